@@ -111,7 +111,7 @@ static void test_unread_answers(void **state)
     assert_int_equal(stop(), 0);
 }
 
-/* What nobody reads waits where it is counted, and not in the system's buffers. */
+/* Unread data waits where it is counted, and not in the system's buffers. */
 static void test_unread_answers_are_counted(void **state)
 {
     (void)state;
@@ -144,8 +144,7 @@ static void test_unread_answers_of_many(void **state)
     }
     bearer = "ada";
     assert_true(resident_kib() - before < ROOM_KIB);
-    /* Who reads nothing is let go of sooner while memory is short: then the others have their
-     * turn. */
+    /* When memory is short, a peer that reads nothing is disconnected sooner. */
     int64_t end = now_ms() + 20000;
     for (int status = 0; status != 200;) {
         int fd = connected();
@@ -227,7 +226,7 @@ static void test_pipelined_answers(void **state)
     assert_int_equal(stop(), 0);
 }
 
-/* Before anything is refused it waits, and goes on when there is memory. */
+/* Requests wait before anything is refused, and continue when there is memory. */
 static void test_waits_first(void **state)
 {
     (void)state;
@@ -261,7 +260,8 @@ static void test_waits_first(void **state)
     assert_int_equal(stop(), 0);
 }
 
-/* Idle connections of strangers make room: whoever has a token is served, and so are files. */
+/* Anonymous idle connections are evicted: callers with a token are still served, and so are file
+ * reads. */
 static void test_idle_strangers(void **state)
 {
     (void)state;
@@ -290,7 +290,8 @@ static void test_idle_strangers(void **state)
     assert_int_equal(stop(), 0);
 }
 
-/* Where nobody is idle, who comes too late gets told why, and files can still be opened. */
+/* If no connection is idle, a new one gets an error with the reason, and files can still be
+ * opened. */
 static void test_busy_strangers(void **state)
 {
     (void)state;

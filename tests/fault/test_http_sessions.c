@@ -266,7 +266,7 @@ static int ping(client *c, const char *id)
     return c->status;
 }
 
-/* ---- sessions that nobody ends --------------------------------------------------------------- */
+/* ---- sessions without an end ----------------------------------------------------------------- */
 
 /* Begins so many sessions; the ids of the first and the last. */
 static void begin_sessions(client *c, size_t n, char first[64], char last[64])

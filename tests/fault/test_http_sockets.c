@@ -273,7 +273,7 @@ static void test_many_streams(void **state)
     assert_int_equal(stop(), 0);
 }
 
-/* Out of descriptors: who comes then is turned away, and when some are free again, not. */
+/* Out of descriptors: new connections are refused until descriptors are available again. */
 /* The server may still have to notice that others are gone. */
 static void expect_service_soon(void)
 {
@@ -333,7 +333,8 @@ static void test_too_many_connections(void **state)
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-/* SIGTERM: the stream gets its result, what is in flight is answered, nobody new comes in. */
+/* SIGTERM: the stream gets its result, requests in flight are answered, new connections are
+ * refused. */
 static void test_drain(void **state)
 {
     int status = -1;

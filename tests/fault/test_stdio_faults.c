@@ -97,7 +97,7 @@ static void test_input_ends_anywhere(void **state)
     }
 }
 
-/* Descriptors and dispositions are as before, whatever happened. */
+/* Descriptors and signal dispositions are restored in every case. */
 static void test_leaves_no_trace(void **state)
 {
     struct sigaction before, after;

@@ -109,7 +109,7 @@ const watched = ({ uri }) => [
     'postgres://shop/public/customer/rows',
 ];
 
-// What happens, what is told to be another one then, and whether the list is.
+// The event, the resources that must be notified, and whether the list changes.
 const changes = ({ uri, write, code, push, sqlite, postgres: pg }) => [
     ['a file is edited', () => write('readme.md', 'other\n'), [uri('readme.md')]],
     ['a file is new', () => write('new.txt', 'new\n'), [], true],

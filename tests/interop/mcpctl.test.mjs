@@ -283,7 +283,7 @@ function sdkSuite(name, open, { modern }) {
         it('context', async () => {
             await check(['context'], { out: /^# Context\n\n## text\n\n`mem:\/\/text`\n\n```\none\ntwo\nthree\n```\n$/ });
         });
-        // On stdio nobody else can touch it.
+        // On stdio no other client can touch it.
         if (modern && !name.startsWith('stdio')) it('watch', async () => {
             const watching = check(['watch', '--read', '--count', '1', 'mem://text'], { out: /\tupdated\tmem:\/\/text\n[^]*three\n/ });
             let over = false;

@@ -80,7 +80,7 @@ describe('under load, while the database goes and comes', { timeout: 240_000 }, 
     const eachHears = (match, what) => Promise.all(peers.map(peer => waitFor(peer.events, match, what, LONG)));
     const settled = () => Promise.all(peers.map(peer => settle(peer.events)));
 
-    // The rest goes on: reads, lists, and the news of changes.
+    // The rest continues: reads, lists, and notifications.
     async function restIsServed(round) {
         await more(those.rest, 'good');
         for (const peer of peers) {
@@ -109,7 +109,7 @@ describe('under load, while the database goes and comes', { timeout: 240_000 }, 
         assert.deepEqual(uris.sort(), sources.uris.toSorted());
     }
 
-    // Who subscribed is told, because nobody knows what was missed.
+    // Subscribers are notified, because changes may have been missed.
     async function comesBack(how) {
         await settled();
         await how();
@@ -139,7 +139,7 @@ describe('under load, while the database goes and comes', { timeout: 240_000 }, 
         });
     });
 
-    // Meanwhile another one starts, serves the rest and ends, whatever it is asked.
+    // Meanwhile another process starts, serves the rest and ends in every case.
     it('it answers nothing, and goes on', async () => {
         const rest = samples(sources), database = rest.pop();
         postgres.freeze();

@@ -1,4 +1,4 @@
-# mcpd --config: what a file says, where it is wrong, who may see what, command tools, and reading it again.
+# mcpd --config: values, errors and their places, access rules, command tools, and reloading.
 
 bats_require_minimum_version 1.5.0
 

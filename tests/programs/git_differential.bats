@@ -23,7 +23,7 @@ setup() {
 
 # ---- a history ----------------------------------------------------------------------------------------------
 
-# As fast-import spells them. The last never changes: git writes a name that is no UTF-8 as it is.
+# As fast-import spells them. The last never changes: git writes a name that is not UTF-8 unchanged.
 names=(a.txt 'src/x.c' 'src/deep/y' 'src.d/z' src0 '"with space.md"' '"\303\251 #?%.txt"' '"quote\"back\\"' '"new\nline"'
     '"tab\there"' '[x]{y}' '100%25' 'one/two/three/four/five/six')
 

@@ -336,7 +336,7 @@ LINES
         [[ $stderr == *'the tool reported a failure'* ]]
         grep -q '"tasks/get"' $revision
     done
-    # Who is interrupted tells the server, before it goes.
+    # When mcpctl is interrupted, it notifies the server before it ends.
     "$MCPCTL" call --yes --trace cancelled slow_compute seconds=30 label=x -- "${server[@]}" 3>&- &
     others=$!
     for _ in {1..50}; do

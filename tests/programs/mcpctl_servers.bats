@@ -11,7 +11,7 @@ load support/mcpctl
     [[ $(tail -n 1 messages) == *'"from":"server"'*'logo.png'* ]]
     apart "$MCPCTL" ls --trace - -- "$workshop"
     [[ $stderr == '{"time":'* && $output == mem:* ]]
-    # Every line is JSON, whatever the server writes.
+    # Every line is JSON, even if the server writes something else.
     rm messages
     apart "$MCPCTL" ls --trace messages -- sh -c 'printf "starting \"up\"\n"; exec "$@"' - "$workshop"
     [[ $(sed -n 2p messages) == *'"from":"server","text":"starting \"up\""}' ]]
@@ -383,7 +383,7 @@ FILES
     { until_there started; printf '\003'; until_there ended; } |
         SHELL=/bin/bash timeout 10 script -qec "$(printf '%q ' "$MCPCTL" trace messages -- bash -c 'trap "echo >>ended; exit" INT; touch started; while :; do sleep 0.02; done')" /dev/null && false
     [ "$(wc -l <ended)" -eq 1 ]
-    # What somebody sends is passed on: a hangup leaves the server as it is.
+    # A signal sent to mcpctl is passed on: after a hangup the server continues.
     rm started
     "$MCPCTL" trace messages -- bash -c 'trap "touch hup" HUP; trap "touch term; exit" TERM; touch started; while :; do sleep 0.02; done' 3>&- </dev/null &
     local pid=$! code=0

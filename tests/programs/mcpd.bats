@@ -354,7 +354,7 @@ uris() { # OPTIONS...: every URI that is listed, without the folder's own prefix
 
 # ---- changes -------------------------------------------------------------------------------------------
 
-# start OPTIONS...: a server that goes on; its input is descriptor 7, its output the file $out
+# start OPTIONS...: a server that keeps running; its input is descriptor 7, its output the file $out
 start() {
     out="$BATS_TEST_TMPDIR/out"
     rm -f "$BATS_TEST_TMPDIR/in" "$out"

@@ -66,7 +66,7 @@ refused() { # PATTERN ARGUMENT...: exit 1, nothing on stdout, and this on stderr
     done
     sqlite3 ada/data/shop.db 'CREATE TABLE sale(id INTEGER PRIMARY KEY)'
     command=$(awk '/^    mcpd --print-config claude .*git:/ { on = 1 } on { print } on && !/\\$/ { exit }' "$readme")
-    # A host's name that nobody has to ask for.
+    # A host that needs no name look-up.
     eval "${command//host=db.example.org/host=/nowhere}" >entry
     shown=$(awk '/For Claude Desktop that is/ { near = 1 } near && /^```/ { if (on) exit; on = 1; next } on' "$readme")
     diff <(jq -c '.mcpServers.mcpd.args[]' entry) \

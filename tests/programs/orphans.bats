@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Nobody stays behind: whoever is killed without a word, what it started ends, and what that started too.
+# No process stays behind: when a program is killed, its children and their children end.
 
 bats_require_minimum_version 1.5.0
 
@@ -35,7 +35,7 @@ wait_for() { # COMMAND...
     return 1
 }
 
-# There, and no corpse that nobody buried.
+# It exists and is not a zombie.
 alive() {
     local stat
     stat=$(cat "/proc/$1/stat" 2>/dev/null) || return 1

@@ -95,7 +95,7 @@ modern() { # METHOD MEMBERS OPTIONS...: the reply
     [ "$(jq -c .mcpServers.mcpd.args <<< "$out")" = "[\"--resource-tools\",\"--prompts\",\"$P\",\"$T\"]" ]
 }
 
-# start OPTIONS...: a server that goes on; its input is descriptor 7, its output the file $out
+# start OPTIONS...: a server that keeps running; its input is descriptor 7, its output the file $out
 start() {
     out="$BATS_TEST_TMPDIR/out"
     mkfifo "$BATS_TEST_TMPDIR/in"

@@ -1,4 +1,4 @@
-/* The globs and rules of mcpd's configuration: what matches, and who may. */
+/* The globs and rules of mcpd's configuration: what matches, and which principals are allowed. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -176,7 +176,7 @@ static void limits(void **state)
     }
 }
 
-/* No line of a table is wider than the terminal, whatever is in it; and cut JSON is never one. */
+/* No line of a table is wider than the terminal, and truncated JSON is never shown as a table. */
 static void widths_and_cuts(void **state)
 {
     static const char json[] = "[{\"name\":\"a long text with 漢字漢字漢字漢字 and "

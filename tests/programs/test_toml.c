@@ -96,7 +96,7 @@ static void limits(void **state)
     assert_int_equal(toml_parse((mcp_str){text, (size_t)(at - text)}, &doc, &error), MCP_ELIMIT);
 }
 
-/* Whatever is missing at the end, or broken in the middle, is an error or an object. */
+/* Truncated or damaged input gives an error or an object. */
 static void every_cut(void **state)
 {
     static const char text[] = "a.'b'=\"x\\u00e9\" # c\n[t.\"u\"]\nv=[1,{w='''y'''}]\n[[z]]\n";

@@ -44,7 +44,7 @@ static void lines(void **state)
         {"end   \nof a line   ", {.width = 20}, "end\nof a line"},
         {"end\r\nof", {.width = 20}, "end\nof"},
         {"end\rof", {.width = 20}, "end\\x0dof"},
-        /* what is indented goes on as far in */
+        /* continuation lines keep the indentation */
         {"  one two three four\nfive six seven",
          {.width = 12},
          "  one two\n  three four\nfive six\nseven"},
@@ -69,7 +69,7 @@ static void lines(void **state)
          "e\xcc\x81"
          "e\xcc\x81 abcdef"},
         {"❤\xef\xb8\x8f 2345678", {.width = 10}, "❤ 2345678"},
-        /* an escape is as wide as it is shown, and in one piece */
+        /* an escape counts with its displayed width and is not split */
         {"ab \x1b[1m cde", {.width = 10}, "ab \\x1b[1m\ncde"},
         {"abcdefgh\xe2\x80\xae", {.width = 10}, "abcdefgh\n\\u202e"},
         {"\xff\xff\xff", {.width = 10}, "\\xff\\xff\n\\xff"},

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 
 const script = join(process.env.MCP_SOURCE_DIR, 'tests/providers/postgres/server');
 
-// What /proc says of a process: who started it. 0: it ended meanwhile.
+// The parent of a process, from /proc; 0: it has ended.
 function parent(pid) {
     try {
         return Number(/\) \S (\d+)/.exec(readFileSync(`/proc/${pid}/stat`, 'latin1'))[1]);

@@ -14,7 +14,7 @@ export async function start(command, args, ready, endsWell = true) {
     let end;
     child.stderr.on('data', chunk => (server.stderr += chunk));
     const ended = once(child, 'exit').then(([status, signal]) => (end = signal ?? status), error => (end = error));
-    // Whatever is still open, it ends soon and well; under a sanitizer that is also: nothing leaked.
+    // It must end soon and without errors, even with open requests; a sanitizer also checks for leaks.
     server.stop = async () => {
         child.kill('SIGTERM');
         const late = setTimeout(() => child.kill('SIGKILL'), 8000);
@@ -56,5 +56,5 @@ export async function serveAt(command, args) {
     return server;
 }
 
-// Somebody else's program, of whose end nothing is expected.
+// A foreign program, whose exit status is not checked.
 export const foreign = (command, args, port) => start(command, args, () => listens(port), false);

@@ -32,7 +32,7 @@ export async function settle(events, quiet = 400) {
     events.length = 0;
 }
 
-// Does it again and again until it was noticed: who is told may not have begun to listen.
+// Repeats the action until it was noticed, because the subscriber may not listen yet.
 export async function provoke(change, noticed, what) {
     for (let n = 0; ; n++) {
         change(n);

@@ -46,7 +46,7 @@ table() {
     while IFS='|' read -r kind wanted says words; do
         kind=${kind// /} wanted=${wanted// /}
         says=${says#"${says%%[! ]*}"} says=${says%"${says##*[! ]}"}
-        # Who has an answer gets the time that a busy machine needs.
+        # A test with an expected answer gets the time that a busy machine needs.
         case $says in
             'no answer'* | $patient) words=${words:-ls --timeout 1} ;;
             *) words=${words:-ls --timeout 20} ;;

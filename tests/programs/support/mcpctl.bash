@@ -14,7 +14,7 @@ setup() {
     cd "$BATS_TEST_TMPDIR/work"
 }
 
-# Whatever became of the test; who keeps bats's own descriptor open keeps bats waiting.
+# Runs after failed tests too: a process that keeps bats's own descriptor open would block bats.
 teardown() {
     kill ${server:-} ${others:-} 2>/dev/null || :
 }

@@ -224,7 +224,7 @@ static void wrong(const spelled *s, const char *what, const char *mark)
              p.reply);
 }
 
-/* A note is whatever it is called by: its one spelling, from the name in its mark. */
+/* A note has one canonical URI, made from the name in its mark. */
 static bool may_note(const spelled *s, const char *mark)
 {
     char uri[4096], *to = stpncpy(uri, s->t->uri, s->t->fixed);

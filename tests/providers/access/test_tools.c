@@ -105,7 +105,7 @@ static const struct {
     size_t n;
 } sets[] = {{open_to_all, 1}, {no_keys, 2}, {only_md, 3}, {no_files, 1}, {nothing, 1}};
 
-/* Whatever the size of the tool's pages. */
+/* Independent of the page size of the tool. */
 static void check_lists(void)
 {
     static const char *const limits[] = {"\"limit\":1", "\"limit\":7", "\"limit\":50",

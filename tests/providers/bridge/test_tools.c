@@ -268,7 +268,7 @@ static void test_calls(void **state)
     tree_remove(&p.t);
 }
 
-/* ---- who may see what ------------------------------------------------------------------------ */
+/* ---- access rules ---------------------------------------------------------------------------- */
 
 static bool may_not_see_src(const char *principal, mcp_item item, mcp_str name, void *user)
 {

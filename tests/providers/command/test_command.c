@@ -62,7 +62,7 @@ static int setup(void **state)
     return 0;
 }
 
-/* Nobody is left to be waited for. */
+/* No child process is left to be reaped. */
 static int teardown(void **state)
 {
     (void)state;
@@ -164,7 +164,7 @@ static void its_input(void **state)
     assert_says(call("{\"a\":\"-n\\nline\"}"), "\"text\":\"<-n\\nline>\"");
 }
 
-/* No signal is ignored or blocked, whatever we do with them. */
+/* The program inherits no ignored or blocked signals. */
 static void its_signals(void **state)
 {
     sigset_t set;

@@ -1,4 +1,4 @@
-/* Words and what fills them: one word stays one word, whatever the argument is. */
+/* Words and their arguments: a word stays one word with any argument. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

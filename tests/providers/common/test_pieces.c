@@ -76,7 +76,7 @@ static void test_only(void **state)
     assert_true(strlen(why) < sizeof(why));
 }
 
-/* What is put is taken again, whatever bytes it is made of. */
+/* Encoding and decoding round-trip for all bytes. */
 static void test_round_trip(void **state)
 {
     char all[256], room[512];

@@ -44,7 +44,7 @@ static void test_tables(void **state)
     }
 }
 
-/* What JSON cannot be read again as is told so. */
+/* JSON that cannot be parsed again is an error. */
 static void test_unreadable(void **state)
 {
     common_buffer out;

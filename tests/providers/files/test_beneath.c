@@ -210,7 +210,7 @@ static void test_devices(void **state)
     }
 }
 
-/* Nobody hears of a FIFO or a socket that is refused: it was not opened. */
+/* A FIFO or socket that is refused is never opened, so its other end notices nothing. */
 static void test_not_opened(void **state)
 {
     tree t;
@@ -279,7 +279,7 @@ static void test_roots(void **state)
     assert_string_equal(roots.items[0].path, plain);
     files_roots_close(&roots);
 
-    /* A file that is named itself is served, whatever it is called and however it got there. */
+    /* A file given by name is served, with any name and type of path. */
     const char *files[] = {file, linked_file};
     assert_int_equal(files_roots_open(files, 2, NULL, NULL, &roots, NULL), MCP_OK);
     assert_int_equal(files_root_open(&roots.items[0], "", &fd, &st), MCP_OK);

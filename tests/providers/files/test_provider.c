@@ -347,7 +347,7 @@ static void test_sources(void **state)
     peer_close(&p);
 }
 
-/* Through the hub: what was subscribed to is told under the spelling of the subscriber. */
+/* Through the hub: notices use the subscriber's spelling of the URI. */
 static void test_subscription(void **state)
 {
     peer p = {0};
@@ -438,7 +438,7 @@ static void remove_many(void)
     assert_int_equal(nftw("many", remove_entry, 16, FTW_DEPTH | FTW_PHYS), 0);
 }
 
-/* A host whose one worker waits until it is told to work. */
+/* A host with one worker that runs only when the test says so. */
 typedef struct deferred {
     mcp_host host;
     void (*work)(void *arg), (*done)(void *arg);
@@ -509,7 +509,8 @@ static size_t work_for(const char *method, const char *params, bool cancel)
 #define MATCH(pattern, limit) \
     "\"name\":\"list_resources\",\"arguments\":{\"pattern\":\"" pattern "\",\"limit\":" limit "}"
 
-/* Whatever the limit, a folder is not read once per entry; and nothing is read for who is gone. */
+/* With any limit, a folder is not read once per entry; and nothing is read for a cancelled
+ * request. */
 static void test_work(void **state)
 {
     struct stat st;

@@ -306,7 +306,7 @@ static size_t count_of(const list *l, const char *rel)
     return n;
 }
 
-/* Files that stay are listed exactly once, whatever comes and goes between the pages. */
+/* Files that stay are listed exactly once, even if others come and go between pages. */
 static void test_changes(void **state)
 {
     static char stable[STABLE][64];

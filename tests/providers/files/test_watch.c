@@ -191,7 +191,7 @@ static const struct change {
     const char *sub; /* relative to the top; NULL: only lists */
     void (*act)(void);
     int updated, lists;
-    /* Who polls sees that the folder changed, and not what: a report too many is allowed. */
+    /* Polling shows that the folder changed, but not what: an additional report is allowed. */
     bool blurred;
 } changes[] = {
     {"nothing happens", "a.txt", nothing, NO, NO, false},

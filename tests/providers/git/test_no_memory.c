@@ -23,7 +23,7 @@ const char *__lsan_default_suppressions(void)
     return "leak:libgit2";
 }
 
-/* ---- a host whose timer goes off when it is told to ------------------------------------------ */
+/* ---- a host whose timer the test fires ------------------------------------------------------- */
 
 static struct {
     void (*fn)(void *);

@@ -152,7 +152,7 @@ static void test_deep(void **state)
     p.page_size = 0;
 }
 
-/* Text of the author's that is as long as he likes, in whatever encoding. */
+/* Text by the author of a commit, of any length and encoding. */
 static void test_long_texts(void **state)
 {
     (void)state;
@@ -180,7 +180,7 @@ static void test_many_lines(void **state)
     peer_close(&p);
 }
 
-/* Whoever has no time gets what was found until then. */
+/* When the time is over, the results so far are returned. */
 static void test_no_time(void **state)
 {
     (void)state;

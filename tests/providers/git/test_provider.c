@@ -91,7 +91,7 @@ static void test_files(void **state)
     check_reads("r", NULL, files, sizeof(files) / sizeof(*files));
 }
 
-/* What is found by a whole id never changes; everybody may keep it. */
+/* An object found by a complete id never changes, so it is cacheable for all. */
 static void test_fixed(void **state)
 {
     char rest[256];

@@ -159,7 +159,7 @@ static void test_text(void **state)
         READS(wrong[i], "-32602", "format");
 }
 
-/* Whoever has no time gets what was found, or hears what to do. */
+/* When the time is over, the matches so far are returned, or advice if there are none. */
 static void test_no_time(void **state)
 {
     (void)state;

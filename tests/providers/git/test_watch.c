@@ -62,7 +62,7 @@ static void test_file(void **state)
     peer_close(&p);
 }
 
-/* One that is in a folder of references, which nobody watches, and the lists of them. */
+/* A reference in a folder that is not watched, and the lists of references. */
 static void test_references(void **state)
 {
     (void)state;

@@ -169,7 +169,7 @@ static void test_at_once(void **state)
 
 /* ---- cancelled ------------------------------------------------------------------------------- */
 
-/* A host whose work waits until it is told to run. */
+/* A host whose work runs only when the test says so. */
 typedef struct held {
     void (*work)(void *), (*done)(void *);
     void *arg;
@@ -256,7 +256,7 @@ static void test_peer_gone(void **state)
     peer_close(&p);
 }
 
-/* On the loop, at whatever moment it happens to be. */
+/* On the loop, at any moment. */
 static void test_cancelled_at_once(void **state)
 {
     (void)state;

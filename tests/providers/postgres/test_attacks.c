@@ -8,7 +8,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* Of one who may make things in `public`, where the role of the tests looks for names first. */
+/* Objects of an attacker that may create them in `public`, where the tests' role looks up names
+ * first. */
 static const char traps[] =
     /* its arguments fit better than those of the "=" that is meant; it turns the session's own
      * guard off */
@@ -262,7 +263,7 @@ static void test_beginnings(void **state)
     check(beginnings, sizeof(beginnings) / sizeof(*beginnings), 2000);
 }
 
-/* One who may do harm that no rollback undoes runs nothing of strangers'. */
+/* A role that could do harm beyond a rollback runs no code of other users. */
 static void test_mighty_roles(void **state)
 {
     static const char *const makes[] = {
@@ -425,7 +426,7 @@ static void settle(void)
     p.updates = p.changes = 0;
 }
 
-/* What changes nothing that is told is no news; what does, is. */
+/* A change that affects nothing visible is not announced; one that does is. */
 static void test_news(void **state)
 {
     static const char *const silent[] = {"CREATE TEMP TABLE mine AS SELECT 1 AS a", "ANALYZE sale",

@@ -129,7 +129,7 @@ static void test_reconnecting(void **state)
         ;
 }
 
-/* Who was not refused hears of the change. */
+/* Subscribers whose request succeeded are notified. */
 static bool watch_one(size_t at)
 {
     ours = (failalloc){0};

@@ -143,7 +143,7 @@ static void test_mounting(void **state)
     mcp_json_free(doc);
 }
 
-/* Only one connection's way is swallowed: on the others all goes on. */
+/* Only one connection is cut off; the others continue to work. */
 static void test_one_of_many(void **state)
 {
     (void)state;
@@ -224,7 +224,7 @@ static void begin_trouble(trouble what)
     proxy_go_on(&net);
 }
 
-/* As long as it is away it is tried again, and not for each who asks: pauses grow. */
+/* While it is away, connecting is retried with growing pauses, and not once per request. */
 static void test_storm(void **state)
 {
     (void)state;

@@ -403,7 +403,7 @@ static void test_subscriptions(void **state)
     peer_close(&p);
 }
 
-/* Who subscribes while it is away hears when it is there. */
+/* A subscriber that arrives while the database is away is notified when it is back. */
 static void test_subscribed_while_away(void **state)
 {
     (void)state;

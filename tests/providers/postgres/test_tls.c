@@ -95,7 +95,7 @@ static void test_sizes(void **state)
     peer_close(&p);
 }
 
-/* A server that can do no TLS is refused by who requires it. */
+/* A client that requires TLS refuses a server without it. */
 static void test_without(void **state)
 {
     static const way strict = {HERE "sslmode=require", NULL, "server does not support SSL"};

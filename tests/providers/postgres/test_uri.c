@@ -89,7 +89,7 @@ static void test_pieces(void **state)
     assert_null(postgres_uri_param(&t, "z"));
 }
 
-/* Whatever a name is, it stays one identifier. */
+/* Any name stays a single identifier. */
 static void test_names(void **state)
 {
     static const char *const names[][2] = {{"sale", "\"sale\""},

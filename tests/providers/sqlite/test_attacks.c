@@ -200,7 +200,7 @@ static void test_utf16(void **state)
     remove_database();
 }
 
-/* Nobody waits for what never comes; when it is gone all is as before. */
+/* Reads do not block on what never becomes ready; when it is gone, everything works again. */
 static void test_fifos(void **state)
 {
     static const char *const endings[] = {"-journal", "-wal", ""};
@@ -247,7 +247,7 @@ static void try_row(const exchange *row)
     peer_close(&p);
 }
 
-/* A journal that lies elsewhere is not followed, and a hot one is nobody's to play back here. */
+/* A journal in another place is not followed, and a hot journal is not rolled back here. */
 static void test_journals(void **state)
 {
     static const exchange row = {READ, URI("item/row/1"), {"\"id\":1", "!elsewhere"}},
@@ -305,7 +305,7 @@ static unsigned next_number(unsigned *seed)
     return *seed = *seed * 1664525 + 1013904223;
 }
 
-/* Whatever stands in the file: an answer or an error, and neither a crash nor an endless one. */
+/* Any contents of the file give an answer or an error, never a crash or an endless loop. */
 static void test_tampered(void **state)
 {
     static const exchange any[] = {

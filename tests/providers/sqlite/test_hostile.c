@@ -110,7 +110,7 @@ static void test_slow_calls(void **state)
     peer_close(&p);
 }
 
-/* Where nothing jumps nobody looks at the clock: such statements have an end. */
+/* The limits are checked at jumps only: statements without jumps have a limit of their own. */
 static void test_straight(void **state)
 {
     static char sql[40000];

@@ -126,7 +126,7 @@ static void test_beside_writer(void **state)
     sqlite3_close(db);
 }
 
-/* Nobody has it open: no file is made beside it; and what is written later is seen. */
+/* If no process has it open, no file is created beside it; later writes are noticed. */
 static void test_closed_log(void **state)
 {
     mcp_sqlite_options o = {0};

@@ -321,7 +321,7 @@ static void test_oversized(void **state)
     toy_free(&t);
 }
 
-/* What a transport is told of the message that it is handed. */
+/* What a transport learns about the message that it passes on. */
 static void test_output_info(void **state)
 {
     (void)state;

@@ -257,7 +257,7 @@ static void test_batches(void **state)
     fake_close(&f);
 }
 
-/* A time-out counts from when the call is sent, whatever time has passed before. */
+/* A time-out counts from when the call is sent, not from earlier events. */
 static void test_stale_time(void **state)
 {
     (void)state;

@@ -528,7 +528,7 @@ static void test_timeouts(void **state)
         assert_int_equal(f.rc, MCP_ETIMEOUT);
         assert_string_equal(f.methods, legacy ? "m notifications/cancelled " : "m ");
         assert_string_equal(f.abandoned, legacy ? "3 " : "2 ");
-        /* What comes then is nobody's. */
+        /* Later messages belong to no call. */
         mcp_client_exchange_ended(f.client, legacy ? 3 : 2,
                                   MCP_OPTIONS(mcp_exchange_end, .status = 500), f.now);
         mcp_client_exchange_ended(f.client, 0, MCP_OPTIONS(mcp_exchange_end, .status = 500), f.now);

@@ -318,7 +318,7 @@ static void test_texts(void **state)
     fake_close(&f);
 }
 
-/* Each revision is told of the client what it knows. */
+/* Each revision gets the client information that it knows. */
 static void test_info(void **state)
 {
     (void)state;

@@ -61,7 +61,7 @@ static int every(mcp_request *req, const mcp_json *arguments, void *user)
     return mcp_reply_text(req, "done");
 }
 
-/* A server whose limits nobody set. */
+/* A server with default limits. */
 static void rig_server(mcp_server **server)
 {
     static const mcp_tool tool = {.size = sizeof(tool), .name = "every", .call = every};
@@ -94,7 +94,7 @@ static void test_addresses(void **state)
     rig_end(&r);
 }
 
-/* Callers of this machine, who share one address, meet no limit that nobody set. */
+/* Callers on the same machine share an address, so they have no default limits. */
 static void test_loopback(void **state)
 {
     static const struct {

@@ -357,7 +357,7 @@ static const struct row {
            CALL("ping", ""))},
      JSON_HEAD "~"},
 
-    /* what is no HTTP */
+    /* not HTTP */
     {"two lengths",
      {"POST /mcp HTTP/1.1\n{{std}}Content-Length: 2\nContent-Length: 3\n\n{}x"},
      CLOSING("400 Bad Request")},

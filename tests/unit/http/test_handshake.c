@@ -33,7 +33,7 @@ static void test_too_long(void **state)
     }
 }
 
-/* Whether somebody says so or bytes come: from then on the connection is idle. */
+/* After an explicit call or the first bytes, the connection counts as idle. */
 static void test_through(void **state)
 {
     (void)state;

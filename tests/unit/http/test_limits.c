@@ -1,4 +1,4 @@
-/* Limits of size, number and time; who may ask from where; what is logged. */
+/* Limits of size, number and time; allowed hosts and origins; what is logged. */
 #include "rig.h"
 
 #define CALL(method, params) \

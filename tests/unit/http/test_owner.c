@@ -106,7 +106,7 @@ static void test_stream(void **state)
     rig_end(&r);
 }
 
-/* A token that is good no more: what it was let in for ends at once, and nobody else's. */
+/* When a token is revoked, the streams authorized by it end at once, and no others. */
 static void test_revoke(void **state)
 {
     (void)state;

@@ -419,7 +419,7 @@ static void test_get_stream(void **state)
     wire_expect(&a, "~\nid: 0-1\ndata: {\"jsonrpc\":\"2.0\","
                     "\"method\":\"notifications/tools/list_changed\"}\n\n\n");
 
-    /* The youngest of several gets what is to be told, and nobody else. */
+    /* Only the youngest of several streams gets the notification. */
     wire_clear(&a);
     wire_open(&b, &r);
     wire_send(&b, GET(""));
@@ -441,7 +441,7 @@ static void test_get_stream(void **state)
     wire_expect(&a, SSE_HEAD PRIME("0-3"));
     wire_end(&a);
 
-    /* One that was lost goes on where it was. */
+    /* A stream that was lost resumes where it was. */
     wire_open(&a, &r);
     wire_send(&a, GET("Last-Event-ID: 0-1\n"));
     wire_expect(&a, SSE_HEAD PRIME("0-1") "~id: 0-2\n~id: 0-3\n~");
@@ -564,7 +564,7 @@ static void test_cancel(void **state)
     rig_end(&r);
 }
 
-/* Every allocation of a session's life fails once; nobody is left without an answer. */
+/* Every allocation of a session's life fails once; every request still gets an answer. */
 static void test_memory(void **state)
 {
     (void)state;

@@ -70,7 +70,7 @@ static void test_bound(void **state)
     assert_false(take(token, LIST, NULL, &got));
     assert_false(take(token, LIST, "", &got));
     mcp__buf_free(&b);
-    /* nobody in particular is somebody too */
+    /* anonymous is a principal too */
     token = make(&b, 1, MCP_STR("here"), NULL);
     assert_true(take(token, LIST, NULL, &got));
     assert_false(take(token, LIST, "me", &got));

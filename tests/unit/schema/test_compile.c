@@ -242,7 +242,7 @@ static void test_set(void **state)
     mcp_schema_set_free(set);
 }
 
-/* A bad document in the set is only a problem for who needs it. */
+/* A bad document in the set only matters to schemas that refer to it. */
 static void test_bad_document(void **state)
 {
     mcp_schema_set *set = NULL;

@@ -27,7 +27,7 @@ typedef struct world {
     int released;
 } world;
 
-/* Everybody may see everything but bob, for whom nothing is there that has "secret" in its name. */
+/* All principals may see everything, except bob, for whom names with "secret" are hidden. */
 static bool may(const char *principal, mcp_item item, mcp_str name, void *user)
 {
     (void)user, (void)item;
@@ -426,7 +426,7 @@ static const char *make_instructions(mcp_request *req, void *user)
                                      : NULL;
 }
 
-/* Those of a function, for each who asks; without it those of all again. */
+/* Instructions made by a function for each request; without it, the common ones again. */
 static void test_instructions(void **state)
 {
     static const char *const who[] = {"alice", "bob"};

@@ -302,7 +302,7 @@ static void failure_changes_nothing(void **state)
     close_world(&w);
 }
 
-/* One notice for each list, and who is subscribed is watched for by the new provider. */
+/* One notice for each list, and the new provider watches for existing subscribers. */
 static void told_once(void **state)
 {
     static world w;

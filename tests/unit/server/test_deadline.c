@@ -49,7 +49,7 @@ static void test_too_late(void **state)
     assert_true(mcp_request_cancelled(r.kept[0]));
     assert_int_equal(mcp_channel_in_flight(channel), 0);
     assert_true(mcp_channel_deadline(channel) == INT64_MAX);
-    /* Whatever it says now, nobody hears; its id is free again. */
+    /* Its late answer is dropped; its id may be used again. */
     rig_call_tool(&r, channel, 7, "t");
     assert_int_equal(mcp_channel_in_flight(channel), 1);
     assert_int_equal(mcp_reply_text(r.kept[0], "late"), MCP_OK);
@@ -118,7 +118,7 @@ static void test_never_for_the_whole_server(void **state)
     end();
 }
 
-/* Who reports gets as long again, token or not. */
+/* A progress report extends the time, with or without a token. */
 static void test_progress_is_life(void **state)
 {
     (void)state;
@@ -276,7 +276,7 @@ static unsigned next_random(unsigned *seed)
     return *seed = *seed * 1103515245 + 12345, *seed >> 16 & 0x7fff;
 }
 
-/* Times of all kinds, some finished in between: each is told in its own millisecond. */
+/* Various deadlines, some requests finished in between: each expires in its own millisecond. */
 static void test_many(void **state)
 {
     enum { TOOLS = 37, CALLS = 400 };

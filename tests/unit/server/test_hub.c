@@ -199,7 +199,7 @@ static void test_watching(void **state)
     close_world(&w);
 }
 
-/* What is refused changes nothing, so nothing is told. */
+/* A refused subscription changes nothing, so there are no notices. */
 static void test_nothing_changed(void **state)
 {
     (void)state;

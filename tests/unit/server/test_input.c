@@ -79,7 +79,7 @@ static void ask_by(world *w, const char *method, const char *principal, const ch
     mcp_channel_free(channel);
 }
 
-/* Keeps the state of an answer that wants input. */
+/* Keeps the state of an answer that requests input. */
 static void begin_by(world *w, const char *method, const char *principal)
 {
     ask_by(w, method, principal, "");

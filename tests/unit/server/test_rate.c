@@ -131,7 +131,7 @@ static mcp_channel *local_peer(void)
     return peer("p", NULL);
 }
 
-/* Who is on this machine meets only what the program set. */
+/* Callers on the same machine only have the limits that the program set. */
 static void test_local(void **state)
 {
     (void)state;
@@ -232,7 +232,7 @@ static void test_memory_is_bounded(void **state)
             live = r.memory.live;
     }
     assert_int_equal(r.memory.live, live);
-    /* Who was here just now is known still, who was here long ago is not. */
+    /* A caller seen recently is still known, one seen long ago is not. */
     mcp_channel *c = peer("caller 4999", NULL);
     assert_int_equal(calls(c, 1), 0);
     mcp_channel_free(c);

@@ -285,7 +285,7 @@ static void test_after_the_channel(void **state)
     }
 }
 
-/* What a handler uses goes on after it was removed from the registry. */
+/* Objects that a handler uses stay valid after their removal from the registry. */
 static void test_removed_meanwhile(void **state)
 {
     (void)state;

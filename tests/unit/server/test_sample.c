@@ -113,7 +113,7 @@ static void put_conversation(char *to, const conversation *c)
     put(&to, "]");
 }
 
-/* Half of them nearly good: whatever uses tools is followed by results. */
+/* Half of them are nearly valid: every tool use is followed by its results. */
 static void generate(conversation *c)
 {
     *c = (conversation){.n = 1 + rand() % MESSAGES};

@@ -131,7 +131,7 @@ static void test_every_way(void **state)
     }
 }
 
-/* Who takes longer finishes later, once. */
+/* A handler that takes longer finishes later, once. */
 static void test_later(void **state)
 {
     (void)state;

@@ -58,7 +58,7 @@ static void test_list_is_ones_own(void **state)
     say_plainly(w, alice, "tools/call", "\"name\":\"job\",\"task\":{}");
     assert_has(say_plainly(w, alice, "tasks/list", ""), "\"completed\"");
     assert_has(say_plainly(w, bob, "tasks/list", ""), "\"tasks\":[]");
-    /* Each has more than a page; where Alice's goes on Bob cannot. */
+    /* Each has more than a page; Bob cannot use the cursor of Alice's list. */
     for (int i = 0; i < PAGE; i++) {
         say_plainly(w, alice, "tools/call", "\"name\":\"job\",\"task\":{}");
         say_plainly(w, bob, "tools/call", "\"name\":\"job\",\"task\":{}");
@@ -70,7 +70,7 @@ static void test_list_is_ones_own(void **state)
     snprintf(cursor, sizeof(cursor), "\"cursor\":%.*s", (int)strcspn(at, ",}"), at);
     assert_has(say_plainly(w, bob, "tasks/list", cursor), "\"code\":-32602");
     assert_has(say_plainly(w, alice, "tasks/list", cursor), "\"completed\"");
-    /* Who is nobody in particular shares no list: others are nobody too. */
+    /* Anonymous callers share no list, because they may be different callers. */
     mcp_channel *nobody = asking_peer(w, NULL);
     assert_null(strstr(rig_sent(&w->r), "\"list\":{}"));
     say_plainly(w, nobody, "tools/call", "\"name\":\"job\",\"task\":{}");

@@ -130,7 +130,7 @@ static void test_store_fails(void **state)
     assert_has(make_task(w, channel), "\"code\":-32603");
     assert_int_equal(w->r.n_kept, 0);
     s.fail_add = MCP_OK;
-    /* A result that cannot be kept is told as one. */
+    /* A result that cannot be stored becomes an error. */
     make_task(w, channel);
     s.fail_update = MCP_EIO;
     s.updates = 0;
@@ -139,7 +139,7 @@ static void test_store_fails(void **state)
     mcp_request *req = w->r.kept[0];
     mcp_reply_text(req, "lost");
     mcp_reply_finish(req, MCP_OK);
-    /* Nor could that be told: it is gone, and not there for ever. */
+    /* If that cannot be stored either, the task is removed and does not stay forever. */
     assert_int_equal(s.removed, 1);
     s.fail_update = MCP_OK;
     assert_has(ask_of(w, channel, "tasks/get"), "\"code\":-32602");

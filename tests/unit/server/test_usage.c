@@ -201,7 +201,7 @@ static void test_later(void **state)
     rig_close(&r);
 }
 
-/* A name that nobody offers leaves nothing behind, however often and whatever it is. */
+/* Calls of unknown names leave nothing behind, whatever the name and however many. */
 static void test_invented(void **state)
 {
     (void)state;
