@@ -1,8 +1,9 @@
-/* check.c: whether saved queries can be run, before anybody asks for them: when the database is
- * mounted, or, where it was away then, with the first connection.
+/* check.c: checks whether saved queries can be run before they are requested: when the database is
+ * mounted or, if it was not reachable then, with the first connection.
  *
- * The database plans each of them as it would be run, and does not run it. One that is wrong is
- * said in the log, and stays: what it needs may come, and a read of it says the same.
+ * The database plans each query as it would be run, without running it. An invalid query is logged
+ * and stays registered, because what it needs may be created later; a read of it reports the same
+ * error.
  */
 #include "provider.h"
 
@@ -21,8 +22,8 @@ static void tell(const postgres *s, const common_query *q, const char *state, co
         s->host.log("error", line, s->host.user);
 }
 
-/* What is to be planned with how many parameters. NULL: nothing; what is wrong was said, or there
- * is no memory. */
+/* The statement to plan and its number of parameters. NULL: none; the error was logged, or there is
+ * no memory. */
 static const char *plan_of(postgres *s, const common_query *q, int *n)
 {
     postgres_sql *to = &s->check.sql;
@@ -31,7 +32,7 @@ static const char *plan_of(postgres *s, const common_query *q, int *n)
     switch (postgres_beginning_of(q->sql)) {
     case POSTGRES_REFUSED: tell(s, q, "", POSTGRES_WHAT_IS_RUN); return NULL;
     case POSTGRES_STATEMENT:
-        return "SELECT 1"; /* SHOW and EXPLAIN cannot be planned: they are looked at */
+        return "SELECT 1"; /* SHOW and EXPLAIN cannot be planned and are not checked further */
     case POSTGRES_QUERY:
         *n = (int)q->n_parameter;
         postgres_put(to, "EXPLAIN ");
@@ -40,8 +41,8 @@ static const char *plan_of(postgres *s, const common_query *q, int *n)
     return postgres_sql_text(to);
 }
 
-/* Whether that is about the query, and not about the moment: a lock, the time, the server's
- * resources. */
+/* Whether the error is about the query itself and not temporary: a lock, a time-out, resources of
+ * the server. */
 static bool is_verdict(const char *state)
 {
     static const char *const moments[] = {"40", "53", "55", "57", "58"};
@@ -67,7 +68,7 @@ static bool run(postgres *s, PGconn *conn, int sent, char state[6], char why[300
     return ok;
 }
 
-/* False: there is no verdict. */
+/* False: the check gave no result. */
 static bool check_now(postgres *s, PGconn *conn, const common_query *q)
 {
     int n;
@@ -109,7 +110,7 @@ static void end_check(postgres_op *op, int rc)
         s->check.at++;
         check_next(s);
     } else {
-        s->check.done = rc == MCP_EACCESS; /* none is run at all */
+        s->check.done = rc == MCP_EACCESS; /* no query from outside is run for this role */
     }
 }
 

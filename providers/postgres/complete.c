@@ -1,5 +1,5 @@
-/* complete.c: names of schemas, tables, columns and functions, and beginnings of keys, from the
- * live catalogue. */
+/* complete.c: completes names of schemas, tables, columns and functions, and keys, from the current
+ * catalogue. */
 #include "provider.h"
 
 #include "replies.h"
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* One more than is shown; and where there are access rules, which may hide some, enough. */
+/* One more than is shown. With access rules, which may hide some, more are examined. */
 enum { MOST_SHOWN = 101, MOST_LOOKED_AT = 2001 };
 
 #define BEGINS(name) " AND pg_catalog.starts_with(" name ", $1::pg_catalog.text)"
@@ -18,7 +18,7 @@ enum { MOST_SHOWN = 101, MOST_LOOKED_AT = 2001 };
 
 static const struct {
     const char *name;
-    int values; /* what is typed, the schema, the table */
+    int values; /* index of the typed value, before the schema and the table */
     const char *sql;
 } completions[] = {
     {"schema", 1,
@@ -43,8 +43,8 @@ static const struct {
                       "'SELECT') ORDER BY a.attnum"},
 };
 
-/* What a value stands for: a schema, a table, a function, a column's table, a row by the first part
- * of its key. */
+/* The target that a value leads to: a schema, a table, a function, a column's table, or a row, by
+ * the first part of its key. */
 static postgres_target target_of(const postgres_job *j, mcp_str value)
 {
     postgres_target t = {
@@ -80,7 +80,8 @@ static int put_completion(postgres_op *op, const PGresult *r)
     return rc;
 }
 
-/* A database that cannot be asked has nothing to offer; that is no error while somebody types. */
+/* If the database cannot be queried there are no completions. That is not an error while a person
+ * types. */
 static void end_completion(postgres_job *j, int rc)
 {
     postgres_job_finish(j, rc == MCP_ENOMEM || rc == MCP_ECANCELLED ? rc : MCP_OK);
@@ -96,8 +97,8 @@ static void put_from(postgres_sql *sql, const postgres_table *t)
     postgres_put(sql, " WHERE ");
 }
 
-/* What begins as the number does: itself, then by decades (40 to 49, 400 to 499, ...), each of
- * which the key's index leads to. */
+/* Numbers that begin with the typed digits: the number itself, then decades (40 to 49, 400 to 499,
+ * ...), for each of which the key's index is used. */
 static void put_decades(postgres_job *j, const postgres_column *key, int64_t n)
 {
     postgres_sql *sql = &j->sql;
@@ -122,7 +123,7 @@ static void put_decades(postgres_job *j, const postgres_column *key, int64_t n)
     postgres_putf(sql, ") AS keys LIMIT %zu", j->max);
 }
 
-/* In their order, until there are enough: all are looked at where few begin so. */
+/* Reads keys in their order until there are enough; if few match, all are read. */
 static void put_any(postgres_job *j, const postgres_column *key)
 {
     postgres_sql *sql = &j->sql;
@@ -139,7 +140,7 @@ static void put_any(postgres_job *j, const postgres_column *key)
                   j->max);
 }
 
-/* Spelled as the database would. */
+/* Whether the text is an integer as the database spells it. */
 static bool is_whole_number(mcp_str text, int64_t *ret)
 {
     char spelled[24];
@@ -197,7 +198,7 @@ static void run_completion(postgres_job *j)
     postgres_job_finish(j, MCP_OK);
 }
 
-/* NULL: no memory, or a NUL in it, which nothing begins with. */
+/* NULL: no memory, or the text contains NUL and so has no completions. */
 static const char *text_of(mcp_request *req, mcp_str text)
 {
     return text.len && memchr(text.ptr, 0, text.len) ? NULL : mcp_request_strdup(req, text);

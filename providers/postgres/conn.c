@@ -41,9 +41,9 @@ postgres_conn *postgres_conn_new(postgres_pool *pool, PGconn *pg)
 
 /* ---- giving up ------------------------------------------------------------------------------- */
 
-/* What runs on it ends too: the server sees that nobody is there any more (session.c). No cancel
- * request is sent: it would be a connection more, to a server that may be out of reach, and libpq
- * waits for its end without a limit. */
+/* Closing the connection also ends its statement, because the server detects the lost connection
+ * (session.c). No cancel request is sent: it would need another connection to a server that may be
+ * unreachable, and libpq waits for its end without a time limit. */
 void postgres_conn_give_up(postgres_conn *c)
 {
     const mcp_host *h = postgres_pool_host(c->pool);
@@ -57,7 +57,7 @@ void postgres_conn_give_up(postgres_conn *c)
     common_release(postgres_pool_settings(c->pool)->alloc, c);
 }
 
-/* It is not there any more: nothing runs that could be cancelled. */
+/* The connection is lost, so there is no statement to cancel. */
 static void lost(postgres_conn *c)
 {
     postgres_op *op = c->op;
@@ -92,7 +92,7 @@ static bool put_sync(postgres_conn *c)
     return put_step(c, 'S', PQpipelineSync(c->pg));
 }
 
-/* Statements that come again keep a place, and what was there before goes. */
+/* Repeated statements keep a prepared statement, which replaces the previous one in its place. */
 static bool put_prepared(postgres_conn *c, const postgres_op *op)
 {
     char sql[40];
@@ -108,7 +108,7 @@ static bool put_prepared(postgres_conn *c, const postgres_op *op)
     return put_step(c, 'p', PQsendPrepare(c->pg, at->name, op->sql, 0, NULL));
 }
 
-/* By itself, as it was prepared, or in one go. */
+/* Sends the statement, prepared or in one step. */
 static bool put_itself(postgres_conn *c, const postgres_op *op)
 {
     const char *name = c->prepared[op->statement % POSTGRES_PREPARED].name;
@@ -119,7 +119,7 @@ static bool put_itself(postgres_conn *c, const postgres_op *op)
             : PQsendQueryParams(c->pg, op->sql, op->n_value, NULL, op->value, NULL, NULL, 0));
 }
 
-/* Nothing that was left in the session stays. */
+/* Resets the session state. */
 static bool put_discard(postgres_conn *c)
 {
     char again[POSTGRES_SESSION_SQL];
@@ -131,8 +131,8 @@ static bool put_discard(postgres_conn *c)
 
 static bool put_own(postgres_conn *c, const postgres_op *op)
 {
-    /* Statements of many parts and few rows: to compile one takes a hundred times as long as to run
-     * it. */
+    /* For statements with many parts and few rows, just-in-time compilation takes a hundred times
+     * longer than running them. */
     static const char catalog[] = "SELECT pg_catalog.set_config('search_path', 'pg_catalog, "
                                   "pg_temp', true), pg_catalog.set_config('jit', 'off', true)";
     if (op->inert)
@@ -203,7 +203,7 @@ static void end_op(postgres_conn *c, int rc)
     op->end(op, rc);
 }
 
-/* Its rows are not wanted any more, nor is the connection that still brings them. */
+/* Further rows are not needed, nor is the connection that is still receiving them. */
 static void cut_off(postgres_conn *c, int rc)
 {
     postgres_op *op = c->op;
@@ -221,19 +221,19 @@ static void take_error(postgres_conn *c, const PGresult *r)
             c->prepared[i].statement = 0, c->prepared[i].stale = true;
     snprintf(op->state, sizeof(op->state), "%s", state ? state : "");
     postgres_why(text ? text : PQresultErrorMessage(r), op->text);
-    if (!op->text[0]) /* RAISE with an empty message: a text is what tells a failure */
+    if (!op->text[0]) /* RAISE with an empty message; a text marks the failure */
         snprintf(op->text, sizeof(op->text), "an error without a message (%s)", op->state);
 }
 
-/* The server ends the session (57P01 and its like): as good as a broken connection. 08P01 is said
- * of values that are not as many as a statement has parameters, and ends nothing. */
+/* Whether the server ends the session (57P01 and similar), which equals a broken connection. 08P01
+ * is also reported for a wrong number of parameters, which does not end the session. */
 static bool is_end_of_session(const postgres_op *op)
 {
     return strncmp(op->state, "57P", 3) == 0 ||
            (strncmp(op->state, "08", 2) == 0 && strcmp(op->state, "08P01") != 0);
 }
 
-/* False: the connection is gone, or not this one's any more. */
+/* False: the connection is closed, or the statement no longer belongs to it. */
 static bool take_row(postgres_conn *c, const PGresult *r)
 {
     postgres_op *op = c->op;
@@ -278,11 +278,11 @@ static bool take_result(postgres_conn *c, const PGresult *r)
     case PGRES_EMPTY_QUERY: return true;
     case PGRES_PIPELINE_ABORTED:
     case PGRES_FATAL_ERROR: return take_failure(c, r);
-    default: /* COPY, which has no place in a pipeline */ lost(c); return false;
+    default: /* COPY, which is not possible in a pipeline */ lost(c); return false;
     }
 }
 
-/* A statement's results are over. */
+/* Called at the end of a statement's results. */
 static void end_step(postgres_conn *c)
 {
     bool answered = c->step[c->at] == 'R' && c->op;
@@ -292,8 +292,8 @@ static void end_step(postgres_conn *c)
         end_op(c, c->op->text[0] ? MCP_EREMOTE : MCP_OK);
 }
 
-/* Everything around it is over too. Were a transaction still open, or did the cleaning fail, the
- * connection would not be used again. */
+/* Called at the end of the pipeline. If a transaction is still open or the cleanup failed, the
+ * connection is not used again. */
 static void end_all(postgres_conn *c)
 {
     c->busy = false;
@@ -326,8 +326,8 @@ static void take_results(postgres_conn *c, bool *dead)
     }
 }
 
-/* What is on its way of a row that is not there yet: a row that is too large ends before memory
- * does. The first look at one takes less than a buffer of libpq's and is not counted. */
+/* Counts the received bytes of an incomplete row, so that a row that is too large fails before
+ * memory is exhausted. The first read of a row fits libpq's buffer and is not counted. */
 static void count_received(postgres_conn *c)
 {
     int waiting = 0;

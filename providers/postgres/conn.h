@@ -1,4 +1,4 @@
-/* conn.h: one connection of a pool and the statement that runs on it. The pool's alone. */
+/* conn.h: one connection of a pool and the statement that runs on it. Used by the pool only. */
 #ifndef POSTGRES_CONN_H
 #define POSTGRES_CONN_H
 
@@ -6,11 +6,11 @@
 
 enum { POSTGRES_PREPARED = 32, POSTGRES_STEPS = 16 };
 
-/* Where a statement is prepared. */
+/* A name for a prepared statement. */
 typedef struct postgres_place {
     char name[8];
     uint64_t statement; /* 0: none */
-    bool stale;         /* there may be something under this name */
+    bool stale;         /* the server may have a statement with this name */
 } postgres_place;
 
 struct postgres_conn {
@@ -18,26 +18,26 @@ struct postgres_conn {
     postgres_conn *next;
     PGconn *pg;
     mcp_host_poll *poll;
-    postgres_op *op; /* NULL while busy: its answer came, what cleans up behind it has not */
+    postgres_op *op; /* NULL if busy: the answer has arrived, the cleanup is not finished */
     bool busy, unsent;
-    bool heard;           /* anything, since the present statement was sent */
-    postgres_share share; /* of the present statement */
-    bool dirty;           /* what was to clean up failed */
-    bool *dead;           /* set when it is given up, for callers further up the stack */
+    bool heard;           /* something was received since the current statement was sent */
+    postgres_share share; /* of the current statement */
+    bool dirty;           /* the cleanup failed */
+    bool *dead;           /* set when the connection is closed, for callers on the stack */
     int64_t deadline;
-    size_t received;               /* of a row that is not there yet */
-    bool partial;                  /* something came, and no row since */
-    char step[POSTGRES_STEPS + 1]; /* what was sent: see conn.c */
+    size_t received;               /* bytes of the incomplete row */
+    bool partial;                  /* something was received since the last row */
+    char step[POSTGRES_STEPS + 1]; /* what was sent; see conn.c */
     size_t at, n_steps;
     postgres_place prepared[POSTGRES_PREPARED];
 };
 
-/* Takes the connection over. NULL: no memory; it is still the caller's. */
+/* Takes ownership of the connection. NULL: no memory; the caller keeps it. */
 postgres_conn *postgres_conn_new(postgres_pool *pool, PGconn *pg);
 void postgres_conn_start(postgres_conn *c, postgres_op *op);
-/* Sends what could not be sent yet. False: it is lost, and what ran on it was seen to. */
+/* Sends pending output. False: the connection is lost, and its statement was handled. */
 bool postgres_conn_flush(postgres_conn *c);
-/* Closes and frees it; the server ends what runs on it. */
+/* Closes and frees the connection; the server ends its statement. */
 void postgres_conn_give_up(postgres_conn *c);
 
 /* ---- of the pool ----------------------------------------------------------------------------- */

@@ -1,8 +1,8 @@
 /* describe.c: the database, its schemas, tables and functions, as JSON and as text.
  *
- * The text is DDL, put together by the database from its catalogue: what models read best. The JSON
- * has what they would have to find out from it, and the URIs to go on with. The database writes the
- * pieces of JSON that need none.
+ * The text is DDL, built by the database from its catalogue, because models read it best. The JSON
+ * has the information that they would have to derive from it, and the URIs for further reads. The
+ * database writes the parts of the JSON that contain no URIs.
  */
 #include "describe.h"
 
@@ -10,7 +10,7 @@
 
 /* ---- the format ------------------------------------------------------------------------------ */
 
-/* ?format=text or json, the default. False after failing the job. */
+/* Reads ?format=: text or json, the default. If it is invalid, fails the job and returns false. */
 static bool wants_text(postgres_job *j, bool *ret)
 {
     const mcp_str *format = postgres_uri_param(&j->target, "format");
@@ -23,7 +23,7 @@ static bool wants_text(postgres_job *j, bool *ret)
     return false;
 }
 
-/* What is described: what its statements are, and what takes a row of the JSON. */
+/* How something is described: its statements, and the function that handles a row for the JSON. */
 typedef struct described {
     const char *names, *text, *json;
     int (*put)(postgres_op *op, const PGresult *r);

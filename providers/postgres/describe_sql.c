@@ -6,7 +6,7 @@
  */
 #include "describe.h"
 
-/* What is shown of the catalogue: not PostgreSQL's own, not what the role may not use. */
+/* Objects to show: not PostgreSQL's own, and only those that the role may use. */
 #define OWN    "n.nspname <> 'information_schema' AND n.nspname !~ '^pg_'"
 #define SHOWN  OWN " AND pg_catalog.has_schema_privilege(n.oid, 'USAGE')"
 #define KINDS  "('r', 'v', 'm', 'f', 'p')"
@@ -20,20 +20,20 @@
 #define SIGNATURE "p.proname || '(' || pg_catalog.pg_get_function_identity_arguments(p.oid) || ')'"
 
 #define IS_LEFT(letter, oid) "'" letter "' || " oid " = ANY ($1::pg_catalog.text[])"
-/* A column `a` of a row type is a record where its table is left out. */
+/* The type of a column `a`. A row type is shown as a record if its table is left out. */
 #define TYPE                                                                             \
     "CASE WHEN 't' || a.attrelid || '.' || a.attnum = ANY ($1::pg_catalog.text[]) THEN " \
     "'record' ELSE pg_catalog.format_type(a.atttypid, a.atttypmod) END"
-/* The formatter would take the macros for calls. */
+/* clang-format would treat the macros as calls. */
 /* clang-format off */
-/* With the default `e` of each. */
+/* `e` is the default of each column. */
 #define COLUMNS                                                                                \
     "pg_catalog.pg_attribute a"                                                                \
     " LEFT JOIN pg_catalog.pg_attrdef e ON e.adrelid = a.attrelid AND e.adnum = a.attnum AND " \
     "NOT " IS_LEFT("d", "e.oid") " WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT "         \
     "a.attisdropped AND pg_catalog.has_column_privilege(c.oid, a.attnum, 'SELECT')"
 
-/* The DDL of one table `c` in `n`. */
+/* The DDL of the table `c` in the schema `n`. */
 #define TABLE_DDL                                                                               \
     "CASE WHEN " IS_LEFT("v", "c.oid") " THEN pg_catalog.format(E'-- %s %I.%I\n', " KIND ", "   \
     "n.nspname, c.relname)"                                                                     \
@@ -91,7 +91,7 @@
 
 #define IN_SCHEMA " AND ($2::pg_catalog.text IS NULL OR n.nspname = $2::pg_catalog.text)"
 
-/* Tables in the order of the names, before them the schemas, after them functions. */
+/* Schemas, then tables, then functions, each in the order of names. */
 const char postgres_things_text[] =
     "SELECT ddl, kind, nspname, name FROM (SELECT n.nspname, 'a' AS kind, '' AS "
     "name, pg_catalog.format(E'CREATE SCHEMA %I;\n', n.nspname) AS ddl FROM "

@@ -1,4 +1,4 @@
-/* left_out.c: what a description leaves out; see describe.h. */
+/* left_out.c: finds what a description leaves out; see describe.h. */
 #include "describe.h"
 
 int postgres_job_may(const postgres_job *j, const postgres_target *t)
@@ -31,7 +31,7 @@ postgres_target postgres_thing(const PGresult *r, int at)
                              .name = kind == 'a' ? (mcp_str){"", 0} : cell(r, at + 2)};
 }
 
-/* Pieces are letters, digits and dots: elements of an array as they are. */
+/* Pieces consist of letters, digits and dots, so they need no escaping in an array. */
 static int put_left_out(postgres_op *op, const PGresult *r)
 {
     postgres_job *j = op->user;

@@ -1,5 +1,5 @@
-/* pool.c: see pool.h. Which statement runs where; connecting and backing off. What happens on one
- * connection is conn.c's business. */
+/* pool.c: see pool.h. Assigns statements to connections, connects, and backs off after failures.
+ * conn.c handles a single connection. */
 #include "conn.h"
 
 #include <errno.h>
@@ -7,15 +7,15 @@
 
 enum {
     TICK_MS = 100,
-    GRACE_MS = 1000, /* the server's own time-out comes first, with its words */
+    GRACE_MS = 1000, /* so that the server's own time-out comes first, with its message */
     FIRST_DELAY_MS = 100,
     MOST_DELAY_MS = 30000,
     TRIES = 2,
 };
 
-/* One attempt to connect; it outlives a pool that is freed meanwhile. */
+/* An attempt to connect; it may outlive the pool. */
 typedef struct attempt {
-    postgres_pool *pool; /* NULL: nobody waits for it */
+    postgres_pool *pool; /* NULL: the pool was freed */
     mcp_allocator alloc;
     char *conninfo, *after;
     uint64_t timeout_ms;
@@ -29,15 +29,15 @@ struct postgres_pool {
     postgres_pool_options o;
     mcp_host host;
     char *conninfo, *after;
-    postgres_conn *conns; /* all that are open */
+    postgres_conn *conns; /* all open connections */
     size_t n_conns, n_running[POSTGRES_OUTSIDE + 1];
     attempt *attempt;           /* under way */
-    postgres_op *first, **last; /* operations that wait for a connection */
-    mcp_host_timer *timer;      /* while somebody waits or runs */
-    int64_t not_before;         /* of the next attempt */
+    postgres_op *first, **last; /* operations waiting for a connection */
+    mcp_host_timer *timer;      /* while operations wait or run */
+    int64_t not_before;         /* earliest time of the next attempt */
     unsigned failures;
-    int away;       /* what operations end with while there are failures */
-    char text[300]; /* of the last one */
+    int away;       /* result of operations while connecting fails */
+    char text[300]; /* message of the last failure */
     bool ever, mighty, freed;
 };
 
@@ -99,7 +99,7 @@ static void fail_waiting(postgres_pool *p, int rc)
     }
 }
 
-/* libpq says it in words alone, those of the C library. */
+/* libpq reports this only in its message, which is the C library's. */
 static bool is_short_of_files(const char *why)
 {
     return strstr(why, strerror(EMFILE)) || strstr(why, strerror(ENFILE));
@@ -139,10 +139,10 @@ static void connected(void *arg)
     attempt *a = arg;
     postgres_pool *p = a->pool;
     if (p) {
-        bool again = p->ever || p->failures; /* something may have happened while it was away */
+        bool again = p->ever || p->failures; /* changes may have been missed while it was away */
         p->attempt = NULL;
         if (!a->conn && a->tried && !a->text[0])
-            serve(p); /* nobody waited any more; somebody may now */
+            serve(p); /* no operation was waiting; one may be now */
         else if (!a->conn)
             back_off(p, a->tried ? a->text : "it was not tried");
         else if (take_over(p, a) != MCP_OK)
@@ -185,8 +185,9 @@ static postgres_share share_of(const postgres_op *op)
     return op->outside ? POSTGRES_OUTSIDE : op->slow ? POSTGRES_SLOW : POSTGRES_QUICK;
 }
 
-/* Strangers' statements leave one connection to what may be slow, and both leave one to what is
- * quick; of two connections one is free of strangers. */
+/* The largest number of connections for a share: statements from outside leave one to slow
+ * statements, and both leave one to quick statements. With two connections, one is not used by
+ * statements from outside. */
 static size_t most_of(const postgres_pool *p, postgres_share share)
 {
     size_t kept = p->o.max > 2 ? share : share == POSTGRES_OUTSIDE;
@@ -238,8 +239,7 @@ static bool unlink_waiting(postgres_pool *p, const postgres_op *op)
     return false;
 }
 
-/* Starts what can be started; connects when something is left that one more connection would
- * help. */
+/* Starts waiting operations, and connects if another connection would help. */
 static void serve(postgres_pool *p)
 {
     bool more = false;
@@ -253,7 +253,7 @@ static void serve(postgres_pool *p)
         }
         unlink_waiting(p, op);
         start(p, c, op);
-        op = p->first; /* much may have happened */
+        op = p->first; /* callbacks may have changed the list */
         more = false;
     }
     if (!more || p->attempt || p->n_conns >= p->o.max || p->freed)
@@ -264,7 +264,7 @@ static void serve(postgres_pool *p)
         fail_waiting(p, p->away);
 }
 
-/* One that waits too long is ended. False: none does. */
+/* Ends one operation that waited too long. False: none. */
 static bool end_waiting(postgres_pool *p, int64_t at, int rc)
 {
     for (postgres_op *op = p->first; op; op = op->next)
@@ -276,14 +276,14 @@ static bool end_waiting(postgres_pool *p, int64_t at, int rc)
     return false;
 }
 
-/* The network may be to blame, and then it is not this connection's alone. */
+/* The network may be at fault, which would affect other connections too. */
 static void give_up_idle(postgres_pool *p)
 {
     for (postgres_conn *c = idle_conn(p); c; c = idle_conn(p))
         postgres_conn_give_up(c);
 }
 
-/* One that runs too long is given up. False: none does. */
+/* Closes one connection whose statement runs too long. False: none. */
 static bool end_running(postgres_pool *p, int64_t at, int rc)
 {
     for (postgres_conn *c = p->conns; c; c = c->next) {
@@ -301,7 +301,7 @@ static bool end_running(postgres_pool *p, int64_t at, int rc)
     return false;
 }
 
-/* Losing one may lose others that its statement then tries. */
+/* A lost connection may lead to the loss of others on which its statement is retried. */
 static void flush_unsent(postgres_pool *p)
 {
     postgres_conn *c = p->conns;
@@ -317,7 +317,7 @@ static void end_late(postgres_pool *p, int64_t at, int rc)
 
 static void tick(void *arg);
 
-/* As long as somebody waits; a look at each connection is all there is to it. False: no memory. */
+/* Runs while operations wait or run; each tick checks every connection. False: no memory. */
 static bool set_timer(postgres_pool *p)
 {
     if (!p->timer)
@@ -341,7 +341,7 @@ static void tick(void *arg)
     end_late(p, now(p), MCP_ETIMEOUT);
     flush_unsent(p);
     serve(p);
-    if (has_work(p) && !set_timer(p)) /* nothing would ever end */
+    if (has_work(p) && !set_timer(p)) /* otherwise operations would never end */
         end_late(p, INT64_MAX, MCP_ENOMEM);
 }
 
@@ -394,7 +394,7 @@ void postgres_pool_idle(postgres_pool *p, postgres_conn *c)
     serve(p);
 }
 
-/* The connection broke under it, before anything came of it: another one may do. */
+/* The connection broke before a result arrived, so the statement is retried on another one. */
 void postgres_pool_retry(postgres_pool *p, postgres_op *op)
 {
     op->conn = NULL;

@@ -28,33 +28,37 @@ typedef struct postgres_pool postgres_pool;
 typedef struct postgres_conn postgres_conn;
 typedef struct postgres_op postgres_op;
 
-/* What a statement may turn out to be. */
+/* The expected cost of a statement. */
 typedef enum postgres_share { POSTGRES_QUICK, POSTGRES_SLOW, POSTGRES_OUTSIDE } postgres_share;
 
-/* One statement. What is pointed to lives until its end. */
+/* A statement. What it points to must live until its end. */
 struct postgres_op {
     const char *sql;
-    bool inert;         /* runs no function of anybody's: the session's own read-only mode does */
-    bool catalog;       /* reads the catalogue alone: nobody's functions are found by their names */
-    bool one;           /* with `inert`: brings a row at the most, all of it at once */
-    uint64_t statement; /* with `inert`, not 0: one that comes again, with the same text */
+    bool inert;         /* runs no user-defined functions, so the session's read-only mode is
+                         * enough */
+    bool catalog;       /* reads only the catalogue; user-defined functions are not in the search
+                         * path */
+    bool one;           /* with `inert`: returns at most one row, received completely */
+    uint64_t statement; /* with `inert`: identifies a repeated statement with the same text; 0:
+                         * none */
     const char *value[POSTGRES_MAX_VALUES];
     int n_value;
-    bool slow;         /* may have to look at much: never has all connections */
-    bool outside;      /* somebody else's words: still less */
-    const char *alone; /* with `outside`: those words, which have to be a statement by themselves */
-    size_t fetch; /* with `outside`: how many rows of a query are wanted; 0: it can only be run */
-    size_t max_bytes; /* of one row; more ends it with MCP_ELIMIT */
+    bool slow;         /* may read much: never gets all connections */
+    bool outside;      /* statement from outside: gets even fewer connections */
+    const char *alone; /* with `outside`: the text, which must be a single statement */
+    size_t fetch;      /* with `outside`: number of rows to fetch; 0: the statement is only run */
+    size_t max_bytes;  /* of one row; a larger one ends it with MCP_ELIMIT */
     uint64_t timeout_ms;
 
-    /* Each row (and once at the end without one, when there was none: for the names of its
-     * columns). MCP_OK; MCP_PENDING: enough of them, the end is MCP_OK; a negative code is the end.
-     * May be NULL. */
+    /* Called for each row, or once at the end if there are none, for the names of columns. MCP_OK;
+     * MCP_PENDING: no further rows are needed, and the result is MCP_OK; an error ends the
+     * statement. May be NULL. */
     int (*row)(postgres_op *op, const PGresult *result);
-    /* Called once, maybe before postgres_pool_run() returned; the op is the caller's again. MCP_OK;
-     * MCP_EREMOTE: the database's error is in `state` and `text`; MCP_ECLOSED: it cannot be
-     * reached, `text` says why (MCP_EFILES: for want of descriptors); MCP_EACCESS: from outside,
-     * and the role is too mighty; MCP_ETIMEOUT, MCP_ELIMIT, MCP_ENOMEM, or what `row` said. */
+    /* Called once, possibly before postgres_pool_run() returns; afterwards the op belongs to the
+     * caller again. MCP_OK; MCP_EREMOTE: an error of the database, in `state` and `text`;
+     * MCP_ECLOSED: it is not reachable, with the reason in `text` (MCP_EFILES: no descriptors
+     * left); MCP_EACCESS: a statement from outside, and the role has dangerous privileges;
+     * MCP_ETIMEOUT, MCP_ELIMIT, MCP_ENOMEM, or the result of `row`. */
     void (*end)(postgres_op *op, int rc);
     void *user;
     char state[6];
@@ -69,52 +73,53 @@ struct postgres_op {
 };
 
 typedef struct postgres_pool_options {
-    const mcp_allocator *alloc; /* lives as long as the pool */
+    const mcp_allocator *alloc; /* must live as long as the pool */
     const mcp_host *host;
     const char *conninfo; /* copied */
     const char *name;     /* for the log */
     size_t max;
-    uint64_t timeout_ms; /* of any statement, said to the server */
-    bool mighty;         /* statements from outside run for a mighty role too: see session.c */
-    const char *after;   /* a statement that is run on each new connection, or NULL */
+    uint64_t timeout_ms; /* of each statement; also set on the server */
+    bool mighty;         /* also run statements from outside for a role with dangerous privileges;
+                          * see session.c */
+    const char *after;   /* a statement to run on each new connection, or NULL */
     void (*notify)(void *user, const PGnotify *notice);
     void (*connected)(void *user,
-                      bool again); /* `again`: not at once, so that something was missed */
+                      bool again); /* `again`: not the first connection, so that changes may have
+                                    * been missed */
     void *user;
 } postgres_pool_options;
 
-/* Needs timers, descriptors and workers of the host. MCP_EUNSUPPORTED, MCP_ENOMEM. */
+/* Needs the host's timers, descriptors and workers. MCP_EUNSUPPORTED, MCP_ENOMEM. */
 int postgres_pool_new(const postgres_pool_options *options, postgres_pool **ret);
-/* Closes everything; what still runs is not ended. NULL is allowed. */
+/* Closes all connections; running operations do not get an end. NULL is allowed. */
 void postgres_pool_free(postgres_pool *pool);
 
 void postgres_pool_run(postgres_pool *pool, postgres_op *op);
-/* Forgets it; its end is not called any more. */
+/* Abandons an operation; its end is not called any more. */
 void postgres_pool_cancel(postgres_pool *pool, postgres_op *op);
 
 /* ---- sessions (session.c) -------------------------------------------------------------------- */
 
 enum { POSTGRES_SESSION_SQL = 800 };
 
-/* The reason when nothing else is known. */
+/* The reason if no other is known. */
 #define POSTGRES_NO_ANSWER "it does not answer"
 
-/* Connects and sets the session up, and waits for that: for some seconds, or until *given_up (from
- * any thread; NULL: never). NULL, and the reason without anything secret: never the text of a
- * connection string that cannot be read; "" when it was given up. */
+/* Connects and sets up the session; blocks for some seconds at most, or until *given_up (set by any
+ * thread; NULL: never). NULL, with a reason that contains no secrets (never the text of an invalid
+ * connection string), or "" if it was given up. */
 PGconn *postgres_connect(const char *conninfo, uint64_t timeout_ms, const char *after,
                          const atomic_bool *given_up, bool *mighty, char text[300]);
-/* Whether that reason is one that stays: the server answers, and does not let us in; or it is not
- * trusted. */
+/* Whether this is a permanent error: the server refuses the connection or is not trusted. */
 bool postgres_is_refusal(const char *conninfo, const char *text);
-/* What sets a session up, again after it was discarded: one statement. */
+/* The statement that sets up a session, also after DISCARD. */
 void postgres_session_sql(char sql[POSTGRES_SESSION_SQL], uint64_t timeout_ms);
-/* Reads all that has arrived, without waiting. False: the connection is broken. */
+/* Reads everything that has arrived, without blocking. False: the connection is broken. */
 bool postgres_consume(PGconn *conn);
-/* Outside of the pool, for the start: what was sent last is answered with. NULL: not within this
- * time, or the connection is broken. */
+/* Only at the start, outside of the pool: waits for the answer to what was sent last. NULL: a
+ * time-out, or the connection is broken. */
 PGresult *postgres_answer(PGconn *conn, uint64_t ms);
-/* libpq's own words about a connection, in one line. */
+/* libpq's message about a connection, in one line. */
 void postgres_why(const char *message, char text[300]);
 
 #endif

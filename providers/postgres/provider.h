@@ -17,7 +17,7 @@
 /* Of the saved queries; see check.c. */
 typedef struct postgres_check {
     bool done, running;
-    size_t at; /* which one is looked at */
+    size_t at; /* the query that is checked */
     postgres_op op;
     postgres_sql sql;
 } postgres_check;
@@ -47,22 +47,22 @@ typedef struct postgres_job postgres_job;
 struct postgres_job {
     postgres *s;
     mcp_request *req;
-    mcp_str uri; /* as it was asked for; of the request */
+    mcp_str uri; /* as requested; points into the request */
     postgres_target target;
     postgres_op op;
     postgres_sql sql;
     postgres_sql text; /* of an answer that is text, and of URIs */
-    postgres_sql left; /* what a description leaves out: see describe.h */
+    postgres_sql left; /* what a description leaves out; see describe.h */
     mcp_json_writer *json;
     bool as_tool;
-    bool as_text, is_row; /* shown as a table (table_text.h), of one row */
+    bool as_text, is_row; /* rendered as a table (table_text.h), or as one row */
 
-    /* What the present statement is for. */
+    /* Called at the end of the current statement. */
     void (*next)(postgres_job *j, int rc);
     void (*with_table)(postgres_job *j);
     void (*after_left_out)(postgres_job *j, int rc);
     postgres_table *table;
-    size_t size, rows, limit; /* of what was put */
+    size_t size, rows, limit; /* of the written output */
     uint64_t offset;
     bool more;
     unsigned retried;
@@ -75,57 +75,58 @@ struct postgres_job {
     char room[]; /* for target's texts */
 };
 
-/* For a URI of this database ("": for something else). NULL: *rc says that there is no such URI, or
- * no memory. */
+/* Creates the job for a URI of this database ("" for others). NULL, with *rc: there is no such URI,
+ * or no memory. */
 postgres_job *postgres_job_new(postgres *s, mcp_request *req, mcp_str uri, int *rc);
-/* Begins it; what a handler returns. */
+/* Starts the job; returns what a handler returns. */
 int postgres_job_start(postgres_job *j, void (*begin)(postgres_job *j));
-/* Ends it, with what a handler would return. */
+/* Ends the job with the result of a handler. */
 void postgres_job_finish(postgres_job *j, int outcome);
-/* Ends it with an error for the caller. */
+/* Ends the job with an error for the caller. */
 void postgres_job_fail(postgres_job *j, int code, const char *format, ...) MCP_PRINTF(3, 4);
-/* Ends it as what is not there. */
+/* Ends the job with "not found". */
 void postgres_job_missing(postgres_job *j);
-/* Ends it for what a statement of this provider's own failed with. */
+/* Ends the job because a statement of the provider failed. */
 void postgres_job_broken(postgres_job *j, int rc);
-/* The database's words about what failed, for the caller; where there are access rules they may
- * name what he may not see, and others are said instead. */
+/* The database's message for the caller. With access rules it may mention something hidden, so
+ * `instead` is returned. */
 const char *postgres_job_words(const postgres_job *j, const char *instead);
-/* Ends it with the JSON that was written. */
+/* Replies with the JSON that was written. */
 void postgres_job_reply_json(postgres_job *j);
 void postgres_job_too_large(postgres_job *j, uint64_t size);
 
-/* Runs j->sql (which stays as it is until the end), or `sql` when it is not NULL, with the op's
- * values; then next. */
+/* Runs j->sql, which must not change until the end, or `sql` if it is not NULL, with the op's
+ * parameters; then calls next. */
 void postgres_job_run(postgres_job *j, const char *sql,
                       int (*row)(postgres_op *op, const PGresult *r),
                       void (*next)(postgres_job *j, int rc));
-/* The same with a statement that reads the catalogue alone. */
+/* The same for a statement that only reads the catalogue. */
 void postgres_job_look(postgres_job *j, const char *sql,
                        int (*row)(postgres_op *op, const PGresult *r),
                        void (*next)(postgres_job *j, int rc));
-/* Looks the target's table up, then goes on with it; without one the job ends. */
+/* Looks up the target's table and continues with it; if there is none, the job ends. */
 void postgres_job_with_table(postgres_job *j, void (*go_on)(postgres_job *j));
-/* A statement made of the table failed: returns whether the job was restarted, because the table is
- * another one now. */
+/* Called when a statement for the table failed: returns whether the job was restarted, because the
+ * table has changed. */
 bool postgres_job_stale(postgres_job *j, int rc);
-/* The described object was dropped meanwhile: returns whether the job was restarted. */
+/* Returns whether the job was restarted because the described object was dropped meanwhile. */
 bool postgres_job_torn(postgres_job *j, int rc);
-/* Whether the statement failed because of what was given to it: a value that its column cannot
- * have. */
+/* Whether the statement failed because of a parameter that is invalid for its column. */
 bool postgres_job_is_bad_value(const postgres_job *j, int rc);
 
-/* A number of the query; `fallback` when it is absent. False after failing the job: it is none. */
+/* Reads a number of the query; `fallback` if it is absent. If it is invalid, fails the job and
+ * returns false. */
 bool postgres_job_number(postgres_job *j, const char *name, uint64_t min, uint64_t max,
                          uint64_t fallback, uint64_t *ret);
 
-/* Sets as_text to what ?format= says. False after failing the job. */
+/* Sets as_text from ?format=. If it is invalid, fails the job and returns false. */
 bool postgres_job_format(postgres_job *j);
 
-/* Whether nothing is asked for but these, which NULL ends. False after failing the job. */
+/* Checks that the query has no parameters but these (a list that ends with NULL). Otherwise fails
+ * the job and returns false. */
 bool postgres_job_only(postgres_job *j, const char *const *names);
 
-/* What may be read. */
+/* The reads. */
 void postgres_run_database(postgres_job *j);
 void postgres_run_schema(postgres_job *j);
 void postgres_run_table(postgres_job *j);
@@ -135,7 +136,7 @@ void postgres_run_row(postgres_job *j);
 void postgres_run_cell(postgres_job *j);
 void postgres_run_saved(postgres_job *j);
 
-/* Whether rows can be named. */
+/* Whether rows have URIs. */
 bool postgres_has_key(const postgres_table *t);
 
 /* mcp_provider's and mcp_resource_template's. */
@@ -147,7 +148,7 @@ int postgres_complete(mcp_request *req, mcp_str name, mcp_str value, const mcp_j
 
 /* ---- statements from outside (query.c, saved.c, check.c, tool.c) ----------------------------- */
 
-/* How it begins says whether and how a statement from outside is run. */
+/* The kind of a statement from outside, by its beginning: whether and how it is run. */
 typedef enum postgres_beginning {
     POSTGRES_REFUSED,
     POSTGRES_QUERY,     /* behind DECLARE CURSOR */
@@ -156,15 +157,14 @@ typedef enum postgres_beginning {
 postgres_beginning postgres_beginning_of(const char *sql);
 #define POSTGRES_WHAT_IS_RUN "only SELECT, WITH, VALUES, TABLE, EXPLAIN and SHOW are allowed"
 
-/* The query as it is run. */
+/* Writes the query in the form in which it is run. */
 void postgres_put_query(postgres_sql *to, const char *sql, size_t max_bytes);
 
-/* Fails the job, or runs it and replies. Values are set. */
+/* Runs a statement and replies, or fails the job. The parameters must be set. */
 void postgres_run_outside(postgres_job *j, mcp_str sql);
 
-/* Looks at the saved queries and says in the log which are wrong: with a connection that is used
- * for nothing else; or by and by on the pool's, as what is told of a connection
- * (postgres_pool_options.connected). */
+/* Checks the saved queries and logs those that are wrong: either on a connection that has no other
+ * use, or gradually on the pool's connections (postgres_pool_options.connected). */
 void postgres_check_now(postgres *s, PGconn *conn);
 void postgres_check_later(void *user, bool again);
 

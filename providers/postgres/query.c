@@ -1,11 +1,11 @@
-/* query.c: statements from outside: what the tool runs, and saved queries.
+/* query.c: statements from outside: the tool's, and saved queries.
  *
- * Several walls, of which any would do for most: only a statement that begins as one that reads is
- * sent; the protocol takes one alone; a query is a part of another one behind DECLARE CURSOR, which
- * the server allows for queries that change nothing; around it is a transaction that reads, after a
- * first look in it, so that nothing can make it write; it is rolled back, and the session
- * discarded. A role that could do harm by reading (files of the server's, programs) is not used at
- * all unless the operator says so.
+ * There are several lines of defence, each of which would stop most attacks. Only a statement that
+ * begins like a read is sent. The protocol accepts a single statement. A query is embedded in
+ * DECLARE CURSOR, which the server allows only for queries that change nothing. It runs in a
+ * transaction that is made read-only irrevocably by a query before it. The transaction is rolled
+ * back, and the session state discarded. A role that could do harm by reading (files of the server,
+ * programs) is not used unless the operator allows it.
  */
 #include "provider.h"
 
@@ -17,12 +17,12 @@
 enum {
     LONGEST_SQL = 64 << 10,
     LONGEST_TEXT = 64 << 10,
-    LONGEST_BLOB = 4 << 10, /* bytes that are returned, in Base64 */
+    LONGEST_BLOB = 4 << 10, /* BLOBs up to this many bytes are returned, in Base64 */
 };
 
 /* ---- how it begins --------------------------------------------------------------------------- */
 
-/* Steps over one comment, white space or an opening parenthesis. */
+/* Skips a comment, white space or an opening parenthesis. */
 static bool skip_one(const char **p)
 {
     const char *s = *p;
@@ -72,7 +72,7 @@ postgres_beginning postgres_beginning_of(const char *sql)
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-/* A statement may have chosen another encoding, and a database may have none. */
+/* A statement may have changed the encoding, and a database may have none. */
 static void add_name(mcp_json_writer *w, const char *name)
 {
     mcp_json_add_string(w, common_text_utf8(mcp_str_from(name)) ? name : "?");
@@ -95,8 +95,8 @@ static bool ends_in_a_character(mcp_str text, size_t at)
     return at == text.len || ((unsigned char)text.ptr[at] & 0xc0) != 0x80;
 }
 
-/* Of a text: how long it is, and its beginning; of few bytes, and of a text that is no UTF-8,
- * all. */
+/* Writes the size, and the beginning of a text. Binary values, and text that is not UTF-8, are
+ * written completely if they are small. */
 static void put_long(postgres_job *j, const PGresult *r, int at)
 {
     unsigned char bytes[LONGEST_BLOB];
@@ -125,12 +125,12 @@ static int put_result_row(postgres_op *op, const PGresult *r)
     if (!j->more && !j->rows)
         put_names(j, r);
     if (!PQntuples(r)) {
-        j->more = j->rows == 0; /* the names are there */
+        j->more = j->rows == 0; /* for the names of columns */
         return MCP_OK;
     }
     if (j->rows == j->limit || (j->rows && j->size > j->s->max_bytes)) {
         j->offset = 1;                                            /* there are more */
-        return j->rows == j->op.fetch - 1 ? MCP_OK : MCP_PENDING; /* or this was the last one */
+        return j->rows == j->op.fetch - 1 ? MCP_OK : MCP_PENDING; /* or it was the last row */
     }
     mcp_json_begin_array(j->json);
     for (int i = 0; i < PQnfields(r); i++)
@@ -141,8 +141,8 @@ static int put_result_row(postgres_op *op, const PGresult *r)
     return MCP_OK;
 }
 
-/* The database's words about a statement are for who wrote it: of a saved query who reads it wrote
- * the values alone. */
+/* The database's message about a statement is shown only to its author. The reader of a saved query
+ * supplied only the parameters. */
 static void fail_with_words(postgres_job *j)
 {
     bool saved = !j->as_tool, value = strncmp(j->op.state, "22", 2) == 0;
@@ -172,7 +172,7 @@ static void end_result(postgres_job *j, int rc)
     } else if (rc != MCP_OK) {
         postgres_job_broken(j, rc);
     } else {
-        if (!j->rows && !j->more) { /* nothing that has columns */
+        if (!j->rows && !j->more) { /* a statement without columns */
             postgres_job_fail(j, MCP_CODE_INVALID_PARAMS, "The statement has no result");
             return;
         }

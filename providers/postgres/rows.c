@@ -1,7 +1,7 @@
 /* rows.c: a row by its key, pages of rows, and single values.
  *
- * What is too long for a row, and what is no text, stands in it as its size and the URI of the
- * value alone, which can be read in parts. A row by its key is a statement that is kept: one round
+ * Values that are too long for a row, or are not text, are replaced by their size and a URI from
+ * which they can be read in parts. The statement for a row by its key stays prepared: one round
  * trip.
  */
 #include "provider.h"
@@ -13,7 +13,7 @@
 
 enum {
     DEFAULT_LIMIT = 100,
-    LONGEST_IN_ROW = 256 << 10, /* bytes of a text */
+    LONGEST_IN_ROW = 256 << 10, /* longest text in a row, in bytes */
     LONGEST_IN_ROWS = 16 << 10,
     DEFAULT_LENGTH = 1 << 20,
 };
@@ -65,7 +65,7 @@ static void put_where_key(postgres_sql *sql, const postgres_table *t)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* A value that is not in the row itself. Without a key it has no URI. */
+/* Writes the description of a value that is not in the row. Without a key it has no URI. */
 static void put_elsewhere(postgres_job *j, const PGresult *r, int at)
 {
     mcp_json_writer *w = j->json;
@@ -100,8 +100,8 @@ static void put_value(postgres_job *j, const PGresult *r, int at, size_t longest
         put_elsewhere(j, r, at);
 }
 
-/* Whether that part of the key is spelled as it was asked for: "02" and, of some types, other case
- * find rows too, but a row has one URI, which rules and changes speak of. */
+/* Whether a part of the key has the canonical spelling. "02" and, for some types, another case find
+ * rows too, but a row has only one URI, because access rules and notices use it. */
 static bool is_key_part(const postgres_job *j, const PGresult *r, size_t i, int at)
 {
     return mcp_str_eq((mcp_str){PQgetvalue(r, 0, at), (size_t)PQgetlength(r, 0, at)},
@@ -110,7 +110,7 @@ static bool is_key_part(const postgres_job *j, const PGresult *r, size_t i, int 
 
 /* ---- one row --------------------------------------------------------------------------------- */
 
-/* The key is as many values as its columns. False: it is not. */
+/* False: the number of values differs from the number of the key's columns. */
 static bool set_key(postgres_job *j)
 {
     if (!postgres_has_key(j->table) || j->table->n_key != j->target.n_key)
@@ -132,7 +132,7 @@ static bool is_spelled_so(const postgres_job *j, const PGresult *r)
 static int put_row(postgres_op *op, const PGresult *r)
 {
     postgres_job *j = op->user;
-    if (!PQntuples(r) || j->rows) /* with tables that inherit from it a key may be there twice */
+    if (!PQntuples(r) || j->rows) /* with inheritance, a key may exist twice */
         return MCP_OK;
     if (PQnfields(r) != (int)j->table->n_column)
         return MCP_EPROTOCOL;
@@ -148,7 +148,7 @@ static int put_row(postgres_op *op, const PGresult *r)
     return MCP_OK;
 }
 
-/* No row has a key that its column cannot have. */
+/* A value that is invalid for the key's column means that there is no such row. */
 static void end_row(postgres_job *j, int rc)
 {
     if (postgres_job_stale(j, rc))
@@ -198,7 +198,7 @@ void postgres_run_row(postgres_job *j)
 
 /* ---- pages of rows --------------------------------------------------------------------------- */
 
-/* "limit", "offset" and "format" are columns too, in quotes: ?%22limit%22=1. */
+/* Columns called "limit", "offset" or "format" are requested in quotes: ?%22limit%22=1. */
 static const postgres_column *column_of(const postgres_table *t, mcp_str name)
 {
     if (name.len > 2 && name.ptr[0] == '"' && name.ptr[name.len - 1] == '"')
@@ -211,7 +211,7 @@ static bool is_number_param(mcp_str name)
     return mcp_str_eq(name, MCP_STR("limit")) || mcp_str_eq(name, MCP_STR("offset"));
 }
 
-/* In an order that stays: a page goes on where the one before ended. */
+/* A stable order, so that each page continues where the previous one ended. */
 static void put_order(postgres_sql *sql, const postgres_table *t)
 {
     for (size_t i = 0; postgres_has_key(t) && i < t->n_key; i++) {
@@ -265,7 +265,7 @@ static int put_page_row(postgres_op *op, const PGresult *r)
     if (PQnfields(r) != (int)j->table->n_column)
         return MCP_EPROTOCOL;
     if (j->rows == j->limit || (j->rows && j->size > j->s->max_bytes)) {
-        bool last = j->rows == j->limit; /* the one row more that was asked for */
+        bool last = j->rows == j->limit; /* the additional row that shows whether there are more */
         j->more = true;
         return last ? MCP_OK : MCP_PENDING;
     }
@@ -297,7 +297,7 @@ static void put_next(postgres_job *j)
     mcp_json_key(j->json, "next"), mcp_json_add_string(j->json, postgres_sql_text(&j->text));
 }
 
-/* 42883: a column whose type knows no "=". */
+/* 42883: the column's type has no operator "=". */
 static void end_page(postgres_job *j, int rc)
 {
     if (postgres_job_stale(j, rc))
@@ -348,7 +348,7 @@ void postgres_run_rows(postgres_job *j)
 
 /* ---- one value ------------------------------------------------------------------------------- */
 
-/* Its size in bytes, the part that was asked for, as bytea, and the key. */
+/* The columns are the size in bytes, the requested part as bytea, and the key. */
 static int put_cell(postgres_op *op, const PGresult *r)
 {
     postgres_job *j = op->user;
@@ -415,7 +415,7 @@ static bool only_range(postgres_job *j)
     return postgres_job_only(j, names);
 }
 
-/* The database cuts the part out: what is larger never travels. */
+/* The database cuts out the part, so larger values are never transferred. */
 static void read_cell(postgres_job *j)
 {
     uint64_t offset, length;

@@ -1,5 +1,5 @@
-/* saved.c: reading a saved query. Its parameters are $1, $2, ... in their order; the database tells
- * their types. */
+/* saved.c: reads a saved query. Its parameters are $1, $2, ... in their order; the database
+ * determines their types. */
 #include "provider.h"
 
 _Static_assert((int)COMMON_QUERY_PARAMETERS <= (int)POSTGRES_URI_PARAMS &&

@@ -17,7 +17,7 @@
 enum {
     CONNECT_S = 5,
     MOST_CONNECT_S = 60,
-    LOOK_MS = 100, /* whether it was given up */
+    LOOK_MS = 100, /* interval for checking whether it was given up */
 };
 
 void postgres_why(const char *message, char text[300])
@@ -36,10 +36,10 @@ void postgres_why(const char *message, char text[300])
 /* ---- waiting --------------------------------------------------------------------------------- */
 
 typedef struct patience {
-    int seconds; /* for the log-in, and again for what comes after it */
+    int seconds; /* limit for the log-in, and again for the set-up */
     int64_t until;
     const atomic_bool *given_up;
-    bool stopped; /* it was given up, and that was seen */
+    bool stopped; /* it was given up, and this was noticed */
 } patience;
 
 static int64_t now_ms(void)
@@ -49,7 +49,7 @@ static int64_t now_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* False: it is late, or nobody waits for this any more. */
+/* False: a time-out, or it was given up. */
 static bool wait_for(PGconn *conn, short events, patience *p)
 {
     for (;;) {
@@ -66,8 +66,8 @@ static bool wait_for(PGconn *conn, short events, patience *p)
     }
 }
 
-/* What TLS has decrypted already makes no descriptor readable, and libpq takes at least the half of
- * a record with each call. */
+/* Data that TLS has already decrypted does not make the descriptor readable. Each call of libpq
+ * takes at least half of a record, so it is called several times. */
 bool postgres_consume(PGconn *conn)
 {
     int times = PQsslInUse(conn) || PQgssEncInUse(conn) ? 3 : 1;
@@ -77,7 +77,7 @@ bool postgres_consume(PGconn *conn)
     return PQstatus(conn) == CONNECTION_OK;
 }
 
-/* Until PQgetResult() has something to tell. */
+/* Waits until PQgetResult() would not block. */
 static bool await_result(PGconn *conn, patience *p)
 {
     for (;;) {
@@ -108,9 +108,9 @@ PGresult *postgres_answer(PGconn *conn, uint64_t ms)
 
 /* ---- setting up ------------------------------------------------------------------------------ */
 
-/* Beside the transaction that is around every statement: what somebody forgets is read-only too,
- * and ends by itself, also when nobody is left to wait for it (servers on Linux, from 14 on, look;
- * the others stop at the statement's time). */
+/* A second safeguard besides the transaction around each statement: the session is read-only too,
+ * and statements end even if the client is gone (servers on Linux, from version 14, check the
+ * connection; others end at the time limit). */
 void postgres_session_sql(char sql[POSTGRES_SESSION_SQL], uint64_t timeout_ms)
 {
     snprintf(sql, POSTGRES_SESSION_SQL,
@@ -127,15 +127,15 @@ void postgres_session_sql(char sql[POSTGRES_SESSION_SQL], uint64_t timeout_ms)
              (unsigned long long)timeout_ms * 2);
 }
 
-/* What a query of such a role could do beside reading tables: read and write files of the server's,
- * run programs there, make and drop replication slots, which no rollback brings back. */
+/* Privileges with which a query could do more than read tables: read and write files of the server,
+ * run programs there, create and drop replication slots. A rollback undoes none of this. */
 static const char mighty_sql[] =
     "SELECT rolsuper OR rolreplication OR EXISTS (SELECT 1 FROM pg_catalog.pg_roles p WHERE "
     "p.rolname IN ('pg_read_server_files', 'pg_write_server_files', 'pg_execute_server_program') "
     "AND pg_catalog.pg_has_role(p.oid, 'MEMBER')) FROM pg_catalog.pg_roles WHERE rolname = "
     "session_user";
 
-/* All in one message, whose second result is whether the role is mighty. */
+/* Sends everything in one message. The second result is whether the role has such privileges. */
 static bool set_up(PGconn *conn, const char *sql, patience *p, bool *mighty)
 {
     bool ok = PQsetnonblocking(conn, 1) == 0 && PQsendQuery(conn, sql);
@@ -161,8 +161,7 @@ static void quiet(void *user, const PGresult *notice)
 
 /* ---- connecting ------------------------------------------------------------------------------ */
 
-/* What libpq made of all that it was told and found: how long it may take; whether there are
- * several hosts. */
+/* Reads libpq's effective options: the time limit, and whether there are several hosts. */
 static bool look_at_options(PGconn *conn, int *seconds)
 {
     PQconninfoOption *all = PQconninfo(conn);
@@ -173,13 +172,13 @@ static bool look_at_options(PGconn *conn, int *seconds)
         if (o->val && strncmp(o->keyword, "host", 4) == 0 && strchr(o->val, ','))
             several = true;
     }
-    if (*seconds < 1 || *seconds > MOST_CONNECT_S) /* as the source may say: for ever */
+    if (*seconds < 1 || *seconds > MOST_CONNECT_S) /* the source may also specify no limit */
         *seconds = MOST_CONNECT_S;
     PQconninfoFree(all);
     return several;
 }
 
-/* False: it did not come to an end in time. */
+/* False: a time-out, or it was given up. */
 static bool step_by_step(PGconn *conn, patience *p)
 {
     PostgresPollingStatusType status = PGRES_POLLING_WRITING;
@@ -193,7 +192,7 @@ static bool step_by_step(PGconn *conn, patience *p)
     return true;
 }
 
-/* NULL: no memory. *late: see above. */
+/* NULL: no memory. *late: it did not complete in time. */
 static PGconn *dial(const char *conninfo, patience *p, bool *late)
 {
     /* Defaults stand before the source's own words, what must be so behind them. */
