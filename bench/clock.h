@@ -1,4 +1,4 @@
-/* clock.h: what all programs that measure within one process need. */
+/* clock.h: the clock of programs that measure within one process. */
 #ifndef BENCH_CLOCK_H
 #define BENCH_CLOCK_H
 

@@ -1,7 +1,7 @@
 /* floor_server: answers every line on stdin that has an id with the same 1 KiB, without reading it.
  *
- * No server: the floor under one. What stdio_driver measures with it is the cost of the pipes and of
- * the driver, so no figure above it means anything.
+ * This is the lower bound for a server: stdio_driver measures only the cost of the pipes and of the
+ * driver with it.
  */
 #define _GNU_SOURCE
 #include <stdio.h>

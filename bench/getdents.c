@@ -1,7 +1,7 @@
 /* getdents DIR [PASSES]: how long one bare pass of getdents64 over a folder takes.
  *
- * The floor for a page of a flat folder: nothing is sorted, kept or looked at. Prints the median of
- * the passes.
+ * The lower bound for a page of a flat folder: nothing is sorted, stored or examined. Prints the
+ * median of the passes.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,9 +1,10 @@
 /* git FOLDER: what a read of a file and the first page of a list cost beside libgit2's own calls.
  *
- * In one process and in turns: the blob of a path at HEAD by libgit2 (reference, commit, tree, entry, blob);
- * and the whole way of the request, from the text of its message to the text of the answer. FOLDER/commits has
- * 100,000 commits, FOLDER/files a folder of 100,000 files, FOLDER/blobs 10,000 different ones of 4,000 bytes in 100 folders;
- * git fast-import makes them when they are not there.
+ * In one process and in turns: the blob of a path at HEAD by libgit2 (reference, commit, tree,
+ * entry, blob); and the whole way of the request, from the text of its message to the text of the
+ * answer. FOLDER/commits has 100,000 commits, FOLDER/files a folder of 100,000 files, FOLDER/blobs
+ * 10,000 different ones of 4,000 bytes in 100 folders; git fast-import creates them if they are
+ * missing.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -37,7 +38,7 @@ static void put_commit(FILE *f, int i)
         fprintf(f, "from :%d\n", i);
 }
 
-/* All but the number is in all of them. */
+/* All blobs differ only in the number. */
 static void put_blob(FILE *f, int i)
 {
     fprintf(f, "M 100644 inline d%02d/f%04d\ndata 4000\n", i % 100, i);
@@ -175,7 +176,7 @@ static long resident_kib(void)
     return use.ru_maxrss;
 }
 
-/* What is nobody else's: without the pack, which is mapped. */
+/* Private memory: without the pack, which is mapped. */
 static long memory_kib(void)
 {
     char line[128];
@@ -204,7 +205,7 @@ static double read_blobs(git_repository *bare, int n)
     return (now_us() - begin) / n;
 }
 
-/* All of them, each once. The memory is looked at while libgit2 has no other user. */
+/* Reads all blobs once. Memory is measured while libgit2 has no other user. */
 static void measure_blobs(const char *path)
 {
     static const int after[] = {BLOBS / 10, BLOBS, BLOBS};
@@ -226,7 +227,7 @@ static void measure_blobs(const char *path)
     close_peer();
 }
 
-/* From a fresh start, as a client's first question finds it. */
+/* With a new server, as a client's first request finds it. */
 static void measure_first(const char *path, const char *name, const char *method,
                           const char *params)
 {

@@ -127,7 +127,7 @@ static void use_cpu(unsigned cpu)
     }
 }
 
-/* {} becomes the port. */
+/* Replaces {} by the port. */
 static char *argument(const char *text)
 {
     const char *at = strstr(text, "{}");
@@ -192,7 +192,7 @@ static void start_server(void)
     }
 }
 
-/* From /proc/PID/status, in KiB; 0 when it cannot be read. */
+/* A field of /proc/PID/status in KiB; 0 on failure. */
 static long memory_of(const char *field)
 {
     char path[64], line[256];
@@ -227,7 +227,8 @@ typedef struct request {
     "\"io.modelcontextprotocol/clientInfo\":{\"name\":\"driver\",\"version\":\"1\"}," \
     "\"io.modelcontextprotocol/clientCapabilities\":{}}"
 
-/* `members` of the parameters end with a comma; `name` is for the header Mcp-Name, or NULL. */
+/* `members` of the parameters end with a comma; `name` is the value of the header Mcp-Name, or
+ * NULL. */
 static void request_make(request *r, const char *method, const char *members, const char *name)
 {
     char body[MAX_REQUEST / 2], header[512] = "";
@@ -255,7 +256,7 @@ static _Noreturn void unexpected(const char *reply, size_t len)
     die("not the answer that was expected: %.*s", (int)(len < 600 ? len : 600), reply);
 }
 
-/* Where a header's value begins; NULL: it is not there. */
+/* The beginning of a header's value; NULL: absent. */
 static const char *header_of(const char *head, size_t len, const char *name)
 {
     const char *at = head, *end = head + len;
@@ -269,7 +270,7 @@ static const char *header_of(const char *head, size_t len, const char *name)
     return NULL;
 }
 
-/* Where the last chunk of a chunked body ends; 0: not all of it is there. */
+/* The end of the last chunk of a chunked body; 0: incomplete. */
 static size_t chunked_size(const char *reply, size_t at, size_t len)
 {
     for (;;) {
@@ -288,7 +289,7 @@ static size_t chunked_size(const char *reply, size_t at, size_t len)
     }
 }
 
-/* The size of the reply at the start; 0: not all of it is there. */
+/* The size of the first reply; 0: incomplete. */
 static size_t reply_size(const char *reply, size_t len)
 {
     const char *end = memmem(reply, len, "\r\n\r\n", 4);
@@ -440,7 +441,7 @@ typedef struct stream {
 
 static stream *streams;
 
-/* Reads what is there, and looks for a word in all that came. */
+/* Reads what has arrived, and searches everything received so far for a word. */
 static bool stream_says(stream *s, const char *word)
 {
     ssize_t n = recv(s->fd, s->in + s->have, STREAM_IN - s->have, MSG_DONTWAIT);

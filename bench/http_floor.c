@@ -2,9 +2,9 @@
  *
  *   http_floor PORT BYTES
  *
- * No server: the floor under one. A bare epoll loop that finds the end of the head and Content-Length by
- * hand and answers 200 with BYTES of body; what http_driver measures with it is the cost of the sockets
- * and of the driver.
+ * The lower bound for a server: a bare epoll loop that finds the end of the head and Content-Length
+ * by hand and answers 200 with BYTES of body; what http_driver measures with it is the cost of the
+ * sockets and of the driver.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -41,7 +41,7 @@ static int listen_at(int port)
     return fd;
 }
 
-/* The size of the request at the start; 0: not all of it is there. */
+/* The size of the first request; 0: incomplete. */
 static size_t request_size(const char *in, size_t have)
 {
     const char *end = memmem(in, have, "\r\n\r\n", 4);

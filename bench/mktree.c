@@ -1,8 +1,8 @@
-/* mktree: makes the trees and files that the benchmarks need, fast.
+/* mktree: quickly creates the trees and files for the benchmarks.
  *
- *   mktree tree DIR FOLDERS FILES [SIZE]   FOLDERS folders of FILES files of SIZE bytes each;
+ *   mktree tree DIR FOLDERS FILES [SIZE] FOLDERS folders of FILES files of SIZE bytes each;
  *                                          0 FOLDERS: FILES files in DIR itself
- *   mktree lines FILE BYTES                a file of numbered lines, cut at BYTES
+ *   mktree lines FILE BYTES a file of numbered lines, cut at BYTES
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -51,7 +51,7 @@ static double ms_since(uint64_t start)
 
 typedef struct peer {
     pid_t pid;
-    int in, out; /* its stdin and stdout, our ends, non-blocking */
+    int in, out; /* our ends of its stdin and stdout, non-blocking */
     char *buffer;
     size_t start, end, capacity; /* unread replies are buffer[start, end) */
 } peer;
@@ -111,7 +111,7 @@ static void peer_wait(const peer *p, short in_events)
     }
 }
 
-/* Sends what the pipe takes now. */
+/* Writes as much as the pipe accepts now. */
 static size_t peer_write(const peer *p, const char *bytes, size_t len)
 {
     ssize_t n = write(p->in, bytes, len);
@@ -149,7 +149,7 @@ static void peer_make_room(peer *p)
     }
 }
 
-/* Whether something came; false when there is nothing to read now. */
+/* Whether something was read; false if nothing is available now. */
 static bool peer_read(peer *p)
 {
     if (p->start == p->end) {
@@ -172,8 +172,8 @@ static bool peer_read(peer *p)
     return true;
 }
 
-/* Takes the next whole line out of what was read, without its newline; NULL when there is none.
- * `searched` remembers how far the search got, so that a long line is looked at once. */
+/* Takes the next complete line, without its newline; NULL if there is none. `searched` is the
+ * length already searched, so that a long line is searched only once. */
 static char *peer_take(peer *p, size_t *searched, size_t *len)
 {
     char *from = p->buffer + p->start;
@@ -191,7 +191,7 @@ static char *peer_take(peer *p, size_t *searched, size_t *len)
     return from;
 }
 
-/* From /proc/PID/status, in KiB; 0 when it cannot be read. */
+/* A field of /proc/PID/status in KiB; 0 on failure. */
 static long peer_memory(const peer *p, const char *field)
 {
     char path[64], line[256];

@@ -34,7 +34,7 @@ static void die(const char *why)
     exit(1);
 }
 
-/* Processes, whose time is not ours; they end with us. */
+/* Busy processes keep the CPU awake. Their time is not counted, and they end with this program. */
 static void keep_awake(void)
 {
     long n = sysconf(_SC_NPROCESSORS_ONLN);

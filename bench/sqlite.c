@@ -1,9 +1,9 @@
 /* sqlite DATABASE: what a read of a row and a list of tables cost beside SQLite's own calls.
  *
- * In one process and in turns: the bare statement, prepared once and stepped, with nothing done to its
- * result; and the whole way of the request, from the text of its message to the text of the answer. The
- * database has a table `row` (id, name, amount, note) of ROWS rows and 999 further tables, which this
- * makes when the file is not there.
+ * In one process and in turns: the bare statement, prepared once and stepped, with nothing done to
+ * its result; and the whole way of the request, from the text of its message to the text of the
+ * answer. The database has a table `row` (id, name, amount, note) of ROWS rows and 999 further
+ * tables, which are created if the file is missing.
  */
 #define _GNU_SOURCE
 #include <stdio.h>

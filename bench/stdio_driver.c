@@ -31,7 +31,7 @@
 
 enum {
     ID_DIGITS = 9,
-    FIRST_ID = 100000000, /* nine digits, whatever is added */
+    FIRST_ID = 100000000, /* nine digits, so that all ids have the same length */
     MAX_REQUEST = 8192,
     MAX_INFLIGHT = 1024,
     MAX_TIMES = 1000,
@@ -142,8 +142,8 @@ static void patch_id(char *at, long index)
     }
 }
 
-/* Which request a reply answers: its id stands near the start in most servers' replies and at the end
- * in others'; a quote inside of a string is escaped, so the key is found nowhere else. -1: none. */
+/* The request that a reply answers. Most servers write the id near the start of a reply, others at
+ * the end. Quotes in strings are escaped, so the key cannot be found inside one. -1: none. */
 static long reply_index(const char *line, size_t len)
 {
     static const char key[] = "\"id\":";
@@ -224,7 +224,7 @@ typedef struct load {
     long total, next, done; /* requests to send, sent, answered */
     uint64_t *sent_at;      /* per request; its latency once it is answered */
     bool *answered;
-    char *out; /* what is to be written: out[out_start, out_end) */
+    char *out; /* unsent output: out[out_start, out_end) */
     size_t out_start, out_end;
 } load;
 
@@ -234,7 +234,7 @@ static void load_fill(load *l)
         l->out_start = l->out_end = 0;
     }
     if (l->out_start > 0) {
-        return; /* the pipe is full: more would not help */
+        return; /* the pipe is full */
     }
     uint64_t now = now_ns();
     for (; l->next < l->total && l->next - l->done < opt.inflight; l->next++) {
@@ -375,8 +375,8 @@ static long count_uris(const char *line, size_t len)
     return n;
 }
 
-/* Fetches a page; makes the request of the following one and returns whether there is one. The cursor
- * stays as it is escaped. */
+/* Fetches a page, makes the request for the next one and returns whether there is one. The cursor
+ * stays escaped. */
 static bool fetch_page(peer *p, page *this, request *following, long index)
 {
     static const char key[] = "\"nextCursor\":\"";

@@ -1,4 +1,5 @@
-/* asking.h: a server of one provider, and reads of whatever URIs a fuzzer thinks of: each is answered, once. */
+/* asking.h: a server with one provider, and reads of arbitrary URIs, each of which must be answered
+ * once. */
 #ifndef MCP_FUZZ_ASKING_H
 #define MCP_FUZZ_ASKING_H
 

@@ -1,7 +1,7 @@
-/* fuzz_channel.c: a whole server channel. Each line of the input is a message, but for those that begin with
- * an @ (see `directives`); the server is the one of the transcripts.
+/* fuzz_channel.c: a complete server channel. Each line of the input is a message, except lines that
+ * begin with an @ (see `directives`); the server is that of the transcripts.
  *
- * Whatever comes in, what goes out is JSON-RPC on one line each, and everything is given back.
+ * For any input, the output is JSON-RPC on one line each, and all memory is freed.
  */
 #include <stdlib.h>
 

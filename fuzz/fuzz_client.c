@@ -21,7 +21,7 @@ typedef struct peer {
     mcp_channel *channel;
     int64_t now;
     bool http;
-    unsigned newest; /* request that we sent */
+    unsigned newest; /* id of the newest request */
     size_t made, done;
     mcp_call_id last;
     mcp_question *questions[MOST_QUESTIONS];

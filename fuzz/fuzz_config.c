@@ -1,5 +1,5 @@
-/* A configuration file. Whatever is read has settings within their bounds, rules that answer about anything, and a
- * place in the text for each value that is told about; what is not read was told about. */
+/* A configuration file. If it is accepted, its settings are within their bounds, its rules answer
+ * any question, and each value has a position in the text; if not, errors were reported. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static void look_at_settings(const settings *s)
         require(s->modules.items[i][0] == '/');
 }
 
-/* The input's own words are the likeliest to match anything. */
+/* The words of the input are the most likely to match. */
 static void ask(access_rules *rules, notes *said, mcp_str text)
 {
     static const char *const names[] = {"file:///f/docs/a", "tool", "stdio", ""};
@@ -51,7 +51,7 @@ static void ask(access_rules *rules, notes *said, mcp_str text)
     require(strcmp(r.uri, names[0]) == 0);
 }
 
-/* Every value is found again. */
+/* Looks up the position of every value. */
 static void find_all(const mcp_json *value, mcp_str text, char *pointer, size_t len)
 {
     mcp_json_iter it = {0};

@@ -1,7 +1,7 @@
 /* fuzz_envelope.c: one message, and the search for an id in what cannot be parsed.
  *
- * What is found has to hold together: an id that was read comes back as the same JSON, an id that was
- * scanned is the one that parsing finds.
+ * The results must be consistent: an id that was read is written as the same JSON, and scanning
+ * finds the same id as parsing.
  */
 #include <stdlib.h>
 
@@ -26,7 +26,7 @@ static void check_message(const mcp__message *m)
     check(!m->id || mcp__is_id(m->id));
 }
 
-/* The id as text is JSON, and the same id again. */
+/* The id as text is valid JSON and parses to the same id. */
 static void check_id(const mcp_json *id, mcp__buf *text)
 {
     mcp_json_doc *doc = NULL;

@@ -1,8 +1,9 @@
-/* fuzz_git_objects.c: commits, trees, tags and files as whoever wrote the repository wants them to be: looked at in
- * every way that there is. Whatever they are, it ends, and what is said is JSON, or a text within its limit.
+/* fuzz_git_objects.c: commits, trees, tags and files as an attacker may write them, read in every
+ * way. For any input the reads end, and the answers are JSON, or text within its limit.
  *
- * The input is objects, each with a letter for its type in front and "|||" behind. The first byte of an id says
- * which one it names, so that everything can lead to everything, itself too, which no real hash could.
+ * The input is objects, each with a letter for its type in front and "|||" behind. The first byte
+ * of an id says which one it names, so that everything can lead to everything, itself too, which no
+ * real hash could.
  */
 #define _GNU_SOURCE
 #include <stdint.h>
@@ -39,7 +40,7 @@ static int on_read(void **data, size_t *size, git_object_t *type, git_odb_backen
     int rc = on_header(size, type, backend, id);
     if (rc < 0)
         return rc;
-    /* Nothing is behind it, so that reading further is seen. */
+    /* Allocated without padding, so that reading too far is detected. */
     *data = git_odb_backend_data_alloc(backend, *size ? *size : 1);
     if (*data && *size)
         memcpy(*data, object[id->id[0]].bytes.ptr, *size);
@@ -131,7 +132,8 @@ static void look(repo *r, int (*run)(repo_job *), const char *uri)
     mcp_json_writer_free(j.json);
 }
 
-#define ID(n) "0" #n "11111111111111111111111111111111111111" /* all zeroes are no object */
+/* An id of only zeroes is not an object. */
+#define ID(n) "0" #n "11111111111111111111111111111111111111"
 
 static const struct {
     int (*run)(repo_job *);

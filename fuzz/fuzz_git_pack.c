@@ -1,12 +1,13 @@
-/* fuzz_git_pack.c: loose objects, packs and their indexes as whoever wrote the repository wants them to be. Whatever they
- * are: reading ends, what is read is as long as its header says, and no more memory is asked for than is allowed.
+/* fuzz_git_pack.c: loose objects, packs and their indexes as an attacker may write them. For any
+ * input reading ends, an object has the length in its header, and memory stays within the limit.
  *
  * The input is parts, each with a letter in front and "|||" behind:
- *   l  the bytes of a loose object's file        L  a loose object, deflated here
- *   e  an entry of a pack: a byte for its type, a byte for its base, a byte that is added to its size; then its text,
+ *   l the bytes of a loose object's file L a loose object, deflated here
+ *   e an entry of a pack: a byte for its type, a byte for its base, a byte that is added to its
+ *   size; then its text,
  *      deflated here
- *   r  bytes that follow in the pack as they are
- *   x  bytes of the index, from the place on that the first two say
+ *   r bytes that follow in the pack as they are
+ *   x bytes of the index, from the place on that the first two say
  */
 #define _GNU_SOURCE
 #include "git_top.h"

@@ -43,7 +43,7 @@ static const char *const folders[] = {
 };
 
 static const struct {
-    const char *path, *text; /* what is there when the input has nothing */
+    const char *path, *text; /* contents if the input has none */
 } places[] = {
     {"in/r/.git/HEAD", "ref: refs/heads/a\n"},
     {"in/r/.git/packed-refs", NULL},
@@ -74,7 +74,7 @@ static void make_top(void)
 {
     char real[PATH_MAX];
     const char *folder =
-        access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"; /* in memory, where that is */
+        access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"; /* in memory, if available */
     snprintf(top, sizeof(top), "%s/mcp-fuzz-XXXXXX", folder);
     if (!mkdtemp(top) || !realpath(top, real) || atexit(remove_top) != 0 || git_libgit2_init() < 0)
         abort();
@@ -133,7 +133,7 @@ static void check_ref(const repo_use *u, const char *name, const git_oid *id)
         abort();
 }
 
-/* Where packed-refs says that it is sorted and is not, what is found depends on where one looks. */
+/* If packed-refs claims to be sorted but is not, results depend on where the search begins. */
 static bool is_trusted(mcp_str input)
 {
     return !memmem(input.ptr, input.len, "sorted", 6);

@@ -1,6 +1,6 @@
-/* fuzz_git_uri.c: a URI of the git provider, from a peer: taken apart, put together, and asked of a small
- * repository. What is one has one canonical spelling, which means the same; whatever is asked is answered. The
- * same bytes are read as a commit and as a tree, which come from whoever wrote the repository.
+/* fuzz_git_uri.c: a URI of the git provider from a peer is parsed, built again, and read from a
+ * small repository. Each URI has one canonical spelling with the same meaning, and every read is
+ * answered. The same bytes are also parsed as a commit and as a tree, which an attacker may write.
  */
 #define _GNU_SOURCE
 #include <stdint.h>

@@ -10,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { CONNECTIONS = 2, OTHER_ONE = 0x1e };
 
-/* What came of one connection. */
+/* The outcome of one connection. */
 typedef struct wire {
     mcp_http_connection *c;
     char *out;
@@ -29,8 +29,8 @@ static void must(bool condition)
         abort();
 }
 
-/* Bytes that wait behind the request for /metrics were received or not, as the pieces fell: its figures and their
- * length are left out of the comparison. */
+/* Whether bytes after the request for /metrics count as received depends on the pieces, so its
+ * figures and their length are not compared. */
 static void forget_metrics(wire *r)
 {
     static const char type[] = "Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n";

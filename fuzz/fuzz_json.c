@@ -1,5 +1,5 @@
-/* JSON: a text is parsed by copy and in place, with the same outcome; what is accepted is written, read
- * again and written again, which must give the same bytes. Any input at all is a string to write. */
+/* JSON: a text is parsed by copy and in place, with the same result; if it is accepted, writing,
+ * parsing and writing it again must give the same bytes. Any input can be written as a string. */
 #include <stdlib.h>
 
 #include "json/json.h"

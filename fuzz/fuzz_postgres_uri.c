@@ -1,5 +1,6 @@
-/* fuzz_postgres_uri.c: a URI of the PostgreSQL provider, from a peer: taken apart and put together. What is one
- * has one canonical spelling, which means the same; no name leaves the quotes of an identifier.
+/* fuzz_postgres_uri.c: a URI of the PostgreSQL provider from a peer is parsed and built again. Each
+ * URI has one canonical spelling with the same meaning, and no name escapes from the quotes of an
+ * identifier.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@ static bool same(const postgres_target *a, const postgres_target *b)
     return ok;
 }
 
-/* Between the outer quotes each quote is one of two. */
+/* Inside the outer quotes, all quotes are doubled. */
 static void check_name(postgres_sql *to, mcp_str name)
 {
     postgres_sql_reset(to);

@@ -1,5 +1,5 @@
-/* A prompt file. Whatever parses has a name, messages whose pieces are whole, arguments that can be told
- * apart; what does not has a fault with a line in the file. */
+/* A prompt file. If it is accepted, it has a name, messages with valid pieces, and arguments with
+ * different names; otherwise there is an error with a line of the file. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

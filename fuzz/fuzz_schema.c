@@ -1,7 +1,6 @@
-/* A schema and a value, separated by the first NUL byte (a newline will do as well). The first
- * byte says with what options. Whatever compiles must validate anything within its budget; the
- * answer is the same when asked again, and when all reasons are asked for. Patterns, formats and
- * $refs are part of it. */
+/* A schema and a value, separated by the first NUL byte or newline. The first byte selects options.
+ * A schema that compiles must validate any value within its budget. The result is the same when
+ * repeated, and when all violations are requested. Patterns, formats and $refs are included. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +37,7 @@ static void validate(const mcp_schema *schema, const mcp_json *value)
     require(rc == MCP_OK || first.text[0] != '\0');
     int all = mcp_schema_validate_all(schema, value, 8, look_at, &count, &again);
     require(count <= 8);
-    /* Looking for more reasons may use the budget up. */
+    /* Collecting all violations may exhaust the budget. */
     require(all == rc || (all == MCP_ELIMIT && rc == MCP_EINVAL));
     require(all != MCP_EINVAL || count > 0);
 }
@@ -68,7 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     mcp_json_doc *doc = NULL, *own = NULL;
     if (mcp_json_parse(rest, NULL, NULL, &doc, NULL) == MCP_OK)
         validate(schema, mcp_json_root(doc));
-    /* A schema is a value too. */
+    /* The schema is also validated as a value. */
     if (mcp_json_parse((mcp_str){text, split}, NULL, NULL, &own, NULL) == MCP_OK)
         validate(schema, mcp_json_root(own));
     mcp_json_free(doc);

@@ -1,5 +1,6 @@
-/* fuzz_sqlite_uri.c: a URI of the SQLite provider, from a peer: taken apart, put together, and asked of a
- * small database. What is one has one canonical spelling, which means the same; whatever is asked is answered.
+/* fuzz_sqlite_uri.c: a URI of the SQLite provider from a peer is parsed, built again, and read from
+ * a small database. Each URI has one canonical spelling with the same meaning, and every read is
+ * answered.
  */
 #define _GNU_SOURCE
 #include <stdint.h>

@@ -1,6 +1,5 @@
-/* fuzz_sse_client.c: an event stream as the client reads it. The first byte says how it is cut into pieces.
- *
- * However it is cut, the same events come out.
+/* fuzz_sse_client.c: an event stream as the client parses it. The first byte selects the size of
+ * the pieces, which must not affect the events.
  */
 #include <stdlib.h>
 
@@ -20,7 +19,7 @@ static void note(mcp__buf *to, mcp_str part)
     mcp__buf_str(to, part);
 }
 
-/* All that came out, one after another. */
+/* All events, one after another. */
 static void read_stream(mcp__buf *to, mcp_str stream, size_t step)
 {
     mcp__sse p;

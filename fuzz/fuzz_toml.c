@@ -1,4 +1,4 @@
-/* TOML as configuration files have it: what parses is an object, and its JSON is one again. */
+/* TOML configuration files: accepted input is an object, and its JSON can be parsed again. */
 #include <stdint.h>
 #include <stdlib.h>
 

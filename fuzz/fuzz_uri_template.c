@@ -1,5 +1,5 @@
-/* A template and a URI, separated by the first newline: whatever parses must expand, and what matches
- * must come out within the bounds of the URI. What was matched, expanded again, must match again. */
+/* A template and a URI, separated by the first newline. A template that parses must expand, and the
+ * values of a match must lie within the URI. The expansion of a match must match again. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ static void require(int condition)
         abort();
 }
 
-/* All values as strings; false when there are more than fit here, or a list among them. */
+/* All values as strings; false if there are too many, or one is a list. */
 static bool collect(const mcp_uri_template *t, const mcp_uri_match *m, size_t uri_len,
                     mcp_uri_pair *values, size_t *count)
 {

@@ -37,7 +37,7 @@ static int run_file(const char *path, const struct stat *st)
     return 1;
 }
 
-/* How many inputs were run. */
+/* Returns the number of inputs that were run. */
 static int run_path(const char *path)
 {
     struct stat st;

@@ -200,7 +200,7 @@ static int call_region(mcp_request *req, const mcp_json *arguments, void *user)
     return mcp_reply_textf(req, "The region is '%.*s'.", (int)region.len, region.ptr);
 }
 
-/* Is to come back from tools/list with every keyword. */
+/* tools/list must return it with every keyword. */
 static const char all_keywords_schema[] =
     "{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\",\"type\":\"object\","
     "\"$defs\":{\"address\":{\"$anchor\":\"addressDef\",\"type\":\"object\",\"properties\":{"
@@ -222,7 +222,7 @@ static const char all_keywords_schema[] =
         .size = sizeof(mcp_tool), .name = (tool_name), .call = (handler), .description = (text) \
     }
 
-/* The first one has to be callable without arguments and without headers of its own. */
+/* The first one must be callable without arguments and special headers. */
 static const mcp_tool tools[] = {
     TOOL("test_simple_text", call_text, "Returns a text"),
     TOOL("test_image_content", call_image, "Returns a picture"),

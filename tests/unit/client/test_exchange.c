@@ -495,7 +495,7 @@ static void test_new_session(void **state)
     }
 }
 
-/* Several calls whose session goes: one new session, each call once more. */
+/* Several calls lose their session: one new session, and each call is repeated once. */
 static void test_new_session_for_many(void **state)
 {
     (void)state;

@@ -72,7 +72,7 @@ static void test_in_order(void **state)
     rig_close(&r);
 }
 
-/* Cancelled, or its channel gone, before what was posted ran. */
+/* The request was cancelled, or its channel closed, before the posted function ran. */
 static void test_nobody_waits(void **state)
 {
     (void)state;
