@@ -6,18 +6,18 @@
 
 /* ---- completion ------------------------------------------------------------------------------ */
 
-/* Found on a worker where the folder is large, so the values are kept until they can be replied. */
+/* If the folder is large, a worker collects the values, so they are stored until the reply. */
 typedef struct completion {
     files *f;
-    mcp_str value; /* into path, or of the request */
+    mcp_str value; /* points into `path` or the request */
     char path[COMMON_PATH_MAX];
     files_complete_options options;
-    common_buffer values; /* each with a NUL behind it */
+    common_buffer values; /* each followed by a NUL */
     size_t total;
     int rc;
 } completion;
 
-/* In {+path} these would end the path, or be taken for an encoding. */
+/* In {+path}, '?' and '#' would end the path and '%' would start an encoding. */
 static bool needs_encoding(char c)
 {
     return strchr("%?#[]", c) != NULL;
@@ -68,7 +68,7 @@ static void complete_done(mcp_request *req, void *user)
 static int complete_later(mcp_request *req, completion *c)
 {
     c->options.too_large = NULL;
-    c->rc = MCP_ECANCELLED; /* should it never be begun */
+    c->rc = MCP_ECANCELLED; /* in case the work never starts */
     int rc = mcp_request_work(req, complete_work, complete_done, c);
     if (rc < 0)
         common_buffer_free(&c->values);
@@ -90,7 +90,7 @@ static int complete(mcp_request *req, mcp_str name, mcp_str value, const mcp_jso
     c->value = value;
     c->options = (files_complete_options){.too_large = files_is_large_folder, .alloc = &f->alloc};
     common_buffer_init(&c->values, &f->alloc);
-    /* As typed: maybe encoded, maybe not. */
+    /* As typed: it may be encoded or not. */
     if (mcp_uri_decode(value, c->path, sizeof(c->path), &len) == MCP_OK && !memchr(c->path, 0, len))
         c->value = (mcp_str){c->path, len};
     complete_work(c);
