@@ -98,12 +98,12 @@ static void escalate(uv_timer_t *timer)
     }
 }
 
-/* It is reaped; number: the signal that ended it, or 0. */
+/* Handles a reaped process; number: the signal that ended it, or 0. */
 static void process_ended(mcp_child *c, int number)
 {
     char how[80];
 
-    kill(-c->pid, SIGKILL); /* what is left of its group */
+    kill(-c->pid, SIGKILL); /* the rest of its group */
     c->ending = MCP__CHILD_EXITED;
     uv_timer_stop(&c->kill);
     uv_signal_stop(&c->signal);
@@ -121,7 +121,8 @@ static void process_ended(mcp_child *c, int number)
         c->options.on_exit(c->status, c->options.user);
 }
 
-/* Of any child of this process. Where others wait for all of them, the status of ours is lost. */
+/* SIGCHLD comes for any child of this process. If other code waits for all children, the status of
+ * ours is lost. */
 static void on_child_signal(uv_signal_t *signal, int signal_number)
 {
     mcp_child *c = signal->data;
@@ -140,7 +141,7 @@ static void on_child_signal(uv_signal_t *signal, int signal_number)
 
 /* ---- starting ------------------------------------------------------------------------------- */
 
-/* What the process gets: three pipes, or a socket as its descriptor 3 and one pipe. */
+/* Places the descriptors of the process: three pipes, or a socket as descriptor 3 and one pipe. */
 static void place(mcp__spawn *s, const int theirs[MCP__CHILD_PIPES], int null, int fourth)
 {
     if (null < 0) {

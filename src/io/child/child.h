@@ -1,7 +1,6 @@
-/* child.h: what the files of the child process share.
- *
- * child.c is the process: how it starts and how it ends; pipes.c is what goes through its pipes; spawn.c
- * makes it. io/children keeps such processes: starts them when they are needed, and again when they end.
+/* child.h: shared by the files of the child process. child.c starts and ends the process, pipes.c
+ * moves data through its pipes, spawn.c creates it. io/children manages such processes: it starts
+ * them on demand, and again after they end.
  */
 #ifndef MCP_SRC_IO_CHILD_H
 #define MCP_SRC_IO_CHILD_H
@@ -26,14 +25,14 @@ typedef enum mcp__ending {
     MCP__CHILD_EXITED,
 } mcp__ending;
 
-/* What only our own code may ask for. Zero is what mcp_child_spawn() does. */
+/* Options for internal callers. All zero: as for mcp_child_spawn(). */
 typedef struct mcp__child_extra {
-    /* Its messages go over descriptor 3, a socket; 0 is /dev/null, and 1 is its stderr. */
+    /* Messages go over descriptor 3, a socket; descriptor 0 is /dev/null, and 1 is stderr. */
     bool socket;
     int fourth;         /* with `socket`: becomes descriptor 4; not closed here. 0: none */
-    mcp__spawn limits;  /* of which only the limits count */
+    mcp__spawn limits;  /* only its limits are used */
     mcp_str first_line; /* sent before everything else */
-    /* The process is reaped, and nobody was told yet. NULL is allowed. */
+    /* Called when the process has been reaped, before all other callbacks. May be NULL. */
     void (*on_gone)(int status, void *user);
 } mcp__child_extra;
 
@@ -44,7 +43,7 @@ struct mcp_child {
     mcp__ending ending;
     int status;
     void (*on_gone)(int status, void *user);
-    const char *why; /* the reason of its end that is known already; NULL: how it ended */
+    const char *why; /* the reason of the end, if known; NULL: derived from the status */
     bool congested;
 
     int in, out, err; /* the parent's ends; -1: closed */
@@ -53,7 +52,7 @@ struct mcp_child {
     char last[MCP__CHILD_STDERR]; /* the end of stderr */
     size_t last_len;
 
-    pid_t pid;          /* 0: there is none */
+    pid_t pid;          /* 0: no process */
     uv_signal_t signal; /* SIGCHLD */
     uv_poll_t in_poll, out_poll, err_poll;
     uv_timer_t kill;
@@ -62,18 +61,18 @@ struct mcp_child {
 
 /* ---- child.c ---------------------------------------------------------------------------------------- */
 
-/* As mcp_child_spawn() with options that were taken. *ret is also written after a failure, then for
- * mcp__child_kill() and mcp__child_release(); NULL: no memory. */
+/* Like mcp_child_spawn(), with options that have been copied. *ret is set even on failure, for
+ * mcp__child_kill() and mcp__child_release(); NULL: out of memory. */
 int mcp__child_start(mcp_loop *loop, mcp_client *client, const mcp_child_options *options,
                      const mcp__child_extra *extra, mcp_child **ret, mcp_error *error);
 static inline bool mcp__child_is_running(const mcp_child *c)
 {
     return c->pid && c->ending < MCP__CHILD_EXITED;
 }
-/* SIGKILL to its group, now. */
+/* Sends SIGKILL to its group at once. */
 void mcp__child_kill(mcp_child *c);
-/* As mcp_child_close() of a child that has ended, for callbacks: returns false until the loop has let go
- * of it; call it again in a later turn. */
+/* Like mcp_child_close() for a child that has ended, for use in callbacks. Returns false while the
+ * loop still uses it: call it again in a later turn. */
 bool mcp__child_release(mcp_child *c);
 /* Begins to end the process: closes its stdin, then sends SIGTERM, then SIGKILL. Idempotent. */
 void mcp__child_end(mcp_child *c);

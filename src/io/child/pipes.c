@@ -204,8 +204,8 @@ void mcp__child_read_rest(mcp_child *c)
 
 /* ---- life -------------------------------------------------------------------------------------------- */
 
-/* One socket for both directions. What may surprise: it gets a second number, because libuv watches a
- * number once. */
+/* Opens one socket for both directions. What may surprise: it gets a second descriptor, because
+ * libuv can watch each number only once. */
 static bool open_socket(mcp_child *c, int *theirs)
 {
     int ends[2];

@@ -1,8 +1,9 @@
-/* spawn.c: vfork() and exec, because posix_spawn() sets no limits.
+/* spawn.c: vfork() and exec, because posix_spawn() cannot set limits.
  *
- * Between the two the child borrows our memory and we stand still, so everything that needs memory or
- * takes long is done before. What may surprise: the reason of a failure comes through a pipe and not
- * through that memory, because the thread sanitizer turns vfork() into fork().
+ * Between the two, the child uses the memory of this process, which is suspended. Everything that
+ * allocates memory or takes long is therefore done before. What may surprise: the reason of a
+ * failure comes through a pipe and not through that memory, because the thread sanitizer turns
+ * vfork() into fork().
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -23,23 +24,24 @@
 #include "io/child/spawn.h"
 
 enum {
-    ABOVE = 16,       /* descriptors that are kept out of the way of the child's */
+    ABOVE = 16,       /* descriptors of this number and above do not collide with the child's */
     ON_EXEC = 1 << 2, /* CLOSE_RANGE_CLOEXEC */
-    MANY = 4096,      /* descriptors that are marked one by one on a kernel before 5.11 */
+    MANY = 4096,      /* descriptors to mark one by one on a kernel before 5.11 */
 };
 
-/* What the child needs, made before it is there. */
+/* What the child needs, prepared before vfork(). */
 typedef struct plan {
     const mcp__spawn *s;
-    const char *path; /* what is executed */
-    int cwd;          /* -1: ours */
-    int tell;         /* takes errno of what failed; closed by exec */
+    const char *path; /* the program to execute */
+    int cwd;          /* -1: unchanged */
+    int tell;         /* receives errno of a failure; closed by exec */
     pid_t parent;
 } plan;
 
 /* ---- in the child ------------------------------------------------------------------------------ */
 
-/* Only what is safe after vfork(): system calls, no memory, nothing that the parent would miss. */
+/* Only what is safe after vfork(): system calls, no allocation, no change that affects the
+ * parent. */
 
 static int above(int fd)
 {
@@ -89,7 +91,7 @@ static bool set_limits(const mcp__spawn *s)
     struct sched_param none = {0};
 
     if (s->idle)
-        (void)sched_setscheduler(0, SCHED_IDLE, &none); /* a courtesy: no reason to fail */
+        (void)sched_setscheduler(0, SCHED_IDLE, &none); /* optional: a failure does not matter */
     return (!s->max_data || set_limit(RLIMIT_DATA, s->max_data)) &&
            (!s->max_files || set_limit(RLIMIT_NOFILE, s->max_files)) &&
            (!s->no_core || set_limit(RLIMIT_CORE, 0));
@@ -101,7 +103,8 @@ static void reset_signals(void)
     sigset_t none;
 
     for (int i = 1; i < NSIG; i++)
-        (void)sigaction(i, &standard, NULL); /* SIGKILL and the C library's own refuse */
+        (void)sigaction(i, &standard,
+                        NULL); /* fails for SIGKILL and for signals of the C library */
     sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
@@ -113,7 +116,7 @@ static bool bind_to_parent(const plan *p)
     return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == p->parent;
 }
 
-/* exec() has the wrong type: it writes to neither. */
+/* A cast: exec() declares the arrays as writable, but does not write to them. */
 static char *const *texts(const char *const *texts)
 {
     union {
@@ -140,7 +143,7 @@ static void run(const plan *p)
     _exit(127);
 }
 
-/* ---- before and after -------------------------------------------------------------------------- */
+/* ---- in the parent -------------------------------------------------------------------------- */
 
 static const char *search_path(const mcp__spawn *s)
 {
@@ -153,7 +156,7 @@ static const char *search_path(const mcp__spawn *s)
     return path ? path : "/bin:/usr/bin";
 }
 
-/* Finds a program without a slash in its name; errno says why there is none. */
+/* Finds a program whose name has no slash. Returns 0, or the errno of the failure. */
 static int find_program(const mcp__spawn *s, int cwd, char *to, size_t room)
 {
     int why = ENOENT;
@@ -179,7 +182,7 @@ static pid_t start(const plan *p)
     sigset_t all, before;
     pid_t pid;
 
-    sigfillset(&all); /* no handler of ours runs in the child */
+    sigfillset(&all); /* no handler of the parent may run in the child */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     pid = vfork();
     if (pid == 0)
@@ -188,7 +191,7 @@ static pid_t start(const plan *p)
     return pid;
 }
 
-/* 0, or errno of what failed in the child, which is then gone. */
+/* Returns 0, or the errno of a failure in the child, which has then ended. */
 static int outcome(pid_t pid, int from)
 {
     int why = 0;

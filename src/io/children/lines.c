@@ -1,5 +1,5 @@
-/* lines.c: the stderr of a service's process as lines of the log: with its name, harmless on a terminal, and few
- * enough that a process cannot hide what others say.
+/* lines.c: writes the stderr of a service's process to the log: line by line, with its name, safe
+ * for a terminal, and rate-limited so that a process cannot flood the log.
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
@@ -77,7 +77,7 @@ void mcp__service_stderr(mcp_service *s, mcp_str bytes)
         size_t n = nl ? (size_t)(nl - bytes.ptr) : bytes.len;
         size_t room = sizeof(l->line) - 1 - l->len;
         size_t take = MCP__MIN(n, room);
-        if (take) /* what does not fit is not shown */
+        if (take) /* the rest of a long line is dropped */
             memcpy(l->line + l->len, bytes.ptr, take);
         l->len += take;
         if (nl)

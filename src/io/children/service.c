@@ -1,8 +1,8 @@
 /* service.c: the life of a service: down, starting, up, ending, ended, and down again.
  *
- * What may surprise: nothing is started, ended or freed from within a call, but by one timer, because the
- * calls come from callbacks of the very client whose connection that concerns. When a process ended by itself it
- * counts as a failure whatever its exit status, since nobody told it to.
+ * What may surprise: nothing is started, ended or freed during a call. A timer does that, because
+ * the calls come from callbacks of the client whose connection is concerned. A process that ends by
+ * itself counts as a failure whatever its exit status, because it was not asked to end.
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -17,7 +17,7 @@ enum {
     START_MS = 10000,
     PAUSE_MS = 100,
     MAX_PAUSE_MS = 60000,
-    STABLE_MS = 10000, /* a process that was up this long did not fail to start */
+    STABLE_MS = 10000, /* a process that was up this long counts as started successfully */
 };
 
 static void on_timer(uv_timer_t *timer);
@@ -40,7 +40,7 @@ void mcp__service_attend(mcp_service *s)
         arm(s, s->options.idle_ms);
 }
 
-/* ---- the end of a process ------------------------------------------------------------------------- */
+/* ---- the end of a process ------------------------------------------------------------------- */
 
 static bool is_failure(mcp_service_cause cause)
 {
@@ -58,8 +58,9 @@ static uint64_t next_pause(const mcp_service *s)
     return MCP__MIN(pause, s->options.max_pause_ms);
 }
 
-/* There is no process any more, or none came to be: those who wait are told. What may surprise: that is
- * before the client's calls fail, so that who repeats one then waits for the next process. */
+/* Handles the end of a process, or a failed start: notifies the waiting uses. What may surprise:
+ * this happens before the client's calls fail, so that a caller which repeats its call waits for
+ * the next process. */
 static void settle(mcp_service *s, int code)
 {
     bool stable = s->since && mcp_loop_now(s->loop) - s->since >= STABLE_MS;
@@ -72,7 +73,7 @@ static void settle(mcp_service *s, int code)
     s->phase = s->child ? MCP__SERVICE_ENDED : MCP__SERVICE_DOWN;
     arm(s, 0);
     mcp__fail(&error, code, 0, "%s: %s", s->options.name, s->text);
-    /* Those who came while it was told to end get the next one. */
+    /* Uses that arrived while the process was being ended get the next one. */
     if (is_failure(s->cause))
         mcp__service_tell(s, code, &error);
 }
@@ -149,7 +150,7 @@ void mcp_service_abort(mcp_service *s, const char *why)
         end_process(s, MCP_SERVICE_ABORTED, why ? why : "it took too long", true);
 }
 
-/* ---- its start ------------------------------------------------------------------------------------- */
+/* ---- starting ------------------------------------------------------------------------------- */
 
 static void on_started(mcp_client *client, int rc, const mcp_json *result, const mcp_error *error,
                        void *user)
@@ -223,7 +224,7 @@ static void start(mcp_service *s)
     report(s, -1);
 }
 
-/* ---- what is next ---------------------------------------------------------------------------------- */
+/* ---- the next step -------------------------------------------------------------------------- */
 
 static void timer_closed(uv_handle_t *handle)
 {
@@ -247,7 +248,7 @@ static void close_service(mcp_service *s)
 static void release_child(mcp_service *s)
 {
     if (!mcp__child_release(s->child)) {
-        arm(s, 1); /* 0 would be in this very turn, in which nothing is closed */
+        arm(s, 1); /* 0 would fire in this turn, before the handles are closed */
         return;
     }
     s->child = NULL;
@@ -420,7 +421,7 @@ void mcp_service_free(mcp_service *s)
     mcp__service_attend(s);
 }
 
-/* The loop is being freed: there is no time left for manners. */
+/* The loop is being freed: kills the processes without waiting. */
 static void stop_all(mcp_loop *loop)
 {
     for (mcp__link *at = loop->services.next; at != &loop->services; at = at->next) {
