@@ -1,4 +1,4 @@
-# Headers, libraries, programs, man pages, and what pkg-config and find_package need.
+# Installs headers, libraries, programs, man pages, and the files for pkg-config and find_package.
 if(NOT TARGET mcp)
     return()
 endif()
@@ -8,7 +8,7 @@ set(template_dir ${PROJECT_SOURCE_DIR}/cmake)
 
 install(DIRECTORY include/mcp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN *.h)
 
-# Two sets: the static targets name the packages they need, the shared ones need none.
+# Two export sets: the static targets name the packages that they need, the shared ones need none.
 foreach(target IN ITEMS mcp mcp_io)
     if(TARGET ${target})
         install(TARGETS ${target} EXPORT mcpTargets)
@@ -25,7 +25,7 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/mcpConfig.cmake
               ${CMAKE_CURRENT_BINARY_DIR}/mcpConfigVersion.cmake
         DESTINATION ${cmake_dir})
 
-# Relative to where the .pc file lies, so that an installed tree can be moved (and DESTDIR works).
+# Relative to the .pc file, so that an installed tree can be moved (and DESTDIR works).
 file(RELATIVE_PATH pc_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 foreach(module IN ITEMS mcp mcp-io)
     string(REPLACE "-" "_" target ${module})
@@ -42,7 +42,7 @@ foreach(program IN ITEMS mcpd mcpctl)
     endif()
 endforeach()
 
-# What teaches shells the programs' options, written by the programs themselves.
+# Shell completions, written by the programs themselves.
 set(completion_dirs
     bash ${CMAKE_INSTALL_DATADIR}/bash-completion/completions @
     zsh ${CMAKE_INSTALL_DATADIR}/zsh/site-functions _@

@@ -1,5 +1,5 @@
-# What can be chosen, and the compiler flags that follow from it. They hold for this project's folders
-# only, not for a project that includes this one.
+# The options of the build, and the compiler flags that follow from them. The flags apply to this
+# project's folders only, not to a project that includes this one.
 include(GNUInstallDirs)
 
 option(MCP_BUILD_IO "Build libmcp-io: event loop, stdio, HTTP (needs libuv, libllhttp, libcurl, libssl)" ON)
@@ -20,7 +20,7 @@ option(MCP_CURL_LINK "Link libcurl instead of loading it with the first HTTP cli
 option(MCP_LTO "Optimize across files (gcc)" OFF)
 set(MCP_SANITIZE "" CACHE STRING "Sanitizers: 'address,undefined', 'thread' or nothing")
 
-# The engine alone: everything else stands on libmcp-io.
+# The engine alone: everything else needs libmcp-io.
 if(NOT MCP_BUILD_IO)
     set(MCP_BUILD_PROVIDERS OFF)
     set(MCP_BUILD_PROGRAMS OFF)
@@ -50,7 +50,7 @@ if(MCP_SANITIZE)
 endif()
 set(CMAKE_C_FLAGS_RELEASE "-O2 -g1 -DNDEBUG")
 add_compile_options(-fno-common -fstack-protector-strong)
-# Binding all symbols at start is not measurable: mcpd calls few.
+# Binding all symbols at start costs nothing measurable, because mcpd calls few.
 add_link_options(LINKER:--as-needed LINKER:-z,relro LINKER:-z,now)
 
 if(MCP_SANITIZE)
@@ -59,7 +59,7 @@ if(MCP_SANITIZE)
     add_link_options(-fsanitize=${MCP_SANITIZE})
 elseif(CMAKE_BUILD_TYPE STREQUAL "Release")
     add_compile_options(-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
-    # What a program does not call stays out of it.
+    # Functions that a program does not call are left out of it.
     add_compile_options(-ffunction-sections -fdata-sections)
     add_link_options(LINKER:--gc-sections)
 endif()
