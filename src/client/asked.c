@@ -84,7 +84,7 @@ static void refuse(mcp__incoming *in, int rc, uint64_t retry_ms, const mcp_error
 }
 
 /* Reports a forbidden request once. Otherwise only a call that times out would be visible. */
-static void tell_misbehaviour(mcp_client *client, mcp_str method)
+static void report_misbehaviour(mcp_client *client, mcp_str method)
 {
     mcp_error what;
     if (client->connection.misbehaved || !client->options.misbehaved)
@@ -104,7 +104,7 @@ void mcp__client_asked(mcp__incoming *in)
     mcp_error error = {0};
     uint64_t retry_ms = 0;
     if (client->state == MCP__CLIENT_READY && client->revision->modern) {
-        tell_misbehaviour(client, in->message.method);
+        report_misbehaviour(client, in->message.method);
         mcp__incoming_drop(in);
         return;
     }

@@ -142,7 +142,7 @@ static int send(mcp__call *call)
     }
     call->changes = client->learnt.changes;
     if (rc == MCP_OK && call->notification)
-        rc = mcp__client_say(client, call->method, mcp__buf_view(&b));
+        rc = mcp__client_notify(client, call->method, mcp__buf_view(&b));
     else if (rc == MCP_OK)
         rc = mcp__client_send(client, &s, mcp__buf_view(&b), mcp__call_answered, call, &call->id);
     mcp__channel_give_buf(client->channel, &b);

@@ -50,10 +50,11 @@ static void on_heard(mcp_channel *channel, mcp_exchange exchange, mcp_str messag
 }
 
 /* Notifies the server of changed roots (2025-11-25, client/roots, "Root List Changes"). */
-static void tell_roots(mcp_client *client)
+static void notify_roots(mcp_client *client)
 {
     if (client->roots.changed && client->roots.declared && !client->revision->modern)
-        (void)mcp__client_say(client, MCP_STR("notifications/roots/list_changed"), MCP_STR("{}"));
+        (void)mcp__client_notify(client, MCP_STR("notifications/roots/list_changed"),
+                                 MCP_STR("{}"));
     client->roots.changed = false;
 }
 
@@ -67,7 +68,7 @@ static void on_tick(mcp_channel *channel, int64_t now)
     mcp__client_begin(client);
     mcp__client_start_tick(client);
     if (client->state == MCP__CLIENT_READY) {
-        tell_roots(client);
+        notify_roots(client);
         mcp__client_resync(client);
         mcp__ping_tick(client);
     }
@@ -312,7 +313,7 @@ void mcp_client_disconnected(mcp_client *client, const char *why)
         mcp__client_start_failed(client, MCP_ECLOSED, NULL, &error);
     withdraw_questions(client);
     mcp__client_fail_waiting(client, MCP_ECLOSED, NULL, &error);
-    mcp__subscriptions_tell(client, MCP_SUBSCRIPTION_LOST, &error);
+    mcp__subscriptions_report(client, MCP_SUBSCRIPTION_LOST, &error);
     client->failure.why = NULL;
 }
 

@@ -225,7 +225,7 @@ const mcp__revision *mcp__version_first_legacy(const mcp_client *client);
 /* Sends a request; s->revision and s->method must be set. Only during a call of the channel. */
 int mcp__client_send(mcp_client *client, const mcp__sending *s, mcp_str params, mcp__answer_fn *fn,
                      void *user, int64_t *id);
-int mcp__client_say(mcp_client *client, mcp_str method, mcp_str params);
+int mcp__client_notify(mcp_client *client, mcp_str method, mcp_str params);
 /* Notifies the server and the transport that the answer to this request is not needed any more. */
 void mcp__client_give_up(mcp_client *client, int64_t id, const char *reason);
 
@@ -241,7 +241,7 @@ int64_t mcp__ping_due(const mcp_client *client);
 /* ---- typed.c --------------------------------------------------------------------------------- */
 
 /* Sets the log level of a legacy server. */
-int mcp__client_say_level(mcp_client *client);
+int mcp__client_send_level(mcp_client *client);
 
 /* ---- exchange.c ------------------------------------------------------------------------------ */
 

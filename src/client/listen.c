@@ -18,7 +18,7 @@ static const char *const filters[] = {
 
 /* ---- the filter ----------------------------------------------------------------------------- */
 
-static bool anybody_wants(const mcp_client *client, mcp_change change)
+static bool is_wanted(const mcp_client *client, mcp_change change)
 {
     for (mcp__link *l = client->subscriptions.list.next; l != &client->subscriptions.list;
          l = l->next) {
@@ -60,12 +60,12 @@ static bool put_filter(const mcp_client *client, mcp__buf *b, int *rc)
 {
     mcp__json_list filter = mcp__json_begin_object(b);
     for (int c = MCP_CHANGE_RESOURCES; c <= MCP_CHANGE_TOOLS; c++) {
-        if (!anybody_wants(client, (mcp_change)c))
+        if (!is_wanted(client, (mcp_change)c))
             continue;
         mcp__json_name(&filter, filters[c]);
         mcp__buf_lit(b, "true");
     }
-    if (anybody_wants(client, MCP_CHANGE_RESOURCE)) {
+    if (is_wanted(client, MCP_CHANGE_RESOURCE)) {
         mcp__json_name(&filter, filters[MCP_CHANGE_RESOURCE]);
         *rc = put_uris(client, b);
     }
@@ -119,14 +119,14 @@ static void lost(mcp_client *client, const mcp_error *error)
     forget_filter(client);
     listen->failures = lived ? 1 : listen->failures + 1;
     listen->retry_at = now + back_off(client);
-    mcp__subscriptions_tell(client, MCP_SUBSCRIPTION_LOST, error);
+    mcp__subscriptions_report(client, MCP_SUBSCRIPTION_LOST, error);
 }
 
 static void refused(mcp_client *client, const mcp_error *error)
 {
     drop_stream(client, &client->listen.replaced, true);
     forget_filter(client);
-    mcp__subscriptions_tell(client, MCP_SUBSCRIPTION_REFUSED, error);
+    mcp__subscriptions_report(client, MCP_SUBSCRIPTION_REFUSED, error);
 }
 
 static void on_ended(mcp_channel *channel, int rc, const mcp_json *result, void *user)
@@ -242,7 +242,7 @@ static bool is_stream(const mcp__stream *s, const mcp_json *id)
     return s && mcp_json_is(id, MCP_JSON_INT) && mcp_json_int(id, 0) == s->id;
 }
 
-static void tell_acknowledged(mcp_client *client)
+static void report_acknowledged(mcp_client *client)
 {
     mcp_error error;
     mcp__fail(&error, MCP_EUNSUPPORTED, 0, "the server does not tell of such changes");
@@ -251,9 +251,9 @@ static void tell_acknowledged(mcp_client *client)
          l = l->next) {
         mcp_subscription *s = mcp__subscription_of(l);
         if (mcp__subscription_is_served(s))
-            mcp__subscription_tell(s, MCP_SUBSCRIPTION_ACTIVE, NULL);
+            mcp__subscription_report(s, MCP_SUBSCRIPTION_ACTIVE, NULL);
         else if (!s->told || s->state != MCP_SUBSCRIPTION_REFUSED)
-            mcp__subscription_tell(s, MCP_SUBSCRIPTION_REFUSED, &error);
+            mcp__subscription_report(s, MCP_SUBSCRIPTION_REFUSED, &error);
     }
     mcp__subscriptions_release(client);
 }
@@ -276,7 +276,7 @@ void mcp__listen_acknowledged(mcp_client *client, const mcp_json *params)
     forget_filter(client);
     listen->honoured = filter;
     listen->since = mcp__client_now(client);
-    tell_acknowledged(client);
+    report_acknowledged(client);
 }
 
 void mcp__listen_cancelled(mcp_client *client, const mcp_json *params)

@@ -56,7 +56,7 @@ static void lost(mcp_client *client)
     client->start.error = error;
     fail_sent(client, &error);
     mcp__client_fail_waiting(client, MCP_ECLOSED, NULL, &error);
-    mcp__subscriptions_tell(client, MCP_SUBSCRIPTION_LOST, &error);
+    mcp__subscriptions_report(client, MCP_SUBSCRIPTION_LOST, &error);
     if (client->options.lost)
         client->options.lost(client, error.text, client->options.user);
 }

@@ -21,7 +21,7 @@ int mcp__client_send(mcp_client *client, const mcp__sending *s, mcp_str params, 
     return rc;
 }
 
-int mcp__client_say(mcp_client *client, mcp_str method, mcp_str params)
+int mcp__client_notify(mcp_client *client, mcp_str method, mcp_str params)
 {
     const mcp__revision *r =
         client->state == MCP__CLIENT_STARTING ? client->start.trying : client->revision;
@@ -32,7 +32,7 @@ int mcp__client_say(mcp_client *client, mcp_str method, mcp_str params)
     return rc;
 }
 
-static void say_cancelled(mcp_client *client, int64_t id, const char *reason)
+static void notify_cancelled(mcp_client *client, int64_t id, const char *reason)
 {
     mcp__buf b = mcp__channel_take_buf(client->channel);
     mcp__buf_lit(&b, "{\"requestId\":");
@@ -43,7 +43,7 @@ static void say_cancelled(mcp_client *client, int64_t id, const char *reason)
     }
     mcp__buf_char(&b, '}');
     if (!b.failed)
-        mcp__client_say(client, MCP_STR("notifications/cancelled"), mcp__buf_view(&b));
+        mcp__client_notify(client, MCP_STR("notifications/cancelled"), mcp__buf_view(&b));
     mcp__channel_give_buf(client->channel, &b);
 }
 
@@ -57,7 +57,7 @@ void mcp__client_give_up(mcp_client *client, int64_t id, const char *reason)
      * cancels the request (2026-07-28, basic/patterns/cancellation, "Transport-Specific
      * Cancellation"). */
     if (client->state == MCP__CLIENT_READY && !(exchanges && client->revision->modern))
-        say_cancelled(client, id, reason);
+        notify_cancelled(client, id, reason);
     if (exchanges)
         client->connection.transport.abandon(channel, (mcp_exchange)id, channel->options.user);
 }

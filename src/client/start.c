@@ -54,7 +54,7 @@ void mcp__client_start_failed(mcp_client *client, int rc, const mcp_json *result
         client->state = MCP__CLIENT_FAILED;
     report(client, rc, rc == MCP_EREMOTE ? result : NULL, error);
     mcp__client_fail_waiting(client, rc, rc == MCP_EREMOTE ? result : NULL, error);
-    mcp__subscriptions_tell(client, MCP_SUBSCRIPTION_LOST, error);
+    mcp__subscriptions_report(client, MCP_SUBSCRIPTION_LOST, error);
 }
 
 static void fail(mcp_client *client, int rc)
@@ -71,7 +71,7 @@ static void ready(mcp_client *client, const mcp__revision *r)
     client->subscriptions.resync = true;
     mcp__ping_begin(client);
     if (client->self.log_level)
-        (void)mcp__client_say_level(client); /* out of memory: the level is not set */
+        (void)mcp__client_send_level(client); /* out of memory: the level is not set */
     report(client, MCP_OK, mcp_json_root(client->about), NULL);
     mcp__client_flush(client);
     mcp__client_attend(client);
@@ -343,7 +343,7 @@ static void on_initialize(mcp_channel *channel, int rc, const mcp_json *result, 
     client->start.trying = r;
     rc = keep(client, result);
     if (rc == MCP_OK)
-        rc = mcp__client_say(client, MCP_STR("notifications/initialized"), MCP_STR("{}"));
+        rc = mcp__client_notify(client, MCP_STR("notifications/initialized"), MCP_STR("{}"));
     if (rc == MCP_OK)
         ready(client, r);
     else

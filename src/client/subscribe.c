@@ -98,8 +98,8 @@ void mcp__subscriptions_release(mcp_client *client)
     }
 }
 
-void mcp__subscription_tell(mcp_subscription *s, mcp_subscription_state state,
-                            const mcp_error *error)
+void mcp__subscription_report(mcp_subscription *s, mcp_subscription_state state,
+                              const mcp_error *error)
 {
     bool known = s->told && s->state == state;
     /* Each failed attempt is reported while there is a connection, even if the state is the
@@ -112,18 +112,18 @@ void mcp__subscription_tell(mcp_subscription *s, mcp_subscription_state state,
         s->options.state(s->client, s, state, error, s->options.user);
 }
 
-void mcp__subscriptions_tell(mcp_client *client, mcp_subscription_state state,
-                             const mcp_error *error)
+void mcp__subscriptions_report(mcp_client *client, mcp_subscription_state state,
+                               const mcp_error *error)
 {
     mcp__subscriptions_hold(client);
     for (mcp__link *l = client->subscriptions.list.next; l != &client->subscriptions.list;
          l = l->next)
-        mcp__subscription_tell(mcp__subscription_of(l), state, error);
+        mcp__subscription_report(mcp__subscription_of(l), state, error);
     mcp__subscriptions_release(client);
 }
 
-static void tell_change(mcp_client *client, mcp_change change, mcp_str uri,
-                        bool (*is)(const mcp_subscription *s, mcp_str uri))
+static void report_change(mcp_client *client, mcp_change change, mcp_str uri,
+                          bool (*is)(const mcp_subscription *s, mcp_str uri))
 {
     for (mcp__link *l = client->subscriptions.list.next; l != &client->subscriptions.list;
          l = l->next) {
@@ -153,9 +153,9 @@ void mcp__subscriptions_changed(mcp_client *client, mcp_change change, mcp_str u
 {
     mcp__subscriptions_hold(client);
     if (change != MCP_CHANGE_RESOURCE)
-        tell_change(client, change, uri, any);
+        report_change(client, change, uri, any);
     else
-        tell_change(client, change, uri, somebody_has(client, uri) ? has_exactly : has_above);
+        report_change(client, change, uri, somebody_has(client, uri) ? has_exactly : has_above);
     mcp__subscriptions_release(client);
 }
 

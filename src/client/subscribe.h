@@ -46,11 +46,11 @@ bool mcp__subscription_is_served(const mcp_subscription *s);
 /* Bracket the running of callbacks. Subscriptions that end meanwhile are freed at the release. */
 void mcp__subscriptions_hold(mcp_client *client);
 void mcp__subscriptions_release(mcp_client *client);
-void mcp__subscription_tell(mcp_subscription *s, mcp_subscription_state state,
-                            const mcp_error *error);
+void mcp__subscription_report(mcp_subscription *s, mcp_subscription_state state,
+                              const mcp_error *error);
 /* Reports a state to all of them. */
-void mcp__subscriptions_tell(mcp_client *client, mcp_subscription_state state,
-                             const mcp_error *error);
+void mcp__subscriptions_report(mcp_client *client, mcp_subscription_state state,
+                               const mcp_error *error);
 void mcp__subscriptions_changed(mcp_client *client, mcp_change change, mcp_str uri);
 /* Sends what a change of the set, a new session or the time requires. */
 void mcp__client_resync(mcp_client *client);

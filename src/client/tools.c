@@ -169,7 +169,7 @@ int mcp__tools_learn(mcp_client *client, const mcp_json *result, mcp_json_doc **
 /* ---- checking calls ------------------------------------------------------------------------- */
 
 /* Whether a header can express the value exactly. Otherwise the call is refused. */
-static bool is_sayable(const mcp_json *value)
+static bool fits_header(const mcp_json *value)
 {
     double limit = 9007199254740991.0; /* 2^53 - 1 */
     if (mcp_json_is(value, MCP_JSON_BIGINT))
@@ -197,7 +197,7 @@ static int check_arguments(const mcp__call *call, const mcp__mirror *mirror, mcp
     const mcp_json *arguments = mcp_json_get(rc == MCP_OK ? mcp_json_root(doc) : NULL, "arguments");
     for (size_t i = 0; rc == MCP_OK && i < mirror->count; i++) {
         const mcp__mirrored *m = &mirror->items[i];
-        if (!is_sayable(mcp__mirrored_value(m, arguments)))
+        if (!fits_header(mcp__mirrored_value(m, arguments)))
             rc = mcp__fail(error, MCP_EINVAL, 0,
                            "the integer for %s is beyond 2^53 - 1 and cannot be a header",
                            m->header);

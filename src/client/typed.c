@@ -128,10 +128,10 @@ int mcp_client_set_log_level(mcp_client *client, const char *level)
     if (level && !known)
         return MCP_EINVAL;
     client->self.log_level = known;
-    return mcp__client_is_ready(client) ? mcp__client_say_level(client) : MCP_OK;
+    return mcp__client_is_ready(client) ? mcp__client_send_level(client) : MCP_OK;
 }
 
-int mcp__client_say_level(mcp_client *client)
+int mcp__client_send_level(mcp_client *client)
 {
     const mcp_json *capabilities = mcp_client_server_capabilities(client);
     if (!client->self.log_level || client->revision->modern ||

@@ -51,7 +51,7 @@ static bool is_settled(const mcp_subscription *s, const mcp_error **why)
     return true;
 }
 
-static void tell_settled(mcp_client *client)
+static void report_settled(mcp_client *client)
 {
     mcp_error none;
     mcp__fail(&none, MCP_EUNSUPPORTED, 0, "%s",
@@ -66,9 +66,9 @@ static void tell_settled(mcp_client *client)
         if (s->dead || !is_settled(s, &why))
             continue;
         if (!client->connection.deaf && mcp__subscription_is_served(s))
-            mcp__subscription_tell(s, MCP_SUBSCRIPTION_ACTIVE, NULL);
+            mcp__subscription_report(s, MCP_SUBSCRIPTION_ACTIVE, NULL);
         else if (!s->told || s->state != MCP_SUBSCRIPTION_REFUSED)
-            mcp__subscription_tell(s, MCP_SUBSCRIPTION_REFUSED, why);
+            mcp__subscription_report(s, MCP_SUBSCRIPTION_REFUSED, why);
     }
     mcp__subscriptions_release(client);
 }
@@ -92,7 +92,7 @@ static int ask(mcp_client *client, const char *method, mcp_str uri, mcp_result_f
 }
 
 /* Unsubscribes and frees a resource that no call refers to. */
-static void let_go(watched *w)
+static void unwatch(watched *w)
 {
     mcp_client *client = w->client;
     if (w->phase == WATCHED && mcp__client_is_ready(client))
@@ -120,8 +120,8 @@ static void on_subscribed(mcp_client *client, int rc, const mcp_json *result,
     if (rc != MCP_OK)
         refuse(w, rc, error->text);
     if (!w->wanted)
-        let_go(w);
-    tell_settled(client);
+        unwatch(w);
+    report_settled(client);
 }
 
 static void subscribe(watched *w)
@@ -182,22 +182,22 @@ void mcp__watch_resync(mcp_client *client)
     for (watched *w; (w = mcp__map_next(&client->subscriptions.watched, &at)) != NULL;) {
         w->wanted = false;
         if (w->phase == REFUSED)
-            let_go(w); /* the server may accept it this time */
+            unwatch(w); /* the server may accept it this time */
     }
     int rc = add_all(client);
     at = 0;
     for (watched *w;
          rc == MCP_OK && (w = mcp__map_next(&client->subscriptions.watched, &at)) != NULL;) {
         if (!w->wanted && w->phase != ASKED)
-            let_go(w);
+            unwatch(w);
     }
     if (rc == MCP_OK) {
-        tell_settled(client);
+        report_settled(client);
         return;
     }
     mcp_error error;
     mcp__fail(&error, rc, 0, "%s", mcp_error_text(rc));
-    mcp__subscriptions_tell(client, MCP_SUBSCRIPTION_REFUSED, &error);
+    mcp__subscriptions_report(client, MCP_SUBSCRIPTION_REFUSED, &error);
 }
 
 void mcp__watch_forget(mcp_client *client)

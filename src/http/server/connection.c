@@ -199,7 +199,7 @@ static int64_t after(int64_t from, uint64_t ms)
 }
 
 /* Returns the time that a peer is given. It is shorter while memory is nearly spent. */
-static uint64_t patience(const mcp_http_connection *c, uint64_t ms)
+static uint64_t time_limit(const mcp_http_connection *c, uint64_t ms)
 {
     return mcp__http_pressed(c->http) ? MCP__MIN(ms, (uint64_t)PRESSED_MS) : ms;
 }
@@ -208,7 +208,7 @@ static uint64_t patience(const mcp_http_connection *c, uint64_t ms)
  * read. */
 static int64_t rest_deadline(const mcp_http_connection *c, uint64_t ms)
 {
-    int64_t due = after(c->since, patience(c, ms));
+    int64_t due = after(c->since, time_limit(c, ms));
     return c->starved ? MCP__MIN(due, c->look_at) : due;
 }
 
@@ -239,7 +239,7 @@ static int64_t phase_deadline(const mcp_http_connection *c)
 
 static int64_t stall_deadline(const mcp_http_connection *c)
 {
-    return c->pending ? after(c->drained_at, patience(c, c->http->options.stall_ms)) : INT64_MAX;
+    return c->pending ? after(c->drained_at, time_limit(c, c->http->options.stall_ms)) : INT64_MAX;
 }
 
 void mcp__http_connection_arm(mcp_http_connection *c)

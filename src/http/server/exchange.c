@@ -193,7 +193,7 @@ int mcp__http_status_of(mcp_output_info info, bool modern)
 }
 
 /* Handles an answer whose connection is gone. */
-static void unheard(mcp__http_peer *peer, mcp_output_info info)
+static void orphan_answered(mcp__http_peer *peer, mcp_output_info info)
 {
     if (peer->connection || info.kind != MCP_OUTPUT_RESPONSE)
         return;
@@ -209,7 +209,7 @@ static void send(mcp_channel *channel, mcp_exchange exchange, mcp_str message, v
     bool last = info.kind == MCP_OUTPUT_RESPONSE;
     mcp__http_touch(peer->http);
     if (!c || exchange == 0 || c->exchange != exchange) {
-        unheard(peer, info);
+        orphan_answered(peer, info);
         return;
     }
     if (c->phase == MCP__HTTP_WAITING && last) {

@@ -271,7 +271,7 @@ void mcp_http_client_authorized(mcp_http_client *http, int rc)
     mcp__http_note(http);
 }
 
-static bool is_last_word(const mcp__client_exchange *e)
+static bool is_last_message(const mcp__client_exchange *e)
 {
     return e->asked == MCP__ASKED_TAKE && (e->stage == MCP__WAITING || e->stage == MCP__SENT);
 }
@@ -289,7 +289,7 @@ static bool runs_until_gone(mcp_http_client *http, bool (*is_wanted)(const mcp__
 
 /* Sends the messages whose answers are not awaited: notifications/initialized, cancellations,
  * answers to the server. They get close_ms. */
-static void say_last_words(mcp_http_client *http)
+static void send_last_messages(mcp_http_client *http)
 {
     int64_t due = mcp__http_now(http) + (int64_t)http->options.close_ms;
 
@@ -299,17 +299,17 @@ static void say_last_words(mcp_http_client *http)
     for (mcp__link *l = http->exchanges.next; l != &http->exchanges; l = l->next) {
         mcp__client_exchange *e = mcp__container(l, mcp__client_exchange, link);
         bool carries = e == http->stream && http->mode == MCP__HTTP_SSE_OPEN;
-        if (!is_last_word(e) && !carries)
+        if (!is_last_message(e) && !carries)
             mcp__client_exchange_drop(e);
         else if (e->stage == MCP__SENT && !carries)
             e->due = MCP__MIN(e->due, due);
     }
     mcp__http_note(http);
-    while (mcp__http_now(http) < due && runs_until_gone(http, is_last_word))
+    while (mcp__http_now(http) < due && runs_until_gone(http, is_last_message))
         ;
 }
 
-static bool is_goodbye(const mcp__client_exchange *e)
+static bool is_session_end(const mcp__client_exchange *e)
 {
     return e->asked == MCP__ASKED_END;
 }
@@ -322,7 +322,7 @@ static void end_session(mcp_http_client *http)
     if (!mcp__client_exchange_new(http, MCP__ASKED_END))
         return;
     /* Only this exchange is left; it ends within close_ms. */
-    while (runs_until_gone(http, is_goodbye))
+    while (runs_until_gone(http, is_session_end))
         ;
 }
 
@@ -359,7 +359,7 @@ void mcp_http_client_close(mcp_http_client *http)
     if (!http)
         return;
     http->closing = true;
-    say_last_words(http);
+    send_last_messages(http);
     drop_all(http);
     end_session(http);
     mcp__http_over(http, "the connection was closed");

@@ -177,7 +177,7 @@ static int listen_inet(mcp__address *a, int fd, mcp_error *error)
 }
 
 /* Removes the file of a socket without a listener. Any other file stays. */
-static int clear_the_way(const struct sockaddr_un *local, mcp_error *error)
+static int remove_stale_socket(const struct sockaddr_un *local, mcp_error *error)
 {
     struct stat st;
 
@@ -202,7 +202,7 @@ static int listen_unix(mcp__address *a, int fd, unsigned mode, mcp_error *error)
     any_address to = {.local = {.sun_family = AF_UNIX}};
 
     memcpy(to.local.sun_path, a->path, strlen(a->path) + 1);
-    int rc = clear_the_way(&to.local, error);
+    int rc = remove_stale_socket(&to.local, error);
     if (rc < 0)
         return rc;
     if (fchmod(fd, (mode_t)mode) < 0 || bind(fd, &to.any, sizeof(to.local)) < 0 ||

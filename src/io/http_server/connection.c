@@ -321,7 +321,7 @@ static void on_ready(mcp__socket *socket, uint32_t events)
 /* ---- closing -------------------------------------------------------------------------------- */
 
 /* Closes it, but keeps its memory until no event can refer to it. */
-static void bury(mcp__connection *c)
+static void retire(mcp__connection *c)
 {
     mcp__net_close(&c->socket);
     forget_output(c);
@@ -331,7 +331,7 @@ static void bury(mcp__connection *c)
     mcp__list_append(&c->net->dead, &c->link);
 }
 
-void mcp__connections_bury(mcp__net *net)
+void mcp__connections_free_dead(mcp__net *net)
 {
     while (!mcp__list_empty(&net->dead)) {
         mcp__connection *c = mcp__container(net->dead.next, mcp__connection, link);
@@ -357,7 +357,7 @@ void mcp__connection_drop(mcp__connection *c)
 {
     c->failed = true;
     leave_endpoint(c);
-    bury(c);
+    retire(c);
 }
 
 /* Ends only our direction. The peer may still be sending, and a reset would destroy the answer.
@@ -383,7 +383,7 @@ static void finish(mcp__connection *c)
 }
 
 /* Reports pending bytes to the endpoint, if they have changed. */
-static void tell_pending(mcp__connection *c)
+static void report_pending(mcp__connection *c)
 {
     size_t pending = pending_of(c);
 
@@ -398,7 +398,7 @@ void mcp__connection_settle(mcp__connection *c)
     if (!c->http)
         return;
     if (!c->failed)
-        tell_pending(c);
+        report_pending(c);
     if (c->shutting && !c->failed && !pending_of(c))
         shut_output(c);
     if (c->failed) {
@@ -451,7 +451,7 @@ void mcp__connection_open(mcp_listener *l, int fd, const char *peer, const char 
     int rc = accept_it(c, peer, address, no_files);
     l->n_connections += c->http != NULL;
     if (!c->http)
-        bury(c);
+        retire(c);
     else if (rc == MCP_OK && mcp__net_watch(net, &c->socket, EPOLLIN) < 0)
         fail(c);
     else if (rc < 0)

@@ -71,7 +71,7 @@ static void turn(uv_prepare_t *prepare)
     }
     settle_all(net);
     net->shedding = false;
-    mcp__connections_bury(net);
+    mcp__connections_free_dead(net);
     if (net->drained)
         due = now;
     net->drained = false;
@@ -179,7 +179,7 @@ static void net_free(mcp__net *net)
     const mcp_allocator *allocator = &net->loop->allocator;
 
     settle_all(net);
-    mcp__connections_bury(net);
+    mcp__connections_free_dead(net);
     if (net->epoll >= 0)
         close(net->epoll);
     if (net->reserve >= 0)

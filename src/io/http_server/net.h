@@ -121,7 +121,7 @@ void mcp__connection_open(mcp_listener *l, int fd, const char *peer, const char 
 void mcp__connection_settle(mcp__connection *c);
 /* Closes it at once. */
 void mcp__connection_drop(mcp__connection *c);
-void mcp__connections_bury(mcp__net *net);
+void mcp__connections_free_dead(mcp__net *net);
 
 /* ---- address.c ---------------------------------------------------------------------------------- */
 

@@ -78,7 +78,7 @@ static void one_turn(serving *s)
         s->asked++;
 }
 
-static bool somebody_left(const mcp__net *net)
+static bool has_connections(const mcp__net *net)
 {
     for (mcp__link *at = net->listeners.next; at != &net->listeners; at = at->next) {
         if (mcp_listener_connections(mcp__container(at, mcp_listener, link)) > 0)
@@ -95,7 +95,7 @@ static void drain(serving *s, uint64_t ms)
         mcp_listener_drain(mcp__container(at, mcp_listener, link));
     uv_update_time(&s->loop->uv);
     uv_timer_start(&s->timer, on_timer, ms, 0);
-    while (s->asked < 2 && !s->late && somebody_left(net))
+    while (s->asked < 2 && !s->late && has_connections(net))
         one_turn(s);
 }
 
@@ -113,7 +113,7 @@ static size_t cut(serving *s)
     s->late = false;
     uv_update_time(&s->loop->uv);
     uv_timer_start(&s->timer, on_timer, LAST_WORDS_MS, 0);
-    while (!s->late && somebody_left(net))
+    while (!s->late && has_connections(net))
         one_turn(s);
     return requests;
 }

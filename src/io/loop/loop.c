@@ -12,7 +12,7 @@
 #include "io/stdio/stdio.h"
 
 /* A timer or a poll of the host. */
-typedef struct thing {
+typedef struct host_handle {
     mcp__link link;
     mcp_loop *loop;
     void (*fn)(void *arg);
@@ -22,7 +22,7 @@ typedef struct thing {
         uv_timer_t timer;
         uv_poll_t poll;
     } uv;
-} thing;
+} host_handle;
 
 int mcp__uv_fail(mcp_error *error, int status, const char *what)
 {
@@ -37,40 +37,40 @@ static int64_t host_now(void *user)
     return mcp_loop_now(user);
 }
 
-static thing *thing_new(mcp_loop *loop, void (*fn)(void *arg), void *arg)
+static host_handle *host_handle_new(mcp_loop *loop, void (*fn)(void *arg), void *arg)
 {
-    thing *t = fn ? mcp__zalloc(&loop->allocator, sizeof(*t)) : NULL;
+    host_handle *t = fn ? mcp__zalloc(&loop->allocator, sizeof(*t)) : NULL;
 
     if (!t)
         return NULL;
     t->loop = loop;
     t->fn = fn;
     t->arg = arg;
-    mcp__list_append(&loop->things, &t->link);
+    mcp__list_append(&loop->host_handles, &t->link);
     return t;
 }
 
-static void thing_free(thing *t)
+static void host_handle_free(host_handle *t)
 {
     mcp__list_remove(&t->link);
     mcp__release(&t->loop->allocator, t);
 }
 
-static void thing_closed(uv_handle_t *handle)
+static void host_handle_closed(uv_handle_t *handle)
 {
-    thing_free(handle->data);
+    host_handle_free(handle->data);
 }
 
 /* Its memory stays in the list until libuv has closed it. */
-static void thing_stop(thing *t)
+static void host_handle_stop(host_handle *t)
 {
     if (t && !uv_is_closing(&t->uv.handle))
-        uv_close(&t->uv.handle, thing_closed);
+        uv_close(&t->uv.handle, host_handle_closed);
 }
 
 static void timer_fired(uv_timer_t *timer)
 {
-    thing *t = timer->data;
+    host_handle *t = timer->data;
 
     t->fn(t->arg);
 }
@@ -78,7 +78,7 @@ static void timer_fired(uv_timer_t *timer)
 static mcp_host_timer *host_timer_start(uint64_t ms, void (*fn)(void *arg), void *arg, void *user)
 {
     mcp_loop *loop = user;
-    thing *t = thing_new(loop, fn, arg);
+    host_handle *t = host_handle_new(loop, fn, arg);
 
     if (!t)
         return NULL;
@@ -92,13 +92,13 @@ static mcp_host_timer *host_timer_start(uint64_t ms, void (*fn)(void *arg), void
 static void host_timer_stop(mcp_host_timer *timer, void *user)
 {
     (void)user;
-    thing_stop((thing *)(void *)timer);
+    host_handle_stop((host_handle *)(void *)timer);
 }
 
 /* A failure is reported as "readable" too: the read then shows the error. */
 static void poll_ready(uv_poll_t *poll, int status, int events)
 {
-    thing *t = poll->data;
+    host_handle *t = poll->data;
 
     (void)status;
     (void)events;
@@ -108,17 +108,17 @@ static void poll_ready(uv_poll_t *poll, int status, int events)
 static mcp_host_poll *host_poll_start(int fd, void (*fn)(void *arg), void *arg, void *user)
 {
     mcp_loop *loop = user;
-    thing *t = thing_new(loop, fn, arg);
+    host_handle *t = host_handle_new(loop, fn, arg);
 
     if (!t)
         return NULL;
     if (uv_poll_init(&loop->uv, &t->uv.poll, fd) < 0) {
-        thing_free(t);
+        host_handle_free(t);
         return NULL;
     }
     t->uv.handle.data = t;
     if (uv_poll_start(&t->uv.poll, UV_READABLE, poll_ready) < 0) {
-        thing_stop(t);
+        host_handle_stop(t);
         return NULL;
     }
     return (mcp_host_poll *)(void *)t;
@@ -127,7 +127,7 @@ static mcp_host_poll *host_poll_start(int fd, void (*fn)(void *arg), void *arg, 
 static void host_poll_stop(mcp_host_poll *poll, void *user)
 {
     (void)user;
-    thing_stop((thing *)(void *)poll);
+    host_handle_stop((host_handle *)(void *)poll);
 }
 
 static void host_log(const char *level, const char *line, void *user)
@@ -226,7 +226,7 @@ int mcp_loop_new(const mcp_allocator *allocator, mcp_loop **ret, mcp_error *erro
     loop->allocator = *allocator;
     loop->host = host_functions;
     loop->host.user = loop;
-    mcp__list_init(&loop->things);
+    mcp__list_init(&loop->host_handles);
     mcp__list_init(&loop->works);
     mcp_loop_set_log_level(loop, NULL);
     int rc = loop_init(loop, error);
@@ -238,10 +238,10 @@ int mcp_loop_new(const mcp_allocator *allocator, mcp_loop **ret, mcp_error *erro
     return MCP_OK;
 }
 
-static void stop_things(mcp_loop *loop)
+static void stop_host_handles(mcp_loop *loop)
 {
-    for (mcp__link *at = loop->things.next; at != &loop->things; at = at->next)
-        thing_stop(mcp__container(at, thing, link));
+    for (mcp__link *at = loop->host_handles.next; at != &loop->host_handles; at = at->next)
+        host_handle_stop(mcp__container(at, host_handle, link));
 }
 
 /* Work that `done` functions queue is cancelled too. */
@@ -272,11 +272,11 @@ void mcp_loop_free(mcp_loop *loop)
     if (!loop)
         return;
     mcp_allocator allocator = loop->allocator;
-    stop_things(loop);
+    stop_host_handles(loop);
     mcp__posts_run(loop);
     while (!mcp__list_empty(&loop->works))
         uv_run(&loop->uv, UV_RUN_ONCE);
-    stop_things(loop); /* created by the last work */
+    stop_host_handles(loop); /* created by the last work */
     if (loop->services_stop)
         loop->services_stop(loop);
     if (loop->multi)

@@ -72,8 +72,8 @@ struct mcp_loop {
     atomic_bool stop;
     mcp_allocator allocator;
     mcp_host host;
-    mcp__link things; /* timers and polls of the host */
-    mcp__link works;  /* queued or running on worker threads, or waiting for `done` */
+    mcp__link host_handles; /* timers and polls of the host */
+    mcp__link works;        /* queued or running on worker threads, or waiting for `done` */
     mcp__posts posts;
     mcp__workers workers;
     int log_level;

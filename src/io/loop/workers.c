@@ -221,7 +221,7 @@ static void grow(uv_timer_t *timer)
 }
 
 /* Makes a thread take queued work. Returns false if there is no thread and none can be started. */
-static bool call_somebody(mcp__workers *w, mcp__lane lane)
+static bool wake_thread(mcp__workers *w, mcp__lane lane)
 {
     if (!may_run(w, lane))
         return true; /* a thread that finishes long work takes it */
@@ -252,7 +252,7 @@ static int enqueue(mcp__workers *w, job *j)
     } else {
         mcp__list_append(&w->lanes[j->lane], &j->queued);
         w->waiting++;
-        if (!call_somebody(w, j->lane)) {
+        if (!wake_thread(w, j->lane)) {
             mcp__list_remove(&j->queued);
             w->waiting--;
             rc = MCP_EIO;

@@ -8,21 +8,21 @@
 #include "server/core/request.h"
 
 /* Everything that a build replaces. */
-typedef struct offer {
+typedef struct snapshot {
     mcp__registry registry[MCP__KINDS];
     mcp__entry **by_specificity;
     mcp__mount **mounts;
     size_t n_mounts;
     mcp__build *build;
-} offer;
+} snapshot;
 
 /* ---- deferred release ----------------------------------------------------------------------- */
 
-static void run_closers(mcp_server *server, mcp__closer **closers)
+static void run_release_hooks(mcp_server *server, mcp__release_hook **release_hooks)
 {
-    mcp__closer *c;
-    while ((c = *closers) != NULL) {
-        *closers = c->next;
+    mcp__release_hook *c;
+    while ((c = *release_hooks) != NULL) {
+        *release_hooks = c->next;
         c->release(c->user);
         mcp__release(&server->allocator, c);
     }
@@ -32,11 +32,12 @@ int mcp_server_on_release(mcp_server *server, void (*release)(void *user), void 
 {
     if (!release)
         return MCP_EINVAL;
-    mcp__closer *c = mcp__alloc(&server->allocator, sizeof(*c));
+    mcp__release_hook *c = mcp__alloc(&server->allocator, sizeof(*c));
     if (!c)
         return MCP_ENOMEM;
-    mcp__closer **first = server->building ? &server->build->closers : &server->closers;
-    *c = (mcp__closer){.next = *first, .release = release, .user = user};
+    mcp__release_hook **first =
+        server->building ? &server->build->release_hooks : &server->release_hooks;
+    *c = (mcp__release_hook){.next = *first, .release = release, .user = user};
     *first = c;
     return MCP_OK;
 }
@@ -61,7 +62,7 @@ static void build_free(mcp__build *b)
     for (size_t i = 0; i < b->n_mounts; i++)
         mcp__mount_free(server, b->mounts[i]);
     mcp__release(&server->allocator, b->mounts);
-    run_closers(server, &b->closers);
+    run_release_hooks(server, &b->release_hooks);
     mcp__list_remove(&b->link);
     mcp__release(&server->allocator, b);
 }
@@ -102,12 +103,12 @@ void mcp__build_free_all(mcp_server *server)
     if (server->build)
         build_free(server->build);
     server->build = NULL;
-    run_closers(server, &server->closers);
+    run_release_hooks(server, &server->release_hooks);
 }
 
 /* ---- putting aside and back ----------------------------------------------------------------- */
 
-static void put_aside(mcp_server *server, offer *o)
+static void put_aside(mcp_server *server, snapshot *o)
 {
     memcpy(o->registry, server->registry, sizeof(o->registry));
     o->by_specificity = server->by_specificity;
@@ -125,7 +126,7 @@ static void put_aside(mcp_server *server, offer *o)
     server->n_mounts = 0;
 }
 
-static void put_back(mcp_server *server, const offer *o)
+static void put_back(mcp_server *server, const snapshot *o)
 {
     memcpy(server->registry, o->registry, sizeof(o->registry));
     server->by_specificity = o->by_specificity;
@@ -135,7 +136,7 @@ static void put_back(mcp_server *server, const offer *o)
 }
 
 /* Keeps what was registered outside of builds. */
-static int keep(mcp_server *server, const offer *o)
+static int keep(mcp_server *server, const snapshot *o)
 {
     int rc = MCP_OK;
     for (size_t k = 0; k < MCP__KINDS; k++) {
@@ -150,7 +151,7 @@ static int keep(mcp_server *server, const offer *o)
 }
 
 /* Discards a snapshot. Its mounts that a build made are freed with `last`; NULL: now. */
-static void give_up(mcp_server *server, offer *o, mcp__build *last)
+static void discard(mcp_server *server, snapshot *o, mcp__build *last)
 {
     size_t n = 0;
     for (size_t i = 0; i < o->n_mounts; i++) {
@@ -172,7 +173,7 @@ static void give_up(mcp_server *server, offer *o, mcp__build *last)
 
 /* ---- the change ------------------------------------------------------------------------------------------------ */
 
-static void watch_lists(mcp_server *server, const offer *before)
+static void watch_lists(mcp_server *server, const snapshot *before)
 {
     for (size_t i = 0; i < server->n_mounts; i++)
         if (server->mounts[i]->built && mcp__mount_is_listened(server, server->mounts[i]))
@@ -191,12 +192,12 @@ static void announce(mcp_server *server)
         mcp__hub_list_changed(server, (mcp__kind)k, NULL);
 }
 
-static void replace(mcp_server *server, offer *before)
+static void replace(mcp_server *server, snapshot *before)
 {
     mcp__build *old = before->build;
     watch_lists(server, before);
-    mcp__hub_watch_anew(server);
-    give_up(server, before, old);
+    mcp__hub_rewatch(server);
+    discard(server, before, old);
     if (old) {
         old->retired = true;
         mcp__list_append(&server->retired, &old->link);
@@ -205,13 +206,13 @@ static void replace(mcp_server *server, offer *before)
     announce(server);
 }
 
-static void restore(mcp_server *server, const offer *before)
+static void restore(mcp_server *server, const snapshot *before)
 {
-    offer made;
+    snapshot made;
     mcp__build *b = server->build;
     put_aside(server, &made);
     put_back(server, before);
-    give_up(server, &made, NULL);
+    discard(server, &made, NULL);
     build_free(b);
 }
 
@@ -220,7 +221,7 @@ int mcp_server_rebuild(mcp_server *server,
                        mcp_error *error)
 {
     mcp__no_error(error);
-    offer before;
+    snapshot before;
     if (!server || !build)
         return mcp__fail(error, MCP_EINVAL, 0, "a server and a build are needed");
     if (server->building)

@@ -7,11 +7,11 @@
 #include "server/core/request.h"
 
 /* A function to call when a build, or the server, is released. */
-typedef struct mcp__closer {
-    struct mcp__closer *next;
+typedef struct mcp__release_hook {
+    struct mcp__release_hook *next;
     void (*release)(void *user);
     void *user;
-} mcp__closer;
+} mcp__release_hook;
 
 /* The result of one mcp_server_rebuild(). References: one of the server while it is the current
  * build, and one of each request that uses it. */
@@ -22,7 +22,7 @@ typedef struct mcp__build {
     mcp__link link;      /* in server->retired, once only the list refers to it */
     mcp__mount **mounts; /* its own mounts, once it has been replaced */
     size_t n_mounts;
-    mcp__closer *closers;
+    mcp__release_hook *release_hooks;
     mcp_host_timer *timer;
 } mcp__build;
 

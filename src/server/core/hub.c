@@ -329,7 +329,7 @@ static bool send_notice(const mcp__stream *stream, mcp_str method, mcp_str uri)
 
 /* The peer may stop reading in the middle, and memory may run out: marks without a notice stay
  * set. */
-static bool tell_lists(mcp__stream *stream)
+static bool send_list_notices(mcp__stream *stream)
 {
     for (size_t i = 0; i < MCP__COUNT(list_notices); i++) {
         unsigned list = 1u << list_notices[i].kind;
@@ -343,19 +343,19 @@ static bool tell_lists(mcp__stream *stream)
     return true;
 }
 
-static bool tell_all_lists(mcp__session *session)
+static bool send_all_list_notices(mcp__session *session)
 {
-    bool all = tell_lists(&session->legacy);
+    bool all = send_list_notices(&session->legacy);
     for (mcp__link *l = session->streams.next; all && l != &session->streams; l = l->next)
-        all = tell_lists(mcp__container(l, mcp__stream, link));
+        all = send_list_notices(mcp__container(l, mcp__stream, link));
     return all;
 }
 
 /* Returns true if all marks have been reported. */
-static bool tell(mcp__session *session)
+static bool send_notices(mcp__session *session)
 {
     if (session->lists_dirty)
-        session->lists_dirty = !tell_all_lists(session);
+        session->lists_dirty = !send_all_list_notices(session);
     while (!session->lists_dirty && !mcp__list_empty(&session->dirty)) {
         mcp__subscription *s = mcp__container(session->dirty.next, mcp__subscription, in_dirty);
         if (!session->channel->writable ||
@@ -364,7 +364,7 @@ static bool tell(mcp__session *session)
             return false;
         mcp__list_remove(&s->in_dirty);
     }
-    return !session->lists_dirty && mcp__task_tell(session);
+    return !session->lists_dirty && mcp__task_send_notices(session);
 }
 
 void mcp__hub_tick(mcp__session *session, int64_t now)
@@ -374,5 +374,5 @@ void mcp__hub_tick(mcp__session *session, int64_t now)
         session->due = now + interval;
     if (session->due > now || !session->channel->writable)
         return;
-    session->due = tell(session) ? INT64_MAX : now + interval;
+    session->due = send_notices(session) ? INT64_MAX : now + interval;
 }

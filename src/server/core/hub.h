@@ -32,7 +32,7 @@ void mcp__stream_unsubscribe(mcp__stream *stream, mcp_str uri);
  * unknown. */
 void mcp__hub_list_changed(mcp_server *server, mcp__kind kind, const mcp__entry *entry);
 /* Makes the current mounts watch all topics. */
-void mcp__hub_watch_anew(mcp_server *server);
+void mcp__hub_rewatch(mcp_server *server);
 /* Schedules notices for the marks of a session. */
 void mcp__hub_arm(mcp__session *session);
 void mcp__hub_tick(mcp__session *session, int64_t now);

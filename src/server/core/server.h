@@ -46,7 +46,7 @@ struct mcp_server {
     struct mcp__build *build; /* the current build; NULL: none yet */
     mcp__link retired;        /* replaced builds */
     bool building;
-    struct mcp__closer *closers;
+    struct mcp__release_hook *release_hooks;
     void (*resource_hook)(mcp_resource *resource, void *user);
     void *resource_hook_user;
 

@@ -125,7 +125,7 @@ int mcp__topic_of(mcp_server *server, mcp_str uri, const char *principal, mcp__t
     return rc;
 }
 
-void mcp__hub_watch_anew(mcp_server *server)
+void mcp__hub_rewatch(mcp_server *server)
 {
     size_t at = 0;
     mcp__topic *t;

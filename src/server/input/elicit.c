@@ -269,7 +269,7 @@ static int remember(mcp_request *req, const char *id)
     return MCP_OK;
 }
 
-static void tell_complete(mcp__session *session, const char *id)
+static void notify_complete(mcp__session *session, const char *id)
 {
     mcp__buf params;
     mcp__buf_init(&params, &session->server->allocator, 0);
@@ -289,7 +289,7 @@ void mcp_server_elicitation_complete(mcp_server *server, const char *elicitation
         elicitation *e = find(session, elicitation_id);
         if (!e)
             continue;
-        tell_complete(session, elicitation_id);
+        notify_complete(session, elicitation_id);
         forget(session, e);
     }
 }

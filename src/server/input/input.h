@@ -97,7 +97,7 @@ void mcp__input_send_modern(mcp_request *req);
 
 void mcp__input_send_legacy(mcp_request *req);
 /* Notifies the client that an outgoing request needs no answer any more. */
-void mcp__input_tell_abandoned(mcp_channel *channel, mcp_exchange exchange, int64_t id);
+void mcp__input_notify_abandoned(mcp_channel *channel, mcp_exchange exchange, int64_t id);
 /* Withdraws the questions of a request that was cancelled. */
 void mcp__input_abandon(mcp_request *req);
 /* Ends a request that waits for answers, as if its handler had returned rc. */

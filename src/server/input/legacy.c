@@ -5,7 +5,7 @@
 
 #include "server/input/input.h"
 
-void mcp__input_tell_abandoned(mcp_channel *channel, mcp_exchange exchange, int64_t id)
+void mcp__input_notify_abandoned(mcp_channel *channel, mcp_exchange exchange, int64_t id)
 {
     char params[96];
     int len = snprintf(params, sizeof(params),
@@ -24,7 +24,7 @@ void mcp__input_abandon(mcp_request *req)
     for (mcp__link *l = input->questions.next; l != &input->questions; l = l->next) {
         mcp__question *q = mcp__container(l, mcp__question, link);
         if (q->id && channel && mcp__channel_forget(channel, q->id))
-            mcp__input_tell_abandoned(channel, req->in.exchange, q->id);
+            mcp__input_notify_abandoned(channel, req->in.exchange, q->id);
         q->id = 0;
     }
     input->n_sent = 0;
@@ -54,7 +54,7 @@ static void take_answer(mcp_channel *channel, int rc, const mcp_json *result, vo
     q->id = 0;
     req->input->n_sent--;
     if (rc == MCP_ETIMEOUT)
-        mcp__input_tell_abandoned(channel, req->in.exchange, id);
+        mcp__input_notify_abandoned(channel, req->in.exchange, id);
     if (rc == MCP_OK || rc == MCP_EREMOTE)
         rc = mcp__input_give(req, q->key, result, rc == MCP_EREMOTE);
     else

@@ -193,7 +193,7 @@ static void take_answer(mcp_channel *channel, int rc, const mcp_json *result, vo
     mcp_request *req = q->req;
     mcp__task *task = req->task;
     if (rc == MCP_ETIMEOUT)
-        mcp__input_tell_abandoned(channel, task->asked_exchange, q->id);
+        mcp__input_notify_abandoned(channel, task->asked_exchange, q->id);
     q->id = 0;
     if (--req->input->n_sent == 0)
         task->asked_on = NULL;
@@ -260,7 +260,7 @@ void mcp__task_withdraw(mcp__task *task)
     for (mcp__link *l = input->questions.next; l != &input->questions; l = l->next) {
         mcp__question *q = mcp__container(l, mcp__question, link);
         if (q->id && mcp__channel_forget(channel, q->id))
-            mcp__input_tell_abandoned(channel, task->asked_exchange, q->id);
+            mcp__input_notify_abandoned(channel, task->asked_exchange, q->id);
         q->id = 0;
     }
     input->n_sent = 0;

@@ -147,7 +147,7 @@ static bool send_state(const mcp__task_watch *w, const mcp_task *task)
     return done;
 }
 
-bool mcp__task_tell(mcp__session *session)
+bool mcp__task_send_notices(mcp__session *session)
 {
     const struct mcp__tasks *t = session->server->tasks;
     while (!mcp__list_empty(&session->dirty_tasks)) {
@@ -164,7 +164,7 @@ bool mcp__task_tell(mcp__session *session)
     return true;
 }
 
-static void tell_session(const mcp__task *task)
+static void notify_session(const mcp__task *task)
 {
     mcp_channel *channel = mcp__request_channel(task->req);
     mcp__buf b;
@@ -187,5 +187,5 @@ void mcp__task_announce(mcp__task *task)
         if (final)
             mcp__list_remove(&w->in_task);
     }
-    tell_session(task);
+    notify_session(task);
 }
