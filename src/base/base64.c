@@ -1,7 +1,7 @@
 /* base64.c: Base64 with padding and base64url without it (RFC 4648).
  *
  * Encoding is on the hot path of every binary resource, so it looks up 12 bits at a time: two
- * characters from one 8 KiB table. Decoding is strict: what is accepted has exactly one spelling.
+ * characters from one 8 KiB table. Decoding is strict: accepted text has exactly one spelling.
  */
 #include "base/base.h"
 

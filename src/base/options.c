@@ -1,7 +1,7 @@
 /* options.c: structs of the program that begin with their size.
  *
  * A program may have been built with headers that have fewer members than this library, or more.
- * Members that the program does not know are zero here, and members that the library does not know
+ * Members that the program does not have are zero here, and members that the library does not have
  * are ignored. The distance between the elements of an array is the `size` of the first one.
  */
 #include "base/base.h"

@@ -11,7 +11,7 @@
 #include "channel/batch.h"
 
 enum {
-    MAX_ID = 4096,          /* bytes of an id as JSON text: it is kept and repeated */
+    MAX_ID = 4096,          /* longest id as JSON text, which is kept and repeated */
     SPARE_KEPT = 256 << 10, /* of the buffer kept between messages */
 };
 

@@ -1,7 +1,7 @@
 /* cache.c: the cache of fresh results (2026-07-28, server/utilities/caching). They are kept as
  * text, so that their size is known exactly; the least recently used is evicted first.
  *
- * The surprising thing: a result is not cached if any change was announced between the request and
+ * What may surprise: a result is not cached if any change was announced between the request and
  * its answer, because the order of the two on the server is unknown.
  */
 #include "client/client.h"

@@ -1,7 +1,7 @@
 /* call.c: the life of a call: queued until the start is complete, sent, cancelled, finished.
  * params.c makes it and answer.c handles the answer.
  *
- * The surprising thing: a call may be sent more than once, for pages, rounds of questions or a new
+ * What may surprise: a call may be sent more than once, for pages, rounds of questions or a new
  * session, and is always in exactly one of the client's lists.
  */
 #include "client/client.h"

@@ -82,7 +82,7 @@ void mcp__call_free(mcp__call *call);
 int mcp__call_begin(mcp__call *call, mcp_call_id *ret);
 /* Sends queued calls. Only during a call of the channel. */
 void mcp__client_flush(mcp_client *client);
-/* Finishes cancelled calls, and parked calls whose time is over. */
+/* Finishes cancelled calls, and handles parked calls that are due. */
 void mcp__client_sweep(mcp_client *client);
 /* Finishes all queued and parked calls with this outcome. */
 void mcp__client_fail_waiting(mcp_client *client, int rc, const mcp_json *result,

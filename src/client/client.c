@@ -1,6 +1,6 @@
 /* client.c: the life of a client, and its role on the channel.
  *
- * The surprising thing: a public call sends nothing unless it is made from within a call of the
+ * What may surprise: a public call sends nothing unless it is made from within a call of the
  * channel. Otherwise the request waits for the next tick, because only then is the time known: a
  * time-out that is counted from a stale time would expire at once.
  */

@@ -16,7 +16,7 @@
  *     repeat.c     a call whose event stream broke off
  *     ping.c       whether a legacy server is still alive
  *
- * The surprising thing: the work of a public call is done at the next tick, unless the call is made
+ * What may surprise: the work of a public call is done at the next tick, unless the call is made
  * from within a call of the channel, because only then is the time known. mcp__client_attend()
  * requests that tick.
  */
@@ -76,7 +76,7 @@ struct mcp_client {
     struct {
         mcp_transport_options transport;
         void (*send)(mcp_channel *channel, mcp_exchange exchange, mcp_str message, void *user);
-        char *principal; /* whom the authorization is for; NULL: none */
+        char *principal; /* of the authorization; NULL: none */
         bool deaf;       /* a legacy server has no stream for notices */
         bool misbehaved; /* a forbidden request of the server was reported */
         mcp_error
@@ -134,7 +134,7 @@ struct mcp_client {
         size_t n_completing;
     } questions;
 
-    /* The folders that the client tells the server. */
+    /* The roots that the client gives to the server. */
     struct {
         mcp__buf json; /* an array; empty: never set */
         bool changed;
@@ -168,7 +168,7 @@ struct mcp_client {
 
 /* ---- client.c -------------------------------------------------------------------------------- */
 
-/* Asks the transport for a tick. */
+/* Requests a tick from the transport. */
 void mcp__client_attend(mcp_client *client);
 static inline int64_t mcp__client_now(const mcp_client *client)
 {

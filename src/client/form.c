@@ -1,7 +1,7 @@
 /* form.c: fills in a form of a server: applies the defaults of its schema to missing fields
  * (2025-11-25 and later, client/elicitation, "Requested Schema") and validates the result.
  *
- * The surprising thing: if the schema cannot be compiled, nothing is validated. The server
+ * What may surprise: if the schema cannot be compiled, nothing is validated. The server
  * validates the answer itself.
  */
 #include "client/client.h"

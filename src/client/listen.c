@@ -2,7 +2,7 @@
  * (2026-07-28, basic/patterns/subscriptions).
  *
  * When the set changes, a new stream is opened, and the old one continues until the new one is
- * acknowledged, so that nothing is missed in between. The surprising thing: a notification is
+ * acknowledged, so that nothing is missed in between. What may surprise: a notification is
  * delivered whichever stream it came on, so a change may be reported twice meanwhile.
  */
 #include "client/client.h"

@@ -1,6 +1,6 @@
 /* notice.c: the notifications of a server: what each one does, and which callbacks it calls.
  *
- * The surprising thing: a notification is accepted on any exchange. A false one costs at most
+ * What may surprise: a notification is accepted on any exchange. A false one costs at most
  * another request.
  */
 #include "client/client.h"

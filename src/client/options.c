@@ -1,7 +1,7 @@
 /* options.c: a client's options, as the texts that go into its requests: client information and
  * capabilities.
  *
- * The surprising thing: clientInfo is kept in one buffer of which older revisions get only the
+ * What may surprise: clientInfo is kept in one buffer of which older revisions get only the
  * beginning.
  */
 #include "client/client.h"

@@ -1,6 +1,6 @@
 /* pages.c: follows the pages of a list to its end (2026-07-28, server/utilities/pagination).
  *
- * Cursors are opaque, and the empty one is a cursor like any other. The surprising thing: of the
+ * Cursors are opaque, and the empty one is a cursor like any other. What may surprise: of the
  * cursors seen only 128 bits each are kept, since a server may make them as long as a message. A
  * false match would end a list too early; with 10,000 pages its odds are below 10^-29.
  */

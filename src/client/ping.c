@@ -1,7 +1,7 @@
 /* ping.c: sends pings to a legacy server to check that it is alive (2025-11-25,
  * basic/utilities/ping). Since 2026-07-28 there is no ping, and no session that could be lost.
  *
- * The surprising thing: an answer that seems late may only be read late, if the program did not run
+ * What may surprise: an answer that seems late may only be read late, if the program did not run
  * the transport meanwhile. Then the server gets another ping before it counts as lost.
  */
 #include "client/client.h"

@@ -1,6 +1,6 @@
 /* question.c: an input request of a server to the program, in any form, and its answer.
  *
- * The surprising thing: an answer is only stored here. It is sent at the next tick, because the
+ * What may surprise: an answer is only stored here. It is sent at the next tick, because the
  * program may give it at any time, even from within the callback.
  */
 #include "client/client.h"

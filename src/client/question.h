@@ -67,7 +67,7 @@ void mcp__round_drop(mcp__call *call);
 /* Asks the questions of a task: parks the call. Returns MCP_ENOTFOUND if all of them were answered
  * before. */
 int mcp__round_begin_task(mcp__call *call, const mcp_json *requests, mcp_error *error);
-/* Continues a parked call whose time is over. */
+/* Continues a parked call that is due. */
 void mcp__round_overdue(mcp__call *call);
 /* Remember that the user visits a URL, and that the interaction there is complete. */
 void mcp__client_expect(mcp_client *client, mcp_str elicitation_id);

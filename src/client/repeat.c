@@ -2,7 +2,7 @@
  * effects. A modern stream cannot be resumed: the request is issued again, as a new one
  * (2026-07-28, changelog, "Major changes", 9).
  *
- * The surprising thing: all attempts of a call share the time-out of the first one.
+ * What may surprise: all attempts of a call share the time-out of the first one.
  */
 #include "client/client.h"
 

@@ -2,7 +2,7 @@
  * basic/patterns/mrtr), or after the user has opened the URLs that the error names (2025-11-25,
  * client/elicitation, "URL Elicitation Required Error").
  *
- * The surprising thing: requestState is copied as the JSON string that it was, without decoding it.
+ * What may surprise: requestState is copied as the JSON string that it was, without decoding it.
  */
 #include "client/client.h"
 

@@ -1,4 +1,4 @@
-/* send.c: sends one message: what the transport learns about it, and how it is cancelled.
+/* send.c: sends one message, with the data that the transport queries about it, and cancels requests.
  */
 #include "client/client.h"
 

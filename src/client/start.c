@@ -4,8 +4,8 @@
  *                     -> an error that is modern's own  modern: again with a version that both have
  *                     -> anything else, or nothing      legacy: initialize, notifications/initialized
  *
- * (2026-07-28, basic/transports/stdio, "Backward Compatibility"; 2025-11-25, basic/lifecycle.) The
- * surprising thing: on a stream initialize is sent while server/discover is still in flight. A
+ * (2026-07-28, basic/transports/stdio, "Backward Compatibility"; 2025-11-25, basic/lifecycle.) What
+ * may surprise: on a stream initialize is sent while server/discover is still in flight. A
  * silent server may be a legacy one, or a modern one that takes long to start and then answers
  * both. In that case the DiscoverResult counts, and the answer to initialize is ignored.
  */

@@ -1,6 +1,6 @@
 /* subscribe.c: the subscriptions of the program, and the delivery of changes to them.
  *
- * The surprising thing: a subscription outlives every connection. listen.c or watch.c computes, at
+ * What may surprise: a subscription outlives every connection. listen.c or watch.c computes, at
  * a tick, what to request from the server for all of them together.
  */
 #include "client/client.h"

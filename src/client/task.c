@@ -2,7 +2,7 @@
  * io.modelcontextprotocol/tasks): the client polls the task until it is over, and its result
  * becomes that of the call.
  *
- * The surprising thing: nothing changes for the caller, but the call sends other methods from then
+ * What may surprise: nothing changes for the caller, but the call sends other methods from then
  * on: its method, name and params are replaced when the task is made.
  */
 #define _GNU_SOURCE /* memmem() */

@@ -2,7 +2,7 @@
  * basic/transports/streamable-http, "Custom Headers from Tool Parameters"), and whether a call may
  * be repeated: learned from each tools/list, used at each tools/call.
  *
- * The surprising thing: a tool that was never listed is called without headers. If it requires
+ * What may surprise: a tool that was never listed is called without headers. If it requires
  * some, the server says so; then the client reads the list and repeats the call.
  */
 #include "client/client.h"

@@ -1,5 +1,4 @@
-/* typed.c: the calls for single methods: each writes the params of its method.
- */
+/* typed.c: the calls for single methods: each writes the params of its method. */
 #include "client/client.h"
 
 #include "protocol/object.h"

@@ -1,5 +1,4 @@
-/* wait.c: the blocking form: the transport runs until a call is over.
- */
+/* wait.c: the blocking form: the transport runs until a call is over. */
 #include "client/client.h"
 
 static int take_outcome(mcp__call *call, mcp_json_doc **ret, mcp_error *error)

@@ -2,7 +2,7 @@
  * (resources/subscribe); changes of lists are announced without a request if the server declares
  * them.
  *
- * The surprising thing: if a subscription is no longer wanted while its request is in flight, it is
+ * What may surprise: if a subscription is no longer wanted while its request is in flight, it is
  * ended only after the answer, so that the two requests cannot overtake each other.
  */
 #include "client/client.h"

@@ -1,4 +1,4 @@
-/* json.h: the internal side of mcp/json.h. Only src/json knows the JSON library. */
+/* json.h: the internal side of mcp/json.h. Only src/json uses the JSON library. */
 #ifndef MCP_SRC_JSON_H
 #define MCP_SRC_JSON_H
 

@@ -1,10 +1,10 @@
-/* keys.c: refuses an object with duplicate keys.
+/* keys.c: refuses an object with duplicate keys. Parsers disagree on which of the two counts, which has
+ * been used to bypass checks.
  *
- * Parsers disagree on which of the two counts, which has been used to bypass checks. The keys are
- * compared decoded, so "a" and "\u0061" are the same. Few members are compared each with each; more
- * are sorted by hash, length and bytes. Sorting (in place, heap sort) rather than a hash table,
- * because it has no bad case for a hostile peer to find: 100,000 keys cost milliseconds whatever
- * they are.
+ * The keys are compared decoded, so "a" and "\u0061" are the same. If there are few members, all pairs
+ * are compared; more members are sorted by hash, length and bytes. They are sorted (in place, by heap
+ * sort) rather than put into a hash table, because a hostile peer cannot provoke a bad case: 100,000
+ * keys take milliseconds whatever they are.
  */
 #include <yyjson.h>
 

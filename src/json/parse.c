@@ -2,7 +2,7 @@
  *
  * yyjson does the parsing. The checks that it lacks are here: size and depth (before it runs),
  * duplicate keys (afterwards). A mcp_json_doc is yyjson's own document under another name, so a
- * parse in place costs one allocation. The surprising thing: each block carries a copy of its
+ * parse in place costs one allocation. What may surprise: each block carries a copy of its
  * allocator in front, so that the document does not depend on how long the caller's struct lives.
  */
 #include <stdalign.h>
@@ -65,7 +65,7 @@ static size_t count_openers(const char *text, size_t len, size_t enough)
     for (; len - i >= 8 && count <= enough; i += 8) {
         uint64_t word;
         memcpy(&word, text + i, sizeof(word));
-        /* '[' | 0x20 is '{': bytes that are either become zero, and then their top bit is set. */
+        /* '[' | 0x20 is '{', so bytes that are either become zero. Then their top bit is set. */
         uint64_t zero = (word | ones * 0x20) ^ (ones * '{');
         zero = ~(((zero & low7) + low7) | zero | low7);
         count += (size_t)(((zero >> 7) * ones) >> 56);

@@ -1,6 +1,6 @@
 /* envelope.c: reads and writes the frame of JSON-RPC messages.
  *
- * The surprising thing: an id is kept as JSON text from the moment it is read, because it must come back
+ * What may surprise: an id is kept as JSON text from the moment it is read, because it must come back
  * with its value, and an integer may be larger than any C type. 1.0 and 1e0 are the integer 1, and -0 is 0: each value
  * has one text, so that an id is the same id however a peer writes it.
  */

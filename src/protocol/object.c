@@ -193,7 +193,7 @@ static void put_embedded(mcp__object *o, const mcp_content *c)
     mcp__put_resource_contents(o->buf, o->revision, &inner);
 }
 
-/* "audio (audio/wav, 1234 bytes)", "resource link (text/plain): file:///a". */
+/* Writes "audio (audio/wav, 1234 bytes)" or "resource link (text/plain): file:///a". */
 static void put_stand_in(mcp__object *o, const char *what, const mcp_content *c)
 {
     mcp__buf text;

@@ -1,7 +1,7 @@
 /* format.c: the formats of dates, identifiers and JSON; those of hosts and URIs are in
  * format_net.c.
  *
- * Each follows the RFC that the validation vocabulary names. A leap second is only right at the
+ * Each follows the RFC that the validation vocabulary names. A leap second is valid only at the
  * end of a day in UTC.
  */
 #include "schema/schema.h"

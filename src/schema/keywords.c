@@ -1,8 +1,8 @@
-/* keywords.c: which keywords, vocabularies and dialects there are.
+/* keywords.c: the tables of keywords, vocabularies and dialects.
  *
- * The surprising rows: `definitions` and `dependencies` are known in 2020-12 as well, which kept
- * them from before (its metaschema still describes them); $id, $schema and $ref belong to every
- * dialect, even to one that does not list the core vocabulary.
+ * What may surprise: `definitions` and `dependencies` belong to 2020-12 too, whose metaschema still
+ * describes them. $id, $schema and $ref belong to every dialect, even to one that does not list the
+ * core vocabulary.
  */
 #include "schema/schema.h"
 

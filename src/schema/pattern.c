@@ -169,7 +169,7 @@ static const struct {
     {"Unassigned", "Cn"},
 };
 
-/* "\p{Letter}", "\p{gc=Lu}", "\p{Script=Greek}". */
+/* Rewrites "\p{Letter}", "\p{gc=Lu}" or "\p{Script=Greek}". */
 static bool rewrite_property(rewriter *r)
 {
     static const char *const prefixes[] = {

@@ -10,7 +10,7 @@
 
 enum {
     LONGEST_VALUE = 120, /* bytes of a JSON value in a message */
-    LONGEST_LIST = 160,  /* of a list of them */
+    LONGEST_LIST = 160,  /* of a list of values in a message */
     LONGEST_PATH = 100,  /* of a path in an mcp_error's text */
     LONGEST_NEAREST = 160,
 };

@@ -1,4 +1,4 @@
-/* schema.h: what the files of this layer share: the compiled program, and the state of its making.
+/* schema.h: shared by the files of this layer: the compiled program, and the state of its compilation.
  *
  *   resolve.c       references of RFC 3986 section 5
  *   set.c           documents by URI; metaschemas.c the built-in ones

@@ -1,4 +1,4 @@
-/* uri.h: what the files of this layer share: character classes, and the structure of a compiled
+/* uri.h: shared by the files of this layer: character classes, and the structure of a compiled
  * template.
  *
  * A template is compiled into two forms: `parts`, the text in order, which expansion uses, and a

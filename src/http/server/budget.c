@@ -141,7 +141,7 @@ void mcp__http_charge_end(mcp_http_budget *budget, mcp__http_charge *charge)
     charge->share = NULL;
 }
 
-/* ---- what it allows -------------------------------------------------------------------------------------- */
+/* ---- limits ----------------------------------------------------------------------------------------------- */
 
 /* One body of each caller is read on until the share is spent, so that it can complete. Otherwise
  * many partial bodies could block each other. */

@@ -1,15 +1,19 @@
 /* http.h: the structures of the HTTP layer.
  *
- *   mcp_http              one endpoint: options, sessions, counters, what is due
- *   mcp_http_connection   one connection: the parser, the request being received, the answer being given
- *   mcp__http_peer        a channel and when it wants to be called
- *   mcp__http_session     a legacy session: a peer, its streams of events
- *   mcp_http_budget       what all of them may hold in memory, shared by endpoints
+ *   mcp_http              an endpoint: options, sessions, counters, deadlines
+ *   mcp_http_connection   a connection: the parser, the request being received, the answer being sent
+ *   mcp__http_peer        a channel and its timer
+ *   mcp__http_session     a legacy session: a peer and its event streams
+ *   mcp_http_budget       a limit for the memory of all of them, shared by endpoints
  *
- * http.c life and time, parse.c bytes to requests, connection.c a connection's life; headers.c forwarded.c what a
- * request says of itself, route.c what is refused before its body, exchange.c the message and its answer, peer.c
- * the channels; legacy.c session.c stream.c duplex.c sessions; respond.c sse.c what is written, store.c events kept for
- * replay, budget.c memory, metrics.c counters, timer.c what is due.
+ *   http.c                                 life and time of an endpoint
+ *   connection.c, parse.c                  the life of a connection; its bytes cut into requests
+ *   headers.c, forwarded.c                 the head of a request; the client behind proxies
+ *   route.c                                checks before the body is read
+ *   exchange.c, peer.c                     a message and its answer; the channels
+ *   legacy.c, session.c, stream.c, duplex.c   sessions
+ *   respond.c, sse.c, store.c              complete answers, event streams, events kept for replay
+ *   budget.c, metrics.c, timer.c           memory, counters, deadlines
  */
 #ifndef MCP_SRC_HTTP_SERVER_HTTP_H
 #define MCP_SRC_HTTP_SERVER_HTTP_H

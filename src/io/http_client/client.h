@@ -1,13 +1,13 @@
-/* client.h: what the files of the HTTP client share: libcurl, transfers, exchanges.
+/* client.h: shared by the files of the HTTP client: libcurl, transfers, exchanges.
  *
- *   mcp__multi        libcurl's multi handle on one loop: connections are shared by all that use the loop
- *   mcp__transfer   one HTTP request and its answer, redirects followed
- *   mcp__client_exchange   one POST of a message and all that belongs to it, or one stream of the server's
- *   mcp_http_client the transport of one mcp_client
+ *   mcp__multi             libcurl's multi handle on one loop; all users of the loop share connections
+ *   mcp__transfer          one HTTP request and its answer, including redirects
+ *   mcp__client_exchange   one POST of a message and its answer, or one event stream of the server
+ *   mcp_http_client        the transport of one mcp_client
  *
- * curl.c loads libcurl and drives it, transfer.c sets a request up and follows it,
- * exchange.c the life of exchanges, events.c what event streams bring and how they
- * are resumed, client.c the transport, fetch.c plain GETs.
+ * curl.c loads and runs libcurl, transfer.c sets up and handles a request, exchange.c is the life of
+ * exchanges, events.c reads and resumes event streams, client.c is the transport, fetch.c does plain
+ * GETs.
  */
 #ifndef MCP_SRC_IO_HTTP_CLIENT_H
 #define MCP_SRC_IO_HTTP_CLIENT_H

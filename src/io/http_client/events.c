@@ -1,14 +1,15 @@
-/* events.c: what event streams bring, and what follows when they end.
+/* events.c: event streams, and what follows when they end.
  *
- *   a POST's stream, modern      its end without the answer is the end of the exchange; whether the call is made again is
- *                                for the engine to say
- *   a POST's stream, legacy      is resumed by GET with Last-Event-ID, if it had an id, until the answer
- *                                came (2025-11-25, basic/transports, "Resumability and Redelivery")
- *   the GET, legacy              is opened again, with Last-Event-ID if it had one
- *   the GET of HTTP+SSE          is the connection: with it all ends
+ *   stream of a POST, modern    If it ends without the answer, the exchange ends. The engine decides
+ *                               whether to repeat the call.
+ *   stream of a POST, legacy    It is resumed by GET with Last-Event-ID, if it had an id, until the
+ *                               answer arrives (2025-11-25, basic/transports, "Resumability and
+ *                               Redelivery").
+ *   GET, legacy                 It is opened again, with Last-Event-ID if it had an id.
+ *   GET of HTTP+SSE             It is the connection, which ends with it.
  *
- * What may surprise: a server that ends a stream on purpose, so that it is polled (`retry`), looks like one
- * that broke down; only whether an event came in between tells whether to be patient.
+ * What may surprise: a stream that the server ends on purpose, in order to be polled (`retry`), looks
+ * like one that broke off. Only an event in between shows that the server is working.
  */
 #define _GNU_SOURCE
 #include <stdio.h>

@@ -1,11 +1,12 @@
 /* tls.c: TLS by OpenSSL 3, between bytes of a socket and plain bytes.
  *
- * What may surprise: OpenSSL is not linked but loaded when the first certificate is (base/library.h); linking it
- * would cost every start 1.5 to 3 ms, also of a server that only ever speaks over stdio. MCP_TLS_LINK links it, for a
- * static program.
+ * What may surprise: OpenSSL is not linked, but loaded with the first certificate (base/library.h).
+ * Linking it would cost 1.5 to 3 ms at every start, even of a server that uses only stdio. A static
+ * program links it with MCP_TLS_LINK.
  *
- * TLS 1.2 and newer, of 1.2 only what has forward secrecy and authenticated encryption (RFC 9325, 4.2), ALPN
- * http/1.1, no renegotiation, no compression, no tickets that outlive the process.
+ * TLS 1.2 and newer; of TLS 1.2 only cipher suites with forward secrecy and authenticated encryption
+ * (RFC 9325, 4.2). ALPN is http/1.1. No renegotiation, no compression, and no session tickets that
+ * outlive the process.
  */
 #define _GNU_SOURCE
 #include <openssl/err.h>

@@ -1,13 +1,14 @@
-/* lines.c: the two directions of a peer that speaks in lines: bytes cut into lines, and lines on their way to a
+/* lines.c: input and output of a peer that sends lines: splits bytes into lines, and writes lines to a
  * descriptor that may take only some of their bytes, or none for now.
  *
- * In: lines are handed out in place, without a copy. Nothing is read here: the caller reads to where
- * mcp__lines_room() says. A line that is too long is thrown away while it streams in, but for its first and its last
- * 4 KiB, so memory is bounded by max_line. What may surprise: when there is no memory for a line that would be allowed,
- * it is treated like one that is too long, because a peer who is told so can go on.
+ * Input: lines are returned in place, without a copy. Nothing is read here: the caller reads to where
+ * mcp__lines_room() says. A line that is too long is discarded as it arrives, except its first and its
+ * last 4 KiB, so memory is bounded by max_line. What may surprise: if there is no memory for a line of
+ * an allowed length, it is treated as too long, because a peer that gets an error can continue.
  *
- * Out: messages of one turn are collected and written together. What may surprise: a message of 64 KiB or more is not
- * collected but written from where it lies, behind what waits; only what the descriptor does not take is copied.
+ * Output: messages of one turn are collected and written together. What may surprise: a message of
+ * 64 KiB or more is not collected, but written directly after the waiting bytes; only the part that
+ * the descriptor does not take is copied.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,5 +1,4 @@
-/* server.h: a server on a pair of descriptors: its turns (stdio.c), start and end (setup.c).
- */
+/* server.h: a server on a pair of descriptors: its turns (stdio.c), start and end (setup.c). */
 #ifndef MCP_SRC_IO_STDIO_SERVER_H
 #define MCP_SRC_IO_STDIO_SERVER_H
 

@@ -1,5 +1,4 @@
-/* stdio.h: shared by stdio servers and child processes: lines in, bytes out, descriptors.
- */
+/* stdio.h: shared by stdio servers and child processes: lines in, bytes out, descriptors. */
 #ifndef MCP_SRC_IO_STDIO_H
 #define MCP_SRC_IO_STDIO_H
 

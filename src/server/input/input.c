@@ -278,8 +278,7 @@ bool mcp_request_once(mcp_request *req, const char *name)
     }
     char *copy = input->n_once < MCP__MAX_ONCE ? mcp_request_strdup(req, s) : NULL;
     if (!copy) {
-        /* The handler takes false for "done already", which is not true: the request has to
-         * fail. */
+        /* The handler reads false as "already done". That would be wrong, so the request fails. */
         req->reply.failed = input->n_once < MCP__MAX_ONCE ? MCP_ENOMEM : MCP_ELIMIT;
         return false;
     }

@@ -9,7 +9,7 @@
 #include "server/input/input.h"
 #include "server/methods/methods.h"
 
-/* ---- what a sealed state is bound to ---------------------------------------------------------------- */
+/* ---- the binding of a sealed state ------------------------------------------------------------------ */
 
 typedef struct member {
     mcp_str key;
