@@ -177,8 +177,8 @@ typedef enum op {
     OP_UNEVALUATED_PROPERTIES,
 } op;
 
-/* A divisor: mantissa * 10^exponent. The mantissa is not a multiple of 10. whole is the same as an
- * integer if it fits, else 0. */
+/* A divisor: mantissa * 10^exponent. The mantissa is not a multiple of 10. whole is its value if
+ * that fits into 64 bits, else 0. */
 typedef struct divisor {
     uint64_t mantissa;
     int64_t exponent;

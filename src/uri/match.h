@@ -1,4 +1,4 @@
-/* match.h: what a match keeps: see match.c. */
+/* match.h: the state of a match; see match.c. */
 #ifndef MCP_SRC_URI_MATCH_H
 #define MCP_SRC_URI_MATCH_H
 

@@ -1,5 +1,5 @@
-/* task_make.c: creates tasks, from a call that its client or its tool wants to be one, and changes them for their
- * handler.
+/* task_make.c: creates tasks from calls, at the request of the client or of the tool, and changes
+ * them for their handlers.
  */
 #include <mcp/input.h>
 
