@@ -172,7 +172,7 @@ bats_require_minimum_version 1.5.0
     [[ $output == *"cannot start /nonexistent/server"*PATH* ]]
     run "$MCPCTL" ls -- /etc/passwd
     [ "$status" -eq 3 ]
-    [[ $output == *"permission denied"* ]]
+    [[ $output == *"Permission denied"* ]]
     [[ $output == *"chmod +x"* ]]
     run "$MCPCTL" ls -- "$stranger" dies
     [ "$status" -eq 3 ]
