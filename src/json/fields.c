@@ -11,7 +11,7 @@ static const struct kind {
     [MCP_FIELD_STRING] = {"string", sizeof(mcp_str), _Alignof(mcp_str), .text = true},
     [MCP_FIELD_INT] = {"integer", sizeof(int64_t), _Alignof(int64_t), .number = true},
     [MCP_FIELD_NUMBER] = {"number", sizeof(double), _Alignof(double), .number = true},
-    [MCP_FIELD_BOOL] = {"boolean", sizeof(bool), _Alignof(bool)},
+    [MCP_FIELD_BOOL] = {"boolean", sizeof(bool), _Alignof(bool), .text = false},
     [MCP_FIELD_STRINGS] = {"string", sizeof(mcp_str), _Alignof(mcp_str), .text = true,
                            .list = true},
 };

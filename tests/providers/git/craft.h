@@ -165,8 +165,10 @@ static inline void craft_entry(craft_pack *p, const git_oid *id, unsigned type, 
         head[n] = (unsigned char)(size & 0x7f);
     }
     craft_put(&p->bytes, head, n + 1);
-    if (type == CRAFT_REF)
+    if (type == CRAFT_REF) {
+        craft_need(base != NULL);
         craft_put(&p->bytes, base->id, GIT_OID_RAWSZ);
+    }
     if (type != CRAFT_OFS)
         return;
     head[--at] = (unsigned char)(distance & 0x7f);
