@@ -109,16 +109,16 @@ typedef struct mcp_output_info {
 MCP_API const mcp_output_info *mcp_channel_output_info(const mcp_channel *channel);
 
 /* Processes one message from the peer. An invalid message is answered with an error as the
- * specification says, and the channel stays usable. The text is copied as far as necessary. MCP_OK;
+ * specification says, and the channel stays usable. `message` is borrowed for the call. MCP_OK;
  * MCP_ECLOSED after mcp_channel_close(); MCP_ENOMEM if not even an error could be sent. */
 MCP_API int mcp_channel_receive(mcp_channel *channel, mcp_exchange exchange, mcp_str message,
                                 int64_t now);
 
 /* Reports a message that was longer than max_message and that the transport discarded in part. The
  * peer gets error -32600, which names the limit. `head` and `tail` are what the transport kept of
- * the message's beginning and end, some hundred bytes each; either may be empty, and they may
- * overlap. If one of them shows the request's id, the answer has it, so that the peer need not wait
- * for its time-out. MCP_OK, MCP_ECLOSED. */
+ * the message's beginning and end, a few hundred bytes each; either may be empty, and they may
+ * overlap. If one of them contains the request's id, so does the error, and the peer does not have
+ * to wait for its time-out. MCP_OK, MCP_ECLOSED. */
 MCP_API int mcp_channel_receive_oversized(mcp_channel *channel, mcp_exchange exchange, mcp_str head,
                                           mcp_str tail, int64_t now);
 
@@ -126,9 +126,9 @@ MCP_API int mcp_channel_receive_oversized(mcp_channel *channel, mcp_exchange exc
 MCP_API size_t mcp_channel_max_message(const mcp_channel *channel);
 
 /* Reports back-pressure: whether the transport can take more output. While it cannot, no change
- * notifications are sent; changes are remembered in constant space and announced once when the peer
- * reads again. Requests are still answered, so a transport should stop reading while its output is
- * congested. */
+ * notifications are sent: they are coalesced in constant space and sent when the transport is
+ * writable again. Responses are still produced, so a transport should stop reading input while its
+ * output is congested. */
 MCP_API void mcp_channel_set_writable(mcp_channel *channel, bool writable, int64_t now);
 
 /* Performs what is due: time-outs, coalesced notifications. */

@@ -59,16 +59,16 @@ typedef struct mcp_client_options {
     const char *name;    /* required; sent to the server. Everything is copied */
     const char *version; /* required */
     const char *title;
-    /* The only revision to speak, for example "2025-06-18". NULL: detect it (2026-07-28,
+    /* The only revision to use, for example "2025-06-18". NULL: detect it (2026-07-28,
      * basic/versioning, "Backward Compatibility"). */
     const char *revision;
-    /* How long server/discover may take before the client tries initialize; 3000, or 10000 if every
-     * request is an exchange of its own; at most timeout_ms. On a stream the whole start takes at
-     * most timeout_ms and the probe half of that. A DiscoverResult that arrives later still counts,
-     * so a modern server may take timeout_ms to start. */
+    /* How long server/discover may take before the client tries initialize. Default: 3000, or 10000
+     * over HTTP; never more than timeout_ms. On a stream (stdio) also at most half of timeout_ms, so
+     * that initialize still fits. There a DiscoverResult that arrives after that time is still
+     * accepted, so a modern server may take timeout_ms to start. */
     uint64_t probe_ms;
     uint64_t timeout_ms; /* how long a call may take; 60000 */
-    size_t max_pages;    /* of one list; 10000 */
+    size_t max_pages;    /* maximum per list; default 10000 */
     /* Bytes of one message of the server, unless the transport sets a limit; 64 MiB. */
     size_t max_message;
     const mcp_allocator *allocator;
@@ -77,11 +77,11 @@ typedef struct mcp_client_options {
     const char *website_url;
     const mcp_icon *icons;
     size_t n_icons;
-    /* JSON text of an object: the extensions that the program supports, for capabilities. */
+    /* JSON text of an object: the supported extensions, sent as capabilities.extensions. */
     const char *extensions;
     const char *experimental; /* the same for "experimental" */
 
-    void *user; /* of all functions below */
+    void *user; /* passed to all functions below */
 
     /* The input that the server may request. Each function that is set declares its capability. Any
      * other input request of the server is refused, and a call that needs it fails with

@@ -9,11 +9,10 @@
 
 enum {
     DEFAULT_CONNECTIONS = 20000,
-    OTHER_FILES = 4096, /* for files that are read, folders that are watched, and tools */
-    MAPPED =
-        1 << 20,     /* allocations from this size on are mappings, which are released when freed */
-    KEPT = 4 << 20,  /* free memory that each heap may keep */
-    QUIET_MS = 1000, /* time without releases before memory is returned to the system */
+    OTHER_FILES = 4096,   /* descriptors for files, watches and the processes of tools */
+    MAPPED = 1 << 20,     /* larger blocks use mmap(), so that free() returns them to the system */
+    KEPT = 4 << 20,       /* free memory at the top of a heap that is not returned */
+    TRIM_DELAY_MS = 1000, /* from the first release to malloc_trim() */
 };
 
 void capacity_raise_files(const settings *s)
@@ -25,8 +24,8 @@ void capacity_raise_files(const settings *s)
     if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= wanted)
         return;
     limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
-    setrlimit(RLIMIT_NOFILE,
-              &limit); /* on failure the old limit stays, which the listeners respect */
+    /* On failure the old limit stays, and the listeners accept fewer connections. */
+    setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 void capacity_set_allocator(void)
@@ -51,7 +50,7 @@ void capacity_released(size_t bytes, void *user)
     trimming *t = user;
     (void)bytes;
     if (!t->timer && t->host)
-        t->timer = t->host->timer_start(QUIET_MS, trim, t, t->host->user);
+        t->timer = t->host->timer_start(TRIM_DELAY_MS, trim, t, t->host->user);
 }
 
 void capacity_trim_stop(trimming *t)

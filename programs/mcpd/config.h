@@ -23,21 +23,22 @@ extern const size_t config_schema_len;
 /* Reads, parses and checks a file. MCP_OK, or a negative code after reporting the errors. `tell` is
  * also used for later errors. */
 int config_read(const char *path, config_tell *tell, config **ret);
-/* The same for a text. Errors name `path` as its file; relative paths begin at `folder`. */
+/* Like config_read(), but parses `text`. Errors show `path`; relative paths are resolved against
+ * `folder`. */
 int config_read_text(const char *path, const char *folder, mcp_str text, config_tell *tell,
                      config **ret);
 /* NULL is allowed. */
 void config_free(config *c);
 
-/* Stores the configuration's options and sources in settings that are empty. These point into the
- * configuration. MCP_OK, MCP_EINVAL after reporting the error, MCP_ENOMEM. */
+/* Stores the configuration's options and sources in `s`, which must be empty. Its strings belong to
+ * `c`, so `c` must outlive it. MCP_OK, MCP_EINVAL after reporting the error, MCP_ENOMEM. */
 int config_fill(config *c, settings *s);
 
 const mcp_json *config_root(const config *c);
-/* A path in the configuration made absolute: "~/" is the home folder, relative paths begin at the
- * file's folder. Owned by the configuration. NULL: no memory. */
+/* Makes a path of the configuration absolute: "~/" is the home folder, and relative paths are resolved
+ * against the file's folder. Owned by the configuration. NULL: no memory. */
 const char *config_place(config *c, mcp_str path);
-/* A NUL-terminated copy, owned by the configuration. NULL: no memory, or `value` is not a text. */
+/* A NUL-terminated copy, owned by the configuration. NULL: no memory, or `value` is not a string. */
 const char *config_text(config *c, const mcp_json *value);
 
 /* Takes ownership of a text, which is freed with the configuration. NULL: no memory, or `text` was

@@ -1,7 +1,7 @@
 /* tools.c: the declarations of the four tools.
  *
- * Their schemas use only what every model service accepts: one type for each value, "items" for
- * each array, a type for each enum, no alternatives, no additional properties.
+ * Their schemas use only what every model API accepts: one type for each value, "items" for each
+ * array, a type for each enum, no anyOf or oneOf, and additionalProperties set to false.
  */
 #include "tools.h"
 

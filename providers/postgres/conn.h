@@ -6,11 +6,11 @@
 
 enum { POSTGRES_PREPARED = 32, POSTGRES_STEPS = 16 };
 
-/* A name for a prepared statement. */
+/* A slot for a prepared statement. */
 typedef struct postgres_place {
     char name[8];
     uint64_t statement; /* 0: none */
-    bool stale;         /* the server may have a statement with this name */
+    bool stale;         /* the server may still have a statement of this name, to be freed first */
 } postgres_place;
 
 struct postgres_conn {
@@ -18,12 +18,12 @@ struct postgres_conn {
     postgres_conn *next;
     PGconn *pg;
     mcp_host_poll *poll;
-    postgres_op *op; /* NULL if busy: the answer has arrived, the cleanup is not finished */
+    postgres_op *op; /* NULL while `busy` is set: it was answered, and the cleanup runs */
     bool busy, unsent;
     bool heard;           /* something was received since the current statement was sent */
-    postgres_share share; /* of the current statement */
+    postgres_share share; /* expected cost of the current statement */
     bool dirty;           /* the cleanup failed */
-    bool *dead;           /* set when the connection is closed, for callers on the stack */
+    bool *dead;           /* if not NULL, *dead is set to true when the connection is freed */
     int64_t deadline;
     size_t received;               /* bytes of the incomplete row */
     bool partial;                  /* something was received since the last row */
@@ -35,7 +35,8 @@ struct postgres_conn {
 /* Takes ownership of the connection. NULL: no memory; the caller keeps it. */
 postgres_conn *postgres_conn_new(postgres_pool *pool, PGconn *pg);
 void postgres_conn_start(postgres_conn *c, postgres_op *op);
-/* Sends pending output. False: the connection is lost, and its statement was handled. */
+/* Sends pending output. Returns false if the connection is lost; its operation
+ * has then been ended with an error. */
 bool postgres_conn_flush(postgres_conn *c);
 /* Closes and frees the connection; the server ends its statement. */
 void postgres_conn_give_up(postgres_conn *c);

@@ -20,11 +20,11 @@ enum {
 typedef struct prompts_entry {
     char *file; /* its name in the folder */
     struct stat st;
-    bool settled;          /* old enough for any later change to be visible in the stamp */
+    bool settled;          /* the mtime is so old that any later change gives another one */
     prompts_document *doc; /* the last valid version; NULL: none */
-    bool kept;             /* it belongs to the previous reading and has no reference for this one
-                            * yet */
-    bool wrong;            /* `fault` says why there is no newer document; line 0: the whole file */
+    bool kept;             /* `doc` is borrowed from the previous reading;
+                            * prompts_folder_adopt() takes a reference */
+    bool wrong;            /* the file is invalid: see `fault`; its line is 0 for the whole file */
     bool news;             /* the fault differs from that of the previous reading */
     prompts_fault fault;
 } prompts_entry;
@@ -36,11 +36,12 @@ typedef struct prompts_folder {
     bool cut; /* there are more than PROMPTS_MAX_FILES files */
 } prompts_folder;
 
-/* Reads the folder; `before` may be NULL and must live until prompts_folder_adopt(). Errors as
- * common_code_of_errno(), with the errno in *why; MCP_ENOMEM. */
+/* Reads the folder; `before` may be NULL and must live until prompts_folder_adopt(). Returns
+ * MCP_OK, MCP_ENOMEM, or common_code_of_errno() of the errno that is stored in *why. */
 int prompts_folder_read(const char *path, const prompts_folder *before, const mcp_allocator *alloc,
                         prompts_folder **ret, int *why);
-/* On the server's thread: adds references to documents of `before`, which may be freed then. */
+/* On the server's thread: takes references to the documents that are shared with
+ * `before`. Afterwards `before` may be freed. */
 void prompts_folder_adopt(prompts_folder *folder);
 /* NULL is allowed, and a folder that was not adopted. */
 void prompts_folder_free(prompts_folder *folder);

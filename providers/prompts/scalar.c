@@ -75,8 +75,9 @@ static size_t escape(mcp_str s, char to[3], size_t *len)
     return *len ? 5 : 0;
 }
 
-/* Appends one character or escape of a quoted text to `to`. Returns the number of bytes read; 0:
- * malformed. The output is never longer than the input. */
+/* Decodes one character, escape sequence or doubled quote of a quoted scalar into `to`, and sets
+ * *len to the number of bytes written, which never exceeds the number of bytes read. Returns the
+ * number of bytes read; 0: malformed. */
 static size_t quoted_piece(mcp_str s, char quote, char *to, size_t *len)
 {
     *len = 1;

@@ -1,5 +1,5 @@
-/* form.c: fills in a form of a server: applies the defaults of its schema to missing fields
- * (2025-11-25 and later, client/elicitation, "Requested Schema") and validates the result.
+/* form.c: completes the answer to a form of elicitation: adds the schema's defaults for missing
+ * fields (2025-11-25 and later, client/elicitation, "Requested Schema") and validates the result.
  *
  * What may surprise: if the schema cannot be compiled, nothing is validated. The server
  * validates the answer itself.

@@ -1,8 +1,8 @@
 /* sandbox.c: a process gives up what it does not need: files by Landlock, system calls by seccomp.
  *
- * Both stand alone, because either may be missing: Landlock is the kernel's choice, seccomp a container's, and a
- * kernel knows only some of Landlock's rights. What may surprise: libseccomp's and the newer Landlock's names are
- * declared here, since Debian 12's headers do not have the latter, and the former is loaded, not linked.
+ * Both stand alone, because either may be missing: a kernel may lack Landlock or some of its rights, and a container may
+ * forbid seccomp. What may surprise: this file declares Landlock's constants itself, because Debian 12's headers lack
+ * the newer ones.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -21,7 +21,7 @@
 /* ---- Landlock -------------------------------------------------------------------------------------- */
 
 enum {
-    CREATE_RULESET = 444, /* the same numbers on all machines */
+    CREATE_RULESET = 444, /* system call numbers, the same on all architectures */
     ADD_RULE = 445,
     RESTRICT_SELF = 446,
     VERSION = 1 << 0, /* flag of CREATE_RULESET */
@@ -29,7 +29,7 @@ enum {
 
     READ_FILE = 1 << 2,
     READ_DIR = 1 << 3,
-    WRITE = 0x7ff2, /* write, remove, make, refer, truncate: all but device files' ioctl */
+    WRITE = 0x7ff2, /* all rights to modify files, except IOCTL_DEV */
     OF_FILES = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15, /* rights that a file can have */
 };
 

@@ -1,5 +1,5 @@
-/* pump.h: shared by the transports of a client: ticks the channel in time, and once more before the
- * loop waits if messages have to be sent.
+/* pump.h: drives the channel of a client; all client transports use it. It calls mcp_channel_tick()
+ * at the channel's deadline, and also before the loop blocks if the channel requested that.
  */
 #ifndef MCP_SRC_IO_PUMP_H
 #define MCP_SRC_IO_PUMP_H
@@ -14,11 +14,11 @@ typedef struct mcp__pump {
     void *arg;
     uv_idle_t idle; /* runs before the loop waits, if there is work */
     uv_timer_t deadline;
-    bool woken; /* the channel has requested a tick */
-    unsigned handles;
+    bool woken;       /* the channel has requested a tick */
+    unsigned handles; /* number of open handles */
 } mcp__pump;
 
-/* settle: the transport's work before the loop waits, after mcp__pump_note(). */
+/* settle: called once before the loop blocks, if mcp__pump_note() was called. */
 void mcp__pump_init(mcp__pump *d, mcp_loop *loop, mcp_client *client, void (*settle)(void *arg),
                     void *arg);
 /* Like mcp_client_connect_transport(). The channel is ticked for the first time before the loop

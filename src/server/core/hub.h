@@ -6,7 +6,7 @@
 
 typedef struct mcp__session mcp__session;
 
-/* A stream of notices: a legacy session (listen is NULL), or one subscriptions/listen. */
+/* A destination of change notices: a legacy session (listen is NULL), or one subscriptions/listen. */
 typedef struct mcp__stream {
     mcp__link link; /* in session->streams */
     mcp__session *session;
@@ -14,7 +14,7 @@ typedef struct mcp__stream {
     unsigned lists;       /* the lists that it is subscribed to: bits 1 << mcp__kind */
     unsigned dirty_lists; /* those of them that changed */
     mcp__link subscriptions;
-    mcp__map by_uri; /* subscriptions by the URI as it was written */
+    mcp__map by_uri; /* subscriptions, by the URI exactly as the client sent it */
     mcp__link tasks; /* mcp__task_watch */
 } mcp__stream;
 
@@ -23,8 +23,8 @@ void mcp__stream_clear(mcp__stream *stream);
 /* The lists for which this server sends change notices. */
 unsigned mcp__hub_lists(const mcp_server *server);
 void mcp__stream_set_lists(mcp__stream *stream, unsigned lists);
-/* Returns MCP_OK (also if it is subscribed already), MCP_ENOTFOUND (never available), MCP_ELIMIT,
- * …. */
+/* Returns MCP_OK (also if it is subscribed already), MCP_ENOTFOUND (no such resource can exist, or
+ * the caller may not read it), MCP_ELIMIT (too many subscriptions), or another negative code. */
 int mcp__stream_subscribe(mcp__stream *stream, mcp_str uri);
 void mcp__stream_unsubscribe(mcp__stream *stream, mcp_str uri);
 

@@ -40,11 +40,11 @@ struct mcp__input {
     mcp__link questions, answers;
     size_t n_questions;
     size_t n_sent;             /* legacy: outgoing requests without an answer */
-    bool held;                 /* legacy: questions wait for notifications/initialized */
-    unsigned wrong;            /* number of answers that did not fit */
+    bool held;                 /* legacy: no question is sent before notifications/initialized */
+    unsigned wrong;            /* number of invalid answers */
     const mcp_json *responses; /* modern: inputResponses; read when a handler asks */
-    mcp_json_doc *opened;      /* the content of requestState */
-    char series[33];           /* empty: not made yet */
+    mcp_json_doc *opened;      /* the decrypted requestState */
+    char series[33];           /* see mcp_request_series(); empty: not generated yet */
     int64_t round;
     mcp_str state; /* in the arena */
     mcp_str once[MCP__MAX_ONCE];

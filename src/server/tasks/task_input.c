@@ -1,12 +1,12 @@
-/* task_input.c: input requests of a task to its client.
+/* task_input.c: input requests that a task sends to its client.
  *
- * When the handler returns MCP_INPUT_REQUIRED the request is parked: only the task refers to it.
- * The extension shows the questions in tasks/get and takes answers in tasks/update; in 2025-11-25
- * they are requests of ours, sent along with a waiting tasks/result. After the last answer the
- * handler runs again.
+ * When the handler returns MCP_INPUT_REQUIRED, the request is suspended until the answers arrive;
+ * meanwhile only the task refers to it. With the tasks extension, tasks/get returns the questions
+ * and tasks/update delivers the answers. In 2025-11-25 the server sends the questions as requests
+ * while a tasks/result is pending. After the last answer the handler runs again.
  *
- * What may surprise: a task must not use a key twice on the wire, but a handler asks again under
- * its own key when an answer did not fit. Such a question gets another name on the wire.
+ * What may surprise: if an answer is invalid, the handler asks again with the same key. A task must
+ * not send a key twice, so the repeated question is sent with another key.
  */
 #include <stdio.h>
 
@@ -15,7 +15,7 @@
 
 enum { NAME_ROOM = MCP__MAX_KEY + 16 };
 
-/* A name that has been answered, in the request's memory. */
+/* The key, on the wire, of an answered question; allocated from the request. */
 typedef struct answered {
     mcp__link link; /* in task->answered */
     mcp_str name;
