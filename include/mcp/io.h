@@ -62,6 +62,8 @@ MCP_API int mcp_loop_step(mcp_loop *loop, uint64_t ms);
 MCP_API int64_t mcp_loop_now(const mcp_loop *loop);
 /* For mcp_server_set_host(); lives as long as the loop. */
 MCP_API const mcp_host *mcp_loop_host(mcp_loop *loop);
+/* The loop of a host that mcp_loop_host() returned, or of a copy of it; NULL: it is another one. */
+MCP_API mcp_loop *mcp_host_loop(const mcp_host *host);
 /* Sets the lowest level of lines that the host's log() writes to stderr: "debug", "info", "warning"
  * or "error"; NULL, the default: none. Logging never blocks: lines that stderr does not take are
  * dropped and counted, and the count is reported later. MCP_OK or MCP_EINVAL. */
@@ -290,6 +292,11 @@ MCP_API void mcp_http_client_authorized(mcp_http_client *http, int rc);
  * loop meanwhile, so it must not be called from a callback. Call it before freeing the client. NULL
  * is allowed. */
 MCP_API void mcp_http_client_close(mcp_http_client *http);
+
+/* The same at once and without a farewell: open exchanges are broken off, and the session is not
+ * ended. May be called from callbacks other than those of the client. The object is freed when the
+ * loop runs the next time, or is freed. */
+MCP_API void mcp_http_client_free(mcp_http_client *http);
 
 /* ---- fetching -------------------------------------------------------------------------------- */
 

@@ -142,7 +142,7 @@ typedef struct mcp_raw {
  * caller may not see it), MCP_ELIMIT (max_reply), MCP_ENOMEM, MCP_ESTATE. */
 MCP_API int mcp_reply_raw(mcp_request *req, const mcp_raw *result);
 /* For `list` and `list_items`: adds the entries of a whole page, even more than `max`, and its
- * nextCursor as if by mcp_reply_next(). The same codes. */
+ * nextCursor as if by mcp_reply_next(), with a "=" in front of it. The same codes. */
 MCP_API int mcp_reply_raw_page(mcp_request *req, const mcp_raw *page);
 /* Makes the reply an error of another server: `error` is a JSON-RPC error object. An unknown
  * resource gets the code of the peer's revision, and errors that concern the hop to the other
@@ -196,6 +196,9 @@ typedef struct mcp_host {
     /* Runs fn(arg) on the server's thread soon, in the order of the calls; called from any thread.
      * MCP_OK, or a negative code if fn will not be called. NULL member: not supported. */
     int (*post)(void (*fn)(void *arg), void *arg, void *user);
+    /* As poll_start, while fd is writable; ended by poll_stop too. A descriptor may be polled either
+     * for reading or for writing: duplicate it for both. NULL member: not supported. */
+    mcp_host_poll *(*poll_start_write)(int fd, void (*fn)(void *arg), void *arg, void *user);
 } mcp_host;
 
 /* The host of the server; NULL: none. mcp_server_set_host() copies the struct; call it before the

@@ -251,6 +251,7 @@ struct mcp_http_client {
     bool timer_open;
     bool starved; /* out of memory: a message was lost */
     bool closing;
+    bool freed; /* the memory goes with the last handle */
 };
 
 /* Schedules starting, freeing and arming before the loop waits. */
@@ -261,6 +262,9 @@ static inline int64_t mcp__http_now(const mcp_http_client *http)
 }
 /* Ends the connection. */
 void mcp__http_over(mcp_http_client *http, const char *why);
+/* Takes the options over that http->options has; its texts are still the program's. */
+int mcp__http_client_read_options(mcp_http_client *http, mcp_error *error);
+void mcp__http_client_forget_texts(mcp_http_client_options *o);
 /* Ends an attempt to use HTTP+SSE. */
 void mcp__http_no_fall_back(mcp_http_client *http, int status, const char *why);
 /* Returns how long to wait after so many failures. */

@@ -105,9 +105,9 @@ static void poll_ready(uv_poll_t *poll, int status, int events)
     t->fn(t->arg);
 }
 
-static mcp_host_poll *host_poll_start(int fd, void (*fn)(void *arg), void *arg, void *user)
+static mcp_host_poll *poll_start(mcp_loop *loop, int fd, int events, void (*fn)(void *arg),
+                                 void *arg)
 {
-    mcp_loop *loop = user;
     host_handle *t = host_handle_new(loop, fn, arg);
 
     if (!t)
@@ -117,11 +117,21 @@ static mcp_host_poll *host_poll_start(int fd, void (*fn)(void *arg), void *arg, 
         return NULL;
     }
     t->uv.handle.data = t;
-    if (uv_poll_start(&t->uv.poll, UV_READABLE, poll_ready) < 0) {
+    if (uv_poll_start(&t->uv.poll, events, poll_ready) < 0) {
         host_handle_stop(t);
         return NULL;
     }
     return (mcp_host_poll *)(void *)t;
+}
+
+static mcp_host_poll *host_poll_start(int fd, void (*fn)(void *arg), void *arg, void *user)
+{
+    return poll_start(user, fd, UV_READABLE, fn, arg);
+}
+
+static mcp_host_poll *host_poll_start_write(int fd, void (*fn)(void *arg), void *arg, void *user)
+{
+    return poll_start(user, fd, UV_WRITABLE, fn, arg);
 }
 
 static void host_poll_stop(mcp_host_poll *poll, void *user)
@@ -146,11 +156,17 @@ static const mcp_host host_functions = {
     .log = host_log,
     .work_long = mcp__host_work_long,
     .post = mcp__host_post,
+    .poll_start_write = host_poll_start_write,
 };
 
 const mcp_host *mcp_loop_host(mcp_loop *loop)
 {
     return loop ? &loop->host : NULL;
+}
+
+mcp_loop *mcp_host_loop(const mcp_host *host)
+{
+    return host && host->now == host_now ? host->user : NULL;
 }
 
 /* ---- the loop ------------------------------------------------------------------------------------ */

@@ -14,7 +14,8 @@ static void handle_closed(uv_handle_t *handle)
 {
     mcp__pump *d = handle->data;
 
-    d->handles--;
+    if (--d->handles == 0 && d->closed)
+        d->closed(d->arg); /* d may be gone now */
 }
 
 void mcp__pump_init(mcp__pump *d, mcp_loop *loop, mcp_client *client, void (*settle)(void *arg),

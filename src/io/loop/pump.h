@@ -14,8 +14,9 @@ typedef struct mcp__pump {
     void *arg;
     uv_idle_t idle; /* runs before the loop waits, if there is work */
     uv_timer_t deadline;
-    bool woken;       /* the channel has requested a tick */
-    unsigned handles; /* number of open handles */
+    bool woken;                /* the channel has requested a tick */
+    unsigned handles;          /* number of open handles */
+    void (*closed)(void *arg); /* called after the last handle was closed; may be NULL */
 } mcp__pump;
 
 /* settle: called once before the loop blocks, if mcp__pump_note() was called. */
