@@ -187,6 +187,10 @@ static bool offers_to(const mcp_request *req, mcp__kind kind)
         if (mcp__entry_offered(r->items[i], req))
             return true;
     }
+    for (size_t i = 0; i < server->n_mounts; i++) {
+        if (mcp__mount_has(server->mounts[i], kind))
+            return true;
+    }
     return false;
 }
 

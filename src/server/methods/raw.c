@@ -264,6 +264,20 @@ static int put_page(passing *p, const mcp_json *array, mcp_str text)
     return b->failed;
 }
 
+/* Even an empty cursor is one. */
+static int put_next(mcp_request *req, const mcp_json *cursor)
+{
+    mcp_str next = mcp_json_string(cursor);
+    if (!next.ptr)
+        return MCP_OK;
+    char *marked = mcp_request_alloc(req, next.len + 1);
+    if (!marked)
+        return MCP_ENOMEM;
+    marked[0] = '=';
+    memcpy(marked + 1, next.ptr, next.len);
+    return mcp_reply_next(req, (mcp_str){marked, next.len + 1});
+}
+
 static int put_entries(passing *p)
 {
     mcp_request *req = p->req;
@@ -281,8 +295,7 @@ static int put_entries(passing *p)
         if (mcp_str_eq(key, mcp_str_from(req->method->array)) && mcp_json_is(v, MCP_JSON_ARRAY))
             rc = put_page(p, v, text);
     }
-    mcp_str next = mcp_json_string(mcp_json_get(p->raw.value, "nextCursor"));
-    return rc == MCP_OK && next.ptr ? mcp_reply_next(req, next) : rc;
+    return rc == MCP_OK ? put_next(req, mcp_json_get(p->raw.value, "nextCursor")) : rc;
 }
 
 int mcp_reply_raw_page(mcp_request *req, const mcp_raw *page)

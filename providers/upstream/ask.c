@@ -1,0 +1,300 @@
+/* ask.c: a request on its way to the other server and its answer on its way back.
+ *
+ * A request ends in one of three ways: the answer comes, the peer cancels it, the session ends. An
+ * ask outlives the request that was cancelled until its client has reported the call's end.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "session.h"
+
+static const upstream *up_of(const upstream_ask *a)
+{
+    return a->session->up;
+}
+
+static void ask_free(upstream_ask *a)
+{
+    upstream *up = a->session->up;
+    upstream_ask **at = &a->session->asks;
+    while (*at && *at != a)
+        at = &(*at)->next;
+    if (*at)
+        *at = a->next;
+    mcp_service_done(a->session->service, &a->use);
+    common_release(&up->alloc, a->params);
+    common_release(&up->alloc, a->name);
+    common_release(&up->alloc, a);
+}
+
+/* ---- the answer ------------------------------------------------------------------------------ */
+
+static int name_here(mcp_item item, mcp_str name, char to[MCP_NAME_ROOM], void *user)
+{
+    upstream *up = user;
+    (void)item;
+    return upstream_names_give(&up->names, name, to);
+}
+
+/* Hands the text of `value` to one of mcp_reply_raw() and its like. */
+static int reply(const upstream_ask *a, const mcp_json *value,
+                 int (*how)(mcp_request *req, const mcp_raw *raw))
+{
+    upstream *up = a->session->up;
+    mcp_raw raw = {.size = sizeof(raw),
+                   .json = mcp_client_result_text(a->session->client),
+                   .value = value,
+                   .uri_prefix = up->prefix,
+                   .name = name_here,
+                   .user = up};
+    if (raw.json.ptr)
+        return how(a->req, &raw);
+    mcp_json_writer *w = mcp_json_writer_new(&up->alloc, 0);
+    mcp_json_add_value(w, value);
+    int rc = mcp_json_writer_finish(w, &raw.json);
+    rc = rc == MCP_OK ? how(a->req, &raw) : rc;
+    mcp_json_writer_free(w);
+    return rc;
+}
+
+static void say(const upstream *up, const char *level, const char *text)
+{
+    const mcp_host *host = mcp_server_host(up->server);
+    char line[400];
+    snprintf(line, sizeof(line), "mcp:%s: %s", up->options.name, text);
+    if (host && host->log)
+        host->log(level, line, host->user);
+}
+
+/* The other server cannot be asked. A list goes on without it. */
+static int refuse(const upstream *up, mcp_request *req, bool leaves_out, int rc,
+                  const mcp_error *error)
+{
+    const char *text = error && error->text[0] ? error->text : mcp_error_text(rc);
+    if (rc == MCP_ELIMIT && !(error && error->text[0]))
+        text = "too many sessions are open (max_sessions): try again later";
+    if (rc == MCP_ECANCELLED || rc == MCP_ENOMEM)
+        return rc;
+    if (leaves_out) {
+        say(up, "warning", text);
+        return MCP_OK;
+    }
+    return mcp_reply_fail(req, MCP_CODE_INTERNAL, "The server %s does not answer: %s",
+                          up->options.name, text);
+}
+
+static bool is_unknown_method(const mcp_json *error)
+{
+    enum { METHOD_NOT_FOUND = -32601 };
+    return mcp_json_int(mcp_json_get(error, "code"), 0) == METHOD_NOT_FOUND;
+}
+
+static int outcome_of(const upstream_ask *a, int rc, const mcp_json *result, const mcp_error *error)
+{
+    if (rc == MCP_OK)
+        return reply(a, result, a->lists ? mcp_reply_raw_page : mcp_reply_raw);
+    if (rc == MCP_EREMOTE && a->lists && is_unknown_method(result))
+        return MCP_OK; /* it has nothing of that kind */
+    if (rc == MCP_EREMOTE)
+        return reply(a, result, mcp_reply_raw_error);
+    return refuse(up_of(a), a->req, a->lists && !a->goes_on, rc, error);
+}
+
+static void finish(upstream_ask *a, int outcome)
+{
+    mcp_request *req = a->req;
+    a->req = NULL;
+    if (req)
+        mcp_request_on_cancel(req, NULL, NULL);
+    ask_free(a);
+    if (req)
+        mcp_reply_finish(req, outcome);
+}
+
+static void on_done(mcp_client *client, int rc, const mcp_json *result, const mcp_error *error,
+                    void *user)
+{
+    upstream_ask *a = user;
+    (void)client;
+    a->call = 0;
+    finish(a, a->req ? outcome_of(a, rc, result, error) : MCP_ECANCELLED);
+}
+
+static void on_progress(mcp_client *client, mcp_call_id call, const mcp_progress *progress,
+                        void *user)
+{
+    const upstream_ask *a = user;
+    (void)client, (void)call;
+    if (!a->req)
+        return;
+    char *message = progress->message.len ? mcp_request_strdup(a->req, progress->message) : NULL;
+    mcp_request_progress(a->req, progress->progress, progress->has_total ? progress->total : 0,
+                         message);
+}
+
+/* ---- the way there --------------------------------------------------------------------------- */
+
+static int send(upstream_ask *a);
+
+static bool learn(mcp_client *client, const mcp_json *result, void *user)
+{
+    static const char *const arrays[] = {[MCP_ITEM_PROMPT] = "prompts", [MCP_ITEM_TOOL] = "tools"};
+    upstream_ask *a = user;
+    char made[MCP_NAME_ROOM];
+    mcp_json_iter it = {0};
+    (void)client;
+    const mcp_json *list = mcp_json_get(result, arrays[a->item]);
+    for (const mcp_json *e; (e = mcp_json_next(list, &it, NULL)) != NULL;)
+        upstream_names_give(&a->session->up->names, mcp_json_string(mcp_json_get(e, "name")), made);
+    return a->req != NULL;
+}
+
+/* The names are known: the request itself is made. */
+static int make_params(upstream_ask *a)
+{
+    upstream *up = a->session->up;
+    mcp_str original = upstream_names_find(&up->names, mcp_str_from(a->name));
+    if (!original.ptr)
+        return MCP_ENOTFOUND;
+    const upstream_change change = {.name = original};
+    return upstream_params(a->req, &change, &up->alloc, &a->params);
+}
+
+static void on_learnt(mcp_client *client, int rc, const mcp_json *result, const mcp_error *error,
+                      void *user)
+{
+    upstream_ask *a = user;
+    (void)client;
+    a->call = 0;
+    a->learns = false;
+    if (!a->req) {
+        finish(a, MCP_ECANCELLED);
+        return;
+    }
+    rc = rc == MCP_OK || rc == MCP_EREMOTE ? make_params(a) : outcome_of(a, rc, result, error);
+    if (rc == MCP_OK)
+        rc = send(a);
+    if (rc == MCP_ENOTFOUND)
+        rc = mcp_reply_fail(a->req, MCP_CODE_INVALID_PARAMS, "Unknown %s: %s",
+                            a->item == MCP_ITEM_TOOL ? "tool" : "prompt", a->name);
+    if (rc != MCP_OK)
+        finish(a, rc);
+}
+
+static int send_now(upstream_ask *a)
+{
+    const upstream *up = up_of(a);
+    bool tool = a->item == MCP_ITEM_TOOL && !a->lists;
+    bool wants = mcp_json_get(mcp_request_meta(a->req), "progressToken") != NULL;
+    mcp_call_options o = {.size = sizeof(o),
+                          .done = a->learns ? on_learnt : on_done,
+                          .progress = wants && !a->learns ? on_progress : NULL,
+                          .user = a,
+                          .timeout_ms = tool ? MCP_NO_TIMEOUT : up->options.timeout_ms,
+                          .no_cache = true};
+    if (a->learns)
+        return mcp_client_list_all(a->session->client,
+                                   a->item == MCP_ITEM_TOOL ? "tools/list" : "prompts/list", learn,
+                                   &o, &a->call);
+    return mcp_client_request(a->session->client, a->method, a->params, &o, &a->call);
+}
+
+/* MCP_OK: it is sent, or waits in the client. A start that failed is tried again. */
+static int send(upstream_ask *a)
+{
+    int rc = send_now(a);
+    if (rc == MCP_ESTATE && mcp_client_start(a->session->client, NULL, NULL) == MCP_OK)
+        rc = send_now(a);
+    if (rc == MCP_ECLOSED && !a->session->service)
+        a->session->failed = true;
+    return rc;
+}
+
+static void on_ready(int rc, const mcp_error *error, void *user)
+{
+    upstream_ask *a = user;
+    if (rc == MCP_OK)
+        rc = send(a);
+    if (rc != MCP_OK)
+        finish(a, refuse(up_of(a), a->req, a->lists && !a->goes_on, rc, error));
+}
+
+void upstream_asks_fail(upstream_session *s, int rc, const mcp_error *error)
+{
+    for (upstream_ask *a = s->asks; a;) {
+        upstream_ask *next = a->next;
+        if (!a->call)
+            finish(a, refuse(s->up, a->req, a->lists && !a->goes_on, rc, error));
+        a = next;
+    }
+}
+
+static void on_cancel(mcp_request *req, void *user)
+{
+    upstream_ask *a = user;
+    mcp_call_id call = a->call;
+    a->req = NULL;
+    if (call)
+        mcp_client_cancel(a->session->client, call, "the client cancelled the request");
+    else
+        ask_free(a);
+    mcp_reply_finish(req, MCP_ECANCELLED);
+}
+
+static int start(upstream_ask *a, mcp_error *error)
+{
+    if (!a->session->service)
+        return send(a);
+    a->use.ready = on_ready;
+    a->use.user = a;
+    int rc = mcp_service_begin(a->session->service, &a->use, error);
+    if (rc == MCP_PENDING)
+        return MCP_OK;
+    return rc == MCP_OK ? send(a) : rc;
+}
+
+/* again: in a new session, because the old one turned out to be over. */
+static int begin(upstream *up, mcp_request *req, const upstream_ask *like, bool again)
+{
+    mcp_error error = {0};
+    upstream_session *s = NULL;
+    bool leaves_out = like->lists && !like->goes_on;
+    upstream_ask *a = common_alloc(&up->alloc, sizeof(*a));
+    int rc = a ? upstream_session_get(up, mcp_request_principal(req), &s, &error) : MCP_ENOMEM;
+    if (rc != MCP_OK) {
+        common_release(&up->alloc, a);
+        common_release(&up->alloc, like->params);
+        common_release(&up->alloc, like->name);
+        return refuse(up, req, leaves_out, rc, &error);
+    }
+    *a = *like;
+    a->session = s;
+    a->req = req;
+    a->next = s->asks;
+    s->asks = a;
+    mcp_request_on_cancel(req, on_cancel, a);
+    rc = start(a, &error);
+    if (rc == MCP_OK)
+        return MCP_PENDING;
+    mcp_request_on_cancel(req, NULL, NULL);
+    if (s->failed && !again) {
+        upstream_ask same = {.req = req,
+                             .method = a->method,
+                             .params = a->params,
+                             .lists = a->lists,
+                             .goes_on = a->goes_on,
+                             .learns = a->learns,
+                             .item = a->item,
+                             .name = a->name};
+        a->params = a->name = NULL;
+        ask_free(a);
+        return begin(up, req, &same, true);
+    }
+    ask_free(a);
+    return refuse(up, req, leaves_out, rc, &error);
+}
+
+int upstream_ask_begin(upstream *up, mcp_request *req, const upstream_ask *like)
+{
+    return begin(up, req, like, false);
+}

@@ -1,0 +1,69 @@
+/* link.c: how the client of a session reaches the other server. */
+#include <stdlib.h>
+#include <stdio.h>
+
+#include "session.h"
+
+/* What a program of others gets of our environment: nothing that may be a secret. */
+static const char *const passed[] = {"PATH", "HOME", "LANG", "TMPDIR", "USER"};
+enum { PASSED = sizeof(passed) / sizeof(passed[0]) };
+
+static void on_end(const mcp_service_end *end, void *user)
+{
+    upstream_session *s = user;
+    if (end->cause != MCP_SERVICE_IDLE && end->cause != MCP_SERVICE_STOPPED)
+        upstream_watch_announce(s);
+}
+
+static int open_service(upstream_session *s, mcp_loop *loop, mcp_error *error)
+{
+    const mcp_upstream_options *o = &s->up->options;
+    char texts[PASSED][4096];
+    const char *env[PASSED + 1];
+    size_t n = 0;
+    for (size_t i = 0; i < PASSED; i++) {
+        const char *value = getenv(passed[i]);
+        int len = value ? snprintf(texts[n], sizeof(texts[n]), "%s=%s", passed[i], value) : -1;
+        if (len > 0 && (size_t)len < sizeof(texts[n])) {
+            env[n] = texts[n];
+            n++;
+        }
+    }
+    env[n] = NULL;
+    return mcp_service_new(loop,
+                           MCP_OPTIONS(mcp_service_options, .name = o->name, .argv = o->argv,
+                                       .env = o->env ? o->env : env, .cwd = o->cwd,
+                                       .client = s->client,
+                                       .idle_ms = UINT64_MAX, /* the session has its own */
+                                       .start_ms = o->timeout_ms, .on_end = on_end, .user = s),
+                           &s->service, error);
+}
+
+int upstream_link_open(upstream_session *s, mcp_error *error)
+{
+    const mcp_upstream_options *o = &s->up->options;
+    if (o->connect)
+        return o->connect(s->client, s->principal, &s->link, o->user, error);
+    mcp_loop *loop = mcp_host_loop(mcp_server_host(s->up->server));
+    if (!loop) {
+        snprintf(error->text, sizeof(error->text), "the server has no loop");
+        return MCP_ESTATE;
+    }
+    if (o->argv)
+        return open_service(s, loop, error);
+    return mcp_http_client_connect(
+        loop, s->client, MCP_OPTIONS(mcp_http_client_options, .url = o->url, .headers = o->headers),
+        &s->http, error);
+}
+
+void upstream_link_close(upstream_session *s)
+{
+    const mcp_upstream_options *o = &s->up->options;
+    if (s->link && o->disconnect)
+        o->disconnect(s->link, o->user);
+    mcp_service_free(s->service);
+    mcp_http_client_free(s->http);
+    s->link = NULL;
+    s->service = NULL;
+    s->http = NULL;
+}

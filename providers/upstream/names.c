@@ -1,0 +1,148 @@
+/* names.c: see names.h. */
+#include "names.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { HASH = 9, MOST = 1024 /* names that are remembered */ };
+
+typedef struct upstream_renamed {
+    char name[UPSTREAM_NAME_MAX + 1];
+    char *original;
+    size_t len;
+} upstream_renamed;
+
+bool upstream_is_name(const char *name)
+{
+    size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-");
+    return n && n <= UPSTREAM_SOURCE_MAX && !name[n] && name[0] >= 'a' && name[0] <= 'z';
+}
+
+void upstream_names_init(upstream_names *names, const char *prefix, const mcp_allocator *alloc)
+{
+    *names = (upstream_names){.prefix = prefix, .alloc = *alloc};
+}
+
+void upstream_names_free(upstream_names *names)
+{
+    for (size_t i = 0; i < names->n; i++)
+        common_release(&names->alloc, names->renamed[i].original);
+    common_release(&names->alloc, names->renamed);
+}
+
+static bool is_plain(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-';
+}
+
+static bool is_digit(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+}
+
+/* Whether it ends as a changed one does. */
+static bool ends_hashed(mcp_str name)
+{
+    if (name.len < HASH || name.ptr[name.len - HASH] != '_')
+        return false;
+    for (size_t i = name.len - HASH + 1; i < name.len; i++) {
+        if (!is_digit(name.ptr[i]))
+            return false;
+    }
+    return true;
+}
+
+static bool has_to_change(const upstream_names *names, mcp_str original)
+{
+    if (strlen(names->prefix) + original.len > UPSTREAM_NAME_MAX || ends_hashed(original))
+        return true;
+    for (size_t i = 0; i < original.len; i++) {
+        if (!is_plain(original.ptr[i]))
+            return true;
+    }
+    return false;
+}
+
+static uint32_t hash_of(mcp_str s)
+{
+    uint64_t hash = 0xcbf29ce484222325U;
+    for (size_t i = 0; i < s.len; i++)
+        hash = (hash ^ (unsigned char)s.ptr[i]) * 0x100000001b3U;
+    return (uint32_t)(hash ^ hash >> 32);
+}
+
+static void change(const upstream_names *names, mcp_str original, char to[UPSTREAM_NAME_MAX + 1])
+{
+    size_t prefix = strlen(names->prefix), room = UPSTREAM_NAME_MAX - HASH - prefix, n = 0;
+    memcpy(to, names->prefix, prefix);
+    for (; n < room && n < original.len; n++)
+        to[prefix + n] = is_plain(original.ptr[n]) ? original.ptr[n] : '_';
+    snprintf(to + prefix + n, HASH + 1, "_%08x", (unsigned)hash_of(original));
+}
+
+static const upstream_renamed *find(const upstream_names *names, mcp_str name)
+{
+    for (size_t i = 0; i < names->n; i++) {
+        if (mcp_str_eq(mcp_str_from(names->renamed[i].name), name))
+            return &names->renamed[i];
+    }
+    return NULL;
+}
+
+static int remember(upstream_names *names, const char *name, mcp_str original)
+{
+    const upstream_renamed *known = find(names, mcp_str_from(name));
+    if (known) /* of two with the same hash only one can be reached, so only that one is shown */
+        return mcp_str_eq((mcp_str){known->original, known->len}, original) ? MCP_OK
+                                                                            : MCP_ENOTFOUND;
+    if (names->n == MOST)
+        return MCP_ENOTFOUND;
+    if (names->n == names->cap) {
+        size_t cap = names->cap ? names->cap * 2 : 8;
+        upstream_renamed *grown =
+            names->alloc.resize(names->renamed, cap * sizeof(*grown), names->alloc.user);
+        if (!grown)
+            return MCP_ENOMEM;
+        names->renamed = grown;
+        names->cap = cap;
+    }
+    upstream_renamed *r = &names->renamed[names->n];
+    r->original = common_copy(&names->alloc, original.ptr, original.len);
+    r->len = original.len;
+    if (!r->original)
+        return MCP_ENOMEM;
+    snprintf(r->name, sizeof(r->name), "%s", name);
+    names->n++;
+    return MCP_OK;
+}
+
+int upstream_names_give(upstream_names *names, mcp_str original, char to[MCP_NAME_ROOM])
+{
+    if (!original.len)
+        return MCP_ENOTFOUND;
+    if (has_to_change(names, original)) {
+        change(names, original, to);
+        return remember(names, to, original);
+    }
+    snprintf(to, MCP_NAME_ROOM, "%s%.*s", names->prefix, (int)original.len, original.ptr);
+    return MCP_OK;
+}
+
+bool upstream_names_is_changed(const upstream_names *names, mcp_str name)
+{
+    size_t prefix = strlen(names->prefix);
+    return name.len > prefix && ends_hashed((mcp_str){name.ptr + prefix, name.len - prefix});
+}
+
+mcp_str upstream_names_find(const upstream_names *names, mcp_str name)
+{
+    size_t prefix = strlen(names->prefix);
+    if (upstream_names_is_changed(names, name)) {
+        const upstream_renamed *r = find(names, name);
+        return r ? (mcp_str){r->original, r->len} : (mcp_str){NULL, 0};
+    }
+    if (name.len <= prefix)
+        return (mcp_str){NULL, 0};
+    return (mcp_str){name.ptr + prefix, name.len - prefix};
+}

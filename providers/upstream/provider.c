@@ -1,0 +1,263 @@
+/* provider.c: what the engine asks, and how it is passed on. */
+#include <stdio.h>
+#include <string.h>
+
+#include "session.h"
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
+static bool is_below(const upstream *up, mcp_str uri)
+{
+    return uri.len > strlen(up->prefix);
+}
+
+static mcp_str uri_there(const upstream *up, mcp_str uri)
+{
+    size_t len = strlen(up->prefix);
+    return (mcp_str){uri.ptr + len, uri.len - len};
+}
+
+static int pass(upstream *up, mcp_request *req, const upstream_change *change, upstream_ask *ask)
+{
+    ask->method = mcp_request_method(req);
+    int rc = upstream_params(req, change, &up->alloc, &ask->params);
+    return rc == MCP_OK ? upstream_ask_begin(up, req, ask) : rc;
+}
+
+static int list_items(mcp_request *req, mcp_item item, mcp_str cursor, size_t max, void *user)
+{
+    upstream_ask ask = {.lists = true, .goes_on = cursor.len > 0, .item = item};
+    upstream_change change = {.cursor = {NULL, 0}};
+    (void)max; /* its pages are passed on as they are */
+    if (cursor.len && cursor.ptr[0] != '=')
+        return MCP_EINVAL;
+    if (cursor.len)
+        change.cursor = (mcp_str){cursor.ptr + 1, cursor.len - 1};
+    return pass(user, req, &change, &ask);
+}
+
+static int list(mcp_request *req, mcp_str cursor, size_t max, void *user)
+{
+    return list_items(req, MCP_ITEM_RESOURCE, cursor, max, user);
+}
+
+static int read_one(mcp_request *req, mcp_str uri, void *user)
+{
+    upstream *up = user;
+    upstream_ask ask = {.item = MCP_ITEM_RESOURCE};
+    if (!is_below(up, uri))
+        return MCP_ENOTFOUND;
+    const upstream_change change = {.uri = uri_there(up, uri)};
+    return pass(up, req, &change, &ask);
+}
+
+/* A name that cannot be undone has to be looked for in the list. */
+static int look_up(upstream *up, mcp_request *req, mcp_item item, mcp_str name)
+{
+    upstream_ask ask = {.item = item, .learns = true, .method = mcp_request_method(req)};
+    ask.name = common_copy(&up->alloc, name.ptr, name.len);
+    return ask.name ? upstream_ask_begin(up, req, &ask) : MCP_ENOMEM;
+}
+
+static int run(mcp_request *req, mcp_item item, mcp_str name, void *user)
+{
+    upstream *up = user;
+    upstream_ask ask = {.item = item};
+    const upstream_change change = {.name = upstream_names_find(&up->names, name)};
+    if (change.name.ptr)
+        return pass(up, req, &change, &ask);
+    return upstream_names_is_changed(&up->names, name) ? look_up(up, req, item, name)
+                                                       : MCP_ENOTFOUND;
+}
+
+static int complete(mcp_request *req, mcp_item item, mcp_str name, void *user)
+{
+    upstream *up = user;
+    upstream_ask ask = {.item = item};
+    upstream_change change = {.ref = true};
+    if (item == MCP_ITEM_PROMPT)
+        change.name = upstream_names_find(&up->names, name);
+    else if (is_below(up, name))
+        change.uri = uri_there(up, name);
+    return change.name.ptr || change.uri.ptr ? pass(up, req, &change, &ask) : MCP_ENOTFOUND;
+}
+
+/* ---- URIs ------------------------------------------------------------------------------------ */
+
+static int digit(char c)
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
+static bool is_unreserved(int c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           (c && strchr("-._~", c));
+}
+
+/* Whether a part of the path is "." or "..", which the other server may take for another one. */
+static bool has_dots(const char *uri)
+{
+    for (const char *at = uri; *at;) {
+        size_t len = strcspn(at, "/:?#");
+        if ((len == 1 && at[0] == '.') || (len == 2 && at[0] == '.' && at[1] == '.'))
+            return true;
+        at += len + (at[len] != 0);
+    }
+    return false;
+}
+
+/* One spelling of what the other server might take for the same: percent-encoded is only what has
+ * to be. */
+static int resolve(mcp_str uri, char *canonical, size_t room, void *user)
+{
+    upstream *up = user;
+    size_t n = strlen(up->prefix);
+    if (!is_below(up, uri) || n >= room)
+        return MCP_ENOTFOUND;
+    memcpy(canonical, up->prefix, n);
+    for (size_t i = n; i < uri.len; i++) {
+        int high = uri.ptr[i] == '%' && i + 2 < uri.len ? digit(uri.ptr[i + 1]) : -1;
+        int low = high >= 0 ? digit(uri.ptr[i + 2]) : -1;
+        int c = low >= 0 ? high * 16 + low : (unsigned char)uri.ptr[i];
+        if (c == 0)
+            return MCP_ENOTFOUND;
+        bool stays = low >= 0 && !is_unreserved(c);
+        if (n + 4 > room)
+            return MCP_ELIMIT;
+        if (stays)
+            n += (size_t)snprintf(canonical + n, room - n, "%%%02X", (unsigned)c);
+        else
+            canonical[n++] = (char)c;
+        i += low >= 0 ? 2 : 0;
+    }
+    canonical[n] = 0;
+    return has_dots(canonical + strlen(up->prefix)) ? MCP_ENOTFOUND : MCP_OK;
+}
+
+/* ---- mounting -------------------------------------------------------------------------------- */
+
+static void free_texts(upstream *up, const char *const *texts)
+{
+    for (size_t i = 0; texts && texts[i]; i++)
+        common_release(&up->alloc, (void *)(uintptr_t)texts[i]);
+    common_release(&up->alloc, (void *)(uintptr_t)texts);
+}
+
+static void release(void *user)
+{
+    upstream *up = user;
+    mcp_allocator alloc = up->alloc;
+    upstream_sessions_close(up);
+    upstream_names_free(&up->names);
+    free_texts(up, up->options.argv);
+    free_texts(up, up->options.env);
+    free_texts(up, up->options.headers);
+    common_release(&alloc, (void *)(uintptr_t)up->options.name);
+    common_release(&alloc, (void *)(uintptr_t)up->options.url);
+    common_release(&alloc, (void *)(uintptr_t)up->options.cwd);
+    common_release(&alloc, up);
+}
+
+static bool copy_text(const upstream *up, const char **text)
+{
+    const char *given = *text;
+    *text = given ? common_copy(&up->alloc, given, strlen(given)) : NULL;
+    return !given || *text;
+}
+
+static bool copy_texts(const upstream *up, const char *const **texts)
+{
+    const char *const *given = *texts;
+    size_t n = 0;
+    while (given && given[n])
+        n++;
+    const char **copy = given ? common_alloc(&up->alloc, (n + 1) * sizeof(*copy)) : NULL;
+    *texts = copy;
+    if (given && !copy)
+        return false;
+    memset((void *)copy, 0, copy ? (n + 1) * sizeof(*copy) : 0);
+    for (size_t i = 0; i < n; i++) {
+        copy[i] = given[i];
+        if (!copy_text(up, &copy[i]))
+            return false;
+    }
+    return true;
+}
+
+/* All are tried, so that none is left that is not ours. */
+static bool copy_options(upstream *up, const mcp_upstream_options *given)
+{
+    mcp_upstream_options *o = &up->options;
+    *o = *given;
+    bool texts = copy_text(up, &o->name), url = copy_text(up, &o->url),
+         cwd = copy_text(up, &o->cwd), argv = copy_texts(up, &o->argv),
+         env = copy_texts(up, &o->env), headers = copy_texts(up, &o->headers);
+    o->max_sessions = o->max_sessions ? o->max_sessions : 64;
+    o->idle_ms = o->idle_ms ? o->idle_ms : 300000;
+    o->timeout_ms = o->timeout_ms ? o->timeout_ms : 60000;
+    return texts && url && cwd && argv && env && headers;
+}
+
+static int fail(mcp_error *error, int rc, const char *text)
+{
+    if (error) {
+        error->code = rc;
+        snprintf(error->text, sizeof(error->text), "%s", text);
+    }
+    return rc;
+}
+
+static int check(const mcp_upstream_options *o, mcp_error *error)
+{
+    if (!o->name || !upstream_is_name(o->name))
+        return fail(error, MCP_EINVAL,
+                    "the name must be of a-z, 0-9 and \"-\", at most 24 of them, and begin with a "
+                    "letter");
+    if ((o->argv && o->argv[0]) + (o->url != NULL) + (o->connect != NULL) != 1)
+        return fail(error, MCP_EINVAL, "a program or a URL is needed");
+    if (o->idle_ms > INT32_MAX || o->timeout_ms > INT32_MAX)
+        return fail(error, MCP_EINVAL, "a time is out of range");
+    return MCP_OK;
+}
+
+int mcp_upstream_mount(mcp_server *server, const mcp_upstream_options *options, mcp_error *error)
+{
+    mcp_provider provider = {
+        .size = sizeof(provider),
+        .items = 1u << MCP_ITEM_TEMPLATE | 1u << MCP_ITEM_PROMPT | 1u << MCP_ITEM_TOOL,
+        .opaque = true,
+        .list = list,
+        .list_items = list_items,
+        .read = read_one,
+        .run = run,
+        .complete = complete,
+        .resolve = resolve,
+        .watch_for = upstream_watch,
+        .unwatch_for = upstream_unwatch,
+        .watch_list = upstream_watch_list,
+        .unwatch_list = upstream_unwatch_list,
+        .release = release,
+    };
+    int rc = check(options, error);
+    if (rc != MCP_OK)
+        return rc;
+    mcp_allocator alloc = common_allocator(options->allocator);
+    upstream *up = common_alloc(&alloc, sizeof(*up));
+    if (!up)
+        return fail(error, MCP_ENOMEM, "out of memory");
+    *up = (upstream){.server = server, .alloc = alloc};
+    upstream_names_init(&up->names, up->name_prefix, &alloc);
+    if (!copy_options(up, options)) {
+        release(up);
+        return fail(error, MCP_ENOMEM, "out of memory");
+    }
+    snprintf(up->prefix, sizeof(up->prefix), "mcp+%s:", up->options.name);
+    snprintf(up->name_prefix, sizeof(up->name_prefix), "%s_", up->options.name);
+    provider.name = up->options.name;
+    provider.names = up->name_prefix;
+    return mcp_server_mount(server, up->prefix, &provider, up, error);
+}

@@ -1,0 +1,164 @@
+/* session.c: the life of sessions: opened by the first request of a principal, ended when idle.
+ *
+ * What may surprise: a session is ended from the host's timer alone, because everything else comes
+ * from callbacks of the client that would go with it.
+ */
+#include "session.h"
+
+#include <string.h>
+
+enum { MOST_WAIT_MS = 5000, LEAST_WAIT_MS = 20 };
+
+static int64_t now_of(const upstream *up)
+{
+    const mcp_host *host = mcp_server_host(up->server);
+    return host && host->now ? host->now(host->user) : 0;
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+static void session_free(upstream_session *s)
+{
+    upstream *up = s->up;
+    mcp_error error = {.code = MCP_ECLOSED, .text = "the session is ended"};
+    upstream_asks_fail(s, MCP_ECLOSED, &error);
+    upstream_watch_free(s);
+    upstream_link_close(s);
+    mcp_client_free(s->client);
+    for (size_t i = 0; i < s->n_uris; i++)
+        common_release(&up->alloc, s->uris[i]);
+    common_release(&up->alloc, s->uris);
+    common_release(&up->alloc, s->principal);
+    common_release(&up->alloc, s);
+}
+
+static void stop_timer(upstream *up)
+{
+    const mcp_host *host = mcp_server_host(up->server);
+    if (up->timer && host)
+        host->timer_stop(up->timer, host->user);
+    up->timer = NULL;
+}
+
+void upstream_sessions_close(upstream *up)
+{
+    stop_timer(up);
+    while (up->sessions) {
+        upstream_session *s = up->sessions;
+        up->sessions = s->next;
+        up->n_sessions--;
+        session_free(s);
+    }
+}
+
+static bool is_idle(const upstream_session *s, int64_t now)
+{
+    if (s->asks || s->n_uris)
+        return false;
+    return s->failed || now - s->last_use >= (int64_t)s->up->options.idle_ms;
+}
+
+static void on_time(void *arg);
+
+static void start_timer(upstream *up)
+{
+    const mcp_host *host = mcp_server_host(up->server);
+    uint64_t ms = up->options.idle_ms / 4;
+    stop_timer(up);
+    if (!up->sessions || !host || !host->timer_start)
+        return;
+    ms = ms > MOST_WAIT_MS ? MOST_WAIT_MS : ms < LEAST_WAIT_MS ? LEAST_WAIT_MS : ms;
+    up->timer = host->timer_start(ms, on_time, up, host->user);
+}
+
+static void on_time(void *arg)
+{
+    upstream *up = arg;
+    int64_t now = now_of(up);
+    for (upstream_session **at = &up->sessions; *at;) {
+        upstream_session *s = *at;
+        if (is_idle(s, now)) {
+            *at = s->next;
+            up->n_sessions--;
+            session_free(s);
+        } else {
+            upstream_watch_keep(s);
+            at = &s->next;
+        }
+    }
+    start_timer(up);
+}
+
+/* ---- the beginning --------------------------------------------------------------------------- */
+
+static bool is_of(const upstream_session *s, const char *principal)
+{
+    if (!s->principal || !principal)
+        return !s->principal && !principal;
+    return strcmp(s->principal, principal) == 0;
+}
+
+upstream_session *upstream_session_find(const upstream *up, const char *principal)
+{
+    upstream_session *s = up->sessions;
+    while (s && (s->failed || !is_of(s, principal)))
+        s = s->next;
+    return s;
+}
+
+static int open_session(upstream_session *s, mcp_error *error)
+{
+    const upstream *up = s->up;
+    int rc = mcp_client_new(MCP_OPTIONS(mcp_client_options, .name = "mcpd",
+                                        .version = MCP_VERSION_STRING, .no_cache = true,
+                                        .allocator = &up->alloc, .user = s),
+                            &s->client, error);
+    return rc == MCP_OK ? upstream_link_open(s, error) : rc;
+}
+
+/* Makes room for one more: the least recently used of the idle ones will go. */
+static bool has_room(upstream *up)
+{
+    upstream_session *oldest = NULL;
+    size_t n = 0;
+    for (upstream_session *s = up->sessions; s; s = s->next) {
+        n += !s->failed;
+        if (!s->asks && !s->n_uris && !s->failed && (!oldest || s->last_use < oldest->last_use))
+            oldest = s;
+    }
+    if (n >= up->options.max_sessions && oldest) {
+        oldest->failed = true;
+        n--;
+    }
+    return n < up->options.max_sessions;
+}
+
+int upstream_session_get(upstream *up, const char *principal, upstream_session **ret,
+                         mcp_error *error)
+{
+    upstream_session *s = upstream_session_find(up, principal);
+    int rc = MCP_OK;
+    if (!s) {
+        if (!has_room(up))
+            return MCP_ELIMIT;
+        s = common_alloc(&up->alloc, sizeof(*s));
+        if (!s)
+            return MCP_ENOMEM;
+        *s = (upstream_session){.up = up};
+        s->principal = principal ? common_copy(&up->alloc, principal, strlen(principal)) : NULL;
+        rc = principal && !s->principal ? MCP_ENOMEM : open_session(s, error);
+        if (rc != MCP_OK) {
+            session_free(s);
+            return rc;
+        }
+        s->next = up->sessions;
+        up->sessions = s;
+        up->n_sessions++;
+        upstream_watch_begin(s);
+    }
+    s->last_use = now_of(up);
+    if (!up->timer)
+        start_timer(up);
+    *ret = s;
+    return MCP_OK;
+}

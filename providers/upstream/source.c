@@ -1,0 +1,180 @@
+/* source.c: a server as a source of mcpd: "mcp:COMMAND ARG…", "mcp:https://…", "mcp:unix:PATH". */
+#include <stdio.h>
+#include <string.h>
+
+#include "names.h"
+#include "upstream.h"
+
+enum { MOST_WORDS = 256 };
+
+const char mcp_upstream_schema[] =
+    "{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{"
+    "\"args\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"maxItems\":200,"
+    "\"description\":\"Arguments of the program, after those in the source\"},"
+    "\"env\":{\"type\":\"array\",\"items\":{\"type\":\"string\",\"pattern\":\"^[^=]+=\"},"
+    "\"maxItems\":200,\"description\":\"The environment of the program, NAME=value; default: PATH, "
+    "HOME, LANG, TMPDIR and USER of mcpd\"},"
+    "\"cwd\":{\"type\":\"string\",\"format\":\"path\","
+    "\"description\":\"The folder that the program starts in\"},"
+    "\"headers\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"maxItems\":50,"
+    "\"description\":\"Headers of HTTP requests, Name: value\"},"
+    "\"max_sessions\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":100000,"
+    "\"description\":\"Sessions at the same time, one for each principal; default 64\"},"
+    "\"idle_ms\":{\"type\":\"integer\",\"minimum\":100,\"maximum\":2147483647,"
+    "\"description\":\"A session ends this long after its last use; default 300000\"},"
+    "\"timeout_ms\":{\"type\":\"integer\",\"minimum\":100,\"maximum\":2147483647,"
+    "\"description\":\"How long an answer may take, but for calls of tools; default 60000\"}}}";
+
+/* The words of a command: separated by spaces; '…' and "…" hold spaces together, "\" stands before
+ * a character that is meant itself. No other character is special: there is no shell. */
+static int split(char *text, const char **words, size_t *n)
+{
+    char *from = text;
+    while (*from) {
+        char quote = 0, *to = from;
+        from += strspn(from, " \t");
+        if (!*from)
+            break;
+        if (*n == MOST_WORDS)
+            return MCP_ELIMIT;
+        to = from;
+        words[(*n)++] = to;
+        for (; *from && (quote || !strchr(" \t", *from)); from++) {
+            if (*from == quote && quote)
+                quote = 0;
+            else if (!quote && (*from == '\'' || *from == '"'))
+                quote = *from;
+            else if (*from == '\\' && quote != '\'' && from[1])
+                *to++ = *++from;
+            else
+                *to++ = *from;
+        }
+        if (quote)
+            return MCP_EPARSE;
+        from += *from != 0;
+        *to = 0;
+    }
+    words[*n] = NULL;
+    return *n ? MCP_OK : MCP_EINVAL;
+}
+
+/* The strings of an array behind those that are there. */
+static int add_all(const mcp_json *array, const char **words, size_t *n)
+{
+    mcp_json_iter it = {0};
+    for (const mcp_json *v; (v = mcp_json_next(array, &it, NULL)) != NULL;) {
+        if (*n == MOST_WORDS)
+            return MCP_ELIMIT;
+        words[(*n)++] = mcp_json_string(v).ptr;
+    }
+    words[*n] = NULL;
+    return MCP_OK;
+}
+
+static bool is_url(const char *source)
+{
+    return strncmp(source, "https://", 8) == 0 || strncmp(source, "http://", 7) == 0 ||
+           strncmp(source, "unix:", 5) == 0;
+}
+
+/* The name of a source that has none: of the program's file, or the host, as far as it may be. */
+static void name_of(const char *text, char to[UPSTREAM_SOURCE_MAX + 1])
+{
+    size_t n = 0;
+    const char *at = strstr(text, "://");
+    if (at) {
+        text = at + 3;
+    } else {
+        const char *slash = strrchr(text, '/');
+        text = slash ? slash + 1 : text;
+    }
+    for (; *text && !strchr("/:?.", *text) && n < UPSTREAM_SOURCE_MAX; text++) {
+        char c = *text >= 'A' && *text <= 'Z' ? (char)(*text + 32) : *text;
+        bool letter = c >= 'a' && c <= 'z', digit = c >= '0' && c <= '9';
+        if (letter || (n && digit))
+            to[n++] = c;
+        else if (n && to[n - 1] != '-')
+            to[n++] = '-';
+    }
+    while (n && to[n - 1] == '-')
+        n--;
+    to[n] = 0;
+    if (!n)
+        snprintf(to, UPSTREAM_SOURCE_MAX + 1, "server");
+}
+
+static int fail(mcp_error *error, int rc, const char *text)
+{
+    if (error) {
+        error->code = rc;
+        snprintf(error->text, sizeof(error->text), "%s", text);
+    }
+    return rc;
+}
+
+typedef struct reading {
+    const char *argv[MOST_WORDS + 1], *env[MOST_WORDS + 1], *headers[MOST_WORDS + 1];
+    char name[UPSTREAM_SOURCE_MAX + 1];
+} reading;
+
+static int read_command(reading *r, char *text, const mcp_json *options, mcp_error *error)
+{
+    size_t n = 0;
+    int rc = split(text, r->argv, &n);
+    if (rc == MCP_OK)
+        rc = add_all(mcp_json_get(options, "args"), r->argv, &n);
+    return rc == MCP_OK       ? rc
+           : rc == MCP_EPARSE ? fail(error, MCP_EINVAL, "a quote in the command is not closed")
+           : rc == MCP_ELIMIT ? fail(error, MCP_EINVAL, "the command has too many words")
+                              : fail(error, MCP_EINVAL, "there is no command");
+}
+
+static const char *string_of(const mcp_json *options, const char *name)
+{
+    return mcp_json_string(mcp_json_get(options, name)).ptr;
+}
+
+static uint64_t number_of(const mcp_json *options, const char *name)
+{
+    return (uint64_t)mcp_json_int(mcp_json_get(options, name), 0);
+}
+
+static int mount(reading *r, mcp_server *server, const char *source, const mcp_json *options,
+                 const char *name, const mcp_allocator *allocator, mcp_error *error)
+{
+    size_t n_env = 0, n_headers = 0;
+    bool url = is_url(source);
+    const mcp_json *env = mcp_json_get(options, "env"), *headers = mcp_json_get(options, "headers");
+    if (add_all(env, r->env, &n_env) != MCP_OK ||
+        add_all(headers, r->headers, &n_headers) != MCP_OK)
+        return fail(error, MCP_EINVAL, "too many words");
+    if (!name) {
+        name_of(url ? source : r->argv[0], r->name);
+        name = r->name;
+    }
+    return mcp_upstream_mount(
+        server,
+        MCP_OPTIONS(mcp_upstream_options, .name = name, .argv = url ? NULL : r->argv,
+                    .url = url ? source : NULL, .env = env ? r->env : NULL,
+                    .cwd = string_of(options, "cwd"), .headers = headers ? r->headers : NULL,
+                    .max_sessions = (size_t)number_of(options, "max_sessions"),
+                    .idle_ms = number_of(options, "idle_ms"),
+                    .timeout_ms = number_of(options, "timeout_ms"), .allocator = allocator),
+        error);
+}
+
+int mcp_upstream_mount_json(mcp_server *server, const char *source, const mcp_json *options,
+                            const char *name, const mcp_allocator *allocator, mcp_error *error)
+{
+    mcp_allocator alloc = common_allocator(allocator);
+    reading *r = common_alloc(&alloc, sizeof(*r));
+    char *text = common_copy(&alloc, source, strlen(source));
+    int rc = r && text ? MCP_OK : fail(error, MCP_ENOMEM, "out of memory");
+    if (rc == MCP_OK && !is_url(source))
+        rc = read_command(r, text, options, error);
+    if (rc == MCP_OK)
+        rc = mount(r, server, source, options, name, allocator, error);
+    common_release(&alloc, text);
+    common_release(&alloc, r);
+    return rc;
+}

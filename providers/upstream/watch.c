@@ -1,0 +1,189 @@
+/* watch.c: changes at the other server: each session has one subscription, to the lists and to the
+ * URIs that its principal watches. */
+#include <stdio.h>
+#include <string.h>
+
+#include "session.h"
+
+static const mcp_item changed_item[] = {[MCP_CHANGE_RESOURCES] = MCP_ITEM_RESOURCE,
+                                        [MCP_CHANGE_PROMPTS] = MCP_ITEM_PROMPT,
+                                        [MCP_CHANGE_TOOLS] = MCP_ITEM_TOOL};
+
+static void tell(const upstream_session *s, const char *uri)
+{
+    const upstream *up = s->up;
+    common_buffer b;
+    common_buffer_init(&b, &up->alloc);
+    if (common_put(&b, up->prefix) && common_put(&b, uri) && common_buffer_append(&b, "", 1) == 0)
+        mcp_server_updated_for(up->server, b.ptr, s->principal);
+    common_buffer_free(&b);
+}
+
+/* Whether a change of `uri` concerns what is watched: it is the same, or lies below it. */
+static bool concerns(const char *watched, mcp_str uri)
+{
+    size_t len = strlen(watched);
+    if (uri.len < len || memcmp(uri.ptr, watched, len) != 0)
+        return false;
+    return uri.len == len || (len && watched[len - 1] == '/') || uri.ptr[len] == '/';
+}
+
+static void on_changed(mcp_client *client, mcp_subscription *subscription, mcp_change change,
+                       mcp_str uri, void *user)
+{
+    const upstream_session *s = user;
+    (void)client, (void)subscription;
+    if (change != MCP_CHANGE_RESOURCE) {
+        mcp_server_list_changed_for(s->up->server, changed_item[change], s->principal);
+        return;
+    }
+    for (size_t i = 0; i < s->n_uris; i++) {
+        if (concerns(s->uris[i], uri))
+            tell(s, s->uris[i]);
+    }
+}
+
+void upstream_watch_announce(upstream_session *s)
+{
+    for (size_t i = 0; s->up->listening && i < 3; i++)
+        mcp_server_list_changed_for(s->up->server, changed_item[MCP_CHANGE_RESOURCES + i],
+                                    s->principal);
+    for (size_t i = 0; i < s->n_uris; i++)
+        tell(s, s->uris[i]);
+}
+
+/* What was missed while the connection was gone is not known. */
+static void on_state(mcp_client *client, mcp_subscription *subscription,
+                     mcp_subscription_state state, const mcp_error *error, void *user)
+{
+    upstream_session *s = user;
+    (void)client, (void)subscription, (void)error;
+    if (state != MCP_SUBSCRIPTION_ACTIVE)
+        return;
+    if (s->was_active && !s->service) /* a service says when its process ends */
+        upstream_watch_announce(s);
+    s->was_active = true;
+}
+
+static const char *const *uris_of(const upstream_session *s)
+{
+    return (const char *const *)s->uris;
+}
+
+void upstream_watch_begin(upstream_session *s)
+{
+    if (s->subscription || (!s->up->listening && !s->n_uris))
+        return;
+    mcp_client_subscribe(s->client,
+                         MCP_OPTIONS(mcp_subscription_options, .uris = uris_of(s),
+                                     .n_uris = s->n_uris, .resources = true, .prompts = true,
+                                     .tools = true, .changed = on_changed, .state = on_state,
+                                     .user = s),
+                         &s->subscription);
+}
+
+void upstream_watch_free(upstream_session *s)
+{
+    mcp_service_done(s->service, &s->watching);
+    mcp_subscription_end(s->subscription);
+    s->subscription = NULL;
+}
+
+/* ---- the process while it is watched --------------------------------------------------------- */
+
+static void on_ready(int rc, const mcp_error *error, void *user)
+{
+    upstream_session *s = user;
+    (void)error;
+    s->watches = rc == MCP_OK;
+}
+
+void upstream_watch_keep(upstream_session *s)
+{
+    mcp_service_state state = {.size = sizeof(state)};
+    mcp_error error;
+    if (!s->service)
+        return;
+    mcp_service_get_state(s->service, &state);
+    if (!s->n_uris || !state.up)
+        mcp_service_done(s->service, &s->watching);
+    if (!s->n_uris || (state.up && s->watches))
+        return;
+    s->watching.ready = on_ready;
+    s->watching.user = s;
+    s->watches = mcp_service_begin(s->service, &s->watching, &error) == MCP_OK;
+}
+
+/* ---- what the server's hub wants ------------------------------------------------------------- */
+
+static const char *there(const upstream *up, const char *canonical)
+{
+    return canonical + strlen(up->prefix);
+}
+
+static int add(upstream_session *s, const char *uri)
+{
+    const mcp_allocator *alloc = &s->up->alloc;
+    if (s->n_uris == s->cap_uris) {
+        size_t cap = s->cap_uris ? s->cap_uris * 2 : 8;
+        char **grown = alloc->resize(s->uris, cap * sizeof(*grown), alloc->user);
+        if (!grown)
+            return MCP_ENOMEM;
+        s->uris = grown;
+        s->cap_uris = cap;
+    }
+    s->uris[s->n_uris] = common_copy(alloc, uri, strlen(uri));
+    if (!s->uris[s->n_uris])
+        return MCP_ENOMEM;
+    s->n_uris++;
+    return MCP_OK;
+}
+
+int upstream_watch(const char *canonical, const char *principal, void *user)
+{
+    upstream *up = user;
+    upstream_session *s = NULL;
+    mcp_error error = {0};
+    int rc = upstream_session_get(up, principal, &s, &error);
+    if (rc == MCP_OK)
+        rc = add(s, there(up, canonical));
+    if (rc != MCP_OK)
+        return rc;
+    upstream_watch_begin(s);
+    if (s->subscription)
+        mcp_subscription_set_uris(s->subscription, uris_of(s), s->n_uris);
+    upstream_watch_keep(s);
+    return MCP_OK;
+}
+
+void upstream_unwatch(const char *canonical, const char *principal, void *user)
+{
+    upstream *up = user;
+    for (upstream_session *s = up->sessions; s; s = s->next) {
+        bool same = s->principal && principal ? strcmp(s->principal, principal) == 0
+                                              : !s->principal && !principal;
+        for (size_t i = 0; same && i < s->n_uris; i++) {
+            if (strcmp(s->uris[i], there(up, canonical)) != 0)
+                continue;
+            common_release(&up->alloc, s->uris[i]);
+            s->uris[i] = s->uris[--s->n_uris];
+            mcp_subscription_set_uris(s->subscription, uris_of(s), s->n_uris);
+            return;
+        }
+    }
+}
+
+int upstream_watch_list(void *user)
+{
+    upstream *up = user;
+    up->listening = true;
+    for (upstream_session *s = up->sessions; s; s = s->next)
+        upstream_watch_begin(s);
+    return MCP_OK;
+}
+
+void upstream_unwatch_list(void *user)
+{
+    upstream *up = user;
+    up->listening = false;
+}

@@ -1,0 +1,288 @@
+/* wires.h: a server in front of another one, in memory: the sessions of the provider are wires
+ * between its clients and channels of the other server. Time is what the test says.
+ */
+#ifndef MCP_TESTS_WIRES_H
+#define MCP_TESTS_WIRES_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <mcp/mcp.h>
+
+#include "support/failalloc.h"
+#include "upstream.h"
+
+#define WIRES_META                                            \
+    "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":" \
+    "\"2026-07-28\",\"io.modelcontextprotocol/clientCapabilities\":{}}"
+
+typedef struct wire_message {
+    struct wire_message *next;
+    struct wire *wire;
+    bool to_server;
+    size_t len;
+    char text[];
+} wire_message;
+
+typedef struct wires wires;
+typedef struct wire {
+    struct wire *next;
+    wires *all;
+    mcp_client *client;
+    mcp_channel *here, *there; /* of the client, of the other server */
+} wire;
+
+struct wires {
+    failalloc memory;
+    mcp_allocator allocator;
+    mcp_server *other, *front;
+    mcp_channel *peer; /* of the one in front */
+    wire *open;
+    wire_message *first, **last;
+    int64_t now;
+    void (*timer)(void *arg);
+    void *timer_arg;
+    bool down;
+    size_t connects;
+    char *reply; /* the last answer to the peer */
+    size_t notices;
+    char notice[256];
+};
+
+static void wires_put(wire *w, bool to_server, mcp_str text)
+{
+    wires *all = w->all;
+    wire_message *m = malloc(sizeof(*m) + text.len + 1);
+    *m = (wire_message){.wire = w, .to_server = to_server, .len = text.len};
+    memcpy(m->text, text.ptr, text.len);
+    m->text[text.len] = 0;
+    *all->last = m;
+    all->last = &m->next;
+}
+
+static void wires_send_here(mcp_channel *channel, mcp_exchange exchange, mcp_str text, void *user)
+{
+    (void)channel, (void)exchange;
+    wires_put(user, true, text);
+}
+
+static void wires_send_there(mcp_channel *channel, mcp_exchange exchange, mcp_str text, void *user)
+{
+    (void)channel, (void)exchange;
+    wires_put(user, false, text);
+}
+
+static int wires_connect(mcp_client *client, const char *principal, void **ret, void *user,
+                         mcp_error *error)
+{
+    wires *all = user;
+    wire *w = calloc(1, sizeof(*w));
+    all->connects++;
+    w->all = all;
+    w->client = client;
+    int rc = all->down ? MCP_EIO
+                       : mcp_server_connect(
+                             all->other,
+                             MCP_OPTIONS(mcp_channel_options, .user = w, .send = wires_send_there,
+                                         .shared_stream = true, .principal = principal),
+                             &w->there, error);
+    if (rc == MCP_OK)
+        rc = mcp_client_connect(client,
+                                MCP_OPTIONS(mcp_channel_options, .user = w, .send = wires_send_here,
+                                            .shared_stream = true),
+                                &w->here, error);
+    if (rc != MCP_OK) {
+        mcp_channel_free(w->there);
+        free(w);
+        return rc;
+    }
+    w->next = all->open;
+    all->open = w;
+    *ret = w;
+    return MCP_OK;
+}
+
+/* What is on its way is lost. */
+static void wires_cut(wire *w)
+{
+    wires *all = w->all;
+    wire_message **at = &all->first;
+    while (*at) {
+        wire_message *m = *at;
+        if (m->wire == w) {
+            *at = m->next;
+            free(m);
+        } else {
+            at = &m->next;
+        }
+    }
+    all->last = at;
+    if (w->here)
+        mcp_client_disconnected(w->client, "the wire was cut");
+    w->here = NULL;
+    mcp_channel_free(w->there);
+    w->there = NULL;
+}
+
+static void wires_disconnect(void *link, void *user)
+{
+    wires *all = user;
+    wire *w = link, **at = &all->open;
+    wires_cut(w);
+    while (*at != w)
+        at = &(*at)->next;
+    *at = w->next;
+    free(w);
+}
+
+static char *wires_copy(mcp_str text)
+{
+    char *copy = malloc(text.len + 1);
+    memcpy(copy, text.ptr, text.len);
+    copy[text.len] = 0;
+    return copy;
+}
+
+static void wires_answer(mcp_channel *channel, mcp_exchange exchange, mcp_str text, void *user)
+{
+    wires *all = user;
+    (void)exchange;
+    if (mcp_channel_output_info(channel)->kind != MCP_OUTPUT_RESPONSE) {
+        all->notices++;
+        snprintf(all->notice, sizeof(all->notice), "%.*s", (int)text.len, text.ptr);
+        return;
+    }
+    free(all->reply);
+    all->reply = wires_copy(text);
+}
+
+static int64_t wires_now(void *user)
+{
+    return ((wires *)user)->now;
+}
+
+static mcp_host_timer *wires_timer(uint64_t ms, void (*fn)(void *arg), void *arg, void *user)
+{
+    wires *all = user;
+    (void)ms;
+    all->timer = fn;
+    all->timer_arg = arg;
+    return (mcp_host_timer *)user;
+}
+
+static void wires_timer_stop(mcp_host_timer *timer, void *user)
+{
+    (void)timer;
+    ((wires *)user)->timer = NULL;
+}
+
+/* Everything that is on its way arrives. */
+static inline void wires_run(wires *all)
+{
+    for (unsigned idle = 0; idle < 3;) {
+        wire_message *m = all->first;
+        for (wire *w = all->open; w; w = w->next) {
+            if (w->here)
+                mcp_channel_tick(w->here, all->now);
+            if (w->there)
+                mcp_channel_tick(w->there, all->now);
+        }
+        if (all->peer)
+            mcp_channel_tick(all->peer, all->now);
+        all->now += 2;
+        if (!(m = all->first)) {
+            idle++;
+            continue;
+        }
+        idle = 0;
+        all->first = m->next;
+        if (!m->next)
+            all->last = &all->first;
+        mcp_str text = {m->text, m->len};
+        if (m->to_server && m->wire->there)
+            mcp_channel_receive(m->wire->there, 0, text, all->now);
+        else if (!m->to_server && m->wire->here)
+            mcp_channel_receive(m->wire->here, 0, text, all->now);
+        free(m);
+    }
+}
+
+/* The other server is the test's. */
+static inline int wires_open(wires *all, mcp_server *other)
+{
+    const mcp_host host = {.size = sizeof(host),
+                           .user = all,
+                           .now = wires_now,
+                           .timer_start = wires_timer,
+                           .timer_stop = wires_timer_stop};
+    all->allocator = failalloc_allocator(&all->memory);
+    all->other = other;
+    all->last = &all->first;
+    all->now = 1000;
+    int rc =
+        mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "rig", .version = "1",
+                                   .allocator = &all->allocator, .host = &host, .coalesce_ms = 1),
+                       &all->front, NULL);
+    if (rc == MCP_OK)
+        rc = mcp_upstream_mount(
+            all->front,
+            MCP_OPTIONS(mcp_upstream_options, .name = "up", .connect = wires_connect,
+                        .disconnect = wires_disconnect, .user = all, .max_sessions = 2,
+                        .idle_ms = 1000, .allocator = &all->allocator),
+            NULL);
+    return rc;
+}
+
+static inline int wires_peer(wires *all, mcp_server *server, const char *principal)
+{
+    mcp_channel_free(all->peer);
+    all->peer = NULL;
+    return mcp_server_connect(server,
+                              MCP_OPTIONS(mcp_channel_options, .send = wires_answer, .user = all,
+                                          .principal = principal, .shared_stream = true),
+                              &all->peer, NULL);
+}
+
+static inline void wires_close(wires *all)
+{
+    mcp_channel_free(all->peer);
+    mcp_server_free(all->front);
+    assert_null(all->open);
+    assert_int_equal(all->memory.live, 0);
+    free(all->reply);
+    all->reply = NULL;
+}
+
+/* Sends a message and waits for what comes of it. */
+static inline const char *wires_say(wires *all, const char *message)
+{
+    free(all->reply);
+    all->reply = NULL;
+    if (all->peer)
+        mcp_channel_receive(all->peer, 0, mcp_str_from(message), all->now);
+    wires_run(all);
+    return all->reply ? all->reply : "";
+}
+
+static inline const char *wires_ask(wires *all, const char *method, const char *params)
+{
+    char message[2048];
+    snprintf(message, sizeof(message),
+             "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":{%s%s" WIRES_META "}}",
+             method, params, *params ? "," : "");
+    return wires_say(all, message);
+}
+
+#define wires_has(text, part)                        \
+    do {                                             \
+        const char *text_ = (text), *part_ = (part); \
+        if (!strstr(text_, part_))                   \
+            fail_msg("no %s in\n%s", part_, text_);  \
+    } while (0)
+
+#endif
