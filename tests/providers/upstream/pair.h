@@ -1,0 +1,219 @@
+/* pair.h: a server in front of another one, for fuzzing: without assertions, and what comes is
+ * whatever it is. Without another server the messages to it are dropped.
+ */
+#ifndef MCP_TESTS_PAIR_H
+#define MCP_TESTS_PAIR_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <mcp/mcp.h>
+
+#include "upstream.h"
+
+typedef enum pair_treat { PAIR_WHOLE = 0, PAIR_CUT, PAIR_TWICE } pair_treat;
+
+enum { PAIR_MESSAGES = 512 };
+
+typedef struct pair {
+    mcp_server *front, *other;
+    mcp_channel *peer;  /* of the server in front */
+    mcp_channel *here;  /* of the provider's client; NULL: no session is open */
+    mcp_channel *there; /* of the other server */
+    mcp_client *client;
+    int64_t now;
+    uint64_t answered;
+    pair_treat treat;
+    struct {
+        char *text;
+        size_t len;
+        bool to_other;
+    } queue[PAIR_MESSAGES]; /* more are dropped */
+    size_t first, n;
+} pair;
+
+static void pair_put(pair *p, mcp_str text, bool to_other)
+{
+    size_t len = p->treat == PAIR_CUT ? text.len / 2 : text.len;
+    for (int i = 0; p->other && i < (p->treat == PAIR_TWICE ? 2 : 1) && p->n < PAIR_MESSAGES; i++) {
+        char *copy = malloc(len + 1);
+        if (!copy)
+            abort();
+        memcpy(copy, text.ptr, len);
+        p->queue[p->n].text = copy;
+        p->queue[p->n].len = len;
+        p->queue[p->n++].to_other = to_other;
+    }
+}
+
+static void pair_send_here(mcp_channel *channel, mcp_exchange exchange, mcp_str text, void *user)
+{
+    (void)channel, (void)exchange;
+    pair_put(user, text, true);
+}
+
+static void pair_send_there(mcp_channel *channel, mcp_exchange exchange, mcp_str text, void *user)
+{
+    (void)channel, (void)exchange;
+    pair_put(user, text, false);
+}
+
+/* Whatever another server says, what leaves is one line of JSON. */
+static void pair_answer(mcp_channel *channel, mcp_exchange exchange, mcp_str text, void *user)
+{
+    mcp_json_doc *doc = NULL;
+    (void)channel, (void)exchange, (void)user;
+    const mcp_json_limits limits = {.size = sizeof(limits), .max_depth = 1024};
+    if (memchr(text.ptr, '\n', text.len) ||
+        mcp_json_parse(text, &limits, NULL, &doc, NULL) != MCP_OK)
+        abort();
+    mcp_json_free(doc);
+}
+
+static int pair_connect(mcp_client *client, const char *principal, void **ret, void *user,
+                        mcp_error *error)
+{
+    pair *p = user;
+    if (p->here)
+        return MCP_ELIMIT;
+    int rc = mcp_client_connect(
+        client,
+        MCP_OPTIONS(mcp_channel_options, .send = pair_send_here, .user = p, .shared_stream = true),
+        &p->here, error);
+    if (rc == MCP_OK && p->other)
+        rc = mcp_server_connect(p->other,
+                                MCP_OPTIONS(mcp_channel_options, .send = pair_send_there, .user = p,
+                                            .shared_stream = true, .principal = principal),
+                                &p->there, error);
+    p->client = client;
+    *ret = p;
+    return rc;
+}
+
+static void pair_disconnect(void *link, void *user)
+{
+    pair *p = user;
+    (void)link;
+    p->here = NULL;
+    mcp_client_disconnected(p->client, "over");
+    mcp_channel_free(p->there);
+    p->there = NULL;
+}
+
+static int64_t pair_now(void *user)
+{
+    return ((pair *)user)->now;
+}
+
+static mcp_host_timer *pair_timer(uint64_t ms, void (*fn)(void *arg), void *arg, void *user)
+{
+    (void)ms, (void)fn, (void)arg;
+    return user;
+}
+
+static void pair_timer_stop(mcp_host_timer *timer, void *user)
+{
+    (void)timer, (void)user;
+}
+
+static void pair_open(pair *p, mcp_server *other)
+{
+    const mcp_host host = {.size = sizeof(host),
+                           .user = p,
+                           .now = pair_now,
+                           .timer_start = pair_timer,
+                           .timer_stop = pair_timer_stop};
+    p->other = other;
+    p->now = 1000;
+    if (mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "f", .version = "1", .host = &host,
+                                   .coalesce_ms = 1, .no_rate_limits = true),
+                       &p->front, NULL) != MCP_OK ||
+        mcp_upstream_mount(p->front,
+                           MCP_OPTIONS(mcp_upstream_options, .name = "up", .connect = pair_connect,
+                                       .disconnect = pair_disconnect, .user = p),
+                           NULL) != MCP_OK ||
+        mcp_server_connect(
+            p->front,
+            MCP_OPTIONS(mcp_channel_options, .send = pair_answer, .user = p, .shared_stream = true),
+            &p->peer, NULL) != MCP_OK)
+        abort();
+}
+
+/* Time passes, and everything that is on its way arrives. */
+static void pair_turn(pair *p)
+{
+    for (int i = 0; i < 4 || (p->first < p->n && i < 2 * PAIR_MESSAGES); i++) {
+        p->now += 2;
+        if (p->here)
+            mcp_channel_tick(p->here, p->now);
+        if (p->there)
+            mcp_channel_tick(p->there, p->now);
+        mcp_channel_tick(p->peer, p->now);
+        if (p->first == p->n)
+            continue;
+        size_t at = p->first++;
+        mcp_str text = {p->queue[at].text, p->queue[at].len};
+        mcp_channel *to = p->queue[at].to_other ? p->there : p->here;
+        if (to)
+            mcp_channel_receive(to, 0, text, p->now);
+        free(p->queue[at].text);
+        if (p->first == p->n)
+            p->first = p->n = 0;
+    }
+}
+
+static void pair_say(pair *p, const char *text)
+{
+    mcp_channel_receive(p->peer, 0, mcp_str_from(text), p->now);
+}
+
+static inline void pair_greet(pair *p)
+{
+    pair_say(p, "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{"
+                "\"protocolVersion\":\"2025-03-26\",\"capabilities\":{},"
+                "\"clientInfo\":{\"name\":\"c\",\"version\":\"1\"}}}");
+    pair_say(p, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
+}
+
+/* One request of each kind waits for its answer, in the era of the peer. */
+static inline void pair_ask_all(pair *p)
+{
+    static const char *const asks[] = {
+        "resources/list\",\"params\":{",
+        "resources/read\",\"params\":{\"uri\":\"mcp+up:x:1\",",
+        "tools/list\",\"params\":{",
+        "tools/call\",\"params\":{\"name\":\"up_t\",",
+        "tools/call\",\"params\":{\"name\":\"up_t_01234567\",",
+        "prompts/list\",\"params\":{",
+        "prompts/get\",\"params\":{\"name\":\"up_p\",",
+        "resources/templates/list\",\"params\":{",
+        "completion/complete\",\"params\":{\"ref\":{\"type\":\"ref/resource\",\"uri\":"
+        "\"mcp+up:x:{a}\"},\"argument\":{\"name\":\"a\",\"value\":\"\"},",
+    };
+    bool legacy = mcp_channel_revision(p->peer) != NULL;
+    char message[512];
+    for (size_t i = 0; i < sizeof(asks) / sizeof(asks[0]); i++) {
+        snprintf(
+            message, sizeof(message),
+            "{\"jsonrpc\":\"2.0\",\"id\":%zu,\"method\":\"%s\"_meta\":{%s\"progressToken\":%zu}}}",
+            100 + i, asks[i],
+            legacy ? ""
+                   : "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+                     "\"io.modelcontextprotocol/clientCapabilities\":{},",
+            i);
+        pair_say(p, message);
+    }
+    pair_turn(p);
+}
+
+static void pair_close(pair *p)
+{
+    mcp_channel_free(p->peer);
+    mcp_server_free(p->front);
+    mcp_server_free(p->other);
+    for (; p->first < p->n; p->first++)
+        free(p->queue[p->first].text);
+}
+
+#endif
