@@ -45,6 +45,10 @@ typedef struct mcp_access {
     void *user;
     /* Called when the server no longer needs `user`. May be NULL. */
     void (*release)(void *user);
+    /* Answers for n names at once, for rules that are far away: sets allowed[i] as `may` would
+     * answer for names[i]. Called by mcp_request_may_all(). NULL: `may` is called for each. */
+    void (*may_all)(const char *principal, mcp_item item, const mcp_str *names, size_t n,
+                    bool *allowed, void *user);
 } mcp_access;
 
 /* Replaces the access rules. NULL removes them: every caller may see everything, which is the
@@ -56,6 +60,10 @@ MCP_API int mcp_server_set_access(mcp_server *server, const mcp_access *access);
  * item they are called for, such as a search over resources. A URI may be passed in any
  * spelling. */
 MCP_API bool mcp_request_may(const mcp_request *req, mcp_item item, mcp_str name);
+
+/* The same for n items at once, into allowed[0 … n-1]. MCP_OK, MCP_ENOMEM (none is allowed). */
+MCP_API int mcp_request_may_all(const mcp_request *req, mcp_item item, const mcp_str *names,
+                                size_t n, bool *allowed);
 
 /* Returns whether access rules are set. If not, mcp_request_may() always returns true and need not
  * be called. */

@@ -88,7 +88,17 @@ typedef struct mcp_channel_options {
      * (mcp_server_mount()). `user` is the channel's. The answer must be the same for all pages.
      * NULL: all mounts. */
     bool (*list_mount)(const char *prefix, void *user);
+
+    /* The peer of this server is a program that passes on requests of its own callers and checks
+     * access again, such as the process that started this one. What a request carries in _meta as
+     * MCP_META_CALLER, an object, then counts instead of what the channel knows; all of its members
+     * are optional: "revision" (that the answer is written for), "principal", "clientInfo",
+     * "restricted" (false: the caller has no access rules). Never set it for a peer that is not
+     * trusted with all principals. */
+    bool trusted_parent;
 } mcp_channel_options;
+
+#define MCP_META_CALLER "libmcp/caller"
 
 /* What `send` is being called with. */
 typedef enum mcp_output_kind {

@@ -8,6 +8,7 @@ enum {
     FIRST_HIDDEN = 256, /* from the third run on; before, none is assumed to be hidden */
     MOST_HIDDEN = 4096, /* answering this many takes some milliseconds of the server's thread */
     FIRST_SLOTS = 256,
+    BATCH = 256, /* asked at once */
 };
 
 /* The known or assumed answer for a URI. */
@@ -120,18 +121,33 @@ bool common_asking_may(common_asking *a, mcp_str uri)
     return a->rc == MCP_OK && shown;
 }
 
+/* Asks the server about as many assumptions as fit into one batch. Returns whether one was wrong. */
+static bool answer_some(common_asking *a)
+{
+    mcp_str uris[BATCH];
+    bool shown[BATCH], wrong = false;
+    size_t n = 0, at = a->answered;
+    for (; n < BATCH && at < a->texts.len; at += uris[n - 1].len + 2)
+        uris[n++] = text_at(a, at);
+    int rc = mcp_request_may_all(a->req, MCP_ITEM_RESOURCE, uris, n, shown);
+    if (rc != MCP_OK && a->rc == MCP_OK)
+        a->rc = rc;
+    for (size_t i = 0; i < n; i++) {
+        char *state = a->texts.ptr + a->answered;
+        char found = shown[i] ? SHOWN : HIDDEN;
+        wrong = wrong || found != *state;
+        *state = found;
+        a->answered += uris[i].len + 2;
+    }
+    return wrong;
+}
+
 /* Asks the server about all assumptions. Returns whether one was wrong. */
 static bool answer_all(common_asking *a)
 {
     bool wrong = false;
-    while (a->answered < a->texts.len) {
-        char *state = a->texts.ptr + a->answered;
-        mcp_str uri = text_at(a, a->answered);
-        char found = mcp_request_may(a->req, MCP_ITEM_RESOURCE, uri) ? SHOWN : HIDDEN;
-        wrong = wrong || found != *state;
-        *state = found;
-        a->answered += uri.len + 2;
-    }
+    while (a->answered < a->texts.len)
+        wrong = answer_some(a) || wrong;
     return wrong;
 }
 

@@ -113,11 +113,79 @@ bool mcp__access_read(const mcp_server *server, const char *principal, mcp_str u
 bool mcp_request_may(const mcp_request *req, mcp_item item, mcp_str name)
 {
     const mcp_server *server = req->server;
-    if (!server->access.may)
+    if (!mcp_request_restricted(req))
         return true;
     if (item == MCP_ITEM_RESOURCE)
         return mcp__may_read(server, mcp_request_principal(req), name);
     return ask(server, mcp_request_principal(req), item, name);
+}
+
+/* Answers for names that are spelled. */
+static void ask_all(const mcp_request *req, mcp_item item, const mcp_str *names, size_t n,
+                    bool *allowed)
+{
+    const mcp_access *access = &req->server->access;
+    const char *principal = mcp_request_principal(req);
+    if (access->may_all) {
+        access->may_all(principal, item, names, n, allowed, access->user);
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        allowed[i] = access->may(principal, item, names[i], access->user);
+}
+
+/* The canonical spellings one after another; at[i] is the place of each in `text`, or SIZE_MAX. */
+static int spell_all(const mcp_server *server, const mcp_str *names, size_t n, mcp__buf *text,
+                     size_t *at)
+{
+    char spelled[SPELLED];
+    for (size_t i = 0; i < n; i++) {
+        at[i] = SIZE_MAX;
+        if (!spell(server, names[i], spelled, sizeof(spelled)))
+            continue;
+        at[i] = text->len;
+        mcp__buf_add(text, spelled, strlen(spelled) + 1);
+    }
+    return text->failed;
+}
+
+static int may_read_all(const mcp_request *req, const mcp_str *names, size_t n, bool *allowed)
+{
+    const mcp_allocator *a = &req->server->allocator;
+    size_t *at = mcp__alloc(a, n * sizeof(*at)), asked = 0;
+    mcp_str *spelled = mcp__alloc(a, n * sizeof(*spelled));
+    bool *answers = mcp__zalloc(a, n * sizeof(*answers));
+    mcp__buf text;
+    mcp__buf_init(&text, a, SIZE_MAX);
+    int rc = at && spelled && answers ? spell_all(req->server, names, n, &text, at) : MCP_ENOMEM;
+    for (size_t i = 0; rc == MCP_OK && i < n; i++) {
+        if (at[i] != SIZE_MAX)
+            spelled[asked++] = mcp_str_from(text.ptr + at[i]);
+    }
+    if (rc == MCP_OK && asked)
+        ask_all(req, MCP_ITEM_RESOURCE, spelled, asked, answers);
+    asked = 0;
+    for (size_t i = 0; rc == MCP_OK && i < n; i++)
+        allowed[i] = at[i] != SIZE_MAX && answers[asked++];
+    mcp__buf_free(&text);
+    mcp__release(a, answers);
+    mcp__release(a, spelled);
+    mcp__release(a, at);
+    return rc;
+}
+
+int mcp_request_may_all(const mcp_request *req, mcp_item item, const mcp_str *names, size_t n,
+                        bool *allowed)
+{
+    bool restricted = mcp_request_restricted(req);
+    for (size_t i = 0; i < n; i++)
+        allowed[i] = !restricted;
+    if (!restricted || !n)
+        return MCP_OK;
+    if (item == MCP_ITEM_RESOURCE)
+        return may_read_all(req, names, n, allowed);
+    ask_all(req, item, names, n, allowed);
+    return MCP_OK;
 }
 
 /* ---- completion -------------------------------------------------------------------------------------------- */

@@ -19,8 +19,22 @@ const mcp_json *mcp_request_client_capabilities(const mcp_request *req)
     return said_by_client(req, MCP__META_CAPABILITIES, "capabilities");
 }
 
+void mcp__request_take_caller(mcp_request *req)
+{
+    const mcp_json *caller = mcp_json_get(mcp_request_meta(req), MCP_META_CALLER);
+    mcp_str name = mcp_json_string(mcp_json_get(caller, "revision"));
+    const mcp__revision *revision = name.ptr ? mcp__revision_find(name) : NULL;
+    if (!mcp_json_is(caller, MCP_JSON_OBJECT))
+        return;
+    req->caller = caller;
+    if (revision)
+        req->revision = revision;
+}
+
 const mcp_json *mcp_request_client_info(const mcp_request *req)
 {
+    if (req->caller)
+        return mcp_json_get(req->caller, "clientInfo");
     return said_by_client(req, MCP__META_CLIENT_INFO, "clientInfo");
 }
 

@@ -208,6 +208,8 @@ void mcp__request_receive(mcp__incoming *in)
         return;
     }
     req->revision = revision;
+    if (in->channel->options.trusted_parent)
+        mcp__request_take_caller(req);
     run_method(req);
 }
 
@@ -365,6 +367,8 @@ const char *mcp_request_principal(const mcp_request *req)
 {
     if (req->task)
         return mcp__task_principal(req->task);
+    if (req->caller)
+        return mcp_json_string(mcp_json_get(req->caller, "principal")).ptr;
     return req->in.channel ? req->in.channel->options.principal : NULL;
 }
 
@@ -375,7 +379,8 @@ mcp_str mcp__request_principal_str(const mcp_request *req)
 
 bool mcp_request_restricted(const mcp_request *req)
 {
-    return req->server->access.may != NULL;
+    return req->server->access.may != NULL &&
+           (!req->caller || mcp_json_bool(mcp_json_get(req->caller, "restricted"), true));
 }
 
 bool mcp_request_cancelled(const mcp_request *req)

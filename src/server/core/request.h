@@ -97,6 +97,7 @@ struct mcp_request {
         void *user;
     } on_cancel;
     mcp__arena arena;
+    const mcp_json *caller; /* what a trusted parent says of its caller; NULL: nothing */
 
     mcp__target target;
     mcp__reply reply;
@@ -139,6 +140,8 @@ void mcp__request_receive(mcp__incoming *in);
 int mcp__request_check_info(mcp_request *req, const mcp_json *info, const char *where);
 /* Ends a request with the code that its handler returned. */
 void mcp__request_finish(mcp_request *req, int outcome);
+/* client_info.c: a trusted parent says for whom it asks. */
+void mcp__request_take_caller(mcp_request *req);
 /* Calls the cancel function of a request that is marked as cancelled. Returns true if this finished
  * the request, which is then freed. */
 bool mcp__request_stop(mcp_request *req);

@@ -149,6 +149,7 @@ int mcp__run_listen(mcp_request *req)
         mcp__channel_send(req->in.channel, req->in.exchange, mcp__buf_view(&b),
                           (mcp_output_info){0});
         mcp__stream_set_lists(req->stream, lists);
+        req->caller = NULL; /* is in the message, which goes now */
         mcp__incoming_set_long_lived(&req->in);
     } else {
         stream_free(req);
