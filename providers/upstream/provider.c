@@ -177,9 +177,9 @@ static bool copy_texts(const upstream *up, const char *const **texts)
         n++;
     const char **copy = given ? common_alloc(&up->alloc, (n + 1) * sizeof(*copy)) : NULL;
     *texts = copy;
-    if (given && !copy)
-        return false;
-    memset((void *)copy, 0, copy ? (n + 1) * sizeof(*copy) : 0);
+    if (!copy)
+        return !given;
+    memset((void *)copy, 0, (n + 1) * sizeof(*copy));
     for (size_t i = 0; i < n; i++) {
         copy[i] = given[i];
         if (!copy_text(up, &copy[i]))
