@@ -190,7 +190,8 @@ static void test_cost(void **state)
 
     (void)state;
     line_for(line, sizeof(line), source);
-    open_fixture(&f, line, UINT64_C(256) * 1024 * 1024);
+    /* The shadow memory of a sanitizer counts as data. */
+    open_fixture(&f, line, SANITIZED ? 0 : UINT64_C(256) * 1024 * 1024);
     clock_gettime(CLOCK_MONOTONIC, &from);
     assert_int_equal(begin(&f), MCP_OK);
     clock_gettime(CLOCK_MONOTONIC, &to);
