@@ -397,5 +397,5 @@ book() {
     run -1 --separate-stderr "$examples/client" "$examples/hello" -- nosuch
     [ "$stderr" = 'client: Unknown tool: nosuch' ]
     run -1 --separate-stderr "$examples/client" "$examples/nosuch"
-    [[ $stderr == *'no such file'* ]]
+    [[ $stderr == *'No such file'* ]]
 }
