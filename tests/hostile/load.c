@@ -361,5 +361,8 @@ int main(int argc, char **argv)
            n_latency, bad, ms_at(0.5), ms_at(0.99), ms_at(0.999), ms_at(1), (double)late / 1e6,
            first, most, memory(argv[2]), child, provoked->asked, provoked->answered, provoked->lost,
            provoked->slowest_ms);
+    for (size_t i = 0; i < n; i++)
+        free(c[i].in);
+    free(c);
     return bad != 0;
 }
