@@ -1,7 +1,8 @@
-/* ask.c: a request on its way to the other server and its answer on its way back.
+/* ask.c: forwards a request to the other server and returns its answer.
  *
- * A request ends in one of three ways: the answer comes, the peer cancels it, the session ends. An
- * ask outlives the request that was cancelled until its client has reported the call's end.
+ * A request ends in one of three ways: the answer arrives, the peer cancels the request, or the
+ * session ends. After a cancellation the upstream_ask remains until the client has reported the end
+ * of the call.
  */
 #include <stdio.h>
 #include <string.h>
@@ -27,7 +28,7 @@ static void ask_free(upstream_ask *a)
     common_release(&up->alloc, a);
 }
 
-/* ---- the answer ------------------------------------------------------------------------------ */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 static int name_here(mcp_item item, mcp_str name, char to[MCP_NAME_ROOM], void *user)
 {
@@ -36,7 +37,7 @@ static int name_here(mcp_item item, mcp_str name, char to[MCP_NAME_ROOM], void *
     return upstream_names_give(&up->names, name, to);
 }
 
-/* Hands the text of `value` to one of mcp_reply_raw() and its like. */
+/* Replies with the JSON text of `value`. `how` is mcp_reply_raw() or a variant of it. */
 static int reply(const upstream_ask *a, const mcp_json *value,
                  int (*how)(mcp_request *req, const mcp_raw *raw))
 {
@@ -66,7 +67,8 @@ static void say(const upstream *up, const char *level, const char *text)
         host->log(level, line, host->user);
 }
 
-/* The other server cannot be asked. A list goes on without it. */
+/* Replies that the other server cannot be reached. With `leaves_out`, the list is returned without
+ * its entries and a warning is logged. */
 static int refuse(const upstream *up, mcp_request *req, bool leaves_out, int rc,
                   const mcp_error *error)
 {
@@ -94,7 +96,7 @@ static int outcome_of(const upstream_ask *a, int rc, const mcp_json *result, con
     if (rc == MCP_OK)
         return reply(a, result, a->lists ? mcp_reply_raw_page : mcp_reply_raw);
     if (rc == MCP_EREMOTE && a->lists && is_unknown_method(result))
-        return MCP_OK; /* it has nothing of that kind */
+        return MCP_OK; /* the other server does not support this list */
     if (rc == MCP_EREMOTE)
         return reply(a, result, mcp_reply_raw_error);
     return refuse(up_of(a), a->req, a->lists && !a->goes_on, rc, error);
@@ -132,7 +134,7 @@ static void on_progress(mcp_client *client, mcp_call_id call, const mcp_progress
                          message);
 }
 
-/* ---- the way there --------------------------------------------------------------------------- */
+/* ---- sending --------------------------------------------------------------------------------- */
 
 static int send(upstream_ask *a);
 
@@ -149,7 +151,7 @@ static bool learn(mcp_client *client, const mcp_json *result, void *user)
     return a->req != NULL;
 }
 
-/* The names are known: the request itself is made. */
+/* Makes the params of the request itself, once the original names have been read. */
 static int make_params(upstream_ask *a)
 {
     upstream *up = a->session->up;
@@ -199,7 +201,7 @@ static int send_now(upstream_ask *a)
     return mcp_client_request(a->session->client, a->method, a->params, &o, &a->call);
 }
 
-/* MCP_OK: it is sent, or waits in the client. A start that failed is tried again. */
+/* Returns MCP_OK if the request is sent or queued in the client. A failed start is retried. */
 static int send(upstream_ask *a)
 {
     int rc = send_now(a);
@@ -253,7 +255,8 @@ static int start(upstream_ask *a, mcp_error *error)
     return rc == MCP_OK ? send(a) : rc;
 }
 
-/* again: in a new session, because the old one turned out to be over. */
+/* `again` marks the second attempt, in a new session, after the old session turned out to have
+ * ended. */
 static int begin(upstream *up, mcp_request *req, const upstream_ask *like, bool again)
 {
     mcp_error error = {0};

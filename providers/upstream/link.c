@@ -1,10 +1,11 @@
-/* link.c: how the client of a session reaches the other server. */
+/* link.c: connects the client of a session to the other server. */
 #include <stdlib.h>
 #include <stdio.h>
 
 #include "session.h"
 
-/* What a program of others gets of our environment: nothing that may be a secret. */
+/* The variables of our environment that a third-party program inherits: none that may contain a
+ * secret. */
 static const char *const passed[] = {"PATH", "HOME", "LANG", "TMPDIR", "USER"};
 enum { PASSED = sizeof(passed) / sizeof(passed[0]) };
 
@@ -34,7 +35,7 @@ static int open_service(upstream_session *s, mcp_loop *loop, mcp_error *error)
                            MCP_OPTIONS(mcp_service_options, .name = o->name, .argv = o->argv,
                                        .env = o->env ? o->env : env, .cwd = o->cwd,
                                        .client = s->client,
-                                       .idle_ms = UINT64_MAX, /* the session has its own */
+                                       .idle_ms = UINT64_MAX, /* the session has one */
                                        .start_ms = o->timeout_ms, .on_end = on_end, .user = s),
                            &s->service, error);
 }

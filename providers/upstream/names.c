@@ -1,10 +1,10 @@
-/* names.c: see names.h. */
+/* names.c: maps the names of tools and prompts; see names.h. */
 #include "names.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { HASH = 9, MOST = 1024 /* names that are remembered */ };
+enum { HASH = 9, MOST = 1024 /* limit of remembered names */ };
 
 typedef struct upstream_renamed {
     char name[UPSTREAM_NAME_MAX + 1];
@@ -41,7 +41,7 @@ static bool is_digit(char c)
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
 }
 
-/* Whether it ends as a changed one does. */
+/* Whether `name` ends with "_" and eight hexadecimal digits, as a changed name does. */
 static bool ends_hashed(mcp_str name)
 {
     if (name.len < HASH || name.ptr[name.len - HASH] != '_')
@@ -93,7 +93,8 @@ static const upstream_renamed *find(const upstream_names *names, mcp_str name)
 static int remember(upstream_names *names, const char *name, mcp_str original)
 {
     const upstream_renamed *known = find(names, mcp_str_from(name));
-    if (known) /* of two with the same hash only one can be reached, so only that one is shown */
+    if (known) /* Of two originals with the same hash only the first can be reached, so only that
+                * one is listed. */
         return mcp_str_eq((mcp_str){known->original, known->len}, original) ? MCP_OK
                                                                             : MCP_ENOTFOUND;
     if (names->n == MOST)

@@ -1,9 +1,10 @@
-/* names.h: the names by which the tools and prompts of another server are known here.
+/* names.h: the names under which this server offers the tools and prompts of another server.
  *
- * They depend on the configuration and the original name alone: NAME_ and the original where that
- * is at most 64 characters of A-Z, a-z, 0-9, "_" and "-". Any other name is cut and changed to
- * that, with eight digits of its hash; so is one that looks as if it were. That cannot be undone by
- * a rule, so those names are remembered when they are listed.
+ * A name depends only on the configuration and the original name. It is NAME_ followed by the
+ * original if the result has at most 64 characters, all of A-Z, a-z, 0-9, "_" and "-". Any other
+ * name is truncated, its invalid characters become "_", and "_" and eight hexadecimal digits of the
+ * original's hash are appended. The same happens to an original that already ends like that. Such a
+ * change cannot be reversed by a rule, so the originals are remembered when they are listed.
  */
 #ifndef UPSTREAM_NAMES_H
 #define UPSTREAM_NAMES_H
@@ -14,7 +15,7 @@
 
 enum { UPSTREAM_NAME_MAX = 64, UPSTREAM_SOURCE_MAX = 24 };
 
-/* Whether a source may have this name. */
+/* Whether `name` is valid as the name of a source. */
 bool upstream_is_name(const char *name);
 
 typedef struct upstream_names {
@@ -26,11 +27,13 @@ typedef struct upstream_names {
 
 void upstream_names_init(upstream_names *names, const char *prefix, const mcp_allocator *alloc);
 void upstream_names_free(upstream_names *names);
-/* Writes the name here. MCP_OK, MCP_ENOTFOUND (an empty name), MCP_ENOMEM, MCP_ELIMIT. */
+/* Writes the name that this server offers to `to`. Returns MCP_OK, MCP_ENOMEM, or
+ * MCP_ENOTFOUND if the original is empty or cannot be offered (too many names are remembered,
+ * or its hash is taken). */
 int upstream_names_give(upstream_names *names, mcp_str original, char to[MCP_NAME_ROOM]);
-/* Whether the original has to be remembered to be found. */
+/* Whether `name`, as offered here, was changed, so that its original has to be remembered. */
 bool upstream_names_is_changed(const upstream_names *names, mcp_str name);
-/* The original of a name that begins with the prefix; ptr NULL: none is known. */
+/* Returns the original of a name that this server offers; ptr is NULL if it is not known. */
 mcp_str upstream_names_find(const upstream_names *names, mcp_str name);
 
 #endif

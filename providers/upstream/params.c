@@ -1,10 +1,10 @@
-/* params.c: the params of a request on their way to the other server: as they came, but for what
- * belongs to one hop. */
+/* params.c: copies the params of a request for the other server, without the members that belong to
+ * a single hop. */
 #include <string.h>
 
 #include "session.h"
 
-/* What belongs to the connection with the peer. */
+/* Whether the member of `_meta` belongs to the connection with the peer. */
 static bool is_of_hop(mcp_str key)
 {
     static const char prefix[] = "io.modelcontextprotocol/";
@@ -27,7 +27,8 @@ static void put_meta(mcp_json_writer *w, const mcp_json *meta, mcp_str text)
     mcp_json_end(w);
 }
 
-/* The other server's name or URI instead of ours. False: neither is this member. */
+/* Writes the other server's name or URI instead of ours. Returns false if `key` is neither of
+ * them. */
 static bool put_changed(mcp_json_writer *w, const upstream_change *c, mcp_str key)
 {
     mcp_str value = {NULL, 0};
@@ -57,7 +58,8 @@ static void put_ref(mcp_json_writer *w, const upstream_change *c, const mcp_json
     mcp_json_end(w);
 }
 
-/* Tasks and answers to questions do not pass; a cursor is another one there. */
+/* Whether a member is not forwarded. Tasks and answers to input requests are not supported here.
+ * The cursor is replaced by the other server's. */
 static bool is_left_out(mcp_str key)
 {
     static const char *const names[] = {"task", "inputResponses", "requestState", "cursor"};

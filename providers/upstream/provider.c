@@ -1,4 +1,4 @@
-/* provider.c: what the engine asks, and how it is passed on. */
+/* provider.c: the provider's callbacks, which forward requests to the other server; mounting. */
 #include <stdio.h>
 #include <string.h>
 
@@ -28,7 +28,7 @@ static int list_items(mcp_request *req, mcp_item item, mcp_str cursor, size_t ma
 {
     upstream_ask ask = {.lists = true, .goes_on = cursor.len > 0, .item = item};
     upstream_change change = {.cursor = {NULL, 0}};
-    (void)max; /* its pages are passed on as they are */
+    (void)max; /* the pages of the other server are forwarded as they are */
     if (cursor.len && cursor.ptr[0] != '=')
         return MCP_EINVAL;
     if (cursor.len)
@@ -51,7 +51,7 @@ static int read_one(mcp_request *req, mcp_str uri, void *user)
     return pass(up, req, &change, &ask);
 }
 
-/* A name that cannot be undone has to be looked for in the list. */
+/* Reads the list of names first, because the original of a changed name may not be known yet. */
 static int look_up(upstream *up, mcp_request *req, mcp_item item, mcp_str name)
 {
     upstream_ask ask = {.item = item, .learns = true, .method = mcp_request_method(req)};
@@ -98,7 +98,8 @@ static bool is_unreserved(int c)
            (c && strchr("-._~", c));
 }
 
-/* Whether a part of the path is "." or "..", which the other server may take for another one. */
+/* Whether a path segment is "." or "..", which the other server might resolve to another
+ * resource. */
 static bool has_dots(const char *uri)
 {
     for (const char *at = uri; *at;) {
@@ -110,8 +111,8 @@ static bool has_dots(const char *uri)
     return false;
 }
 
-/* One spelling of what the other server might take for the same: percent-encoded is only what has
- * to be. */
+/* Writes a canonical form, so that URIs that the other server might treat as equal are equal here:
+ * unreserved characters are never percent-encoded. */
 static int resolve(mcp_str uri, char *canonical, size_t room, void *user)
 {
     upstream *up = user;
@@ -188,7 +189,7 @@ static bool copy_texts(const upstream *up, const char *const **texts)
     return true;
 }
 
-/* All are tried, so that none is left that is not ours. */
+/* Copies every member even after a failure, so that none still points to the caller's memory. */
 static bool copy_options(upstream *up, const mcp_upstream_options *given)
 {
     mcp_upstream_options *o = &up->options;

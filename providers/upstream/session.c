@@ -1,7 +1,7 @@
-/* session.c: the life of sessions: opened by the first request of a principal, ended when idle.
+/* session.c: opens a session on the first request of a principal and ends it when it is idle.
  *
- * What may surprise: a session is ended from the host's timer alone, because everything else comes
- * from callbacks of the client that would go with it.
+ * Only the host's timer ends sessions: all other code here runs in callbacks of the client that
+ * would be freed together with the session.
  */
 #include "session.h"
 
@@ -15,7 +15,7 @@ static int64_t now_of(const upstream *up)
     return host && host->now ? host->now(host->user) : 0;
 }
 
-/* ---- the end --------------------------------------------------------------------------------- */
+/* ---- ending ---------------------------------------------------------------------------------- */
 
 static void session_free(upstream_session *s)
 {
@@ -89,7 +89,7 @@ static void on_time(void *arg)
     start_timer(up);
 }
 
-/* ---- the beginning --------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static bool is_of(const upstream_session *s, const char *principal)
 {
@@ -116,7 +116,8 @@ static int open_session(upstream_session *s, mcp_error *error)
     return rc == MCP_OK ? upstream_link_open(s, error) : rc;
 }
 
-/* Makes room for one more: the least recently used of the idle ones will go. */
+/* Makes room for one more session, if necessary by marking the least recently used idle session to
+ * be ended. */
 static bool has_room(upstream *up)
 {
     upstream_session *oldest = NULL;

@@ -1,4 +1,5 @@
-/* source.c: a server as a source of mcpd: "mcp:COMMAND ARG…", "mcp:https://…", "mcp:unix:PATH". */
+/* source.c: mounts another server from a source string of mcpd: "mcp:COMMAND ARG…", "mcp:https://…"
+ * or "mcp:unix:PATH". */
 #include <stdio.h>
 #include <string.h>
 
@@ -25,8 +26,8 @@ const char mcp_upstream_schema[] =
     "\"timeout_ms\":{\"type\":\"integer\",\"minimum\":100,\"maximum\":2147483647,"
     "\"description\":\"How long an answer may take, but for calls of tools; default 60000\"}}}";
 
-/* The words of a command: separated by spaces; '…' and "…" hold spaces together, "\" stands before
- * a character that is meant itself. No other character is special: there is no shell. */
+/* Splits a command into words at spaces and tabs. '…' and "…" quote spaces, "\" escapes the next
+ * character. No other character is special: there is no shell. */
 static int split(char *text, const char **words, size_t *n)
 {
     char *from = text;
@@ -58,7 +59,7 @@ static int split(char *text, const char **words, size_t *n)
     return *n ? MCP_OK : MCP_EINVAL;
 }
 
-/* The strings of an array behind those that are there. */
+/* Appends the strings of an array to the words. */
 static int add_all(const mcp_json *array, const char **words, size_t *n)
 {
     mcp_json_iter it = {0};
@@ -77,7 +78,8 @@ static bool is_url(const char *source)
            strncmp(source, "unix:", 5) == 0;
 }
 
-/* The name of a source that has none: of the program's file, or the host, as far as it may be. */
+/* Derives the name of a source that has none from the program's file name or the host name, without
+ * the characters that a name may not contain. */
 static void name_of(const char *text, char to[UPSTREAM_SOURCE_MAX + 1])
 {
     size_t n = 0;

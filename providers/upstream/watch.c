@@ -1,5 +1,5 @@
-/* watch.c: changes at the other server: each session has one subscription, to the lists and to the
- * URIs that its principal watches. */
+/* watch.c: reports changes at the other server. Each session has one subscription, to the lists and
+ * to the URIs that its principal watches. */
 #include <stdio.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ static void tell(const upstream_session *s, const char *uri)
     common_buffer_free(&b);
 }
 
-/* Whether a change of `uri` concerns what is watched: it is the same, or lies below it. */
+/* Whether a change of `uri` concerns the watched URI: they are equal, or `uri` is below it. */
 static bool concerns(const char *watched, mcp_str uri)
 {
     size_t len = strlen(watched);
@@ -52,7 +52,8 @@ void upstream_watch_announce(upstream_session *s)
         tell(s, s->uris[i]);
 }
 
-/* What was missed while the connection was gone is not known. */
+/* Announces everything after a reconnection, because changes during the interruption were
+ * missed. */
 static void on_state(mcp_client *client, mcp_subscription *subscription,
                      mcp_subscription_state state, const mcp_error *error, void *user)
 {
@@ -60,7 +61,7 @@ static void on_state(mcp_client *client, mcp_subscription *subscription,
     (void)client, (void)subscription, (void)error;
     if (state != MCP_SUBSCRIPTION_ACTIVE)
         return;
-    if (s->was_active && !s->service) /* a service says when its process ends */
+    if (s->was_active && !s->service) /* a service reports the end of its process itself */
         upstream_watch_announce(s);
     s->was_active = true;
 }
@@ -89,7 +90,7 @@ void upstream_watch_free(upstream_session *s)
     s->subscription = NULL;
 }
 
-/* ---- the process while it is watched --------------------------------------------------------- */
+/* ---- keeping the process running ------------------------------------------------------------- */
 
 static void on_ready(int rc, const mcp_error *error, void *user)
 {
@@ -114,7 +115,7 @@ void upstream_watch_keep(upstream_session *s)
     s->watches = mcp_service_begin(s->service, &s->watching, &error) == MCP_OK;
 }
 
-/* ---- what the server's hub wants ------------------------------------------------------------- */
+/* ---- callbacks of the server's watches ------------------------------------------------------- */
 
 static const char *there(const upstream *up, const char *canonical)
 {
