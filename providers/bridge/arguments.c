@@ -1,5 +1,5 @@
 /* arguments.c: the arguments of list_resources, find_resources and search_resources. The schemas
- * have checked the types; checks that a schema cannot express are here.
+ * have checked the types; this file makes the checks that a schema cannot express.
  */
 #define _GNU_SOURCE
 #include "pieces.h"
@@ -26,7 +26,7 @@ static size_t characters(mcp_str text)
 
 static const char *const names[] = {"list_resources", "find_resources", "search_resources"};
 
-/* ---- one by one ------------------------------------------------------------------------------ */
+/* ---- single arguments ------------------------------------------------------------------------ */
 
 static int take_number(bridge_way *w, const mcp_json *arguments, const char *name, size_t usual,
                        size_t *ret, bool *told)
@@ -48,7 +48,7 @@ static int take_glob(bridge_way *w, const mcp_json *arguments, const char *name,
                  : MCP_OK;
 }
 
-/* "WHICH:POSITION", see way.c. */
+/* Reads the cursor "WHICH:POSITION", see way.c. */
 static bool take_position(bridge_way *w, mcp_str cursor)
 {
     uint64_t which;
@@ -76,7 +76,7 @@ static bool take_position(bridge_way *w, mcp_str cursor)
 static int take_cursor(bridge_way *w, const mcp_json *arguments, bool *told)
 {
     mcp_str cursor = mcp_json_string(mcp_json_get(arguments, "cursor"));
-    w->first = !cursor.len; /* models send empty texts for omitted arguments */
+    w->first = !cursor.len; /* models send empty strings for omitted arguments */
     w->step = w->only_templates            ? BRIDGE_AT_TEMPLATES
               : w->by_sources && w->all->n ? BRIDGE_AT_SOURCE
                                            : BRIDGE_AT_PAGE;
@@ -84,7 +84,7 @@ static int take_cursor(bridge_way *w, const mcp_json *arguments, bool *told)
     return *told ? refuse_cursor(w, names[w->tool]) : MCP_OK;
 }
 
-/* ---- of each tool ---------------------------------------------------------------------------- */
+/* ---- arguments of each tool ------------------------------------------------------------------ */
 
 static int take_name(bridge_way *w, const mcp_json *arguments, bool *told)
 {
@@ -98,8 +98,7 @@ static int take_name(bridge_way *w, const mcp_json *arguments, bool *told)
     if (memchr(glob->ptr, '*', glob->len) || memchr(glob->ptr, '?', glob->len) ||
         memchr(glob->ptr, '[', glob->len))
         return MCP_OK;
-    char *part = mcp_request_strdup(w->req, *glob); /* text without wildcards matches as a
-                                                     * substring */
+    char *part = mcp_request_strdup(w->req, *glob); /* without wildcards, a substring */
     if (!part)
         return MCP_ENOMEM;
     for (size_t i = 0; i < glob->len; i++)

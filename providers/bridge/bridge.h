@@ -1,10 +1,11 @@
-/* bridge.h: the resources of a server as four read-only tools, for hosts that show only tools to a
- * model: list_resources, find_resources (by name), search_resources (by content), read_resource.
+/* bridge.h: offers the resources of a server as four read-only tools, for hosts that show only
+ * tools to a model: list_resources, find_resources (by name), search_resources (by content) and
+ * read_resource.
  *
- * They cover every source and every template of the server, whichever provider has them, because
- * they send requests to the server itself with the caller's principal (door.h): a tool shows
- * exactly what its caller could list and read. A provider that can search its own resources faster
- * than by lists and reads registers a search_source (search.h).
+ * The tools cover all sources and templates of the server, because they send requests to the server
+ * itself with the caller's principal (door.h). So a tool shows exactly what its caller could list
+ * and read. A provider that can search its own resources faster than by lists and reads registers a
+ * search_source (search.h).
  */
 #ifndef MCP_BRIDGE_H
 #define MCP_BRIDGE_H
@@ -20,25 +21,26 @@ typedef struct mcp_bridge mcp_bridge;
 
 typedef struct mcp_bridge_options {
     size_t size;
-    /* As mcp_tool.offered; NULL: for every client. `user` is passed to it. */
+    /* See mcp_tool.offered. NULL offers the tools to all clients. `user` is passed to it. */
     bool (*offered)(const mcp_request *req, void *user);
     void *user;
     const mcp_allocator *allocator; /* also called from the host's worker threads */
 } mcp_bridge_options;
 
-/* MCP_ENOMEM. */
+/* Creates a bridge. Returns MCP_OK or MCP_ENOMEM. */
 int mcp_bridge_new(mcp_server *server, const mcp_bridge_options *options, mcp_bridge **ret,
                    mcp_error *error);
 /* Must be called before the server is freed. Ends running calls. NULL is allowed. */
 void mcp_bridge_free(mcp_bridge *bridge);
 
-/* Adds the tools to the server, once or within a mcp_server_rebuild(). The sources are copied; what
- * they point to must live as long as the build. Errors as mcp_server_add_tool(). */
+/* Adds the tools to the server, once or within an mcp_server_rebuild(). The sources are copied;
+ * what they point to must live as long as the build. Returns the errors of
+ * mcp_server_add_tool(). */
 int mcp_bridge_add_tools(mcp_bridge *bridge, const search_source *sources, size_t n,
                          mcp_error *error);
 
-/* An `offered` for mcp_bridge_options: whether the client's name is known to show only tools to its
- * model. */
+/* A callback for mcp_bridge_options.offered: returns true if the client, by its name, is known to
+ * show only tools to its model. */
 bool mcp_bridge_tools_only(const mcp_request *req, void *user);
 
 #ifdef __cplusplus

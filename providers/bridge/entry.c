@@ -4,16 +4,16 @@
 
 #include "text.h"
 
-enum { MOST_READ = 4 << 20 }; /* largest resource that is searched, in bytes */
+enum { MOST_READ = 4 << 20 }; /* bytes; larger resources are not searched */
 
-static const int64_t item_ns = 5 * 1000000000LL; /* time limit for one resource's contents */
+static const int64_t item_ns = 5 * 1000000000LL; /* time limit for searching one resource */
 
 static mcp_str member(const mcp_json *object, const char *key)
 {
     return mcp_json_string(mcp_json_get(object, key));
 }
 
-/* ---- what is wanted --------------------------------------------------------------------------------- */
+/* ---- filters --------------------------------------------------------------------------------- */
 
 /* The path after "scheme://authority/", without the query, decoded if possible. */
 static mcp_str path_of(bridge_way *w, mcp_str uri)
@@ -82,7 +82,7 @@ bool bridge_wants_template(bridge_way *w, const mcp_json *tmpl)
     mcp_str uri = member(tmpl, "uriTemplate");
     if (!begins(uri, w->query.under))
         return false;
-    if (w->tool == BRIDGE_SEARCH) /* these are parts of files, which were searched */
+    if (w->tool == BRIDGE_SEARCH) /* parts of files, which have been searched themselves */
         return !begins(uri, MCP_STR("file:"));
     return !w->query.glob.len &&
            has_part(&w->query, member(tmpl, "name"), member(tmpl, "title"), uri);
@@ -104,7 +104,7 @@ int bridge_put_entry(bridge_way *w, const mcp_json *entry)
     return search_put_entry(&w->results, &e);
 }
 
-/* ---- their contents -------------------------------------------------------------------------- */
+/* ---- contents -------------------------------------------------------------------------------- */
 
 static void skip(bridge_way *w, search_skip why)
 {
@@ -117,7 +117,7 @@ static void put_entry_uri(mcp_json_writer *json, const void *user)
     mcp_json_add_str(json, member(((const bridge_way *)user)->entry, "uri"));
 }
 
-/* MCP_OK without a request: the entry is not read. */
+/* Returns MCP_OK without sending a request if the entry is too large. */
 int bridge_ask_entry(bridge_way *w)
 {
     if (mcp_json_int(mcp_json_get(w->entry, "size"), 0) > MOST_READ) {
@@ -139,7 +139,7 @@ static bool is_too_large(const mcp_json *error)
            begins(member(error, "message"), MCP_STR("Internal error: the reply is larger"));
 }
 
-/* Handles the contents of the entry; continues with its lines or the next entry. */
+/* Handles the contents of the entry. The next step searches its lines or reads the next entry. */
 int bridge_take_entry(bridge_way *w)
 {
     int rc = w->one.rc;
@@ -161,7 +161,7 @@ void bridge_next_entry(bridge_way *w)
     w->seen++;
 }
 
-/* ---- their lines ----------------------------------------------------------------------------- */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 static bool stopped(void *user)
 {

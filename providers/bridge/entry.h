@@ -5,17 +5,18 @@
 
 #include "way.h"
 
+/* Whether the entry or template matches the query. */
 bool bridge_wants(bridge_way *w, const mcp_json *entry);
 bool bridge_wants_template(bridge_way *w, const mcp_json *tmpl);
-/* Adds the entry if it matches. MCP_OK, or as search_put_entry(). */
+/* Adds the entry to the results. Returns the errors of search_put_entry(). */
 int bridge_put_entry(bridge_way *w, const mcp_json *entry);
 
-/* Requests the contents of w->entry. MCP_PENDING; MCP_OK: they are available already, or the entry
- * is not read. */
+/* Requests the contents of w->entry. Returns MCP_PENDING, or MCP_OK if the contents are already
+ * available or the entry is not read. */
 int bridge_ask_entry(bridge_way *w);
 /* Handles the contents; the step becomes BRIDGE_AT_LINES if they can be searched. */
 int bridge_take_entry(bridge_way *w);
-/* Searches the contents; on any thread. */
+/* Searches the contents. May be called on any thread. */
 void bridge_search_lines(void *way);
 /* Handles the result of the search. */
 int bridge_take_lines(bridge_way *w);

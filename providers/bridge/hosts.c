@@ -1,20 +1,20 @@
-/* hosts.c: clients that are known to show only tools to a model.
+/* hosts.c: the names of clients that are known to show only tools to a model.
  *
  * A client is listed if its source code, a published trace, or the community's index of clients
- * (github.com/apify/mcp-client-capabilities) documents its clientInfo.name, and that it lists tools
- * but not resources. A wrong entry gives its user four unnecessary tools. For a missing one there
- * is --resource-tools.
+ * (github.com/apify/mcp-client-capabilities) documents its clientInfo.name and shows that it lists
+ * tools but not resources. A wrong entry gives the client's user four unnecessary tools. For a
+ * missing entry there is --resource-tools.
  */
 #include "bridge.h"
 
 static const char *const names[] = {
-    /* of vendors */
+    /* names of programs */
     "github-copilot-developer", /* GitHub Copilot CLI: github.com/github/copilot-cli/issues/1268 */
     "codex-mcp-client",         /* OpenAI Codex: its model gets only tools */
     "Codex", "ChatGPT", "antigravity-client", "continue-cli-client", "crush", "dust-mcp-client",
     "Jan-Streamable-Client", "opencode", "Q-DEV-CLI", "Windsurf", "Zed",
     "@n8n/n8n-nodes-langchain.mcpClientTool",
-    /* default names of libraries, which most programs do not change */
+    /* default names of libraries, which most programs keep */
     "mcp", /* the Python SDK's default: OpenAI Agents SDK, LangChain adapters and others */
     "ai-sdk-mcp-client", /* Vercel's AI SDK */
 };

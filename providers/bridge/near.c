@@ -1,5 +1,5 @@
-/* near.c: see tools.h. Names are similar if they differ only in case or in a few letters, or if one
- * is part of the other. */
+/* near.c: finds similar URIs; see tools.h. Names are similar if they differ only in case or in a
+ * few letters, or if one contains the other. */
 #define _GNU_SOURCE
 #include "tools.h"
 
@@ -25,7 +25,8 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* The number of letters to insert, remove or change; both texts are short. */
+/* Returns the number of letters to insert, remove or change. Both strings have at most
+ * LONGEST letters. */
 static size_t distance(mcp_str a, mcp_str b)
 {
     size_t row[LONGEST + 1];
@@ -43,7 +44,7 @@ static size_t distance(mcp_str a, mcp_str b)
     return row[b.len];
 }
 
-/* FARTHEST: too far. */
+/* Returns the distance of two names, or FARTHEST if they are not similar. */
 static size_t how_far(mcp_str wanted, mcp_str name)
 {
     if (!wanted.len || !name.len || wanted.len > LONGEST || name.len > LONGEST)

@@ -1,5 +1,5 @@
 /* read.c: read_resource: sends resources/read to the server itself (door.h) and converts the
- * contents to a tool's result.
+ * contents to a tool result.
  *
  * Text becomes text content, whatever its MIME type, because models can read it and hosts refuse
  * unknown types. Images and audio become content of their kind, and everything else an embedded
@@ -10,21 +10,21 @@
 
 #include <stdio.h>
 
-/* Of binary contents, because a host has to process them in one message. */
+/* Limit for binary contents, because a host has to process them in one message. */
 enum { MOST_BYTES = 4 << 20 };
 
 typedef enum step {
-    AT_RESOURCE = 0, /* it is read */
-    AT_FOLDER,       /* not found: reading the folder that it would be in */
-    AT_LIST,         /* nothing similar there: reading the first page of the list */
+    AT_RESOURCE = 0, /* reading the resource */
+    AT_FOLDER,       /* reading the folder that a missing resource would be in */
+    AT_LIST,         /* nothing similar was found there: reading the first page of the list */
 } step;
 
 typedef struct reading {
     bridge_tools *all;
     mcp_request *req;
     step step;
-    mcp_str uri;    /* with its parameters */
-    mcp_str folder; /* the folder that it would be in; empty: none */
+    mcp_str uri;    /* with its query */
+    mcp_str folder; /* the folder that it would be in, or empty */
     common_ask ask;
     bridge_near near;
 } reading;
@@ -97,7 +97,7 @@ static int put_contents(reading *r)
     return rc;
 }
 
-/* ---- what goes wrong ------------------------------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 static int put_error(const reading *r)
 {
@@ -154,7 +154,7 @@ static int try_list(reading *r)
     return rc;
 }
 
-/* ---- what is asked for ----------------------------------------------------------------------- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 static void put_uri(mcp_json_writer *w, const void *user)
 {
@@ -166,7 +166,7 @@ static const char *const parts[] = {"offset", "length", "line", "lines", "tail",
 
 enum { PARTS = sizeof(parts) / sizeof(*parts), PART_ROOM = 32 };
 
-/* Appends the arguments to the URI as a query. NULL: no memory. */
+/* Appends the arguments to the URI as a query. Returns NULL if memory is exhausted. */
 static const char *with_parts(mcp_request *req, mcp_str uri, const mcp_json *arguments)
 {
     char *to = mcp_request_alloc(req, uri.len + PARTS * PART_ROOM + 1);
@@ -187,11 +187,11 @@ static const char *with_parts(mcp_request *req, mcp_str uri, const mcp_json *arg
     return to;
 }
 
-/* ---- step by step ---------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 static void later(void *user);
 
-/* Whether to list this mount: its URIs have the same scheme. */
+/* Whether the mount's URIs have the same scheme as the missing URI. */
 static bool list_mount(const char *prefix, void *user)
 {
     const reading *r = user;
@@ -214,8 +214,8 @@ static int ask(reading *r, step what)
     return common_door_ask(r->all->bridge->door, &r->ask);
 }
 
-/* Looks for similar URIs. MCP_OK: the next answer is available; MCP_PENDING; MCP_ENOTFOUND: no
- * further places to look. */
+/* Looks for similar URIs. Returns MCP_OK when the next answer is available, MCP_PENDING, or
+ * MCP_ENOTFOUND when there are no further places to look. */
 static int look_around(reading *r)
 {
     int rc = MCP_OK;

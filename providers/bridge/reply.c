@@ -1,5 +1,5 @@
 /* reply.c: results of list_resources, find_resources and search_resources: text for models, and the
- * same as structured content for programs.
+ * same data as structured content for programs.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -35,8 +35,8 @@ static int name(common_buffer *to, const char *before, mcp_str uri)
     return rc == MCP_OK ? put_str(to, uri) : rc;
 }
 
-/* Names a template that was not searched by its URI. Templates with a search of their own are named
- * separately. */
+/* Adds a template that was not searched to the list of such templates. Templates that offer a
+ * search themselves are listed separately. */
 static int name_template(bridge_way *w, mcp_str uri)
 {
     enum { MOST = 8 };
@@ -81,7 +81,7 @@ int bridge_put_template(bridge_way *w, const mcp_json *tmpl)
     mcp_json_writer *json = w->results.json;
     if (w->tool == BRIDGE_SEARCH)
         return name_template(w, member(tmpl, "uriTemplate"));
-    if (w->n_templates == 1) { /* behind the entries */
+    if (w->n_templates == 1) { /* the first template follows the entries */
         mcp_json_end(json);
         mcp_json_key(json, "templates"), mcp_json_begin_array(json);
     }
@@ -93,7 +93,7 @@ int bridge_put_template(bridge_way *w, const mcp_json *tmpl)
     return put_line(w, tmpl);
 }
 
-/* ---- the end of the text --------------------------------------------------------------------- */
+/* ---- end of the text ------------------------------------------------------------------------- */
 
 static int put_summary(bridge_way *w)
 {
@@ -136,7 +136,7 @@ static int put_more(bridge_way *w)
     return rc == MCP_OK ? put(to, "\n") : rc;
 }
 
-/* ---- the structured content ------------------------------------------------------------------ */
+/* ---- structured content ---------------------------------------------------------------------- */
 
 static int end_json(bridge_way *w, mcp_str *ret)
 {
@@ -159,7 +159,7 @@ static int end_json(bridge_way *w, mcp_str *ret)
     return mcp_json_writer_finish(json, ret);
 }
 
-/* Adds a link to each resource with matches, for hosts in which people can open them. */
+/* Adds a link to each resource with matches, for hosts that let users open them. */
 static int put_links(bridge_way *w)
 {
     const common_buffer *links = &w->results.links;
@@ -175,7 +175,7 @@ static int put_links(bridge_way *w)
     return rc;
 }
 
-/* ---- the reply ------------------------------------------------------------------------------- */
+/* ---- reply ----------------------------------------------------------------------------------- */
 
 static int reply(bridge_way *w)
 {

@@ -195,7 +195,7 @@ int mcp_bridge_add_tools(mcp_bridge *b, const search_source *sources, size_t n, 
     return rc;
 }
 
-/* ---- beginning and end ----------------------------------------------------------------------- */
+/* ---- creating and freeing -------------------------------------------------------------------- */
 
 int mcp_bridge_new(mcp_server *server, const mcp_bridge_options *options, mcp_bridge **ret,
                    mcp_error *error)

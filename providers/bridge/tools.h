@@ -1,4 +1,4 @@
-/* tools.h: what the files of the four tools share. */
+/* tools.h: declarations shared by the four tools. */
 #ifndef BRIDGE_TOOLS_H
 #define BRIDGE_TOOLS_H
 
@@ -12,7 +12,7 @@ struct mcp_bridge {
     mcp_bridge_options options;
 };
 
-/* The state of one mcp_bridge_add_tools(), which is the `user` of its tools. */
+/* The state of one mcp_bridge_add_tools(); it is the `user` of its tools. */
 typedef struct bridge_tools {
     mcp_bridge *bridge;
     mcp_allocator alloc;
@@ -35,13 +35,13 @@ enum { BRIDGE_NEAR = 3 };
 typedef struct bridge_near {
     mcp_str name; /* the last segment of the missing URI */
     size_t n;
-    size_t distance[BRIDGE_NEAR]; /* the nearest first */
-    char *uris[BRIDGE_NEAR];      /* of the request */
+    size_t distance[BRIDGE_NEAR]; /* ascending */
+    char *uris[BRIDGE_NEAR];      /* allocated from the request */
 } bridge_near;
 
-/* The last segment of a URI's path, without the query. */
+/* Returns the last segment of a URI's path, without the query. */
 mcp_str bridge_last_piece(mcp_str uri);
-/* Tries one. MCP_ENOMEM. */
+/* Adds `uri` if it is similar to near->name. Returns MCP_OK or MCP_ENOMEM. */
 int bridge_near_try(bridge_near *near, mcp_request *req, mcp_str uri);
 
 #endif

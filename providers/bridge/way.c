@@ -1,4 +1,4 @@
-/* way.c: see way.h. */
+/* way.c: iterates over all resources; see way.h. */
 #define _GNU_SOURCE
 #include "way.h"
 
@@ -7,29 +7,30 @@
 #include "entry.h"
 
 enum {
-    PAGE = 1000,     /* entries of a list page if only names are matched */
-    READ_PAGE = 50,  /* that are read */
-    TEMPLATES = 100, /* templates shown together with entries */
+    PAGE = 1000,     /* entries of a list page whose names are matched */
+    READ_PAGE = 50,  /* entries of a list page whose contents are read */
+    TEMPLATES = 100, /* templates listed together with entries */
 };
 
-static const int64_t slice_ns = 20 * 1000000LL; /* longest time on the server's thread without a
-                                                 * break */
+static const int64_t slice_ns = 20 * 1000000LL; /* ns on the server's thread before other requests
+                                                 * get a turn */
 
 static bool is_enough(const bridge_way *w)
 {
     return w->results.count >= w->query.limit;
 }
 
-/* Whether the time is over, at least one step after the start so that each call makes progress. */
+/* Whether the call has taken too long. Never true before the first entry, so that each call
+ * makes progress. */
 static bool is_late(const bridge_way *w)
 {
     return mcp_request_cancelled(w->req) || (w->seen && search_now() - w->began > SEARCH_CALL_NS);
 }
 
-/* ---- where to go on -------------------------------------------------------------------------- */
+/* ---- stopping -------------------------------------------------------------------------------- */
 
-/* Writes the cursor "WHICH:POSITION". WHICH is the number of a source, the number of sources for
- * the lists, or "t" for templates. */
+/* Writes the cursor "WHICH:POSITION". WHICH is the index of a source, the number of sources
+ * (meaning the lists), or "t" for templates. */
 static int stop_at(bridge_way *w, const char *which, mcp_str position)
 {
     w->step = BRIDGE_AT_END;
@@ -54,7 +55,7 @@ static int stop_in_list(bridge_way *w, mcp_str token)
     return stop_in_source(w, w->all->n, token);
 }
 
-/* Continues with what follows the entries. */
+/* Continues with the templates, or ends. */
 static void end_entries(bridge_way *w)
 {
     bool wanted = w->tool == BRIDGE_LIST ? w->first && !w->query.glob.len
@@ -72,7 +73,7 @@ static int stop_listing(bridge_way *w, mcp_str token)
     return rc;
 }
 
-/* ---- a source's turn ------------------------------------------------------------------------- */
+/* ---- sources --------------------------------------------------------------------------------- */
 
 /* Whether a mount at the prefix may contain anything below `under`. */
 static bool may_hold(const bridge_way *w, const char *prefix)
@@ -122,9 +123,9 @@ static int take_turn(bridge_way *w)
     return MCP_OK;
 }
 
-/* ---- pages of the lists ---------------------------------------------------------------------- */
+/* ---- list pages ------------------------------------------------------------------------------ */
 
-/* Whether to list this mount: no source has searched it. */
+/* Whether this mount has to be listed because no source has searched it. */
 static bool list_mount(const char *prefix, void *user)
 {
     const bridge_way *w = user;
@@ -161,8 +162,7 @@ static int ask_page(bridge_way *w, common_ask *ask, const char *method, size_t s
     return common_door_ask(w->all->bridge->door, ask);
 }
 
-/* Whether entries are returned unfiltered; then a page of the tool ends where the list's page
- * ends. */
+/* Whether entries are returned unfiltered. A page of the tool then equals a page of the list. */
 static bool takes_all(const bridge_way *w)
 {
     return w->tool == BRIDGE_LIST && !w->by_sources;
@@ -175,7 +175,7 @@ static size_t page_size(const bridge_way *w)
     return w->tool == BRIDGE_SEARCH ? READ_PAGE : PAGE;
 }
 
-/* Checks the answer of a list. MCP_EINVAL: the cursor is invalid. */
+/* Checks the answer of a list. Returns MCP_EINVAL if the cursor is invalid. */
 static int check_list(const bridge_way *w, const common_ask *ask)
 {
     if (ask->rc != MCP_OK || ask->result)
@@ -192,7 +192,7 @@ static int keep_token(bridge_way *w, const mcp_json *result)
     return next.len ? common_buffer_append(&w->token, next.ptr, next.len) : MCP_OK;
 }
 
-/* Called when the page is finished. */
+/* Continues after the last entry of a page. */
 static int end_page(bridge_way *w)
 {
     char text[60];
@@ -248,9 +248,9 @@ static int take_rest(bridge_way *w)
     return rc;
 }
 
-/* ---- the entries of a page ------------------------------------------------------------------- */
+/* ---- entries of a page ----------------------------------------------------------------------- */
 
-/* Processes the entries up to one that has to be read. */
+/* Processes the entries up to the first one that has to be read. */
 static int go_through(bridge_way *w)
 {
     const mcp_json *list = mcp_json_get(w->page.result, "resources");
@@ -290,7 +290,7 @@ static int take_page(bridge_way *w)
 
 /* ---- templates ------------------------------------------------------------------------------- */
 
-/* With entries, templates are limited to what fits; alone, to the requested number. */
+/* Templates listed with entries are limited to TEMPLATES; listed alone, to the requested number. */
 static bool take_template(bridge_way *w, const mcp_json *tmpl, int *rc)
 {
     if (!bridge_wants_template(w, tmpl))
@@ -328,7 +328,7 @@ static size_t templates_size(const bridge_way *w)
     return w->only_templates && !w->query.under.len ? w->query.limit - w->n_templates : 0;
 }
 
-/* ---- turns with others ----------------------------------------------------------------------- */
+/* ---- other threads and requests -------------------------------------------------------------- */
 
 static void resume(bridge_way *w);
 
@@ -366,7 +366,7 @@ static void on_breath(mcp_request *req, void *user)
     resume(user);
 }
 
-/* Whether to give other requests a turn on the server's thread. */
+/* Whether this call pauses to let other requests run on the server's thread. */
 static bool takes_breath(bridge_way *w)
 {
     int64_t now = search_now();
@@ -376,7 +376,7 @@ static bool takes_breath(bridge_way *w)
     return mcp_request_work(w->req, nothing, on_breath, w) == MCP_PENDING;
 }
 
-/* ---- step by step ---------------------------------------------------------------------------- */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 static int begin_step(bridge_way *w)
 {
@@ -426,7 +426,7 @@ static int finish(bridge_way *w)
     return rc;
 }
 
-/* Continues as long as results are available. */
+/* Runs steps until one has to wait. */
 static int advance(bridge_way *w)
 {
     while (w->rc == MCP_OK && w->step != BRIDGE_AT_END) {

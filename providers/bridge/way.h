@@ -2,10 +2,10 @@
  * the sources with their own search (search.h), one after the other, then the pages of the lists,
  * then the templates.
  *
- * Each step completes at once or later. A call ends when there is nothing more, when it has enough
- * results, or when it takes too long. Its cursor is exactly the place where it stopped: the
- * position of a source, or a cursor of the server's own lists. So the pages of a tool together
- * equal the lists, whatever changes meanwhile.
+ * A step completes immediately or later. A call ends when nothing is left, when it has enough
+ * results, or when it takes too long. Its cursor is exactly the position where it stopped: a
+ * position in a source, or a cursor of the server's own lists. So the pages of a tool together have
+ * the same entries as the lists, even if resources change between the calls.
  */
 #ifndef BRIDGE_WAY_H
 #define BRIDGE_WAY_H
@@ -20,7 +20,7 @@ typedef enum bridge_step {
     BRIDGE_AT_ENTRY,     /* reading one of its entries */
     BRIDGE_AT_LINES,     /* searching the contents on a worker */
     BRIDGE_AT_PLACE,     /* getting the cursor for a position within a page */
-    BRIDGE_AT_REST,      /* enough results: checking whether the lists have more */
+    BRIDGE_AT_REST,      /* enough results: checking whether the lists continue */
     BRIDGE_AT_TEMPLATES, /* waiting for a page of resources/templates/list */
     BRIDGE_AT_END,
 } bridge_step;
@@ -32,7 +32,7 @@ typedef struct bridge_way {
     search_query query;
     bool first;          /* the call had no cursor */
     bool by_sources;     /* mounts with a source are searched by it and not listed */
-    bool only_templates; /* BRIDGE_LIST: templates are paged separately */
+    bool only_templates; /* only for BRIDGE_LIST: templates are paged separately */
     search_results results;
 
     bridge_step step;
@@ -45,31 +45,31 @@ typedef struct bridge_way {
     bool has_token;
     common_buffer token; /* cursor of the current page */
     common_ask page, one;
-    int64_t slice;         /* when other requests last had a turn */
+    int64_t slice;         /* when other requests last got a turn */
     common_buffer scratch; /* reused for each entry */
     mcp_json_iter entries;
-    const mcp_json *entry; /* the current entry */
-    size_t at;             /* entries of the page that are finished */
+    const mcp_json *entry; /* borrowed from `page` */
+    size_t at;             /* number of processed entries of the page */
     int found;             /* result of BRIDGE_AT_LINES */
 
     size_t n_templates;
     bool more_templates;
-    common_buffer templates; /* search_resources: templates that were not searched */
-    common_buffer searches;  /* and templates with a search of their own */
+    common_buffer templates; /* templates that were not searched, for search_resources */
+    common_buffer searches;  /* templates that offer a search themselves */
 
-    common_buffer cursor; /* empty: no more */
+    common_buffer cursor; /* empty if nothing is left */
 } bridge_way;
 
-/* Runs until it replies or has to wait; returns what a handler returns. */
+/* Runs until the reply is complete or a step has to wait. Returns what a handler returns. */
 int bridge_way_run(bridge_way *w);
-/* Continues when the result that the current step waited for has arrived. */
+/* Continues after the result of the current step has arrived. */
 void bridge_way_later(void *way);
 
 /* reply.c */
 int bridge_way_reply(bridge_way *w);
 int bridge_put_template(bridge_way *w, const mcp_json *tmpl);
 
-/* arguments.c: reads the arguments. If they are invalid, *told is true and the reply was sent. */
+/* arguments.c */
 int bridge_way_arguments(bridge_way *w, const mcp_json *arguments, bool *told);
 
 #endif

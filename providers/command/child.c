@@ -1,7 +1,7 @@
-/* child.c: posix_spawn() and pidfd.
+/* child.c: starts programs with posix_spawn() and observes them through a pidfd.
  *
- * What may surprise: input is a file in memory and not a pipe, so nothing blocks until the program
- * has read it.
+ * Input is a file in memory instead of a pipe, so the server never blocks until the program has
+ * read it.
  */
 #define _GNU_SOURCE
 #include "child.h"
@@ -38,7 +38,7 @@ int command_input(const void *bytes, size_t len)
     return fd;
 }
 
-/* The program inherits only three descriptors, no blocked or ignored signals, and no terminal. */
+/* Starts the program with no blocked or ignored signals and without a terminal. */
 static int set_attributes(posix_spawnattr_t *attr)
 {
     sigset_t none, all;
@@ -94,7 +94,7 @@ static int spawn(char *const *argv, char *const *env, const char *folder, int in
     return rc;
 }
 
-/* Descriptors above 2, so that dup2() in the child never gets two equal ones. */
+/* Creates a pipe whose read end does not block. */
 static int make_pipe(int fds[2])
 {
     if (pipe2(fds, O_CLOEXEC) < 0)
@@ -142,8 +142,8 @@ void command_child_signal(const command_child *c, int number)
         kill(-c->pid, number);
 }
 
-/* The process group is killed before its leader is reaped, because afterwards its number may be
- * reused. */
+/* Kills the process group before reaping its leader, because the group's number may be
+ * reused afterwards. */
 int command_child_reap(command_child *c)
 {
     siginfo_t info = {0};

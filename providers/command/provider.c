@@ -50,7 +50,7 @@ static void release(void *user)
     tool_free(t);
 }
 
-/* Copies the text in place; it becomes NULL without memory. */
+/* Replaces the string by a copy, which is NULL if memory is exhausted. */
 static bool copy_text(command_tool *t, const char **text)
 {
     bool there = *text != NULL;
@@ -110,7 +110,8 @@ static int tool_new(mcp_server *server, const mcp_command *o, command_tool **ret
 
 /* ---- words and schema ------------------------------------------------------------------------ */
 
-/* Calls fn for each argument in the words and then in the input; `program`: in the first word. */
+/* Calls `fn` for each argument in the words and then in the input. `program` is true for
+ * the first word. */
 typedef int name_fn(mcp_str name, bool program, void *user);
 
 static int each_name(const mcp_command *o, name_fn *fn, void *user)
@@ -144,7 +145,7 @@ static bool has_members(const mcp_json *property)
 
 typedef struct checking {
     const mcp_command *o;
-    const mcp_json *properties; /* NULL: no restrictions */
+    const mcp_json *properties; /* NULL if there are no restrictions */
     bool known;
     mcp_error *error;
 } checking;
@@ -185,7 +186,7 @@ static int check_names(const mcp_command *o, mcp_error *error)
     return rc;
 }
 
-/* ---- a schema where none is given ------------------------------------------------------------ */
+/* ---- default schema -------------------------------------------------------------------------- */
 
 typedef struct naming {
     const mcp_command *o;
@@ -212,7 +213,7 @@ static int put_name(mcp_str name, bool program, void *user)
     return MCP_OK;
 }
 
-/* To be released. */
+/* Writes a schema in which all arguments are required strings. The caller releases *ret. */
 static int make_schema(const mcp_command *o, const mcp_allocator *alloc, char **ret)
 {
     mcp_json_writer *w = mcp_json_writer_new(alloc, 0);
@@ -245,7 +246,8 @@ static int make_schema(const mcp_command *o, const mcp_allocator *alloc, char **
 
 static int add_tool(command_tool *t, const mcp_command *o, const char *schema, mcp_error *error)
 {
-    uint64_t most = t->o.timeout_ms + 2 * t->o.kill_ms + 1000; /* ours come first */
+    uint64_t most = t->o.timeout_ms + 2 * t->o.kill_ms + 1000; /* the tool's own
+                                                                * limits expire first */
     return mcp_server_add_tool(t->server,
                                MCP_OPTIONS(mcp_tool, .name = o->name, .title = o->title,
                                            .description = o->description, .input_schema = schema,

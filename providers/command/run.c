@@ -1,8 +1,7 @@
-/* run.c: one call: starts the program, collects its output, reports progress, and replies when the
- * program has ended.
+/* run.c: one call of a tool: starts the program, collects its output, reports progress, and replies
+ * when the program has ended.
  *
- * All events come from the host: its descriptors (both pipes, the end of the program) and one
- * timer.
+ * All events come from the host: its descriptors (both pipes and the pidfd) and one timer.
  */
 #include <errno.h>
 #include <signal.h>
@@ -18,10 +17,10 @@
 #include "words.h"
 
 enum {
-    TICK_MS = 1000,   /* between two progress reports */
+    TICK_MS = 1000,   /* interval of progress reports */
     LOOK_MS = 50,     /* polling interval if the system cannot report the end of a program */
-    PIECE = 64 << 10, /* of one read */
-    PIECES = 16,      /* reads before other events get a turn */
+    PIECE = 64 << 10, /* bytes of one read */
+    PIECES = 16,      /* reads before other events are handled */
     KEPT_ERRORS = 8 << 10,
 };
 
@@ -35,7 +34,7 @@ struct command_run {
     const mcp_host *host;
     mcp_host_poll *poll_out, *poll_err, *poll_end;
     mcp_host_timer *timer;
-    int64_t started, told, kill_at; /* kill_at 0: not asked to end */
+    int64_t started, told, kill_at; /* kill_at is 0 until SIGTERM is sent */
     reason why;
     common_buffer output, errors;
 };
@@ -59,9 +58,9 @@ static void stop_timer(command_run *r)
     r->timer = NULL;
 }
 
-/* ---- the reply ------------------------------------------------------------------------------- */
+/* ---- reply ----------------------------------------------------------------------------------- */
 
-/* Replaces invalid UTF-8 by "?". */
+/* Replaces invalid UTF-8 by "?" and removes trailing line ends. */
 static mcp_str printable(common_buffer *b)
 {
     for (size_t i = 0; i < b->len && !common_text_check((mcp_str){b->ptr, b->len}); i++)
@@ -140,7 +139,7 @@ static int reply(command_run *r, int status)
     return status == 0 ? reply_output(r) : reply_failure(r, what);
 }
 
-/* ---- the end --------------------------------------------------------------------------------- */
+/* ---- ending ---------------------------------------------------------------------------------- */
 
 static void forget(command_run *r)
 {
@@ -179,7 +178,7 @@ static void end(command_run *r, reason why)
     command_child_signal(&r->child, SIGTERM);
 }
 
-/* ---- what it writes -------------------------------------------------------------------------- */
+/* ---- output ---------------------------------------------------------------------------------- */
 
 static void keep_output(command_run *r, const char *bytes, size_t len)
 {
@@ -192,7 +191,7 @@ static void keep_output(command_run *r, const char *bytes, size_t len)
         end(r, TOO_MUCH);
 }
 
-/* Keeps the end of stderr, which most often explains a failure. */
+/* Keeps only the end of stderr, which usually explains a failure. */
 static void keep_errors(command_run *r, const char *bytes, size_t len)
 {
     if (len > KEPT_ERRORS)
@@ -205,7 +204,7 @@ static void keep_errors(command_run *r, const char *bytes, size_t len)
     common_buffer_append(&r->errors, bytes, len);
 }
 
-/* Reads available output. True: there may be more later. */
+/* Reads the available output. Returns false at the end of the output. */
 static bool take(command_run *r, int fd)
 {
     char bytes[PIECE];
@@ -254,7 +253,7 @@ static void on_end(void *arg)
 
 static void tell(command_run *r, int64_t t)
 {
-    char text[96]; /* without the elapsed time, which is the progress value */
+    char text[96]; /* the elapsed time is the progress value */
     double seconds = (double)(t - r->started) / 1000;
     if (t - r->told < TICK_MS)
         return;
@@ -280,8 +279,8 @@ static void on_timer(void *arg)
         on_end(r); /* may free r */
 }
 
-/* Without memory for the timer there is no progress and no time limit; the program can still
- * end. */
+/* If there is no memory for the timer, there is no progress and no time limit, but the end of the
+ * program is still noticed. */
 static void arm(command_run *r)
 {
     int64_t t = now(r), due = r->told + TICK_MS;
@@ -304,9 +303,9 @@ static void on_cancel(mcp_request *req, void *user)
     arm(r);
 }
 
-/* ---- the beginning --------------------------------------------------------------------------- */
+/* ---- starting -------------------------------------------------------------------------------- */
 
-/* The words of one call, each followed by a NUL, and their offsets. */
+/* The words of one call, each NUL-terminated. */
 typedef struct call {
     common_buffer text;
     char **argv, **env;
@@ -354,7 +353,7 @@ static int fill(command_tool *t, command_fill *f, call *c)
     return rc;
 }
 
-/* Creates its stdin; -1: empty. MCP_OK, or as command_word(). */
+/* Creates the program's stdin; *fd is -1 if it is empty. Returns the errors of command_word(). */
 static int fill_input(command_tool *t, command_fill *f, int *fd)
 {
     common_buffer text;

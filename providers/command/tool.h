@@ -8,16 +8,16 @@
 typedef struct command_run command_run;
 
 typedef struct command_tool {
-    mcp_command o; /* points to copies */
+    mcp_command o; /* strings are copies */
     mcp_server *server;
     mcp_allocator alloc;
     command_run *runs;
     size_t n_runs;
 } command_tool;
 
-/* As mcp_call_fn; `user` is the tool. */
+/* An mcp_call_fn; `user` is the command_tool. */
 int command_call(mcp_request *req, const mcp_json *arguments, void *user);
-/* Kills all running programs and waits for them. */
+/* Terminates all running programs and waits for them. */
 void command_end_all(command_tool *t);
 
 #endif

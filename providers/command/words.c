@@ -6,7 +6,7 @@ static bool is_start(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-/* The length of "{NAME}" at p; 0: there is none. */
+/* Returns the length of "{NAME}" at `p`, or 0 if there is none. */
 static size_t name_length(const char *p)
 {
     size_t n = 1;
@@ -59,7 +59,7 @@ static bool may_dash(const command_fill *f, mcp_str name)
     return !f->dash;
 }
 
-/* Appends a number or boolean in JSON's notation. */
+/* Appends a number or boolean as JSON. */
 static int append_other(const mcp_json *value, common_buffer *to)
 {
     mcp_json_writer *w = mcp_json_writer_new(&to->alloc, 0);

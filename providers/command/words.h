@@ -6,21 +6,21 @@
 
 #include "buffer.h"
 
-/* One piece of a word: literal text, or the name of an argument. False at the end. */
+/* Reads one piece of a word: literal text, or the name of an argument. Returns false at the end. */
 bool command_piece(const char **at, mcp_str *literal, mcp_str *name);
 
-/* Appends the word to `to`, with a NUL. MCP_OK; MCP_PENDING: an argument is missing, nothing was
- * appended; MCP_EINVAL: an argument cannot stand there, *which is its name and *why the reason;
- * MCP_ENOMEM. `dash`: whether *which of them may begin with a minus is asked of `allow` (n names);
- * otherwise all may. */
+/* Input and output of command_word(). */
 typedef struct command_fill {
     const mcp_json *arguments;
     const char *const *allow;
     size_t n_allow;
-    bool dash;
-    mcp_str which;
-    const char *why;
+    bool dash;       /* only the arguments in `allow` may begin with "-" */
+    mcp_str which;   /* the name of a rejected argument */
+    const char *why; /* and the reason */
 } command_fill;
+
+/* Appends the word to `to`, NUL-terminated. Returns MCP_OK, MCP_ENOMEM, MCP_PENDING if an argument
+ * is missing and nothing was appended, or MCP_EINVAL if an argument is not allowed there. */
 int command_word(command_fill *f, const char *word, common_buffer *to);
 
 #endif
