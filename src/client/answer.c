@@ -1,5 +1,5 @@
-/* answer.c: handles the answer to a call: its outcome, the next page, questions, or another
- * attempt.
+/* answer.c: handles the answer to a call. The answer is the outcome, or leads to the next page, to
+ * questions or to another attempt.
  */
 #include "client/client.h"
 
@@ -60,7 +60,7 @@ int mcp__client_judge(const mcp_client *client, const mcp__revision *r, uint64_t
 
 /* ---- next step ------------------------------------------------------------------------------ */
 
-/* Passes a result on: to the pages of a list, or as the outcome. */
+/* Passes a result on to the pages of a list, or reports it as the outcome. */
 static void deliver(mcp__call *call, const mcp_json *result)
 {
     if (call->pages && !call->cancelled) {
@@ -78,7 +78,7 @@ void mcp__call_succeeded(mcp__call *call, const mcp_json *result)
         mcp_json_doc *rest = NULL;
         int rc = mcp__tools_learn(call->client, result, &rest);
         if (rest)
-            mcp__channel_forget_text(call->client->channel); /* has those that are refused, too */
+            mcp__channel_forget_text(call->client->channel); /* it has the refused tools */
         if (rc != MCP_OK)
             mcp__call_fail(call, rc);
         else
@@ -89,8 +89,8 @@ void mcp__call_succeeded(mcp__call *call, const mcp_json *result)
     deliver(call, result);
 }
 
-/* Whether the call lacks what the definition of the tool would tell: its headers, or that it has to
- * be a task. */
+/* Whether the call may have failed because the client does not know the tool's definition, which
+ * says which headers the call needs and whether it must be a task. */
 static bool lacks_definition(const mcp__call *call, int64_t code)
 {
     if (call->relisted || !mcp_str_eq(call->method, MCP_STR("tools/call")))
@@ -100,8 +100,8 @@ static bool lacks_definition(const mcp__call *call, int64_t code)
     return code == MCP__HEADER_MISMATCH && mcp__client_mirrors(call->client);
 }
 
-/* Retries a call that the server refused if another attempt may succeed. Returns true if it will be
- * sent again. */
+/* Retries a call that the server refused if another attempt may succeed. Returns true if the call
+ * will be sent again. */
 static bool tried_again(mcp__call *call, const mcp_json *object)
 {
     mcp_client *client = call->client;
@@ -115,7 +115,8 @@ static bool tried_again(mcp__call *call, const mcp_json *object)
     return false;
 }
 
-/* Repeats the call in a new session if this answer shows that its session has ended. */
+/* Repeats the call in a new session if this answer shows that the old session has ended. Returns
+ * true if the call will be sent again. */
 static bool renewed(mcp__call *call)
 {
     mcp_client *client = call->client;
@@ -156,7 +157,7 @@ void mcp__call_answered(mcp_channel *channel, int rc, const mcp_json *result, vo
     mcp_client *client = call->client;
     mcp_error error = {0};
     (void)channel;
-    mcp__call_move(call, MCP__CALL_PARKED); /* until its next step is known */
+    mcp__call_move(call, MCP__CALL_PARKED); /* until the next step of the call is known */
     call->due = INT64_MAX;
     if (rc == MCP_OK || rc == MCP_EREMOTE)
         call->repeats = 0;

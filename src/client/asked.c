@@ -1,5 +1,5 @@
-/* asked.c: requests from a legacy server: ping is answered, input requests go to the program.
- * Modern servers must not send requests; these are not answered (2026-07-28,
+/* asked.c: handles the requests of a legacy server: answers ping and passes input requests to the
+ * program. A modern server must not send requests, so its requests are not answered (2026-07-28,
  * basic/transports/stdio, "Sending Messages").
  */
 #include "client/client.h"
@@ -32,8 +32,8 @@ static void set_timeouts(mcp_client *client, bool run)
     }
 }
 
-/* Suspends the time-outs of all calls while a user answers, because a server does not say which
- * call it asks for. */
+/* Suspends the time-outs of all calls while a user answers, because a server does not say to which
+ * call its question belongs. */
 static void hold_calls(mcp_client *client)
 {
     client->calls.held = true;
@@ -52,7 +52,8 @@ static void release_calls(mcp_client *client)
     client->calls.held = false;
 }
 
-/* Returns the call in whose exchange the server asks, or 0 if that is unknown. */
+/* Returns the handle of the call in whose exchange the server sent its request, or 0 if the call is
+ * unknown. */
 static mcp_call_id call_of(const mcp_client *client, mcp_exchange exchange)
 {
     for (mcp__link *l = client->calls.sent.next; exchange && l != &client->calls.sent;
@@ -83,7 +84,8 @@ static void refuse(mcp__incoming *in, int rc, uint64_t retry_ms, const mcp_error
     mcp__buf_free(&data);
 }
 
-/* Reports a forbidden request once. Otherwise only a call that times out would be visible. */
+/* Reports the first forbidden request of a connection. Without this report, the program would only
+ * see calls that time out. */
 static void report_misbehaviour(mcp_client *client, mcp_str method)
 {
     mcp_error what;

@@ -1,22 +1,22 @@
-/* cache.c: the cache of fresh results (2026-07-28, server/utilities/caching). They are kept as
- * text, so that their size is known exactly; the least recently used is evicted first.
+/* cache.c: the cache of fresh results (2026-07-28, server/utilities/caching). Results are stored as
+ * JSON text, so that their size is known exactly. The least recently used result is evicted first.
  *
- * What may surprise: a result is not cached if any change was announced between the request and
- * its answer, because the order of the two on the server is unknown.
+ * A result is not cached if any change was announced between the request and its answer, because
+ * the server may have made the result before or after the change.
  */
 #include "client/client.h"
 
 enum {
     LONGEST_MS = 24 * 60 * 60 * 1000,
-    OVERHEAD = 64, /* memory of an entry in the map */
-    SHARE = 4,     /* the largest result that is cached: this part of the limit */
+    OVERHEAD = 64, /* estimated memory of an entry in the map, in bytes */
+    SHARE = 4,     /* a result is cached if its text is at most 1/SHARE of the limit */
 };
 
 typedef struct entry {
     mcp__link link; /* in cache.recent */
-    mcp_str key;    /* behind the struct: method, params, authorization */
+    mcp_str key;    /* method, params and authorization; allocated after the struct */
     mcp_str method;
-    mcp_str name; /* for resources/read: the URI */
+    mcp_str name; /* the URI, for resources/read */
     mcp_str text;
     int64_t until;
     size_t bytes;
@@ -77,7 +77,7 @@ static bool is_cacheable(const mcp__call *call)
     return false;
 }
 
-/* `own`: for a result that only this authorization may see. */
+/* Appends the key of a result. `own` is true for a result that only this authorization may see. */
 static void put_key(mcp__buf *b, const mcp__call *call, bool own)
 {
     const char *who = call->client->connection.principal;

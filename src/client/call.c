@@ -1,8 +1,8 @@
-/* call.c: the life of a call: queued until the start is complete, sent, cancelled, finished.
- * params.c makes it and answer.c handles the answer.
+/* call.c: the life cycle of a call: it is queued until the client has started, sent, and finished
+ * or cancelled. params.c creates a call, and answer.c handles its answer.
  *
- * What may surprise: a call may be sent more than once, for pages, rounds of questions or a new
- * session, and is always in exactly one of the client's lists.
+ * A call may be sent more than once: for the pages of a list, for rounds of questions, or in a new
+ * session. It is always in exactly one of the client's lists.
  */
 #include "client/client.h"
 
@@ -157,7 +157,7 @@ static void run(mcp__call *call)
     mcp_error error = {0};
     mcp_json_doc *known = mcp__cache_get(call);
     if (known) {
-        mcp__channel_forget_text(call->client->channel); /* is of another answer */
+        mcp__channel_forget_text(call->client->channel); /* the text belongs to another answer */
         mcp__call_succeeded(call, mcp_json_root(known));
         mcp_json_free(known);
         return;
@@ -180,7 +180,7 @@ static mcp__call *take_first(mcp__link *list)
     return call;
 }
 
-/* Moves all calls of one list to another, which is empty. */
+/* Initializes the list `to` and moves all calls of `from` to it. */
 static void take_all(mcp__link *from, mcp__link *to)
 {
     mcp__list_init(to);
@@ -190,7 +190,8 @@ static void take_all(mcp__link *from, mcp__link *to)
 
 void mcp__client_flush(mcp_client *client)
 {
-    /* Only calls that wait now: an answer from the cache may queue further calls. */
+    /* Sends only the calls that are queued now, because an answer from the cache may queue more
+     * calls. */
     size_t n = 0;
     for (mcp__link *l = client->calls.queue.next; l != &client->calls.queue; l = l->next)
         n++;
@@ -199,7 +200,7 @@ void mcp__client_flush(mcp_client *client)
         if (client->state != MCP__CLIENT_READY)
             return;
         if (call->due > mcp__client_now(client) || call->cancelled)
-            mcp__call_move(call, MCP__CALL_QUEUED); /* to the end */
+            mcp__call_move(call, MCP__CALL_QUEUED); /* to the end of the queue */
         else
             run(call);
     }
@@ -218,7 +219,7 @@ int64_t mcp__client_calls_due(const mcp_client *client)
 void mcp__client_fail_waiting(mcp_client *client, int rc, const mcp_json *result,
                               const mcp_error *error)
 {
-    /* Only calls that wait now: a callback may make new ones. */
+    /* Fails only the calls that wait now, because a callback may create new calls. */
     mcp__link *const lists[] = {&client->calls.parked, &client->calls.queue};
     for (size_t i = 0; i < MCP__COUNT(lists); i++) {
         mcp__link failing;
@@ -248,7 +249,7 @@ static void end_cancelled(mcp_client *client)
     while (client->calls.cancelled) {
         mcp__call *call = first_cancelled(client);
         if (!call)
-            return; /* it is just being finished */
+            return; /* the cancelled call is being finished */
         if (call->phase == MCP__CALL_SENT && mcp__channel_forget(client->channel, call->id))
             mcp__client_give_up(client, call->id, call->reason);
         mcp__call_finish(call, MCP_ECANCELLED, NULL, NULL);
@@ -288,7 +289,7 @@ int mcp_client_cancel(mcp_client *client, mcp_call_id handle, const char *reason
         return MCP_ENOTFOUND;
     call->cancelled = true;
     client->calls.cancelled++;
-    if (reason) /* out of memory: no reason is sent */
+    if (reason) /* if out of memory, no reason is sent */
         call->reason = mcp__strdup(client->allocator, mcp_str_from(reason));
     mcp__client_attend(client);
     return MCP_OK;
@@ -303,8 +304,8 @@ static int can_call(const mcp_client *client)
     return client->state == MCP__CLIENT_FAILED ? MCP_ESTATE : MCP_OK;
 }
 
-/* Whether a call can be sent at once: this keeps the order, the time is known, and a failure can be
- * returned to the caller. */
+/* Whether a call can be sent at once: the client is ready, the current time is known, and no other
+ * call is queued before this one. A failure to send is then returned to the caller. */
 static bool goes_at_once(const mcp__call *call)
 {
     const mcp_client *client = call->client;

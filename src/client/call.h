@@ -11,8 +11,8 @@
 typedef enum mcp__call_phase {
     MCP__CALL_QUEUED = 0, /* in client->calls.queue */
     MCP__CALL_SENT,       /* in client->calls.sent */
-    MCP__CALL_PARKED,     /* in client->calls.parked: waits for answers, or for the list of tools */
-    MCP__CALL_KEPT,       /* in client->calls.kept: its outcome waits for mcp_client_wait() */
+    MCP__CALL_PARKED,     /* in client->calls.parked; waits for answers or for the list of tools */
+    MCP__CALL_KEPT,       /* in client->calls.kept; its outcome waits for mcp_client_wait() */
 } mcp__call_phase;
 
 typedef struct mcp__pages mcp__pages;
@@ -24,45 +24,45 @@ typedef struct mcp__call {
     mcp_call_id handle;
     mcp__call_phase phase;
 
-    mcp_str method; /* behind the struct, NUL-terminated */
-    mcp_str name;   /* repeated in Mcp-Name; likewise */
-    /* JSON members without braces: those of params except _meta, then those of the caller's
-     * _meta. */
+    mcp_str method; /* allocated after the struct, NUL-terminated */
+    mcp_str name;   /* the value of Mcp-Name; allocated after the struct, too */
+    /* JSON members without braces. The first part has the members of params except _meta, the
+     * second part those of the caller's _meta. */
     mcp__buf params;
-    size_t members; /* length of the first part */
+    size_t members; /* length of the first part, in bytes */
     mcp__buf input; /* the members inputResponses and requestState of this round */
     mcp_call_options options;
     const char *log_level; /* static storage */
     bool has_level;        /* the caller's _meta has a log level */
     bool notification;     /* queued only to keep the order */
-    bool ping;             /* the method depends on the era */
+    bool ping;             /* a ping, for which the method depends on the era */
     bool no_store;         /* the result depends on more than the params */
 
     int64_t id; /* of the request in flight */
     int64_t sent_at;
     int64_t began_at; /* when its first attempt was sent */
-    int64_t deadline; /* of all attempts, after the first was repeated */
+    int64_t deadline; /* of all attempts together; 0 until the first one is repeated */
     unsigned repeats; /* number of attempts after broken event streams */
-    int64_t due;      /* queued: earliest time to send; parked: latest time to continue */
+    int64_t due;      /* earliest time to send a queued call, latest to continue a parked one */
     double progress;
     bool progressed;
     uint64_t changes; /* client->learnt.changes when it was sent */
 
-    unsigned rounds;      /* of questions */
+    unsigned rounds;      /* number of rounds of questions */
     bool awaits_urls;     /* the user is visiting the URLs that the server named */
-    bool relisted;        /* the list of tools was read again for it */
+    bool relisted;        /* the list of tools was read again for this call */
     bool renewed;         /* repeated in a new session */
     mcp__pages *pages;    /* the pages of a list read so far */
     bool own_task;        /* the caller's params have a `task` */
     bool as_task;         /* sent with a `task` of the client */
-    mcp__call_task *task; /* the task that it has become; NULL: none */
+    mcp__call_task *task; /* the task that the call has become; NULL if none */
 
     bool cancelled;
     char *reason;
 
     bool keep;
     int rc;                /* of a kept outcome */
-    mcp_json_doc *outcome; /* of a kept outcome; of a parked call: the error that named URLs */
+    mcp_json_doc *outcome; /* the result of a kept call, or the error with URLs of a parked one */
     mcp_error *error;
 } mcp__call;
 
@@ -95,14 +95,14 @@ int64_t mcp__client_calls_due(const mcp_client *client);
 /* Allocates a call that is in no list yet. */
 int mcp__call_new(mcp_client *client, mcp_str method, mcp_str params,
                   const mcp_call_options *options, mcp__call **ret);
-/* Appends its params as they have to be sent now. */
+/* Appends the params of the call in the form in which they are sent now. */
 void mcp__call_put_params(const mcp__call *call, mcp__buf *b);
 
 /* ---- answer.c -------------------------------------------------------------------------------- */
 
 /* Interprets an answer of the channel by the rules of revision r. Returns the code for the
- * callback, or MCP_INPUT_REQUIRED; fills error if it is negative. ms: the time-out that the request
- * had. */
+ * callback, or MCP_INPUT_REQUIRED. Sets *error if the returned code is negative. `ms` is the
+ * time-out of the request, in milliseconds. */
 int mcp__client_judge(const mcp_client *client, const mcp__revision *r, uint64_t ms, int rc,
                       const mcp_json *result, mcp_error *error);
 void mcp__call_answered(mcp_channel *channel, int rc, const mcp_json *result, void *user);
@@ -113,18 +113,19 @@ int64_t mcp__error_code(const mcp_json *error);
 
 /* ---- repeat.c -------------------------------------------------------------------------------- */
 
-/* Repeats a call whose event stream broke off. Returns false if it is not repeated; error then says
- * why, if that was the failure. */
+/* Repeats a call whose event stream broke off. Returns false if the call is not repeated. If its
+ * event stream broke off, *error then also says why the call is not repeated. */
 bool mcp__call_repeat(mcp__call *call, mcp_error *error);
-/* Returns the time-out of the request that is sent for the call now. */
+/* Returns the time-out of the request that is sent for the call now, in milliseconds. */
 uint64_t mcp__call_time(const mcp__call *call);
 
 /* ---- pages.c --------------------------------------------------------------------------------- */
 
-/* Takes a page: the call continues with the next one, or is finished. */
+/* Processes a page. The call then requests the next page, or is finished. */
 void mcp__pages_take(mcp__call *call, const mcp_json *result);
-/* The server rejected a cursor that it gave out: reads the list again from its first page, unless
- * the program has taken pages already. Returns false if nothing was done. */
+/* Reads the list again from its first page after the server rejected a cursor of its own. Returns
+ * false if the list is not read again: after other errors, after one restart, or if the pages go to
+ * a callback. */
 bool mcp__pages_restart(mcp__call *call, int64_t code);
 void mcp__pages_free(mcp__pages *pages);
 
@@ -139,17 +140,18 @@ bool mcp__call_task_is_wanted(const mcp__call *call);
 bool mcp__call_task_begins(const mcp__call *call, const mcp_json *result);
 /* Continues the call as that task, or finishes it. */
 void mcp__call_task_begin(mcp__call *call, const mcp_json *result);
-/* Handles an answer to one of its requests. */
+/* Handles an answer to one of the task's requests. */
 void mcp__call_task_answered(mcp__call *call, const mcp_json *result);
-/* Handles a failure of one of its requests. Returns true if the call continues, or is finished. */
+/* Handles a failure of one of the task's requests. Returns true if the call continues, or is
+ * finished. */
 bool mcp__call_task_failed(mcp__call *call, int rc);
-/* Called before the call is finished with *rc and *error. Returns true if it first asks the server
- * to cancel the task. Otherwise it may have changed both; *error is the caller's and independent of
- * the task. */
+/* Called before the call is finished with *rc and *error. Returns true if the call continues,
+ * because the server is first requested to cancel the task. If the function returns false, it may
+ * have changed *rc and *error. *error must not be part of the task. */
 bool mcp__call_task_end(mcp__call *call, int *rc, mcp_error *error);
 bool mcp__call_task_has_answered(const mcp__call *call, mcp_str key);
 int mcp__call_task_note_answer(mcp__call *call, mcp_str key);
-/* Sends the answers in call->input. */
+/* Sends the answers in call->input to the task. */
 void mcp__call_task_update(mcp__call *call);
 void mcp__call_task_free(mcp__call *call);
 

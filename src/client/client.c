@@ -1,8 +1,8 @@
-/* client.c: the life of a client, and its role on the channel.
+/* client.c: the life cycle of a client, and its role on the channel.
  *
- * What may surprise: a public call sends nothing unless it is made from within a call of the
- * channel. Otherwise the request waits for the next tick, because only then is the time known: a
- * time-out that is counted from a stale time would expire at once.
+ * A public call sends its request at once only if it is made from within a call of the channel.
+ * Otherwise the request waits for the next tick, because the current time is not known before. A
+ * time-out that starts at a stale time could expire at once.
  */
 #include "client/client.h"
 
@@ -13,8 +13,8 @@ static mcp_client *client_of(const mcp_channel *channel)
     return channel->state;
 }
 
-/* Reads an id. The client's ids are integers: anything but a short run of digits is not one of
- * them. */
+/* Parses an id. The client's ids are integers of at most 18 digits. Returns false for any other
+ * id. */
 static bool read_id(mcp_str id, int64_t *ret)
 {
     *ret = 0;
@@ -306,7 +306,7 @@ void mcp_client_disconnected(mcp_client *client, const char *why)
     client->state = MCP__CLIENT_LOST;
     client->start.probes = 0;
     client->connection.unread = (mcp_error){0};
-    mcp_channel_free(channel); /* fails all requests in flight, including the start's */
+    mcp_channel_free(channel); /* fails all requests in flight, including those of a start */
     mcp_error error;
     mcp__fail(&error, MCP_ECLOSED, 0, "%s", client->failure.why);
     if (client->start.wanted && !starting)

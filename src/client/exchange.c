@@ -1,6 +1,6 @@
-/* exchange.c: the interface to transports where each request is an exchange of its own, as an HTTP
- * POST is: what they query about the message that they send, and how they report exchanges that
- * ended without an answer.
+/* exchange.c: the interface to transports where each request is an exchange of its own, such as an
+ * HTTP POST. These transports query the properties of the message that they send, and report
+ * exchanges that ended without an answer.
  */
 #include "client/client.h"
 
@@ -38,7 +38,8 @@ const char *mcp_client_version_header(const mcp_client *client)
     return r && r->version_header ? r->name : NULL;
 }
 
-/* Appends the text of an argument for a header. Returns false if there is none. */
+/* Appends the value of a header for an argument. Returns false if the argument has no such
+ * value. */
 static bool put_argument(mcp__buf *b, const mcp_json *value)
 {
     switch (mcp_json_typeof(value)) {
@@ -56,7 +57,7 @@ static bool put_argument(mcp__buf *b, const mcp_json *value)
     }
 }
 
-/* Finds the header with this index, not counting parameters without a value. */
+/* Finds the parameter's header with this index. Parameters without a value do not count. */
 static bool find_parameter(const mcp__sending *s, const mcp_json *arguments, size_t index,
                            mcp_str *name, mcp__buf *b)
 {
@@ -116,7 +117,7 @@ bool mcp_client_header(mcp_client *client, size_t index, mcp_str *name, mcp_str 
     if (!put_header(client, index, name, b))
         return false;
     mcp__buf_char(b, 0);
-    /* Out of memory: the empty header makes the server refuse the message. */
+    /* If out of memory, the header is empty, so that the server rejects the message. */
     *value = b->failed ? MCP_STR("") : (mcp_str){b->ptr, b->len - 1};
     return true;
 }
@@ -195,7 +196,8 @@ static const mcp_json *error_in(mcp_client *client, const mcp_exchange_end *end,
     return message.kind == MCP__ERROR ? message.result : NULL;
 }
 
-/* Handles the end of a stream that belongs to no call: its session may be unknown to the server. */
+/* Handles the end of a stream that belongs to no call. The server may not know its session any
+ * more. */
 static void stream_ended(mcp_client *client, const mcp_exchange_end *end, int64_t now)
 {
     bool legacy = mcp__client_is_ready(client) && !client->revision->modern;

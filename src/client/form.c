@@ -1,8 +1,8 @@
 /* form.c: completes the answer to a form of elicitation: adds the schema's defaults for missing
  * fields (2025-11-25 and later, client/elicitation, "Requested Schema") and validates the result.
  *
- * What may surprise: if the schema cannot be compiled, nothing is validated. The server
- * validates the answer itself.
+ * If the schema cannot be compiled, the answer is not validated here. The server validates it in
+ * any case.
  */
 #include "client/client.h"
 

@@ -29,10 +29,10 @@ void mcp__cache_drop(mcp_client *client, mcp_str method);
 
 /* ---- tools.c --------------------------------------------------------------------------------- */
 
-/* The headers that a listed tool requires, or why it was refused. */
+/* What the client remembers about a listed tool. */
 typedef struct mcp__tool {
     mcp__mirror mirror;
-    char *refused; /* NULL: not refused */
+    char *refused; /* why the definition was refused; NULL if it was accepted */
     char *name;
     bool needs_task; /* execution.taskSupport is "required" */
     bool repeatable; /* its annotations say that repeating a call has no further effect */
@@ -40,13 +40,13 @@ typedef struct mcp__tool {
 
 /* Whether the transport has headers and the revision defines their contents. */
 bool mcp__client_mirrors(const mcp_client *client);
-/* Learns the tools of a page. *ret is a copy of the page without refused tools, or NULL if none is
- * refused. */
+/* Stores what the tool definitions of a page say. *ret is a copy of the page without the refused
+ * tools, which the caller owns, or NULL if none is refused. */
 int mcp__tools_learn(mcp_client *client, const mcp_json *result, mcp_json_doc **ret);
 const mcp__tool *mcp__tools_find(const mcp_client *client, mcp_str name);
 /* Checks a tools/call before it is sent. */
 int mcp__tools_check(mcp__call *call, mcp_error *error);
-/* Reads the list of tools for a parked call whose headers were refused. */
+/* Reads the list of tools for a parked call that needs the definition of its tool. */
 int mcp__tools_relist(mcp__call *call);
 void mcp__tools_free(mcp_client *client);
 

@@ -1,9 +1,9 @@
-/* listen.c: one subscriptions/listen for all of the program's subscriptions to a modern server
- * (2026-07-28, basic/patterns/subscriptions).
+/* listen.c: sends one subscriptions/listen for all of the program's subscriptions to a modern
+ * server (2026-07-28, basic/patterns/subscriptions).
  *
- * When the set changes, a new stream is opened, and the old one continues until the new one is
- * acknowledged, so that nothing is missed in between. What may surprise: a notification is
- * delivered whichever stream it came on, so a change may be reported twice meanwhile.
+ * When the set of subscriptions changes, a new stream is opened. The old stream continues until the
+ * new one is acknowledged, so that no notification is missed. Notifications of both streams are
+ * delivered, so during this time a change may be reported twice.
  */
 #include "client/client.h"
 
@@ -29,7 +29,7 @@ static bool is_wanted(const mcp_client *client, mcp_change change)
     return false;
 }
 
-/* Appends each URI once. */
+/* Appends an array of all subscribed URIs without duplicates. */
 static int put_uris(const mcp_client *client, mcp__buf *b)
 {
     mcp__map seen;
@@ -75,9 +75,9 @@ static bool put_filter(const mcp_client *client, mcp__buf *b, int *rc)
 
 /* ---- losing the stream ---------------------------------------------------------------------- */
 
-/* Returns the milliseconds before the next attempt: doubled each time, and varied by a quarter, so
- * that the clients of a restarted server do not reconnect all at once. Never shorter than the
- * server's Retry-After. */
+/* Returns the delay before the next attempt, in milliseconds. The delay doubles with each failure
+ * and varies by a quarter, so that the clients of a restarted server do not all reconnect at once.
+ * It is not shorter than the server's Retry-After, up to LONGEST_ASKED_MS. */
 static int64_t back_off(const mcp_client *client)
 {
     uint64_t wait = client->options.retry_ms, most = client->options.max_retry_ms;
@@ -182,7 +182,7 @@ static void step_back(mcp_client *client)
         listen->replaced = listen->stream;
         listen->stream = NULL;
     } else {
-        drop_stream(client, &listen->stream, true); /* never acknowledged */
+        drop_stream(client, &listen->stream, true); /* this stream was never acknowledged */
     }
 }
 

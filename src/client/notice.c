@@ -1,7 +1,7 @@
-/* notice.c: the notifications of a server: what each one does, and which callbacks it calls.
+/* notice.c: handles the notifications of a server and calls the program's callbacks.
  *
- * What may surprise: a notification is accepted on any exchange. A false one costs at most
- * another request.
+ * A notification is accepted on any exchange. A false notification causes at most one unneeded
+ * request.
  */
 #include "client/client.h"
 
@@ -13,7 +13,7 @@ static mcp__call *call_of_token(mcp_client *client, const mcp_json *token)
     return out && call->options.progress ? call : NULL;
 }
 
-/* The server is making progress: the time-out restarts, within the limit for the whole call. */
+/* Restarts the time-out after a progress notification, within the limit for the whole call. */
 static void prolong(const mcp__call *call)
 {
     const mcp_client *client = call->client;

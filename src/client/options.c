@@ -1,8 +1,7 @@
-/* options.c: a client's options, as the texts that go into its requests: client information and
- * capabilities.
+/* options.c: writes the options of a client as the JSON text of its requests: client information
+ * and capabilities.
  *
- * What may surprise: clientInfo is kept in one buffer of which older revisions get only the
- * beginning.
+ * clientInfo is kept in one buffer. Older revisions receive only a prefix of it.
  */
 #include "client/client.h"
 
@@ -96,7 +95,7 @@ static int find_revision(const char *name, const mcp__revision **ret, mcp_error 
                      known);
 }
 
-/* Writes `{"name":…,"version":…,"title":…`, then what only newer revisions have. */
+/* Writes `{"name":…,"version":…,"title":…`, then the members of newer revisions. */
 static int put_own_info(mcp_client *client, const mcp_client_options *o, mcp_error *error)
 {
     mcp__buf *b = &client->self.info;
@@ -168,7 +167,7 @@ int mcp__client_read_options(mcp_client *client, mcp_error *error)
     if (rc == MCP_OK && o->tasks)
         rc = add_tasks(client, error);
     set_defaults(o);
-    /* The texts belong to the caller. */
+    /* The caller may free these strings after the client is created. */
     o->name = o->version = o->title = o->description = o->website_url = NULL;
     o->extensions = o->experimental = o->revision = NULL;
     o->icons = NULL;

@@ -1,8 +1,8 @@
 /* pages.c: follows the pages of a list to its end (2026-07-28, server/utilities/pagination).
  *
- * Cursors are opaque, and the empty one is a cursor like any other. What may surprise: of the
- * cursors seen only 128 bits each are kept, since a server may make them as long as a message. A
- * false match would end a list too early; with 10,000 pages its odds are below 10^-29.
+ * Cursors are opaque, and the empty string is a valid cursor. To detect a repeated cursor, the
+ * client stores a 128-bit hash of each one, because a cursor may be as long as a message. A false
+ * match would fail the call. With 10,000 pages, its probability is below 10^-29.
  */
 #include "client/client.h"
 
@@ -11,13 +11,14 @@ struct mcp__pages {
     size_t count;
     mcp__map seen;
     mcp__arena arena; /* the keys of `seen` */
-    mcp__buf entries; /* of all pages, if no callback takes the pages */
+    mcp__buf entries; /* of all pages, as JSON text; empty if a callback takes the pages */
     bool restarted;
     size_t array_len;
-    char array[32]; /* the name of the member with the entries; empty: not known yet */
+    char array[32]; /* the name of the member with the entries; empty if not known yet */
 };
 
-/* The array that a page must have. For other methods, it is the first array in the result. */
+/* The array that a page of each method must have. For other methods, it is the first array in the
+ * result. */
 static const struct {
     const char *method, *array;
 } arrays[] = {

@@ -1,5 +1,5 @@
-/* params.c: makes a call. Its params are parsed at once, so that an error is returned to the
- * caller. They are put together again each time the call is sent, because the contents of _meta are
+/* params.c: creates a call. The params are parsed at once, so that an error can be returned to the
+ * caller. They are written again each time the call is sent, because the contents of _meta are
  * known only then.
  */
 #include "client/client.h"
@@ -23,8 +23,8 @@ static bool is_meta(mcp_str key)
     return mcp_str_eq(key, MCP_STR("_meta"));
 }
 
-/* Appends the members of an object, except those that left_out() names. `text` is the text of the
- * object: values are sent as the caller wrote them, with all their digits. */
+/* Appends the members of an object, except those for which left_out() returns true. `text` is the
+ * JSON text of the object. Values are copied from it, so that numbers keep all their digits. */
 static void put_members(mcp__buf *b, const mcp_json *object, mcp_str text,
                         bool (*left_out)(mcp_str key))
 {
@@ -43,7 +43,7 @@ static void put_members(mcp__buf *b, const mcp_json *object, mcp_str text,
     }
 }
 
-/* The text of the member `_meta`, whatever its key looks like. */
+/* Returns the JSON text of the member `_meta`, even if its key is written with escapes. */
 static mcp_str meta_text(const mcp_json *object, mcp_str text)
 {
     mcp_json_iter it = {0};
@@ -154,10 +154,11 @@ int mcp__call_new(mcp_client *client, mcp_str method, mcp_str params,
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
-/* Which members of the client have to be in _meta. */
+/* Which of the client's own members _meta must have. */
 typedef enum meta_kind { NO_META, PROGRESS_META, WHOLE_META } meta_kind;
 
-/* Not while the call is a task: the progress token of the original call stays valid. */
+/* Whether a request carries a progress token. The requests of a task do not, because the token of
+ * the original call stays valid. */
 static bool tells_progress(const mcp__call *call)
 {
     return call->options.progress && !call->task;

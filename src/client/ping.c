@@ -1,14 +1,14 @@
 /* ping.c: sends pings to a legacy server to check that it is alive (2025-11-25,
- * basic/utilities/ping). Since 2026-07-28 there is no ping, and no session that could be lost.
+ * basic/utilities/ping). Since 2026-07-28 there are neither pings nor sessions.
  *
- * What may surprise: an answer that seems late may only be read late, if the program did not run
- * the transport meanwhile. Then the server gets another ping before it counts as lost.
+ * If the program did not run the transport for a while, an answer that arrived in time may be read
+ * too late. The server is then sent another ping before it counts as lost.
  */
 #include "client/client.h"
 
 enum {
     LATE_MS = 1000
-}; /* when a time-out is noticed later than this, the program was late, not the server */
+}; /* if a time-out is noticed later than this, the delay was in the program */
 
 int64_t mcp__ping_due(const mcp_client *client)
 {

@@ -1,7 +1,7 @@
-/* question.c: an input request of a server to the program, in any form, and its answer.
+/* question.c: passes an input request of the server to the program, and takes the answer.
  *
- * What may surprise: an answer is only stored here. It is sent at the next tick, because the
- * program may give it at any time, even from within the callback.
+ * An answer is only stored here. It is sent at the next tick, because the program may answer at any
+ * time, even from within the callback.
  */
 #include "client/client.h"
 
@@ -153,8 +153,8 @@ void mcp__question_free(mcp_question *q)
 
 /* ---- passing it to the program -------------------------------------------------------------- */
 
-/* Returns the question to the client. Even a withdrawn one is freed only at the tick, because a
- * list of questions may be iterated right now. */
+/* Marks a question as answered. Even a withdrawn question is freed only at the next tick, because
+ * the list of questions may be iterated right now. */
 static void answered(mcp_question *q)
 {
     q->answered = true;
@@ -182,7 +182,7 @@ void mcp__question_ask(mcp_question *q)
                                     [MCP_QUESTION_SAMPLE] = client->options.sample,
                                     [MCP_QUESTION_ROOTS] = client->options.roots};
     if (!fns[q->kind]) {
-        answer_roots(q); /* the answer is known without the program */
+        answer_roots(q); /* the client knows the roots, so the program is not asked */
         return;
     }
     q->told = true;
@@ -273,7 +273,7 @@ static int check_open(const mcp_question *q, bool fits, mcp_error *error)
     return MCP_ESTATE;
 }
 
-/* Completes an answer. If it could not be written, the question stays open. */
+/* Completes an answer. If the answer could not be written, the question stays open. */
 static int written(mcp_question *q, int rc, mcp_error *error)
 {
     if (rc == MCP_OK)

@@ -1,5 +1,5 @@
-/* question.h: input requests of a server: in a request (asked.c), or in a result or an error
- * (rounds.c). */
+/* question.h: input requests of a server, which arrive in a request (asked.c), or in a result or an
+ * error (rounds.c). */
 #ifndef MCP_SRC_CLIENT_QUESTION_H
 #define MCP_SRC_CLIENT_QUESTION_H
 
@@ -26,10 +26,10 @@ struct mcp_question {
     mcp_client *client;
     mcp_question_kind kind;
     mcp_json_doc *doc;  /* its params */
-    mcp__asked *asked;  /* the request that carried it; NULL: none */
-    mcp__call *call;    /* the call that waits for its answer; NULL: none */
-    mcp_call_id handle; /* of a request: the related call; 0: unknown */
-    char *key;          /* of inputRequests */
+    mcp__asked *asked;  /* the request that carried it; NULL if none */
+    mcp__call *call;    /* the call that waits for its answer; NULL if none */
+    mcp_call_id handle; /* the call to which the request belongs; 0 if unknown */
+    char *key;          /* its key in inputRequests; owned */
     size_t key_len;
     void (*on_cancel)(mcp_question *question, void *user);
     void *on_cancel_user;
@@ -38,34 +38,37 @@ struct mcp_question {
     bool withdrawn; /* its answer is not needed any more */
     bool accepted;
     bool completed;  /* the interaction at the URL is complete */
-    int code;        /* the error to answer with; 0: none */
+    int code;        /* the code of the error to answer with; 0 if none */
     mcp__buf answer; /* JSON text, or the error's message */
 };
 
-/* A request of the server. */
+/* Handle a request of the server, and its cancellation. */
 void mcp__client_asked(mcp__incoming *in);
 void mcp__client_asked_cancelled(mcp__incoming *in);
 
-/* Makes a question from a method and its params. Returns MCP_EUNSUPPORTED, MCP_EPROTOCOL (params),
- * MCP_ELIMIT or MCP_ENOMEM on failure; *retry_ms is when the server may ask again. */
+/* Creates a question from a method and its params. Returns MCP_ENOTFOUND if the client has no such
+ * method, MCP_EUNSUPPORTED if it did not declare this kind of question, MCP_EPROTOCOL if the params
+ * are malformed, MCP_ELIMIT or MCP_ENOMEM. With MCP_ELIMIT, *retry_ms is the delay in milliseconds
+ * before the server may ask again. */
 int mcp__question_new(mcp_client *client, mcp_str method, const mcp_json *params,
                       mcp_question **ret, uint64_t *retry_ms, mcp_error *error);
-/* Passes it to the program. */
+/* Passes the question to the program. */
 void mcp__question_ask(mcp_question *question);
 void mcp__question_withdraw(mcp_question *question);
 void mcp__question_free(mcp_question *question);
 /* Sends the answers given so far. */
 void mcp__client_answer(mcp_client *client);
 
-/* Handles an InputRequiredResult or error -32042: parks the call and asks the program. */
+/* Handle an InputRequiredResult or error -32042: park the call and ask the program.
+ * mcp__round_begin_urls() returns false if the error becomes the outcome of the call. */
 int mcp__round_begin(mcp__call *call, const mcp_json *result, mcp_error *error);
 bool mcp__round_begin_urls(mcp__call *call, const mcp_json *error_object);
 /* Continues calls whose questions have all been answered. */
 void mcp__rounds_end(mcp_client *client);
 /* Withdraws the open questions of a call. */
 void mcp__round_drop(mcp__call *call);
-/* Asks the questions of a task: parks the call. Returns MCP_ENOTFOUND if all of them were answered
- * before. */
+/* Passes the questions of a task to the program; the call is parked. Returns MCP_ENOTFOUND if all
+ * of them were answered before. */
 int mcp__round_begin_task(mcp__call *call, const mcp_json *requests, mcp_error *error);
 /* Continues a parked call that is due. */
 void mcp__round_overdue(mcp__call *call);
@@ -73,8 +76,8 @@ void mcp__round_overdue(mcp__call *call);
 void mcp__client_expect(mcp_client *client, mcp_str elicitation_id);
 void mcp__round_completed(mcp_client *client, mcp_str elicitation_id);
 
-/* Appends content, completed with the schema's defaults. Returns MCP_EINVAL if the result does not
- * conform. */
+/* Appends `content`, completed with the schema's defaults. Returns MCP_EINVAL if the result does
+ * not conform. */
 int mcp__form_fill(const mcp_json *schema, const mcp_json *content, const mcp_allocator *a,
                    mcp__buf *b, mcp_error *error);
 

@@ -2,13 +2,13 @@
  * effects. A modern stream cannot be resumed: the request is issued again, as a new one
  * (2026-07-28, changelog, "Major changes", 9).
  *
- * What may surprise: all attempts of a call share the time-out of the first one.
+ * All attempts of a call share the time-out of the first one.
  */
 #include "client/client.h"
 
 enum {
     MOST_REPEATS = 3,
-    FIRST_PAUSE_MS = 250, /* doubled each time */
+    FIRST_PAUSE_MS = 250, /* doubled before each further attempt */
 };
 
 /* Whether repeating a call has no further effect. */
@@ -38,7 +38,7 @@ static int64_t deadline_of(const mcp__call *call)
     return ms < INT64_MAX / 2 ? call->began_at + (int64_t)ms : INT64_MAX;
 }
 
-/* Adds to the error why the call was not repeated. */
+/* Appends the reason why the call was not repeated to the error. */
 static void explain(mcp_error *error, const char *why, mcp_str method)
 {
     mcp_error first = *error;

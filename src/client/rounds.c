@@ -1,20 +1,20 @@
-/* rounds.c: repeats a call that the server answered with questions: with the answers (2026-07-28,
- * basic/patterns/mrtr), or after the user has opened the URLs that the error names (2025-11-25,
- * client/elicitation, "URL Elicitation Required Error").
+/* rounds.c: repeats a call that the server answered with questions. The call is repeated with the
+ * answers (2026-07-28, basic/patterns/mrtr), or after the user has opened the URLs that the error
+ * names (2025-11-25, client/elicitation, "URL Elicitation Required Error").
  *
- * What may surprise: requestState is copied as the JSON string that it was, without decoding it.
+ * The client sends requestState back as it received it and does not interpret it.
  */
 #include "client/client.h"
 
 enum {
-    AGAIN_MS = 250,                /* before repeating a call without questions a second time */
+    AGAIN_MS = 250,                /* delay before the second repetition without questions */
     MAX_ID = 1024,                 /* longest elicitationId that is remembered */
     COMPLETION_MS = 5 * 60 * 1000, /* how long to wait for the user if no completion is reported */
 };
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-/* Makes one question for the call. The program gets it later. */
+/* Creates one question for the call. ask_all() passes it to the program. */
 static int add_question(mcp__call *call, mcp_str key, mcp_str method, const mcp_json *params,
                         mcp_error *error)
 {
@@ -34,7 +34,7 @@ static int add_question(mcp__call *call, mcp_str key, mcp_str method, const mcp_
     return q->key ? MCP_OK : mcp__fail(error, MCP_ENOMEM, 0, "%s", mcp_error_text(MCP_ENOMEM));
 }
 
-/* Passes new questions to the program. Effects of the callbacks on the list are deferred to a
+/* Passes new questions to the program. The callbacks do not change the list before the next
  * tick. */
 static void ask_all(mcp__call *call)
 {
@@ -60,7 +60,7 @@ static int add_questions(mcp__call *call, const mcp_json *requests, mcp_error *e
     return rc;
 }
 
-/* Writes the start of the next round's members. */
+/* Writes requestState, the first member of the next round. */
 static int put_state(mcp__call *call, const mcp_json *state)
 {
     mcp__buf_reset(&call->input, 0);
@@ -122,7 +122,7 @@ int mcp__round_begin(mcp__call *call, const mcp_json *result, mcp_error *error)
         ask_all(call);
         mcp__client_attend(call->client);
     } else {
-        /* The server asks only for a repetition. Each further one is delayed longer. */
+        /* The server only requests a repetition. Each further repetition is delayed longer. */
         int64_t wait = call->rounds > 1 ? (int64_t)AGAIN_MS * (call->rounds - 1) : 0;
         mcp__call_again(call, mcp__client_now(call->client) + wait);
     }
@@ -209,7 +209,7 @@ static bool is_accepted(const mcp_question *q)
     return q->accepted;
 }
 
-/* Without an id the server cannot report the completion, so there is nothing to wait for. */
+/* Without an id, the server cannot report the completion, so the client does not wait for it. */
 static bool is_over(const mcp_question *q)
 {
     return q->completed || !mcp_question_elicitation_id(q).len;
@@ -270,8 +270,7 @@ bool mcp__round_begin_urls(mcp__call *call, const mcp_json *object)
 void mcp__round_overdue(mcp__call *call)
 {
     if (call->awaits_urls)
-        resume(
-            call); /* no completion was reported: repeating the call shows whether it is complete */
+        resume(call); /* no completion was reported; the repeated call shows if it is complete */
 }
 
 void mcp__client_expect(mcp_client *client, mcp_str id)
@@ -281,10 +280,10 @@ void mcp__client_expect(mcp_client *client, mcp_str id)
     char **place = &client->questions.completing[client->questions.n_completing++ %
                                                  MCP__COUNT(client->questions.completing)];
     mcp__release(client->allocator, *place);
-    *place = mcp__strdup(client->allocator, id); /* out of memory: its completion is not reported */
+    *place = mcp__strdup(client->allocator, id); /* if NULL, the completion is not reported */
 }
 
-/* Whether the user accepted this elicitation; forgets it. */
+/* Returns whether the user accepted this elicitation, and forgets it. */
 static bool was_expected(mcp_client *client, mcp_str id)
 {
     for (size_t i = 0; i < MCP__COUNT(client->questions.completing); i++) {

@@ -1,4 +1,4 @@
-/* send.c: sends one message, with the data that the transport queries about it, and cancels requests.
+/* send.c: sends one message, with the properties that the transport queries, and cancels requests.
  */
 #include "client/client.h"
 
@@ -53,8 +53,8 @@ void mcp__client_give_up(mcp_client *client, int64_t id, const char *reason)
     bool exchanges = client->connection.transport.exchanges;
     if (!channel || channel->closed)
         return;
-    /* Not to a modern server where each request has a stream of its own: there, closing the stream
-     * cancels the request (2026-07-28, basic/patterns/cancellation, "Transport-Specific
+    /* A modern server where each request has a stream of its own is not notified, because closing
+     * the stream cancels the request (2026-07-28, basic/patterns/cancellation, "Transport-Specific
      * Cancellation"). */
     if (client->state == MCP__CLIENT_READY && !(exchanges && client->revision->modern))
         notify_cancelled(client, id, reason);

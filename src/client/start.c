@@ -1,18 +1,19 @@
 /* start.c: detection of the server's era and revision, and the legacy handshake.
  *
  *     server/discover -> DiscoverResult                 modern
- *                     -> an error that is modern's own  modern: again with a version that both have
+ *                     -> an error of modern servers     modern: repeat with a version of both sides
  *                     -> anything else, or nothing      legacy: initialize, notifications/initialized
  *
- * (2026-07-28, basic/transports/stdio, "Backward Compatibility"; 2025-11-25, basic/lifecycle.) What
- * may surprise: on a stream initialize is sent while server/discover is still in flight. A
- * silent server may be a legacy one, or a modern one that takes long to start and then answers
- * both. In that case the DiscoverResult counts, and the answer to initialize is ignored.
+ * (2026-07-28, basic/transports/stdio, "Backward Compatibility"; 2025-11-25, basic/lifecycle.)
+ *
+ * On a stream, initialize is sent while server/discover is still in flight. A silent server may be
+ * a legacy server, or a modern one that takes long to start and then answers both requests. In the
+ * second case the DiscoverResult counts, and the answer to initialize is ignored.
  */
 #include "client/client.h"
 
 enum {
-    MAX_PROBES = 2, /* server/discover, and once more with a version that the server supports */
+    MAX_PROBES = 2, /* server/discover, repeated once with a version that the server supports */
 };
 
 static int send_probe(mcp_client *client, const mcp__revision *r);
@@ -71,13 +72,13 @@ static void ready(mcp_client *client, const mcp__revision *r)
     client->subscriptions.resync = true;
     mcp__ping_begin(client);
     if (client->self.log_level)
-        (void)mcp__client_send_level(client); /* out of memory: the level is not set */
+        (void)mcp__client_send_level(client); /* if out of memory, the level is not set */
     report(client, MCP_OK, mcp_json_root(client->about), NULL);
     mcp__client_flush(client);
     mcp__client_attend(client);
 }
 
-/* Copies the result, which outlives its message. */
+/* Copies the result, because it is needed longer than its message. */
 static int keep(mcp_client *client, const mcp_json *result)
 {
     mcp_json_doc *doc = NULL;
@@ -89,7 +90,7 @@ static int keep(mcp_client *client, const mcp_json *result)
     return MCP_OK;
 }
 
-/* Checks the types of members that both results may have. */
+/* Checks the types of members that a DiscoverResult and an InitializeResult may have. */
 static int check_members(const mcp_json *result, const char *method, mcp_error *error)
 {
     static const struct {
@@ -177,11 +178,11 @@ static void fall_back(mcp_client *client)
         fail(client, rc);
 }
 
-/* Whether this is how a server answers that does not know server/discover. */
+/* Whether a server that does not know server/discover may answer like this. */
 static bool is_foreign(const mcp_client *client, int rc, const mcp_json *result)
 {
     switch (rc) {
-    /* A server that answers every request with some object need not be modern. */
+    /* A legacy server may answer every request with some object. */
     case MCP_OK: return !mcp_json_get(result, "supportedVersions");
     case MCP_EREMOTE: return !is_modern_error(result);
     case MCP_ETIMEOUT:
@@ -247,8 +248,8 @@ static void on_probe(mcp_channel *channel, int rc, const mcp_json *result, void 
         mcp__client_start_failed(client, judged, result, &error);
 }
 
-/* Falls back when the server of a stream does not answer: it may be a legacy server. The probe
- * stays in flight. */
+/* Falls back when the server of a stream does not answer, because it may be a legacy server. The
+ * probe stays in flight. */
 void mcp__client_start_tick(mcp_client *client)
 {
     if (client->state != MCP__CLIENT_STARTING || client->channel->now < client->start.fall_back_at)
@@ -257,8 +258,8 @@ void mcp__client_start_tick(mcp_client *client)
     fall_back(client);
 }
 
-/* Returns the time-out of a request of the start. On a stream, all of them together may take as
- * long as one call. */
+/* Returns the time-out of a request of the start, in milliseconds. On a stream, all requests of the
+ * start together may take as long as one call. */
 static uint64_t time_left(const mcp_client *client)
 {
     uint64_t ms = client->options.timeout_ms;
@@ -293,7 +294,7 @@ static int send_probe(mcp_client *client, const mcp__revision *r)
 
 /* ---- initialize ------------------------------------------------------------------------------ */
 
-/* A server that refuses the POST may be one of 2024-11-05 (2026-07-28,
+/* A server that rejects the POST may implement 2024-11-05 (2026-07-28,
  * basic/transports/streamable-http, "HTTP+SSE Transport"). */
 static bool try_older_transport(mcp_client *client, int rc, const mcp_json *result)
 {

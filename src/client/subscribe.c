@@ -1,7 +1,7 @@
 /* subscribe.c: the subscriptions of the program, and the delivery of changes to them.
  *
- * What may surprise: a subscription outlives every connection. listen.c or watch.c computes, at
- * a tick, what to request from the server for all of them together.
+ * A subscription outlives every connection. At a tick, listen.c or watch.c determines what to
+ * request from the server for all subscriptions together.
  */
 #include "client/client.h"
 
@@ -57,8 +57,8 @@ static bool has_exactly(const mcp_subscription *s, mcp_str uri)
     return false;
 }
 
-/* A server may report a change of a part of a subscribed resource (2026-07-28,
- * server/resources). */
+/* Whether a URI of the subscription is an ancestor of `uri`. A server may report a change of a part
+ * of a subscribed resource (2026-07-28, server/resources). */
 static bool has_above(const mcp_subscription *s, mcp_str uri)
 {
     for (size_t i = 0; i < s->n_uris; i++) {

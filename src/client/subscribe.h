@@ -15,13 +15,13 @@ typedef struct mcp__stream {
 
 /* The subscriptions/listen to a modern server. */
 typedef struct mcp__listen {
-    mcp__stream *stream;   /* NULL: none */
+    mcp__stream *stream;   /* NULL if none */
     mcp__stream *replaced; /* the previous one, kept until the new one is acknowledged */
-    int64_t since;         /* when it was acknowledged */
-    int64_t ack_by;        /* INT64_MAX: acknowledged, or none is in flight */
+    int64_t since;         /* when the current one was acknowledged */
+    int64_t ack_by; /* when it must be acknowledged; INT64_MAX if it is, or if none is open */
     int64_t retry_at;
     unsigned failures;
-    mcp_json_doc *honoured; /* the filter of the acknowledgement; NULL: none */
+    mcp_json_doc *honoured; /* the filter of the acknowledgement; NULL if none */
 } mcp__listen;
 
 struct mcp_subscription {
@@ -39,20 +39,22 @@ static inline mcp_subscription *mcp__subscription_of(mcp__link *l)
 {
     return mcp__container(l, mcp_subscription, link);
 }
-/* Whether it includes this kind of change. */
+/* Whether the subscription includes this kind of change. */
 bool mcp__subscription_wants(const mcp_subscription *s, mcp_change change);
-/* Whether the server reports any of its changes. */
+/* Whether the server reports any changes that the subscription includes. */
 bool mcp__subscription_is_served(const mcp_subscription *s);
-/* Bracket the running of callbacks. Subscriptions that end meanwhile are freed at the release. */
+/* Must enclose code that calls callbacks of subscriptions. A subscription that ends in between is
+ * freed by mcp__subscriptions_release(). */
 void mcp__subscriptions_hold(mcp_client *client);
 void mcp__subscriptions_release(mcp_client *client);
 void mcp__subscription_report(mcp_subscription *s, mcp_subscription_state state,
                               const mcp_error *error);
-/* Reports a state to all of them. */
+/* Reports a state to all subscriptions. */
 void mcp__subscriptions_report(mcp_client *client, mcp_subscription_state state,
                                const mcp_error *error);
 void mcp__subscriptions_changed(mcp_client *client, mcp_change change, mcp_str uri);
-/* Sends what a change of the set, a new session or the time requires. */
+/* Sends the requests that are due because the set of subscriptions changed, a session began, or a
+ * time was reached. */
 void mcp__client_resync(mcp_client *client);
 
 void mcp__listen_resync(mcp_client *client);
@@ -60,12 +62,12 @@ int64_t mcp__listen_due(const mcp_client *client);
 void mcp__listen_acknowledged(mcp_client *client, const mcp_json *params);
 void mcp__listen_cancelled(mcp_client *client, const mcp_json *params);
 bool mcp__listen_honours(const mcp_client *client, mcp_change change, mcp_str uri);
-/* The connection was lost. */
+/* Must be called when the connection was lost. */
 void mcp__listen_forget(mcp_client *client);
 
 void mcp__watch_resync(mcp_client *client);
 bool mcp__watch_honours(const mcp_client *client, mcp_change change, mcp_str uri);
-/* The connection or the session was lost. */
+/* Must be called when the connection or the session was lost. */
 void mcp__watch_forget(mcp_client *client);
 
 #endif

@@ -1,9 +1,9 @@
 /* task.c: a tool call that becomes a task (2025-11-25, basic/utilities/tasks; the extension
- * io.modelcontextprotocol/tasks): the client polls the task until it is over, and its result
- * becomes that of the call.
+ * io.modelcontextprotocol/tasks): the client polls the task until the task has ended. The result of
+ * the task becomes the result of the call.
  *
- * What may surprise: nothing changes for the caller, but the call sends other methods from then
- * on: its method, name and params are replaced when the task is made.
+ * The caller sees no difference, but the call sends other methods from then on. Its method, name
+ * and params are replaced when the task is created.
  */
 #define _GNU_SOURCE /* memmem() */
 #include "client/client.h"
@@ -13,7 +13,7 @@ enum {
     SHORTEST_POLL_MS = 20,
     LONGEST_POLL_MS = 60000,
     MAX_TASK_ID = 1024,
-    MOST_FAILURES = 3, /* of polls, in a row */
+    MOST_FAILURES = 3, /* number of consecutive polls that may fail */
     CANCEL_MS = 2000,  /* time-out of tasks/cancel */
 };
 
@@ -26,8 +26,8 @@ struct mcp__call_task {
     int64_t poll_ms;
     unsigned failures;
     bool over;         /* cancelling would be pointless, or has been requested */
-    mcp__buf answered; /* keys of questions, as JSON strings between newlines */
-    int rc;            /* with TASK_CANCEL: the outcome */
+    mcp__buf answered; /* keys of answered questions, as JSON strings between newlines */
+    int rc;            /* the outcome of the call, while the step is TASK_CANCEL */
     mcp_error error;
 };
 
@@ -158,7 +158,7 @@ static void take_questions(mcp__call *call, const mcp_json *requests)
     mcp_error error = {0};
     int rc = mcp__round_begin_task(call, requests, &error);
     if (rc == MCP_ENOTFOUND)
-        poll_later(call); /* the answers have not reached it yet */
+        poll_later(call); /* the server has not processed the answers yet */
     else if (rc != MCP_OK)
         mcp__call_finish(call, rc, NULL, &error);
 }
@@ -200,7 +200,7 @@ static void take_state(mcp__call *call, const mcp_json *state)
     else if (!mcp_str_eq(status, MCP_STR("input_required")))
         finish_with(call, MCP_EPROTOCOL, "the task has an unknown status", status);
     else if (call->client->revision->tasks == MCP__TASKS_ASKED)
-        go(call, TASK_RESULT, 0); /* it carries the questions while it waits */
+        go(call, TASK_RESULT, 0); /* the questions arrive while tasks/result is in flight */
     else
         take_questions(call, mcp_json_get(state, "inputRequests"));
 }
@@ -300,7 +300,7 @@ static bool may_cancel(const mcp__call *call)
 bool mcp__call_task_end(mcp__call *call, int *rc, mcp_error *error)
 {
     mcp__call_task *task = call->task;
-    if (task->step == TASK_CANCEL) { /* does not wait for the answer */
+    if (task->step == TASK_CANCEL) { /* the call does not wait for this answer */
         *rc = task->rc;
         *error = task->error;
         return false;
@@ -349,6 +349,6 @@ int mcp__call_task_note_answer(mcp__call *call, mcp_str key)
 
 void mcp__call_task_update(mcp__call *call)
 {
-    call->task->deadline = deadline_from(call); /* the user's time does not count */
+    call->task->deadline = deadline_from(call); /* the time that the user needed does not count */
     go(call, TASK_UPDATE, 0);
 }

@@ -1,13 +1,13 @@
-/* tools.c: which parameters the tools of a modern server require in headers (2026-07-28,
- * basic/transports/streamable-http, "Custom Headers from Tool Parameters"), and whether a call may
- * be repeated: learned from each tools/list, used at each tools/call.
+/* tools.c: stores what the definitions of a tools/list say about later tools/call requests: which
+ * parameters a modern server requires in headers (2026-07-28, basic/transports/streamable-http,
+ * "Custom Headers from Tool Parameters"), and whether a call may be repeated.
  *
- * What may surprise: a tool that was never listed is called without headers. If it requires
- * some, the server says so; then the client reads the list and repeats the call.
+ * A tool that was never listed is called without such headers. If the server rejects the call
+ * because the headers are missing, the client reads the list and repeats the call.
  */
 #include "client/client.h"
 
-enum { MAX_TOOLS = 16384 }; /* tools that are remembered */
+enum { MAX_TOOLS = 16384 }; /* number of tools that are remembered */
 
 bool mcp__client_mirrors(const mcp_client *client)
 {
@@ -82,7 +82,8 @@ static bool is_repeatable(const mcp_json *definition)
            mcp_json_bool(mcp_json_get(hints, "idempotentHint"), false);
 }
 
-/* Learns one tool of a list. *refused: the tool has to be left out. */
+/* Stores what one definition of a list says. Sets *refused if the tool must be left out of the
+ * list. */
 static int learn(mcp_client *client, const mcp_json *definition, bool *refused)
 {
     mcp_str name = name_of(definition);
@@ -168,7 +169,7 @@ int mcp__tools_learn(mcp_client *client, const mcp_json *result, mcp_json_doc **
 
 /* ---- checking calls ------------------------------------------------------------------------- */
 
-/* Whether a header can express the value exactly. Otherwise the call is refused. */
+/* Whether a header can express the value exactly. If not, the call is rejected. */
 static bool fits_header(const mcp_json *value)
 {
     double limit = 9007199254740991.0; /* 2^53 - 1 */

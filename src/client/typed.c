@@ -1,4 +1,4 @@
-/* typed.c: the calls for single methods: each writes the params of its method. */
+/* typed.c: the functions for single methods. Each function writes the params of its method. */
 #include "client/client.h"
 
 #include "protocol/object.h"
@@ -16,7 +16,7 @@ static params params_begin(mcp_client *client)
     return p;
 }
 
-/* Writes a member from the JSON text of an object; nothing if that is NULL. */
+/* Writes a member whose value is the JSON text of an object. Does nothing if `json` is NULL. */
 static void params_object(params *p, const char *name, const char *json)
 {
     if (!json || p->rc != MCP_OK)

@@ -1,5 +1,5 @@
 /* versions.c: chooses a revision from those that the server supports, and writes the error if there
- * is none that the client may use. It only compares lists; start.c sends the messages.
+ * is none that the client may use. This file only compares lists; start.c sends the messages.
  */
 #include "client/client.h"
 
@@ -29,7 +29,7 @@ bool mcp__version_is_legacy_only(const mcp_client *client, const mcp_json *list)
     return legacy && !client->start.only;
 }
 
-/* Writes what a server lists as "a, b, c", shortened. */
+/* Writes the server's list as "a, b, c", truncated to the size of the buffer. */
 static void put_list(char *to, size_t room, const mcp_json *list)
 {
     size_t at = 0;

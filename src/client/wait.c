@@ -1,4 +1,4 @@
-/* wait.c: the blocking form: the transport runs until a call is over. */
+/* wait.c: the blocking form of a call: runs the transport until the call has ended. */
 #include "client/client.h"
 
 static int take_outcome(mcp__call *call, mcp_json_doc **ret, mcp_error *error)
@@ -14,7 +14,7 @@ static int take_outcome(mcp__call *call, mcp_json_doc **ret, mcp_error *error)
     return rc;
 }
 
-/* Runs the transport once. A call cannot be waited for after the transport failed. */
+/* Runs the transport once. Returns MCP_ESTATE if the client has no transport that can be run. */
 static int step(mcp_client *client, mcp_error *error)
 {
     if (!client->channel || !client->connection.transport.step)

@@ -1,22 +1,22 @@
-/* watch.c: subscriptions to a legacy server: each resource is subscribed once
- * (resources/subscribe); changes of lists are announced without a request if the server declares
- * them.
+/* watch.c: subscriptions to a legacy server: each resource is subscribed to once
+ * (resources/subscribe). A server that declares listChanged announces changes of a list without a
+ * request.
  *
- * What may surprise: if a subscription is no longer wanted while its request is in flight, it is
- * ended only after the answer, so that the two requests cannot overtake each other.
+ * If a subscription is no longer wanted while its request is in flight, it is ended only after the
+ * answer, so that the two requests cannot overtake each other.
  */
 #include "client/client.h"
 
 typedef enum phase { ASKED, WATCHED, REFUSED } phase;
 
-/* A resource that is, or will be, subscribed at the server. */
+/* A resource to which the client is, or will be, subscribed. */
 typedef struct watched {
     mcp_client *client;
     phase phase;
     bool wanted;
-    bool orphan; /* its session was lost; only its call refers to it */
+    bool orphan; /* its session was lost, and only its call refers to it */
     mcp_error error;
-    mcp_str uri; /* behind the struct */
+    mcp_str uri; /* allocated after the struct */
 } watched;
 
 /* ---- states --------------------------------------------------------------------------------- */
@@ -37,7 +37,8 @@ bool mcp__watch_honours(const mcp_client *client, mcp_change change, mcp_str uri
     return w && w->phase == WATCHED;
 }
 
-/* Whether all its requests have been answered. *why is set to one of the refusals. */
+/* Whether all requests of the subscription have been answered. If any was refused, *why is set to
+ * the error of one of them. */
 static bool is_settled(const mcp_subscription *s, const mcp_error **why)
 {
     for (size_t i = 0; i < s->n_uris; i++) {
