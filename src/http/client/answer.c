@@ -1,8 +1,8 @@
-/* answer.c: reads the head of an answer, line by line, and decides what it means for the request
- * that was sent.
+/* answer.c: parses the head of an answer, line by line, and decides how to treat the body.
  *
- * The body is not read here. A refusal whose body is JSON may be a JSON-RPC error, which matters
- * more than the status (2026-07-28, basic/transports/streamable-http, "Backward Compatibility").
+ * The body is not read here. If the body of a failure is a JSON-RPC error, that error takes
+ * precedence over the status (2026-07-28, basic/transports/streamable-http, "Backward
+ * Compatibility").
  */
 #include <stdio.h>
 
@@ -49,7 +49,8 @@ static void take_type(mcp__answer *a, mcp_str value)
         a->media = MCP__MEDIA_SSE;
 }
 
-/* 2025-11-25, basic/transports, "Session Management": visible ASCII. */
+/* A session id consists of visible ASCII characters (2025-11-25, basic/transports, "Session
+ * Management"). */
 static void take_session(mcp__answer *a, mcp_str value)
 {
     mcp__buf_reset(&a->session, 0);
@@ -60,7 +61,7 @@ static void take_session(mcp__answer *a, mcp_str value)
         mcp__buf_str(&a->session, value);
 }
 
-/* A challenge that does not fit is left out as a whole, because a part of one is useless. */
+/* A challenge that does not fit is discarded, because a part of one is useless. */
 static void take_challenge(mcp__answer *a, mcp_str value)
 {
     size_t comma = a->challenge.len ? 2 : 0;

@@ -1,7 +1,7 @@
-/* header.c: headers of a request, checked and collected.
+/* header.c: checks and collects the headers of a request.
  *
- * What may surprise: the lines are in libcurl's own form, in which "Name:" would remove a header,
- * and a header without a value is written "Name;".
+ * The lines are in the form that libcurl expects. There, a header without a value is written
+ * "Name;", because "Name:" would remove the header.
  */
 #include "http/client/client.h"
 
@@ -25,7 +25,8 @@ static bool is_token(mcp_str s)
     return s.len != 0;
 }
 
-/* RFC 9110, 5.5. Bytes above ASCII are allowed, because they are in use. */
+/* Checks a value according to RFC 9110, 5.5. Bytes above ASCII are allowed, because some servers
+ * need them. */
 static bool is_value(mcp_str s)
 {
     for (size_t i = 0; i < s.len; i++) {

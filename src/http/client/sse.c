@@ -1,10 +1,10 @@
-/* sse.c: reads an event stream as it arrives (WHATWG HTML, 9.2.6, "Interpreting an event stream").
- * Data goes straight into the event's buffer; lines are not kept.
+/* sse.c: parses an event stream as it arrives (WHATWG HTML, 9.2.6, "Interpreting an event stream").
+ * Data goes directly into the buffer of the event; lines are not buffered.
  *
- * What may surprise: the id of an event takes effect at the end of the event, so that a stream
- * which breaks in the middle of an event is resumed before it. Unlike in a browser, an event
- * without data is also returned if it has an id or a type: it shows that the stream is alive and
- * can be resumed.
+ * The id of an event takes effect at the end of the event. A stream that breaks in the middle of an
+ * event is therefore resumed before that event. Unlike in a browser, an event without data is
+ * returned too if it has an id or a type, because it shows that the stream is alive and can be
+ * resumed.
  */
 #include "http/client/client.h"
 
@@ -82,7 +82,7 @@ static void append_data(mcp__sse *p, const char *bytes, size_t n)
         n = room;
     }
     mcp__buf_add(&p->data, bytes, n);
-    if (p->is_cut) /* the beginning is enough to find the id of the answer */
+    if (p->is_cut) /* the id of the answer can be found in the beginning */
         p->data.len = MCP__MIN(p->data.len, (size_t)MCP__SSE_HEAD);
 }
 
@@ -104,7 +104,7 @@ static void begin_value(mcp__sse *p)
     }
 }
 
-/* A type that is too long is cut, and thereby stays unknown. */
+/* A type that is too long is truncated. It cannot equal a known type then. */
 static void append_type(mcp__sse *p, const char *bytes, size_t n)
 {
     size_t room = sizeof(p->type) - p->type_len;
@@ -112,7 +112,7 @@ static void append_type(mcp__sse *p, const char *bytes, size_t n)
     p->type_len = (unsigned char)(p->type_len + MCP__MIN(n, room));
 }
 
-/* An id is sent back in a header, so one that cannot be in a header is ignored. */
+/* The client sends the id back in a header, so an id that a header cannot contain is ignored. */
 static void append_id(mcp__sse *p, const char *bytes, size_t n)
 {
     if (n > MCP__SSE_MAX_ID - p->next.len)
@@ -155,9 +155,9 @@ static void end_value(mcp__sse *p)
 
 /* ---- lines -------------------------------------------------------------------------------------------- */
 
-/* Returns the number of bytes before the end of the line, or all. Searches in windows: otherwise,
- * with lines that end with a carriage return, each one would search up to the same distant
- * newline. */
+/* Returns the number of bytes before the end of the line, or all bytes if the end is not among
+ * them. The search proceeds in windows. Otherwise, if lines end with carriage returns, the search
+ * for a newline would scan all the rest for each line. */
 static size_t line_length(mcp_str s)
 {
     for (size_t at = 0; at < s.len; at += WINDOW) {
@@ -172,7 +172,7 @@ static size_t line_length(mcp_str s)
     return s.len;
 }
 
-/* Takes the field name from this piece of a line, and leaves what follows the colon. */
+/* Removes the part of the field name, and the colon, from a piece of a line. */
 static void take_name(mcp__sse *p, mcp_str *piece)
 {
     const char *colon = memchr(piece->ptr, ':', piece->len);
@@ -183,7 +183,7 @@ static void take_name(mcp__sse *p, mcp_str *piece)
     *piece = mcp__str_sub(*piece, colon ? n + 1 : n);
     if (!colon)
         return;
-    p->state = p->name_len ? AFTER_COLON : IN_NOTHING; /* a comment */
+    p->state = p->name_len ? AFTER_COLON : IN_NOTHING; /* a line without a name is a comment */
     if (p->name_len)
         begin_value(p);
 }
@@ -207,7 +207,7 @@ static void take_piece(mcp__sse *p, mcp_str piece)
         append_value(p, piece.ptr, piece.len);
 }
 
-/* Returns true if an event is complete. */
+/* Ends a line. Returns true if the line is empty, which ends an event. */
 static bool end_line(mcp__sse *p)
 {
     bool is_empty = p->state == AT_START;
@@ -234,12 +234,12 @@ static bool end_event(mcp__sse *p, mcp__sse_event *event)
 }
 
 /* Skips a byte order mark at the start of the stream. Returns false if more bytes are needed to
- * decide. */
+ * recognize it. */
 static bool skip_mark(mcp__sse *p, mcp_str *bytes)
 {
     while (p->seen < BOM_LEN && bytes->len) {
         if (bytes->ptr[0] != bom[p->seen]) {
-            /* Not a byte order mark: the bytes so far belong to the first line. */
+            /* This is not a byte order mark, so the bytes so far belong to the first line. */
             size_t n = p->seen;
             p->seen = BOM_LEN;
             take_piece(p, (mcp_str){bom, n});

@@ -41,7 +41,7 @@ int mcp__url_check(mcp_str url, mcp_error *error)
         return rc;
     if (rc < 0 || !is_http(&u))
         return mcp__fail(error, MCP_EINVAL, 0, "this is no http:// or https:// URL");
-    /* Passwords in URLs leak into logs and error texts; fragments are never sent. */
+    /* Passwords in URLs leak into logs and error messages. Fragments are never sent. */
     if (u.has_userinfo)
         return mcp__fail(error, MCP_EINVAL, 0,
                          "a URL with a user and a password is not taken; send a header instead");

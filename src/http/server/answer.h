@@ -1,4 +1,4 @@
-/* answer.h: answers: complete ones (respond.c) and event streams (sse.c). */
+/* answer.h: writes complete answers (respond.c) and event streams (sse.c). */
 #ifndef MCP_SRC_HTTP_SERVER_ANSWER_H
 #define MCP_SRC_HTTP_SERVER_ANSWER_H
 
@@ -38,7 +38,7 @@ typedef enum mcp__http_refusal {
     MCP__HTTP_BAD_REVISION,
     MCP__HTTP_NO_SESSION,
     MCP__HTTP_NEEDS_SESSION,
-    MCP__HTTP_GET_FIRST, /* this and the next two: HTTP+SSE */
+    MCP__HTTP_GET_FIRST, /* this one and the next three are for HTTP+SSE */
     MCP__HTTP_NO_STREAM,
     MCP__HTTP_UNREAD,
     MCP__HTTP_NOT_MODERN,
@@ -69,52 +69,55 @@ extern const mcp__http_status_line mcp__http_statuses[MCP__HTTP_STATUSES];
 
 typedef struct mcp__http_answer {
     int status;
-    const char *type; /* Content-Type; NULL: no body */
+    const char *type; /* Content-Type, or NULL if there is no body */
     mcp_str body;
-    const char *allow;     /* Allow */
-    const char *challenge; /* WWW-Authenticate */
-    const char *session;   /* Mcp-Session-Id */
-    bool preflight;
-    bool retry; /* Retry-After */
-    int code;   /* of the JSON-RPC error in the body */
+    const char *allow;     /* Allow, or NULL */
+    const char *challenge; /* WWW-Authenticate, or NULL */
+    const char *session;   /* Mcp-Session-Id, or NULL */
+    bool preflight;        /* adds the headers of an answer to a CORS preflight */
+    bool retry;            /* adds Retry-After */
+    int code;              /* of the JSON-RPC error in the body, or 0 */
 } mcp__http_answer;
 
 /* Writes a complete answer and ends the request. */
 void mcp__http_respond(mcp_http_connection *c, const mcp__http_answer *answer);
 void mcp__http_refuse(mcp_http_connection *c, mcp__http_refusal why);
-/* The same for a JSON-RPC message; code: of its error, or 0. */
+/* Answers with a JSON-RPC message. `code` is that of its error, or 0. If the budget has no room for
+ * the message, the answer is a refusal. */
 void mcp__http_reply(mcp_http_connection *c, int status, int code, mcp_str message);
-/* Whether the budget has room for an outgoing message. */
+/* Returns whether the budget has room for an outgoing message. */
 bool mcp__http_has_room(const mcp_http_connection *c, mcp_str message);
-/* Writes the answer, or a refusal with its id if there is no room for it. */
+/* Writes the answer or, if the budget has no room for it, a refusal with the id of its message. */
 void mcp__http_answer_fitting(mcp_http_connection *c, const mcp__http_answer *answer);
-/* Returns the message, or such a refusal. The refusal is in *instead, which the caller frees in any
- * case, and *code is set to its code. */
+/* Returns the message or, if the budget has no room for it, a JSON-RPC error with the same id. The
+ * error is stored in *instead, and its code in *code. The caller frees *instead in both cases. */
 mcp_str mcp__http_fitting(mcp_http_connection *c, mcp_str message, mcp__buf *instead, int *code);
-/* Reports a refusal with mcp__http_complain(). */
+/* Logs the text of a refusal with mcp__http_complain(). */
 void mcp__http_complain_of(mcp_http *http, mcp__http_complaint *complaint, mcp__http_refusal why);
-/* Writes the error that says that the server has stopped; id is JSON text. The caller frees the
- * buffer, even on failure. Returns the code of the error. */
+/* Writes the JSON-RPC error for a request that the stopping server leaves unanswered. `id` is JSON
+ * text. Initializes the buffer, which the caller frees, even on failure. Returns the code of the
+ * error. */
 int mcp__http_put_cut(const mcp_http *http, mcp_str id, mcp__buf *error);
 /* Answers the connection's request with that error. */
 void mcp__http_cut_off(mcp_http_connection *c, mcp_str id);
-/* Whether the refusal contains the id of the request, for which the body has to be read. */
+/* Returns whether the refusal contains the id of the request, so that the body has to be read. */
 bool mcp__http_refusal_reads(mcp__http_refusal why);
 /* Writes the status line and the headers that all answers share to http->out. */
 void mcp__http_put_head(mcp_http_connection *c, int status);
 
 /* ---- sse.c: event streams -------------------------------------------------------------------------------- */
 
-/* These append to http->out; mcp__http_flush() writes it. */
+/* These functions append to http->out, which mcp__http_flush() sends. */
 void mcp__http_sse_begin(mcp_http_connection *c);
 void mcp__http_sse_message(mcp_http_connection *c, mcp_str message);
-/* With the id "stream-event". A retry of 0 is left out. */
+/* Writes an event with the id "stream-event". Omits the field `retry` (in milliseconds) if it is
+ * 0. */
 void mcp__http_sse_event(mcp_http_connection *c, uint64_t stream, uint64_t event, uint64_t retry,
                          mcp_str message);
-/* With a type and without an id, for HTTP+SSE. */
+/* Writes an event with a type and without an id, as HTTP+SSE needs it. */
 void mcp__http_sse_typed(mcp_http_connection *c, mcp_str type, mcp_str data);
 void mcp__http_sse_comment(mcp_http_connection *c);
-/* Writes the end of the stream and ends the request. */
+/* Ends the stream and the request. `code` is that of the JSON-RPC error in the answer, or 0. */
 void mcp__http_sse_end(mcp_http_connection *c, int code);
 void mcp__http_flush(mcp_http_connection *c);
 

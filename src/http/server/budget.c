@@ -1,18 +1,19 @@
-/* budget.c: a limit for the memory that peers occupy: incoming bodies, requests in progress, unread
- * answers, events kept for replay. There is one sum for all endpoints that share the budget, and a
- * share of it for each caller (a principal, or else an address).
+/* budget.c: limits the memory that clients occupy with incoming bodies, requests in progress,
+ * unread answers and events stored for replay. There is one limit for all endpoints that use the
+ * budget, and a smaller one for each caller, its share. A caller is a principal or, for anonymous
+ * requests, an address.
  *
- * The whole and each share have three marks. Above a half, bodies are not read on (except small
- * ones). Above three quarters, requests wait for their turn. What does not fit is refused. Incoming
- * data therefore cannot block the answers to requests. Waiting requests check again after POLL_MS:
- * they are in no list, so an endpoint or a connection may end at any time.
+ * Both limits have three thresholds. Above one half, no more of a large body is read. Above three
+ * quarters, requests wait. Anything that would exceed the limit is refused. Incoming data therefore
+ * leaves room for answers. Waiting requests check the memory again every POLL_MS. They are in no
+ * list, so an endpoint or a connection may end at any time.
  */
 #include "http/server/connection.h"
 
 enum {
     POLL_MS = 50,
-    SMALL = 16 << 10,  /* a body of this size is read until the budget is spent */
-    PRESSED_MS = 5000, /* how long shorter time-outs apply after the whole was nearly spent */
+    SMALL = 16 << 10,  /* a body up to this size is read unless the limit is reached */
+    PRESSED_MS = 5000, /* how long shorter time-outs apply after memory was nearly spent */
 };
 
 /* ---- life -------------------------------------------------------------------------------------------- */
@@ -40,7 +41,8 @@ int mcp_http_budget_new(const mcp_http_budget_options *options, mcp_http_budget 
     budget->user = o.user;
     budget->pressed_until = INT64_MIN;
     mcp__list_init(&budget->endpoints);
-    /* No seed: the keys are addresses and principals, which peers cannot choose freely. */
+    /* A random seed is not needed, because peers cannot choose their addresses and principals
+     * freely. */
     mcp__map_init(&budget->shares, &budget->allocator, (uint64_t)(uintptr_t)budget, 0);
     *ret = budget;
     return MCP_OK;
@@ -143,8 +145,9 @@ void mcp__http_charge_end(mcp_http_budget *budget, mcp__http_charge *charge)
 
 /* ---- limits ----------------------------------------------------------------------------------------------- */
 
-/* One body of each caller is read on until the share is spent, so that it can complete. Otherwise
- * many partial bodies could block each other. */
+/* Returns whether to continue reading the body of c. One body of each caller is read until the
+ * share is spent, so that at least this one can complete. Otherwise many partial bodies could block
+ * each other. */
 static bool may_read_on(mcp_http_connection *c)
 {
     mcp__http_share *share = c->charge.share;
@@ -179,8 +182,8 @@ bool mcp__http_pressed(const mcp_http *http)
     return http->now < http->budget->pressed_until;
 }
 
-/* Deadlines that were set before this are too late, so all are set again, at most once per
- * interval. */
+/* Sets the timers of all connections again, because their time-outs have become shorter. This
+ * happens at most once in PRESSED_MS. */
 void mcp__http_press(mcp_http *http)
 {
     mcp_http_budget *b = http->budget;

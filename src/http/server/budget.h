@@ -7,15 +7,19 @@
 /* The memory of one caller. */
 typedef struct mcp__http_share {
     size_t used;
-    size_t count;                             /* number of charges to it */
-    const struct mcp_http_connection *reader; /* may read on when others may not */
+    size_t count; /* number of charges that refer to it */
+    const struct mcp_http_connection
+        *reader; /* the only one of its connections that reads a body while memory is short */
     size_t len;
-    char text[]; /* 'p' and the principal, or 'a' and the address */
+    char text[]; /* the key: 'p' and the principal, or 'a' and the address */
 } mcp__http_share;
 
-enum { MCP__HTTP_MUCH = 32 << 20 }; /* released bytes after which the program is told */
+enum {
+    MCP__HTTP_MUCH = 32 << 20
+}; /* least number of released bytes that is reported to the program */
 
-/* Memory that one object occupies, and the share that it counts for. Zero-initialized: no share. */
+/* The memory of one object, and the share to which it is charged. A zero-initialized charge has no
+ * share. */
 typedef struct mcp__http_charge {
     mcp__http_share *share;
     size_t bytes;
@@ -27,27 +31,27 @@ struct mcp_http_budget {
     uint64_t hold_ms;
     void (*released)(size_t bytes, void *user);
     void *user;
-    size_t used, peak; /* peak: since the last report of released memory */
-    size_t stored;     /* part of `used`: events kept for replay */
+    size_t used, peak; /* bytes; the peak since the last report of released memory */
+    size_t stored;     /* the part of `used` that holds events for replay */
     mcp__map shares;
     mcp__link endpoints;
     int64_t pressed_until;
-    uint64_t waited, refused; /* requests; requests, answers and bodies */
+    uint64_t waited, refused; /* requests that waited; requests and answers refused */
     mcp__http_complaint complaint;
 };
 
-/* Moves a charge to the share of the principal or, if that is NULL, of the address; both NULL: to
- * no share. Returns MCP_OK, or MCP_ENOMEM without a change. */
+/* Moves a charge to the share of the principal or, if that is NULL, of the address. If both are
+ * NULL, the charge has no share. Returns MCP_OK, or MCP_ENOMEM without a change. */
 int mcp__http_charge_to(mcp_http_budget *budget, mcp__http_charge *charge, const char *principal,
                         const char *address);
-/* Charges `bytes` to the same share as another charge. */
+/* Initializes a charge of `bytes` to the share of another charge. */
 void mcp__http_charge_like(mcp_http_budget *budget, mcp__http_charge *charge,
                            const mcp__http_charge *other, size_t bytes);
 void mcp__http_charge_end(mcp_http_budget *budget, mcp__http_charge *charge);
-/* Reports released memory to the program, if it is much. */
+/* Reports released memory to the program, if less than half of the peak is in use. */
 void mcp__http_note_release(mcp_http_budget *budget);
 
-/* Whether the charge counts for this caller already. */
+/* Returns whether the charge already belongs to this caller's share. */
 static inline bool mcp__http_charged_to(const mcp__http_charge *charge, const char *principal,
                                         const char *address)
 {
@@ -71,7 +75,7 @@ static inline void mcp__http_charge_set(mcp_http_budget *budget, mcp__http_charg
         mcp__http_note_release(budget);
 }
 
-/* Whether there is room for more bytes. */
+/* Returns whether the budget and the share have room for `bytes` more. */
 static inline bool mcp__http_fits(const mcp_http_budget *b, const mcp__http_charge *charge,
                                   size_t bytes)
 {
@@ -80,12 +84,12 @@ static inline bool mcp__http_fits(const mcp_http_budget *b, const mcp__http_char
            share <= b->max_share - bytes;
 }
 
-/* Whether to stop reading from a connection that has received part of a request. */
+/* Returns whether to stop reading from a connection that has received part of a request. */
 bool mcp__http_starves(mcp_http_connection *c);
-/* Shortens the time-outs of slow peers for a while, because memory is nearly spent. */
+/* Shortens the time-outs of peers for some seconds, because memory is nearly spent. */
 void mcp__http_press(mcp_http *http);
 bool mcp__http_pressed(const mcp_http *http);
-/* Returns when a request that waits for memory checks again. */
+/* Returns the time of the next check for a request that waits for memory. */
 int64_t mcp__http_next_look(const mcp_http *http);
 
 #endif

@@ -1,17 +1,18 @@
-/* connection.c: the life of a connection: opening, answers, deadlines, end.
+/* connection.c: opens and closes a connection, ends its answers, and handles its time-outs.
  *
  * A connection has one timer, which is set for its earliest deadline and checked only when it
- * fires. A request that is answered at once therefore costs no work on timers.
+ * fires. A request that is answered immediately therefore never moves the timer.
  */
 #include "http/server/session.h"
 
 enum {
-    INPUT_MAX =
-        4 << 20, /* unparsed bytes after which a transport that does not stop reading is cut off */
+    INPUT_MAX = 4 << 20, /* limit of unparsed bytes, for a transport that ignores MCP_PENDING */
     LINGER_MS = 2000,
     HALF_CLOSED_MS = 1000,
-    PRESSED_MS = 5000,  /* for any wait, while memory is nearly spent */
-    TELLING = 16 << 10, /* writes of this size are counted until the transport reports `pending` */
+    PRESSED_MS = 5000, /* longest time-out of a peer while memory is nearly spent */
+    TELLING =
+        16
+        << 10, /* writes of this size are counted until the transport reports its pending output */
 };
 
 void mcp__http_set_phase(mcp_http_connection *c, mcp__http_phase phase)
@@ -76,7 +77,7 @@ static void log_request(const mcp_http_connection *c, int status, int code, int6
     o->log(&r, o->user);
 }
 
-/* status 0: the answer was never begun. */
+/* Counts a request. Status 0 means that its answer was never begun. */
 static void count(const mcp_http_connection *c, int status, int code, int64_t duration)
 {
     enum { OK, ERROR, GONE };
@@ -100,7 +101,7 @@ static void account(mcp_http_connection *c, int status, int code)
     log_request(c, status, code, duration);
 }
 
-/* The connection ends in the middle of an answer. */
+/* Counts and logs a request whose connection ends before its answer does. */
 static void account_broken(mcp_http_connection *c)
 {
     if (c->phase == MCP__HTTP_WAITING)
@@ -158,12 +159,13 @@ void mcp__http_close(mcp_http_connection *c, mcp_http_close how)
     mcp__http_set_phase(c, MCP__HTTP_CLOSED);
     mcp__http_timer_stop(&c->http->timers, &c->timer);
     c->close(c, how, c->user);
-    /* A time limit, because the peer may not read the last bytes. */
+    /* The timer limits how long the peer may take to read the last bytes. */
     if (how != MCP_HTTP_ABORT)
         mcp__http_connection_arm(c);
 }
 
-/* Reduces the head of a stream, which is logged when it ends, to the memory that it needs. */
+/* Shrinks the buffer of a stream's head to its contents. The head is kept because the log names the
+ * request when the stream ends. */
 static void shrink_head(mcp_http_connection *c)
 {
     mcp__buf *b = &c->head.bytes;
@@ -198,14 +200,14 @@ static int64_t after(int64_t from, uint64_t ms)
     return ms < (uint64_t)(INT64_MAX - from) ? from + (int64_t)ms : INT64_MAX;
 }
 
-/* Returns the time that a peer is given. It is shorter while memory is nearly spent. */
+/* Returns the time-out `ms`, shortened while memory is nearly spent. */
 static uint64_t time_limit(const mcp_http_connection *c, uint64_t ms)
 {
     return mcp__http_pressed(c->http) ? MCP__MIN(ms, (uint64_t)PRESSED_MS) : ms;
 }
 
-/* The deadline for the rest of a request, which the peer has not sent or which is not being
- * read. */
+/* Returns the deadline for the rest of a request: for the peer to send it or, if reading has
+ * stopped, for the next check of the memory. */
 static int64_t rest_deadline(const mcp_http_connection *c, uint64_t ms)
 {
     int64_t due = after(c->since, time_limit(c, ms));
@@ -250,11 +252,12 @@ void mcp__http_connection_arm(mcp_http_connection *c)
         mcp__http_timer_hasten(&c->http->timers, &c->timer, due);
 }
 
-/* Keeps a quiet stream alive. A call that takes long becomes a stream. */
+/* Writes a comment to a quiet stream, so that proxies keep it open. The answer to a request that
+ * takes long becomes a stream for this purpose. */
 static void send_heartbeat(mcp_http_connection *c)
 {
     c->wrote_at = c->http->now;
-    if (c->congested) /* there is unread output already */
+    if (c->congested) /* unread output keeps the connection alive as well */
         return;
     if (!mcp__http_exchange_alive(c)) {
         mcp__http_end_silently(c);
@@ -335,7 +338,7 @@ static void phase_due(mcp_http_connection *c)
 void mcp__http_connection_due(mcp_http_connection *c)
 {
     int64_t now = c->http->now;
-    c->burst = 0; /* included in `pending` by now */
+    c->burst = 0; /* `pending` includes it by now */
     if (stall_deadline(c) <= now) {
         c->pending = 0;
         if (c->phase == MCP__HTTP_CLOSED) {
@@ -378,7 +381,7 @@ void mcp_http_set_pending(mcp_http_connection *c, size_t bytes, int64_t now)
     mcp__http_enter(c->http, now);
     if (bytes > max)
         set_congested(c, true);
-    else if (bytes <= max / 2 && !c->writing) /* may cause notices: not during a write */
+    else if (bytes <= max / 2 && !c->writing) /* may send notifications, so not during a write */
         set_congested(c, false);
     mcp__http_connection_arm(c);
     mcp__http_leave(c->http);
@@ -440,7 +443,7 @@ int mcp_http_accept(mcp_http *http, const mcp_http_connection_options *options, 
         http->metrics.refused++;
         mcp__http_complain_of(http, &http->complaint, why);
         mcp__http_refuse(c, why);
-        mcp__http_close(c, MCP_HTTP_CLOSE); /* over a limit: does not linger */
+        mcp__http_close(c, MCP_HTTP_CLOSE); /* without lingering, to save the descriptor */
     }
     mcp__http_connection_arm(c);
     mcp__http_leave(http);

@@ -1,5 +1,5 @@
-/* connection.h: a connection: its life (connection.c), its requests (parse.c), and the checks of
- * their heads (route.c). */
+/* connection.h: a connection. connection.c opens and closes it and handles its time-outs, parse.c
+ * splits its bytes into requests, and route.c checks their heads. */
 #ifndef MCP_SRC_HTTP_SERVER_CONNECTION_H
 #define MCP_SRC_HTTP_SERVER_CONNECTION_H
 
@@ -15,8 +15,8 @@ typedef struct mcp__http_peer mcp__http_peer;
 typedef enum mcp__http_phase {
     MCP__HTTP_IDLE = 0,  /* between requests */
     MCP__HTTP_HEAD,      /* part of a head has arrived */
-    MCP__HTTP_BODY,      /* part of the body is missing */
-    MCP__HTTP_WAITING,   /* the request is complete, its answer has not begun */
+    MCP__HTTP_BODY,      /* the head is complete, the body is not */
+    MCP__HTTP_WAITING,   /* the request is complete, but its answer has not begun */
     MCP__HTTP_STREAMING, /* the answer is an event stream */
     MCP__HTTP_LINGERING, /* answered before the request was complete; the rest is discarded */
     MCP__HTTP_CLOSED,    /* nothing is read or written any more */
@@ -40,7 +40,7 @@ struct mcp_http_connection {
     void (*resume_input)(mcp_http_connection *connection, void *user);
     void *user;
     mcp__http_address *address; /* of the transport's peer */
-    mcp__http_address *client;  /* of the request, if a trusted proxy forwarded it; else NULL */
+    mcp__http_address *client;  /* of the request's client; NULL unless a trusted proxy sent it */
     mcp__http_ip client_ip;
     mcp__http_forwarded forwarded;
     bool proxy; /* the peer is a trusted proxy */
@@ -51,79 +51,83 @@ struct mcp_http_connection {
     uint8_t target;  /* mcp__http_target */
     uint8_t refusal; /* mcp__http_refusal to send at the end of the body */
     uint8_t http_method;
-    uint8_t method;     /* of JSON-RPC: a row of the counters */
-    uint8_t status_row; /* of the answer, in mcp__http_statuses */
+    uint8_t method;     /* the JSON-RPC method: a row of the counters */
+    uint8_t status_row; /* the status of the answer: an index of mcp__http_statuses */
     bool complete;      /* the parser has reached the end of a request */
     bool whole;         /* the body is complete */
     bool unkept;        /* the body is read and discarded */
     bool shaking;       /* the transport's handshake is in progress */
     bool trusted, keep_alive, chunked, ended, cors, congested, writing;
-    bool counted;     /* as one of its session's event streams */
-    bool resume;      /* received bytes have to be parsed again */
+    bool counted;     /* counted in session->n_streams */
+    bool resume;      /* parsing of `input` has to continue */
     bool stream_only; /* the answer is an open subscription */
     bool held;        /* the request waits for memory */
     bool starved;     /* reading the rest of the request waits for memory */
     bool known;       /* `authenticate` has accepted a request */
 
     mcp__http_charge charge;
-    size_t message; /* memory of the request being answered */
-    size_t burst;   /* written, possibly not included in `pending` yet */
-    int64_t look_at, starved_at;
+    size_t message;              /* memory of the request being answered, in bytes */
+    size_t burst;                /* bytes written that `pending` may not include yet */
+    int64_t look_at, starved_at; /* when to check the memory again; when reading stopped */
 
-    int64_t since;    /* when the phase began */
-    int64_t began;    /* when the request was complete */
-    int64_t wrote_at; /* time of the last write */
-    int64_t drained_at;
-    int64_t ended_at;
-    size_t pending;
+    int64_t since;                /* when the phase began */
+    int64_t began;                /* when the request was complete */
+    int64_t wrote_at;             /* time of the last write */
+    int64_t drained_at;           /* when the transport last reported progress of the output */
+    int64_t ended_at;             /* when the peer closed its side of the connection */
+    size_t pending;               /* output that the transport has not sent yet, in bytes */
     uint64_t bytes_in, bytes_out; /* of this request */
 
     mcp__http_head head;
-    char *principal; /* of this request, NUL-terminated; NULL: anonymous */
+    char *principal; /* of this request; NULL if it is anonymous */
     mcp__buf body;
-    mcp_str body_span; /* the body, while it is only in the received bytes */
-    mcp__buf input;    /* received, not parsed yet */
+    mcp_str body_span; /* the body if it was not copied: borrowed from the received bytes */
+    mcp__buf input;    /* received bytes that are not parsed yet */
 
-    mcp_exchange exchange;      /* of the request being answered; 0: none */
+    mcp_exchange exchange;      /* of the request being answered, or 0 */
     mcp__http_peer *peer;       /* the channel for requests without a session */
-    mcp__http_session *session; /* of its stream or its request */
+    mcp__http_session *session; /* the session of its stream or its request, or NULL */
     mcp__http_stream *stream;
     mcp__link in_getters;
     char traceparent[56]; /* NUL-terminated */
-    char *name;           /* the subject of the request, for the log; NULL: none */
+    char *name;           /* what the request is about (a tool, a URI), for the log; or NULL */
 };
 
 void mcp__http_set_phase(mcp_http_connection *c, mcp__http_phase phase);
 void mcp__http_write(mcp_http_connection *c, mcp_str bytes);
-/* Ends an answer: continues with the next request, or closes. */
+/* Ends an answer. The connection then continues with the next request, or is closed. `code` is that
+ * of the JSON-RPC error in the answer, or 0. */
 void mcp__http_finish(mcp_http_connection *c, int status, int code);
-/* Schedules parsing of the waiting bytes, once the peer has read its output. */
+/* Schedules parsing of the input that is left. It takes place after the peer has read enough of its
+ * output. */
 void mcp__http_go_on(mcp_http_connection *c);
-/* Updates its charge. */
+/* Updates the charge of the connection from the sizes of its buffers. */
 void mcp__http_connection_charge(mcp_http_connection *c);
 void mcp__http_close(mcp_http_connection *c, mcp_http_close how);
 void mcp__http_connection_arm(mcp_http_connection *c);
 void mcp__http_connection_due(mcp_http_connection *c);
-/* Frees what only a request in progress needs. */
+/* Frees the memory that an open stream does not need: the body and, unless it will be logged, the
+ * head. */
 void mcp__http_slim(mcp_http_connection *c);
-/* NULL, an anonymous request, equals only NULL. */
+/* Compares two principals. NULL stands for anonymous and equals only NULL. */
 static inline bool mcp__http_same_principal(const char *a, const char *b)
 {
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
-/* Returns the key of limits per caller for anonymous requests; NULL: unknown. Valid during the
- * request. */
+/* Returns the address that limits per caller use for anonymous requests, or NULL if it is unknown.
+ * The string is valid during the request. */
 static inline const char *mcp__http_caller(const mcp_http_connection *c)
 {
     const mcp__http_address *a = c->client ? c->client : c->address;
     return a ? a->text : NULL;
 }
-/* Whether a trusted proxy named the client of this request. */
+/* Returns whether a trusted proxy named the client of this request. */
 static inline bool mcp__http_is_forwarded(const mcp_http_connection *c)
 {
     return c->forwarded == MCP__HTTP_CLIENT || c->forwarded == MCP__HTTP_PROXY;
 }
-/* Whether the request comes from this machine, according to the proxies on this machine. */
+/* Returns whether the request comes from this machine. If a local proxy forwarded the request, the
+ * proxy's header decides. */
 static inline bool mcp__http_is_local(const mcp_http_connection *c)
 {
     return c->local && (!mcp__http_is_forwarded(c) || mcp__http_ip_is_loopback(&c->client_ip));
@@ -131,8 +135,8 @@ static inline bool mcp__http_is_local(const mcp_http_connection *c)
 
 /* ---- memory of a connection: budget.c ------------------------------------------------------- */
 
-/* Whether so many quarters of the whole, or of the caller's share, are spent, not counting
- * `without` bytes. If the whole is, time-outs are shortened. */
+/* Returns whether the given number of quarters is spent: of the whole budget, or of the caller's
+ * share. `without` bytes are not counted. Shortens time-outs if the whole budget is concerned. */
 static inline bool mcp__http_spent(mcp_http_connection *c, size_t quarters, size_t without)
 {
     mcp_http_budget *b = c->http->budget;
@@ -143,15 +147,15 @@ static inline bool mcp__http_spent(mcp_http_connection *c, size_t quarters, size
     }
     return share >= b->max_share / 4 * quarters;
 }
-/* Whether its request has to wait. */
+/* Returns whether the connection's request has to wait for memory. */
 static inline bool mcp__http_must_wait(mcp_http_connection *c)
 {
-    /* Its own request is not counted, because it is freed when it is answered. Unread output of
-     * earlier answers is. */
+    /* The memory of the request itself is not counted, because its answer frees that. Unread output
+     * of earlier answers is counted. */
     mcp__http_connection_charge(c);
     return mcp__http_spent(c, 3, c->charge.bytes - c->pending - c->burst);
 }
-/* The body is complete, or has been given up. */
+/* Lets another connection of the caller read its body: this one is complete or was discarded. */
 static inline void mcp__http_read_over(mcp_http_connection *c)
 {
     if (c->charge.share && c->charge.share->reader == c)
@@ -161,23 +165,24 @@ static inline void mcp__http_read_over(mcp_http_connection *c)
 /* ---- parse.c ------------------------------------------------------------------------------------ */
 
 void mcp__http_parser_settings(llhttp_settings_t *settings);
-/* Parses the waiting bytes. */
+/* Parses the input that is left. */
 void mcp__http_parse_input(mcp_http_connection *c);
-/* Refuses a request before it is complete; the rest is discarded. */
+/* Refuses a request before it is complete. The rest of the request is discarded. */
 void mcp__http_refuse_early(mcp_http_connection *c, mcp__http_refusal why);
-/* Returns the body in one piece. */
+/* Returns the body as one string. It is valid until the request has been handled. */
 mcp_str mcp__http_body(mcp_http_connection *c);
-/* Returns the refusal for a lack of memory: by the limit that is closer to being exceeded. Counts
- * it. */
+/* Counts and logs a refusal for lack of memory. Returns the refusal that names the fuller limit,
+ * `bytes` included: the whole budget or the caller's share. */
 mcp__http_refusal mcp__http_no_room(mcp_http_connection *c, size_t bytes);
 /* Continues a request that waited for memory. */
 void mcp__http_run_held(mcp_http_connection *c);
 
 /* ---- route.c --------------------------------------------------------------------------------------- */
 
-/* Checks a complete head: refuses what can be refused without the body. */
+/* Checks a complete head. Returns the reason to refuse the request without its body, or
+ * MCP__HTTP_FINE. */
 mcp__http_refusal mcp__http_route(mcp_http_connection *c);
-/* Handles a complete request. */
+/* Handles a complete request that mcp__http_route() accepted. */
 void mcp__http_handle(mcp_http_connection *c);
 
 #endif

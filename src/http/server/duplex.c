@@ -1,9 +1,9 @@
 /* duplex.c: HTTP+SSE, the transport of 2024-11-05 (basic/transports, "HTTP with SSE"), if the
- * endpoint enables it.
+ * option sse_path enables it.
  *
- * A GET opens the only stream of a session, whose first event says where to POST messages. All
- * messages of the server go on that stream, and the session ends with it. Its channel treats it
- * like stdio: one exchange, with the number 0.
+ * A GET opens the only stream of a session. The first event on that stream tells the client where
+ * to POST messages. All messages of the server go on the stream, and the session ends with it. The
+ * channel uses exchange 0 for everything, as with stdio.
  */
 #include "http/server/session.h"
 
@@ -29,7 +29,7 @@ static void send(mcp_channel *channel, mcp_exchange exchange, mcp_str message, v
         return; /* the session is ending */
     mcp__http_touch(s->http);
     if (info.kind == MCP_OUTPUT_NOTIFICATION && (c->congested || !mcp__http_has_room(c, message)))
-        return; /* dropped: a later notice covers it */
+        return; /* discarded: a later notification replaces it */
     mcp__buf instead;
     mcp__http_sse_typed(c, MCP_STR("message"), mcp__http_fitting(c, message, &instead, &info.code));
     mcp__buf_free(&instead);
@@ -102,7 +102,7 @@ size_t mcp__http_duplex_cut(mcp_http_connection *c)
     for (const mcp__incoming *in = NULL; (in = mcp__channel_next_request(channel, in)) != NULL;) {
         mcp__buf error;
         if (in->abandoned)
-            continue; /* has been answered */
+            continue; /* it has been answered already */
         code = mcp__http_put_cut(c->http, mcp__incoming_id(in), &error);
         if (!error.failed)
             mcp__http_sse_typed(c, MCP_STR("message"), mcp__buf_view(&error));
@@ -116,14 +116,14 @@ size_t mcp__http_duplex_cut(mcp_http_connection *c)
 
 /* ---- messages ------------------------------------------------------------------------------------------------ */
 
-/* Returns the session id in the query of the target, or an empty text. */
+/* Returns the session id in the query of the target, or an empty string. */
 static mcp_str session_id(const mcp_http_connection *c)
 {
     const mcp__http_head *head = &c->head;
     mcp_str target = mcp__http_text(head, head->target);
     mcp_str query = mcp__str_sub(target, head->path.at + head->path.len - head->target.at);
     while (query.len) {
-        query = mcp__str_sub(query, 1); /* skips ? or & */
+        query = mcp__str_sub(query, 1); /* skip '?' or '&' */
         size_t end = 0;
         while (end < query.len && query.ptr[end] != '&')
             end++;

@@ -1,9 +1,9 @@
 /* exchange.c: the message in a POST, its era, and its answer on the same connection.
  *
- * The body is parsed and its envelope read here, once; the channel gets both. _meta takes
- * precedence over headers, and a session's revision over the header's. Without a session, a request
- * goes to the connection's own channel (peer.c). The answer is JSON if it is the first message of
- * the server, and an event stream if notices precede it.
+ * The body and its envelope are parsed here and passed to the channel, which does not parse them
+ * again. The revision in _meta takes precedence over that of the header, and so does the revision
+ * of a session. A request without a session goes to the connection's own channel (peer.c). The
+ * answer is JSON, or an event stream if the server sends other messages before it.
  */
 #include "http/server/session.h"
 
@@ -11,7 +11,7 @@
 
 enum {
     INITIALIZE = 1 << 0,
-    LISTEN = 1 << 1, /* the answer is an event stream */
+    LISTEN = 1 << 1, /* the answer is always an event stream */
     CANCELS = 1 << 2,
     IN_SESSION = 1 << 3, /* requires a session */
 };
@@ -66,7 +66,7 @@ static void note_kind(mcp__http_message *m, mcp__message_kind kind)
     m->has_invalid |= kind == MCP__INVALID;
 }
 
-/* The channel reads the messages of a batch itself. A batch has no era of its own. */
+/* Notes the kinds of message in a batch. The channel parses the envelopes of a batch itself. */
 static void read_batch(mcp__http_message *m)
 {
     mcp_json_iter it = {0};
@@ -111,7 +111,7 @@ static void keep_traceparent(mcp_http_connection *c, const mcp__http_message *m)
     c->traceparent[trace.len] = 0;
 }
 
-/* Out of memory: the log has no name. */
+/* Copies what the request is about. If memory runs out, the log does without the name. */
 static void keep_name(mcp_http_connection *c, const mcp__http_message *m)
 {
     enum { MAX_NAME = 256 };
@@ -192,7 +192,7 @@ int mcp__http_status_of(mcp_output_info info, bool modern)
     }
 }
 
-/* Handles an answer whose connection is gone. */
+/* Handles an answer whose connection has ended. */
 static void orphan_answered(mcp__http_peer *peer, mcp_output_info info)
 {
     if (peer->connection || info.kind != MCP_OUTPUT_RESPONSE)
@@ -219,9 +219,9 @@ static void send(mcp_channel *channel, mcp_exchange exchange, mcp_str message, v
     if (c->phase == MCP__HTTP_WAITING && mcp__http_may_stream(c))
         mcp__http_sse_begin(c);
     if (c->phase != MCP__HTTP_STREAMING)
-        return; /* a notice needs a stream */
+        return; /* a notification needs a stream */
     if (!last && ((c->congested && !c->stream_only) || !mcp__http_has_room(c, message)))
-        return; /* dropped: a later notice covers it */
+        return; /* discarded: a later notification replaces it */
     mcp__buf instead;
     mcp__http_sse_message(c, mcp__http_fitting(c, message, &instead, &info.code));
     mcp__buf_free(&instead);
@@ -231,7 +231,7 @@ static void send(mcp_channel *channel, mcp_exchange exchange, mcp_str message, v
         mcp__http_flush(c);
 }
 
-/* Looks up a header of the request for a modern channel. */
+/* Looks up a header of the request, for the modern channel of the connection. */
 static bool header(mcp_channel *channel, mcp_exchange exchange, const char *name, mcp_str *value,
                    void *user)
 {
@@ -245,7 +245,7 @@ static bool header(mcp_channel *channel, mcp_exchange exchange, const char *name
 
 static const mcp__http_answer accepted = {.status = 202};
 
-/* Answers if the channel accepted the message without any output. */
+/* Answers a message that produced no output. */
 static void settle(mcp_http_connection *c, const mcp__http_message *m, int rc)
 {
     if (rc != MCP_OK || (m->has_request && !mcp__http_exchange_alive(c))) {
@@ -272,7 +272,8 @@ int mcp__http_hand_over(mcp_http_connection *c, mcp__http_peer *peer, mcp__http_
     return rc;
 }
 
-/* Takes ownership of the document. legacy NULL: modern. */
+/* Runs a request without a session. Takes ownership of the document. `legacy` is the revision, or
+ * NULL if the request is modern. */
 static void run_exchange(mcp_http_connection *c, mcp__http_message *m, const mcp__revision *legacy)
 {
     static const mcp_channel_options modern_channel = {
@@ -299,7 +300,8 @@ static void run_exchange(mcp_http_connection *c, mcp__http_message *m, const mcp
 
 /* ---- eras ----------------------------------------------------------------------------------- */
 
-/* Answers a message without passing it to a channel: with a refusal, or with 202. */
+/* Answers a message without passing it to a channel. The answer is the refusal, or 202 if there is
+ * none. */
 static void answer_without(mcp_http_connection *c, mcp__http_message *m, mcp__http_refusal why)
 {
     mcp_json_free(m->in.doc);
@@ -332,7 +334,7 @@ static void modern(mcp_http_connection *c, mcp__http_message *m)
         run_exchange(c, m, NULL);
     else
         answer_without(c, m,
-                       MCP__HTTP_FINE); /* notifications to a server have no effect over HTTP */
+                       MCP__HTTP_FINE); /* over HTTP, a client's notifications have no effect */
 }
 
 static void in_session(mcp_http_connection *c, mcp__http_session *session, mcp__http_message *m)

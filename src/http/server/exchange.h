@@ -1,4 +1,5 @@
-/* exchange.h: the message in a POST and its answer (exchange.c), and the channels that take it (peer.c). */
+/* exchange.h: the message in a POST and its answer (exchange.c), and the channels that process it
+ * (peer.c). */
 #ifndef MCP_SRC_HTTP_SERVER_EXCHANGE_H
 #define MCP_SRC_HTTP_SERVER_EXCHANGE_H
 
@@ -8,21 +9,23 @@
 
 void mcp__http_post(mcp_http_connection *c);
 
-/* A body and the properties that HTTP needs. */
+/* A parsed body and the properties of it that the HTTP layer needs. */
 typedef struct mcp__http_message {
     mcp__received in;
-    unsigned method;  /* of a single request or notification, see mcp__http_method_of() */
-    bool has_request; /* an answer is expected */
+    unsigned method;  /* row of the counters, see mcp__http_method_of() */
+    bool has_request; /* the sender expects an answer */
     bool has_response, has_invalid;
 } mcp__http_message;
 
-/* Reads the body. Returns false if it was refused. The caller frees the document. */
+/* Parses the body. Returns false if the request was refused. Otherwise the caller frees
+ * m->in.doc. */
 bool mcp__http_read_message(mcp_http_connection *c, mcp__http_message *m);
 
-/* Passes the message to a channel, and answers if the channel does not. */
+/* Passes the message to a channel, which takes ownership of the document. Answers the request if
+ * the channel does not. Returns the result of mcp__channel_receive_read(). */
 int mcp__http_hand_over(mcp_http_connection *c, mcp__http_peer *peer, mcp__http_message *m);
 
-/* Returns the HTTP status of an answer. */
+/* Returns the HTTP status for a JSON-RPC message. */
 int mcp__http_status_of(mcp_output_info info, bool modern);
 
 /* ---- peer.c ---------------------------------------------------------------------------------------- */
@@ -32,14 +35,15 @@ struct mcp__http_peer {
     mcp_http *http;
     mcp_channel *channel;
     mcp__http_timer timer;
-    mcp__link link; /* in http->orphans, else alone */
-    /* The connection whose requests it serves; NULL: closed. For a session: set while it receives a
-     * message. */
+    mcp__link link; /* in http->orphans, if its connection has ended; otherwise unused */
+    /* The connection whose requests it serves, or NULL if that is closed. The peer of a session has
+     * a connection only while it receives a message. */
     mcp_http_connection *connection;
     mcp__http_session *session;
-    const mcp__revision *legacy; /* legacy without a session: its revision; else NULL */
-    mcp__http_charge charge;     /* of an orphan's request */
-    bool done;                   /* an orphan that has been answered */
+    const mcp__revision
+        *legacy;             /* for legacy requests without a session: their revision; else NULL */
+    mcp__http_charge charge; /* the memory of an orphan's request */
+    bool done;               /* an orphan whose request has been answered: the next tick frees it */
 };
 
 /* Creates a channel for the caller of this connection's request. Returns MCP_OK or MCP_ENOMEM. */
@@ -54,8 +58,9 @@ static inline void mcp__http_peer_arm(mcp__http_peer *peer)
         mcp__http_timer_hasten(&peer->http->timers, &peer->timer, due);
 }
 
-/* Whether the connection's channel can take this request of its current caller. Behind a proxy, one
- * connection carries requests of several clients. */
+/* Returns whether this channel can process the current request of the connection. `legacy` is its
+ * revision, or NULL if it is modern. A connection of a proxy carries requests of several clients,
+ * so the client is compared too. */
 static inline bool mcp__http_peer_serves(const mcp__http_peer *peer, const mcp_http_connection *c,
                                          const mcp__revision *legacy)
 {
@@ -67,16 +72,19 @@ static inline bool mcp__http_peer_serves(const mcp__http_peer *peer, const mcp_h
            (mcp__http_same_principal(mcp__channel_caller(channel), mcp__http_caller(c)) &&
             mcp__channel_is_local(channel) == mcp__http_is_local(c));
 }
-/* Replaces the connection's channel. Returns NULL if out of memory. legacy NULL: modern. */
+/* Replaces the connection's channel. `legacy` is the revision of the request, or NULL if it is
+ * modern. Returns NULL if out of memory. */
 mcp__http_peer *mcp__http_peer_replace(mcp_http_connection *c, const mcp__revision *legacy,
                                        const mcp_channel_options *how);
-/* The connection or its answer has ended. */
+/* Detaches the current request from its connection, which has ended. Cancels a modern request. */
 void mcp__http_exchange_end(mcp_http_connection *c);
-/* Ends an answer that will not be completed: the request was cancelled, or memory ran out. */
+/* Ends an answer that will not be completed, because the request was cancelled or memory ran
+ * out. */
 void mcp__http_end_silently(mcp_http_connection *c);
-/* Whether the request of c is still being answered. */
+/* Returns whether the request of c is still being processed. */
 bool mcp__http_exchange_alive(const mcp_http_connection *c);
-/* Whether the answer may be an event stream. */
+/* Returns whether the answer may be an event stream: the client accepts one, and its session has
+ * not reached max_streams. */
 bool mcp__http_may_stream(const mcp_http_connection *c);
 
 #endif

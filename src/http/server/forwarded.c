@@ -1,11 +1,11 @@
-/* forwarded.c: addresses as text, trusted proxies, and the clients behind them.
+/* forwarded.c: parses and formats addresses, and finds the client behind trusted proxies.
  *
- * X-Forwarded-For is a list: each proxy appends the address that it was connected from. Entries can
- * therefore be trusted from the right, as long as trusted proxies wrote them. They are read from
- * the left, as the fields arrive: an entry that is not a trusted proxy's replaces all entries
- * before it.
+ * X-Forwarded-For is a list, to which each proxy appends the address of its own peer. The client is
+ * therefore the rightmost entry that is not a trusted proxy; a client can forge the entries to the
+ * left of it. The fields arrive from left to right, so each entry that is not a trusted proxy
+ * replaces the client found before.
  *
- * All addresses have 16 bytes. Those of IPv4 are mapped (::ffff:0:0/96), so that both forms of an
+ * All addresses have 16 bytes. IPv4 addresses are mapped (::ffff:0:0/96), so that both forms of an
  * address are equal.
  */
 #include "http/server/connection.h"
@@ -26,7 +26,8 @@ static bool has(mcp_str s, char mark)
     return s.len && memchr(s.ptr, mark, s.len);
 }
 
-/* Reads a decimal number without leading zeros, which some parsers read as octal. */
+/* Parses a decimal number. Leading zeros are rejected, because some parsers treat such a number as
+ * octal. */
 static bool read_number(mcp_str s, unsigned max, unsigned *ret)
 {
     unsigned value = 0;
@@ -41,7 +42,8 @@ static bool read_number(mcp_str s, unsigned max, unsigned *ret)
     return value <= max;
 }
 
-/* Cuts *s at the first `mark` and returns the part before it, or all of it. */
+/* Removes from *s the part up to the first `mark`, and returns that part without the mark. Without
+ * a mark, this is the whole string. */
 static mcp_str cut(mcp_str *s, char mark, bool *found)
 {
     const char *at = s->len ? memchr(s->ptr, mark, s->len) : NULL;
@@ -86,8 +88,8 @@ static bool read_group(mcp_str s, unsigned char to[2])
     return true;
 }
 
-/* Reads groups separated by single colons, the last possibly an IPv4 address. Returns the number of
- * bytes, or -1 if they are malformed. */
+/* Parses groups separated by single colons. If v4_last is set, the last may be an IPv4 address.
+ * Returns the number of bytes, or -1 if the string is malformed. */
 static int read_groups(mcp_str s, unsigned char to[16], bool v4_last)
 {
     int n = 0;
@@ -135,7 +137,6 @@ bool mcp__http_ip_read(mcp_str s, mcp__http_ip *ret)
     return true;
 }
 
-/* Reads an address with an optional port: 192.0.2.1:80, [2001:db8::1]:80, [2001:db8::1]. */
 bool mcp__http_ip_read_host(mcp_str s, mcp__http_ip *ret)
 {
     unsigned port;
@@ -171,8 +172,8 @@ static unsigned group_at(const mcp__http_ip *ip, int i)
     return (unsigned)ip->bytes[2 * i] << 8 | ip->bytes[2 * i + 1];
 }
 
-/* Finds the longest run of two or more groups of zeros, the first of equal ones (RFC 5952, 4.2).
- * Returns its length. */
+/* Finds the longest run of two or more zero groups (RFC 5952, 4.2), the first one if several are
+ * equally long. Sets *at to -1 if there is none. Returns the length of the run. */
 static int find_zeros(const mcp__http_ip *ip, int *at)
 {
     int best = 1, run = 0;
@@ -215,7 +216,7 @@ bool mcp__http_ip_is_loopback(const mcp__http_ip *ip)
     return (is_v4(ip) && ip->bytes[12] == 127) || memcmp(ip->bytes, one, sizeof(one)) == 0;
 }
 
-/* Writes it in the form of mcp_http_connection_options.address. */
+/* Writes the address in the form of mcp_http_connection_options.address. */
 static void write_account(const mcp__http_ip *ip, char to[MCP__HTTP_IP_TEXT])
 {
     mcp__http_ip network = *ip;
@@ -251,7 +252,8 @@ bool mcp__http_network_has(const mcp__http_network *n, const mcp__http_ip *ip)
 {
     size_t whole = n->bits / 8;
     unsigned rest = n->bits % 8;
-    if (n->local || (is_v4(ip) && n->bits < 96)) /* ::/0 covers IPv6 only */
+    if (n->local ||
+        (is_v4(ip) && n->bits < 96)) /* a network such as ::/0 contains no IPv4 address */
         return false;
     if (memcmp(n->ip.bytes, ip->bytes, whole) != 0)
         return false;

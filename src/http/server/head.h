@@ -4,9 +4,9 @@
 
 #include "base/base.h"
 
-/* The headers that are used. Each may occur once, except Accept and X-Forwarded-For. Headers that
- * repeat a part of the message (2026-07-28, basic/transports/streamable-http, "Server Validation")
- * are compared by the server role, which also refuses duplicates of them. */
+/* The headers that are used. Each may occur only once, except Accept and X-Forwarded-For. Some
+ * headers repeat a part of the message (2026-07-28, basic/transports/streamable-http, "Server
+ * Validation"). The server role compares these with the message, and refuses duplicates of them. */
 typedef enum mcp__http_known {
     MCP__HTTP_HOST = 0,
     MCP__HTTP_ORIGIN,
@@ -23,7 +23,7 @@ typedef enum mcp__http_known {
     MCP__HTTP_TRACEPARENT,
     MCP__HTTP_FORWARDED_FOR,
     MCP__HTTP_REQUEST_HEADERS, /* of a CORS preflight */
-    MCP__HTTP_KNOWN,           /* how many */
+    MCP__HTTP_KNOWN,           /* number of the headers above */
     MCP__HTTP_PARAM,           /* Mcp-Param-… */
     MCP__HTTP_IGNORED,
 } mcp__http_known;
@@ -32,21 +32,21 @@ typedef struct mcp__http_span {
     uint32_t at, len;
 } mcp__http_span;
 
-/* The kept part of a head: the target, values of known headers, names and values of Mcp-Param-*.
- * Offsets are used, because the bytes move as they grow. */
+/* The part of a head that is kept: the target, the values of known headers, and the names and
+ * values of Mcp-Param-*. Spans and offsets refer to `bytes`, which may move when it grows. */
 typedef struct mcp__http_head {
     mcp__buf bytes;
     mcp__http_span target, path;
     mcp__http_span known[MCP__HTTP_KNOWN];
     uint32_t present; /* 1 << mcp__http_known */
-    uint32_t params;  /* start of the list of Mcp-Param-*; 0: none */
+    uint32_t params;  /* first header of the list of Mcp-Param-*, or 0 */
     uint32_t last_param;
     uint32_t field;       /* start of the header being received */
     uint32_t field_value; /* start of its value */
     uint8_t field_kind;
     uint8_t accepts;   /* MCP__HTTP_JSON | MCP__HTTP_SSE */
-    bool duplicate;    /* of a header that is not compared with the message */
-    uint32_t repeated; /* duplicates of compared headers: 1 << mcp__http_known */
+    bool duplicate;    /* a header occurred twice that is not compared with the message */
+    uint32_t repeated; /* compared headers that occurred twice: 1 << mcp__http_known */
     size_t received;   /* bytes of the head, including those not kept */
     size_t count;
 } mcp__http_head;
@@ -58,20 +58,21 @@ void mcp__http_head_name(mcp__http_head *head, const char *at, size_t len);
 void mcp__http_head_name_end(mcp__http_head *head);
 void mcp__http_head_value(mcp__http_head *head, const char *at, size_t len);
 void mcp__http_head_value_end(mcp__http_head *head);
-/* ptr is NULL if the header is missing. */
+/* Returns the value of a header. Its ptr is NULL if the header is missing. */
 mcp_str mcp__http_header(const mcp__http_head *head, mcp__http_known known);
-/* Finds a header by name, including Mcp-Param-*. A header that occurred more than once has the
- * value "\n", which no real value can have. */
+/* Finds a header by name, including Mcp-Param-*. Returns false if it is missing. If it occurred
+ * more than once, *value is "\n", which no real value can be. */
 bool mcp__http_find(const mcp__http_head *head, const char *name, mcp_str *value);
 static inline mcp_str mcp__http_text(const mcp__http_head *head, mcp__http_span span)
 {
     return (mcp_str){head->bytes.ptr + span.at, span.len};
 }
-/* Whether the value being received is compared with the message. */
+/* Returns whether the header being received is one that is compared with the message. */
 bool mcp__http_in_mirror(const mcp__http_head *head);
 mcp_str mcp__http_trim(mcp_str s);
 
-/* Reads an Accept header: MCP__HTTP_JSON, MCP__HTTP_SSE or both. */
+/* Returns the media types that a value of Accept allows: a combination of MCP__HTTP_JSON and
+ * MCP__HTTP_SSE, or 0. */
 unsigned mcp__http_accepts(mcp_str value);
 bool mcp__http_is_json(mcp_str content_type);
 

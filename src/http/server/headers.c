@@ -1,7 +1,7 @@
-/* headers.c: collects the used part of a request's head, and reads the media types in it.
+/* headers.c: collects the headers of a request that are used, and parses media types.
  *
- * The parser delivers pieces of names and values, which are put together here. A header that
- * neither this layer nor the server uses is discarded as soon as its name is complete.
+ * The parser delivers names and values in pieces, which are joined here. A header that neither this
+ * layer nor the server uses is discarded as soon as its name is complete.
  */
 #include "http/server/head.h"
 
@@ -23,15 +23,15 @@ static const mcp_str known[MCP__HTTP_KNOWN] = {
     [MCP__HTTP_REQUEST_HEADERS] = {"access-control-request-headers", 30},
 };
 
-/* Precedes the name and value of each Mcp-Param-*; unaligned. */
+/* Precedes the name and value of each Mcp-Param-* in the buffer. It is not aligned there. */
 typedef struct param {
-    uint32_t next; /* 0: the last */
+    uint32_t next; /* offset of the next one, or 0 */
     uint32_t name_len, value_len;
     bool repeated;
 } param;
 
 enum {
-    /* several fields form one list */
+    /* headers that may occur several times, and then form one list */
     LISTS = 1u << MCP__HTTP_ACCEPT | 1u << MCP__HTTP_FORWARDED_FOR,
     MIRRORED = 1u << MCP__HTTP_REVISION | 1u << MCP__HTTP_METHOD | 1u << MCP__HTTP_NAME |
                1u << MCP__HTTP_PARAM,
@@ -56,8 +56,9 @@ void mcp__http_head_reset(mcp__http_head *head)
     mcp__buf_reset(&head->bytes, 4096);
 }
 
-/* Whether a header's name, a token, equals one of ours of the same length. Ours consist of
- * lower-case letters and hyphens, which 0x20 does not change. */
+/* Compares the name of a header, ignoring case, with a name from the table that has the same
+ * length. Names in the table consist of lower-case letters and hyphens, which all have the bit
+ * 0x20. */
 static bool same_name(mcp_str ours, mcp_str name)
 {
     const uint64_t small = UINT64_C(0x2020202020202020);
@@ -76,7 +77,7 @@ static bool same_name(mcp_str ours, mcp_str name)
     return true;
 }
 
-/* Returns the known header of that length and first letter. There is at most one. */
+/* Returns the only known header that can have this name, by length and first letter. */
 static mcp__http_known candidate(mcp_str name)
 {
     char first = name.len ? mcp__lower(name.ptr[0]) : 0;
@@ -171,7 +172,7 @@ static void keep_param(mcp__http_head *head, mcp_str value)
     uint32_t before = find_param(head, name, &other);
     if (before)
         note_repeated(head, before, &other);
-    /* The value is moved over the white space before it. */
+    /* Moves the value to the front, over the white space that precedes it. */
     memmove(head->bytes.ptr + head->field_value, value.ptr, value.len);
     head->bytes.len = head->field_value + value.len;
     param p = {.name_len = (uint32_t)name.len, .value_len = (uint32_t)value.len};
@@ -237,7 +238,8 @@ bool mcp__http_find(const mcp__http_head *head, const char *name, mcp_str *value
 
 /* ---- media types (RFC 9110, 12.5.1 and 8.3) ------------------------------------------------- */
 
-/* Returns the part of s before a separator outside quotes; s becomes the rest. */
+/* Returns the part of *s before the first separator that is not in quotes. *s becomes the part
+ * after the separator. */
 static mcp_str split(mcp_str *s, char separator)
 {
     bool quoted = false;
@@ -256,7 +258,7 @@ static mcp_str split(mcp_str *s, char separator)
     return mcp__http_trim(part);
 }
 
-/* Whether it is "q=0", "q=0.000" or similar. */
+/* Returns whether the parameter is "q=0", "q=0.000" or similar, which excludes a media type. */
 static bool is_refusal(mcp_str parameter)
 {
     if (parameter.len < 3 || (parameter.ptr[0] | 0x20) != 'q' || parameter.ptr[1] != '=')
@@ -281,7 +283,7 @@ unsigned mcp__http_accepts(mcp_str value)
         {{"text/*", 6}, MCP__HTTP_SSE},
     };
     unsigned types = 0;
-    /* the value that nearly all clients send */
+    /* Nearly all clients send this value. */
     if (mcp_str_eq(value, MCP_STR("application/json, text/event-stream")))
         return MCP__HTTP_JSON | MCP__HTTP_SSE;
     while (value.len) {

@@ -1,4 +1,4 @@
-/* http.c: the endpoint: options, life, time, draining. */
+/* http.c: creates, drains and frees an endpoint, and runs its timers. */
 #include "http/server/session.h"
 
 #include <inttypes.h>
@@ -268,7 +268,8 @@ void mcp__http_wake(mcp_http *http, mcp__http_timer *timer)
 
 void mcp__http_call_wake(mcp_http *http)
 {
-    /* A caller that is inside the endpoint asks for the deadline afterwards anyway. */
+    /* During a call into the endpoint, no wake-up is needed: its caller reads the deadline
+     * afterwards. */
     if (http->depth || http->woken || !http->wake)
         return;
     http->woken = true;
@@ -279,7 +280,7 @@ void mcp_http_tick(mcp_http *http, int64_t now)
 {
     mcp__http_enter(http, now);
     http->woken = false;
-    /* What becomes due at once waits for the next tick, so that all get their turn. */
+    /* mcp__http_timer_stop() is called first, because handling a timer may set it again. */
     for (mcp__http_timer *t; (t = http->timers) != NULL && t->due <= now;) {
         mcp__http_timer_stop(&http->timers, t);
         if (t->of_peer)
@@ -306,7 +307,9 @@ static void drain_connection(mcp_http_connection *c)
         break;
     case MCP__HTTP_STREAMING:
         if (c->session && c->session->duplex)
-            mcp__http_wake(c->http, &c->session->peer->timer); /* answers go on this stream */
+            mcp__http_wake(
+                c->http,
+                &c->session->peer->timer); /* its stream still carries the answers in flight */
         else if (!mcp__list_empty(&c->in_getters))
             mcp__http_sse_end(c, 0);
         else if (c->stream_only && c->peer)
@@ -366,15 +369,15 @@ static void end_sessions(mcp__link *sessions, const char *principal)
     }
 }
 
-/* Returns the principal of the request that a connection is busy with. A long-lived stream keeps no
- * head, so its channel is asked. */
+/* Returns the principal of the connection's current request. The head of a long-lived stream may
+ * have been freed. The principal then comes from the channel. */
 static const char *owner(const mcp_http_connection *c)
 {
     const mcp__http_peer *peer = c->session ? c->session->peer : c->peer;
     return c->principal || !peer ? c->principal : mcp__channel_principal(peer->channel);
 }
 
-/* Idle connections stay open, because their next request is authenticated again. */
+/* Idle connections stay open, because each request is authenticated. */
 void mcp_http_revoke(mcp_http *http, const char *principal, int64_t now)
 {
     mcp__http_enter(http, now);

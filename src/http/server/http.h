@@ -1,19 +1,19 @@
 /* http.h: the structures of the HTTP layer.
  *
- *   mcp_http              an endpoint: options, sessions, counters, deadlines
+ *   mcp_http              an endpoint: options, sessions, counters, timers
  *   mcp_http_connection   a connection: the parser, the request being received, the answer being sent
  *   mcp__http_peer        a channel and its timer
  *   mcp__http_session     a legacy session: a peer and its event streams
- *   mcp_http_budget       a limit for the memory of all of them, shared by endpoints
+ *   mcp_http_budget       a memory limit, which several endpoints can share
  *
- *   http.c                                 life and time of an endpoint
- *   connection.c, parse.c                  the life of a connection; its bytes cut into requests
+ *   http.c                                 creates, drains and frees an endpoint; runs its timers
+ *   connection.c, parse.c                  a connection; splits its bytes into requests
  *   headers.c, forwarded.c                 the head of a request; the client behind proxies
  *   route.c                                checks before the body is read
- *   exchange.c, peer.c                     a message and its answer; the channels
- *   legacy.c, session.c, stream.c, duplex.c   sessions
- *   respond.c, sse.c, store.c              complete answers, event streams, events kept for replay
- *   budget.c, metrics.c, timer.c           memory, counters, deadlines
+ *   exchange.c, peer.c                     a POSTed message and its answer; the channels
+ *   legacy.c, session.c, stream.c, duplex.c   sessions of legacy revisions
+ *   respond.c, sse.c, store.c              complete answers, event streams, stored events
+ *   budget.c, metrics.c, timer.c           memory limits, counters, timers
  */
 #ifndef MCP_SRC_HTTP_SERVER_HTTP_H
 #define MCP_SRC_HTTP_SERVER_HTTP_H
@@ -30,7 +30,7 @@
 
 typedef struct mcp__http_store mcp__http_store;
 
-/* A source of connections, with the number of those that are open. */
+/* An address from which connections come, and the number of its open connections. */
 typedef struct mcp__http_address {
     size_t count;
     size_t len;
@@ -41,12 +41,12 @@ struct mcp_http {
     mcp_server *server;
     const mcp_allocator *allocator;
     mcp_allocator own_allocator;
-    mcp_http_options options; /* the texts are copies */
+    mcp_http_options options; /* owns copies of the strings */
     llhttp_settings_t parser_settings;
     mcp__link connections;
     size_t n_connections;
     mcp__map addresses;
-    mcp__http_network *proxies; /* options.n_trusted_proxies */
+    mcp__http_network *proxies; /* options.n_trusted_proxies elements */
     mcp__map sessions;
     mcp__link idle_sessions, busy_sessions;
     size_t n_sessions;
@@ -60,7 +60,7 @@ struct mcp_http {
     mcp__http_complaint complaint; /* for refused connections */
     mcp_http_budget *budget;
     bool own_budget;
-    mcp__link in_budget; /* budget->endpoints */
+    mcp__link in_budget; /* in budget->endpoints */
     int64_t now;
     unsigned depth; /* nesting of calls into the endpoint */
     bool draining, woken;
@@ -68,7 +68,7 @@ struct mcp_http {
     void *wake_user;
     void (*warn)(const char *line, void *user);
     void *warn_user;
-    void *date_user, *clock_user; /* arguments of these two options */
+    void *date_user, *clock_user; /* passed to options.date and options.clock */
 };
 
 static inline void mcp__http_enter(mcp_http *http, int64_t now)
@@ -80,20 +80,21 @@ static inline void mcp__http_leave(mcp_http *http)
 {
     http->depth--;
 }
-/* A handler that answers later calls in, so the time has to be updated. */
+/* Updates http->now if the program calls from outside the endpoint, as a handler does that answers
+ * later. */
 static inline void mcp__http_touch(mcp_http *http)
 {
     if (http->depth == 0 && http->options.clock)
         http->now = http->options.clock(http->clock_user);
 }
-/* Returns the time at this moment; http->now is the time of the current call. */
+/* Returns the current time. http->now, in contrast, is the time at which the current call began. */
 static inline int64_t mcp__http_now(const mcp_http *http)
 {
     return http->options.clock ? http->options.clock(http->clock_user) : http->now;
 }
-/* Schedules work for the next tick and requests that tick. */
+/* Makes the timer due at the next tick, and requests that tick. */
 void mcp__http_wake(mcp_http *http, mcp__http_timer *timer);
-/* Reports that the deadline has become earlier. */
+/* Tells the program that mcp_http_deadline() has become earlier. */
 void mcp__http_call_wake(mcp_http *http);
 
 #endif

@@ -1,4 +1,5 @@
-/* legacy.c: requests of revisions with sessions (2025-11-25, basic/transports, "Streamable HTTP").
+/* legacy.c: the requests of legacy clients: initialize, POST in a session, GET and DELETE
+ * (2025-11-25, basic/transports, "Streamable HTTP").
  */
 #include "http/server/session.h"
 

@@ -1,7 +1,7 @@
-/* metrics.c: counters, and their output for Prometheus (text format 0.0.4).
+/* metrics.c: writes the counters in the text format of Prometheus (0.0.4).
  *
- * All metrics are in one table, `metrics`. Values of labels come from the lists below or from what
- * the server offers, never from a peer: unknown ones are "other".
+ * All metrics are in one table, `metrics`. The values of labels come from the lists below, or from
+ * what the server offers. They never come from a peer: an unknown method is counted as "other".
  */
 #include "http/server/http.h"
 
@@ -50,7 +50,7 @@ typedef enum metric_id {
     METRICS
 } metric_id;
 
-/* In the order of the output. */
+/* The metrics, in the order of the output. */
 static const struct {
     const char *name, *type, *help;
 } metrics[METRICS] = {
@@ -150,7 +150,7 @@ static void put_seconds(mcp__buf *b, uint64_t ms)
         b->len--;
 }
 
-/* A label other than le and result: NAME="VALUE". */
+/* A label of a sample, NAME="VALUE". The labels le and result are written without this struct. */
 typedef struct label {
     const char *name;
     mcp_str value;
@@ -170,7 +170,7 @@ static void put_label(mcp__buf *b, const label *l)
     mcp__buf_char(b, '"');
 }
 
-/* Writes the name of a sample, with a label unless it is NULL. */
+/* Writes the name of a sample and, unless l is NULL, the label. */
 static void put_name(mcp__buf *b, metric_id id, const char *suffix, const label *l)
 {
     mcp__buf_printf(b, "%s%s", metrics[id].name, suffix);
@@ -189,7 +189,7 @@ static void put_value(mcp__buf *b, metric_id id, const label *l, uint64_t value)
 
 typedef struct durations {
     const uint64_t *bounds_ms;
-    const uint64_t *counts; /* n_bounds + 1 */
+    const uint64_t *counts; /* n_bounds + 1 elements */
     size_t n_bounds;
     uint64_t sum_ms;
 } durations;

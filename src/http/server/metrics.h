@@ -1,4 +1,4 @@
-/* metrics.h: counters (metrics.c), and rate-limited log lines. */
+/* metrics.h: counters (metrics.c), and log lines at a limited rate. */
 #ifndef MCP_SRC_HTTP_SERVER_METRICS_H
 #define MCP_SRC_HTTP_SERVER_METRICS_H
 
@@ -7,11 +7,11 @@
 #include "base/base.h"
 
 typedef struct mcp__http_complaint {
-    uint64_t count; /* since the last line */
+    uint64_t count; /* refusals since the last line */
     int64_t again;  /* earliest time of the next line */
 } mcp__http_complaint;
 
-/* Counts a complaint and logs at most one line every ten seconds. */
+/* Counts a refusal, and logs at most one line every ten seconds. */
 void mcp__http_complain(mcp_http *http, mcp__http_complaint *complaint, mcp_str what);
 
 /* ---- metrics.c -------------------------------------------------------------------------------------------------------- */
@@ -34,12 +34,13 @@ typedef struct mcp__http_metrics {
     size_t streams;
 } mcp__http_metrics;
 
-/* Returns the row of a method; 0 for none, 1 for all unknown ones (exchange.c). */
+/* Returns the row of a method: 0 for an empty name, 1 for all unknown methods (exchange.c). */
 unsigned mcp__http_method_of(mcp_str name);
 mcp_str mcp__http_method_name(unsigned method);
 /* Upper bounds of the histogram of durations, in milliseconds, ascending. */
 extern const uint64_t mcp__http_buckets[MCP__HTTP_BUCKETS];
-/* Items that access rules hide from the principal are not named. */
+/* Writes all metrics in the text format of Prometheus. Omits tools and sources that access rules
+ * hide from the principal. */
 void mcp__http_put_metrics(mcp_http *http, const char *principal, mcp__buf *b);
 
 #endif

@@ -1,18 +1,22 @@
-/* parse.c: cuts received bytes into requests, which are handled one after the other.
+/* parse.c: splits received bytes into requests, which are handled one after the other.
  *
- * The parser is stopped at the end of each request and continues when that one is answered.
- * Pipelined requests are thus answered in order; the bytes after a request wait, within a limit.
+ * The parser stops at the end of each request and continues when that request is answered.
+ * Pipelined requests are thus answered in order. The bytes after a request are buffered, up to a
+ * limit.
  *
- * What may surprise: a body that is completely contained in the received bytes is not copied, but
- * read in place. Only a body that is still incomplete when the bytes become invalid is copied.
+ * A body that arrives completely in one call is read in place. Only a partial body is copied, when
+ * that call returns.
  */
 #include "http/server/exchange.h"
 
 enum {
-    INPUT_PAUSE = 64 << 10, /* unparsed bytes at which the transport should stop reading */
-    BODY_KEPT = 4 << 10,    /* size of the body's buffer that is kept between requests */
-    SWALLOW = 64 << 10,     /* a refused body up to this size is read, to keep the connection */
-    ID_WITHIN = 8 << 10,    /* a refused body up to this size is kept, to answer with its id */
+    INPUT_PAUSE =
+        64 << 10,        /* number of unparsed bytes at which the transport should stop reading */
+    BODY_KEPT = 4 << 10, /* largest buffer for a body that is kept between requests */
+    SWALLOW =
+        64 << 10, /* a refused body up to this size is read, so that the connection stays open */
+    ID_WITHIN =
+        8 << 10, /* a refused body up to this size is kept, so that the refusal can repeat its id */
 };
 
 static mcp_http_connection *of(llhttp_t *parser)
@@ -27,7 +31,7 @@ mcp_str mcp__http_body(mcp_http_connection *c)
 
 /* ---- callbacks of the parser ---------------------------------------------------------------- */
 
-/* Stops the parser and refuses the request before it is complete. */
+/* Stops the parser, so that the request is refused before it is complete. */
 static int stop(mcp_http_connection *c, mcp__http_refusal why)
 {
     if (!c->refusal)
@@ -56,7 +60,7 @@ static int on_message_begin(llhttp_t *parser)
     return 0;
 }
 
-/* Counts a part of the head. */
+/* Counts bytes of the head. Stops with the refusal `why` if the head is too long. */
 static int measure(mcp_http_connection *c, size_t len, mcp__http_refusal why)
 {
     c->head.received += len;
@@ -76,7 +80,7 @@ static int on_url(llhttp_t *parser, const char *at, size_t len)
 static int on_header_field(llhttp_t *parser, const char *at, size_t len)
 {
     mcp_http_connection *c = of(parser);
-    if (c->phase == MCP__HTTP_HEAD) /* a trailer is only counted */
+    if (c->phase == MCP__HTTP_HEAD) /* of a trailer, only the length and number are checked */
         mcp__http_head_name(&c->head, at, len);
     return measure(c, len, MCP__HTTP_LONG_HEAD);
 }
@@ -118,7 +122,8 @@ static bool expects_body(const llhttp_t *parser)
     return parser->flags & F_CHUNKED || parser->content_length > 0;
 }
 
-/* Whether to read the rest of a refused request, so that the connection can be kept. */
+/* Returns whether the rest of a refused request is short enough to be read, so that the connection
+ * can be used again. */
 static bool worth_reading(const mcp_http_connection *c)
 {
     return !expects_body(&c->parser) ||
@@ -129,14 +134,14 @@ static bool worth_reading(const mcp_http_connection *c)
 static int on_headers_complete(llhttp_t *parser)
 {
     mcp_http_connection *c = of(parser);
-    /* Upgrade and CONNECT are not supported; the parser would stop for them. */
+    /* Upgrade and CONNECT are not supported. If this were set, the parser would stop. */
     parser->upgrade = 0;
     c->http_method = parser->method;
     c->keep_alive = llhttp_should_keep_alive(parser) && parser->http_minor >= 1;
     if (c->head.bytes.failed)
         return stop(c, MCP__HTTP_NO_MEMORY);
-    /* RFC 9112, 6.1: an HTTP/1.0 proxy in between does not know chunks, and would see other
-     * requests in the same bytes. */
+    /* RFC 9112, 6.1: an HTTP/1.0 proxy between client and server does not know chunks, and would
+     * divide the same bytes into other requests. */
     if (parser->flags & F_TRANSFER_ENCODING && parser->http_minor == 0)
         return stop(c, MCP__HTTP_BAD_FRAMING);
     mcp__http_set_phase(c, MCP__HTTP_BODY);
@@ -155,8 +160,8 @@ static int on_headers_complete(llhttp_t *parser)
     return 0;
 }
 
-/* Returns how much the body's buffer grows for so many bytes: it doubles, up to the body's
- * length. */
+/* Returns by how much the body's buffer grows if `bytes` are added. The buffer doubles, up to the
+ * length of the body. */
 static size_t growth(const mcp_http_connection *c, size_t bytes)
 {
     const mcp__buf *b = &c->body;
@@ -165,8 +170,8 @@ static size_t growth(const mcp_http_connection *c, size_t bytes)
     return MCP__MAX(bytes, MCP__MIN(b->cap, b->limit - b->cap));
 }
 
-/* Copies the received part of the body before its bytes become invalid. Returns false if there is
- * no room for it. */
+/* Copies the received part of the body, before the received bytes become invalid. Returns false if
+ * the budget has no room for it. */
 static bool keep_body(mcp_http_connection *c)
 {
     bool fits = !c->body_span.len ||
@@ -218,7 +223,6 @@ void mcp__http_parser_settings(llhttp_settings_t *s)
 
 /* ---- requests ---------------------------------------------------------------------------------------------- */
 
-/* Refuses a request before it is complete; the rest is discarded. */
 void mcp__http_refuse_early(mcp_http_connection *c, mcp__http_refusal why)
 {
     c->keep_alive = false;
@@ -254,7 +258,8 @@ static void run(mcp_http_connection *c)
     mcp__buf_reset(&c->body, BODY_KEPT);
 }
 
-/* Runs a complete request when there is memory for an answer; a health probe at once. */
+/* Runs a complete request, now or when there is memory for an answer. A health probe never
+ * waits. */
 static void run_request(mcp_http_connection *c)
 {
     c->complete = false;
@@ -288,7 +293,8 @@ static void refuse_unkept(mcp_http_connection *c)
     mcp__http_run_held(c);
 }
 
-/* Whether to parse another request: not while much output is unread. */
+/* Returns whether to continue parsing. The next request is not parsed while much output is
+ * unread. */
 static bool may_parse(const mcp_http_connection *c)
 {
     return c->phase <= MCP__HTTP_BODY &&
@@ -321,7 +327,6 @@ static void parse(mcp_http_connection *c, mcp_str *in)
         in->len = 0;
 }
 
-/* Parses the bytes that wait. */
 void mcp__http_parse_input(mcp_http_connection *c)
 {
     if (!c->input.len || !may_parse(c))
@@ -388,7 +393,7 @@ void mcp_http_receive_end(mcp_http_connection *c, int64_t now)
         c->ended = true;
         c->ended_at = now;
         mcp__http_parse_input(c);
-        /* A request in progress is still answered, see phase_deadline(). */
+        /* A request in progress is still answered, until the deadline of waiting_deadline(). */
         if (c->phase == MCP__HTTP_STREAMING)
             mcp__http_exchange_end(c);
         if (c->phase != MCP__HTTP_WAITING && !c->resume)

@@ -1,8 +1,8 @@
-/* peer.c: channels with their timers: that of a session, or that of a connection for requests
- * without one.
+/* peer.c: the channel of a session, or of a connection for requests without a session, with its
+ * timer.
  *
- * The requests of a connection share a channel, one after the other, as long as they come from the
- * same principal. A subscription ends with its stream.
+ * The requests of a connection use the same channel, one after the other, as long as they come from
+ * the same caller. A subscription ends with its stream.
  */
 #include "http/server/session.h"
 
@@ -68,14 +68,14 @@ void mcp__http_peer_due(mcp__http_peer *peer)
         return;
     }
     if (peer->connection && peer->connection->stream_only)
-        mcp__channel_trim(peer->channel); /* a subscription is mostly quiet */
+        mcp__channel_trim(peer->channel); /* a subscription is idle most of the time */
     mcp__http_peer_arm(peer);
 }
 
 /* ---- changing the caller -------------------------------------------------------------------- */
 
-/* Detaches a channel from its connection. A legacy client that disconnects has not cancelled, so
- * its requests keep running. */
+/* Detaches a channel from its connection. In legacy revisions, disconnecting does not cancel a
+ * request, so the requests of a legacy client continue without the connection. */
 static void leave(mcp__http_peer *peer, const mcp_http_connection *c)
 {
     if (peer && peer->legacy && mcp_channel_in_flight(peer->channel)) {

@@ -1,8 +1,8 @@
-/* respond.c: complete answers, each in one write.
+/* respond.c: writes complete answers, each in one write unless the body is long.
  *
- * The refusals are a table: the status, and a sentence that says what was wrong, or which limit was
- * reached and which option sets it, as a JSON-RPC error. It has the id of the request if that was
- * read.
+ * A table defines the refusals: the HTTP status, and a sentence that says what was wrong, or which
+ * limit was reached and which option sets that limit. The sentence is sent as a JSON-RPC error,
+ * with the id of the request if its body was read.
  */
 #include "http/server/connection.h"
 #include "jsonrpc/envelope.h"
@@ -10,11 +10,11 @@
 
 enum {
     ONE_WRITE = 64 << 10, /* a longer body is written separately, without a copy */
-    OUT_KEPT = 256 << 10, /* size of the output buffer that is kept */
-    SMALL = 4 << 10,      /* an answer of this size is sent regardless of the budget */
+    OUT_KEPT = 256 << 10, /* largest output buffer that is kept */
+    SMALL = 4 << 10,      /* an answer below this size is sent even if memory is spent */
 };
 
-/* The option that decides, and one whose value replaces %zu. */
+/* OPTION names the option that decides. LIMIT also inserts its value for %zu. */
 #define OPTION(member) .option = #member
 #define LIMIT(member)  .limit = offsetof(mcp_http_options, member), .has_limit = true, OPTION(member)
 
@@ -22,9 +22,9 @@ static const struct refusal {
     int status;
     bool final; /* closes the connection */
     bool has_limit;
-    bool anonymous; /* without an id: the message may not be a request */
-    bool plain;     /* plain text, not a JSON-RPC error: the client then tries no older transport */
-    int code;       /* of the JSON-RPC error; 0: by the status */
+    bool anonymous; /* sent without an id, because the message may not be a request */
+    bool plain;     /* sent as plain text, so that the client tries no older transport */
+    int code;       /* of the JSON-RPC error; 0 means that the status decides */
     size_t limit;   /* offset of the option whose value replaces %zu */
     const char *option;
     const char *text;
@@ -254,7 +254,7 @@ static size_t limit_of(const mcp_http *http, mcp__http_refusal why)
     const mcp_http_options *o = &http->options;
     if (why == MCP__HTTP_NO_ROOM || why == MCP__HTTP_NO_SHARE)
         return why == MCP__HTTP_NO_ROOM ? http->budget->max_memory : http->budget->max_share;
-    /* Options of type size_t and uint64_t. */
+    /* Time-outs have the type uint64_t, all other limits size_t. */
     uint64_t wide = 0;
     size_t narrow = 0;
     const char *at = (const char *)o + refusals[why].limit;
@@ -273,8 +273,9 @@ bool mcp__http_refusal_reads(mcp__http_refusal why)
     return !refusals[why].anonymous;
 }
 
-/* Reads the id of a refused request, if its body is complete. Only a complete message shows that it
- * is a request: a client would take the id of a response for that of one of its own requests. */
+/* Reads the id of a refused request, if its body is complete. A partial message does not show
+ * whether it is a request. The id of a response must not be sent back, because the client would
+ * take it for the id of one of its own requests. */
 static void put_id(mcp_http_connection *c, const struct refusal *r, mcp__buf *id)
 {
     mcp_str body = mcp__http_body(c);
@@ -324,7 +325,8 @@ static int code_of(mcp__http_refusal why)
     return r->code ? r->code : code;
 }
 
-/* known: the id of the request as JSON text; empty: read it from the body. */
+/* Refuses a request. `known` is the id of the request as JSON text; if it is empty, the id is read
+ * from the body. */
 static void refuse_with(mcp_http_connection *c, mcp__http_refusal why, mcp_str known)
 {
     const struct refusal *r = &refusals[why];
@@ -343,7 +345,7 @@ static void refuse_with(mcp_http_connection *c, mcp__http_refusal why, mcp_str k
     mcp__http_answer answer = {.status = r->status, .type = "application/json"};
     answer.retry = r->status == 503 || r->status == 429;
     if (body.failed || text.failed)
-        answer.type = NULL; /* the status alone has to do */
+        answer.type = NULL; /* out of memory: send only the status */
     else
         answer.body = mcp__buf_view(r->plain ? &text : &body);
     if (answer.type && r->plain)
@@ -380,7 +382,8 @@ bool mcp__http_has_room(const mcp_http_connection *c, mcp_str message)
     return message.len < SMALL || mcp__http_fits(c->http->budget, &c->charge, message.len);
 }
 
-/* Reads the id of a message of this server. */
+/* Copies the id of a message that this server wrote. The caller frees the buffer, which is empty on
+ * failure. */
 static void find_id(const mcp_http_connection *c, mcp_str message, mcp__buf *id)
 {
     mcp__buf_init(id, c->http->allocator, 0);

@@ -1,5 +1,5 @@
-/* route.c: checks the head of a request: its target, source, caller and form. All checks run before
- * the body is read, so that a refused body need not be read.
+/* route.c: checks the head of a request: target, source, caller and media types. All checks run
+ * before the body is read, so that the body of a refused request need not be read.
  */
 #include "http/server/session.h"
 
@@ -7,10 +7,10 @@ enum { MAX_PRINCIPAL = 256 };
 
 /* ---- allowed hosts and origins ------------------------------------------------------------
  *
- * A web page in a user's browser can reach a server on the user's machine: either directly, with an
- * Origin that shows it, or under a foreign name that resolves to this machine (DNS rebinding), with
- * a Host that shows it. Both headers are therefore compared with what is allowed; loopback names
- * always are.
+ * A web page in a user's browser can send requests to a server on the user's machine. If it does so
+ * directly, the header Origin names the page. If it uses a foreign name that resolves to this
+ * machine (DNS rebinding), the header Host contains that name. Both headers are therefore compared
+ * with the allowed values. Loopback names are always allowed.
  */
 
 static const mcp_str loopback[] = {{"localhost", 9}, {"127.0.0.1", 9}, {"[::1]", 5}};
@@ -24,7 +24,7 @@ static bool is_loopback(mcp_str name)
     return false;
 }
 
-/* Removes ":port". Returns false if the text after the name is not a port. */
+/* Removes ":port" from *host. Returns false if the characters after the name are not a port. */
 static bool cut_port(mcp_str *host)
 {
     size_t at = 0;
@@ -88,8 +88,8 @@ static bool origin_allowed(const mcp_http_options *o, mcp_str origin)
 
 /* ---- target --------------------------------------------------------------------------------- */
 
-/* Reads the target. Returns the host: from a target in absolute form (RFC 9112, 3.2.2), else from
- * its header. */
+/* Finds the path in the target. Returns the host, which a target in absolute form contains (RFC
+ * 9112, 3.2.2); otherwise the value of the Host header. */
 static mcp_str read_target(mcp_http_connection *c)
 {
     mcp_str target = mcp__http_text(&c->head, c->head.target);
@@ -117,8 +117,8 @@ static bool is_health(const mcp_http_connection *c)
            mcp_str_eq(mcp__http_text(&c->head, c->head.path), MCP_STR("/healthz"));
 }
 
-/* /healthz reveals nothing that a foreign page could use, and probes often send an address, or no
- * host. */
+/* Checks Host and Origin. /healthz is exempt: a foreign page could not use its answer, and probes
+ * often send an IP address as Host. */
 static mcp__http_refusal check_source(mcp_http_connection *c, mcp_str host)
 {
     const mcp_http_options *o = &c->http->options;
@@ -181,7 +181,7 @@ static mcp__http_refusal authenticate(mcp_http_connection *c)
         return MCP__HTTP_UNAUTHORIZED;
     principal[sizeof(principal) - 1] = 0;
     c->known = true;
-    /* Placed after the headers, which are complete. */
+    /* The principal is stored behind the headers. They are complete, so nothing moves it. */
     size_t at = c->head.bytes.len;
     mcp__buf_add(&c->head.bytes, principal, strlen(principal) + 1);
     if (c->head.bytes.failed)
@@ -190,7 +190,7 @@ static mcp__http_refusal authenticate(mcp_http_connection *c)
     return MCP__HTTP_FINE;
 }
 
-/* Charges the request to its caller from here on. */
+/* Charges the connection's memory to the caller of this request. */
 static mcp__http_refusal find_account(mcp_http_connection *c)
 {
     mcp__http_refusal why = mcp__http_is_forwarded(c) ? mcp__http_count_client(c) : MCP__HTTP_FINE;
@@ -214,7 +214,7 @@ static mcp__http_refusal check_form(mcp_http_connection *c)
         return MCP__HTTP_BAD_TYPE;
     if (coding.len && !mcp__str_same(coding, MCP_STR("identity")))
         return MCP__HTTP_BAD_CODING;
-    /* a message of HTTP+SSE has no body in its answer */
+    /* The answer to a POST of HTTP+SSE has no body, so its media type does not matter. */
     bool takes = c->head.accepts & MCP__HTTP_JSON || c->target == MCP__HTTP_DUPLEX;
     return takes ? MCP__HTTP_FINE : MCP__HTTP_NOT_ACCEPTABLE;
 }

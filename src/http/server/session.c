@@ -1,8 +1,9 @@
-/* session.c: legacy sessions: from initialize to DELETE, time-out or eviction.
+/* session.c: legacy sessions, from initialize to DELETE, time-out or eviction.
  *
- * A session that a connection is using cannot be evicted. Of the others, the longest idle one is
- * evicted when there is no room for a new one, so a client that keeps initializing evicts its own
- * sessions first. A stream of HTTP+SSE does not count as using its session before initialize.
+ * A session that a connection is using cannot be evicted. When there is no room for a new session,
+ * the one that has been idle longest is evicted. A client that initializes again and again soon
+ * evicts its own sessions. Until initialize, the open stream of an HTTP+SSE session does not count
+ * as use.
  */
 #include "http/server/session.h"
 
@@ -80,7 +81,8 @@ static int session_new(mcp_http *http, const mcp_http_connection *c,
         return rc;
     }
     http->n_sessions++;
-    /* Without a GET stream, change notices have no destination: they wait, coalesced. */
+    /* Without a GET stream, change notifications have no destination. The channel holds them back
+     * and merges them. */
     mcp_channel_set_writable(s->peer->channel, false, http->now);
     s->busy = true;
     mcp__list_append(&http->busy_sessions, &s->link);
@@ -102,7 +104,7 @@ mcp__http_refusal mcp__http_session_begin(const mcp_http_connection *c,
     }
 }
 
-/* Ends what a connection waits for from a session that is being freed. */
+/* Ends the stream or the request of a connection whose session is being freed. */
 static void dismiss(mcp_http_connection *c)
 {
     mcp__http_session_detach(c);
@@ -182,8 +184,8 @@ void mcp__http_session_writable(mcp__http_session *s)
             mcp__container(s->getters.prev, mcp_http_connection, in_getters);
         writable = !c->congested;
     }
-    /* This may produce notices, and thereby a call of this layer from within the channel. Not
-     * allowed while the channel is in use. */
+    /* A writable channel may send notifications, which would call it again. That is not allowed
+     * while the channel is in use. */
     if (writable && mcp__channel_is_in_use(s->peer->channel))
         return;
     mcp_channel_set_writable(s->peer->channel, writable, s->http->now);
@@ -205,7 +207,7 @@ void mcp__http_session_due(mcp__http_session *s)
         return;
     }
     mcp__http_stream_reap(s);
-    if (due <= http->now) { /* requests are still in progress */
+    if (due <= http->now) { /* requests are still in progress, so the session stays */
         s->idle_since = http->now;
         due = http->now + (int64_t)idle;
     }

@@ -1,5 +1,5 @@
-/* sse.c: writes event streams (WHATWG HTML, 9.2, "Server-sent events"), each event as a chunk. For
- * HTTP/1.0, which has no chunks, the stream ends with the connection.
+/* sse.c: writes event streams (WHATWG HTML, 9.2, "Server-sent events"). Each event is one chunk.
+ * HTTP/1.0 has no chunks: there, the end of the connection ends the stream.
  */
 #include "http/server/connection.h"
 

@@ -1,5 +1,5 @@
-/* store.c: the built-in event store: in memory, limited per session; the oldest event is dropped
- * first. */
+/* store.c: the built-in event store. It keeps events in memory, up to a limit for each session, and
+ * discards the oldest ones first. */
 #include "http/server/session.h"
 
 typedef struct kept {
@@ -56,7 +56,8 @@ static session_log *log_of(mcp__http_store *store, mcp_str session)
     return log;
 }
 
-/* All sessions together may use a quarter of the budget. */
+/* Returns whether the session may store `size` more bytes. All sessions together may use a quarter
+ * of the budget. */
 static bool has_room(const mcp__http_store *store, const session_log *log, size_t size)
 {
     const mcp_http_budget *b = store->budget;
@@ -103,7 +104,7 @@ static int replay(mcp_str session, uint64_t stream, uint64_t event,
             rc = MCP_OK;
         if (k->event < next)
             continue;
-        if (k->event > next) /* an event in between was dropped */
+        if (k->event > next) /* an event in between was discarded */
             return MCP_ENOTFOUND;
         rc = fn(k->event, (mcp_str){k->message, k->len}, arg);
         if (rc != MCP_OK)
@@ -137,7 +138,8 @@ mcp__http_store *mcp__http_store_new(const mcp_allocator *allocator, mcp_http_bu
     store->budget = budget;
     store->allocator = allocator;
     store->limit = bytes_per_session;
-    /* No seed: session ids are random, so peers cannot choose colliding ones. */
+    /* A random seed is not needed: session ids are random, so peers cannot choose colliding
+     * ones. */
     mcp__map_init(&store->logs, allocator, 0, 0);
     *ret = (mcp_event_store){sizeof(*ret), store, append, replay, forget};
     return store;

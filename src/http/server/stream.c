@@ -1,10 +1,9 @@
-/* stream.c: event streams of a session: where its messages go, and how a client resumes a lost
- * stream.
+/* stream.c: event streams of a session: sends messages on them, and resumes them.
  *
- * Messages that answer or accompany a request go on that request's stream, all others on stream 0,
- * which GET opens. An event's id is "stream-event". Events are kept in the store, so a stream
- * outlives its connections: a client that returns with Last-Event-ID gets the missed events, then
- * new ones.
+ * Messages that belong to a request go on the stream of that request. All others go on stream 0,
+ * which GET opens. The id of an event is "stream-event". Events are kept in the event store, so a
+ * stream outlives its connection: a client that reconnects with Last-Event-ID gets first the events
+ * that it missed, then new ones.
  */
 #include "http/server/session.h"
 
@@ -35,7 +34,7 @@ void mcp__http_stream_free(mcp__http_stream *stream)
 
 static mcp__http_stream *find_exchange(const mcp__http_session *s, mcp_exchange exchange)
 {
-    /* Newest first: most requests are answered at once. */
+    /* The search begins with the newest stream, because most requests are answered immediately. */
     for (mcp__link *l = s->streams.prev; l != &s->streams; l = l->prev) {
         mcp__http_stream *stream = mcp__container(l, mcp__http_stream, link);
         if (stream->exchange == exchange)
@@ -81,8 +80,8 @@ static void open_events(mcp_http_connection *c)
     mcp__http_sse_begin(c);
 }
 
-/* Sends a first event that says where to resume and how long to wait before. Older clients cannot
- * handle it. */
+/* Sends an event without a message, which tells the client the id to resume from and the delay
+ * before it reconnects. Older revisions do not allow such an event. */
 static void prime(mcp_http_connection *c, uint64_t stream, uint64_t event)
 {
     if (c->session->revision && c->session->revision->primes)
@@ -100,7 +99,7 @@ void mcp__http_stream_begin(mcp__http_stream *stream)
 
 /* ---- sending -------------------------------------------------------------------------------- */
 
-/* Emits the next event of a stream, on its connection if it has one. */
+/* Stores the next event of a stream, and writes it to the connection c unless that is NULL. */
 static void emit(mcp__http_stream *stream, mcp_http_connection *c, mcp_str message, int *code)
 {
     mcp__http_session *s = stream->session;
@@ -130,7 +129,7 @@ static void send_general(mcp__http_session *s, mcp_str message)
     mcp__http_flush(c);
 }
 
-/* Sends a whole answer without a stream. */
+/* Answers with a complete message, without an event stream. */
 static void send_alone(mcp_http_connection *c, mcp_output_info info, mcp_str message)
 {
     mcp__http_session *s = c->session;
@@ -157,7 +156,7 @@ void mcp__http_session_send(mcp_channel *channel, mcp_exchange exchange, mcp_str
     mcp__http_stream *stream = exchange ? find_exchange(s, exchange) : &s->general;
     bool last = info.kind == MCP_OUTPUT_RESPONSE;
     if (!stream) {
-        /* The answer to a batch without requests, or to an invalid envelope. */
+        /* This answers a batch without requests, or an invalid envelope. */
         if (peer->connection && peer->connection->exchange == exchange)
             send_alone(peer->connection, info, message);
         return;
@@ -176,7 +175,7 @@ void mcp__http_session_send(mcp_channel *channel, mcp_exchange exchange, mcp_str
     }
     if (!last &&
         ((c && !streams) || (streams && (c->congested || !mcp__http_has_room(c, message)))))
-        return; /* dropped: a later notice covers it */
+        return; /* discarded: a later notification replaces it */
     emit(stream, c, message, &info.code);
     if (last)
         mcp__http_stream_free(stream);
@@ -239,7 +238,8 @@ static int replay_one(uint64_t event, mcp_str message, void *arg)
     return r->c->http->out.failed;
 }
 
-/* Writes the kept events after `event`, and opens the stream with the first one. */
+/* Writes the stored events that follow `event`. Writes the head of the answer before the first of
+ * them, if that has not been done. */
 static int replay_after(replay *r, uint64_t event)
 {
     const mcp_event_store *store = &r->c->http->event_store;
@@ -248,7 +248,7 @@ static int replay_after(replay *r, uint64_t event)
                          store->user);
 }
 
-/* Opens stream 0 from an event on. */
+/* Opens stream 0, beginning after the event `from`. */
 static void open_general(mcp_http_connection *c, uint64_t from)
 {
     mcp__http_session *s = c->session;
@@ -283,7 +283,7 @@ static void take_over(mcp__http_stream *stream, mcp_http_connection *c, uint64_t
     mcp__http_flush(c);
 }
 
-/* Replays the rest of a complete stream, and ends it. */
+/* Replays the rest of a stream whose request has been answered, and ends the stream. */
 static void replay_rest(mcp_http_connection *c, uint64_t stream, uint64_t event)
 {
     replay r = {.c = c, .stream = stream};

@@ -1,7 +1,7 @@
-/* timer.c: deadlines, earliest first: a pairing heap with its links inside the objects.
+/* timer.c: a pairing heap of timers, whose links are part of the timers.
  *
- * Nothing is allocated. Adding a timer is a comparison; removing the earliest takes logarithmic
- * time. With ten thousand connections, an event touches only its own timer.
+ * Nothing is allocated. Adding a timer takes one comparison, and removing one takes logarithmic
+ * time on average. With ten thousand connections, an event moves only its own timer.
  */
 #include "http/server/timer.h"
 
@@ -22,7 +22,7 @@ static mcp__http_timer *merge(mcp__http_timer *a, mcp__http_timer *b)
     return a;
 }
 
-/* Merges siblings into one heap: in pairs from the left, then the pairs from the right. */
+/* Merges siblings into one heap: first in pairs from the left, then the pairs from the right. */
 static mcp__http_timer *merge_siblings(mcp__http_timer *first)
 {
     mcp__http_timer *pairs = NULL, *root = NULL;

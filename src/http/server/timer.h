@@ -1,21 +1,22 @@
-/* timer.h: a heap of deadlines (timer.c). */
+/* timer.h: a heap of timers, the earliest first (timer.c). */
 #ifndef MCP_SRC_HTTP_SERVER_TIMER_H
 #define MCP_SRC_HTTP_SERVER_TIMER_H
 
 #include "base/base.h"
 
-/* Zero-initialized. The links are inside the members, so nothing is allocated. */
+/* A timer, part of the object that it belongs to. Initialize it with zeros. */
 typedef struct mcp__http_timer {
-    struct mcp__http_timer *child, *next, *prev; /* prev: the left sibling, or the parent */
+    struct mcp__http_timer *child, *next,
+        *prev; /* prev is the left sibling or, for the first, the parent */
     int64_t due;
     bool armed;
-    bool of_peer; /* in a mcp__http_peer, else in a connection */
+    bool of_peer; /* belongs to a mcp__http_peer, else to a connection */
 } mcp__http_timer;
 
 void mcp__http_timer_set(mcp__http_timer **heap, mcp__http_timer *timer, int64_t due);
 void mcp__http_timer_stop(mcp__http_timer **heap, mcp__http_timer *timer);
-/* Changes the deadline only to an earlier one. A timer that fires too early is set again by its
- * owner, which costs less than moving it at each event. */
+/* Sets the timer, unless it is already due earlier. A timer that then fires too early is set again
+ * by its owner, which costs less than moving the timer at each event. */
 static inline void mcp__http_timer_hasten(mcp__http_timer **heap, mcp__http_timer *timer,
                                           int64_t due)
 {
