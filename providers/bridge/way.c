@@ -20,8 +20,8 @@ static bool is_enough(const bridge_way *w)
     return w->results.count >= w->query.limit;
 }
 
-/* Whether the call has taken too long. Never true before the first entry, so that each call
- * makes progress. */
+/* Whether the call was cancelled or takes too long. Time is not checked before the first entry, so
+ * that each call makes progress. */
 static bool is_late(const bridge_way *w)
 {
     return mcp_request_cancelled(w->req) || (w->seen && search_now() - w->began > SEARCH_CALL_NS);

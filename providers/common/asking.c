@@ -5,13 +5,13 @@
 
 enum {
     TURNS = 64,
-    FIRST_HIDDEN = 256, /* from the third run on; before, none is assumed to be hidden */
-    MOST_HIDDEN = 4096, /* answering this many takes some milliseconds of the server's thread */
+    FIRST_HIDDEN = 256, /* limit from the third run on; before, no item is assumed to be hidden */
+    MOST_HIDDEN = 4096, /* checking this many takes some milliseconds on the server's thread */
     FIRST_SLOTS = 256,
-    BATCH = 256, /* asked at once */
+    BATCH = 256, /* URIs in one access check */
 };
 
-/* The known or assumed answer for a URI. */
+/* The confirmed or assumed answer for a URI. */
 enum { HIDDEN = 0, SHOWN = 1 };
 
 void common_asking_init(common_asking *a, mcp_request *req, const mcp_allocator *alloc)
@@ -28,7 +28,7 @@ void common_asking_free(common_asking *a)
     a->n = a->cap = a->answered = 0;
 }
 
-/* ---- the table ------------------------------------------------------------------------------- */
+/* ---- table ----------------------------------------------------------------------------------- */
 
 static mcp_str text_at(const common_asking *a, size_t at)
 {
@@ -43,7 +43,7 @@ static size_t hash_of(mcp_str uri)
     return (size_t)(hash ^ hash >> 32);
 }
 
-/* The slot of the URI, or the free slot for it. */
+/* Returns the slot of the URI, or the free slot for it. */
 static size_t *find(const common_asking *a, mcp_str uri)
 {
     size_t at = hash_of(uri) & (a->cap - 1);
@@ -86,7 +86,7 @@ static int add(common_asking *a, mcp_str uri, char state)
     return MCP_OK;
 }
 
-/* ---- asking ---------------------------------------------------------------------------------- */
+/* ---- assumptions ----------------------------------------------------------------------------- */
 
 static size_t most_hidden(const common_asking *a)
 {
@@ -121,7 +121,7 @@ bool common_asking_may(common_asking *a, mcp_str uri)
     return a->rc == MCP_OK && shown;
 }
 
-/* Asks the server about as many assumptions as fit into one batch. Returns whether one was wrong. */
+/* Checks up to BATCH assumptions. Returns whether one was wrong. */
 static bool answer_some(common_asking *a)
 {
     mcp_str uris[BATCH];
@@ -142,7 +142,7 @@ static bool answer_some(common_asking *a)
     return wrong;
 }
 
-/* Asks the server about all assumptions. Returns whether one was wrong. */
+/* Checks all assumptions. Returns whether one was wrong. */
 static bool answer_all(common_asking *a)
 {
     bool wrong = false;

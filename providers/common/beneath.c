@@ -12,7 +12,7 @@
 #define OPEN_FLAGS (O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 
 /* openat2() fails with EAGAIN if a rename interferes. The number of retries is limited, because
- * renames may go on forever. */
+ * renames may never stop. */
 enum { MAX_TRIES = 16 };
 
 int common_code_of_errno(int error)
@@ -53,7 +53,8 @@ static bool plain_component(const char *name, size_t len)
            !(len == 2 && name[0] == '.' && name[1] == '.');
 }
 
-/* Opens the folder that contains the last component; if there is only one, *ret is `dir` itself. */
+/* Opens the folder that contains the last component. If there is only one component,
+ * *ret is `dir`. */
 static int walk_to_parent(int dir, const char *rel, int *ret, const char **last)
 {
     int at = dir;
@@ -125,7 +126,8 @@ static int failed(common_beneath at)
     return errno == ELOOP && !at.walk ? COMMON_IS_LINK : common_code_of_errno(errno);
 }
 
-/* Looks up the file beneath, without following links. O_PATH does not open the file itself. */
+/* Gets the status of a file beneath the root without following links. O_PATH does not open
+ * the file itself. */
 static int look_confined(common_beneath at, const char *rel, struct stat *st)
 {
     *st = (struct stat){0};
@@ -142,16 +144,16 @@ static bool is_served_kind(const struct stat *st)
     return S_ISREG(st->st_mode) || S_ISDIR(st->st_mode);
 }
 
-/* What kind of thing is there, before it is opened: opening a device can already do something
- * (rewind a tape, raise a modem line), and opening a FIFO can let its writer go on.
+/* Checks what kind of file exists before it is opened. Opening a device can already have an effect
+ * (rewind a tape, raise a modem line), and opening a FIFO can unblock its writer.
  *
- * A stat by path is 0.5 µs; opening twice (O_PATH, look, open again) costs three times that and
- * leaves the same window, because only /proc/self/fd could reopen the very thing that was looked
- * at. But a stat is not confined: it follows a folder on the way that is a link to elsewhere. So it
- * may only ever say "go on and open", which is confined and looked at again by fstat; every other
- * outcome, "there is nothing" above all, is the confined look's, or it would tell what exists
- * outside. To win the race one must be able to put a device node into the tree, and gains its
- * open() call. */
+ * A stat by path takes 0.5 µs. Opening twice (O_PATH, fstat, open again) takes three times as long
+ * and leaves the same race, because only /proc/self/fd could reopen exactly the file that was
+ * checked. But a stat by path is not confined: it follows a parent folder that has become a link to
+ * the outside. So it only decides whether to open the file; opening is confined and followed by
+ * fstat. Every other result, in particular "not found", is replaced by the result of the confined
+ * lookup; otherwise it would reveal what exists outside. To win the race, an attacker has to be
+ * able to create a device node in the tree, and gains only its open() call. */
 static int look_first(common_beneath at, const char *rel, int *flags)
 {
     struct stat st;
@@ -159,7 +161,7 @@ static int look_first(common_beneath at, const char *rel, int *flags)
     if (at.walk || fstatat(at.fd, *rel ? rel : ".", &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
         rc = look_confined(at, rel, &st);
     else if (S_ISLNK(st.st_mode))
-        return COMMON_IS_LINK; /* followed beneath, or refused */
+        return COMMON_IS_LINK; /* the caller resolves it beneath the root, or rejects it */
     else if (!is_served_kind(&st))
         rc = look_confined(at, rel, &st);
     if (rc != MCP_OK)
@@ -189,7 +191,7 @@ int common_beneath_open(common_beneath at, const char *rel, int *ret_fd, struct 
 
 int common_beneath_open_dir(common_beneath at, const char *rel, int *ret_fd)
 {
-    /* No check is needed first: the kernel refuses anything but a directory before opening it. */
+    /* No check is needed before: the kernel rejects anything but a directory without opening it. */
     int fd = open_plain(at, rel, O_RDONLY | OPEN_FLAGS | O_DIRECTORY);
     if (fd < 0)
         return failed(at);
@@ -197,7 +199,7 @@ int common_beneath_open_dir(common_beneath at, const char *rel, int *ret_fd)
     return MCP_OK;
 }
 
-/* The path of a descriptor according to the kernel. Returns its length, or -1. */
+/* Reads the path of a descriptor from the kernel. Returns its length, or -1. */
 static ssize_t path_of(int fd, char *path, size_t cap)
 {
     char link[40];
@@ -209,7 +211,8 @@ static ssize_t path_of(int fd, char *path, size_t cap)
     return len;
 }
 
-/* Both paths are looked up now, in case the root was moved since the start. */
+/* Computes the path of `fd` relative to `dir`. Both paths are read now, in case the
+ * root was moved. */
 static int relative_to(int dir, int fd, char real[COMMON_PATH_MAX])
 {
     char base[COMMON_PATH_MAX];

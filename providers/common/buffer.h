@@ -1,5 +1,5 @@
-/* buffer.h: a growing byte buffer from the caller's allocator, and the default allocator. Not a
- * string builder: it may contain any bytes and is not NUL-terminated. */
+/* buffer.h: a growing byte buffer from the caller's allocator, and the default allocator. A buffer
+ * may contain any bytes and is not NUL-terminated. */
 #ifndef COMMON_BUFFER_H
 #define COMMON_BUFFER_H
 
@@ -17,16 +17,16 @@ mcp_allocator common_allocator(const mcp_allocator *given);
 
 void *common_alloc(const mcp_allocator *alloc, size_t size);
 void common_release(const mcp_allocator *alloc, void *ptr);
-/* A NUL-terminated copy; NULL without memory. */
+/* Returns a NUL-terminated copy, or NULL if memory is exhausted. */
 char *common_copy(const mcp_allocator *alloc, const char *ptr, size_t len);
 
 void common_buffer_init(common_buffer *b, const mcp_allocator *alloc);
 void common_buffer_free(common_buffer *b);
 
-/* Makes room for `extra` more bytes. On MCP_ENOMEM the contents are unchanged. */
+/* Makes room for `extra` more bytes. Returns MCP_OK, or MCP_ENOMEM with the contents unchanged. */
 int common_buffer_reserve(common_buffer *b, size_t extra);
 int common_buffer_append(common_buffer *b, const void *ptr, size_t len);
-/* Appends a text without its NUL. False: no memory. */
+/* Appends a string without its NUL. Returns false if memory is exhausted. */
 bool common_put(common_buffer *b, const char *text);
 
 #endif

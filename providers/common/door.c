@@ -1,20 +1,20 @@
 /* door.c: see door.h.
  *
- * What may surprise: a channel must not be freed from within its `send` or from functions that are
- * called there, so a channel whose answer came late is freed by a timer, or at the end.
+ * A channel must not be freed from within its `send` callback or the functions that it calls. So a
+ * channel whose answer came asynchronously is freed by a timer, or when the door is freed.
  */
 #include "door.h"
 
-/* A modern revision, which needs no handshake. */
+/* A protocol revision that needs no handshake. */
 static const char revision[] = "2026-07-28";
 
-/* One channel. */
+/* One channel, for one request. */
 typedef struct common_line {
-    struct common_line *next; /* in the list of waiting lines, or of those to be freed */
+    struct common_line *next; /* in the list of waiting lines, or of lines to be freed */
     common_door *door;
     mcp_channel *channel;
-    common_ask *ask; /* NULL: the request was abandoned */
-    bool receiving;  /* the message is being processed, so an answer now is synchronous */
+    common_ask *ask; /* NULL after the request was abandoned */
+    bool receiving;  /* the server is processing the request, so an answer now is synchronous */
 } line;
 
 struct common_door {
@@ -24,7 +24,7 @@ struct common_door {
     mcp_host_timer *timer;
 };
 
-/* ---- channels that are over ------------------------------------------------------------------ */
+/* ---- finished channels ----------------------------------------------------------------------- */
 
 static void free_line(line *l)
 {
@@ -76,9 +76,9 @@ static int64_t now(const common_door *door)
     return host && host->now ? host->now(host->user) : 0;
 }
 
-/* ---- the answer ------------------------------------------------------------------------------ */
+/* ---- answers --------------------------------------------------------------------------------- */
 
-/* The line is removed first, because the continuation may send another request. */
+/* Removes the line first, because `later` may send another request. */
 static void go_on(common_ask *ask, line *l)
 {
     unlink_line(l);
@@ -142,7 +142,7 @@ static void on_cancel(mcp_request *req, void *user)
     go_on(ask, l);
 }
 
-/* ---- asking ---------------------------------------------------------------------------------- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 static int put_request(const common_ask *ask, mcp_json_writer *w, mcp_str *ret)
 {
@@ -218,7 +218,7 @@ int common_door_ask(common_door *door, common_ask *ask)
         return MCP_PENDING;
     }
     free_line(l);
-    if (rc != MCP_OK) /* whatever came before */
+    if (rc != MCP_OK) /* frees an answer that arrived before the failure */
         common_ask_clear(ask);
     return rc;
 }
@@ -230,7 +230,7 @@ void common_ask_clear(common_ask *ask)
     ask->result = ask->error = NULL;
 }
 
-/* ---- beginning and end ----------------------------------------------------------------------- */
+/* ---- creating and freeing -------------------------------------------------------------------- */
 
 int common_door_new(mcp_server *server, const mcp_allocator *alloc, common_door **ret)
 {

@@ -1,8 +1,8 @@
 /* glob.c: see glob.h.
  *
- * No recursion and no search tree: a star that matches as little as possible never needs to be
- * reconsidered once a later star has been reached, so it is enough to remember the last `*` of the
- * current component and the last `**`. */
+ * There is no recursion and no search tree. A star that matches as little as possible never needs
+ * to be reconsidered once a later star has been reached, so it is enough to remember the last `*`
+ * of the current component and the last `**`. */
 #include "glob.h"
 
 #include <stdint.h>
@@ -83,7 +83,7 @@ static const struct {
     {"punct", is_punct}, {"space", is_space}, {"upper", is_upper}, {"xdigit", is_xdigit},
 };
 
-/* 1 and 0: in the class or not; -1: no such class. */
+/* Returns 1 or 0 for whether `c` is in the class, or -1 if there is no such class. */
 static int in_class(const char *name, size_t len, byte c)
 {
     for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++) {
@@ -93,9 +93,10 @@ static int in_class(const char *name, size_t len, byte c)
     return -1;
 }
 
-/* A "[:name:]" at p; returns what follows it, NULL when this is just a bracket as a member, and
- * sets *hit; -1 in *hit for an unknown name. *known is the first `]` from somewhere before p on, or
- * the end: it is looked for once, however many brackets open before it. */
+/* Parses a "[:name:]" at `p`. Returns what follows it, or NULL if `p` is an ordinary member. *hit
+ * becomes 1 or 0 for whether `c` is in the class, or -1 for an unknown name. *known caches the
+ * position of the next `]` or the end, so that it is searched for once, however many brackets
+ * open before it. */
 static const char *class_at(const char *p, const char *end, byte c, const char **known, int *hit)
 {
     if (end - p < 2 || p[0] != '[' || p[1] != ':')
@@ -111,7 +112,8 @@ static const char *class_at(const char *p, const char *end, byte c, const char *
     return close + 1;
 }
 
-/* One member or the end of a range; NULL at the end of the pattern. */
+/* Reads one member or one end of a range. Returns what follows it, or NULL at the end
+ * of the pattern. */
 static const char *member_at(const char *p, const char *end, byte *c)
 {
     if (p < end && *p == '\\')
@@ -122,14 +124,14 @@ static const char *member_at(const char *p, const char *end, byte *c)
     return p + 1;
 }
 
-/* Matches the bracket expression whose inside begins at p. Returns what follows its `]`, or NULL
- * when it is malformed. */
+/* Matches the bracket expression whose contents begin at `p`. Returns what follows its `]`, or NULL
+ * if it is malformed. */
 static const char *bracket(const char *p, const char *end, byte c, bool *match)
 {
     bool negated = p < end && (*p == '!' || *p == '^');
     bool found = false;
     bool first = true;
-    int low = -1; /* the member before, when a range may start at it */
+    int low = -1; /* the previous member, if it may begin a range */
     const char *close = p;
     for (p += negated; p < end && (first || *p != ']'); first = false) {
         int hit = 0;
@@ -161,9 +163,9 @@ static const char *bracket(const char *p, const char *end, byte c, bool *match)
     return p + 1;
 }
 
-/* Matches one byte against what stands at p (no star). Returns what follows it, NULL for no match.
- * A malformed bracket sets *bad: it is not worth another try, and a long one must not be read
- * again. */
+/* Matches one byte against the element at `p`, which is not a star. Returns what follows the
+ * element, or NULL if it does not match. *bad is set for a malformed bracket, which ends the match,
+ * so that a long one is not read again. */
 static const char *one(const char *p, const char *end, byte c, bool *bad)
 {
     bool match;
@@ -178,7 +180,7 @@ static const char *one(const char *p, const char *end, byte c, bool *bad)
     }
 }
 
-/* The whole component at p is a run of two or more stars: returns its end, else NULL. */
+/* If the whole component at `p` is a run of two or more stars, returns its end, otherwise NULL. */
 static const char *double_star(const char *p, const char *begin, const char *end)
 {
     const char *q = p;
@@ -193,8 +195,9 @@ bool common_glob_match(mcp_str pattern, mcp_str path)
 {
     const char *begin = pattern.ptr, *p = begin, *end = begin + pattern.len;
     const char *t = path.ptr, *stop = t + path.len;
-    const char *star = NULL, *star_at = NULL;      /* after the last `*`, and where it stopped */
-    const char *folders = NULL, *folder_at = NULL; /* after the last "**" and slash, likewise */
+    const char *star = NULL, *star_at = NULL;      /* after the last `*`, and the end
+                                                    * of its match */
+    const char *folders = NULL, *folder_at = NULL; /* the same for the last "**" and its slash */
     for (bool bad = false; !bad;) {
         const char *next;
         if (p < end && *p == '*') {

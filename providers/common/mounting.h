@@ -1,5 +1,5 @@
-/* mounting.h: what all providers share for mounting a source: its name and prefix, its templates,
- * its options, and the error texts.
+/* mounting.h: functions that all providers use to mount a source: for its name and prefix, its
+ * templates, its options and error texts.
  */
 #ifndef COMMON_MOUNTING_H
 #define COMMON_MOUNTING_H
@@ -10,31 +10,33 @@
 
 enum { COMMON_NAME_MAX = 64 };
 
-/* "WHAT: WHY" for the caller's struct, which may be NULL; of what is too long, WHAT is cut. */
+/* Writes "WHAT: WHY" to *error, which may be NULL. If both are too long, WHAT is truncated. */
 void common_explain(mcp_error *error, int code, const char *what, const char *why);
-/* The same, and the code, so that readers and analyzers see that it is one. */
+/* Calls common_explain() and returns `code`. It is inline so that readers and static analyzers see
+ * the return value. */
 static inline int common_refuse(mcp_error *error, int code, const char *what, const char *why)
 {
     common_explain(error, code, what, why);
     return code;
 }
 
-/* The source's name, and SCHEME://NAME/ with the name encoded, before its URIs. Both are freed by
- * the caller, after a failure too. `source` is for the message. MCP_OK, MCP_EINVAL, MCP_ENOMEM. */
+/* Copies the source's name and makes the prefix of its URIs, SCHEME://NAME/ with the encoded name.
+ * The caller frees both, even after a failure. `source` is for the error text. Returns MCP_OK,
+ * MCP_EINVAL or MCP_ENOMEM. */
 int common_set_name(const mcp_allocator *alloc, const char *scheme, mcp_str name,
                     const char *source, char **ret_name, char **ret_prefix, mcp_error *error);
 
 /* ---- templates ------------------------------------------------------------------------------- */
 
-/* Appends MODULE.NAME.WHAT and NUL: no two sources have the same module and name, so that no two
- * templates have the same name, whatever else is served. `prefix` is the source's, MODULE://NAME/.
- * False: no memory. */
+/* Appends MODULE.NAME.WHAT and NUL. No two sources have the same module and name, so no two
+ * templates have the same name. `prefix` is the source's, MODULE://NAME/. Returns false if
+ * memory is exhausted. */
 bool common_template_name(common_buffer *to, const char *prefix, const char *name,
                           const char *what);
 
 typedef struct common_template {
-    const char *rest; /* behind the prefix */
-    const char *name; /* WHAT, see above */
+    const char *rest; /* appended to the prefix */
+    const char *name; /* WHAT in common_template_name() */
     const char *title, *description, *mime;
 } common_template;
 
@@ -52,14 +54,14 @@ int common_templates_add(const common_templates *all, mcp_server *server,
 /* ---- options --------------------------------------------------------------------------------- */
 
 uint64_t common_or_default(uint64_t value, uint64_t otherwise);
-/* A number of the options; 0: absent. */
+/* Returns a number of the options, or 0 if it is absent. */
 uint64_t common_number(const mcp_json *options, const char *key);
-/* A text of the options with a NUL behind it, in `room`; *ret is NULL when it is absent. MCP_OK;
- * MCP_EINVAL: it is longer, or there is NUL in it. */
+/* Copies a string of the options to `room`, NUL-terminated. *ret is NULL if it is absent. Returns
+ * MCP_OK, or MCP_EINVAL if the string is too long or contains NUL. */
 int common_text(const mcp_json *options, const char *key, char *room, size_t size, const char **ret,
                 mcp_error *error);
 
-/* Defaults of databases. */
+/* Defaults for databases. */
 enum {
     COMMON_MAX_ROWS = 1000,
     COMMON_MAX_BYTES = 1 << 20,
@@ -68,7 +70,7 @@ enum {
     COMMON_TOOL_NAME = 128,
 };
 
-/* The schema of their options. `more` are members of their own with a comma at the
+/* The schema of a database's options. `more` has the provider's own members with a comma at the
  * end, `queries` is COMMON_QUERIES_SCHEMA(). */
 #define COMMON_DATABASE_SCHEMA(more, queries)                                            \
     "{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{"               \

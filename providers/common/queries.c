@@ -65,9 +65,9 @@ void common_queries_free(common_queries *all, const mcp_allocator *alloc)
     *all = (common_queries){.n = 0};
 }
 
-/* ---- from JSON ------------------------------------------------------------------------------- */
+/* ---- loading --------------------------------------------------------------------------------- */
 
-/* The functions below set *ok to false without memory. */
+/* The functions below set *ok to false if memory is exhausted. */
 static char *copy(const mcp_allocator *alloc, mcp_str text, bool *ok)
 {
     if (!text.ptr)
@@ -227,7 +227,7 @@ int common_query_reply(mcp_request *req, const common_query *q)
 {
     for (size_t k = 0; k < q->n_parameter; k++)
         if (q->parameter[k].required && !q->parameter[k].value)
-            return MCP_OK; /* a template alone */
+            return MCP_OK; /* it has only a template */
     return mcp_reply_resource(req, MCP_OPTIONS(mcp_resource, .uri = q->uri, .name = q->name,
                                                .title = q->title, .description = q->description,
                                                .mime_type = "application/json"));
@@ -253,7 +253,7 @@ static int read_query(mcp_request *req, mcp_str uri, const mcp_uri_match *match,
     return q->all->read(req, uri, match, q->all->user);
 }
 
-/* The query's description, then one line for each parameter. */
+/* Writes the query's description, then one line for each parameter. */
 static bool describe(common_buffer *to, const common_query *q)
 {
     bool ok = common_put(to, q->description ? q->description : "");

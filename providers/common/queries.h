@@ -1,7 +1,8 @@
-/* queries.h: saved queries of a database: statements by the operator of the server, each a resource
- * or, with parameters, a template. Each database provider runs them and binds their parameters.
+/* queries.h: saved queries of a database. They are statements written by the operator of the
+ * server; each is a resource or, with parameters, a template. Each database provider binds the
+ * parameters and runs the statement.
  *
- * Immutable once they are registered, so any thread may read them.
+ * Saved queries are immutable after they are registered, so any thread may read them.
  */
 #ifndef COMMON_QUERIES_H
 #define COMMON_QUERIES_H
@@ -40,10 +41,10 @@ typedef enum common_parameter_type {
 
 typedef struct common_parameter {
     char *name, *description;
-    char *value; /* the default; NULL: SQL's NULL, unless the parameter is required */
+    char *value; /* the default; NULL means SQL's NULL, unless the parameter is required */
     common_parameter_type type;
     bool required;
-    char **choice; /* for completion */
+    char **choice; /* values for completion */
     size_t n_choice;
 } common_parameter;
 
@@ -55,7 +56,7 @@ typedef struct common_query {
     const struct common_queries *all;
 } common_query;
 
-/* Zero is empty. */
+/* Zero-initialized, it is empty. */
 typedef struct common_queries {
     common_query *query; /* in the order of the options */
     size_t n;
@@ -63,17 +64,18 @@ typedef struct common_queries {
     void *user; /* of `read` */
 } common_queries;
 
-/* Loads the queries from JSON as described by COMMON_QUERIES_SCHEMA() (NULL: none). Their URIs
- * begin with `prefix`. Call common_queries_free() even after a failure. MCP_OK, MCP_EINVAL,
- * MCP_ENOMEM. */
+/* Loads the queries from JSON as described by COMMON_QUERIES_SCHEMA(); NULL means none. Their
+ * URIs begin with `prefix`. Call common_queries_free() even after a failure. Returns MCP_OK,
+ * MCP_EINVAL or MCP_ENOMEM. */
 int common_queries_load(common_queries *all, const mcp_allocator *alloc, const char *prefix,
                         const mcp_json *from, mcp_error *error);
 void common_queries_free(common_queries *all, const mcp_allocator *alloc);
 
 const common_query *common_queries_find(const common_queries *all, mcp_str name);
 const common_parameter *common_query_parameter(const common_query *q, mcp_str name);
-/* Whether the pairs are valid for the query's parameters, or for `format` if no parameter has this
- * name; *text is the value of that (table_text.h). Otherwise `why` has the reason. */
+/* Whether the pairs are valid for the query's parameters, or for `format` if no parameter has
+ * this name. *text becomes the value of `format` (table_text.h). If a pair is invalid, `why`
+ * has the reason. */
 bool common_query_takes(const common_query *q, const mcp_uri_pair *given, size_t n, bool *text,
                         char why[300]);
 
@@ -82,10 +84,10 @@ bool common_query_takes(const common_query *q, const mcp_uri_pair *given, size_t
 int common_queries_register(common_queries *all, mcp_server *server, const mcp_allocator *alloc,
                             const char *name, const char *prefix, mcp_read_fn *read, void *user,
                             mcp_error *error);
-/* Adds the list entry of a query; queries with required parameters have none. */
+/* Adds the list entry of a query. Queries with required parameters have none. */
 int common_query_reply(mcp_request *req, const common_query *q);
 
-/* The message for readers if a query fails because of the query itself: its name and the database's
+/* The message to a client if a query fails because of the query itself: its name and the database's
  * message.
  */
 #define COMMON_QUERY_BROKEN \

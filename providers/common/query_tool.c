@@ -7,9 +7,9 @@
 
 #include "mounting.h"
 
-/* ---- declaring ------------------------------------------------------------------------------- */
+/* ---- registration ---------------------------------------------------------------------------- */
 
-enum { LONGEST_NAME = 64 /* accepted by all model services */ };
+enum { LONGEST_NAME = 64 /* the limit of the strictest model API */ };
 
 static const char output_schema[] =
     "{\"type\":\"object\",\"required\":[\"columns\",\"rows\",\"truncated\"],\"properties\":{"
@@ -39,8 +39,8 @@ static bool put_input(common_buffer *to, const common_query_tool *t)
     return ok && common_buffer_append(to, "", 1) == MCP_OK;
 }
 
-/* "query_sqlite_shop": characters of the database's name that not every service allows are
- * replaced. */
+/* Makes a name such as "query_sqlite_shop". Characters that not every model API
+ * allows become "_". */
 static void default_name(const common_query_tool *t, char name[LONGEST_NAME + 1])
 {
     snprintf(name, LONGEST_NAME + 1, "query_%.10s_%.40s", t->module, t->database);
@@ -85,7 +85,7 @@ int common_query_tool_add(const common_query_tool *t, mcp_server *server,
     return rc;
 }
 
-/* ---- a call ---------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 static int refuse(char why[200], const char *text)
 {

@@ -1,9 +1,9 @@
 /* query_tool.h: the query tool of a database: its name, description and arguments. Each database
- * has its own tool, so that it can be named, allowed and left out.
+ * has its own tool, so that it can be named, allowed and disabled separately.
  *
- * The schemas use only what every model service accepts: one type for each value, items for every
- * array, an object without unions at the top. So parameters are texts; for other types there is
- * another argument, which is JSON in a text.
+ * The schemas use only what every model API accepts: one type for each value, "items" for every
+ * array, and at the top an object without unions. So parameters are strings; for other types there
+ * is a second argument, a string that contains JSON.
  */
 #ifndef COMMON_QUERY_TOOL_H
 #define COMMON_QUERY_TOOL_H
@@ -16,31 +16,31 @@
 enum { COMMON_QUERY_ROWS = 100 /* default of `limit` */, COMMON_QUERY_VALUES = 64 };
 
 typedef struct common_query_tool {
-    const char *given;    /* its name from the options; NULL: query_MODULE_NAME */
-    const char *module;   /* "sqlite": no two databases have the same module and name */
+    const char *given;    /* name from the options; NULL means query_MODULE_NAME */
+    const char *module;   /* for example "sqlite"; no two databases have the same module and name */
     const char *database; /* NAME */
-    const char *prefix;   /* of its URIs */
-    const char *product;  /* "SQLite" */
-    const char *reads;    /* which statements read, for the description of `sql` */
-    const char *places;   /* how a statement refers to parameters: "?1, ?2" */
+    const char *prefix;   /* prefix of its URIs */
+    const char *product;  /* for example "SQLite" */
+    const char *reads;    /* which statements are read-only, for the description of `sql` */
+    const char *places;   /* how a statement refers to parameters, for example "?1, ?2" */
     const char *json;     /* a description of `parameters_json` */
     const char *tables;   /* a query that lists the tables */
     int (*call)(mcp_request *req, const mcp_json *arguments, void *user);
     void *user;
 } common_query_tool;
 
-/* Registers the tool. MCP_OK; MCP_EEXIST: another source has a tool with this name; MCP_EINVAL (an
- * invalid name), MCP_ENOMEM; error->text has the details. */
+/* Registers the tool. Returns MCP_OK, MCP_EEXIST if another source has a tool with this name,
+ * MCP_EINVAL for an invalid name, or MCP_ENOMEM. error->text has the details. */
 int common_query_tool_add(const common_query_tool *tool, mcp_server *server,
                           const mcp_allocator *alloc, mcp_error *error);
 
-/* The parameters of a call: an array or, with `names`, also an object; NULL: none. They live as
- * long as the arguments and *doc, which may be NULL and is freed by the caller. MCP_OK; MCP_EINVAL:
- * they are invalid, and `why` has the reason; MCP_ENOMEM. */
+/* Gets the parameters of a call: an array or, with `names`, also an object; NULL means none. They
+ * live as long as the arguments and *doc, which may be NULL and is freed by the caller. Returns
+ * MCP_OK, MCP_ENOMEM, or MCP_EINVAL with the reason in `why`. */
 int common_query_tool_values(const mcp_json *arguments, const mcp_allocator *alloc, bool names,
                              mcp_json_doc **doc, const mcp_json **ret, char why[200]);
 
-/* The requested number of rows, at most `most`. */
+/* Returns the requested number of rows, at most `most`. */
 size_t common_query_tool_limit(const mcp_json *arguments, size_t most);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "table_text.h"
 
-/* Fails with the written JSON as data; frees the writer. */
+/* Fails with the written JSON as data. Frees the writer. */
 static int fail_with(mcp_request *req, int code, mcp_json_writer *w, const char *text)
 {
     mcp_str data;

@@ -1,4 +1,4 @@
-/* source.c: see source.h: the life of a source, and its canonical URIs. */
+/* source.c: creating, freeing and mounting a source, and its canonical URIs. See source.h. */
 #include "source.h"
 
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include "pieces.h"
 #include "source_watch.h"
 
-/* ---- its life -------------------------------------------------------------------------------- */
+/* ---- creating and freeing -------------------------------------------------------------------- */
 
 common_source *common_source_new(const common_source_kind *kind, size_t size, mcp_server *server,
                                  const mcp_allocator *given)
@@ -78,7 +78,7 @@ int common_source_mount(common_source *s, size_t n_templates, const char *tool, 
     int rc = mcp_server_mount(s->server, s->prefix, &kind->provider, s, error);
     if (rc == MCP_OK)
         return add_all(s, n_templates, tool, error);
-    if (rc != MCP_EEXIST) /* s is gone */
+    if (rc != MCP_EEXIST) /* s has been freed */
         return rc;
     snprintf(why, sizeof(why), "another %.40s has its name; choose one: ?name=NAME", kind->noun);
     return common_refuse(error, rc, given, why);

@@ -1,5 +1,5 @@
-/* source_watch.c: the subscribers of a source, and when it looks for changes: now and then, and
- * soon after an event of inotify. */
+/* source_watch.c: the subscribers of a source. It looks for changes at intervals and soon after
+ * an inotify event. */
 #define _GNU_SOURCE
 #include "source_watch.h"
 
@@ -7,7 +7,7 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-/* ---- looking --------------------------------------------------------------------------------- */
+/* ---- looking for changes --------------------------------------------------------------------- */
 
 static void on_timer(void *user)
 {
@@ -43,7 +43,7 @@ static void on_event(void *user)
 {
     common_source *s = user;
     union {
-        struct inotify_event event; /* for its alignment */
+        struct inotify_event event; /* for alignment */
         char bytes[4096];
     } buffer;
     bool ours = false;
@@ -73,7 +73,7 @@ void common_source_list_changed(common_source *s)
         mcp_server_resources_changed(s->server);
 }
 
-/* ---- coming and going ------------------------------------------------------------------------ */
+/* ---- subscribers ----------------------------------------------------------------------------- */
 
 void common_source_stop_watching(common_source *s)
 {

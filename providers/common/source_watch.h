@@ -1,4 +1,4 @@
-/* source_watch.h: the part of source.h that source.c needs of source_watch.c. */
+/* source_watch.h: the function of source_watch.c that source.c calls. */
 #ifndef COMMON_SOURCE_WATCH_H
 #define COMMON_SOURCE_WATCH_H
 

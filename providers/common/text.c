@@ -1,13 +1,13 @@
 /* text.c: see text.h. */
 #include "text.h"
 
-/* The length of the sequence at p; 0 if it is malformed or truncated. */
+/* Returns the length of the sequence at `p`, or 0 if it is malformed or truncated. */
 static size_t sequence(const unsigned char *p, size_t left)
 {
     static const struct {
         unsigned char first, last; /* range of the first byte */
-        unsigned char low, high;   /* range of the second byte, which excludes overlong forms and
-                                    * surrogates */
+        unsigned char low, high;   /* range of the second byte; excludes overlong
+                                    * forms and surrogates */
         unsigned char len;
     } forms[] = {
         {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3}, {0xe1, 0xec, 0x80, 0xbf, 3},

@@ -1,5 +1,5 @@
-/* text.h: checks whether contents are text: strict UTF-8 without NUL, whatever the name of the
- * file. */
+/* text.h: checks whether contents are text, meaning strict UTF-8 without NUL, whatever the
+ * file's name is. */
 #ifndef COMMON_TEXT_H
 #define COMMON_TEXT_H
 
@@ -8,7 +8,7 @@
 /* Well-formed UTF-8: no overlong forms, no surrogates, nothing above U+10FFFF. NUL is allowed. */
 bool common_text_utf8(mcp_str bytes);
 
-/* The same, and without NUL. Empty is text. */
+/* Like common_text_utf8(), but NUL is not allowed. Empty contents are text. */
 bool common_text_check(mcp_str bytes);
 
 #endif

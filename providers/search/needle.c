@@ -9,18 +9,18 @@
 #include "buffer.h"
 
 enum {
-    MATCH_LIMIT = 200 * 1000, /* matching steps for one start position: some milliseconds */
+    MATCH_LIMIT = 200 * 1000, /* matching steps for one start position; takes some milliseconds */
     HEAP_LIMIT_KIB = 4096,
     NESTING_LIMIT = 50,
     LINES_AT_ONCE = 16,   /* lines between two calls of stop() */
-    PLACES_AT_ONCE = 256, /* and start positions within a long line */
+    PLACES_AT_ONCE = 256, /* start positions within a line between two calls of stop() */
 };
 
 struct search_needle {
     mcp_allocator alloc;
-    char *literal; /* NULL: `code` matches */
+    char *literal; /* NULL if `code` is used */
     size_t len;
-    bool by_line; /* an expression could match across line ends; plain text cannot */
+    bool by_line; /* an expression could match across line ends, plain text cannot */
     pcre2_general_context *general;
     pcre2_match_context *context;
     pcre2_match_data *data;
@@ -37,7 +37,7 @@ static void pcre_free(void *ptr, void *user)
     common_release(user, ptr);
 }
 
-/* ---- making ---------------------------------------------------------------------------------- */
+/* ---- creating and freeing -------------------------------------------------------------------- */
 
 static int wrong(char why[200], size_t at, int code)
 {
@@ -117,9 +117,10 @@ void search_needle_free(search_needle *n)
     common_release(&a, n);
 }
 
-/* ---- finding --------------------------------------------------------------------------------- */
+/* ---- matching -------------------------------------------------------------------------------- */
 
-/* Matches within text[from..to) as if there were no text around it, at some start positions. */
+/* Matches within text[from..to) as if no text surrounded it. Start positions begin at `place` and
+ * are limited by the offset limit of the match context. */
 static int match(search_needle *n, mcp_str text, size_t from, size_t to, size_t place,
                  size_t *begin, size_t *end)
 {
@@ -133,13 +134,13 @@ static int match(search_needle *n, mcp_str text, size_t from, size_t to, size_t 
         return MCP_ELIMIT;
     const PCRE2_SIZE *found = pcre2_get_ovector_pointer(n->data);
     *begin = from + found[0];
-    *end = from + (found[1] > found[0] ? found[1] : found[0]); /* with \K, the end may precede the
-                                                                * beginning */
+    *end = from + (found[1] > found[0] ? found[1] : found[0]); /* with \K, the end may
+                                                                * precede the begin */
     return MCP_OK;
 }
 
-/* The limit of steps applies to each start position separately, so a long line is matched in
- * parts. */
+/* Matches a line in parts, because MATCH_LIMIT applies to each start position separately and a long
+ * line has many. */
 static int match_line(search_needle *n, mcp_str text, size_t from, size_t to,
                       bool (*stop)(void *user), void *user, size_t *begin, size_t *end)
 {

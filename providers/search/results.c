@@ -8,9 +8,9 @@
 #include "glob.h"
 
 enum {
-    LINE_SHOWN = 240,  /* longest line shown, in bytes */
-    LINE_BEFORE = 80,  /* bytes of it before the match */
-    ABOUT_SHOWN = 160, /* bytes of a title or description in the text */
+    LINE_SHOWN = 240,  /* bytes of the longest line that is shown whole */
+    LINE_BEFORE = 80,  /* bytes shown before the match in a longer line */
+    ABOUT_SHOWN = 160, /* bytes shown of a title or description in the text */
 };
 
 int64_t search_now(void)
@@ -20,7 +20,7 @@ int64_t search_now(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* ---- what is wanted -------------------------------------------------------------------------- */
+/* ---- filters --------------------------------------------------------------------------------- */
 
 bool search_path_fits(mcp_str glob, mcp_str name, mcp_str path)
 {
@@ -50,7 +50,7 @@ bool search_contains(mcp_str text, mcp_str part)
     return false;
 }
 
-/* ---- beginning and end ----------------------------------------------------------------------- */
+/* ---- creating and freeing -------------------------------------------------------------------- */
 
 int search_results_init(search_results *r, const mcp_allocator *alloc)
 {
@@ -69,9 +69,9 @@ void search_results_free(search_results *r)
     r->json = NULL;
 }
 
-/* ---- texts ----------------------------------------------------------------------------------- */
+/* ---- strings --------------------------------------------------------------------------------- */
 
-/* The first character boundary at or after `at`. */
+/* Returns the first character boundary at or after `at`. */
 static size_t character_from(mcp_str s, size_t at)
 {
     while (at < s.len && ((unsigned char)s.ptr[at] & 0xc0) == 0x80)
@@ -89,7 +89,7 @@ static int put_str(common_buffer *b, mcp_str text)
     return text.len ? common_buffer_append(b, text.ptr, text.len) : MCP_OK;
 }
 
-/* Appends a part of a line, with line ends and tabs replaced by spaces. */
+/* Appends at most ABOUT_SHOWN bytes, with line ends and tabs replaced by spaces. */
 static int put_about(common_buffer *b, mcp_str all)
 {
     size_t len = all.len > ABOUT_SHOWN ? character_from(all, ABOUT_SHOWN - 3) : all.len;
@@ -99,14 +99,14 @@ static int put_about(common_buffer *b, mcp_str all)
     return rc == MCP_OK && len < all.len ? put(b, "…") : rc;
 }
 
-/* ---- an entry -------------------------------------------------------------------------------- */
+/* ---- entries --------------------------------------------------------------------------------- */
 
 static const char *kind_name(unsigned kind)
 {
     return kind == SEARCH_FOLDERS ? "folder" : kind == SEARCH_FILES ? "file" : "resource";
 }
 
-/* Appends title and description, unless the URI contains the same. */
+/* Appends title (or name) and description. */
 static int put_names(common_buffer *b, const search_entry *e)
 {
     mcp_str name = e->title.len ? e->title : e->name;
@@ -159,8 +159,8 @@ int search_put_entry(search_results *r, const search_entry *e)
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-/* The part of a line that is shown: all of it, or the text around the match. `shown` is the buffer
- * for it. */
+/* Returns the part of a line that is shown: all of it, or the text around the match. `shown` is a
+ * buffer for the latter. */
 static mcp_str show_line(mcp_str line, size_t match, char shown[LINE_SHOWN + 16])
 {
     if (line.len <= LINE_SHOWN)
@@ -188,7 +188,7 @@ static int put_match(search_results *r, size_t number, mcp_str line, size_t matc
     return rc == MCP_OK ? put(&r->text, "\n") : rc;
 }
 
-/* Writes the resource's URI before its first line. */
+/* Writes the resource's URI, which precedes its lines. */
 static int begin_item(search_results *r, const search_text *t)
 {
     const mcp_str link[] = {t->uri, t->name, t->mime_type};
@@ -221,7 +221,7 @@ typedef struct place {
     size_t at, line; /* offset and number of a line */
 } place;
 
-/* Advances to the line that contains `match`. */
+/* Advances to the line that contains the offset `match`, and returns it. */
 static mcp_str line_of(mcp_str text, place *p, size_t match)
 {
     const char *lf;
@@ -235,7 +235,7 @@ static mcp_str line_of(mcp_str text, place *p, size_t match)
     return line;
 }
 
-/* Adds one match per line. MCP_ENOTFOUND: no more. */
+/* Adds one match per line. Returns MCP_ENOTFOUND when there are no more. */
 static int put_matches(search_results *r, const search_query *q, const search_text *t,
                        size_t *found, bool *more)
 {

@@ -1,7 +1,7 @@
 /* search.h: a search over resources, its results so far, and the interface for providers that can
  * search their own resources faster than by listing and reading them one by one.
  *
- * The tools themselves are in providers/bridge; this is what they share with providers.
+ * The tools are in providers/bridge; this header is shared with providers.
  */
 #ifndef MCP_SEARCH_H
 #define MCP_SEARCH_H
@@ -13,30 +13,30 @@
 
 enum {
     SEARCH_FOLDERS = 1,
-    SEARCH_FILES = 2,  /* of the scheme file: */
-    SEARCH_OTHERS = 4, /* what is neither */
+    SEARCH_FILES = 2,  /* resources with a file: URI */
+    SEARCH_OTHERS = 4, /* neither folders nor files */
 };
 
-/* Borrowed, except by the tool. */
+/* Strings are borrowed. */
 typedef struct search_query {
-    unsigned kinds; /* kinds of entries to find; SEARCH_* */
-    mcp_str under;  /* only URIs that begin with this; empty: all */
-    mcp_str glob;   /* only paths that match, see search_path_fits(); empty: all */
-    mcp_str part;   /* only entries whose name contains this, in lower case; if it has a slash,
-                     * whose path does */
-    search_needle *needle; /* expression to search contents for; NULL: only names are searched */
-    size_t limit;          /* limit of all entries, or lines */
+    unsigned kinds; /* SEARCH_* flags of the kinds to find */
+    mcp_str under;  /* only URIs that begin with this; empty for all */
+    mcp_str glob;   /* only paths that match, see search_path_fits(); empty for all */
+    mcp_str part;   /* only entries whose name, or whose path if this contains a slash, contains
+                     * this; in lower case */
+    search_needle *needle; /* expression to search contents for; NULL to match names only */
+    size_t limit;          /* limit of entries, or of lines */
     size_t per_item;       /* limit of lines per resource */
 } search_query;
 
 /* Whether a path, relative to its source, matches a glob, as in a .gitignore: a glob without a
- * slash is compared with the name, otherwise with the path. An empty glob matches everything. */
+ * slash is compared with the name, any other with the path. An empty glob matches everything. */
 bool search_path_fits(mcp_str glob, mcp_str name, mcp_str path);
-/* Whether the text contains `part`, which is in lower case; ASCII letters are compared ignoring
- * case. */
+/* Whether the string contains `part`, which is in lower case. The case of ASCII
+ * letters is ignored. */
 bool search_contains(mcp_str text, mcp_str part);
 
-/* ---- results.c: what was found, as text for a model and as JSON for a program ---------------- */
+/* ---- results.c: results, as text for a model and as JSON for a program ----------------------- */
 
 /* Why the contents of a resource were skipped. */
 typedef enum search_skip {
@@ -47,35 +47,35 @@ typedef enum search_skip {
     SEARCH_SKIPS,
 } search_skip;
 
-/* The JSON is inside an array; the text consists of whole lines. Used by one thread at a time. */
+/* The JSON writer is inside an array; the text consists of whole lines. May be used by one thread
+ * at a time. */
 typedef struct search_results {
     mcp_allocator alloc;
     common_buffer text;
     common_buffer
-        links; /* for contents: URI, name and MIME type of resources with matches, each followed by
-                * a NUL */
+        links; /* for contents: URI, name and MIME type of each resource with matches, each
+                * followed by NUL */
     mcp_json_writer *json;
-    size_t count; /* entries, or lines */
+    size_t count; /* number of entries, or of lines */
     size_t searched, skipped[SEARCH_SKIPS];
 } search_results;
 
-/* MCP_ENOMEM. */
+/* Returns MCP_OK or MCP_ENOMEM. */
 int search_results_init(search_results *r, const mcp_allocator *alloc);
 void search_results_free(search_results *r);
 
 /* An entry found by its name. */
 typedef struct search_entry {
-    unsigned kind; /* one of SEARCH_* */
+    unsigned kind; /* one SEARCH_* flag */
     mcp_str uri;
     bool has_size;
     uint64_t size;
-    mcp_str name, title, description, mime_type; /* empty: not said */
+    mcp_str name, title, description, mime_type; /* empty if unknown */
 } search_entry;
 
 int search_put_entry(search_results *r, const search_entry *entry);
 
-/* The complete text of a resource to search for lines with matches, and its description. Returns
- * codes as search_needle_find() except MCP_ENOTFOUND; matches before an error are kept. */
+/* The text of a resource in which to search for lines, and its description. */
 typedef struct search_text {
     mcp_str uri, name, mime_type; /* mime_type may be empty */
     mcp_str text;                 /* valid UTF-8 without NUL */
@@ -83,36 +83,38 @@ typedef struct search_text {
     void *user;
 } search_text;
 
+/* Adds the matching lines to the results. Returns the errors of search_needle_find() except
+ * MCP_ENOTFOUND. Matches before an error are kept. */
 int search_put_lines(search_results *r, const search_query *query, const search_text *text);
 
-/* ---- a provider's part ----------------------------------------------------------------------- */
+/* ---- sources --------------------------------------------------------------------------------- */
 
-/* One call's search in one source. */
+/* The search of one call in one source. */
 typedef struct search_turn {
     mcp_request *req;
     const search_query *query;
-    search_results *results; /* used only by the source until the turn is over, on any thread */
-    mcp_str from;            /* a position of this source; empty: the beginning */
+    search_results *results; /* until the turn ends, only the source uses it, on any thread */
+    mcp_str from;            /* position in this source; empty for the beginning */
     int64_t began;           /* start of the call, in nanoseconds of CLOCK_MONOTONIC */
-    size_t seen; /* number of entries examined, for progress; continues from turn to turn */
-    /* Called once on the server's thread when the turn is over, if run() returned MCP_PENDING. */
+    size_t seen; /* number of entries examined, for progress; counts on from turn to turn */
+    /* Called once on the server's thread when the turn has ended, if run() returned MCP_PENDING. */
     void (*later)(void *user);
     void *user;
 
     /* Outcome. */
-    int rc;    /* MCP_OK; MCP_EINVAL: `from` is not a valid position; another code */
-    bool more; /* there is more after `next`, which names nothing that the caller may not see */
+    int rc;    /* MCP_OK, MCP_EINVAL if `from` is not a valid position, or another code */
+    bool more; /* the source has more after `next`, which reveals nothing hidden from the caller */
     common_buffer next; /* freed by the creator of the turn */
 } search_turn;
 
-/* Time limit of a call, once it has a result. */
+/* Time limit of a call in nanoseconds, once it has a result. */
 #define SEARCH_CALL_NS (10 * 1000000000LL)
 int64_t search_now(void);
 
 typedef struct search_source {
-    const char *prefix; /* where the source is mounted; its search replaces listing this mount */
-    /* Adds matching entries to the results, up to their limit and the time limit, and nothing that
-     * the caller may not see. MCP_OK: the turn is over; MCP_PENDING: it will end later. */
+    const char *prefix; /* where the source is mounted; replaces listing this mount */
+    /* Adds matching entries that the caller may see, up to the limits of results and time. Returns
+     * MCP_OK if the turn has ended, or MCP_PENDING if it will end later. */
     int (*run)(search_turn *turn, void *user);
     void *user;
 } search_source;
