@@ -1,8 +1,10 @@
-/* filter.c: the list of the system calls that a process in the sandbox may make, by libseccomp.
+/* filter.c: the list of system calls that a process in the sandbox may make, and its seccomp
+ * filter, which libseccomp builds.
  *
- * What is not on the list fails with EPERM, and clone3() with ENOSYS, so that the C library uses clone(), whose
- * flags the filter can see: threads are allowed, processes are not. Numbers are looked up by name, so that the
- * list is the same on x86-64 and arm64. What may surprise: sendmsg() is not on it, so no descriptor leaves.
+ * All other calls fail with EPERM. An exception is clone3(), which fails with ENOSYS so that the C
+ * library falls back to clone(). The filter can read the flags of clone(), and allows new threads
+ * but no new processes. The list has names instead of numbers, so it is the same on x86-64 and
+ * arm64. sendmsg() is not on the list, so the process cannot pass descriptors to others.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -16,7 +18,7 @@
 #include "base/library.h"
 #include "io/children/filter.h"
 
-/* seccomp.h, of which only this is used; the same in all of 2.x. */
+/* The part of seccomp.h that is used. It is the same in all versions 2.x. */
 typedef void *scmp_filter_ctx;
 struct scmp_arg_cmp {
     unsigned arg;
@@ -33,8 +35,8 @@ int seccomp_rule_add_array(scmp_filter_ctx ctx, uint32_t action, int number, uns
 enum {
     EQUAL = 4,         /* SCMP_CMP_EQ */
     MASKED_EQUAL = 7,  /* SCMP_CMP_MASKED_EQ */
-    ATTR_OPTIMIZE = 8, /* SCMP_FLTATR_CTL_OPTIMIZE; */
-    OPTIMIZE_TREE = 2, /* not in 2.4, where the filter is only slower */
+    ATTR_OPTIMIZE = 8, /* SCMP_FLTATR_CTL_OPTIMIZE */
+    OPTIMIZE_TREE = 2, /* builds a faster filter; version 2.4 rejects it, which is ignored */
 };
 #define ALLOW       0x7fff0000U
 #define REFUSE(why) (0x00050000U | (unsigned)(why))
@@ -52,7 +54,7 @@ typedef struct functions {
 } functions;
 
 static const char *const reading[] = {
-    /* memory, threads, signals, the end */
+    /* memory, threads, signals, exit */
     "brk",
     "mmap",
     "munmap",
@@ -132,7 +134,7 @@ static const char *const reading[] = {
     "dup2",
     "dup3",
     "umask",
-    /* what it was given, and its loop */
+    /* descriptors that the process inherited, and the event loop */
     "write",
     "writev",
     "pwrite64",
@@ -156,12 +158,12 @@ static const char *const reading[] = {
     "inotify_init1",
     "inotify_add_watch",
     "inotify_rm_watch",
-    /* a socket that is read by recv(); and what is written by send() without an address is sendto() */
+    /* receiving from a socket; recv() is recvfrom() */
     "recvfrom",
     "recvmsg",
 };
 
-/* What Landlock limits to the paths that may be changed. */
+/* Further calls of a process that may change files. Landlock limits them to the allowed paths. */
 static const char *const writing[] = {
     "ftruncate", "fallocate", "fsync", "fdatasync", "unlink", "unlinkat",  "rename",
     "renameat",  "renameat2", "mkdir", "mkdirat",   "fchmod", "utimensat",
@@ -184,7 +186,7 @@ bool mcp__filter_available(void)
     functions f;
 
 #if !defined(__x86_64__) && !defined(__aarch64__)
-    return false; /* nobody tried it */
+    return false; /* other architectures are not tested */
 #endif
     return syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0 &&
            load(&f, NULL) == MCP_OK;
@@ -196,7 +198,8 @@ typedef struct filter {
     int failed; /* errno */
 } filter;
 
-/* Numbers below zero are calls that this machine does not have. */
+/* Adds a rule. Calls that this architecture does not have are skipped. `arg` is a condition for one
+ * argument, or NULL. */
 static void add(filter *p, uint32_t action, const char *name, const struct scmp_arg_cmp *arg)
 {
     int number = p->f.seccomp_syscall_resolve_name(name);
@@ -208,7 +211,7 @@ static void add(filter *p, uint32_t action, const char *name, const struct scmp_
         p->failed = -rc;
 }
 
-/* Calls of many commands, which are the second argument. */
+/* Calls with many commands. Only these commands, the second argument, are allowed. */
 static const struct {
     const char *name;
     unsigned command;

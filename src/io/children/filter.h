@@ -1,13 +1,15 @@
-/* filter.h: which system calls a process in the sandbox may make. */
+/* filter.h: restricts the system calls of a process in the sandbox. */
 #ifndef MCP_SRC_IO_FILTER_H
 #define MCP_SRC_IO_FILTER_H
 
 #include "base/base.h"
 
-/* Whether the kernel filters, and libseccomp 2 can be loaded, which this does. */
+/* Returns whether the kernel supports seccomp filters and libseccomp 2 is installed. Loads the
+ * library. */
 bool mcp__filter_available(void);
-/* From now on for this thread and those that it starts. `writes`: it may change files. MCP_EUNSUPPORTED,
- * MCP_EIO, MCP_ENOMEM. */
+/* Installs the filter for the calling thread and for the threads that it starts later. The filter
+ * cannot be removed. It allows changes to files only if `writes` is set. Returns MCP_OK,
+ * MCP_EUNSUPPORTED, MCP_EIO or MCP_ENOMEM. */
 int mcp__filter_enter(bool writes, mcp_error *error);
 
 #endif

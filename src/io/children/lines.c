@@ -1,5 +1,6 @@
-/* lines.c: writes the stderr of a service's process to the log: line by line, with its name, safe
- * for a terminal, and rate-limited so that a process cannot flood the log.
+/* lines.c: writes the stderr of a process to the log, line by line. Each line begins with the name
+ * of the service. Control characters are escaped, and the rate is limited so that a process cannot
+ * flood the log.
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
@@ -7,7 +8,7 @@
 
 #include "io/children/service.h"
 
-enum { PER_SECOND = 20 }; /* lines, after the burst */
+enum { PER_SECOND = 20 }; /* lines that may be logged per second after the burst */
 
 void mcp__service_log(mcp_service *s, const char *level, const char *text)
 {
@@ -53,7 +54,7 @@ static void line_complete(mcp_service *s)
     l->line[l->len] = '\0';
     for (size_t i = 0; i < l->len; i++) {
         if (!l->line[i])
-            l->line[i] = '\x1a'; /* shown as an escape, where NUL would end the text */
+            l->line[i] = '\x1a'; /* logged as an escape; a NUL would end the string */
     }
     l->len = 0;
     l->seen++;
@@ -77,7 +78,7 @@ void mcp__service_stderr(mcp_service *s, mcp_str bytes)
         size_t n = nl ? (size_t)(nl - bytes.ptr) : bytes.len;
         size_t room = sizeof(l->line) - 1 - l->len;
         size_t take = MCP__MIN(n, room);
-        if (take) /* the rest of a long line is dropped */
+        if (take) /* the rest of a long line is discarded */
             memcpy(l->line + l->len, bytes.ptr, take);
         l->len += take;
         if (nl)

@@ -1,8 +1,8 @@
-/* sandbox.c: a process gives up what it does not need: files by Landlock, system calls by seccomp.
+/* sandbox.c: restricts the calling process: its files by Landlock, its system calls by seccomp.
  *
- * Both stand alone, because either may be missing: a kernel may lack Landlock or some of its rights, and a container may
- * forbid seccomp. What may surprise: this file declares Landlock's constants itself, because Debian 12's headers lack
- * the newer ones.
+ * Each part works without the other, because either may be missing. A kernel may lack Landlock or
+ * some of its rights, and a container may forbid seccomp. Landlock's constants are declared here,
+ * because the headers of Debian 12 lack the newer ones.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -33,7 +33,7 @@ enum {
     OF_FILES = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15, /* rights that a file can have */
 };
 
-/* linux/landlock.h; the kernel takes a shorter one where it knows less. */
+/* struct landlock_ruleset_attr. An older kernel accepts only the first members. */
 typedef struct ruleset {
     uint64_t files, network, scopes;
 } ruleset;
@@ -43,7 +43,7 @@ typedef struct beneath {
     int32_t parent;
 } __attribute__((packed)) beneath;
 
-/* What each version of Landlock can forbid. */
+/* The rights that each version of Landlock can restrict. */
 static const struct {
     size_t size;
     ruleset set;
@@ -53,7 +53,8 @@ static const struct {
     {2 * sizeof(uint64_t), {0xffff, 3, 0}}, {sizeof(ruleset), {0xffff, 3, 3}},
 };
 
-/* What every program may read: what the linker and the C library open late. */
+/* Paths that every process may read, because the dynamic linker and the C library may open them
+ * later. */
 static const char *const libraries[] = {
     "/lib",
     "/lib64",
@@ -75,7 +76,7 @@ static int landlock_version(void)
     return version < 1 ? 0 : version > INT32_MAX ? INT32_MAX : (int)version;
 }
 
-/* A path that is not there needs no rule. */
+/* Allows access to a path. A path that does not exist, or cannot be reached, is skipped. */
 static int allow(int set, const char *path, uint64_t rights)
 {
     struct stat st;
@@ -130,7 +131,7 @@ static int restrict_files(const mcp_sandbox_options *o, int version)
 
 static const struct {
     mcp_sandbox_kind kind;
-    int version; /* of Landlock; 0: seccomp */
+    int version; /* of Landlock that is needed; 0 stands for seccomp */
     const char *name, *without;
 } parts[] = {
     {MCP_SANDBOX_FILES, 1, "files", "a child can open every file that this user can open"},

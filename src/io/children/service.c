@@ -1,8 +1,9 @@
-/* service.c: the life of a service: down, starting, up, ending, ended, and down again.
+/* service.c: starts and ends the process of a service. The phases are down, starting, up, ending,
+ * ended, and down again.
  *
- * What may surprise: nothing is started, ended or freed during a call. A timer does that, because
- * the calls come from callbacks of the client whose connection is concerned. A process that ends by
- * itself counts as a failure whatever its exit status, because it was not asked to end.
+ * The functions of this API do not themselves start, reap or free anything. A timer does that
+ * later, because they may be called from callbacks of the client that is connected to the process.
+ * A process that ends by itself counts as failed even if its exit status is 0.
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -58,9 +59,9 @@ static uint64_t next_pause(const mcp_service *s)
     return MCP__MIN(pause, s->options.max_pause_ms);
 }
 
-/* Handles the end of a process, or a failed start: notifies the waiting uses. What may surprise:
- * this happens before the client's calls fail, so that a caller which repeats its call waits for
- * the next process. */
+/* Handles the end of a process or a failed start, and notifies the waiting uses. This happens
+ * before the client's calls fail. A caller that then repeats its call thus waits for the next
+ * process. */
 static void settle(mcp_service *s, int code)
 {
     bool stable = s->since && mcp_loop_now(s->loop) - s->since >= STABLE_MS;
@@ -73,7 +74,7 @@ static void settle(mcp_service *s, int code)
     s->phase = s->child ? MCP__SERVICE_ENDED : MCP__SERVICE_DOWN;
     arm(s, 0);
     mcp__fail(&error, code, 0, "%s: %s", s->options.name, s->text);
-    /* Uses that arrived while the process was being ended get the next one. */
+    /* After a deliberate end, the waiting uses get the next process. */
     if (is_failure(s->cause))
         mcp__service_tell(s, code, &error);
 }
@@ -421,7 +422,7 @@ void mcp_service_free(mcp_service *s)
     mcp__service_attend(s);
 }
 
-/* The loop is being freed: kills the processes without waiting. */
+/* Frees all services when the loop is freed. Kills their processes immediately. */
 static void stop_all(mcp_loop *loop)
 {
     for (mcp__link *at = loop->services.next; at != &loop->services; at = at->next) {

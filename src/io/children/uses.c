@@ -1,4 +1,4 @@
-/* uses.c: the uses of a service, for which its process runs, and the state of a service. */
+/* uses.c: counts the uses of a service, which keep its process running, and reports its state. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <inttypes.h>
@@ -9,11 +9,11 @@
 #include "io/children/service.h"
 
 enum {
-    ENDED = 0, /* zeroed, or ended */
+    ENDED = 0, /* not begun, or ended */
     WAITING,
     HELD,
 
-    MOST_WAIT_MS = 1000, /* a use waits at most this long for the end of a pause */
+    MOST_WAIT_MS = 1000, /* a use waits for a pause of at most this length, and else fails */
 };
 
 static const char *const cause_names[] = {
@@ -27,7 +27,7 @@ const char *mcp_service_cause_name(size_t cause)
     return cause < MCP__COUNT(cause_names) ? cause_names[cause] : NULL;
 }
 
-/* prev and next of a use have the layout of a list's link. */
+/* The members prev and next of a use have the layout of mcp__link. */
 static mcp__link *link_of(mcp_service_use *use)
 {
     return (mcp__link *)(void *)&use->prev;
@@ -77,7 +77,7 @@ void mcp_service_done(mcp_service *s, mcp_service_use *use)
         mcp__service_attend(s);
 }
 
-/* Notifies only the uses that wait now, because a notified use may begin again. */
+/* Uses that begin during this call are not notified. */
 void mcp__service_tell(mcp_service *s, int rc, const mcp_error *error)
 {
     mcp__link now;
@@ -98,8 +98,8 @@ void mcp__service_tell(mcp_service *s, int rc, const mcp_error *error)
     }
 }
 
-/* Returns the resident memory that is not shared, from /proc/PID/statm: cheap, and readable even if
- * the process is not dumpable. */
+/* Returns the resident memory of a process that is not shared, in bytes, or 0. It is read from
+ * /proc/PID/statm, which is cheap and can be read even if the process is not dumpable. */
 static uint64_t memory_of(pid_t pid)
 {
     char path[40], text[120];
