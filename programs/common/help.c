@@ -28,6 +28,13 @@ void help_entry(FILE *to, const char *left, const char *text, int column)
     help_wrap(to, text, column, column);
 }
 
+/* Writes the help text of an option to `buf`, and returns it. */
+static const char *text_of(const option *o, char *buf, size_t size)
+{
+    snprintf(buf, size, "%s%s", o->help, o->kind == OPTION_LIST ? " May be repeated." : "");
+    return buf;
+}
+
 void help_options(FILE *to, const option *table, size_t count, const char *command)
 {
     enum { COLUMN = 25 };
@@ -35,19 +42,19 @@ void help_options(FILE *to, const option *table, size_t count, const char *comma
         const option *o = &table[i];
         if (!option_is_for(o, command))
             continue;
-        char left[64], letter[8] = "";
+        char left[64], letter[8] = "", text[1024];
         if (o->letter)
             snprintf(letter, sizeof(letter), ", -%c", o->letter);
         snprintf(left, sizeof(left), "--%s%s%s%s", o->name, o->argument ? " " : "",
                  o->argument ? o->argument : "", letter);
-        help_entry(to, left, o->help, COLUMN);
+        help_entry(to, left, text_of(o, text, sizeof(text)), COLUMN);
     }
 }
 
 /* ---- the manual page ------------------------------------------------------------------------- */
 
 /* Writes text escaped for roff: hyphens become minus signs, and a backslash or a dot at the
- * beginning has no special meaning. A newline begins a paragraph. */
+ * beginning has no special meaning. A newline starts a paragraph. */
 static void put_man(FILE *to, const char *text)
 {
     if (*text == '.')
@@ -88,6 +95,7 @@ void man_options(FILE *to, const option *table, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         const option *o = &table[i];
+        char text[1024];
         fputs(".TP\n.B \\-\\-", to);
         put_man(to, o->name);
         if (o->letter)
@@ -95,7 +103,7 @@ void man_options(FILE *to, const option *table, size_t count)
         if (o->argument)
             fprintf(to, " \\fI%s\\fR", o->argument);
         fputc('\n', to);
-        put_man(to, o->help);
+        put_man(to, text_of(o, text, sizeof(text)));
         if (o->only)
             man_commands(to, o->only);
         fputc('\n', to);

@@ -154,7 +154,7 @@ static int confirm(const ctl *c, const mcp_json *tool, const char *arguments)
         return EXIT_OK;
     show_call(c, tool, arguments);
     if (!terminal_can_ask()) {
-        hint("cannot ask for confirmation without a terminal: --yes calls without asking");
+        hint("cannot ask for confirmation without a terminal: --yes calls without confirmation");
         return EXIT_REFUSED;
     }
     return terminal_ask_yes("Call it? [y/N] ") ? EXIT_OK : EXIT_REFUSED;

@@ -22,18 +22,18 @@ const option options[] = {
      .kind = OPTION_LIST,
      .at = AT(config),
      .argument = "FILE",
-     .help = "Look for the server's name only in FILE (may be repeated)."},
+     .help = "Look for the server's name only in FILE."},
     {.name = "trust",
      .kind = OPTION_FLAG,
      .at = AT(trust),
-     .help = "Start servers from configuration files without asking, and remember them as "
-             "confirmed."},
+     .help = "Start servers from configuration files without confirmation, and remember them "
+             "as confirmed."},
     {.name = "header",
      .letter = 'H',
      .kind = OPTION_LIST,
      .at = AT(headers),
      .argument = "'NAME: VALUE'",
-     .help = "Send this header to a server at an address (may be repeated)."},
+     .help = "Send this header to a server at an address."},
     {.name = "json", .letter = 'j', .kind = OPTION_FLAG, .at = AT(json), .help = "Print JSON."},
     {.name = "long",
      .letter = 'l',
@@ -48,8 +48,8 @@ const option options[] = {
      .at = AT(globs),
      .argument = "GLOB",
      .only = LISTS,
-     .help = "Only resources whose name, URI or last path segment matches GLOB; * also "
-             "matches slashes (may be repeated; any match counts)."},
+     .help = "Only resources whose name, URI or last path segment matches GLOB, in which * "
+             "also matches slashes. If several globs are given, one match is enough."},
     {.name = "type",
      .letter = 't',
      .kind = OPTION_TEXT,
@@ -101,8 +101,8 @@ const option options[] = {
      .choices = "name|uri|size|type|priority|modified|score",
      .only = "ls|find",
      .help = "Sort by name, uri, size, type, priority, modified or (find) score. The "
-             "largest, newest and best come first. Default: the server's order; for find, "
-             "score."},
+             "largest, newest and best come first. The default is the server's order; for "
+             "find, score."},
     {.name = "reverse",
      .letter = 'r',
      .kind = OPTION_FLAG,
@@ -143,13 +143,13 @@ const option options[] = {
      .argument = "SIZE",
      .only = "context",
      .help = "Maximum size of the output: bytes, such as 32K, or tokens, such as 8000t. "
-             "Default 32K. Tokens are estimated: one for four ASCII characters, or for one "
-             "other character."},
+             "Default 32K. The number of tokens is an estimate: one for four ASCII "
+             "characters, or for one other character."},
     {.name = "explain",
      .kind = OPTION_FLAG,
      .at = AT(explain),
      .only = "context",
-     .help = "Instead of the contents, print for each resource why it is included or not."},
+     .help = "Instead of the contents, print for each resource why it is or is not included."},
     {.name = "range",
      .kind = OPTION_TEXT,
      .at = AT(range),
@@ -222,16 +222,16 @@ const option options[] = {
      .kind = OPTION_FLAG,
      .at = AT(yes),
      .only = "call|shell",
-     .help = "Call without asking for confirmation."},
+     .help = "Call without confirmation."},
     {.name = "answer",
      .kind = OPTION_LIST,
      .at = AT(answers),
      .argument = "NAME=VALUE",
      .only = "call|prompt|read|shell",
-     .help = "Fill in this field of a form that the server asks for. NAME:=JSON sets a JSON "
-             "value; @FILE is a JSON object with fields (may be repeated). Without a "
-             "terminal, the form is sent if every required field has a value. On a "
-             "terminal, the remaining fields are asked for."},
+     .help = "Fill in this field of a form that the server requests. NAME:=JSON sets a JSON "
+             "value; @FILE is a JSON object with fields. Without a terminal, the form is "
+             "sent if every required field has a value. On a terminal, mcpctl asks for the "
+             "remaining fields."},
     {.name = "sampler",
      .kind = OPTION_TEXT,
      .at = AT(sampler),
@@ -244,9 +244,9 @@ const option options[] = {
      .kind = OPTION_LIST,
      .at = AT(roots),
      .argument = "DIR",
-     .help = "Offer this folder to servers that ask for roots, the folders that they are to "
-             "work on (may be repeated). Roots are deprecated since revision 2026-07-28: if "
-             "a server takes folders as arguments, use those."},
+     .help = "Offer this folder to servers that ask for roots, which are the folders to work "
+             "on. Roots are deprecated since revision 2026-07-28: if a server takes folders "
+             "as arguments, use those."},
     {.name = "revision",
      .kind = OPTION_TEXT,
      .at = AT(revision),
@@ -274,7 +274,7 @@ const option options[] = {
      .letter = 'q',
      .kind = OPTION_FLAG,
      .at = AT(quiet),
-     .help = "Print nothing but errors on stderr."},
+     .help = "Print only errors on stderr."},
     {.name = "verbose",
      .letter = 'v',
      .kind = OPTION_FLAG,

@@ -413,7 +413,7 @@ static int put_in(edit *d, bool yes)
     }
     show(d);
     if (!yes && !(isatty(STDIN_FILENO) && isatty(STDERR_FILENO))) {
-        say("cannot ask for confirmation without a terminal: --yes writes without asking");
+        say("cannot ask for confirmation without a terminal: --yes writes without confirmation");
         return 2;
     }
     if (!yes && !ask()) {

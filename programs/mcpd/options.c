@@ -27,9 +27,9 @@ static const option table[] = {
      .at = AT(check_config),
      .unkept = true,
      .line_only = true,
-     .help = "Report errors in the configuration, with line and column, and exit. It "
-             "performs the whole start, opening every source and address briefly, but "
-             "serves nothing: a configuration that passes starts."},
+     .help = "Report errors in the configuration, with line and column, and exit. This "
+             "performs the whole start, including opening every source and address, but "
+             "serves nothing, so mcpd can start with a configuration that passes."},
     {.name = "doctor",
      .kind = OPTION_FLAG,
      .at = AT(doctor),
@@ -56,14 +56,12 @@ static const option table[] = {
      .kind = OPTION_LIST,
      .at = AT(include),
      .argument = "GLOB",
-     .help = "Serve only files that match GLOB, in the syntax of .gitignore (may be "
-             "repeated)."},
+     .help = "Serve only files that match GLOB, in the syntax of .gitignore."},
     {.name = "exclude",
      .kind = OPTION_LIST,
      .at = AT(exclude),
      .argument = "GLOB",
-     .help = "Leave out files and folders that match GLOB; takes precedence over --include "
-             "(may be repeated)."},
+     .help = "Leave out files and folders that match GLOB. Takes precedence over --include."},
     {.name = "page-size",
      .kind = OPTION_COUNT,
      .at = AT(page_size),
@@ -78,7 +76,8 @@ static const option table[] = {
      .argument = "SIZE",
      .min = 1,
      .max = (uint64_t)1 << 30,
-     .help = "The most that one read returns, in bytes or as 64K, 10M, 1G. Default 10M."},
+     .help = "Maximum size of the contents that one read returns, in bytes or as 64K, 10M, "
+             "1G. Default 10M."},
     {.name = "resource-tools",
      .kind = OPTION_FLAG,
      .at = AT(resource_tools),
@@ -100,7 +99,7 @@ static const option table[] = {
     {.name = "no-list-changed",
      .kind = OPTION_FLAG,
      .at = AT(no_list_changed),
-     .help = "Do not announce files that appear or disappear."},
+     .help = "Do not notify clients when files appear or disappear."},
     {.name = "watch-budget",
      .kind = OPTION_COUNT,
      .at = AT(watch_budget),
@@ -124,7 +123,7 @@ static const option table[] = {
      .unkept = true,
      .is_path = true,
      .help = "Load a module from FILE, for sources NAME:..., where NAME is the name of the "
-             "module (may be repeated)."},
+             "module."},
     {.name = "list-modules",
      .kind = OPTION_FLAG,
      .at = AT(list_modules),
@@ -148,10 +147,9 @@ static const option table[] = {
      .at = AT(http),
      .argument = "ADDR",
      .unkept = true,
-     .help = "Serve over HTTP at ADDR, path /mcp, instead of standard input and output: "
-             "127.0.0.1:8642, [::1]:8642 (port 0: any free port), unix:PATH (may be "
-             "repeated). Other machines can connect only if the address is not a loopback "
-             "address."},
+     .help = "Serve over HTTP at ADDR, path /mcp, instead of standard input and output. ADDR "
+             "is 127.0.0.1:8642, [::1]:8642 or unix:PATH; port 0 stands for any free port. "
+             "Other machines can connect only if the address is not a loopback address."},
     {.name = "http-sse",
      .kind = OPTION_FLAG,
      .at = AT(http_sse),
@@ -163,29 +161,29 @@ static const option table[] = {
      .at = AT(stdio),
      .unkept = true,
      .help = "With --http: also serve standard input and output. When standard input ends, "
-             "so does the whole server."},
+             "the whole server stops."},
     {.name = "allow-host",
      .kind = OPTION_LIST,
      .at = AT(allow_host),
      .argument = "HOST",
      .unkept = true,
      .help = "Also answer requests for this host name (without port), besides those for "
-             "localhost; * is any host (may be repeated)."},
+             "localhost. * allows any host."},
     {.name = "allow-origin",
      .kind = OPTION_LIST,
      .at = AT(allow_origin),
      .argument = "ORIGIN",
      .unkept = true,
      .help = "Allow web pages from this origin, such as https://app.example, to use the "
-             "server; * is any origin (may be repeated)."},
+             "server. * allows any origin."},
     {.name = "trusted-proxy",
      .kind = OPTION_LIST,
      .at = AT(trusted_proxy),
      .argument = "ADDRESS[/BITS]",
      .unkept = true,
-     .help = "Trust X-Forwarded-For from this proxy: the client that it names counts for "
-             "limits per address and in the log. unix is every client of a Unix socket (may "
-             "be repeated)."},
+     .help = "Trust the X-Forwarded-For header of requests from this proxy: limits per "
+             "address and the log use the client address in that header. unix trusts all "
+             "connections over Unix sockets."},
     {.name = "token-file",
      .kind = OPTION_TEXT,
      .at = AT(token_file),
@@ -200,7 +198,7 @@ static const option table[] = {
      .argument = "FILE",
      .unkept = true,
      .is_path = true,
-     .help = "Serve HTTPS with this certificate (PEM, with its chain); needs --tls-key."},
+     .help = "Serve HTTPS with this certificate (PEM, with its chain). Requires --tls-key."},
     {.name = "tls-key",
      .kind = OPTION_TEXT,
      .at = AT(tls_key),
@@ -232,9 +230,9 @@ static const option table[] = {
      .min = 1 << 20,
      .max = (uint64_t)1 << 40,
      .unkept = true,
-     .help = "Memory for the requests and answers of all HTTP clients together: those that "
-             "are being received, answered, waiting to be read, or kept for replay. Default "
-             "512M."},
+     .help = "Maximum memory for the requests and answers of all HTTP clients together. It "
+             "covers requests that are being received or answered, answers that clients have "
+             "not read, and events that are kept for replay. Default 512M."},
     {.name = "max-share",
      .kind = OPTION_SIZE,
      .at = AT(max_share),
@@ -242,8 +240,8 @@ static const option table[] = {
      .min = 1 << 16,
      .max = (uint64_t)1 << 40,
      .unkept = true,
-     .help = "The part of --max-memory that one client may use; a client is a token, or "
-             "else an address. Default a quarter."},
+     .help = "The part of --max-memory that one client may use. A client is identified by "
+             "its token, or by its address if it sends none. Default: a quarter."},
     {.name = "max-work-memory",
      .kind = OPTION_SIZE,
      .at = AT(max_work_memory),
@@ -251,9 +249,9 @@ static const option table[] = {
      .min = 1 << 20,
      .max = (uint64_t)1 << 40,
      .unkept = true,
-     .help = "Memory for contents of 64K and more while they are read and made into "
-             "answers, for all clients together: files, database values, repository "
-             "objects. Reads that do not fit wait for their turn. Default 128M."},
+     .help = "Maximum memory for contents of 64K and more (files, database values, "
+             "repository objects) while they are read and encoded, for all clients together. "
+             "Reads that do not fit wait. Default 128M."},
     {.name = "keep-files",
      .kind = OPTION_COUNT,
      .at = AT(keep_files),
@@ -261,8 +259,8 @@ static const option table[] = {
      .min = 1,
      .max = 1000000,
      .unkept = true,
-     .help = "File descriptors that HTTP connections leave free for everything else. "
-             "Default a quarter of the limit of open files, at most 512."},
+     .help = "Number of file descriptors that HTTP connections leave free for other uses. "
+             "Default: a quarter of the limit on open files, at most 512."},
     {.name = "max-body",
      .kind = OPTION_SIZE,
      .at = AT(max_body),
@@ -278,9 +276,9 @@ static const option table[] = {
      .min = 1,
      .max = 1000000,
      .unkept = true,
-     .help = "Tool calls per second and caller, with bursts of four times as many; a caller "
-             "is a token, or else an address. Default 500, and no limit for callers on this "
-             "machine."},
+     .help = "Maximum number of tool calls per second by one caller, with bursts of four "
+             "times as many. A caller is identified by its token, or by its address if it "
+             "sends none. Default 500; by default, callers on this machine have no limit."},
     {.name = "completions-per-second",
      .kind = OPTION_COUNT,
      .at = AT(completions_per_second),
@@ -288,8 +286,8 @@ static const option table[] = {
      .min = 1,
      .max = 1000000,
      .unkept = true,
-     .help = "The same for completions. Default 200, and no limit for callers on this "
-             "machine."},
+     .help = "The same for completions. Default 200; by default, callers on this machine "
+             "have no limit."},
     {.name = "polls-per-second",
      .kind = OPTION_COUNT,
      .at = AT(polls_per_second),
@@ -298,7 +296,7 @@ static const option table[] = {
      .max = 1000000,
      .unkept = true,
      .help = "The same for requests about tasks (tasks/get, tasks/result, tasks/list). "
-             "Default 500, and no limit for callers on this machine."},
+             "Default 500; by default, callers on this machine have no limit."},
     {.name = "no-rate-limits",
      .kind = OPTION_FLAG,
      .at = AT(no_rate_limits),
@@ -311,8 +309,8 @@ static const option table[] = {
      .min = 1,
      .max = 86400,
      .unkept = true,
-     .help = "Time that HTTP requests in flight get to finish after SIGTERM or SIGINT. The "
-             "rest get an error, and the exit status is 1. Default 10."},
+     .help = "Time that HTTP requests in flight get to finish after SIGTERM or SIGINT. "
+             "Requests that take longer get an error, and the exit status is 1. Default 10."},
     {.name = "heartbeat",
      .kind = OPTION_COUNT,
      .at = AT(heartbeat),
@@ -327,7 +325,7 @@ static const option table[] = {
      .at = AT(log_level),
      .argument = "LEVEL",
      .choices = "debug|info|warning|error|none",
-     .help = "Least level of messages that are logged to stderr: debug, info, warning, "
+     .help = "Minimum level of messages that are logged to stderr: debug, info, warning, "
              "error or none. Default warning."},
     {.name = "log-format",
      .kind = OPTION_CHOICE,
@@ -348,8 +346,8 @@ static const option table[] = {
              "options and the sources, and exit. HOST is one of claude, claude-code, "
              "claude-desktop, codex, copilot, cursor, gemini, kiro, lmstudio, opencode, "
              "vscode, windsurf and zed. The entry has --resource-tools unless "
-             "--no-resource-tools is given. mcpd: print all settings in force as a file for "
-             "--config, without secrets."},
+             "--no-resource-tools is given. If HOST is mcpd, print all settings in force as "
+             "a file for --config, without secrets."},
     {.name = "install",
      .kind = OPTION_CHOICE,
      .at = AT(install),
@@ -373,7 +371,7 @@ static const option table[] = {
      .at = AT(yes),
      .unkept = true,
      .line_only = true,
-     .help = "With --install: write without asking."},
+     .help = "With --install: write without confirmation."},
     {.name = "version",
      .letter = 'V',
      .kind = OPTION_FLAG,

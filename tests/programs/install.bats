@@ -263,7 +263,7 @@ on_terminal() {
     file=home/.cursor/mcp.json
     echo '{}' >$file
     run -2 "$MCPD" --install cursor served </dev/null
-    [[ "$output" == *"--yes writes without asking"* ]]
+    [[ "$output" == *"--yes writes without confirmation"* ]]
     for answer in n '' nope; do
         run -1 on_terminal "echo '$answer'" "$MCPD" --install cursor served
         [[ "$output" == *"+ "*"nothing was written"* ]]
