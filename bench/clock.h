@@ -1,11 +1,11 @@
-/* clock.h: the clock of programs that measure within one process. */
+/* clock.h: clock and median for programs that measure within one process. */
 #ifndef BENCH_CLOCK_H
 #define BENCH_CLOCK_H
 
 #include <stdlib.h>
 #include <time.h>
 
-/* Nanoseconds of CLOCK_MONOTONIC or of this process's CPU time. */
+/* Returns the time of the clock in nanoseconds: CLOCK_MONOTONIC or CLOCK_PROCESS_CPUTIME_ID. */
 static inline double clock_ns(clockid_t clock)
 {
     struct timespec t;
@@ -24,7 +24,7 @@ static inline int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Sorts them. */
+/* Sorts the array and returns its median. */
 static inline double median(double *times, size_t n)
 {
     qsort(times, n, sizeof(*times), by_value);

@@ -1,7 +1,7 @@
-/* floor_server: answers every line on stdin that has an id with the same 1 KiB, without reading it.
+/* floor_server: answers every line on stdin that has an id with the same 1 KiB, without parsing it.
  *
- * This is the lower bound for a server: stdio_driver measures only the cost of the pipes and of the
- * driver with it.
+ * With this server, stdio_driver measures only the cost of the pipes and of the driver itself: a
+ * lower bound for any server.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -12,7 +12,7 @@ enum { IN_SIZE = 64 * 1024, TEXT_SIZE = 1024, REPLY_SIZE = TEXT_SIZE + 256, MAX_
 
 static char out[IN_SIZE / 32 * REPLY_SIZE]; /* no request is shorter than 32 bytes */
 
-/* Appends the reply to one line; returns its size, 0 for a notification. */
+/* Appends the reply to one line. Returns the size of the reply, which is 0 for a notification. */
 static size_t answer(const char *line, size_t len, char *to)
 {
     static const char key[] = "\"id\":";

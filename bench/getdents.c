@@ -1,7 +1,7 @@
-/* getdents DIR [PASSES]: how long one bare pass of getdents64 over a folder takes.
+/* getdents DIR [PASSES]: measures how long one bare pass of getdents64 over a folder takes.
  *
- * The lower bound for a page of a flat folder: nothing is sorted, stored or examined. Prints the
- * median of the passes.
+ * This is the lower bound for a page of a flat folder: nothing is sorted, stored or examined.
+ * Prints the median of the passes.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -17,7 +17,7 @@
 
 enum { BUFFER_SIZE = 64 * 1024, MAX_PASSES = 101, RECLEN_OFFSET = 16 };
 
-/* Entries including "." and "..", or -1. */
+/* Returns the number of entries, including "." and "..", or -1 on failure. */
 static long one_pass(int fd)
 {
     static _Alignas(uint64_t) char buffer[BUFFER_SIZE];

@@ -1,10 +1,11 @@
-/* git FOLDER: what a read of a file and the first page of a list cost beside libgit2's own calls.
+/* git FOLDER: compares the cost of reading a file, and of the first page of a list, with libgit2's
+ * own calls.
  *
- * In one process and in turns: the blob of a path at HEAD by libgit2 (reference, commit, tree,
- * entry, blob); and the whole way of the request, from the text of its message to the text of the
- * answer. FOLDER/commits has 100,000 commits, FOLDER/files a folder of 100,000 files, FOLDER/blobs
- * 10,000 different ones of 4,000 bytes in 100 folders; git fast-import creates them if they are
- * missing.
+ * Measures two things alternately in one process: libgit2 alone finds the blob of a path at HEAD
+ * (reference, commit, tree, entry, blob), and the server answers a whole request, from the text of
+ * the message to the text of the answer. FOLDER/commits has 100,000 commits, FOLDER/files a folder
+ * of 100,000 files, and FOLDER/blobs 10,000 different files of 4,000 bytes in 100 folders. git
+ * fast-import creates them if they are missing.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -38,7 +39,7 @@ static void put_commit(FILE *f, int i)
         fprintf(f, "from :%d\n", i);
 }
 
-/* All blobs differ only in the number. */
+/* The blobs differ only in this number. */
 static void put_blob(FILE *f, int i)
 {
     fprintf(f, "M 100644 inline d%02d/f%04d\ndata 4000\n", i % 100, i);
@@ -176,7 +177,7 @@ static long resident_kib(void)
     return use.ru_maxrss;
 }
 
-/* Private memory: without the pack, which is mapped. */
+/* Returns the private memory, which does not include the mapped pack. */
 static long memory_kib(void)
 {
     char line[128];
@@ -205,7 +206,7 @@ static double read_blobs(git_repository *bare, int n)
     return (now_us() - begin) / n;
 }
 
-/* Reads all blobs once. Memory is measured while libgit2 has no other user. */
+/* Reads all blobs once. Nothing else may use libgit2 while memory is measured. */
 static void measure_blobs(const char *path)
 {
     static const int after[] = {BLOBS / 10, BLOBS, BLOBS};
@@ -227,7 +228,7 @@ static void measure_blobs(const char *path)
     close_peer();
 }
 
-/* With a new server, as a client's first request finds it. */
+/* Each measurement uses a new server, as a client's first request would. */
 static void measure_first(const char *path, const char *name, const char *method,
                           const char *params)
 {

@@ -1,19 +1,19 @@
-/* http_driver: loads an MCP server over HTTP and says how fast it was.
+/* http_driver: puts load on an MCP server over HTTP and prints how fast it was.
  *
  *   http_driver [OPTIONS] COMMAND [ARGUMENT...]
  *
- * Starts the command, in whose arguments {} stands for a free port of 127.0.0.1 (or --port: somebody
- * started it already), and prints one line of name=value pairs on stdout:
+ * Starts the command, replacing {} in its arguments by a free port of 127.0.0.1. With --port it
+ * uses a server that is already running. Prints one line of name=value pairs on stdout:
  *   --rate    POSTs of --method (resources/read of --uri, or tools/list) on --connections that are kept
  *             alive, one request in flight on each: per_second, p50_us, p99_us, reply_bytes
  *   --listen  opens --streams of subscriptions/listen for --uri, then calls the tool "touch": how much
- *             memory a stream costs the server (stream_bytes) and when the last one heard (update_ms)
- * Both add the server's hwm_kib and rss_kib from /proc. With two or more CPUs the server has the first
- * for itself and the driver the second.
+ *             memory a stream costs the server (stream_bytes) and when the last stream got the update (update_ms)
+ * Both modes add the server's hwm_kib and rss_kib from /proc. With two or more CPUs, the server is
+ * bound to the first and the driver to the second.
  *
- * It stands alone on libc, so that it can measure any server. Requests are of revision 2026-07-28: no
- * session, so every server answers each one alone. A reply is looked at only as far as finding its
- * status, its end and "result" takes; whatever is not a result ends the program.
+ * It needs libc alone, so that it can measure any server. Requests are of revision 2026-07-28,
+ * which has no sessions, so each request is independent. The driver parses a reply only to find its
+ * status, its end and "result"; any reply without a result ends the program.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -192,7 +192,7 @@ static void start_server(void)
     }
 }
 
-/* A field of /proc/PID/status in KiB; 0 on failure. */
+/* Returns a field of /proc/PID/status in KiB, or 0 on failure. */
 static long memory_of(const char *field)
 {
     char path[64], line[256];
@@ -256,7 +256,7 @@ static _Noreturn void unexpected(const char *reply, size_t len)
     die("not the answer that was expected: %.*s", (int)(len < 600 ? len : 600), reply);
 }
 
-/* The beginning of a header's value; NULL: absent. */
+/* Returns the beginning of a header's value, or NULL if the header is absent. */
 static const char *header_of(const char *head, size_t len, const char *name)
 {
     const char *at = head, *end = head + len;
@@ -270,7 +270,7 @@ static const char *header_of(const char *head, size_t len, const char *name)
     return NULL;
 }
 
-/* The end of the last chunk of a chunked body; 0: incomplete. */
+/* Returns the end of the last chunk of a chunked body, or 0 if the body is incomplete. */
 static size_t chunked_size(const char *reply, size_t at, size_t len)
 {
     for (;;) {
@@ -289,7 +289,7 @@ static size_t chunked_size(const char *reply, size_t at, size_t len)
     }
 }
 
-/* The size of the first reply; 0: incomplete. */
+/* Returns the size of the first reply, or 0 if it is incomplete. */
 static size_t reply_size(const char *reply, size_t len)
 {
     const char *end = memmem(reply, len, "\r\n\r\n", 4);
@@ -441,7 +441,7 @@ typedef struct stream {
 
 static stream *streams;
 
-/* Reads what has arrived, and searches everything received so far for a word. */
+/* Reads the bytes that have arrived, and searches everything received so far for a word. */
 static bool stream_says(stream *s, const char *word)
 {
     ssize_t n = recv(s->fd, s->in + s->have, STREAM_IN - s->have, MSG_DONTWAIT);

@@ -1,10 +1,10 @@
-/* http_floor: answers every HTTP request with the same bytes, without reading it.
+/* http_floor: answers every HTTP request with the same bytes, without parsing its body.
  *
  *   http_floor PORT BYTES
  *
- * The lower bound for a server: a bare epoll loop that finds the end of the head and Content-Length
- * by hand and answers 200 with BYTES of body; what http_driver measures with it is the cost of the
- * sockets and of the driver.
+ * This is the lower bound for a server: a bare epoll loop that looks only for the end of the head
+ * and for Content-Length, and answers 200 with BYTES of body. With it, http_driver measures the
+ * cost of the sockets and of the driver itself.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -41,7 +41,7 @@ static int listen_at(int port)
     return fd;
 }
 
-/* The size of the first request; 0: incomplete. */
+/* Returns the size of the first request, or 0 if it is incomplete. */
 static size_t request_size(const char *in, size_t have)
 {
     const char *end = memmem(in, have, "\r\n\r\n", 4);

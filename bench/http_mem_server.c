@@ -2,8 +2,8 @@
  *
  *   http_mem_server PORT
  *
- * The same server as peers/ts-http-server.mjs, on libmcp: what a request costs when the resource costs
- * nothing. The tool "touch" announces a change of the resource.
+ * This is peers/ts-http-server.mjs, written with libmcp. It shows what a request costs when the
+ * resource costs nothing. The tool "touch" announces a change of the resource.
  */
 #include <stdio.h>
 #include <string.h>

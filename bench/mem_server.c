@@ -1,7 +1,7 @@
 /* mem_server: one resource of 1 KiB in memory, mem://one, and the tool "weather", over stdio.
  *
- * The same server as peers/ts-server.mjs, on libmcp: what a request costs when the resource costs
- * nothing, and a call when there is nothing to do but to check its arguments and its result.
+ * This is peers/ts-server.mjs, written with libmcp. It shows what a request costs when the resource
+ * costs nothing, and what a call costs when the server only validates the arguments and the result.
  */
 #include <stdio.h>
 #include <string.h>

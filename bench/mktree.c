@@ -1,4 +1,4 @@
-/* mktree: quickly creates the trees and files for the benchmarks.
+/* mktree: creates the trees and files for the benchmarks.
  *
  *   mktree tree DIR FOLDERS FILES [SIZE] FOLDERS folders of FILES files of SIZE bytes each;
  *                                          0 FOLDERS: FILES files in DIR itself

@@ -1,7 +1,8 @@
 /* peer.h: a server process at the other end of two pipes, for stdio_driver.c only.
  *
- * Starts it, writes to it, cuts what it says into lines, asks /proc for its memory. Knows nothing of
- * MCP. Whatever goes wrong ends the program: there is nothing to measure then.
+ * Starts the process, writes to it, splits its output into lines, and reads its memory from /proc.
+ * This header does not depend on MCP. Any failure ends the program, because nothing can be measured
+ * then.
  */
 #ifndef BENCH_PEER_H
 #define BENCH_PEER_H
@@ -149,7 +150,7 @@ static void peer_make_room(peer *p)
     }
 }
 
-/* Whether something was read; false if nothing is available now. */
+/* Returns whether something was read; false means that nothing is available now. */
 static bool peer_read(peer *p)
 {
     if (p->start == p->end) {
@@ -191,7 +192,7 @@ static char *peer_take(peer *p, size_t *searched, size_t *len)
     return from;
 }
 
-/* A field of /proc/PID/status in KiB; 0 on failure. */
+/* Returns a field of /proc/PID/status in KiB, or 0 on failure. */
 static long peer_memory(const peer *p, const char *field)
 {
     char path[64], line[256];

@@ -1,15 +1,16 @@
-/* postgres CONNINFO: what a read of a row costs beside libpq's own calls.
+/* postgres CONNINFO: compares the cost of reading a row with libpq's own calls.
  *
- * In one process and in short turns: a prepared statement that is executed and waited for by PQexecPrepared(), with
- * nothing done to its result but that there is a row; and the whole way of the request on a loop, from the text of its
- * message to the text of the answer. Both are one round trip with the same statement, outside of a transaction, in sessions
- * of the same server. One request at a time: what is compared is how long one takes, and what this process has to do
- * for it. The table is `row` (id, name, amount, note) with ROWS rows, which this makes in a schema that it owns: the role
- * may create one.
+ * Measures two things in short turns in one process: PQexecPrepared() executes a prepared
+ * statement, and only the number of its rows is checked; and the server answers a whole request on
+ * a loop, from the text of the message to the text of the answer. Both take one round trip with the
+ * same statement, outside of a transaction, in sessions of the same server. Requests are sent one
+ * at a time, so the figures are the latency of one request and the CPU time of this process. The
+ * table is `row` (id, name, amount, note) with ROWS rows. The program creates it in a schema of its
+ * own, so the role must be allowed to create schemas.
  *
- * What may surprise: meanwhile something of the lowest priority spins on every CPU. On a virtual machine waking one that
- * was halted takes longer than a whole call, and whether client and server meet halted ones is chance: without it the same
- * two took anything from 0.4 to 5 times as long as each other.
+ * Meanwhile a process of the lowest priority spins on every CPU. On a virtual machine, waking a
+ * halted CPU takes longer than a whole call, and it is chance whether client and server find their
+ * CPUs halted. Without the spinning processes, the measured ratio varied from 0.4 to 5.
  */
 #define _GNU_SOURCE
 #include <sched.h>

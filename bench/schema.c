@@ -1,4 +1,4 @@
-/* schema [--json]: what validating a value against a compiled JSON Schema costs.
+/* schema [--json]: measures the validation of values against compiled JSON Schemas.
  *
  *   schema           prints name=… ns=… for each case: the median of some rounds, per validation
  *   schema --json    prints the cases themselves, for bench/peers/ajv.mjs, so that both measure the same

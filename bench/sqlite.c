@@ -1,7 +1,8 @@
-/* sqlite DATABASE: what a read of a row and a list of tables cost beside SQLite's own calls.
+/* sqlite DATABASE: compares the cost of reading a row, and of listing the tables, with SQLite's own
+ * calls.
  *
- * In one process and in turns: the bare statement, prepared once and stepped, with nothing done to
- * its result; and the whole way of the request, from the text of its message to the text of the
+ * Measures two things alternately in one process: the bare statement, prepared once and stepped,
+ * whose result is not used; and a whole request, from the text of the message to the text of the
  * answer. The database has a table `row` (id, name, amount, note) of ROWS rows and 999 further
  * tables, which are created if the file is missing.
  */

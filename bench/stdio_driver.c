@@ -1,4 +1,4 @@
-/* stdio_driver: loads an MCP server over stdio and says how fast it was.
+/* stdio_driver: puts load on an MCP server over stdio and prints how fast it was.
  *
  *   stdio_driver [OPTIONS] COMMAND [ARGUMENT...]
  *
@@ -8,13 +8,13 @@
  *   --first   spawn to the first byte of the first answer, median of --spawns: first_ms
  *   --exit    spawn to the end of a command that ends by itself: exit_ms
  *   --list    resources/list to the end: pages, entries, and the time of the first and the last full
- *             page, asked again in turns when the list is through (median of 9 each)
+ *             page, both requested 9 more times after the list has ended (the medians)
  *   --once    one resources/read of --uri: ms, reply_bytes
  * All but --first and --exit add the server's hwm_kib and rss_kib from /proc.
  *
- * It stands alone on libc, so that it can measure any server. It must never be the bottleneck: a
- * request is a copy of a prepared text with nine digits patched in, a reply is looked at only as far
- * as finding its end and its id takes.
+ * It needs libc alone, so that it can measure any server. It must never be the bottleneck: a
+ * request is a copy of a prepared text with nine digits patched in, and a reply is parsed only to
+ * find its end and its id.
  */
 #define _GNU_SOURCE
 #include <getopt.h>
@@ -44,7 +44,7 @@ static struct options {
     mode mode;
     const char *revision;
     const char *uri;
-    const char *call, *arguments; /* a tool's name; JSON */
+    const char *call, *arguments; /* the name of a tool, and its arguments as JSON */
     long requests, warmup, inflight, spawns, max_pages, min_reply;
     char **command;
 } opt = {
@@ -82,13 +82,13 @@ typedef struct request {
     "\"io.modelcontextprotocol/clientInfo\":{\"name\":\"driver\",\"version\":\"1\"}," \
     "\"io.modelcontextprotocol/clientCapabilities\":{}}"
 
-/* Dates compare as text. */
+/* Revisions are dates, which compare as strings. */
 static bool is_modern(void)
 {
     return strcmp(opt.revision, "2026-07-28") >= 0;
 }
 
-/* `members` are the parameters' members, with a comma at the end unless there are none. */
+/* `members` holds members of the parameters and ends with a comma, unless it is empty. */
 static void request_make(request *r, const char *method, const char *members)
 {
     char meta[512] = "";
@@ -142,8 +142,9 @@ static void patch_id(char *at, long index)
     }
 }
 
-/* The request that a reply answers. Most servers write the id near the start of a reply, others at
- * the end. Quotes in strings are escaped, so the key cannot be found inside one. -1: none. */
+/* Returns the index of the request that a reply answers, or -1 if it has no such id. Most servers
+ * write the id near the start of a reply, others at the end. Quotes in strings are escaped, so the
+ * search cannot find the key inside a string. */
 static long reply_index(const char *line, size_t len)
 {
     static const char key[] = "\"id\":";
@@ -222,9 +223,9 @@ static void handshake(peer *p)
 typedef struct load {
     request template;
     long total, next, done; /* requests to send, sent, answered */
-    uint64_t *sent_at;      /* per request; its latency once it is answered */
+    uint64_t *sent_at;      /* for each request: when it was sent; after its reply, its latency */
     bool *answered;
-    char *out; /* unsent output: out[out_start, out_end) */
+    char *out; /* pending output is out[out_start, out_end) */
     size_t out_start, out_end;
 } load;
 
@@ -375,8 +376,8 @@ static long count_uris(const char *line, size_t len)
     return n;
 }
 
-/* Fetches a page, makes the request for the next one and returns whether there is one. The cursor
- * stays escaped. */
+/* Fetches a page and prepares the request for the next one. Returns whether there is a next page.
+ * The cursor is copied as it is, with its escapes. */
 static bool fetch_page(peer *p, page *this, request *following, long index)
 {
     static const char key[] = "\"nextCursor\":\"";

@@ -1,11 +1,12 @@
-/* ask.c: tools that ask the user: a form, a page to go to, and the client's model.
+/* ask.c: tools that ask for input: a form and a web page for the user, and a sentence from the
+ * client's model.
  *
  *     ./ask
  *     ./ask --http 127.0.0.1:8642
  *
- * When the answers have arrived, the handler runs again from its start. So it is written as if the
- * answers came at once, in the same way for every revision of the protocol. mcp_request_once()
- * guards actions that must happen only once.
+ * When the answers have arrived, the handler runs again from its start. It can therefore be written
+ * as if each answer were available immediately, and the same code serves every revision of the
+ * protocol. mcp_request_once() guards actions that must happen only once.
  */
 #include <mcp/input.h>
 #include <mcp/io.h>
@@ -22,7 +23,7 @@ static const char table_form[] =
 /* ---- a form ---------------------------------------------------------------------------------- */
 
 /* Books a table in the first round that gets here, and returns its number in every round. The
- * number travels with the request, like the answers: the server keeps no state. */
+ * number is sent back and forth with the request, like the answers, so the server keeps no state. */
 static int book(mcp_request *req, int *booked, char number[16])
 {
     if (mcp_request_once(req, "booked")) {
@@ -47,7 +48,7 @@ static int compliment(mcp_request *req, mcp_str *ret)
                                 &result);
     if (rc == MCP_OK)
         *ret = mcp_sampled_text(result);
-    return rc == MCP_EREMOTE ? MCP_OK : rc; /* refused: use the default */
+    return rc == MCP_EREMOTE ? MCP_OK : rc; /* the client declined: use the default */
 }
 
 static int book_table(mcp_request *req, const mcp_json *arguments, void *user)
@@ -59,7 +60,7 @@ static int book_table(mcp_request *req, const mcp_json *arguments, void *user)
         MCP_OPTIONS(mcp_elicit, .message = "Which table shall I book?", .schema = table_form),
         &table);
     if (rc != MCP_OK)
-        return rc; /* MCP_INPUT_REQUIRED: this runs again later. Or an error, set already */
+        return rc; /* MCP_INPUT_REQUIRED (the handler will run again) or an error that is already set */
     if (table.action != MCP_ACTION_ACCEPT)
         return mcp_reply_text(req, "No table was booked: the user does not want one.");
 
@@ -79,7 +80,7 @@ static int book_table(mcp_request *req, const mcp_json *arguments, void *user)
 /* ---- a page ---------------------------------------------------------------------------------- */
 
 /* The client and the model may see the contents of a form, so secrets must be entered on a web page
- * of the server. That the user agreed to open the page does not mean that the payment was made. */
+ * of the server. The user's consent to open the page does not mean that the payment was made. */
 static int pay(mcp_request *req, const mcp_json *arguments, void *user)
 {
     const char *series = mcp_request_series(req);

@@ -1,5 +1,5 @@
-/* client.c: a complete MCP client in the blocking style: starts a server, lists its resources,
- * reads the first one and calls a tool.
+/* client.c: a complete MCP client that uses blocking calls. It starts a server, lists its
+ * resources, reads the first one and calls a tool.
  *
  *     cc client.c $(pkg-config --cflags --libs mcp-io) -o client
  *     ./client ./hello                                      list, and read the first resource
@@ -16,7 +16,7 @@ static void print(mcp_str text)
     printf("%.*s\n", (int)text.len, text.ptr ? text.ptr : "");
 }
 
-/* Waits for a call and returns its result; NULL after a failure, which is reported. */
+/* Waits for a call and returns its result, or reports the failure and returns NULL. */
 static mcp_json_doc *outcome(mcp_client *client, int rc, mcp_call_id call)
 {
     mcp_error error = {0};
@@ -72,8 +72,8 @@ static bool call_tool(mcp_client *client, const char *name, const char *argument
     return ok;
 }
 
-/* "client SERVER [ARGUMENT...] [-- TOOL [JSON]]": ends the server's command at "--" and returns the
- * rest. */
+/* Splits "client SERVER [ARGUMENT...] [-- TOOL [JSON]]": ends the server's command at "--" and
+ * returns the arguments after it. */
 static char **split(char **argv)
 {
     while (*argv && strcmp(*argv, "--") != 0)
@@ -105,7 +105,7 @@ int main(int argc, char **argv)
             loop, client, MCP_OPTIONS(mcp_child_options, .argv = (const char *const *)(argv + 1)),
             &child, &error);
     if (rc == MCP_OK)
-        rc = mcp_client_wait(client, 0, NULL, &error); /* which revision it speaks */
+        rc = mcp_client_wait(client, 0, NULL, &error); /* the revision is negotiated */
     if (rc != MCP_OK)
         fprintf(stderr, "client: %s\n", error.text);
     bool ok = rc == MCP_OK && list_resources(client, first, sizeof(first));

@@ -15,7 +15,7 @@
 
 namespace
 {
-/* The library is C: an exception must not leave a handler, so it becomes an error for the peer. */
+/* The library is C, so an exception must not leave a handler; it becomes an error for the peer. */
 template <auto handler, class... Arguments> int safely(mcp_request *req, Arguments... rest) noexcept
 {
     try {

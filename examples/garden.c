@@ -1,4 +1,4 @@
-/* garden.c: a provider, a template with completion, a prompt, and a tool with schemas, a question, progress and cancel.
+/* garden.c: a provider, a template with completion, a prompt, and a tool with schemas, a question, progress and cancellation.
  *
  *     mcpctl call --yes water bed=herbs litres=3 -- ./garden
  *     ./garden --http 127.0.0.1:8642

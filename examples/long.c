@@ -3,10 +3,10 @@
  *     mcpctl call --yes wait seconds=3 -- ./long
  *     ./long --http 127.0.0.1:8642
  *
- * A server has one thread for many requests, so a handler that waits or computes must do it
- * elsewhere and return MCP_PENDING. `wait` uses a timer, `count_primes` a worker thread; `status`
- * is answered meanwhile. After MCP_PENDING mcp_reply_finish() must be called exactly once in every
- * case.
+ * A server handles all requests on one thread, so a handler that waits or computes for long must do
+ * so elsewhere and return MCP_PENDING. `wait` uses a timer and `count_primes` a worker thread;
+ * meanwhile the server still answers `status`. After MCP_PENDING, mcp_reply_finish() must be called
+ * exactly once in every case.
  */
 #include <mcp/io.h>
 #include <stdatomic.h>
@@ -21,7 +21,7 @@ static void finish(mcp_request *req, counts *c, int outcome)
 {
     c->running--;
     c->cancelled += mcp_request_cancelled(req);
-    mcp_reply_finish(req, outcome); /* sends nothing if it was cancelled */
+    mcp_reply_finish(req, outcome); /* sends nothing if the request was cancelled */
 }
 
 /* ---- waiting: a timer ------------------------------------------------------------------------ */
@@ -66,7 +66,7 @@ static void nap_step(void *arg)
         nap_end(n, MCP_ENOMEM);
 }
 
-/* The answer is no longer wanted: end without waiting for the next step. */
+/* The client no longer wants the answer: finish without waiting for the next step. */
 static void nap_cancelled(mcp_request *req, void *user)
 {
     (void)req;
@@ -197,7 +197,7 @@ int main(int argc, char **argv)
         rc = serve(c.server, argc, argv, &error);
     if (rc != MCP_OK)
         fprintf(stderr, "long: %s\n", error.text);
-    if (rc != MCP_ETIMEOUT) /* then a worker still uses it */
+    if (rc != MCP_ETIMEOUT) /* after a time-out a worker may still use it */
         mcp_server_free(c.server);
     return rc == MCP_OK ? 0 : 1;
 }

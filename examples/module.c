@@ -15,7 +15,7 @@ typedef struct notes {
     char prefix[64]; /* "notes://shopping/" */
 } notes;
 
-/* Finds a note by its number, counted from 1; false: there are fewer notes. */
+/* Finds a note by its number, counted from 1. Returns false if there are fewer notes. */
 static bool note_at(const notes *n, size_t number, mcp_str *ret)
 {
     const char *p = n->text;
@@ -88,7 +88,7 @@ static int mount(mcp_server *server, const char *source, const mcp_json *options
     return mcp_server_mount(server, n->prefix,
                             MCP_OPTIONS(mcp_provider, .name = "notes", .list = list,
                                         .read = read_note, .release = release),
-                            n, error); /* owns n from now on, even after a failure */
+                            n, error); /* takes ownership of n, even on failure */
 }
 
 static const char options_schema[] =

@@ -4,9 +4,10 @@
  *     cc own_loop.c $(pkg-config --cflags --libs mcp) -o own_loop
  *     mcpctl call remind '{"ms":500}' -- ./own_loop
  *
- * A loop with other tasks does the same in three places: receive() passes bytes in, mcp_channel_tick() the time, and
- * time_to_wait() returns how long the loop may sleep. Only handlers and providers that use timers, descriptors or threads
- * need a host (mcp/provider.h); this one has timers.
+ * A loop with other tasks needs the same three steps: receive() passes the input to the channel,
+ * mcp_channel_tick() passes the time, and time_to_wait() returns how long the loop may sleep. Only
+ * handlers and providers that use timers, descriptors or threads need a host (mcp/provider.h); this
+ * one has timers.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <limits.h>
@@ -29,7 +30,7 @@ static int64_t now(void *user)
 
 struct mcp_host_timer {
     struct mcp_host_timer *next;
-    int64_t at; /* INT64_MAX: it fired */
+    int64_t at; /* due time; INT64_MAX after it fired */
     void (*fn)(void *arg);
     void *arg;
 };
@@ -55,7 +56,8 @@ static void timer_stop(mcp_host_timer *timer, void *user)
     free(timer);
 }
 
-/* The next one that is due; searched from the start each time, because callbacks may start and stop others. */
+/* Returns a timer that is due, or NULL. It searches from the start each time, because callbacks may
+ * start and stop timers. */
 static mcp_host_timer *due(int64_t t)
 {
     for (mcp_host_timer *i = timers; i; i = i->next) {
@@ -95,8 +97,9 @@ static int remind(mcp_request *req, const mcp_json *arguments, void *user)
 
 /* ---- the stream -------------------------------------------------------------------------------------- */
 
-/* Sends one message to the peer, and waits until all of it is written. A loop with several peers keeps the rest,
- * calls mcp_channel_set_writable(), and continues when the descriptor is writable. */
+/* Sends one message to the peer, and waits until all of it is written. A loop with several peers
+ * would instead keep what could not be written, call mcp_channel_set_writable(), and continue when
+ * the descriptor is writable. */
 static void send_line(mcp_channel *channel, mcp_exchange exchange, mcp_str message, void *user)
 {
     (void)channel, (void)exchange, (void)user;
@@ -105,7 +108,8 @@ static void send_line(mcp_channel *channel, mcp_exchange exchange, mcp_str messa
     fflush(stdout);
 }
 
-/* Passes on complete lines of the input, and keeps the rest. */
+/* Passes each complete line of the input to the channel. Returns the length of the incomplete line
+ * that remains. */
 static size_t receive(mcp_channel *channel, char *input, size_t len)
 {
     char *line = input, *end;

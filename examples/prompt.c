@@ -64,7 +64,7 @@ static void offer(mcp_request *req, const char *candidate, mcp_str begun)
         mcp_reply_completion(req, mcp_str_from(candidate));
 }
 
-/* The frameworks depend on the language, if that is known already. */
+/* The frameworks depend on the language, if the client has already sent one. */
 static int complete(mcp_request *req, mcp_str name, mcp_str value, const mcp_json *context,
                     void *user)
 {

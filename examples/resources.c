@@ -1,13 +1,13 @@
-/* resources.c: a provider: many notes at notes:///, which are listed in pages, read, completed and
- * watched.
+/* resources.c: a provider of many notes at notes:///, which clients can list in pages, read,
+ * complete and watch.
  *
  *     mcpctl ls -- ./resources
  *     mcpctl read notes:///shopping -- ./resources
  *     ./resources --http 127.0.0.1:8642
  *
  * Register a few fixed resources one by one (see hello.c). Use a provider for resources that are
- * many, change often, or live elsewhere: they need no registration. The names of these notes are
- * valid in a URI; other names would need mcp_uri_encode_segment().
+ * many, change often, or are stored elsewhere: they need no registration. The names of these notes
+ * are valid in a URI; other names would need mcp_uri_encode_segment().
  */
 #include <mcp/io.h>
 #include <stdio.h>
@@ -35,7 +35,7 @@ static int compare(const note *n, mcp_str name)
     return rc ? rc : (len > name.len) - (len < name.len);
 }
 
-/* The number of notes whose names sort before this one. */
+/* Returns the number of notes whose names sort before this one. */
 static size_t place_of(const notes *n, mcp_str name)
 {
     size_t i = 0;
@@ -88,7 +88,7 @@ static int read_note(mcp_request *req, mcp_str uri, void *user)
     return it ? mcp_reply_str(req, mcp_str_from(it->text), "text/plain") : MCP_ENOTFOUND;
 }
 
-/* Every URI with the prefix can be watched, even before the note exists, and has only one
+/* Accepts every URI with the prefix, even if the note does not exist yet. Each URI has only one
  * spelling. */
 static int resolve(mcp_str uri, char *canonical, size_t room, void *user)
 {
@@ -119,7 +119,7 @@ static const mcp_provider provider = {
 
 /* ---- a template: one line of a note ---------------------------------------------------------- */
 
-/* Finds a line of a text by its number, counted from 1; false: there are fewer lines. */
+/* Finds a line of a text by its number, counted from 1. Returns false if there are fewer lines. */
 static bool line_of(const char *text, unsigned long number, mcp_str *ret)
 {
     while (number > 1 && *text) {
@@ -150,7 +150,7 @@ static void complete_name(mcp_request *req, mcp_str begun, const notes *n)
 {
     for (size_t i = place_of(n, begun); i < n->count; i++) {
         if (begun.len && strncmp(n->all[i].name, begun.ptr, begun.len) != 0)
-            return; /* lines with this prefix are adjacent */
+            return; /* names with the same prefix are adjacent */
         mcp_reply_completion(req, mcp_str_from(n->all[i].name));
     }
 }
@@ -188,7 +188,7 @@ static const mcp_resource_template line_template = {
 
 /* ---- tools: change and find notes ------------------------------------------------------------ */
 
-/* Inserts a new note at its place in the order; NULL: no room. */
+/* Inserts a new note at its place in the order. Returns NULL if there is no room. */
 static note *note_add(notes *n, mcp_str name)
 {
     size_t i = place_of(n, name);

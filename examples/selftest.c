@@ -1,9 +1,10 @@
-/* selftest.c: how to test handlers: a message in, messages out, without a process or a transport.
+/* selftest.c: tests a handler by passing it a message and checking the answer, without a process or
+ * a transport.
  *
  *     ./selftest && echo passed
  *
- * A channel is a peer without a transport: its output is passed to a function. 2026-07-28 has no
- * handshake, so one message is a complete test.
+ * A channel is a peer without a transport: its output is passed to a function. Revision 2026-07-28
+ * has no handshake, so one message is a complete test.
  */
 #include <mcp/mcp.h>
 #include <stdio.h>

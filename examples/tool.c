@@ -1,11 +1,11 @@
-/* tool.c: a tool with schemas, which validate its arguments before the call and its result
- * afterwards.
+/* tool.c: a tool with schemas: the library validates the arguments before the call and the result
+ * after it.
  *
  *     mcpctl call --yes convert value=26.2 from=mile to=km -- ./tool
  *     ./tool --http 127.0.0.1:8642
  *
- * A mistake that the schema cannot express is a tool error, which tells the model how to correct
- * its call.
+ * The handler reports a mistake that the schema cannot express as a tool error, which tells the
+ * model how to correct its call.
  */
 #include <mcp/io.h>
 #include <stdio.h>
