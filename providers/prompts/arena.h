@@ -1,4 +1,4 @@
-/* arena.h: memory that is released all at once. Allocations are zeroed and aligned for any type. */
+/* arena.h: memory that is released as a whole. Allocations are zeroed and aligned for any type. */
 #ifndef PROMPTS_ARENA_H
 #define PROMPTS_ARENA_H
 
@@ -11,14 +11,14 @@ typedef struct prompts_arena {
     prompts_chunk *chunks; /* the newest first */
 } prompts_arena;
 
-/* NULL: no memory. */
+/* Returns NULL if memory is exhausted. */
 void *prompts_arena_alloc(prompts_arena *a, size_t size);
-/* A NUL-terminated copy. */
+/* Returns a NUL-terminated copy, or NULL if memory is exhausted. */
 char *prompts_arena_copy(prompts_arena *a, mcp_str s);
 void prompts_arena_free(prompts_arena *a);
 
-/* Makes room for one more element. *items is moved when it is full (its capacity is a power of two,
- * or 0). False: no memory. */
+/* Makes room for one more element. *items is moved when it is full; its capacity is 0 or a power of
+ * two. Returns false if memory is exhausted. */
 bool prompts_arena_grow(prompts_arena *a, void **items, size_t count, size_t element);
 
 #endif

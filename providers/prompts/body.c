@@ -1,8 +1,8 @@
 /* body.c: the text of a prompt: messages, arguments, resources.
  *
- * It is parsed once, here. Values are inserted later without parsing, so nothing in a value can
- * become a marker or a resource. Lines are parsed first (a marker or a resource has a line of its
- * own), then the double braces in the lines between.
+ * The text is parsed once, when the file is read. Values are inserted later without parsing, so
+ * nothing in a value can become a marker or a resource. Lines are parsed first (a marker or a
+ * resource is alone on its line), then the double braces in the other lines.
  */
 #include "parse.h"
 
@@ -10,8 +10,8 @@ typedef struct body {
     prompts_parser *p;
     mcp_role role;
     bool begins;   /* the next piece begins a message */
-    size_t from;   /* lines read but not yet parsed into pieces: their offset */
-    size_t number; /* and the number of the first */
+    size_t from;   /* offset of the lines that were read but not yet parsed into pieces */
+    size_t number; /* number of the first of these lines */
 } body;
 
 static mcp_str sub(mcp_str s, size_t from)
@@ -47,7 +47,7 @@ static int add_text(body *b, mcp_str text)
 
 /* ---- markers --------------------------------------------------------------------------------- */
 
-/* <!-- user --> or <!-- assistant -->, alone on a line. */
+/* Whether the line is <!-- user --> or <!-- assistant -->. */
 static bool is_marker(mcp_str line, mcp_role *role)
 {
     mcp_str s = prompts_trim(line), open = MCP_STR("<!--"), close = MCP_STR("-->");
@@ -64,7 +64,7 @@ static bool is_marker(mcp_str line, mcp_role *role)
     return true;
 }
 
-/* A backslash before a marker makes it text. */
+/* Whether the line is a marker with a backslash before it, which makes it text. */
 static bool is_escaped_marker(mcp_str line)
 {
     mcp_role role;
@@ -72,7 +72,7 @@ static bool is_escaped_marker(mcp_str line)
     return s.len && *s.ptr == '\\' && is_marker(sub(s, 1), &role);
 }
 
-/* {{resource: URI}}, alone on a line. */
+/* Whether the line is {{resource: URI}}. */
 static bool is_resource(mcp_str line, mcp_str *uri)
 {
     static const mcp_str word = {"resource:", 9};
@@ -89,7 +89,7 @@ static bool is_resource(mcp_str line, mcp_str *uri)
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-/* For text that begins with "{{": finds the argument and the end of the expression. */
+/* Finds the argument and the end of the expression in text that begins with "{{". */
 static int find_argument(body *b, mcp_str s, size_t number, size_t *argument, size_t *end)
 {
     const prompts_document *d = b->p->doc;
@@ -112,7 +112,7 @@ static int find_argument(body *b, mcp_str s, size_t number, size_t *argument, si
         prompts_shown(name), name.ptr);
 }
 
-/* The number of backslashes directly before `at`. */
+/* Returns the number of backslashes directly before `at`. */
 static size_t backslashes(mcp_str s, size_t from, size_t at)
 {
     size_t n = 0;
@@ -139,7 +139,7 @@ static int end_piece(body *b, const lines *l, size_t end)
     return add_text(b, (mcp_str){l->s.ptr + l->from, end - l->from});
 }
 
-/* Removes the backslash; the rest of the line is text. */
+/* Removes the backslash and keeps the rest of the line as text. */
 static int take_escaped_marker(body *b, lines *l)
 {
     while (l->s.ptr[l->at] != '\\')
@@ -232,7 +232,7 @@ static int add_resource(body *b, mcp_str text, size_t number)
     return rc;
 }
 
-/* A line that is not text ends the text before it. */
+/* Handles a marker or a resource, which ends the text before it. Other lines are text. */
 static int read_line(body *b, size_t at, mcp_str line, size_t number)
 {
     mcp_role role;

@@ -8,7 +8,7 @@
 #include "parse.h"
 #include "text.h"
 
-/* ---- what the parser's parts share ----------------------------------------------------------- */
+/* ---- functions shared with the other parsers ------------------------------------------------- */
 
 int prompts_fail(prompts_parser *p, size_t line, const char *format, ...)
 {
@@ -80,7 +80,7 @@ bool prompts_is_prompt_name(mcp_str name)
     return common_text_check(name);
 }
 
-/* ---- a document ------------------------------------------------------------------------------ */
+/* ---- documents ------------------------------------------------------------------------------- */
 
 static prompts_document *new_document(const mcp_allocator *given)
 {
@@ -170,7 +170,7 @@ static int check_text(prompts_parser *p)
     return prompts_fail(p, 1, "this is not UTF-8 text");
 }
 
-/* The default name is the file's, without .md. */
+/* Derives the prompt's name from the file name, without .md. */
 static int default_name(prompts_parser *p, const char *file)
 {
     mcp_str name = {file, strlen(file)};

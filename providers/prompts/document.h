@@ -1,7 +1,8 @@
 /* document.h: parses one prompt file: its name, arguments and messages.
  *
- * Independent of directories, servers and requests: it takes bytes and returns a document or an
- * error with its line. A document is immutable. docs/prompts.md has the format.
+ * The parser does not depend on directories, servers or requests: its input is bytes, and its
+ * output a document or an error with its line. A document is immutable. docs/prompts.md describes
+ * the format.
  */
 #ifndef PROMPTS_DOCUMENT_H
 #define PROMPTS_DOCUMENT_H
@@ -17,8 +18,8 @@ enum {
     PROMPTS_MAX_CHOICES = 1000, /* of one argument */
     PROMPTS_MAX_ICONS = 8,
     PROMPTS_MAX_RESOURCES = 32,
-    PROMPTS_MAX_NAME = 128, /* in bytes; of a prompt and of an argument */
-    PROMPTS_MAX_TEXT = 4096 /* in bytes; of any other value */
+    PROMPTS_MAX_NAME = 128, /* in bytes, of a prompt or an argument */
+    PROMPTS_MAX_TEXT = 4096 /* in bytes, of any other value */
 };
 
 typedef struct prompts_argument {
@@ -36,10 +37,10 @@ typedef enum prompts_piece_kind {
     PROMPTS_RESOURCE, /* the resource with the URI `text`; always a separate message */
 } prompts_piece_kind;
 
-/* The parsed messages. */
+/* A part of a message. */
 typedef struct prompts_piece {
     prompts_piece_kind kind;
-    bool begins; /* begins a message */
+    bool begins; /* the first piece of its message */
     mcp_role role;
     mcp_str text; /* NUL-terminated for a resource */
     size_t argument;
@@ -47,7 +48,7 @@ typedef struct prompts_piece {
 
 typedef struct prompts_document {
     prompts_arena arena; /* owns everything, including the document */
-    unsigned refs;       /* reference count; used on the server's thread only */
+    unsigned refs;       /* reference count; accessed on the server's thread only */
     const char *name;
     const char *title;
     const char *description;
@@ -66,17 +67,17 @@ typedef struct prompts_fault {
     char text[200];
 } prompts_fault;
 
-/* Parses a file. MCP_OK; MCP_EINVAL, with the error in the fault; MCP_ENOMEM. `file` is the file's
- * name, which ends in .md. The document has one reference. */
+/* Parses a file. `file` is the file's name, which ends in .md. The document has one reference.
+ * Returns MCP_OK, MCP_ENOMEM, or MCP_EINVAL with the error in *fault. */
 int prompts_parse(mcp_str bytes, const char *file, const mcp_allocator *alloc,
                   prompts_document **ret, prompts_fault *fault);
 
 prompts_document *prompts_document_ref(prompts_document *d);
-/* NULL is fine. */
+/* NULL is allowed. */
 void prompts_document_unref(prompts_document *d);
 
-/* Whether both have the same list entry: everything except the messages and the choices is
- * equal. */
+/* Whether both documents have the same list entry: everything except the messages and the
+ * choices is equal. */
 bool prompts_document_same_entry(const prompts_document *a, const prompts_document *b);
 
 #endif

@@ -10,7 +10,7 @@ typedef struct reading {
     mcp_request *req;
     const mcp_str *uris;
     size_t n, at;
-    mcp_json_doc **docs; /* n of them; memory of the request */
+    mcp_json_doc **docs; /* n of them, in the request's memory */
     const mcp_json **results;
     size_t left; /* bytes that may still be read */
     common_ask ask;
@@ -25,7 +25,7 @@ struct prompts_embeds {
     mcp_allocator alloc;
 };
 
-/* ---- one answer ------------------------------------------------------------------------------ */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 static int fail(reading *r, const char *why)
 {
@@ -35,7 +35,7 @@ static int fail(reading *r, const char *why)
     return MCP_EREMOTE;
 }
 
-/* Cuts the message at a character boundary. */
+/* Fails with the message of an answer, truncated at a character boundary. */
 static int fail_with(reading *r, mcp_str message)
 {
     char text[150];
@@ -71,7 +71,7 @@ static void take_answer(reading *r)
     r->at++;
 }
 
-/* Called when all were read, or one failed. */
+/* Called when all resources were read or one failed. */
 static int finish(reading *r)
 {
     int rc = r->done(r->req, r->rc, r->results, r->why, r->user);
@@ -80,7 +80,7 @@ static int finish(reading *r)
     return rc;
 }
 
-/* ---- asking ---------------------------------------------------------------------------------- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 static int advance(reading *r);
 
@@ -100,7 +100,7 @@ static void put_uri(mcp_json_writer *w, const void *user)
     mcp_json_key(w, "uri"), mcp_json_add_str(w, r->uris[r->at]);
 }
 
-/* Reads one resource. MCP_PENDING: continues with its answer. */
+/* Reads one resource. If it returns MCP_PENDING, later() continues. */
 static int read_one(reading *r)
 {
     if (r->left < 1024)
@@ -118,7 +118,8 @@ static int read_one(reading *r)
     return r->rc;
 }
 
-/* Reads as long as answers are available. Returns what `done` returned, or MCP_PENDING. */
+/* Reads resources until one answer is not yet available. Returns what `done` returned,
+ * or MCP_PENDING. */
 static int advance(reading *r)
 {
     while (r->rc == MCP_OK && r->at < r->n) {
@@ -152,7 +153,7 @@ int prompts_embed(prompts_embeds *e, mcp_request *req, const mcp_str *uris, size
     return advance(r);
 }
 
-/* ---- beginning and end ----------------------------------------------------------------------- */
+/* ---- creating and freeing -------------------------------------------------------------------- */
 
 int prompts_embeds_new(mcp_server *server, const mcp_allocator *alloc, prompts_embeds **ret)
 {

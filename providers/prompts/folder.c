@@ -15,7 +15,7 @@
 #include "buffer.h"
 
 enum {
-    MOST_NAMES = 100 * 1000, /* names examined; real folders of prompts have far fewer */
+    MOST_NAMES = 100 * 1000, /* limit of names examined; real folders of prompts have far fewer */
     SETTLED_NS = 100 * 1000 * 1000,
 };
 
@@ -27,7 +27,7 @@ static bool is_prompt_file(const char *name)
     return *name != '.' && len > 3 && strcmp(name + len - 3, ".md") == 0;
 }
 
-/* The index of the name, or where to insert it. */
+/* Returns the index of the name, or where to insert it. */
 static size_t place_of(const prompts_folder *f, const char *name, bool *found)
 {
     size_t low = 0, high = f->count;
@@ -45,7 +45,7 @@ static size_t place_of(const prompts_folder *f, const char *name, bool *found)
     return low;
 }
 
-/* Keeps only the first PROMPTS_MAX_FILES names in order. */
+/* Keeps only the first PROMPTS_MAX_FILES names in byte order. */
 static int add_name(prompts_folder *f, const char *name)
 {
     bool found;
@@ -65,7 +65,7 @@ static int add_name(prompts_folder *f, const char *name)
     return MCP_OK;
 }
 
-typedef struct linux_dirent { /* what getdents64 writes */
+typedef struct linux_dirent { /* the record that getdents64() writes */
     uint64_t ino;
     int64_t off;
     unsigned short reclen;
@@ -95,7 +95,7 @@ static int read_names(prompts_folder *f, int fd)
     return MCP_OK;
 }
 
-/* ---- one file -------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static bool same_time(struct timespec a, struct timespec b)
 {
@@ -108,15 +108,14 @@ static bool same_stamp(const struct stat *a, const struct stat *b)
            same_time(a->st_mtim, b->st_mtim) && same_time(a->st_ctim, b->st_ctim);
 }
 
-/* File systems have coarse clocks, so a second change shortly after the first may not be visible in
- * the stamp. */
+/* Whether any later change would alter the stamp. File systems have coarse clocks, so a second
+ * change shortly after the first may leave the stamp unchanged. */
 static bool is_settled(const struct stat *st)
 {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     time_t seconds = now.tv_sec - st->st_ctim.tv_sec;
-    if (seconds < 0 || seconds > 1) /* if the clock is ahead, the file never settles, which is
-                                     * safe */
+    if (seconds < 0 || seconds > 1) /* if the clock runs ahead, the file is never settled */
         return seconds > 1;
     return seconds * 1000000000LL + now.tv_nsec - st->st_ctim.tv_nsec > SETTLED_NS;
 }
@@ -128,7 +127,7 @@ static int wrong(prompts_entry *e, const char *why)
     return MCP_EINVAL;
 }
 
-/* A link is resolved to its real path once, and that is opened without following links. */
+/* Opens the file without following links. A link is resolved to its real path first. */
 static int open_entry(common_beneath at, prompts_entry *e, int *fd)
 {
     char real[COMMON_PATH_MAX];
@@ -168,7 +167,7 @@ static int read_bytes(int fd, prompts_entry *e, common_buffer *out)
     return rc;
 }
 
-/* The file's entry in the previous reading, or NULL. */
+/* Returns the file's entry in the previous reading, or NULL. */
 static const prompts_entry *entry_before(const prompts_folder *before, const char *file)
 {
     bool found = false;
@@ -227,7 +226,7 @@ static int read_entry(common_beneath at, prompts_entry *e, const prompts_entry *
     return rc == MCP_EINVAL ? MCP_OK : rc;
 }
 
-/* ---- the folder ------------------------------------------------------------------------------ */
+/* ---- folder ---------------------------------------------------------------------------------- */
 
 static int read_all(prompts_folder *f, int fd, const prompts_folder *before)
 {

@@ -1,9 +1,9 @@
 /* folder.h: reads the prompt files of a folder.
  *
- * These are the files directly in the folder whose names end in .md and do not begin with a dot, in
- * byte order. A symbolic link is followed if it points into the folder or below. A file with an
- * unchanged stamp is not read again; an invalid file keeps its previous document. Any thread may
- * read, one at a time; nothing is logged here.
+ * Prompt files are directly in the folder; their names end in .md and do not begin with a dot. They
+ * are read in byte order of the names. A symbolic link is followed if its target is in the folder
+ * or a subfolder. A file with an unchanged stamp is not read again; an invalid file keeps its
+ * previous document. Any thread may read, but only one at a time. These functions do not log.
  */
 #ifndef PROMPTS_FOLDER_H
 #define PROMPTS_FOLDER_H
@@ -20,11 +20,12 @@ enum {
 typedef struct prompts_entry {
     char *file; /* its name in the folder */
     struct stat st;
-    bool settled;          /* the mtime is so old that any later change gives another one */
-    prompts_document *doc; /* the last valid version; NULL: none */
-    bool kept;             /* `doc` is borrowed from the previous reading;
+    bool settled;          /* the change time is so old that any later change alters it */
+    prompts_document *doc; /* the last valid version, or NULL */
+    bool kept;             /* `doc` is borrowed from the previous reading until
                             * prompts_folder_adopt() takes a reference */
-    bool wrong;            /* the file is invalid: see `fault`; its line is 0 for the whole file */
+    bool wrong;            /* the file is invalid: see `fault`, whose line is 0 if it concerns
+                            * the whole file */
     bool news;             /* the fault differs from that of the previous reading */
     prompts_fault fault;
 } prompts_entry;
@@ -36,14 +37,15 @@ typedef struct prompts_folder {
     bool cut; /* there are more than PROMPTS_MAX_FILES files */
 } prompts_folder;
 
-/* Reads the folder; `before` may be NULL and must live until prompts_folder_adopt(). Returns
- * MCP_OK, MCP_ENOMEM, or common_code_of_errno() of the errno that is stored in *why. */
+/* Reads the folder. `before` is the previous reading or NULL, and must live until
+ * prompts_folder_adopt(). Returns MCP_OK, MCP_ENOMEM, or common_code_of_errno() of the errno that
+ * is stored in *why. */
 int prompts_folder_read(const char *path, const prompts_folder *before, const mcp_allocator *alloc,
                         prompts_folder **ret, int *why);
-/* On the server's thread: takes references to the documents that are shared with
- * `before`. Afterwards `before` may be freed. */
+/* Takes references to the documents that are shared with `before`, which may be freed afterwards.
+ * Must be called on the server's thread. */
 void prompts_folder_adopt(prompts_folder *folder);
-/* NULL is allowed, and a folder that was not adopted. */
+/* Accepts NULL, and a folder that was not adopted. */
 void prompts_folder_free(prompts_folder *folder);
 
 #endif

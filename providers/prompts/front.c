@@ -1,7 +1,7 @@
 /* front.c: parses the front matter: a few keys, in the subset of YAML that they need.
  *
- * Not a YAML parser. A line is a comment, `key: value`, or an item of a list (`- value`, `- key:
- * value`); nesting follows from the columns. Unknown and repeated keys are errors, so that a
+ * This is not a YAML parser. A line is a comment, `key: value`, or an item of a list (`- value`, `-
+ * key: value`); nesting follows from the columns. Unknown and repeated keys are errors, so that a
  * misspelt one is not ignored silently.
  */
 #include "parse.h"
@@ -16,7 +16,7 @@ typedef struct line {
 typedef struct front {
     prompts_parser *p;
     line next;
-    bool has_next; /* `next` must be returned again */
+    bool has_next; /* peek() has to return `next` again */
 } front;
 
 static bool is_fence(mcp_str s)
@@ -28,7 +28,8 @@ static bool is_fence(mcp_str s)
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-/* Returns the next line that is not empty or a comment; its text is empty at the closing fence. */
+/* Returns the next line that is neither empty nor a comment, without consuming it. The text is
+ * empty at the closing fence. */
 static int peek(front *f, line *ret)
 {
     mcp_str s;
@@ -66,7 +67,7 @@ static bool is_item(const line *l)
     return l->text.len && *l->text.ptr == '-' && (l->text.len == 1 || l->text.ptr[1] == ' ');
 }
 
-/* The text after the dash, with its column. */
+/* Returns the text after the dash, with its column. */
 static line item_of(const line *l)
 {
     line item = *l;
@@ -135,8 +136,8 @@ static int flow_list(front *f, size_t number, mcp_str rest, list *to)
     return MCP_OK;
 }
 
-/* Reads items on the following lines, each with a dash in the same column, which is at least
- * `least`. */
+/* Reads list items on the following lines. Their dashes are in the same column, which is
+ * at least `least`. */
 static int block_list(front *f, size_t number, size_t least, list *to)
 {
     line l;
@@ -175,13 +176,13 @@ typedef enum key_kind {
     NAME, /* const char *; the caller validates it */
     TEXT, /* const char * */
     BOOL, /* bool */
-    LIST, /* its own function */
+    LIST, /* read by its own function */
 } key_kind;
 
 typedef struct key {
     const char *name;
     key_kind kind;
-    size_t at; /* offset of the member for TEXT and BOOL */
+    size_t at; /* offset of the member, for TEXT and BOOL */
     int (*read)(front *f, const line *l, mcp_str rest, void *to);
 } key;
 
@@ -207,7 +208,7 @@ static int set_bool(front *f, const line *l, mcp_str rest, bool *to)
     return MCP_OK;
 }
 
-/* Lists the valid keys for a message. */
+/* Lists the valid keys, for a message. */
 static void join_names(const key *keys, size_t n, char to[120])
 {
     size_t len = 0;
@@ -215,7 +216,7 @@ static void join_names(const key *keys, size_t n, char to[120])
         len += (size_t)snprintf(to + len, 120 - len, "%s%s", i ? ", " : "", keys[i].name);
 }
 
-/* Reads one `key: value` line and its nested lines. `seen` has a bit for each key. */
+/* Reads one `key: value` line and the nested lines that follow. `seen` has a bit for each key. */
 static int read_key(front *f, const line *l, const key *keys, size_t n, unsigned *seen, void *to)
 {
     char names[120];
@@ -244,7 +245,7 @@ static int read_key(front *f, const line *l, const key *keys, size_t n, unsigned
     }
 }
 
-/* ---- an argument ----------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 static int read_argument_name(front *f, const line *l, mcp_str rest, void *to)
 {
@@ -285,8 +286,8 @@ static const key argument_keys[] = {
 
 enum { N_ARGUMENT_KEYS = sizeof(argument_keys) / sizeof(*argument_keys) };
 
-/* Reads the keys of one argument: the first is after the dash, the others below it in the same
- * column. */
+/* Reads the keys of one argument. The first is after the dash, the others are below it in
+ * the same column. */
 static int read_argument(front *f, const line *dash)
 {
     prompts_document *d = f->p->doc;
@@ -342,7 +343,7 @@ static int read_arguments(front *f, const line *key_line, mcp_str rest, void *to
     return rc;
 }
 
-/* ---- the prompt ------------------------------------------------------------------------------ */
+/* ---- prompts --------------------------------------------------------------------------------- */
 
 static int read_prompt_name(front *f, const line *l, mcp_str rest, void *to)
 {
@@ -404,7 +405,7 @@ int prompts_front(prompts_parser *p)
     int rc;
     prompts_parser before = *p;
     if (!prompts_next_line(p, &s) || !is_fence(s)) {
-        *p = before; /* there is no front matter: everything is the prompt's text */
+        *p = before; /* without a front matter, everything is the prompt's text */
         return MCP_OK;
     }
     while ((rc = peek(&f, &l)) == MCP_OK) {

@@ -1,7 +1,7 @@
 /* get.c: see get.h.
  *
- * A value replaces its argument byte for byte and is never parsed: messages, markers and resources
- * were recognized when the file was read.
+ * A value is inserted byte for byte and never parsed: messages, markers and resources were
+ * recognized when the file was read.
  */
 #include "get.h"
 
@@ -9,8 +9,8 @@
 
 typedef struct getting {
     prompts_document *doc;
-    mcp_str *values; /* of the arguments */
-    mcp_str *uris;   /* of the resources */
+    mcp_str *values; /* of the arguments, in order */
+    mcp_str *uris;   /* of the resources, in order */
     mcp_allocator alloc;
 } getting;
 
@@ -21,7 +21,7 @@ static mcp_str piece_text(const getting *g, const prompts_piece *p)
     return p->kind == PROMPTS_VALUE ? g->values[p->argument] : p->text;
 }
 
-/* The size of the expanded text; SIZE_MAX on overflow. */
+/* Returns the size of the expanded text, or SIZE_MAX on overflow. */
 static size_t expanded(const getting *g)
 {
     size_t sum = 0;
@@ -34,7 +34,7 @@ static size_t expanded(const getting *g)
     return sum;
 }
 
-/* Adds the message whose pieces begin at `at`. A message that becomes empty is left out. */
+/* Adds the message whose pieces begin at `at`, unless its text is empty. */
 static int reply_text(mcp_request *req, const getting *g, size_t *at)
 {
     const prompts_piece *p = g->doc->pieces;
@@ -53,7 +53,7 @@ static int reply_text(mcp_request *req, const getting *g, size_t *at)
     return rc;
 }
 
-/* A JSON string as a C string in the request's memory, or NULL. */
+/* Copies a JSON string to the request's memory, NUL-terminated. Returns NULL if it is absent. */
 static const char *copy_string(mcp_request *req, const mcp_json *value)
 {
     mcp_str s = mcp_json_string(value);

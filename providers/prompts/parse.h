@@ -1,7 +1,7 @@
-/* parse.h: shared by the parts of the parser of document.h.
+/* parse.h: declarations shared by the parts of the parser of document.h.
  *
- * front.c reads the front matter, scalar.c a value in it, body.c the messages, document.c puts them
- * together. All report the first fault with its line and go no further.
+ * front.c reads the front matter, scalar.c a value in it, body.c the messages, and document.c
+ * combines them. All parts report the first fault with its line and stop.
  */
 #ifndef PROMPTS_PARSE_H
 #define PROMPTS_PARSE_H
@@ -13,7 +13,7 @@ typedef struct prompts_parser {
     prompts_fault *fault;
     mcp_str text; /* the whole file; line ends are "\n" */
     size_t at;    /* offset of the next line */
-    size_t line;  /* its number */
+    size_t line;  /* number of the next line, from 1 */
 } prompts_parser;
 
 /* Sets the fault. Returns MCP_EINVAL. */
@@ -25,23 +25,23 @@ bool prompts_next_line(prompts_parser *p, mcp_str *ret);
 /* Removes spaces and tabs at both ends. */
 mcp_str prompts_trim(mcp_str s);
 
-/* The length for "%.*s" in a message, which is limited. */
+/* Returns the length for "%.*s" in a message, at most 60 bytes. */
 int prompts_shown(mcp_str s);
 
-/* Valid names: for an argument, letters, digits, "_", "-" and "."; for a prompt, anything but
- * control characters, without spaces at the ends. */
+/* Whether a name is valid. A name of an argument consists of letters, digits, "_", "-" and "."; a
+ * name of a prompt has no control characters and no spaces at its ends. */
 bool prompts_is_argument_name(mcp_str name);
 bool prompts_is_prompt_name(mcp_str name);
 
 /* Reads one value at the beginning of *rest and advances *rest: "double" or 'single' quoted, or
  * plain. In a list ([a, b]) a plain value also ends at a comma or a bracket. */
 int prompts_scalar(prompts_parser *p, size_t line, mcp_str *rest, bool in_list, mcp_str *ret);
-/* Whether only spaces or a comment follow. */
+/* Whether nothing but spaces or a comment follows. */
 bool prompts_is_rest_empty(mcp_str rest);
 
 /* Reads the front matter, if any, and sets p->at to the beginning of the body. */
 int prompts_front(prompts_parser *p);
-/* Reads the rest as messages. */
+/* Reads the rest of the file as messages. */
 int prompts_body(prompts_parser *p);
 
 #endif

@@ -1,8 +1,9 @@
 /* provider.c: registers the prompts of the folder in the server.
  *
- * Prompts are registered in the order of the files. If only a text changed, the registration stays
- * and its document is exchanged, so that no list change is announced. From the first prompt on
- * whose entry in the list changed, all are registered again, which is one notification to clients.
+ * Prompts are registered in the order of the files. If only the text of a prompt changed, its
+ * registration remains and gets the new document, so no list change is announced. If a list entry
+ * changed, this prompt and all that follow are registered again, which clients receive as one
+ * notification.
  */
 #define _GNU_SOURCE
 #include <stdarg.h>
@@ -18,7 +19,7 @@
 typedef struct slot {
     mcp_prompts *all;
     prompts_document *doc;
-    bool registered; /* otherwise another prompt has the name */
+    bool registered; /* false if another prompt has the name */
 } slot;
 
 typedef struct rereading rereading;
@@ -28,16 +29,16 @@ struct mcp_prompts {
     mcp_server *server;
     char *path;
     prompts_folder *folder; /* NULL while `rereading` uses it */
-    slot **slots;           /* PROMPTS_MAX_FILES */
+    slot **slots;           /* room for PROMPTS_MAX_FILES */
     size_t n_slots;
     prompts_watch *watch;
     prompts_embeds *embeds;
     rereading *rereading;
-    bool again;   /* something changed since it began */
+    bool again;   /* something changed after `rereading` began */
     bool missing; /* the last attempt to read the folder failed */
 };
 
-/* ---- the log --------------------------------------------------------------------------------- */
+/* ---- logging --------------------------------------------------------------------------------- */
 
 static void say(const mcp_prompts *p, const char *format, ...) MCP_PRINTF(2, 3);
 
@@ -79,7 +80,7 @@ static int complete(mcp_request *req, mcp_str name, mcp_str value, const mcp_jso
     return prompts_complete(req, s->doc, name, value);
 }
 
-/* ---- registering ----------------------------------------------------------------------------- */
+/* ---- registration ---------------------------------------------------------------------------- */
 
 static int register_slot(mcp_prompts *p, slot *s, mcp_error *error)
 {
@@ -102,7 +103,8 @@ static int register_slot(mcp_prompts *p, slot *s, mcp_error *error)
         s, error);
 }
 
-/* A prompt that cannot be registered is logged, and tried again when the files change. */
+/* Registers a prompt. If that fails, the reason is logged, and registration is tried again when
+ * the files change. */
 static int add_slot(mcp_prompts *p, prompts_document *doc)
 {
     mcp_error error = {0};
@@ -118,7 +120,7 @@ static int add_slot(mcp_prompts *p, prompts_document *doc)
     return rc == MCP_ENOMEM ? rc : MCP_OK;
 }
 
-/* Removes all prompts from this one on. */
+/* Removes the prompts from index `from` on. */
 static void drop_slots(mcp_prompts *p, size_t from)
 {
     while (p->n_slots > from) {
@@ -130,7 +132,7 @@ static void drop_slots(mcp_prompts *p, size_t from)
     }
 }
 
-/* The prompt with this name in an earlier file. */
+/* Returns the entry of an earlier file that defines the same prompt name, or NULL. */
 static const prompts_entry *holder(const prompts_folder *f, size_t i)
 {
     for (size_t j = 0; j < i; j++) {
@@ -141,8 +143,8 @@ static const prompts_entry *holder(const prompts_folder *f, size_t i)
     return NULL;
 }
 
-/* Chooses documents in order, one for each name. Called before the reading is adopted, since `kept`
- * tells which are unchanged. */
+/* Chooses the documents in order, one for each name. Must be called before the reading is adopted,
+ * because `kept` marks the unchanged ones. */
 static size_t choose(const mcp_prompts *p, const prompts_folder *f, prompts_document **chosen)
 {
     size_t n = 0;
@@ -158,7 +160,7 @@ static size_t choose(const mcp_prompts *p, const prompts_folder *f, prompts_docu
     return n;
 }
 
-/* Updates the server's prompts to those of the folder. */
+/* Updates the server's prompts to the chosen documents. */
 static int publish(mcp_prompts *p, prompts_document *const *chosen, size_t n)
 {
     size_t i = 0;
@@ -198,9 +200,9 @@ static int take_over(mcp_prompts *p, prompts_folder *folder, prompts_folder *bef
 
 /* ---- reading again --------------------------------------------------------------------------- */
 
-/* The worker's data, independent of objects that may be freed meanwhile. */
+/* Data of the worker; does not refer to objects that may be freed meanwhile. */
 struct rereading {
-    mcp_prompts *owner; /* NULL: freed */
+    mcp_prompts *owner; /* NULL after it was freed */
     mcp_allocator alloc;
     char *path;
     prompts_folder *before, *after;
@@ -215,7 +217,7 @@ static void read_work(void *arg)
     r->rc = prompts_folder_read(r->path, r->before, &r->alloc, &r->after, &r->why);
 }
 
-/* If the folder is missing, its prompts are kept, because it may reappear soon. */
+/* Logs that the folder cannot be read. Its prompts are kept, because it may reappear soon. */
 static void tell_missing(mcp_prompts *p, const rereading *r)
 {
     if (!p->missing && r->rc != MCP_ECANCELLED)
@@ -251,7 +253,7 @@ static void read_done(void *arg)
         reread(p);
 }
 
-/* Reads the folder, on a worker if there are any, because the disk may be slow. */
+/* Reads the folder, on a worker if there is one, because the disk may be slow. */
 static void reread(mcp_prompts *p)
 {
     const mcp_host *host = mcp_server_host(p->server);
@@ -288,7 +290,7 @@ static void on_changed(void *user)
     reread(user);
 }
 
-/* ---- beginning and end ----------------------------------------------------------------------- */
+/* ---- creating and freeing -------------------------------------------------------------------- */
 
 static int refuse(mcp_error *error, int code, const char *folder, const char *why)
 {
@@ -312,7 +314,7 @@ static int first_reading(mcp_prompts *p, mcp_error *error)
     return rc;
 }
 
-/* Watching begins before reading, so that no change in between is missed. */
+/* Starts watching before reading, so that no change in between is missed. */
 static int begin(mcp_prompts *p, const mcp_prompts_options *o, mcp_error *error)
 {
     const mcp_host *host = mcp_server_host(p->server);

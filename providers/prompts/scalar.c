@@ -1,7 +1,7 @@
-/* scalar.c: one value of the front matter: the scalars of YAML that a line can hold.
+/* scalar.c: reads one value of the front matter: a YAML scalar on one line.
  *
- * Every value is a text: `yes`, `1.0` and `null` are these letters. Anything that YAML would not
- * read as a text of one line (anchors, tags, blocks, maps in braces) is an error.
+ * Every value is a string, even `yes`, `1.0` and `null`. Anything that YAML would not read as a
+ * string on one line (anchors, tags, block scalars, flow mappings) is an error.
  */
 #include "parse.h"
 
@@ -23,7 +23,7 @@ static int too_long(prompts_parser *p, size_t line)
     return prompts_fail(p, line, "the value is longer than %d bytes", PROMPTS_MAX_TEXT);
 }
 
-/* ---- quoted ---------------------------------------------------------------------------------- */
+/* ---- quoted scalars -------------------------------------------------------------------------- */
 
 static int hex_digit(char c)
 {
@@ -33,8 +33,8 @@ static int hex_digit(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Converts four hexadecimal digits to UTF-8. Returns the length; 0: not four digits, NUL, or a
- * surrogate. */
+/* Converts four hexadecimal digits to UTF-8. Returns the length, or 0 for invalid digits, NUL
+ * or a surrogate. */
 static size_t unicode(mcp_str digits, char to[3])
 {
     unsigned c = 0;
@@ -61,7 +61,8 @@ static size_t unicode(mcp_str digits, char to[3])
     return 3;
 }
 
-/* Decodes an escape; s begins after the backslash. Returns the number of bytes read; 0: invalid. */
+/* Decodes an escape sequence; `s` begins after the backslash. Returns the number of bytes read, or
+ * 0 if it is invalid. */
 static size_t escape(mcp_str s, char to[3], size_t *len)
 {
     static const char names[] = "\"\\/ntr", meant[] = "\"\\/\n\t\r";
@@ -77,7 +78,7 @@ static size_t escape(mcp_str s, char to[3], size_t *len)
 
 /* Decodes one character, escape sequence or doubled quote of a quoted scalar into `to`, and sets
  * *len to the number of bytes written, which never exceeds the number of bytes read. Returns the
- * number of bytes read; 0: malformed. */
+ * number of bytes read, or 0 if the input is malformed. */
 static size_t quoted_piece(mcp_str s, char quote, char *to, size_t *len)
 {
     *len = 1;
@@ -128,14 +129,14 @@ static int quoted(prompts_parser *p, size_t line, mcp_str *rest, mcp_str *ret)
     return copy ? MCP_OK : MCP_ENOMEM;
 }
 
-/* ---- plain ----------------------------------------------------------------------------------- */
+/* ---- plain scalars --------------------------------------------------------------------------- */
 
 static bool is_space_at(mcp_str s, size_t i)
 {
     return i >= s.len || s.ptr[i] == ' ' || s.ptr[i] == '\t';
 }
 
-/* The end of a plain value: at a comment and, in a list, at a separator. */
+/* Returns the end of a plain value: at a comment or, in a list, at a separator. */
 static size_t plain_end(mcp_str s, bool in_list)
 {
     size_t i = 0;

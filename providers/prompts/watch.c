@@ -10,7 +10,7 @@
 
 enum {
     POLL_MS = 2000,
-    SETTLE_MS = 50, /* an editor has finished saving by then */
+    SETTLE_MS = 50, /* wait until an editor has finished saving */
 };
 
 static const uint32_t of_entries =
@@ -24,10 +24,10 @@ struct prompts_watch {
     uint64_t poll_ms;
     void (*changed)(void *user);
     void *user;
-    int fd; /* inotify descriptor; -1: the folder is polled */
+    int fd; /* inotify descriptor, or -1 while the folder is polled */
     mcp_host_poll *poll;
-    mcp_host_timer *timer; /* for the next notification or poll */
-    bool soon;             /* it is for a notification */
+    mcp_host_timer *timer; /* for the next report or poll */
+    bool soon;             /* the timer is for a report */
 };
 
 static void stop_timer(prompts_watch *w)
@@ -59,7 +59,7 @@ static void end(prompts_watch *w)
 
 static void on_readable(void *arg);
 
-/* Begins watching. False: the folder has to be polled. */
+/* Starts watching with inotify. Returns false if the folder has to be polled. */
 static bool begin(prompts_watch *w)
 {
     if (!w->host.poll_start || !w->host.poll_stop)
@@ -72,7 +72,8 @@ static bool begin(prompts_watch *w)
     return w->poll != NULL;
 }
 
-/* Each poll tries to watch again, because the folder may have been replaced by another. */
+/* Reports a change or polls. Each poll tries to watch again, because another folder may have
+ * replaced the old one. */
 static void on_timer(void *arg)
 {
     prompts_watch *w = arg;
@@ -82,7 +83,8 @@ static void on_timer(void *arg)
     w->changed(w->user);
 }
 
-/* Whether prompts may have changed; *gone: the folder itself may have. */
+/* Whether prompts may have changed. *gone is set if the folder itself was moved,
+ * deleted or unmounted. */
 static bool concerns(const struct inotify_event *e, bool *gone)
 {
     *gone = (e->mask & (of_folder | IN_IGNORED | IN_UNMOUNT)) != 0;
