@@ -324,8 +324,10 @@ static void release(mcp_http_client *http)
 {
     const mcp_allocator *a = http->allocator;
 
-    if (http->multi)
+    if (http->multi) {
         sweep(http);
+        mcp__multi_unref(http->multi);
+    }
     mcp__headers_free(&http->headers);
     mcp__buf_free(&http->session);
     mcp__release(a, http->url);
@@ -398,6 +400,7 @@ static int open_client(mcp_http_client *http, const char *principal, mcp_error *
 
     if (rc < 0)
         return rc;
+    mcp__multi_ref(http->multi);
     uv_timer_init(&http->pump.loop->uv, &http->timer);
     http->timer.data = http;
     http->timer_open = true;

@@ -63,15 +63,20 @@ struct mcp__multi {
     uv_idle_t idle;    /* runs before the loop waits, if transfers have to be started or freed */
     mcp__link waiting; /* transfers to start */
     mcp__link running;
-    mcp__link dead;   /* transfers to free */
-    unsigned inside;  /* above 0 during a call of libcurl: its handles must not be touched */
-    bool starved;     /* a socket is not watched, because memory ran out */
-    size_t n_handles; /* number of libuv handles; closing the last one frees the memory */
+    mcp__link dead;  /* transfers to free */
+    unsigned inside; /* above 0 during a call of libcurl: its handles must not be touched */
+    bool starved;    /* a socket is not watched, because memory ran out */
+    /* The number of open libuv handles and of clients. The last one that ends frees the memory: a
+     * client's own handles may be closed after those of the multi. */
+    size_t n_users;
 };
 
 /* Returns the loop's multi handle, created at first use. Returns MCP_EUNSUPPORTED (no libcurl),
  * MCP_ENOMEM or MCP_EIO on failure. */
 int mcp__multi_get(mcp_loop *loop, mcp__multi **ret, mcp_error *error);
+/* A client that keeps the multi handle takes a reference, and drops it when it is freed. */
+void mcp__multi_ref(mcp__multi *multi);
+void mcp__multi_unref(mcp__multi *multi);
 /* Schedules starting and freeing of transfers before the loop waits. */
 void mcp__multi_note(mcp__multi *multi);
 /* Frees abandoned transfers and removes them from libcurl. Must not be called from within

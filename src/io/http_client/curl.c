@@ -42,9 +42,14 @@ static int load(mcp__curl *f, mcp_error *error)
 
 static void settle(mcp__multi *multi);
 
-static void handle_closed(mcp__multi *multi)
+void mcp__multi_ref(mcp__multi *multi)
 {
-    if (--multi->n_handles == 0)
+    multi->n_users++;
+}
+
+void mcp__multi_unref(mcp__multi *multi)
+{
+    if (--multi->n_users == 0)
         mcp__release(&multi->loop->allocator, multi);
 }
 
@@ -54,7 +59,7 @@ static void socket_closed(uv_handle_t *handle)
     mcp__multi *multi = s->multi;
 
     mcp__release(&multi->loop->allocator, s);
-    handle_closed(multi);
+    mcp__multi_unref(multi);
 }
 
 /* Runs libcurl, then ends the transfers that it has finished. */
@@ -101,7 +106,7 @@ static multi_socket *socket_new(mcp__multi *multi, curl_socket_t fd)
         return NULL;
     }
     s->poll.data = s;
-    multi->n_handles++;
+    mcp__multi_ref(multi);
     multi->f.curl_multi_assign(multi->handle, fd, s);
     return s;
 }
@@ -233,7 +238,7 @@ void mcp__multi_note(mcp__multi *multi)
 
 static void timer_closed(uv_handle_t *handle)
 {
-    handle_closed(handle->data);
+    mcp__multi_unref(handle->data);
 }
 
 /* Called before the loop closes its handles. */
@@ -272,7 +277,7 @@ static void open_handles(mcp__multi *multi)
     uv_timer_init(&multi->loop->uv, &multi->timer);
     uv_idle_init(&multi->loop->uv, &multi->idle);
     multi->timer.data = multi->idle.data = multi;
-    multi->n_handles = 2;
+    multi->n_users = 2;
 }
 
 static int check_version(const mcp__curl *f, mcp_error *error)

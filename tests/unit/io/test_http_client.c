@@ -276,6 +276,24 @@ static void test_abandon(void **state)
     close_fixture(&f);
 }
 
+/* A client that is freed, and not closed, may be released only while the loop closes its handles. */
+static void test_free_with_loop(void **state)
+{
+    (void)state;
+    for (int turns = 0; turns < 3; turns++) {
+        fixture f;
+        open_fixture(&f, silence, (mcp_http_client_options){0});
+        engine_send(&f.client, ENGINE_REQUEST(1));
+        assert_true(run_until(&f, one_request));
+        script_free(&f.server, f.loop);
+        mcp_http_client_free(f.http);
+        for (int i = 0; i < turns; i++)
+            mcp_loop_step(f.loop, 10);
+        mcp_loop_free(f.loop);
+        assert_int_equal(f.memory.live, 0);
+    }
+}
+
 static void send_reply(fixture *f)
 {
     static const engine_message reply = {.output = {.kind = MCP_OUTPUT_RESPONSE}, .text = "{}"};
@@ -457,7 +475,7 @@ int main(void)
         cmocka_unit_test(test_notification),  cmocka_unit_test(test_abandon),
         cmocka_unit_test(test_max_exchanges), cmocka_unit_test(test_replies_not_taken),
         cmocka_unit_test(test_replies_taken), cmocka_unit_test(test_redirects),
-        cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_arguments),     cmocka_unit_test(test_free_with_loop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
