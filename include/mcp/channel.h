@@ -81,14 +81,6 @@ typedef struct mcp_channel_options {
      * explicitly. */
     bool local;
 
-    /* For a program that queries its own server: the maximum number of entries in a page of a list.
-     * 0, or more than the server's page_size: the server's page_size. */
-    size_t page_size;
-    /* Also for such a program: whether resources/list includes the mount at `prefix`
-     * (mcp_server_mount()). `user` is the channel's. The answer must be the same for all pages.
-     * NULL: all mounts. */
-    bool (*list_mount)(const char *prefix, void *user);
-
     /* The peer of this server is a program that passes on requests of its own callers and checks
      * access again, such as the process that started this one. What a request carries in _meta as
      * MCP_META_CALLER, an object, then counts instead of what the channel knows; all of its members
@@ -96,6 +88,14 @@ typedef struct mcp_channel_options {
      * "restricted" (false: the caller has no access rules). Never set it for a peer that is not
      * trusted with all principals. */
     bool trusted_parent;
+
+    /* For a program that queries its own server: the maximum number of entries in a page of a list.
+     * 0, or more than the server's page_size: the server's page_size. */
+    size_t page_size;
+    /* Also for such a program: whether resources/list includes the mount at `prefix`
+     * (mcp_server_mount()). `user` is the channel's. The answer must be the same for all pages.
+     * NULL: all mounts. */
+    bool (*list_mount)(const char *prefix, void *user);
 } mcp_channel_options;
 
 #define MCP_META_CALLER "libmcp/caller"

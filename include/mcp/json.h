@@ -99,7 +99,7 @@ MCP_API const mcp_json *mcp_json_root(const mcp_json_doc *doc);
  * escaped; in an array the empty string. False: the end, or the text is not that of an object or
  * array. */
 typedef struct mcp_json_text_iter {
-    size_t at;
+    size_t at; /* private, as the next one */
     bool object;
 } mcp_json_text_iter;
 MCP_API bool mcp_json_text_next(mcp_str container, mcp_json_text_iter *iter, mcp_str *key,
