@@ -1,5 +1,5 @@
-/* asking.h: a server with one provider, and reads of arbitrary URIs, each of which must be answered
- * once. */
+/* asking.h: a server with one provider, and reads of arbitrary URIs. Each read must get exactly one
+ * answer. */
 #ifndef MCP_FUZZ_ASKING_H
 #define MCP_FUZZ_ASKING_H
 
@@ -48,7 +48,8 @@ static inline void close_server(void)
     server = NULL;
 }
 
-/* The writer stands in the parameters, behind "_meta". */
+/* Begins a request. The caller adds further parameters to the writer, which has just written
+ * "_meta". */
 static inline mcp_json_writer *begin_request(const char *method)
 {
     mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
@@ -64,14 +65,14 @@ static inline mcp_json_writer *begin_request(const char *method)
     return w;
 }
 
-/* Sends it and frees the writer. */
+/* Sends the request, checks that there is exactly one answer, and frees the writer. */
 static inline void end_request(mcp_json_writer *w)
 {
     mcp_str text;
     mcp_json_end(w);
     mcp_json_end(w);
     answers = 0;
-    if (mcp_json_writer_finish(w, &text) == MCP_OK) { /* JSON has no text that is not UTF-8 */
+    if (mcp_json_writer_finish(w, &text) == MCP_OK) { /* fails if the text is not UTF-8 */
         mcp_channel_receive(channel, 0, text, 0);
         if (answers != 1)
             abort();
@@ -79,7 +80,7 @@ static inline void end_request(mcp_json_writer *w)
     mcp_json_writer_free(w);
 }
 
-/* Reads the URI of these bytes behind a prefix. */
+/* Reads the URI that consists of a prefix and these bytes. */
 static inline void check_answer(const char *prefix, mcp_str rest)
 {
     mcp_json_writer *w = begin_request("resources/read");

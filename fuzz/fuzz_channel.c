@@ -1,12 +1,12 @@
 /* fuzz_channel.c: a complete server channel. Each line of the input is a message, except lines that
- * begin with an @ (see `directives`); the server is that of the transcripts.
+ * begin with "@" (see `directives`). The server is the one of the transcripts.
  *
- * For any input, the output is JSON-RPC on one line each, and all memory is freed.
+ * For any input, each output is one line of JSON-RPC, and all memory is freed.
  */
 #include <stdlib.h>
 
 #include "../tests/support/failalloc.h"
-#include "../tests/support/fixture.c" /* the fuzzers are linked to the library alone */
+#include "../tests/support/fixture.c" /* the fuzzers link only the library */
 /* fixture_asks.c, fixture_fields.c, fixture_provider.c and fixture_tasks.c are compiled beside it. */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

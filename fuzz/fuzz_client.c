@@ -1,9 +1,10 @@
-/* fuzz_client.c: a client whose server is the input. The first byte says which transport and revision; each
- * line is a message, in which `$` is the id of our newest request, but for those that begin with an @ (see
- * `directives`) and with an ! (the exchange ends with that HTTP status, the rest is its body).
+/* fuzz_client.c: a client whose server is the input. The first byte selects the transport and the
+ * revision. Each line is a message, in which `$` stands for the id of the client's newest request.
+ * Exceptions: a line that begins with "@" is a directive (see `directives`), and "!" ends the
+ * exchange with an HTTP status, whose body is the rest of the line.
  *
- * Whatever comes in, what goes out is JSON-RPC on one line each, every call has one outcome, and everything
- * is given back.
+ * For any input, each output is one line of JSON-RPC, every call has exactly one outcome, and all
+ * memory is freed.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +36,7 @@ static void check(bool ok)
         abort();
 }
 
-/* ---- what the client says and asks ------------------------------------------------------------------------ */
+/* ---- callbacks of the client ----------------------------------------------------------------- */
 
 static void on_send(mcp_channel *channel, mcp_exchange exchange, mcp_str message, void *user)
 {
@@ -104,7 +105,7 @@ static void on_change(mcp_client *client, mcp_subscription *s, mcp_change change
     (void)client, (void)s, (void)change, (void)uri, (void)user;
 }
 
-/* ---- what the program does ---------------------------------------------------------------------------------- */
+/* ---- what the program does ------------------------------------------------------------------- */
 
 static mcp_call_options options_of(peer *p)
 {
@@ -217,7 +218,7 @@ static void (*const directives['z' + 1])(peer *p) = {
     ['w'] = authorize,
 };
 
-/* ---- what the server says ------------------------------------------------------------------------------------- */
+/* ---- what the server sends ------------------------------------------------------------------- */
 
 static void hear(peer *p, mcp_str line)
 {

@@ -1,5 +1,6 @@
-/* A configuration file. If it is accepted, its settings are within their bounds, its rules answer
- * any question, and each value has a position in the text; if not, errors were reported. */
+/* fuzz_config.c: a configuration file. If it is accepted, its settings are within their limits, its
+ * access rules decide every lookup, and each value has a position in the text. Otherwise errors
+ * were reported. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +33,7 @@ static void look_at_settings(const settings *s)
         require(s->modules.items[i][0] == '/');
 }
 
-/* The words of the input are the most likely to match. */
+/* Looks up fixed names and the whole input. The caller NULL must get the decisions of "anonymous". */
 static void ask(access_rules *rules, notes *said, mcp_str text)
 {
     static const char *const names[] = {"file:///f/docs/a", "tool", "stdio", ""};

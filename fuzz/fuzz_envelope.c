@@ -1,7 +1,8 @@
-/* fuzz_envelope.c: one message, and the search for an id in what cannot be parsed.
+/* fuzz_envelope.c: one message is parsed, and also scanned for its id, as is done with messages
+ * that cannot be parsed.
  *
- * The results must be consistent: an id that was read is written as the same JSON, and scanning
- * finds the same id as parsing.
+ * An id that was read must be written as the same JSON, and scanning must find the same id as
+ * parsing.
  */
 #include <stdlib.h>
 
@@ -26,7 +27,7 @@ static void check_message(const mcp__message *m)
     check(!m->id || mcp__is_id(m->id));
 }
 
-/* The id as text is valid JSON and parses to the same id. */
+/* Checks that the id as text is valid JSON and parses to the same id. */
 static void check_id(const mcp_json *id, mcp__buf *text)
 {
     mcp_json_doc *doc = NULL;

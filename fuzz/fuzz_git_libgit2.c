@@ -1,8 +1,7 @@
-/* fuzz_git_libgit2.c: what git_seed.h makes, read by libgit2's own backends. Our provider gives it no file to read
- * (reader.h); this is how it fares where somebody does. An end by a signal here is a fault of that library, to be
- * reported there; with an instrumented build of it more is seen.
- *
- * What we call of it is called too: the comparison of two texts, of objects that were read. */
+/* fuzz_git_libgit2.c: the files of git_seed.h, read by libgit2's own backends. The git provider
+ * never lets libgit2 read files (see reader.h). A crash here is a fault of libgit2 and should be
+ * reported there; an instrumented build of libgit2 finds more. It also compares each two successive
+ * objects as text, with the libgit2 function that the provider uses. */
 #define _GNU_SOURCE
 #include "git_top.h"
 

@@ -1,9 +1,9 @@
-/* fuzz_git_objects.c: commits, trees, tags and files as an attacker may write them, read in every
- * way. For any input the reads end, and the answers are JSON, or text within its limit.
+/* fuzz_git_objects.c: hostile commits, trees, tags and files, read through every kind of URI. For
+ * any input the reads end, and each answer is JSON, or text within its limit.
  *
- * The input is objects, each with a letter for its type in front and "|||" behind. The first byte
- * of an id says which one it names, so that everything can lead to everything, itself too, which no
- * real hash could.
+ * The input is a list of objects. Each begins with a letter for its type and ends with "|||". The
+ * first byte of an id is the index of the object that it names, so that any object can refer to any
+ * other and even to itself, which is impossible with real hashes.
  */
 #define _GNU_SOURCE
 #include <stdint.h>
@@ -22,7 +22,7 @@ static struct {
 } object[MAX_OBJECTS];
 static size_t n_objects;
 
-/* ---- an object database of them ------------------------------------------------------------------------- */
+/* ---- an object database in memory ------------------------------------------------------------ */
 
 static int on_header(size_t *size, git_object_t *type, git_odb_backend *backend, const git_oid *id)
 {
@@ -40,7 +40,7 @@ static int on_read(void **data, size_t *size, git_object_t *type, git_odb_backen
     int rc = on_header(size, type, backend, id);
     if (rc < 0)
         return rc;
-    /* Allocated without padding, so that reading too far is detected. */
+    /* Allocates without padding, so that the address sanitizer detects reads beyond the end. */
     *data = git_odb_backend_data_alloc(backend, *size ? *size : 1);
     if (*data && *size)
         memcpy(*data, object[id->id[0]].bytes.ptr, *size);
@@ -91,7 +91,7 @@ static void take_objects(mcp_str input)
     }
 }
 
-/* ---- looking at them -------------------------------------------------------------------------------------- */
+/* ---- reads ----------------------------------------------------------------------------------- */
 
 static void check_answer(const repo_job *j)
 {
@@ -99,7 +99,7 @@ static void check_answer(const repo_job *j)
     mcp_json_doc *doc;
     if (j->rc != MCP_OK || j->code || j->size || j->object)
         return;
-    if (j->has_text) { /* each file that is left out is named */
+    if (j->has_text) { /* the text may exceed its limit by the names of omitted files */
         if (j->text.len > MAX_BYTES + (1 << 20))
             abort();
         return;

@@ -1,13 +1,13 @@
-/* fuzz_git_pack.c: loose objects, packs and their indexes as an attacker may write them. For any
- * input reading ends, an object has the length in its header, and memory stays within the limit.
+/* fuzz_git_pack.c: hostile loose objects, packs and pack indexes. For any input the reads end, an
+ * object has the length that its header states, and memory stays within the limit.
  *
- * The input is parts, each with a letter in front and "|||" behind:
- *   l the bytes of a loose object's file L a loose object, deflated here
- *   e an entry of a pack: a byte for its type, a byte for its base, a byte that is added to its
- *   size; then its text,
- *      deflated here
- *   r bytes that follow in the pack as they are
- *   x bytes of the index, from the place on that the first two say
+ * The input is a list of parts. Each begins with a letter and ends with "|||":
+ *   l  the bytes of a loose object's file
+ *   L  a loose object, which is deflated here
+ *   e  an entry of a pack: a byte for its type, a byte for its base, a byte that is added to its
+ *      size, then its text, which is deflated here
+ *   r  bytes that follow in the pack as they are
+ *   x  bytes of the index, written from the offset in the first two bytes
  */
 #define _GNU_SOURCE
 #include "git_top.h"
@@ -91,7 +91,7 @@ static void put_all(mcp_str input)
             put_index((mcp_str){part[i].ptr + 1, part[i].len - 1});
 }
 
-/* ---- what has to hold --------------------------------------------------------------------------------------- */
+/* ---- invariants ------------------------------------------------------------------------------ */
 
 static void look_at_all(repo_layout *l, bool near)
 {

@@ -1,8 +1,10 @@
-/* fuzz_git_places.c: the files that say where a repository's parts lie and what its references are. Whatever they
- * hold: nothing that lies elsewhere is opened, every reference that is listed can be found, and the list is sorted.
+/* fuzz_git_places.c: the files that locate the parts of a repository and hold its references. For
+ * any contents, nothing outside the repository is opened, every listed reference can be looked up,
+ * and the list is sorted.
  *
- * The input is files, each with the number of its place (a letter from 'a') in front and "|||" behind. There are a
- * repository, a linked worktree of it, and beside them, where nothing may lead, another one.
+ * The input is a list of files. Each begins with a letter that selects its path ('a' is the first)
+ * and ends with "|||". The files belong to a repository and a linked worktree of it. Beside them
+ * lies another repository, which must not be reached.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -43,7 +45,7 @@ static const char *const folders[] = {
 };
 
 static const struct {
-    const char *path, *text; /* contents if the input has none */
+    const char *path, *text; /* the path, and the contents if the input has none */
 } places[] = {
     {"in/r/.git/HEAD", "ref: refs/heads/a\n"},
     {"in/r/.git/packed-refs", NULL},
@@ -110,7 +112,7 @@ static void put_all(mcp_str input)
     }
 }
 
-/* ---- what has to hold -------------------------------------------------------------------------------------- */
+/* ---- invariants ------------------------------------------------------------------------------ */
 
 static void check_within(int fd, const char *within)
 {
@@ -133,7 +135,8 @@ static void check_ref(const repo_use *u, const char *name, const git_oid *id)
         abort();
 }
 
-/* If packed-refs claims to be sorted but is not, results depend on where the search begins. */
+/* Returns whether packed-refs does not claim to be sorted. If it claims that falsely, the results
+ * depend on where a search begins. */
 static bool is_trusted(mcp_str input)
 {
     return !memmem(input.ptr, input.len, "sorted", 6);

@@ -1,5 +1,5 @@
-/* fuzz_git_seed.c: objects, packs and indexes that are good but for what the input changes (git_seed.h), read by our
- * reader. What has to hold is what fuzz_git_pack.c asks for. */
+/* fuzz_git_seed.c: objects, packs and indexes that are valid except for the changes that the input
+ * makes (git_seed.h), read by the provider's reader. The invariants are those of fuzz_git_pack.c. */
 #define _GNU_SOURCE
 #include "git_top.h"
 

@@ -1,6 +1,7 @@
 /* fuzz_git_uri.c: a URI of the git provider from a peer is parsed, built again, and read from a
  * small repository. Each URI has one canonical spelling with the same meaning, and every read is
- * answered. The same bytes are also parsed as a commit and as a tree, which an attacker may write.
+ * answered. The same bytes are also parsed as a commit and as a tree, because objects may be
+ * hostile too.
  */
 #define _GNU_SOURCE
 #include <stdint.h>

@@ -1,7 +1,9 @@
-/* HTTP: the bytes of two connections, in pieces of the size that the first byte says and as a whole, which must be
- * answered alike. Then time passes, and the connections go by half or at once. A byte 0x1e changes to the other one.
+/* fuzz_http.c: the input of two HTTP connections. It is received twice, as a whole and in pieces
+ * whose size the first byte selects; the answers must be the same. Then time passes, and the
+ * connections are closed, either half-closed first or at once. A byte 0x1e switches to the other
+ * connection.
  *
- * Session ids are predictable here, so that an input can begin a session and go on with it. */
+ * Session ids are predictable here, so that an input can begin a session and continue it. */
 #include <stdlib.h>
 
 #include <mcp/http.h>
@@ -15,7 +17,7 @@ typedef struct wire {
     mcp_http_connection *c;
     char *out;
     size_t len, cap;
-    int closed; /* how, plus 1 */
+    int closed; /* 0 while open, then the mcp_http_close plus 1 */
 } wire;
 
 typedef struct run {
@@ -29,8 +31,8 @@ static void must(bool condition)
         abort();
 }
 
-/* Whether bytes after the request for /metrics count as received depends on the pieces, so its
- * figures and their length are not compared. */
+/* Removes the figures that may differ. Whether the bytes after a request for /metrics count as
+ * received depends on the size of the pieces, so neither that count nor its length is compared. */
 static void forget_metrics(wire *r)
 {
     static const char type[] = "Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n";
@@ -127,7 +129,7 @@ static void end(mcp_http_connection *c, mcp_http_close how, void *user)
 {
     (void)c;
     wire *w = user;
-    must(w->closed < (int)how + 1); /* only ever firmer */
+    must(w->closed < (int)how + 1); /* a later call may only close more strictly */
     w->closed = (int)how + 1;
 }
 

@@ -1,5 +1,6 @@
-/* JSON: a text is parsed by copy and in place, with the same result; if it is accepted, writing,
- * parsing and writing it again must give the same bytes. Any input can be written as a string. */
+/* fuzz_json.c: a JSON text is parsed from a copy and in place, with the same result. If it is
+ * accepted, writing, parsing and writing it again must give the same bytes. Any input can be
+ * written as a string. */
 #include <stdlib.h>
 
 #include "json/json.h"

@@ -20,7 +20,7 @@ static bool same(const postgres_target *a, const postgres_target *b)
     return ok;
 }
 
-/* Inside the outer quotes, all quotes are doubled. */
+/* Checks that all quotes inside the outer quotes are doubled. */
 static void check_name(postgres_sql *to, mcp_str name)
 {
     postgres_sql_reset(to);

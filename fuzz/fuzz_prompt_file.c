@@ -1,5 +1,5 @@
-/* A prompt file. If it is accepted, it has a name, messages with valid pieces, and arguments with
- * different names; otherwise there is an error with a line of the file. */
+/* fuzz_prompt_file.c: a prompt file. If it is accepted, it has a name, messages with valid pieces,
+ * and arguments with different names. Otherwise there is an error that states a line of the file. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

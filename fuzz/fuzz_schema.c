@@ -1,6 +1,7 @@
-/* A schema and a value, separated by the first NUL byte or newline. The first byte selects options.
- * A schema that compiles must validate any value within its budget. The result is the same when
- * repeated, and when all violations are requested. Patterns, formats and $refs are included. */
+/* fuzz_schema.c: a schema and a value, separated by the first NUL byte or newline. The first byte
+ * selects options. A schema that compiles must validate any value within its budget. The result is
+ * the same when validation is repeated, and when all violations are requested. Patterns, formats
+ * and $refs are included. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

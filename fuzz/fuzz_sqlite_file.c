@@ -1,8 +1,8 @@
-/* fuzz_sqlite_file.c: database files and SQL as whoever made them wants them to be. Whatever is asked is answered, once,
- * and soon.
+/* fuzz_sqlite_file.c: hostile database files and SQL. Every request gets exactly one answer, within
+ * its time limit.
  *
- * The input is parts, each with a letter in front and "|||" behind:
- *   s  SQL that makes the database     x  bytes of its file, from the place on that the first two say
+ * The input is a list of parts. Each begins with a letter and ends with "|||":
+ *   s  SQL that makes the database     x  bytes of its file, from the offset in the first two bytes
  *   u  a URI to read                   q  SQL for the query tool
  */
 #define _GNU_SOURCE
@@ -41,7 +41,7 @@ static int stop(void *user)
     return --*(int *)user <= 0;
 }
 
-/* Nothing but this one file is made. */
+/* An authorizer that keeps the SQL from creating or opening any other file. */
 static int allow(void *user, int action, const char *a, const char *b, const char *c, const char *d)
 {
     static const char *const harmless[] = {"writable_schema", "page_size", "auto_vacuum",
@@ -131,7 +131,7 @@ static void make_database(const mcp_str *part, size_t n)
     sqlite3_close(db);
 }
 
-/* ---- what is asked ------------------------------------------------------------------------------------------- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
 static void query(mcp_str sql)
 {

@@ -19,7 +19,7 @@ static void note(mcp__buf *to, mcp_str part)
     mcp__buf_str(to, part);
 }
 
-/* All events, one after another. */
+/* Appends all events of the stream to `to`, one after another. */
 static void read_stream(mcp__buf *to, mcp_str stream, size_t step)
 {
     mcp__sse p;

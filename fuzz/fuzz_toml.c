@@ -1,4 +1,5 @@
-/* TOML configuration files: accepted input is an object, and its JSON can be parsed again. */
+/* fuzz_toml.c: a TOML configuration file. If it is accepted, it is an object whose JSON can be
+ * parsed again. */
 #include <stdint.h>
 #include <stdlib.h>
 

@@ -1,6 +1,7 @@
-/* fuzz_two_channels.c: two real channels connected: a peer's lines go to a server in front of
- * another one, and what the two say to each other passes between them, whole, cut or twice. The
- * first bytes of a line say what becomes of the messages that it leads to.
+/* fuzz_two_channels.c: a server in front of another server, both with real channels. Each line of
+ * the input is a message from a peer to the front server. The first byte of a line selects how the
+ * messages that it causes pass between the two servers: unchanged, truncated ("!") or twice (a
+ * double quote).
  */
 #include "../tests/providers/upstream/pair.h"
 

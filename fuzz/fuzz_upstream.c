@@ -1,7 +1,7 @@
-/* fuzz_upstream.c: what another server says against the server in front of it. The first byte is
- * the peer's era and whether there are access rules; the lines that follow answer what the provider
- * sends, in order ($ is the id of that request), or come unasked. "<" at a line's beginning: the
- * peer asks, in the rest of it.
+/* fuzz_upstream.c: a hostile upstream server behind a server of ours. The first byte selects the
+ * peer's era and whether there are access rules. Each further line is a message from the upstream
+ * server, in which "$" stands for the id of the provider's oldest unanswered request. A line that
+ * begins with "<" is a message from the peer instead.
  */
 #include "../tests/providers/upstream/pair.h"
 
@@ -13,7 +13,8 @@ static bool may(const char *principal, mcp_item item, mcp_str name, void *user)
     return name.len % 3 != 0;
 }
 
-/* Puts the id of the oldest request that is not answered in the place of "$". */
+/* Sends a line from the upstream server, with "$" replaced by the id of the oldest unanswered
+ * request. */
 static void answer(pair *p, const char *line, size_t len)
 {
     char *text = malloc(len * 24 + 1);

@@ -1,5 +1,6 @@
-/* A template and a URI, separated by the first newline. A template that parses must expand, and the
- * values of a match must lie within the URI. The expansion of a match must match again. */
+/* fuzz_uri_template.c: a template and a URI, separated by the first newline. A template that parses
+ * must expand, and the values of a match must lie within the URI. The expansion of a match must
+ * match again. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,7 @@ static void require(int condition)
         abort();
 }
 
-/* All values as strings; false if there are too many, or one is a list. */
+/* Collects all values as strings. Returns false if there are too many, or one is a list. */
 static bool collect(const mcp_uri_template *t, const mcp_uri_match *m, size_t uri_len,
                     mcp_uri_pair *values, size_t *count)
 {

@@ -1,12 +1,14 @@
-/* git_seed.h: a repository's objects from bytes that a fuzzer invents, as git would write them but for what the bytes
- * want otherwise: streams are deflated, deltas have instructions, indexes are sorted, sums are right. So a parser that
- * compares sums reads what is inside too.
+/* git_seed.h: makes a repository's objects from the bytes of a fuzzer, as git would write them
+ * except where the bytes request otherwise: streams are deflated, deltas have valid instructions,
+ * indexes are sorted, and checksums are correct. A parser that verifies checksums therefore still
+ * reads the contents.
  *
  *   a byte of flags (below); then objects until a kind of zero:
- *     kind 1-4: commit, tree, blob, tag: a length, and so many bytes
- *     kind 6, 7: a delta on the object of the next byte: a number of instructions, each of three bytes
- *     kind 8: a loose object: a length, and so many bytes behind a good header
- *   then changes: a file (pack, index, multi-pack index), a place of two bytes, a byte. Sums are made after these.
+ *     kind 1-4: commit, tree, blob, tag: a length, then that many bytes
+ *     kind 6, 7: a delta: the index of its base, a number of instructions, then three bytes for each
+ *     kind 8: a loose object: a length, then that many bytes, which are written after a valid header
+ *   then changes: a file (pack, index, multi-pack index), an offset of two bytes, the new byte.
+ *     Checksums are computed after the changes.
  */
 #ifndef MCP_FUZZ_GIT_SEED_H
 #define MCP_FUZZ_GIT_SEED_H
@@ -15,10 +17,10 @@
 #include "sha1.h"
 
 enum {
-    SEED_MULTI = 1,    /* a multi-pack index beside the index */
-    SEED_NO_INDEX = 2, /* and nothing but that */
-    SEED_LARGE = 4,    /* offsets stand in the table of 64 bits */
-    SEED_LIES = 8,     /* sizes of deltas are off by what the object's byte says */
+    SEED_MULTI = 1,    /* write a multi-pack index */
+    SEED_NO_INDEX = 2, /* write no pack index */
+    SEED_LARGE = 4,    /* offsets are in the table of 64-bit offsets */
+    SEED_LIES = 8,     /* each delta has a byte that makes its sizes wrong */
     SEED_WRONG_SUM = 16,
     SEED_OBJECTS = 16,
     SEED_TEXT = 255,
@@ -28,7 +30,7 @@ typedef struct seed {
     const unsigned char *at, *end;
     unsigned flags;
     craft_pack pack;
-    size_t size[SEED_OBJECTS]; /* of each object when it is read */
+    size_t size[SEED_OBJECTS]; /* the size of each object when it is read */
     craft_bytes index, multi;
 } seed;
 
@@ -64,7 +66,8 @@ static inline void seed_object(seed *s, unsigned kind)
     craft_deflate(&s->pack.bytes, text, len, 0);
 }
 
-/* Instructions that are right for the base. Returns the size of what they make. */
+/* Appends instructions that are valid for the base, except wild ones. Returns the size of the
+ * object that they produce. */
 static inline size_t seed_instructions(seed *s, craft_bytes *to, size_t base)
 {
     size_t made = 0;
@@ -146,12 +149,12 @@ static inline void seed_chunk(craft_bytes *to, const char id[4], uint32_t at)
     craft_u32(to, at);
 }
 
-/* `large`: the offset stands in the table of 64 bits, as its n-th. */
+/* With SEED_LARGE, the n-th offset is in the n-th entry of the table of 64-bit offsets. */
 static inline void seed_offsets(const seed *s, craft_bytes *to, bool multi)
 {
     for (size_t i = 0; i < s->pack.n; i++) {
         if (multi)
-            craft_u32(to, 0); /* the first pack */
+            craft_u32(to, 0); /* the number of the pack */
         craft_u32(to, s->flags & SEED_LARGE ? (uint32_t)(0x80000000 | i) : (uint32_t)s->pack.at[i]);
     }
 }
@@ -229,7 +232,7 @@ static inline void seed_file(const char *folder, const char *name, const craft_b
         (void)remove(path);
 }
 
-/* Writes the files below `folder`, over those of the seed before. */
+/* Writes the files below `folder`, replacing those of the previous seed. */
 static inline void seed_write(const char *folder, const uint8_t *data, size_t size)
 {
     static seed s;

@@ -1,5 +1,5 @@
-/* git_top.h: a repository in memory for the fuzz targets of git's files, the memory that reading it may take, and
- * what has to hold of whatever is read. */
+/* git_top.h: a repository in memory for the fuzz targets of git's files, an allocator that limits
+ * the memory for reading it, and the invariants of everything that is read. */
 #ifndef MCP_FUZZ_GIT_TOP_H
 #define MCP_FUZZ_GIT_TOP_H
 
@@ -82,7 +82,7 @@ static inline void make_top(void)
     craft_file(path, "ref: refs/heads/main\n", 21);
 }
 
-/* ---- what has to hold --------------------------------------------------------------------------------------- */
+/* ---- invariants ------------------------------------------------------------------------------ */
 
 static inline void look(repo_use *u, git_oid id)
 {

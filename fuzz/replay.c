@@ -1,7 +1,8 @@
-/* replay.c: runs a fuzz target over files instead of over what a fuzzer invents.
+/* replay.c: runs a fuzz target on files, without a fuzzer.
  *
- * Each argument is a file or a folder of files; one that does not exist is an empty folder. Each input
- * is copied to memory of exactly its size, so that the address sanitizer sees a read behind its end.
+ * Each argument is a file or a folder of files. A path that does not exist counts as an empty
+ * folder. Each input is copied to a block of exactly its size, so that the address sanitizer
+ * detects a read beyond its end.
  */
 #define _GNU_SOURCE
 #include <dirent.h>

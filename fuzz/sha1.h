@@ -1,4 +1,5 @@
-/* sha1.h: SHA-1, for sums of files that fuzz targets make. Slow and short; nothing is secured with it. */
+/* sha1.h: SHA-1 for the checksums of files that fuzz targets write. It is short rather than fast,
+ * and must not be used for security. */
 #ifndef MCP_FUZZ_SHA1_H
 #define MCP_FUZZ_SHA1_H
 
