@@ -24,9 +24,61 @@
 extern "C" {
 #endif
 
-/* The version of this interface, on which a loader and a module must agree. It is raised when a
- * member changes its meaning, but not when one is appended. */
-#define MCP_MODULE_ABI 1
+/* The version of this interface. A loader takes modules of this version and of all earlier ones,
+ * from 1 on. Version 2 adds `describe` and changes no other member. */
+#define MCP_MODULE_ABI 2
+
+/* ---- what a source offers ---------------------------------------------------------------------- */
+
+/* A source as a whole. */
+typedef struct mcp_source {
+    size_t size;
+    const char *prefix; /* of its URIs, as for mcp_server_mount(): "git://project/"; required */
+    bool lists;         /* whether the provider has `list` (mcp_provider) */
+    bool subscribe;     /* whether its resources can be watched: `watch` or `watch_for` */
+    bool list_changed;  /* whether it announces changes of its list: `watch_list` */
+    /* Whether the module asks to stay in the server's process, because it parses nothing that
+     * others may have prepared, or needs what a sandbox denies (network, environment, programs).
+     * The operator's choice has precedence. */
+    bool in_process;
+    /* As in mcp_provider: the lists that the provider serves itself, and what the names of its
+     * tools and prompts begin with. The entries of these lists are not described. */
+    unsigned items;
+    const char *names;
+} mcp_source;
+
+/* A path that the module opens for a source. Shared libraries and their data need not be named. */
+typedef struct mcp_source_path {
+    size_t size;
+    bool write; /* whether the module writes to it as well */
+    /* Whether it may be created or replaced while the source is used, like the -wal file of a SQLite
+     * database. A sandbox that allows files instead of their names (mcp_sandbox_enter()) does not
+     * allow the new file. */
+    bool replaced;
+    /* A file, or a folder with all that is in it. It need not exist. If it is relative, it is
+     * relative to the current folder. Required. */
+    const char *path;
+} mcp_source_path;
+
+/* Functions of the loader that `describe` calls, all of them set. Their arguments are borrowed until
+ * they return. Each returns MCP_OK, or a negative code with the reason in *error, for example
+ * MCP_EEXIST (a name is taken), MCP_EINVAL or MCP_ENOMEM; `describe` then returns that code without
+ * further calls. */
+typedef struct mcp_description {
+    size_t size;
+    void *user; /* is passed to each function */
+    /* Is called first, and once. */
+    int (*source)(const mcp_source *source, mcp_error *error, void *user);
+    int (*add_path)(const mcp_source_path *path, mcp_error *error, void *user);
+    /* What `mount` registers, in the same order. The handlers are not called; a `complete` that is
+     * not NULL says that there is completion. */
+    int (*add_template)(const mcp_resource_template *tmpl, mcp_error *error, void *user);
+    int (*add_resource)(const mcp_resource *resource, mcp_error *error, void *user);
+    int (*add_tool)(const mcp_tool *tool, mcp_error *error, void *user);
+    int (*add_prompt)(const mcp_prompt *prompt, mcp_error *error, void *user);
+} mcp_description;
+
+/* ---- the module -------------------------------------------------------------------------------- */
 
 typedef struct mcp_module {
     size_t size;
@@ -61,6 +113,23 @@ typedef struct mcp_module {
      * reason in *error: those of mount, and MCP_EREMOTE or MCP_ETIMEOUT if the source does not
      * answer. NULL, or beyond `size`: the module cannot check. */
     int (*check)(const char *source, const mcp_json *options, const char *name, mcp_error *error);
+
+    /* Describes what the source offers, with the arguments of `mount`, by calling the functions of
+     * `to`. It opens nothing: it reads no file, makes no connection and keeps no state. The result
+     * therefore depends on the arguments alone, and is the same for a source that does not exist
+     * yet. (The text of a source may refer to the environment. Paths may have their symbolic links
+     * resolved, so a program describes a source again before it starts a process for it.) `mount`
+     * has to offer exactly the same; what depends on the contents of the source is listed by the
+     * provider.
+     *
+     * A program uses it to offer a source that another process, in a sandbox, will mount later, and
+     * to check a configuration. Called on the server's thread, any number of times, also in a
+     * process that never calls `mount`. Returns MCP_OK, or a negative code with the reason in
+     * *error: MCP_EINVAL (the options contradict each other, or the source has no usable name),
+     * MCP_ENOMEM, or the code that a function of `to` returned. NULL, or beyond `size` in a module
+     * of version 1: what the source offers is known only after `mount`. */
+    int (*describe)(const char *source, const mcp_json *options, const char *name,
+                    const mcp_description *to, mcp_error *error);
 } mcp_module;
 
 /* The symbol that a loader looks up, a `const mcp_module`. */
@@ -133,6 +202,11 @@ class module_builder
     constexpr module_builder check(decltype(mcp_module::check) value)
     {
         made.check = value;
+        return *this;
+    }
+    constexpr module_builder describe(decltype(mcp_module::describe) value)
+    {
+        made.describe = value;
         return *this;
     }
     constexpr operator mcp_module() const

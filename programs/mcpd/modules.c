@@ -131,11 +131,12 @@ const mcp_module *modules_at(const modules *m, size_t i)
 /* Only `size` and `abi` may be read before they are checked. */
 static int check(const mcp_module *module, const char *path, mcp_error *error)
 {
-    if (module->size < offsetof(mcp_module, check) || module->abi != MCP_MODULE_ABI)
+    if (module->size < offsetof(mcp_module, check) || module->abi < 1 ||
+        module->abi > MCP_MODULE_ABI)
         return MODULES_FAIL(
             error, MCP_EINVAL,
             "the module %.150s was built for version %u of the module interface; this program "
-            "has version %d: build it again",
+            "takes versions 1 to %d: build it again",
             path, module->abi, MCP_MODULE_ABI);
     char named[40];
     snprintf(named, sizeof(named), "%.33s:", module->name ? module->name : "");
@@ -329,6 +330,29 @@ int modules_try(const mcp_module *module, const char *source, const mcp_json *op
     if (rc != MCP_OK || !modules_can_try(module))
         return rc;
     rc = module->check(source, options, name, error);
+    if (rc < 0)
+        name_module(module, error);
+    return rc;
+}
+
+bool modules_can_describe(const mcp_module *module)
+{
+    return module->abi >= 2 &&
+           module->size >= offsetof(mcp_module, describe) + sizeof(module->describe) &&
+           module->describe;
+}
+
+int modules_describe(const mcp_module *module, const char *source, const mcp_json *options,
+                     const char *name, const mcp_description *to, mcp_error *error)
+{
+    int rc = check_options(module, options, error);
+    if (rc != MCP_OK)
+        return rc;
+    if (!modules_can_describe(module))
+        return MODULES_FAIL(error, MCP_EUNSUPPORTED,
+                            "the module %s says what it offers only when it is mounted",
+                            module->name);
+    rc = module->describe(source, options, name, to, error);
     if (rc < 0)
         name_module(module, error);
     return rc;

@@ -63,6 +63,12 @@ int modules_try(const mcp_module *module, const char *source, const mcp_json *op
                 const char *name, mcp_error *error);
 bool modules_can_try(const mcp_module *module);
 
+/* Checks the options, then lets the module describe the source, without opening it. Errors as those
+ * of mcp_module.describe; MCP_EUNSUPPORTED: the module cannot (modules_can_describe()). */
+int modules_describe(const mcp_module *module, const char *source, const mcp_json *options,
+                     const char *name, const mcp_description *to, mcp_error *error);
+bool modules_can_describe(const mcp_module *module);
+
 /* ---- sources on the command line (words.c) --------------------------------------------------- */
 
 /* A source on the command line, "NAME:REST?option=value&…", parsed. The options have the types of

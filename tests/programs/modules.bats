@@ -141,13 +141,34 @@ END
     refused 'mcpd: picky: xxx*' --module picky.so "picky:$long"
 }
 
+@test "a module of version 1 of the interface is loaded; what is behind its size is not read" {
+    cat >old.c <<'END'
+#include <mcp/module.h>
+static int mount(mcp_server *server, const char *source, const mcp_json *options, const char *name, mcp_error *error)
+{
+    (void)options, (void)name;
+    return mcp_server_add_resource(
+        server, MCP_OPTIONS(mcp_resource, .uri = "old:it", .name = source, .text = source), NULL, error);
+}
+extern const mcp_module mcp_module_v1;
+const mcp_module mcp_module_v1 = {.size = offsetof(mcp_module, check), .abi = 1, .version = "0", .name = "old",
+    .mount = mount, .describe = (void *)1, .check = (void *)1};
+END
+    "${CC:-cc}" -shared -fPIC -I"$MCP_SOURCE_DIR/include" old.c -o old.so
+    run -0 legacy --module old.so old:word -- "$(request resources/list '{}')"
+    [ "$(jq -r '.[0].result.resources[0].name' <<<"$output")" = word ]
+    run -0 --separate-stderr "$MCPD" --doctor --module old.so old:word
+}
+
 @test "what is no module is refused: symbol, interface, name, mount" {
     echo text >text.so
     refused '*cannot be loaded: */text.so: *' --module text.so .
     module symbol '.name = "x"' mcp_module_v2
     refused '*symbol.so is not a module for this program: it has no symbol mcp_module_v1*' --module symbol.so .
     module abi '.name = "x", .abi = 7'
-    refused '*abi.so was built for version 7*this program has version 1*' --module abi.so .
+    refused '*abi.so was built for version 7*this program takes versions 1 to 2*' --module abi.so .
+    module zero '.name = "x", .abi = 0'
+    refused '*zero.so was built for version 0*' --module zero.so .
     module small '.name = "x", .size = 8'
     refused '*small.so was built for*' --module small.so .
     module name '.name = "../x", .mount = (void *)1'

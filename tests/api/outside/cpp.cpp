@@ -34,7 +34,14 @@ static int check(const char *, const mcp_json *, const char *, mcp_error *)
 {
     return MCP_OK;
 }
-MCP_MODULE(words, .about("Words").options_schema("{}").source_is_path().mount(mount).check(check));
+static int describe(const char *, const mcp_json *, const char *, const mcp_description *to, mcp_error *error)
+{
+    mcp::sized<mcp_source> source;
+    source.prefix = "words:";
+    return to->source(&source, error, to->user);
+}
+MCP_MODULE(
+    words, .about("Words").options_schema("{}").source_is_path().mount(mount).check(check).describe(describe));
 
 int use();
 int use()
