@@ -1,9 +1,9 @@
 /* mcp/access.h: access rules, which decide what each caller can see.
  *
- * A function of the program is asked for each principal and each item. For a principal that is
- * denied an item, the item does not exist: it is not listed, read, called, completed, subscribed to
- * or announced, and a request for it gets the same error as one for an item that does not exist.
- * While access rules are set, no result is marked as "public" for caches.
+ * The program provides a function that decides for each principal and each item. For a principal
+ * that is denied an item, the item does not exist: it is not listed, read, called, completed,
+ * subscribed to or announced, and a request for it gets the same error as one for an item that does
+ * not exist. While access rules are set, no result is marked as "public" for caches.
  */
 #ifndef MCP_ACCESS_H
 #define MCP_ACCESS_H
@@ -25,19 +25,19 @@ typedef enum mcp_item {
 
 typedef struct mcp_access {
     size_t size;
-    /* Returns whether the principal (NULL: anonymous) may see the item. Required. `name` is a URI,
-     * a URI template or a name, according to `item`. It is valid until the function returns and is
-     * not NUL-terminated.
+    /* Returns whether the principal (NULL if anonymous) may see the item. Required. `name` is a
+     * URI, a URI template or a name, according to `item`. It is valid until the function returns
+     * and is not NUL-terminated.
      *
      * A URI is passed in one canonical spelling without parameters, so that no other spelling of it
      * gives access:
-     * - a registered resource: the registered URI in normal form (percent-encoded only where
+     * - for a registered resource: the registered URI in normal form (percent-encoded only where
      *   necessary, with upper-case digits);
-     * - below a mount: what mcp_provider.resolve returns for the URI without its query;
-     * - a template: the template with the values of the path put back, percent-encoded only where
-     *   necessary, and without {?...}, {&...} and {;...}.
+     * - for a URI below a mount: what mcp_provider.resolve returns for the URI without its query;
+     * - for a template: the template with the values of the path put back, percent-encoded only
+     *   where necessary, and without {?...}, {&...} and {;...}.
      *
-     * A URI that resolve refuses does not exist, and `may` is not called for it. The function is
+     * A URI that `resolve` rejects does not exist, and `may` is not called for it. The function is
      * called on the server's thread, several times per request, so it must be fast and must not
      * block. It must return the same result for the same arguments until mcp_server_set_access() is
      * called again. */
@@ -45,15 +45,16 @@ typedef struct mcp_access {
     void *user;
     /* Called when the server no longer needs `user`. May be NULL. */
     void (*release)(void *user);
-    /* Answers for n names at once, for rules that are far away: sets allowed[i] as `may` would
-     * answer for names[i]. Called by mcp_request_may_all(). NULL: `may` is called for each. */
+    /* Decides about n names at once, for rules that are expensive to query, such as those of
+     * another process: sets allowed[i] to what `may` would return for names[i]. Called by
+     * mcp_request_may_all(). If this is NULL, `may` is called for each name. */
     void (*may_all)(const char *principal, mcp_item item, const mcp_str *names, size_t n,
                     bool *allowed, void *user);
 } mcp_access;
 
 /* Replaces the access rules. NULL removes them: every caller may see everything, which is the
  * default. The struct is copied. A subscriber gets no more notifications about a resource that it
- * may no longer see. MCP_EINVAL (no `may`). */
+ * may no longer see. Returns MCP_OK, or MCP_EINVAL if `may` is NULL. */
 MCP_API int mcp_server_set_access(mcp_server *server, const mcp_access *access);
 
 /* Returns whether the caller of this request may see the item. For handlers that show more than the
@@ -61,7 +62,8 @@ MCP_API int mcp_server_set_access(mcp_server *server, const mcp_access *access);
  * spelling. */
 MCP_API bool mcp_request_may(const mcp_request *req, mcp_item item, mcp_str name);
 
-/* The same for n items at once, into allowed[0 … n-1]. MCP_OK, MCP_ENOMEM (none is allowed). */
+/* The same for n items at once: writes the results to allowed[0 … n-1]. Returns MCP_OK, or
+ * MCP_ENOMEM, after which all of them are false. */
 MCP_API int mcp_request_may_all(const mcp_request *req, mcp_item item, const mcp_str *names,
                                 size_t n, bool *allowed);
 

@@ -1,10 +1,10 @@
 /* mcp/base.h: the basis of all other public headers: strings, memory, errors, version.
  *
  * libmcp never logs, prints, reads the environment, installs signal handlers or keeps global state.
- * A function that can fail returns an int: MCP_OK (or a positive outcome that its comment names) or
- * a negative MCP_E* code. An out parameter named `ret` is written only on success. An `mcp_error`
- * says why a call failed and is empty after a call that succeeded. It lives in the caller's memory;
- * nothing is thread-local. NULL for a required argument is MCP_EINVAL.
+ * A function that can fail returns an int: MCP_OK, a positive outcome that its comment names, or a
+ * negative MCP_E* code. An out parameter named `ret` is written only on success. An `mcp_error`
+ * says why a call failed and is empty after a call that succeeded. The caller provides its memory;
+ * nothing is thread-local. A function that gets NULL for a required argument returns MCP_EINVAL.
  */
 #ifndef MCP_BASE_H
 #define MCP_BASE_H
@@ -32,29 +32,29 @@ extern "C" {
 #define MCP_VERSION_PATCH  0
 #define MCP_VERSION_STRING "0.1.0"
 
-/* The version of the library that is running, "0.1.0"; static storage. */
+/* Returns the version of the library that is running, for example "0.1.0". Static storage. */
 MCP_API const char *mcp_version(void);
-/* The i-th protocol revision that the library supports, newest first, for example "2026-07-28";
- * NULL past the end. Static storage. */
+/* Returns the i-th protocol revision that the library supports, for example "2026-07-28", or NULL
+ * past the end. The newest revision has index 0. Static storage. */
 MCP_API const char *mcp_revision(size_t i);
 
 /* ---- strings --------------------------------------------------------------------------------- */
 
 /* A borrowed run of bytes, not NUL-terminated unless the function that returns it says so. `ptr`
- * may be NULL only if `len` is 0. Passed by value. */
+ * may be NULL only if `len` is 0. An mcp_str is passed by value. */
 typedef struct mcp_str {
     const char *ptr;
     size_t len;
 } mcp_str;
 
-/* Makes a mcp_str of a string literal, at compile time. */
+/* Makes an mcp_str of a string literal, at compile time. */
 #ifdef __cplusplus
 #define MCP_STR(literal) (mcp_str{"" literal, sizeof(literal) - 1})
 #else
 #define MCP_STR(literal) ((mcp_str){"" literal, sizeof(literal) - 1})
 #endif
 
-/* Makes a mcp_str that points to a NUL-terminated string; NULL gives the empty string. */
+/* Makes an mcp_str that points to a NUL-terminated string; NULL gives the empty string. */
 static inline mcp_str mcp_str_from(const char *s)
 {
     mcp_str r = {s, s ? strlen(s) : 0};
@@ -69,10 +69,10 @@ static inline bool mcp_str_eq(mcp_str a, mcp_str b)
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 /* The memory functions of an object. All three are required and behave like malloc, realloc and
- * free. NULL means out of memory, which is reported as MCP_ENOMEM and never with abort(). `release`
- * must accept NULL. The struct is copied; `user` must outlive every object that uses it. If the
- * program uses worker threads or posts from other threads (mcp/provider.h), the functions are
- * called from any thread, possibly concurrently. */
+ * free. If one returns NULL, the library reports MCP_ENOMEM; it never calls abort(). `release` must
+ * accept NULL. The struct is copied; `user` must outlive every object that uses it. If the program
+ * uses worker threads or posts from other threads (mcp/provider.h), the functions are called from
+ * any thread, possibly concurrently. */
 typedef struct mcp_allocator {
     void *(*allocate)(size_t size, void *user);
     void *(*resize)(void *ptr, size_t size, void *user);
@@ -114,8 +114,8 @@ typedef enum mcp_outcome {
 #undef MCP_ERROR_ENUM
 } mcp_outcome;
 
-/* "MCP_ENOMEM" and "out of memory"; static storage. An unknown code gives "MCP_E?" and
- * "unknown error". */
+/* Return the name and the text of a code, for example "MCP_ENOMEM" and "out of memory". An unknown
+ * code gives "MCP_E?" and "unknown error". Static storage. */
 MCP_API const char *mcp_error_name(int code);
 MCP_API const char *mcp_error_text(int code);
 
@@ -134,9 +134,9 @@ typedef struct mcp_error {
 
 /* Every option or descriptor struct begins with `size`. Zero in any other field selects its
  * default. Fields are only ever appended, so that a program built against an older header keeps
- * working. An unset `size` is MCP_EINVAL. All elements of an array have the same `size`. In a
- * struct that the library hands out, `size` tells which fields the library knows.
- * docs/api-stability.md has the complete guarantees.
+ * working. A function that gets a struct whose `size` is not set returns MCP_EINVAL. All elements
+ * of an array have the same `size`. In a struct that the library passes to the program, `size`
+ * tells which fields the library has set. docs/api-stability.md has the complete guarantees.
  *     mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "hello"), &server, &err); */
 #ifndef __cplusplus
 #define MCP_OPTIONS(type, ...) (&(type){.size = sizeof(type), __VA_ARGS__})
@@ -151,7 +151,7 @@ typedef struct mcp_error {
 
 namespace mcp
 {
-/* MCP_OPTIONS() for C++: a struct that has its `size` set and is zero otherwise.
+/* MCP_OPTIONS() for C++: a struct whose `size` is set and whose other fields are zero.
  *     mcp::sized<mcp_server_options> options;
  *     options.name = "hello";
  *     mcp_server_new(&options, &server, &err); */

@@ -47,60 +47,64 @@ typedef struct mcp_channel_options {
     /* For a transport that mirrors parts of a message in metadata of its own, as HTTP headers do
      * (2026-07-28, basic/transports/streamable-http, "Request Metadata"): looks up the metadata
      * `name` (ignoring case) of the exchange whose message is being received. Returns false if
-     * there is none. For a name that occurs more than once return a text that contains a line feed:
-     * it matches nothing, because an intermediary may have acted on either value. If this function
-     * is set, the server requires and compares the metadata as that section says. NULL: the
-     * transport has no such metadata. */
+     * there is none. If the name occurs more than once, the function must return a string that
+     * contains a line feed: it matches nothing, because an intermediary may have acted on either
+     * value. If this function is set, the server requires and compares the metadata as that section
+     * says. If it is NULL, the transport has no such metadata. */
     bool (*header)(mcp_channel *channel, mcp_exchange exchange, const char *name, mcp_str *value,
                    void *user);
 
     /* A handler asks to end the stream of an exchange before its answer is ready: see
-     * mcp_request_end_stream(). Called from within a handler. NULL: not supported. */
+     * mcp_request_end_stream(). Called from within a handler. If this is NULL, the request is
+     * ignored. */
     void (*end_stream)(mcp_channel *channel, mcp_exchange exchange, void *user);
 
-    /* The authenticated identity of the peer; copied. NULL: anonymous. State that is kept for a
-     * peer (cursors, subscriptions) is bound to it. */
+    /* The authenticated identity of the peer; copied. NULL means anonymous. State that is kept for
+     * a peer (cursors, subscriptions) is bound to it. */
     const char *principal;
 
     /* All exchanges share one stream, as on stdio. The end of a subscription is then also announced
      * by notifications/cancelled (2026-07-28, basic/patterns/cancellation). */
     bool shared_stream;
 
-    size_t max_message;         /* bytes of one received message; 4 MiB */
-    size_t max_reply;           /* bytes of one sent message; 64 MiB */
-    size_t max_depth;           /* nesting of arrays and objects; 64 */
-    size_t max_in_flight;       /* requests of the peer in flight; 1024 */
-    size_t max_in_flight_bytes; /* of their messages in all; 64 MiB. A single one is always taken */
-    size_t max_subscriptions;   /* URIs subscribed to, streams listened on; 4096 of each */
-    size_t max_batch;           /* messages in one batch (2025-03-26 only); 256 */
+    size_t max_message;   /* bytes of one received message; default 4 MiB */
+    size_t max_reply;     /* bytes of one sent message; default 64 MiB */
+    size_t max_depth;     /* nesting of arrays and objects; default 64 */
+    size_t max_in_flight; /* requests of the peer in flight; default 1024 */
+    /* Total bytes of the messages of requests in flight; default 64 MiB. A single request is always
+     * accepted, whatever its size. */
+    size_t max_in_flight_bytes;
+    /* URIs subscribed to, and as many open listen streams; default 4096 */
+    size_t max_subscriptions;
+    size_t max_batch; /* messages in one batch (2025-03-26 only); default 256 */
 
-    /* What identifies a caller without authentication, such as an address; copied. NULL: unknown.
-     * Used for limits only; no state is bound to it. */
+    /* What identifies a caller without authentication, such as an address; copied. NULL means
+     * unknown. It is used for limits only; no state is bound to it. */
     const char *caller;
-    /* The caller is on this machine: only those limits per caller apply that the program set
-     * explicitly. */
+    /* The caller is on this machine: a limit per caller applies to it only if the program set that
+     * limit explicitly. */
     bool local;
 
-    /* The peer of this server is a program that passes on requests of its own callers and checks
-     * access again, such as the process that started this one. What a request carries in _meta as
-     * MCP_META_CALLER, an object, then counts instead of what the channel knows; all of its members
-     * are optional: "revision" (that the answer is written for), "principal", "clientInfo",
-     * "restricted" (false: the caller has no access rules). Never set it for a peer that is not
-     * trusted with all principals. */
+    /* The peer of this server is a program that forwards requests of its own callers and checks
+     * access again, such as the process that started this one. The object MCP_META_CALLER in a
+     * request's _meta then describes the caller, instead of this channel. All of its members are
+     * optional: "revision" (for which the answer is written), "principal", "clientInfo", and
+     * "restricted" (false if no access rules apply to the caller). Never set it unless the peer is
+     * trusted to name any principal. */
     bool trusted_parent;
 
     /* For a program that queries its own server: the maximum number of entries in a page of a list.
-     * 0, or more than the server's page_size: the server's page_size. */
+     * 0, or a value above the server's page_size, means the server's page_size. */
     size_t page_size;
-    /* Also for such a program: whether resources/list includes the mount at `prefix`
-     * (mcp_server_mount()). `user` is the channel's. The answer must be the same for all pages.
-     * NULL: all mounts. */
+    /* Also for such a program: returns whether resources/list includes the mount at `prefix`
+     * (mcp_server_mount()). `user` is the channel's. The result must be the same for all pages. If
+     * this is NULL, all mounts are included. */
     bool (*list_mount)(const char *prefix, void *user);
 } mcp_channel_options;
 
 #define MCP_META_CALLER "libmcp/caller"
 
-/* What `send` is being called with. */
+/* The kind of message that is passed to `send`. */
 typedef enum mcp_output_kind {
     MCP_OUTPUT_NOTIFICATION = 0,
     MCP_OUTPUT_REQUEST,
@@ -110,48 +114,51 @@ typedef enum mcp_output_kind {
 typedef struct mcp_output_info {
     size_t size; /* set by the library */
     mcp_output_kind kind;
-    int code;       /* of an error response, else 0 */
-    bool malformed; /* the request was refused for its envelope, before its method was read */
+    int code; /* of an error response; 0 for other messages */
+    /* The request was rejected because of its envelope, before its method was read. */
+    bool malformed;
     int reserved;
 } mcp_output_info;
 
-/* Valid only within `send`. */
+/* Describes the message that `send` is being called with. May be called only within `send`. */
 MCP_API const mcp_output_info *mcp_channel_output_info(const mcp_channel *channel);
 
 /* Processes one message from the peer. An invalid message is answered with an error as the
- * specification says, and the channel stays usable. `message` is borrowed for the call. MCP_OK;
- * MCP_ECLOSED after mcp_channel_close(); MCP_ENOMEM if not even an error could be sent. */
+ * specification says, and the channel stays usable. `message` is borrowed for the call. Returns
+ * MCP_OK, MCP_ECLOSED after mcp_channel_close(), or MCP_ENOMEM if not even an error could be
+ * sent. */
 MCP_API int mcp_channel_receive(mcp_channel *channel, mcp_exchange exchange, mcp_str message,
                                 int64_t now);
 
-/* Reports a message that was longer than max_message and that the transport discarded in part. The
- * peer gets error -32600, which names the limit. `head` and `tail` are what the transport kept of
- * the message's beginning and end, a few hundred bytes each; either may be empty, and they may
- * overlap. If one of them contains the request's id, so does the error, and the peer does not have
- * to wait for its time-out. MCP_OK, MCP_ECLOSED. */
+/* Reports a message longer than max_message, part of which the transport discarded. The peer gets
+ * error -32600, which names the limit. `head` and `tail` are what the transport kept of the
+ * message's beginning and end, a few hundred bytes each; either may be empty, and they may overlap.
+ * If one of them contains the id of the request, the error has that id, and the peer need not wait
+ * for its time-out. Returns MCP_OK or MCP_ECLOSED. */
 MCP_API int mcp_channel_receive_oversized(mcp_channel *channel, mcp_exchange exchange, mcp_str head,
                                           mcp_str tail, int64_t now);
 
-/* The limit that the transport should enforce before it buffers a message. */
+/* Returns the limit that the transport should enforce before it buffers a message, in bytes. */
 MCP_API size_t mcp_channel_max_message(const mcp_channel *channel);
 
-/* Reports back-pressure: whether the transport can take more output. While it cannot, no change
- * notifications are sent: they are coalesced in constant space and sent when the transport is
- * writable again. Responses are still produced, so a transport should stop reading input while its
- * output is congested. */
+/* Reports back-pressure: whether the transport can accept more output. While it cannot, change
+ * notifications are coalesced in constant space, and are sent when the transport is writable again.
+ * Responses are still produced, so a transport should stop reading input while its output is
+ * congested. */
 MCP_API void mcp_channel_set_writable(mcp_channel *channel, bool writable, int64_t now);
 
-/* Performs what is due: time-outs, coalesced notifications. */
+/* Handles the time-outs and sends the coalesced notifications that are due. */
 MCP_API void mcp_channel_tick(mcp_channel *channel, int64_t now);
-/* The latest time at which mcp_channel_tick() must be called; INT64_MAX: none. */
+/* Returns the latest time at which mcp_channel_tick() must be called, or INT64_MAX if there is
+ * none. */
 MCP_API int64_t mcp_channel_deadline(const mcp_channel *channel);
 
-/* The peer abandoned an exchange (it closed an HTTP stream): cancels the requests of the exchange
- * without answering them. */
+/* Reports that the peer abandoned an exchange, for example by closing an HTTP stream. Cancels the
+ * requests of the exchange without answering them. */
 MCP_API void mcp_channel_exchange_gone(mcp_channel *channel, mcp_exchange exchange, int64_t now);
 
-/* The number of the peer's requests in flight, without open subscriptions. A request that timed out
- * counts as answered, although its handler may still be running. */
+/* Returns the number of the peer's requests in flight, without open subscriptions. A request that
+ * timed out counts as answered, although its handler may still be running. */
 MCP_API size_t mcp_channel_in_flight(const mcp_channel *channel);
 
 /* Closes the channel gracefully: ends subscriptions with their result, cancels requests in flight
@@ -162,8 +169,8 @@ MCP_API void mcp_channel_close(mcp_channel *channel, int64_t now);
  * allowed. Must not be called from within `send` or a handler of this channel. */
 MCP_API void mcp_channel_free(mcp_channel *channel);
 
-/* The revision of the legacy session, for example "2025-11-25"; NULL if there is no session (a
- * modern peer never has one). Static storage. */
+/* Returns the revision of the legacy session, for example "2025-11-25", or NULL if there is no
+ * session (a modern peer never has one). Static storage. */
 MCP_API const char *mcp_channel_revision(const mcp_channel *channel);
 
 MCP_API void *mcp_channel_user(const mcp_channel *channel);

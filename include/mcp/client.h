@@ -22,7 +22,7 @@
  *     mcp_json_free(result);
  *
  * Callbacks run on the client's thread, never from within the call that requested them. They may
- * make further calls, but must not free the client, end its transport or wait.
+ * make further calls, but must not free the client, end its transport or call mcp_client_wait().
  *
  * Treat everything that a server sends as untrusted text: it may contain control characters, and
  * its hints (such as the annotations of tools) grant no permission. Expand the URI templates of
@@ -44,32 +44,33 @@ typedef struct mcp_client mcp_client;
 typedef struct mcp_question mcp_question;
 typedef struct mcp_subscription mcp_subscription;
 
-/* Identifies one call from the moment it is made until its outcome is delivered; never 0, never
- * reused. */
+/* Identifies one call from the moment it is made until its outcome is delivered. An identifier is
+ * never 0 and never reused. */
 typedef uint64_t mcp_call_id;
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-/* The server asks for input: see "questions" below. Answer the question exactly once, now or
- * later. */
+/* Called when the server asks for input: see "questions" below. The program must answer the
+ * question exactly once, within this function or later. */
 typedef void mcp_question_fn(mcp_client *client, mcp_question *question, void *user);
 
 typedef struct mcp_client_options {
     size_t size;
-    const char *name;    /* required; sent to the server. Everything is copied */
+    const char *name;    /* required; sent to the server. All strings of this struct are copied */
     const char *version; /* required */
     const char *title;
-    /* The only revision to use, for example "2025-06-18". NULL: detect it (2026-07-28,
-     * basic/versioning, "Backward Compatibility"). */
+    /* The only revision to use, for example "2025-06-18". If this is NULL, the client detects which
+     * one the server supports (2026-07-28, basic/versioning, "Backward Compatibility"). */
     const char *revision;
-    /* How long server/discover may take before the client tries initialize. Default: 3000, or 10000
-     * over HTTP; never more than timeout_ms. On a stream (stdio) also at most half of timeout_ms, so
-     * that initialize still fits. There a DiscoverResult that arrives after that time is still
-     * accepted, so a modern server may take timeout_ms to start. */
+    /* How long server/discover may take before the client tries initialize, at most timeout_ms. The
+     * default is 3000, or 10000 over HTTP. On a stream (stdio) the time is also limited to half of
+     * timeout_ms, so that enough is left for initialize. A DiscoverResult that arrives later on a
+     * stream is still accepted, so a modern server may take timeout_ms to start. */
     uint64_t probe_ms;
-    uint64_t timeout_ms; /* how long a call may take; 60000 */
-    size_t max_pages;    /* maximum per list; default 10000 */
-    /* Bytes of one message of the server, unless the transport sets a limit; 64 MiB. */
+    uint64_t timeout_ms; /* how long a call may take; default 60000 */
+    size_t max_pages;    /* maximum number of pages per list; default 10000 */
+    /* The maximum size of one message of the server in bytes, unless the transport sets a limit.
+     * The default is 64 MiB. */
     size_t max_message;
     const mcp_allocator *allocator;
 
@@ -77,74 +78,80 @@ typedef struct mcp_client_options {
     const char *website_url;
     const mcp_icon *icons;
     size_t n_icons;
-    /* JSON text of an object: the supported extensions, sent as capabilities.extensions. */
+    /* The supported extensions as JSON text of an object, sent as capabilities.extensions. */
     const char *extensions;
-    const char *experimental; /* the same for "experimental" */
+    const char *experimental; /* the same for capabilities.experimental */
 
     void *user; /* passed to all functions below */
 
     /* The input that the server may request. Each function that is set declares its capability. Any
-     * other input request of the server is refused, and a call that needs it fails with
+     * other input request of the server is rejected, and a call that needs it fails with
      * MCP_EUNSUPPORTED. */
     mcp_question_fn *elicit_form; /* fill in a form */
     mcp_question_fn *elicit_url;  /* open a URL, after asking the user (2025-11-25 and later) */
     mcp_question_fn *sample;      /* sample a language model */
     bool sample_tools;            /* sampling with tools is supported */
     bool sample_context;          /* sampling with includeContext is supported */
-    /* NULL: the roots of mcp_client_set_roots() are sent, if it was called before the start. */
+    /* If this is NULL, the roots of mcp_client_set_roots() are sent, if it was called before the
+     * start. */
     mcp_question_fn *roots;
 
-    /* Every notification of the server, in addition to the functions below and to subscriptions.
-     * params may be NULL. */
+    /* Called for every notification of the server, in addition to the functions below and to those
+     * of subscriptions. params may be NULL. */
     void (*notification)(mcp_client *client, mcp_str method, const mcp_json *params, void *user);
-    /* notifications/message, at the level of mcp_client_set_log_level(). logger may be empty. */
+    /* Called for each log message of the server (notifications/message). Its minimum level is set
+     * by mcp_client_set_log_level(). logger may be empty. */
     void (*log)(mcp_client *client, mcp_str level, mcp_str logger, const mcp_json *data,
                 void *user);
-    /* An interaction at a URL that elicit_url accepted is complete (2025-11-25). */
+    /* Called when an interaction at a URL that elicit_url accepted is complete (2025-11-25). */
     void (*elicitation_complete)(mcp_client *client, mcp_str elicitation_id, void *user);
-    /* A tool was removed from the result of tools/list because its definition cannot be honoured
-     * (2026-07-28, basic/transports/streamable-http, "Schema Extension"). why is one sentence. */
+    /* Called when a tool is removed from the result of tools/list because its definition cannot be
+     * honoured (2026-07-28, basic/transports/streamable-http, "Schema Extension"). `why` is one
+     * sentence. */
     void (*tool_refused)(mcp_client *client, mcp_str name, const char *why, void *user);
-    /* Every message, as it is sent (`sent`) or received. Must not call the client. */
+    /* Called for every message that is sent (`sent` is true) or received. Must not call the
+     * client. */
     void (*trace)(mcp_client *client, bool sent, mcp_exchange exchange, mcp_str message,
                   void *user);
 
-    /* The total time limit of a call that requests progress: each progress notification extends its
-     * time-out by timeout_ms, up to this limit; ten times its timeout_ms. */
+    /* The total time limit of a call that requests progress. Each progress notification extends the
+     * time-out of the call by timeout_ms, up to this limit. The default is ten times the timeout_ms
+     * of the call. */
     uint64_t max_timeout_ms;
-    size_t max_rounds;           /* of questions for one call; 10 */
-    size_t max_questions;        /* unanswered at the same time; 64 */
-    size_t questions_per_minute; /* on average; half of them as a burst; 120 */
-    size_t max_list;             /* bytes of a list whose pages are collected; 64 MiB */
+    size_t max_rounds;           /* maximum rounds of questions for one call; default 10 */
+    size_t max_questions;        /* maximum unanswered at the same time; default 64 */
+    size_t questions_per_minute; /* average rate; a burst may have half as many; default 120 */
+    size_t max_list;             /* bytes of a list whose pages are collected; default 64 MiB */
     bool no_cache;               /* cache no results */
-    size_t max_cache;            /* bytes of cached results; 8 MiB */
-    /* The first and the longest wait before a lost subscription is renewed; the wait is doubled
-     * after each failure. 1000 and 60000. */
+    size_t max_cache;            /* bytes of cached results; default 8 MiB */
+    /* The first and the longest pause before a lost subscription is renewed. The pause is doubled
+     * after each failure. The defaults are 1000 and 60000. */
     uint64_t retry_ms, max_retry_ms;
-    /* Tool calls may become tasks. In 2025-11-25 (basic/utilities/tasks) those of tools that
-     * require it; in 2026-07-28 those that the server chooses, by the extension
-     * io.modelcontextprotocol/tasks, which is then declared. Such a call is still one call with one
-     * outcome: the engine polls as often as the server asks, answers its questions like all others,
-     * and cancels the task if the call ends first. The call may take max_timeout_ms in all;
-     * timeout_ms applies to each of its requests. */
+    /* Tool calls may become tasks. In 2025-11-25 (basic/utilities/tasks) the calls of tools that
+     * require it become tasks. In 2026-07-28 the server chooses which calls do, by the extension
+     * io.modelcontextprotocol/tasks, which the client then declares. Such a call is still one call
+     * with one outcome: the engine polls as often as the server requests, passes on the questions
+     * of the task like all others, and cancels the task if the call ends first. The call may take
+     * max_timeout_ms in all; timeout_ms applies to each of its requests. */
     bool tasks;
-    /* The server violated the protocol, and the client continues; what is one sentence. Called at
-     * most once per client: for a request that a modern server sends on its stream, which is not
-     * answered. */
+    /* Called when the server violated the protocol and the client continues. `what` is one
+     * sentence. Called at most once per client. The only violation that is reported is a request
+     * that a modern server sends on its stream, which is not answered. */
     void (*misbehaved)(mcp_client *client, const char *what, void *user);
-    /* The interval of pings to a legacy server, counted from its last answer to one; 0: never.
-     * Modern servers have no ping (2026-07-28, changelog, "Major changes", 5) and are not sent any.
-     * A server that answers no ping for ping_timeout_ms (10000) counts as lost: every pending call
-     * fails with MCP_ECLOSED, further ones with MCP_ESTATE, subscriptions change to
-     * MCP_SUBSCRIPTION_LOST, and `lost` is called, which may be NULL. The transport stays open: the
-     * program ends it, or calls mcp_client_start() for a new session on it. While a question of the
-     * server is unanswered, the time-out does not run. */
+    /* The interval of pings to a legacy server, counted from its last answer to a ping. 0 means no
+     * pings. Modern servers have no ping (2026-07-28, changelog, "Major changes", 5) and are not
+     * sent any. A server that answers no ping for ping_timeout_ms (default 10000) counts as lost:
+     * every pending call fails with MCP_ECLOSED, further calls fail with MCP_ESTATE, subscriptions
+     * change to MCP_SUBSCRIPTION_LOST, and `lost` is called unless it is NULL. The transport stays
+     * open: the program must end it, or call mcp_client_start() for a new session on it. While a
+     * question of the server is unanswered, the time-out does not run. */
     uint64_t ping_ms, ping_timeout_ms;
     void (*lost)(mcp_client *client, const char *why, void *user);
 } mcp_client_options;
 
-/* Makes a client. MCP_EINVAL (a required field is missing, a text is not UTF-8 or not JSON, or the
- * revision is not supported: error lists those that are), MCP_ENOMEM. */
+/* Makes a client. Returns MCP_OK, MCP_EINVAL (a required field is missing, a string is not UTF-8 or
+ * not JSON, or the revision is not supported; in the last case *error lists the supported ones) or
+ * MCP_ENOMEM. */
 MCP_API int mcp_client_new(const mcp_client_options *options, mcp_client **ret, mcp_error *error);
 /* Frees the client with its channel, questions and subscriptions. Pending calls fail with
  * MCP_ECLOSED. End the transport first. NULL is allowed. */
@@ -155,35 +162,36 @@ MCP_API void mcp_client_free(mcp_client *client);
 /* The outcome of a call. rc is MCP_OK, or
  *   MCP_EREMOTE       the server's error: error->text is its message, result the error object
  *   MCP_ETIMEOUT      no answer in time; the request was cancelled, unless it was the handshake
- *   MCP_ECANCELLED    by mcp_client_cancel() or by a page callback
- *   MCP_ECLOSED       the connection is gone, or the exchange ended without an answer
+ *   MCP_ECANCELLED    mcp_client_cancel() or a page callback cancelled the call
+ *   MCP_ECLOSED       the connection was lost, or the exchange ended without an answer
  *   MCP_EIO           the transport could not deliver the request
  *   MCP_EACCESS       the transport was refused access (HTTP 401, 403)
  *   MCP_EPROTOCOL     the answer violates the protocol: it is malformed, has an unknown resultType,
- *                     or the tool's definition was refused
+ *                     or the tool's definition was rejected
  *   MCP_ELIMIT        the answer, the list or the rounds of questions exceed a limit of the client
  *   MCP_EUNSUPPORTED  the server requests input that the program does not provide
  *   MCP_EINVAL        an argument cannot be sent (an integer beyond 2^53 that has to be a header)
  *   MCP_ENOMEM
  *
- * With any code but MCP_OK and MCP_EREMOTE result is NULL. error is NULL with MCP_OK. Everything is
+ * result is NULL with any code but MCP_OK and MCP_EREMOTE. error is NULL with MCP_OK. Both are
  * borrowed until the callback returns. */
 typedef void mcp_result_fn(mcp_client *client, int rc, const mcp_json *result,
                            const mcp_error *error, void *user);
 
 /* Detects the era and revision of the server and, with a legacy server, performs the handshake.
  * `result` is the DiscoverResult or InitializeResult. If the server supports no common revision,
- * the outcome is MCP_EPROTOCOL. Other calls may be made before the start is complete: they wait for
- * it, and fail if it fails. fn may be NULL; mcp_client_wait(client, 0, …) waits for the outcome. A
- * client that was not started starts with its first call. It may be started again after a failure.
- * MCP_OK; MCP_ESTATE (it is started), MCP_ECLOSED (the connection is gone). */
+ * the outcome is MCP_EPROTOCOL. Other calls may be made before the start is complete. They are
+ * queued until then, and fail if the start fails. fn may be NULL; mcp_client_wait(client, 0, …)
+ * waits for the outcome. The first call starts a client that was not started before. After a
+ * failure a client may be started again. Returns MCP_OK, MCP_ESTATE (the client is started already)
+ * or MCP_ECLOSED (the connection was lost). */
 MCP_API int mcp_client_start(mcp_client *client, mcp_result_fn *fn, void *user);
 
-/* What the last successful mcp_client_start() found, valid until the next one or until the client
- * is freed. Before that, and for anything that the server did not send: NULL, false or the empty
- * string. */
+/* Return what the last successful mcp_client_start() received from the server. The values are valid
+ * until the next start or until the client is freed. They are NULL, false or empty before the first
+ * start, and for anything that the server did not send. */
 MCP_API const char *mcp_client_revision(const mcp_client *client);
-/* Returns whether that revision is of the modern era: stateless, 2026-07-28 and later. */
+/* Returns whether that revision is of the modern era, which is stateless: 2026-07-28 and later. */
 MCP_API bool mcp_client_is_modern(const mcp_client *client);
 MCP_API const mcp_json *mcp_client_server_info(const mcp_client *client);
 MCP_API const mcp_json *mcp_client_server_capabilities(const mcp_client *client);
@@ -191,7 +199,8 @@ MCP_API mcp_str mcp_client_instructions(const mcp_client *client);
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-/* notifications/progress of a call. Reported only if the progress increased. */
+/* The contents of notifications/progress for a call. The client drops a notification whose progress
+ * did not increase. */
 typedef struct mcp_progress {
     size_t size; /* set by the library */
     double progress;
@@ -211,56 +220,62 @@ typedef void mcp_task_fn(mcp_client *client, mcp_call_id call, const mcp_json *t
 
 typedef struct mcp_call_options {
     size_t size;
-    mcp_result_fn *done;       /* called exactly once; may be NULL */
-    mcp_progress_fn *progress; /* not NULL: progress is requested; the client chooses the token */
+    mcp_result_fn *done; /* called exactly once; may be NULL */
+    /* if not NULL, progress is requested; the client chooses the token */
+    mcp_progress_fn *progress;
     void *user;
-    /* 0: the client's; MCP_NO_TIMEOUT: none. The time-out does not run while a question of the
-     * server is unanswered. */
+    /* 0 selects the client's timeout_ms, MCP_NO_TIMEOUT means none. The time-out does not run while
+     * a question of the server is unanswered. */
     uint64_t timeout_ms;
     uint64_t max_timeout_ms;
-    bool no_cache;         /* ask the server even if the result is cached */
-    const char *log_level; /* of this call (modern servers); NULL: mcp_client_set_log_level() */
-    mcp_task_fn *task;     /* see mcp_client_options.tasks; may be NULL */
+    bool no_cache; /* query the server even if the result is cached */
+    /* For this call only, with modern servers. NULL selects that of mcp_client_set_log_level(). */
+    const char *log_level;
+    mcp_task_fn *task; /* see mcp_client_options.tasks; may be NULL */
 } mcp_call_options;
 
-/* Sends any request: `params` is the JSON text of an object (NULL: none). The members of _meta that
- * the server needs are added to those in params. If the server asks questions, they are answered
- * and the call is repeated (2026-07-28, basic/patterns/mrtr; error -32042 of 2025-11-25). A result
- * that is still fresh (ttlMs) may come from the cache.
+/* Sends any request. `params` is the JSON text of an object, or NULL for none. The members of _meta
+ * that the server needs are added to those in params. If the server asks questions, they are
+ * answered and the call is repeated (2026-07-28, basic/patterns/mrtr; error -32042 of 2025-11-25).
+ * A result that is still fresh (ttlMs) may come from the cache.
  *
  * If the event stream of a modern server breaks off, its call is lost (2026-07-28, changelog,
  * "Major changes", 9). Requests without side effects are then repeated, up to three times, after
- * growing pauses and within their time-out: lists, reads, prompts/get, completion/complete,
- * server/discover, and calls of a tool that tools/list, if it was read, annotates with readOnlyHint
- * or idempotentHint. Such a hint is not verified, but a wrong one harms only the server that gave
- * it. Any other call fails with MCP_ECLOSED, and the error says that it was not repeated.
+ * growing pauses and within their time-out. They are lists, reads, prompts/get,
+ * completion/complete, server/discover, and calls of a tool that tools/list, if it was read,
+ * annotates with readOnlyHint or idempotentHint. The client cannot verify such a hint, but a wrong
+ * one harms only the server that gave it. Any other call fails with MCP_ECLOSED, and the error says
+ * that it was not repeated.
  *
- * options may be NULL. ret, if not NULL, gets the call's id. A call with an id but without `done`
- * keeps its outcome for mcp_client_wait(), until then or until mcp_client_cancel().
+ * options may be NULL. If ret is not NULL, *ret gets the identifier of the call. If a call has such
+ * an identifier but no `done`, its outcome is kept until mcp_client_wait() returns it or
+ * mcp_client_cancel() discards it.
  *
- * Returns MCP_OK, or a negative code without calling `done`: MCP_EINVAL (no method, params is not
- * an object), MCP_EPARSE, MCP_ESTATE (the start failed), MCP_ECLOSED, MCP_ENOMEM. All calls of this
- * section return these codes. */
+ * Returns MCP_OK, or a negative code, in which case `done` is not called: MCP_EINVAL (no method,
+ * params is not an object), MCP_EPARSE, MCP_ESTATE (the start failed), MCP_ECLOSED or MCP_ENOMEM.
+ * All functions of this section that make a call return these codes. */
 MCP_API int mcp_client_request(mcp_client *client, const char *method, const char *params,
                                const mcp_call_options *options, mcp_call_id *ret);
 /* The same with defaults. */
 MCP_API int mcp_client_call(mcp_client *client, const char *method, const char *params,
                             mcp_result_fn *fn, void *user);
 
-/* Within `done` of a call, with MCP_OK or MCP_EREMOTE: the text of `result` as the server sent it,
- * with all the digits of its numbers. It may contain newlines. ptr is NULL if there is none: the
- * result was cached or collected from several pages. Borrowed until `done` returns. */
+/* Returns the text of `result` as the server sent it, with all the digits of its numbers. It may
+ * contain newlines. May be called only within `done` of a call, with MCP_OK or MCP_EREMOTE. ptr is
+ * NULL if the result was cached or collected from several pages. The text is borrowed until `done`
+ * returns. */
 MCP_API mcp_str mcp_client_result_text(const mcp_client *client);
 
 /* Reads all pages of a list method ("resources/list", "resources/templates/list", "prompts/list",
- * "tools/list", or one of an extension), until there is no nextCursor, a cursor comes twice
+ * "tools/list", or one of an extension), until there is no nextCursor, a cursor is repeated
  * (MCP_EPROTOCOL) or max_pages were read (MCP_ELIMIT).
  *
- * With `page`, each page is passed to it, and the outcome is the last page; if `page` returns
- * false, the outcome is MCP_ECANCELLED. Without it, the outcome is one object with the entries of
- * all pages (MCP_ELIMIT above max_list), and if the server refuses a cursor of its own (-32602),
- * the list is read once more from its first page. The method's array ("resources") is always
- * present; its elements are not checked. The time-out applies to each page. */
+ * If `page` is not NULL, it is called for each page, and the outcome is the last page, or
+ * MCP_ECANCELLED if `page` returned false. If `page` is NULL, the outcome is one object with the
+ * entries of all pages (MCP_ELIMIT above max_list). In that case, if the server rejects a cursor of
+ * its own (-32602), the list is read once more from its first page. The method's array
+ * ("resources") is always present; its elements are not checked. The time-out applies to each
+ * page. */
 typedef bool mcp_page_fn(mcp_client *client, const mcp_json *result, void *user);
 MCP_API int mcp_client_list_all(mcp_client *client, const char *method, mcp_page_fn *page,
                                 const mcp_call_options *options, mcp_call_id *ret);
@@ -271,24 +286,25 @@ MCP_API int mcp_client_list(mcp_client *client, const char *method, mcp_page_fn 
 /* resources/read: the result has `contents`. */
 MCP_API int mcp_client_read(mcp_client *client, const char *uri, const mcp_call_options *options,
                             mcp_call_id *ret);
-/* tools/call: `arguments` is the JSON text of an object (NULL: none). The result has `content`, and
- * isError if the tool failed. With modern servers over HTTP the parameters that the tool wants in
- * headers are put there, if tools/list was read. If the server reports that they are missing, the
- * client reads the list and repeats the call once. */
+/* tools/call: `arguments` is the JSON text of an object, or NULL for none. The result has
+ * `content`, and isError if the tool failed. With modern servers over HTTP, the client copies
+ * parameters into headers as the definition of the tool requires, if it has read tools/list. If the
+ * server reports that they are missing, the client reads the list and repeats the call once. */
 MCP_API int mcp_client_call_tool(mcp_client *client, const char *name, const char *arguments,
                                  const mcp_call_options *options, mcp_call_id *ret);
-/* prompts/get: `arguments` is the JSON text of an object of strings (NULL: none). */
+/* prompts/get: `arguments` is the JSON text of an object of strings, or NULL for none. */
 MCP_API int mcp_client_get_prompt(mcp_client *client, const char *name, const char *arguments,
                                   const mcp_call_options *options, mcp_call_id *ret);
 
 /* What to complete: an argument of a prompt, or a variable of a URI template. */
 typedef struct mcp_completion_query {
     size_t size;
-    const char *prompt;       /* one of these two */
+    const char *prompt;       /* either prompt or uri_template is required */
     const char *uri_template; /* as it was listed */
-    const char *argument;     /* its name; required */
-    const char *value;        /* what is typed so far; NULL: nothing */
-    const char *context; /* JSON text of an object of strings: the other arguments; NULL: none */
+    const char *argument;     /* name of the argument or variable; required */
+    const char *value;        /* the text entered so far; NULL if none */
+    /* The values of the other arguments, as JSON text of an object of strings. NULL if none. */
+    const char *context;
 } mcp_completion_query;
 
 /* completion/complete: the result has `completion`, with `values`, `total` and `hasMore`. */
@@ -299,42 +315,42 @@ MCP_API int mcp_client_ping(mcp_client *client, const mcp_call_options *options,
 
 /* Cancels a call: `done` gets MCP_ECANCELLED soon, and the server is notified (by
  * notifications/cancelled, or by the end of the exchange). An outcome that is kept for
- * mcp_client_wait() is dropped. reason may be NULL. MCP_OK; MCP_ENOTFOUND (the call is over or
- * never existed), MCP_EINVAL. */
+ * mcp_client_wait() is discarded. reason may be NULL. Returns MCP_OK, MCP_ENOTFOUND (the call is
+ * over or never existed) or MCP_EINVAL. */
 MCP_API int mcp_client_cancel(mcp_client *client, mcp_call_id call, const char *reason);
 
-/* The blocking form: runs the transport until the call is over. The call must have been made with
- * an id and without `done`. 0 means mcp_client_start(), which is called if it was not yet. Other
- * callbacks run meanwhile. Returns the call's rc. ret (may be NULL) gets a document that the caller
- * must free: the result or, with MCP_EREMOTE, the error object. error is written as for every
- * failure. In addition: MCP_ESTATE (the transport has no `step`, or this is a callback of the
- * client), MCP_ENOTFOUND (no call with this id keeps an outcome), MCP_ECANCELLED (the loop was
- * stopped: the call was cancelled; a start continues). */
+/* Blocks until a call is over, and runs the transport meanwhile. The call must have been made with
+ * an identifier and without `done`. 0 stands for mcp_client_start(), which is called if it was not
+ * called yet. Other callbacks run meanwhile. Returns the call's rc. ret (may be NULL) gets a
+ * document that the caller must free: the result or, with MCP_EREMOTE, the error object. error is
+ * written as for every failure. Also returns MCP_ESTATE (the transport has no `step`, or this is a
+ * callback of the client), MCP_ENOTFOUND (no call with this identifier keeps an outcome) or
+ * MCP_ECANCELLED (the loop was stopped; the call was cancelled, but a start continues). */
 MCP_API int mcp_client_wait(mcp_client *client, mcp_call_id call, mcp_json_doc **ret,
                             mcp_error *error);
 
-/* Sends a notification soon: `params` is the JSON text of an object (NULL: none). MCP_OK;
- * MCP_EINVAL, MCP_EPARSE, MCP_ESTATE (not started), MCP_ENOMEM. */
+/* Queues a notification, which is sent soon. `params` is the JSON text of an object, or NULL for
+ * none. Returns MCP_OK, MCP_EINVAL, MCP_EPARSE, MCP_ESTATE (not started) or MCP_ENOMEM. */
 MCP_API int mcp_client_notify(mcp_client *client, const char *method, const char *params);
 
 /* Sets the lowest level of log messages that the server should send: "debug", "info", "notice",
- * "warning", "error", "critical", "alert", "emergency"; NULL: the server's choice (legacy), none
- * (modern). A modern server gets the level with each later call. A legacy one that declares logging
- * gets it now, or at the start; its answer is not reported (call "logging/setLevel" to see it).
- * MCP_OK, MCP_EINVAL, MCP_ENOMEM. */
+ * "warning", "error", "critical", "alert" or "emergency". With NULL a legacy server chooses the
+ * level, and a modern server sends no messages. A modern server gets the level with each later
+ * call. A legacy server that declares logging gets it now, or at the start. Its answer is not
+ * reported; to see the answer, make the call "logging/setLevel" instead. Returns MCP_OK, MCP_EINVAL
+ * or MCP_ENOMEM. */
 MCP_API int mcp_client_set_log_level(mcp_client *client, const char *level);
 
-/* ---- questions: input that the server requests
- * --------------------------------------------------- */
+/* ---- questions: input that the server requests ----------------------------------------------- */
 
 /* Legacy servers send requests (elicitation/create, sampling/createMessage, roots/list). Modern
  * servers answer a call with input requests, and the call is repeated with the answers. Both arrive
  * here, as questions.
  *
- * A question lives until it is answered, once. If it is withdrawn (the server or
- * mcp_client_cancel() cancelled it, or the connection is gone), its on_cancel function is called.
- * It still has to be answered; the answer is then ignored. mcp_client_free() frees those that are
- * left. */
+ * A question exists until the program answers it, exactly once. If it is withdrawn (the server or
+ * mcp_client_cancel() cancelled it, or the connection was lost), the function set by
+ * mcp_question_on_cancel() is called. The program must still answer the question, but the answer is
+ * ignored. mcp_client_free() frees the remaining questions. */
 typedef enum mcp_question_kind {
     MCP_QUESTION_FORM = 0, /* message, schema: accept, decline or cancel */
     MCP_QUESTION_URL,      /* message, url: accept, decline or cancel. Show the whole URL and ask
@@ -344,53 +360,59 @@ typedef enum mcp_question_kind {
 } mcp_question_kind;
 
 MCP_API mcp_question_kind mcp_question_kind_of(const mcp_question *question);
-/* All of its params (an empty object if there are none); lives as long as the question. */
+/* Returns all params of the question, or an empty object if there are none. They live as long as
+ * the question. */
 MCP_API const mcp_json *mcp_question_params(const mcp_question *question);
-/* Why the server asks; empty for the last two kinds. */
+/* Returns the text that explains to the user why the server asks. It is empty for
+ * MCP_QUESTION_SAMPLE and MCP_QUESTION_ROOTS. */
 MCP_API mcp_str mcp_question_message(const mcp_question *question);
-/* The requestedSchema of a form; NULL for other kinds. */
+/* Returns the requestedSchema of a form, or NULL for other kinds. */
 MCP_API const mcp_json *mcp_question_schema(const mcp_question *question);
 MCP_API mcp_str mcp_question_url(const mcp_question *question);
-/* 2025-11-25: the id that elicitation_complete gets when the interaction is complete. May be
- * empty. */
+/* Returns the identifier that elicitation_complete gets when the interaction is complete
+ * (2025-11-25). May be empty. */
 MCP_API mcp_str mcp_question_elicitation_id(const mcp_question *question);
-/* The call for which the server asks, if known; else 0. */
+/* Returns the call for which the server asks, or 0 if that is unknown. */
 MCP_API mcp_call_id mcp_question_call(const mcp_question *question);
-/* fn is called once if the question is withdrawn; it must not answer it. NULL removes the
- * function. */
+/* Sets a function that is called once if the question is withdrawn. It must not answer the
+ * question. NULL removes the function. */
 MCP_API void mcp_question_on_cancel(mcp_question *question,
                                     void (*fn)(mcp_question *question, void *user), void *user);
 
-/* The answers. MCP_OK: the question is answered and freed. A negative code: it still has to be
- * answered: MCP_EINVAL (the answer does not fit the question: error says why), MCP_EPARSE,
- * MCP_ESTATE (an answer to another kind of question), MCP_ENOMEM. error may be NULL.
+/* The answers. MCP_OK means that the question is answered and freed. After a negative code the
+ * question must still be answered: MCP_EINVAL (the answer does not fit the question; *error says
+ * why), MCP_EPARSE, MCP_ESTATE (the answer is for another kind of question) or MCP_ENOMEM. error
+ * may be NULL.
  *
- * mcp_question_accept(): the user agreed. `content` is the JSON text of an object (NULL: an empty
- * one), the values of the form. Missing fields get the defaults of the schema; then the object is
- * validated against it. The answer to MCP_QUESTION_URL has no content. */
+ * mcp_question_accept() reports that the user agreed. `content` is the JSON text of an object with
+ * the values of the form; NULL means an empty object. Missing fields get the defaults of the
+ * schema; then the object is validated against it. The answer to MCP_QUESTION_URL has no
+ * content. */
 MCP_API int mcp_question_accept(mcp_question *question, const char *content, mcp_error *error);
-/* The user declined; the user dismissed the question without a choice. For forms and URLs. */
+/* For forms and URLs: mcp_question_decline() reports that the user declined, and
+ * mcp_question_cancel() that the user dismissed the question without a choice. */
 MCP_API int mcp_question_decline(mcp_question *question);
 MCP_API int mcp_question_cancel(mcp_question *question);
-/* A CreateMessageResult as JSON text: role, content, model, stopReason. */
+/* Answers MCP_QUESTION_SAMPLE. `result` is a CreateMessageResult as JSON text, with role, content,
+ * model and stopReason. */
 MCP_API int mcp_question_sampled(mcp_question *question, const char *result, mcp_error *error);
 
 typedef struct mcp_root {
     size_t size;
-    const char *uri; /* required; file: */
+    const char *uri; /* required; a file: URI */
     const char *name;
 } mcp_root;
 
 MCP_API int mcp_question_roots(mcp_question *question, const mcp_root *roots, size_t n,
                                mcp_error *error);
-/* Answers a question of any kind with a failure. A legacy server gets an error with this code (0:
- * -1, "rejected by the user") and message. With a modern server the call fails with MCP_ECANCELLED
- * and the message. */
+/* Answers a question of any kind with a failure. A legacy server gets an error with this code and
+ * message; code 0 selects -1, "rejected by the user". With a modern server the call fails with
+ * MCP_ECANCELLED and the message. */
 MCP_API int mcp_question_fail(mcp_question *question, int code, const char *message);
 
 /* Sets the roots that the server may see; copied. The capability is declared from the next start
- * on. A legacy server is notified of the change. May be called at any time. MCP_OK, MCP_EINVAL (no
- * URI, not UTF-8), MCP_ENOMEM. */
+ * on. A legacy server is notified of the change. May be called at any time. Returns MCP_OK,
+ * MCP_EINVAL (no URI, not UTF-8) or MCP_ENOMEM. */
 MCP_API int mcp_client_set_roots(mcp_client *client, const mcp_root *roots, size_t n);
 
 /* ---- subscriptions --------------------------------------------------------------------------- */
@@ -406,41 +428,43 @@ typedef enum mcp_subscription_state {
     /* The server confirmed the subscription; mcp_subscription_honours() says for what. Reported
      * again after a loss: changes may have been missed in between. */
     MCP_SUBSCRIPTION_ACTIVE = 0,
-    /* Lost, or not available now: error says why. It is retried after retry_ms, doubled each
-     * time. */
+    /* Lost, or not available now; *error says why. The client retries after retry_ms, and doubles
+     * that time after each failure. */
     MCP_SUBSCRIPTION_LOST,
-    /* Refused by the server: error says why. It is retried when the set of URIs changes or the
-     * client is started again. */
+    /* Refused by the server; *error says why. The client retries when the set of URIs changes or
+     * the client is started again. */
     MCP_SUBSCRIPTION_REFUSED,
 } mcp_subscription_state;
 
 typedef struct mcp_subscription_options {
     size_t size;
-    const char *const *uris; /* resources; copied */
+    const char *const *uris; /* of resources; copied */
     size_t n_uris;
-    bool resources, prompts, tools; /* changes of the lists */
-    /* uri belongs to MCP_CHANGE_RESOURCE: the subscribed URI or one below it. */
+    bool resources, prompts, tools; /* whether to report changes of these lists */
+    /* Called for each change. With MCP_CHANGE_RESOURCE uri is the subscribed URI or one below it.
+     * Required. */
     void (*changed)(mcp_client *client, mcp_subscription *subscription, mcp_change change,
                     mcp_str uri, void *user);
-    /* May be NULL. error is NULL with MCP_SUBSCRIPTION_ACTIVE. */
+    /* Called when the state changes. May be NULL. error is NULL with MCP_SUBSCRIPTION_ACTIVE. */
     void (*state)(mcp_client *client, mcp_subscription *subscription, mcp_subscription_state state,
                   const mcp_error *error, void *user);
     void *user;
 } mcp_subscription_options;
 
-/* Subscribes to changes until mcp_subscription_end(): with modern servers by one
- * subscriptions/listen for all subscriptions of the client, with legacy ones by resources/subscribe
- * and their list notifications. A subscription may be made at any time, outlives connections, and
- * is renewed after a loss. `changed` is required. MCP_EINVAL (also: a URI is not UTF-8),
- * MCP_ENOMEM. */
+/* Subscribes to changes until mcp_subscription_end(). With a modern server the client sends one
+ * subscriptions/listen for all of its subscriptions. With a legacy server it uses
+ * resources/subscribe and the list notifications of the server. A subscription may be made at any
+ * time, outlives connections, and is renewed after a loss. Returns MCP_OK, MCP_EINVAL (`changed` is
+ * missing, or a URI is not UTF-8) or MCP_ENOMEM. */
 MCP_API int mcp_client_subscribe(mcp_client *client, const mcp_subscription_options *options,
                                  mcp_subscription **ret);
-/* Replaces the set of URIs. MCP_OK, MCP_EINVAL, MCP_ENOMEM; after a failure the set is
+/* Replaces the set of URIs. Returns MCP_OK, MCP_EINVAL or MCP_ENOMEM. After a failure the set is
  * unchanged. */
 MCP_API int mcp_subscription_set_uris(mcp_subscription *subscription, const char *const *uris,
                                       size_t n);
-/* Returns whether the server confirmed that it will announce this change (a legacy server: declared
- * it, or accepted the subscription). uri is for MCP_CHANGE_RESOURCE. */
+/* Returns whether the server confirmed that it will announce this change. A legacy server does so
+ * when it declares the capability or accepts the subscription. uri is used only with
+ * MCP_CHANGE_RESOURCE. */
 MCP_API bool mcp_subscription_honours(const mcp_subscription *subscription, mcp_change change,
                                       const char *uri);
 /* Ends and frees a subscription. May be called from its own callbacks. NULL is allowed. */
@@ -449,7 +473,8 @@ MCP_API void mcp_subscription_end(mcp_subscription *subscription);
 /* ---- contents -------------------------------------------------------------------------------- */
 
 /* Decodes the Base64 of a blob, an image or audio. `to` must have room for text.len / 4 * 3 bytes.
- * MCP_OK, and *ret is the number of bytes; MCP_EPARSE: not standard Base64 with padding. */
+ * Returns MCP_OK, with the number of bytes in *ret, or MCP_EPARSE if the text is not standard
+ * Base64 with padding. */
 MCP_API int mcp_base64_decode(void *to, mcp_str text, size_t *ret);
 
 /* ---- the transport's side -------------------------------------------------------------------- */
@@ -460,101 +485,109 @@ typedef struct mcp_transport_options {
     size_t size;
 
     /* Each request of the client is an exchange of its own, as an HTTP POST is: `send` gets a
-     * number that is not 0 and is never reused. The transport passes on what the server sends on
-     * the exchange with that number, until the answer or until mcp_client_exchange_ended() reports
-     * the end without one. Notifications carry 0, and answers to requests of the server carry the
-     * exchange of the request; neither is answered. False: all share one stream, as on stdio. */
+     * number that is not 0 and is never reused. The transport passes everything that the server
+     * sends on that exchange to mcp_channel_receive() with that number, until the answer, or until
+     * it calls mcp_client_exchange_ended() because the exchange ended without one. Notifications
+     * carry 0, and answers to requests of the server carry the exchange of the request; the server
+     * answers neither. If this is false, all messages share one stream, as on stdio. */
     bool exchanges;
-    /* The client no longer needs an exchange: a call was cancelled or timed out, or a subscription
-     * ended. The transport closes it, which a modern server takes as the cancellation. Never called
-     * after the answer; no mcp_client_exchange_ended() is needed afterwards. Required with
-     * `exchanges`. */
+    /* Called when the client no longer needs an exchange, because a call was cancelled or timed
+     * out, or a subscription ended. The transport closes the exchange, which a modern server treats
+     * as a cancellation. This function is never called after the answer. The transport need not
+     * call mcp_client_exchange_ended() afterwards. Required with `exchanges`. */
     void (*abandon)(mcp_channel *channel, mcp_exchange exchange, void *user);
-    /* The server accepts neither server/discover nor initialize by POST: returns whether the
-     * transport can fall back to HTTP+SSE (2024-11-05, basic/transports, "HTTP with SSE"). True:
-     * all later messages go that way, beginning with an initialize that is sent soon. The transport
-     * queues them until the endpoint is known, and passes on what the server sends with exchange 0.
-     * Called once per connection. NULL: no. */
+    /* Called when the server accepts neither server/discover nor initialize by POST. Returns
+     * whether the transport can fall back to HTTP+SSE (2024-11-05, basic/transports, "HTTP with
+     * SSE"). If it returns true, all later messages use HTTP+SSE, beginning with an initialize that
+     * is sent soon. The transport queues them until it knows the endpoint, and passes on everything
+     * that the server sends with exchange 0. Called once per connection. If this is NULL, the
+     * transport cannot fall back. */
     bool (*fall_back)(mcp_channel *channel, void *user);
-    /* For mcp_client_wait(): runs the transport until something happens, for at most ms
-     * milliseconds. MCP_OK, MCP_ECANCELLED (its loop was stopped) or another failure. NULL:
+    /* For mcp_client_wait(): runs the transport until an event occurs, for at most ms milliseconds.
+     * Returns MCP_OK, MCP_ECANCELLED (its loop was stopped) or another failure. If this is NULL,
      * mcp_client_wait() is not supported. This function may call the channel and
      * mcp_client_disconnected(). */
     int (*step)(uint64_t ms, void *user);
 } mcp_transport_options;
 
 /* Makes the client's channel. Nothing is sent from within this call. If messages are queued, the
- * channel's deadline is due at once, so the transport should call mcp_channel_tick() as soon as it
- * can send, and whenever `wake` is called. The channel belongs to the client: the transport does
- * not free it, but reports the end of the connection with mcp_client_disconnected(). `principal` of
- * the options is the authorization to which cached results belong: see
- * mcp_client_set_authorization(). MCP_ESTATE (the client has a channel), MCP_EINVAL, MCP_ENOMEM. */
+ * channel's deadline has already passed, so the transport should call mcp_channel_tick() as soon as
+ * it can send, and soon after each call of `wake`. The channel belongs to the client: the transport
+ * does not free it, but reports the end of the connection with mcp_client_disconnected().
+ * `principal` of the options is the authorization to which cached results belong: see
+ * mcp_client_set_authorization(). Returns MCP_OK, MCP_ESTATE (the client has a channel), MCP_EINVAL
+ * or MCP_ENOMEM. */
 MCP_API int mcp_client_connect_transport(mcp_client *client, const mcp_channel_options *options,
                                          const mcp_transport_options *transport, mcp_channel **ret,
                                          mcp_error *error);
 /* The same with default transport options. */
 MCP_API int mcp_client_connect(mcp_client *client, const mcp_channel_options *options,
                                mcp_channel **ret, mcp_error *error);
-/* Reports that the connection is gone. Frees the channel; every pending call fails with MCP_ECLOSED
- * and this text (NULL: a general one). Must not be called from within `send` or while the channel
- * is being called. Afterwards, but not from within a callback of this call, the client can be
- * connected again to the same server; it is then started again and its subscriptions are renewed.
- * Cached results are kept, so use a new client for another server. */
+/* Reports that the connection was lost. Frees the channel; every pending call fails with
+ * MCP_ECLOSED and the text `why`, or a general text if `why` is NULL. Must not be called from
+ * within `send` or while the channel is being called. Afterwards, but not from within a callback of
+ * this call, the client can be connected again to the same server; it is then started again and its
+ * subscriptions are renewed. Cached results are kept, so use a new client for another server. */
 MCP_API void mcp_client_disconnected(mcp_client *client, const char *why);
 
-/* Describes the message that `send` is being called with; valid only there. */
+/* Describes the message that `send` is being called with. */
 typedef struct mcp_client_output {
     size_t size; /* set by the library */
     mcp_output_kind kind;
-    bool modern;     /* its revision is stateless: no session, no GET, no DELETE */
-    bool handshake;  /* initialize: sent without a session id, and its answer may bring one */
+    bool modern;     /* the server's revision is stateless: no session, no GET, no DELETE */
+    bool handshake;  /* initialize: sent without a session id; its answer may contain one */
     bool long_lived; /* the answer may take days: subscriptions/listen */
-    /* It may have side effects (tools/call): must not be sent again if it may have arrived. */
+    /* The message may have side effects (tools/call). It must not be sent again if the server may
+     * have received it. */
     bool once;
     mcp_str method; /* empty for an answer */
-    /* When the client abandons it; 0: never. The transport needs no timer for it. */
+    /* The time after which the client abandons the message, for which the transport needs no timer;
+     * 0 means never. */
     uint64_t timeout_ms;
 } mcp_client_output;
 MCP_API const mcp_client_output *mcp_client_sending(mcp_client *client);
 /* Returns the headers of that message one by one, from index 0 until it returns false:
  * MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Param-…, as the revision and the message require.
- * Values are encoded already: send them unchanged, even an empty one. Both texts are NUL-terminated
- * and borrowed until the next call. Only within `send`. */
+ * Values are encoded already: send them unchanged, even an empty one. Both strings are
+ * NUL-terminated and borrowed until the next call. May be called only within `send`. */
 MCP_API bool mcp_client_header(mcp_client *client, size_t index, mcp_str *name, mcp_str *value);
-/* The value of MCP-Protocol-Version for the transport's own requests (GET and DELETE of a session);
- * NULL if the revision has no such header. Static storage. */
+/* Returns the value of MCP-Protocol-Version for the transport's own requests (GET and DELETE of a
+ * session), or NULL if the revision has no such header. Static storage. */
 MCP_API const char *mcp_client_version_header(const mcp_client *client);
 
-/* Describes how an exchange ended without an answer for mcp_channel_receive(). */
+/* Describes how an exchange ended, if it had no answer to pass to mcp_channel_receive(). */
 typedef struct mcp_exchange_end {
     size_t size;
-    int status;       /* HTTP; 0: none, the server was not reached or closed the connection */
-    const char *text; /* for a person, "Connection refused", "404 Not Found"; NULL: a general one */
+    int status; /* HTTP status; 0 if the server was not reached or closed the connection */
+    /* The reason for people, such as "Connection refused" or "404 Not Found". NULL selects a
+     * general text. */
+    const char *text;
     /* The body of an answer that is not 2xx, as far as it was read (64 KiB are enough). If it holds
      * a JSON-RPC error, that becomes the answer. */
     mcp_str body;
-    /* The request named a session. A 404 then means that the session is gone: the client begins a
-     * new one and repeats the call once. It treats 400 with a body about the session, which many
-     * servers send instead, in the same way. */
+    /* The request named a session. A 404 then means that the session has ended: the client begins a
+     * new session and repeats the call once. It treats 400 with a body about the session, which
+     * many servers send instead, in the same way. */
     bool session;
     /* The answer had begun as an event stream, which broke off. A modern server cannot resume it;
      * the call may be repeated (see mcp_client_request()). */
     bool broke_off;
-    /* The Retry-After of the server (429, 503): no subscription is renewed before that; 0: none. */
+    /* The Retry-After of the server (429, 503), or 0 if there is none. No subscription is renewed
+     * earlier. */
     uint64_t retry_after_ms;
 } mcp_exchange_end;
 
 /* Reports the end of an exchange, once per exchange. The client then reacts: it fails the call,
  * tries the next era (2026-07-28, basic/transports/streamable-http, "Backward Compatibility"),
  * begins a new session, or listens again later. An event stream that ended without the answer has
- * status 200 (legacy: after the transport has tried to resume it). Unknown numbers are ignored, so
- * a transport may report every end.
+ * status 200 (legacy: after the transport has tried to resume it). Unknown exchange numbers are
+ * ignored, so a transport may report every end.
  *
- * Exchange 0 is a stream that belongs to no call. If its session is gone (`session`, and 404 or
- * 400), the client begins a new one. Any other refusal (405) means that a legacy server has no such
- * stream, and subscriptions change to MCP_SUBSCRIPTION_REFUSED.
+ * Exchange 0 is a stream that belongs to no call. If its session has ended (`session` is set, and
+ * the status is 404 or 400), the client begins a new one. Any other refusal (405) means that a
+ * legacy server has no such stream, and subscriptions change to MCP_SUBSCRIPTION_REFUSED.
  *
- * Counts as a call of the channel: ask for its deadline afterwards. */
+ * This call may change the deadline of the channel: call mcp_channel_deadline() afterwards. */
 MCP_API void mcp_client_exchange_ended(mcp_client *client, mcp_exchange exchange,
                                        const mcp_exchange_end *end, int64_t now);
 
@@ -562,10 +595,10 @@ MCP_API void mcp_client_exchange_ended(mcp_client *client, mcp_exchange exchange
  * `send`. */
 MCP_API bool mcp_client_awaits(const mcp_client *client, mcp_exchange exchange);
 
-/* Sets whose authorization the requests carry from now on: a name for the token's owner, not the
- * token; NULL: anonymous. Cached results of another owner are no longer used unless they are
- * public. The initial value is the channel's principal. MCP_OK, MCP_ENOMEM (nothing is cached from
- * now on). */
+/* Sets whose authorization the requests carry from now on. `who` is a name for the owner of the
+ * token, not the token itself; NULL means anonymous. Cached results of another owner are no longer
+ * used unless they are public. The initial value is the channel's principal. Returns MCP_OK, or
+ * MCP_ENOMEM, after which nothing is cached any more. */
 MCP_API int mcp_client_set_authorization(mcp_client *client, const char *who);
 
 #ifdef __cplusplus

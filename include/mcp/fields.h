@@ -36,7 +36,7 @@
 extern "C" {
 #endif
 
-/* The JSON type of a field, and the C type of its member. */
+/* The type of a field. The comments give the C type of its member in the struct. */
 typedef enum mcp_field_type {
     MCP_FIELD_STRING = 0, /* mcp_str */
     MCP_FIELD_INT,        /* int64_t */
@@ -48,38 +48,41 @@ typedef enum mcp_field_type {
 /* One property of the object. Everything that it points to is borrowed. */
 typedef struct mcp_field {
     size_t size;
-    const char *name; /* of the property; UTF-8; required */
+    const char *name; /* name of the property; UTF-8; required */
     mcp_field_type type;
     bool required;
-    size_t offset;           /* of the member in the struct */
-    const char *title;       /* UTF-8; NULL: none */
-    const char *description; /* UTF-8; NULL: none */
-    /* STRING and STRINGS: the permitted values, separated by "|": "km|mile". NULL: any. */
+    size_t offset;           /* offset of the member in the struct */
+    const char *title;       /* UTF-8; NULL if none */
+    const char *description; /* UTF-8; NULL if none */
+    /* STRING and STRINGS: the permitted values, separated by "|", as in "km|mile". NULL permits any
+     * value. */
     const char *one_of;
-    size_t max_length; /* STRING and STRINGS: of each string, in Unicode characters; 0: any */
+    /* STRING and STRINGS: the maximum length of each string, in Unicode characters; 0 means no
+     * limit */
+    size_t max_length;
     /* INT and NUMBER: the permitted range, both ends included. It applies only if maximum is larger
      * than minimum. For a range with one end, set the other to MCP_NO_MINIMUM or MCP_NO_MAXIMUM. An
      * end is a whole number if the field is an INT, and lies between -2^63 and 2^63. Without a
      * range, an INT is limited to int64_t. */
     double minimum, maximum;
-    size_t max_items;    /* STRINGS: the length of the array; required */
-    size_t min_items;    /* STRINGS */
-    size_t count_offset; /* STRINGS: of the size_t in the struct */
+    size_t max_items;    /* STRINGS: the length of the array in the struct; required */
+    size_t min_items;    /* STRINGS: the minimum number of elements */
+    size_t count_offset; /* STRINGS: offset of the size_t in the struct */
 } mcp_field;
 
 #define MCP_NO_MINIMUM (-HUGE_VAL)
 #define MCP_NO_MAXIMUM HUGE_VAL
 
-/* A call that gets a malformed table fails with MCP_EINVAL, and its error text names the field: a
- * name is missing or used twice, two fields overlap in the struct, a text is not UTF-8, an offset is
- * not aligned for the type, or a limit does not suit the type or contradicts another one (a minimum
- * alone is above the maximum of 0). A form (mcp_elicit) allows STRINGS only with one_of: 2025-11-25,
- * client/elicitation. */
+/* A call that gets a malformed table fails with MCP_EINVAL, and its error text names the field. A
+ * table is malformed if a name is missing or used twice, two fields overlap in the struct, a string
+ * is not UTF-8, an offset is not aligned for the type, or a limit does not suit the type or
+ * contradicts another one. (A positive minimum without a maximum contradicts the maximum of 0.) A
+ * form (mcp_elicit) allows STRINGS only with one_of (2025-11-25, client/elicitation). */
 
-/* Each of these macros is one element of a table. It takes the struct type, the name of the member,
- * which is also the name of the property, and initializers of other members of mcp_field, at least
- * one. MCP_STRINGS_FIELD() takes the array and the size_t. A member of the wrong type is a
- * compile-time diagnostic.
+/* Each of these macros is one element of a table. Its arguments are the struct type, the name of
+ * the member, which is also the name of the property, and at least one initializer of another
+ * member of mcp_field. MCP_STRINGS_FIELD() takes two member names, of the array and of the size_t.
+ * The compiler reports a member of the wrong type.
  *
  * In C++ the initializers are calls, joined by dots:
  *     MCP_STRING_FIELD(trip, to, .description("Destination").required())
@@ -112,17 +115,17 @@ typedef struct mcp_field {
 #endif
 
 /* Reads the members of an object that conforms to the schema of the table into the struct at `to`.
- * A member that is missing from the object, or does not have the type of its field, leaves the
- * struct unchanged there, so initialize the struct first. An array with more elements than there is
- * room for, or with an element that is not a string, counts as one of another type. Strings point
- * into the document of the object and live as long as it does; they are not NUL-terminated. NULL
- * for the object: an empty object. The table has to be well-formed; if a `size` is not set, nothing
- * is read or written. */
+ * If a member is missing from the object, or does not have the type of its field, the member of the
+ * struct is unchanged, so initialize the struct first. An array with more elements than the struct
+ * has room for, or with an element that is not a string, counts as having another type. Strings
+ * point into the document of the object and live as long as it does; they are not NUL-terminated.
+ * `object` may be NULL, which means an empty object. The table must be well-formed; if the `size`
+ * of a field is not set, nothing is read. */
 MCP_API void mcp_fields_read(const mcp_field *fields, size_t n, const mcp_json *object, void *to);
 
 /* Writes the struct at `from` as an object. A string whose ptr is NULL is left out; every other
- * field is written. Of a STRINGS array the elements in use are written; a count above max_items
- * makes the writer fail with MCP_EINVAL. */
+ * field is written. Of a STRINGS array only the elements in use are written. A count above
+ * max_items makes the writer fail with MCP_EINVAL. */
 MCP_API void mcp_fields_write(const mcp_field *fields, size_t n, const void *from,
                               mcp_json_writer *w);
 
@@ -134,7 +137,8 @@ MCP_API void mcp_fields_schema(const mcp_field *fields, size_t n, mcp_json_write
 
 namespace mcp
 {
-/* What the macros make in C++: a mcp_field, and a call for each member that a program may set. */
+/* What the macros produce in C++: an mcp_field with one function for each member that a program may
+ * set. */
 class field_builder
 {
     mcp_field made = {};

@@ -1,5 +1,5 @@
 /* mcp/http.h: Streamable HTTP without sockets: HTTP/1.1, server-sent events and the rules of every
- * revision as a state machine. Part of libmcp-io; mcp/io.h has listeners on top of it
+ * revision as a state machine. Part of libmcp-io; mcp/io.h has listeners that use it
  * (mcp_loop_listen()).
  *
  * An mcp_http is one endpoint of one server on one loop, with its sessions, limits and counters.
@@ -12,7 +12,7 @@
  *     as time passes:    mcp_http_tick(http, now), no later than mcp_http_deadline(http)
  *     when it is closed: mcp_http_connection_free(connection, now);
  *
- * Everything belongs to one thread. Times are milliseconds of a monotonic clock.
+ * All calls must be made on one thread. Times are milliseconds of a monotonic clock.
  *
  * Unless switched off, the endpoint also answers GET /healthz ("ok"), whatever its Host, Origin and
  * Authorization, and GET /metrics (Prometheus text), with the same checks as for MCP requests.
@@ -37,151 +37,161 @@ typedef struct mcp_http_connection mcp_http_connection;
 typedef struct mcp_event_store {
     size_t size;
     void *user;
-    /* Stores one event (a message; empty: the priming event) of a session's stream. `event` grows
-     * by one within a stream. MCP_OK, or a negative code: the event cannot be replayed. */
+    /* Stores one event of a session's stream. `message` is empty for the priming event. `event`
+     * increases by one within a stream. Returns MCP_OK, or a negative code, after which the event
+     * cannot be replayed. */
     int (*append)(mcp_str session, uint64_t stream, uint64_t event, mcp_str message, void *user);
-    /* Calls fn with each stored event of that stream after `event`, in order. MCP_OK, or
-     * MCP_ENOTFOUND: the stream is unknown, or the event is too old. */
+    /* Calls fn with each stored event of that stream after `event`, in order. Returns MCP_OK, or
+     * MCP_ENOTFOUND if the stream is unknown or the event is too old. */
     int (*replay)(mcp_str session, uint64_t stream, uint64_t event,
                   int (*fn)(uint64_t event, mcp_str message, void *arg), void *arg, void *user);
-    /* The session ended. */
+    /* Called when a session has ended: discards its events. */
     void (*forget)(mcp_str session, void *user);
 } mcp_event_store;
 
-/* One request that was answered or refused, for a log; borrowed until the call returns. */
+/* One request that was answered or rejected, for a log. Borrowed until the callback returns. */
 typedef struct mcp_http_record {
     size_t size;           /* set by the library */
-    const char *peer;      /* the connection's */
-    const char *principal; /* NULL: anonymous */
+    const char *peer;      /* mcp_http_connection_options.peer */
+    const char *principal; /* NULL if anonymous */
     mcp_str http_method;
     mcp_str path;
-    int status;          /* 0: the client disconnected before the answer */
-    mcp_str method;      /* of the JSON-RPC request; empty: none */
-    int code;            /* of its error; 0: none */
-    int64_t duration_ms; /* from the last byte of the request to the last of the answer */
+    int status;          /* HTTP status; 0 if the client disconnected before the answer */
+    mcp_str method;      /* of the JSON-RPC request; empty if none */
+    int code;            /* code of the JSON-RPC error; 0 if none */
+    int64_t duration_ms; /* from the last byte of the request to the last byte of the answer */
     uint64_t bytes_in, bytes_out;
-    mcp_str traceparent; /* from _meta or the header; empty: none */
-    /* The client's address without a port; empty: unknown. Behind a trusted proxy it is not the
-     * address of the peer. */
+    mcp_str traceparent; /* from _meta or the header; empty if none */
+    /* The client's address without a port; empty if unknown. Behind a trusted proxy it differs from
+     * the address of the peer. */
     const char *client;
     /* The target of the request: the name of a tool, prompt or task, or the URI of a resource;
-     * empty: none. The first 256 bytes as the client sent them, which may be any bytes but NUL. */
+     * empty if none. It holds at most the first 256 bytes as the client sent them, which may be any
+     * bytes but NUL. */
     mcp_str name;
 } mcp_http_record;
 
-/* Limits the memory that peers make endpoints hold: incoming bodies, requests in flight, answers
- * that are not read yet, stored events. One budget may serve any number of endpoints of one thread.
- * Each caller (a principal, or an address if anonymous) has a share of it.
+/* A limit for the memory that endpoints use on behalf of peers: incoming bodies, requests in
+ * flight, answers that the peer has not read yet, stored events. Any number of endpoints of one
+ * thread may share one budget. Each caller (a principal, or an address if anonymous) has a quota of
+ * it.
  *
- * A budget that is nearly used up delays requests before it refuses them. When more than half of
- * the budget (or of a share) is used, bodies of more than 16 KiB are not read; when more than three
+ * A budget that is nearly used up delays requests before it rejects them. When more than half of
+ * the budget (or of a quota) is used, bodies of more than 16 KiB are not read; when more than three
  * quarters are used, requests wait. A request that waited for hold_ms, and one whose answer does
  * not fit, gets 503 with Retry-After and a JSON-RPC error that names the limit. */
 typedef struct mcp_http_budget mcp_http_budget;
 
 typedef struct mcp_http_budget_options {
     size_t size;
-    size_t max_memory; /* bytes; 512 MiB */
-    size_t max_share;  /* bytes for one caller; a quarter of max_memory */
-    uint64_t hold_ms;  /* how long a request may wait; 5,000 */
-    /* At least 32 MiB and half of the held memory were released to the allocator, possibly with
-     * more to follow: for a program that then calls malloc_trim(). Must not call the endpoint. May
-     * be NULL. */
+    size_t max_memory; /* in bytes; default 512 MiB */
+    size_t max_share;  /* quota of one caller, in bytes; default a quarter of max_memory */
+    uint64_t hold_ms;  /* how long a request may wait; default 5,000 */
+    /* Called when at least 32 MiB and half of the held memory were released to the allocator; more
+     * may follow. A program can then call malloc_trim(). Must not call the endpoint. May be
+     * NULL. */
     void (*released)(size_t bytes, void *user);
     void *user;
     const mcp_allocator *allocator;
 } mcp_http_budget_options;
 
-/* Makes a budget; options may be NULL. MCP_ENOMEM, MCP_EINVAL (no ret). */
+/* Makes a budget. options may be NULL. Returns MCP_OK, MCP_ENOMEM or MCP_EINVAL (no ret). */
 MCP_API int mcp_http_budget_new(const mcp_http_budget_options *options, mcp_http_budget **ret,
                                 mcp_error *error);
-/* Free it after its endpoints. NULL is allowed. */
+/* Frees a budget. Free its endpoints first. NULL is allowed. */
 MCP_API void mcp_http_budget_free(mcp_http_budget *budget);
-/* The number of bytes held now. */
+/* Returns the number of bytes in use now. */
 MCP_API size_t mcp_http_budget_used(const mcp_http_budget *budget);
 
 typedef struct mcp_http_options {
     size_t size;
-    const char *path; /* of the endpoint; "/mcp" */
+    const char *path; /* of the endpoint; default "/mcp" */
 
-    /* Host names that requests may address, without port, in addition to localhost, 127.0.0.1 and
-     * [::1]; "*": any. Origins of browser pages that may send requests, such as
-     * "https://app.example", in addition to those of the loopback; "*": any. Requests for or from
-     * others get 403. Copied. */
+    /* `allow_hosts` lists the host names that requests may address, without port, in addition to
+     * localhost, 127.0.0.1 and [::1]. `allow_origins` lists the origins of browser pages that may
+     * send requests, such as "https://app.example", in addition to those of the loopback. "*"
+     * allows any. Requests for other hosts or from other origins get 403. Copied. */
     const char *const *allow_hosts;
     size_t n_allow_hosts;
     const char *const *allow_origins;
     size_t n_allow_origins;
     bool cors; /* answer CORS preflights and send CORS headers for the allowed origins */
 
-    /* Authenticates a request. Gets the value of the Authorization header (empty: none) and writes
-     * the principal, NUL-terminated. MCP_OK; MCP_EACCESS: the client gets 401 with `challenge` in
-     * WWW-Authenticate. NULL: all clients are anonymous. */
+    /* Authenticates a request. Gets the value of the Authorization header (empty if there is none)
+     * and writes the principal, NUL-terminated, to `principal`, which has `room` bytes. Returns
+     * MCP_OK, or MCP_EACCESS if the client must get 401 with `challenge` in WWW-Authenticate. If
+     * this is NULL, all clients are anonymous. */
     int (*authenticate)(mcp_str authorization, char *principal, size_t room, void *user);
-    const char *challenge; /* "Bearer" */
+    const char *challenge; /* default "Bearer" */
 
-    /* Fills bytes with cryptographic randomness, for session ids. Required. MCP_OK or a negative
-     * code. */
+    /* Fills bytes with cryptographic randomness, for session ids. Returns MCP_OK or a negative
+     * code. Required. */
     int (*random)(void *bytes, size_t len, void *user);
     /* Logs one answered request. May be NULL. */
     void (*log)(const mcp_http_record *record, void *user);
     /* Returns the time for the Date header ("Sun, 06 Nov 1994 08:49:37 GMT"), valid until the next
-     * call. Called for each answer, so it should be cheap. NULL: answers have no Date header, as
-     * from a server without a clock. */
+     * call. Called for each answer, so it should be cheap. If this is NULL, answers have no Date
+     * header, as from a server without a clock. */
     mcp_str (*date)(void *user);
-    /* The monotonic clock, to measure the duration of answers that are given between calls. NULL:
-     * the time of the last call is used. */
+    /* Returns the time of the monotonic clock. It is used to measure the duration of requests that
+     * are answered between two calls of the transport. If this is NULL, the time of the last call
+     * is used. */
     int64_t (*clock)(void *user);
-    /* Adds the program's own lines to /metrics: calls add() any number of times. May be NULL. */
+    /* Adds the program's own lines to /metrics, by calling add() any number of times. May be
+     * NULL. */
     void (*metrics)(void (*add)(mcp_str text, void *arg), void *arg, void *user);
-    void *user; /* of the functions above */
+    void *user; /* passed to the functions above */
 
-    const mcp_event_store *event_store; /* NULL: in memory */
+    const mcp_event_store *event_store; /* NULL stores events in memory */
 
-    size_t max_header_bytes; /* 16 KiB */
-    size_t max_headers;      /* 100 */
-    size_t max_body;         /* 4 MiB */
-    size_t max_reply;        /* 64 MiB */
-    size_t max_connections;  /* 20,000 */
-    /* Connections from one address (for IPv6, from one /64); 1,000. Connections from this machine
-     * (127.0.0.0/8, ::1, Unix sockets) are limited only if this is set. SIZE_MAX: no limit per
-     * address. */
+    size_t max_header_bytes; /* default 16 KiB */
+    size_t max_headers;      /* default 100 */
+    size_t max_body;         /* default 4 MiB */
+    size_t max_reply;        /* default 64 MiB */
+    size_t max_connections;  /* default 20,000 */
+    /* Connections from one address (for IPv6, from one /64). The default is 1,000, but connections
+     * from this machine (127.0.0.0/8, ::1, Unix sockets) are limited only if this is set. SIZE_MAX
+     * means no limit per address. */
     size_t max_per_address;
-    size_t max_sessions;      /* 10,000; beyond it the one idle for longest is evicted */
-    size_t max_streams;       /* event streams of one session; 16 */
-    size_t max_output;        /* unsent bytes at which a connection is no longer read; 1 MiB */
-    size_t replay_bytes;      /* per session; 256 KiB */
-    uint64_t header_ms;       /* for all headers of a request; 10,000 */
-    uint64_t body_ms;         /* for its body; 30,000 */
-    uint64_t idle_ms;         /* between requests; 75,000 */
-    uint64_t stall_ms;        /* after which a peer that reads nothing is disconnected; 60,000 */
-    uint64_t session_idle_ms; /* 1,800,000 */
-    uint64_t heartbeat_ms;    /* interval of comments on a quiet event stream; 15,000 */
-    uint64_t retry_ms;        /* reconnection time that legacy clients get; 1,000 */
+    size_t max_sessions; /* default 10,000; the session that is idle for longest is evicted */
+    size_t max_streams;  /* event streams of one session; default 16 */
+    /* unsent bytes at which reading from a connection stops; default 1 MiB */
+    size_t max_output;
+    size_t replay_bytes; /* stored events of one session; default 256 KiB */
+    uint64_t header_ms;  /* limit for all headers of a request; default 10,000 */
+    uint64_t body_ms;    /* limit for the body of a request; default 30,000 */
+    uint64_t idle_ms;    /* limit between two requests; default 75,000 */
+    /* a peer that reads nothing for this long is disconnected; default 60,000 */
+    uint64_t stall_ms;
+    uint64_t session_idle_ms; /* default 1,800,000 */
+    uint64_t heartbeat_ms;    /* interval of comments on an idle event stream; default 15,000 */
+    uint64_t retry_ms;        /* reconnection time that legacy clients get; default 1,000 */
     bool no_healthz, no_metrics;
     const mcp_allocator *allocator;
-    /* Time limit of the transport's handshake (TLS), if it has one; 10,000. */
+    /* Time limit of the transport's handshake (TLS), if it has one. Default 10,000. */
     uint64_t handshake_ms;
     /* Returns the program's name of one of these options for error texts: "--max-body" for
-     * "max_body". NULL, or if it returns NULL: the name of the member. The text must be static or
-     * live as long as the endpoint. */
+     * "max_body". If this is NULL, or returns NULL, error texts use the name of the member. The
+     * string must live as long as the endpoint. */
     const char *(*option_name)(const char *member, void *user);
-    /* The path at which HTTP+SSE, the transport of 2024-11-05, is served too ("/sse"), for clients
-     * that support nothing else; NULL: not served. GET opens a stream whose first event names the
-     * path, with a session id, to POST to. All messages of the server go to the stream, and the
-     * session ends with it. All limits on sessions and checks of the endpoint apply here too.
-     * mcp_http_new() returns MCP_EINVAL if this is not a path or is that of the endpoint. */
+    /* The path at which HTTP+SSE, the transport of 2024-11-05, is served too, for example "/sse",
+     * for clients that support nothing else. If this is NULL, HTTP+SSE is not served. GET opens a
+     * stream; its first event names the path, with a session id, to which the client must POST. All
+     * messages of the server are sent on the stream, and the session ends with it. All limits on
+     * sessions and checks of the endpoint apply here too. mcp_http_new() returns MCP_EINVAL if this
+     * is not a path or is that of the endpoint. */
     const char *sse_path;
-    /* Must outlive the endpoint; NULL: a budget of its own, with max_memory and max_share. */
+    /* Must outlive the endpoint. If this is NULL, the endpoint has a budget of its own, with
+     * max_memory and max_share. */
     mcp_http_budget *budget;
-    size_t max_memory; /* as mcp_http_budget_options */
+    size_t max_memory; /* as in mcp_http_budget_options */
     size_t max_share;
     /* Proxies whose X-Forwarded-For is trusted: "192.0.2.1", "192.0.2.0/24", "2001:db8::/32",
      * "unix" (any peer of a Unix socket). Copied. From all other peers the header is ignored.
      *
      * The client of a request from a trusted proxy is the rightmost address in the header that is
      * not a trusted proxy, or the leftmost if all are. If that entry is not an address, or there is
-     * no such header, the client is the proxy itself. max_per_address, shares of memory, limits per
+     * no such header, the client is the proxy itself. max_per_address, memory quotas, limits per
      * caller and the log use the client's address. A proxy's connections are not limited by
      * max_per_address; each counts towards the client's address while a request of that client is
      * in flight.
@@ -191,102 +201,109 @@ typedef struct mcp_http_options {
     size_t n_trusted_proxies;
 } mcp_http_options;
 
-/* Makes an endpoint. The server must outlive it. MCP_EINVAL (no random; sse_path), MCP_ENOMEM. */
+/* Makes an endpoint. The server must outlive it. Returns MCP_OK, MCP_EINVAL (no `random`, or a
+ * malformed sse_path or trusted_proxies) or MCP_ENOMEM. */
 MCP_API int mcp_http_new(mcp_server *server, const mcp_http_options *options, mcp_http **ret,
                          mcp_error *error);
-/* Free its connections first. NULL is allowed. */
+/* Frees an endpoint. Free its connections first. NULL is allowed. */
 MCP_API void mcp_http_free(mcp_http *http);
 
 /* Sets a function that is called when the deadline is earlier than mcp_http_deadline() last
  * returned. It must not call the endpoint. */
 MCP_API void mcp_http_on_wake(mcp_http *http, void (*wake)(mcp_http *http, void *user), void *user);
-/* Sets the transport's `date` and `clock`, which are used if the options have none. To be called
- * before the first connection. */
+/* Sets the transport's `date` and `clock`, which are used if the options have none. Call it before
+ * the first connection is made. */
 MCP_API void mcp_http_set_clock_source(mcp_http *http, mcp_str (*date)(void *user),
                                        int64_t (*clock)(void *user), void *user);
 /* Sets a function that gets warnings for the operator: which limit was reached and how often, at
- * most one line in ten seconds for each limit. NULL, the default: none. */
+ * most one line in ten seconds for each limit. NULL, the default, discards them. */
 MCP_API void mcp_http_set_log(mcp_http *http, void (*warn)(const char *line, void *user),
                               void *user);
 MCP_API void mcp_http_tick(mcp_http *http, int64_t now);
 MCP_API int64_t mcp_http_deadline(const mcp_http *http);
 
-/* Begins to drain: ends listen streams with their result, closes idle connections, answers later
- * requests with "Connection: close" and new sessions with 503. mcp_http_busy() returns the number
- * of connections that are still busy. */
+/* Begins to drain the endpoint: ends listen streams with their result, closes idle connections,
+ * adds "Connection: close" to later answers, and answers new sessions with 503. mcp_http_busy()
+ * returns the number of connections that are still busy. */
 MCP_API void mcp_http_drain(mcp_http *http, int64_t now);
 MCP_API size_t mcp_http_busy(const mcp_http *http);
 /* Ends draining: every request that is still in flight gets an error that says so (503, or the last
- * event of its stream), and every connection is closed after that is sent. Returns the number of
- * such requests. */
+ * event of its stream), and every connection is closed after its error was sent. Returns the number
+ * of such requests. */
 MCP_API size_t mcp_http_cut(mcp_http *http, int64_t now);
-/* Ends everything that belongs to a principal (NULL: anonymous): its sessions, its streams and its
- * requests in flight. For a token that was withdrawn. A client that still has access can connect
- * again and is authenticated again. */
+/* Ends all sessions, streams and requests in flight of a principal (NULL means anonymous). Use it
+ * after a token was withdrawn. A client that still has access can connect again and is
+ * authenticated again. */
 MCP_API void mcp_http_revoke(mcp_http *http, const char *principal, int64_t now);
 MCP_API size_t mcp_http_connections(const mcp_http *http);
-/* Closes up to n connections that are between requests or in the head of one, the oldest first: for
- * when descriptors run short. `strangers`: only connections that have had no authenticated request;
- * without `authenticate` those are all. Returns the number of connections that are being closed. */
+/* Closes up to n connections that are between requests or in the head of one, the oldest first. Use
+ * it when few descriptors are left. If `strangers` is true, only connections without an
+ * authenticated request so far are closed; without `authenticate` those are all connections.
+ * Returns the number of connections that are being closed. */
 MCP_API size_t mcp_http_shed(mcp_http *http, size_t n, bool strangers, int64_t now);
 
 /* How a connection is to be closed. */
 typedef enum mcp_http_close {
-    /* Send what is left, then shut down the sending direction only (shutdown()). The peer may still
-     * be sending, and would lose the answer if its bytes met a closed socket. Continue to pass on
-     * the bytes that arrive. A call with MCP_HTTP_CLOSE or _ABORT follows soon. */
+    /* Send the remaining bytes, then shut down the sending direction only (shutdown()). The peer
+     * may still be sending; if its bytes arrived at a closed socket, it would lose the answer.
+     * Continue to pass on the bytes that arrive. A call with MCP_HTTP_CLOSE or MCP_HTTP_ABORT
+     * follows soon. */
     MCP_HTTP_SHUTDOWN = 0,
-    MCP_HTTP_CLOSE, /* send what is left, then close */
-    MCP_HTTP_ABORT, /* close at once: the peer does not read, or out of memory */
+    MCP_HTTP_CLOSE, /* send the remaining bytes, then close */
+    MCP_HTTP_ABORT, /* close at once, because the peer does not read or memory ran out */
 } mcp_http_close;
 
 typedef struct mcp_http_connection_options {
     size_t size;
-    /* Sends bytes, borrowed until the call returns. The transport buffers what the socket does not
-     * take and reports it with mcp_http_set_pending(). Required. */
+    /* Sends bytes, borrowed until the call returns. The transport buffers the bytes that the socket
+     * does not accept, and reports their number with mcp_http_set_pending(). Required. */
     void (*write)(mcp_http_connection *connection, mcp_str bytes, void *user);
-    /* Closes the connection. The transport calls mcp_http_connection_free() later, not from within.
-     * Required. */
+    /* Closes the connection. The transport calls mcp_http_connection_free() later, not from within
+     * this function. Required. */
     void (*close)(mcp_http_connection *connection, mcp_http_close how, void *user);
     void *user;
-    const char *peer; /* "127.0.0.1:4711", "[::1]:4711", for logs and for trusted_proxies; copied */
+    /* "127.0.0.1:4711" or "[::1]:4711", for logs and for trusted_proxies; copied */
+    const char *peer;
     /* The address without the port, for max_per_address and limits per caller; copied. A loopback
      * address, like trusted_host, means that the caller is on this machine
      * (mcp_channel_options.local). */
     const char *address;
-    bool trusted_host; /* a Unix socket, which no browser reaches: do not check Host and Origin */
+    /* Do not check Host and Origin: the peer uses a Unix socket, which browsers cannot reach. */
+    bool trusted_host;
     /* The transport performs a handshake first and then calls mcp_http_handshake_done(). */
     bool handshake;
-    bool no_files; /* descriptors run short: refuse it with 503 */
-    /* mcp_http_wants_input() became true again between calls of the transport. NULL: what does not
-     * fit into the budget is refused at once instead of being read later. */
+    bool no_files; /* few descriptors are left: answer with 503 */
+    /* Called when mcp_http_wants_input() becomes true again between two calls of the transport. If
+     * this is NULL, a request that does not fit into the budget is rejected at once instead of
+     * being read later. */
     void (*resume)(mcp_http_connection *connection, void *user);
 } mcp_http_connection_options;
 
-/* Begins a connection. MCP_ELIMIT: too many connections; a 503 was written and `close` called, and
- * *ret must be freed as usual. MCP_EINVAL (no write, no close), MCP_ENOMEM: no connection was
- * made. */
+/* Begins a connection. Returns MCP_OK; MCP_ELIMIT if there are too many connections: a 503 was
+ * written, `close` was called, and *ret must be freed as usual; or MCP_EINVAL (no `write` or
+ * `close`) or MCP_ENOMEM, in which case no connection was made. */
 MCP_API int mcp_http_accept(mcp_http *http, const mcp_http_connection_options *options, int64_t now,
                             mcp_http_connection **ret, mcp_error *error);
 /* The handshake that the options announced is complete: from now on idle_ms applies instead of
  * handshake_ms. Received bytes imply this too. */
 MCP_API void mcp_http_handshake_done(mcp_http_connection *connection, int64_t now);
-/* Bytes arrived. MCP_OK; MCP_PENDING: stop reading until mcp_http_wants_input() returns true. */
+/* Processes bytes that arrived. Returns MCP_OK, or MCP_PENDING if the transport must stop reading
+ * until mcp_http_wants_input() returns true. */
 MCP_API int mcp_http_receive(mcp_http_connection *connection, mcp_str bytes, int64_t now);
-/* Returns whether the transport should read now; false while the peer does not read its answers.
- * Check it after every call. */
+/* Returns whether the transport should read now. It is false, for example, while the peer does not
+ * read its answers. Check it after every call. */
 MCP_API bool mcp_http_wants_input(const mcp_http_connection *connection);
-/* The peer will send nothing more. Whether it still reads cannot be known, because a client that
- * closes the connection looks the same. Complete requests are still answered, but a modern request
- * that is answered with a stream is cancelled at once, and any other modern request after one
- * second. */
+/* Reports that the peer will send nothing more. The peer may have closed only its sending direction
+ * or the whole connection; the transport cannot distinguish these cases. Complete requests are
+ * still answered, but a modern request that is answered with a stream is cancelled at once, and any
+ * other modern request after one second. */
 MCP_API void mcp_http_receive_end(mcp_http_connection *connection, int64_t now);
 /* Reports how many bytes the transport still holds for the peer. Call it before the next tick
- * whenever the number changed, and after every `write` of 16 KiB or more. A change from and back to
- * zero within one call need not be reported. */
+ * whenever the number changed, and after every `write` of 16 KiB or more. If the number rises from
+ * zero and returns to zero within one call, it need not be reported. */
 MCP_API void mcp_http_set_pending(mcp_http_connection *connection, size_t bytes, int64_t now);
-/* The connection is gone: frees it. Its requests are cancelled (modern) or continue (legacy). Must
- * not be called from within a callback. NULL is allowed. */
+/* Frees a connection that was lost or closed. Its requests are cancelled (modern) or continue
+ * (legacy). Must not be called from within a callback. NULL is allowed. */
 MCP_API void mcp_http_connection_free(mcp_http_connection *connection, int64_t now);
 MCP_API void *mcp_http_connection_user(const mcp_http_connection *connection);
 

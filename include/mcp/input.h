@@ -1,5 +1,6 @@
-/* mcp/input.h: ask the client for input while answering one of its requests: the user's input
- * (elicitation), a model's answer (sampling), or the folders that the client works in (roots).
+/* mcp/input.h: ask the client for input while answering one of its requests. The input is that of
+ * the user (elicitation), the answer of a model (sampling), or the folders in which the client
+ * works (roots).
  *
  *     mcp_elicited name;
  *     int rc = mcp_request_elicit(req, "name", &ask_for_name, &name);
@@ -10,7 +11,7 @@
  *     … mcp_json_string(mcp_json_get(name.content, "name")) …
  *
  * Until the answer arrives, these calls return MCP_INPUT_REQUIRED. The handler may ask several
- * questions and then returns MCP_INPUT_REQUIRED too (or passes it to mcp_reply_finish()). The
+ * questions. Then it must return MCP_INPUT_REQUIRED too, or pass it to mcp_reply_finish(). The
  * engine asks in the form of the peer's revision: a modern peer gets an InputRequiredResult and
  * repeats its request with the answers, a legacy one gets requests from the server. When the
  * answers have arrived, the handler RUNS AGAIN FROM ITS START and finds them under their keys. So
@@ -19,8 +20,9 @@
  *
  * Between the rounds a modern peer keeps all state in `requestState`: the answers so far and the
  * handler's own state. It is encrypted and authenticated, and valid only for the same principal and
- * the same request, for a limited time (mcp_server_set_seal()); a modified state is refused. A
- * client can present it more than once: if that matters, remember mcp_request_series().
+ * the same request, for a limited time (mcp_server_set_seal()); a modified state is rejected. A
+ * client can send the same state more than once. A program that must prevent this can store the
+ * value of mcp_request_series() and compare it.
  *
  * Only tools/call, prompts/get and resources/read may ask. 2026-07-28, basic/patterns/mrtr,
  * client/elicitation, client/sampling, client/roots; 2025-11-25, the same pages of client.
@@ -39,11 +41,11 @@ extern "C" {
 
 /* What all calls that ask return:
  *   MCP_OK              the answer has arrived
- *   MCP_INPUT_REQUIRED  not yet: ask whatever else is needed, then return this
- *   MCP_EREMOTE         the client did not declare the capability, and the reply is the error that
- *                       says so; or the client answered with an error (legacy only; for example a
- *                       user who refused a sampling request), and the reply is an error unless the
- *                       handler makes another one: return the code, or continue
+ *   MCP_INPUT_REQUIRED  no answer yet: ask the other questions, if any, then return this
+ *   MCP_EREMOTE         the client did not declare the capability, or answered with an error (legacy
+ *                       only, for example because the user refused a sampling request). The reply
+ *                       is the error that says so. In the second case the handler may continue and
+ *                       replace the reply; otherwise it must return the code
  *   MCP_EINVAL          the question is malformed (the reply says where), or the key is empty or
  *                       too long
  *   MCP_ELIMIT          more questions, or larger ones, than the limits allow
@@ -51,8 +53,8 @@ extern "C" {
  *   MCP_ENOMEM
  *
  * `key` identifies the question within this request, up to 128 bytes; use the same key in every
- * round. An answer that is malformed or does not conform to the question's schema is asked for
- * again. Everything that is returned lives as long as the request. */
+ * round. If an answer is malformed or does not conform to the schema of the question, the question
+ * is asked again. Everything that is returned lives as long as the request. */
 
 /* Returns whether the client declared a capability: "elicitation.form", "elicitation.url",
  * "sampling", "sampling.tools", "roots". Unlike mcp_request_require() it does not make the reply an
@@ -67,29 +69,33 @@ typedef enum mcp_action {
     MCP_ACTION_CANCEL,  /* the user dismissed the question without a choice */
 } mcp_action;
 
-/* One question: form mode has a schema, URL mode a url. */
+/* One question. Form mode requires `schema` or `fields`, URL mode requires `url`. */
 typedef struct mcp_elicit {
     size_t size;
     const char *message; /* for the user; required */
-    /* JSON text of a flat object schema: properties of type string (format, length, enum, or oneOf
-     * of const and title), number, integer, boolean, or array of such strings (minItems, maxItems);
-     * each may have title, description and default. Never ask for secrets. For 2025-06-18, which
-     * lacks titles by oneOf and defaults other than of booleans, the schema is rewritten. Arrays
-     * cannot be rewritten and are MCP_EREMOTE there. */
+    /* JSON text of a flat object schema. Its properties are of type string (format, length, enum,
+     * or oneOf of const and title), number, integer, boolean, or array of such strings (minItems,
+     * maxItems). Each may have title, description and default. Never ask for secrets. The schema is
+     * rewritten for clients of 2025-06-18, which has no titles by oneOf, and defaults only for
+     * booleans. Arrays cannot be rewritten: for such clients a question with an array returns
+     * MCP_EREMOTE. */
     const char *schema;
-    const char *url; /* the page that the user should open; https:. Must not contain secrets */
-    /* URL mode, 2025-11-25 only: the id for mcp_server_elicitation_complete(); NULL: generated. */
+    /* The page that the user should open; an https: URL that contains no secrets. */
+    const char *url;
+    /* URL mode, 2025-11-25 only: the identifier for mcp_server_elicitation_complete(). If this is
+     * NULL, one is generated. */
     const char *elicitation_id;
-    /* Form mode, instead of schema: the table that it is made from (mcp/fields.h). */
+    /* Form mode, instead of `schema`: the table from which the schema is generated
+     * (mcp/fields.h). */
     const mcp_field *fields;
     size_t n_fields;
 } mcp_elicit;
 
 typedef struct mcp_elicited {
     mcp_action action;
-    /* Form mode, accepted: an object that conforms to the schema; else NULL. */
+    /* In form mode, if the user accepted, an object that conforms to the schema; else NULL. */
     const mcp_json *content;
-    const void *reserved[2]; /* NULL */
+    const void *reserved[2]; /* always NULL */
 } mcp_elicited;
 
 MCP_API int mcp_request_elicit(mcp_request *req, const char *key, const mcp_elicit *what,
@@ -113,12 +119,12 @@ MCP_API void mcp_server_elicitation_complete(mcp_server *server, const char *eli
  * CreateMessageRequestParams. */
 typedef struct mcp_sample {
     size_t size;
-    const char *text; /* one user message; or: */
+    const char *text; /* the only message, from the user; otherwise use `messages` */
     /* JSON array of SamplingMessage. An assistant message with tool_use must be followed by a user
      * message that contains only tool_results, one for each. Such messages need "sampling.tools"
      * too. */
     const char *messages;
-    int64_t max_tokens; /* required, above 0 */
+    int64_t max_tokens; /* required; greater than 0 */
     const char *system_prompt;
     bool has_temperature;
     double temperature;
@@ -126,29 +132,31 @@ typedef struct mcp_sample {
     const char *model_preferences; /* JSON object */
     const char *metadata;          /* JSON object */
     const char *tools;             /* JSON array of Tool; needs "sampling.tools" */
-    const char *tool_choice;       /* JSON object; the same */
+    const char *tool_choice;       /* JSON object; needs "sampling.tools" */
 } mcp_sample;
 
-/* *ret is the CreateMessageResult: `role`, `content` (an object, or an array of them from
- * 2025-11-25 on), `model`, `stopReason`. Malformed messages are the server's own mistake: nothing
- * is sent, the call returns a negative code, and the request's error (-32603) says which message is
- * wrong and why. */
+/* On success *ret is the CreateMessageResult, with `role`, `content` (an object, or an array of
+ * objects from 2025-11-25 on), `model` and `stopReason`. Malformed messages are the server's own
+ * mistake: nothing is sent, the call returns a negative code, and the request's error (-32603) says
+ * which message is wrong and why. */
 MCP_API int mcp_request_sample(mcp_request *req, const char *key, const mcp_sample *what,
                                const mcp_json **ret);
-/* The first text of a CreateMessageResult, or the empty string. */
+/* Returns the first text of a CreateMessageResult, or the empty string. */
 MCP_API mcp_str mcp_sampled_text(const mcp_json *result);
 
 /* ---- roots ----------------------------------------------------------------------------------- */
 
-/* *ret is the array of roots, objects with `uri` (a string) and perhaps `name`. */
+/* On success *ret is the array of roots, which are objects with `uri` (a string) and possibly
+ * `name`. */
 MCP_API int mcp_request_roots(mcp_request *req, const char *key, const mcp_json **ret);
 
 /* ---- state across rounds
- * ------------------------------------------------------------------------- */
+ * ---------------------------------------------------------------------- */
 
-/* The handler's own state: any bytes, up to 8 KiB (MCP_ELIMIT). mcp_request_state() returns what
- * was last set in an earlier round, at first the empty string. Set the state before returning
- * MCP_INPUT_REQUIRED. MCP_ENOMEM. */
+/* The handler's own state, which may be any bytes, up to 8 KiB. mcp_request_state() returns the
+ * state that was last set in an earlier round, or the empty string if there is none.
+ * mcp_request_set_state() must be called before the handler returns MCP_INPUT_REQUIRED. It returns
+ * MCP_OK, MCP_ELIMIT (too long) or MCP_ENOMEM. */
 MCP_API mcp_str mcp_request_state(const mcp_request *req);
 MCP_API int mcp_request_set_state(mcp_request *req, mcp_str state);
 
@@ -157,28 +165,29 @@ MCP_API int mcp_request_set_state(mcp_request *req, mcp_str state);
  * out of memory, it returns false and the request fails. */
 MCP_API bool mcp_request_once(mcp_request *req, const char *name);
 
-/* An idempotency key: 32 hexadecimal digits, the same in all rounds of this request and unique to
- * it; NUL-terminated. NULL: no randomness, or out of memory. */
+/* Returns an idempotency key: 32 hexadecimal digits, NUL-terminated, which are the same in all
+ * rounds of this request and differ from those of all other requests. Returns NULL if there is no
+ * randomness or no memory. */
 MCP_API const char *mcp_request_series(mcp_request *req);
 
 /* ---- the seal -------------------------------------------------------------------------------- */
 
-/* How the state that modern peers keep for the server is sealed: with AES-256-GCM of OpenSSL 3,
- * which is loaded when it is first needed. By default the server generates a key, which is lost
- * when it ends. Set a key if several instances serve the same peers, or if state should survive a
- * restart. */
+/* The state that modern peers keep for the server is encrypted and authenticated (sealed) with
+ * AES-256-GCM of OpenSSL 3, which is loaded when it is first needed. By default the server
+ * generates a key, which exists only as long as the server. Set a key if several instances serve
+ * the same peers, or if state should survive a restart. */
 typedef struct mcp_seal_options {
     size_t size;
-    const void *key; /* secret; 32 bytes or more of cryptographic randomness; copied */
+    const void *key; /* secret; at least 32 cryptographically random bytes; copied */
     size_t key_len;
     /* Accepted too, so that the key can be changed while peers hold sealed state. */
     const void *old_key;
     size_t old_key_len;
-    uint64_t lifetime_ms; /* how long a user may take; 15 minutes */
+    uint64_t lifetime_ms; /* how long a user may take; default 15 minutes */
 } mcp_seal_options;
 
-/* Sets the seal. May be called again at any time. MCP_EINVAL (a key is too short), MCP_EUNSUPPORTED
- * (no OpenSSL 3), MCP_ENOMEM. */
+/* Sets the seal. May be called again at any time. Returns MCP_OK, MCP_EINVAL (a key is too short),
+ * MCP_EUNSUPPORTED (no OpenSSL 3) or MCP_ENOMEM. */
 MCP_API int mcp_server_set_seal(mcp_server *server, const mcp_seal_options *options,
                                 mcp_error *error);
 

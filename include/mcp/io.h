@@ -19,92 +19,98 @@ extern "C" {
 
 /* ---- loop ------------------------------------------------------------------------------------ */
 
-/* An event loop (a uv_loop_t) with a mcp_host. Everything that uses it belongs to the thread that
- * runs it. A loop cannot be nested: of these calls only mcp_loop_stop(), _now(), _host() and _uv()
- * may be made from a callback of the same loop. */
+/* An event loop (a uv_loop_t) with an mcp_host. A loop, and all objects made with it, must be used
+ * on the thread that runs the loop. Loops cannot be nested: of the functions below only
+ * mcp_loop_stop(), _now(), _host() and _uv() may be called from a callback of the same loop. */
 typedef struct mcp_loop mcp_loop;
 
 /* Makes a loop. If any of the descriptors 0 to 2 is closed, it is first opened on /dev/null, so
- * that nothing else takes its place. MCP_ENOMEM, MCP_EIO, MCP_EINVAL (no ret). */
+ * that no other file gets its number. Returns MCP_OK, MCP_ENOMEM, MCP_EIO or MCP_EINVAL (no
+ * ret). */
 MCP_API int mcp_loop_new(const mcp_allocator *allocator, mcp_loop **ret, mcp_error *error);
-/* Sets the limits of the host's `work` and `work_long`: at most `threads` worker threads (256; more
- * than 4096 is MCP_EINVAL) and at most `waiting` queued jobs (4096); beyond that, queuing a job
- * fails with MCP_ELIMIT. 0 selects the default. Threads are started when needed and end when idle.
- * They have a stack of 1 MiB and block signals. One in eight is never used for `work_long`.
- * MCP_OK. */
+/* Sets the limits of the host's `work` and `work_long`: at most `threads` worker threads (default
+ * 256, maximum 4096) and at most `waiting` queued jobs (default 4096). 0 selects the default. When
+ * the queue is full, queuing a job fails with MCP_ELIMIT. Threads are started when needed and end
+ * when idle. They have a stack of 1 MiB and block signals. One in eight is never used for
+ * `work_long`. Returns MCP_OK, or MCP_EINVAL for too many threads. */
 MCP_API int mcp_loop_set_workers(mcp_loop *loop, size_t threads, size_t waiting);
 /* Runs posted functions and ends the work on worker threads. Jobs that have not begun never run,
- * but their `done` is called; running jobs are waited for, for at most ms milliseconds. Call it
+ * but their `done` is called; the call waits for running jobs, for at most ms milliseconds. Call it
  * after closing the last channel of the loop's servers and before freeing the servers, because
- * `done` needs its server: see mcp_loop_free(). MCP_OK, MCP_EINVAL; MCP_ETIMEOUT: a job still runs,
- * for example on a file system that hangs. Then neither the servers nor the loop may be freed: try
- * again, or leave them and end the process with _exit() (exit() may destroy what the thread
- * uses). */
+ * `done` needs its server: see mcp_loop_free().
+ *
+ * Returns MCP_OK, MCP_EINVAL, or MCP_ETIMEOUT if a job still runs, for example on a file system
+ * that hangs. After MCP_ETIMEOUT neither the servers nor the loop may be freed: try again, or leave
+ * them and end the process with _exit(), because exit() may destroy objects that the thread
+ * uses. */
 MCP_API int mcp_loop_drain(mcp_loop *loop, uint64_t ms);
-/* Stops what is left on the loop and frees it. NULL is allowed. Tear down in this order:
+/* Stops all remaining activity on the loop and frees it. NULL is allowed. Shut down in this order:
  *   1. close the channels (mcp_loop_serve_stdio() does it; mcp_listener_close());
  *   2. mcp_server_cancel_tasks() if calls run as tasks;
  *   3. mcp_loop_drain();
  *   4. mcp_server_free(), because providers stop their timers through the host;
  *   5. mcp_loop_free().
  *
- * Jobs that were queued without a server are waited for. The program's own threads must have
+ * The call waits for jobs that were queued without a server. The program's own threads must have
  * stopped posting. */
 MCP_API void mcp_loop_free(mcp_loop *loop);
-/* Runs the loop until mcp_loop_stop() or until nothing is left to wait for. */
+/* Runs the loop until mcp_loop_stop(), or until there is no event that it could wait for. */
 MCP_API int mcp_loop_run(mcp_loop *loop);
 /* Ends the current mcp_loop_run(), _step() or _serve_stdio(), or the next one if none is running.
  * This is the only call that may be made from a signal handler or another thread. */
 MCP_API void mcp_loop_stop(mcp_loop *loop);
-/* Handles the events that are ready, after waiting for at most ms milliseconds (0: not at all).
- * MCP_OK; MCP_ECANCELLED after mcp_loop_stop(). */
+/* Handles the events that are ready, after waiting for at most ms milliseconds (0 means without
+ * waiting). Returns MCP_OK, or MCP_ECANCELLED after mcp_loop_stop(). */
 MCP_API int mcp_loop_step(mcp_loop *loop, uint64_t ms);
 MCP_API int64_t mcp_loop_now(const mcp_loop *loop);
-/* For mcp_server_set_host(); lives as long as the loop. */
+/* Returns the host for mcp_server_set_host(). It lives as long as the loop. */
 MCP_API const mcp_host *mcp_loop_host(mcp_loop *loop);
-/* The loop of a host that mcp_loop_host() returned, or of a copy of it; NULL: it is another one. */
+/* Returns the loop of a host that mcp_loop_host() returned, or of a copy of that host. Returns NULL
+ * for any other host. */
 MCP_API mcp_loop *mcp_host_loop(const mcp_host *host);
 /* Sets the lowest level of lines that the host's log() writes to stderr: "debug", "info", "warning"
- * or "error"; NULL, the default: none. Logging never blocks: lines that stderr does not take are
- * dropped and counted, and the count is reported later. MCP_OK or MCP_EINVAL. */
+ * or "error"; NULL, the default, means no lines. Logging never blocks: lines that stderr does not
+ * accept are dropped and counted, and the count is reported later. Returns MCP_OK or MCP_EINVAL. */
 MCP_API int mcp_loop_set_log_level(mcp_loop *loop, const char *level);
-/* The underlying uv_loop_t, for programs that use libuv directly. */
+/* Returns the underlying uv_loop_t, for programs that use libuv directly. */
 MCP_API void *mcp_loop_uv(mcp_loop *loop);
 
 /* ---- stdio server ---------------------------------------------------------------------------- */
 
 typedef struct mcp_stdio_options {
     size_t size;
-    int input; /* descriptors; both 0: stdin and stdout */
+    int input; /* descriptors; if both are 0, stdin and stdout */
     int output;
     bool keep_stdout; /* do not redirect descriptor 1 of the program to stderr */
-    bool no_signals;  /* do not end on SIGTERM, SIGINT and SIGHUP, nor with the parent process */
+    bool no_signals;  /* do not end on SIGTERM, SIGINT and SIGHUP, or with the parent process */
     const char *principal;
-    size_t max_message; /* as mcp_channel_options */
-    size_t max_output;  /* unsent bytes at which reading stops; 1 MiB */
-    uint64_t drain_ms;  /* how long answers may take after the end of input; 2000 */
+    size_t max_message; /* as in mcp_channel_options */
+    size_t max_output;  /* unsent bytes at which reading stops; default 1 MiB */
+    uint64_t drain_ms;  /* how long answers may take after the end of input; default 2000 */
 } mcp_stdio_options;
 
 /* Serves one peer on stdin and stdout (2026-07-28, basic/transports/stdio) until the end of input,
  * the end of the parent process (Linux 5.3), a signal (SIGTERM, SIGINT, SIGHUP) or mcp_loop_stop().
  * A server without a host gets the loop's.
  *
- * Unless keep_stdout is set, descriptor 1 is moved first and replaced by stderr, so that a stray
- * printf() cannot reach the peer. It stays replaced, because the buffers of the C library's stdio
- * are flushed later. SIGPIPE is ignored while serving. Signals that are already ignored (nohup)
- * stay ignored; if SIGHUP is ignored, so is the end of the parent. While the peer does not read,
- * nothing is read from it.
+ * Unless keep_stdout is set, descriptor 1 is first duplicated to another number and then replaced
+ * by stderr, so that a stray printf() cannot reach the peer. It stays replaced after the call,
+ * because the C library may flush the buffers of its streams later. SIGPIPE is ignored while
+ * serving. Signals that are already ignored (nohup) stay ignored; if SIGHUP is ignored, so is the
+ * end of the parent process. While the peer does not read its input, nothing is read from it.
  *
- * At the end the work is drained (mcp_loop_drain(), at most drain_ms), unless a listener is or was
- * open on this loop. MCP_OK at a regular end, which includes a signal and a peer that is gone;
- * MCP_EIO, MCP_ENOMEM, MCP_EINVAL, MCP_ELIMIT (the peer does not read what it requested),
- * MCP_ETIMEOUT (as mcp_loop_drain(): server and loop must not be freed). */
+ * At the end the call drains the work (mcp_loop_drain() for at most drain_ms), unless a listener is
+ * or was open on this loop. Returns MCP_OK at a regular end, which includes a signal and a peer
+ * that disconnected. Also returns MCP_EIO, MCP_ENOMEM, MCP_EINVAL, MCP_ELIMIT (the peer does not
+ * read the answers that it requested) or MCP_ETIMEOUT (as from mcp_loop_drain(): server and loop
+ * must not be freed). */
 MCP_API int mcp_loop_serve_stdio(mcp_loop *loop, mcp_server *server,
                                  const mcp_stdio_options *options, mcp_error *error);
 
-/* All in one call: makes a loop, lends its host to the server until it returns, and serves stdio.
- * For providers that keep timers use mcp_loop_serve_stdio() instead and free the server before the
- * loop. After MCP_ETIMEOUT a job still runs: do not free the server. */
+/* Makes a loop, gives its host to the server until this call returns, and serves stdio. For
+ * providers that keep timers use mcp_loop_serve_stdio() instead and free the server before the
+ * loop. Returns the codes of mcp_loop_serve_stdio(). After MCP_ETIMEOUT a job still runs: do not
+ * free the server. */
 MCP_API int mcp_serve_stdio(mcp_server *server, mcp_error *error);
 
 /* ---- HTTP server ----------------------------------------------------------------------------- */
@@ -113,44 +119,50 @@ typedef struct mcp_listener mcp_listener;
 
 typedef struct mcp_listen_options {
     size_t size;
-    /* "127.0.0.1:8642", which is the default; "[::1]:0" (port 0: any free port), "localhost:8642"
-     * and ":8642" (both 127.0.0.1), "0.0.0.0:8642", "[::]:8642" (IPv4 too), "unix:PATH". Other
-     * names are not resolved. An address that is not loopback is warned about through the server's
-     * host unless `authenticate` is set. An address that is neither loopback nor a wildcard is
-     * added to the allowed hosts. */
+    /* The address, for example "127.0.0.1:8642" (the default), "[::1]:0", "localhost:8642" or
+     * ":8642" (both mean 127.0.0.1), "0.0.0.0:8642", "[::]:8642" (includes IPv4) or "unix:PATH".
+     * Port 0 selects any free port. Names other than localhost are not resolved. If the address is
+     * not loopback and `authenticate` is not set, the server's host logs a warning. An address that
+     * is neither loopback nor a wildcard is added to the allowed hosts. */
     const char *address;
-    unsigned socket_mode;           /* of a Unix socket's file; 0600 */
-    const char *tls_cert, *tls_key; /* PEM files: TLS 1.2 or newer, by OpenSSL 3, loaded now */
-    const mcp_http_options *http;   /* `random`, `date`, `clock` and `allocator` may be NULL */
+    unsigned socket_mode; /* file mode of a Unix socket; default 0600 */
+    /* PEM files for TLS 1.2 or newer (OpenSSL 3), which are loaded by mcp_loop_listen(). NULL means
+     * no TLS. */
+    const char *tls_cert, *tls_key;
+    const mcp_http_options *http; /* `random`, `date`, `clock` and `allocator` may be NULL */
     /* The number of the process's descriptors (RLIMIT_NOFILE) that connections leave free for other
      * purposes, such as reading files. When no more are left, idle connections are closed, those
      * without a token first, and new ones get 503. 0: a quarter of the limit, at most 512. */
     size_t keep_files;
 } mcp_listen_options;
 
-/* Opens an endpoint at an address, which is served while the loop runs. A stale file of a Unix
- * socket is replaced. A server without a host gets the loop's. Close the listener before freeing
- * the server and the loop. MCP_EINVAL (also: certificate or key cannot be used), MCP_EEXIST (the
- * address is in use), MCP_EACCESS, MCP_EUNSUPPORTED (no OpenSSL 3), MCP_EIO, MCP_ENOMEM. */
+/* Opens an endpoint at an address. It is served while the loop runs. A stale file of a Unix socket
+ * is replaced. A server without a host gets that of the loop. Close the listener before freeing the
+ * server and the loop. Returns MCP_OK, MCP_EINVAL (including a certificate or key that cannot be
+ * used), MCP_EEXIST (the address is in use), MCP_EACCESS, MCP_EUNSUPPORTED (no OpenSSL 3), MCP_EIO
+ * or MCP_ENOMEM. */
 MCP_API int mcp_loop_listen(mcp_loop *loop, mcp_server *server, const mcp_listen_options *options,
                             mcp_listener **ret, mcp_error *error);
-/* The address at which it listens, with the actual port: "127.0.0.1:8642", "[::1]:40123",
- * "unix:/run/mcp.sock". Lives as long as the listener. */
+/* Returns the address at which the listener listens, with the actual port, for example
+ * "127.0.0.1:8642", "[::1]:40123" or "unix:/run/mcp.sock". The string lives as long as the
+ * listener. */
 MCP_API const char *mcp_listener_address(const mcp_listener *listener);
-/* Its endpoint, for mcp_http_connections() and similar calls; owned by the listener. */
+/* Returns the endpoint of the listener, for mcp_http_connections() and similar calls. The listener
+ * owns it. */
 MCP_API mcp_http *mcp_listener_http(mcp_listener *listener);
 /* Stops accepting connections and closes the open ones gracefully: listen streams get their result,
- * requests are still answered, idle connections are closed. mcp_listener_connections() returns how
- * many are left. */
+ * requests are still answered, idle connections are closed. mcp_listener_connections() returns the
+ * number of connections that are still open. */
 MCP_API void mcp_listener_drain(mcp_listener *listener);
 /* Reads the certificate and key again, from the same paths, for new connections; open ones keep
- * theirs. Does nothing without TLS. After a failure the old certificate stays in use: MCP_EINVAL (a
- * file cannot be read, is not a certificate, or the key does not belong to it), MCP_ENOMEM. */
+ * theirs. Does nothing without TLS. Returns MCP_OK, MCP_EINVAL (a file cannot be read or is not a
+ * certificate, or the key does not belong to it) or MCP_ENOMEM. After a failure the old certificate
+ * stays in use. */
 MCP_API int mcp_listener_reload_tls(mcp_listener *listener, mcp_error *error);
-/* Ends draining, as mcp_http_cut(). */
+/* Ends draining: calls mcp_http_cut() for the endpoint and returns its result. */
 MCP_API size_t mcp_listener_cut(mcp_listener *listener);
 MCP_API size_t mcp_listener_connections(const mcp_listener *listener);
-/* As mcp_http_revoke(). */
+/* Calls mcp_http_revoke() for the endpoint. */
 MCP_API void mcp_listener_revoke(mcp_listener *listener, const char *principal);
 /* Closes all connections at once and frees the listener. Must not be called from a callback of its
  * server. NULL is allowed. */
@@ -160,19 +172,20 @@ typedef struct mcp_serve_options {
     size_t size;
     bool no_signals;   /* do not end on SIGTERM and SIGINT */
     bool drain_now;    /* begin to drain at once */
-    uint64_t drain_ms; /* how long draining may take; 10,000 */
+    uint64_t drain_ms; /* how long draining may take; default 10,000 */
 } mcp_serve_options;
 
 /* Runs the loop until SIGTERM, SIGINT or mcp_loop_stop(), then drains all of its listeners; a
- * second signal ends it at once. Requests that are not answered by then get an error
+ * second signal ends it at once. Requests that are not answered within drain_ms get an error
  * (mcp_listener_cut()). Signals that are already ignored stay ignored. Afterwards close the
- * listeners, then call mcp_loop_drain(). MCP_OK; MCP_ECANCELLED (requests were cut off: error says
- * how many); MCP_ESTATE (no listener is open), MCP_EINVAL. */
+ * listeners, then call mcp_loop_drain(). Returns MCP_OK, MCP_ECANCELLED (requests got an error
+ * instead of their answer; *error says how many), MCP_ESTATE (no listener is open) or
+ * MCP_EINVAL. */
 MCP_API int mcp_loop_serve_http(mcp_loop *loop, const mcp_serve_options *options, mcp_error *error);
 
-/* All in one call: makes a loop, lends its host to the server until it returns, and opens one
- * listener. options may be NULL. MCP_ETIMEOUT as mcp_serve_stdio(). For providers that keep timers
- * use the calls above instead and free the server before the loop. */
+/* Makes a loop, gives its host to the server until this call returns, opens one listener and serves
+ * it. options may be NULL. After MCP_ETIMEOUT a job still runs: do not free the server. For
+ * providers that keep timers use the calls above instead and free the server before the loop. */
 MCP_API int mcp_serve_http(mcp_server *server, const char *address, const mcp_http_options *options,
                            mcp_error *error);
 
@@ -181,15 +194,18 @@ MCP_API int mcp_serve_http(mcp_server *server, const char *address, const mcp_ht
 typedef struct mcp_child_options {
     size_t size;
     const char *const *argv; /* NULL-terminated; argv[0] is looked up in PATH; never a shell */
-    const char *const *env;  /* NULL-terminated "NAME=value"; NULL: inherited */
-    const char *cwd;         /* NULL: inherited */
-    /* Gets what the child writes to stderr, in pieces as they arrive. NULL: it is read and
-     * discarded except for the last 4 KiB, which mcp_child_stderr() returns. */
+    /* NULL-terminated; each is "NAME=value"; NULL inherits the environment */
+    const char *const *env;
+    const char *cwd; /* working directory; NULL inherits it */
+    /* Gets the bytes that the child writes to stderr, in pieces as they arrive. If this is NULL,
+     * they are discarded except for the last 4 KiB, which mcp_child_stderr() returns. */
     void (*on_stderr)(mcp_str bytes, void *user);
-    /* The child ended (exit status, or 128 + signal); the client's pending calls have failed. */
+    /* Called when the child has ended and the client's pending calls have failed. `status` is the
+     * exit status, or 128 + signal. */
     void (*on_exit)(int status, void *user);
     void *user;
-    /* Time from closing its stdin to SIGTERM; SIGKILL follows after twice that time. 2000. */
+    /* The time from closing the child's stdin to SIGTERM. SIGKILL follows after twice that time.
+     * The default is 2000. */
     uint64_t kill_ms;
 } mcp_child_options;
 
@@ -198,28 +214,27 @@ typedef struct mcp_child mcp_child;
 /* Starts a server in its own session and process group and connects the client to its stdin and
  * stdout (2026-07-28, basic/transports/stdio). When the server ends or closes its stdout, the
  * client is disconnected, with the exit status and the last line of stderr as the reason. SIGPIPE
- * is set to be ignored if it has its default action. MCP_ENOTFOUND (no such program), MCP_EACCESS
- * (it may not be executed), MCP_EINVAL, MCP_EIO, MCP_ENOMEM, MCP_ESTATE (the client is connected
- * already). */
+ * is set to be ignored if it has its default action. Returns MCP_OK, MCP_ENOTFOUND (no such
+ * program), MCP_EACCESS (it may not be executed), MCP_EINVAL, MCP_EIO, MCP_ENOMEM or MCP_ESTATE
+ * (the client is connected already). */
 MCP_API int mcp_child_spawn(mcp_loop *loop, mcp_client *client, const mcp_child_options *options,
                             mcp_child **ret, mcp_error *error);
-/* The end of what the child wrote to stderr; borrowed until the loop runs again. */
+/* Returns the last 4 KiB that the child wrote to stderr, borrowed until the loop runs again. */
 MCP_API mcp_str mcp_child_stderr(const mcp_child *child);
 /* Ends the child (closes its stdin, then sends SIGTERM, then SIGKILL to its whole group), reaps it
  * and frees the object. Runs the loop meanwhile, so it must not be called from a callback. Call it
- * before freeing the client. Returns the child's status as on_exit gets it. NULL is allowed. */
+ * before freeing the client. Returns the status that on_exit gets. NULL is allowed. */
 MCP_API int mcp_child_close(mcp_child *child);
 
 /* ---- HTTP client ----------------------------------------------------------------------------- */
 
-/* Reaches a server by Streamable HTTP of every revision, or by HTTP+SSE of 2024-11-05, which the
- * client falls back to (2026-07-28, basic/transports/streamable-http; "Backward Compatibility"
- * there). libcurl is loaded by the first mcp_http_client_connect() or mcp_loop_fetch() of the
- * process.
+/* Connects to a server by Streamable HTTP of every revision. Falls back to HTTP+SSE of 2024-11-05
+ * (2026-07-28, basic/transports/streamable-http; "Backward Compatibility" there). libcurl is loaded
+ * by the first mcp_http_client_connect() or mcp_loop_fetch() of the process.
  *
  * Each message of the client is a POST of its own; connections are reused. For unsolicited messages
- * of a legacy server the client opens a GET stream. Streams that break off are resumed with
- * Last-Event-ID after the time that the server sets (`retry`), with longer waits after repeated
+ * of a legacy server, the client opens a GET stream. Streams that break off are resumed with
+ * Last-Event-ID after the time that the server sets (`retry`), with longer pauses after repeated
  * failures. Redirects are followed within the origin of the URL, and from http to https on the
  * default ports. There are no cookies, and certificates are verified. */
 typedef struct mcp_http_client mcp_http_client;
@@ -229,10 +244,10 @@ typedef int mcp_http_add_fn(const char *name, const char *value, void *arg);
 typedef struct mcp_http_challenge {
     size_t size;      /* set by the library */
     int status;       /* 401 or 403 */
-    unsigned attempt; /* how often this message was refused, from 1 */
+    unsigned attempt; /* how many times this message was rejected, from 1 */
     const char *method, *url;
-    mcp_str www_authenticate; /* several are joined by ", "; empty: none */
-    mcp_str body;             /* as far as it was read: 64 KiB */
+    mcp_str www_authenticate; /* several values are joined by ", "; empty if none */
+    mcp_str body;             /* at most the first 64 KiB */
 } mcp_http_challenge;
 
 typedef struct mcp_http_client_options {
@@ -240,51 +255,59 @@ typedef struct mcp_http_client_options {
     /* "https://example.com/mcp", or "unix:PATH" for HTTP at a Unix socket, where the endpoint is
      * /mcp. Must not have a user, a password or a fragment. Required; everything is copied. */
     const char *url;
-    const char *unix_socket; /* path: connect to it, whatever host the URL (http) names */
+    /* path of a Unix socket to connect to, whatever host the URL (http) names */
+    const char *unix_socket;
     /* Headers for every request, "Name: value", NULL-terminated. Headers of HTTP itself and of MCP
      * cannot be set. They are sent to the URL's origin only and never appear in errors or logs. */
     const char *const *headers;
-    const char *principal; /* the owner of the authorization: see mcp_client_set_authorization() */
-    /* The proxy, "http://proxy:3128"; "": none. NULL: libcurl takes it from the environment
-     * (https_proxy, http_proxy, no_proxy), except for the loopback. */
+    const char *principal; /* owner of the authorization: see mcp_client_set_authorization() */
+    /* The proxy, for example "http://proxy:3128". "" means no proxy. If this is NULL, libcurl reads
+     * the proxy from the environment (https_proxy, http_proxy, no_proxy), except for the
+     * loopback. */
     const char *proxy;
-    const char *ca_file; /* PEM: trust these instead of the system's */
+    const char *ca_file; /* PEM file of certificates that are trusted instead of the system's */
 
-    /* Adds headers to one request that is about to be sent: calls add() any number of times, which
-     * returns MCP_OK, MCP_EINVAL (not allowed there), MCP_ELIMIT or MCP_ENOMEM. If this function
-     * returns a negative code, the request fails. Must not call the client. */
+    /* Adds headers to one request before it is sent, by calling add() any number of times. add()
+     * returns MCP_OK, MCP_EINVAL (this header is not allowed), MCP_ELIMIT or MCP_ENOMEM. If this
+     * function returns a negative code, the request fails. Must not call the client. */
     int (*request_headers)(const char *method, const char *url, mcp_http_add_fn *add, void *arg,
                            void *user);
-    /* The server requires authorization (401) or other permissions (403). MCP_OK: send the message
-     * again now, with new headers from request_headers. MCP_PENDING: send it again at
-     * mcp_http_client_authorized(); this function is also called for messages that are refused
-     * meanwhile. A negative code: the call fails with MCP_EACCESS, as it does if this function is
-     * NULL. Called at most 4 times for one message. */
+    /* Called when the server requires authorization (401) or other permissions (403). If it returns
+     * MCP_OK, the message is sent again at once, with new headers from request_headers. If it
+     * returns MCP_PENDING, the message is sent again when mcp_http_client_authorized() is called;
+     * this function is also called for messages that are rejected meanwhile. If it returns a
+     * negative code, or is NULL, the call fails with MCP_EACCESS. Called at most 4 times for one
+     * message. */
     int (*challenge)(const mcp_http_challenge *challenge, void *user);
-    /* The connection is over (HTTP+SSE only: Streamable HTTP has no lasting connection). The client
-     * is disconnected already, and can be connected again after mcp_http_client_close(). why is for
-     * a person. */
+    /* Called when the connection has ended (HTTP+SSE only, because Streamable HTTP has no lasting
+     * connection). The client is disconnected already, and can be connected again after
+     * mcp_http_client_close(). `why` is the reason, for people. */
     void (*on_end)(const char *why, void *user);
     void *user;
 
-    bool no_stream;        /* no GET stream for unsolicited messages of a legacy server */
-    bool no_http_sse;      /* do not fall back to HTTP+SSE */
-    uint64_t connect_ms;   /* for a connection; 10,000 */
-    uint64_t answer_ms;    /* for messages without a time-out: notifications, answers; 30,000 */
-    uint64_t close_ms;     /* for last messages and for the end of a session, each; 1,000 */
-    uint64_t retry_ms;     /* before a stream is resumed, unless the server sets it; 1,000 */
-    uint64_t max_retry_ms; /* the longest wait after failures; 60,000 */
-    size_t max_exchanges;  /* concurrent requests, and as many notifications and answers; 64 */
+    bool no_stream;      /* no GET stream for unsolicited messages of a legacy server */
+    bool no_http_sse;    /* do not fall back to HTTP+SSE */
+    uint64_t connect_ms; /* for making a connection; default 10,000 */
+    /* for messages without a time-out (notifications and answers); default 30,000 */
+    uint64_t answer_ms;
+    /* for the last messages, and again for the end of a session; default 1,000 */
+    uint64_t close_ms;
+    /* before a stream is resumed, unless the server sets it; default 1,000 */
+    uint64_t retry_ms;
+    uint64_t max_retry_ms; /* the longest pause after failures; default 60,000 */
+    /* concurrent requests, and as many notifications and answers; default 64 */
+    size_t max_exchanges;
 } mcp_http_client_options;
 
-/* Connects a client; nothing is sent before its start. SIGPIPE is set to be ignored if it has its
- * default action. MCP_EINVAL (the URL, a header), MCP_EUNSUPPORTED (libcurl 7.85 or newer is not
- * installed), MCP_ESTATE (the client is connected already), MCP_EIO, MCP_ENOMEM. */
+/* Connects a client. Nothing is sent before the client starts. SIGPIPE is set to be ignored if it
+ * has its default action. Returns MCP_OK, MCP_EINVAL (the URL or a header is invalid),
+ * MCP_EUNSUPPORTED (libcurl 7.85 or newer is not installed), MCP_ESTATE (the client is connected
+ * already), MCP_EIO or MCP_ENOMEM. */
 MCP_API int mcp_http_client_connect(mcp_loop *loop, mcp_client *client,
                                     const mcp_http_client_options *options, mcp_http_client **ret,
                                     mcp_error *error);
-/* Continues after `challenge` returned MCP_PENDING: with MCP_OK the waiting messages are sent
- * again, with a negative code they fail. Must not be called from within `challenge` or
+/* Continues after `challenge` returned MCP_PENDING. If rc is MCP_OK, the waiting messages are sent
+ * again; if it is a negative code, they fail. Must not be called from within `challenge` or
  * request_headers. */
 MCP_API void mcp_http_client_authorized(mcp_http_client *http, int rc);
 /* Closes open streams, sends the remaining notifications and answers (for at most close_ms), ends
@@ -293,48 +316,49 @@ MCP_API void mcp_http_client_authorized(mcp_http_client *http, int rc);
  * is allowed. */
 MCP_API void mcp_http_client_close(mcp_http_client *http);
 
-/* The same at once and without a farewell: open exchanges are broken off, and the session is not
- * ended. May be called from callbacks other than those of the client. The object is freed when the
- * loop runs the next time, or is freed. */
+/* Disconnects at once, without ending the session: open exchanges are aborted, and the remaining
+ * messages are discarded. May be called from callbacks other than those of the client. The object
+ * is freed when the loop runs the next time, or is freed. */
 MCP_API void mcp_http_client_free(mcp_http_client *http);
 
 /* ---- fetching -------------------------------------------------------------------------------- */
 
 /* A plain GET, for resources with https:// URIs, which a client may read directly (2026-07-28,
  * server/resources, "Common URI Schemes"). Such URIs are untrusted: unless allow_private is set, no
- * request goes to this machine or to private networks, whatever a name resolves to. */
+ * request is sent to this machine or to private networks, whatever address a name resolves to. */
 typedef struct mcp_fetch mcp_fetch;
 
 typedef struct mcp_fetched {
     size_t size;            /* set by the library */
-    int status;             /* HTTP */
-    const char *media_type; /* of Content-Type, without parameters; empty: none */
+    int status;             /* the HTTP status */
+    const char *media_type; /* from Content-Type, without parameters; empty if none */
     mcp_str body;
 } mcp_fetched;
 
-/* The outcome. rc is MCP_OK for any HTTP status. Otherwise fetched is NULL: MCP_ECLOSED (not
- * reached, or broken off), MCP_ETIMEOUT, MCP_ELIMIT (max_bytes), MCP_EACCESS (a forbidden address,
- * certificate or redirect), MCP_EPROTOCOL, MCP_ENOMEM. Everything is borrowed until the function
- * returns. */
+/* The outcome. rc is MCP_OK for any HTTP status. Otherwise fetched is NULL, and rc is MCP_ECLOSED
+ * (the server was not reached, or the answer broke off), MCP_ETIMEOUT, MCP_ELIMIT (longer than
+ * max_bytes), MCP_EACCESS (a forbidden address, certificate or redirect), MCP_EPROTOCOL,
+ * MCP_ECANCELLED or MCP_ENOMEM. Everything is borrowed until the function returns. */
 typedef void mcp_fetch_fn(int rc, const mcp_fetched *fetched, const mcp_error *error, void *user);
 
 typedef struct mcp_fetch_options {
     size_t size;
     const char *url;     /* http or https; required; copied */
-    const char *accept;  /* NULL: anything */
-    size_t max_bytes;    /* of the body, decompressed; 16 MiB */
-    uint64_t timeout_ms; /* for all of it; 60,000 */
+    const char *accept;  /* value of the Accept header; NULL accepts anything */
+    size_t max_bytes;    /* of the body, decompressed; default 16 MiB */
+    uint64_t timeout_ms; /* for the whole fetch; default 60,000 */
     bool allow_private;  /* allow this machine and private networks */
-    const char *proxy;   /* NULL: none. A proxy resolves the names itself */
+    const char *proxy;   /* NULL means none; a proxy resolves names itself */
     const char *ca_file;
     mcp_fetch_fn *done; /* required; called once, not from within mcp_loop_fetch() */
     void *user;
 } mcp_fetch_options;
 
 /* Begins a fetch. It follows at most 5 redirects, to http and https only, never from https to http,
- * and sends no cookies. ret may be NULL; what it gets is valid until `done`, which mcp_loop_free()
- * calls with MCP_ECANCELLED. MCP_OK; MCP_EINVAL (the URL), MCP_EACCESS (it names this machine or a
- * private network), MCP_EUNSUPPORTED (no libcurl), MCP_EIO, MCP_ENOMEM. */
+ * and sends no cookies. ret may be NULL; *ret is valid until `done` is called. mcp_loop_free()
+ * calls `done` with MCP_ECANCELLED. Returns MCP_OK, MCP_EINVAL (the URL is invalid), MCP_EACCESS
+ * (the URL names this machine or a private network), MCP_EUNSUPPORTED (no libcurl), MCP_EIO or
+ * MCP_ENOMEM. */
 MCP_API int mcp_loop_fetch(mcp_loop *loop, const mcp_fetch_options *options, mcp_fetch **ret,
                            mcp_error *error);
 /* Cancels a fetch: `done` is not called. */

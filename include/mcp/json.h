@@ -6,8 +6,8 @@
  *
  *     mcp_str city = mcp_json_string(mcp_json_get(mcp_json_get(args, "address"), "city"));
  *
- * Input must be strict RFC 8259 JSON in valid UTF-8. An object with duplicate keys is refused. Keys
- * are compared byte for byte. Values are immutable, so any thread may read them.
+ * Input must be strict RFC 8259 JSON in valid UTF-8. An object with duplicate keys is rejected.
+ * Keys are compared byte for byte. Values are immutable, so any thread may read them.
  */
 #ifndef MCP_JSON_H
 #define MCP_JSON_H
@@ -35,8 +35,8 @@ typedef enum mcp_json_type {
 
 MCP_API mcp_json_type mcp_json_typeof(const mcp_json *value);
 
-/* The name of a type for messages: "object", "string", …; "nothing" for MCP_JSON_NONE. Static
- * storage. */
+/* Returns the name of a type for messages, for example "object" or "string", and "nothing" for
+ * MCP_JSON_NONE. Static storage. */
 MCP_API const char *mcp_json_type_name(mcp_json_type type);
 
 static inline bool mcp_json_is(const mcp_json *value, mcp_json_type type)
@@ -44,14 +44,16 @@ static inline bool mcp_json_is(const mcp_json *value, mcp_json_type type)
     return mcp_json_typeof(value) == type;
 }
 
-/* The member of an object, or NULL. The key is compared byte for byte. O(members). */
+/* Returns the value of a member, or NULL if there is none. The key is compared byte for byte. The
+ * time is proportional to the number of members. */
 MCP_API const mcp_json *mcp_json_get(const mcp_json *object, const char *key);
 MCP_API const mcp_json *mcp_json_get_str(const mcp_json *object, mcp_str key);
 
-/* The number of elements or members; 0 for any other value. */
+/* Returns the number of elements of an array or members of an object, and 0 for any other value. */
 MCP_API size_t mcp_json_count(const mcp_json *container);
 
-/* The element of an array, or NULL. O(index): use mcp_json_next() to visit all elements. */
+/* Returns an element of an array, or NULL if there is none. The time is proportional to the index:
+ * use mcp_json_next() to visit all elements. */
 MCP_API const mcp_json *mcp_json_at(const mcp_json *array, size_t index);
 
 /* Iterates over an array or an object in order. Zero-initialize the iterator. Returns the next
@@ -75,16 +77,16 @@ MCP_API bool mcp_json_bool(const mcp_json *value, bool fallback);
 
 typedef struct mcp_json_doc mcp_json_doc;
 
-/* Limits of one parse; 0 is the default. */
+/* Limits of one parse. 0 selects the default. */
 typedef struct mcp_json_limits {
-    size_t size;      /* sizeof(this) struct */
-    size_t max_bytes; /* 64 MiB */
-    size_t max_depth; /* nesting of arrays and objects; 64, at most 1024 */
+    size_t size;      /* sizeof(mcp_json_limits) */
+    size_t max_bytes; /* length of the text; default 64 MiB */
+    size_t max_depth; /* nesting of arrays and objects; default 64, maximum 1024 */
 } mcp_json_limits;
 
-/* Parses one JSON text (white space around it is allowed). The text is copied as far as necessary.
+/* Parses one JSON text (white space around it is allowed). The text is not needed afterwards.
  * limits, allocator and error may be NULL. Free the document with mcp_json_free(), which accepts
- * NULL. MCP_EPARSE (error->offset is the position), MCP_ELIMIT, MCP_ENOMEM. */
+ * NULL. Returns MCP_OK, MCP_EPARSE (error->offset is the position), MCP_ELIMIT or MCP_ENOMEM. */
 MCP_API int mcp_json_parse(mcp_str text, const mcp_json_limits *limits,
                            const mcp_allocator *allocator, mcp_json_doc **ret, mcp_error *error);
 MCP_API void mcp_json_free(mcp_json_doc *doc);
@@ -93,11 +95,11 @@ MCP_API const mcp_json *mcp_json_root(const mcp_json_doc *doc);
 /* ---- texts ----------------------------------------------------------------------------------- */
 
 /* Iterates over the members or elements of a JSON text that was parsed before, and returns their
- * texts: to pass values on unchanged, because a parsed number has no more digits than a double.
+ * texts. Use it to forward values unchanged: a parsed number has no more digits than a double.
  * Zero-initialize the iterator. The order is that of mcp_json_next(), so that a value and its text
- * can be visited together. *key, if key is not NULL, gets the key with its quotes, as it is
- * escaped; in an array the empty string. False: the end, or the text is not that of an object or
- * array. */
+ * can be visited together. If key is not NULL, *key gets the key as it is written, with its quotes
+ * and escapes, or the empty string in an array. Returns false at the end, and if the text is not an
+ * object or array. */
 typedef struct mcp_json_text_iter {
     size_t at; /* private, as the next one */
     bool object;
@@ -110,7 +112,8 @@ MCP_API bool mcp_json_text_next(mcp_str container, mcp_json_text_iter *iter, mcp
 /* Writes one JSON text into a growing buffer. The writer adds commas and colons. After the first
  * failure (out of memory, the limit, a string that is not UTF-8, unbalanced containers) all later
  * calls do nothing, and mcp_json_writer_finish() reports that failure. Every call treats a NULL
- * writer as one that failed with MCP_ENOMEM. Not thread-safe.
+ * writer as one that failed with MCP_ENOMEM. A writer must not be used by two threads at the same
+ * time.
  *
  *     mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
  *     mcp_json_begin_object(w);
@@ -120,7 +123,8 @@ MCP_API bool mcp_json_text_next(mcp_str container, mcp_json_text_iter *iter, mcp
  *     int rc = mcp_json_writer_finish(w, &text); */
 typedef struct mcp_json_writer mcp_json_writer;
 
-/* Makes a writer; NULL: out of memory. limit: the maximum number of bytes; 0 is 64 MiB. */
+/* Makes a writer. Returns NULL if out of memory. `limit` is the maximum number of bytes of the
+ * text; 0 means 64 MiB. */
 MCP_API mcp_json_writer *mcp_json_writer_new(const mcp_allocator *allocator, size_t limit);
 MCP_API void mcp_json_writer_free(mcp_json_writer *w);
 
@@ -133,23 +137,24 @@ MCP_API void mcp_json_add_null(mcp_json_writer *w);
 MCP_API void mcp_json_add_bool(mcp_json_writer *w, bool value);
 MCP_API void mcp_json_add_int(mcp_json_writer *w, int64_t value);
 MCP_API void mcp_json_add_uint(mcp_json_writer *w, uint64_t value);
-MCP_API void mcp_json_add_real(mcp_json_writer *w, double value); /* not finite: null */
+MCP_API void mcp_json_add_real(mcp_json_writer *w, double value); /* writes null if not finite */
 MCP_API void mcp_json_add_string(mcp_json_writer *w, const char *value);
 MCP_API void mcp_json_add_str(mcp_json_writer *w, mcp_str value);
 MCP_API void mcp_json_add_base64(mcp_json_writer *w, const void *bytes, size_t len);
 /* Copies a parsed value. */
 MCP_API void mcp_json_add_value(mcp_json_writer *w, const mcp_json *value);
-/* Copies JSON text without checking it: the caller must ensure that it is valid. A newline in it is
- * MCP_EINVAL. */
+/* Copies JSON text without checking it: the caller must ensure that it is valid. A newline in it
+ * makes the writer fail with MCP_EINVAL. */
 MCP_API void mcp_json_add_raw(mcp_json_writer *w, mcp_str json);
-/* The same for the text of a value that was parsed: each newline becomes a space. */
+/* The same for the text of a value that was parsed, in which newlines can only be white space: each
+ * becomes a space. */
 MCP_API void mcp_json_add_text(mcp_json_writer *w, mcp_str json);
 
 /* Returns MCP_OK and the text, which belongs to the writer and is valid until the writer is used
  * again or freed; or the first failure: MCP_ENOMEM, MCP_ELIMIT, MCP_EINVAL (not UTF-8), MCP_ESTATE
  * (unbalanced). */
 MCP_API int mcp_json_writer_finish(mcp_json_writer *w, mcp_str *ret);
-/* Empties the writer and clears a failure; keeps the memory. */
+/* Empties the writer and clears its failure. The writer keeps its memory for the next text. */
 MCP_API void mcp_json_writer_reset(mcp_json_writer *w);
 
 #ifdef __cplusplus

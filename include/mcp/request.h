@@ -1,9 +1,9 @@
 /* mcp/request.h: one request in flight.
  *
- * A handler gets a mcp_request, adds its reply with the mcp_reply_*() calls and returns
+ * A handler gets an mcp_request, adds its reply with the mcp_reply_*() calls and returns
  *
  *     MCP_OK         the reply is complete: send it
- *     MCP_PENDING    not yet: mcp_reply_finish() will be called later, exactly once
+ *     MCP_PENDING    the reply follows: mcp_reply_finish() will be called later, exactly once
  *     MCP_ENOTFOUND  no such resource, prompt or tool: the peer gets the error of its revision
  *     another MCP_E* the peer gets an internal error, with the text of mcp_reply_fail() if called
  *
@@ -34,34 +34,36 @@ typedef struct mcp_request mcp_request;
 
 /* ---- reading the request --------------------------------------------------------------------- */
 
-/* The protocol revision that this request is answered in, "2026-07-28"; static storage. */
+/* Returns the protocol revision in which this request is answered, for example "2026-07-28". Static
+ * storage. */
 MCP_API const char *mcp_request_revision(const mcp_request *req);
-/* "resources/read"; static storage. */
+/* Returns the method, for example "resources/read". Static storage. */
 MCP_API const char *mcp_request_method(const mcp_request *req);
-/* The whole params object (NULL when there is none), and its _meta. */
+/* Return the whole params object and its _meta, or NULL if there is none. */
 MCP_API const mcp_json *mcp_request_params(const mcp_request *req);
 MCP_API const mcp_json *mcp_request_meta(const mcp_request *req);
-/* The capabilities that the client declared: in this request (modern) or for its session (legacy).
- * May be NULL. */
+/* Returns the capabilities that the client declared, in this request (modern) or for its session
+ * (legacy). May be NULL. */
 MCP_API const mcp_json *mcp_request_client_capabilities(const mcp_request *req);
-/* The client's description of itself, an Implementation ("name", "version", …): from this request
- * (modern) or from the start of its session (legacy). NULL: none. It is not verified. 2026-07-28,
- * basic, "_meta". */
+/* Returns the client's description of itself, an Implementation ("name", "version", …), from this
+ * request (modern) or from the start of its session (legacy). Returns NULL if there is none. The
+ * description is not verified. 2026-07-28, basic, "_meta". */
 MCP_API const mcp_json *mcp_request_client_info(const mcp_request *req);
-/* The authenticated caller, as the transport reported it; NULL: anonymous. */
+/* Returns the authenticated caller, as the transport reported it, or NULL if anonymous. */
 MCP_API const char *mcp_request_principal(const mcp_request *req);
 /* Returns true once the peer has cancelled the request, its stream ended, the channel was closed,
  * or the request timed out (handler_timeout_ms). May be called from any thread, so that long work
  * can end early. */
 MCP_API bool mcp_request_cancelled(const mcp_request *req);
-/* Sets a function that is called once, on the channel's thread, when that happens. It may call
- * mcp_reply_finish() for this request, which then ends when fn returns, but for no other request.
- * One function per request; NULL removes it. */
+/* Sets a function that is called once, on the channel's thread, when mcp_request_cancelled()
+ * becomes true. It may call mcp_reply_finish() for this request, which then ends when fn returns,
+ * but not for another request. A request has one such function; NULL removes it. */
 MCP_API void mcp_request_on_cancel(mcp_request *req, void (*fn)(mcp_request *req, void *user),
                                    void *user);
-/* Allocates memory that is freed with the request, aligned for any type; NULL: out of memory. */
+/* Allocates memory that is freed with the request, aligned for any type. Returns NULL if out of
+ * memory. */
 MCP_API void *mcp_request_alloc(mcp_request *req, size_t size);
-/* A NUL-terminated copy in that memory. */
+/* Returns a NUL-terminated copy of a string in such memory, or NULL if out of memory. */
 MCP_API char *mcp_request_strdup(mcp_request *req, mcp_str s);
 
 /* ---- annotations and icons ------------------------------------------------------------------- */
@@ -74,10 +76,10 @@ typedef enum mcp_audience {
 /* 2026-07-28, server/resources, "Annotations". */
 typedef struct mcp_annotations {
     size_t size;
-    unsigned audience;         /* MCP_AUDIENCE_* ORed; 0: not set */
-    bool has_priority;         /* whether priority is set: 0.0 is a value too */
-    double priority;           /* 0.0 … 1.0 */
-    const char *last_modified; /* ISO 8601, "2025-01-12T15:00:58Z" */
+    unsigned audience;         /* MCP_AUDIENCE_* combined with |; 0 if not set */
+    bool has_priority;         /* whether priority is set */
+    double priority;           /* from 0.0 to 1.0 */
+    const char *last_modified; /* ISO 8601, for example "2025-01-12T15:00:58Z" */
 } mcp_annotations;
 
 /* 2026-07-28, basic, "icons". */
@@ -85,7 +87,7 @@ typedef struct mcp_icon {
     size_t size;
     const char *src; /* an https: or data: URI; required */
     const char *mime_type;
-    const char *sizes; /* separated by spaces: "48x48 96x96", "any" */
+    const char *sizes; /* separated by spaces, as in "48x48 96x96"; or "any" */
     const char *theme; /* "light" or "dark" */
 } mcp_icon;
 
@@ -93,9 +95,10 @@ typedef struct mcp_icon {
 
 typedef enum mcp_content_kind {
     MCP_CONTENT_TEXT = 0,
-    MCP_CONTENT_IMAGE,    /* bytes and mime_type */
-    MCP_CONTENT_AUDIO,    /* bytes and mime_type; text for peers before 2025-03-26 */
-    MCP_CONTENT_LINK,     /* a resource link: uri, name, …; text for peers before 2025-06-18 */
+    MCP_CONTENT_IMAGE, /* bytes and mime_type */
+    MCP_CONTENT_AUDIO, /* bytes and mime_type; becomes text for peers before 2025-03-26 */
+    /* a resource link: uri, name, …; becomes text for peers before 2025-06-18 */
+    MCP_CONTENT_LINK,
     MCP_CONTENT_RESOURCE, /* an embedded resource: uri and text, or uri and bytes */
 } mcp_content_kind;
 
@@ -111,10 +114,10 @@ typedef struct mcp_content {
     size_t size;
     mcp_content_kind kind;
     mcp_str text;      /* must be UTF-8, or the request fails with an internal error */
-    const void *bytes; /* not NULL: binary, sent in Base64 */
+    const void *bytes; /* if not NULL, binary contents, sent in Base64 */
     size_t bytes_len;
     const char *mime_type;
-    const char *uri; /* in resources/read NULL is the requested URI */
+    const char *uri; /* in resources/read NULL means the requested URI */
     mcp_role role;   /* prompts/get only */
     const mcp_annotations *annotations;
     const char *meta; /* JSON text of an object for _meta, or NULL */
@@ -126,82 +129,85 @@ typedef struct mcp_content {
     uint64_t resource_size;
 } mcp_content;
 
-/* Adds one piece of content. MCP_OK, or the first failure of this reply: MCP_EINVAL (not UTF-8, a
- * required field is missing), MCP_ELIMIT (max_reply), MCP_ENOMEM, MCP_ESTATE (this method has no
- * content; already answered). */
+/* Adds one piece of content. Returns MCP_OK, or the first failure of this reply: MCP_EINVAL (not
+ * UTF-8, a required field is missing), MCP_ELIMIT (longer than max_reply), MCP_ENOMEM or MCP_ESTATE
+ * (results of this method have no content, or the request is already answered). */
 MCP_API int mcp_reply_content(mcp_request *req, const mcp_content *content);
 
-/* Short forms: text, text formatted as by printf, bytes. mime_type may be NULL (resources/read then
- * uses the registered one). */
+/* Short forms of mcp_reply_content(), for text, text formatted as by printf, and bytes. mime_type
+ * may be NULL; resources/read then uses the registered one. */
 MCP_API int mcp_reply_text(mcp_request *req, const char *text);
 MCP_API int mcp_reply_str(mcp_request *req, mcp_str text, const char *mime_type);
 MCP_API int mcp_reply_textf(mcp_request *req, const char *format, ...) MCP_PRINTF(2, 3);
 MCP_API int mcp_reply_bytes(mcp_request *req, const void *bytes, size_t len, const char *mime_type);
 
-/* tools/call: makes the result an error of the tool (isError), which the model sees. Adds the text;
- * returns as mcp_reply_content(). */
+/* tools/call: makes the result an error of the tool (isError), which the model sees, and adds the
+ * text. Returns the codes of mcp_reply_content(). */
 MCP_API int mcp_reply_tool_error(mcp_request *req, const char *format, ...) MCP_PRINTF(2, 3);
 /* tools/call: sets structuredContent, the JSON text of any value. If no other content is added, the
- * JSON is also sent as text, as the specification asks. That text is all that a peer gets whose
- * revision has no structuredContent, or allows only objects there and the value is not one. So a
- * handler that adds its own content should put everything into it. MCP_EPARSE: not JSON. */
+ * JSON is also sent as text, as the specification asks. A peer gets only the text content if its
+ * revision has no structuredContent, or if the revision allows only objects there and the value is
+ * not an object. So a handler that adds its own content should put all information into it. Returns
+ * the codes of mcp_reply_content(), and MCP_EPARSE if `json` is not JSON. */
 MCP_API int mcp_reply_structured(mcp_request *req, mcp_str json);
-/* The same of a struct, by a table of its fields (mcp/fields.h). */
+/* Sets structuredContent to an object made from the struct at `from`, as the table of its fields
+ * describes (mcp/fields.h). */
 MCP_API int mcp_reply_fields(mcp_request *req, const mcp_field *fields, size_t n, const void *from);
 /* prompts/get: sets the description of the result. */
 MCP_API int mcp_reply_description(mcp_request *req, const char *description);
-/* Adds one member to the result's _meta; json is the text of any value. MCP_EEXIST: a member with
- * that name exists, or the library writes it itself; it is unchanged. Else as
- * mcp_reply_structured(). */
+/* Adds one member to the result's _meta. `json` is the text of any value. Returns MCP_EEXIST, and
+ * changes nothing, if a member with that name exists or if the library writes that member itself.
+ * Otherwise returns the codes of mcp_reply_structured(). */
 MCP_API int mcp_reply_meta(mcp_request *req, const char *key, mcp_str json);
 /* Sets the cache hints of this result (ttlMs and cacheScope: 2026-07-28, server/utilities/caching)
- * instead of the server's defaults. `ttl_ms`: for how many milliseconds a client may reuse the
- * result. `is_public`: whether a shared cache may serve it to other users; ignored while access
- * rules are set, and for a result that depends on the client. Has no effect on results and
- * revisions without cache hints. */
+ * instead of the server's defaults. `ttl_ms` is the number of milliseconds for which a client may
+ * reuse the result. `is_public` says whether a shared cache may serve it to other users; it is
+ * ignored while access rules are set, and for a result that depends on the client. The call has no
+ * effect on results and revisions without cache hints. */
 MCP_API void mcp_reply_cache(mcp_request *req, uint64_t ttl_ms, bool is_public);
 
 /* completion/complete: adds one value. The first 100 are sent; the others are only counted. */
 MCP_API int mcp_reply_completion(mcp_request *req, mcp_str value);
 /* The same for a value that stands for a resource, such as the name of a table. With access rules,
- * mcp_reply_completion() drops a value of a template if the caller may not read the URI that the
- * template expands to with this value and the known arguments. While other variables are unknown,
- * that URI may not be one of a provider, and the value is dropped too. This call checks access to
- * `uri` instead (the URI of the table). */
+ * mcp_reply_completion() drops a value of a template if the caller may not read the URI to which
+ * the template expands with this value and the known arguments. While other variables are unknown,
+ * no provider may recognize that URI, and then the value is dropped too. This call checks access to
+ * `uri` instead (in the example, the URI of the table). */
 MCP_API int mcp_reply_completion_for(mcp_request *req, mcp_str value, mcp_str uri);
 /* Sets the total number of values if the handler does not add all of them. */
 MCP_API void mcp_reply_completion_total(mcp_request *req, uint64_t total);
 
 /* ---- replying: errors ------------------------------------------------------------------------ */
 
-/* JSON-RPC codes for mcp_reply_fail(). A code of your own lies outside of -32768 … -32000. */
+/* JSON-RPC codes for mcp_reply_fail(). Codes of a program must lie outside of -32768 … -32000. */
 typedef enum mcp_code {
     MCP_CODE_INVALID_PARAMS = -32602,
     MCP_CODE_INTERNAL = -32603,
 } mcp_code;
 
-/* Makes the reply an error, whatever was added before: `return mcp_reply_fail(...)`. The message is
- * for people and models: it should say what happened, where, and what to do. Returns a negative
- * code; the handler must return it. mcp_reply_fail_data() adds `data`, the text of a JSON value
- * (NULL: none). Only the first failure counts. */
+/* Makes the reply an error, whatever was added before. A handler ends with `return
+ * mcp_reply_fail(...)`. The message is for people and models: it should say what happened, where,
+ * and what to do. Returns a negative code, which the handler must return. mcp_reply_fail_data()
+ * adds `data`, the text of a JSON value, or NULL for none. Only the first failure counts. */
 MCP_API int mcp_reply_fail(mcp_request *req, int code, const char *format, ...) MCP_PRINTF(3, 4);
 MCP_API int mcp_reply_fail_data(mcp_request *req, int code, const char *data, const char *format,
                                 ...) MCP_PRINTF(4, 5);
 
-/* For a handler that needs a capability of the client, such as "sampling" or "roots": MCP_OK if the
- * client declared it. Otherwise the reply becomes the revision's error, which names the capability,
- * and the handler must return the negative code. The part after the first dot is a member of the
- * capability: "sampling.tools", "elicitation.url", "extensions.io.modelcontextprotocol/tasks". An
- * `elicitation` without members declares "elicitation.form". 2026-07-28, basic, "_meta". MCP_EINVAL
- * (no capability given), MCP_ENOMEM. */
+/* For a handler that needs a capability of the client, such as "sampling" or "roots". Returns
+ * MCP_OK if the client declared the capability. Otherwise the reply becomes the error that the
+ * revision defines, which names the capability, and the handler must return the negative code. The
+ * part after the first dot is a member of the capability, as in "sampling.tools", "elicitation.url"
+ * or "extensions.io.modelcontextprotocol/tasks". An `elicitation` without members declares
+ * "elicitation.form" (2026-07-28, basic, "_meta"). Also returns MCP_EINVAL (no capability given)
+ * and MCP_ENOMEM. */
 MCP_API int mcp_request_require(mcp_request *req, const char *capability);
 
 /* ---- progress, later answers ----------------------------------------------------------------- */
 
 /* Reports that the handler is making progress, which restarts its time-out (handler_timeout_ms).
- * Sends notifications/progress if the peer requested it with a token. total 0: unknown; message may
- * be NULL. A value that does not increase is dropped, because the specification forbids it. So are
- * notifications beyond 20 per second, except for the last one (progress == total). */
+ * Sends notifications/progress if the peer requested it with a token. A total of 0 means unknown;
+ * message may be NULL. A value that does not increase is dropped, because the specification forbids
+ * it. So are notifications beyond 20 per second, except for the last one (progress == total). */
 MCP_API void mcp_request_progress(mcp_request *req, double progress, double total,
                                   const char *message);
 
@@ -217,32 +223,34 @@ typedef enum mcp_log_level {
     MCP_LOG_EMERGENCY,
 } mcp_log_level;
 
-/* Sends notifications/message to the peer of this request if the peer wants it: a modern peer sets
- * the level in the request, a legacy one by logging/setLevel (before that it gets MCP_LOG_INFO and
- * above). Does nothing on a server without mcp_server_options.logging. `logger` may be NULL; `data`
- * is the text of any JSON value. At most 20 per second and request are sent. Do not log secrets:
- * the peer's model may read them. mcp_request_logf() sends a string that is formatted as by printf.
- * 2026-07-28, server/utilities/logging. */
+/* Sends notifications/message to the peer of this request if the peer requested it. A modern peer
+ * sets the level in the request, a legacy peer by logging/setLevel; before that it gets
+ * MCP_LOG_INFO and above. Does nothing on a server without mcp_server_options.logging. `logger` may
+ * be NULL; `data` is the text of any JSON value. At most 20 per second and request are sent. Do not
+ * log secrets: the peer's model may read them. mcp_request_logf() sends a string that is formatted
+ * as by printf. 2026-07-28, server/utilities/logging. */
 MCP_API void mcp_request_log(mcp_request *req, mcp_log_level level, const char *logger,
                              mcp_str data);
 MCP_API void mcp_request_logf(mcp_request *req, mcp_log_level level, const char *logger,
                               const char *format, ...) MCP_PRINTF(4, 5);
 
-/* For an answer that takes long: closes the connection that waits for it, if the peer can come back
- * for what it missed (HTTP of 2025-11-25 within a session: with Last-Event-ID). The request
- * continues, and its messages are kept. In all other cases this does nothing. 2025-11-25,
+/* For an answer that takes long: closes the connection on which the peer waits, if the peer can
+ * fetch the messages later (over HTTP within a session of 2025-11-25, with Last-Event-ID). The
+ * request continues, and its messages are stored. In all other cases this does nothing. 2025-11-25,
  * basic/transports, "Sending Messages to the Server". */
 MCP_API void mcp_request_end_stream(mcp_request *req);
 
 /* For a handler that waits or continues in steps: calls fn(req, user) every ms milliseconds on the
  * channel's thread, counted from the end of the last call, until fn returns something other than
  * MCP_PENDING. That ends the request, as if the handler had returned it. However the request ends,
- * fn is not called afterwards. A cancelled request ends at once: to release something then, use
- * mcp_request_on_cancel(), which need not finish the request. So do not use it for a request that
- * something else finishes, such as mcp_request_work(). Calling it again, also from fn, replaces the
- * earlier call. A step does not extend the time limit; mcp_request_progress() does. Return from the
- * handler what this returns: MCP_PENDING; MCP_EUNSUPPORTED (the server has no host with timers),
- * MCP_EINVAL (no fn, or ms beyond 24 days), MCP_ENOMEM. */
+ * fn is not called afterwards. A cancelled request ends at once; a function set by
+ * mcp_request_on_cancel() can release its resources and need not finish it. So do not use this call
+ * for a request that is finished in another way, such as by mcp_request_work(). Calling it again,
+ * even from fn, replaces the earlier call. A step does not extend the time limit;
+ * mcp_request_progress() does.
+ *
+ * The handler must return what this call returns: MCP_PENDING, MCP_EUNSUPPORTED (the server has no
+ * host with timers), MCP_EINVAL (no fn, or ms beyond 24 days) or MCP_ENOMEM. */
 MCP_API int mcp_request_repeat(mcp_request *req, uint64_t ms,
                                int (*fn)(mcp_request *req, void *user), void *user);
 
@@ -255,20 +263,22 @@ MCP_API void mcp_reply_finish(mcp_request *req, int outcome);
  * request except for mcp_request_cancelled() and mcp_request_post(); `done` usually replies and
  * calls mcp_reply_finish(). The handler returns what this call returns: MCP_PENDING, or a negative
  * code if neither function will be called. In every other case `done` is called, even if the
- * request was cancelled meanwhile; if its channel is gone, possibly without `work`. */
+ * request was cancelled meanwhile. If the channel was freed, `done` may be called without
+ * `work`. */
 MCP_API int mcp_request_work(mcp_request *req, void (*work)(void *user),
                              void (*done)(mcp_request *req, void *user), void *user);
 
-/* As mcp_request_work(), for work that produces about `bytes` bytes of contents: file contents, a
+/* Like mcp_request_work(), for work that produces about `bytes` bytes of contents: file contents, a
  * blob, rows. Memory for them and for their Base64 form is reserved before the work begins. It is
- * released when the request is finished or when this is called for it again. While
- * mcp_server_options.max_work_memory is used up, the work waits, and callers take turns. Less than
- * 64 KiB neither waits nor counts, and a single request above the limit runs alone.
+ * released when the request is finished or when this function is called again for the same request.
+ * While mcp_server_options.max_work_memory is used up, the work waits, and callers take turns. A
+ * reservation below 64 KiB neither waits nor counts, and a single request above the limit runs
+ * alone.
  *
- * A request that waits for 30 seconds, or that exceeds the number of waiting requests, gets an
- * error that names the limit. In this case, and after a cancellation, `done` may be called without
- * `work`, and its reply is ignored. Without a host that has workers, timers and a clock this is the
- * same as mcp_request_work(). */
+ * A request that waited for 30 seconds, or that exceeds the maximum number of waiting requests,
+ * gets an error that names the limit. In these cases, and after a cancellation, `done` may be
+ * called without `work`, and its reply is ignored. Without a host that has workers, timers and a
+ * clock this is the same as mcp_request_work(). */
 MCP_API int mcp_request_work_sized(mcp_request *req, size_t bytes, void (*work)(void *user),
                                    void (*done)(mcp_request *req, void *user), void *user);
 
@@ -276,8 +286,8 @@ MCP_API int mcp_request_work_sized(mcp_request *req, size_t bytes, void (*work)(
  * any thread, for a request that is not finished yet. fn may do anything with the request that its
  * handler could do: some calls report progress, and the last one replies and calls
  * mcp_reply_finish(). fn runs even after a cancellation. Do not post after the call that finishes
- * the request. MCP_OK; otherwise fn is not called: MCP_EUNSUPPORTED (the server has no host with
- * `post`: see mcp_server_post()), MCP_ENOMEM, MCP_EINVAL. */
+ * the request. Returns MCP_OK, or a negative code, in which case fn is not called: MCP_EUNSUPPORTED
+ * (the server has no host with `post`, see mcp_server_post()), MCP_ENOMEM or MCP_EINVAL. */
 MCP_API int mcp_request_post(mcp_request *req, void (*fn)(mcp_request *req, void *user),
                              void *user);
 

@@ -9,9 +9,9 @@
  *     mcp_serve_stdio(server, &err);            // mcp/io.h
  *
  * Registration makes a deep copy of the descriptor and keeps the handlers and `user` pointers. The
- * server declares the capabilities for what is registered. A registration or removal while peers
- * are connected is announced (list_changed) to those that subscribed to it. A server and its
- * channels belong to one thread; other threads use mcp_server_post() and mcp_request_post().
+ * server declares the capabilities for what is registered. A registration or removal is announced
+ * (list_changed) to connected peers that subscribed to such changes. A server and its channels
+ * belong to one thread; other threads use mcp_server_post() and mcp_request_post().
  */
 #ifndef MCP_SERVER_H
 #define MCP_SERVER_H
@@ -33,7 +33,7 @@ struct mcp_host; /* mcp/provider.h */
 
 typedef struct mcp_server_options {
     size_t size;
-    const char *name;    /* required; everything is copied */
+    const char *name;    /* required; all strings of this struct are copied */
     const char *version; /* required */
     const char *title;
     const char *description;
@@ -42,11 +42,13 @@ typedef struct mcp_server_options {
     size_t n_icons;
     const char *instructions; /* guidance for the model; mcp_server_set_instructions() changes it */
 
-    size_t page_size;     /* entries in one page of a list; 1000 */
-    uint64_t list_ttl_ms; /* how long lists may be cached; default 5000; MCP_TTL_NONE: not at all */
-    uint64_t read_ttl_ms; /* the same for resources; default 0: always fresh */
-    bool cache_public; /* cacheScope "public": no result depends on the caller. Default: private */
-    /* Changes within this time become one notification; 100, at most an hour. */
+    size_t page_size;     /* entries in one page of a list; default 1000 */
+    uint64_t list_ttl_ms; /* how long lists may be cached; default 5000; MCP_TTL_NONE forbids it */
+    /* the same for resources; the default 0 means that they must be fetched each time */
+    uint64_t read_ttl_ms;
+    /* Send cacheScope "public" instead of "private": no result depends on the caller. */
+    bool cache_public;
+    /* Changes within this time become one notification. Default 100, at most an hour. */
     uint64_t coalesce_ms;
 
     bool no_subscribe;    /* do not offer subscriptions to single resources */
@@ -57,37 +59,37 @@ typedef struct mcp_server_options {
     bool logging;
 
     /* How long a client may take to answer an input request (mcp/input.h) that is sent as a request
-     * (before 2026-07-28); 10 minutes. */
+     * (before 2026-07-28). The default is 10 minutes. */
     uint64_t input_timeout_ms;
-    /* Fills bytes with cryptographic randomness (MCP_OK or a negative code), and milliseconds since
-     * 1970; NULL: the system's. */
+    /* `random` fills bytes with cryptographic randomness and returns MCP_OK or a negative code.
+     * `clock` returns milliseconds since 1970. NULL selects the functions of the system. */
     int (*random)(void *bytes, size_t len, void *user);
     int64_t (*clock)(void *user);
     void *user; /* for these two, and option_name */
 
-    const struct mcp_host *host; /* lends worker threads and timers; may be set later */
+    const struct mcp_host *host; /* provides worker threads and timers; may be set later */
     const mcp_allocator *allocator;
 
     /* How long a pending request may go without mcp_request_progress() before it is cancelled and
-     * the peer gets an error that says so; 600,000. UINT64_MAX: no limit. */
+     * the peer gets an error that says so. The default is 600,000; UINT64_MAX means no limit. */
     uint64_t handler_timeout_ms;
     /* Rate limits per caller for tool calls (500 per second, bursts of 2000) and completions (200
-     * per second, bursts of 1000). Requests beyond them get an error with data.retryAfterMs. A
-     * caller is a principal. Anonymous callers are distinguished by mcp_channel_options.caller;
-     * without that, they are one caller together. Limits that are not set here do not apply to
-     * callers on this machine (mcp_channel_options.local). If only the rate is set, the burst is
-     * four seconds' worth of it. */
+     * per second, bursts of 1000). Requests beyond them get an error with data.retryAfterMs. All
+     * requests of one principal count as one caller. Anonymous callers are distinguished by
+     * mcp_channel_options.caller; those without it count as one caller. Default limits do not apply
+     * to callers on this machine (mcp_channel_options.local). If only the rate is set, the burst is
+     * four times the rate. */
     uint32_t calls_per_second, calls_burst;
     uint32_t completions_per_second, completions_burst;
     bool no_rate_limits;
-    /* The same for tasks/get, tasks/result and tasks/list: 500 a second, 2000 at once. */
+    /* The same for tasks/get, tasks/result and tasks/list: 500 per second, bursts of 2000. */
     uint32_t polls_per_second, polls_burst;
     /* Returns the program's name of one of these options for error texts: "--calls-per-second" for
-     * "calls_per_second". NULL, or if it returns NULL: the name of the member. The text must be
-     * static or live as long as the server. */
+     * "calls_per_second". If this is NULL, or returns NULL, error texts use the name of the member.
+     * The string must live as long as the server. */
     const char *(*option_name)(const char *member, void *user);
-    /* Bytes that mcp_request_work_sized() may reserve at the same time, for all callers together;
-     * 128 MiB. SIZE_MAX: no limit. */
+    /* Bytes that mcp_request_work_sized() may reserve at the same time, for all callers together.
+     * The default is 128 MiB; SIZE_MAX means no limit. */
     size_t max_work_memory;
 } mcp_server_options;
 
@@ -101,24 +103,25 @@ typedef struct mcp_work_memory {
     uint64_t waited, refused;
 } mcp_work_memory;
 
-/* Makes a server. Free it after its channels. MCP_OK; MCP_EINVAL (a required field is missing, a
- * text is not UTF-8), MCP_ENOMEM. */
+/* Makes a server. Free it after its channels. Returns MCP_OK, MCP_EINVAL (a required field is
+ * missing, a string is not UTF-8) or MCP_ENOMEM. */
 MCP_API int mcp_server_new(const mcp_server_options *options, mcp_server **ret, mcp_error *error);
-/* Frees the providers too. NULL is allowed. */
+/* Frees the server and releases its providers. NULL is allowed. */
 MCP_API void mcp_server_free(mcp_server *server);
-/* Writes the current state. Call it on the server's thread. */
+/* Writes the current state to *ret. Call it on the server's thread. */
 MCP_API void mcp_server_get_work_memory(const mcp_server *server, mcp_work_memory *ret);
 
-/* Makes the channel of one peer. Free it with mcp_channel_free() before the server. MCP_EINVAL (no
- * `send`), MCP_ENOMEM. */
+/* Makes the channel of one peer. Free it with mcp_channel_free() before the server. Returns MCP_OK,
+ * MCP_EINVAL (no `send`) or MCP_ENOMEM. */
 MCP_API int mcp_server_connect(mcp_server *server, const mcp_channel_options *options,
                                mcp_channel **ret, mcp_error *error);
 
 /* ---- resources ------------------------------------------------------------------------------- */
 
 /* Answers resources/read. `uri` is the requested URI as the peer spelled it, NUL-terminated.
- * `match` holds the variables of the template that matched; NULL for a resource registered by its
- * URI. Reply with mcp_reply_text() or a similar call. MCP_ENOTFOUND: there is no such resource. */
+ * `match` holds the variables of the template that matched; it is NULL for a resource registered by
+ * its URI. Reply with mcp_reply_text() or a similar call. Return MCP_ENOTFOUND if there is no such
+ * resource. */
 typedef int mcp_read_fn(mcp_request *req, mcp_str uri, const mcp_uri_match *match, void *user);
 
 /* A resource: registered with mcp_server_add_resource(), or an entry of a provider's list. Strings
@@ -141,10 +144,12 @@ typedef struct mcp_resource {
     const char *text;  /* the contents, instead of read; copied */
 } mcp_resource;
 
-/* MCP_EEXIST: the URI is taken; MCP_EINVAL (error says what), MCP_ENOMEM. */
+/* Registers a resource. Returns MCP_OK, MCP_EEXIST (the URI is registered already), MCP_EINVAL
+ * (*error says what is invalid) or MCP_ENOMEM. */
 MCP_API int mcp_server_add_resource(mcp_server *server, const mcp_resource *resource, void *user,
                                     mcp_error *error);
-/* MCP_OK or MCP_ENOTFOUND. Requests in flight continue. */
+/* Removes a resource. Requests for it that are in flight continue. Returns MCP_OK or
+ * MCP_ENOTFOUND. */
 MCP_API int mcp_server_remove_resource(mcp_server *server, const char *uri);
 
 /* Answers completion/complete: adds values for the variable `name` that begin with `value`, best
@@ -153,10 +158,10 @@ MCP_API int mcp_server_remove_resource(mcp_server *server, const char *uri);
 typedef int mcp_complete_fn(mcp_request *req, mcp_str name, mcp_str value, const mcp_json *context,
                             void *user);
 
-/* A template for resources (RFC 6570, all levels). Templates are tried if no registered URI is
- * equal; the most specific one that matches is used (mcp_uri_template_compare()). A template whose
- * match would be ambiguous is refused with MCP_EUNSUPPORTED. 2026-07-28, server/resources,
- * "Resource Templates". */
+/* A template for resources (RFC 6570, all levels). The server tries templates if no registered URI
+ * is equal to the requested one, and uses the most specific template that matches
+ * (mcp_uri_template_compare()). Registering a template whose match would be ambiguous fails with
+ * MCP_EUNSUPPORTED. 2026-07-28, server/resources, "Resource Templates". */
 typedef struct mcp_resource_template {
     size_t size;
     const char *uri_template; /* required */
@@ -181,7 +186,7 @@ MCP_API int mcp_server_remove_template(mcp_server *server, const char *uri_templ
 
 typedef struct mcp_prompt_argument {
     size_t size;
-    bool required;    /* without it prompts/get is refused before the handler runs */
+    bool required;    /* without it prompts/get is rejected before the handler runs */
     const char *name; /* required */
     const char *title;
     const char *description;
@@ -212,7 +217,7 @@ MCP_API int mcp_server_remove_prompt(mcp_server *server, const char *name);
 
 /* ---- tools ----------------------------------------------------------------------------------- */
 
-/* Hints for people, with three states each. 2026-07-28, schema, ToolAnnotations. */
+/* The values of a tool's hints, which are for people. 2026-07-28, schema, ToolAnnotations. */
 typedef enum mcp_hint { MCP_HINT_UNSET = 0, MCP_HINT_NO, MCP_HINT_YES } mcp_hint;
 
 /* Answers tools/call. `arguments` is an object that conforms to the input schema, or NULL if there
@@ -224,7 +229,7 @@ typedef int mcp_call_fn(mcp_request *req, const mcp_json *arguments, void *user)
 typedef enum mcp_task_support {
     MCP_TASK_FORBIDDEN = 0,
     MCP_TASK_OPTIONAL,
-    MCP_TASK_REQUIRED, /* a peer without support for tasks is refused before the handler runs */
+    MCP_TASK_REQUIRED, /* a peer without support for tasks is rejected before the handler runs */
 } mcp_task_support;
 
 typedef struct mcp_tool {
@@ -232,13 +237,13 @@ typedef struct mcp_tool {
     const char *name; /* required; 1 to 128 of A-Z a-z 0-9 _ - . */
     const char *title;
     const char *description;
-    /* JSON text of a schema with "type":"object" (mcp/schema.h documents what is supported); NULL:
-     * any object. Arguments that do not conform never reach the handler; the peer gets an error
-     * that says where and why. */
+    /* JSON text of a schema with "type":"object" (mcp/schema.h documents what is supported). NULL
+     * permits any object. Arguments that do not conform never reach the handler; the peer gets an
+     * error that says where and why. */
     const char *input_schema;
-    /* JSON text of a schema of the structured content, which the handler then must add; a result
-     * that does not conform is an internal error. Not sent to peers whose revision does not allow
-     * it. */
+    /* JSON text of a schema of the structured content. If it is set, the handler must add
+     * structured content, and a result that does not conform is reported as an internal error. The
+     * schema is not sent to peers whose revision does not allow it. */
     const char *output_schema;
     mcp_hint read_only, destructive, idempotent, open_world;
     const mcp_icon *icons;
@@ -247,66 +252,69 @@ typedef struct mcp_tool {
 
     mcp_call_fn *call; /* required */
     mcp_task_support task_support;
-    /* Overrides the server's handler_timeout_ms; UINT64_MAX: no limit. */
+    /* If not 0, replaces the server's handler_timeout_ms. UINT64_MAX means no limit. */
     uint64_t timeout_ms;
     /* Returns whether the tool is listed for the client of this request
-     * (mcp_request_client_info()); `user` is the tool's. NULL: it is listed for every client. This
-     * is no access control (mcp/access.h): an unlisted tool can still be called. If set, lists of
-     * tools are not cached across clients. The function must give the same answer for the same
-     * client, and should be fast. */
+     * (mcp_request_client_info()); `user` is the tool's. If this is NULL, the tool is listed for
+     * every client. This is not access control (mcp/access.h): a client can still call a tool that
+     * is not listed. If this is set, lists of tools are not cached across clients. The function
+     * must return the same result for the same client, and should be fast. */
     bool (*offered)(const mcp_request *req, void *user);
-    /* Instead of input_schema and output_schema: the tables that they are made from (mcp/fields.h). */
+    /* Tables from which the schemas are generated (mcp/fields.h), instead of input_schema and
+     * output_schema. */
     const mcp_field *fields;
     size_t n_fields;
     const mcp_field *result_fields;
     size_t n_result_fields;
 } mcp_tool;
 
-/* MCP_EINVAL (also: a schema cannot be compiled, or an x-mcp-header in it is not allowed, see
- * 2026-07-28, basic/transports/streamable-http; error says which and where), MCP_EEXIST,
- * MCP_ENOMEM. */
+/* Registers a tool. Returns MCP_OK, MCP_EINVAL, MCP_EEXIST (the name is registered already) or
+ * MCP_ENOMEM. MCP_EINVAL includes a schema that cannot be compiled, and an x-mcp-header in it that
+ * is not allowed (2026-07-28, basic/transports/streamable-http); *error says which and where. */
 MCP_API int mcp_server_add_tool(mcp_server *server, const mcp_tool *tool, void *user,
                                 mcp_error *error);
 MCP_API int mcp_server_remove_tool(mcp_server *server, const char *name);
 
-/* ---- rebuilding, instructions, hooks
- * ------------------------------------------------------------------- */
+/* ---- rebuilding, instructions, hooks --------------------------------------------------------- */
 
-/* Calls build(server, user) and atomically replaces everything that the previous build registered
- * and mounted with the registrations and mounts of this one: for a configuration that is read
- * again. Registrations outside of a build stay. If `build` returns a negative code, or memory runs
- * out (MCP_ENOMEM), nothing changes and the registrations of the new build are released. After a
- * successful build each list is announced as changed, once. Subscriptions stay.
+/* Calls build(server, user, error) and atomically replaces all registrations and mounts of the
+ * previous build with those of this build. Use it when a configuration is read again. Registrations
+ * outside of a build stay. If `build` returns a negative code, or memory runs out (MCP_ENOMEM),
+ * nothing changes and the registrations of the new build are released. After a successful build
+ * each list is announced as changed, once. Subscriptions stay.
  *
- * Requests in flight are answered by the build that they began with. Its providers are released by
- * the host's timer after the last of these requests, so a provider's threads must have ended when
- * its release() returns. Must not be called from a handler or from within a build (MCP_ESTATE).
- * Returns what `build` returned. */
+ * Requests in flight are answered by the build with which they began. The providers of that build
+ * are released by a timer of the host, after the last of these requests. A provider's threads must
+ * have ended when its release() returns. Must not be called from a handler or from within a build
+ * (MCP_ESTATE). Returns what `build` returned. */
 MCP_API int mcp_server_rebuild(mcp_server *server,
                                int (*build)(mcp_server *server, void *user, mcp_error *error),
                                void *user, mcp_error *error);
 
 /* Registers a release hook: release(user) is called when the current registrations are no longer
- * needed. Within a build that is when the build is replaced, otherwise when the server is freed.
- * For the `user` of tools and other registrations that belong to no provider. Hooks are called in
- * reverse order. MCP_OK; MCP_ENOMEM, MCP_EINVAL: the hook will not be called. */
+ * needed. For a hook registered within a build that is when the build is replaced, otherwise when
+ * the server is freed. Use it to free the `user` of tools and other registrations that belong to no
+ * provider. Hooks are called in reverse order. Returns MCP_OK, MCP_ENOMEM or MCP_EINVAL; after a
+ * failure the hook will not be called. */
 MCP_API int mcp_server_on_release(mcp_server *server, void (*release)(void *user), void *user);
 
-/* Sets the instructions that clients get from now on (legacy ones get them only when they connect);
- * NULL: none. Copied. MCP_EINVAL (not UTF-8), MCP_ENOMEM: the old ones stay. */
+/* Sets the instructions that clients get from now on. Legacy clients get instructions only when
+ * they connect. NULL means none. The string is copied. Returns MCP_OK, MCP_EINVAL (not UTF-8) or
+ * MCP_ENOMEM; after a failure the old instructions stay. */
 MCP_API int mcp_server_set_instructions(mcp_server *server, const char *instructions);
 
-/* Sets a function that makes the instructions for each client: for instructions that name items
- * which not everybody may see (mcp_request_may()). It returns a text that lives as long as the
- * request (mcp_request_strdup()), or NULL for none; a text that is not UTF-8 is not sent. NULL: all
- * clients get those of mcp_server_set_instructions() again. */
+/* Sets a function that makes the instructions for each client. Use it if instructions name items
+ * that not every caller may see (mcp_request_may()). It returns a string that lives as long as the
+ * request (mcp_request_strdup()), or NULL for none; a string that is not UTF-8 is not sent. If
+ * `make` is NULL, all clients get those of mcp_server_set_instructions() again. */
 MCP_API void mcp_server_set_instructions_hook(mcp_server *server,
                                               const char *(*make)(mcp_request *req, void *user),
                                               void *user);
 
 /* Sets a function that is called for each resource before it is listed, including a provider's
  * entries but not resources that were registered before this call. It may change everything but the
- * URI. What it makes the resource point to must live until its next call. NULL: no function. */
+ * URI. Anything that it makes the resource point to must live until its next call. NULL removes the
+ * function. */
 MCP_API void mcp_server_set_resource_hook(mcp_server *server,
                                           void (*change)(mcp_resource *resource, void *user),
                                           void *user);
@@ -315,7 +323,7 @@ MCP_API void mcp_server_set_resource_hook(mcp_server *server,
 
 typedef enum mcp_usage_kind {
     MCP_USAGE_TOOL = 0, /* tools/call, by the tool's name */
-    MCP_USAGE_SOURCE,   /* resources/read, by the prefix of the mount that the URI is below */
+    MCP_USAGE_SOURCE,   /* resources/read, by the prefix of the mount to which the URI belongs */
     MCP_USAGE_KINDS
 } mcp_usage_kind;
 
@@ -335,15 +343,16 @@ typedef struct mcp_usage {
     mcp_str name;
     uint64_t ok;
     uint64_t tool_errors; /* results with isError */
-    uint64_t not_found;   /* of sources: "Resource not found" */
-    uint64_t errors;      /* all other errors of the protocol, time-outs too */
+    uint64_t not_found;   /* only for sources: "Resource not found" */
+    uint64_t errors;      /* all other protocol errors, including time-outs */
     uint64_t questions;   /* rounds that ended with an input request (MCP_INPUT_REQUIRED) */
-    uint64_t gone;        /* cancelled, or the client left */
+    uint64_t gone;        /* cancelled, or the client disconnected */
     uint64_t in_flight;   /* not ended yet */
-    /* Of sources: size of the contents in `ok` answers, before their encoding as JSON or
-         * Base64. */
+    /* Only for sources: size of the contents in `ok` answers, before they are encoded as JSON or
+     * Base64. */
     uint64_t bytes;
-    /* Of all requests that ended, until the answer was passed to the channel. */
+    /* Total duration of all requests that ended, each until its answer was passed to the
+     * channel. */
     uint64_t duration_ms;
     /* The inclusive upper bounds of all buckets but the last; static storage. */
     const uint64_t *bounds_ms;
@@ -351,39 +360,42 @@ typedef struct mcp_usage {
 } mcp_usage;
 
 /* Calls each(usage, user) for each tool or source that was used, in order of registration, and last
- * for "other". `usage` is valid during the call, which must not change the server. What access
- * rules (mcp/access.h) hide from `principal` (NULL: anonymous) is added to "other": a tool by its
- * name, a mount by its prefix, which counts as readable if it is only a scheme. The number of names
- * never exceeds the number of tools and mounts that are registered or still have requests in
- * flight, whatever peers send. Durations are measured with the host's clock. Without a host they
- * use the times that the channels got, so that a handler that answers at once takes no time. */
+ * for "other". `usage` is valid during the call, which must not change the server. The figures of
+ * items that access rules (mcp/access.h) hide from `principal` (NULL if anonymous) are added to
+ * "other". Access to a tool is checked by its name, and to a mount by its prefix; a prefix that is
+ * only a scheme is never hidden. The number of names never exceeds the number of tools and mounts
+ * that are registered or still have requests in flight, whatever peers send. Durations are measured
+ * with the host's clock. Without a host they are measured with the times that are passed to the
+ * channels, so a handler that answers at once takes no time. */
 MCP_API void mcp_server_usage(const mcp_server *server, const char *principal, mcp_usage_kind kind,
                               void (*each)(const mcp_usage *usage, void *user), void *user);
 
 /* ---- other threads --------------------------------------------------------------------------- */
 
 /* Runs fn(server, user) on the server's thread soon, in the order of the calls. Only this and
- * mcp_request_post() may be called from any thread. To announce a change or to register something
- * from another thread, do it in fn.
+ * mcp_request_post() may be called from any thread. To announce a change or to register an item
+ * from another thread, do so in fn.
  *
  *     static void changed(mcp_server *server, void *user) { mcp_server_resource_updated(server, user); }
  *     …
  *     mcp_server_post(server, changed, "mem:x");     // in another thread
  *
- * It requires a host with `post` (mcp/io.h has one), which must belong to the server for the whole
- * lifetime of such a thread. Posted functions still run at the end of the loop, in
- * mcp_loop_drain(). MCP_OK; otherwise fn is not called: MCP_EUNSUPPORTED (no such host),
- * MCP_ENOMEM, MCP_EINVAL. */
+ * It requires a host with `post` (mcp/io.h has one), which the server must keep for the whole
+ * lifetime of such a thread. mcp_loop_drain() runs the functions that are still posted at the end.
+ * Returns MCP_OK, or a negative code, in which case fn is not called: MCP_EUNSUPPORTED (no such
+ * host), MCP_ENOMEM or MCP_EINVAL. */
 MCP_API int mcp_server_post(mcp_server *server, void (*fn)(mcp_server *server, void *user),
                             void *user);
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
-/* Reports that the contents of a resource changed: notifies its subscribers, coalesced. For a
- * provider's resource pass the provider's canonical URI. Cheap if there are no subscribers. */
+/* Reports that the contents of a resource changed. Its subscribers get one notification for all
+ * changes within coalesce_ms. For a provider's resource pass the provider's canonical URI. Cheap if
+ * there are no subscribers. */
 MCP_API void mcp_server_resource_updated(mcp_server *server, const char *uri);
 
-/* Reports that the set of resources changed in a way that the server cannot know (a provider's). */
+/* Reports that the set of resources changed in a way that the server cannot detect, such as a
+ * change of a provider's resources. */
 MCP_API void mcp_server_resources_changed(mcp_server *server);
 /* The same for one resource that was added or removed: peers that may not read it are not
  * notified. */

@@ -40,29 +40,32 @@ extern "C" {
 
 typedef struct mcp_task_options {
     size_t size;
-    /* How long the task and its result are kept, counted from its creation; a task that still runs
-     * then is cancelled. 0: the TTL that the client asked for (2025-11-25), or default_ttl_ms. At
-     * most max_ttl_ms. */
+    /* How long the task and its result are kept, counted from its creation, at most max_ttl_ms. A
+     * task that still runs after that time is cancelled. 0 selects the TTL that the client
+     * requested (2025-11-25), or default_ttl_ms. */
     uint64_t ttl_ms;
-    uint64_t poll_ms;    /* how often the client should poll; 0: the server's default */
-    const char *message; /* the status message, for people; NULL: none */
+    /* the interval at which the client should poll; 0 selects the server's default */
+    uint64_t poll_ms;
+    const char *message; /* the status message, for people; NULL if none */
 } mcp_task_options;
 
 /* Turns the request into a task if the peer supports tasks. Call it before anything is added to the
  * reply; options may be NULL. A second call changes the options that are not 0: the TTL (still
  * counted from the creation), the poll interval, the message. Returns MCP_OK even if the call
- * continues without a task: mcp_request_task_id() tells. The handler must return any other code:
+ * continues without a task; mcp_request_task_id() returns NULL in that case. Otherwise returns
  * MCP_ELIMIT (too many tasks; the reply says so), MCP_ESTATE (not a call of a tool that declares
- * task_support, or the reply is not empty), MCP_EIO (no randomness), MCP_ENOMEM. */
+ * task_support, or the reply is not empty), MCP_EIO (no randomness) or MCP_ENOMEM, which the
+ * handler must return. */
 MCP_API int mcp_request_task(mcp_request *req, const mcp_task_options *options);
 
-/* The id of the task that this request became; NULL: it is not a task. Lives as long as the
- * request. */
+/* Returns the id of the task that this request became, or NULL if it is not a task. The string
+ * lives as long as the request. */
 MCP_API const char *mcp_request_task_id(const mcp_request *req);
 
-/* Sets the status message of the task; does nothing if the request is not a task. The message of
+/* Sets the status message of the task; does nothing if the request is not a task.
  * mcp_request_progress() sets it too, unless the client gets progress notifications (2025-11-25,
- * with a progress token). MCP_OK, MCP_EINVAL (not UTF-8), MCP_ENOMEM, or an error of the store. */
+ * with a progress token). Returns MCP_OK, MCP_EINVAL (not UTF-8), MCP_ENOMEM, or an error of the
+ * store. */
 MCP_API int mcp_request_task_message(mcp_request *req, const char *message);
 
 /* ---- task stores ----------------------------------------------------------------------------- */
@@ -75,26 +78,27 @@ typedef enum mcp_task_status {
     MCP_TASK_CANCELLED,
 } mcp_task_status;
 
-/* A task as it is kept. Texts are UTF-8. */
+/* A task in a store. Strings are UTF-8. */
 typedef struct mcp_task {
     size_t size;
     uint64_t sequence; /* its position in the order of creation, above 0; set by the store */
     mcp_str id;        /* 22 letters, digits, - and _ */
-    mcp_str principal; /* .ptr NULL: anonymous */
-    mcp_str revision;  /* "2026-07-28" */
+    mcp_str principal; /* ptr is NULL if anonymous */
+    mcp_str revision;  /* for example "2026-07-28" */
     mcp_task_status status;
-    bool is_error;      /* what `detail` is */
-    mcp_str message;    /* empty: none */
-    int64_t created_ms; /* since 1970 */
+    bool is_error;      /* whether `detail` is an error */
+    mcp_str message;    /* the status message; empty if none */
+    int64_t created_ms; /* milliseconds since 1970; so is updated_ms */
     int64_t updated_ms;
     uint64_t ttl_ms;
     uint64_t poll_ms;
-    /* JSON text of an object: the result, the error (is_error), or, with MCP_TASK_INPUT_REQUIRED,
-     * the input requests; empty: none. */
+    /* JSON text of an object: the result, or the error if is_error is set, or the input requests if
+     * the status is MCP_TASK_INPUT_REQUIRED. Empty if there is none. */
     mcp_str detail;
 } mcp_task;
 
-/* For a store: copies as much of `from` as fits into `to`, according to the `size` of both. */
+/* For a store: copies as many members of `from` as fit into `to`, according to the `size` of
+ * both. */
 static inline void mcp_task_copy(mcp_task *to, const mcp_task *from)
 {
     size_t size = to->size;
@@ -103,58 +107,60 @@ static inline void mcp_task_copy(mcp_task *to, const mcp_task *from)
 }
 
 /* A custom store, for example a database table, so that results outlive the process. The server
- * removes expired tasks, and never makes two tasks with the same id. All functions are called on
- * the server's thread and must not block for long. */
+ * removes expired tasks, and never adds two tasks with the same id. All functions are called on the
+ * server's thread and must not block for long. */
 typedef struct mcp_task_store {
     size_t size;
     void *user;
-    /* Stores a copy of a new task. MCP_OK, MCP_ELIMIT (too many tasks) or another negative code. */
+    /* Stores a copy of a new task. Returns MCP_OK, MCP_ELIMIT (too many tasks) or another negative
+     * code. */
     int (*add)(const mcp_task *task, void *user);
     /* Stores the new state of a task: everything but sequence, id, principal, revision and
-     * created_ms may have changed. MCP_OK; after a failure the old state must stay: MCP_ENOTFOUND,
-     * MCP_ELIMIT (the detail is too large), …. */
+     * created_ms may have changed. Returns MCP_OK, MCP_ENOTFOUND, MCP_ELIMIT (`detail` is too
+     * large) or another negative code. After a failure the store must still have the old state. */
     int (*update)(const mcp_task *task, void *user);
-    /* Writes the stored task to *ret with mcp_task_copy(). MCP_OK, MCP_ENOTFOUND, …. What *ret
-     * points to is borrowed until the next call. */
+    /* Writes the stored task to *ret with mcp_task_copy(). Returns MCP_OK, MCP_ENOTFOUND or another
+     * negative code. The strings in *ret are borrowed until the next call of the store. */
     int (*get)(mcp_str id, mcp_task *ret, void *user);
-    /* Calls each(task, arg) for all tasks with a higher sequence, in that order, until it returns
-     * anything but MCP_OK, and returns that. `each` may remove the task that it got, but no other.
-     * `detail` may be left empty. */
+    /* Calls each(task, arg) for all tasks whose sequence is higher than `after`, in ascending
+     * order. Stops when `each` returns anything but MCP_OK, and returns that value. `each` may
+     * remove the task that it got, but no other. `detail` may be left empty. */
     int (*list)(uint64_t after, int (*each)(const mcp_task *task, void *arg), void *arg,
                 void *user);
     /* Removes a task; does nothing if it does not exist. */
     void (*remove)(mcp_str id, void *user);
-    void (*release)(void *user); /* the server no longer needs the store; may be NULL */
+    void (*release)(void *user); /* called when the server no longer needs the store; may be NULL */
 } mcp_task_store;
 
 typedef struct mcp_task_settings {
     size_t size;
-    uint64_t default_ttl_ms; /* an hour */
-    uint64_t max_ttl_ms;     /* a day */
-    uint64_t poll_ms;        /* 1000 */
+    uint64_t default_ttl_ms; /* default an hour */
+    uint64_t max_ttl_ms;     /* default a day */
+    uint64_t poll_ms;        /* default 1000 */
 
-    /* Limits of the store in memory, which is used if no other is set. A task that exceeds one is
-     * refused with an error that names the limit. */
-    size_t max_tasks;               /* 10000 */
-    size_t max_tasks_per_principal; /* 1000; all anonymous peers are one */
-    size_t max_bytes;               /* of all tasks, with their results; 64 MiB */
-    /* With any store: bytes of the messages of calls whose handlers still run, plus 1 KiB for each
-     * call, and of the clients' answers to them; 64 MiB. */
+    /* Limits of the store in memory, which is used if `store` is NULL. A task that exceeds a limit
+     * is rejected with an error that names it. */
+    size_t max_tasks;               /* default 10000 */
+    size_t max_tasks_per_principal; /* default 1000; all anonymous peers count as one principal */
+    size_t max_bytes;               /* of all tasks, with their results; default 64 MiB */
+    /* A limit with any store: the total bytes of the messages of calls whose handlers still run,
+     * plus 1 KiB for each call, and of the clients' answers to their input requests. The default is
+     * 64 MiB. */
     size_t max_running_bytes;
 
     const mcp_task_store *store; /* copied; all members but user and release are required */
 } mcp_task_settings;
 
-/* Configures tasks, and declares support for them even if no tool does: by default the server
- * declares it as soon as a tool with task_support is registered. Call it before the first task.
- * After a failure the store is not released: MCP_EINVAL (a member of the store is missing),
- * MCP_ESTATE (there are tasks already), MCP_ENOMEM. */
+/* Configures tasks, and declares support for them even if no tool has task_support. (By default the
+ * server declares support as soon as a tool with task_support is registered.) Call it before the
+ * first task. Returns MCP_OK, MCP_EINVAL (a member of the store is missing), MCP_ESTATE (there are
+ * tasks already) or MCP_ENOMEM. After a failure the store is not released. */
 MCP_API int mcp_server_set_tasks(mcp_server *server, const mcp_task_settings *settings,
                                  mcp_error *error);
 
-/* Cancels every call that runs as a task. For the end of a program, before mcp_loop_drain() waits
- * for the work of their handlers. The transports of mcp/io.h do it if they lent the server their
- * loop; so does mcp_server_set_host() when it removes the host. */
+/* Cancels every call that runs as a task. Call it at the end of a program, before mcp_loop_drain(),
+ * which waits for the work of their handlers. The transports of mcp/io.h call it if they gave the
+ * server their loop, and mcp_server_set_host() calls it when it removes the host. */
 MCP_API void mcp_server_cancel_tasks(mcp_server *server);
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
 /* parse.c: JSON text to a document, within limits.
  *
  * yyjson does the parsing. The checks that it lacks are here: size and depth (before it runs),
- * duplicate keys (afterwards). A mcp_json_doc is yyjson's own document under another name, so a
+ * duplicate keys (afterwards). An mcp_json_doc is yyjson's own document under another name, so a
  * parse in place costs one allocation. What may surprise: each block carries a copy of its
  * allocator in front, so that the document does not depend on how long the caller's struct lives.
  */

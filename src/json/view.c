@@ -1,4 +1,4 @@
-/* view.c: the read-only accessors. A mcp_json is a yyjson_val under another name. */
+/* view.c: the read-only accessors. An mcp_json is a yyjson_val under another name. */
 #include <mcp/yyjson.h>
 
 #include "json/json.h"
