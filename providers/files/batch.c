@@ -35,8 +35,8 @@ static int compare(const files_batch *b, size_t i, size_t j)
     return files_name_compare(b->names + x->at, x->len, b->names + y->at, y->len);
 }
 
-/* Whether i belongs above j in the heap: the largest on top while adding, the smallest while
- * taking. */
+/* Whether slot i belongs above slot j in the heap. While names are added the largest is on top;
+ * while they are taken, the smallest. */
 static bool above(const files_batch *b, size_t i, size_t j)
 {
     int order = compare(b, i, j);
@@ -96,8 +96,8 @@ static int grow(files_batch *b)
     return MCP_OK;
 }
 
-/* Makes room for a name of this length with its NUL. Doubling the size means that a slot moves at
- * most four times and the names need less than 512 bytes per slot. */
+/* Makes room for a name of this length and its NUL. Because the room is doubled, a slot moves at
+ * most four times, and the names need less than 512 bytes per slot. */
 static int make_room(files_batch *b, files_slot *slot, size_t len)
 {
     size_t room = 16;
@@ -147,7 +147,7 @@ int files_batch_add(files_batch *b, const char *name, size_t len, unsigned char 
     }
     b->order[b->count++] = number;
     if (b->count == b->limit)
-        make_heap(b); /* only now: if all names fit, adding needs no heap */
+        make_heap(b); /* if all names fit, adding needs no heap */
     return MCP_OK;
 }
 

@@ -1,7 +1,7 @@
 /* cache.c: a small table with one entry per hash; a later file replaces an earlier one.
  *
- * The surprising thing: a file that was changed a moment ago is not cached. Time stamps are only as
- * precise as the kernel's tick, so a second change within the same tick could not be detected.
+ * A file that was changed a moment ago is not cached. Time stamps are only as precise as the
+ * kernel's tick, so a second change within the same tick could not be detected.
  */
 #define _GNU_SOURCE
 #include "cache.h"
@@ -21,13 +21,13 @@
 enum { PLACES = 64, SETTLED_MS = 50 };
 
 typedef struct place {
-    char *uri; /* NULL: empty */
+    char *uri; /* NULL if the place is empty */
     size_t uri_len;
-    int fd; /* of the file */
+    int fd; /* of the file; owned */
     char *bytes;
     files_cached content;
     struct stat st;
-    int64_t verified; /* milliseconds of the monotonic clock */
+    int64_t verified; /* ms of the monotonic clock */
 } place;
 
 struct files_cache {
@@ -71,7 +71,7 @@ static int64_t clock_ms(clockid_t clock)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Hashes the end of the URI, where neighbouring files differ. */
+/* Hashes the end of the URI, where files of one folder differ. */
 static place *place_of(files_cache *cache, mcp_str uri)
 {
     uint64_t hash = uri.len;
@@ -97,7 +97,8 @@ static bool unchanged(const struct stat *a, const struct stat *b)
            same_time(a->st_mtim, b->st_mtim) && same_time(a->st_ctim, b->st_ctim);
 }
 
-/* On some systems the C library's fstat() takes the slower path of fstatat(). */
+/* Calls fstat directly where possible: some C libraries implement fstat() by the
+ * slower fstatat(). */
 static bool look(int fd, struct stat *st)
 {
 #if defined(__x86_64__) && defined(SYS_fstat)
@@ -119,7 +120,8 @@ bool files_cache_get(files_cache *cache, mcp_str uri, files_cached *ret)
     return true;
 }
 
-/* Whether inodes on this file system show every change; network file systems and /proc may not. */
+/* Whether the inodes of this file system show every change. Those of network file systems and
+ * /proc may not. */
 static bool tells_changes(int fd)
 {
     static const long telling[] = {EXT4_SUPER_MAGIC, XFS_MAGIC,        BTRFS_SUPER_MAGIC,

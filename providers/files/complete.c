@@ -17,15 +17,15 @@ typedef struct completion {
     mcp_allocator alloc;
     files_complete_fn *emit;
     void *user;
-    mcp_str lead; /* the part of a value before the root's relative path */
+    mcp_str lead; /* part of the values before the relative path */
     files_complete_options opt;
     size_t given, total;
-    bool uncounted;             /* there are more than `total` */
-    char path[COMMON_PATH_MAX]; /* lead + the folder's path; the link-free path is read, but */
-    size_t len;                 /* values are built from the requested path, of this length */
+    bool uncounted;             /* more than `total` entries match */
+    char path[COMMON_PATH_MAX]; /* the folder as requested, after `lead`; values are */
+    size_t len;                 /* built from it, even if links lead elsewhere */
 } completion;
 
-/* Whether the entry is a completion. A link is if it leads to a file. */
+/* Whether the entry is a completion. A link is one only if it leads to a file. */
 static bool counts(completion *c, const files_slot *slot, const char *real, size_t real_len)
 {
     char path[COMMON_PATH_MAX], target[COMMON_PATH_MAX];
@@ -58,7 +58,7 @@ static int give(completion *c, const files_slot *slot)
     return c->emit((mcp_str){value, len}, c->user);
 }
 
-/* Emits the names in order; those beyond opt.max are only counted. */
+/* Emits the names in order. Names beyond opt.max are only counted. */
 static int give_all(completion *c, files_batch *batch, const char *real, size_t real_len)
 {
     const files_slot *slot;
@@ -98,7 +98,7 @@ static int scan_folder(completion *c, int fd, char real[COMMON_PATH_MAX], mcp_st
     return rc;
 }
 
-/* c->path is the folder as requested, with a slash at its end. */
+/* Completes in the folder c->path, which is as requested and ends with a slash (or is empty). */
 static int in_folder(completion *c, mcp_str prefix)
 {
     char rel[COMMON_PATH_MAX], real[COMMON_PATH_MAX];
@@ -168,7 +168,7 @@ int files_complete(const files_roots *roots, size_t root, mcp_str value,
     return rc;
 }
 
-/* The value is a prefix of this root's path, so the root is the completion. */
+/* Emits the root, because the value is a prefix of its path. */
 static int offer_root(completion *c)
 {
     files_slot nothing = {.type = c->root->only ? DT_REG : DT_DIR, .name = ""};

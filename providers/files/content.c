@@ -7,7 +7,7 @@
 
 #define BLOCK ((size_t)64 << 10)
 
-/* pread() that retries after EINTR; -1 on failure. */
+/* Calls pread() and retries after EINTR. Returns -1 on failure. */
 static ssize_t read_at(int fd, void *ptr, size_t len, uint64_t offset)
 {
     if (offset > INT64_MAX)
@@ -24,8 +24,8 @@ static int stopped(const files_reader *r)
     return r->stop && r->stop(r->user) ? MCP_ECANCELLED : MCP_OK;
 }
 
-/* Reads up to `want` bytes at `offset` to the end of `out`, block by block as they turn up; *got
- * tells how many there were. */
+/* Appends up to `want` bytes at `offset` to `out`, block by block. *got is the number
+ * of bytes read. */
 static int read_up_to(const files_reader *r, uint64_t offset, size_t want, size_t first_block,
                       common_buffer *out, size_t *got)
 {
@@ -61,8 +61,8 @@ int files_read_whole(const files_reader *r, uint64_t size, common_buffer *out)
     int rc = common_buffer_reserve(out, first < most ? first : most);
     if (rc != MCP_OK)
         return rc;
-    /* Requests one byte more than expected: if exactly the expected size is returned, the end is
-     * known without a second call. */
+    /* Requests one byte more than expected. If exactly the expected size is returned, the end of
+     * the file is known without a second call. */
     ssize_t n = read_at(r->fd, out->ptr + out->len, first < most ? first : most, 0);
     if (n < 0)
         return MCP_EIO;
@@ -86,8 +86,8 @@ int files_read_bytes(const files_reader *r, uint64_t offset, uint64_t length, co
     return rc == MCP_OK && got > r->limit ? MCP_ELIMIT : rc;
 }
 
-/* The length of the block up to its n-th line end, or of the whole block if there are fewer. *n is
- * reduced by the line ends found. */
+/* Returns the length of the block up to its n-th line end, or of the whole block if it has fewer.
+ * *n is reduced by the number of line ends found. */
 static size_t skip_lines(const char *block, size_t len, uint64_t *n)
 {
     size_t at = 0;
@@ -125,8 +125,8 @@ int files_read_lines(const files_reader *r, uint64_t first, uint64_t count, comm
     return rc;
 }
 
-/* Finds where the last `count` lines before `size` begin, looking back no further than the
- * limit. */
+/* Finds where the last `count` lines before `size` begin. Reads backwards, no further
+ * than the limit. */
 static int find_tail(const files_reader *r, uint64_t size, uint64_t count, char *block,
                      uint64_t *ret)
 {
@@ -143,7 +143,7 @@ static int find_tail(const files_reader *r, uint64_t size, uint64_t count, char 
             return MCP_EIO;
         size_t end = (size_t)n;
         if (at == size && end == len && block[end - 1] == '\n')
-            end--; /* the final newline ends the last line and does not begin another */
+            end--; /* the final newline ends the last line */
         const char *nl;
         while (end && (nl = memrchr(block, '\n', end)) != NULL) {
             end = (size_t)(nl - block);

@@ -1,10 +1,10 @@
-/* content.h: reads a file or a part of it, with memory proportional to the part and not to the
+/* content.h: reads a file or a part of it, with memory proportional to the part instead of the
  * file.
  *
- * A part is exact: bytes are not trimmed to characters, so a byte range that cuts a character is a
- * blob (see common_text_check()); lines keep their ends. A part larger than `limit` is MCP_ELIMIT
- * and never truncated silently. If a file grows or shrinks meanwhile, each block has the contents
- * at the time when it was read.
+ * A part is exact. Bytes are not trimmed to characters, so a byte range that splits a character is
+ * binary (see common_text_check()). Lines keep their ends. A part larger than `limit` fails with
+ * MCP_ELIMIT; it is never truncated. If the file changes during the read, each block has the
+ * contents at the time when the block was read.
  */
 #ifndef FILES_CONTENT_H
 #define FILES_CONTENT_H
@@ -13,19 +13,20 @@
 
 typedef struct files_reader {
     int fd;
-    size_t limit; /* largest result in bytes */
-    /* Called before each block of a long search; true ends it with MCP_ECANCELLED. May be NULL. */
+    size_t limit; /* bytes of the largest result */
+    /* Called before each block of a long search. If it returns true, the read ends with
+     * MCP_ECANCELLED. May be NULL. */
     bool (*stop)(void *user);
     void *user;
 } files_reader;
 
-/* All append to `out` and return MCP_OK, MCP_ELIMIT, MCP_ENOMEM, MCP_EIO or MCP_ECANCELLED; after a
- * failure the contents of `out` are undefined. */
+/* All functions append to `out` and return MCP_OK, MCP_ELIMIT, MCP_ENOMEM, MCP_EIO or
+ * MCP_ECANCELLED. After a failure the contents of `out` are undefined. */
 
-/* Reads the whole file. `size` is fstat()'s, which may be 0 for files in /proc. */
+/* Reads the whole file. `size` is that of fstat(), which may be 0 for files in /proc. */
 int files_read_whole(const files_reader *r, uint64_t size, common_buffer *out);
 
-/* Reads `length` bytes from `offset`; fewer at the end of the file. */
+/* Reads `length` bytes from `offset`, or fewer at the end of the file. */
 int files_read_bytes(const files_reader *r, uint64_t offset, uint64_t length, common_buffer *out);
 
 /* Reads `count` lines from line `first` (counted from 1; 0 means 1). */

@@ -15,7 +15,7 @@ enum { DEFAULT_BUDGET = 8192, FIRST_BUCKETS = 64 };
 static const uint32_t mask_listed = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO |
                                     IN_DELETE_SELF | IN_MOVE_SELF | IN_CLOSE_WRITE | IN_ONLYDIR |
                                     IN_MASK_ADD;
-/* Also changes of contents, for subscriptions. */
+/* Also changes of contents and attributes, for subscriptions. */
 static const uint32_t mask_pinned = IN_MODIFY | IN_ATTRIB;
 
 /* ---- stamps and paths ------------------------------------------------------------------------ */
@@ -95,7 +95,7 @@ static int table_grow(files_table *t, const mcp_allocator *alloc)
 int files_table_add(files_table *t, files_node *node, const mcp_allocator *alloc)
 {
     if (t->count >= t->n_buckets && table_grow(t, alloc) != MCP_OK && !t->n_buckets)
-        return MCP_ENOMEM; /* too few buckets only make it slower */
+        return MCP_ENOMEM; /* too few buckets only make lookups slower */
     node->hash = hash_path(node->path, node->len);
     files_node **at = &t->buckets[node->hash & (t->n_buckets - 1)];
     node->next = *at;
@@ -119,7 +119,7 @@ void files_table_free(files_table *t, const mcp_allocator *alloc)
     *t = (files_table){0};
 }
 
-/* ---- order of use ---------------------------------------------------------------------------- */
+/* ---- least recently used --------------------------------------------------------------------- */
 
 static void list_remove(files_dir_list *list, files_dir *d)
 {
@@ -157,8 +157,8 @@ static files_dir *oldest_unpinned(const files_dir_list *list)
     return d;
 }
 
-/* For a folder only the set of its entries counts, which its mtime shows, and its rules, which may
- * be rewritten in place. */
+/* Returns the stamp of a folder. It changes with the set of entries, which the mtime shows, and
+ * with the .gitignore, which may be rewritten in place. */
 static files_stamp dir_stamp(const files_dirs *dirs, int dir_fd, const struct stat *st)
 {
     struct stat rules;
@@ -196,7 +196,7 @@ static int wd_grow(files_dirs *dirs)
     return MCP_OK;
 }
 
-/* Removes d's watch. The kernel's watch is removed unless another path shares it. */
+/* Removes the watch of `d`. The kernel's watch is removed unless another path shares it. */
 static void unwatch(files_dirs *dirs, files_dir *d)
 {
     bool shared = false;
@@ -221,8 +221,8 @@ static int add_watch(files_dirs *dirs, int dir_fd, uint32_t mask)
     return inotify_add_watch(dirs->fd, proc, mask);
 }
 
-/* Makes room for one more watch, by evicting the least recently used folder if necessary. False:
- * there is none. */
+/* Makes room for one more watch, if necessary by evicting the least recently used folder, which is
+ * polled then. Returns false if there is no room. */
 static bool make_room(files_dirs *dirs, files_dir_use use)
 {
     if (dirs->watched.count < dirs->budget)
@@ -243,7 +243,8 @@ static bool make_room(files_dirs *dirs, files_dir_use use)
     return true;
 }
 
-/* Gives d, which must not be in a list, a watch. False: it has to be polled. */
+/* Adds a watch for `d`, which must not be in a list. Returns false if the folder has
+ * to be polled. */
 static bool watch(files_dirs *dirs, files_dir *d, int dir_fd, files_dir_use use)
 {
     if (dirs->fd < 0 || !make_room(dirs, use))
@@ -252,8 +253,8 @@ static bool watch(files_dirs *dirs, files_dir *d, int dir_fd, files_dir_use use)
         return false;
     int wd = add_watch(dirs, dir_fd, mask_listed | (use == FILES_DIR_PINNED ? mask_pinned : 0));
     if (wd < 0) {
-        if (errno == ENOSPC || errno == ENOMEM) { /* other processes have used up the system's
-                                                   * watches */
+        if (errno == ENOSPC || errno == ENOMEM) { /* other processes have used up the
+                                                   * system's watches */
             dirs->spent = true;
             dirs->budget = dirs->watched.count ? dirs->watched.count : 1;
         }
@@ -266,7 +267,7 @@ static bool watch(files_dirs *dirs, files_dir *d, int dir_fd, files_dir_use use)
     return true;
 }
 
-/* ---- adding and dropping --------------------------------------------------------------------- */
+/* ---- adding and removing --------------------------------------------------------------------- */
 
 static size_t system_limit(void)
 {
@@ -391,7 +392,7 @@ static int poll_instead(files_dirs *dirs, files_dir *d, files_stamp stamp, files
     return MCP_OK;
 }
 
-/* Marks a known folder as used again, possibly for more than before. */
+/* Marks a folder in the set as used again, possibly for a use that needs more events. */
 static void use_again(files_dirs *dirs, files_dir *d, files_dir_use use)
 {
     int fd;
@@ -478,7 +479,7 @@ files_dir *files_dirs_poll(files_dirs *dirs, files_dir_news *news)
         *news = files_stamp_same(&now, &d->stamp) ? FILES_DIR_SAME : FILES_DIR_CHANGED;
         d->stamp = now;
     }
-    if (dirs->watched.count < dirs->budget) { /* a watch became available */
+    if (dirs->watched.count < dirs->budget) { /* a watch has become available */
         list_remove(&dirs->polled, d);
         if (!watch(dirs, d, fd, FILES_DIR_FOUND))
             list_add(&dirs->polled, d);

@@ -12,7 +12,8 @@ static int hex(char c)
     return -1;
 }
 
-/* unreserved, sub-delims, ":" and "@": characters that a path segment may contain unencoded */
+/* Whether a path segment may contain the character unencoded: unreserved, sub-delims,
+ * ":" and "@". */
 static bool plain(unsigned char c)
 {
     if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'))
@@ -20,7 +21,7 @@ static bool plain(unsigned char c)
     return c && strchr("-._~!$&'()*+,;=:@", c);
 }
 
-/* Skips a word in any case; `lower` is in lower case. */
+/* Skips a word, ignoring case; `lower` is in lower case. */
 static bool skip_word(mcp_str *s, const char *lower)
 {
     size_t len = strlen(lower);
@@ -36,7 +37,7 @@ static bool skip_word(mcp_str *s, const char *lower)
     return true;
 }
 
-/* Removes "file:" and the authority, which leaves the path. */
+/* Removes "file:" and the authority, so that the path remains. */
 static int skip_prefix(mcp_str *uri)
 {
     if (!skip_word(uri, "file:"))
@@ -98,14 +99,15 @@ bool files_rel_valid(mcp_str rel)
     return true;
 }
 
-/* Whole components are compared: "/allow" does not contain "/allow_evil". */
+/* Whether the path is at or below the root. Whole components are compared: "/allow" does not
+ * contain "/allow_evil". */
 static bool lies_in(const files_root *root, const char *path, size_t len)
 {
     return root->path_len <= len && memcmp(root->path, path, root->path_len) == 0 &&
            (root->path_len == len || path[root->path_len] == '/');
 }
 
-/* The path in ret is "" or "/a/b", NUL-terminated. */
+/* Finds the most specific root for ret->path, which is "" or "/a/b", NUL-terminated. */
 static int choose_root(const files_roots *roots, size_t len, files_target *ret)
 {
     const files_root *best = NULL;
@@ -125,7 +127,7 @@ static int choose_root(const files_roots *roots, size_t len, files_target *ret)
     return MCP_OK;
 }
 
-/* ret->path holds an absolute path. */
+/* Sets the other members of *ret from ret->path, an absolute path of length `len`. */
 static int place(const files_roots *roots, size_t len, files_target *ret)
 {
     ret->slash = len > 0 && ret->path[len - 1] == '/';
@@ -134,7 +136,7 @@ static int place(const files_roots *roots, size_t len, files_target *ret)
     if (len && !files_rel_valid((mcp_str){ret->path + 1, len - 1}))
         return MCP_EPARSE;
     if (len == 1)
-        return MCP_EPARSE; /* two slashes */
+        return MCP_EPARSE; /* the path was "//" */
     int rc = choose_root(roots, len, ret);
     if (rc == MCP_OK && ret->slash && roots->items[ret->root].only)
         return MCP_ENOTFOUND;

@@ -6,7 +6,7 @@
 
 enum {
     ENOUGH = 1,
-    HIDDEN_BUDGET = 200000, /* entries examined for a listing if some may be hidden */
+    HIDDEN_BUDGET = 200000, /* limit of examined entries if some may be hidden */
 };
 
 typedef struct writing {
@@ -19,7 +19,7 @@ static size_t most(const files_folder *d)
     return d->max ? d->max : FILES_FOLDER_LINES;
 }
 
-/* Whether the caller may see the line, KIND tab SIZE tab URI LF. */
+/* Whether the caller may see the entry of the line, which is KIND tab SIZE tab URI LF. */
 static bool may_see(files_folder *d, const char *line, size_t len)
 {
     const char *tab = memrchr(line, '\t', len);
@@ -69,8 +69,7 @@ int files_folder_write(files_folder *d, common_buffer *out)
                             emit_line, &w, &result);
     if (d->asking.rc != MCP_OK)
         return d->asking.rc;
-    bool more = d->cut || result.more; /* there are more, or the limit of examined entries was
-                                        * reached */
+    bool more = d->cut || result.more; /* more entries, or the limit of examined entries */
     if (rc < 0 || !more)
         return rc;
     return put_cut(out);

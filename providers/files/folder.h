@@ -1,5 +1,4 @@
-/* folder.h: the listing of a folder as it is read: a line for each entry that the caller may
- * see. */
+/* folder.h: writes the listing of a folder: one line for each entry that the caller may see. */
 #ifndef FILES_FOLDER_H
 #define FILES_FOLDER_H
 
@@ -11,7 +10,7 @@ enum { FILES_FOLDER_LINES = 1000, FILES_FOLDER_MAX_LINES = 10000 };
 typedef struct files_folder {
     files *f;
     const files_target *target;
-    size_t depth, max; /* 0: 1, FILES_FOLDER_LINES */
+    size_t depth, max; /* defaults 1 and FILES_FOLDER_LINES if 0 */
     bool (*stop)(void *user);
     void *user;
     common_asking asking;
@@ -19,9 +18,9 @@ typedef struct files_folder {
     bool cut;
 } files_folder;
 
-/* Writes the listing of the folder to `out`, replacing its contents. It may have to run again:
- * common_asking_again(). MCP_OK, MCP_ELIMIT (it is longer than one read), and as
- * files_dir_page(). */
+/* Writes the listing of the folder to `out`, replacing its contents. The caller may have to call it
+ * again; see common_asking_again(). Returns MCP_OK, MCP_ELIMIT if the listing is longer than one
+ * read may be, or the errors of files_dir_page(). */
 int files_folder_write(files_folder *folder, common_buffer *out);
 
 #endif

@@ -1,8 +1,8 @@
 /* ignore.c: see ignore.h.
  *
- * Folders form chains: each holds its parent, so that one look-up finds all rule sets that apply to
- * an entry. Whether a folder itself is left out is remembered with the number of the state of all
- * rules (`epoch`) that it was found in; a .gitignore that changes makes a new state. */
+ * Each cached folder refers to its parent, so one lookup finds all rule sets that apply to an
+ * entry. Whether a folder itself is excluded is cached together with the number of the state of all
+ * rules (`epoch`). A changed .gitignore starts a new epoch. */
 #define _GNU_SOURCE
 #include "ignore.h"
 
@@ -20,15 +20,15 @@ enum { BUCKETS = 256, DEFAULT_FOLDERS = 256 };
 #define DEFAULT_FRESH_NS 100000000
 
 struct files_ignore_dir {
-    files_ignore_dir *parent; /* has a reference; NULL for the root */
-    files_ignore_dir *chain;  /* same bucket */
+    files_ignore_dir *parent; /* holds a reference; NULL for the root */
+    files_ignore_dir *chain;  /* in the same bucket */
     files_ignore_dir *newer, *older;
     files_rules *rules;
-    struct stat seen; /* of its .gitignore; st_ino 0: there is none */
-    int64_t checked;  /* time of the last check (monotonic); 0: never */
-    uint64_t epoch;   /* state for which the two answers below are valid */
+    struct stat seen; /* status of its .gitignore; st_ino is 0 if there is none */
+    int64_t checked;  /* monotonic time of the last check; 0 if never */
+    uint64_t epoch;   /* epoch for which the next two members are valid */
     bool visible;
-    bool included; /* it or a folder above it matches an include */
+    bool included; /* it or an ancestor matches an include */
     bool listed;   /* in the table */
     uint32_t hash;
     unsigned refs;
@@ -49,7 +49,7 @@ struct files_ignore {
     int64_t fresh;
     atomic_bool recheck;
     uint64_t epoch;
-    char path[2 * COMMON_PATH_MAX]; /* the lead, then the path to match */
+    char path[2 * COMMON_PATH_MAX]; /* `above.lead` bytes, then the path to match */
 };
 
 /* ---- the table of folders -------------------------------------------------------------------- */
@@ -124,8 +124,8 @@ static files_ignore_dir *make(files_ignore *ig, files_ignore_dir *parent, const 
     return d;
 }
 
-/* Marks the folder and then its parents as used, so that a parent is never older than its children.
- * The oldest folder therefore has no children in the table. */
+/* Marks the folder and then its ancestors as used, so that a parent is never older than its
+ * children. The oldest folder therefore has no children in the table. */
 static void touch(files_ignore *ig, files_ignore_dir *d)
 {
     files_ignore_dir *keep = d;
@@ -139,7 +139,8 @@ static void touch(files_ignore *ig, files_ignore_dir *d)
         drop(ig, ig->oldest);
 }
 
-/* Returns the borrowed entry of a folder; creates it and missing parents. */
+/* Returns the borrowed entry of a folder. Creates it and its ancestors if necessary. Returns NULL
+ * if memory is exhausted. */
 static files_ignore_dir *get(files_ignore *ig, const char *path, size_t len)
 {
     uint32_t hash = hash_of(path, len);
@@ -163,7 +164,7 @@ static files_ignore_dir *get(files_ignore *ig, const char *path, size_t len)
     return d;
 }
 
-/* ---- keeping rules true ---------------------------------------------------------------------- */
+/* ---- refreshing rules ------------------------------------------------------------------------ */
 
 static int64_t now_ns(void)
 {
@@ -179,8 +180,8 @@ static bool same_file(const struct stat *a, const struct stat *b)
            a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
-/* A second change within the same clock tick cannot be detected, so such a file is read again next
- * time. */
+/* Whether the file changed in the last moments. A second change within the same clock tick cannot
+ * be detected, so such a file is read again next time. */
 static bool just_changed(const struct stat *st)
 {
     struct timespec t;
@@ -201,8 +202,8 @@ static int reload(files_ignore *ig, files_ignore_dir *d, const char *file)
             rc = files_rules_read(&ig->alloc, fd, (size_t)st.st_size, &rules);
         close(fd);
     } else {
-        /* A file without read permission has no rules. Other failures are errors, because otherwise
-         * excluded files would become visible. */
+        /* A .gitignore without read permission has no rules. Other failures are errors, because
+         * otherwise excluded files would become visible. */
         st = (struct stat){0};
         rc = rc == MCP_ENOTFOUND || rc == MCP_EACCESS || rc == COMMON_IS_LINK ? MCP_OK : rc;
     }
@@ -217,8 +218,9 @@ static int reload(files_ignore *ig, files_ignore_dir *d, const char *file)
     return MCP_OK;
 }
 
-/* The stat is by path, so a folder replaced by a link may mislead it. Then its result differs from
- * the file that was read, and reading is confined. */
+/* Reads the .gitignore again if its status changed. The status is taken by path, so a folder that
+ * was replaced by a link may give a wrong one. It then differs from the status of the file that was
+ * read, and reading the file is confined. */
 static int refresh(files_ignore *ig, files_ignore_dir *d, int64_t now)
 {
     char file[COMMON_PATH_MAX];
@@ -251,9 +253,9 @@ static int refresh_chain(files_ignore *ig, files_ignore_dir *d)
     return rc;
 }
 
-/* ---- the question ---------------------------------------------------------------------------- */
+/* ---- decisions ------------------------------------------------------------------------------- */
 
-/* Whether git's rules ignore an entry of a folder that is not ignored. */
+/* Whether git's rules ignore an entry of a folder that is not ignored itself. */
 static bool git_ignores(files_ignore *ig, const files_ignore_dir *dir, const char *rel, size_t len,
                         size_t name, bool is_dir)
 {
@@ -274,7 +276,7 @@ static bool git_ignores(files_ignore *ig, const files_ignore_dir *dir, const cha
     return said > 0;
 }
 
-/* Applies all rules except the includes. */
+/* Whether all rules except the includes allow the entry. */
 static bool let_in(files_ignore *ig, const files_ignore_dir *dir, const char *rel, size_t len,
                    size_t name, bool is_dir)
 {
@@ -294,7 +296,7 @@ static size_t name_of(const char *rel, size_t len)
     return slash ? (size_t)(slash - rel) + 1 : 0;
 }
 
-/* Updates d's two answers, after those of its parents. */
+/* Updates `visible` and `included` of a folder, after those of its ancestors. */
 static void settle(files_ignore *ig, files_ignore_dir *d)
 {
     if (d->epoch == ig->epoch)
@@ -395,7 +397,7 @@ size_t files_ignore_cached(files_ignore *ig)
     return count;
 }
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- creating and freeing -------------------------------------------------------------------- */
 
 int files_ignore_new(common_beneath at, const char *root_path, const files_ignore_options *options,
                      const mcp_allocator *alloc, files_ignore **ret)

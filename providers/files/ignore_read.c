@@ -11,8 +11,8 @@
 
 /* ---- rules ---------------------------------------------------------------------- */
 
-/* Reads at most one byte beyond the limit, so that the parser detects that the file is too
- * large. */
+/* Reads at most one byte beyond the limit, so that the parser notices that the file
+ * is too large. */
 int files_rules_read(const mcp_allocator *alloc, int fd, size_t size, files_rules **ret)
 {
     common_buffer text;
@@ -34,7 +34,8 @@ int files_rules_read(const mcp_allocator *alloc, int fd, size_t size, files_rule
     return rc;
 }
 
-/* A file that cannot be read, or is a link, has no rules; git does not follow links here either. */
+/* Reads the rules of a file. A file that is unreadable, or a link, has no rules; git does not
+ * follow links here either. */
 static int read_rules_at(const mcp_allocator *alloc, const char *path, files_rules **ret)
 {
     struct stat st;
@@ -58,7 +59,7 @@ int files_rules_of_globs(const mcp_allocator *alloc, const char *const *list, si
     int rc = MCP_OK;
     common_buffer_init(&text, alloc);
     for (size_t i = 0; i < count && rc == MCP_OK; i++) {
-        /* Unlike in a file, `#` does not begin a comment, and a line break ends the rule. */
+        /* Unlike in a file, `#` does not begin a comment. */
         if (list[i][0] == '#')
             rc = common_buffer_append(&text, "\\", 1);
         if (rc == MCP_OK)
@@ -84,7 +85,8 @@ bool files_path_add(char path[COMMON_PATH_MAX], const char *dir, size_t len, con
     return true;
 }
 
-/* The length of the path of the repository that contains the root; SIZE_MAX if there is none. */
+/* Returns the length of the path of the repository that contains the root, or SIZE_MAX if
+ * there is none. */
 static size_t find_top(const char *root, size_t len)
 {
     char path[COMMON_PATH_MAX];
@@ -126,7 +128,7 @@ int files_above_read(files_above *ret, const char *root, const mcp_allocator *al
     if (!ret->items)
         return MCP_ENOMEM;
     if (len > top) {
-        ret->lead = len - top; /* without the slash after the top, with one at the end */
+        ret->lead = len - top; /* without the slash after the top, but with one at the end */
         memcpy(lead, root + top + 1, ret->lead - 1);
         lead[ret->lead - 1] = '/';
     }

@@ -1,10 +1,10 @@
-/* list.c: resources/list, a page of the walk at a time.
+/* list.c: resources/list, one page of the walk at a time.
  *
- * A page of an ordinary tree takes a millisecond or two and is answered at once: handing it to a
- * worker would cost more than it saves. A page of a huge flat folder reads the whole folder and
- * goes to a worker. The choice is an estimate: from the size of the directory itself (directories
- * grow with their entries), or from the duration of the last page if the file system does not
- * report a size.
+ * A page of an ordinary tree takes a millisecond or two and is made on the server's thread, because
+ * a worker would cost more than it saves. A page of a huge flat folder has to read the whole
+ * folder, so a worker makes it. The choice is an estimate: from the size of the directory itself
+ * (directories grow with their entries), or from the duration of the last page if the file system
+ * does not report a size.
  */
 #define _GNU_SOURCE
 #include "provider.h"
@@ -14,7 +14,7 @@
 #include <time.h>
 
 enum {
-    LARGE_FOLDER = 512 << 10, /* size of a directory with 10,000 to 20,000 entries, in bytes */
+    LARGE_FOLDER = 512 << 10, /* bytes; size of a directory with 10,000 to 20,000 entries */
     SLOW_NS = 10 * 1000 * 1000,
     CURSOR_VERSION = 1,
     CURSOR_HEAD = 6, /* version, place, root */
@@ -30,14 +30,14 @@ typedef struct page {
     int rc;
     int64_t took;
     common_buffer records; /* entries found by a worker */
-    /* The folder of the previous entry, for watching. */
+    /* Folder of the previous entry, for watching. */
     size_t root;
     common_buffer folder;
 } page;
 
 /* ---- cursors --------------------------------------------------------------------------------- */
 
-/* Serializes a position. MCP_ENOMEM. */
+/* Serializes a position. Returns MCP_OK or MCP_ENOMEM. */
 static int write_cursor(const files_cursor *c, common_buffer *out)
 {
     unsigned char head[CURSOR_HEAD] = {CURSOR_VERSION, (unsigned char)c->place};
@@ -47,7 +47,7 @@ static int write_cursor(const files_cursor *c, common_buffer *out)
     return rc == MCP_OK ? common_buffer_append(out, c->path, c->len) : rc;
 }
 
-/* Parses a position. MCP_EINVAL: invalid. */
+/* Parses a position. Returns MCP_OK, or MCP_EINVAL if it is invalid. */
 static int read_cursor(mcp_str bytes, files_cursor *ret)
 {
     *ret = (files_cursor){0};
@@ -65,10 +65,10 @@ static int read_cursor(mcp_str bytes, files_cursor *ret)
     return MCP_OK;
 }
 
-/* ---- an entry -------------------------------------------------------------------------------- */
+/* ---- entries --------------------------------------------------------------------------------- */
 
-/* "2025-01-12T15:00:58Z". Converts days to a date; years begin in March, so that a leap day is
- * their last. */
+/* Writes a time as "2025-01-12T15:00:58Z". In the computation, years begin in March, so that a leap
+ * day is the last day of its year. */
 static void put_time(int64_t seconds, char ret[32])
 {
     int64_t days = seconds / 86400, rest = seconds % 86400;
@@ -89,7 +89,7 @@ static void put_time(int64_t seconds, char ret[32])
              (int)(rest / 3600), (int)(rest / 60 % 60), (int)(rest % 60));
 }
 
-/* The file that describes the others. */
+/* Whether the entry is the readme file of a root, which describes the other files. */
 static bool is_readme(const files_entry *e)
 {
     static const char readme[] = "readme";
@@ -101,7 +101,7 @@ static bool is_readme(const files_entry *e)
     return true;
 }
 
-/* The path below the root; with several roots, preceded by the root's name. */
+/* Writes the path below the root; with several roots, preceded by the root's name. */
 static int put_title(const files *f, const files_entry *e, common_buffer *out)
 {
     const files_root *root = &f->roots.items[e->root];
@@ -117,7 +117,8 @@ static int put_title(const files *f, const files_entry *e, common_buffer *out)
     return rc == MCP_OK && e->rel.len ? files_put_text(out, e->rel) : rc;
 }
 
-/* By name only: reading each file would cost more than everything else. */
+/* Returns the MIME type by name only, because reading each file would cost more than
+ * everything else. */
 static const char *entry_type(const files *f, const files_entry *e)
 {
     return e->is_dir ? FILES_MIME_FOLDER : files_mime_of_name(f->mime, e->name);
@@ -151,7 +152,7 @@ static int reply_entry(mcp_request *req, files *f, const files_entry *e)
                                                    .annotations = &notes});
 }
 
-/* Listed folders are preferred for watching. */
+/* Reports the entry's folder to the watcher, which prefers listed folders. */
 static void note_folder(page *p, const files_entry *e)
 {
     mcp_str folder = {e->rel.ptr, e->rel.len - (e->rel.len ? e->name.len : 0)};

@@ -1,9 +1,9 @@
 /* mime.c: see mime.h.
  *
- * Of the globs that match a name the one with the greatest weight counts, then the longest, then
- * the one of the more important folder. A glob is tried against the name as it is, and if nothing
- * matches, against the name in lower case. Nearly all globs are a suffix ("*.tar.gz") or a whole
- * name ("makefile"): they are found by hashing; the few others are tried one by one. */
+ * Among the globs that match a name, the one with the greatest weight is chosen, then the longest,
+ * then the one of the folder with the highest priority. Globs are matched with the name as it is
+ * and, if none matches, with the name in lower case. Nearly all globs are a suffix ("*.tar.gz") or
+ * a whole name ("makefile"), which a hash table finds; the few others are tried one by one. */
 #define _GNU_SOURCE
 #include "mime.h"
 
@@ -21,14 +21,14 @@ enum { BUCKETS = 2048, MAX_GLOBS = 65536, MAX_FOLDERS = 32 };
 #define MAX_FILE ((size_t)8 << 20)
 
 typedef struct glob {
-    mcp_str text; /* of a suffix, without its star */
+    mcp_str text; /* without the star if it is a suffix */
     const char *type;
     uint32_t next; /* index of the next in its bucket or list; 0 is the end */
     int weight;
     bool suffix;
     bool exact_case;
-    uint8_t folder; /* priority of its folder; higher takes precedence */
-    bool dead;      /* its type was redefined by a more important folder */
+    uint8_t folder; /* priority of its folder; the greatest wins */
+    bool dead;      /* its type was redefined by a folder with higher priority */
 } glob;
 
 struct files_mime {
@@ -38,7 +38,7 @@ struct files_mime {
     atomic_bool loaded;
     char *files[MAX_FOLDERS]; /* contents of the globs2 files; lines and fields end in NUL */
     size_t file_count;
-    glob *globs; /* from 1 on, the less important folders first */
+    glob *globs; /* from index 1; folders with lower priority first */
     size_t count, cap;
     uint32_t bucket[BUCKETS];
     uint32_t others;
@@ -130,8 +130,8 @@ static uint32_t hash_of(mcp_str s)
     return (h ^ h >> 15) % BUCKETS;
 }
 
-/* The next field of a line, which ends in NUL. The colon is replaced by NUL, so that a type can be
- * used in place. */
+/* Returns the next field of a line, which ends in NUL. Replaces the colon by NUL, so that a type
+ * can be used in place. */
 static mcp_str field(char **line)
 {
     char *colon = strchrnul(*line, ':');
@@ -169,7 +169,8 @@ static int reserve_glob(files_mime *m)
     return MCP_OK;
 }
 
-/* Older readers do not know the flag `cs`, so the database has each such glob twice. */
+/* Whether the glob repeats the previous one. Old readers do not know the flag `cs`, so the database
+ * lists each case-sensitive glob twice. */
 static bool repeats(const files_mime *m, const glob *g)
 {
     const glob *last = &m->globs[m->count];
@@ -195,8 +196,8 @@ static void link_glob(files_mime *m, uint32_t index)
     *list = index;
 }
 
-/* weight:type:glob[:flag,flag...]; `before` is the number of globs from folders with lower
- * priority. */
+/* Adds a line "weight:type:glob[:flag,flag...]". `before` is the number of globs from folders with
+ * lower priority. */
 static int add_line(files_mime *m, char *line, size_t before)
 {
     if (*line == '#' || m->count >= MAX_GLOBS)
@@ -307,7 +308,7 @@ static void load_once(files_mime *m)
     pthread_mutex_unlock(&m->lock);
 }
 
-/* ---- looking up ------------------------------------------------------------------------------ */
+/* ---- lookup ---------------------------------------------------------------------------------- */
 
 static size_t length(const glob *g)
 {
@@ -415,7 +416,7 @@ const char *files_mime_of_content(bool is_text)
     return is_text ? "text/plain" : "application/octet-stream";
 }
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- creating and freeing -------------------------------------------------------------------- */
 
 int files_mime_new(const char *data_home, const char *data_dirs, const mcp_allocator *alloc,
                    files_mime **ret)

@@ -1,7 +1,7 @@
 /* provider.c: mounts the sources at "file:", and connects watching to subscriptions.
  *
  * There is one mount for all sources: lists iterate over them in the given order, and the path of a
- * URI determines its source. Nothing is read, watched or started before a peer asks for it.
+ * URI determines its source. Nothing is read, watched or started before a request needs it.
  */
 #define _GNU_SOURCE
 #include "provider.h"
@@ -15,9 +15,9 @@
 
 #define DEFAULT_MAX_READ ((size_t)10 << 20)
 
-/* ---- texts ----------------------------------------------------------------------------------- */
+/* ---- strings --------------------------------------------------------------------------------- */
 
-/* The length of the first character in bytes; 0: invalid. */
+/* Returns the length of the first character in bytes, or 0 if it is invalid. */
 static size_t character(mcp_str s)
 {
     unsigned char c = (unsigned char)s.ptr[0];
@@ -94,7 +94,7 @@ void files_log(const files *f, const char *what, mcp_str uri, int code)
 
 /* ---- watching -------------------------------------------------------------------------------- */
 
-/* Whether an encoded name in a query is a variable of a template, which is matched decoded. */
+/* Whether an encoded name in a query is a variable of a template. */
 static bool is_part_name(mcp_str name)
 {
     char decoded[16];
@@ -103,7 +103,7 @@ static bool is_part_name(mcp_str name)
            files_is_part_name((mcp_str){decoded, len});
 }
 
-/* The URI without its query, if a template could match the query. */
+/* Removes the query from the URI. Returns false if no template could match the query. */
 static bool without_query(mcp_str uri, mcp_str *ret)
 {
     const char *query = uri.len ? memchr(uri.ptr, '?', uri.len) : NULL;
@@ -155,7 +155,7 @@ static int resolve(mcp_str uri, char *canonical, size_t room, void *user)
     return rc;
 }
 
-/* Tells the server about the resource of a path. */
+/* Calls `fn` with the URI of a path, if it could be served. */
 static void tell(files *f, const char *path, void (*fn)(mcp_server *server, const char *uri))
 {
     files_target target;
@@ -198,7 +198,7 @@ static int ensure_watch(files *f)
     return files_watch_new(&options, &f->watch);
 }
 
-/* The path of a canonical URI of this provider. */
+/* Writes the path of a canonical URI of this provider. */
 static int path_of(files *f, const char *canonical, common_buffer *path)
 {
     files_target target;
@@ -271,7 +271,8 @@ static int refuse(mcp_error *error, int code, const char *source, const char *wh
     return code;
 }
 
-/* Explains why a source cannot be served. Only for the message; opening it decides. */
+/* Explains why a source cannot be served. It serves only the message; opening the source
+ * is what decides. */
 static int check_source(const char *source, mcp_error *error)
 {
     struct stat st;
@@ -355,8 +356,8 @@ int mcp_files_mount(mcp_server *server, const mcp_files_options *options, mcp_er
         provider.watch = watch, provider.unwatch = unwatch;
         provider.watch_list = watch_list, provider.unwatch_list = unwatch_list;
     }
-    rc = mcp_server_mount(server, "file:", &provider, f, error); /* takes ownership of f even on
-                                                                  * failure */
+    rc = mcp_server_mount(server, "file:", &provider, f, error); /* takes ownership of f even
+                                                                  * if it fails */
     if (rc == MCP_OK && options->handle)
         *options->handle = (mcp_files *)f;
     return rc == MCP_OK ? files_add_templates(f, error) : rc;

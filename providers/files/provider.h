@@ -1,8 +1,9 @@
-/* provider.h: what the parts of the provider share: its state, and how entries and texts are put.
+/* provider.h: declarations shared by the parts of the provider: its state, and functions that write
+ * entries and strings.
  *
  * provider.c mounts and watches, template.c has the templates, list.c answers lists, read.c reads
- * (cache.c what was just read), search.c searches. `roots` and `mime` may be used from any thread; everything else belongs to the
- * server's thread.
+ * (cache.c keeps what was just read), search.c searches. `roots` and `mime` may be used on any
+ * thread; everything else only on the server's thread.
  */
 #ifndef FILES_PROVIDER_H
 #define FILES_PROVIDER_H
@@ -21,27 +22,26 @@ typedef struct files {
     mcp_server *server;
     files_roots roots;
     files_mime *mime;
-    files_cache *cache; /* created by the first read; NULL without memory */
+    files_cache *cache; /* created by the first read; NULL if memory is exhausted */
     size_t max_read, watch_budget;
     bool no_watch, rules;
     files_watch *watch;             /* created for the first subscriber */
-    bool slow;                      /* the last page was slow, so the next one is read by a
-                                     * worker */
+    bool slow;                      /* the last page was slow; a worker makes the next */
     common_buffer uri, name, title; /* reused for each entry */
 } files;
 
-/* ---- texts ----------------------------------------------------------------------------------- */
+/* ---- strings --------------------------------------------------------------------------------- */
 
-/* Appends bytes as UTF-8, with U+FFFD for invalid ones, and a NUL that is not counted. */
+/* Appends bytes as UTF-8, with U+FFFD for invalid ones. Also writes a NUL that is not counted. */
 int files_put_text(common_buffer *out, mcp_str bytes);
-/* Appends the canonical URI and a NUL that is not counted. */
+/* Appends the canonical URI. Also writes a NUL that is not counted. */
 int files_put_uri(const files *f, size_t root, mcp_str rel, common_buffer *out);
-/* Appends the absolute path and a NUL that is not counted. */
+/* Appends the absolute path. Also writes a NUL that is not counted. */
 int files_put_path(const files *f, size_t root, mcp_str rel, common_buffer *out);
-/* Appends "folder" or "file", the size or "-", and the URI as a line, separated by tabs. */
+/* Appends a line: "folder" or "file", the size or "-", and the URI, separated by tabs. */
 int files_put_line(const files *f, const files_entry *entry, common_buffer *out);
 
-/* Logs for the operator why a request was refused, if the peer does not learn it. */
+/* Logs for the operator why a request was rejected, if the peer does not receive the reason. */
 void files_log(const files *f, const char *what, mcp_str uri, int code);
 
 /* ---- lists ----------------------------------------------------------------------------------- */
@@ -59,24 +59,24 @@ typedef enum files_part_kind {
     FILES_BYTES, /* from, count */
     FILES_LINES, /* from (counted from 1), count */
     FILES_TAIL,  /* count */
-    FILES_TREE,  /* from: depth; count: limit */
+    FILES_TREE,  /* `from` is the depth, `count` the limit */
 } files_part_kind;
 
 typedef struct files_part {
     files_part_kind kind;
-    uint64_t from, count; /* 0: not given */
+    uint64_t from, count; /* 0 if not given */
 } files_part;
 
-/* mcp_provider's and mcp_resource_template's. */
+/* Callbacks for mcp_provider and mcp_resource_template. */
 int files_read_resource(mcp_request *req, mcp_str uri, void *user);
 int files_read_cached(mcp_request *req, mcp_str uri, void *user);
 int files_read_template(mcp_request *req, mcp_str uri, const mcp_uri_match *match, void *user);
 
 /* ---- templates ------------------------------------------------------------------------------- */
 
-/* Adds the templates to the server, whose provider is mounted. */
+/* Adds the templates to the server. The provider must be mounted. */
 int files_add_templates(files *f, mcp_error *error);
-/* The variables of the templates, for code that parses a query itself. */
+/* Whether the name is a variable of the templates, for code that parses a query itself. */
 bool files_is_part_name(mcp_str name);
 
 #endif

@@ -1,11 +1,11 @@
 /* read.c: resources/read of files, parts of files, and folders.
  *
- * A template's URI is a file's URI with a query, so all reads are handled here: the path is taken
- * from the URI itself (a matched variable is decoded, and "%2F" would look like "/" in it), the
- * numbers from the match. Without a query every template means the whole file.
+ * A template's URI is a file's URI with a query, so all reads are handled here. The path is taken
+ * from the URI itself, because a matched variable is decoded, and "%2F" in it would look like "/".
+ * The numbers are taken from the match. Without a query every template means the whole file.
  *
  * A read may take long for three reasons: much data, a search for lines in a large file, or a large
- * folder. Then it runs on a worker; small reads are faster on the server's thread.
+ * folder. Then it runs on a worker. Small reads are faster on the server's thread.
  */
 #define _GNU_SOURCE
 #include "provider.h"
@@ -41,12 +41,12 @@ typedef struct job {
     int rc;
 } job;
 
-/* ---- what is asked for ----------------------------------------------------------------------- */
+/* ---- parsing the query ----------------------------------------------------------------------- */
 
 typedef struct number {
     const char *name;
     files_part_kind kind;
-    bool is_count; /* the value is stored in `count`, otherwise in `from` */
+    bool is_count; /* the value is `count`, otherwise `from` */
     uint64_t min, max;
 } number;
 
@@ -70,10 +70,10 @@ bool files_is_part_name(mcp_str name)
     return false;
 }
 
-/* Looks up a number by name; false if it is absent. */
+/* Gets the text of a number by its name. Returns false if it is absent. */
 typedef bool number_fn(const char *name, mcp_str *text, void *user);
 
-/* Makes a part from the numbers. MCP_OK, or MCP_EINVAL with the reason in `why`. */
+/* Makes a part from the numbers. Returns MCP_OK, or MCP_EINVAL with the reason in `why`. */
 static int make_part(const files *f, number_fn *get, void *user, files_part *ret, char why[256])
 {
     files_part part = {FILES_WHOLE, 0, 0};
@@ -102,7 +102,7 @@ static int make_part(const files *f, number_fn *get, void *user, files_part *ret
     return MCP_OK;
 }
 
-/* ---- failing --------------------------------------------------------------------------------- */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 static int fail(const job *j, int code, const char *data, const char *format, ...) MCP_PRINTF(4, 5);
 
@@ -116,14 +116,15 @@ static int fail(const job *j, int code, const char *data, const char *format, ..
     return mcp_reply_fail_data(j->req, code, data, "%s", text);
 }
 
-/* The reason is only logged: a hidden file must look like a missing one. */
+/* Replies "not found". The reason is only logged, because a hidden file must look like
+ * a missing one. */
 static int not_found(const job *j, int rc)
 {
     files_log(j->f, "not served", mcp_str_from(j->uri), rc);
     return MCP_ENOTFOUND;
 }
 
-/* Adds the error's data. The message has the same information, for models. */
+/* Replies that the result is too large. The message repeats the error's data, for models. */
 static int too_large(const job *j)
 {
     mcp_json_writer *w = mcp_json_writer_new(&j->f->alloc, 0);
@@ -196,7 +197,7 @@ static void read_work(void *user)
     read_something(j);
 }
 
-/* The largest number of bytes that will be read. */
+/* Returns the largest number of bytes that will be read. */
 static uint64_t to_look_at(const job *j)
 {
     uint64_t bytes = (uint64_t)j->st.st_size;
@@ -211,11 +212,11 @@ static bool takes_long(const job *j)
         return j->part.from > 1 || files_is_large_folder(&j->st);
     uint64_t bytes = to_look_at(j);
     if (j->part.kind == FILES_WHOLE && bytes > j->f->max_read)
-        return false; /* refused, not read */
+        return false; /* rejected without reading */
     return bytes > INLINE_BYTES;
 }
 
-/* The largest number of bytes that will be held in memory. */
+/* Returns the largest number of bytes that will be held in memory. */
 static size_t to_hold(const job *j)
 {
     uint64_t bytes = S_ISDIR(j->st.st_mode) ? 0 : to_look_at(j);
@@ -245,7 +246,7 @@ static bool is_whole_file(const job *j)
     return j->part.kind == FILES_WHOLE && !j->target.slash;
 }
 
-/* Caches a small file that was read completely. */
+/* Caches a file that was read as a whole, if it is small. */
 static void keep(job *j, const files_cached *content)
 {
     if (!is_whole_file(j) || !S_ISREG(j->st.st_mode))
@@ -315,7 +316,7 @@ static int read_later(job *j)
     return rc;
 }
 
-/* ---- from the URI on ------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static bool part_fits(const job *j)
 {
@@ -390,7 +391,7 @@ static int read_part(mcp_request *req, files *f, mcp_str uri, files_part part)
     return finish(j);
 }
 
-/* ---- as the engine calls it ------------------------------------------------------------------ */
+/* ---- callbacks of the server ----------------------------------------------------------------- */
 
 int files_read_cached(mcp_request *req, mcp_str uri, void *user)
 {
@@ -424,7 +425,7 @@ int files_read_template(mcp_request *req, mcp_str uri, const mcp_uri_match *matc
     files_part part = {FILES_WHOLE, 0, 0};
     char why[256];
     matched arg = {match};
-    if (!memchr(uri.ptr, '?', uri.len)) /* the common case, without looking up seven names */
+    if (!memchr(uri.ptr, '?', uri.len)) /* the common case, without seven lookups */
         return read_part(req, user, uri, part);
     if (make_part(user, get_matched, &arg, &part, why) != MCP_OK)
         return mcp_reply_fail(req, MCP_CODE_INVALID_PARAMS, "%s", why);

@@ -29,7 +29,7 @@ static void close_root(const mcp_allocator *alloc, files_root *root)
     common_release(alloc, root->path);
 }
 
-/* Opens the folder to hold: the root itself, or the one that contains a single file. */
+/* Opens the folder of the root: the root itself, or the folder that contains a single file. */
 static int open_folder(files_root *root, const struct stat *st)
 {
     char folder[COMMON_PATH_MAX];
@@ -56,7 +56,7 @@ static int open_folder(files_root *root, const struct stat *st)
 static int open_root(const char *path, const files_ignore_options *options,
                      const mcp_allocator *alloc, files_root *root)
 {
-    char real[COMMON_PATH_MAX]; /* of PATH_MAX bytes, as realpath() requires */
+    char real[COMMON_PATH_MAX]; /* at least PATH_MAX bytes, as realpath() requires */
     struct stat st;
     *root = (files_root){.at.fd = -1};
     if (*path == '\0')
@@ -73,7 +73,7 @@ static int open_root(const char *path, const files_ignore_options *options,
     return rc;
 }
 
-/* Whether a contains b or is the same. */
+/* Whether a contains b or equals it. */
 static bool holds(const files_root *a, const files_root *b)
 {
     return b->path_len >= a->path_len && memcmp(a->path, b->path, a->path_len) == 0 &&
@@ -162,7 +162,7 @@ int files_root_resolve(const files_root *root, const char *rel, char real[COMMON
     return rc;
 }
 
-/* The path relative to the held folder. */
+/* Returns the path relative to the opened folder. */
 static const char *inner(const files_root *root, const char *rel)
 {
     return root->only && *rel == '\0' ? root->only : rel;
@@ -179,7 +179,7 @@ int files_root_open(const files_root *root, const char *rel, int *ret_fd, struct
         rc = files_root_resolve(root, rel, real, st);
         if (rc != MCP_OK)
             return rc;
-        /* If it is replaced by a link before it is opened, opening fails. */
+        /* If it is replaced by a link before it is opened, opening it fails. */
         rel = real;
         rc = common_beneath_open(root->at, real, &fd, st);
         if (rc == COMMON_IS_LINK)
@@ -206,8 +206,8 @@ int files_root_stat(const files_root *root, const char *rel, struct stat *st)
     return rc;
 }
 
-/* Whether something excluded exists at the path: files_root_stat() also fails for links to excluded
- * files. */
+/* Whether the path exists, which means that it is excluded, because files_root_stat() failed. That
+ * function also fails for links to excluded files. */
 static bool is_left_out(const files_root *root, const char *rel)
 {
     char real[COMMON_PATH_MAX];

@@ -1,6 +1,6 @@
 /* rules.c: see rules.h.
  *
- * Nearly all rules in practice are a plain name (`build/`) or a suffix (`*.o`), which are compared
+ * In practice nearly all rules are a plain name (`build/`) or a suffix (`*.o`), which are compared
  * without running the matcher. */
 #include "rules.h"
 
@@ -10,13 +10,13 @@
 enum shape {
     NAME_IS,   /* the last component equals the text */
     NAME_ENDS, /* the last component ends in the text */
-    NAME_GLOB, /* the last component matches */
+    NAME_GLOB, /* the last component matches the pattern */
     PATH_IS,   /* the whole path equals the text */
     PATH_GLOB, /* the whole path matches; `fixed` bytes of the pattern are literal */
 };
 
 typedef struct rule {
-    uint32_t at; /* offset of its text */
+    uint32_t at; /* offset of its text in `text` */
     uint32_t len;
     uint32_t fixed;
     uint8_t shape;
@@ -31,7 +31,7 @@ struct files_rules {
     rule items[];
 };
 
-/* Trailing spaces are ignored unless a backslash precedes them. */
+/* Returns the length without trailing spaces, unless a backslash precedes them. */
 static size_t without_trailing_spaces(const char *line, size_t len)
 {
     size_t keep = 0;
@@ -44,7 +44,7 @@ static size_t without_trailing_spaces(const char *line, size_t len)
     return keep;
 }
 
-/* Chooses how a rule is compared. False: the line contains no rule. */
+/* Chooses how a rule is compared. Returns false if the line contains no rule. */
 static bool compile(const char *text, mcp_str line, rule *r)
 {
     *r = (rule){0};
@@ -79,7 +79,7 @@ static bool compile(const char *text, mcp_str line, rule *r)
     return true;
 }
 
-/* The next line from *at, without its end and trailing spaces. */
+/* Gets the next line at *at, without its end and trailing spaces. */
 static bool next_line(mcp_str text, size_t *at, mcp_str *line)
 {
     if (*at >= text.len)
@@ -148,8 +148,8 @@ void files_rules_free(files_rules *rules)
     common_release(&mem, rules);
 }
 
-/* The literal start is compared first and cut off. What is left is matched as a pattern of its own,
- * so that "foo**" and a slash reaches into the folders below, as it does in git. */
+/* Compares the literal beginning first and removes it. The rest is matched as a pattern of its own,
+ * so that "foo**" and a slash matches in the folders below, as it does in git. */
 static bool path_glob(mcp_str pattern, size_t fixed, mcp_str path)
 {
     if (path.len < fixed || memcmp(pattern.ptr, path.ptr, fixed) != 0)

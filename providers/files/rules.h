@@ -1,8 +1,8 @@
-/* rules.h: the rules of one .gitignore file (or of a list of globs on the command line), compiled.
+/* rules.h: the compiled rules of one .gitignore file, or of a list of globs from the command line.
  *
- * Knows no directories and opens no files: a rule set is matched against a path that is relative to
- * the folder of its file. The caller asks for the parent folders first, because what lies in a
- * folder that is excluded stays excluded.
+ * This module does not open files or read directories. A rule set is matched against a path that is
+ * relative to the folder of its file. The caller has to check the ancestors first, because an entry
+ * of an excluded folder is always excluded.
  */
 #ifndef FILES_RULES_H
 #define FILES_RULES_H
@@ -15,13 +15,13 @@
 
 typedef struct files_rules files_rules;
 
-/* *ret is NULL if there are no rules. MCP_ENOMEM. Free with files_rules_free() (NULL is
- * allowed). */
+/* Compiles the rules. *ret is NULL if there are none. Returns MCP_OK or MCP_ENOMEM. Free it with
+ * files_rules_free(), which accepts NULL. */
 int files_rules_parse(mcp_str text, const mcp_allocator *alloc, files_rules **ret);
 void files_rules_free(files_rules *rules);
 
-/* The result of the last matching rule: 1 excluded, -1 included again, 0 no match. `name` is the
- * offset of the last component of `path`. `rules` may be NULL. */
+/* Returns the decision of the last matching rule: 1 for excluded, -1 for included again, 0 if no
+ * rule matches. `name` is the offset of the last component of `path`. `rules` may be NULL. */
 int files_rules_match(const files_rules *rules, mcp_str path, size_t name, bool is_dir);
 
 #endif

@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The kernel's record. */
+/* The record that getdents64() writes. */
 struct entry {
     uint64_t ino;
     int64_t off;

@@ -1,8 +1,7 @@
-/* search.c: the files provider's part in searches over all resources (search.h): by name and by
- * content.
+/* search.c: the files provider's search source (search.h), which searches by name and by content.
  *
  * A search by content reads whole files one after the other on a worker, up to the largest size
- * that a read returns. Files that are larger, or not text, are skipped and counted.
+ * that a read may return. Larger files, and files that are not text, are skipped and counted.
  */
 #define _GNU_SOURCE
 #include <unistd.h>
@@ -12,17 +11,17 @@
 #include "text.h"
 
 enum {
-    PAGE = 10000,            /* entries before their folder is read again */
-    KEPT_BUFFER = 256 << 10, /* size of the buffer for a file's contents that is reused */
+    PAGE = 10000,            /* entries until parent folders are read again */
+    KEPT_BUFFER = 256 << 10, /* bytes of the buffer that is reused between files */
 };
 
-static const int64_t file_ns = 5 * 1000000000LL; /* time limit for one file */
+static const int64_t file_ns = 5 * 1000000000LL; /* limit for searching one file */
 
 typedef struct search {
-    files_sweep sweep; /* first */
+    files_sweep sweep; /* must be the first member */
     search_turn *turn;
     int64_t file_began;
-    common_buffer bytes, uri, name; /* a file's */
+    common_buffer bytes, uri, name; /* of the current file */
 } search;
 
 /* ---- by name --------------------------------------------------------------------------------- */
@@ -86,7 +85,7 @@ static int read_text(search *s, int fd, const struct stat *st)
     return files_read_whole(&r, (uint64_t)st->st_size, &s->bytes);
 }
 
-/* Matches found before a time-out count. */
+/* Searches the contents of a file. Matches found before a time-out are kept. */
 static int search_bytes(search *s, const files_entry *e)
 {
     search_text t = {
@@ -146,7 +145,7 @@ static int take_file(files_sweep *sweep, const files_entry *e)
                                                             : search_file(s, e);
 }
 
-/* ---- the turn -------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static void done(files_sweep *sweep)
 {

@@ -6,12 +6,12 @@
 
 #include "pieces.h"
 
-/* Result of on_entry() at the end of a slice; not an error code of the walk. */
+/* Returned by on_entry() at the end of a slice; not an error code of the walk. */
 enum { PAUSE = 2 };
 
 enum {
     MOST_EXAMINED = 1000 * 1000, /* names examined in one call */
-    MOST_FOUND = 1024,           /* entries waiting to be processed */
+    MOST_FOUND = 1024,           /* entries waiting to be taken */
 };
 
 static const int64_t slice_ns = 100 * 1000000LL;
@@ -21,15 +21,15 @@ bool files_sweep_stopped(const files_sweep *s)
     return atomic_load_explicit(&s->stop, memory_order_relaxed);
 }
 
-/* Whether one call has done enough, after at least one result. */
+/* Whether the call has reached its limits. The time limit applies only after the first entry. */
 static bool spent(const files_sweep *s)
 {
     return s->examined >= MOST_EXAMINED ||
            (s->seen > s->seen_before && search_now() - s->began > SEARCH_CALL_NS);
 }
 
-/* The slice begins with its first entry, so it makes progress however long a folder takes to
- * read. */
+/* Whether the slice has ended. It begins with its first entry, so it makes progress however long a
+ * folder takes to read. */
 static bool slice_over(files_sweep *s)
 {
     int64_t now = search_now();
@@ -50,7 +50,7 @@ static void set_place(files_cursor *c, const files_entry *e)
 /* ---- records of entries ---------------------------------------------------------------------- */
 
 typedef struct record {
-    size_t root, len; /* of the path, which follows with a NUL */
+    size_t root, len; /* of the path, which follows with its NUL */
     uint64_t size;
     bool is_dir;
 } record;
@@ -77,7 +77,7 @@ static mcp_str last_component(mcp_str path)
     return (mcp_str){slash + 1, path.len - (size_t)(slash + 1 - path.ptr)};
 }
 
-/* The entry of the record at `at`; the length of the record. */
+/* Reads the record at `at` into *e. Returns the length of the record. */
 static size_t entry_at(const files_sweep *s, size_t at, files_entry *e)
 {
     record r;
@@ -92,7 +92,7 @@ static size_t entry_at(const files_sweep *s, size_t at, files_entry *e)
     return sizeof(r) + r.len + 1;
 }
 
-/* ---- collecting: on a worker ----------------------------------------------------------------- */
+/* ---- collecting, on a worker ----------------------------------------------------------------- */
 
 static bool stopped(void *user)
 {
@@ -128,7 +128,7 @@ static int one_page(files_sweep *s)
     return rc;
 }
 
-/* Collects until there is something to process. */
+/* Collects entries until there are some to be taken. */
 static void collect(void *user)
 {
     files_sweep *s = user;
@@ -152,7 +152,7 @@ static bool may_show(const files_sweep *s)
     return under && mcp_request_may(s->req, MCP_ITEM_RESOURCE, uri);
 }
 
-/* On the server's thread: removes entries that the caller may not see. */
+/* Removes entries that the caller may not see. Runs on the server's thread. */
 static int drop_unseen(files_sweep *s)
 {
     size_t to = 0;
@@ -197,7 +197,7 @@ static void take_some(void *user)
     }
 }
 
-/* ---- the turns, on the server's thread ------------------------------------------------------- */
+/* ---- steps, on the server's thread ----------------------------------------------------------- */
 
 static bool is_over(const files_sweep *s)
 {
@@ -220,8 +220,9 @@ static bool same_place(const files_cursor *a, const files_cursor *b)
            memcmp(a->path, b->path, a->len) == 0;
 }
 
-/* Sets the position for the next call. A cursor must not name a hidden entry, so entries that were
- * examined in vain are examined again; if a call found nothing else, the search ends. */
+/* Sets the position for the next call. A cursor must not name a hidden entry, so hidden entries
+ * after the last visible one are examined again by the next call. If a call made no other progress,
+ * the search ends. */
 static void set_next(files_sweep *s)
 {
     bool at_walk = !s->enough && !is_left(s) && may_name(s, &s->at);
@@ -283,7 +284,7 @@ static void go_on(files_sweep *s)
     s->later(s);
 }
 
-/* Without workers, the turns run in a loop here, instead of nested in each other. */
+/* Without workers the steps run in a loop, so that they are not nested. */
 static int run_here(files_sweep *s)
 {
     do {

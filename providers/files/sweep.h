@@ -1,11 +1,11 @@
-/* sweep.h: iterates over everything that is served, from a position on, in slices on a worker.
+/* sweep.h: iterates over all served entries from a position on, in slices on a worker.
  *
- * The steps alternate: a worker collects entries that match by name and type; the server's thread
- * drops those that the caller may not see (mcp/access.h); the rest is processed, on a worker if
- * that takes long. Between slices the peer gets progress, a cancellation is handled, and other
- * requests get their turn on the workers. A sweep ends when there is nothing more, when it has
+ * Three steps alternate. A worker collects entries that match by name and type. The server's thread
+ * removes those that the caller may not see (mcp/access.h). The remaining entries are taken, on a
+ * worker if that may take long. Between slices, progress is sent, a cancellation is handled, and
+ * other requests get their turn on the workers. A sweep ends when no entries are left, when it has
  * enough, or when it takes too long for one call. It then returns the position at which the next
- * call continues, which never reveals anything that the caller may not see.
+ * call continues, which never reveals entries that the caller may not see.
  */
 #ifndef FILES_SWEEP_H
 #define FILES_SWEEP_H
@@ -15,24 +15,24 @@
 #include "provider.h"
 #include "search.h"
 
-/* Result of take() if it needs no more entries; not an error code of the walk. */
+/* Returned by take() if it needs no more entries; not an error code of the walk. */
 enum { FILES_SWEEP_ENOUGH = 1 };
 
 typedef struct files_sweep files_sweep;
 
 struct files_sweep {
-    /* To be set. */
+    /* Set by the caller. */
     files *f;
     mcp_request *req;
-    files_cursor from; /* where to begin */
+    files_cursor from; /* position to start at */
     size_t page;       /* entries after which parent folders may be read again */
     mcp_str under;     /* only URIs that begin with this */
-    int64_t began;     /* when the call began; see search.h */
-    size_t seen;       /* entries examined by earlier turns; continues to count */
-    /* On a worker. */
+    int64_t began;     /* start of the call; see search.h */
+    size_t seen;       /* entries examined by earlier turns; counts on */
+    /* Whether to collect the entry. Called on a worker. */
     bool (*wants)(const files_sweep *s, const files_entry *entry);
-    /* Called for each remaining entry: MCP_OK; FILES_SWEEP_ENOUGH: neither this entry nor further
-     * ones are needed; or an error. */
+    /* Called for each remaining entry. Returns MCP_OK, FILES_SWEEP_ENOUGH if neither this entry nor
+     * further ones are needed, or an error. */
     int (*take)(files_sweep *s, const files_entry *entry);
     bool slow; /* take() runs on a worker; otherwise on the server's thread */
     /* Called once on the server's thread, to process the results and free resources. */
@@ -40,29 +40,30 @@ struct files_sweep {
     /* Called after done() if files_sweep_run() returned MCP_PENDING. */
     void (*later)(void *sweep);
 
-    /* Outcome. */
+    /* Result. */
     int rc;
     bool more;
-    files_cursor next; /* if `more`: where the next call continues */
+    files_cursor next; /* if `more`, the position for the next call */
 
-    /* Its own. */
+    /* Private. */
     atomic_bool stop;
     bool walked, enough;
-    files_cursor at, last; /* of the walk, and of the last processed entry */
+    files_cursor at, last; /* positions of the walk, and of the last entry taken */
     size_t seen_before, examined;
-    common_buffer found, uri; /* records */
-    size_t n_found, taken;    /* number of entries; offset of the first unprocessed one */
-    int64_t slice_began;      /* time of the slice's first entry; 0: none yet */
+    common_buffer found, uri; /* records of collected entries; reused for URIs */
+    size_t n_found, taken;    /* number of records; offset of the first one not taken */
+    int64_t slice_began;      /* time of the slice's first entry; 0 if there was none yet */
 };
 
-/* MCP_OK: done() was called; MCP_PENDING: it will be. The sweep must live as long as the
- * request. */
+/* Starts the sweep, which must live as long as the request. Returns MCP_OK if done() was called, or
+ * MCP_PENDING if it will be called. */
 int files_sweep_run(files_sweep *s);
 
-/* For take(): whether the call was cancelled. May be called from any thread. */
+/* Whether the call was cancelled; for use in take(). May be called on any thread. */
 bool files_sweep_stopped(const files_sweep *s);
 
-/* Converts a position to a word that a model can repeat, and back; false: invalid. */
+/* Converts a position to a word that a model can repeat, and back. The second returns false if the
+ * word is invalid. */
 int files_sweep_put_cursor(const files_cursor *cursor, common_buffer *out);
 bool files_sweep_take_cursor(const files *f, mcp_str text, files_cursor *ret);
 

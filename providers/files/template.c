@@ -6,18 +6,20 @@
 
 /* ---- completion ------------------------------------------------------------------------------ */
 
-/* If the folder is large, a worker collects the values, so they are stored until the reply. */
+/* A completion. Values are stored until the reply, because a worker collects them if the
+ * folder is large. */
 typedef struct completion {
     files *f;
     mcp_str value; /* points into `path` or the request */
     char path[COMMON_PATH_MAX];
     files_complete_options options;
-    common_buffer values; /* each followed by a NUL */
+    common_buffer values; /* each followed by NUL */
     size_t total;
     int rc;
 } completion;
 
-/* In {+path}, '?' and '#' would end the path and '%' would start an encoding. */
+/* Whether the character must be encoded in {+path}: '?' and '#' would end the path and '%' would
+ * begin an escape. */
 static bool needs_encoding(char c)
 {
     return strchr("%?#[]", c) != NULL;
@@ -90,7 +92,7 @@ static int complete(mcp_request *req, mcp_str name, mcp_str value, const mcp_jso
     c->value = value;
     c->options = (files_complete_options){.too_large = files_is_large_folder, .alloc = &f->alloc};
     common_buffer_init(&c->values, &f->alloc);
-    /* As typed: it may be encoded or not. */
+    /* The value may be encoded or not. */
     if (mcp_uri_decode(value, c->path, sizeof(c->path), &len) == MCP_OK && !memchr(c->path, 0, len))
         c->value = (mcp_str){c->path, len};
     complete_work(c);

@@ -1,9 +1,9 @@
 /* walk.c: see walk.h.
  *
- * A stack of levels, one per folder from the root to the position. A level reads its folder when it
- * is on top and has no names left; the name to go on after is the component of the position below
- * it, so a level can be emptied at any time (the far end of a deep stack is, to bound memory) and
- * read again. */
+ * The walk uses a stack of levels, one for each folder from the root to the position. A level reads
+ * its folder when it is on top and has no names left. The next name is the one after the position's
+ * component below that level, so a level can be emptied at any time and read again. To bound
+ * memory, the lowest levels of a deep stack are emptied. */
 #define _GNU_SOURCE
 #include "walk.h"
 
@@ -17,17 +17,17 @@
 
 enum {
     DEFAULT_MAX = 1000,
-    MOST = 1 << 20, /* entries of a page */
+    MOST = 1 << 20, /* limit of entries in a page */
     DEFAULT_BUDGET = 20000,
     KEPT_LEVELS = 12, /* levels at the top of the stack that keep names and a descriptor */
-    FEW = 64,         /* names taken in the first scan of a folder of folders */
+    FEW = 64,         /* names taken in the first scan of a folder with many subfolders */
 };
 
 typedef struct level {
     size_t len; /* length of the folder's relative path, a prefix of the position */
-    int fd;     /* -1: not open now */
+    int fd;     /* -1 if not open */
     bool scanned;
-    bool few; /* the first scan deliberately took few names */
+    bool few; /* the first scan took only FEW names */
     files_batch batch;
     files_ignore_dir *rules;
 } level;
@@ -42,13 +42,13 @@ typedef struct walker {
     void *user;
     files_walk_result *result;
     files_cursor *out;
-    size_t begin;     /* a listing of a folder: length of its path, */
-    size_t max_depth; /* and how deep it goes */
+    size_t begin;     /* for files_dir_page(): length of the folder's path */
+    size_t max_depth; /* and the number of levels to list */
     level *levels;
     size_t depth, cap;
-    bool cut; /* the page ends here, and there is more */
+    bool cut; /* the page ends here, and more entries follow */
     char *buffer;
-    char path[COMMON_PATH_MAX]; /* for a scan */
+    char path[COMMON_PATH_MAX]; /* scratch space for a scan */
 } walker;
 
 static level *top(walker *w)
@@ -56,7 +56,7 @@ static level *top(walker *w)
     return &w->levels[w->depth - 1];
 }
 
-/* The offset of names in a folder whose path has this length. */
+/* Returns the offset of names in a folder whose path has this length. */
 static size_t name_at(size_t len)
 {
     return len ? len + 1 : 0;
@@ -107,8 +107,8 @@ static int reserve_level(walker *w)
     return MCP_OK;
 }
 
-/* Whether an error has to be reported. Entries that are gone or unreadable are skipped, but a lack
- * of memory or descriptors must not skip entries. */
+/* Whether an error has to be reported. Entries that vanished or are unreadable are skipped, but a
+ * lack of memory or descriptors must not skip entries. */
 static bool serious(int rc)
 {
     return rc == MCP_ENOMEM || rc == MCP_EFILES || rc == MCP_ECANCELLED;
@@ -125,8 +125,8 @@ static int open_level(walker *w, level *lv)
     return rc == COMMON_IS_LINK ? MCP_ENOTFOUND : rc;
 }
 
-/* Puts the folder that the first `len` bytes of the position name on the stack. MCP_ENOTFOUND when
- * it is not to be entered. */
+/* Pushes the folder that the first `len` bytes of the position name. Returns MCP_ENOTFOUND if it
+ * must not be entered. */
 static int push_level(walker *w, size_t len)
 {
     level lv = {.len = len, .fd = -1};
@@ -149,7 +149,8 @@ static int push_level(walker *w, size_t len)
     return MCP_OK;
 }
 
-/* The component of the position below this level; empty when the position is the folder itself. */
+/* Returns the component of the position below this level, or an empty string if the position is
+ * the folder itself. */
 static mcp_str key_of(const walker *w, const level *lv)
 {
     size_t from = name_at(lv->len);
@@ -160,10 +161,10 @@ static mcp_str key_of(const walker *w, const level *lv)
     return (mcp_str){name, slash ? (size_t)(slash - name) : w->at.len - from};
 }
 
-/* How many names to take. Each folder in a folder brings its own entries, so that a page seldom
- * needs many of a folder of folders; sorting them all again for every page would cost as much as
- * the page. The link count tells of folders on most file systems; where it does not, all are
- * taken. */
+/* Returns how many names to take. Each subfolder contributes its own entries, so a page seldom
+ * needs many names of a folder with many subfolders, and sorting all of them again for every page
+ * would cost as much as the page. On most file systems the link count shows the number of
+ * subfolders; on others all names are taken. */
 static size_t names_wanted(const walker *w, level *lv)
 {
     size_t wanted = w->opt.max - w->result->given + 1;
@@ -203,7 +204,7 @@ static int deliver(walker *w, bool is_dir, const struct stat *st)
     mcp_str rel = {w->at.path, w->at.len};
     mcp_str name = rel.len ? rel : (mcp_str){w->root->path, w->root->path_len};
     if (w->result->given == w->opt.max) {
-        w->cut = true; /* this entry begins the next page */
+        w->cut = true; /* this entry is the first of the next page */
         return MCP_OK;
     }
     const char *slash = name.len ? memrchr(name.ptr, '/', name.len) : NULL;
@@ -227,7 +228,8 @@ static int deliver(walker *w, bool is_dir, const struct stat *st)
     return rc;
 }
 
-/* Stats the entry at the position, following links to files. MCP_ENOTFOUND: it is not listed. */
+/* Gets the status of the entry at the position, following links to files. Returns MCP_ENOTFOUND if
+ * the entry is not listed. */
 static int look(walker *w, const level *lv, unsigned char type, struct stat *st)
 {
     char real[COMMON_PATH_MAX];
@@ -270,10 +272,10 @@ static int visit(walker *w, const files_slot *slot)
     return serious(rc) ? rc : MCP_OK;
 }
 
-/* ---- the page -------------------------------------------------------------------------------- */
+/* ---- pages ----------------------------------------------------------------------------------- */
 
-/* A folder is always read to its end, so a page exceeds its budget by at most one folder; it reads
- * at least one, so that it makes progress. */
+/* Whether the page has used its budget. A folder is always read to its end, so a page exceeds its
+ * budget by at most one folder. It reads at least one folder, so that it makes progress. */
 static bool spent(const walker *w)
 {
     return w->result->scans > 0 && w->result->examined >= w->opt.budget;
@@ -297,7 +299,8 @@ static int step(walker *w)
         w->cut = true;
         return MCP_OK;
     }
-    /* A second scan of the same folder means that most of the first was skipped (dead links). */
+    /* A second scan of the same folder means that most entries of the first were
+     * skipped (dead links). */
     if (lv->scanned && !lv->few)
         w->result->examined += w->opt.budget / 4;
     return scan_level(w, lv);
@@ -335,14 +338,14 @@ static int begin_root(walker *w)
     return serious(rc) ? rc : MCP_OK;
 }
 
-/* Builds the stack down to the position. A folder on the way that is gone, or left out by now, ends
- * it: what comes next is then found in the folder above. */
+/* Builds the stack down to the position. If a folder on the path is missing or excluded by now, the
+ * stack ends above it, and the walk continues in its parent. */
 static int resume_root(walker *w)
 {
     if (w->root->only || (w->at.len == 0 && w->at.place == FILES_AFTER_TREE))
         return MCP_OK;
     int rc = push_level(w, 0);
-    size_t last = w->at.len; /* where the path of the deepest folder to enter ends */
+    size_t last = w->at.len; /* end of the path of the deepest folder to enter */
     if (w->at.place == FILES_AFTER_TREE) {
         const char *slash = memrchr(w->at.path, '/', w->at.len);
         last = slash ? (size_t)(slash - w->at.path) : 0;
@@ -434,7 +437,7 @@ int files_walk_page(const files_roots *roots, const files_cursor *in,
     return rc;
 }
 
-/* Turns the path of the folder into the one where it really is, and puts it on the stack. */
+/* Resolves the folder to its real path and pushes it. */
 static int enter_folder(walker *w, const char *rel)
 {
     char real[COMMON_PATH_MAX];

@@ -1,18 +1,18 @@
-/* walk.h: iterates over the served entries in order, a page at a time.
+/* walk.h: iterates over the served entries in order, one page at a time.
  *
- * The order is that of the paths compared component by component as bytes, a folder before what is
- * in it, the roots as they were given; the root folder itself is the first entry. A cursor is a
- * position in that order and not a place in a list, so that what is made or deleted between two
- * pages neither repeats nor loses anything else.
+ * Paths are ordered component by component as bytes, with a folder before its entries, and the
+ * roots in the given order; the root folder itself is its first entry. A cursor is a position in
+ * this order instead of an index, so entries that are created or deleted between two pages do not
+ * cause others to be repeated or lost.
  *
  * Nothing is kept between pages. A page reads the folders on the path to its position, and of each
- * only the names that follow, as many as it needs. So its cost is that of these folders, not of the
- * tree.
+ * only as many of the following names as it needs. So a page costs as much as these folders,
+ * independent of the size of the tree.
  *
- * Listed are regular files and folders. A link is listed as the file that it leads to when that
- * lies beneath the same root and is served; links to folders are not listed (they could form
- * loops). What has a path of 4,096 bytes or more, vanishes meanwhile, or cannot be read, is passed
- * over.
+ * Regular files and folders are listed. A link is listed as the file that it leads to, if that file
+ * is beneath the same root and is served. Links to folders are not listed, because they could form
+ * loops. Entries with a path of 4,096 bytes or more, that vanish meanwhile, or that cannot be read,
+ * are skipped.
  */
 #ifndef FILES_WALK_H
 #define FILES_WALK_H
@@ -21,27 +21,27 @@
 
 typedef struct files_entry {
     size_t root;
-    mcp_str rel;  /* "" is the root itself; NUL-terminated */
-    mcp_str name; /* the last component; for the top of the file system, "/" */
+    mcp_str rel;  /* path relative to the root; "" is the root itself; NUL-terminated */
+    mcp_str name; /* the last component; "/" for the top of the file system */
     bool is_dir;
     uint64_t size; /* 0 for a folder */
     struct timespec mtime;
-    size_t depth; /* components below the start of the listing */
+    size_t depth; /* number of components below the start of the listing */
 } files_entry;
 
-/* Called for each entry, which is borrowed. Any result except MCP_OK ends the listing and becomes
- * its result. */
+/* Called for each entry, which is borrowed. Any result except MCP_OK ends the listing and
+ * becomes its result. */
 typedef int files_emit_fn(const files_entry *entry, void *user);
 
-/* What the position follows. */
+/* What precedes the position. */
 typedef enum files_place {
-    FILES_BEFORE_ROOT = 0, /* the root `root` comes next, `path` is empty */
-    FILES_AFTER_ENTRY,     /* the entry; what is in it comes next */
-    FILES_AFTER_TREE,      /* the entry and all that is in it */
+    FILES_BEFORE_ROOT = 0, /* nothing: the root `root` comes next; `path` is empty */
+    FILES_AFTER_ENTRY,     /* the entry `path`; its contents come next */
+    FILES_AFTER_TREE,      /* the entry `path` and its contents */
 } files_place;
 
-/* A position; all zero is the beginning. To be stored, take root, place and path[0..len); one that
- * comes back from outside is checked by files_walk_page(). */
+/* A position; all zero is the beginning. To store it, save root, place and path[0..len).
+ * files_walk_page() validates a stored position. */
 typedef struct files_cursor {
     size_t root;
     files_place place;
@@ -50,8 +50,8 @@ typedef struct files_cursor {
 } files_cursor;
 
 typedef struct files_walk_options {
-    size_t max;    /* entries in a page; 0 is 1,000 */
-    size_t budget; /* entries examined before no further folder is begun; 0 means 20,000 */
+    size_t max;    /* entries in a page; 0 means 1,000 */
+    size_t budget; /* entries examined after which no further folder is read; 0 means 20,000 */
     bool (*stop)(
         void *user); /* called before each folder; true ends with MCP_ECANCELLED; may be NULL */
     void *user;
@@ -59,21 +59,23 @@ typedef struct files_walk_options {
 } files_walk_options;
 
 typedef struct files_walk_result {
-    bool more; /* `cursor` is where the next page begins; even a short page may have a next one */
-    size_t given;    /* entries delivered */
-    size_t examined; /* entries whose type, rules or target were looked at */
-    size_t scans;    /* folders read, a folder counted as often as it was */
+    bool more;    /* the next page begins at *out; even a short page may be followed by another */
+    size_t given; /* entries emitted */
+    size_t examined; /* entries whose type, rules or target were checked */
+    size_t scans;    /* number of times that a folder was read */
 } files_walk_result;
 
-/* One page of all roots. `in` and `out` may be the same. MCP_EINVAL for an impossible cursor,
- * MCP_ENOMEM, MCP_ECANCELLED, MCP_EFILES (no descriptors), what emit returned. */
+/* Emits one page of all roots. `in` and `out` may be the same. Returns MCP_OK, MCP_EINVAL for
+ * an invalid cursor, MCP_ENOMEM, MCP_ECANCELLED, MCP_EFILES (no descriptors left), or what
+ * `emit` returned. */
 int files_walk_page(const files_roots *roots, const files_cursor *in,
                     const files_walk_options *options, files_emit_fn *emit, void *user,
                     files_cursor *out, files_walk_result *result);
 
-/* What is in the folder `rel`, `depth` levels of it (1: its entries; 0 is 1), in the same order, at
- * most options->max. result->more says that it was cut. A folder reached through a link lists where
- * it really is. MCP_ENOTFOUND, MCP_EACCESS, and as above. */
+/* Emits the contents of the folder `rel` in the same order, at most options->max entries. `depth`
+ * is the number of levels; 1 means only its entries, and 0 means 1. result->more is true if entries
+ * are missing. A folder that is reached through a link is listed under its real path. Returns
+ * MCP_ENOTFOUND, MCP_EACCESS, or the results of files_walk_page(). */
 int files_dir_page(const files_roots *roots, size_t root, const char *rel, size_t depth,
                    const files_walk_options *options, files_emit_fn *emit, void *user,
                    files_walk_result *result);

@@ -1,9 +1,10 @@
-/* watch.c: what the events of watched folders mean for subscriptions and lists; see watch.h.
+/* watch.c: interprets the events of watched folders for subscriptions and lists; see watch.h.
  *
- * watch_way.c says which folders those are for a subscription, watch_scan.c for lists.
+ * watch_way.c chooses the folders to watch for a subscription, watch_scan.c those for lists.
  *
  * What inotify cannot report is polled every two seconds: folders beyond the budget, and files that
- * are reached through a symbolic link (the change happens in a folder that is not on the path).
+ * are reached through a symbolic link, because the change happens in a folder that is not on the
+ * path.
  */
 #define _GNU_SOURCE
 #include "watch.h"
@@ -18,7 +19,7 @@
 enum {
     POLL_MS = 2000,
     POLL_AT_ONCE = 4096, /* folders polled in one round */
-    MAX_ALIASES = 8,     /* paths that lead to one folder */
+    MAX_ALIASES = 8,     /* limit of paths to one folder */
 };
 
 static const uint32_t structure = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO;
@@ -40,7 +41,7 @@ size_t files_watch_parent(const char *path, size_t len)
     return len > 1 ? len - 1 : len;
 }
 
-/* The root of a single file in this folder, which is watched but not served. */
+/* Returns the root of a single file in this folder, which is watched but not served, or NULL. */
 static const files_root *single_file_in(const files_watch *w, const char *path)
 {
     size_t len = strlen(path);
@@ -81,11 +82,11 @@ bool files_watch_visible(const files_watch *w, const char *path, bool is_dir)
         return false;
     if (root->ignore &&
         files_ignore_visible(root->ignore, target.rel, target.rel_len, is_dir, &ret) != MCP_OK)
-        return true; /* reporting too much is better than too little */
+        return true; /* too many reports are better than too few */
     return ret;
 }
 
-/* dir + "/" + name; 0 when it is too long. */
+/* See watch_state.h. */
 size_t files_watch_join(const files_dir *dir, const char *name, size_t name_len, char *to)
 {
     size_t len = dir->node.len;
@@ -99,7 +100,7 @@ size_t files_watch_join(const files_dir *dir, const char *name, size_t name_len,
     return len + name_len;
 }
 
-/* ---- telling --------------------------------------------------------------------------------- */
+/* ---- reports --------------------------------------------------------------------------------- */
 
 static void tell_updated(files_watch *w, const files_sub *s)
 {
@@ -174,7 +175,7 @@ typedef struct event {
     bool is_dir, served;
 } event;
 
-/* The folder itself was deleted, moved away or unmounted. */
+/* Handles that the folder itself was deleted, moved away or unmounted. */
 static void on_gone(files_watch *w, files_dir *d)
 {
     mcp_str path = {d->node.path, d->node.len};
@@ -209,9 +210,9 @@ static void event_for_lists(files_watch *w, const event *e)
     if (e->mask & structure && e->served) {
         if (e->is_dir && e->mask & appeared && w->list_on && !files_watch_found(w, e->path, e->len))
             w->dirs.spent = true;
-        tell_list(w, e->is_dir ? NULL : e->path); /* a folder may contain more entries */
+        tell_list(w, e->is_dir ? NULL : e->path); /* a folder may bring more entries */
     } else if (w->o.rules && strcmp(e->path + e->name, ".gitignore") == 0) {
-        tell_list(w, NULL); /* the set of excluded entries has probably changed */
+        tell_list(w, NULL); /* the set of excluded entries may have changed */
     }
 }
 
@@ -236,11 +237,12 @@ static void sub_overflowed(files_watch *w, files_sub *s, void *arg)
     (void)arg;
     files_stamp before = s->stamp;
     files_sub_look_again(w, s);
-    if (files_stamp_same(&before, &s->stamp)) /* otherwise it was reported just now */
+    if (files_stamp_same(&before, &s->stamp)) /* otherwise files_sub_look_again() has
+                                               * reported the change */
         tell_updated(w, s);
 }
 
-/* Events were lost: anything may have changed. */
+/* Reports everything as changed, because events were lost. */
 static void on_overflow(files_watch *w)
 {
     each_sub(w, sub_overflowed, NULL);
@@ -302,7 +304,7 @@ static void poll_dir(files_watch *w, files_dir *d, files_dir_news news)
 
 static void on_poll(void *arg);
 
-/* The timer runs only while something is polled. */
+/* Starts the timer if folders or subscriptions are polled. */
 static void poll_later(files_watch *w)
 {
     if (w->poll_timer || (!w->dirs.polled.count && !w->polled_subs))
@@ -339,7 +341,7 @@ void files_watch_scanned(files_watch *w)
     poll_later(w);
 }
 
-/* ---- beginning and end ----------------------------------------------------------------------- */
+/* ---- creating and freeing -------------------------------------------------------------------- */
 
 int files_watch_new(const files_watch_options *options, files_watch **ret)
 {
@@ -362,7 +364,7 @@ int files_watch_new(const files_watch_options *options, files_watch **ret)
     return MCP_OK;
 }
 
-/* Called for the first subscriber. */
+/* Starts watching for the first subscriber. */
 static void begin(files_watch *w)
 {
     if (w->started)
@@ -390,7 +392,7 @@ static void end(files_watch *w)
     files_dirs_close(&w->dirs);
 }
 
-/* Called when the last subscriber leaves. */
+/* Stops watching after the last subscriber has been removed. */
 static void end_if_idle(files_watch *w)
 {
     if (!w->list_on && !w->subs.count)

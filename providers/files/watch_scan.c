@@ -1,8 +1,8 @@
-/* watch_scan.c: finding the folders beneath the roots, so that lists can be watched.
+/* watch_scan.c: finds the folders beneath the roots, so that lists can be watched.
  *
- * Breadth first, because what is near the root is what people look at, and in slices of a few
- * milliseconds between which requests are answered: a root may be the whole file system. It ends
- * when there is no room for another folder.
+ * The scan is breadth-first, because users look mostly at folders near the root. It runs in slices
+ * of a few milliseconds, between which requests are answered, because a root may be the whole file
+ * system. It ends when no more folders can be added.
  */
 #define _GNU_SOURCE
 #include "watch_state.h"
@@ -75,7 +75,8 @@ void files_watch_scan_stop(files_watch *w)
     w->scan_timer = NULL;
 }
 
-/* File systems without ordinary files: they have many folders, and no events. */
+/* Whether the file system has no ordinary files. Such file systems have many folders and
+ * send no events. */
 static bool is_pseudo(int fd)
 {
     struct statfs st;
@@ -83,7 +84,7 @@ static bool is_pseudo(int fd)
                                      st.f_type == CGROUP2_SUPER_MAGIC);
 }
 
-/* Opens the next waiting folder; false: none. */
+/* Opens the next folder in the queue. Returns false if the queue is empty. */
 static bool scan_enter(files_watch *w)
 {
     for (files_dir *d; (d = scan_pop(w)) != NULL;) {
@@ -100,7 +101,7 @@ static bool scan_enter(files_watch *w)
     return false;
 }
 
-/* Adds a folder that was found. False: there is no room for more folders. */
+/* Adds a folder that was found. Returns false if no more folders can be added. */
 bool files_watch_found(files_watch *w, const char *path, size_t len)
 {
     files_dir *d = files_dirs_find(&w->dirs, path, len);
@@ -111,7 +112,7 @@ bool files_watch_found(files_watch *w, const char *path, size_t len)
     return rc != MCP_ELIMIT && rc != MCP_EFILES && rc != MCP_ENOMEM;
 }
 
-typedef struct linux_dirent { /* what getdents64 writes */
+typedef struct linux_dirent { /* the record that getdents64() writes */
     uint64_t ino;
     int64_t off;
     unsigned short reclen;
@@ -127,7 +128,8 @@ static bool is_folder(int dir_fd, const linux_dirent *e)
     return fstatat(dir_fd, e->name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Processes one buffer of entries. 1: there may be more; 0: end; -1: no room for more folders. */
+/* Processes one buffer of entries. Returns 1 if there may be more, 0 at the end, or -1 if no more
+ * folders can be added. */
 static int scan_some(files_watch *w)
 {
     char path[COMMON_PATH_MAX];

@@ -1,4 +1,4 @@
-/* watch_state.h: what watch.c, watch_way.c and watch_scan.c share; see watch.h for what it is about. */
+/* watch_state.h: declarations shared by watch.c, watch_way.c and watch_scan.c; see watch.h. */
 #ifndef FILES_WATCH_STATE_H
 #define FILES_WATCH_STATE_H
 
@@ -21,11 +21,11 @@ struct files_watch {
     mcp_host_timer *poll_timer, *scan_timer;
     uint32_t jitter;
 
-    files_dir *scan_first, *scan_last; /* waiting, pinned */
-    files_dir *scanning;               /* pinned; its entries come from: */
+    files_dir *scan_first, *scan_last; /* queue of folders to scan, pinned */
+    files_dir *scanning;               /* the folder whose entries scan_fd reads; pinned */
     int scan_fd;
 
-    /* Aligned for the structs that the kernel writes into them. */
+    /* Aligned for the records that the kernel writes into them. */
     _Alignas(8) char events[FILES_WATCH_BUFFER];
     _Alignas(8) char entries[FILES_WATCH_BUFFER];
 };
@@ -33,43 +33,43 @@ struct files_watch {
 /* A subscribed path. */
 typedef struct files_sub {
     files_node node;
-    files_dir **way; /* pinned: the folders from the root down, as far as they exist */
+    files_dir **way; /* pinned; the folders from the root down, as far as they exist */
     size_t n_way, way_room;
     bool polled;
     files_stamp stamp;
 } files_sub;
 
 /* watch.c */
-/* The root that serves the path, or NULL. */
+/* Returns the root that contains the path, or NULL. Sets *target. */
 const files_root *files_watch_root_of(const files_watch *w, const char *path, files_target *target);
-/* Logs once that changes are noticed late for lack of watches. */
+/* Logs once that changes are detected late because folders are polled. */
 void files_watch_tell_spent(files_watch *w);
 int files_watch_open_dir(const char *path, int *ret_fd, void *watch);
 bool files_watch_visible(const files_watch *w, const char *path, bool is_dir);
-/* dir + "/" + name; 0 when it is too long for COMMON_PATH_MAX. */
+/* Writes dir + "/" + name to `to`. Returns the length, or 0 if it exceeds COMMON_PATH_MAX. */
 size_t files_watch_join(const files_dir *dir, const char *name, size_t name_len, char *to);
-/* The length of the path of the parent folder; 1 for "/a". */
+/* Returns the length of the path of the parent folder; 1 for "/a". */
 size_t files_watch_parent(const char *path, size_t len);
-/* Ends the search for folders. */
+/* Called when the scan for folders has ended. */
 void files_watch_scanned(files_watch *w);
 
 /* watch_way.c */
-/* The length of the path where the way begins: the root's, or of the folder of a single file. 0: in
- * no root. */
+/* Returns the length of the path at which the way begins: that of the root, or of the folder of a
+ * single file. Returns 0 if the path is in no root. */
 size_t files_sub_way_begin(const files_watch *w, const files_sub *s);
-/* Gets the current state of the path. */
+/* Gets the current stamp of the path. */
 void files_sub_stamp(const files_watch *w, const char *path, files_stamp *ret);
-/* MCP_OK, MCP_ENOMEM. */
+/* Watches the folders on the way. Returns MCP_OK or MCP_ENOMEM. */
 int files_sub_make_way(files_watch *w, files_sub *s);
-/* Updates how far the way exists, and reports a change of its end. */
+/* Determines again how far the way exists, and reports a change of the path. */
 void files_sub_look_again(files_watch *w, files_sub *s);
 void files_sub_clear_way(files_watch *w, files_sub *s);
 
 /* watch_scan.c: gradually finds the folders in the roots, for lists. */
 void files_watch_scan_roots(files_watch *w);
-/* Queues a folder to be scanned, possibly again. */
+/* Queues a folder to be scanned, even if it was scanned before. */
 void files_watch_scan_add(files_watch *w, files_dir *dir);
-/* Adds a folder. False: there is no room for more folders. */
+/* Adds a folder that was found. Returns false if no more folders can be added. */
 bool files_watch_found(files_watch *w, const char *path, size_t len);
 void files_watch_scan_stop(files_watch *w);
 
