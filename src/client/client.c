@@ -151,7 +151,7 @@ int mcp__client_copy(const mcp_client *client, const mcp_json *value, mcp_json_d
     return rc;
 }
 
-/* ---- life ------------------------------------------------------------------------------------ */
+/* ---- life cycle ------------------------------------------------------------------------------ */
 
 static void init(mcp_client *client)
 {

@@ -76,11 +76,10 @@ struct mcp_client {
     struct {
         mcp_transport_options transport;
         void (*send)(mcp_channel *channel, mcp_exchange exchange, mcp_str message, void *user);
-        char *principal; /* identifies the authorization; NULL if there is none */
-        bool deaf;       /* the legacy server has no stream for notifications */
-        bool misbehaved; /* a forbidden request of the server has been reported */
-        mcp_error
-            unread; /* why the last malformed message that answers no request could not be read */
+        char *principal;  /* identifies the authorization; NULL if there is none */
+        bool deaf;        /* the legacy server has no stream for notifications */
+        bool misbehaved;  /* a forbidden request of the server has been reported */
+        mcp_error unread; /* why the last message that answers no request was malformed */
     } connection;
 
     /* The message that is being passed to the transport. */
@@ -107,7 +106,7 @@ struct mcp_client {
         int64_t probe;               /* id of the server/discover in flight; 0 if none */
         int64_t handshake;           /* id of the initialize in flight; 0 if none */
         int64_t began;
-        int64_t fall_back_at; /* when to send initialize despite the probe; INT64_MAX: never */
+        int64_t fall_back_at; /* when to send initialize despite the probe; INT64_MAX if never */
         bool handshake_only;  /* the server is known to be of the legacy era */
         bool fell_back;       /* the transport changed to that of 2024-11-05 */
         unsigned probes;
@@ -152,9 +151,8 @@ struct mcp_client {
 
     /* Checks that a legacy server is alive. */
     struct {
-        int64_t
-            due;    /* when the next ping is sent; INT64_MAX if one is in flight or pings are off */
-        int64_t id; /* of the ping in flight; 0 if none */
+        int64_t due; /* when to send the next ping; INT64_MAX if in flight, or if pings are off */
+        int64_t id;  /* of the ping in flight; 0 if none */
         int64_t sent_at;
         int64_t unanswered_since; /* INT64_MAX if the last ping was answered */
     } ping;

@@ -2,7 +2,7 @@
  *
  *     server/discover -> DiscoverResult                 modern
  *                     -> an error of modern servers     modern: repeat with a version of both sides
- *                     -> anything else, or nothing      legacy: initialize, notifications/initialized
+ *                     -> anything else, or nothing      legacy: initialize, then initialized
  *
  * (2026-07-28, basic/transports/stdio, "Backward Compatibility"; 2025-11-25, basic/lifecycle.)
  *

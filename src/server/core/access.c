@@ -1,17 +1,16 @@
-/* access.c: access rules. The program's one function is called wherever an item would become
- * visible.
+/* access.c: access rules. The program's function is called wherever an item would become visible.
  *
- * What may surprise: a URI is first converted to a single spelling without parameters, because
- * rules are written about names. Otherwise "file:///a/%62" or "file:///a/b?line=1" would bypass a
- * rule. The spelling is that of the provider or template that serves the URI, found in the same
- * order as in read.c. A URI that the provider cannot spell is treated as missing; no other form of
- * it is tried.
+ * Rules are written for names, so a URI is first converted to one canonical spelling without
+ * parameters. Otherwise "file:///a/%62" or "file:///a/b?line=1" would bypass a rule. The provider
+ * or template that serves the URI determines the spelling; it is found in the same order as in
+ * read.c. A URI without a canonical spelling is treated as missing. No other form of the URI is
+ * tried.
  */
 #include "server/core/access.h"
 #include "server/core/request.h"
 #include "uri/uri.h"
 
-enum { SPELLED = MCP_URI_MAX_LENGTH + 4 }; /* room for a URI */
+enum { SPELLED = MCP_URI_MAX_LENGTH + 4 }; /* size of a buffer for a URI */
 
 int mcp_server_set_access(mcp_server *server, const mcp_access *access)
 {
@@ -49,7 +48,7 @@ bool mcp__may_see(const mcp_server *server, const char *principal, const mcp__en
     return ask(server, principal, items[entry->kind], entry->key);
 }
 
-/* Writes the normal form, NUL-terminated. Returns false if it does not fit. */
+/* Writes the normal form, NUL-terminated. Returns false if there is none, or if it does not fit. */
 static bool normalize(mcp_str uri, char *to, size_t room)
 {
     size_t at = 0, len = 0;
@@ -67,8 +66,8 @@ static bool normalize(mcp_str uri, char *to, size_t room)
     return at >= uri.len;
 }
 
-/* The query is removed before the provider sees the URI, so that no provider can make a decision
- * depend on it. */
+/* The query is removed before the provider sees the URI, so that a decision cannot depend on the
+ * query. */
 static bool spell_mounted(const mcp__mount *mount, mcp_str uri, char *to, size_t room)
 {
     const char *query = uri.len ? memchr(uri.ptr, '?', uri.len) : NULL;
@@ -91,7 +90,7 @@ static bool spell_matched(const mcp_server *server, mcp_str uri, char *to, size_
     return fits;
 }
 
-/* Writes the canonical spelling of the resource that the URI leads to. Returns false if there is
+/* Writes the canonical spelling of the resource to which the URI refers. Returns false if there is
  * none. */
 static bool spell(const mcp_server *server, mcp_str uri, char *to, size_t room)
 {
@@ -120,7 +119,7 @@ bool mcp_request_may(const mcp_request *req, mcp_item item, mcp_str name)
     return ask(server, mcp_request_principal(req), item, name);
 }
 
-/* Answers for names that are spelled. */
+/* Decides about names in their canonical spelling. */
 static void ask_all(const mcp_request *req, mcp_item item, const mcp_str *names, size_t n,
                     bool *allowed)
 {
@@ -134,7 +133,8 @@ static void ask_all(const mcp_request *req, mcp_item item, const mcp_str *names,
         allowed[i] = access->may(principal, item, names[i], access->user);
 }
 
-/* The canonical spellings one after another; at[i] is the place of each in `text`, or SIZE_MAX. */
+/* Appends the canonical spellings to `text`, each with a NUL. at[i] is set to the offset of the
+ * i-th one, or to SIZE_MAX if the name has no canonical spelling. */
 static int spell_all(const mcp_server *server, const mcp_str *names, size_t n, mcp__buf *text,
                      size_t *at)
 {
@@ -188,7 +188,7 @@ int mcp_request_may_all(const mcp_request *req, mcp_item item, const mcp_str *na
     return MCP_OK;
 }
 
-/* ---- completion -------------------------------------------------------------------------------------------- */
+/* ---- completion ------------------------------------------------------------------------------ */
 
 /* Expands the template with the variables known so far and the proposed value. */
 static char *expand(const mcp_request *req, const mcp_uri_template *tmpl, mcp_str value)

@@ -1,8 +1,8 @@
-/* build.c: replaces everything that the server offers while requests are in flight.
+/* build.c: replaces everything that the server offers, while requests may be in flight.
  *
- * The registry and the mounts are put aside, `build` fills empty ones, and then either the new or
- * the old ones are discarded. What may surprise: a provider is not released when its last request
- * ends, because that is usually inside one of its own calls, but from a timer shortly afterwards.
+ * The registry and the mounts are saved, `build` fills empty ones, and then either the old or the
+ * new ones are discarded. The last request of an old provider usually ends within a call of this
+ * provider. The provider is therefore released from a timer, shortly afterwards.
  */
 #include "server/core/build.h"
 #include "server/core/request.h"
@@ -135,7 +135,7 @@ static void put_back(mcp_server *server, const snapshot *o)
     server->build = o->build;
 }
 
-/* Keeps what was registered outside of builds. */
+/* Adds the entries and mounts that were registered outside of builds to the new registry. */
 static int keep(mcp_server *server, const snapshot *o)
 {
     int rc = MCP_OK;
@@ -150,7 +150,8 @@ static int keep(mcp_server *server, const snapshot *o)
     return rc;
 }
 
-/* Discards a snapshot. Its mounts that a build made are freed with `last`; NULL: now. */
+/* Discards a snapshot. The mounts that a build made are freed together with the build `last`, or at
+ * once if `last` is NULL. */
 static void discard(mcp_server *server, snapshot *o, mcp__build *last)
 {
     size_t n = 0;
@@ -171,7 +172,7 @@ static void discard(mcp_server *server, snapshot *o, mcp__build *last)
     mcp__release(&server->allocator, o->by_specificity);
 }
 
-/* ---- the change ------------------------------------------------------------------------------------------------ */
+/* ---- the rebuild ----------------------------------------------------------------------------- */
 
 static void watch_lists(mcp_server *server, const snapshot *before)
 {
@@ -185,7 +186,8 @@ static void watch_lists(mcp_server *server, const snapshot *before)
     }
 }
 
-/* Lists that are empty now count too: their last entry may have been removed. */
+/* Announces changes of all lists, also of empty ones, because their last entry may have been
+ * removed. */
 static void announce(mcp_server *server)
 {
     for (int k = 0; k < MCP__KINDS; k++)
@@ -245,7 +247,7 @@ int mcp_server_rebuild(mcp_server *server,
     return rc;
 }
 
-/* ---- change notices ------------------------------------------------------------------------- */
+/* ---- notifications of changes ---------------------------------------------------------------- */
 
 void mcp_server_set_resource_hook(mcp_server *server,
                                   void (*change)(mcp_resource *resource, void *user), void *user)

@@ -19,14 +19,14 @@ typedef struct mcp__build {
     mcp_server *server;
     unsigned refs;
     bool retired;
-    mcp__link link;      /* in server->retired, once only the list refers to it */
+    mcp__link link;      /* in server->retired, once it has been replaced */
     mcp__mount **mounts; /* its own mounts, once it has been replaced */
     size_t n_mounts;
     mcp__release_hook *release_hooks;
     mcp_host_timer *timer;
 } mcp__build;
 
-/* Called without references: releases a retired build soon. */
+/* Called when the last reference is released. Frees a retired build soon, from a timer. */
 void mcp__build_unused(mcp__build *build);
 static inline void mcp__build_unref(mcp__build *build)
 {
@@ -47,10 +47,10 @@ static inline void mcp__build_take(mcp_request *req)
     mcp__build_give(req);
     req->build = req->server->build;
 }
-/* Timers belong to the host. */
+/* Stop and start the timers of retired builds when the host changes. */
 void mcp__build_leave_host(mcp_server *server);
 void mcp__build_enter_host(mcp_server *server);
-/* Frees the current build and those about to be released. */
+/* Frees the current build and the retired ones. */
 void mcp__build_free_all(mcp_server *server);
 
 #endif

@@ -3,7 +3,8 @@
 
 #include "server/core/request.h"
 
-/* Returns what the client declared: in each request, or once in `initialize`. */
+/* Returns what the client declared. A modern client declares it in each request, a legacy client
+ * once in `initialize`. */
 static const mcp_json *said_by_client(const mcp_request *req, const char *modern,
                                       const char *legacy)
 {
@@ -38,7 +39,8 @@ const mcp_json *mcp_request_client_info(const mcp_request *req)
     return said_by_client(req, MCP__META_CLIENT_INFO, "clientInfo");
 }
 
-/* An object, even if empty. roots.listChanged of legacy revisions is a boolean. */
+/* Whether the value declares a capability: it is an object, even an empty one. Only
+ * roots.listChanged of legacy revisions is a boolean. */
 static bool is_declared(const mcp_json *capability)
 {
     return mcp_json_is(capability, MCP_JSON_OBJECT) || mcp_json_bool(capability, false);
@@ -62,16 +64,16 @@ static bool declares(const mcp_request *req, mcp_str group, mcp_str member)
         return false;
     if (!is_declared(found) || !member.len)
         return is_declared(found);
-    /* How clients declared it before there were modes (2026-07-28, client/elicitation,
-     * "Capabilities"). */
+    /* Before there were modes, clients declared form mode in these ways (2026-07-28,
+     * client/elicitation, "Capabilities"). */
     if (mcp_str_eq(group, MCP_STR("elicitation")) && mcp_str_eq(member, MCP_STR("form")) &&
         (mcp_json_count(found) == 0 || !req->revision->elicitation_modes))
         return true;
     return is_declared(mcp_json_get_str(found, member));
 }
 
-/* Splits "elicitation.url" into the group and the part after the first dot. Returns false if there
- * is no name. */
+/* Splits "elicitation.url" into the group and the part after the first dot. Returns false if a part
+ * is empty. */
 static bool split_capability(const char *capability, mcp_str *group, mcp_str *member)
 {
     *group = mcp_str_from(capability);
@@ -90,7 +92,7 @@ bool mcp_request_can(const mcp_request *req, const char *capability)
     return split_capability(capability, &group, &member) && declares(req, group, member);
 }
 
-/* Makes {"requiredCapabilities":{"sampling":{"tools":{}}}}. */
+/* Returns {"requiredCapabilities":{"sampling":{"tools":{}}}} in the arena. */
 static mcp_str required_data(mcp_request *req, mcp_str group, mcp_str member)
 {
     mcp__buf b;

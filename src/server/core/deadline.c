@@ -1,19 +1,19 @@
 /* deadline.c: deadlines of handlers.
  *
- * A request whose handler will answer later is entered into its session's heap. At its deadline the
- * handler gets a cancellation and the peer gets an error. The heap is a pairing heap with its links
- * inside the requests: it needs no memory, so entering cannot fail, and entering takes constant
- * time.
+ * A request whose handler will answer later is inserted into its session's heap. At the deadline,
+ * the handler is cancelled and the peer receives an error. The heap is a pairing heap whose links
+ * are members of the requests. An insertion allocates no memory, so it cannot fail, and takes
+ * constant time.
  *
- * What may surprise: progress does not move a request in the heap. It sets a flag, and a request
- * with the flag is given a new deadline when its old one is reached.
+ * Progress does not move a request in the heap. It only sets a flag. A request with the flag gets a
+ * new deadline when its old one is reached.
  */
 #include <inttypes.h>
 
 #include "server/core/deadline.h"
 #include "server/input/input.h"
 
-/* ---- the heap ----------------------------------------------------------------------------------------- */
+/* ---- the heap -------------------------------------------------------------------------------- */
 
 /* `before` is the left neighbour, or the parent of the leftmost sibling. The earlier deadline
  * becomes the parent. */
@@ -85,13 +85,13 @@ static void put_in(mcp_request *req, mcp__session *session, int64_t now)
     session->deadlines = meld(session->deadlines, req);
 }
 
-/* ---- life ----------------------------------------------------------------------------------------------- */
+/* ---- life cycle ------------------------------------------------------------------------------ */
 
 void mcp__deadline_start(mcp_request *req)
 {
     mcp__deadline *d = &req->deadline;
     mcp_channel *channel = req->in.channel;
-    d->alive = true; /* restarts a deadline that runs already */
+    d->alive = true; /* restarts a running deadline */
     if (d->session || !channel || channel->closed || req->cancelled)
         return;
     d->ms = req->target.entry && req->target.entry->timeout_ms

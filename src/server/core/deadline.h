@@ -8,16 +8,17 @@
 
 /* A request's place in its session's heap of deadlines. */
 typedef struct mcp__deadline {
-    mcp__session *session; /* NULL: not in a heap */
+    mcp__session *session; /* NULL if not in a heap */
     mcp_request *first, *before, *after;
     int64_t due;
     uint64_t ms;
-    bool alive; /* progress was reported since it was entered */
+    bool alive; /* progress was reported since the insertion */
 } mcp__deadline;
 
 /* Starts or restarts the deadline of a handler that will answer later. */
 void mcp__deadline_start(mcp_request *req);
-/* Call this before a request in a session's heap moves, is freed or leaves its channel. */
+/* Removes a request from its heap. Must be called before a request in a heap moves, is freed or
+ * leaves its channel. */
 void mcp__deadline_stop(mcp_request *req);
 void mcp__deadline_stop_all(mcp__session *session);
 void mcp__deadline_tick(mcp__session *session, int64_t now);

@@ -1,11 +1,11 @@
-/* hold.c: a limit for the memory of work in progress. The bytes that a handler will read into
- * memory on a worker are reserved before the work begins and released when the request is finished.
- * One sum for the server has a limit.
+/* hold.c: limits the memory of work in progress. The bytes that a handler will read into memory on
+ * a worker thread are reserved before the work begins, and released when the request is finished.
+ * The limit applies to the sum of all reservations of a server.
  *
  * Work that does not fit waits. Callers take turns, each with its requests in order, so a caller
  * with a thousand large reads delays another caller by a single read. A request is refused only if
- * it waited too long, or if too many wait. What may surprise: released room is used from a timer
- * and not at once, because it is released in the middle of an answer.
+ * it waited too long, or if too many requests wait. Released memory is given to waiting requests
+ * from a timer, because it is released in the middle of an answer.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,10 +14,10 @@
 #include "server/core/request.h"
 
 enum {
-    FREE_BYTES = 64 << 10, /* smaller work is not counted */
+    FREE_BYTES = 64 << 10, /* smaller work is not limited */
     DEFAULT_LIMIT = 128 << 20,
     WAIT_MS = 30 * 1000,
-    LOOK_MS = 500, /* how often waiting requests are checked for their time-out */
+    LOOK_MS = 500, /* interval at which waiting requests are checked for their time-out */
     MAX_WAITING = 4096,
     MAX_WAITING_EACH = 1024,
 };
@@ -28,13 +28,13 @@ typedef struct holder {
     mcp__link queue; /* mcp__hold */
     size_t count;
     size_t len;
-    char name[]; /* 'p' (principal), 'a' (address) or nothing, then the name */
+    char name[]; /* 'p' and the principal, or 'a' and the address */
 } holder;
 
 struct mcp__hold {
-    mcp__link in_queue; /* of its caller */
+    mcp__link in_queue; /* in the queue of its caller */
     mcp__link in_all;   /* in server->holds.waiting, longest wait first */
-    holder *caller;     /* NULL: not waiting */
+    holder *caller;     /* NULL if not waiting */
     mcp_request *req;
     size_t bytes;
     bool held;
@@ -44,14 +44,14 @@ struct mcp__hold {
     void *user;
 };
 
-/* Counts the content and its Base64 form in the answer. */
+/* Returns the memory of the content and of its Base64 form in the answer. */
 static size_t cost_of(size_t bytes)
 {
     size_t encoded = bytes / 3 * 4 + 4;
     return bytes < SIZE_MAX / 4 ? bytes + encoded : SIZE_MAX / 2;
 }
 
-/* Work that alone exceeds the limit runs when nothing else is held. */
+/* Work that alone exceeds the limit fits when nothing else is reserved. */
 static bool fits(const mcp__holds *holds, size_t bytes)
 {
     return !holds->used || (bytes <= holds->limit && holds->used <= holds->limit - bytes);
@@ -104,7 +104,7 @@ static holder *holder_of(mcp_request *req)
     return caller;
 }
 
-/* ---- waiting ------------------------------------------------------------------------------------------ */
+/* ---- waiting --------------------------------------------------------------------------------- */
 
 static void look(void *arg);
 
@@ -158,7 +158,7 @@ static int enqueue(mcp__hold *h)
     return MCP_PENDING;
 }
 
-/* Moves its caller to the end of the line. */
+/* Ends the wait of a request, and moves its caller to the end of the list of turns. */
 static void dequeue(mcp__hold *h)
 {
     mcp_server *server = h->req->server;
@@ -196,7 +196,8 @@ static void give_back(mcp__hold *h)
         arm(server, true);
 }
 
-/* Its handler has returned MCP_PENDING, so a failure is reported to its `done`. */
+/* Begins work that has waited. The handler has already returned MCP_PENDING, so `done` is called
+ * even on failure. */
 static void begin(mcp__hold *h)
 {
     mcp_request *req = h->req;
@@ -234,7 +235,7 @@ static void look(void *arg)
         arm(server, false);
 }
 
-/* ---- for requests --------------------------------------------------------------------------------------- */
+/* ---- for requests ---------------------------------------------------------------------------- */
 
 int mcp_request_work_sized(mcp_request *req, size_t bytes, void (*fn)(void *user),
                            void (*done)(mcp_request *req, void *user), void *user)
@@ -283,7 +284,7 @@ void mcp__hold_end(mcp_request *req)
     req->hold = NULL;
 }
 
-/* ---- for the server -------------------------------------------------------------------------------------- */
+/* ---- for the server -------------------------------------------------------------------------- */
 
 void mcp_server_get_work_memory(const mcp_server *server, mcp_work_memory *ret)
 {
@@ -309,7 +310,7 @@ void mcp__hold_init(mcp_server *server, size_t limit)
     mcp__map_init(&holds->by_name, &server->allocator, (uintptr_t)server, (uintptr_t)holds);
 }
 
-/* The timer belongs to the host. */
+/* The timer belongs to the host that is being replaced. */
 void mcp__hold_leave_host(mcp_server *server)
 {
     stop_timer(server);

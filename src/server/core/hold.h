@@ -1,4 +1,4 @@
-/* hold.h: a limit for the memory of work in progress; see hold.c. */
+/* hold.h: limits the memory of work in progress; see hold.c. */
 #ifndef MCP_SRC_SERVER_HOLD_H
 #define MCP_SRC_SERVER_HOLD_H
 
@@ -16,17 +16,17 @@ typedef struct mcp__holds {
     mcp__map by_name; /* callers */
     uint64_t waited, refused;
     mcp_host_timer *timer;
-    bool soon; /* the timer was started because room was released */
+    bool soon; /* the timer was started because memory was released */
 } mcp__holds;
 
 void mcp__hold_init(mcp_server *server, size_t limit);
 void mcp__hold_free(mcp_server *server);
 void mcp__hold_leave_host(mcp_server *server);
-/* Whether the work of a request waits for room. */
+/* Whether the work of a request waits for memory. */
 bool mcp__hold_waits(const mcp_request *req);
-/* Ends the wait of a request: its `done` is called without the work. */
+/* Ends the wait of a request, and calls its `done` without doing the work. */
 void mcp__hold_cancel(mcp_request *req);
-/* Releases what a request holds. */
+/* Releases the reservation of a request, or ends its wait. */
 void mcp__hold_end(mcp_request *req);
 
 #endif

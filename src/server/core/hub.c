@@ -1,9 +1,10 @@
-/* hub.c: subscriptions: collects changes and sends coalesced notices to subscribers.
+/* hub.c: subscriptions: collects changes and sends coalesced notifications to subscribers.
  *
  * A topic is a resource with at least one subscriber. A stream is a subscriber: a legacy session,
- * or one subscriptions/listen. A change only sets marks. A session sends notices for its marks when
- * its interval is over and its peer reads. A storm of changes therefore costs one notice per
- * interval, and a peer that does not read costs a bounded amount of memory.
+ * or one subscriptions/listen. A change only sets marks. A session sends a notification for each
+ * mark when its interval has elapsed and its peer is reading. Any number of changes of a resource
+ * therefore causes one notification per interval, and a peer that does not read costs a bounded
+ * amount of memory.
  */
 #include "server/core/access.h"
 #include "server/core/hub.h"
@@ -14,7 +15,7 @@ typedef struct mcp__subscription {
     mcp__link in_topic, in_stream, in_dirty;
     mcp__topic *topic;
     mcp__stream *stream;
-    mcp_str uri; /* as the subscriber spelled it, in the same block */
+    mcp_str uri; /* as the subscriber sent it; allocated after the struct */
 } mcp__subscription;
 
 static const struct {
@@ -31,7 +32,7 @@ void mcp__hub_free(mcp_server *server)
     mcp__map_free(&server->topics);
 }
 
-/* ---- streams --------------------------------------------------------------------------------------------- */
+/* ---- streams --------------------------------------------------------------------------------- */
 
 void mcp__stream_init(mcp__stream *stream, mcp__session *session, mcp_request *listen)
 {
@@ -133,7 +134,7 @@ void mcp__mount_watch_list(mcp_server *server, const mcp__mount *mount)
                         mcp_error_text(rc));
 }
 
-/* The lists that somebody listens to. */
+/* Returns the lists to which any stream is subscribed, as bits. */
 static unsigned listened(const mcp_server *server)
 {
     unsigned lists = 0;
@@ -142,7 +143,7 @@ static unsigned listened(const mcp_server *server)
     return lists;
 }
 
-/* The lists that a mount is part of. */
+/* Returns the lists of which a mount is part, as bits. */
 static unsigned lists_of(const mcp__mount *mount)
 {
     unsigned lists = 1u << MCP__RESOURCES;
@@ -186,7 +187,7 @@ void mcp__stream_clear(mcp__stream *stream)
     mcp__map_free(&stream->by_uri);
 }
 
-/* ---- changes ------------------------------------------------------------------------------------------------ */
+/* ---- changes --------------------------------------------------------------------------------- */
 
 void mcp__hub_arm(mcp__session *session)
 {
@@ -235,7 +236,8 @@ static void mark_list(mcp__stream *stream, unsigned list)
 
 static void mark_lists(mcp__session *session, mcp__kind kind)
 {
-    /* Templates have no notice of their own: clients that list resources list them too. */
+    /* A change of templates is announced as a change of resources, because it has no notification
+     * of its own. */
     unsigned list = 1u << (kind == MCP__TEMPLATES ? MCP__RESOURCES : kind);
     mark_list(&session->legacy, list);
     for (mcp__link *l = session->streams.next; l != &session->streams; l = l->next)
@@ -245,7 +247,7 @@ static void mark_lists(mcp__session *session, mcp__kind kind)
 void mcp__hub_list_changed(mcp_server *server, mcp__kind kind, const mcp__entry *entry)
 {
     if (server->building)
-        return; /* the build may be discarded; if not, it reports the change at its end */
+        return; /* the build may still be discarded; if it succeeds, it announces all changes */
     for (mcp__link *l = server->sessions.next; l != &server->sessions; l = l->next) {
         mcp__session *session = mcp__container(l, mcp__session, link);
         if (!entry || mcp__may_see(server, session->channel->options.principal, entry))
@@ -295,7 +297,7 @@ void mcp_server_resources_changed_by(mcp_server *server, const char *uri)
     }
 }
 
-/* ---- notices -------------------------------------------------------------------------------------------------- */
+/* ---- notifications --------------------------------------------------------------------------- */
 
 /* Returns false if out of memory. */
 static bool send_notice(const mcp__stream *stream, mcp_str method, mcp_str uri)
@@ -327,8 +329,8 @@ static bool send_notice(const mcp__stream *stream, mcp_str method, mcp_str uri)
     return made;
 }
 
-/* The peer may stop reading in the middle, and memory may run out: marks without a notice stay
- * set. */
+/* Sends a notification for each marked list. Returns false if the peer stops reading or memory runs
+ * out; the remaining marks stay set. */
 static bool send_list_notices(mcp__stream *stream)
 {
     for (size_t i = 0; i < MCP__COUNT(list_notices); i++) {

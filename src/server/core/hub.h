@@ -1,4 +1,4 @@
-/* hub.h: subscriptions and change notices; see hub.c. */
+/* hub.h: subscriptions and notifications of changes; see hub.c. */
 #ifndef MCP_SRC_SERVER_HUB_H
 #define MCP_SRC_SERVER_HUB_H
 
@@ -6,13 +6,14 @@
 
 typedef struct mcp__session mcp__session;
 
-/* A destination of change notices: a legacy session (listen is NULL), or one subscriptions/listen. */
+/* A destination of notifications of changes: a legacy session (listen is NULL), or one
+ * subscriptions/listen. */
 typedef struct mcp__stream {
     mcp__link link; /* in session->streams */
     mcp__session *session;
     mcp_request *listen;
-    unsigned lists;       /* the lists that it is subscribed to: bits 1 << mcp__kind */
-    unsigned dirty_lists; /* those of them that changed */
+    unsigned lists;       /* the subscribed lists, as bits 1 << mcp__kind */
+    unsigned dirty_lists; /* those of the subscribed lists that changed */
     mcp__link subscriptions;
     mcp__map by_uri; /* subscriptions, by the URI exactly as the client sent it */
     mcp__link tasks; /* mcp__task_watch */
@@ -20,20 +21,21 @@ typedef struct mcp__stream {
 
 void mcp__stream_init(mcp__stream *stream, mcp__session *session, mcp_request *listen);
 void mcp__stream_clear(mcp__stream *stream);
-/* The lists for which this server sends change notices. */
+/* Returns the lists for which this server announces changes, as bits 1 << mcp__kind. */
 unsigned mcp__hub_lists(const mcp_server *server);
 void mcp__stream_set_lists(mcp__stream *stream, unsigned lists);
-/* Returns MCP_OK (also if it is subscribed already), MCP_ENOTFOUND (no such resource can exist, or
- * the caller may not read it), MCP_ELIMIT (too many subscriptions), or another negative code. */
+/* Returns MCP_OK (also if the stream is subscribed already), MCP_ENOTFOUND if no such resource can
+ * exist or the caller may not read it, MCP_ELIMIT if there are too many subscriptions, or another
+ * negative code. */
 int mcp__stream_subscribe(mcp__stream *stream, mcp_str uri);
 void mcp__stream_unsubscribe(mcp__stream *stream, mcp_str uri);
 
-/* entry: the entry that was added or removed; only callers that may see it get a notice. NULL:
- * unknown. */
+/* Announces a change of a list. `entry` is the entry that was added or removed; only callers that
+ * may see it are notified. If `entry` is NULL, all callers are notified. */
 void mcp__hub_list_changed(mcp_server *server, mcp__kind kind, const mcp__entry *entry);
 /* Makes the current mounts watch all topics. */
 void mcp__hub_rewatch(mcp_server *server);
-/* Schedules notices for the marks of a session. */
+/* Schedules notifications for the marks of a session. */
 void mcp__hub_arm(mcp__session *session);
 void mcp__hub_tick(mcp__session *session, int64_t now);
 void mcp__hub_free(mcp_server *server);

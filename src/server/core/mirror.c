@@ -4,7 +4,7 @@
 #include "server/core/mirror.h"
 #include "server/core/request.h"
 
-/* ---- comparing ----------------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 static bool find_header(const mcp_request *req, const char *name, mcp_str *value)
 {
@@ -90,14 +90,14 @@ int mcp__mirror_check_method(mcp_request *req)
         rc = compare(req, "Mcp-Method", value, method, "is not the message's method");
     const char *param = mcp__mirror_name(method);
     const mcp_json *name = param ? mcp_json_get(req->in.message.params, param) : NULL;
-    /* If it is missing, the method itself reports that. */
+    /* If the parameter is missing, the method itself reports that. */
     return rc == MCP_OK && mcp_json_is(name, MCP_JSON_STRING)
                ? compare_name(req, mcp_json_string(name))
                : rc;
 }
 
-/* Whether the number is exact. A number with a fraction or an exponent has become a double, which
- * is exact up to 2^53 - 1, the range that the specification allows. */
+/* Whether the parsed number is exact. A number that was written with a fraction or an exponent is a
+ * double, which is exact up to 2^53 - 1. The specification allows no larger numbers. */
 static bool is_exact(const mcp_json *value)
 {
     const double limit = 9007199254740991.0;
@@ -105,7 +105,7 @@ static bool is_exact(const mcp_json *value)
     return !mcp_json_is(value, MCP_JSON_REAL) || (number >= -limit && number <= limit);
 }
 
-/* Whether the header's text is the same number: "42.0" is 42. */
+/* Whether the header has the same number. "42.0" is the same number as 42. */
 static bool same_number(mcp_request *req, mcp_str text, const mcp_json *value)
 {
     mcp__buf number = mcp__channel_take_buf(req->in.channel);
@@ -134,7 +134,7 @@ static int compare_argument(mcp_request *req, const mcp__mirrored *m, const mcp_
     case MCP_JSON_INT:
     case MCP_JSON_BIGINT:
     case MCP_JSON_REAL: same = same_number(req, value, argument); break;
-    default: return MCP_OK; /* values of a wrong type are reported by the schema */
+    default: return MCP_OK; /* the validation of the arguments reports a wrong type */
     }
     return same ? MCP_OK : mismatch(req, m->header, "is not what the arguments say");
 }

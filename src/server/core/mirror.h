@@ -6,8 +6,8 @@
 #include "server/core/server.h"
 
 /* Compare the headers of a modern request with its message, if the transport has headers. Return
- * MCP_OK, or a negative code after mcp_reply_fail(). The first one is called before the revision is
- * checked. */
+ * MCP_OK, or a negative code after mcp_reply_fail(). mcp__mirror_check_revision() is called before
+ * the revision is known to be supported. */
 int mcp__mirror_check_revision(mcp_request *req);
 int mcp__mirror_check_method(mcp_request *req);
 int mcp__mirror_check_tool(mcp_request *req, const mcp__mirror *mirror, const mcp_json *arguments);

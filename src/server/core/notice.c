@@ -1,6 +1,6 @@
-/* notice.c: what accompanies a request while it is being answered: progress, log messages, the
- * connection (2026-07-28, basic/patterns/progress and server/utilities/logging). Progress and log
- * messages are limited in number, so a handler may report as often as it likes.
+/* notice.c: sends the progress and the log messages of a request (2026-07-28,
+ * basic/patterns/progress and server/utilities/logging), and ends its event stream. The number of
+ * these notifications is limited, so a handler may report as often as it likes.
  */
 #include <math.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ static int64_t now_of(const mcp_request *req)
     return channel ? channel->now : mcp__server_clock(req->server);
 }
 
-/* Counts one more notice, and returns whether it may still be sent in this second. */
+/* Counts one more notification, and returns whether it may still be sent in this second. */
 static bool take(const mcp_request *req, mcp__notice_rate *rate)
 {
     int64_t now = now_of(req);
@@ -38,7 +38,7 @@ static void send_notice(mcp_request *req, mcp__buf *b)
     mcp__channel_give_buf(channel, b);
 }
 
-/* Begins params. A notice of a task names the task. */
+/* Begins the params of a notification. A notification of a task names the task. */
 static mcp__object begin_params(const mcp_request *req, mcp__buf *b)
 {
     mcp__object o = mcp__object_begin(b, req->revision);
@@ -51,7 +51,7 @@ static mcp__object begin_params(const mcp_request *req, mcp__buf *b)
     return o;
 }
 
-/* ---- progress --------------------------------------------------------------------------------------- */
+/* ---- progress -------------------------------------------------------------------------------- */
 
 static bool progress_is_due(mcp_request *req, double progress, double total)
 {
@@ -95,7 +95,7 @@ void mcp_request_progress(mcp_request *req, double progress, double total, const
     send_notice(req, &b);
 }
 
-/* ---- log messages ------------------------------------------------------------------------------------- */
+/* ---- log messages ---------------------------------------------------------------------------- */
 
 static const char *const level_names[] = {"debug", "info",     "notice", "warning",
                                           "error", "critical", "alert",  "emergency"};
@@ -109,8 +109,8 @@ int mcp__log_level(mcp_str name)
     return -1;
 }
 
-/* Returns the least severe level that the peer wants; if it wants none, a level above all
- * others. */
+/* Returns the least severe level that the peer requested, or a level above all others if it
+ * requested none. */
 static int wanted_level(const mcp_request *req)
 {
     if (!req->revision->modern) {
@@ -166,7 +166,7 @@ void mcp_request_logf(mcp_request *req, mcp_log_level level, const char *logger,
     send_notice(req, &b);
 }
 
-/* ---- the connection ----------------------------------------------------------------------------------- */
+/* ---- the connection -------------------------------------------------------------------------- */
 
 void mcp_request_end_stream(mcp_request *req)
 {

@@ -1,9 +1,9 @@
 /* rate.c: rate limits: how often a caller may call tools, request completions and poll tasks.
  *
- * A caller is a principal. Without one, it is what the transport knows of the peer (an address);
- * without that either, all anonymous peers share one bucket. A bucket is one point in time for each
- * kind of request: when it would be full again (the "generic cell rate algorithm"). Nothing has to
- * be refilled, and a bucket whose points lie in the past equals a new one. At most MAX_CALLERS
+ * A caller is identified by its principal, or by its address if it has no principal. All callers
+ * with neither share one bucket. A bucket stores one point in time for each kind of request: when
+ * the bucket would be full again (the "generic cell rate algorithm"). A bucket is therefore never
+ * refilled, and a bucket whose points lie in the past is equal to a new one. At most MAX_CALLERS
  * buckets are kept; the least recently used one is evicted.
  */
 #include <inttypes.h>
@@ -18,7 +18,7 @@ typedef struct bucket {
     mcp__link link; /* in server->callers.recent, most recent last */
     int64_t full[MCP__RATES];
     size_t len;
-    char caller[]; /* 'p' (principal), 'a' (address) or nothing, then the name */
+    char caller[]; /* 'p' and the principal, 'a' and the address, or empty */
 } bucket;
 
 static bucket *bucket_new(mcp_server *server, mcp_str caller)

@@ -26,8 +26,8 @@ typedef struct mcp__callers {
 
 void mcp__rate_init(mcp_server *server, const mcp_server_options *o);
 void mcp__rate_free(mcp_server *server);
-/* Returns MCP_OK, or a negative code, mostly after mcp_reply_fail(), if the request has to be
- * refused. */
+/* Counts a request. Returns MCP_OK, MCP_EREMOTE after mcp_reply_fail_data() if the limit is
+ * exceeded, or MCP_ENOMEM. */
 int mcp__rate_take(mcp_request *req, mcp__rate which);
 
 #endif

@@ -1,13 +1,13 @@
 /* register.c: registration of resources, templates, prompts and tools.
  *
- * The list entry of each is rendered at registration, once per revision. A page is then a run of
- * copies, and a text that is not UTF-8 is refused at once. Of a descriptor, only what answering
- * requests needs is kept besides.
+ * The list entry of an item is rendered at registration, once per revision. A page is then a copy
+ * of rendered entries, and a string that is not UTF-8 is rejected at once. Besides the rendered
+ * entries, only the members of the descriptor that are needed to answer requests are kept.
  */
 #include "server/methods/methods.h"
 #include "server/tasks/task.h"
 
-/* ---- rendering --------------------------------------------------------------------------------------- */
+/* ---- rendering ------------------------------------------------------------------------------- */
 
 typedef void render_fn(mcp__object *o, const void *descriptor);
 
@@ -40,7 +40,7 @@ static int render_all(mcp__entry *e, render_fn *render, const void *descriptor)
     return rc;
 }
 
-/* ---- entries ----------------------------------------------------------------------------------------- */
+/* ---- entries --------------------------------------------------------------------------------- */
 
 static mcp__entry *entry_new(mcp_server *server, mcp__kind kind, const char *key, void *user)
 {
@@ -91,7 +91,7 @@ static int no_memory(mcp_error *error)
     return mcp__fail(error, MCP_ENOMEM, 0, "out of memory");
 }
 
-/* The checks that every registration begins with. */
+/* Does the checks with which every registration begins. */
 static int begin(const mcp_server *server, void *to, size_t size, const void *descriptor,
                  const char *type, mcp_error *error)
 {
@@ -104,7 +104,7 @@ static int check_icons(const mcp_icon *icons, size_t n, mcp_error *error)
     return mcp__check_array(icons, n, "mcp_icon", error);
 }
 
-/* ---- resources --------------------------------------------------------------------------------------- */
+/* ---- resources ------------------------------------------------------------------------------- */
 
 static void render_resource(mcp__object *o, const void *descriptor)
 {
@@ -157,7 +157,7 @@ int mcp_server_remove_resource(mcp_server *server, const char *uri)
     return mcp__registry_remove(server, MCP__RESOURCES, uri);
 }
 
-/* ---- templates --------------------------------------------------------------------------------------- */
+/* ---- templates ------------------------------------------------------------------------------- */
 
 static void render_template(mcp__object *o, const void *descriptor)
 {
@@ -210,7 +210,7 @@ int mcp_server_remove_template(mcp_server *server, const char *uri_template)
     return mcp__registry_remove(server, MCP__TEMPLATES, uri_template);
 }
 
-/* ---- prompts ----------------------------------------------------------------------------------------- */
+/* ---- prompts --------------------------------------------------------------------------------- */
 
 static void render_prompt(mcp__object *o, const void *descriptor)
 {
@@ -303,7 +303,7 @@ int mcp_server_remove_prompt(mcp_server *server, const char *name)
     return mcp__registry_remove(server, MCP__PROMPTS, name);
 }
 
-/* ---- tools ------------------------------------------------------------------------------------------- */
+/* ---- tools ----------------------------------------------------------------------------------- */
 
 static void put_schema(mcp__object *o, const char *name, const char *json)
 {
@@ -335,7 +335,7 @@ static void put_hints(mcp__object *o, const mcp_tool *d)
     mcp__object_end(&hints);
 }
 
-/* Returns MCP_OK, MCP_EINVAL (not a schema of an object) or MCP_ENOMEM. */
+/* Returns MCP_OK, MCP_EINVAL if it is not a schema of an object, or MCP_ENOMEM. */
 static int check_object_schema(const mcp_allocator *allocator, const char *json)
 {
     mcp_json_doc *doc = NULL;
@@ -360,7 +360,7 @@ static void put_output_schema(mcp__object *o, const char *json)
         o->buf->failed = rc;
 }
 
-/* In revisions where the peer asks for tasks, it has to know which tools support them. */
+/* In revisions where the peer requests tasks, the peer must know which tools support them. */
 static void put_execution(mcp__object *o, const mcp_tool *d)
 {
     if (d->task_support == MCP_TASK_FORBIDDEN || o->revision->tasks != MCP__TASKS_ASKED)

@@ -1,5 +1,5 @@
-/* registry.c: the registered entries, in order of registration, and the mounted providers: finding,
- * keeping and releasing them. register.c makes entries.
+/* registry.c: finds, stores and releases the registered entries, in order of registration, and the
+ * mounted providers. register.c creates entries.
  */
 #include "protocol/mirror.h"
 #include "server/core/hub.h"
@@ -85,7 +85,7 @@ void mcp__registry_free(mcp_server *server)
     mcp__release(&server->allocator, server->by_specificity);
 }
 
-/* ---- adding ---------------------------------------------------------------------------------------------- */
+/* ---- adding ---------------------------------------------------------------------------------- */
 
 static int grow(mcp_server *server, mcp__registry *r)
 {
@@ -204,7 +204,7 @@ bool mcp__server_completes(const mcp_server *server)
            completes(&server->registry[MCP__PROMPTS]);
 }
 
-/* ---- mounts ------------------------------------------------------------------------------------------ */
+/* ---- mounts ---------------------------------------------------------------------------------- */
 
 static bool under(const mcp__mount *m, mcp_str uri)
 {

@@ -32,18 +32,18 @@ typedef struct mcp__entry {
     mcp_complete_fn *complete;
     mcp_prompt_fn *get;
     mcp_call_fn *call;
-    bool (*offered)(const mcp_request *req, void *user); /* tools; NULL: offered to every client */
+    bool (*offered)(const mcp_request *req, void *user); /* tools; NULL if offered to everyone */
     char *mime_type;                                     /* resources, templates */
     char *text;                                          /* resources with fixed contents */
     mcp_uri_template *tmpl;                              /* templates */
     char **arguments;                                    /* prompts: names */
-    bool *required;                                      /* prompts: of each argument */
-    uint64_t timeout_ms;                                 /* tools; 0: the server's default */
-    struct mcp__mirror *mirror; /* tools: parameters repeated in headers; NULL: none */
+    bool *required;                                      /* prompts: for each argument */
+    uint64_t timeout_ms;                                 /* tools; 0 means the server's default */
+    struct mcp__mirror *mirror; /* tools: parameters repeated in headers; NULL if none */
     size_t n_arguments;
     mcp__meter *meter;             /* tools */
     mcp_schema *input;             /* tools: of the arguments */
-    mcp_schema *output;            /* tools: of the structured content; NULL: none was given */
+    mcp_schema *output;            /* tools: of the structured content; NULL if none was given */
     mcp_task_support task_support; /* tools */
     const mcp_allocator *allocator;
 } mcp__entry;
@@ -70,27 +70,27 @@ mcp__entry *mcp__registry_find(const mcp_server *server, mcp__kind kind, mcp_str
 /* Returns the index of the first entry registered after `sequence`. */
 size_t mcp__registry_after(const mcp__registry *registry, uint64_t sequence);
 void mcp__registry_free(mcp_server *server);
-/* Releases the entries, the memory and the map. */
+/* Releases the entries, the array and the map of a registry. */
 void mcp__registry_release(const mcp_allocator *allocator, mcp__registry *registry);
 /* Appends an entry. Its sequence must be the largest. Returns MCP_OK, MCP_EEXIST or MCP_ENOMEM. */
 int mcp__registry_place(mcp_server *server, mcp__entry *entry);
 int mcp__registry_remove(mcp_server *server, mcp__kind kind, const char *key);
-/* Shares an entry of a registry that was put aside with the current one. */
+/* Adds an entry of a saved registry to the current one. Both share the entry. */
 int mcp__registry_keep(mcp_server *server, mcp__entry *entry);
 /* Finds the most specific template that matches. The caller frees *match. Returns MCP_OK,
  * MCP_ENOTFOUND or MCP_ENOMEM. */
 int mcp__registry_match(const mcp_server *server, mcp_str uri, mcp__entry **entry,
                         mcp_uri_match **match);
 
-/* Whether the server offers anything of a kind; for templates: any resources. */
+/* Whether the server offers anything of a kind. For templates, resources count as well. */
 bool mcp__server_offers(const mcp_server *server, mcp__kind kind);
 bool mcp__server_completes(const mcp_server *server);
 
-/* ---- mounted providers ------------------------------------------------------------------------------ */
+/* ---- mounted providers ----------------------------------------------------------------------- */
 
 typedef struct mcp__mount {
     char *prefix;
-    char *names;       /* what the names of its tools and prompts begin with; "": everything */
+    char *names;       /* prefix of the names of its tools and prompts; may be empty */
     size_t scheme_len; /* of the prefix, with the colon */
     mcp_provider provider;
     void *user;
@@ -98,17 +98,18 @@ typedef struct mcp__mount {
     bool built; /* mounted within mcp_server_rebuild() */
 } mcp__mount;
 
-/* Makes the provider watch its list. If it cannot, that is logged, and changes of its list cause no
- * notices. */
+/* Makes the provider watch its list. If the provider fails, a warning is logged, and changes of its
+ * list are not announced. */
 void mcp__mount_watch_list(mcp_server *server, const mcp__mount *mount);
 /* Whether a stream is subscribed to a list that the mount is part of. */
 bool mcp__mount_is_listened(const mcp_server *server, const mcp__mount *mount);
 /* Returns the mount with the longest prefix of the URI, or NULL. */
 mcp__mount *mcp__mount_find(const mcp_server *server, mcp_str uri);
 
-/* The mount that has things of this kind besides resources, of which the name may be. NULL: none. */
+/* Returns the mount that may have an item of this kind (not a resource) with this name, or NULL. If
+ * several match, the one with the longest prefix of names is returned. */
 mcp__mount *mcp__mount_named(const mcp_server *server, mcp__kind kind, mcp_str name);
-/* Whether a mount has such things. */
+/* Whether a mount has items of this kind. */
 bool mcp__mount_has(const mcp__mount *mount, mcp__kind kind);
 
 void mcp__mount_free(mcp_server *server, mcp__mount *mount);

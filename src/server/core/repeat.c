@@ -1,8 +1,8 @@
-/* repeat.c: a request that is processed in steps at a fixed interval, with the host's timers.
+/* repeat.c: processes a request in steps at a fixed interval, with the host's timers.
  *
- * A step runs like a handler: while it is on the stack the request counts as running, so that
- * nothing frees it during the step. A finish or cancellation during the step takes effect
- * afterwards.
+ * A step runs like a handler: while the step is on the stack, the request counts as running, so
+ * that nothing frees it. If the request is finished or cancelled during the step, this takes effect
+ * after the step.
  */
 #include "server/core/request.h"
 
@@ -11,7 +11,7 @@ typedef struct mcp__repeat {
     int (*step)(mcp_request *req, void *user);
     void *user;
     uint64_t ms;
-    mcp_host_timer *timer; /* NULL: not running */
+    mcp_host_timer *timer; /* NULL if not running */
 } mcp__repeat;
 
 bool mcp__repeat_stop(mcp_request *req)

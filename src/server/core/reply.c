@@ -1,14 +1,14 @@
 /* reply.c: builds and sends the result of a request. Errors are in reply_error.c.
  *
- * A result is written straight into the message's buffer: its head, the method's one array, then
- * the members that the revision requires after it. An error discards what was written. A handler
- * therefore needs no tree in between, and nothing is copied twice.
+ * A result is written directly into the message's buffer: first its head, then the method's array,
+ * then the members that the revision requires. An error discards what was written. No tree is
+ * built, and nothing is copied twice.
  */
 #include "server/core/build.h"
 #include "server/methods/methods.h"
 #include "server/tasks/task.h"
 
-/* Returns why nothing may be added any more, or MCP_OK. */
+/* Returns MCP_OK if more may be added to the reply, or a code that says why not. */
 static int closed(const mcp_request *req)
 {
     if (req->reply.failed)
@@ -30,12 +30,13 @@ mcp__buf *mcp__reply_begin(mcp_request *req)
         return b;
     req->reply.begun = true;
     if (req->task) {
-        mcp__task_take_buf(req->task, b); /* contains the result alone */
+        mcp__task_take_buf(req->task, b); /* the buffer of a task contains only the result */
     } else if (req->in.channel) {
         *b = mcp__channel_take_buf(req->in.channel);
         mcp__put_result_head(b, mcp__request_id(req));
     } else {
-        /* The channel has been freed while the handler still runs: its output is discarded. */
+        /* The channel has been freed while the handler still runs. The handler's output is
+         * discarded. */
         b->failed = MCP_ECLOSED;
         return b;
     }
@@ -66,7 +67,7 @@ static mcp__buf *next_entry(mcp_request *req)
     return b;
 }
 
-/* ---- content ---------------------------------------------------------------------------------------------- */
+/* ---- content --------------------------------------------------------------------------------- */
 
 static mcp__form form_of(const mcp_request *req)
 {
@@ -175,7 +176,7 @@ int mcp_reply_tool_error(mcp_request *req, const char *format, ...)
 }
 
 /* Copies JSON as it was written, so that numbers keep all their digits. Line ends, which a message
- * must not contain, become spaces; in JSON they are never part of a value. */
+ * must not contain, are replaced by spaces. In JSON they are never part of a value. */
 static mcp_str copy_in_one_line(mcp_request *req, mcp_str json)
 {
     char *copy = mcp_request_strdup(req, json);
@@ -230,7 +231,7 @@ struct mcp__member {
     mcp_str key;
 };
 
-/* A duplicate member would make peers refuse the reply. */
+/* Whether _meta has this member already. Peers may reject a reply with a duplicate member. */
 static bool has_member(const mcp_request *req, mcp_str key)
 {
     const mcp__member *m = req->reply.members;
@@ -249,7 +250,7 @@ static int add_member(mcp_request *req, mcp_str key)
     return req->reply.failed;
 }
 
-/* Begins a member of _meta: its value follows. */
+/* Begins a member of _meta. The caller then appends the value. */
 static int begin_meta(mcp_request *req, mcp_str key)
 {
     if (closed(req) != MCP_OK)
@@ -321,7 +322,7 @@ void mcp_reply_finish(mcp_request *req, int outcome)
     mcp__request_finish(req, outcome);
 }
 
-/* ---- results ---------------------------------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 /* Whether other clients may get a different answer. */
 static bool is_for_client(const mcp_request *req)
@@ -379,8 +380,8 @@ static void add_structured_text(mcp_request *req)
     mcp__put_content_block(mcp__reply_begin(req), req->revision, &text);
 }
 
-/* Every member is written with a comma before it. The comma directly after an opening brace is then
- * removed. */
+/* Completes the result. Every member is written with a leading comma. The comma directly after an
+ * opening brace is then removed. */
 static void close_result(mcp_request *req)
 {
     mcp__buf *b = mcp__reply_begin(req);

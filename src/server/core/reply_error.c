@@ -1,11 +1,10 @@
-/* reply_error.c: error replies: those that a handler sets, and those made from the code that it
- * returned. */
+/* reply_error.c: error replies, which a handler sets, or which are made from the code that the
+ * handler returned. */
 #include <stdio.h>
 
 #include "server/tasks/tasks.h"
 
-/* Copies the data on a single line, whatever the layout of the caller's JSON. Returns an empty text
- * if it is not valid JSON. */
+/* Copies JSON data without its line ends. Returns an empty string if the data is not valid JSON. */
 static mcp_str copy_data(mcp_request *req, const char *data)
 {
     mcp__buf b;
@@ -51,7 +50,7 @@ int mcp_reply_fail_data(mcp_request *req, int code, const char *data, const char
 
 /* ---- errors from codes ---------------------------------------------------------------------- */
 
-/* Makes {"uri":…}, as the specification shows it for an unknown resource. */
+/* Returns {"uri":…}, the data that the specification shows for an unknown resource. */
 static mcp_str uri_data(mcp_request *req)
 {
     mcp__buf b;
@@ -64,7 +63,7 @@ static mcp_str uri_data(mcp_request *req)
     return data;
 }
 
-/* Logs at most one line per interval: without free descriptors, every request may fail. */
+/* Logs at most one line per interval, because every request may fail when no descriptor is free. */
 static void log_no_files(mcp_server *server)
 {
     enum { INTERVAL_MS = 10000 };

@@ -1,9 +1,9 @@
-/* request.c: the path of a request from its message to its end: the revision in which it is read,
- * its method, and what follows from the method's outcome; then the calls with which handlers
- * examine a request.
+/* request.c: the path of a request from its message to its end. Finds the revision and the method
+ * of the request, runs the method, and acts on its outcome. The last part has the functions with
+ * which handlers examine a request.
  *
- * The _meta of a modern request describes it completely; a legacy request is read in the revision
- * that `initialize` agreed on. One channel serves both at once.
+ * The _meta of a modern request describes it completely. A legacy request has the revision that
+ * `initialize` negotiated. One channel serves both kinds at the same time.
  */
 #include <stdio.h>
 
@@ -88,7 +88,8 @@ static const mcp__revision *modern_revision(mcp_request *req, const mcp_json *me
     return !has_headers || mcp__mirror_check_method(req) == MCP_OK ? r : NULL;
 }
 
-/* Checks what a peer may request before it has named a revision or begun a session. */
+/* Returns the revision of a request that names none and comes before a session has begun. Sets an
+ * error and returns NULL if the method is not allowed there. */
 static const mcp__revision *early_revision(mcp_request *req)
 {
     mcp_str method = req->in.message.method;
@@ -122,7 +123,7 @@ static const mcp__revision *legacy_revision(mcp_request *req, const mcp_json *me
 }
 
 /* Returns the revision of a request, or NULL after setting an error. req->revision is set in both
- * cases, because it decides the form of the error. */
+ * cases, because it determines the form of the error. */
 static const mcp__revision *find_revision(mcp_request *req)
 {
     const mcp_json *params = req->in.message.params;

@@ -1,10 +1,11 @@
-/* seal.c: texts that a peer keeps for the server: encrypted, authenticated, and valid only together
- * with the text that they are bound to. AES-256-GCM. Also the server's randomness and calendar
- * time, which the program may replace.
+/* seal.c: seals texts that a peer keeps for the server. A sealed text is encrypted and
+ * authenticated (AES-256-GCM), and valid only together with the text to which it is bound. This
+ * file also has the server's source of random bytes and its calendar clock, which the program may
+ * replace.
  *
- * A token is base64url of: version (1 byte), name of the key (4), nonce (12), the sealed bytes, tag
- * (16). Nonces are random, so a key should be changed before it has sealed 2^32 tokens. What may
- * surprise: OpenSSL is not linked, but loaded when the first token is made (base/library.h).
+ * A token is the base64url form of: version (1 byte), name of the key (4), nonce (12), the sealed
+ * bytes, tag (16). Nonces are random, so a key should be changed before it has sealed 2^32 tokens.
+ * OpenSSL is loaded when the first key is made (base/library.h).
  */
 #define _GNU_SOURCE
 #include <sys/random.h>
@@ -13,8 +14,8 @@
 #if defined(MCP_HAS_OPENSSL) || defined(MCP_TLS_LINK)
 #include <openssl/evp.h>
 #else
-/* Declarations in place of OpenSSL's headers. This part of its interface is the same in all of
- * 3.x. */
+/* Declarations in place of OpenSSL's headers. This part of the interface is the same in all
+ * versions 3.x. */
 typedef struct evp_cipher_ctx_st EVP_CIPHER_CTX;
 typedef struct evp_cipher_st EVP_CIPHER;
 typedef struct evp_md_st EVP_MD;
@@ -47,7 +48,7 @@ enum {
 
 enum {
     VERSION = 1,
-    NAME = 4, /* bytes that identify the key */
+    NAME = 4, /* number of bytes that identify the key */
     NONCE = 12,
     HEAD = 1 + NAME + NONCE,
     TAG = 16,
@@ -55,7 +56,7 @@ enum {
     DEFAULT_LIFETIME_MS = 15 * 60 * 1000,
 };
 
-/* Limited so that sums with a time of day do not overflow. */
+/* The limit avoids an overflow when a lifetime is added to a time. */
 #define LONGEST_LIFETIME_MS ((uint64_t)INT64_MAX / 4)
 
 #define FUNCTIONS(X)       \
@@ -83,7 +84,7 @@ typedef struct seal_key {
 
 struct mcp__seal {
     functions f;
-    seal_key keys[2]; /* the first one seals, all of them open */
+    seal_key keys[2]; /* keys[0] seals; all keys can open */
     size_t n_keys;
     uint64_t lifetime_ms;
 };
@@ -114,11 +115,11 @@ int64_t mcp__server_clock(const mcp_server *server)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* ---- loading ---------------------------------------------------------------------------------------- */
+/* ---- loading --------------------------------------------------------------------------------- */
 
 MCP__LOAD_OPENSSL(functions, FUNCTIONS, "libcrypto.so.3", "sealing needs OpenSSL 3")
 
-/* ---- keys --------------------------------------------------------------------------------------------- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 /* Derives the key and its name from the secret with one-way functions. */
 static int derive(const functions *f, mcp__buf *room, const void *secret, size_t len, seal_key *to)
@@ -231,7 +232,7 @@ uint64_t mcp__seal_lifetime(const mcp_server *server)
     return server->seal ? server->seal->lifetime_ms : (uint64_t)DEFAULT_LIFETIME_MS;
 }
 
-/* ---- sealing and opening ------------------------------------------------------------------------------ */
+/* ---- sealing and opening --------------------------------------------------------------------- */
 
 static bool encrypt(const mcp__seal *seal, unsigned char *token, mcp_str bound, mcp_str plain)
 {

@@ -1,4 +1,4 @@
-/* server.c: the server object: options, identity, capabilities, its host. */
+/* server.c: the server object: its options, identity, capabilities and host. */
 #include <stdio.h>
 
 #include "server/core/access.h"
@@ -16,10 +16,10 @@ enum {
     MAX_COALESCE_MS = 3600 * 1000,
 };
 
-/* ---- identity --------------------------------------------------------------------------------------- */
+/* ---- identity -------------------------------------------------------------------------------- */
 
 /* Renders the Implementation object in the form of each revision. `info` is set at the end, when
- * the text does not move any more. */
+ * the buffer does not move any more. */
 static int render_info(mcp_server *server, const mcp_server_options *o)
 {
     size_t start[MCP__REVISIONS + 1];
@@ -61,7 +61,7 @@ static void set_defaults(mcp_server_options *o)
         o->handler_timeout_ms = DEFAULT_HANDLER_TIMEOUT_MS;
 }
 
-/* Clears the pointers to texts, which belong to the program. */
+/* Clears the pointers to strings, which belong to the program. */
 static void forget_texts(mcp_server_options *o)
 {
     o->name = o->version = o->title = o->description = o->website_url = o->instructions = NULL;
@@ -172,9 +172,10 @@ void mcp_server_free(mcp_server *server)
     mcp__release(&keep, server);
 }
 
-/* ---- capabilities ------------------------------------------------------------------------------------- */
+/* ---- capabilities ---------------------------------------------------------------------------- */
 
-/* A client to which no tool is offered gets no capability for tools. */
+/* Whether the capability is declared to the client of this request. If no tool is offered to the
+ * client, tools are not declared. */
 static bool offers_to(const mcp_request *req, mcp__kind kind)
 {
     const mcp_server *server = req->server;
@@ -231,7 +232,7 @@ void mcp__put_capabilities(mcp__buf *b, const mcp_request *req)
     mcp__object_end(&o);
 }
 
-/* ---- host --------------------------------------------------------------------------------------------------- */
+/* ---- host ------------------------------------------------------------------------------------ */
 
 const mcp_host *mcp_server_host(const mcp_server *server)
 {

@@ -1,7 +1,7 @@
 /* server.h: the server: what it offers, to which clients, and its host.
  *
  * The folders of this layer:
- *   core/     the server, its registry and mounts, sessions, requests, replies, subscriptions, limits
+ *   core/     the server, its registry and mounts, sessions, requests, subscriptions, limits
  *   methods/  the table of methods (methods.c) and their handlers
  *   input/    input requests of handlers to their client
  *   tasks/    calls that continue after their answer
@@ -23,19 +23,19 @@
 
 struct mcp_server {
     mcp_allocator allocator;
-    mcp_server_options options; /* numbers and switches; texts are copied into the members below */
+    mcp_server_options options; /* without strings, which are copied into the members below */
     char *instructions;
-    const char *(*make_instructions)(mcp_request *req, void *user); /* NULL: use `instructions` */
+    const char *(*make_instructions)(mcp_request *req, void *user); /* NULL to use `instructions` */
     void *instructions_user;
     mcp__callers callers;
     mcp__holds holds;
-    mcp_json_doc *no_arguments;   /* {}: validated in place of missing arguments */
+    mcp_json_doc *no_arguments;   /* the object {}, validated in place of missing arguments */
     mcp_str info[MCP__REVISIONS]; /* the Implementation object, rendered */
     mcp__buf info_text;           /* the text that `info` points into */
     mcp_host host;
     bool has_host;
-    struct mcp__seal *seal; /* NULL: not used yet */
-    mcp_access access;      /* may NULL: no rules, all items are visible */
+    struct mcp__seal *seal; /* NULL if not used yet */
+    mcp_access access;      /* .may is NULL if there are no rules */
 
     mcp__registry registry[MCP__KINDS];
     mcp__entry **by_specificity; /* the templates, most specific first */
@@ -43,7 +43,7 @@ struct mcp_server {
     mcp__mount **mounts; /* allocated one by one, because providers may mount during a call */
     size_t n_mounts;
 
-    struct mcp__build *build; /* the current build; NULL: none yet */
+    struct mcp__build *build; /* the current build; NULL if none yet */
     mcp__link retired;        /* replaced builds */
     bool building;
     struct mcp__release_hook *release_hooks;
@@ -53,16 +53,16 @@ struct mcp_server {
     mcp__link sessions;
     mcp__map topics;                 /* canonical URI to mcp__topic */
     size_t list_streams[MCP__KINDS]; /* streams that are subscribed to the list of a kind */
-    struct mcp__tasks *tasks;        /* NULL: not offered */
+    struct mcp__tasks *tasks;        /* NULL if not offered */
     mcp__meters meters[MCP_USAGE_KINDS];
     size_t no_files;      /* answers that failed for lack of a descriptor, not yet logged */
-    int64_t files_logged; /* time of the last such log line; 0: never */
-    int64_t usage_clock;  /* the host's time when a request was last counted; 0: never */
+    int64_t files_logged; /* time of the last such log line; 0 if never */
+    int64_t usage_clock;  /* the host's time when a request was last counted; 0 if never */
 };
 
 /* Writes {"resources":{…},…} for the client of a request, in the form of its revision. */
 void mcp__put_capabilities(mcp__buf *b, const mcp_request *req);
-/* Returns MCP_EINVAL if server is NULL. */
+/* Sets *error and returns MCP_EINVAL if server is NULL. */
 int mcp__need_server(const mcp_server *server, mcp_error *error);
 void mcp__server_log(const mcp_server *server, const char *level, const char *format, ...)
     MCP_PRINTF(3, 4);

@@ -1,10 +1,10 @@
-/* session.c: the server's side of a channel: its life, its role, and a second initialize. */
+/* session.c: the server's side of a channel: its life cycle, its role, and a second initialize. */
 #include "server/core/session.h"
 #include "server/input/input.h"
 #include "server/methods/methods.h"
 #include "server/tasks/tasks.h"
 
-/* ---- life -------------------------------------------------------------------------------------------- */
+/* ---- life cycle ------------------------------------------------------------------------------ */
 
 int mcp_server_connect(mcp_server *server, const mcp_channel_options *options, mcp_channel **ret,
                        mcp_error *error)
@@ -59,7 +59,7 @@ static void role_close(mcp_channel *channel)
     }
 }
 
-/* ---- the channel's role ------------------------------------------------------------------------------------ */
+/* ---- the channel's role ---------------------------------------------------------------------- */
 
 static void role_cancel(mcp__incoming *in)
 {
@@ -105,7 +105,7 @@ static void role_notification(mcp_channel *channel, const mcp__message *message)
     /* All other notifications are ignored; a notification is never answered. */
 }
 
-/* ---- a second initialize ---------------------------------------------------------------------------------------- */
+/* ---- a second initialize --------------------------------------------------------------------- */
 
 /* Ends a request of the session that is being replaced. */
 static void end_request(mcp_request *req)
@@ -124,8 +124,8 @@ static void end_request(mcp_request *req)
 }
 
 /* A host may keep the process and connect again, or several hosts may share it. A new `initialize`
- * therefore ends what the previous one began. Requests of the old session are answered now, because
- * the new session may reuse their ids. Modern requests belong to no session. */
+ * therefore ends everything that the previous one began. Requests of the old session are answered
+ * now, because the new session may reuse their ids. Modern requests belong to no session. */
 void mcp__session_forget(mcp_request *initialize)
 {
     mcp_channel *channel = initialize->in.channel;

@@ -15,7 +15,7 @@ struct mcp__session {
     bool initialized;              /* notifications/initialized was received */
     int log_level;                 /* logging/setLevel */
     mcp_json_doc *initialize;      /* the params of initialize: capabilities, clientInfo */
-    mcp__link elicitations;        /* in URL mode, not completed */
+    mcp__link elicitations;        /* those in URL mode that are not completed */
     size_t n_elicitations;
     mcp__stream legacy;
 
@@ -23,7 +23,8 @@ struct mcp__session {
     mcp__link dirty;       /* mcp__subscription whose resource changed */
     mcp__link dirty_tasks; /* mcp__task_watch whose task changed */
     bool lists_dirty;
-    int64_t due; /* of notices; INT64_MAX: none, INT64_MIN: one interval after the next tick */
+    /* When to notify. INT64_MAX means never, INT64_MIN one interval after the next tick. */
+    int64_t due;
     size_t n_subscriptions;
     size_t n_listens; /* open subscriptions/listen */
     mcp_request *deadlines;
@@ -31,7 +32,7 @@ struct mcp__session {
 
 extern const mcp__role mcp__server_role;
 
-/* A second initialize: ends everything that the first one began. */
+/* Ends everything that the previous initialize began. */
 void mcp__session_forget(mcp_request *initialize);
 
 #endif

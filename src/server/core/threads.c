@@ -1,7 +1,7 @@
 /* threads.c: work on the host's worker threads, and calls from other threads.
  *
- * Functions that are posted to the host run on the server's thread. Other threads only use those
- * members of a server or a request that never change during its life.
+ * Functions that are posted to the host run on the server's thread. Other threads only use members
+ * of a server or a request that never change.
  */
 #include "server/methods/methods.h"
 

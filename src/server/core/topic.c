@@ -1,4 +1,4 @@
-/* topic.c: what somebody is subscribed to, and who watches it. See topic.h. */
+/* topic.c: resources with subscribers, and the providers that watch them. See topic.h. */
 #include "server/core/topic.h"
 
 enum { ANONYMOUS = 'a', NAMED = 'n' };
@@ -59,7 +59,8 @@ static int watch(const mcp__mount *mount, mcp__topic *t)
     return rc;
 }
 
-/* Finds what serves the URI: its canonical spelling, and the mount that watches it (NULL: none). */
+/* Finds the canonical spelling of the URI, and the mount that watches it. *mount is NULL if there
+ * is none. */
 static int resolve(mcp_server *server, mcp_str uri, char *canonical, size_t room,
                    const mcp__mount **mount)
 {

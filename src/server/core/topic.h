@@ -1,4 +1,4 @@
-/* topic.h: a resource that somebody is subscribed to. hub.c sends the notices. */
+/* topic.h: a resource with subscribers. hub.c sends the notifications. */
 #ifndef MCP_SRC_SERVER_TOPIC_H
 #define MCP_SRC_SERVER_TOPIC_H
 
@@ -6,19 +6,19 @@
 #include "server/core/server.h"
 
 typedef struct mcp__topic {
-    /* The canonical URI, NUL-terminated, in the same block; of a topic that belongs to one principal
-     * followed by that NUL and a mark: ANONYMOUS, or NAMED and the principal. */
+    /* The canonical URI, NUL-terminated, allocated after the struct. If the topic belongs to one
+     * principal, the NUL is followed by a mark: ANONYMOUS, or NAMED and the principal. */
     mcp_str key;
     mcp__link subscriptions;
-    void *watch_user; /* of these; both NULL: it is not watched */
+    void *watch_user; /* for the functions below, which are both NULL if the topic is not watched */
     void (*unwatch)(const char *canonical, void *user);
     void (*unwatch_for)(const char *canonical, const char *principal, void *user);
 } mcp__topic;
 
-/* Returns the topic of a URI for a subscriber (NULL: anonymous). A new topic is created and
- * watched. */
+/* Returns the topic of a URI for a subscriber; creates and watches it if necessary. `principal` is
+ * NULL for an anonymous subscriber. */
 int mcp__topic_of(mcp_server *server, mcp_str uri, const char *principal, mcp__topic **ret);
-/* Nobody is subscribed to it any more. */
+/* Frees a topic that has no subscribers any more. */
 void mcp__topic_free(mcp_server *server, mcp__topic *t);
 /* Appends the key of a principal's topic. */
 void mcp__topic_put_key(mcp__buf *b, const char *canonical, const char *principal);

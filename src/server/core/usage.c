@@ -1,11 +1,11 @@
 /* usage.c: counts calls of each tool and reads of each mount, with their outcomes
  * (mcp_server_usage()).
  *
- * The counters are a meter. Tools and mounts hold a pointer to their meter, so a request needs no
- * lookup. A meter is found by its name at registration: a tool that is registered again, as all are
- * by mcp_server_rebuild(), continues its counts. What may surprise: a meter without references is
- * added to the meter "other", so that sums never decrease. A tool with the name "other" shares that
- * meter.
+ * The counters of one tool or mount form a meter. Tools and mounts have a pointer to their meter,
+ * so a request needs no lookup. The meter is looked up by its name at registration. A tool that is
+ * registered again therefore continues its counts; mcp_server_rebuild() registers all tools again.
+ * When the last reference to a meter is released, its counts are added to the meter "other", so
+ * that sums never decrease. A tool with the name "other" shares that meter.
  */
 #include "server/core/access.h"
 #include "server/core/request.h"
@@ -38,7 +38,7 @@ static void add_up(mcp_usage *to, mcp_usage *from)
     to->duration_ms += from->duration_ms;
 }
 
-/* ---- meters ------------------------------------------------------------------------------------------ */
+/* ---- meters ---------------------------------------------------------------------------------- */
 
 static mcp_usage usage_of(mcp_usage_kind kind, mcp_str name)
 {
@@ -100,16 +100,16 @@ void mcp__meter_give(mcp__meter *meter)
     mcp__release(&server->allocator, meter);
 }
 
-/* ---- requests ----------------------------------------------------------------------------------------- */
+/* ---- requests -------------------------------------------------------------------------------- */
 
-/* Returns the time of the channel's last call. 0: unknown. */
+/* Returns the time of the channel's last call, or 0 if unknown. */
 static int64_t channel_time(const mcp_request *req)
 {
     return req->in.channel ? MCP__MAX(req->in.channel->now, 0) : 0;
 }
 
-/* Returns the host's time, which advances while a handler runs; without a host clock, the time of
- * the channel's last call. */
+/* Returns the host's time, which advances while a handler runs. If the host has no clock, returns
+ * the time of the channel's last call. */
 static int64_t end_of(const mcp_request *req)
 {
     mcp_server *server = req->server;
@@ -118,8 +118,8 @@ static int64_t end_of(const mcp_request *req)
     return server->usage_clock = server->host.now(server->host.user);
 }
 
-/* Returns the time that came with the message, so that the clock is read once per request. For the
- * later messages of one batch, the end of the request before is nearer. */
+/* Returns the time at which the message was received, so that the clock is read only once per
+ * request. For the later messages of a batch, the end of the previous request is more accurate. */
 static int64_t start_of(const mcp_request *req)
 {
     return MCP__MAX(channel_time(req), req->server->usage_clock);
@@ -174,7 +174,8 @@ static bool is_unused(mcp_usage *usage)
     return n == 0;
 }
 
-/* A scheme alone reveals no name that a rule could hide. */
+/* Whether the principal may see the name of a meter. A scheme alone reveals no name that a rule
+ * could hide. */
 static bool may_know(const mcp_server *server, const char *principal, const mcp_usage *usage)
 {
     if (!server->access.may)

@@ -1,4 +1,4 @@
-/* usage.h: see usage.c. */
+/* usage.h: counts calls of tools and reads of mounts; see usage.c. */
 #ifndef MCP_SRC_USAGE_H
 #define MCP_SRC_USAGE_H
 
@@ -11,7 +11,7 @@ typedef struct mcp__meter {
     mcp_usage usage;
     mcp_server *server;
     mcp__link link; /* in server->meters[].all */
-    size_t refs;    /* tools or mounts of its name, and requests in progress */
+    size_t refs;    /* number of tools or mounts of this name, and of requests in progress */
 } mcp__meter;
 
 typedef struct mcp__meters {
@@ -21,7 +21,7 @@ typedef struct mcp__meters {
 } mcp__meters;
 
 typedef enum mcp__used_outcome {
-    MCP__USED_GONE = 0, /* until another outcome is known */
+    MCP__USED_GONE = 0, /* initial value; stays if the client is gone */
     MCP__USED_OK,
     MCP__USED_TOOL_ERROR,
     MCP__USED_NOT_FOUND,
@@ -29,19 +29,19 @@ typedef enum mcp__used_outcome {
     MCP__USED_INPUT,
 } mcp__used_outcome;
 
-/* What a request counts. */
+/* What is counted for a request. */
 typedef struct mcp__used {
-    mcp__meter *meter; /* NULL: not counted */
+    mcp__meter *meter; /* NULL if not counted */
     int64_t since;
     uint64_t bytes;
     mcp__used_outcome outcome;
 } mcp__used;
 
 void mcp__usage_init(mcp_server *server);
-/* Call it after the tools and mounts have been freed. */
+/* Must be called after the tools and mounts have been freed. */
 void mcp__usage_free(mcp_server *server);
-/* Returns the meter with that name, to be released with mcp__meter_give(), or NULL if out of
- * memory. */
+/* Returns the meter with that name, or NULL if out of memory. The caller releases it with
+ * mcp__meter_give(). */
 mcp__meter *mcp__meter_take(mcp_server *server, mcp_usage_kind kind, mcp_str name);
 /* meter may be NULL. */
 void mcp__meter_give(mcp__meter *meter);

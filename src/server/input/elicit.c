@@ -6,11 +6,11 @@
 #include "server/input/input.h"
 #include "server/methods/methods.h"
 
-enum { MAX_ELICITATIONS = 256 /* in URL mode and not complete, remembered for a session */ };
+enum { MAX_ELICITATIONS = 256 /* incomplete ones in URL mode that a session remembers */ };
 
 static const char method[] = "elicitation/create";
 
-/* ---- forms: flat objects of simple properties --------------------------------------------------------- */
+/* ---- forms: flat objects of simple properties ------------------------------------------------ */
 
 static bool is_one_of(mcp_str s, const char *const *names)
 {
@@ -164,7 +164,7 @@ static int put_url(mcp_request *req, const void *what, mcp__buf *b)
     return MCP_OK;
 }
 
-/* ---- the answers ---------------------------------------------------------------------------------------------- */
+/* ---- the answers ----------------------------------------------------------------------------- */
 
 static bool read_action(const mcp_json *result, mcp_action *ret)
 {
@@ -179,7 +179,7 @@ static bool read_action(const mcp_json *result, mcp_action *ret)
     return false;
 }
 
-/* Returns what the user filled in. An empty form is an empty object. */
+/* Returns the content of a form, or an empty object if the content is missing. */
 static const mcp_json *content_of(const mcp_request *req, const mcp_json *result)
 {
     const mcp_json *content = mcp_json_get(result, "content");
@@ -222,7 +222,7 @@ static bool url_fits(mcp_request *req, const void *what, const mcp_json *value)
     return read_action(value, &action);
 }
 
-/* ---- ids of elicitations in URL mode: 2025-11-25 ------------------------------------------------------------------ */
+/* ---- ids of elicitations in URL mode: 2025-11-25 --------------------------------------------- */
 
 typedef struct elicitation {
     mcp__link link; /* in session->elicitations, oldest first */
@@ -294,7 +294,7 @@ void mcp_server_elicitation_complete(mcp_server *server, const char *elicitation
     }
 }
 
-/* Makes an id if the revision requires one and the program gave none. */
+/* Generates an id if the revision requires one and the program gave none. */
 static int give_id(mcp_request *req, const char *key, mcp_elicit *e)
 {
     if (!req->revision->elicitation_id)
@@ -311,7 +311,7 @@ static int give_id(mcp_request *req, const char *key, mcp_elicit *e)
     return MCP_OK;
 }
 
-/* ---- asking --------------------------------------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 static mcp__ask ask_for(const char *key, const mcp_elicit *e)
 {
@@ -324,7 +324,7 @@ static mcp__ask ask_for(const char *key, const mcp_elicit *e)
                       .what = e};
 }
 
-/* Makes the schema of a form that is a table of fields, in the request's memory. */
+/* Generates the schema of a form from its table of fields, allocated from the request. */
 static int make_form(mcp_request *req, mcp_elicit *e)
 {
     mcp_str text;
@@ -368,7 +368,8 @@ int mcp_request_elicit(mcp_request *req, const char *key, const mcp_elicit *what
     return MCP_OK;
 }
 
-/* Fails with -32042, whose data lists what has to be done before the request is repeated. */
+/* Fails with error -32042. Its data lists the elicitation that must be completed before the request
+ * is repeated. */
 static int refuse_until_done(mcp_request *req, const mcp_elicit *e)
 {
     mcp__buf data;

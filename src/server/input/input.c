@@ -1,8 +1,8 @@
-/* input.c: a handler's input requests and the client's answers, whatever way they are sent
- * (2026-07-28, basic/patterns/mrtr).
+/* input.c: handles the input requests of a handler and the client's answers, independent of how
+ * they are sent (2026-07-28, basic/patterns/mrtr).
  *
- * What may surprise: input requests are not kept between rounds. The handler runs from its start
- * and makes its requests again. Those that have an answer by then return it; the others are sent in
+ * Input requests are not stored between rounds. In each round, the handler runs from its start and
+ * makes its requests again. A request that has an answer returns it. The other requests are sent in
  * the next round.
  */
 #include "server/input/input.h"
@@ -10,7 +10,7 @@
 #include "server/tasks/tasks.h"
 
 enum {
-    MAX_WRONG = 8, /* answers that do not fit, before the request fails */
+    MAX_WRONG = 8, /* number of invalid answers that are tolerated */
 };
 
 struct mcp__input *mcp__input_need(mcp_request *req)
@@ -120,7 +120,7 @@ int mcp__input_add(mcp_request *req, const mcp__ask *ask)
     return MCP_INPUT_REQUIRED;
 }
 
-/* ---- answers -------------------------------------------------------------------------------------------- */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 static mcp__answer *add_answer(mcp_request *req, mcp_str key, const mcp_json *value)
 {
@@ -148,7 +148,7 @@ static int copy_value(mcp_request *req, const mcp_json *value, mcp_json_doc **re
     mcp__buf text;
     mcp__buf_init(&text, &req->server->allocator, 0);
     mcp__json_put_value(&text, value);
-    /* The value has passed our limits before. */
+    /* The value was checked against the limits of a message when it was received. */
     const mcp_json_limits limits = {.size = sizeof(limits), .max_depth = MCP__JSON_DEEPEST};
     int rc = text.failed;
     if (rc == MCP_OK)
@@ -194,7 +194,7 @@ static int refused(mcp_request *req, const mcp__ask *ask, const mcp_json *error)
     return MCP_EREMOTE;
 }
 
-/* Finds the answer; *ret is NULL if there is none, or if it does not fit. Returns MCP_OK or a
+/* Finds the answer; *ret is NULL if there is none, or if it is invalid. Returns MCP_OK or a
  * negative code. */
 static int find_answer(mcp_request *req, const mcp__ask *ask, mcp__answer **ret)
 {
@@ -204,7 +204,7 @@ static int find_answer(mcp_request *req, const mcp__ask *ask, mcp__answer **ret)
     const mcp_json *response = mcp_json_get_str(input->responses, key);
     if (response && (!answer || answer->value != response)) {
         if (answer)
-            drop_answer(answer); /* from an earlier round */
+            drop_answer(answer); /* an answer from an earlier round */
         answer = add_answer(req, key, response);
         if (!answer)
             return MCP_ENOMEM;

@@ -1,9 +1,9 @@
-/* input.h: what a request asks its client, over all of its rounds; see input.c.
+/* input.h: the input requests of a handler to its client, over all rounds; see input.c.
  *
- * A question (an input request of the specification) has a key, and so has its answer. Questions of
- * this round wait in `questions`; answers of all rounds are in `answers`. How questions are sent
- * depends on the era: modern.c (in the result), legacy.c (as requests of ours), tasks/task_input.c
- * (in a task).
+ * A question is what the specification calls an input request. A question and its answer have the
+ * same key. The questions of the current round are in `questions`, and the answers of all rounds in
+ * `answers`. Questions are sent in the result (modern.c), as requests of the server (legacy.c), or
+ * in a task (tasks/task_input.c).
  */
 #ifndef MCP_SRC_INPUT_H
 #define MCP_SRC_INPUT_H
@@ -15,7 +15,7 @@
 enum {
     MCP__MAX_QUESTIONS = 64, /* open at the same time */
     MCP__MAX_KEY = 128,
-    MCP__MAX_PARAMS = 1 << 20, /* size of one question */
+    MCP__MAX_PARAMS = 1 << 20, /* size of one question, in bytes */
     MCP__MAX_STATE = 8 << 10,
     MCP__MAX_ONCE = 64,
 };
@@ -24,15 +24,15 @@ typedef struct mcp__question {
     mcp__link link; /* in input->questions */
     mcp_request *req;
     mcp_str key, method;
-    mcp_str params; /* JSON text of an object; all texts are in the arena */
-    int64_t id;     /* legacy: id of the outgoing request; 0: not sent */
+    mcp_str params; /* JSON text of an object; all strings are in the arena */
+    int64_t id;     /* legacy: id of the outgoing request; 0 if not sent */
 } mcp__question;
 
 typedef struct mcp__answer {
     mcp__link link; /* in input->answers */
     mcp_str key;
     const mcp_json *value; /* a result, or an error object */
-    mcp_json_doc *doc;     /* holds the value, if it was copied; else NULL */
+    mcp_json_doc *doc;     /* owns the value if it was copied; otherwise NULL */
     bool refused;          /* value is an error object */
 } mcp__answer;
 
@@ -40,11 +40,11 @@ struct mcp__input {
     mcp__link questions, answers;
     size_t n_questions;
     size_t n_sent;             /* legacy: outgoing requests without an answer */
-    bool held;                 /* legacy: no question is sent before notifications/initialized */
+    bool held;                 /* legacy: the questions wait for notifications/initialized */
     unsigned wrong;            /* number of invalid answers */
     const mcp_json *responses; /* modern: inputResponses; read when a handler asks */
     mcp_json_doc *opened;      /* the decrypted requestState */
-    char series[33];           /* see mcp_request_series(); empty: not generated yet */
+    char series[33];           /* see mcp_request_series(); empty if not generated yet */
     int64_t round;
     mcp_str state; /* in the arena */
     mcp_str once[MCP__MAX_ONCE];
@@ -64,15 +64,18 @@ typedef struct mcp__ask {
     const void *what;
 } mcp__ask;
 
-/* ---- input.c ---------------------------------------------------------------------------------------- */
+/* ---- input.c --------------------------------------------------------------------------------- */
 
-/* Implements the calls of mcp/input.h. */
+/* Implements the functions of mcp/input.h: returns the answer in *ret, or adds the question.
+ * Returns MCP_OK, MCP_INPUT_REQUIRED or a negative code. */
 int mcp__input_ask(mcp_request *req, const mcp__ask *ask, const mcp_json **ret);
-/* Adds a question without looking for an answer. Returns MCP_INPUT_REQUIRED or a negative code. */
+/* Adds a question without a search for an answer. Returns MCP_INPUT_REQUIRED or a negative code. */
 int mcp__input_add(mcp_request *req, const mcp__ask *ask);
-/* Returns the input state of a request, created if necessary, or NULL if out of memory. */
+/* Returns the input state of a request, or NULL if out of memory. Creates the state if
+ * necessary. */
 struct mcp__input *mcp__input_need(mcp_request *req);
-/* Copies an answer and removes its question from the list. Returns MCP_OK or MCP_ENOMEM. */
+/* Stores a copy of an answer and removes its question from the list. Returns MCP_OK or
+ * MCP_ENOMEM. */
 int mcp__input_give(mcp_request *req, mcp_str key, const mcp_json *value, bool refused);
 /* Writes a question as a member: "key":{"method":…,"params":…}. */
 void mcp__put_question(mcp__json_list *members, mcp_str key, const mcp__question *q);
@@ -80,20 +83,20 @@ void mcp__put_question(mcp__json_list *members, mcp_str key, const mcp__question
 void mcp__put_questions(mcp__buf *b, const struct mcp__input *input);
 /* Runs the handler again from its start. */
 void mcp__input_rerun(mcp_request *req);
-/* The request must have an input state. */
+/* Frees the input state of a request, which must have one. */
 void mcp__input_clear(mcp_request *req);
 
 /* Sends the questions, after a handler returned MCP_INPUT_REQUIRED. */
 void mcp__input_deliver(mcp_request *req);
 
-/* ---- modern.c --------------------------------------------------------------------------------------- */
+/* ---- modern.c -------------------------------------------------------------------------------- */
 
-/* Reads what a modern request carries for its handler (inputResponses, requestState), before the
- * handler runs. Returns MCP_OK, or a negative code, possibly after mcp_reply_fail(). */
+/* Reads inputResponses and requestState of a modern request, before its handler runs. Returns
+ * MCP_OK, or a negative code, possibly after mcp_reply_fail(). */
 int mcp__input_open(mcp_request *req);
 void mcp__input_send_modern(mcp_request *req);
 
-/* ---- legacy.c --------------------------------------------------------------------------------------- */
+/* ---- legacy.c -------------------------------------------------------------------------------- */
 
 void mcp__input_send_legacy(mcp_request *req);
 /* Notifies the client that an outgoing request needs no answer any more. */
@@ -109,7 +112,7 @@ static inline bool mcp__input_is_held(const mcp_request *req)
     return req->state == MCP__REQUEST_WAITING && req->input && req->input->held;
 }
 
-/* ---- elicit.c ----------------------------------------------------------------------------------------- */
+/* ---- elicit.c -------------------------------------------------------------------------------- */
 
 /* Frees the ids of elicitations in URL mode that are not complete. */
 void mcp__elicitations_free(mcp__session *session);

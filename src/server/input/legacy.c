@@ -1,5 +1,5 @@
-/* legacy.c: input requests to a client of a legacy revision. They are sent as requests of ours. The
- * client's request waits for their answers; then its handler runs again.
+/* legacy.c: input requests to a client of a legacy revision. They are sent as requests of the
+ * server. The client's request waits for the answers, and then its handler runs again.
  */
 #include <stdio.h>
 
@@ -89,7 +89,7 @@ void mcp__input_send_legacy(mcp_request *req)
     }
 }
 
-/* Before notifications/initialized, a server may send only pings and log messages (2025-11-25,
+/* Before notifications/initialized, a server should send no requests except pings (2025-11-25,
  * basic/lifecycle). */
 void mcp__input_send_held(mcp__session *session)
 {

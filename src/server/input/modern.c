@@ -1,6 +1,6 @@
 /* modern.c: input requests to a client of a modern revision. The request ends with an
  * InputRequiredResult, and the client repeats it with the answers. The state of the request is
- * sealed into requestState, bound to the caller and the request.
+ * sealed into requestState and bound to the caller and the request.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "server/input/input.h"
 #include "server/methods/methods.h"
 
-/* ---- the binding of a sealed state ------------------------------------------------------------------ */
+/* ---- the binding of a sealed state ----------------------------------------------------------- */
 
 typedef struct member {
     mcp_str key;
@@ -76,8 +76,8 @@ static void put_canonical(mcp__buf *b, const mcp_json *value, bool top)
     }
 }
 
-/* Writes the method, the principal, and the params without those members that change between
- * attempts. An anonymous caller differs from a principal with an empty name. */
+/* Writes the method, the principal, and the params without the members that a client may change
+ * between attempts. An anonymous caller differs from a principal with an empty name. */
 static void put_bound(mcp__buf *b, const mcp_request *req)
 {
     mcp_str principal = mcp__request_principal_str(req);
@@ -261,7 +261,7 @@ static int put_sealed_state(mcp__buf *to, mcp_request *req)
     return rc;
 }
 
-/* The state has to fit into a message together with the request and the new answers. */
+/* Checks that the state fits into a message together with the request and the new answers. */
 static int check_length(mcp_request *req, size_t len)
 {
     size_t max = req->in.channel->options.max_message;

@@ -1,5 +1,6 @@
-/* sample.c: requests to the client itself rather than to its user: an answer of a model, and the
- * folders that it works in (2026-07-28, client/sampling and client/roots).
+/* sample.c: requests to the client itself rather than to its user: for the answer of a model
+ * (sampling), and for the directories in which the client works (roots) (2026-07-28,
+ * client/sampling and client/roots).
  */
 #include "server/input/input.h"
 
@@ -12,8 +13,8 @@ static void put_text_message(mcp__buf *b, const char *text)
     mcp__buf_lit(b, "}}]");
 }
 
-/* Splits a message with several contents into several messages, for revisions that allow one
- * content each. */
+/* Splits a message with several contents into several messages, for revisions that allow only one
+ * content per message. */
 static void put_split(mcp__buf *b, const mcp_json *message, bool *first)
 {
     const mcp_json *content = mcp_json_get(message, "content");
@@ -40,7 +41,7 @@ static bool is_message(const mcp_json *message)
            (mcp_json_is(content, MCP_JSON_OBJECT) || mcp_json_is(content, MCP_JSON_ARRAY));
 }
 
-/* ---- sampling: tool use in messages (2026-07-28, client/sampling, "Message Content Constraints") -------- */
+/* ---- sampling: tool use (2026-07-28, client/sampling, "Message Content Constraints") ---- */
 
 /* Returns the next content of a message. The content may be a single object instead of an array. */
 static const mcp_json *next_content(const mcp_json *message, mcp_json_iter *it)
@@ -65,8 +66,8 @@ static size_t count_of(const mcp_json *message, const char *type)
     return n;
 }
 
-/* Whether every content of `type` in one message has a counterpart in the other: the same id under
- * another member name. */
+/* Whether every content of `type` in the message `from` has a counterpart in the message `in`,
+ * which has the same id in the member `its_id`. */
 static bool each_has(const mcp_json *from, const char *type, const char *id, const mcp_json *in,
                      const char *counterpart, const char *its_id)
 {
@@ -88,8 +89,8 @@ static bool each_has(const mcp_json *from, const char *type, const char *id, con
     return true;
 }
 
-/* Returns what is wrong between a message and the one before it (NULL: none), or NULL if both are
- * valid. */
+/* Returns what is wrong with a message, or NULL if it is valid. `before` is the previous message,
+ * or NULL for the first one. */
 static const char *tool_problem(const mcp_json *before, const mcp_json *message)
 {
     bool user = mcp_str_eq(mcp_json_string(mcp_json_get(message, "role")), MCP_STR("user"));
@@ -245,7 +246,7 @@ mcp_str mcp_sampled_text(const mcp_json *result)
     return text;
 }
 
-/* ---- roots -------------------------------------------------------------------------------------------------- */
+/* ---- roots ----------------------------------------------------------------------------------- */
 
 static int put_nothing(mcp_request *req, const void *what, mcp__buf *b)
 {

@@ -20,8 +20,8 @@ static bool has_argument(const mcp__entry *entry, mcp_str name)
     return false;
 }
 
-/* What `ref` refers to: an entry, or something of a mount; neither for a plain resource, which has
- * nothing to complete. */
+/* What `ref` refers to: an entry, or an item of a mount. Both pointers are NULL for a plain
+ * resource, which has nothing to complete. */
 typedef struct referred {
     mcp__entry *entry;
     const mcp__mount *mount;

@@ -26,7 +26,7 @@ void mcp__initialize_tail(mcp_request *req, mcp__buf *b)
     put_instructions(req, b);
 }
 
-/* The params contain the client's capabilities. */
+/* Copies the params of initialize, which contain the client's capabilities. */
 static int copy_params(const mcp_server *server, const mcp_json *params, mcp_json_doc **ret)
 {
     mcp__buf text;

@@ -1,8 +1,9 @@
-/* list.c: the four lists, page by page.
+/* list.c: writes the pages of the four lists.
  *
  * The parts of a list have a fixed order: the registered entries, then each mounted provider. A
- * cursor names a part and a position in it. A page therefore costs no more than its entries, and
- * entries that are added or removed between pages cause no other entry to be repeated or skipped.
+ * cursor names a part and a position in it. The cost of a page is therefore proportional to its
+ * entries, and entries that are added or removed between pages cause no other entry to be repeated
+ * or skipped.
  */
 #include "protocol/cursor.h"
 #include "server/core/access.h"
@@ -52,7 +53,7 @@ static void put_sealed(mcp_request *req, mcp__buf *b, const mcp__cursor *cursor)
     mcp__buf_free(&plain);
 }
 
-/* Reads the cursor: where the page begins. */
+/* Reads the cursor, which says where the page begins. */
 static int read_cursor(mcp_request *req)
 {
     const mcp_json *value = mcp_json_get(req->in.message.params, "cursor");
@@ -252,7 +253,7 @@ int mcp_reply_resource(mcp_request *req, const mcp_resource *resource)
 int mcp_reply_next(mcp_request *req, mcp_str cursor)
 {
     if (cursor.len == 0)
-        return MCP_EINVAL; /* an empty cursor means the beginning: the list would never end */
+        return MCP_EINVAL; /* an empty cursor means the beginning, so the list would never end */
     if (cursor.len > MCP__CURSOR_MAX_POSITION)
         return MCP_ELIMIT;
     return set_next(req, cursor);

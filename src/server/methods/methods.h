@@ -5,7 +5,7 @@
 #include "server/core/rate.h"
 #include "server/core/request.h"
 
-/* The contents of a result's array, which decide how mcp_reply_…() calls write. */
+/* The kind of entries in a result's array, which determines what mcp_reply_…() functions write. */
 typedef enum mcp__form {
     MCP__FORM_NONE = 0, /* no array, or one that the method writes itself */
     MCP__FORM_CONTENTS, /* of a resource */
@@ -19,26 +19,27 @@ struct mcp__method {
     const char *name;
     unsigned revisions; /* MCP__IN_* */
     int needs;          /* an mcp__kind that the server has to offer, or MCP__NEEDS_* */
-    const char *within; /* text before the array; NULL: the brace of the result */
+    const char *within; /* text before the array; NULL for the brace of the result */
     const char *array;  /* the result's one array, or NULL */
     mcp__form form;     /* what handlers add to the array */
     mcp__kind lists;    /* with MCP__FORM_ENTRIES: the kind of the entries */
     bool cacheable;
-    bool is_list; /* cached for list_ttl_ms, else read_ttl_ms */
-    bool lasts;   /* may stay open for ever, so it holds no reference to a build */
+    bool is_list; /* cached for list_ttl_ms instead of read_ttl_ms */
+    bool lasts;   /* may stay open without limit, so it has no reference to a build */
     bool slow;    /* its handlers may block for long */
     bool limited; /* rate-limited by `rate` */
     mcp__rate rate;
     int (*run)(mcp_request *req);
-    /* Runs the handler again from its start, with the client's answers. NULL: input requests are
+    /* Runs the handler again from its start, with the client's answers. NULL if input requests are
      * not allowed. */
     int (*again)(mcp_request *req);
-    /* Continues after a part of the reply was added later. NULL: nothing more to do. */
+    /* Continues the reply after a handler finished a part of it with mcp_reply_finish(). NULL if
+     * nothing remains to be done. */
     int (*resume)(mcp_request *req);
-    /* Checks a result before it is sent. Returns MCP_OK, or a code like a handler. NULL: no
-     * check. */
+    /* Checks a result before it is sent. Returns MCP_OK, or a code that a handler may return. NULL
+     * if nothing is checked. */
     int (*check)(mcp_request *req);
-    /* Writes the members after the array, each with a leading comma. NULL: none. */
+    /* Writes the members after the array, each with a leading comma. NULL if there are none. */
     void (*tail)(mcp_request *req, mcp__buf *b);
 };
 enum {
@@ -51,7 +52,7 @@ enum {
 
 extern const mcp__method mcp__methods[];
 extern const size_t mcp__methods_count;
-/* The row of what a provider answers and the engine does not know. */
+/* The row for methods that are not in the table, but that a provider answers. */
 extern const mcp__method mcp__method_other;
 
 /* ---- the functions of the table ------------------------------------------------------------- */
@@ -81,23 +82,24 @@ void mcp__prompt_tail(mcp_request *req, mcp__buf *b);
 int mcp__run_tool(mcp_request *req);
 int mcp__again_tool(mcp_request *req);
 int mcp__tool_check(mcp_request *req);
-/* Compiles a tool's schemas at registration; every call is validated with them. error names the
- * schema. */
+/* Compiles a tool's schemas at registration. Every call is validated with them. On failure, *error
+ * names the schema. */
 int mcp__tool_compile(mcp__entry *entry, const mcp_tool *tool, mcp_error *error);
-/* Whether structured content conforms. Returns MCP_OK, or a negative code after
+/* Validates structured content against the output schema. Returns MCP_OK, or a negative code after
  * mcp_reply_fail(). */
 int mcp__tool_check_output(mcp_request *req, const mcp_json *value);
 void mcp__tool_tail(mcp_request *req, mcp__buf *b);
 int mcp__run_complete(mcp_request *req);
-/* raw.c: has a provider answer for its tool or prompt. */
+/* raw.c: passes a call of a tool or prompt to the provider of a mount. */
 int mcp__run_mounted(mcp_request *req, const mcp__mount *mount, mcp_item item, mcp_str name);
-/* raw.c: the provider that completes the arguments of a prompt or template; NULL: none. */
+/* raw.c: returns the mount that completes the arguments of a prompt or template, or NULL. */
 const mcp__mount *mcp__mount_completes(const mcp_request *req, bool prompt, mcp_str name);
-/* raw.c: asks the providers for a method that is in no row. MCP_ENOTFOUND: none has it. */
+/* raw.c: passes a method that is not in the table to the providers. Returns MCP_ENOTFOUND if no
+ * provider has it. */
 int mcp__run_other(mcp_request *req);
 void mcp__complete_tail(mcp_request *req, mcp__buf *b);
 
-/* ---- an open subscriptions/listen -------------------------------------------------------------------- */
+/* ---- an open subscriptions/listen ------------------------------------------------------------ */
 
 void mcp__listen_end(mcp_request *req);   /* the peer cancelled it */
 void mcp__listen_close(mcp_request *req); /* the server ends it, with a result */

@@ -1,5 +1,5 @@
-/* raw.c: results of another server, passed on as text (protocol/pass.c), and the text of what was
- * asked. What is made anew on each hop is the reply's own: see reply.c.
+/* raw.c: passes requests on to providers, and passes on the results and errors of another server as
+ * JSON text (protocol/pass.c). The members that each server writes itself come from reply.c.
  */
 #include "protocol/pass.h"
 #include "server/core/access.h"
@@ -12,17 +12,17 @@ _Static_assert((int)MCP_ITEM_RESOURCE == MCP__PASS_NAME_URI &&
                    (int)MCP_ITEM_TOOL == MCP__PASS_NAME_TOOL,
                "the kinds of names are the items of access rules");
 
-enum { MAX_ERROR = 64 * 1024 }; /* of the text of an error */
+enum { MAX_ERROR = 64 * 1024 }; /* longest text of an error that is passed on, in bytes */
 
-/* One call of mcp_reply_raw() or its like. */
+/* The state of one call of mcp_reply_raw(), mcp_reply_raw_page() or mcp_reply_raw_error(). */
 typedef struct passing {
     mcp_request *req;
     mcp_raw raw;
-    mcp_json_doc *doc;      /* NULL: the caller has parsed it */
-    mcp_uri_template *tmpl; /* of a completion, with access rules */
+    mcp_json_doc *doc;      /* NULL if the caller has parsed it */
+    mcp_uri_template *tmpl; /* of a completion; NULL without access rules */
 } passing;
 
-/* ---- what is asked --------------------------------------------------------------------------- */
+/* ---- the request --------------------------------------------------------------------------- */
 
 mcp_str mcp_request_params_text(mcp_request *req)
 {
@@ -118,7 +118,8 @@ static int remember(mcp_request *req, int rc)
     return rc;
 }
 
-/* How long the other server lets its result be kept; one that says nothing does not know. */
+/* Limits the caching of the reply to what the other server allows. A result without ttlMs is not
+ * cached. */
 static void merge_caching(mcp_request *req, const mcp_json *result)
 {
     int64_t ttl = mcp_json_int(mcp_json_get(result, "ttlMs"), 0);
@@ -145,7 +146,8 @@ static mcp__pass_shape shape_of(const mcp_request *req)
     }
 }
 
-/* With access rules the values of a template are checked by what it expands to. */
+/* Parses the template of a completion if there are access rules. A proposed value is then checked
+ * by the URI to which the template expands. */
 static int take_template(passing *p)
 {
     const mcp_json *ref = mcp_json_get(p->req->in.message.params, "ref");
@@ -171,7 +173,7 @@ static int put_result(passing *p)
     if (req->revision->caching && req->method->cacheable)
         merge_caching(req, p->raw.value);
     req->tool.is_error = mcp_json_bool(mcp_json_get(p->raw.value, "isError"), false);
-    req->tool.has_structured = true; /* what its schema promises is the other server's business */
+    req->tool.has_structured = true; /* the other server validates its own results */
     return b->failed;
 }
 
@@ -210,7 +212,8 @@ static mcp__pass_shape entry_of(const mcp_request *req)
     return shapes[req->method->lists];
 }
 
-/* A name that is registered here leads to what is registered. */
+/* Whether an entry is left out of the list: its name is invalid, or is registered on this server,
+ * where the registered item takes precedence. */
 static bool is_hidden(const passing *p, const mcp_json *entry)
 {
     mcp__kind kind = p->req->method->lists;
@@ -264,7 +267,8 @@ static int put_page(passing *p, const mcp_json *array, mcp_str text)
     return b->failed;
 }
 
-/* Even an empty cursor is one. */
+/* Continues the list at the other server's cursor. The first byte makes even an empty cursor
+ * valid. */
 static int put_next(mcp_request *req, const mcp_json *cursor)
 {
     mcp_str next = mcp_json_string(cursor);
@@ -314,7 +318,7 @@ int mcp_reply_raw_page(mcp_request *req, const mcp_raw *page)
     return remember(req, rc);
 }
 
-/* ---- whom it is asked ------------------------------------------------------------------------ */
+/* ---- providers that answer ------------------------------------------------------------------- */
 
 int mcp__run_mounted(mcp_request *req, const mcp__mount *mount, mcp_item item, mcp_str name)
 {

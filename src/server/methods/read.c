@@ -1,5 +1,5 @@
-/* read.c: resources/read: the exact URI first, then the most specific template, then the provider that
- * is mounted there.
+/* read.c: resources/read. Looks for a resource with exactly this URI first, then for the most
+ * specific template that matches, then for the provider that is mounted at the URI.
  */
 #include "server/core/access.h"
 #include "server/core/build.h"
@@ -62,8 +62,8 @@ int mcp__run_read(mcp_request *req)
 
 int mcp__again_read(mcp_request *req)
 {
-    /* The provider or entry of the first round may have been removed since, so it is looked up
-     * again. A tool or a prompt stays the one that was called. */
+    /* The provider or entry of the first round may have been removed since, so the URI is looked up
+     * again. In contrast, all rounds of a tool or prompt use the same entry. */
     mcp__build_take(req);
     if (req->target.entry)
         mcp__entry_unref(req->target.entry);

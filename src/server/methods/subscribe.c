@@ -1,6 +1,6 @@
-/* subscribe.c: subscriptions/listen, a request that stays open as a stream of notices (2026-07-28,
- * basic/patterns/subscriptions), and resources/subscribe of legacy revisions. hub.c has the
- * streams.
+/* subscribe.c: subscriptions/listen, a request that stays open as a stream of notifications
+ * (2026-07-28, basic/patterns/subscriptions), and resources/subscribe of legacy revisions. hub.c
+ * has the streams.
  */
 #include "server/methods/methods.h"
 #include "server/tasks/tasks.h"
@@ -149,7 +149,7 @@ int mcp__run_listen(mcp_request *req)
         mcp__channel_send(req->in.channel, req->in.exchange, mcp__buf_view(&b),
                           (mcp_output_info){0});
         mcp__stream_set_lists(req->stream, lists);
-        req->caller = NULL; /* is in the message, which goes now */
+        req->caller = NULL; /* it points into the message, which is freed soon */
         mcp__incoming_set_long_lived(&req->in);
     } else {
         stream_free(req);
@@ -192,7 +192,7 @@ void mcp__listen_close(mcp_request *req)
     mcp__channel_give_buf(channel, &b);
 }
 
-/* ---- legacy: the session's one stream of notices ----------------------------------------------------- */
+/* ---- legacy: the session's stream of notifications ------------------------------------------- */
 
 int mcp__run_subscribe(mcp_request *req)
 {

@@ -1,14 +1,14 @@
-/* tool.c: tools/call, and validation with a tool's schemas: the arguments before the handler runs,
- * its structured content afterwards (2026-07-28, server/tools).
+/* tool.c: tools/call, and the validation with a tool's schemas: of the arguments before the handler
+ * runs, and of its structured content afterwards (2026-07-28, server/tools).
  */
 #include "server/core/access.h"
 #include "server/core/mirror.h"
 #include "server/methods/methods.h"
 #include "server/tasks/tasks.h"
 
-enum { MAX_STEPS = 500 * 1000 }; /* per validation: arguments are untrusted */
+enum { MAX_STEPS = 500 * 1000 }; /* limit for one validation, because arguments are untrusted */
 
-/* ---- at registration -------------------------------------------------------------------------------- */
+/* ---- at registration ------------------------------------------------------------------------- */
 
 static int compile(mcp__entry *e, const char *name, const mcp_json *json, mcp_schema **ret,
                    mcp_error *error)
@@ -65,7 +65,7 @@ int mcp__tool_compile(mcp__entry *entry, const mcp_tool *tool, mcp_error *error)
     return rc;
 }
 
-/* ---- a call --------------------------------------------------------------------------------------------- */
+/* ---- a call ---------------------------------------------------------------------------------- */
 
 /* Returns true if the arguments conform. Otherwise the reply is complete, and *rc is the code to
  * return. */
@@ -120,7 +120,7 @@ int mcp__again_tool(mcp_request *req)
                                    req->target.entry->user);
 }
 
-/* ---- its result ------------------------------------------------------------------------------------------- */
+/* ---- its result ------------------------------------------------------------------------------ */
 
 int mcp__tool_check_output(mcp_request *req, const mcp_json *value)
 {

@@ -1,12 +1,12 @@
-/* task.c: tasks, calls that continue after their answer: how they are found, changed and ended.
+/* task.c: finds, changes and ends tasks, which are calls that continue after their answer.
  *
- * A request that becomes a task is answered with the task's handle and detached from its channel;
- * its handler does not notice. Its result goes to the store instead of the peer (reply.c checks
- * req->task). tasks/get reads the store; struct mcp__task is what this process needs while the
- * handler runs.
+ * A request that becomes a task is answered with the task's handle and detached from its channel.
+ * Its handler runs on without a change. The result is written to the store instead of being sent to
+ * the peer (reply.c checks req->task). tasks/get reads the store. struct mcp__task is the state
+ * that this process needs while the handler runs.
  *
- * What may surprise: a cancelled task is final at once, while its handler may run on for long. Its
- * request is then in `over` until the handler has finished.
+ * A cancelled task is final at once, although its handler may run for a long time. The task is then
+ * in the list `over` until the handler has finished.
  */
 #include "server/core/seal.h"
 #include "server/tasks/task.h"
@@ -123,7 +123,8 @@ int mcp__task_changed(mcp__task *task, mcp_str detail)
     return rc;
 }
 
-/* Removes a task from the live ones. Its request belongs to its handler until that finishes. */
+/* Moves a task from the live tasks to `over`. Its request is freed only when the handler
+ * finishes. */
 static void retire(mcp__task *task)
 {
     struct mcp__tasks *t = task->req->server->tasks;
@@ -132,7 +133,7 @@ static void retire(mcp__task *task)
     mcp__list_append(&t->over, &task->link);
 }
 
-/* Stores the end of a task. A result that cannot be stored is replaced with an error. If that
+/* Stores the end of a task. A result that cannot be stored is replaced with an error. If the error
  * cannot be stored either, the task is removed, because a task that never ends would be worse. */
 static int keep_end(mcp__task *task, mcp_str detail)
 {

@@ -1,9 +1,9 @@
-/* task.h: the internal side of mcp/task.h.
+/* task.h: the implementation of mcp/task.h.
  *
  * task_make.c creates tasks, task.c finds and ends them, task_time.c removes expired ones,
- * task_setup.c enables them, task_store.c keeps them in memory, task_method.c answers tasks/…,
- * task_write.c writes them, task_input.c sends input requests to the client, task_notice.c sends
- * notices.
+ * task_setup.c enables them, task_store.c stores them in memory, task_method.c handles the methods
+ * tasks/…, task_write.c writes tasks as JSON, task_input.c sends input requests to the client, and
+ * task_notice.c sends notifications.
  */
 #ifndef MCP_SRC_TASK_H
 #define MCP_SRC_TASK_H
@@ -20,17 +20,17 @@ enum { MCP__TASK_ID = 22 }; /* 128 bits in base64url */
 typedef struct mcp__task {
     mcp__link link; /* in tasks->live, or in tasks->over while a handler still runs */
     mcp_request *req;
-    mcp__session *session; /* 2025-11-25: receives notices; NULL: none */
+    mcp__session *session; /* 2025-11-25: the session to notify; NULL if none */
     mcp_task state;        /* as in the store, but without the detail */
     char *message;
     char *principal;
-    mcp__link waiters;     /* mcp_request: tasks/result */
+    mcp__link waiters;     /* mcp_request of tasks/result */
     mcp__link watches;     /* mcp__task_watch */
     size_t bytes;          /* of its message and answers, counted in running_bytes */
     size_t max_reply;      /* of the channel that received the call */
     bool parked;           /* its handler returned MCP_INPUT_REQUIRED; no handler is running */
     mcp__link answered;    /* struct answered, see task_input.c */
-    mcp_channel *asked_on; /* 2025-11-25: the channel of its open questions; NULL: none */
+    mcp_channel *asked_on; /* 2025-11-25: the channel of its open questions; NULL if none */
     mcp_exchange asked_exchange;
     char id[MCP__TASK_ID + 1];
 } mcp__task;
@@ -46,18 +46,18 @@ struct mcp__tasks {
     mcp_task_settings settings;
     mcp_task_store store;
     mcp__link live, over; /* mcp__task */
-    mcp__map by_id;       /* only live ones */
+    mcp__map by_id;       /* only the live tasks */
     size_t running_bytes;
-    int64_t due; /* when a task may expire next, in ms since 1970; INT64_MAX: never */
+    int64_t due; /* when a task may expire next, in ms since 1970; INT64_MAX if never */
     mcp_host_timer *timer;
 };
 
-/* ---- task.c ----------------------------------------------------------------------------------------- */
+/* ---- task.c ---------------------------------------------------------------------------------- */
 
 /* Creates struct mcp__tasks, with a store, if necessary. */
 int mcp__tasks_need(mcp_server *server);
 /* Reads the record of a task that this request's peer may see. Returns MCP_OK, or a negative code,
- * mostly after mcp_reply_fail(). */
+ * in most cases after mcp_reply_fail(). */
 int mcp__task_find(mcp_request *req, mcp_task *ret);
 /* Reads the store's record of a task. */
 int mcp__task_get(const struct mcp__tasks *t, mcp_str id, mcp_task *ret);
@@ -74,7 +74,7 @@ int mcp__task_changed(mcp__task *task, mcp_str detail);
 /* Ends a task as cancelled at once and cancels its handler. The task may be freed. `message` is not
  * copied. */
 void mcp__task_cancel(mcp__task *task, mcp_str message);
-/* Removes an expired task, cancelled if it still runs. */
+/* Removes an expired task. Cancels the task if it still runs. */
 void mcp__task_expire(mcp_server *server, mcp_str id);
 void mcp__task_free(mcp_server *server, mcp__task *task);
 /* Cancels all tasks, because the server is being freed. */
@@ -90,52 +90,53 @@ static inline bool mcp__task_is_final(mcp_task_status status)
     return status >= MCP_TASK_COMPLETED;
 }
 
-/* ---- task_time.c -------------------------------------------------------------------------------------- */
+/* ---- task_time.c ----------------------------------------------------------------------------- */
 
 /* When a task expires, in ms since 1970. */
 static inline int64_t mcp__task_end_ms(const mcp_task *task)
 {
     return task->created_ms + (int64_t)MCP__MIN(task->ttl_ms, (uint64_t)INT64_MAX / 4);
 }
-/* Schedules a search for expired tasks at `end`. Without timers, or memory for one, the channels'
- * ticks do it. */
+/* Schedules a search for expired tasks at `end`. If no timer can be started, the ticks of the
+ * channels do the search. */
 void mcp__tasks_due_at(mcp_server *server, int64_t end);
 void mcp__tasks_stop_timer(mcp_server *server);
 
-/* ---- task_store.c ------------------------------------------------------------------------------------- */
+/* ---- task_store.c ---------------------------------------------------------------------------- */
 
 int mcp__task_memory_new(const mcp_allocator *allocator, const mcp_task_settings *settings,
                          mcp_task_store *ret);
 
-/* ---- task_method.c ------------------------------------------------------------------------------------ */
+/* ---- task_method.c --------------------------------------------------------------------------- */
 
-/* Answers the first tasks/result that waits for this task. record NULL: it is not stored any
- * more. */
+/* Answers the first tasks/result that waits for this task. `record` is NULL if the task is not
+ * stored any more. */
 void mcp__task_serve_waiter(mcp__task *task, const mcp_task *record);
 
 /* Returns a tasks/result that waits for this task, or NULL. */
 mcp_request *mcp__task_first_waiter(const mcp__task *task);
 
-/* ---- task_write.c ------------------------------------------------------------------------------------- */
+/* ---- task_write.c ---------------------------------------------------------------------------- */
 
 /* Writes the members of a task, each with a leading comma. */
 void mcp__put_task(mcp__buf *b, const mcp__revision *revision, const mcp_task *task);
-/* Writes the same as an object. */
+/* Writes the members as an object. */
 void mcp__put_task_object(mcp__buf *b, const mcp__revision *revision, const mcp_task *task);
 /* Writes the members, including the result, error or input requests if the revision inlines
  * them. */
 void mcp__put_task_detail(mcp__buf *b, const mcp__revision *revision, const mcp_task *task);
 
-/* ---- task_input.c ------------------------------------------------------------------------------------- */
+/* ---- task_input.c ---------------------------------------------------------------------------- */
 
-/* Takes the client's answers (tasks/update). Unknown keys are ignored. The task may be freed. */
+/* Processes the client's answers (tasks/update). Unknown keys are ignored. The task may be
+ * freed. */
 int mcp__task_answer(mcp__task *task, const mcp_json *answers);
-/* Sends open questions along with a waiting tasks/result, if there is one. */
+/* Sends the open questions in the exchange of a waiting tasks/result, if there is one. */
 void mcp__task_ask(mcp__task *task);
 /* Withdraws the open questions. */
 void mcp__task_withdraw(mcp__task *task);
 
-/* ---- task_notice.c ------------------------------------------------------------------------------------ */
+/* ---- task_notice.c --------------------------------------------------------------------------- */
 
 /* Marks the watches, and notifies the session that created the task. */
 void mcp__task_announce(mcp__task *task);

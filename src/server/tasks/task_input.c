@@ -5,8 +5,8 @@
  * and tasks/update delivers the answers. In 2025-11-25 the server sends the questions as requests
  * while a tasks/result is pending. After the last answer the handler runs again.
  *
- * What may surprise: if an answer is invalid, the handler asks again with the same key. A task must
- * not send a key twice, so the repeated question is sent with another key.
+ * If an answer is invalid, the handler asks again with the same key. A task must not send a key
+ * twice, so the repeated question is sent with another key.
  */
 #include <stdio.h>
 
@@ -15,13 +15,13 @@
 
 enum { NAME_ROOM = MCP__MAX_KEY + 16 };
 
-/* The key, on the wire, of an answered question; allocated from the request. */
+/* The key with which an answered question was sent; allocated from the request. */
 typedef struct answered {
     mcp__link link; /* in task->answered */
     mcp_str name;
 } answered;
 
-/* ---- names on the wire ----------------------------------------------------------------------------------- */
+/* ---- keys that are sent ---------------------------------------------------------------------- */
 
 static bool is_used(const mcp__task *task, mcp_str name)
 {
@@ -127,7 +127,7 @@ static int charge(mcp__task *task, const mcp_json *value)
     return rc;
 }
 
-/* Keeps an answer and removes its question. */
+/* Stores an answer and removes its question. */
 static int give(mcp__task *task, mcp__question *q, const mcp_json *value, bool refused)
 {
     mcp_request *req = task->req;
@@ -144,7 +144,7 @@ static int give(mcp__task *task, mcp__question *q, const mcp_json *value, bool r
     return MCP_OK;
 }
 
-/* ---- the extension: tasks/update ------------------------------------------------------------------------------ */
+/* ---- the extension: tasks/update ------------------------------------------------------------- */
 
 int mcp__task_answer(mcp__task *task, const mcp_json *answers)
 {
@@ -166,7 +166,7 @@ int mcp__task_answer(mcp__task *task, const mcp_json *answers)
     return rc;
 }
 
-/* ---- 2025-11-25: requests of ours ------------------------------------------------------------------------------- */
+/* ---- 2025-11-25: requests of the server ------------------------------------------------------ */
 
 /* Writes the params, with the task's id in their _meta. */
 static int put_related(const mcp__task *task, const mcp__question *q, mcp__buf *b)

@@ -7,9 +7,8 @@
 #include "server/tasks/task.h"
 
 enum {
-    MIN_TTL_MS = 1000, /* a shorter life would leave no time to read the task */
-    CALL_BYTES =
-        1024, /* counted for a call besides its message, because its handler may outlive its task */
+    MIN_TTL_MS = 1000, /* a shorter time would not suffice to read the task */
+    CALL_BYTES = 1024, /* counted besides the message, because a handler may outlive its task */
 };
 
 static const mcp_json *asked_for(const mcp_request *req)
@@ -77,7 +76,7 @@ static uint64_t clamp_ttl(const struct mcp__tasks *t, uint64_t ttl_ms)
     return MCP__MIN(ttl_ms, t->settings.max_ttl_ms);
 }
 
-/* Returns the ttl that a client of 2025-11-25 requested; 0: none. */
+/* Returns the ttl that a client of 2025-11-25 requested, or 0 if none. */
 static uint64_t asked_ttl(const mcp_request *req)
 {
     double ttl = mcp_json_number(mcp_json_get(asked_for(req), "ttl"), 0);
@@ -132,8 +131,8 @@ static void put_handle(const mcp_request *req, const mcp__task *task, mcp__buf *
     }
 }
 
-/* Enters the task into the tables and the store, then answers the request, which is thereby
- * detached from its channel. */
+/* Adds the task to the map and the store, then answers the request. This detaches the request from
+ * its channel. */
 static int start(mcp_request *req, mcp__task *task)
 {
     mcp_server *server = req->server;
@@ -159,7 +158,7 @@ static int start(mcp_request *req, mcp__task *task)
 
 static int make(mcp_request *req, const mcp_task_options *o)
 {
-    mcp__tasks_tick(req->server); /* expired tasks make room */
+    mcp__tasks_tick(req->server); /* may make room by removing expired tasks */
     mcp__task *task = task_new(req);
     int rc = task ? describe(req, task, o) : MCP_ENOMEM;
     if (rc == MCP_OK)
@@ -174,7 +173,7 @@ static int make(mcp_request *req, const mcp_task_options *o)
     return rc;
 }
 
-/* Handles a call of a client of 2025-11-25 that asks for a task. */
+/* Handles a call that requests a task (2025-11-25). */
 static int make_asked(mcp_request *req, const mcp_json *asked)
 {
     const mcp_json *ttl = mcp_json_get(asked, "ttl");

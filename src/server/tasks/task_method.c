@@ -1,13 +1,15 @@
 /* task_method.c: tasks/get, tasks/update, tasks/cancel, tasks/result, tasks/list
  * (modelcontextprotocol/ext-tasks; 2025-11-25, basic/utilities/tasks).
  *
- * What may surprise: tasks/result waits. Its request is in a list of the task until the task ends.
+ * tasks/result is answered only when the task ends. Until then, its request is in the task's list
+ * of waiters.
  */
 #include "protocol/cursor.h"
 #include "server/core/seal.h"
 #include "server/tasks/task.h"
 
-/* Copies what the tail will write into the request's memory, because the store may remove it. */
+/* Copies what the tail will write into the request's memory, because the store may remove the task
+ * before. */
 static int keep_tail(mcp_request *req, const mcp_task *task)
 {
     mcp__buf b;
@@ -25,9 +27,9 @@ void mcp__task_tail(mcp_request *req, mcp__buf *b)
     mcp__buf_str(b, req->page.next);
 }
 
-/* ---- get, update, cancel --------------------------------------------------------------------------------- */
+/* ---- get, update, cancel --------------------------------------------------------------------- */
 
-/* Finds the task of a request. A client of the extension declares it in every request. */
+/* Finds the task of a request. With the extension, every request must declare the capability. */
 static int find_declared(mcp_request *req, mcp_task *ret)
 {
     int rc = req->revision->tasks == MCP__TASKS_EXTENSION
@@ -70,7 +72,7 @@ static int cancel(mcp_request *req, mcp_task *task)
         mcp__task_cancel(live, why);
         return MCP_OK;
     }
-    /* It runs in another process, or ran before a restart. */
+    /* The task runs in another process, or ran before a restart. */
     task->status = MCP_TASK_CANCELLED;
     task->message = why;
     task->detail = MCP_STR("");
@@ -175,7 +177,7 @@ int mcp__run_task_result(mcp_request *req)
     return MCP_PENDING;
 }
 
-/* ---- list ------------------------------------------------------------------------------------------------------ */
+/* ---- list ------------------------------------------------------------------------------------ */
 
 enum { LIST = 100 }; /* marks cursors of this list; no other list has this number */
 

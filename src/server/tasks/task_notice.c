@@ -1,13 +1,14 @@
-/* task_notice.c: notices about the progress of tasks.
+/* task_notice.c: sends notifications about the state of tasks.
  *
  * A modern peer subscribes to tasks with subscriptions/listen. A change marks the watch, and the
- * hub sends a notice at its next interval, as for resources. A new watch is marked at once if the
- * task's status is not "working": otherwise the peer would never learn of a task that ended before
- * the subscription arrived. In 2025-11-25, the session that created a task is notified at once.
+ * hub sends a notification at its next interval, as for resources. A new watch is marked at once if
+ * the task's status is not "working". Otherwise the peer would not be notified of a task that ended
+ * before the subscription arrived. In 2025-11-25, the session that created a task is notified at
+ * once.
  */
 #include "server/tasks/task.h"
 
-/* ---- watches ------------------------------------------------------------------------------------------ */
+/* ---- watches --------------------------------------------------------------------------------- */
 
 static void watch_free(mcp__task_watch *w)
 {
@@ -70,7 +71,7 @@ static int watch(mcp__stream *stream, const mcp_task *task)
     return MCP_OK;
 }
 
-/* ---- subscriptions/listen -------------------------------------------------------------------------------- */
+/* ---- subscriptions/listen -------------------------------------------------------------------- */
 
 static const mcp_json *wanted(const mcp_request *req, const mcp_json *filter)
 {
@@ -124,7 +125,7 @@ int mcp__task_listen(mcp_request *req, const mcp_json *filter, mcp__object *hono
     return MCP_OK;
 }
 
-/* ---- sending notices ------------------------------------------------------------------------ */
+/* ---- sending notifications ------------------------------------------------------------------- */
 
 /* Returns false if out of memory. */
 static bool send_state(const mcp__task_watch *w, const mcp_task *task)
@@ -138,7 +139,8 @@ static bool send_state(const mcp__task_watch *w, const mcp_task *task)
     mcp__buf_char(&b, '}');
     mcp__put_task_detail(&b, stream->listen->revision, task);
     mcp__buf_lit(&b, "}}");
-    /* A notice that is too large for a message is not sent; the peer can still use tasks/get. */
+    /* A notification that is too large for a message is not sent. The peer can still use
+     * tasks/get. */
     bool done = b.failed != MCP_ENOMEM;
     if (!b.failed)
         mcp__channel_send(channel, stream->listen->in.exchange, mcp__buf_view(&b),
@@ -169,7 +171,7 @@ static void notify_session(const mcp__task *task)
     mcp_channel *channel = mcp__request_channel(task->req);
     mcp__buf b;
     if (!channel || !channel->writable)
-        return; /* these notices are optional */
+        return; /* these notifications are optional */
     mcp__buf_init(&b, channel->allocator, 0);
     mcp__put_task_object(&b, task->req->revision, &task->state);
     if (!b.failed)

@@ -10,7 +10,7 @@ enum {
     DEFAULT_MAX_BYTES = 64 << 20,
 };
 
-/* Limited so that sums with a time of day do not overflow. */
+/* The limit avoids an overflow when a time to live is added to a time. */
 #define LONGEST_TTL_MS ((uint64_t)INT64_MAX / 4)
 
 static void default_to(uint64_t *value, uint64_t otherwise)
@@ -123,7 +123,7 @@ void mcp__tasks_free(mcp_server *server)
     server->tasks = NULL;
 }
 
-/* ---- capabilities --------------------------------------------------------------------------------------- */
+/* ---- capabilities ---------------------------------------------------------------------------- */
 
 bool mcp__tasks_listed(const mcp_channel *channel)
 {

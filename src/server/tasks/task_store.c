@@ -1,7 +1,7 @@
-/* task_store.c: a store of tasks in memory, in order of creation, within limits. It is an ordinary
- * mcp_task_store and independent of running calls.
+/* task_store.c: stores tasks in memory, in order of creation and within limits. The store is an
+ * ordinary mcp_task_store and independent of running calls.
  *
- * What may surprise: the cost of a task includes spare room at first, so that the short error for a
+ * The cost of a task includes at least SPARE bytes for its texts, so that the short error for a
  * result that could not be stored always fits.
  */
 #include "server/tasks/task.h"
@@ -21,7 +21,7 @@ typedef struct memory {
     mcp__link tasks;
     mcp__map by_id;
     uint64_t last_sequence;
-    size_t bytes; /* their total cost, at most max_bytes */
+    size_t bytes; /* the total cost of the tasks, at most max_bytes */
 } memory;
 
 static size_t fixed_size(const mcp_task *task)

@@ -1,5 +1,5 @@
-/* task_time.c: removes expired tasks. The store is searched when the first of its tasks expires: by a timer of the
- * host, or at a tick of a channel.
+/* task_time.c: removes expired tasks. The store is searched when its first task expires, from a
+ * timer of the host or at a tick of a channel.
  */
 #include "server/core/seal.h"
 #include "server/tasks/task.h"

@@ -14,17 +14,17 @@ static void put_key(mcp__buf *b, const char *name)
     mcp__buf_lit(b, "\":");
 }
 
-/* Writes a time as in RFC 3339. Days are counted from 1 March of the year 0, so that leap days come
- * last in their year. */
+/* Writes a time in the form of RFC 3339. Days are counted from 1 March of the year 0, so that leap
+ * days come last in their year. */
 static void put_time(mcp__buf *b, int64_t ms)
 {
     if (ms < 0)
         ms = 0;
     int64_t seconds = ms / 1000, days = seconds / 86400 + 719468;
-    int64_t century = days / 146097, day = days % 146097; /* of the 400 years */
+    int64_t century = days / 146097, day = days % 146097; /* within 400 years */
     int64_t year = (day - day / 1460 + day / 36524 - day / 146096) / 365;
     day -= 365 * year + year / 4 - year / 100;
-    int64_t month = (5 * day + 2) / 153; /* 0: March */
+    int64_t month = (5 * day + 2) / 153; /* 0 is March */
     day -= (153 * month + 2) / 5;
     year += century * 400 + (month >= 10);
     month += month < 10 ? 3 : -9;

@@ -1,5 +1,5 @@
 /* tasks.h: the interface of tasks (calls that continue after their answer) for the rest of the
- * server. task.h is the internal side.
+ * server. task.h is for the files of this folder.
  */
 #ifndef MCP_SRC_SERVER_TASKS_H
 #define MCP_SRC_SERVER_TASKS_H
@@ -14,8 +14,8 @@ int mcp__run_task_result(mcp_request *req);
 int mcp__run_task_list(mcp_request *req);
 void mcp__task_tail(mcp_request *req, mcp__buf *b);
 void mcp__task_list_tail(mcp_request *req, mcp__buf *b);
-/* For tools/call, once the tool is known: checks whether it can be called this way, and creates the
- * task that the peer asked for. */
+/* Checks, for a tools/call, whether the tool can be called in this way, and creates the task that
+ * the peer requested. */
 int mcp__task_begin(mcp_request *req);
 /* End a request that is a task. mcp__task_fail() stores an error, mcp__task_complete() the result
  * in req->reply.out. Both free the request. */
@@ -31,7 +31,7 @@ int mcp__task_add_meta(mcp_request *req);
 void mcp__task_release(struct mcp__task *task);
 const char *mcp__task_principal(const struct mcp__task *task);
 mcp_str mcp__task_id(const struct mcp__task *task);
-/* Returns the session of 2025-11-25 that created the task, or NULL once that has ended. */
+/* Returns the session of 2025-11-25 that created the task, or NULL after the session has ended. */
 mcp__session *mcp__task_session(const struct mcp__task *task);
 
 /* Whether the peer of this channel may list tasks: it has a principal, or is the only anonymous one
@@ -42,10 +42,11 @@ void mcp__task_capabilities(mcp__object *o, const mcp_channel *channel);
 void mcp__tasks_forget(mcp_server *server, const mcp__session *session);
 /* Removes expired tasks. */
 void mcp__tasks_tick(mcp_server *server);
-/* Returns when to call mcp__tasks_tick() again, by the channel's clock; INT64_MAX: never. The
+/* Returns when to call mcp__tasks_tick() again, by the channel's clock, or INT64_MAX if never. The
  * server must have tasks. */
 int64_t mcp__tasks_deadline(const mcp_channel *channel);
-/* The host is about to change: stops the timer. for_good: cancels all tasks too. */
+/* Stops the timer before the host changes. If for_good is set, also cancels all tasks, because
+ * there will be no new host. */
 void mcp__tasks_leave_host(mcp_server *server, bool for_good);
 void mcp__tasks_enter_host(mcp_server *server);
 void mcp__tasks_free(mcp_server *server);
@@ -56,7 +57,7 @@ void mcp__tasks_free(mcp_server *server);
 int mcp__task_listen_check(mcp_request *req, const mcp_json *filter);
 int mcp__task_listen(mcp_request *req, const mcp_json *filter, mcp__object *honoured);
 void mcp__task_stream_clear(mcp__stream *stream);
-/* Sends notices for marked watches. Returns true if none are left. */
+/* Sends notifications for marked watches. Returns true if no marked watch is left. */
 bool mcp__task_send_notices(mcp__session *session);
 
 #endif
