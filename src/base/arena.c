@@ -1,7 +1,8 @@
 /* arena.c: many small allocations that are freed together.
  *
- * Pieces are cut from blocks that double in size; a large piece gets a block of its own, behind the
- * current one, so that what is left of the current block is not lost. A piece is never freed alone.
+ * Pieces are allocated from blocks that double in size. A large piece gets a block of its own,
+ * which is linked after the current block, so that the rest of the current block is still used. A
+ * piece is never freed alone.
  */
 #include <stdalign.h>
 
@@ -14,7 +15,7 @@ enum {
 
 struct mcp__arena_block {
     alignas(max_align_t) mcp__arena_block *next;
-    size_t size; /* of the whole block, this header included */
+    size_t size; /* of the whole block, including this header */
 };
 
 static size_t padding(const char *at)

@@ -1,8 +1,8 @@
 /* base.h: the basis of all layers: memory hook, bounded buffer, arena, map, UTF-8, Base64.
  *
- * Symbols with two underscores (mcp__) are shared between our own files. Those that libmcp-io calls
- * too are marked MCP__SHARED and leave libmcp.so in a version node of their own
- * (src/CMakeLists.txt); the others stay inside.
+ * Symbols with two underscores (mcp__) are shared between the files of the library. Those that
+ * libmcp-io also calls are marked MCP__SHARED and exported from libmcp.so in a version node of
+ * their own (src/CMakeLists.txt). The others are not exported.
  */
 #ifndef MCP_SRC_BASE_H
 #define MCP_SRC_BASE_H
@@ -80,9 +80,9 @@ MCP__SHARED char *mcp__strdup(const mcp_allocator *a, mcp_str s);
 /* ---- options.c -------------------------------------------------------------------------------- */
 
 /* Copies a struct of the program. The struct begins with its size and may have fewer or more
- * members than ours; members that it does not have are zero in the copy. Returns MCP_EINVAL if
- * `from` is NULL or its size is not set; `to` is then zero. The optional variant takes NULL for a
- * struct that is all zero. */
+ * members than the library's; members that it does not have are zero in the copy. Returns
+ * MCP_EINVAL if `from` is NULL or its size is not set; `to` is then zero. The optional variant
+ * accepts NULL, which means a struct whose members are zero. */
 MCP__SHARED int mcp__take(void *to, size_t to_size, const void *from, const char *type,
                           mcp_error *error);
 MCP__SHARED int mcp__take_optional(void *to, size_t to_size, const void *from, const char *type,
@@ -109,8 +109,8 @@ static inline void mcp__no_error(mcp_error *error)
 /* ---- buf.c: a growing byte buffer with a limit -------------------------------------------------- */
 
 /* Initialize with mcp__buf_init(); a limit of 0 means no limit. The first failure (MCP_ENOMEM,
- * MCP_ELIMIT) sticks in `failed`, and later appends do nothing, so a run of appends is checked once
- * at its end. */
+ * MCP_ELIMIT) is stored in `failed`, and later appends do nothing, so the caller can check once
+ * after a series of appends. */
 typedef struct mcp__buf {
     char *ptr;
     size_t len;
@@ -122,10 +122,11 @@ typedef struct mcp__buf {
 
 MCP__SHARED void mcp__buf_init(mcp__buf *b, const mcp_allocator *allocator, size_t limit);
 MCP__SHARED void mcp__buf_free(mcp__buf *b);
-/* Empties the buffer and clears a failure. Memory above keep bytes is freed. */
+/* Empties the buffer and clears a failure. The memory is freed if it is larger than `keep`
+ * bytes. */
 MCP__SHARED void mcp__buf_reset(mcp__buf *b, size_t keep);
-/* Makes room for n more bytes and returns where they go, or NULL after recording the failure. The
- * caller writes up to n bytes and adds to len. */
+/* Makes room for n more bytes and returns their address, or stores the failure and returns NULL.
+ * The caller writes up to n bytes and increases len by their number. */
 MCP__SHARED char *mcp__buf_grow(mcp__buf *b, size_t n);
 static inline char *mcp__buf_reserve(mcp__buf *b, size_t n)
 {
@@ -164,8 +165,9 @@ static inline mcp_str mcp__buf_view(const mcp__buf *b)
 
 /* ---- arena.c: many small pieces that are freed together ------------------------------------- */
 
-/* Embed one and call mcp__arena_init(). Pieces are aligned for any type. The first block can be the
- * caller's own memory (such as the inline space of a request), which is never freed. */
+/* Embed an arena in another struct and call mcp__arena_init(). Pieces are aligned for any type. The
+ * first block can be memory of the caller (such as the inline space of a request), which is never
+ * freed. */
 typedef struct mcp__arena_block mcp__arena_block;
 typedef struct mcp__arena {
     char *at, *end;
@@ -178,8 +180,8 @@ typedef struct mcp__arena {
 void mcp__arena_init(mcp__arena *a, const mcp_allocator *allocator, void *first, size_t first_size);
 void mcp__arena_free(mcp__arena *a);                /* frees all blocks */
 void mcp__arena_reset(mcp__arena *a);               /* the same; the arena can be used again */
-void *mcp__arena_alloc(mcp__arena *a, size_t size); /* NULL: out of memory */
-char *mcp__arena_strdup(mcp__arena *a, mcp_str s);  /* NUL-terminated; NULL: out of memory */
+void *mcp__arena_alloc(mcp__arena *a, size_t size); /* NULL if out of memory */
+char *mcp__arena_strdup(mcp__arena *a, mcp_str s);  /* NUL-terminated; NULL if out of memory */
 
 /* ---- map.c: byte-string keys to pointers -------------------------------------------------------- */
 
@@ -205,8 +207,8 @@ MCP__SHARED void *mcp__map_get(const mcp__map *m, mcp_str key);
 MCP__SHARED int mcp__map_add(mcp__map *m, mcp_str key, void *value);
 /* Returns the value that was removed, or NULL. Never allocates. */
 MCP__SHARED void *mcp__map_remove(mcp__map *m, mcp_str key);
-/* Replaces the value of a key that is in the map. The entry keeps `key`, which is equal but may lie
- * elsewhere, instead of its old key. Never allocates. */
+/* Replaces the value of a key that is in the map. The entry then refers to `key`, which has the
+ * same bytes but may have another address, instead of its old key. Never allocates. */
 void mcp__map_replace(mcp__map *m, mcp_str key, void *value);
 /* Visits all entries in no particular order. Start with *at = 0; returns NULL at the end. The entry
  * just visited may be removed. */
@@ -248,7 +250,7 @@ static inline void mcp__list_remove(mcp__link *link)
 /* ---- utf8.c and base64.c ----------------------------------------------------------------------- */
 
 /* Returns the number of bytes at the start that are valid UTF-8 (no surrogates, no overlong forms,
- * at most U+10FFFF): len if all are. Fast on ASCII. */
+ * at most U+10FFFF), which is len if all are valid. ASCII is checked 8 bytes at a time. */
 MCP__SHARED size_t mcp__utf8_valid(const char *bytes, size_t len);
 /* Returns the size of the valid character at the start, or 0. len must not be 0. */
 size_t mcp__utf8_size(const char *bytes, size_t len);
@@ -260,8 +262,8 @@ size_t mcp__utf8_cut(const char *bytes, size_t len);
 void mcp__base64_encode(char *to, const void *bytes, size_t len);
 /* base64url without padding. Returns the number of bytes written: ceil(len * 4 / 3). */
 size_t mcp__base64url_encode(char *to, const void *bytes, size_t len);
-/* Strict: canonical text only, without padding or white space. Returns the number of bytes written
- * to `to` (which has room for len * 3 / 4), or SIZE_MAX if the text is not canonical base64url. */
+/* Decodes base64url. Returns the number of bytes written to `to`, which must have room for text.len
+ * * 3 / 4, or SIZE_MAX if the text is not canonical (padding and white space are not allowed). */
 size_t mcp__base64url_decode(void *to, mcp_str text);
 /* Decodes strict standard Base64 with padding. Returns SIZE_MAX if the text is malformed. */
 size_t mcp__base64_decode(void *to, mcp_str text);
@@ -275,7 +277,7 @@ static inline char mcp__lower(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
-/* Whether both are equal, ignoring the case of ASCII letters. */
+/* Returns whether both are equal, ignoring the case of ASCII letters. */
 static inline bool mcp__str_same(mcp_str a, mcp_str b)
 {
     size_t i = 0;

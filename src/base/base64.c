@@ -27,7 +27,7 @@ static const char pairs[4096][2] = {
 };
 #undef ROW
 
-/* The value of a character plus one; 0: not in the alphabet. */
+/* The value of a character plus one, or 0 if it is not in the alphabet. */
 #define COMMON_VALUES \
     ['A'] = 1, ['B'] = 2, ['C'] = 3, ['D'] = 4, ['E'] = 5, ['F'] = 6, ['G'] = 7, ['H'] = 8, \
     ['I'] = 9, ['J'] = 10, ['K'] = 11, ['L'] = 12, ['M'] = 13, ['N'] = 14, ['O'] = 15, ['P'] = 16, \
@@ -93,7 +93,7 @@ size_t mcp__base64url_encode(char *to, const void *bytes, size_t len)
     return out;
 }
 
-/* Decodes text without padding. Both forms use it. */
+/* Decodes text without padding, for both alphabets. */
 static size_t decode(unsigned char *to, mcp_str text, const unsigned char values[256])
 {
     const unsigned char *p = (const unsigned char *)text.ptr;
@@ -111,8 +111,8 @@ static size_t decode(unsigned char *to, mcp_str text, const unsigned char values
             bits = 0;
         }
     }
-    /* Two characters left are 8 bits and 4 that must be zero; three are 16 and 2; one is
-     * malformed. */
+    /* Two remaining characters are 8 bits of data and 4 bits that must be zero. Three are 16 bits
+     * and 2 bits. One is malformed. */
     switch (i % 4) {
     case 0: return out;
     case 2:

@@ -70,7 +70,7 @@ void mcp__buf_printf(mcp__buf *b, const char *format, ...)
     } else if ((size_t)n < sizeof(small)) {
         mcp__buf_add(b, small, (size_t)n);
     } else {
-        /* One more byte than is kept, for the NUL. */
+        /* vsnprintf() also writes a NUL. */
         char *to = mcp__buf_reserve(b, (size_t)n + 1);
         if (to) {
             vsnprintf(to, (size_t)n + 1, format, again);

@@ -46,7 +46,7 @@ int mcp__fail(mcp_error *error, int code, size_t offset, const char *format, ...
 {
     if (!error)
         return code;
-    /* Formatted in a buffer of its own, because an argument may be error->text itself. */
+    /* The text is formatted in a separate buffer, because an argument may be error->text itself. */
     char text[sizeof(error->text)];
     va_list args;
     va_start(args, format);

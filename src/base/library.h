@@ -1,8 +1,8 @@
 /* library.h: functions of a library that is loaded only when it is needed.
  *
  * Linking OpenSSL or libcurl would cost milliseconds at every start, even of programs that never
- * need them. The user of a library writes a table of its functions, from which the struct, the
- * names and, for a static program, the addresses are generated:
+ * need them. A file that uses a library has a table of its functions. Macros generate from it the
+ * struct, the names and, for a static program, the addresses:
  *
  *     #define FUNCTIONS(X) X(SSL_new) X(SSL_free)
  *     typedef struct functions { FUNCTIONS(MCP__LIBRARY_MEMBER) } functions;
@@ -20,13 +20,14 @@
 
 typedef struct mcp__library {
     const char *files[2]; /* possible file names, in order of preference */
-    const char *wanted; /* the error text if the library is not available: "TLS needs OpenSSL 3" */
+    /* The error text if the library is not available, for example "TLS needs OpenSSL 3". */
+    const char *wanted;
     const char *const *names;
     size_t n_names;
 } mcp__library;
 
-/* Writes the addresses to `functions`, a struct of as many pointers. Returns MCP_OK or
- * MCP_EUNSUPPORTED. */
+/* Loads the library, and writes the addresses of its functions to `functions`, a struct of n_names
+ * pointers. Returns MCP_OK or MCP_EUNSUPPORTED. */
 MCP__SHARED int mcp__library_load(const mcp__library *library, void *functions, mcp_error *error);
 
 /* Defines load(functions *f, mcp_error *error) for the table FUNCTIONS of an OpenSSL library.

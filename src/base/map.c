@@ -1,8 +1,8 @@
 /* map.c: byte-string keys to pointers: open addressing, linear probing, SipHash-1-3 under a seed.
  *
- * A removed entry leaves a tombstone only if the run continues after it. Memory is released when
- * the last entry is removed, or when an entry is added to a table that has become far too large.
- * Removing never allocates, and the entry just visited may be removed.
+ * A removed entry leaves a tombstone only if the next slot is not empty. The table is freed when
+ * the last entry is removed, and shrinks when an entry is added while at most 1/16 of the slots
+ * hold entries. Removing an entry never allocates.
  */
 #include "base/base.h"
 
@@ -89,7 +89,7 @@ static uint64_t hash_of(const mcp__map *m, mcp_str key)
     return hash < FIRST_HASH ? hash + FIRST_HASH : hash;
 }
 
-/* Returns the slot that holds key, or NULL. There is always an empty slot, which ends the
+/* Returns the slot of the key, or NULL. The table always has an empty slot, which ends the
  * search. */
 static mcp__map_slot *find(const mcp__map *m, mcp_str key, uint64_t hash)
 {
@@ -146,7 +146,7 @@ static int make_room(mcp__map *m)
 {
     if (m->used + 1 > m->cap / 4 * 3)
         return rehash(m);
-    /* Shrinking is optional: if there is no memory for a smaller table, the old one stays. */
+    /* Shrinking may fail: if there is no memory for a smaller table, the old table stays. */
     if (m->cap > 8 * SMALLEST && m->count < m->cap / 16)
         (void)rehash(m);
     return MCP_OK;
@@ -181,8 +181,8 @@ void mcp__map_replace(mcp__map *m, mcp_str key, void *value)
     slot->value = value;
 }
 
-/* If the probe run ends at this slot, no search has to pass it: the slot becomes empty, and so do
- * the tombstones before it. */
+/* Removes the entry of a slot. If the next slot is empty, no search has to pass this one, so it
+ * becomes empty, and so do the tombstones directly before it. */
 static void vacate(mcp__map *m, size_t i)
 {
     size_t mask = m->cap - 1;

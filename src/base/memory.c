@@ -1,4 +1,4 @@
-/* memory.c: the default allocator, and the few helpers on top of any allocator. */
+/* memory.c: the default allocator, and functions that work with any allocator. */
 #include <stdlib.h>
 
 #include "base/base.h"

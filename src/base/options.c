@@ -6,7 +6,7 @@
  */
 #include "base/base.h"
 
-enum { LARGEST = 1 << 16 }; /* larger than any struct; an uninitialized size mostly exceeds it */
+enum { LARGEST = 1 << 16 }; /* larger than any struct; most uninitialized sizes exceed it */
 
 static size_t size_of(const void *given)
 {

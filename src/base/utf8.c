@@ -8,9 +8,9 @@ static inline bool is_ascii8(const char *p)
     return (word & UINT64_C(0x8080808080808080)) == 0;
 }
 
-/* What may follow a lead byte: the number of bytes in all, and the range of the second byte. That
- * range excludes overlong forms, surrogates and code points above U+10FFFF. All further bytes are
- * 80..BF. */
+/* The characters that begin with a range of lead bytes: their size, and the range of the second
+ * byte, which excludes overlong forms, surrogates and code points above U+10FFFF. All further bytes
+ * are in the range 80..BF. */
 typedef struct utf8_lead {
     unsigned char first, last; /* lead bytes */
     unsigned char size;
@@ -49,7 +49,7 @@ size_t mcp__utf8_valid(const char *bytes, size_t len)
             i += 8;
         while (i < len && (unsigned char)bytes[i] < 0x80)
             i++;
-        /* Stays in this loop for runs of text outside ASCII. */
+        /* Runs of characters outside ASCII stay in this loop. */
         while (i < len && (unsigned char)bytes[i] >= 0x80) {
             size_t n = mcp__utf8_size(bytes + i, len - i);
             if (n == 0)

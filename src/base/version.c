@@ -1,4 +1,5 @@
-/* version.c: the version of the library that runs, which may be newer than the header's. */
+/* version.c: the version of the library that is running, which may be newer than that of the
+ * headers. */
 #include "base/base.h"
 
 const char *mcp_version(void)

@@ -1,10 +1,10 @@
 /* fields.c: tables of fields: their schema, and conversion between a struct and JSON. */
 #include "json/json.h"
 
-/* The properties of each field type. */
+/* The properties of each field type, by mcp_field_type. */
 static const struct kind {
-    const char *schema; /* the name of the JSON type; for STRINGS, of an element */
-    size_t width;       /* of the member; for STRINGS, of one element */
+    const char *schema; /* name of the JSON type; for STRINGS, of an element */
+    size_t width;       /* size of the member; for STRINGS, of one element */
     size_t align;
     bool text, number, list;
 } kinds[] = {
@@ -24,7 +24,7 @@ static const struct kind *kind_of(const mcp_field *f)
 
 /* ---- reading ---------------------------------------------------------------------------------------- */
 
-/* Accepts 1e17 too, which is an integer in JSON Schema. */
+/* Also accepts a real with an integral value such as 1e17, which is an integer in JSON Schema. */
 static void read_int(const mcp_json *value, int64_t *to)
 {
     double d = mcp_json_number(value, 0.5);
@@ -122,7 +122,8 @@ void mcp_fields_write(const mcp_field *fields, size_t n, const void *from, mcp_j
     mcp_json_end(w);
 }
 
-/* ---- tables that are refused ---------------------------------------------------------------- */
+/* ---- tables that are rejected
+ * -------------------------------------------------------------------- */
 
 static bool is_text(const char *s)
 {
@@ -130,7 +131,7 @@ static bool is_text(const char *s)
     return mcp__utf8_valid(s, len) == len;
 }
 
-/* For a number in the range of int64_t. */
+/* Returns whether a number in the range of int64_t is an integer. */
 static bool is_whole(double d)
 {
     return (double)(int64_t)d == d;
@@ -176,7 +177,7 @@ static const char *wrong_with(const mcp_field *f, bool form)
     return k->list ? wrong_list(f) : wrong_range(f, f->type == MCP_FIELD_INT);
 }
 
-/* A part of the struct, in bytes. */
+/* A part of the struct; both members are in bytes. */
 typedef struct span {
     size_t begin, len;
 } span;
@@ -186,7 +187,7 @@ static bool overlap(span a, span b)
     return a.len && b.len && (a.begin - b.begin < b.len || b.begin - a.begin < a.len);
 }
 
-/* The parts that a field occupies; the field itself is valid. */
+/* Returns the parts of the struct that a field occupies. The field must be valid. */
 static void spans_of(const mcp_field *f, span ret[2])
 {
     const struct kind *k = kind_of(f);
@@ -281,7 +282,8 @@ static void add_items(mcp_json_writer *w, const mcp_field *f)
     add_count(w, "maxItems", f->max_items);
 }
 
-/* `none`: the table sets no limit. An integer then has `last`, the limit of int64_t. */
+/* Adds a minimum or maximum. If `none`, the table sets no limit, and an integer has the limit
+ * `last` of int64_t. */
 static void add_limit(mcp_json_writer *w, const mcp_field *f, const char *key, double limit,
                       bool none, int64_t last)
 {

@@ -1,10 +1,10 @@
-/* keys.c: refuses an object with duplicate keys. Parsers disagree on which of the two counts, which has
- * been used to bypass checks.
+/* keys.c: rejects objects with duplicate keys. Parsers differ in which of the two members they use,
+ * and attackers have used this to bypass checks.
  *
- * The keys are compared decoded, so "a" and "\u0061" are the same. If there are few members, all pairs
- * are compared; more members are sorted by hash, length and bytes. They are sorted (in place, by heap
- * sort) rather than put into a hash table, because a hostile peer cannot provoke a bad case: 100,000
- * keys take milliseconds whatever they are.
+ * The keys are compared decoded, so "a" and "\u0061" are equal. If there are few members, all pairs
+ * are compared. More members are sorted by hash, length and bytes, in place, by heap sort. Unlike a
+ * hash table, this has no bad case that a hostile peer could cause: any 100,000 keys take
+ * milliseconds.
  */
 #include <yyjson.h>
 
@@ -69,7 +69,7 @@ static void sort(key_entry *entries, size_t count)
     }
 }
 
-/* Each of these returns a key that occurs twice, or NULL. */
+/* Return a key that occurs twice, or NULL. */
 static const yyjson_val *duplicate_of_few(const yyjson_val *object, size_t count)
 {
     const yyjson_val *keys[FEW_MEMBERS];
@@ -87,7 +87,7 @@ static const yyjson_val *duplicate_of_few(const yyjson_val *object, size_t count
 static const yyjson_val *duplicate_of_many(const yyjson_val *object, size_t count,
                                            key_entry *entries)
 {
-    static const uint64_t seed[2] = {0, 0}; /* the hash only gives an order */
+    static const uint64_t seed[2] = {0, 0}; /* the hash is used only for sorting */
     const yyjson_val *key = object + 1;
     for (size_t i = 0; i < count; i++, key = next_key(key)) {
         mcp_str text = text_of(key);
@@ -132,7 +132,7 @@ static int duplicate_error(const yyjson_val *key, const char *base, mcp_error *e
                      "an object has the key \"%.*s\" twice", shown, text.ptr);
 }
 
-/* yyjson lays out all values of a document in one array, so visiting them needs no recursion. */
+/* yyjson stores all values of a document in one array, so visiting them needs no recursion. */
 int mcp__json_check_keys(const mcp_json *root, const char *base, const mcp_allocator *a,
                          mcp_error *error)
 {

@@ -1,4 +1,4 @@
-/* list.c: arrays and objects that place their own commas. */
+/* list.c: arrays and objects that write their own commas. */
 #include "json/json.h"
 
 static mcp__json_list begin(mcp__buf *b, char first, char last)

@@ -1,9 +1,9 @@
 /* parse.c: JSON text to a document, within limits.
  *
  * yyjson does the parsing. The checks that it lacks are here: size and depth (before it runs),
- * duplicate keys (afterwards). An mcp_json_doc is yyjson's own document under another name, so a
- * parse in place costs one allocation. What may surprise: each block carries a copy of its
- * allocator in front, so that the document does not depend on how long the caller's struct lives.
+ * duplicate keys (after it). An mcp_json_doc is yyjson's own document under another name, so a
+ * parse in place costs one allocation. Each memory block begins with a copy of its allocator, so
+ * that the document does not depend on the lifetime of the caller's struct.
  */
 #include <stdalign.h>
 #include <yyjson.h>
@@ -45,7 +45,7 @@ static void *alc_realloc(void *ctx, void *ptr, size_t old_size, size_t size)
 
 static void alc_free(void *ctx, void *ptr)
 {
-    (void)ctx; /* the caller's struct may be gone when a document is freed */
+    (void)ctx; /* the caller's struct may no longer exist when a document is freed */
     if (!ptr)
         return;
     block_head *head = (block_head *)ptr - 1;
@@ -55,8 +55,9 @@ static void alc_free(void *ctx, void *ptr)
 
 /* ---- depth, before parsing ------------------------------------------------------------------- */
 
-/* Counts the bytes '{' and '[', inside strings or not, 8 at a time, and stops beyond `enough`. The
- * count is an upper bound of the depth, and enough for nearly every message. */
+/* Counts the bytes '{' and '[', including those inside strings, 8 bytes at a time, and stops when
+ * the count exceeds `enough`. The count is an upper bound of the depth, which proves for nearly
+ * every message that it is not too deep. */
 static size_t count_openers(const char *text, size_t len, size_t enough)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101);
@@ -65,7 +66,8 @@ static size_t count_openers(const char *text, size_t len, size_t enough)
     for (; len - i >= 8 && count <= enough; i += 8) {
         uint64_t word;
         memcpy(&word, text + i, sizeof(word));
-        /* '[' | 0x20 is '{', so bytes that are either become zero. Then their top bit is set. */
+        /* '[' | 0x20 is '{', so these two bytes become zero. The next line sets the top bit of each
+         * zero byte and clears all other bits. */
         uint64_t zero = (word | ones * 0x20) ^ (ones * '{');
         zero = ~(((zero & low7) + low7) | zero | low7);
         count += (size_t)(((zero >> 7) * ones) >> 56);
@@ -75,8 +77,9 @@ static size_t count_openers(const char *text, size_t len, size_t enough)
     return count;
 }
 
-/* Returns the offset of the bracket that exceeds the depth, or len. Exact as long as the text up to
- * there is valid JSON; the parser reports anything else. */
+/* Returns the offset of the bracket that exceeds the depth, or len if there is none. The result is
+ * exact if the text before that bracket is valid JSON; if it is not, the parser reports an
+ * error. */
 static size_t too_deep_at(const char *text, size_t len, size_t max_depth)
 {
     size_t depth = 0, i = 0;
@@ -156,7 +159,7 @@ static int take_limits(const mcp_json_limits *given, mcp_json_limits *limits, mc
     return rc;
 }
 
-/* The text is written to only with YYJSON_READ_INSITU. */
+/* Writes to the text only if flags contains YYJSON_READ_INSITU. */
 static int parse(char *text, size_t len, yyjson_read_flag flags, const mcp_json_limits *given,
                  const mcp_allocator *allocator, mcp_json_doc **ret, mcp_error *error)
 {

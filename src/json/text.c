@@ -1,7 +1,8 @@
-/* text.c: the texts of the parts of a JSON text, without a tree: for values that are passed on as
- * they came, such as numbers with more digits than a double holds.
+/* text.c: finds the texts of the parts of a JSON text, without building a tree. They are used for
+ * values that are forwarded unchanged, such as numbers with more digits than a double holds.
  *
- * The text was parsed before and is valid; of any other text nothing is read beyond its end.
+ * The text must have been parsed before, so that it is valid. With invalid text the results are
+ * undefined, but nothing is read beyond its end.
  */
 #include "json/json.h"
 
@@ -52,7 +53,7 @@ static size_t skip_container(mcp_str text, size_t i)
     return i;
 }
 
-/* The first byte behind the value that begins at i. */
+/* Returns the offset after the value that begins at i. */
 static size_t skip_value(mcp_str text, size_t i)
 {
     if (i >= text.len)
@@ -134,7 +135,7 @@ void mcp__json_put_text(mcp__buf *b, mcp_str json)
     mcp__buf_str(b, json);
     if (b->failed)
         return;
-    /* In valid JSON the end of a line is white space between values. */
+    /* In valid JSON line ends occur only as white space between tokens. */
     static const char ends[] = {'\n', '\r'};
     for (size_t e = 0; e < sizeof(ends); e++) {
         char *at = b->ptr + start, *end = b->ptr + b->len;

@@ -81,7 +81,7 @@ mcp_str mcp_json_string(const mcp_json *value)
 
 int64_t mcp_json_int(const mcp_json *value, int64_t fallback)
 {
-    const double exact = 9007199254740992.0; /* 2^53: above it, a double may have been rounded */
+    const double exact = 9007199254740992.0; /* 2^53: a larger double may have been rounded */
     yyjson_val *v = mcp_json_yyjson(value);
     if (yyjson_is_uint(v))
         return v->uni.u64 <= INT64_MAX ? (int64_t)v->uni.u64 : fallback;
@@ -94,7 +94,8 @@ int64_t mcp_json_int(const mcp_json *value, int64_t fallback)
     return fallback;
 }
 
-/* Returns the double nearest to a number that was kept as text, or fallback if that is infinite. */
+/* Returns the double nearest to a number that is stored as text, or fallback if that is
+ * infinite. */
 static double big_number(const yyjson_val *raw, double fallback)
 {
     yyjson_val number = {0};

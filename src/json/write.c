@@ -1,7 +1,7 @@
-/* write.c: writes JSON text directly into a buffer, without state: the caller places the commas.
+/* write.c: writes JSON text directly into a buffer, without state: the caller writes the commas.
  *
- * Strings are the bulk of every reply, so clean runs are found 16 or 8 bytes at a time and copied
- * whole; the same pass checks UTF-8. Nothing here depends on the locale.
+ * Most bytes of a reply are strings. So bytes that need no escape are found 16 or 8 at a time and
+ * copied together, and the same pass checks UTF-8. Nothing here depends on the locale.
  */
 #include <math.h>
 
@@ -60,15 +60,17 @@ static size_t clean_run(const char *p, size_t len)
     return i;
 }
 #else
-/* Whether all 8 bytes can be copied unchanged: ASCII, and no control, quote or backslash. */
+/* Returns whether all 8 bytes can be copied unchanged, which are ASCII without control characters,
+ * quotes and backslashes. */
 static inline bool clean8(const char *p)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101);
     uint64_t word;
     memcpy(&word, p, sizeof(word));
     uint64_t quote = word ^ (ones * '"'), slash = word ^ (ones * '\\');
-    /* x - 1 borrows into the top bit where x is 0, word - 0x20 where it is a control. Only a byte
-     * that is dirty itself can cause a borrow, so a dirty byte is never taken for clean. */
+    /* x - 1 sets the top bit of a byte that is 0, and word - 0x20 that of a control character. Only
+     * a byte that needs an escape can borrow from the next byte, so 8 bytes with such a byte are
+     * never treated as clean. */
     uint64_t dirty = word | (word - ones * 0x20) | (quote - ones) | (slash - ones);
     return (dirty & (ones * 0x80)) == 0;
 }
@@ -139,7 +141,7 @@ static void put_escaped(mcp__buf *b, mcp_str s)
 
 void mcp__json_put_str(mcp__buf *b, mcp_str s)
 {
-    /* The minimum that is needed. With it, most strings grow the buffer once. */
+    /* The minimum length. With this reservation most strings grow the buffer only once. */
     if (s.len > SIZE_MAX - 2 || !mcp__buf_reserve(b, s.len + 2)) {
         fail(b, MCP_ELIMIT);
         return;
@@ -234,7 +236,7 @@ void mcp__json_put_real(mcp__buf *b, double value)
     const double exact = 9007199254740992.0;
     if (value >= -exact && value <= exact) {
         int64_t whole = (int64_t)value;
-        /* -0.0 equals 0, but is a different number. */
+        /* -0.0 compares equal to 0, but must be written as -0.0. */
         if ((double)whole == value && !(whole == 0 && signbit(value))) {
             mcp__json_put_int(b, whole);
             return;

@@ -1,4 +1,4 @@
-/* writer.c: the public writer: commas, colons and balance on top of write.c.
+/* writer.c: the public writer, which adds commas, colons and a check of the nesting to write.c.
  *
  * Every call treats a NULL writer as one that has already failed, so that a program that is out of
  * memory needs no check before mcp_json_writer_finish().
@@ -8,13 +8,14 @@
 enum { DEFAULT_LIMIT = 64 * 1024 * 1024 };
 
 struct mcp_json_writer {
-    mcp__buf buf; /* its `failed` is the writer's failure too */
+    mcp__buf buf; /* `buf.failed` is also the failure of the writer */
     mcp_allocator allocator;
     size_t depth;
     bool empty; /* the innermost container has no element yet */
-    bool keyed; /* a key has been written, its value has not */
+    bool keyed; /* a key was written, but not its value */
     bool done;  /* the one value of the text is complete or in progress */
-    unsigned char objects[MCP__JSON_DEEPEST / 8]; /* a bit per level: object or array */
+    /* one bit per level: 1 for an object, 0 for an array */
+    unsigned char objects[MCP__JSON_DEEPEST / 8];
 };
 
 static bool usable(const mcp_json_writer *w)
@@ -36,7 +37,7 @@ static void separate(mcp_json_writer *w)
     w->empty = false;
 }
 
-/* Whether a value is allowed here. If so, writes what precedes it. */
+/* Returns whether a value is allowed here. If it is, writes the comma before it, if any. */
 static bool place_value(mcp_json_writer *w)
 {
     if (!usable(w))
@@ -202,7 +203,8 @@ void mcp_json_add_raw(mcp_json_writer *w, mcp_str json)
 {
     if (!place_value(w))
         return;
-    /* The caller guarantees valid JSON, but these two would break the framing of a whole stream. */
+    /* The caller guarantees valid JSON, but a line end would break the framing of the whole
+     * stream. */
     if (json.len == 0 || memchr(json.ptr, '\n', json.len) || memchr(json.ptr, '\r', json.len))
         w->buf.failed = MCP_EINVAL;
     else

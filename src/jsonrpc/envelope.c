@@ -1,13 +1,13 @@
 /* envelope.c: reads and writes the frame of JSON-RPC messages.
  *
- * What may surprise: an id is kept as JSON text from the moment it is read, because it must come back
- * with its value, and an integer may be larger than any C type. 1.0 and 1e0 are the integer 1, and -0 is 0: each value
- * has one text, so that an id is the same id however a peer writes it.
+ * An id is stored as JSON text as soon as it is read, because the answer must return its exact
+ * value, and an integer may be larger than any C type. Each value has one text: 1.0 and 1e0 become
+ * 1, and -0 becomes 0. So two spellings of the same id are equal.
  */
 #include "jsonrpc/envelope.h"
 
-/* Whether a number with a fraction or an exponent is an integer (1.0, 1e3). Above 2^53 a double is
- * not exact. */
+/* Returns whether a number with a fraction or an exponent is an integer (1.0, 1e3), at most 2^53.
+ * Larger doubles are not exact. */
 static bool integral(const mcp_json *value, int64_t *ret)
 {
     int64_t n = mcp_json_int(value, INT64_MIN);
@@ -23,7 +23,7 @@ bool mcp__is_id(const mcp_json *value)
     case MCP_JSON_INT: return true;
     case MCP_JSON_REAL: return integral(value, NULL);
     case MCP_JSON_BIGINT: {
-        /* A real that is too large for a double is kept as text too, and is not an id. */
+        /* A real that is too large for a double is also stored as text, but is not an id. */
         mcp_str digits = mcp__json_bigint_text(value);
         for (size_t i = 0; i < digits.len; i++) {
             char c = digits.ptr[i];
@@ -121,10 +121,11 @@ void mcp__put_id(mcp__buf *b, const mcp_json *id)
         mcp__json_put_value(b, id);
 }
 
-/* ---- finding an id in what cannot be parsed ------------------------------------------------------- */
+/* ---- finding an id in a message that cannot be parsed
+ * ---------------------------------------------- */
 
-/* Returns the end of the string that begins at text[at] == '"', after its closing quote, or 0 if it
- * does not end in text. */
+/* Returns the offset after the closing quote of the string that begins at text[at], or 0 if the
+ * string does not end in text. */
 static size_t string_end(mcp_str text, size_t at)
 {
     for (size_t i = at + 1; i < text.len; i++) {
@@ -143,7 +144,7 @@ static size_t skip_space(mcp_str text, size_t at)
     return at;
 }
 
-/* Returns the token of the id at text[at] if it is complete, else an empty text. */
+/* Returns the text of the id at text[at] if it is complete, else an empty string. */
 static mcp_str id_token(mcp_str text, size_t at)
 {
     size_t end = at;
@@ -204,8 +205,8 @@ bool mcp__scan_id(mcp_str head, const mcp_allocator *allocator, mcp__buf *id)
 
 /* ---- finding an id from the end ------------------------------------------------------------- */
 
-/* These take `end`, the offset after the token that they examine, and return 0 if it does not begin
- * in text. */
+/* These functions get `end`, the offset after the token that they examine. They return 0 if the
+ * token begins before the start of text. */
 
 static size_t skip_space_back(mcp_str text, size_t end)
 {
@@ -222,8 +223,8 @@ static size_t expect_back(mcp_str text, size_t end, char c)
     return end && text.ptr[end - 1] == c ? end - 1 : 0;
 }
 
-/* Whether the quote at text[at] follows an odd number of backslashes. True also if they reach the
- * start of text, where the number is unknown. */
+/* Returns whether the quote at text[at] follows an odd number of backslashes. Also returns true if
+ * the backslashes reach the start of text, because their number is then unknown. */
 static bool is_escaped(mcp_str text, size_t at)
 {
     size_t from = at;

@@ -17,7 +17,7 @@ enum {
 };
 
 typedef enum mcp__message_kind {
-    MCP__INVALID = 0, /* `code` and `problem` describe the error; id is set if it could be read */
+    MCP__INVALID = 0, /* the error is in `code` and `problem`; id is set if it could be read */
     MCP__REQUEST,
     MCP__NOTIFICATION,
     MCP__RESULT,
@@ -26,11 +26,12 @@ typedef enum mcp__message_kind {
 
 typedef struct mcp__message {
     mcp__message_kind kind;
-    const mcp_json *id; /* NULL: absent or not valid */
-    bool has_id;        /* present, even if not valid: an answer is expected */
+    const mcp_json *id; /* NULL if absent or not valid */
+    /* the message has an id, even if it is not valid: the peer expects an answer */
+    bool has_id;
     mcp_str method;
-    const mcp_json *params; /* an object; NULL: absent */
-    const mcp_json *result; /* or the error object */
+    const mcp_json *params; /* an object; NULL if absent */
+    const mcp_json *result; /* the result, or the error object */
     int code;
     const char *problem;
 } mcp__message;
@@ -39,29 +40,32 @@ typedef struct mcp__message {
  * from root. */
 MCP__SHARED void mcp__message_read(const mcp_json *root, mcp__message *ret);
 
-/* Whether a value is a valid id: a string, or an integer of any size; 1.0 is the integer 1. */
+/* Returns whether a value is a valid id: a string, or an integer of any size, which includes
+ * 1.0. */
 bool mcp__is_id(const mcp_json *value);
 
-/* Appends the id as JSON text, as it has to be returned: one text for each value. */
+/* Appends the id as JSON text, in the form in which answers return it. Equal ids have the same
+ * text. */
 MCP__SHARED void mcp__put_id(mcp__buf *b, const mcp_json *id);
 
 /* Finds the id at the top level of a message that could not be parsed (too long, too deep), of
- * which `head` is the beginning. Appends it as JSON text and returns true, or returns false if it
- * is not there. */
+ * which `head` is the beginning. Appends the id as JSON text and returns true, or returns false if
+ * there is none. */
 MCP__SHARED bool mcp__scan_id(mcp_str head, const mcp_allocator *allocator, mcp__buf *id);
 /* The same for the end of such a message: examines the members after its last array or object. */
 bool mcp__scan_id_back(mcp_str tail, const mcp_allocator *allocator, mcp__buf *id);
 
-/* Explains why a text could not be parsed; `error` is the parser's. Appends the reason, and also
- * the id if the text is too long or too deep and the id can be found. Returns the JSON-RPC error
- * code. */
+/* Explains why a text could not be parsed. `error` is the error of the parser. Appends the reason
+ * to `why`. If the text is too long or too deep, also appends the id to `id` if it can be found.
+ * Returns the JSON-RPC error code. */
 MCP__SHARED int mcp__explain_unparsed(mcp_str text, const mcp_error *error, mcp__buf *id,
                                       mcp__buf *why);
 
-/* The parts of messages. `id` is JSON text; an empty one is written as null, or left out. */
+/* Appends the beginning of a result message. `id` is JSON text. */
 void mcp__put_result_head(mcp__buf *b, mcp_str id); /* {"jsonrpc":"2.0","id":…,"result": */
 typedef enum mcp__no_id { MCP__NO_ID_NULL = 0, MCP__NO_ID_ABSENT } mcp__no_id;
-/* Appends a whole error message. data is JSON text and may be empty. */
+/* Appends a whole error message. `id` is JSON text; if it is empty, `no_id` says whether to write
+ * null or no id. `data` is JSON text and may be empty. */
 MCP__SHARED void mcp__put_error(mcp__buf *b, mcp_str id, mcp__no_id no_id, int code,
                                 mcp_str message, mcp_str data);
 /* Append {"jsonrpc":"2.0","method":"…","params": (with an id for a request). The caller appends
