@@ -53,8 +53,7 @@ typedef struct common_source_kind {
     void (*mark)(common_source *s, const common_watched_item *item);
     void (*mark_list)(common_source *s);
 
-    /* Frees the members of the kind's struct beyond the common part, and what the kind has
-     * initialized in the process. */
+    /* Frees the members of the kind's struct beyond the common part. */
     void (*clear)(common_source *s);
 } common_source_kind;
 

@@ -1,9 +1,9 @@
-/* as_text.c: renders an answer as lines for people and models (?format=text), generated from the
- * JSON answer, so that both have the same contents.
+/* as_text.c: formats an answer as lines for users and models (?format=text). The text is generated
+ * from the JSON answer, so that both have the same contents.
  *
- * Plain members are lines "NAME: VALUE", an array of objects has a line for each with the columns
- * below, and a text of several lines follows an empty line. Control characters are "?", so that
- * each line is one entry.
+ * A scalar member becomes a line "NAME: VALUE". An array of objects has one line for each object,
+ * with the columns below. A string of several lines follows an empty line. Control characters
+ * become "?", so that each entry is one line.
  */
 #include "provider.h"
 
@@ -56,7 +56,7 @@ static bool put_value(common_buffer *to, const mcp_json *v)
     }
 }
 
-/* The member called `name`; "a.b" is the member b of the member a. */
+/* Returns the member `name`; "a.b" is the member b of the member a. */
 static const mcp_json *member(const mcp_json *object, const char *name)
 {
     char first[32];

@@ -1,21 +1,21 @@
-/* blame.c: which commit last changed each line of a part of a file.
+/* blame.c: finds the commit that last changed each line of a part of a file.
  *
- * Ranges of lines are queued at the newest commit that has them. The newest of those commits is
- * examined: lines that a parent has too move to the parent, the others belong to the commit. Only
- * the requested lines are followed, so a page costs only what they cost; it can be cancelled
- * between two commits. The history of a renamed file begins at the rename.
+ * Ranges of lines are queued at the newest commit known to contain them. The newest of these
+ * commits is examined next: lines that a parent also has are queued at the parent; the others
+ * belong to the commit. Only the requested lines are followed, so the cost of a page depends on its
+ * lines alone. The work can be cancelled between two commits. The history of a renamed file begins
+ * at the rename.
  */
 #include "provider.h"
 
 enum { LINES = 200, MAX_LINES = 2000, MAX_LOOKED_AT = 20000, MAX_RANGES = 8192 };
 
 typedef struct range {
-    git_oid commit, blob; /* the commit at which it is queued, and the blob that the file is
-                           * there */
-    unsigned kind;        /* file type from its mode: a link is not the same file */
+    git_oid commit, blob; /* the commit at which the range is queued, and the file's blob there */
+    unsigned kind;        /* file type from the mode: a link is not the same file */
     int64_t time;
-    size_t final, at, n; /* first lines (from 1) in the requested revision and at `commit`, and
-                          * their number */
+    size_t final, at, n; /* first line (from 1) in the requested revision and at `commit`;
+                          * number of lines */
     bool done, unfinished;
 } range;
 
@@ -32,7 +32,7 @@ typedef struct blaming {
     int rc;
 } blaming;
 
-/* ---- lines that a parent also has ------------------------------------------------------------ */
+/* ---- unchanged lines ------------------------------------------------------------------------- */
 
 static int on_hunk(const git_diff_delta *delta, const git_diff_hunk *h, void *user)
 {
@@ -71,7 +71,7 @@ static int compare(blaming *b, const git_oid *old, const git_oid *new)
     int rc = b->rc == MCP_OK
                  ? repo_compare(repo_object_text(o), repo_object_text(n), 0, on_hunk, NULL, b)
                  : MCP_OK;
-    if (rc == MCP_ELIMIT) /* too large to compare: no line counts as unchanged */
+    if (rc == MCP_ELIMIT) /* too large to compare: treats all lines as changed */
         on_hunk(NULL, &everything, b);
     else if (rc != MCP_OK && b->rc == MCP_OK)
         b->rc = rc;
@@ -88,7 +88,8 @@ static int add(blaming *b, const range *r)
     return MCP_OK;
 }
 
-/* Splits a queued range: its lines from..to are unchanged from the parent's line `old` on. */
+/* Splits a queued range. Its lines from..to are unchanged; in the parent they begin at
+ * the line `old`. */
 static int hand_over(blaming *b, size_t i, size_t from, size_t to, size_t old, const range *parent)
 {
     range whole = b->range[i], part;
@@ -97,7 +98,7 @@ static int hand_over(blaming *b, size_t i, size_t from, size_t to, size_t old, c
     int rc = MCP_OK;
     if (begin >= stop)
         return MCP_OK;
-    if (stop < end) { /* the rest of the range stays queued */
+    if (stop < end) { /* the lines after the unchanged ones stay queued */
         part = whole;
         part.final += stop - whole.at;
         part.at = stop;
@@ -121,8 +122,8 @@ static bool waits_at(const range *r, const git_oid *commit)
     return !r->done && r->n && git_oid_equal(&r->commit, commit);
 }
 
-/* Unchanged lines before the first hunk, between two hunks, or after the last; `old` is the
- * parent's first line. */
+/* A gap of unchanged lines: before the first hunk, between two hunks, or after the last. `old` is
+ * the parent's first line. */
 typedef struct gap {
     size_t from, to, old;
 } gap;
@@ -140,7 +141,7 @@ static gap gap_of(const blaming *b, size_t i)
     return g;
 }
 
-/* The first gap that ends after the line. */
+/* Returns the first gap that ends after the line. */
 static gap gap_at(const blaming *b, size_t line)
 {
     size_t low = 0, high = b->n_hunk;
@@ -154,7 +155,8 @@ static gap gap_at(const blaming *b, size_t line)
     return gap_of(b, low);
 }
 
-/* The remainder of a range is appended to the queue and examined there. */
+/* Queues unchanged lines at the parent. The rest of a split range is appended to the queue and
+ * examined in the same loop. */
 static int hand_over_unchanged(blaming *b, const git_oid *commit, const range *parent)
 {
     int rc = MCP_OK;
@@ -168,7 +170,7 @@ static int hand_over_unchanged(blaming *b, const git_oid *commit, const range *p
 
 /* ---- one commit ------------------------------------------------------------------------------ */
 
-/* Finds the file at a commit. *has tells whether it exists. */
+/* Finds the file at a commit. *has becomes whether the file exists. */
 static int look_at_file(blaming *b, const git_oid *id, range *ret, bool *has)
 {
     repo_commit c;
@@ -194,8 +196,8 @@ static void move_all(blaming *b, const git_oid *commit, const range *parent)
         }
 }
 
-/* Finds the parents that have the file. If one has the same blob, only the first such parent is
- * returned. */
+/* Finds the parents that have the file. If a parent has the same blob, only the first such
+ * parent is returned. */
 static int look_at_parents(blaming *b, const repo_commit *c, const range *at, range *parent,
                            size_t *ret_n)
 {
@@ -291,7 +293,7 @@ static int follow(blaming *b)
         if (looked_at == MAX_LOOKED_AT || (looked_at && rc == MCP_ETIMEOUT)) {
             for (size_t i = 0; i < b->n; i++)
                 b->range[i].unfinished = !b->range[i].done;
-            b->j->fixed = b->j->fixed && rc == MCP_OK; /* a repeated request may get further */
+            b->j->fixed = b->j->fixed && rc == MCP_OK; /* a repeated request may find more */
             return MCP_OK;
         }
         if (rc == MCP_OK)
@@ -301,9 +303,9 @@ static int follow(blaming *b)
     return rc == MCP_ENOTFOUND ? MCP_EIO : rc;
 }
 
-/* ---- the answer ------------------------------------------------------------------------------ */
+/* ---- answer ---------------------------------------------------------------------------------- */
 
-/* Adds what only a caller that may read the commit may see. */
+/* Adds the members that only a caller who may read the commit may see. */
 static void put_commit(const repo_job *j, const range *r, const repo_commit *c,
                        const repo_target *t)
 {
@@ -311,7 +313,7 @@ static void put_commit(const repo_job *j, const range *r, const repo_commit *c,
     if (r->at != r->final)
         mcp_json_key(w, "lineThere"), mcp_json_add_uint(w, r->at);
     mcp_json_key(w, "commit"), mcp_json_add_str(w, t->rev);
-    if (r->unfinished) /* this commit has the lines, and an older one may have them too */
+    if (r->unfinished) /* this commit has the lines, but an older commit may have them too */
         mcp_json_key(w, "orOlder"), mcp_json_add_bool(w, true);
     mcp_json_key(w, "author"), repo_put_person(w, &c->author);
     mcp_json_key(w, "subject"), repo_put_text(w, repo_subject(c->message));
@@ -348,8 +350,7 @@ static int put_ranges(blaming *b, size_t line, size_t end)
         for (size_t i = 0; i < b->n; i++)
             if (b->range[i].final == line)
                 one = b->range[i];
-        for (size_t i = 0; i < b->n; i++) /* merges ranges that were split and ended at the same
-                                           * commit */
+        for (size_t i = 0; i < b->n; i++) /* merges adjacent ranges of the same commit */
             if (b->range[i].final == line + one.n && b->range[i].at == one.at + one.n &&
                 git_oid_equal(&b->range[i].commit, &one.commit)) {
                 one.n += b->range[i].n;

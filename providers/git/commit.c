@@ -1,4 +1,4 @@
-/* commit.c: a commit, and the lists of branches and tags. */
+/* commit.c: reads a commit, and the lists of branches and tags. */
 #include "provider.h"
 
 enum { REFS_LIMIT = 1000, MAX_REFS_LIMIT = 10000 };
@@ -125,7 +125,8 @@ int repo_run_refs(repo_job *j)
     common_buffer_init(&refs, &j->r->base.alloc);
     int rc = repo_refs_collect(&j->use, branches ? "refs/heads/" : "refs/tags/", &refs);
     if (rc == MCP_OK && branches)
-        rc = repo_refs_collect(&j->use, "refs/remotes/", &refs); /* which come behind */
+        rc = repo_refs_collect(&j->use, "refs/remotes/", &refs); /* remote branches
+                                                                  * follow local ones */
     mcp_json_begin_object(j->json);
     mcp_json_key(j->json, branches ? "branches" : "tags"), mcp_json_begin_array(j->json);
     if (rc == MCP_OK)

@@ -12,14 +12,14 @@ typedef struct completion {
     repo *r;
     mcp_request *req;
     repo_use use;
-    mcp_str value, rev;   /* of the request; if rev.ptr is NULL, references are completed */
-    common_buffer values; /* each followed by a NUL */
+    mcp_str value, rev;   /* values of the request; if rev.ptr is NULL, references are completed */
+    common_buffer values; /* each followed by NUL */
     size_t count;
     int rc;
 } completion;
 
-/* In {+path}, '?' and '#' would end the path and '%' would start an encoding; text that is not
- * UTF-8 could not be sent. */
+/* Whether the character has to be percent-encoded. In {+path}, '?' and '#' would end the path and
+ * '%' would begin an escape; text that is not UTF-8 could not be sent. */
 static bool needs_encoding(char c, bool utf8)
 {
     return strchr("%?#[]", c) != NULL || (!utf8 && (unsigned char)c >= 0x80);
@@ -53,7 +53,7 @@ static int keep_path(completion *c, mcp_str folder, const repo_entry *e)
 static int keep_ref(completion *c, const char *name)
 {
     if (!common_text_utf8(mcp_str_from(name)) || c->count++ >= MOST)
-        return MCP_OK; /* it exists, but is too long to be sent */
+        return MCP_OK; /* only counted: it cannot be sent as UTF-8, or enough values were found */
     return common_buffer_append(&c->values, name, strlen(name) + 1);
 }
 
@@ -62,7 +62,7 @@ static bool begins(mcp_str s, mcp_str with)
     return s.len >= with.len && (!with.len || memcmp(s.ptr, with.ptr, with.len) == 0);
 }
 
-/* HEAD, then branches, tags and remote branches. */
+/* Completes HEAD, then branches, tags and remote branches. */
 static int complete_refs(completion *c)
 {
     static const char *const kinds[] = {"refs/heads/", "refs/tags/", "refs/remotes/"};
@@ -116,9 +116,9 @@ static void work(void *user)
     repo_use_end(&c->use);
 }
 
-/* Adds a completion if the caller may read what it leads to: the tree of a reference, or the file
- * or folder at a path. The template does not matter, because a file's history reveals the file
- * too. */
+/* Adds a completion if the caller may read its target: the tree of a reference, or the file or
+ * folder at a path. The check is the same for all templates, because a file's history reveals
+ * the file too. */
 static int put(const completion *c, mcp_str value)
 {
     mcp_str rev = c->rev.ptr ? c->rev : value, path = c->rev.ptr ? value : (mcp_str){"", 0};
@@ -130,14 +130,15 @@ static int put(const completion *c, mcp_str value)
     memcpy(uri, r->base.prefix, prefix);
     size_t len = prefix + repo_uri_encode(uri + prefix, rev, false);
     uri[len++] = '/';
-    memcpy(uri + len, path.ptr, path.len); /* encoded where necessary */
+    memcpy(uri + len, path.ptr, path.len); /* already encoded where necessary */
     mcp_str of = {uri, len + path.len};
     if (c->rev.ptr && !mcp_request_may(c->req, MCP_ITEM_RESOURCE, of))
         return MCP_OK;
     return mcp_reply_completion_for(c->req, value, of);
 }
 
-/* If nothing is found there are no completions. That is not an error while a person types. */
+/* Replies with the completions. If the repository cannot be read there are none, because an error
+ * while the user types would not help. */
 static void done(mcp_request *req, void *user)
 {
     completion *c = user;
@@ -182,7 +183,7 @@ int repo_complete(mcp_request *req, mcp_str name, mcp_str value, const mcp_json 
     c->r = r;
     c->req = req;
     c->value = value.ptr ? value : (mcp_str){"", 0};
-    if (path && value.len) { /* as typed: it may be encoded or not */
+    if (path && value.len) { /* the value may be encoded or not */
         size_t len;
         char *typed = mcp_request_alloc(req, value.len);
         if (!typed)

@@ -30,7 +30,7 @@ bool repo_delta_begin(mcp_str bytes, repo_delta *ret)
     return take_size(&ret->rest, &ret->base) && take_size(&ret->rest, &ret->result);
 }
 
-/* Reads a number of an instruction; `bits` tell which of its bytes are present. */
+/* Reads a number of an instruction; `bits` are flags for the bytes that are present. */
 static bool take_number(mcp_str *rest, unsigned bits, uint64_t *ret)
 {
     unsigned char byte;
@@ -45,8 +45,8 @@ static bool take_number(mcp_str *rest, unsigned bits, uint64_t *ret)
     return true;
 }
 
-/* Reads the next instruction; *ret is the text that it copies, from the base or from the delta
- * itself. */
+/* Reads the next instruction. *ret is the text that it copies, from the base or from
+ * the delta itself. */
 static bool take_piece(mcp_str *rest, mcp_str base, mcp_str *ret)
 {
     unsigned char code;

@@ -1,9 +1,9 @@
 /* diff.c: the difference between two revisions as a patch.
  *
  * Trees are compared entry by entry, so that entries that are the same on both sides are never
- * read. libgit2 only compares the text of two files: given a repository, it would obey attributes
- * and configuration. When the patch reaches its limit, further files are only named, each with the
- * URI of its own difference.
+ * read. libgit2 compares only the text of two files; given a repository, it would obey attributes
+ * and configuration. When the patch reaches its size limit, further files are only named, each with
+ * the URI of its own difference.
  */
 #include "expr.h"
 #include "provider.h"
@@ -18,18 +18,18 @@ enum { MAX_FILES = 5000, MAX_LINES = 400000, AROUND = 3, BINARY_LOOK = 8000 };
 typedef struct repo_patch {
     repo_job *j;
     mcp_str rev[2];
-    char base[GIT_OID_HEXSZ + 1]; /* the merge base that replaces rev[0] in a range with three
-                                   * dots */
+    char base[GIT_OID_HEXSZ + 1]; /* the merge base that replaces rev[0] in a three-dot range */
     bool moves;                   /* the revisions may name other commits later */
     common_buffer path;
     size_t files;
-    const repo_entry *side[2]; /* the entry of this file on each side; NULL: does not exist */
-    const mcp_str *work;       /* the second side's text if it is not a git object */
-    bool named;                /* the file's header is already written */
+    const repo_entry *side[2]; /* the file's entry on each side; NULL if it does not exist */
+    const mcp_str *work;       /* the second side's text if it is not a git
+                                * object, otherwise NULL */
+    bool named;                /* the file names of the patch are already written */
     int rc;
 } differing;
 
-/* ---- texts ----------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static int put(differing *d, const void *bytes, size_t len)
 {
@@ -59,8 +59,8 @@ static const char *escape_of(char c, bool utf8, char room[8])
     return room;
 }
 
-/* Writes a path as git does: quoted if it contains characters that could break a line or affect a
- * terminal. */
+/* Writes a path as git does: in quotes if it contains characters that could break a line or
+ * affect a terminal. */
 static void put_path(differing *d, const char *side)
 {
     char room[8];
@@ -123,8 +123,8 @@ static void put_name(differing *d, const char *before, const repo_entry *e, cons
         put_string(d, "/dev/null");
 }
 
-/* A name that contains a space is followed by a tab, as git does. Otherwise other programs would
- * take the rest of the name for a time. */
+/* Writes the two file names. As in git, a name with a space is followed by a tab; otherwise other
+ * programs would take the rest of the name for a time stamp. */
 static void put_names(differing *d)
 {
     bool tab = d->path.len && memchr(d->path.ptr, ' ', d->path.len);
@@ -148,7 +148,7 @@ static void put_left_out(differing *d, const char *why)
     common_release(&d->j->r->base.alloc, uri);
 }
 
-/* ---- two texts ------------------------------------------------------------------------------- */
+/* ---- comparing texts ------------------------------------------------------------------------- */
 
 static size_t count_lines(mcp_str text)
 {
@@ -163,7 +163,7 @@ int repo_compare(mcp_str old, mcp_str now, uint32_t around, git_diff_hunk_cb on_
 {
     git_diff_options options;
     git_diff_options_init(&options, GIT_DIFF_OPTIONS_VERSION);
-    options.flags = GIT_DIFF_FORCE_TEXT | GIT_DIFF_INDENT_HEURISTIC; /* as git does it */
+    options.flags = GIT_DIFF_FORCE_TEXT | GIT_DIFF_INDENT_HEURISTIC; /* as in git */
     options.context_lines = around;
     if (old.len > REPO_COMPARE_MAX || now.len > REPO_COMPARE_MAX ||
         count_lines(old) + count_lines(now) > MAX_LINES)
@@ -173,10 +173,10 @@ int repo_compare(mcp_str old, mcp_str now, uint32_t around, git_diff_hunk_cb on_
     return rc < 0 ? MCP_EIO : MCP_OK;
 }
 
-/* ---- one file -------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
-/* Git repeats a line from above behind the second "@@". It is cut at 80 bytes, without trailing
- * spaces or a partial character. */
+/* Returns the length of a hunk's header. After the second "@@", git repeats a previous line,
+ * truncated at 80 bytes; this removes trailing spaces and an incomplete character from it. */
 static size_t length_of_header(const git_diff_hunk *hunk)
 {
     size_t len = hunk->header_len, cut;
@@ -215,7 +215,7 @@ typedef struct side {
     git_odb_object *object;
     char text[80];
     mcp_str bytes;
-    bool large; /* too large to be compared, therefore not read */
+    bool large; /* too large to be compared, so not read */
 } side;
 
 static int side_open(differing *d, const repo_entry *e, side *s)
@@ -296,8 +296,7 @@ static int put_file(differing *d, const repo_entry *a, const repo_entry *b)
     return rc;
 }
 
-/* A side counts as absent if the caller may not read it. Both do if the caller may not read their
- * difference. */
+/* Returns the entry of a side, or NULL if the caller may not read the entry or its difference. */
 static const repo_entry *seen_side(differing *d, const repo_entry *e, mcp_str rev)
 {
     repo_target t = {
@@ -307,7 +306,8 @@ static const repo_entry *seen_side(differing *d, const repo_entry *e, mcp_str re
     return e && repo_job_may(d->j, &t) && repo_job_may(d->j, &difference) ? e : NULL;
 }
 
-/* If the file type changed (say, from file to link), git shows a removal and an addition. */
+/* Writes the difference of an entry. If the file type changed (for example, from file to link), it
+ * is a removal and an addition, as in git. */
 static int put_files(differing *d, const repo_entry *a, const repo_entry *b)
 {
     a = seen_side(d, a, d->rev[0]);
@@ -324,7 +324,7 @@ static int put_files(differing *d, const repo_entry *a, const repo_entry *b)
 
 static int compare_trees(differing *d, const git_oid *a, const git_oid *b, int depth);
 
-/* Either may be NULL; if neither is, both are of the same kind. */
+/* Compares two entries of the same kind, of which one may be NULL. */
 static int compare_entries(differing *d, const repo_entry *a, const repo_entry *b, int depth)
 {
     const repo_entry *e = a ? a : b;
@@ -362,8 +362,8 @@ static int compare_trees(differing *d, const git_oid *a, const git_oid *b, int d
         return repo_job_fail(d->j, MCP_CODE_INTERNAL,
                              "Folders are nested more than %d levels deep: ask for another path",
                              REPO_DEPTH_MAX);
-    int rc = repo_use_check(&d->j->use); /* checked here too, because a tree that contains only
-                                          * trees has no file to check at */
+    int rc = repo_use_check(&d->j->use); /* a tree that contains only trees has no file at
+                                          * which to check */
     if (rc == MCP_OK)
         rc = tree_open(d, a, &object[0], &rest[0]);
     if (rc == MCP_OK)
@@ -386,7 +386,7 @@ static int compare_trees(differing *d, const git_oid *a, const git_oid *b, int d
     return rc;
 }
 
-/* Finds the entry at the path on one side; for a file, the entry's name is the whole path. */
+/* Finds the entry at the path on one side. For a file, the entry's name is the whole path. */
 static int find_side(differing *d, mcp_str rev, repo_entry *e, bool *has, bool *fixed)
 {
     mcp_str path = d->j->target.path;
@@ -419,7 +419,7 @@ static int compare(differing *d)
     return rc == MCP_OK ? compare_entries(d, NULL, &e[1], 0) : rc;
 }
 
-/* For three dots, the first side is the merge base. */
+/* Sets the revisions of both sides. In a three-dot range, the first side is the merge base. */
 static int find_revs(differing *d)
 {
     repo_range range;
@@ -429,8 +429,7 @@ static int find_revs(differing *d)
     d->rev[1] = d->j->target.other;
     if (!repo_range_split(d->j->target.rev, &range))
         return MCP_OK;
-    d->rev[1] = range.to; /* a range with three dots; one with two was split when the URI was
-                           * parsed */
+    d->rev[1] = range.to; /* this is a three-dot range; the URI parser splits two-dot ranges */
     int rc = repo_rev_commit(&d->j->use, range.from, &a, &fixed);
     d->moves = !fixed;
     if (rc == MCP_OK)
@@ -459,7 +458,7 @@ int repo_run_diff(repo_job *j)
     return rc;
 }
 
-/* ---- the working tree ------------------------------------------------------------------------ */
+/* ---- working tree ---------------------------------------------------------------------------- */
 
 int repo_patch_begin(repo_job *j, repo_patch **ret)
 {

@@ -1,4 +1,4 @@
-/* file.c: a file or a folder at a revision, and the repository itself. */
+/* file.c: reads a file or a folder at a revision, and the repository itself. */
 #include "provider.h"
 
 #include <stdio.h>
@@ -15,7 +15,7 @@ static int run_blob(repo_job *j, const repo_entry *e)
     if (!repo_job_number(j, REPO_PARAM_OFFSET, 0, UINT64_MAX / 4, 0, &offset) ||
         !repo_job_number(j, REPO_PARAM_LENGTH, 1, j->r->max_read, j->r->max_read, &length))
         return MCP_OK;
-    if (!part) { /* reads no part that is not sent */
+    if (!part) { /* checks the size before reading the contents */
         size_t size;
         rc = repo_blob_size(&j->use, &e->id, &size);
         if (rc == MCP_OK && size > j->r->max_read) {
@@ -75,8 +75,8 @@ static void put_entry(repo_job *j, const repo_entry *e, const repo_target *t)
     mcp_json_end(w);
 }
 
-/* Whether the entry comes after `after`, the last name of the previous page (a folder's ends with
- * "/"). */
+/* Whether the entry comes after `after`, the last name of the previous page. The name of a folder
+ * ends with "/". */
 static bool is_behind(const repo_entry *e, mcp_str after)
 {
     bool tree = after.len && after.ptr[after.len - 1] == '/';
@@ -166,7 +166,7 @@ int repo_run_file(repo_job *j)
     }
 }
 
-/* ---- the repository -------------------------------------------------------------------------- */
+/* ---- repository ------------------------------------------------------------------------------ */
 
 static void put_link(repo_job *j, const char *key, repo_target t)
 {

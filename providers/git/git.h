@@ -13,31 +13,32 @@
 extern "C" {
 #endif
 
-/* Zero selects the default of every member. Everything is copied. */
+/* A member that is zero has its default value. All strings are copied. */
 typedef struct mcp_git_options {
     size_t size;
     const char *path; /* a folder that contains .git, or a bare repository; required */
-    const char *name; /* used in URIs; default: the folder's name, without .git */
-    /* The folder that must contain everything that belongs to the repository: what its .git file,
-     * its worktree's commondir and its alternates refer to. Default: `path`. */
+    const char *name; /* used in URIs; default is the folder's name without .git */
+    /* The folder that must contain everything that belongs to the repository, including what its
+     * .git file, its worktree's commondir and its alternates refer to. The default is `path`. */
     const char *within;
 
-    uint64_t max_read;   /* largest read of a blob, in bytes; default 10 MiB */
-    uint64_t max_bytes;  /* largest diff, in bytes; default 1 MiB */
-    uint64_t timeout_ms; /* time limit of a request, in milliseconds; default 10,000 */
+    uint64_t max_read;   /* bytes of the largest read of a blob; default 10 MiB */
+    uint64_t max_bytes;  /* bytes of the largest diff; default 1 MiB */
+    uint64_t timeout_ms; /* time limit of a request in milliseconds; default 10,000 */
 
     const mcp_allocator
         *allocator; /* also called from the host's worker threads; libgit2 uses its own */
 } mcp_git_options;
 
-/* Checks that the repository exists and lies within the allowed folder, then mounts it. Watching
- * uses the timers and descriptors of the server's host; slow work runs on its worker threads.
- * Errors: MCP_EINVAL (not a repository), MCP_ENOTFOUND, MCP_EACCESS (it leads outside of `within`),
- * MCP_EEXIST (the name is taken), MCP_EUNSUPPORTED (SHA-256, reftable), MCP_ENOMEM; error->text has
- * the details. */
+/* Checks that the repository exists and is within the allowed folder, then mounts it. Watching uses
+ * the timers and descriptors of the server's host; slow work runs on its worker threads. Returns
+ * MCP_OK, MCP_EINVAL (not a repository), MCP_ENOTFOUND, MCP_EACCESS (it refers to a place outside
+ * of `within`), MCP_EEXIST (the name is taken), MCP_EUNSUPPORTED (SHA-256, reftable) or MCP_ENOMEM;
+ * error->text has the details. */
 int mcp_git_mount(mcp_server *server, const mcp_git_options *options, mcp_error *error);
 
-/* JSON Schema of the same options, without path and name, and a mount with options in JSON. */
+/* The JSON Schema of the options except path and name, and a function that mounts a repository with
+ * options in JSON. */
 extern const char mcp_git_schema[];
 int mcp_git_mount_json(mcp_server *server, const char *path, const mcp_json *options,
                        const char *name, const mcp_allocator *allocator, mcp_error *error);

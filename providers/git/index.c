@@ -7,7 +7,7 @@
 
 enum {
     HEAD = 12,
-    FIXED = 62, /* size of an entry before its path */
+    FIXED = 62, /* bytes of an entry before its path */
     SUM = 20,
     MAX_INDEX = 64 << 20,
     ASSUME_VALID = 0x8000,
@@ -67,8 +67,8 @@ void repo_index_free(repo_index *x)
     common_buffer_free(&x->bytes);
 }
 
-/* Version 4: the number says how many bytes to drop from the end of the previous path; the rest is
- * the prefix of this one. */
+/* Reads the length of the common prefix in version 4: the number of bytes to remove from the end of
+ * the previous path. */
 static bool take_common(repo_index *x, size_t end)
 {
     size_t less = 0;
@@ -104,8 +104,8 @@ static bool take_path(repo_index *x, size_t begin, size_t end)
     return x->at <= end;
 }
 
-/* Checks the extensions after the entries. The index is not supported if one says that most entries
- * are in another file (split index). */
+/* Checks the extensions after the entries. An index is not supported if an extension refers to
+ * entries in another file (split index) or replaces entries by directories (sparse index). */
 static int check_extensions(const repo_index *x)
 {
     size_t at = x->at, end = x->bytes.len - SUM;

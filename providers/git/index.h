@@ -1,5 +1,6 @@
-/* index.h: reads git's index of the working tree: the tracked files, what is staged, and their file
- * attributes at that time. Versions 2 to 4; a split or a sparse index is MCP_EUNSUPPORTED. */
+/* index.h: reads git's index of the working tree: the tracked files, what is staged, and the status
+ * of the files at that time. It supports versions 2 to 4; a split or sparse index is
+ * MCP_EUNSUPPORTED. */
 #ifndef REPO_INDEX_H
 #define REPO_INDEX_H
 
@@ -8,9 +9,9 @@
 
 typedef struct repo_index {
     common_buffer bytes;
-    uint32_t version, left; /* entries that are not read yet */
+    uint32_t version, left; /* number of entries not read yet */
     size_t at;
-    int64_t written; /* when the index file was written, in seconds */
+    int64_t written; /* time of the index file in seconds */
     char path[REPO_PATH_MAX + 1];
     size_t len;
 } repo_index;
@@ -19,18 +20,18 @@ typedef struct repo_tracked {
     mcp_str path; /* valid until the next entry is read */
     unsigned mode;
     git_oid id;
-    bool conflict; /* unmerged: a conflict of a merge is not resolved */
-    bool skipped;  /* git ignores the file in the working tree (skip-worktree) */
+    bool conflict; /* a merge conflict is not resolved */
+    bool skipped;  /* git ignores the file in the working tree (assume-valid, skip-worktree) */
     uint32_t seconds, nanoseconds, size;
 } repo_tracked;
 
-/* MCP_ENOTFOUND (no index: nothing is tracked), MCP_ELIMIT, MCP_EIO, MCP_EUNSUPPORTED or
- * MCP_ENOMEM. Must be freed in every case. */
+/* Opens the index. Returns MCP_OK, MCP_ENOTFOUND (no index, so nothing is tracked), MCP_ELIMIT,
+ * MCP_EIO, MCP_EUNSUPPORTED or MCP_ENOMEM. The index must be freed in every case. */
 int repo_index_open(const repo_layout *l, repo_index *ret);
 void repo_index_free(repo_index *x);
 
-/* Entries come in the byte order of their paths. MCP_OK; MCP_ENOTFOUND after the last entry;
- * MCP_EIO. */
+/* Reads the next entry; entries are in byte order of their paths. Returns MCP_OK, MCP_ENOTFOUND
+ * after the last entry, MCP_EIO or MCP_EUNSUPPORTED. */
 int repo_index_next(repo_index *x, repo_tracked *ret);
 
 #endif

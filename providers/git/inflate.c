@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-enum { SLICE = 1 << 20 }; /* bytes between two checks whether to continue */
+enum { SLICE = 1 << 20 }; /* bytes between two calls of repo_use_check() */
 
 static void *allocate(void *user, uInt n, uInt size)
 {
@@ -91,8 +91,7 @@ static int step(repo_inflate *i)
     switch (inflate(&i->z, Z_NO_FLUSH)) {
     case Z_STREAM_END: i->ended = true; return MCP_OK;
     case Z_OK: return MCP_OK;
-    case Z_BUF_ERROR:
-        return i->z.avail_in ? MCP_EIO : MCP_OK; /* fill() reads more if more is needed */
+    case Z_BUF_ERROR: return i->z.avail_in ? MCP_EIO : MCP_OK; /* the next step reads more input */
     case Z_MEM_ERROR: return MCP_ENOMEM;
     default: return MCP_EIO;
     }

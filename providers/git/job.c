@@ -1,5 +1,5 @@
-/* job.c: one read, from its URI to its reply: on the server's thread if it reads little, else on a
- * worker. */
+/* job.c: one read, from its URI to its reply. It runs on the server's thread if it reads little,
+ * otherwise on a worker. */
 #include "expr.h"
 #include "provider.h"
 
@@ -28,7 +28,7 @@ static int (*const runs[])(repo_job *) = {
     [REPO_KIND_UNSTAGED] = repo_run_worktree,
 };
 
-/* ---- from the URI on ------------------------------------------------------------------------- */
+/* ---- helpers of the jobs --------------------------------------------------------------------- */
 
 int repo_job_fail(repo_job *j, int code, const char *format, ...)
 {
@@ -78,9 +78,9 @@ int repo_find(repo_use *u, mcp_str rev, mcp_str path, repo_entry *ret, bool *fix
     return repo_tree_find(u, &id, path, ret);
 }
 
-/* ---- replying -------------------------------------------------------------------------------- */
+/* ---- reply ----------------------------------------------------------------------------------- */
 
-/* An error for the reader. */
+/* Replies with an error to the client. */
 static int refuse(const repo_job *j, int code, const char *format, ...) MCP_PRINTF(3, 4);
 
 static int refuse(const repo_job *j, int code, const char *format, ...)
@@ -196,7 +196,7 @@ static void run(repo_job *j, bool near)
         return;
     j->asking.here = near;
     j->deadline = j->asking.turn && !near ? j->deadline : j->use.deadline;
-    j->use.deadline = j->deadline; /* of all turns together */
+    j->use.deadline = j->deadline; /* one deadline for all runs */
     j->rc = j->run(j);
     if (j->rc == MCP_OK && !j->code && !j->size && !j->object && !j->has_text && j->as_text)
         j->rc = repo_job_to_text(j);
@@ -223,7 +223,7 @@ static void done(mcp_request *req, void *user)
     mcp_reply_finish(req, rc);
 }
 
-/* How many bytes it may come to hold. */
+/* Returns the largest number of bytes that the job may hold in memory. */
 static size_t to_hold(const repo_job *j)
 {
     bool whole = j->target.kind == REPO_KIND_FILE || j->target.kind == REPO_KIND_BLAME ||
@@ -233,7 +233,7 @@ static size_t to_hold(const repo_job *j)
 
 static int run_far(repo_job *j)
 {
-    j->rc = MCP_ECANCELLED; /* should it never be begun */
+    j->rc = MCP_ECANCELLED; /* in case the work never starts */
     int rc = mcp_request_work_sized(j->req, to_hold(j), work, done, j);
     if (rc < 0) {
         clear(j);
@@ -253,14 +253,14 @@ static int start(repo_job *j)
     int rc;
     j->use.layout = repo_layout_now(j->r, &rc);
     if (!j->use.layout)
-        return rc; /* why is in the log, and the operator's */
+        return rc; /* the reason has been logged for the operator */
     if (is_long(j))
         return run_far(j);
     run(j, true);
     return j->rc == MCP_PENDING ? run_far(j) : finish(j);
 }
 
-/* ---- as the engine calls it ------------------------------------------------------------------ */
+/* ---- callbacks of the server ----------------------------------------------------------------- */
 
 static int check_revs(repo_job *j)
 {
@@ -270,7 +270,7 @@ static int check_revs(repo_job *j)
     return refuse(j, MCP_CODE_INVALID_PARAMS, "This revision is refused: %s", why);
 }
 
-/* Says that what stands behind "?" is wrong, if the rest would do. */
+/* Replies that the query is invalid, if the URI without its query would be valid. */
 static int check_query(repo_job *j, mcp_str rest)
 {
     const char *mark = memchr(rest.ptr, '?', rest.len);
@@ -284,7 +284,8 @@ static int check_query(repo_job *j, mcp_str rest)
         len < 100 ? (int)len : 100, mark);
 }
 
-/* The history of a path, and of its lines, tells of what is there. */
+/* Whether the caller may see the path. The history of a path or of its lines
+ * reveals its contents. */
 static bool may_see_path(repo_job *j)
 {
     repo_target t = {
@@ -332,6 +333,6 @@ int repo_read(mcp_request *req, mcp_str uri, void *user)
 
 int repo_read_template(mcp_request *req, mcp_str uri, const mcp_uri_match *match, void *user)
 {
-    (void)match; /* decoded, in which "/" and "%2F" are the same */
+    (void)match; /* its variables are decoded, so "/" and "%2F" are the same in them */
     return repo_read(req, uri, user);
 }

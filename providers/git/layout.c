@@ -33,7 +33,7 @@ static int refuse(const opening *o, int code, const char *what, const char *why)
     return code;
 }
 
-/* ---- where things lie ------------------------------------------------------------------------ */
+/* ---- paths ----------------------------------------------------------------------------------- */
 
 static bool real_path(int fd, char to[COMMON_PATH_MAX])
 {
@@ -60,7 +60,7 @@ static bool is_within(const opening *o, int fd)
     return repo_layout_is_within(o->l, fd);
 }
 
-/* A file of the repository, whatever is wrong with it. */
+/* Fails because a file of the repository cannot be read, for whatever reason. */
 static int unreadable(const opening *o, int rc, const char *what)
 {
     if (rc == MCP_EFILES)
@@ -68,7 +68,7 @@ static int unreadable(const opening *o, int rc, const char *what)
     return refuse(o, MCP_EACCESS, what, "it cannot be read");
 }
 
-/* Opens a folder that is named in `dir` (or from the root on). */
+/* Opens a folder by its name relative to `dir`, or by an absolute path. */
 static int open_folder(const opening *o, int dir, const char *name, const char *what, int *ret)
 {
     int fd = openat(dir, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -105,7 +105,7 @@ int repo_read_small(common_beneath at, const char *rel, char *to, size_t room, s
     return S_ISREG(st.st_mode) ? rc : MCP_ENOTFOUND;
 }
 
-/* The first line, behind a key. */
+/* Gets the first line of the text, after a key. */
 static bool one_line(char *text, const char *key, const char **ret)
 {
     size_t len = strlen(key);
@@ -116,7 +116,7 @@ static bool one_line(char *text, const char *key, const char **ret)
     return **ret != 0;
 }
 
-/* ---- the folders ----------------------------------------------------------------------------- */
+/* ---- folders --------------------------------------------------------------------------------- */
 
 static bool has(int dir, const char *name)
 {
@@ -162,8 +162,8 @@ static int find_common(const opening *o, int *ret)
     return open_folder(o, o->l->git.fd, name, "commondir", ret);
 }
 
-/* One of the files that will be opened by name, where links are followed. It is looked at again
- * then; here it is said at once, and why. */
+/* Checks a file that will later be opened by name, where links are followed. Opening it repeats the
+ * check; this one reports the problem and its reason early. */
 static int check_file(const opening *o, int dir, const char *name)
 {
     struct stat st;
@@ -229,7 +229,7 @@ static int add_objects(const opening *o, int dir, const char *name, const char *
     int fd = -1, rc = open_folder(o, dir, name, what, &fd);
     struct stat st, other;
     if (rc == MCP_ENOTFOUND && l->n_objects)
-        return MCP_OK; /* git goes on without, too */
+        return MCP_OK; /* git ignores a missing alternate, too */
     if (rc != MCP_OK)
         return rc;
     for (size_t i = 0; i < l->n_objects; i++)
@@ -249,7 +249,7 @@ static int add_objects(const opening *o, int dir, const char *name, const char *
     return rc == MCP_OK ? add_alternates(o, fd) : rc;
 }
 
-/* A line KEY = VALUE, in whatever section. */
+/* Whether a line KEY = VALUE exists, in any section. */
 static bool config_says(const char *text, const char *key, const char *value)
 {
     for (const char *line = text; *line; line += *line == '\n') {
@@ -268,7 +268,7 @@ static bool config_says(const char *text, const char *key, const char *value)
     return false;
 }
 
-/* The two things in the configuration that change what the files mean. */
+/* Rejects the two settings that change the meaning of the repository's files. */
 static int check_config(const opening *o)
 {
     size_t len;
@@ -286,7 +286,7 @@ static int check_config(const opening *o)
     return MCP_OK;
 }
 
-/* ---- whether they changed -------------------------------------------------------------------- */
+/* ---- changes --------------------------------------------------------------------------------- */
 
 static void take_stamp(int dir, const char *name, repo_stamp *ret)
 {
@@ -296,8 +296,8 @@ static void take_stamp(int dir, const char *name, repo_stamp *ret)
         *ret = (repo_stamp){st.st_dev, st.st_ino, st.st_mtim};
 }
 
-/* The time of a folder changes with every file in it, so that only where nothing is made in the
- * usual way it is looked at; in `objects` only folders are made. */
+/* Takes the stamps of all places. The time of a folder is used only where creating files as usual
+ * does not change it; `objects` changes only when folders are created in it. */
 static void take_stamps(const repo_layout *l, const char *path, repo_stamp stamp[REPO_STAMPS])
 {
     struct stat st;
@@ -327,7 +327,7 @@ bool repo_layout_is_current(const repo_layout *l, const char *path)
     return same;
 }
 
-/* ---- coming and going ------------------------------------------------------------------------ */
+/* ---- opening and closing --------------------------------------------------------------------- */
 
 static int open_all(opening *o, const char *within)
 {
@@ -445,9 +445,10 @@ void repo_layout_return(repo_layout *l, repo_odb o)
         git_odb_free(o.odb);
 }
 
-/* ---- their files ----------------------------------------------------------------------------- */
+/* ---- object files ---------------------------------------------------------------------------- */
 
-/* Somewhere on the way is a link. What it leads to is looked at before it is opened for reading. */
+/* Opens a file whose path contains a link. The target is checked before it is
+ * opened for reading. */
 static int open_linked(const repo_layout *l, int dir, const char *name, int *ret_fd,
                        struct stat *st)
 {

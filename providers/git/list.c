@@ -1,11 +1,11 @@
-/* list.c: resources/list: the repository and its entry points, because many hosts read only listed
- * resources; then the tree of HEAD, depth first in git's own order, which is the byte order of the
- * paths with a folder before its entries. Titles contain the repository's name, so that entries of
- * several repositories can be distinguished in one list.
+/* list.c: resources/list. It lists the repository and its entry points, because many hosts read
+ * only listed resources. The tree of HEAD follows depth-first in git's order, which is the byte
+ * order of the paths with a folder before its entries. Titles contain the repository's name, so
+ * that the entries of several repositories can be distinguished in one list.
  *
- * The position is "E" and the number of the next entry point, or "P" and the path that came last (a
- * folder's with a "/"). Only the folders that it leads through are read to find it again, so that a
- * page costs what is on it, wherever it is.
+ * A position is "E" and the number of the next entry point, or "P" and the last path of the
+ * previous page (with a "/" if it is a folder). Only the folders on this path are read to find the
+ * position again, so the cost of a page does not depend on its position.
  */
 #include "provider.h"
 
@@ -28,21 +28,21 @@ static const struct {
     {"-/status", " status", "working tree", "Tracked files that are changed or staged",
      "application/json", 0.8},
 };
-enum { POINTS = sizeof(points) / sizeof(*points) }; /* the last is of a working tree */
+enum { POINTS = sizeof(points) / sizeof(*points) }; /* the last exists only with a working tree */
 
 typedef struct listing {
     repo *r;
     mcp_request *req;
     repo_use use;
-    mcp_str after;     /* of the request */
-    size_t points;     /* how many entry points there are */
-    size_t point;      /* the one to begin with; `points`: behind them */
-    size_t whole;      /* entries of a page */
-    size_t max, count; /* of the tree */
+    mcp_str after;     /* position from the request */
+    size_t points;     /* number of entry points */
+    size_t point;      /* the first entry point of the page; `points` if none is left */
+    size_t whole;      /* limit of entries on the page */
+    size_t max, count; /* limit and number of entries of the tree */
     bool full;
-    common_buffer texts; /* of each entry its mode (a byte: T or -), its path with a NUL */
+    common_buffer texts; /* for each entry its type (T or -), its path, and NUL */
     char path[MAX_PATH + 2];
-    size_t len; /* of path */
+    size_t len; /* length of `path` */
     int rc;
 } listing;
 
@@ -63,8 +63,8 @@ static int keep(listing *l, const repo_entry *e)
 
 static int walk(listing *l, const git_oid *tree, mcp_str after, int depth);
 
-/* One entry that is not before the position; `below`: it is on the way there, and `after` is the
- * rest. */
+/* Visits an entry that is not before the position. With `below`, the entry is an ancestor of the
+ * position, and `after` is the rest of it. */
 static int visit(listing *l, const repo_entry *e, bool below, mcp_str after, int depth)
 {
     size_t before = l->len;
@@ -83,7 +83,7 @@ static int visit(listing *l, const repo_entry *e, bool below, mcp_str after, int
     return rc;
 }
 
-/* `depth`: how many parts the paths of its entries have. */
+/* Visits the entries of a tree. `depth` is the number of components in their paths. */
 static int walk(listing *l, const git_oid *tree, mcp_str after, int depth)
 {
     git_odb_object *o;
@@ -128,7 +128,7 @@ static void work(void *user)
     repo_use_end(&l->use);
 }
 
-/* ---- replying -------------------------------------------------------------------------------- */
+/* ---- reply ----------------------------------------------------------------------------------- */
 
 static int next_after(const listing *l, char mode, mcp_str path)
 {
@@ -142,14 +142,14 @@ static int next_after(const listing *l, char mode, mcp_str path)
     return mcp_reply_next(l->req, (mcp_str){at, path.len + 1 + (mode == 'T')});
 }
 
-/* The last so many bytes of a path may be a title of their own, where it is very long. */
+/* Writes a title, truncated if it is too long. */
 static const char *put_title(char title[MAX_TITLE], const char *name, const char *between,
                              const char *what)
 {
     snprintf(title, MAX_TITLE, "%s%s%s", name, between, what);
     size_t len = strlen(title);
     while (!common_text_utf8((mcp_str){title, len}))
-        title[--len] = 0; /* it was cut within a character */
+        title[--len] = 0; /* removes an incomplete character */
     return title;
 }
 
@@ -166,7 +166,7 @@ static int reply_point(const listing *l, size_t i)
                                                        .priority = points[i].priority)));
 }
 
-/* As many as fit; the tree then begins on the next page, if there is no room left. */
+/* Adds the entry points of the page. If they fill it, the tree begins on the next page. */
 static int reply_points(const listing *l)
 {
     char next[3] = {'E', 0, 0};
@@ -190,8 +190,8 @@ static int reply_entry(const listing *l, char mode, mcp_str path, char *uri)
     size_t len = prefix + 5 + repo_uri_encode(uri + prefix + 5, path, true);
     uri[len] = 0;
     if (len > MCP_URI_MAX_LENGTH)
-        return MCP_OK;           /* nobody could ask for it */
-    if (!common_text_utf8(path)) /* JSON cannot have it; its URI shows it */
+        return MCP_OK;           /* too long to be requested */
+    if (!common_text_utf8(path)) /* not valid in JSON; the URI shows it encoded */
         name = uri + prefix + 5;
     return mcp_reply_resource(
         l->req, MCP_OPTIONS(mcp_resource, .uri = uri, .name = name,
@@ -237,7 +237,7 @@ static void done(mcp_request *req, void *user)
     mcp_reply_finish(req, finish(user));
 }
 
-/* False: it is no position of ours. */
+/* Parses a position. Returns false if it is invalid. */
 static bool take_cursor(listing *l, mcp_str cursor)
 {
     l->point = cursor.len ? l->points : 0;
@@ -268,7 +268,7 @@ int repo_list(mcp_request *req, mcp_str cursor, size_t max, void *user)
     if (!take_cursor(l, (mcp_str){copy, cursor.len}))
         return MCP_EINVAL;
     size_t left = l->points - l->point;
-    l->max = max > left ? max - left : 0; /* of the tree */
+    l->max = max > left ? max - left : 0; /* entries of the tree */
     int rc = MCP_ENOTFOUND;
     l->use.layout = l->max ? repo_layout_now(r, &rc) : NULL;
     if (!l->use.layout)

@@ -1,18 +1,18 @@
-/* log.c: the history of everything, or of a path, in pages.
+/* log.c: the history of a revision, or of a path in it, in pages.
  *
- * A position (?from=) is the set of commits from which the walk goes on, so that a page costs what
- * it looks at. It does not always do: where clocks went backwards, the walk may come again upon a
- * commit that a page before has looked at. Such a commit is not older than everything that was
- * looked at, which is why the lowest time is a part of the position, and the few commits of just
- * that time, which are common, are named. Whoever comes upon another one of them, or upon a
- * position that is too wide for a URI, walks again from the beginning over as many commits as were
- * looked at (?offset=).
+ * A position (?from=) is the set of commits from which the walk continues, so that a page costs
+ * only the commits that it examines. If commit times are not in order, the walk may meet a commit
+ * that a previous page has examined. Such a commit is not older than all examined ones. Therefore
+ * the position contains the lowest examined time, and the few commits with exactly this time, which
+ * are common, are named. If the walk meets another commit that is not older, or if the position is
+ * too long for a URI, the walk starts again from the beginning and skips as many commits as were
+ * examined (?offset=).
  *
- * Of a range, the commits where the walk has to stop are found first, each time: they are as good
- * as seen.
+ * For a range, the commits at which the walk has to stop are found first for every page; they are
+ * marked as already seen.
  *
- * A merge that took a path from one side as it was is left out, and only that side is followed (as
- * git does).
+ * A merge that took a path unchanged from one parent is omitted, and only that parent is followed,
+ * as in git.
  */
 #include "expr.h"
 #include "provider.h"
@@ -26,32 +26,31 @@ enum {
     MAX_LIMIT = 1000,
     MAX_LOOKED_AT = 20000,
     TIES = 32,
-    SHORT = 12,          /* digits of an id in a position, if they identify it */
-    MAX_POSITION = 6000, /* largest size of a position together with the path, as encoded in a
-                          * URI */
+    SHORT = 12,          /* digits of an id in a position, if they are unambiguous */
+    MAX_POSITION = 6000, /* limit of the encoded lengths of a position and the path together */
 };
 
 typedef struct logging {
     repo_job *j;
     repo_walk walk;
-    git_oid begin, from; /* from: start of a range */
+    git_oid begin, from; /* `from` is the start of a range */
     bool is_range, parted;
-    common_buffer ends;              /* ids (20 bytes each) where the walk stops */
-    uint64_t limit, skip, looked_at; /* skip: number of commits that earlier pages examined */
-    int64_t low, bound;              /* the lowest time so far, and the one at the beginning of the
-                                      * page */
-    git_oid tie[TIES];               /* examined commits that have that time */
-    size_t n_ties;                   /* TIES + 1 if they do not all fit */
-    bool resumed, ties_named;        /* whether the page starts at a position, and whether that
-                                      * names the commits of the lowest time */
-    bool unsure;                     /* found a commit that an earlier page may have examined */
+    common_buffer ends;              /* ids (20 bytes each) of commits at which the walk stops */
+    uint64_t limit, skip, looked_at; /* skip: number of commits that previous pages examined */
+    int64_t low, bound;              /* lowest examined time; its value at the beginning
+                                      * of the page */
+    git_oid tie[TIES];               /* examined commits that have the time `low` */
+    size_t n_ties;                   /* TIES + 1 if there are more than TIES */
+    bool resumed, ties_named;        /* the page starts at a position; the position
+                                      * names the ties */
+    bool unsure;                     /* met a commit that a previous page may have examined */
     git_oid listed[MAX_LIMIT];
     size_t n_listed;
 } logging;
 
-/* ---- one commit ------------------------------------------------------------------------------ */
+/* ---- commits --------------------------------------------------------------------------------- */
 
-/* Finds what the commit has at the path. */
+/* Finds the object at the path in this commit. */
 static int look(logging *l, const repo_commit *c, repo_step *step)
 {
     repo_entry e = {0};
@@ -82,7 +81,8 @@ static bool same(const repo_step *a, const repo_step *b)
     return a->mode == b->mode && (!a->mode || git_oid_equal(&a->at, &b->at));
 }
 
-/* The parents to follow: all that exist, or only the first that has the same object at the path. */
+/* Finds the parents to follow: all that exist, or only the first that has the same object
+ * at the path. */
 static int look_at_parents(logging *l, const repo_step *step, const repo_commit *c,
                            repo_step *parent, size_t *ret_n, bool *ret_same)
 {
@@ -113,7 +113,7 @@ static int push(logging *l, const repo_step *step)
     return repo_walk_push(&l->walk, step);
 }
 
-/* Queues the parents. *is_listed: the commit changed something. */
+/* Queues the parents. *is_listed becomes whether the commit changed the path. */
 static int follow(logging *l, const repo_step *step, const repo_commit *c, bool *is_listed)
 {
     enum { FEW = 4 };
@@ -169,7 +169,7 @@ static int no_position(logging *l)
                          "from is not a position in a log: take it from `next`");
 }
 
-/* Takes the next id, which may be abbreviated. */
+/* Parses the next id, which may be abbreviated. */
 static bool take_id(logging *l, mcp_str *rest, git_oid *id)
 {
     char hex[GIT_OID_HEXSZ + 1];
@@ -242,7 +242,7 @@ static size_t put_id(logging *l, char *to, char before, const git_oid *id)
     return 1 + (is_enough ? SHORT : GIT_OID_HEXSZ);
 }
 
-/* Writes the position, which empties the heap. Returns 0 if it is too long. */
+/* Writes the position and empties the heap. Returns 0 if the position is too long. */
 static size_t put_position(logging *l, char to[MAX_POSITION])
 {
     repo_step step;
@@ -281,11 +281,11 @@ static void put_next(logging *l)
     snprintf(number, sizeof(number), "%llu", (unsigned long long)l->looked_at);
     t.param[REPO_PARAM_FROM] = len ? (mcp_str){from, len} : (mcp_str){NULL, 0};
     t.param[REPO_PARAM_OFFSET] = mcp_str_from(number);
-    t.rev = put_rev(l, hex); /* whatever moves meanwhile */
+    t.rev = put_rev(l, hex); /* ids, so that later pages do not depend on moving references */
     mcp_json_key(l->j->json, "next"), repo_put_uri(l->j->json, l->j->r, &t);
 }
 
-/* ---- a page ---------------------------------------------------------------------------------- */
+/* ---- pages ----------------------------------------------------------------------------------- */
 
 static int walk_page(logging *l)
 {
@@ -297,8 +297,7 @@ static int walk_page(logging *l)
         if (rc == MCP_OK && l->looked_at % 64 == 0)
             rc = repo_use_check(&l->j->use);
     }
-    if (rc == MCP_ETIMEOUT && l->looked_at > l->skip) { /* a short page with a position to continue
-                                                         * at */
+    if (rc == MCP_ETIMEOUT && l->looked_at > l->skip) { /* returns a short page and a position */
         l->j->fixed = false;
         rc = MCP_OK;
     }
@@ -386,7 +385,7 @@ static int run(logging *l)
     return rc == MCP_ENOTFOUND ? MCP_EIO : rc;
 }
 
-/* Resolves both sides of a range, or the one commit, and where to stop. */
+/* Resolves both sides of a range, or the one commit, and finds where to stop. */
 static int find_ends(logging *l)
 {
     repo_job *j = l->j;

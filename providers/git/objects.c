@@ -1,4 +1,4 @@
-/* objects.c: objects of store.h: read, and taken apart. */
+/* objects.c: implements store.h for objects: reads and parses them. */
 #define _GNU_SOURCE
 #include "reader.h"
 #include "store.h"
@@ -43,12 +43,12 @@ int repo_use_check(const repo_use *u)
     return repo_use_now() > u->deadline ? MCP_ETIMEOUT : MCP_OK;
 }
 
-/* Maps an error of libgit2. The reader's outcome is more precise. It is MCP_OK if libgit2 found a
+/* Maps an error of libgit2. The reader's outcome is more precise. If it is MCP_OK, libgit2 found a
  * wrong hash or ran out of memory itself; both become MCP_EIO. */
 static int code_of(repo_use *u, int git)
 {
     int outcome = u->reader ? u->reader->outcome : MCP_OK;
-    if (outcome == MCP_EFILES) /* must not be reported as not found: the request is retried */
+    if (outcome == MCP_EFILES) /* not "not found", so that the request is retried */
         return outcome;
     if (git == GIT_ENOTFOUND || git == GIT_EAMBIGUOUS)
         return MCP_ENOTFOUND;
@@ -100,7 +100,7 @@ int repo_blob_size(repo_use *u, const git_oid *id, size_t *ret)
     git_object_t type;
     int rc = repo_object_header(u, id, &type, ret);
     if (rc == MCP_ENOTFOUND)
-        return MCP_EIO; /* another object refers to it, so its absence is damage */
+        return MCP_EIO; /* another object refers to it, so the repository is damaged */
     return rc == MCP_OK && type != GIT_OBJECT_BLOB ? MCP_EIO : rc;
 }
 
@@ -159,8 +159,8 @@ static int find_one(repo_use *u, const git_oid *tree, mcp_str name, repo_entry *
     repo_entry e;
     int rc = repo_object(u, tree, GIT_OBJECT_TREE, &o);
     if (rc != MCP_OK)
-        return rc == MCP_ENOTFOUND ? MCP_EIO : rc; /* another object refers to it, so its absence is
-                                                    * damage */
+        return rc == MCP_ENOTFOUND ? MCP_EIO : rc; /* another object refers to it, so the
+                                                    * repository is damaged */
     mcp_str rest = repo_object_text(o);
     rc = MCP_ENOTFOUND;
     while (rc != MCP_OK && repo_tree_next(&rest, &e))
@@ -194,7 +194,7 @@ int repo_tree_find(repo_use *u, const git_oid *tree, mcp_str path, repo_entry *r
 
 /* ---- commits and tags ------------------------------------------------------------------------ */
 
-/* Takes "KEY VALUE\n" from the beginning of *rest. */
+/* Removes a line "KEY VALUE\n" from the beginning of *rest. */
 static bool take_line(mcp_str *rest, const char *key, mcp_str *value)
 {
     size_t len = strlen(key);
@@ -221,7 +221,7 @@ static bool take_id(mcp_str *rest, const char *key, git_oid *id)
     return true;
 }
 
-/* Parses "NAME <EMAIL> SECONDS +HHMM"; missing parts stay empty. */
+/* Parses "NAME <EMAIL> SECONDS +HHMM". Missing parts stay empty. */
 static void parse_person(mcp_str line, repo_person *p)
 {
     *p = (repo_person){.name = line, .email = {"", 0}};
@@ -263,7 +263,7 @@ bool repo_commit_parse(mcp_str text, repo_commit *c)
         return false;
     parse_person(line, &c->committer);
     while (take_line(&text, "", &line) && line.len)
-        ; /* encoding, signatures */
+        ; /* skips encoding and signatures */
     c->message = text;
     return true;
 }

@@ -12,12 +12,12 @@
 
 enum {
     FAN = 256 * 4,
-    HEAD_2 = 8,        /* header of an index of version 2, before the fan-out table */
-    ENTRY_1 = 4 + 20,  /* entry of version 1: offset and id together */
+    HEAD_2 = 8,        /* header of an index of version 2, which precedes the fan-out table */
+    ENTRY_1 = 4 + 20,  /* entry of version 1: offset and id */
     OTHERS_2 = 20 + 8, /* bytes per object in version 2: id, checksum, offset */
     SUMS = 40,         /* checksums at the end */
     BLOCK = 180,       /* ids per read */
-    NAME = 200,        /* longest name of a pack, without its folder */
+    NAME = 200,        /* longest name of a pack without its folder */
 };
 
 static uint32_t number(const unsigned char *at)
@@ -25,7 +25,7 @@ static uint32_t number(const unsigned char *at)
     return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
 }
 
-/* Reads exactly `len` bytes. False if there are fewer. */
+/* Reads exactly `len` bytes. Returns false if there are fewer. */
 static bool read_at(int fd, void *to, size_t len, uint64_t at)
 {
     ssize_t n;
@@ -73,7 +73,7 @@ static int look_in(repo_layout *l, size_t place)
         rc = fd < 0 && common_code_of_errno(errno) == MCP_EFILES ? MCP_EFILES : MCP_OK;
         if (fd >= 0)
             close(fd);
-        return rc; /* there are none, or the folder lies outside */
+        return rc; /* no packs, or the folder is outside */
     }
     while (rc == MCP_OK && (e = readdir(d))) {
         size_t len = strlen(e->d_name);
@@ -228,8 +228,8 @@ static uint64_t place_of_id(const repo_pack *p, uint64_t i)
     return p->version == 1 ? FAN + i * ENTRY_1 + 4 : HEAD_2 + FAN + i * GIT_OID_RAWSZ;
 }
 
-/* The first object whose id is not less than this one. The last steps of the search run in memory,
- * in one block. */
+/* Finds the first object whose id is not less than `id`. The last steps of the binary search run in
+ * memory, on one block. */
 static bool seek(const repo_pack_files *f, const git_oid *id, uint32_t *ret)
 {
     unsigned char block[BLOCK * ENTRY_1], found[GIT_OID_RAWSZ];
@@ -259,7 +259,8 @@ static bool id_at(const repo_pack_files *f, uint32_t i, git_oid *ret)
     return read_at(f->index, ret->id, GIT_OID_RAWSZ, place_of_id(f->pack, i));
 }
 
-/* Offsets follow ids and checksums; large offsets are stored in a second table. */
+/* Reads the offset of the i-th object. Offsets follow ids and checksums; large offsets are in
+ * a second table. */
 static bool offset_at(const repo_pack_files *f, uint32_t i, uint64_t *ret)
 {
     const repo_pack *p = f->pack;

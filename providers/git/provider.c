@@ -8,14 +8,14 @@ enum {
     MAX_READ = 10 << 20,
     MAX_BYTES = 1 << 20,
     TIMEOUT_MS = 10000,
-    OF_WORKTREE = 2,  /* templates */
-    CACHE = 16 << 20, /* of libgit2, for all repositories of the process */
+    OF_WORKTREE = 2,  /* number of templates that need a working tree */
+    CACHE = 16 << 20, /* bytes, for all repositories of the process */
 };
 
 /* ---- templates ------------------------------------------------------------------------------- */
 
-/* The last two are of a working tree. Where a path may be empty there is a template without one
- * too: hosts make forms of them, and a form wants every variable of the path. */
+/* The last two need a working tree. A path that may be empty has an additional template without it,
+ * because hosts make forms from templates, and a form requires every variable of the path. */
 static const common_template templates[] = {
     {"{rev}/{+path}{?offset,length,format}", "file", "File or folder at a revision",
      "rev: branch, tag, HEAD or commit id, with ~N or ^N for its ancestors. Of a large file: "
@@ -116,7 +116,7 @@ repo_layout *repo_layout_now(repo *r, int *rc)
     if (!repo_layout_is_current(r->layout, r->path)) {
         *rc = repo_layout_open(r->path, r->within, &r->base.alloc, &l, &error);
         if (*rc == MCP_EFILES || *rc == MCP_ENOMEM)
-            return NULL; /* it is the server that is short of something */
+            return NULL; /* a temporary lack of resources in the server */
         if (*rc != MCP_OK) {
             *rc = MCP_ENOTFOUND;
             repo_log(r, "", error.text);
@@ -129,7 +129,7 @@ repo_layout *repo_layout_now(repo *r, int *rc)
     return r->layout;
 }
 
-/* The folder's name without ".git"; of "project/.git" the project's. */
+/* Returns the folder's name without ".git"; for "project/.git", that of the project. */
 static mcp_str default_name(const char *path)
 {
     mcp_str name = mcp_str_from(path), parts[2] = {{0}};
@@ -149,8 +149,9 @@ static mcp_str default_name(const char *path)
                                                                              : name;
 }
 
-/* libgit2 may read nothing of the user's or the system's, whatever it is asked for. It is never
- * shut down: the host's worker threads, which end later, still hold something of its own. */
+/* Initializes libgit2 so that it reads no configuration of the user or the system. libgit2 is
+ * never shut down, because the host's worker threads may end later and still hold thread-local
+ * data of libgit2. */
 static int start_libgit2(void)
 {
     static const int levels[] = {GIT_CONFIG_LEVEL_PROGRAMDATA, GIT_CONFIG_LEVEL_SYSTEM,
@@ -160,9 +161,9 @@ static int start_libgit2(void)
     for (size_t i = 0; i < sizeof(levels) / sizeof(*levels); i++)
         git_libgit2_opts(GIT_OPT_SET_SEARCH_PATH, levels[i], "");
     git_libgit2_opts(GIT_OPT_SET_CACHE_MAX_SIZE, (ssize_t)CACHE);
-    /* What the reader puts together has to have the id that it was asked for. libgit2's limits of
-     * packs (windows, number and size of objects) are of its own backends, which see nothing;
-     * neither does its validation of owners, which is of repositories that it opens. */
+    /* Verifies that the data from the reader has the requested id. Other settings of libgit2 do not
+     * apply: its limits for packs belong to its own backends, which are not used, and its check of
+     * owners belongs to repositories that it opens itself. */
     git_libgit2_opts(GIT_OPT_ENABLE_STRICT_HASH_VERIFICATION, 1);
     return MCP_OK;
 }

@@ -1,8 +1,9 @@
-/* provider.h: what the parts of the provider share: a mounted repository, and one read of it.
+/* provider.h: declarations shared by the parts of the provider: a mounted repository, and one read
+ * of it.
  *
- * A read becomes a job: it is tried on the server's thread as long as it reads little, and
- * restarted on a worker otherwise. A job runs the same code on both, and uses only its own state
- * and the object database that it borrowed.
+ * A read is a job. It runs on the server's thread as long as it reads little, and is otherwise
+ * restarted on a worker. A job runs the same code on both, and uses only its own state and the
+ * object database that it borrowed.
  */
 #ifndef REPO_PROVIDER_H
 #define REPO_PROVIDER_H
@@ -14,17 +15,17 @@
 #include "uri.h"
 
 typedef struct repo {
-    common_source base; /* of "git://NAME/" */
+    common_source base; /* with the prefix "git://NAME/" */
     char *path, *within;
     repo_layout *layout;
     size_t max_read, max_bytes;
     uint64_t timeout_ms;
-    git_oid list_mark; /* watched: what the list depends on; see watch.c */
+    git_oid list_mark; /* while the list is watched, what it depends on; see watch.c */
 } repo;
 
-/* The current layout, with a reference for the caller. If NULL, *rc is MCP_ENOTFOUND (the
- * repository is gone or leads elsewhere; this is logged), MCP_EFILES or MCP_ENOMEM. On the server's
- * thread. */
+/* Returns the current layout with a reference for the caller, or NULL. Then *rc is MCP_ENOTFOUND
+ * (the repository does not exist, or is outside of the allowed folder; this is logged), MCP_EFILES
+ * or MCP_ENOMEM. Must be called on the server's thread. */
 repo_layout *repo_layout_now(repo *r, int *rc);
 /* Logs one line for the operator. */
 void repo_log(const repo *r, const char *what, const char *why);
@@ -39,42 +40,42 @@ typedef struct repo_job {
     common_asking asking;
     int64_t deadline;
 
-    /* The outcome. */
+    /* The result. */
     int rc;
     bool fixed; /* it never changes */
-    int code;   /* error code to answer with, if the request is at fault; 0: none */
+    int code;   /* error code if the request is invalid, otherwise 0 */
     char message[400];
-    uint64_t size;          /* the size that was too large */
-    mcp_json_writer *json;  /* the answer in JSON, or else: */
-    git_odb_object *object; /* which holds */
+    uint64_t size;          /* if not 0, the size that was too large */
+    mcp_json_writer *json;  /* the answer in JSON, unless one of the next members is set */
+    git_odb_object *object; /* a blob, in which `bytes` is the answer */
     mcp_str bytes;
     common_buffer text; /* the answer as text, if has_text */
     bool has_text;
     const char *mime;
-    bool as_text; /* asked for so */
-    char room[];  /* for target's texts */
+    bool as_text; /* text was requested */
+    char room[];  /* for the strings of `target` */
 } repo_job;
 
-/* Answers the request with an error that is not a failure of the provider. Returns MCP_OK. */
+/* Makes the request fail with an error that is not a failure of the provider. Returns MCP_OK. */
 int repo_job_fail(repo_job *job, int code, const char *format, ...) MCP_PRINTF(3, 4);
-/* Reads a number of the query; `fallback` if it is absent. If it is invalid, fails the job and
- * returns false. */
+/* Reads a number of the query; *ret is `fallback` if it is absent. If it is invalid, makes the job
+ * fail and returns false. */
 bool repo_job_number(repo_job *job, repo_param param, uint64_t min, uint64_t max, uint64_t fallback,
                      uint64_t *ret);
 
-/* Reads ?format=. If it is invalid, fails the job and returns false. */
+/* Reads ?format=. If it is invalid, makes the job fail and returns false. */
 bool repo_job_format(repo_job *job);
-/* Renders the JSON answer as text. */
+/* Converts the JSON answer to text. */
 int repo_job_to_text(repo_job *job);
 
 /* Whether the caller may also read that target, so that the answer may mention it. */
 bool repo_job_may(repo_job *job, const repo_target *target);
 bool repo_job_may_commit(repo_job *job, const git_oid *id);
 
-/* The jobs. */
+/* The functions that run the jobs. */
 int repo_run_repository(repo_job *job);
 int repo_run_file(repo_job *job);
-int repo_run_refs(repo_job *job); /* branches, tags */
+int repo_run_refs(repo_job *job); /* branches and tags */
 int repo_run_commit(repo_job *job);
 int repo_run_log(repo_job *job);
 int repo_run_diff(repo_job *job);
@@ -82,21 +83,21 @@ int repo_run_blame(repo_job *job);
 int repo_run_search(repo_job *job);
 int repo_run_worktree(repo_job *job); /* status, and both differences of the working tree */
 
-/* Finds what a path is at a REV: a tree, a blob, or the commit of a submodule. */
+/* Finds the object at a path of a REV: a tree, a blob, or the commit of a submodule. */
 int repo_find(repo_use *u, mcp_str rev, mcp_str path, repo_entry *ret, bool *fixed);
 
-/* ---- two texts ------------------------------------------------------------------------------- */
+/* ---- comparing texts ------------------------------------------------------------------------- */
 
-enum { REPO_COMPARE_MAX = 8 << 20 }; /* bytes of each */
+enum { REPO_COMPARE_MAX = 8 << 20 }; /* limit for each text in bytes */
 
-/* Calls the callbacks for the differences, with this many lines of context. It cannot be
- * interrupted, so it refuses many lines, which may take minutes (MCP_ELIMIT). MCP_EIO: a callback
- * did not return 0. */
+/* Calls the callbacks for the differences, with this many lines of context. A comparison cannot be
+ * interrupted, so texts with too many lines, which may take minutes, are rejected with MCP_ELIMIT.
+ * Returns MCP_EIO if a callback did not return 0. */
 int repo_compare(mcp_str old, mcp_str now, uint32_t around, git_diff_hunk_cb on_hunk,
                  git_diff_line_cb on_line, void *user);
 
-/* A patch, written file by file to the job's text. `work`: the second side's text, if it is not a
- * git object. */
+/* A patch that is written file by file to the job's text. `work` is the second side's text if it is
+ * not a git object. */
 typedef struct repo_patch repo_patch;
 int repo_patch_begin(repo_job *job, repo_patch **ret);
 int repo_patch_file(repo_patch *p, mcp_str path, const repo_entry *a, const repo_entry *b,
@@ -105,25 +106,25 @@ void repo_patch_end(repo_patch *p);
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-/* Adds any bytes as text: if they are not UTF-8, they are taken for Latin-1 and cut to the length
- * of a path. */
+/* Adds bytes as a JSON string. Bytes that are not UTF-8 are interpreted as Latin-1 and truncated
+ * to REPO_PATH_MAX. */
 void repo_put_text(mcp_json_writer *w, mcp_str text);
-/* The same, without a limit of length. */
+/* Does the same without a length limit. */
 void repo_put_long_text(mcp_json_writer *w, const repo *r, mcp_str text);
 void repo_put_id(mcp_json_writer *w, const git_oid *id);
 /* Adds a URI of this repository. */
 void repo_put_uri(mcp_json_writer *w, const repo *r, const repo_target *target);
-/* The same as a member, if the caller may read it. */
+/* Adds a member with the URI, if the caller may read it. */
 void repo_put_link(repo_job *job, const char *key, const repo_target *target);
-/* {"name", "email", "time"} */
+/* Adds {"name", "email", "time"}. */
 void repo_put_person(mcp_json_writer *w, const repo_person *p);
-/* The first line; if it is very long, its beginning. */
+/* Returns the first line, truncated if it is very long. */
 mcp_str repo_subject(mcp_str message);
 
-/* The MIME type by name; NULL: unknown. */
+/* Returns the MIME type for a file name, or NULL if it is unknown. */
 const char *repo_mime(mcp_str path);
 
-/* ---- the callbacks of mcp_provider and mcp_resource_template --------------------------------- */
+/* ---- callbacks for mcp_provider and mcp_resource_template ------------------------------------ */
 
 int repo_list(mcp_request *req, mcp_str cursor, size_t max, void *user);
 int repo_read(mcp_request *req, mcp_str uri, void *user);
@@ -131,9 +132,9 @@ int repo_read_template(mcp_request *req, mcp_str uri, const mcp_uri_match *match
 int repo_complete(mcp_request *req, mcp_str name, mcp_str value, const mcp_json *context,
                   void *user);
 
-/* ---- common_source_kind's -------------------------------------------------------------------- */
+/* ---- callbacks for common_source_kind -------------------------------------------------------- */
 
-/* Of each URI that is watched: what it stands for, and what the revision of a file was. */
+/* State of a watched URI: a mark of its target, and of the revision of a file. */
 typedef struct repo_marks {
     git_oid mark, rev;
 } repo_marks;

@@ -1,4 +1,4 @@
-/* put.c: the building blocks of JSON answers. */
+/* put.c: functions that write the parts of JSON answers. */
 #define _GNU_SOURCE
 #include "provider.h"
 
@@ -9,7 +9,7 @@
 
 enum { SHORT = 1000, SMALL = 2 * REPO_PATH_MAX };
 
-/* `room` has two bytes for each byte of the text. */
+/* Writes Latin-1 as UTF-8. `room` has two bytes for each byte of the text. */
 static void put_latin1(mcp_json_writer *w, mcp_str text, char *room)
 {
     size_t len = 0;
@@ -47,7 +47,8 @@ void repo_put_long_text(mcp_json_writer *w, const repo *r, mcp_str text)
     }
 }
 
-/* Longer than any real name or subject; a page may contain a thousand of them. */
+/* Truncates names and subjects. The limit is longer than any real one, but a page may contain a
+ * thousand of them. */
 static mcp_str shortened(mcp_str text)
 {
     if (text.len <= SHORT)
@@ -71,7 +72,7 @@ typedef struct spelled {
     mcp_str uri;
 } spelled;
 
-/* False: no memory. */
+/* Builds the URI of a target. Returns false if memory is exhausted. */
 static bool spell(const repo *r, const repo_target *t, spelled *ret)
 {
     size_t prefix = strlen(r->base.prefix), room = prefix + repo_uri_room(t) + 1;
@@ -130,7 +131,7 @@ void repo_put_link(repo_job *j, const char *key, const repo_target *t)
         mcp_json_key(j->json, key), repo_put_uri(j->json, j->r, t);
 }
 
-/* In the author's time zone. */
+/* Writes a time in the author's time zone. */
 static void put_time(mcp_json_writer *w, int64_t seconds, int offset)
 {
     char text[64];
@@ -165,7 +166,8 @@ mcp_str repo_subject(mcp_str message)
     return shortened((mcp_str){message.ptr, end ? (size_t)(end - message.ptr) : message.len});
 }
 
-/* Only types that matter for source code. */
+/* Returns the MIME type by the file name's suffix, only for types that are common
+ * in source code. */
 const char *repo_mime(mcp_str path)
 {
     static const char *const types[][2] = {

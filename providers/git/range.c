@@ -1,10 +1,11 @@
-/* range.c: see range.h. Commits are painted with the sides that reach them, newest first, and pass
- * their paint on to their parents. The walk ends when no queued commit is of interest any more. */
+/* range.c: see range.h. Commits are visited newest first and painted with the sides that reach
+ * them; the paint is passed on to their parents. The walk ends when no queued commit can
+ * change the result. */
 #include "range.h"
 
 enum { FROM = 1, TO = 2, BOTH = FROM | TO, STALE = 4, MAX_PAINTED = 20000, SLOP = 1000 };
 
-/* Which commits need no further examination, by what is requested. */
+/* Which commits are settled, meaning that they need no further examination. */
 typedef enum wanted {
     WANT_TO,     /* those reachable from `from` */
     WANT_PARTED, /* those reachable from both sides */
@@ -14,7 +15,7 @@ typedef enum wanted {
 typedef struct spot {
     git_oid id;
     int64_t time;
-    unsigned paint; /* 0: free slot */
+    unsigned paint; /* 0 if the slot is free */
     bool waits;
 } spot;
 
@@ -24,9 +25,9 @@ typedef struct painting {
     spot *table; /* open addressing */
     size_t n, cap;
     size_t *heap, n_heap; /* indices into the table, newest commit first; as large as the table */
-    size_t open;          /* queued commits that are of interest */
+    size_t open;          /* number of queued commits that are not settled */
     size_t painted;
-    int64_t oldest; /* the oldest time among those */
+    int64_t oldest; /* the oldest time of an unsettled commit */
     wanted want;
 } painting;
 
@@ -49,7 +50,7 @@ static size_t slot_of(const spot *table, size_t cap, const git_oid *id)
     return at;
 }
 
-/* ---- the heap -------------------------------------------------------------------------------- */
+/* ---- heap ------------------------------------------------------------------------------------ */
 
 static void sink(painting *p, size_t i)
 {
@@ -85,7 +86,7 @@ static spot *pop(painting *p)
     return s;
 }
 
-/* ---- the table ------------------------------------------------------------------------------- */
+/* ---- table ----------------------------------------------------------------------------------- */
 
 static int grow(painting *p)
 {
@@ -161,7 +162,7 @@ static int hand_on(painting *p, const git_oid *id, unsigned color)
         git_oid parent = repo_commit_parent(&c, i);
         rc = paint(p, &parent, color);
         if (rc == MCP_ENOTFOUND && repo_layout_is_shallow(p->u->layout))
-            rc = MCP_OK; /* here it ends */
+            rc = MCP_OK; /* the history of a shallow clone ends here */
     }
     repo_commit_free(&c);
     return rc;
@@ -190,8 +191,8 @@ static int count(painting *p)
     return p->painted % 64 ? MCP_OK : repo_use_check(p->u);
 }
 
-/* Whether a queued commit may still change the result. Even when none does, the walk continues past
- * the oldest commit of interest and some more, because clocks may have been wrong. */
+/* Whether to continue the walk. It continues while a queued commit may change the result, and then
+ * past the oldest unsettled commit for some more commits, because clocks may have been wrong. */
 static bool goes_on(const painting *p, size_t *more)
 {
     if (!p->n_heap)
@@ -238,7 +239,7 @@ int repo_range_ends(repo_use *u, const git_oid *from, const git_oid *to, bool pa
     return rc == MCP_ENOTFOUND ? MCP_EIO : rc;
 }
 
-/* The newest common ancestor that is not reachable from another one. */
+/* Chooses the newest common ancestor that is not reachable from another one. */
 static int choose_base(const painting *p, git_oid *ret)
 {
     const spot *best = NULL;

@@ -1,4 +1,4 @@
-/* reader.c: implements reader.h: the backend for libgit2, and loose objects. */
+/* reader.c: implements reader.h: the backend for libgit2, and reading loose objects. */
 #define _GNU_SOURCE
 #include "reader.h"
 
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { HEAD = 32 }; /* longest header of a loose object: its type and size */
+enum { HEAD = 32 }; /* bytes of the longest header of a loose object */
 
 /* ---- limits ---------------------------------------------------------------------------------- */
 
@@ -24,7 +24,7 @@ int repo_reader_allows(repo_reader *r, uint64_t size)
     return r->use && r->use->near && size > r->use->budget ? MCP_PENDING : MCP_OK;
 }
 
-/* The code for libgit2; r->outcome has the precise one. */
+/* Records the outcome and returns the corresponding code for libgit2. */
 static int said(repo_reader *r, int rc)
 {
     r->outcome = rc;
@@ -40,10 +40,10 @@ static int said(repo_reader *r, int rc)
 
 typedef struct loose {
     int fd;
-    uint64_t size; /* of the file */
+    uint64_t size; /* bytes of the file */
     git_object_t type;
-    uint64_t length;  /* of the object */
-    size_t used, got; /* lengths within `head`: of the header, and of everything inflated */
+    uint64_t length;  /* bytes of the object */
+    size_t used, got; /* bytes of `head`: used by the header; inflated in total */
     char head[HEAD];
 } loose;
 
@@ -55,7 +55,7 @@ static bool take_length(const char **at, const char *end, uint64_t *ret)
     return *at > begin;
 }
 
-/* Parses the header, "TYPE LENGTH" and a NUL. */
+/* Parses the header: "TYPE LENGTH" and NUL. */
 static bool take_head(loose *o)
 {
     static const git_object_t types[] = {GIT_OBJECT_COMMIT, GIT_OBJECT_TREE, GIT_OBJECT_BLOB,
@@ -96,7 +96,7 @@ static int loose_open(repo_reader *r, const git_oid *id, loose *o)
     return rc;
 }
 
-/* Inflates the rest, which must have exactly the length in the header. */
+/* Inflates the rest, which must have exactly the length given in the header. */
 static int loose_fill(repo_reader *r, const loose *o, char *to)
 {
     size_t have = o->got - o->used;
@@ -220,7 +220,7 @@ static int on_read(void **data, size_t *size, git_object_t *type, git_odb_backen
     repo_reader *r = of(backend);
     repo_reading got = {0};
     int rc = repo_pack_read(r, id, &got), again;
-    if (rc == MCP_ENOTFOUND || rc == MCP_EIO) { /* there may be a second copy */
+    if (rc == MCP_ENOTFOUND || rc == MCP_EIO) { /* another copy may exist */
         git_odb_backend_data_free(backend, got.ptr);
         got.ptr = NULL;
         again = loose_read(r, id, &got);
@@ -269,7 +269,8 @@ static int on_exists_prefix(git_oid *ret, git_odb_backend *backend, const git_oi
     return said(r, rc);
 }
 
-/* New packs appeared during a long read: git repacked the objects. */
+/* Updates the list of packs. New packs may have appeared during a long read, because git
+ * repacked the objects. */
 static int on_refresh(git_odb_backend *backend)
 {
     repo_reader *r = of(backend);

@@ -1,5 +1,5 @@
-/* reader_pack.c: implements reader_pack.h: follows a chain of deltas to its base and applies
- * them. */
+/* reader_pack.c: implements reader_pack.h: follows a chain of deltas to its base and
+ * applies the deltas. */
 #define _GNU_SOURCE
 #include "reader_pack.h"
 
@@ -11,18 +11,18 @@ enum { ENTRY_HEAD = 10 + 20, OFS_DELTA = 6, REF_DELTA = 7 };
 typedef struct entry {
     unsigned type; /* as stored in the pack */
     uint64_t size; /* of the inflated contents */
-    uint64_t data; /* where that begins */
+    uint64_t data; /* offset at which the deflated contents begin */
     uint64_t base; /* offset of a delta's base */
 } entry;
 
-/* A chain from an object to its base, and its cost. */
+/* A chain from an object down to its base, and its cost. */
 typedef struct descent {
     repo_pack_files files;
     uint64_t at; /* offset of the base */
-    size_t n;    /* deltas in r->chain; the first is the object itself */
+    size_t n;    /* number of deltas in r->chain; the first is the object itself */
     uint64_t work;
-    entry end;      /* the base, whose stream is open */
-    repo_text text; /* or its cached result, if text.ptr is set */
+    entry end;      /* the base, whose stream has been opened */
+    repo_text text; /* the cached base instead, if text.ptr is set */
 } descent;
 
 int repo_reading_alloc(repo_reader *r, repo_reading *ret, uint64_t len, git_object_t type)
@@ -36,7 +36,7 @@ int repo_reading_alloc(repo_reader *r, repo_reading *ret, uint64_t len, git_obje
     return MCP_OK;
 }
 
-/* ---- the cache of bases ---------------------------------------------------------------------- */
+/* ---- cache of bases -------------------------------------------------------------------------- */
 
 static repo_base *slot_of(repo_reader *r, const repo_pack *pack, uint64_t at)
 {
@@ -57,7 +57,7 @@ void repo_bases_free(repo_reader *r)
         forget(r, &r->base[i]);
 }
 
-/* Takes it out of the cache; the taker may put it back. */
+/* Takes a base out of the cache. The caller may put it back. */
 static bool take_base(repo_reader *r, const repo_pack *pack, uint64_t at, repo_text *ret)
 {
     repo_base *b = slot_of(r, pack, at);
@@ -85,7 +85,7 @@ static void keep_base(repo_reader *r, const repo_pack *pack, uint64_t at, repo_t
 
 /* ---- entries --------------------------------------------------------------------------------- */
 
-/* Reads the distance from the entry back to its base. */
+/* Reads the distance from an entry back to its base. */
 static bool take_distance(mcp_str *rest, uint64_t *ret)
 {
     unsigned char byte = 0x80;
@@ -136,7 +136,7 @@ static int take_base_place(const repo_pack_files *f, uint64_t at, mcp_str *rest,
     return MCP_OK;
 }
 
-/* Reads the entry's header; the stream can be read afterwards. */
+/* Reads the header of the entry at `at`. Afterwards its stream can be read. */
 static int enter(repo_reader *r, const repo_pack_files *f, uint64_t at, entry *e)
 {
     uint64_t end = f->pack->pack_size - REPO_PACK_TAIL;
@@ -158,7 +158,7 @@ static int find(repo_reader *r, const git_oid *id, repo_pack_files *files, uint6
     int worst = MCP_ENOTFOUND;
     if (r->use && r->use->near && n > REPO_PACKS_OPEN)
         return MCP_PENDING;          /* all packs may have to be opened */
-    for (size_t k = 0; k < n; k++) { /* starts with the pack of the previous object */
+    for (size_t k = 0; k < n; k++) { /* starting with the pack of the previous object */
         size_t i = (r->last + k) % n;
         int rc = repo_pack_open(r->layout, i, files);
         if (rc == MCP_OK) {
@@ -176,7 +176,7 @@ static int find(repo_reader *r, const git_oid *id, repo_pack_files *files, uint6
     return worst;
 }
 
-/* ---- down ------------------------------------------------------------------------------------ */
+/* ---- descending to the base ------------------------------------------------------------------ */
 
 static int add_link(repo_reader *r, descent *d, const entry *e)
 {
@@ -197,7 +197,7 @@ static int add_link(repo_reader *r, descent *d, const entry *e)
     return MCP_OK;
 }
 
-/* Adds work to be done. Each part and the sum have a limit. */
+/* Adds a size to the work. Each size and the sum are limited. */
 static int add_work(repo_reader *r, descent *d, uint64_t size)
 {
     bool near = r->use && r->use->near;
@@ -210,7 +210,8 @@ static int add_work(repo_reader *r, descent *d, uint64_t size)
     return d->work > most ? MCP_PENDING : MCP_OK;
 }
 
-/* Follows the chain to the base, or to a cached result. With `measure`, its size counts. */
+/* Follows the chain to the base or to a cached result. With `measure`, sizes are added
+ * to the work. */
 static int descend(repo_reader *r, descent *d, bool measure)
 {
     for (;;) {
@@ -230,7 +231,7 @@ static int descend(repo_reader *r, descent *d, bool measure)
     }
 }
 
-/* ---- up -------------------------------------------------------------------------------------- */
+/* ---- applying the deltas --------------------------------------------------------------------- */
 
 static int text_alloc(const repo_reader *r, repo_text *t, uint64_t len, git_object_t type)
 {
@@ -247,7 +248,8 @@ static int read_delta(repo_reader *r, const descent *d, const repo_link *link, r
     return rc == MCP_OK ? repo_inflate_exactly(&r->inflate, ret->ptr, ret->len, true) : rc;
 }
 
-/* Applies a delta. The last result goes into libgit2's memory; the input goes into the cache. */
+/* Applies a delta. The last result is written to libgit2's memory; the base goes back
+ * to the cache. */
 static int apply(repo_reader *r, descent *d, const repo_link *link, uint64_t base_at,
                  repo_reading *last)
 {
@@ -328,7 +330,7 @@ int repo_pack_read(repo_reader *r, const git_oid *id, repo_reading *ret)
     return rc;
 }
 
-/* The size comes from the first delta, the type from the base. */
+/* Finds the size, which is in the first delta, and the type, which is that of the base. */
 static int measure(repo_reader *r, descent *d, uint64_t *size, git_object_t *type)
 {
     char head[REPO_DELTA_HEAD];

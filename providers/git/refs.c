@@ -1,8 +1,10 @@
-/* refs.c: references of store.h: loose files beneath the repository's folders, and packed-refs.
+/* refs.c: implements store.h for references: loose files beneath the repository's folders, and
+ * packed-refs.
  *
- * packed-refs is a sorted text: a name is looked for by halves, with a read of a block each, so
- * that a hundred thousand tags cost no memory. One that is not sorted, or is full of what are no
- * references, is read line by line, of which only the beginning is read on the server's thread.
+ * packed-refs is a sorted text file. A name is found by binary search that reads one block at a
+ * time, so that a hundred thousand tags need no memory. A file that is not sorted, or is full of
+ * lines that are not references, is read line by line; on the server's thread only its beginning is
+ * read.
  */
 #define _GNU_SOURCE
 #include "expr.h"
@@ -21,8 +23,8 @@ enum {
     BLOCK = 4096,
     MAX_REF_DEPTH = 16,
     MAX_REFS = 1000000,
-    NEAR_BLOCKS = 64, /* blocks of packed-refs read on the server's thread for one name; a million
-                       * sorted names need 30 */
+    NEAR_BLOCKS = 64, /* limit for one name on the server's thread; a million sorted names
+                       * need 30 blocks */
 };
 
 /* ---- packed-refs ----------------------------------------------------------------------------- */
@@ -30,12 +32,12 @@ enum {
 typedef struct packed {
     const repo_use *u;
     int fd;
-    int rc; /* why there are no more lines; MCP_OK: end of file */
+    int rc; /* why there are no more lines; MCP_OK at the end of the file */
     size_t blocks;
     off_t size;
     bool sorted;
     off_t at;    /* offset of the next line */
-    off_t begin; /* offset of the block's beginning */
+    off_t begin; /* offset of the block */
     size_t len;
     char block[BLOCK];
 } packed;
@@ -59,7 +61,7 @@ static int packed_open(const repo_use *u, packed *p)
     return MCP_ENOTFOUND;
 }
 
-/* Reads the block at p->at. False at the end, or if this thread may not read (any more of) it. */
+/* Reads the block at p->at. Returns false at the end, or if this thread may not read more. */
 static bool packed_block(packed *p)
 {
     p->rc = p->u->near && ++p->blocks > NEAR_BLOCKS ? MCP_PENDING : repo_use_check(p->u);
@@ -69,7 +71,8 @@ static bool packed_block(packed *p)
     return n > 0;
 }
 
-/* The line at p->at, cut if it does not fit a block; advances. False at the end. */
+/* Reads the line at p->at and advances. A line that does not fit a block is truncated. Returns
+ * false at the end. */
 static bool packed_line(packed *p, mcp_str *ret)
 {
     const char *end = NULL;
@@ -104,13 +107,12 @@ static int compare(mcp_str a, mcp_str b)
     return order ? order : (a.len > b.len) - (a.len < b.len);
 }
 
-/* The first reference in a line that begins at or after `at`; if `at` is within a line, the next
- * line counts. */
+/* Finds the first reference in a line that begins at or after `at`. */
 static bool packed_ref_from(packed *p, off_t at, git_oid *id, mcp_str *name)
 {
     mcp_str line;
     p->at = at;
-    if (at && !packed_line(p, &line)) /* skips the rest of a line */
+    if (at && !packed_line(p, &line)) /* skips the rest of a line that begins before `at` */
         return false;
     while (packed_line(p, &line))
         if (packed_ref(line, id, name))
@@ -118,7 +120,7 @@ static bool packed_ref_from(packed *p, off_t at, git_oid *id, mcp_str *name)
     return false;
 }
 
-/* Moves to the position of `name`, or to the beginning if the lines are not sorted. */
+/* Moves to the position of `name`, or to the beginning if the file is not sorted. */
 static void packed_seek(packed *p, mcp_str name)
 {
     mcp_str line, found;
@@ -175,7 +177,7 @@ static bool is_full_name(mcp_str name)
     return (mcp_str_eq(name, MCP_STR("HEAD")) || begins(name, "refs/")) && !repo_rev_refused(name);
 }
 
-/* Which of a worktree's two folders contains the reference. */
+/* Returns the folder of a worktree's two folders that contains the reference. */
 static common_beneath place_of(const repo_layout *l, mcp_str name)
 {
     bool own = !begins(name, "refs/") || begins(name, "refs/bisect/") ||
@@ -261,7 +263,7 @@ static int find_name(repo_use *u, mcp_str rev, git_oid *id, bool *fixed,
     if (rev.len > REPO_REF_MAX)
         return MCP_ENOTFOUND;
     for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
-        /* avoids a format that is not a literal, which the compiler could not check */
+        /* the format is not a literal that the compiler could check, so it is split */
         const char *percent = strchr(forms[i], '%');
         snprintf(name, sizeof(name), "%.*s%.*s%s", (int)(percent - forms[i]), forms[i],
                  (int)rev.len, rev.ptr, percent + 4);
@@ -274,7 +276,7 @@ static int find_name(repo_use *u, mcp_str rev, git_oid *id, bool *fixed,
     return find_by_id(u, rev, id);
 }
 
-/* The n-th parent. */
+/* Replaces the commit by its n-th parent. */
 static int step_to_parent(repo_use *u, git_oid *id, unsigned n)
 {
     repo_commit c;
@@ -288,7 +290,7 @@ static int step_to_parent(repo_use *u, git_oid *id, unsigned n)
     return rc;
 }
 
-/* Goes back from the commit. The number of steps was limited when the expression was parsed. */
+/* Goes back from the commit. The number of steps was checked when the expression was parsed. */
 static int follow_steps(repo_use *u, mcp_str steps, git_oid *id)
 {
     git_object_t type;
@@ -348,7 +350,7 @@ const char *repo_ref_short(repo_use *u, const char *name)
 
 typedef struct collecting {
     repo_use *u;
-    common_buffer *names; /* each followed by a NUL */
+    common_buffer *names; /* each followed by NUL */
     size_t count;
 } collecting;
 
@@ -396,7 +398,7 @@ static mode_t kind_of(int dir, const struct dirent *e)
     return fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 ? st.st_mode & S_IFMT : 0;
 }
 
-/* A damaged reference is left out. */
+/* Adds one reference. A damaged reference is skipped. */
 static int collect_one(collecting *c, mcp_str name)
 {
     git_oid id;
@@ -435,7 +437,7 @@ static int by_name(const void *a, const void *b)
 {
     const char *const *x = a, *const *y = b;
     int order = strcmp(*x + GIT_OID_RAWSZ, *y + GIT_OID_RAWSZ);
-    return order ? order : (*x > *y) - (*x < *y); /* the loose reference was collected first and
+    return order ? order : (*x > *y) - (*x < *y); /* the loose reference, which was collected first,
                                                    * takes precedence */
 }
 

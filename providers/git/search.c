@@ -1,9 +1,10 @@
-/* search.c: lines of the files of a revision that hold a text or match a regular expression.
+/* search.c: finds the lines in files of a revision that contain a text or match a regular
+ * expression.
  *
- * Folders are walked in git's own order, and the files that are text are read one after another,
- * until there are enough matches, too many bytes were read, or half of the time is over. Then
- * `next` leads on: its position is a line and a file, which the caller may see, or the search would
- * say that there is a file which it may not tell of.
+ * Folders are walked in git's order, and files that are text are read one after another, until
+ * there are enough matches, too many bytes were read, or half of the time is used. `next` then
+ * continues the search. Its position is a line and a file that the caller may see; otherwise it
+ * would reveal the existence of a hidden file.
  */
 #define _GNU_SOURCE
 #include "provider.h"
@@ -17,7 +18,7 @@ enum {
     LIMIT = 100,
     MAX_LIMIT = 1000,
     MAX_FILE = 8 << 20,
-    MAX_BYTES = 256 << 20, /* of files read for one request */
+    MAX_BYTES = 256 << 20, /* limit of all files read for one request */
     MAX_LINE = 300,        /* bytes of a line in the result */
     MAX_FOLDERS = 20000,
 };
@@ -25,21 +26,21 @@ enum {
 typedef struct searching {
     repo_job *j;
     search_needle *needle;
-    mcp_str glob;    /* selects the files; empty: all */
-    mcp_str after;   /* the file to continue with */
-    uint64_t behind; /* continue after this line of it */
-    bool whole;      /* that file is finished */
+    mcp_str glob;    /* selects the files; empty for all */
+    mcp_str after;   /* the file at which to continue */
+    uint64_t behind; /* continue after this line of that file */
+    bool whole;      /* that file has been finished */
     uint64_t limit, n;
     size_t bytes, files, passed_over, folders;
     int64_t until;
     char path[REPO_PATH_MAX + 2];
     size_t len;
     bool full;
-    char last[REPO_PATH_MAX + 2]; /* the file that was searched last */
-    uint64_t last_line;           /* the last line that was shown; 0: the file is finished */
+    char last[REPO_PATH_MAX + 2]; /* the last file that was searched */
+    uint64_t last_line;           /* the last line that was added; 0 if the file is finished */
 } searching;
 
-/* ---- one file -------------------------------------------------------------------------------- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static bool is_over(void *user)
 {
@@ -55,7 +56,7 @@ static repo_target target_of(const searching *s)
                          .path = {s->path, s->len}};
 }
 
-/* Cuts a very long line to whole characters around the match. */
+/* Truncates a very long line to whole characters around the match. */
 static mcp_str cut(mcp_str line, size_t at)
 {
     size_t begin = at > MAX_LINE / 3 && line.len > MAX_LINE ? at - MAX_LINE / 3 : 0;
@@ -91,8 +92,9 @@ static size_t count_lines(mcp_str text)
     return n;
 }
 
-/* Searches the lines from `from` on; `line` is the number of the first. MCP_ECANCELLED: the time is
- * over, or there are enough matches. */
+/* Adds the matching lines after line `skip`. Returns MCP_ENOTFOUND at the end of the text,
+ * MCP_ECANCELLED if the time is used or there are enough matches, or the errors of
+ * search_needle_find(). */
 static int search_lines(searching *s, mcp_str text, uint64_t skip)
 {
     size_t from = 0, begin, end;
@@ -154,7 +156,7 @@ static int search_blob(searching *s, const repo_entry *e, uint64_t skip)
     return rc == MCP_ENOTFOUND || s->full ? MCP_OK : rc;
 }
 
-/* ---- all files ------------------------------------------------------------------------------- */
+/* ---- tree ------------------------------------------------------------------------------------ */
 
 static bool is_wanted(const searching *s, const repo_entry *e)
 {
@@ -174,7 +176,7 @@ static int search_file(searching *s, const repo_entry *e, bool again)
     s->last_line = 0;
     int rc = search_blob(s, e, skip);
     repo_target t = target_of(s);
-    /* A file that was abandoned before its first match is searched again. */
+    /* A file whose search stopped before its first match is searched again. */
     if (rc == MCP_OK && (!s->full || s->last_line) && repo_job_may(s->j, &t)) {
         memcpy(s->last, s->path, s->len);
         s->last[s->len] = 0;
@@ -186,8 +188,8 @@ static int search_file(searching *s, const repo_entry *e, bool again)
 
 static int walk(searching *s, const git_oid *tree, mcp_str after, int depth);
 
-/* Visits an entry that is not before the position. `again`: it leads to the position or is the file
- * of the position itself. */
+/* Visits an entry that is not before the position. `again` is true if it is an ancestor of the
+ * position's file or the file itself. */
 static int visit(searching *s, const repo_entry *e, bool again, mcp_str further, int depth)
 {
     size_t before = s->len;
@@ -231,7 +233,7 @@ static int walk(searching *s, const git_oid *tree, mcp_str after, int depth)
     return rc;
 }
 
-/* ---- the query ------------------------------------------------------------------------------- */
+/* ---- query ----------------------------------------------------------------------------------- */
 
 static bool take_needle(searching *s)
 {
@@ -253,7 +255,8 @@ static bool take_needle(searching *s)
     return rc == MCP_OK;
 }
 
-/* "LINE:PATH": continue after this line of the file; 0 means that the file is finished. */
+/* Parses a position "LINE:PATH": continue after this line of the file; 0 means that the
+ * file is finished. */
 static bool take_position(searching *s)
 {
     mcp_str after = s->j->target.param[REPO_PARAM_AFTER];
@@ -291,7 +294,8 @@ static int find_begin(searching *s, repo_entry *ret)
     return repo_find(&j->use, j->target.rev, path, ret, &j->fixed);
 }
 
-/* The part of the position below the starting folder. */
+/* Gets the part of the position below the starting folder. Returns false if the position is
+ * not below it. */
 static bool below(const searching *s, mcp_str *after)
 {
     *after = s->after;

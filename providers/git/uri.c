@@ -50,8 +50,8 @@ static bool is_name(mcp_str s)
            !mcp_str_eq(s, MCP_STR(".."));
 }
 
-/* Segments up to the query; one "/" at the end says no more than that a folder is meant. The pieces
- * are joined in place: their NULs become slashes. */
+/* Takes the segments of a path up to the query. One "/" at the end is allowed and ignored. The
+ * segments are joined in place by replacing their NULs by slashes. */
 static bool take_segments(common_pieces *p, mcp_str *ret)
 {
     char *begin = p->room;
@@ -82,10 +82,11 @@ static bool take_params(common_pieces *p, repo_target *t)
         for (size_t i = 0; i < REPO_PARAM_COUNT; i++)
             if (mcp_str_eq(name, mcp_str_from(params[i].name)) && params[i].kinds >> t->kind & 1)
                 value = &t->param[i];
-        p->room -= name.len + 1; /* it is not kept */
+        p->room -= name.len + 1; /* the name is not kept */
         if (!value || value->ptr || !common_pieces_take(p, "&#", value))
             return false;
-        if (!value->len && value != &t->param[REPO_PARAM_PATH]) /* which may be the top */
+        if (!value->len && value != &t->param[REPO_PARAM_PATH]) /* an empty path means
+                                                                 * the top folder */
             return false;
         if (p->rest.len && (!common_pieces_skip(p, '&') || !p->rest.len))
             return false;
@@ -98,8 +99,8 @@ static bool take_rev(common_pieces *p, mcp_str *ret)
     return common_pieces_take(p, "/?#", ret) && ret->len && ret->len <= MAX_REV;
 }
 
-/* Both sides of a difference in one segment. With two dots it is the same as in two, and is spelled
- * so from here on. */
+/* Handles both sides of a difference in one segment. With two dots it is equivalent to two segments
+ * and is converted to that form. Returns false if it is not a range. */
 static bool take_range(repo_target *t)
 {
     repo_range range;
@@ -107,7 +108,7 @@ static bool take_range(repo_target *t)
         return false;
     if (range.parted || !range.from.len || !range.to.len)
         return true;
-    ((char *)(uintptr_t)t->rev.ptr)[range.from.len] = 0; /* it is in our room */
+    ((char *)(uintptr_t)t->rev.ptr)[range.from.len] = 0; /* the string is in our buffer */
     t->rev = range.from;
     t->other = range.to;
     return true;
@@ -156,7 +157,7 @@ int repo_uri_parse(mcp_str rest, char *room, repo_target *ret)
     return p.rest.len ? MCP_ENOTFOUND : MCP_OK;
 }
 
-/* ---- the way back ---------------------------------------------------------------------------- */
+/* ---- building -------------------------------------------------------------------------------- */
 
 size_t repo_uri_encode(char *to, mcp_str text, bool slashes)
 {

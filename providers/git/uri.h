@@ -14,17 +14,17 @@
  *
  * All of them accept format=json or format=text.
  *
- * REV is one segment (what it may be is in expr.h), in which the slashes of a reference are spelled
- * %2F: that is what the template {rev} makes of them, and so it is always clear where the path
- * begins. "-" is no REV, because no reference begins with it. The segments of a path are names: a
- * "%2F" in one is refused, and so are ".", ".." and the empty one.
+ * REV is one segment (see expr.h for its syntax). The slashes of a reference are encoded as %2F, as
+ * the template {rev} does it, so the beginning of the path is unambiguous. "-" is not a REV,
+ * because references cannot begin with it. The segments of a path are names: a segment with "%2F",
+ * ".", ".." and the empty segment are rejected.
  */
 #ifndef REPO_URI_H
 #define REPO_URI_H
 
 #include <mcp/base.h>
 
-/* Limits of a path: its bytes and its segments. Longer or deeper paths have no URI. */
+/* Limits of the bytes and segments of a path. Longer or deeper paths have no URI. */
 enum { REPO_PATH_MAX = 4096, REPO_DEPTH_MAX = 256 };
 
 typedef enum repo_kind {
@@ -57,33 +57,34 @@ typedef enum repo_param {
     REPO_PARAM_COUNT,
 } repo_param;
 
-/* All texts are decoded and NUL-terminated, without NUL inside. */
+/* All strings are decoded, NUL-terminated, and without other NULs. */
 typedef struct repo_target {
     repo_kind kind;
     mcp_str rev, other;              /* `other` is the second revision of a diff */
-    mcp_str path;                    /* "": the top */
-    mcp_str param[REPO_PARAM_COUNT]; /* ptr NULL: absent */
+    mcp_str path;                    /* "" for the top folder */
+    mcp_str param[REPO_PARAM_COUNT]; /* ptr is NULL if absent */
 } repo_target;
 
-/* Parses the part after "git://NAME/". `room` has at least rest.len + REPO_URI_ROOM bytes; the
- * texts are stored there. MCP_OK, or MCP_ENOTFOUND if it is not a valid URI of this provider. */
+/* Parses the part after "git://NAME/". `room` has at least rest.len + REPO_URI_ROOM bytes,
+ * in which the strings are stored. Returns MCP_OK, or MCP_ENOTFOUND if it is not a valid URI
+ * of this provider. */
 enum { REPO_URI_ROOM = 32 };
 int repo_uri_parse(mcp_str rest, char *room, repo_target *ret);
 
-/* Builds the canonical URI. `to` has at least REPO_URI_SIZE bytes for the texts' lengths. Returns
- * the length; the URI is NUL-terminated. */
+/* Builds the canonical URI, NUL-terminated. `to` has at least repo_uri_room() bytes.
+ * Returns the length. */
 size_t repo_uri_put(char *to, const repo_target *target);
 size_t repo_uri_room(const repo_target *target);
 
-/* Percent-encodes one segment except for unreserved characters and, if `slashes`, "/". Needs three
- * bytes of room for each byte. Returns the length. */
+/* Percent-encodes one segment except for unreserved characters and, if `slashes`, "/". `to` needs
+ * three bytes for each byte. Returns the length. */
 size_t repo_uri_encode(char *to, mcp_str text, bool slashes);
 
-/* Returns NULL if it can be the name of a reference, a part of one, or the beginning of an id;
+/* Returns NULL if `rev` can be the name of a reference, a part of one, or the beginning of an id;
  * otherwise the reason why not. */
 const char *repo_rev_refused(mcp_str rev);
 
-/* Whether it is a complete id: 40 hexadecimal digits in lower case. */
+/* Whether `rev` is a complete id: 40 hexadecimal digits in lower case. */
 bool repo_rev_is_id(mcp_str rev);
 
 #endif

@@ -13,7 +13,7 @@ void repo_walk_free(repo_walk *w)
     *w = (repo_walk){.alloc = w->alloc};
 }
 
-/* ---- the set of visited commits -------------------------------------------------------------- */
+/* ---- set of visited commits ------------------------------------------------------------------ */
 
 static bool is_free(const git_oid *id)
 {
@@ -52,7 +52,7 @@ static int grow_seen(repo_walk *w)
     return MCP_OK;
 }
 
-/* ---- the heap -------------------------------------------------------------------------------- */
+/* ---- heap ------------------------------------------------------------------------------------ */
 
 static bool before(const repo_step *a, const repo_step *b)
 {

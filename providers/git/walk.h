@@ -1,5 +1,5 @@
-/* walk.h: commits in the order of their times, newest first: a heap, and the set of commits that
- * were in it. Log and blame use it and decide themselves what happens with parents. */
+/* walk.h: visits commits in the order of their times, newest first: a heap of pending commits, and
+ * the set of all commits that were ever in it. The caller decides which parents to push. */
 #ifndef REPO_WALK_H
 #define REPO_WALK_H
 
@@ -9,8 +9,8 @@ typedef struct repo_step {
     git_oid id;
     int64_t time;
     size_t order;
-    git_oid at;    /* the object at the path, in this commit */
-    unsigned mode; /* its mode; 0: nothing is there */
+    git_oid at;    /* the object at the path in this commit */
+    unsigned mode; /* mode of that object; 0 if there is none */
 } repo_step;
 
 typedef struct repo_walk {
@@ -23,9 +23,9 @@ typedef struct repo_walk {
 
 void repo_walk_init(repo_walk *w, const mcp_allocator *alloc);
 void repo_walk_free(repo_walk *w);
-/* A commit that was pushed before is ignored. */
+/* Queues a commit, unless it was pushed or marked before. */
 int repo_walk_push(repo_walk *w, const repo_step *step);
-/* Marks the commit as pushed, without queueing it. */
+/* Marks the commit as pushed without queueing it. */
 int repo_walk_mark(repo_walk *w, const git_oid *id);
 bool repo_walk_pop(repo_walk *w, repo_step *ret);
 bool repo_walk_seen(const repo_walk *w, const git_oid *id);

@@ -1,9 +1,9 @@
-/* watch.c: notifies subscribers when a reference moved.
+/* watch.c: notifies subscribers when references move.
  *
- * What is watched is asked again now and then, and soon after something happened in the folders
- * where git puts HEAD, packed-refs and the first level of references. Each watched URI has a mark:
- * the object that it stands for, or a sum over all references for the lists of them. A whole id
- * never moves and is not looked at. The set of resources changes with the tree of HEAD.
+ * Watched URIs are checked at intervals, and soon after an event in the folders where git stores
+ * HEAD, packed-refs and the first level of references. Each watched URI has a mark: the id of its
+ * object or, for lists of references, a checksum of all references. A complete id never moves and
+ * is not checked. The list of resources changes with the tree of HEAD.
  */
 #define _GNU_SOURCE
 #include "expr.h"
@@ -15,8 +15,8 @@
 
 #include "pieces.h"
 
-/* A look is the server's own work: it rests for REST times as long as it took, SOON_REST after an
- * event. */
+/* A check runs on the server's thread. After it the watcher rests for REST times the duration of
+ * the check, or SOON_REST times after an event. */
 enum { LOOK_MS = 2000, SOON_MS = 50, REST = 50, SOON_REST = 10 };
 
 static int parse(const repo *r, mcp_str uri, repo_target *t, char **room)
@@ -48,7 +48,8 @@ static void mix(git_oid *mark, const void *bytes, size_t len)
     memcpy(mark->id, sum, sizeof(sum));
 }
 
-/* Of more references than are read here: whenever one of those that are packed is. */
+/* Adds the status of packed-refs to the mark, if there are more references than may be read here.
+ * The mark then changes with any packed reference. */
 static void mark_packed(const repo_use *u, git_oid *mark)
 {
     struct stat st;
@@ -89,7 +90,7 @@ static void mark_revs(repo_use *u, const repo_target *t, git_oid *mark)
     mark_rev(u, both ? range.to : t->other, mark);
 }
 
-/* What is staged; files of the working tree are not watched. */
+/* Marks what is staged. Files of the working tree are not watched. */
 static void mark_index(repo_use *u, git_oid *mark)
 {
     struct stat st = {0};
@@ -100,7 +101,7 @@ static void mark_index(repo_use *u, git_oid *mark)
     }
 }
 
-/* Zero: nothing is there. */
+/* Computes the mark of a target. It is zero if the target does not exist. */
 static void mark_target(const repo *r, repo_use *u, const repo_target *t, git_oid *mark)
 {
     char full[REPO_REF_MAX + 1] = "";
@@ -124,7 +125,7 @@ static void mark_target(const repo *r, repo_use *u, const repo_target *t, git_oi
         rc = repo_find(u, t->rev, t->path, &e, &fixed);
         if (rc == MCP_OK)
             *mark = e.id;
-        else if (rc == MCP_PENDING) /* more than is read here: whenever its revision moves */
+        else if (rc == MCP_PENDING) /* too much to read here: changes with the revision */
             mark_rev(u, t->rev, mark);
         break;
     case REPO_KIND_STATUS:
@@ -132,10 +133,11 @@ static void mark_target(const repo *r, repo_use *u, const repo_target *t, git_oi
     case REPO_KIND_UNSTAGED: mark_index(u, mark); break;
     default: mark_revs(u, t, mark);
     }
-    u->budget = budget; /* each has its own */
+    u->budget = budget; /* each target has the full budget */
 }
 
-/* A path is looked for in trees only when its revision moved. */
+/* Whether the URI's mark has changed. A path is looked up in trees only if its
+ * revision has moved. */
 static bool has_moved(const repo *r, repo_use *u, const char *uri, repo_marks *known)
 {
     repo_target t;
@@ -157,7 +159,7 @@ static bool has_moved(const repo *r, repo_use *u, const char *uri, repo_marks *k
 static const repo_target list_target = {
     .kind = REPO_KIND_FILE, .rev = {"HEAD", 4}, .path = {"", 0}};
 
-/* ---- looking --------------------------------------------------------------------------------- */
+/* ---- checking -------------------------------------------------------------------------------- */
 
 static bool begin(repo *r, repo_use *u)
 {
@@ -208,7 +210,7 @@ uint64_t repo_watch_look(common_source *base)
     return took * REST > LOOK_MS ? took * REST : LOOK_MS;
 }
 
-/* Without it, the timer alone looks. */
+/* Watches the folders with inotify. If that fails, only the timer causes checks. */
 static void watch_folders(repo *r)
 {
     static const char *const folders[] = {"", "/refs/heads", "/refs/tags"};
@@ -225,7 +227,7 @@ static void watch_folders(repo *r)
     common_source_poll(&r->base);
 }
 
-/* ---- coming and going ------------------------------------------------------------------------ */
+/* ---- subscribers ----------------------------------------------------------------------------- */
 
 int repo_watch_begin(common_source *base)
 {

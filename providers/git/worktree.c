@@ -1,10 +1,10 @@
-/* worktree.c: the working tree of HEAD: which tracked files differ from what is staged, and what is
- * staged from HEAD; as a list, and as patches.
+/* worktree.c: compares the working tree with the index and the index with HEAD, as a list and as
+ * patches.
  *
- * Files are compared as they are: no filter, attribute or setting of the repository is obeyed, so
- * that nothing is run and line ends count. A file is opened beneath the working tree, never through
- * a link, and never one in a ".git", whatever the index says. Files that git does not track are
- * none of it: they belong to no revision.
+ * Files are compared as they are. No filter, attribute or setting of the repository is obeyed, so
+ * no program is run, and differences in line ends count. A file is opened beneath the working tree,
+ * never through a link, and never in a ".git", whatever the index contains. Untracked files are not
+ * included, because they belong to no revision.
  */
 #define _GNU_SOURCE
 #include "index.h"
@@ -20,7 +20,7 @@ enum { MAX_FILES = 5000 };
 
 typedef struct comparing {
     repo_job *j;
-    repo_patch *patch; /* NULL: a list is requested */
+    repo_patch *patch; /* NULL if a list is requested */
     repo_index index;
     repo_tracked entry; /* the next entry of the index */
     bool have, truncated;
@@ -30,7 +30,7 @@ typedef struct comparing {
     size_t len;
 } comparing;
 
-/* ---- one file of the working tree ------------------------------------------------------------ */
+/* ---- files of the working tree --------------------------------------------------------------- */
 
 typedef enum state { SAME, MODIFIED, DELETED, UNREADABLE } state;
 
@@ -79,16 +79,16 @@ static int read_link(comparing *c, common_beneath root, const char *path)
     return rc;
 }
 
-/* Whether size and times are as git recorded them, and older than the index. A file changed just
- * when the index was written could look the same, so it does not count as unchanged. */
+/* Whether size and times are as git recorded them, and older than the index. A file changed at the
+ * time when the index was written could look unchanged, so it is compared. */
 static bool is_unchanged(const comparing *c, const repo_tracked *e, const struct stat *st)
 {
     return (uint32_t)st->st_size == e->size && (uint32_t)st->st_mtim.tv_sec == e->seconds &&
            (uint32_t)st->st_mtim.tv_nsec == e->nanoseconds && st->st_mtim.tv_sec < c->index.written;
 }
 
-/* Reads its contents; `now` is the entry that it would be in a tree. MCP_ELIMIT: too large to be
- * compared. */
+/* Reads the contents of a tracked file; `now` becomes its entry as if it were in a tree. Returns
+ * MCP_ELIMIT if it is too large to be compared. */
 static int read_tracked(comparing *c, const repo_tracked *e, repo_entry *now, bool *unchanged)
 {
     struct stat st;
@@ -99,8 +99,8 @@ static int read_tracked(comparing *c, const repo_tracked *e, repo_entry *now, bo
         return read_link(c, root, e->path.ptr);
     int rc = common_beneath_open(root, e->path.ptr, &fd, &st);
     if (rc != MCP_OK)
-        return rc == COMMON_IS_LINK ? MCP_ENOTFOUND : rc; /* the entry there is no longer the
-                                                           * tracked file */
+        return rc == COMMON_IS_LINK ? MCP_ENOTFOUND : rc; /* the path no longer has
+                                                           * the tracked file */
     now->mode = st.st_mode & 0100 ? 0100755 : 0100644;
     *unchanged = S_ISREG(st.st_mode) && now->mode == e->mode && is_unchanged(c, e, &st);
     if (!S_ISREG(st.st_mode))
@@ -132,7 +132,7 @@ static int look_at(comparing *c, const repo_tracked *e, repo_entry *now, state *
     return rc == MCP_ENOMEM || rc == MCP_EFILES ? rc : MCP_OK;
 }
 
-/* ---- one path -------------------------------------------------------------------------------- */
+/* ---- paths ----------------------------------------------------------------------------------- */
 
 static bool may_show(comparing *c, mcp_str path)
 {
@@ -199,7 +199,7 @@ static int patch_staged(comparing *c, mcp_str path, const repo_entry *head, cons
     return repo_patch_file(c->patch, path, head, e ? &after : NULL, NULL);
 }
 
-/* Either may be NULL. */
+/* Compares one path; `head` or `e` may be NULL. */
 static int compare_path(comparing *c, mcp_str path, const repo_entry *head, const repo_tracked *e)
 {
     repo_entry now;
@@ -218,8 +218,7 @@ static int compare_path(comparing *c, mcp_str path, const repo_entry *head, cons
     return list(c, path, staged_state(head, e), unstaged);
 }
 
-/* ---- all paths: the index and the tree of HEAD, both in byte order of paths
- * ------------------- */
+/* ---- all paths: the index and the tree of HEAD, both in byte order --------------------------- */
 
 static int take_entry(comparing *c)
 {
@@ -228,7 +227,7 @@ static int take_entry(comparing *c)
     return rc == MCP_ENOTFOUND ? MCP_OK : rc;
 }
 
-/* Handles all entries of one path. A path in conflict has several. */
+/* Handles all entries of a path. A path with a conflict has several. */
 static int take_path(comparing *c, mcp_str path, const repo_entry *head)
 {
     int rc = compare_path(c, path, head, &c->entry);
@@ -248,8 +247,8 @@ static int order_of(mcp_str a, mcp_str b)
     return order ? order : (a.len > b.len) - (a.len < b.len);
 }
 
-/* Handles entries that are tracked but not in HEAD, up to this path; all remaining ones if it is
- * empty. */
+/* Handles entries that are tracked but not in HEAD, up to this path, or all remaining ones if the
+ * path is empty. */
 static int take_added(comparing *c, mcp_str path)
 {
     int rc = MCP_OK;
@@ -300,7 +299,7 @@ static int compare_all(comparing *c)
     if (rc == MCP_OK)
         rc = take_entry(c);
     else if (rc == MCP_ENOTFOUND)
-        rc = MCP_OK; /* nothing was ever added */
+        rc = MCP_OK; /* no file was ever added */
     if (rc != MCP_OK)
         return rc;
     rc = repo_find(&c->j->use, MCP_STR("HEAD"), none, &top, &fixed);
