@@ -1,7 +1,7 @@
 /* completion.c: completion scripts, generated from the table of options.
  *
- * They complete what is in the tables and start no server. The shell of mcpctl completes what a
- * server offers.
+ * They complete only what is in the tables and start no server. Names that a server offers are
+ * completed only by the shell of mcpctl.
  */
 #include "completion.h"
 

@@ -13,11 +13,10 @@ typedef struct completion_command {
 typedef struct completion {
     const option *table;
     size_t count;
-    const completion_command *commands; /* may be none */
+    const completion_command *commands; /* NULL if the program has no commands */
     size_t n_commands;
-    const char *values_of; /* the option whose values the command `values` prints, one per line;
-                            * NULL: none */
-    const char *values;    /* a shell command */
+    const char *values_of; /* the option whose values `values` prints; or NULL */
+    const char *values;    /* a shell command that prints one value per line */
 } completion;
 
 /* Prints the script for one of COMPLETION_SHELLS. */

@@ -1,5 +1,5 @@
-/* file.c: reads a whole file. What may surprise: it is opened without blocking, because opening a
- * FIFO would otherwise wait for a writer. */
+/* file.c: reads a whole file. The file is opened without blocking, because otherwise opening a FIFO
+ * would wait for a writer. */
 #define _GNU_SOURCE
 #include "file.h"
 

@@ -5,17 +5,18 @@
 #include <mcp/base.h>
 
 typedef enum file_trust {
-    /* The user named it: it may be a pipe, and reading waits for its writer. */
+    /* The user named the file: it may be a pipe, and reading waits for a writer. */
     FILE_NAMED,
-    /* It was found, or named by a file that anyone may have written: it must be a regular file. */
+    /* The program found the file, or an untrusted file names it: it must be a regular file. */
     FILE_FOUND,
 } file_trust;
 
-/* Its bytes followed by a NUL, to be freed. MCP_ENOTFOUND, MCP_EIO (also if it is not a regular
- * file), MCP_ELIMIT (more than `most` bytes), MCP_ENOMEM; error->text says why. */
+/* Reads a file. *ret gets its bytes, followed by a NUL, and the caller frees it. Fails with
+ * MCP_ENOTFOUND, MCP_EIO (also if it is not a regular file), MCP_ELIMIT (more than `most` bytes),
+ * MCP_ENOMEM; error->text says why. */
 int file_load(const char *path, file_trust trust, size_t most, char **ret, size_t *len,
               mcp_error *error);
-/* The same for a descriptor, from its current offset; it stays open. */
+/* The same for a descriptor, from its current offset. The descriptor stays open. */
 int file_read(int fd, size_t most, char **ret, size_t *len, mcp_error *error);
 
 #endif

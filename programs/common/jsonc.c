@@ -5,7 +5,7 @@
 
 enum { LARGEST = 16 << 20 };
 
-/* The index after the string that begins at i. */
+/* Returns the index after the string that begins at i. */
 static size_t skip_string(const char *text, size_t len, size_t i)
 {
     for (i++; i < len && text[i] != '"'; i++)
@@ -118,7 +118,8 @@ static void skip_value(walk *w)
     } while (depth && w->at < w->len);
 }
 
-/* Whether the JSON string at `at` equals this text. Of the escapes, only \" \\ \/ are decoded. */
+/* Returns whether the JSON string at `at` equals this text. Of the escapes, only \" \\ \/ are
+ * decoded. */
 static bool is_key(const walk *w, size_t at, mcp_str key)
 {
     size_t end = skip_string(w->text, w->len, at), i = at + 1, k = 0;

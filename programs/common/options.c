@@ -1,7 +1,8 @@
 /* options.c: the parser of the command line.
  *
- * Not getopt_long(): it permutes argv, accepts abbreviations (so that a new option breaks an old
- * script), parses another program's command line after "--", and cannot suggest a correction.
+ * getopt_long() is not used, because it permutes argv, accepts abbreviations (so that a new option
+ * can break an old script), parses another program's command line after "--", and cannot suggest a
+ * correction.
  */
 #include "options.h"
 
@@ -59,7 +60,8 @@ static size_t min3(size_t a, size_t b, size_t c)
     return m < c ? m : c;
 }
 
-/* The number of letters to add, remove or change to turn a into b (Levenshtein distance). */
+/* Returns the number of letters to add, remove or change to turn a into b (Levenshtein
+ * distance). */
 static size_t distance(const char *a, size_t a_len, const char *b)
 {
     enum { MOST = 32 };

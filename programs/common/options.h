@@ -1,7 +1,7 @@
 /* options.h: a table that describes a command line. The parser, --help and the manual page use it.
  *
- * A program describes its options in one table of `option`, each with the place in its own settings
- * where the value is stored. The program interprets the values.
+ * A program describes its options in one table of `option`. Each row contains the offset in the
+ * program's settings at which the value is stored. The program interprets the values.
  */
 #ifndef PROGRAM_OPTIONS_H
 #define PROGRAM_OPTIONS_H
@@ -15,7 +15,7 @@ typedef enum option_kind {
     OPTION_FLAG,    /* bool */
     OPTION_TEXT,    /* const char * */
     OPTION_CHOICE,  /* const char *, one of `choices` */
-    OPTION_LIST,    /* texts: may be given several times */
+    OPTION_LIST,    /* texts: the option may be repeated */
     OPTION_COUNT,   /* uint64_t from min to max */
     OPTION_SIZE,    /* the same, with K, M, G */
     OPTION_SECONDS, /* uint64_t of milliseconds, above 0: "2.5" */
@@ -29,10 +29,10 @@ typedef struct option {
     const char *argument; /* the value's name in --help; NULL for a flag */
     const char *choices;  /* separated by '|' */
     uint64_t min, max;
-    bool unkept;      /* `kept` does not collect it */
+    bool unkept;      /* command_line.kept does not collect this option */
     bool line_only;   /* not allowed in a configuration file */
     bool is_path;     /* a relative path in a configuration file is relative to the file's folder */
-    const char *only; /* the commands that have it, separated by '|'; NULL: all */
+    const char *only; /* the commands that have it, separated by '|'; NULL for all commands */
     const char *help;
 } option;
 
@@ -42,11 +42,11 @@ typedef struct texts {
     size_t count;
 } texts;
 
-/* False: no memory. */
+/* Returns false if out of memory. */
 bool texts_add(texts *list, const char *text);
 void texts_clear(texts *list);
 
-/* Whether `word` is in `list`, "a|b|c". */
+/* Returns whether `word` is in `list`, "a|b|c". */
 bool option_has_word(const char *list, const char *word);
 
 typedef struct command_line {
@@ -55,37 +55,38 @@ typedef struct command_line {
     void *settings;
     /* Called for each argument that is not an option. Returns 0, or the exit code to stop with. */
     int (*word)(struct command_line *line, const char *word);
-    /* Whether arguments after "--" belong to another program; then `rest` points to them. Otherwise
-     * they are passed to word(), even if they begin with a hyphen. */
+    /* Whether arguments after "--" belong to another program. If so, `rest` points to them.
+     * Otherwise they are passed to word(), even if they begin with a hyphen. */
     bool splits;
-    const char *const *rest; /* NULL-terminated; NULL: there was no "--" */
+    const char *const *rest; /* NULL-terminated; NULL if there was no "--" */
     const char *topic;       /* the command whose --help error messages mention, or NULL */
-    texts *kept; /* may be NULL: collects all options except `unkept` ones, as they were given */
+    texts *kept; /* collects all options except `unkept` ones, as they were given; may be NULL */
 } command_line;
 
-/* Fills the settings; options and words may come in any order. Returns 0, 2 after reporting an
- * error on stderr, or what word() returned. Options are never abbreviated, so that a new one breaks
- * no old script. */
+/* Fills the settings; options and words may come in any order. Returns 0, or 2 after reporting an
+ * error on stderr, or the result of word() if it is not 0. Options cannot be abbreviated, so that a
+ * new option breaks no old script. */
 int command_line_parse(command_line *line, int argc, char **argv);
 
-/* Sets the option without reporting errors. False: the value is invalid, or there is no memory. The
- * settings keep a pointer to the text. */
+/* Sets the option without reporting errors. Returns false if the value is invalid, or if out of
+ * memory. The settings keep a pointer to `value`. */
 bool option_take(const option *o, void *settings, const char *value);
 /* Copies an option's value to other settings, where it replaces the old value. Texts are not
- * copied. False: no memory. */
+ * copied. Returns false if out of memory. */
 bool option_copy(const option *o, void *to, const void *from);
 
-/* Whether the option was given: its value in the settings is not zero. */
+/* Returns whether the option was given: its value in the settings is not zero. */
 bool option_is_given(const option *o, const void *settings);
-/* Whether the command accepts it; if NULL, whether all commands do. */
+/* Returns whether the command accepts the option; if `command` is NULL, whether all commands do. */
 bool option_is_for(const option *o, const char *command);
 
-/* The name in a table that is most similar to a misspelled one, or NULL. `at` returns the names. */
+/* Returns the name in a table that is most similar to a misspelled one, or NULL. `at` returns the
+ * names. */
 const char *nearest_name(const char *given, size_t len,
                          const char *(*at)(size_t i, const void *user), size_t count,
                          const void *user);
 
-/* Mentions --help, on stderr. */
+/* Writes a line to stderr that mentions --help. */
 void command_line_hint(const command_line *line);
 
 #endif

@@ -1,5 +1,5 @@
-/* sha256.c: SHA-256 as described in FIPS 180-4, without optimizations: its input is neither secret
- * nor long. */
+/* sha256.c: SHA-256 as described in FIPS 180-4. It is not optimized, because the input is short,
+ * and not protected against side channels, because the input is not secret. */
 #include "sha256.h"
 
 #include <stdint.h>

@@ -1,10 +1,10 @@
-/* sha256.h: SHA-256 (FIPS 180-4) of short texts, so that the programs need no library for it. */
+/* sha256.h: SHA-256 (FIPS 180-4) of short strings, so that the programs need no library for it. */
 #ifndef PROGRAMS_SHA256_H
 #define PROGRAMS_SHA256_H
 
 #include <stddef.h>
 
-/* 64 hexadecimal digits and a NUL. */
+/* Writes the hash as 64 hexadecimal digits and a NUL. */
 void sha256_hex(const void *bytes, size_t len, char to[65]);
 
 #endif

@@ -3,7 +3,7 @@
  * A server chooses names, descriptions, contents and error texts. Escape sequences in them could
  * rewrite the screen, set the clipboard or answer a prompt; bidirectional marks and invisible
  * characters could make one name look like another, or carry instructions that only a language
- * model sees. All of them are made visible.
+ * model sees. All of them are shown as escapes.
  */
 #define _GNU_SOURCE
 #include "text.h"
@@ -87,13 +87,14 @@ static bool is_joiner(unsigned code)
     return code == 0x200c || code == 0x200d || code == 0xfe0e || code == 0xfe0f;
 }
 
-/* What precedes a character: nothing (0), or the last character that was written, and the number of
+/* What precedes a character: the last character that was written (0 if none), and the number of
  * joiners after it. */
 typedef struct joining {
     unsigned code, left_out;
 } joining;
 
-/* Width on a terminal. Only the large blocks are known; a mistake merely shifts a column. */
+/* Returns the width on a terminal. Only the large blocks of Unicode are in the table; a wrong width
+ * merely shifts a column. */
 static size_t columns(unsigned code)
 {
     static const range none[] = {{0x0300, 0x036f}, {0x0483, 0x0489}, {0x0591, 0x05bd},
@@ -109,7 +110,7 @@ static size_t columns(unsigned code)
     return IS_IN(code, two) ? 2 : 1;
 }
 
-/* Writes the escape of a character to `to`. False: it is shown as it is. */
+/* Writes the escape of a character to `to`. Returns false if the character is shown as it is. */
 static bool escape(character c, bool line_end_follows, text_mode mode, char to[16])
 {
     if (mode == TEXT_BLOCK &&
@@ -122,9 +123,9 @@ static bool escape(character c, bool line_end_follows, text_mode mode, char to[1
     return c.broken || is_control(c.code) || is_hidden(c.code);
 }
 
-/* Whether a joiner may be left out of a text of several lines: after a character that it can join,
- * and at most two in a row, as in an emoji. Between ASCII letters, or in longer sequences, it only
- * hides something and is shown. */
+/* Returns whether a joiner may be left out of a text of several lines: after a character that it
+ * can join, and at most two in a row, as in an emoji. Between ASCII letters, or in longer
+ * sequences, it only hides something and is shown. */
 static bool is_left_out(character c, text_mode mode, const joining *before)
 {
     bool may = before->code >= 0x80 || (c.code == 0xfe0f && isdigit((int)before->code));
@@ -204,7 +205,7 @@ bool text_is_safe(mcp_str s)
     return true;
 }
 
-/* The width, or any value above `most`. */
+/* Returns the width, or any value above `most`. */
 static size_t width_up_to(mcp_str s, size_t most)
 {
     joining before = {0};
@@ -257,13 +258,14 @@ size_t text_columns(FILE *to)
 typedef struct wrapping {
     FILE *to;
     text_lines form;
-    size_t column, hang; /* hang: the indentation of the text's line, repeated when it continues */
-    bool empty;          /* nothing is written in this line yet, not even its indentation */
-    bool fresh;          /* the line begins a line of the text and does not continue one */
+    size_t column,
+        hang;   /* hang: the indentation of a line of the text, repeated where it is wrapped */
+    bool empty; /* nothing has been written in this line yet, not even its indentation */
+    bool fresh; /* this is the beginning of a line of the text and not its continuation */
 } wrapping;
 
-/* The length of the line end at s, or 0. In TEXT_LINE there are none, since control characters are
- * escaped. */
+/* Returns the length of the line end at s, or 0. In TEXT_LINE there are none, since control
+ * characters are escaped. */
 static size_t newline_at(mcp_str s, text_mode mode)
 {
     if (mode == TEXT_LINE || !s.len)

@@ -1,7 +1,7 @@
-/* text.h: shows untrusted text on a terminal without letting it control the terminal; and the
- * program's own messages.
+/* text.h: shows untrusted text on a terminal without letting it control the terminal, and prints
+ * the program's own messages.
  *
- * A program that uses it defines `program_name`.
+ * A program that uses this file defines `program_name`.
  */
 #ifndef PROGRAM_TEXT_H
 #define PROGRAM_TEXT_H
@@ -25,23 +25,24 @@ typedef enum text_mode {
 void text_put(FILE *to, mcp_str s, text_mode mode);
 /* Writes the bytes as they are, for files and pipes. */
 void text_put_raw(FILE *to, mcp_str s);
-/* Whether text_put() with TEXT_LINE would write it unchanged. */
+/* Returns whether text_put() with TEXT_LINE would write s unchanged. */
 bool text_is_safe(mcp_str s);
-/* Its width in columns as TEXT_LINE: combining characters have none, wide characters two. */
+/* Returns the width of s in columns, as written with TEXT_LINE. Combining characters have no width,
+ * wide characters two columns. */
 size_t text_width(mcp_str s);
-/* Writes the same in exactly `width` columns (at least one): padded with spaces, or cut with
- * "…". */
+/* Writes s as TEXT_LINE in exactly `width` columns (at least one): padded with spaces, or truncated
+ * with "…". */
 void text_put_cell(FILE *to, mcp_str s, size_t width);
 
-/* The width of the terminal that `to` writes to: COLUMNS if it is a number, otherwise the
- * terminal's own. 0: not a terminal, too narrow, or unknown. */
+/* Returns the width of the terminal that `to` writes to: COLUMNS if it is a number, otherwise the
+ * terminal's own. Returns 0 if `to` is not a terminal, or its width is too small or unknown. */
 size_t text_columns(FILE *to);
 typedef struct text_lines {
-    size_t width;  /* columns of a line; 0: unlimited */
+    size_t width;  /* columns of a line; 0 means unlimited */
     size_t indent; /* columns before each line except the first */
-    size_t column; /* where the first line begins, after the caller's output */
+    size_t column; /* the column where the first line begins, after output of the caller */
 } text_lines;
-/* As text_put(), with lines broken between words. A word longer than a line is broken; a line that
+/* Like text_put(), but wraps lines between words. A word longer than a line is broken. A line that
  * begins with spaces continues with the same indentation. Trailing spaces are dropped. Returns the
  * column after the text. */
 size_t text_put_wrapped(FILE *to, mcp_str s, text_mode mode, text_lines form);
@@ -49,21 +50,22 @@ size_t text_put_wrapped(FILE *to, mcp_str s, text_mode mode, text_lines form);
 /* Writes a field of a record for scripts. Only C0 controls are escaped (\x09), so that each line is
  * a record and tabs separate fields. */
 void text_put_field(FILE *to, mcp_str s);
-/* Writes JSON text for a terminal: what could control it becomes \u escapes. */
+/* Writes JSON text for a terminal. Characters that could control the terminal become \u escapes. */
 void text_put_json(FILE *to, mcp_str json);
 
 /* Writes a word of a command, quoted for bash on a single line, so that a user can run the
  * command. */
 void text_put_word(FILE *to, const char *word);
 
-/* A NUL-terminated copy of a view (JSON text); NULL: no memory. */
+/* Returns a NUL-terminated copy, which the caller frees, or NULL if out of memory. */
 char *text_dup(mcp_str s);
 
-/* --version: the program's name, its version, and the supported revisions of the protocol. */
+/* Prints the output of --version: the program's name, its version, and the supported revisions of
+ * the protocol. */
 void say_version(void);
 
-/* Writes "name: …" to stderr, made safe, after flushing stdout; and the line after it with
- * advice. */
+/* say() flushes stdout and writes "name: …" to stderr, with control characters escaped. hint()
+ * writes a further line with advice. */
 void say(const char *format, ...) MCP_PRINTF(1, 2);
 void hint(const char *format, ...) MCP_PRINTF(1, 2);
 

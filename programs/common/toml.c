@@ -1,8 +1,8 @@
 /* toml.c: parses configuration files in TOML into a JSON value.
  *
- * Keys of one table may be spread over the file, so a tree is built first, in one array of nodes
- * that refer to each other by index. It is then written as JSON. All texts of the tree are in one
- * block as large as the file, because decoding never makes a text longer.
+ * The keys of one table may be spread over the file, so a tree is built first, in one array of
+ * nodes that refer to each other by index. The tree is then written as JSON. All strings of the
+ * tree are in one block as large as the file, because decoding never makes a string longer.
  */
 #define _GNU_SOURCE
 #include "toml.h"
@@ -81,7 +81,8 @@ static size_t find(const parser *p, size_t table, mcp_str key)
     return i;
 }
 
-/* The table with this name in a table; it is created if needed. NONE: failed. */
+/* Returns the table with this name in `table`, which is created if necessary. Returns NONE on
+ * failure. */
 static size_t enter(parser *p, size_t table, mcp_str key)
 {
     size_t i = find(p, table, key);
@@ -171,7 +172,7 @@ static void put_hex(parser *p, size_t digits)
         put_code(p, code);
 }
 
-/* Behind a backslash. */
+/* Decodes the escape after a backslash. */
 static void put_escape(parser *p, bool lines)
 {
     static const char from[] = "btnfre\"\\", to[] = "\b\t\n\f\r\x1b\"\\";
@@ -199,7 +200,7 @@ static bool ends_here(const parser *p, char quote, size_t quotes)
     return true;
 }
 
-/* A string: "…", '…', or either with three quotes, which may contain line ends. */
+/* Parses a string: "…", '…', or either with three quotes, which may contain line ends. */
 static mcp_str parse_text(parser *p, bool may_have_lines)
 {
     char quote = *p->at;
@@ -245,7 +246,7 @@ static mcp_str parse_key(parser *p)
     return (mcp_str){begin, (size_t)(p->at - begin)};
 }
 
-/* "a.b.c": returns the last key; *table is the table that it belongs to. */
+/* Parses "a.b.c" and returns the last key. *table becomes the table that the key belongs to. */
 static mcp_str parse_path(parser *p, size_t *table)
 {
     mcp_str key = {0};
@@ -285,7 +286,7 @@ static void skip_word(parser *p)
         p->at++;
 }
 
-/* A number, boolean, date or time. */
+/* Parses a number, boolean, date or time. */
 static mcp_str parse_word(parser *p)
 {
     static const char *const known[] = {"true", "false", "inf", "nan"};
@@ -356,7 +357,7 @@ static void parse_value(parser *p, size_t parent, mcp_str key, size_t depth)
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-/* [a.b]. For [[a.b]], which is left out, returns a detached table. */
+/* Parses the header [a.b]. For [[a.b]], which is left out, returns a detached table. */
 static size_t parse_header(parser *p)
 {
     size_t table = 0;
@@ -379,8 +380,7 @@ static void parse_all(parser *p)
 {
     size_t table = add_node(p, 0, TABLE, (mcp_str){0}, (mcp_str){0});
     add_node(p, 0, TABLE, (mcp_str){0}, (mcp_str){0});
-    if (p->rc == MCP_OK) /* the second node is part of no table: ignored contents are collected
-                          * there */
+    if (p->rc == MCP_OK) /* the second node, outside of the tree, receives ignored tables */
         p->nodes[0].first = p->nodes[0].last = NONE;
     for (skip_lines(p); p->rc == MCP_OK && p->at < p->end; skip_lines(p)) {
         if (peek(p) == '[') {

@@ -1,7 +1,7 @@
 /* arguments.c: converts words name=value to the JSON that a tool's schema requires.
  *
- * A word is a text, and only the schema says whether "7" is a string or a number. What may
- * surprise: if it does not say, "7" is a string; name:=7 is always JSON.
+ * Words are strings, and only the schema says whether "7" is a string or a number. If the schema
+ * does not say, "7" is a string. The value in name:=7 is always JSON.
  */
 #define _GNU_SOURCE
 #include "arguments.h"
@@ -29,7 +29,8 @@ static unsigned named_type(mcp_str name)
     return 0;
 }
 
-/* Follows "#/$defs/name". Names with escapes are rare; for them the type stays unknown. */
+/* Resolves "#/$defs/name". Names with escapes are rare; they are not resolved, and the type stays
+ * unknown. */
 static const mcp_json *follow(const mcp_json *root, mcp_str ref)
 {
     const mcp_json *at = root;
@@ -193,7 +194,7 @@ static bool add_words(mcp_json_writer *w, const char *const *words, size_t count
     return true;
 }
 
-/* Whether a word before the i-th has its name. */
+/* Returns whether an earlier word has the same name as the i-th. */
 static bool is_repeated(const char *const *words, size_t i)
 {
     argument a, b;
@@ -226,7 +227,8 @@ static char *read_all(FILE *f)
     return text;
 }
 
-/* The object of --args, empty without the option. NULL after reporting the error. */
+/* Returns the object of --args, which is empty without the option, or NULL after reporting the
+ * error. */
 static mcp_json_doc *given_object(const ctl *c)
 {
     const char *from = c->set.args;
@@ -303,8 +305,8 @@ static void on_issue(const mcp_schema_issue *issue, void *user)
          issue->path.len ? issue->path.ptr : whole, (int)issue->expected.len, issue->expected.ptr);
 }
 
-/* Whether a value conforms to the schema. Otherwise prints `complaint` and the violations. `whole`
- * describes the value: "the arguments". */
+/* Returns whether a value conforms to the schema. Otherwise prints `complaint` and the violations.
+ * `whole` describes the value: "the arguments". */
 static bool conforms(const ctl *c, const char *whole, const char *complaint, const mcp_json *schema,
                      const mcp_json *value)
 {

@@ -11,32 +11,34 @@ typedef struct argument {
     bool is_json;
 } argument;
 
-/* False, after reporting it, if the word has neither form. */
+/* Parses a word. Returns false after reporting that the word has neither form. */
 bool argument_parse(const char *word, argument *ret);
-/* The last value given for a name, or NULL. */
+/* Returns the last value given for a name, or NULL. */
 const char *argument_value(const char *const *words, size_t count, mcp_str name);
 
-/* The JSON text of an object made of --args and the words. Each value gets the type in its
- * property's schema (schema NULL: texts). The caller frees it. NULL after reporting the error. */
+/* Returns the JSON text of an object made of --args and the words. Each value gets the type in its
+ * property's schema; without a schema, values are strings. The caller frees the text. Returns NULL
+ * after reporting the error. */
 char *arguments_make(const ctl *c, const char *const *words, size_t count, const mcp_json *schema);
 
-/* Checks the arguments against the schema. EXIT_OK, or EXIT_USAGE after reporting what is wrong. A
- * schema that cannot be used causes only a warning. */
+/* Checks the arguments against the schema. Returns EXIT_OK, or EXIT_USAGE after reporting what is
+ * wrong. A schema that cannot be used causes only a warning. */
 int arguments_check(const ctl *c, const char *what, const char *arguments, const mcp_json *schema);
 
 /* missing.c: adds arguments that a tool requires and that were not given: the default in its
- * schema, or the user's answer. EXIT_OK; EXIT_USAGE after naming what is missing; EXIT_REFUSED if
- * the user ended the prompt. */
+ * schema, or the user's answer. Returns EXIT_OK, EXIT_USAGE after naming the missing arguments, or
+ * EXIT_REFUSED if the user ended the prompt. */
 int arguments_complete(ctl *c, const char *tool, const mcp_json *schema, char **arguments);
 
-/* Checks the structured content of a tool's result against its outputSchema (NULL: none). EXIT_OK,
- * or EXIT_PROTOCOL after reporting the difference (2026-07-28, server/tools, "Output Schema"). */
+/* Checks the structured content of a tool's result against its outputSchema, which may be NULL.
+ * Returns EXIT_OK, or EXIT_PROTOCOL after reporting the difference (2026-07-28, server/tools,
+ * "Output Schema"). */
 int result_check(const ctl *c, const char *what, const mcp_json *result, const mcp_json *schema);
 
-/* The JSON types that a schema allows, as bits 1 << mcp_json_type; 0: not restricted. References
- * are resolved in `root`. */
+/* Returns the JSON types that a schema allows, as bits 1 << mcp_json_type, or 0 if it restricts
+ * nothing. References are resolved in `root`. */
 unsigned schema_types(const mcp_json *root, const mcp_json *schema);
-/* Adds a text as a value of the first of those types that it can be converted to. */
+/* Adds a string as a value of the first of those types to which it can be converted. */
 void add_typed(mcp_json_writer *w, const mcp_json *root, const mcp_json *schema, const char *text);
 
 #endif

@@ -1,5 +1,5 @@
-/* bar.c: shows activity and progress on stderr, once an operation takes more than half a second.
- * There is one terminal and so one bar; its state is global.
+/* bar.c: shows activity and progress on stderr when an operation takes more than half a second.
+ * There is only one terminal, so there is only one bar, and its state is global.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -101,7 +101,8 @@ void bar_tick(void)
         fprintf(stderr, " %.6g", bar.progress);
     fputc(' ', stderr);
     mcp_str text = mcp_str_from(bar.message[0] ? bar.message : bar.what);
-    /* Must fit one line, otherwise "\r" would not return to its beginning. */
+    /* The text has to fit on one line, because "\r" returns only to the beginning of the last
+     * line. */
     text_put_cell(stderr, text, text_width(text) < 40 ? text_width(text) : 40);
     bar.shown = true;
 }

@@ -1,4 +1,4 @@
-/* bundle.c: joins parts of resources to one text within a budget. */
+/* bundle.c: joins parts of resources into one text within a budget. */
 #define _GNU_SOURCE
 #include "bundle.h"
 
@@ -24,7 +24,7 @@ bool budget_parse(const char *text, budget *ret)
     return !*end;
 }
 
-/* The cost in quarters of a token, or in bytes. */
+/* Returns the cost in quarters of a token, or in bytes. */
 static uint64_t quarters(mcp_str text, uint64_t most, size_t *fits)
 {
     uint64_t sum = 0;
@@ -65,7 +65,7 @@ mcp_str budget_cut(const budget *b, mcp_str text, uint64_t most)
 
 /* ---- Markdown -------------------------------------------------------------------------------- */
 
-/* On one line, so that a name cannot start a heading or end a fence. */
+/* Writes the text on one line, so that a name cannot start a heading or end a fence. */
 static void put_inline(FILE *to, mcp_str text)
 {
     for (size_t i = 0; i < text.len; i++) {
@@ -74,7 +74,7 @@ static void put_inline(FILE *to, mcp_str text)
     }
 }
 
-/* At least three, and longer than every run of backticks in the text. */
+/* Returns a length of at least three that is greater than every run of backticks in the text. */
 static int fence_length(mcp_str text)
 {
     int longest = 2, run = 0;

@@ -27,7 +27,7 @@ static const struct {
     {"openWorldHint", true, "reaches out", "stays inside"},
 };
 
-/* "read-only, stays inside": as the server claims. False: it claims nothing. */
+/* Writes the server's hints, such as "read-only, stays inside". Returns false if there are none. */
 static bool put_hints(FILE *to, const mcp_json *tool)
 {
     const mcp_json *annotations = mcp_json_get(tool, "annotations");
@@ -55,7 +55,7 @@ static bool is_required(const mcp_json *schema, mcp_str name)
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
-/* "a= [b=]": the tool's arguments. */
+/* Writes the tool's arguments, such as "a= [b=]". */
 static void put_parameters(FILE *to, const mcp_json *tool)
 {
     const char *before = "";
@@ -76,7 +76,7 @@ static void put_hints_field(FILE *to, const mcp_json *tool)
     put_hints(to, tool);
 }
 
-/* After the parameters, or on a line of its own if it does not fit. */
+/* Writes the hints after the parameters, or on a separate line if they do not fit. */
 static void put_effects(const ctl *c, const mcp_json *tool, size_t column)
 {
     char text[160] = "";

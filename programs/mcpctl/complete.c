@@ -37,7 +37,7 @@ static char *make_params(const completion_query *q)
     return take_written("complete", w);
 }
 
-/* Passes a result on and caches it. */
+/* The state of a request whose result is passed to `fn` and cached. */
 typedef struct keeping {
     const char *params;
     unsigned changes;
@@ -53,7 +53,7 @@ static int keep_and_pass(ctl *c, const mcp_json *result, void *user)
     return k->fn(c, result, k->user);
 }
 
-/* For completion by TAB: a repeated request is answered from the cache. */
+/* Requests completions for TAB. A repeated request is answered from the cache. */
 static int ask_quietly(ctl *c, const char *params, result_fn *fn, void *user)
 {
     const completions *kept = c->session->completions;
@@ -185,8 +185,9 @@ static int on_prompts(ctl *c, const mcp_json *result, void *user)
     return EXIT_OK;
 }
 
-/* A name is a prompt's, unless only a template has it. Then *ret is the template's text, which the
- * caller frees. */
+/* Finds out whether the name is that of a template. If a prompt has the name too, the prompt takes
+ * precedence, and *ret is NULL. Otherwise *ret is the template's text, which the caller frees, or
+ * NULL. */
 static int find_template(ctl *c, char **ret)
 {
     bool is_prompt = false;

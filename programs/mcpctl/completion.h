@@ -6,21 +6,23 @@
 #include "mcpctl.h"
 
 typedef struct completion_query {
-    const char *prompt, *uri_template; /* one of them */
+    const char *prompt, *uri_template; /* exactly one of them is set */
     mcp_str argument;
     const char *value;
-    const char *const *words; /* name=value: the other arguments */
+    const char *const *words; /* the other arguments, as name=value */
     size_t n_words;
-    bool quietly; /* no errors are reported; there are just no proposals */
+    bool quietly; /* errors are not reported, and cause only an empty list of proposals */
 } completion_query;
 
 int completion_ask(ctl *c, const completion_query *q, result_fn *fn, void *user);
 
-/* template.c: the URI template with that name. The caller frees it. NULL: none. */
+/* template.c: gets the URI template with that name, which the caller frees; NULL if there is none.
+ * Returns an exit code. */
 int template_named(ctl *c, const char *name, char **ret);
 
-/* Prompts for a value; "?" shows the proposals for the text before it. `about` may be empty. The
- * caller frees the value. NULL: no more input. */
+/* Prompts for a value. If the user types "?", it shows the proposals for the text before the
+ * question mark. `about` may be empty. The caller frees the value. Returns NULL at the end of
+ * input. */
 char *completion_prompt(ctl *c, const completion_query *q, mcp_str about, bool required);
 
 #endif

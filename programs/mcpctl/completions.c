@@ -6,7 +6,7 @@
 #include <string.h>
 
 typedef struct kept {
-    char *key; /* NULL: unused */
+    char *key; /* NULL if the entry is unused */
     mcp_json_doc *result;
     int64_t until;
 } kept;
@@ -59,7 +59,7 @@ const mcp_json *completions_get(const completions *k, const char *key, int64_t n
     return NULL;
 }
 
-/* NULL: too large, or no memory. */
+/* Returns NULL if the value is too large, or if out of memory. */
 static mcp_json_doc *copy(const mcp_json *value, size_t most)
 {
     mcp_str text;

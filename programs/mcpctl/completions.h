@@ -2,7 +2,7 @@
  * place send no further request.
  *
  * A key is the text of the request's params: reference, argument, value and context. All entries
- * are of one server.
+ * belong to one server.
  */
 #ifndef MCPCTL_COMPLETIONS_H
 #define MCPCTL_COMPLETIONS_H
@@ -17,15 +17,15 @@ enum {
     COMPLETIONS_MS = 5000,             /* how long an entry is valid */
 };
 
-/* NULL: no memory. All functions accept NULL, and then cache nothing. */
+/* Returns NULL if out of memory. All functions accept NULL, and then cache nothing. */
 completions *completions_new(void);
 void completions_free(completions *k);
 
-/* The cached result, valid until the next call of any function here; NULL: none. `now` is in
- * milliseconds. */
+/* Returns the cached result, which is valid until the next call of any of these functions, or NULL
+ * if there is none. `now` is in milliseconds. */
 const mcp_json *completions_get(const completions *k, const char *key, int64_t now);
-/* Caches a copy, unless completions_changes() no longer returns `changes`. The caller gets
- * `changes` before it sends the request. */
+/* Caches a copy, unless completions_changes() no longer returns `changes`, which the caller got
+ * before it sent the request. */
 void completions_put(completions *k, const char *key, const mcp_json *result, unsigned changes,
                      int64_t now);
 /* Invalidates all entries. */

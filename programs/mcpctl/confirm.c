@@ -1,11 +1,12 @@
 /* confirm.c: shows a command from a configuration file before it is started, and asks for
  * confirmation once.
  *
- * The confirmation is remembered by the SHA-256 of everything that was shown, so that a changed
- * argument or variable is asked about again. The variables of an environment file are a second
- * question, because the file is read only after the first one was answered; its hash includes the
- * values, which are not shown. Configuration files of the current folder are asked about in each
- * folder separately, and for addresses too: they could send the environment to anybody.
+ * A confirmation is stored as the SHA-256 of everything that was shown, so that a changed argument
+ * or variable has to be confirmed again. The variables of an environment file need a second
+ * confirmation, because the file is read only after the first one. The hash of the second includes
+ * the values, which are not shown. Entries of configuration files in the current folder are
+ * confirmed separately for each folder. For these files, addresses have to be confirmed too,
+ * because a request could send environment variables to any host.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -26,7 +27,7 @@ static void add_all(FILE *f, const words *w, size_t count)
         fprintf(f, "%c%s", 0, w->items[i]);
 }
 
-/* Hashes everything that is shown; with `variables`, also the names and values in the file of
+/* Hashes everything that is shown and, with `variables`, the names and values in the file of
  * variables. */
 static bool fingerprint(const server *s, bool variables, char to[65])
 {

@@ -1,5 +1,5 @@
-/* content.c: content blocks as text. Other content (an image, a sound) is only named; --json prints
- * it.
+/* content.c: prints content blocks as text. Of other content (images, audio) only the type is
+ * printed; --json prints all of it.
  */
 #include "content.h"
 
@@ -26,7 +26,7 @@ static void put_note(FILE *to, mcp_str kind, mcp_str type, size_t bytes, mcp_str
     fputs("]\n", to);
 }
 
-/* The number of bytes that the Base64 text encodes. */
+/* Returns the number of bytes that the Base64 text encodes. */
 static size_t decoded_size(mcp_str base64)
 {
     size_t padding = 0;

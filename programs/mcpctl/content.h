@@ -4,7 +4,7 @@
 
 #include "mcpctl.h"
 
-/* Text is unchanged; other content is one line that names its type. */
+/* Prints text unchanged, and for other content one line that names its type. */
 void put_content_block(const ctl *c, FILE *to, const mcp_json *block);
 
 #endif

@@ -1,8 +1,8 @@
-/* context.c: mcpctl context: which resources a language model should see, within a budget.
+/* context.c: mcpctl context: selects resources for a language model, within a budget.
  *
- * In two rounds, because reading everything would be slow: the entries of the list select the
- * candidates, whose texts are then read and ranked again. A priority of 1 means "required"
- * (2026-07-28, server/resources, "Annotations") and comes before everything else.
+ * It works in two rounds, because reading everything would be slow: candidates are selected by
+ * their entries in the list, and then their texts are read and ranked again. A priority of 1 means
+ * "required" (2026-07-28, server/resources, "Annotations") and comes before everything else.
  */
 #include <stdlib.h>
 
@@ -61,7 +61,7 @@ static bool is_required(const candidate *k)
 
 /* ---- scores ---------------------------------------------------------------------------------- */
 
-/* 1 for now, down to 0; one half for a month ago. */
+/* Returns 1 for the current time, 0.5 for a month ago, and approaches 0 for older times. */
 static double recency_of(int64_t modified)
 {
     const double month = 30.0 * 86400 * 1000;
@@ -122,7 +122,7 @@ static bool begins(mcp_str s, const char *with)
     return s.len >= len && memcmp(s.ptr, with, len) == 0;
 }
 
-/* What can be decided before reading; FATE_NOT_LOOKED_AT means undecided. */
+/* Decides what can be decided before reading. FATE_NOT_LOOKED_AT means undecided. */
 static fate first_look(const entry *e)
 {
     static const char *const binary[] = {"image/",
@@ -187,8 +187,8 @@ static void read_texts(choosing *k)
 
 /* ---- filling the budget ---------------------------------------------------------------------- */
 
-/* Where a part of a long text should begin: shortly before the first of the lines with the most
- * query words. */
+/* Returns where a part of a long text should begin: shortly before the first of the lines with the
+ * most query words. */
 static size_t best_place(const choosing *k, const candidate *a)
 {
     size_t best = 0, most = 0, before[3] = {0};
@@ -214,7 +214,7 @@ static void include(choosing *k, candidate *a)
 {
     budget *b = &k->budget;
     uint64_t left = b->limit - b->used, least = b->tokens ? 50 : 200;
-    /* Only a required resource gets more than half, if there are others. */
+    /* If there are several resources, only a required one gets more than half of the budget. */
     uint64_t room = is_required(a) || k->count < 2 || left < b->limit / 2 ? left : b->limit / 2;
     mcp_str whole = {a->text, a->len};
     char *section = bundle_section(&a->e, whole, false);
@@ -229,7 +229,7 @@ static void include(choosing *k, candidate *a)
         a->fate = FATE_NO_ROOM;
         if (room >= frame + least) {
             size_t from = best_place(k, a);
-            /* Reserve for a longer fence and a final newline. */
+            /* This reserves room for a longer fence and a final newline. */
             a->part = budget_cut(b, (mcp_str){a->text + from, a->len - from}, room - frame - 8);
             section = a->part.len ? bundle_section(&a->e, a->part, true) : NULL;
             a->fate = section ? FATE_CUT : FATE_NO_ROOM;

@@ -21,7 +21,7 @@ void definition_put_description(FILE *to, const mcp_json *definition)
     text_put_raw(to, mcp_json_string(mcp_json_get(definition, "description")));
 }
 
-/* The caller frees the result. Without memory the text is empty. */
+/* Returns the text of a field, which the caller frees. If out of memory, the text is empty. */
 static char *field_text(const definition_field *field, const mcp_json *definition, mcp_str *ret)
 {
     char *text = NULL;
@@ -58,7 +58,7 @@ size_t definition_put_head(const ctl *c, const definition_field *field, const mc
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
-/* For scripts: fields separated by tabs. */
+/* Prints a line for scripts: the fields, separated by tabs. */
 static void put_fields(const ctl *c, const definitions *d, const mcp_json *definition)
 {
     put_field(c, name_of(definition));
@@ -83,8 +83,8 @@ static int put_one(const ctl *c, printing *p, const mcp_json *definition)
     return EXIT_OK;
 }
 
-/* For people: in columns, with the complete description last. False: no memory, or not enough
- * room. */
+/* Prints the list for people: in columns, with the complete description last. Returns false if out
+ * of memory, or if the room is too small. */
 static bool put_table(const ctl *c, printing *p, const mcp_json *list)
 {
     const definitions *d = p->d;

@@ -1,4 +1,4 @@
-/* definitions.h: lists of prompts and tools: prints them, or searches them for one name. */
+/* definitions.h: prints lists of prompts and tools, or searches them for a name. */
 #ifndef MCPCTL_DEFINITIONS_H
 #define MCPCTL_DEFINITIONS_H
 
@@ -13,9 +13,10 @@ typedef struct definition_field {
 enum { DEFINITION_FIELDS = 3 };
 
 typedef struct definitions {
-    const char *capability; /* "tools": the server's capability, and the member of the result */
-    const char *method;     /* "tools/list" */
-    const char *kind;       /* "tool" */
+    const char
+        *capability;    /* such as "tools": the server's capability and the member of the result */
+    const char *method; /* "tools/list" */
+    const char *kind;   /* "tool" */
     void (*put)(const ctl *c, const mcp_json *definition); /* for people */
     definition_field fields[DEFINITION_FIELDS];
     size_t n_fields;
@@ -26,8 +27,8 @@ size_t definition_put_head(const ctl *c, const definition_field *field, const mc
 void definition_put_description(FILE *to, const mcp_json *definition);
 
 int definitions_list(ctl *c, const definitions *d);
-/* The definition with that name, in a document that the caller frees. EXIT_OK and *ret; EXIT_USAGE
- * after reporting that there is none, or another error. */
+/* Gets the definition with that name, in the document *ret, which the caller frees. Returns
+ * EXIT_OK, EXIT_USAGE after reporting that there is none, or the code of another error. */
 int definitions_find(ctl *c, const definitions *d, const char *name, mcp_json_doc **ret);
 
 extern const definitions prompt_definitions, tool_definitions;

@@ -1,8 +1,8 @@
 /* editor.c: libedit, loaded on demand.
  *
  * The few functions and constants that are used are declared below. They belong to libedit.so.2 and
- * have been stable since it has that name. What may surprise: mcpctl reads the keys itself, so that
- * the session with the server continues while the user thinks.
+ * have never changed in it. mcpctl reads the keys itself, so that the session with the server
+ * continues while the user is typing.
  */
 #define _GNU_SOURCE
 #include "editor.h"
@@ -60,7 +60,8 @@ struct editor {
 
 /* ---- callbacks of libedit -------------------------------------------------------------------- */
 
-/* Not all callbacks have a user pointer. There is one terminal and so one editor. */
+/* Not all callbacks have a user pointer. There is only one terminal, so there is only one
+ * editor. */
 static editor *the_editor;
 
 static const char *prompt_of(void *el)
@@ -80,7 +81,7 @@ static size_t common_length(const words *w)
             k++;
         len = k;
     }
-    /* Does not split a character. */
+    /* This loop avoids splitting a character. */
     while (len && ((unsigned char)w->items[0][len] & 0xc0) == 0x80)
         len--;
     return len;
@@ -99,7 +100,7 @@ static void show_proposals(const words *w)
         fprintf(stderr, "  and %zu more\n", w->count - MOST);
 }
 
-/* Escapes characters that would end or change a word. */
+/* Returns a copy in which characters that would end or change a word are escaped. */
 static char *quoted(const char *text, size_t len)
 {
     char *to = malloc(2 * len + 2), *p = to; /* with room for a space */
@@ -126,7 +127,7 @@ static void insert(editor *e, const char *text, size_t len, bool last)
     e->next = 0;
 }
 
-/* The length of the typed part of a word, without quotes and backslashes. */
+/* Returns the length of the typed part of a word, without quotes and backslashes. */
 static size_t typed_length(const char *text, size_t len)
 {
     size_t n = 0;
@@ -169,7 +170,7 @@ static void on_tab(editor *e)
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
-/* The next inserted or typed byte. Returns 1, 0 at the end of input, -1 on error. */
+/* Gets the next inserted or typed byte. Returns 1, or 0 at the end of input, or -1 on error. */
 static int next_byte(editor *e, unsigned char *ret)
 {
     if (e->pending && e->pending[e->next]) {

@@ -7,7 +7,7 @@
 
 #include <mcp/uri.h>
 
-/* Limit for a list in memory; about twice the size of a million files of mcpd. */
+/* Limit for a list in memory. A list of a million files from mcpd takes about half of it. */
 static const size_t most_bytes = (size_t)1 << 30;
 
 static mcp_str text_of(const mcp_json *object, const char *key)
@@ -198,7 +198,7 @@ static const mcp_json *keep_page(entries *list, const mcp_json *resources, int *
         list->docs = grown;
     mcp_json_add_value(w, resources);
     *rc = !w || !grown ? MCP_ENOMEM : mcp_json_writer_finish(w, &text);
-    /* An estimate: parsed values are larger than their text. */
+    /* This is an estimate: parsed values are larger than their text. */
     size_t cost = *rc == MCP_OK ? 4 * text.len + mcp_json_count(resources) * sizeof(entry) : 0;
     if (cost > most_bytes - list->bytes)
         *rc = MCP_ELIMIT;

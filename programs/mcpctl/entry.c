@@ -1,8 +1,8 @@
 /* entry.c: the entry of a server in a configuration file, in the format of any host.
  *
- * It is processed in two steps, because it is untrusted: the first one produces the text that the
- * user is shown, and opens no file, asks nothing and reads no environment variable. The values are
- * filled in after the user has agreed.
+ * The entry is untrusted, so it is processed in two steps. The first step produces the text that
+ * the user is shown, and opens no file, asks no questions and reads no environment variable. The
+ * second step fills in the values, after the user has confirmed.
  */
 #define _GNU_SOURCE
 #include "entry.h"
@@ -13,7 +13,7 @@
 
 /* ---- the parts ------------------------------------------------------------------------------- */
 
-/* The text of a string or number. */
+/* Gets the text of a string or number. */
 static bool text_of(const mcp_json *v, char number[32], mcp_str *ret)
 {
     *ret = mcp_json_string(v);
@@ -24,9 +24,9 @@ static bool text_of(const mcp_json *v, char number[32], mcp_str *ret)
     return mcp_json_is(v, MCP_JSON_STRING) || mcp_json_is(v, MCP_JSON_INT);
 }
 
-/* Visits the items of an array, or the members of an object. Values that are neither text nor
- * number are skipped in an object. In an array, where positions matter, they count as empty
- * texts. */
+/* Visits the items of an array, or the members of an object. In an object, values that are neither
+ * strings nor numbers are skipped. In an array, where positions matter, they count as empty
+ * strings. */
 static int walk_list(const mcp_json *list, entry_part part, entry_fn *fn, void *user)
 {
     mcp_json_iter it = {0};
@@ -162,7 +162,7 @@ static int describe_part(void *user, entry_part part, mcp_str name, mcp_str text
     return words_add(&d->s->shown, line) ? EXIT_OK : EXIT_LOCAL;
 }
 
-/* Copies {"entry": …, "inputs": …}, which outlive the file's document. */
+/* Makes a document {"entry": …, "inputs": …} that outlives the document of the file. */
 static mcp_json_doc *keep(const mcp_json *entry, const mcp_json *inputs)
 {
     mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
@@ -198,7 +198,8 @@ typedef struct resolving {
     expansion expansion;
 } resolving;
 
-/* NAME=value of a file of variables: the name is shown, the value may be secret. */
+/* Adds NAME=value from a file of variables. Only the name is shown, because the value may be
+ * secret. */
 static bool add_file_variable(server *s, const char *p, size_t len)
 {
     char *shown = NULL;

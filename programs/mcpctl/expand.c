@@ -41,8 +41,8 @@ static const mcp_json *find_input(const mcp_json *inputs, mcp_str id)
     return NULL;
 }
 
-/* The prompt says which file it comes from, because any file may contain "Your password for
- * example.com". */
+/* Asks the user for an input. The prompt names the file that defines it, because any file may
+ * contain "Your password for example.com". */
 static char *ask_input(const expansion *e, const mcp_json *input, mcp_str id)
 {
     enum { LONGEST = 400 };
@@ -66,7 +66,7 @@ static char *ask_input(const expansion *e, const mcp_json *input, mcp_str id)
     return line;
 }
 
-/* Asks for each input once. NULL after reporting the error. */
+/* Asks for each input once. Returns NULL after reporting the error. */
 static const char *input_value(expansion *e, mcp_str id)
 {
     for (size_t i = 0; i + 1 < e->asked.count; i += 2)
@@ -137,7 +137,7 @@ static bool is_secret(mcp_str name)
     return true;
 }
 
-/* The value of ${name}. NULL after reporting the error. */
+/* Returns the value of ${name}, or NULL after reporting the error. */
 static char *value_of(expansion *e, mcp_str name)
 {
     mcp_str rest;
@@ -157,8 +157,8 @@ static char *value_of(expansion *e, mcp_str name)
     return from_environment(name, true);
 }
 
-/* Finds the variable that begins here: its name, and the length of the whole expression; 0: there
- * is none. */
+/* Finds the variable that begins here. Gets its name, and returns the length of the whole
+ * expression, or 0 if there is none. */
 static size_t variable_at(const expansion *e, mcp_str text, mcp_str *name)
 {
     static const struct {

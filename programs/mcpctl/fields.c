@@ -1,7 +1,8 @@
 /* fields.c: values for the properties of a schema.
  *
- * Input is validated at once, against the property's own schema with the definitions of the whole
- * schema. What may surprise: "" is the empty string, because an empty line leaves the field unset.
+ * Each value is validated when it is entered, against the property's own schema with the
+ * definitions of the whole schema. To enter the empty string, the user types "", because an empty
+ * line leaves the field unset.
  */
 #define _GNU_SOURCE
 #include "fields.h"
@@ -65,7 +66,7 @@ static choices choices_of(const mcp_json *schema)
     for (size_t i = 0; i < 2 && !c.list; i++) {
         const mcp_json *list = mcp_json_get(from, alternatives[i]);
         c.titled = mcp_json_get(mcp_json_at(list, 0), "const") != NULL;
-        c.list = c.titled ? list : NULL; /* otherwise the alternatives are not choices, but types */
+        c.list = c.titled ? list : NULL; /* alternatives without titles are types and not choices */
     }
     if (!c.list) {
         c.list = mcp_json_get(from, "enum");
@@ -90,8 +91,8 @@ static bool is_text(mcp_str a, const char *b, bool exactly)
     return a.len == strlen(b) && strncasecmp(a.ptr ? a.ptr : "", b, a.len) == 0;
 }
 
-/* The choice that a text names: by its value, otherwise its title, otherwise either of them
- * ignoring case. */
+/* Returns the choice with this value or, if there is none, with this title. If there is none
+ * either, compares again, ignoring case. */
 static const mcp_json *choose(const mcp_json *schema, const char *text)
 {
     for (int pass = 0; pass < 4; pass++) {
@@ -134,7 +135,8 @@ static void note_unknown(field_reason *why, const char *text)
     snprintf(why->text, sizeof(why->text), "'%.100s' is not one of the choices", text);
 }
 
-/* Adds "Red, Green", each by value or title. False: one is not a choice. */
+/* Adds several choices, as in "Red, Green", each by its value or title. Returns false if one is not
+ * a choice. */
 static bool add_chosen(mcp_json_writer *w, const field *f, const char *text, field_reason *why)
 {
     bool ok = true;
@@ -167,7 +169,7 @@ static int boolean_of(const char *text)
     return -1;
 }
 
-/* False: *why has the reason. */
+/* Returns false with the reason in *why. */
 static bool add_value(mcp_json_writer *w, const field *f, const char *text, field_reason *why)
 {
     unsigned types = schema_types(f->root, f->schema);
@@ -269,7 +271,7 @@ static mcp_str kind_of(const mcp_json *schema)
     return mcp_str_eq(type, MCP_STR("string")) ? (mcp_str){0} : type;
 }
 
-/* "  Your age (age, integer, optional) [30]: " */
+/* Makes a prompt such as "  Your age (age, integer, optional) [30]: ". */
 static char *make_label(const field *f)
 {
     char *label = NULL;
@@ -301,7 +303,7 @@ static char *make_label(const field *f)
     return label;
 }
 
-/* "    age: expected at most 9, got 10" */
+/* Prints a reason such as "    age: expected at most 9, got 10". */
 static void tell(const field *f, const char *why)
 {
     fputs("    ", stderr);

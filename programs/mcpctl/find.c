@@ -1,5 +1,5 @@
-/* find.c: mcpctl find: resources that contain all words in their name, title, description or URI,
- * best match first. */
+/* find.c: mcpctl find: prints resources that contain all words in their name, title, description or
+ * URI, best match first. */
 #include <stdlib.h>
 
 #include "entries.h"
@@ -21,7 +21,8 @@ char *words_join(const char *const *items, size_t count)
     return text;
 }
 
-/* Keeps only entries that contain all words (all entries without words). False: no memory. */
+/* Keeps only entries that contain all words (all entries without words). Returns false if out of
+ * memory. */
 static bool score_all(entries *all, const char *query)
 {
     ranking *r = ranking_new(query);

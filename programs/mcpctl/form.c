@@ -1,8 +1,8 @@
 /* form.c: fills in a form of the server.
  *
  * Everything is shown before it is sent, including defaults (2025-11-25 and later,
- * client/elicitation: the user reviews the answer). Without a terminal --answer gives the values;
- * then only those and the server's own defaults are sent.
+ * client/elicitation: the user reviews the answer). Without a terminal, --answer gives the values,
+ * and only these and the server's own defaults are sent.
  */
 #define _GNU_SOURCE
 #include "form.h"
@@ -97,7 +97,7 @@ void answers_free(answers *a, bool quiet)
     free(a);
 }
 
-/* The last answer for a field. */
+/* Gets the last answer for a field. */
 static bool find_answer(answers *a, mcp_str name, argument *ret)
 {
     bool found = false;
@@ -115,8 +115,8 @@ static bool find_answer(answers *a, mcp_str name, argument *ret)
 
 typedef enum filled { FILLED, NOT_FILLED, NO_MORE_INPUT } filled;
 
-/* The value of --answer as JSON text. NULL: none, or (*bad) it was invalid, which has been
- * reported. */
+/* Returns the value of --answer as JSON text. Returns NULL if there is none or if it is invalid,
+ * which is reported and sets *bad. */
 static char *given_value(ctl *c, const field *f, bool *bad)
 {
     argument a;
@@ -164,7 +164,7 @@ static filled fill_field(ctl *c, const field *f, mcp_json_writer *w)
     return bad && !json ? NOT_FILLED : FILLED;
 }
 
-/* *ret is the filled form as JSON, which the caller frees. */
+/* Fills in the form. *ret is the result as JSON, which the caller frees. */
 static filled fill(ctl *c, const mcp_json *schema, char **ret)
 {
     mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
@@ -208,7 +208,7 @@ static void show_content(const char *content)
     mcp_json_free(doc);
 }
 
-/* False: the answer was rejected, and the reason has been printed. */
+/* Returns false if the answer was rejected, after printing the reason. */
 static bool send_answer(mcp_question *q, const char *content)
 {
     mcp_error error = {0};
@@ -218,7 +218,7 @@ static bool send_answer(mcp_question *q, const char *content)
     return false;
 }
 
-/* Whether the request has been answered; false: try again. */
+/* Returns whether the request has been answered. If not, the caller tries again. */
 static bool ask_once(ctl *c, mcp_question *q)
 {
     char *content = NULL;

@@ -18,7 +18,7 @@ static void line(const ctl *c, const char *name, mcp_str value)
     putchar('\n');
 }
 
-/* "subscribe, listChanged": the members of a capability that are true. */
+/* Writes the members of a capability that are true, such as "subscribe, listChanged". */
 static void put_switches(const mcp_json *capability)
 {
     mcp_json_iter it = {0};

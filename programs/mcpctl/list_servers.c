@@ -6,7 +6,7 @@
 
 typedef struct listing_servers {
     ctl *c;
-    mcp_json_writer *w; /* NULL: lines */
+    mcp_json_writer *w; /* for --json; NULL to print lines */
     size_t count;
 } listing_servers;
 
@@ -22,7 +22,8 @@ static int put_part(void *user, entry_part part, mcp_str name, mcp_str text)
     return EXIT_OK;
 }
 
-/* "npx -y server" or an address, as in the file, without expanding variables. */
+/* Returns the command line, such as "npx -y server", or the address, as in the file. Variables are
+ * not expanded. */
 static char *command_of(const mcp_json *entry)
 {
     char *text = NULL;

@@ -1,6 +1,6 @@
-/* lists.c: finds what changed in a list. The notification does not tell, so the list is read again
- * and compared with its previous state. An untrusted list may be endless, so a list that is too
- * long is not read again.
+/* lists.c: finds what changed in a list. The notification does not say what changed, so the list is
+ * read again and compared with its previous state. An untrusted list may be endless, so a list that
+ * is too long is not read again.
  */
 #include "lists.h"
 
@@ -47,7 +47,7 @@ static int on_page(ctl *c, const mcp_json *result, void *user)
     return r->names->cut ? ENOUGH : EXIT_OK;
 }
 
-/* False: the list cannot be compared; roster_clear() must be called in any case. */
+/* Returns false if the list cannot be compared. roster_clear() must be called in any case. */
 static bool read_list(lists *l, mcp_change kind, roster *ret)
 {
     reading r = {.kind = kind, .names = ret};

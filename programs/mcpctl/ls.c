@@ -11,7 +11,7 @@ enum { WIDEST_NAME = 40, WIDEST_TYPE = 30, ENOUGH = -1 };
 struct listing {
     ctl *c;
     size_t count;
-    size_t name, type; /* column widths; 0: nothing printed yet */
+    size_t name, type; /* column widths; 0 before the first line */
     bool as_json;
     json_list json;
 };
@@ -77,7 +77,7 @@ static void put_long(const ctl *c, const entry *e)
     printf("\t%s", modified);
 }
 
-/* For people: in columns, with the URI last because it may be long. */
+/* Prints a row for people: in columns, with the URI last because it may be long. */
 static void put_long_row(const ctl *c, const listing *l, const entry *e)
 {
     char modified[32] = "", size[24] = "", priority[24] = "";
@@ -199,8 +199,8 @@ static int on_page(ctl *c, const mcp_json *result, void *user)
             code = ENOUGH;
     }
     free(chosen);
-    /* Flushing shows each page at once, and ends an endless list when the reader of a pipe is
-     * gone. */
+    /* Flushing shows each page at once, and ends an endless list when the reader of a pipe has
+     * exited. */
     return flush_stdout(c) ? code : EXIT_LOCAL;
 }
 

@@ -1,7 +1,8 @@
-/* mcpctl.h: what the files of mcpctl share.
+/* mcpctl.h: declarations for all files of mcpctl.
  *
- * commands.c has the table of commands, options.c the table of options; each command is a file with
- * one function, which talks to the server through session.c and prints through output.c.
+ * commands.c has the table of commands, options.c the table of options; each command is a function
+ * in a file of its own, which communicates with the server through session.c and prints through
+ * output.c.
  */
 #ifndef MCPCTL_H
 #define MCPCTL_H
@@ -41,13 +42,13 @@ typedef struct settings {
 
     bool json, quiet, verbose, help, version, help_man;
 
-    /* of the lists */
+    /* for commands that print lists */
     texts globs;
     const char *type, *audience, *priority, *since, *sort;
     uint64_t min_size, max_size, limit, depth, pages;
     bool long_form, reverse;
 
-    /* of single commands */
+    /* for single commands */
     const char *range, *lines, *output, *args, *budget;
     uint64_t tail, count;
     bool force, raw, read, fetch, explain;
@@ -59,10 +60,10 @@ typedef struct session session;
 /* A command line of mcpctl or of its shell. */
 typedef struct ctl {
     settings set;           /* must be first: the option parser gets a pointer to both */
-    const command *command; /* NULL: none was given */
+    const command *command; /* NULL if none was given */
     const char **args;
     size_t n_args;
-    const char *const *server; /* the words after "--", NULL-terminated; NULL: no "--" */
+    const char *const *server; /* the words after "--", NULL-terminated; NULL if there is no "--" */
     bool out_is_terminal;
     int write_errno; /* errno of the first failed write to stdout */
     session *session;
@@ -71,7 +72,7 @@ typedef struct ctl {
 typedef enum command_flags {
     COMMAND_ALONE = 1,        /* needs no server */
     COMMAND_NOT_IN_SHELL = 2, /* not available in the shell */
-    COMMAND_NO_SERVER = 4,    /* uses no server and accepts no "--" */
+    COMMAND_NO_SERVER = 4,    /* uses no server and does not accept "--" */
 } command_flags;
 
 struct command {
@@ -82,7 +83,7 @@ struct command {
     int (*run)(ctl *c);
     const char *summary;
     const char *details; /* for the manual: paragraphs separated by newlines */
-    const char *json;    /* the format of --json; NULL: none */
+    const char *json;    /* the format of --json; NULL if the command has none */
 };
 
 /* ---- commands.c: the table ------------------------------------------------------------------- */
@@ -114,19 +115,19 @@ int run_watch(ctl *c);
 extern const option options[];
 extern const size_t n_options;
 
-/* EXIT_OK, or EXIT_USAGE after reporting the error on stderr. ctl_clear() releases it. `shell`: a
- * line of the shell, which cannot select a server. */
+/* Returns EXIT_OK, or EXIT_USAGE after reporting the error on stderr. ctl_clear() releases *ret.
+ * `shell` says that this is a line of the shell, which cannot select a server. */
 int options_parse(int argc, char **argv, bool shell, ctl *ret);
 void ctl_clear(ctl *c);
 
-/* If `c` is NULL: help for mcpctl as a whole. */
+/* Prints the help for a command or, if `c` is NULL, for mcpctl as a whole. */
 void help_print(FILE *to, const command *c);
 void help_man(FILE *to);
 void help_completion(FILE *to, const char *shell);
 
 /* ---- main.c: signals ------------------------------------------------------------------------- */
 
-/* The signal that arrived, if any, which is reset; the next one is caught again. */
+/* Returns the signal that arrived, or 0, and resets it. The next signal is caught again. */
 int signals_take(void);
 /* Ends mcpctl as if the signal had arrived now. */
 void raise_again(int number);
@@ -144,12 +145,12 @@ struct session {
     bool ended; /* whether the server or the connection has ended */
     FILE *trace;
     bool verbose, quiet;
-    bool noise_told;             /* it was reported that stdout of the server has other output */
-    uint64_t stderr_written;     /* bytes written by the server so far */
-    uint64_t stderr_before;      /* bytes written when the current call began */
-    int64_t first_answer_us;     /* time until the first answer, from before the server's start */
-    bool interrupted;            /* a signal arrived: nothing more is reported */
-    mcp_question *questions[16]; /* questions of the server that wait for the user */
+    bool noise_told;         /* a warning about other output on the server's stdout was printed */
+    uint64_t stderr_written; /* bytes that the server has written so far */
+    uint64_t stderr_before;  /* the same, when the current call began */
+    int64_t first_answer_us; /* time until the first answer, from before the server's start */
+    bool interrupted;        /* a signal arrived, so nothing more is reported */
+    mcp_question *questions[16]; /* pending requests of the server that the user has to answer */
     size_t n_questions;
     struct answers *answers;         /* form.h */
     struct roots *roots;             /* roots.h */
@@ -166,47 +167,51 @@ void session_close(session *s);
 typedef int result_fn(ctl *c, const mcp_json *result, void *user);
 int session_call(ctl *c, const char *what, const char *method, const char *params,
                  result_fn *on_result, void *user);
-/* Reads a list page by page. If on_page returns anything but EXIT_OK, it stops and returns that. */
+/* Reads a list page by page. If on_page returns anything but EXIT_OK, session_list() stops and
+ * returns that. */
 int session_list(ctl *c, const char *what, const char *method, result_fn *on_page, void *user);
 /* The same without reporting errors, for callers that do not depend on the result. */
 int session_call_quietly(ctl *c, const char *method, const char *params, result_fn *on_result,
                          void *user);
 int session_quietly(ctl *c, const char *method, result_fn *on_page, void *user);
-/* tools/call; parameters are repeated in headers where the tool's schema requires it. */
+/* Sends tools/call. Parameters are repeated in headers where the tool's schema requires it. */
 int session_call_tool(ctl *c, const char *name, const char *arguments, result_fn *on_result,
                       void *user);
-/* Runs the loop until a signal arrives, a callback sets *done, or `ms` have passed (0: no
+/* Runs the loop until a signal arrives, a callback sets *done, or `ms` have passed (0 means no
  * limit). */
 void session_wait(ctl *c, const bool *done, uint64_t ms);
-/* Whether the server declares a capability: "resources". */
+/* Returns whether the server declares a capability, such as "resources". */
 bool session_offers(const ctl *c, const char *capability);
 
 /* ---- output.c: writing to stdout ------------------------------------------------------------- */
 
 typedef enum style { STYLE_NONE, STYLE_BOLD, STYLE_DIM, STYLE_NAME, STYLE_GOOD, STYLE_BAD } style;
 
-/* The escape sequence on a terminal with colours enabled, otherwise "". */
+/* Returns the escape sequence of a style, or "" if stdout is not a terminal with colours. */
 const char *style_of(const ctl *c, style s);
-/* Writes a text of the server on one line, in a style. */
+/* Writes text from the server on one line, in a style. */
 void put_styled(const ctl *c, style s, mcp_str text);
-/* Writes a field of a line: for a script with only control characters escaped, for a terminal as
- * text_put(). */
+/* Writes a field of a line: on a terminal like text_put(), otherwise with only control characters
+ * escaped. */
 void put_field(const ctl *c, mcp_str s);
-/* Writes several lines, made safe on a terminal, where they always end with a newline. */
+/* Writes text of several lines. On a terminal, it is escaped like text_put() and always ends with a
+ * newline. */
 void put_block(const ctl *c, mcp_str s);
-/* Writes the description in a definition, indented on lines of its own. Nothing for an empty
- * text. */
+/* Writes the description of a definition on separate, indented lines. Writes nothing if the text is
+ * empty. */
 void put_about(const ctl *c, mcp_str text);
-/* The width of the terminal on stdout; 0: not a terminal, or unknown. */
+/* Returns the width of the terminal on stdout, or 0 if stdout is not a terminal or its width is
+ * unknown. */
 size_t out_columns(const ctl *c);
-/* Writes a value and a newline. EXIT_OK or EXIT_LOCAL. */
+/* Writes a value and a newline. Returns EXIT_OK or EXIT_LOCAL. */
 int put_json_line(const ctl *c, const mcp_json *value);
 /* Writes the writer's text and a newline; frees the writer. `what` is for error messages. */
 int put_written(const ctl *c, const char *what, mcp_json_writer *w);
-/* The writer's text, NUL-terminated. The caller frees it. NULL after reporting the error. */
+/* Returns the writer's text, NUL-terminated, which the caller frees, or NULL after reporting the
+ * error. */
 char *take_written(const char *what, mcp_json_writer *w);
 
-/* Flushes stdout. False: writing failed, now or earlier. */
+/* Flushes stdout. Returns false if writing failed, now or earlier. */
 bool flush_stdout(ctl *c);
 
 /* A JSON document around a list that is printed incrementally: {"resources":[ … ]}. */
@@ -218,7 +223,7 @@ void json_list_begin(json_list *l, const char *name);
 int json_list_add(const ctl *c, json_list *l, const mcp_json *value);
 void json_list_end(json_list *l, bool complete);
 
-/* Adds a member that the command defines: "score": 1.5. */
+/* Adds a member that the command defines, such as "score": 1.5. */
 void add_member(mcp_json_writer *w, const char *key, const mcp_json *value);
 
 #endif

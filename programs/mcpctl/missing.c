@@ -1,5 +1,5 @@
-/* missing.c: missing arguments of a tool. A required one with a default gets the default; the
- * others are asked for on a terminal, and are an error without one. */
+/* missing.c: adds missing arguments of a tool. A required one with a default gets the default. For
+ * the others, the user is asked on a terminal; without a terminal they are an error. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 
@@ -72,7 +72,7 @@ static int ask_all(completing *m)
     return EXIT_OK;
 }
 
-/* Prints the defaults if no confirmation will show them. */
+/* Adds the defaults of required arguments and prints them. */
 static int take_defaults(completing *m)
 {
     mcp_json_iter it = {0};

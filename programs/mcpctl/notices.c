@@ -1,6 +1,6 @@
-/* notices.c: unsolicited output of a server: log messages, lines on stderr, lines on stdout that
- * are not messages; and protocol violations that the library reports. It is shown when it arrives,
- * whatever mcpctl is waiting for.
+/* notices.c: shows unsolicited output of a server (log messages, lines on stderr, lines on stdout
+ * that are not messages) and protocol violations that the library reports. It is shown when it
+ * arrives, whatever mcpctl is waiting for.
  */
 #define _GNU_SOURCE
 #include "completions.h"
@@ -33,8 +33,8 @@ void notice_trace(mcp_client *client, bool sent, mcp_exchange exchange, mcp_str 
         trace_message(s->trace, sent, message);
 }
 
-/* Bytes are counted even if they are not shown: an error report includes what was written since the
- * call began. */
+/* Bytes are counted even if they are not shown, because an error report includes what was written
+ * since the call began. */
 void notice_stderr(mcp_str bytes, void *user)
 {
     session *s = user;
@@ -74,7 +74,8 @@ void notice_misbehaved(mcp_client *client, const char *what, void *user)
     say("warning: %s", what);
 }
 
-/* Treated like an end of the server: the call has failed, and the next command reconnects. */
+/* A lost server is treated like one that ended: the call has failed, and the next command
+ * reconnects. */
 void notice_lost(mcp_client *client, const char *why, void *user)
 {
     (void)client, (void)why;

@@ -1,4 +1,4 @@
-/* output.c: writing to stdout, on a terminal and elsewhere. */
+/* output.c: writes to stdout, on a terminal and elsewhere. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -72,7 +72,7 @@ bool flush_stdout(ctl *c)
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-/* Writes JSON text unchanged; on a terminal, what could control it becomes \u escapes. */
+/* Writes JSON text unchanged. On a terminal, characters that could control it become \u escapes. */
 static void write_json(const ctl *c, mcp_str json)
 {
     if (c->out_is_terminal)

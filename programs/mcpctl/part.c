@@ -1,5 +1,5 @@
-/* part.c: parts of resources, read from the server if one of its templates supports it, or cut
- * here. */
+/* part.c: gets parts of resources from the server if one of its templates supports this, and
+ * otherwise extracts them from the whole resource. */
 #include "part.h"
 
 #include <errno.h>
@@ -85,7 +85,7 @@ static mcp_str cut_bytes(uint64_t first, uint64_t count, mcp_str text)
     return (mcp_str){text.ptr + first, (size_t)(count < left ? count : left)};
 }
 
-/* The offset after n lines. */
+/* Returns the offset after n lines. */
 static size_t after_lines(mcp_str text, uint64_t n)
 {
     size_t at = 0;
@@ -99,7 +99,7 @@ static size_t after_lines(mcp_str text, uint64_t n)
 static mcp_str cut_tail(uint64_t n, mcp_str text)
 {
     size_t at = text.len;
-    /* The final newline ends the last line and does not begin another. */
+    /* The final newline ends the last line and does not start another one. */
     for (; at && n; n--)
         for (at--; at && text.ptr[at - 1] != '\n';)
             at--;
@@ -125,8 +125,8 @@ mcp_str part_cut(const part *p, mcp_str text)
 
 /* ---- parts from the server ------------------------------------------------------------------- */
 
-/* The variables that a template must have: a name and a number; the second only if it has a
- * value. */
+/* The variables that a template must have, each with a name and a number. The second one is
+ * required only if it has a value. */
 typedef struct variables {
     const char *names[2];
     char values[2][24];
@@ -165,7 +165,7 @@ static bool has_variable(const mcp_uri_template *t, const char *name)
     return false;
 }
 
-/* Expands the template with the URI's own variables and the given ones. */
+/* Expands the template with the variables of the URI and the given ones. */
 static char *expand(const mcp_uri_template *t, const mcp_uri_match *m, const variables *v)
 {
     enum { MOST = 16 };

@@ -11,7 +11,7 @@
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
-/* "path" or "[path]": the prompt's arguments. */
+/* Writes the prompt's arguments: "path" or, if optional, "[path]". */
 static void put_arguments(FILE *to, const mcp_json *prompt)
 {
     const char *before = "";
@@ -100,8 +100,8 @@ static int ask(ctl *c, const char *prompt, const mcp_json *definition, bool requ
     return ok ? EXIT_OK : EXIT_LOCAL;
 }
 
-/* Prompts for all arguments not given if a required one is among them. Without a terminal, missing
- * ones are an error. */
+/* If a required argument is missing, prompts for all arguments that were not given. Without a
+ * terminal, this is an error. */
 static int complete_words(ctl *c, const char *prompt, const mcp_json *definition, words *w)
 {
     const mcp_json *list = mcp_json_get(definition, "arguments");

@@ -12,7 +12,7 @@
 #include "session.h"
 #include "shell.h"
 
-/* Only the beginning of a list is proposed, since it may be endless. */
+/* Only the first entries of a list are proposed, because the list may be endless. */
 enum { MOST_LISTED = 5000, ENOUGH = -1 };
 
 typedef struct proposing {
@@ -22,7 +22,7 @@ typedef struct proposing {
     const char *before; /* prefix of all proposals: "name=" */
     words line;         /* the words before it */
     const char *key;    /* the member of the entries that is proposed */
-    const char *list;   /* its member */
+    const char *list;   /* the member of the result that contains the entries */
     size_t seen;
 } proposing;
 
@@ -108,7 +108,7 @@ static int on_values(ctl *c, const mcp_json *result, void *user)
     return EXIT_OK;
 }
 
-/* Proposes values for name=… by completion/complete. */
+/* Proposes values for name=…, which the server returns for completion/complete. */
 static void propose_values(proposing *p, const char *prompt, const char *uri_template, mcp_str name,
                            const char *value)
 {
@@ -161,7 +161,7 @@ static mcp_json_doc *find_named(proposing *p, const char *method, const char *li
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
-/* "name=val": returns the name if the cursor is in the value. */
+/* Returns whether the cursor is in the value of "name=value", and gets both. */
 static bool in_value(const proposing *p, mcp_str *name, const char **value)
 {
     const char *equals = strchr(p->typed, '=');

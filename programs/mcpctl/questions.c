@@ -1,9 +1,9 @@
-/* questions.c: input requests of the server while a call runs: a form, a URL to open, a language
- * model's answer.
+/* questions.c: answers input requests of the server while a call runs: for a form, a URL to open,
+ * or the answer of a language model.
  *
- * The server is untrusted, so the user is shown which server asks and for which call. A URL is
- * shown in full and never opened. A form is shown before it is sent. A question that is withdrawn
- * meanwhile may still be answered; the library ignores the answer.
+ * The server is untrusted, so the user is shown which server sent the request and for which call. A
+ * URL is shown in full and never opened. A form is shown before it is sent. If the server withdraws
+ * a request in the meantime, the library ignores the answer.
  */
 #define _GNU_SOURCE
 #include <mcp/uri.h>
@@ -37,7 +37,7 @@ static void announce(const ctl *c, mcp_question *q, const char *wants)
 
 /* ---- addresses ------------------------------------------------------------------------------- */
 
-/* A host name with letters of another script, or encoded (Punycode). */
+/* Returns whether a host name has non-ASCII letters, or encoded ones (Punycode). */
 static bool is_international(mcp_str host)
 {
     bool at_label = true;
@@ -51,7 +51,7 @@ static bool is_international(mcp_str host)
     return false;
 }
 
-/* Shows the host on a line of its own, because it decides who owns the address (2025-11-25,
+/* Shows the host on a separate line, because it determines who controls the address (2025-11-25,
  * client/elicitation, "Safe URL Handling"). */
 static void show_host(mcp_str url)
 {
@@ -86,8 +86,8 @@ static void answer_url(mcp_question *q)
 
 /* ---- sampling -------------------------------------------------------------------------------- */
 
-/* Runs a command with `input` on stdin and returns its output. The caller frees it. NULL: it
- * failed. */
+/* Runs a command with `input` on stdin and returns its output, which the caller frees, or NULL if
+ * the command failed. */
 static char *run_filter(const char *line, const char *input)
 {
     FILE *in = tmpfile(), *out = tmpfile();
@@ -118,7 +118,7 @@ static char *run_filter(const char *line, const char *input)
     return text;
 }
 
-/* A CreateMessageResult is passed on; a text is converted to one. */
+/* Returns the output as a CreateMessageResult, to which plain text is converted. */
 static char *as_result(const char *text)
 {
     mcp_json_doc *doc = NULL;
@@ -147,8 +147,8 @@ static char *params_text(const mcp_question *q)
     return take_written("the server's request", w);
 }
 
-/* The user is shown the request and may decline. Without a terminal, the option on the command line
- * is the consent. */
+/* Shows the user the request, which the user may decline. Without a terminal, the option on the
+ * command line counts as consent. */
 static void answer_sample(const ctl *c, mcp_question *q)
 {
     mcp_error error = {0};

@@ -1,4 +1,4 @@
-/* rank.c: BM25 over weighted fields. */
+/* rank.c: ranking with BM25 over weighted fields. */
 #include "rank.h"
 
 #include <stdlib.h>
@@ -11,7 +11,7 @@ typedef struct word {
 } word;
 
 typedef struct document {
-    float times[MOST_WORDS]; /* weighted */
+    float times[MOST_WORDS]; /* weighted number of occurrences of each query word */
     float length;
 } document;
 
@@ -21,7 +21,7 @@ struct ranking {
     size_t with[MOST_WORDS]; /* number of documents that contain the word */
     document *documents;
     size_t count, room;
-    double length; /* of all together */
+    double length; /* total length of all documents */
 };
 
 /* ---- words ----------------------------------------------------------------------------------- */
@@ -36,7 +36,7 @@ static bool is_upper(unsigned char c)
     return c >= 'A' && c <= 'Z';
 }
 
-/* Lower case for ASCII and accented Latin letters. */
+/* Converts ASCII and accented Latin letters to lower case. */
 static char lower(unsigned char before, unsigned char c)
 {
     if (is_upper(c) || (before == 0xc3 && c >= 0x80 && c <= 0x9e && c != 0x97))
@@ -44,7 +44,7 @@ static char lower(unsigned char before, unsigned char c)
     return (char)c;
 }
 
-/* The next word in lower case; "readMe" counts as two. False: no more. */
+/* Gets the next word in lower case; "readMe" counts as two. Returns false at the end. */
 static bool next_word(mcp_str *text, word *ret)
 {
     const unsigned char *p = (const unsigned char *)text->ptr;
@@ -62,14 +62,14 @@ static bool next_word(mcp_str *text, word *ret)
     return ret->len != 0;
 }
 
-/* The weight of a match between the query word `want` and the word `have`. */
+/* Returns the weight of a match between the query word `want` and the word `have`. */
 static float likeness(const word *want, const word *have)
 {
     if (have->len < want->len || have->len == 0)
         return 0;
     if (memcmp(have->letters, want->letters, want->len) == 0)
         return have->len == want->len ? 1.0f : 0.6f;
-    /* Two letters occur in too many words, but "read me" should find README. */
+    /* Words of two letters are contained in too many words, but "read me" should find README. */
     size_t last = have->len - want->len;
     for (size_t i = want->len >= 3 ? 1 : last; want->len >= 2 && i <= last; i++)
         if (memcmp(have->letters + i, want->letters, want->len) == 0)
@@ -140,8 +140,8 @@ bool ranking_add(ranking *r, const rank_field *fields, size_t count)
 
 /* ---- scores ---------------------------------------------------------------------------------- */
 
-/* Natural logarithm for x >= 1, to avoid linking libm: x is halved repeatedly, then the series of 2
- * artanh((x-1)/(x+1)) is summed. */
+/* Computes the natural logarithm for x >= 1, to avoid linking libm. It halves x repeatedly, and
+ * then sums the series of 2 artanh((x-1)/(x+1)). */
 static double logarithm(double x)
 {
     double sum = 0;

@@ -1,6 +1,6 @@
 /* rank.h: ranks texts for a query: BM25 over weighted fields (Robertson, Zaragoza, Taylor: "Simple
  * BM25 extension to multiple weighted fields", 2004). A word that only begins with or contains a
- * query word counts too, but less.
+ * query word counts less than the word itself.
  */
 #ifndef MCPCTL_RANK_H
 #define MCPCTL_RANK_H
@@ -14,17 +14,18 @@ typedef struct rank_field {
     double weight;
 } rank_field;
 
-/* Words beyond the 32nd are ignored. NULL: no memory. */
+/* Words beyond the 32nd are ignored. Returns NULL if out of memory. */
 ranking *ranking_new(const char *query);
 void ranking_free(ranking *r);
 size_t ranking_words(const ranking *r);
 
-/* Adds a document. Documents are numbered from 0. False: no memory. */
+/* Adds a document. Documents are numbered from 0. Returns false if out of memory. */
 bool ranking_add(ranking *r, const rank_field *fields, size_t count);
 
-/* Called after all documents were added. 0: the document contains no query word. */
+/* Returns the score of a document, or 0 if it contains no query word. Call it after all documents
+ * have been added. */
 double ranking_score(const ranking *r, size_t document);
-/* The number of query words in the document. */
+/* Returns the number of query words in the document. */
 size_t ranking_matched(const ranking *r, size_t document);
 
 #endif

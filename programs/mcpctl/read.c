@@ -12,7 +12,7 @@
 typedef struct reading {
     const char *uri;
     part part;
-    bool cut; /* the server returns only the whole, which is cut here */
+    bool cut; /* the server returns only the whole resource, from which the part is extracted */
     json_list *json;
 } reading;
 
@@ -26,8 +26,8 @@ static int put_bytes(const reading *r, mcp_str bytes)
     return EXIT_OK;
 }
 
-/* Prints rows and commits in a readable form. False: the contents have another form, or the user
- * wants them unchanged. */
+/* Prints rows and commits in a readable form. Returns false if the contents have another form, or
+ * if the user wants them unchanged. */
 static bool put_view(const ctl *c, const reading *r, mcp_str type, mcp_str text)
 {
     bool json = !type.len || memmem(type.ptr, type.len, "json", 4);
@@ -81,7 +81,7 @@ static int put_blob(const ctl *c, const reading *r, mcp_str blob)
 static int put_content(const ctl *c, const reading *r, const mcp_json *content)
 {
     const mcp_json *text = mcp_json_get(content, "text"), *blob = mcp_json_get(content, "blob");
-    /* Some servers omit an empty text. */
+    /* Some servers omit `text` if it is empty. */
     bool empty = !text && !blob;
     if (!empty && !mcp_json_is(text, MCP_JSON_STRING) && !mcp_json_is(blob, MCP_JSON_STRING)) {
         say("read %s: contents with neither \"text\" nor \"blob\": the server breaks the protocol",
@@ -137,7 +137,7 @@ static int read_part(ctl *c, reading *r, const char *uri)
     return code;
 }
 
-/* Without the server. */
+/* Reads the resource without the server. */
 static int read_from_web(ctl *c, reading *r)
 {
     r->cut = r->part.kind != PART_ALL;
@@ -165,7 +165,7 @@ int read_resource(ctl *c, const char *uri, json_list *json)
 
 /* ---- read ------------------------------------------------------------------------------------ */
 
-/* Redirects stdout to the file; nothing was written to it before. */
+/* Redirects stdout to the file. Nothing has been written to stdout before. */
 static int redirect(ctl *c)
 {
     if (!c->set.output)

@@ -4,7 +4,7 @@
 
 #include "mcpctl.h"
 
-/* {"uri":"…"}. The caller frees it. NULL after reporting the error. */
+/* Returns the params {"uri":"…"}, which the caller frees, or NULL after reporting the error. */
 char *read_params(const char *uri);
 
 /* Reads and prints one resource as `read` does, or adds it to `json` unless that is NULL. Returns

@@ -24,8 +24,8 @@ int exit_code_of(int rc)
     }
 }
 
-/* The server needs a capability that the client does not have (2026-07-28, schema,
- * MissingRequiredClientCapabilityError). */
+/* Returns the capabilities that the server needs and the client does not have (2026-07-28, schema,
+ * MissingRequiredClientCapabilityError), or NULL. */
 static const mcp_json *missing_capability(const mcp_json *error)
 {
     return mcp_json_get(mcp_json_get(error, "data"), "requiredCapabilities");
@@ -41,8 +41,8 @@ static const char *server_label(const session *s)
     return s->server->argv ? s->server->argv[0] : s->server->url;
 }
 
-/* The end of what the server wrote; if it is cut, from the beginning of a line or of a word. Output
- * from before the call is shown only if the server ended. */
+/* Returns the end of the server's output on stderr. If it is truncated, it begins at a line or a
+ * word. Output from before the call is included only if the server ended. */
 static mcp_str end_of_stderr(const session *s, int rc, bool *cut)
 {
     enum { KEPT = 4096 }; /* mcp/io.h */
@@ -60,14 +60,14 @@ static mcp_str end_of_stderr(const session *s, int rc, bool *cut)
     return skipped ? (mcp_str){text.ptr + skipped, text.len - skipped} : text;
 }
 
-/* `told` is the text that was already reported. */
+/* Shows the server's output on stderr. `told` is the text that was already reported. */
 static void show_stderr(const session *s, int rc, const char *told)
 {
     bool cut;
     mcp_str text = end_of_stderr(s, rc, &cut);
     if (s->verbose || !text.len)
         return;
-    /* A single line is part of the report already, unless it was too long. */
+    /* The report contains a single line already, unless it was too long. */
     size_t len = text.len - (text.ptr[text.len - 1] == '\n');
     if (!memchr(text.ptr, '\n', len) && memmem(told, strlen(told), text.ptr, len))
         return;
@@ -77,7 +77,7 @@ static void show_stderr(const session *s, int rc, const char *told)
         fputc('\n', stderr);
 }
 
-/* "file:", "sqlite:" */
+/* Returns whether a text begins with a scheme, such as "file:". */
 static bool has_scheme(const char *uri)
 {
     return isalpha((unsigned char)*uri) &&
@@ -104,7 +104,7 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Suggests the other of http:// and https:// if the answer was not understood. */
+/* If the answer was not understood, suggests https:// instead of http://, or the reverse. */
 static void hint_address(const char *url, const char *text)
 {
     bool silent =
@@ -121,7 +121,7 @@ static void hint_address(const char *url, const char *text)
         hint("is there an MCP server at %s?", url);
 }
 
-/* A common mistake: the address of the server without the path of its endpoint. */
+/* Detects a common mistake: the address of the server without the path of its endpoint. */
 static void hint_path(const char *url)
 {
     const char *host = url ? strstr(url, "://") : NULL;
@@ -130,7 +130,7 @@ static void hint_path(const char *url)
         hint("an address has a path too, usually /mcp: %.*s/mcp", (int)(host + 3 + len - url), url);
 }
 
-/* "tasks", or the names of missing extensions. */
+/* Names the missing capability: "tasks", or the missing extensions. */
 static void hint_missing(const mcp_json *needed)
 {
     const mcp_json *extensions = mcp_json_get(needed, "extensions");
@@ -155,14 +155,14 @@ static void hint_capability(const mcp_json *needed)
 
 static void hint_remote(const ctl *c, const char *what, const mcp_json *object)
 {
-    if (!mcp_client_revision(c->session->client)) { /* starting it failed */
+    if (!mcp_client_revision(c->session->client)) { /* the server did not start */
         if (c->set.revision)
             hint("without --revision mcpctl detects the revision of the server");
         hint_path(c->session->server->url);
         return;
     }
     int64_t code = mcp_json_int(mcp_json_get(object, "code"), 0);
-    /* The codes for an unknown resource, before and since 2026-07-28. */
+    /* These are the codes for an unknown resource, before and since 2026-07-28. */
     bool unknown = strncmp(what, "read ", 5) == 0 && (code == -32002 || code == -32602);
     if (unknown && !has_scheme(what + 5))
         hint("that is not a URI: 'mcpctl find %s' shows the URIs of resources with such a name",

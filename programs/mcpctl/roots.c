@@ -1,8 +1,8 @@
-/* roots.c: the folders that the server may see as roots (2025-11-25 and 2026-07-28, client/roots).
+/* roots.c: the folders that the server gets as roots (2025-11-25 and 2026-07-28, client/roots).
  *
- * They are information and grant no permission. The library answers the server's requests in both
- * eras and sends notifications if the server wants them; this file only has the folders, as
- * absolute paths without links, and their URIs.
+ * Roots are only information and grant no permission. The library answers the server's requests in
+ * both eras and sends notifications if the server wants them. This file only manages the folders,
+ * as absolute paths without links, and their URIs.
  */
 #define _GNU_SOURCE
 #include "roots.h"
@@ -22,7 +22,7 @@ struct roots {
 
 /* ---- folders --------------------------------------------------------------------------------- */
 
-/* The real path, which the caller frees; NULL after reporting the error. */
+/* Returns the real path, which the caller frees; NULL after reporting the error. */
 static char *find_folder(const char *dir)
 {
     struct stat st = {0};
@@ -60,7 +60,7 @@ static int add(roots *r, const char *dir)
     return EXIT_LOCAL;
 }
 
-/* A folder that no longer exists can be given by the path that `roots` shows. */
+/* Removes a folder. A folder that no longer exists can be given by the path that `roots` shows. */
 static int take_away(roots *r, const char *dir)
 {
     char *path = realpath(dir, NULL);
@@ -101,7 +101,7 @@ const char *roots_path(const session *s, size_t i)
 
 /* ---- telling --------------------------------------------------------------------------------- */
 
-/* The caller frees it. NULL: no memory. */
+/* Returns the file:// URI of a path, which the caller frees, or NULL if out of memory. */
 static char *uri_of(const char *path)
 {
     size_t len = strlen(path), scheme = strlen("file://");
@@ -113,7 +113,7 @@ static char *uri_of(const char *path)
     return uri;
 }
 
-/* Whether the name is UTF-8, as JSON requires. */
+/* Returns whether the name is UTF-8, as JSON requires. */
 static bool is_text(const char *name)
 {
     mcp_str unused;
@@ -124,7 +124,7 @@ static bool is_text(const char *name)
     return is;
 }
 
-/* The last segment of the path; NULL: none, or it cannot be sent. */
+/* Returns the last segment of the path, or NULL if there is none or if it is not UTF-8. */
 static const char *name_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -174,13 +174,13 @@ static int put_paths(ctl *c)
     return EXIT_OK;
 }
 
-/* Modern requests declare the capability each time; a legacy server is told only during
- * initialize. */
+/* Applies a change. Modern requests declare the capability each time, but a legacy server gets it
+ * only in initialize. */
 static int change(ctl *c)
 {
     session *s = c->session;
     if (!s->client)
-        return EXIT_OK; /* the next session gets them */
+        return EXIT_OK; /* the next session gets the roots */
     if (mcp_client_is_modern(s->client))
         s->roots->declared = true;
     if (s->roots->declared)

@@ -1,11 +1,11 @@
-/* roots.h: the folders that a server gets as roots if it requests them. */
+/* roots.h: the folders that a server gets as roots on request. */
 #ifndef MCPCTL_ROOTS_H
 #define MCPCTL_ROOTS_H
 
 #include "mcpctl.h"
 
-/* The folders named by --root, which must exist. EXIT_OK, or another code after reporting the
- * error. */
+/* The folders named by --root, which must exist. roots_load() returns EXIT_OK, or another code
+ * after reporting the error. */
 typedef struct roots roots;
 int roots_load(const ctl *c, roots **ret);
 void roots_free(roots *r);
@@ -13,7 +13,7 @@ void roots_free(roots *r);
 /* Sets the roots of a new client. If there are none, the capability is not declared. */
 int roots_declare(session *s);
 
-/* The i-th folder; NULL: no more. */
+/* Returns the path of the i-th folder, or NULL at the end. */
 const char *roots_path(const session *s, size_t i);
 
 /* Runs a line of the shell: roots, root add DIR, root remove DIR. */

@@ -1,5 +1,5 @@
-/* roster.c: the names of a list. A server's list may have any length, so memory is limited;
- * repeated names count once.
+/* roster.c: the set of names in a list. A server's list may have any length, so memory is limited.
+ * Repeated names count once.
  */
 #include "roster.h"
 

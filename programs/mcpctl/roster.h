@@ -1,4 +1,4 @@
-/* roster.h: compares the names of two lists: which were added, and which removed. */
+/* roster.h: compares the names of two lists and finds those that were added and removed. */
 #ifndef MCPCTL_ROSTER_H
 #define MCPCTL_ROSTER_H
 
@@ -8,14 +8,15 @@ typedef struct roster {
     char **names;
     size_t count, room, bytes;
     bool sorted;
-    bool cut; /* incomplete: the list is too long, or there was no memory */
+    bool cut; /* incomplete, because the list is too long or out of memory */
 } roster;
 
-/* Adds a copy, up to the first NUL; URIs and names do not contain any. */
+/* Adds a copy of the name, up to the first NUL (URIs and names contain none). */
 void roster_add(roster *r, mcp_str name);
 void roster_clear(roster *r);
 
-/* Calls fn for each name that only one of them has, in byte order. Returns their number. */
+/* Calls fn for each name that only one of the lists has, in byte order. Returns the number of these
+ * names. */
 typedef void roster_fn(bool added, const char *name, void *user);
 size_t roster_compare(roster *before, roster *after, roster_fn *fn, void *user);
 

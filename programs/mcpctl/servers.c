@@ -1,8 +1,9 @@
 /* servers.c: finds the server for a command line.
  *
- * Files are searched in a fixed order, and the first one with the name wins: only those of
- * --config, or else those of the current folder and then the user's. What may surprise: `"trusted":
- * true` counts only in the user's own files, because the current folder may be untrusted.
+ * Files are searched in a fixed order, and the first one that contains the name is used: the files
+ * of --config or, without this option, those of the current folder and then the user's own.
+ * `"trusted": true` is accepted only in the user's own files, because the current folder may be
+ * untrusted.
  */
 #define _GNU_SOURCE
 #include "entry.h"
@@ -54,7 +55,7 @@ static const struct {
     {".copilot/mcp-config.json", HOME, &common},
 };
 
-/* The format of a file given by the user, recognized by the end of its path. */
+/* Returns the format of a file given by the user, recognized by the end of its path. */
 static const file_format *format_of(const char *path)
 {
     static const struct {
@@ -90,7 +91,7 @@ static char *file_path(size_t i)
     return n < 0 ? NULL : path;
 }
 
-/* The value at a path of keys. */
+/* Returns the value at a path of keys, separated by "/". */
 static const mcp_json *follow(const mcp_json *at, const char *keys)
 {
     while (at && *keys) {
@@ -113,7 +114,7 @@ bool server_objects(const server_file *file, size_t i, const mcp_json **ret)
     return keys != NULL;
 }
 
-/* EXIT_OK also if an optional file does not exist. */
+/* Visits one file. Returns EXIT_OK also if an optional file does not exist. */
 static int visit(server_file *file, bool required, server_file_fn *fn, void *user, bool *go_on)
 {
     mcp_json_doc *doc = NULL;
@@ -134,7 +135,7 @@ static int visit(server_file *file, bool required, server_file_fn *fn, void *use
         say("%s, line %zu: %s", file->path, line, error.text);
     else
         say("%s: %s", file->path, error.text);
-    /* A broken file that was not requested must not hide the other files. */
+    /* An invalid file that was not requested must not hide the other files. */
     return required ? EXIT_USAGE : EXIT_OK;
 }
 

@@ -1,7 +1,8 @@
 /* session.c: the server, as a child process or at an address, and blocking calls.
  *
- * The library is asynchronous; this file makes one call at a time and runs the loop until its
- * callback was called. It also reports failures, so that they read the same for every command.
+ * The library is asynchronous. This file makes one call at a time, and runs the loop until the
+ * callback of the call has run. It also reports failures, so that the messages are the same for
+ * every command.
  */
 #define _GNU_SOURCE
 #include "session.h"
@@ -23,8 +24,8 @@ typedef struct waiting {
     const char *what;
     result_fn *fn;
     void *user;
-    mcp_call_id call;   /* 0: the start */
-    const char *method; /* of a list */
+    mcp_call_id call;   /* 0 while the server starts */
+    const char *method; /* of the list that is read */
     size_t pages;       /* pages received so far */
     bool quietly;       /* errors are not reported */
     bool done, enough;
@@ -118,7 +119,7 @@ static void on_progress(mcp_client *client, mcp_call_id call, const mcp_progress
     bar_set(progress->progress, progress->has_total ? progress->total : 0, progress->message);
 }
 
-/* A task has a state instead of a number. */
+/* Shows the state of a task, which has no numeric progress. */
 static void on_task(mcp_client *client, mcp_call_id call, const mcp_json *task, void *user)
 {
     (void)client, (void)call, (void)user;
@@ -165,7 +166,8 @@ int session_call_tool(ctl *c, const char *name, const char *arguments, result_fn
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
-/* An endless list is the server's fault, unless only a part was requested. */
+/* Handles a list with too many pages, which is an error of the server unless only some pages were
+ * requested. */
 static int end_of_pages(waiting *w)
 {
     bool asked = w->c->set.pages != 0;
@@ -251,7 +253,7 @@ static void on_exit_status(int status, void *user)
     ((session *)user)->ended = true;
 }
 
-/* Whether a variable of the configuration, from index `from` on, has the name of this
+/* Returns whether a variable of the configuration, from index `from` on, has the name of this
  * NAME=value. */
 static bool is_set(const server *s, size_t from, const char *variable)
 {
@@ -262,7 +264,8 @@ static bool is_set(const server *s, size_t from, const char *variable)
     return false;
 }
 
-/* The environment with the configuration's variables; NULL if there are none, or no memory. */
+/* Returns the environment with the configuration's variables; NULL if there are none, or no
+ * memory. */
 static const char **environment(const server *s)
 {
     size_t count = 0;
@@ -306,7 +309,7 @@ static void on_http_end(const char *why, void *user)
     ((session *)user)->ended = true;
 }
 
-/* Reports the refusal itself; a body that comes with it would say less. */
+/* Reports the refusal, because the body of the response would say less. */
 static int on_challenge(const mcp_http_challenge *challenge, void *user)
 {
     (void)user, (void)challenge;

@@ -4,19 +4,19 @@
 
 #include "mcpctl.h"
 
-/* False if the server was started and has ended. */
+/* Returns false if the server was started and has ended. */
 bool session_is_connected(const session *s);
-/* Restarts the server or reconnects, and waits for the answer. EXIT_OK, or another code after
- * reporting the error. */
+/* Restarts the server or reconnects, and waits for the answer. Returns EXIT_OK, or another code
+ * after reporting the error. */
 int session_restart(ctl *c);
 /* Calls session_restart() if the connection is lost. */
 int session_revive(ctl *c);
 /* Ends the server and all calls; session_close() must still be called. */
 void session_end(session *s);
 
-/* report.c: the exit code for a call's code, and an error report with advice. */
+/* report.c: exit codes for the code of a call, and an error report with advice. */
 int exit_code_of(int rc);
-int exit_code_of_error(const mcp_json *error); /* of MCP_EREMOTE */
+int exit_code_of_error(const mcp_json *error); /* for MCP_EREMOTE */
 void session_report(const ctl *c, const char *what, int rc, const mcp_json *result,
                     const mcp_error *error);
 

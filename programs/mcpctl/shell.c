@@ -1,7 +1,7 @@
 /* shell.c: mcpctl shell: the same commands, line by line, in one session.
  *
- * A line is parsed by the same table of options as a command line. What is read from a pipe is run
- * in the same way, without a prompt. What may surprise: Ctrl-C ends a call and not the shell.
+ * A line is parsed with the same table of options as a command line. Lines from a pipe are run in
+ * the same way, without a prompt. Ctrl-C ends the current call and not the shell.
  */
 #define _GNU_SOURCE
 #include "shell.h"
@@ -98,7 +98,7 @@ static int run_words(ctl *shell, words *w)
     if (code == EXIT_OK) {
         inherit(&line, shell);
         code = run_command(shell, &line);
-        line.set.config = (texts){0}; /* the shell's */
+        line.set.config = (texts){0}; /* it belongs to the shell */
     }
     ctl_clear(&line);
     return code;
@@ -136,7 +136,7 @@ static void help(const char *lacks)
             printf("  %-10s %s\n", commands[i].name, commands[i].summary);
 }
 
-/* False: it was the last line. */
+/* Runs a line. Returns false if the shell has to end. */
 static bool run_line(ctl *shell, const char *lacks, const char *text, int *code)
 {
     words w = {0};
@@ -173,7 +173,8 @@ static void on_idle(void *user)
         mcp_loop_step(c->session->loop, 0);
 }
 
-/* Whether the shell continues after a signal that ended a call or a line: only after Ctrl-C. */
+/* Returns whether the shell continues after a signal that ended a call or a line: only after
+ * Ctrl-C. */
 static bool go_on_after_signal(ctl *c)
 {
     int number = signals_take();

@@ -1,6 +1,6 @@
-/* table.c: cells in columns. A column is as wide as its widest cell. If the columns do not fit, the
- * widest are narrowed, and cells that are cut end with "…". Numbers are aligned to the right, and
- * so is the heading of a column that contains only numbers.
+/* table.c: arranges cells in columns. A column is as wide as its widest cell. If the columns do not
+ * fit, the widest ones are narrowed, and truncated cells end with "…". Numbers are aligned to the
+ * right, and so is the heading of a column that contains only numbers.
  */
 #include "table.h"
 
@@ -9,7 +9,7 @@
 
 enum {
     GAP = 2,
-    NARROWEST = 7,    /* columns are not made narrower */
+    NARROWEST = 7,    /* minimum width of a column */
     LAST_WANTS = 30,  /* preferred width of a wrapped last column */
     WIDEST_NAME = 24, /* widest column of names, if each cell has a line of its own */
     VALUE_WANTS = 10,
@@ -101,7 +101,7 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* False: the columns do not fit. */
+/* Computes the widths. Returns false if the columns do not fit. */
 static bool fit(const table *t, const table_look *look, size_t width, size_t to[])
 {
     size_t last = t->columns - 1, cap = width + 1, sum;
@@ -164,7 +164,7 @@ static void put_row(const table *t, FILE *to, const table_look *look, const cell
 
 /* ---- one line for each cell ------------------------------------------------------------------ */
 
-/* The width of the names. */
+/* Returns the width of the column of names. */
 static size_t name_width(const table *t, size_t width)
 {
     size_t names = 1;

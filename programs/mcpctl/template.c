@@ -94,7 +94,7 @@ int template_named(ctl *c, const char *name, char **ret)
     return code;
 }
 
-/* The text of a template given by its name or as text. The caller frees it. */
+/* Returns the text of a template that is given by its name or by its text. The caller frees it. */
 static char *template_text(ctl *c, const char *given, int *code)
 {
     char *text = NULL;
@@ -118,8 +118,8 @@ static bool is_variable(const mcp_uri_template *t, mcp_str name)
     return false;
 }
 
-/* Prompts for variables that the words do not set; an empty answer leaves them undefined. False: no
- * more input. */
+/* Prompts for variables that the words do not set. An empty answer leaves a variable undefined.
+ * Returns false at the end of input. */
 static bool ask_missing(ctl *c, const mcp_uri_template *t, const char *text, words *w)
 {
     for (size_t i = 0; i < mcp_uri_template_variable_count(t); i++) {
@@ -156,7 +156,7 @@ static int check_words(const mcp_uri_template *t, const words *w)
     return EXIT_OK;
 }
 
-/* Several words with the same name form a list, for {/path*}. */
+/* Expands the template. Several words with the same name form a list, for {/path*}. */
 static char *expand(const mcp_uri_template *t, const words *w)
 {
     mcp_uri_value *values = calloc(w->count + 1, sizeof(*values));

@@ -1,5 +1,5 @@
-/* terminal.c: prompts on the terminal. A line is read byte by byte, so that no input stays in a
- * buffer where another reader (the shell's editor, a command that reads stdin) would miss it.
+/* terminal.c: prompts on the terminal. Lines are read byte by byte, so that no input stays in a
+ * buffer and is lost for other readers (the shell's editor, a command that reads stdin).
  */
 #define _GNU_SOURCE
 #include "terminal.h"
@@ -14,7 +14,7 @@ bool terminal_can_ask(void)
     return isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1;
 }
 
-/* False: end of input before a newline, or a signal. */
+/* Returns false if the input ended before a newline, or after a signal. */
 static bool read_line(char **line, size_t *len)
 {
     enum { LONGEST = 1 << 20 };

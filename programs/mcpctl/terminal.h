@@ -6,29 +6,31 @@
 
 #include "mcpctl.h"
 
-/* Whether the user can be asked: stdin and stderr are a terminal. */
+/* Returns whether the user can be asked, which requires that stdin and stderr are a terminal. */
 bool terminal_can_ask(void);
-/* Reads one line, without its newline. The caller frees it. NULL: end of input, or a signal.
- * `secret`: input is not echoed. The prompt is made safe. */
+/* Reads one line, without its newline, which the caller frees. Returns NULL at the end of input, or
+ * after a signal. If `secret` is set, the input is not echoed. Control characters in the prompt are
+ * escaped. */
 char *terminal_ask(const char *prompt, bool secret);
-/* The same with line editing, if libedit is installed (editor.c). */
+/* The same with line editing if libedit is installed (editor.c). */
 char *terminal_edit(const char *prompt);
-/* Asks until the answer begins with one of the letters, in upper or lower case, and returns it. 0:
- * end of input, or a signal. */
+/* Asks until the answer begins with one of the letters, in upper or lower case, and returns the
+ * letter. Returns 0 at the end of input, or after a signal. */
 char terminal_choose(const char *question, const char *letters);
-/* Whether the answer begins with y; an empty answer means no. */
+/* Asks, and returns whether the answer begins with y. An empty answer means no. */
 bool terminal_ask_yes(const char *question);
 
-/* Writes an untrusted text to stderr, made safe; several lines are indented, long lines wrapped. */
+/* Writes untrusted text to stderr with control characters escaped. Several lines are indented, and
+ * long lines are wrapped. */
 void terminal_show(mcp_str text, int indent);
-/* Writes text that users compare or copy, such as an address: including invisible characters, and
- * without wrapping. */
+/* The same for text that users compare or copy, such as an address: invisible characters are shown
+ * too, and lines are not wrapped. */
 void terminal_show_exactly(mcp_str text, int indent);
 
 /* The activity bar. It appears half a second after begin(), unless `quiet` or stderr is not a
  * terminal. `what` is copied. Nested calls have no effect. */
 void bar_begin(const char *what, bool quiet);
-/* total 0: unknown. `message` may be empty. */
+/* Sets the progress. A total of 0 means unknown. `message` may be empty. */
 void bar_set(double progress, double total, mcp_str message);
 /* Changes only the message. */
 void bar_set_message(mcp_str message);

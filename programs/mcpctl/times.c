@@ -12,7 +12,8 @@ int64_t time_now(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* Days since 1970-01-01 in the Gregorian calendar; the year begins in March. */
+/* Returns the days since 1970-01-01 in the Gregorian calendar. In the computation, the year begins
+ * in March. */
 static int64_t days(int64_t year, int64_t month, int64_t day)
 {
     year -= month <= 2;
@@ -21,7 +22,7 @@ static int64_t days(int64_t year, int64_t month, int64_t day)
     return era * 146097 + y * 365 + y / 4 - y / 100 + d - 719468;
 }
 
-/* Parses exactly n digits and the character that must follow (0: any). */
+/* Parses exactly n digits and the character that must follow (0 for any). */
 static bool number(mcp_str *s, size_t n, int64_t *ret)
 {
     *ret = 0;
@@ -41,7 +42,7 @@ static bool skip(mcp_str *s, char c)
     return true;
 }
 
-/* "Z", "+02:00", or nothing, which means Z. */
+/* Parses "Z" or "+02:00". An empty string means Z. */
 static bool zone(mcp_str *s, int64_t *minutes)
 {
     int64_t h, m, sign;

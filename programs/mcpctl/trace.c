@@ -1,8 +1,8 @@
 /* trace.c: records every message as a line of JSON: of mcpctl's own session (--trace), or of a
  * session between a host and its server (`mcpctl trace FILE -- SERVER`).
  *
- * Between a host and a server it passes bytes on unchanged and uninterpreted, so that the record is
- * exact. A line that is not JSON is recorded as text.
+ * Between a host and a server it forwards bytes unchanged, without parsing them, so that the record
+ * is exact. A line that is not JSON is recorded as text.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -38,7 +38,7 @@ static void format_now(char to[40])
     snprintf(to + n, 40 - n, ".%06ldZ", now.tv_nsec / 1000);
 }
 
-/* Made safe for a terminal. */
+/* Writes JSON text with escapes for a terminal. */
 static void put_json(FILE *to, mcp_str json)
 {
     if (to == stderr && isatty(STDERR_FILENO))
@@ -74,7 +74,7 @@ static void put_line(FILE *to, bool sent, const char *name, mcp_str text, bool i
     fflush(to);
 }
 
-/* Writes what should be a message but may be anything. */
+/* Writes text that should be a message but may be anything. */
 static void put_heard(FILE *to, bool sent, mcp_str text)
 {
     mcp_json_doc *doc = NULL;
@@ -154,7 +154,7 @@ static void pass_on(FILE *trace, stream *s)
     if (n <= 0 || !write_all(s->to, bytes, (size_t)n)) {
         s->open = false;
         if (s->sent)
-            close(s->to); /* gives the server the end of its input */
+            close(s->to); /* the server then reads the end of its input */
     }
     if (n > 0)
         record(trace, s, bytes, (size_t)n);
@@ -184,8 +184,8 @@ static void pump(FILE *trace, stream streams[3])
 static volatile sig_atomic_t the_server, the_end; /* the server's process; the signal that ends
                                                    * both */
 
-/* Signals from the terminal reach all its processes, including the server; signals sent to mcpctl
- * alone are passed on. mcpctl ends when the server does, or at a second signal. */
+/* Signals from the terminal reach all its processes, including the server. Signals that are sent to
+ * mcpctl alone are forwarded. mcpctl ends when the server ends, or at a second signal. */
 static void on_signal(int number, siginfo_t *info, void *context)
 {
     (void)context;
@@ -237,7 +237,7 @@ int run_trace(ctl *c)
     sigset_t caught, before;
     sigemptyset(&caught);
     sigaddset(&caught, SIGINT), sigaddset(&caught, SIGTERM), sigaddset(&caught, SIGHUP);
-    sigprocmask(SIG_BLOCK, &caught, &before); /* until the signals can be passed on */
+    sigprocmask(SIG_BLOCK, &caught, &before); /* until the signals can be forwarded */
     pid_t pid = start(c, in, out, err, &before);
     the_server = pid;
     catch_signals();

@@ -1,7 +1,7 @@
-/* tree.c: mcpctl tree: resources as a tree, by the paths of their URIs.
+/* tree.c: mcpctl tree: prints resources as a tree, by the paths of their URIs.
  *
- * The entries are sorted so that those below one folder are adjacent. A node of the tree is then a
- * run of entries and the number of parts that their paths share, so no tree is built.
+ * The entries are sorted so that those below one folder are adjacent. No tree is built: a node is a
+ * run of entries together with the number of parts that their paths share.
  */
 #include <stdlib.h>
 
@@ -22,8 +22,8 @@ typedef struct drawing {
 
 /* ---- paths ----------------------------------------------------------------------------------- */
 
-/* The next part of a URI. Part 0 is the root, "file://" or "mem:"; the rest is split at "/". *at is
- * advanced. False: no more. */
+/* Gets the next part of a URI. Part 0 is the root, "file://" or "mem:"; the rest is split at "/".
+ * *at is advanced. Returns false at the end. */
 static bool next_part(mcp_str uri, size_t *at, mcp_str *part)
 {
     size_t i = *at;
@@ -76,7 +76,7 @@ static int compare_paths(const void *a, const void *b)
     }
 }
 
-/* Where the run ends whose entries share part number `depth` with entry `from`. */
+/* Returns the end of the run of entries that share part number `depth` with entry `from`. */
 static size_t run_end(const drawing *d, size_t from, size_t to, size_t depth)
 {
     mcp_str first = {0}, part = {0};
@@ -87,7 +87,7 @@ static size_t run_end(const drawing *d, size_t from, size_t to, size_t depth)
     return i;
 }
 
-/* Whether entry i is the node itself and not below it. */
+/* Returns whether entry i is the node itself and not below it. */
 static bool ends_at(const drawing *d, size_t i, size_t depth)
 {
     mcp_str part;
@@ -96,7 +96,8 @@ static bool ends_at(const drawing *d, size_t i, size_t depth)
 
 /* ---- drawing --------------------------------------------------------------------------------- */
 
-/* The decoded part, for display. The caller frees it. NULL: unchanged. */
+/* Decodes a part for display. If it cannot be decoded, *ret is the part itself. The caller frees
+ * the result, which may be NULL. */
 static char *decoded(mcp_str part, mcp_str *ret)
 {
     char *text = malloc(part.len + 1);
@@ -131,7 +132,7 @@ static void begin_json_node(const drawing *d, mcp_str part, const entry *e)
     mcp_json_begin_object(w);
     mcp_json_writer *probe = mcp_json_writer_new(NULL, 0);
     mcp_str unused;
-    mcp_json_add_str(probe, name); /* the decoded text may not be UTF-8 */
+    mcp_json_add_str(probe, name); /* fails if the decoded text is not UTF-8 */
     bool ok = mcp_json_writer_finish(probe, &unused) == MCP_OK;
     mcp_json_writer_free(probe);
     mcp_json_key(w, "name"), mcp_json_add_str(w, ok ? name : part);
@@ -185,7 +186,7 @@ static void draw(drawing *d, size_t from, size_t to, size_t depth, size_t level)
         mcp_json_end(d->json);
 }
 
-/* The root line extends to the first branch: "file:///home/me/project". */
+/* Draws the root line, which extends to the first branch: "file:///home/me/project". */
 static void draw_root(drawing *d, size_t from, size_t to)
 {
     size_t depth = 0, length = 0;

@@ -1,9 +1,9 @@
-/* view.c: rows of a database as a table, the commits of a log as lines.
+/* view.c: shows rows of a database as a table, and the commits of a log as lines.
  *
- * The whole of a server's output is checked before anything is written, so that output that almost
- * has one of the forms is written unchanged. In addition to the rows an object may have members
- * with a single value ("next"), which follow on separate lines: nothing is left out, except in a
- * commit.
+ * All of the server's output is checked before anything is written, so that output that only
+ * resembles one of the forms is written unchanged. In addition to the rows an object may have
+ * members with a single value ("next"), which follow on separate lines: nothing is left out, except
+ * in a commit.
  */
 #define _GNU_SOURCE
 #include "view.h"
@@ -17,13 +17,13 @@
 enum {
     LARGEST = 4 << 20,
     MOST_CELLS = 200000,
-    LONGEST_NAME = 1024, /* longest column name, because it may be written with each row */
+    LONGEST_NAME = 1024, /* longest column name; it may be written with each row */
     ID_SHOWN = 8,
 };
 
 typedef struct view {
     table *table;
-    mcp_json_writer *w; /* of one cell */
+    mcp_json_writer *w; /* for one cell */
 } view;
 
 static bool is_container(const mcp_json *value)
@@ -31,7 +31,7 @@ static bool is_container(const mcp_json *value)
     return mcp_json_is(value, MCP_JSON_OBJECT) || mcp_json_is(value, MCP_JSON_ARRAY);
 }
 
-/* Whether all members except these two are single values. */
+/* Returns whether all members except these two are single values. */
 static bool is_flat(const mcp_json *object, const char *but, const char *and_but)
 {
     mcp_json_iter it = {0};
@@ -45,7 +45,7 @@ static bool is_flat(const mcp_json *object, const char *but, const char *and_but
     return true;
 }
 
-/* A value as text, valid until the next call. */
+/* Returns a value as text, which is valid until the next call. */
 static mcp_str value_text(view *v, const mcp_json *value)
 {
     mcp_str text = mcp_json_string(value);
@@ -73,7 +73,7 @@ static void add_value(view *v, const mcp_json *value)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* {"columns": ["a", ...], "rows": [[1, ...], ...]} */
+/* Returns whether the value has the form {"columns": ["a", ...], "rows": [[1, ...], ...]}. */
 static bool is_page(const mcp_json *root)
 {
     const mcp_json *columns = mcp_json_get(root, "columns"), *rows = mcp_json_get(root, "rows");
@@ -115,7 +115,7 @@ typedef struct keys {
     size_t count;
 } keys;
 
-/* False: too many. */
+/* Adds the keys of an object. Returns false if there are too many. */
 static bool add_keys(keys *k, const mcp_json *object)
 {
     mcp_json_iter it = {0};
@@ -176,7 +176,7 @@ static bool is_log(const mcp_json *root)
     return is_flat(root, "commits", "");
 }
 
-/* "(main, v1) What was done" */
+/* Adds the subject of a commit after its decorations: "(main, v1) Fix the parser". */
 static void add_subject(view *v, const mcp_json *commit)
 {
     const mcp_json *decorations = mcp_json_get(commit, "decorations");
@@ -221,7 +221,7 @@ static bool add_log(view *v, const mcp_json *root)
 
 /* ---- choosing the form ----------------------------------------------------------------------- */
 
-/* "next: sqlite://shop/item/rows?offset=100" */
+/* Writes the other members, such as "next: sqlite://shop/item/rows?offset=100". */
 static void put_others(view *v, FILE *to, const mcp_json *root, const table_look *look)
 {
     mcp_json_iter it = {0};

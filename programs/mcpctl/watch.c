@@ -1,10 +1,10 @@
 /* watch.c: mcpctl watch: one line for each change.
  *
- * The library listens again after a lost connection; this file only restarts a server that died. A
- * resource may be watched before it exists, so a URI that cannot be read is not an error, but each
- * is read once, so that a typing mistake does not go unnoticed. Lists are read once too if
- * additions and removals are shown. What may surprise: after a gap every resource counts as changed
- * with --read, unless its contents are the same as before.
+ * After a lost connection, the library subscribes again; this file only restarts a server that has
+ * ended. A resource may be watched before it exists, so a URI that cannot be read is not an error.
+ * Each URI is read once, so that a typing mistake does not go unnoticed. Lists are read once too if
+ * additions and removals are shown. With --read, after an interruption every resource counts as
+ * changed unless its contents are the same as before.
  */
 #include <stdlib.h>
 
@@ -21,12 +21,11 @@ typedef struct change {
 
 typedef struct watching {
     ctl *c;
-    change *queue; /* changes to print; printing may need calls, which callbacks must not wait
-                    * for */
+    change *queue; /* to be printed outside of callbacks, because printing may need calls */
     size_t waiting, room;
     uint64_t told;
     bool awake, active, looked, refused, gap;
-    lists *lists; /* NULL: only the fact that lists changed is reported */
+    lists *lists; /* NULL if only the fact that lists changed is reported */
 } watching;
 
 static const char *const kinds[] = {"updated", "resources", "prompts", "tools"};
@@ -71,7 +70,8 @@ static void on_state(mcp_client *client, mcp_subscription *subscription,
         return;
     switch (state) {
     case MCP_SUBSCRIPTION_ACTIVE:
-        /* Repeated here, because a legacy session over HTTP was lost and replaced in one step. */
+        /* This is checked again here, because a legacy session over HTTP is lost and replaced in
+         * one step. */
         if ((w->gap || w->active) && !c->set.quiet)
             say("connected again; changes in between were missed");
         w->active = true;
@@ -126,7 +126,7 @@ static int put_change(watching *w, const change *k)
     else
         put_text_change(w, k, now);
     if (code == EXIT_OK && c->set.read && k->kind == MCP_CHANGE_RESOURCE)
-        /* A resource that is gone or cannot be read now does not end the watch. */
+        /* A resource that does not exist any more or cannot be read now does not end the watch. */
         read_resource(c, k->uri, NULL);
     return flush_stdout(c) ? code : EXIT_LOCAL;
 }
@@ -147,7 +147,7 @@ static int put_changes(watching *w)
 
 /* ---- the connection -------------------------------------------------------------------------- */
 
-/* Restarts a server that died: at once, then after increasing pauses. */
+/* Restarts a server that has ended: at once, then after increasing pauses. */
 static int keep_alive(watching *w)
 {
     ctl *c = w->c;

@@ -1,8 +1,8 @@
 /* about.c: see about.h.
  *
- * What may surprise: a client gets less information than the user who started the server. For a
- * source that is not a path (a connection string) it gets only the module and the name in URIs, but
- * not the machine or the role.
+ * A client gets less information than the user who started the server. Of a source that is not a
+ * path (a connection string), it gets only the module and the name in URIs, and not the machine or
+ * the role.
  */
 #define _GNU_SOURCE
 #include "about.h"
@@ -35,7 +35,7 @@ char *about_first(const settings *s)
 
 /* ---- for the model --------------------------------------------------------------------------- */
 
-/* Depends on what a client can use: the methods, or the tools if they are listed for it
+/* The text depends on what a client can use: the methods, or the tools if they are listed for it
  * (offer.c). */
 static const char by_methods[] = "\nList them with resources/list; read one by its URI.";
 static const char by_tools[] =
@@ -95,7 +95,7 @@ static void put_source(FILE *to, modules *m, const source *s)
     } else if (source_is_module(s)) {
         put_word(to, m, s->text);
     } else {
-        char *path = realpath(s->text, NULL); /* as in the URIs */
+        char *path = realpath(s->text, NULL); /* the path that is in the URIs */
         put_line(to, "", path);
         free(path);
     }

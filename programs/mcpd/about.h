@@ -7,16 +7,17 @@
 #include "modules.h"
 #include "options.h"
 
-/* A source as the user wrote it, "git:src?name=x", without passwords. The caller frees it. NULL: no
- * memory. */
+/* Returns a source as the user wrote it, "git:src?name=x", without passwords. The caller frees it.
+ * Returns NULL if out of memory. */
 char *about_source(const source *s);
 
-/* The first source, or the folder of prompts, with "and more" if there are several: for one line.
- * The caller frees it; NULL: no memory. */
+/* Returns a text of one line: the first source, or the folder of prompts, with "and more" if there
+ * are several. The caller frees it. Returns NULL if out of memory. */
 char *about_first(const settings *s);
 
-/* The instructions, for the sources whose index passes `seen` (NULL: for all). The caller frees
- * them. NULL: no memory, or no sources. Loads the sources' modules. */
+/* Returns the instructions for the sources whose index passes `seen`, or for all sources if `seen`
+ * is NULL. The caller frees them. Returns NULL if out of memory, or if there are no sources. Loads
+ * the modules of the sources. */
 typedef bool about_seen(size_t index, void *user);
 char *about_all(const settings *s, modules *m, about_seen *seen, void *user);
 

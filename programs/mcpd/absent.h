@@ -1,9 +1,9 @@
-/* absent.h: missing sources: which they are, and polling until they exist.
+/* absent.h: keeps a list of missing sources and polls until they exist.
  *
- * The rule: at the start, and when the configuration is reloaded, a source whose path does not
- * exist is left out if there is another source; the log says so, and the source is served within
- * two seconds after it appears. Any other problem with a source is an error, and so is a missing
- * source for --check-config.
+ * At the start, and when the configuration is reloaded, a source whose path does not exist is left
+ * out if there is another source. This is logged, and the source is served within two seconds after
+ * it appears. Any other problem with a source is an error. With --check-config, a missing source is
+ * an error too.
  */
 #ifndef MCPD_ABSENT_H
 #define MCPD_ABSENT_H
@@ -12,7 +12,7 @@
 #include <stddef.h>
 
 typedef struct absent_source {
-    char *path, *text; /* where it should be, and the message about it */
+    char *path, *text; /* the missing path, and the message about it */
     size_t index;      /* of all sources */
 } absent_source;
 
@@ -21,15 +21,15 @@ typedef struct absent {
     size_t count;
 } absent;
 
-/* Whether nothing exists at the path. */
+/* Returns whether nothing exists at the path. */
 bool absent_is(const char *path);
-/* Adds an entry; copies both texts. False: no memory. */
+/* Adds an entry; copies both texts. Returns false if out of memory. */
 bool absent_add(absent *list, const char *path, const char *text, size_t index);
-/* Whether an entry has that text. */
+/* Returns whether an entry has that text. */
 bool absent_has(const absent *list, const char *text);
-/* Whether the source with that index is in the list. */
+/* Returns whether the source with that index is in the list. */
 bool absent_is_at(const absent *list, size_t index);
-/* Whether any of them exists now. */
+/* Returns whether any path in the list exists now. */
 bool absent_any_came(const absent *list);
 void absent_clear(absent *list);
 

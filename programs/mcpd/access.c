@@ -13,7 +13,7 @@ static const char *const keys[ITEMS] = {[MCP_ITEM_RESOURCE] = "resources",
                                         [MCP_ITEM_TOOL] = "tools"};
 
 typedef struct rule {
-    globs who; /* principals, unencoded; none: all principals */
+    globs who; /* principals, unencoded; if empty, all principals */
     bool allow, everything;
     bool has[ITEMS];
     globs what[ITEMS];
@@ -39,7 +39,7 @@ void access_free(access_rules *rules)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* Adds a glob of URIs or of paths. Relative paths begin at the configuration's folder. */
+/* Adds a glob for URIs or paths. Paths are relative to the configuration's folder. */
 static int add_place(config *c, globs *to, mcp_str text)
 {
     if (!glob_is_place(text))
@@ -61,7 +61,7 @@ static int add_glob(config *c, globs *to, const mcp_json *value, bool places, co
     return rc;
 }
 
-/* Adds a text, or a list of texts. */
+/* Adds a string, or a list of strings. */
 static int add_globs(config *c, globs *to, const mcp_json *value, bool places, const char *pointer)
 {
     char below[160];
@@ -129,8 +129,8 @@ static bool is_about(const rule *r, mcp_str principal)
     return !r->who.count || globs_match(&r->who, principal);
 }
 
-/* Whether the rule may match what a template leads to: all of that begins with the part before the
- * first expression. */
+/* Returns whether the rule may match a URI that a template expands to. All these URIs begin with
+ * the part before the first expression. */
 static bool leads_to(const rule *r, mcp_str tmpl)
 {
     const char *brace = tmpl.len ? memchr(tmpl.ptr, '{', tmpl.len) : NULL;

@@ -19,7 +19,7 @@ typedef struct access_rules access_rules;
 int access_read(config *c, access_rules **ret);
 /* NULL is allowed. */
 void access_free(access_rules *rules);
-/* As mcp_access.may; `user` is the access_rules. */
+/* For mcp_access.may; `user` is the access_rules. */
 bool access_may(const char *principal, mcp_item item, mcp_str name, void *user);
 
 typedef struct notes notes;

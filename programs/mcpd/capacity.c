@@ -12,7 +12,7 @@ enum {
     OTHER_FILES = 4096,   /* descriptors for files, watches and the processes of tools */
     MAPPED = 1 << 20,     /* larger blocks use mmap(), so that free() returns them to the system */
     KEPT = 4 << 20,       /* free memory at the top of a heap that is not returned */
-    TRIM_DELAY_MS = 1000, /* from the first release to malloc_trim() */
+    TRIM_DELAY_MS = 1000, /* time from the first release to malloc_trim() */
 };
 
 void capacity_raise_files(const settings *s)

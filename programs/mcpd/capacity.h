@@ -7,13 +7,13 @@
 
 #include "options.h"
 
-/* Raises the soft limit of open files to what the listeners and everything else may need, as far as
- * the hard limit allows. It is raised no further, because child processes inherit it, and some
- * close every descriptor up to the limit. */
+/* Raises the soft limit of open files to the number that the listeners and everything else may
+ * need, as far as the hard limit allows. The limit is not raised further, because child processes
+ * inherit it, and some of them close every descriptor up to the limit. */
 void capacity_raise_files(const settings *s);
 
-/* Keeps the C library from raising its threshold for large blocks, after which memory of a burst of
- * large answers would never be returned. Call it before any thread is started. */
+/* Keeps the C library from raising its threshold for large blocks. Otherwise the memory of a burst
+ * of large answers would never be returned to the system. Call it before any thread is started. */
 void capacity_set_allocator(void);
 
 /* Returns memory to the system soon after much of it became free. Must be zero-initialized. */

@@ -14,7 +14,7 @@ static const option *option_of(const char *name)
     return NULL;
 }
 
-/* The value in force, if it comes from the configuration file; otherwise NULL. */
+/* Returns the value in force, if it comes from the configuration file; otherwise NULL. */
 static const mcp_json *value_of(const config *c, const settings *line, const char *name)
 {
     const option *o = option_of(name);
@@ -37,7 +37,7 @@ int check_locate(const config *c, const settings *line, const char *name, size_t
     return code;
 }
 
-/* The option that an error text is about, from the option's name or the file in it. */
+/* Returns the option that an error text is about, from the option's name or the file in it. */
 static const char *named_in(const char *text)
 {
     size_t count, len;

@@ -1,5 +1,5 @@
-/* check.h: reports start-up errors at their place in the configuration file. --check-config is the
- * start without serving, so that every configuration that passes it also starts.
+/* check.h: reports start-up errors at their place in the configuration file. --check-config
+ * performs the start without serving, so that mcpd can start with every configuration that passes.
  */
 #ifndef MCPD_CHECK_H
 #define MCPD_CHECK_H
@@ -11,7 +11,7 @@
  * place in the file, and error->text is empty afterwards. Returns `code`. `c` may be NULL. */
 int check_locate(const config *c, const settings *line, const char *name, size_t index, int code,
                  mcp_error *error);
-/* The same for an address that cannot be listened on. The cause may also be the certificate, its
+/* The same for an address at which listening failed. The cause may also be the certificate, its
  * key, or a limit. */
 int check_locate_http(const config *c, const settings *line, const settings *now, size_t index,
                       int code, mcp_error *error);

@@ -20,7 +20,7 @@ typedef struct tool {
     mcp_command o;
     char *schema; /* to be freed */
     const char **words, **dash, **environment;
-    bool failed; /* no memory */
+    bool failed; /* out of memory */
 } tool;
 
 static const char *text(tool *t, const char *key)
@@ -31,7 +31,7 @@ static const char *text(tool *t, const char *key)
     return ret;
 }
 
-/* The texts of an array, with room for `more` others. */
+/* Returns the strings of an array, with room for `more` others. */
 static const char **list(tool *t, const mcp_json *array, size_t more, size_t *n)
 {
     const char **ret = calloc(mcp_json_count(array) + more + 1, sizeof(*ret));
@@ -114,7 +114,7 @@ static void schema(tool *t)
     t->o.input_schema = t->schema;
 }
 
-/* Reads a size: a number of bytes, or "64K". False: too large, or invalid. */
+/* Reads a size: a number of bytes, or "64K". Returns false if it is too large or invalid. */
 static bool size(tool *t)
 {
     static const option o = {
@@ -256,6 +256,6 @@ int commands_add(config *c, mcp_server *server, mcp_error *error)
         rc = add(&t, server);
     }
     if (rc != MCP_OK)
-        error->text[0] = 0; /* it was told */
+        error->text[0] = 0; /* the error was reported already */
     return rc;
 }

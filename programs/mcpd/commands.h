@@ -6,13 +6,13 @@
 
 #include "config.h"
 
-/* Registers the tools. `c` may be NULL. MCP_OK, or a negative code after reporting the error, or
- * with *error set. */
+/* Registers the tools. `c` may be NULL. Returns MCP_OK, or a negative code after reporting the
+ * error, or with *error set. */
 int commands_add(config *c, mcp_server *server, mcp_error *error);
-/* Checks whether a tool of the configuration can run now. Returns the name of the member that is at
- * fault (its program or its folder), with *error set. NULL: it can. */
+/* Checks whether a tool of the configuration can run now. If not, sets *error and returns the name
+ * of the member that causes this: its program or its folder. Returns NULL if the tool can run. */
 const char *commands_lacks(config *c, const mcp_json *one, mcp_error *error);
-/* Reports the result for all tools: as errors of the configuration if `wrong`, otherwise as
+/* Reports the tools that cannot run: as errors of the configuration if `wrong` is set, otherwise as
  * warnings in the log, because a program may be installed later. Returns whether anything was
  * reported. `c` may be NULL. */
 bool commands_look(config *c, bool wrong);

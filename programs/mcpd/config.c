@@ -14,10 +14,10 @@
 
 struct config {
     char *path, *folder;
-    char *text; /* converted to JSON, with the offsets of the file */
+    char *text; /* the file converted to JSON; offsets are the same as in the file */
     size_t len;
     mcp_json_doc *doc;
-    char **made; /* texts owned by the configuration */
+    char **made; /* strings owned by the configuration */
     size_t n_made;
     config_tell *tell;
 };
@@ -74,7 +74,7 @@ int config_wrong(const config *c, int code, const char *pointer, const char *for
 
 /* ---- checks against a schema ----------------------------------------------------------------- */
 
-/* Follows one name of a JSON Pointer. */
+/* Returns the member or element that one name of a JSON Pointer selects. */
 static const mcp_json *step(const mcp_json *at, mcp_str name)
 {
     char plain[256];
@@ -106,7 +106,7 @@ static const mcp_json *follow(const mcp_json *at, mcp_str pointer)
 typedef struct checking {
     const config *c;
     const mcp_json *schema, *value;
-    const char *pointer; /* of the value */
+    const char *pointer; /* the JSON Pointer of the value */
     int rc;
 } checking;
 
@@ -140,7 +140,7 @@ static void known_names(const checking *k, mcp_str keyword_at, names *ret)
         snprintf(ret->text[ret->count++], sizeof(ret->text[0]), "%.*s", (int)key.len, key.ptr);
 }
 
-/* The issue concerns the member itself. */
+/* Reports an unknown member. */
 static void tell_unknown(checking *k, const mcp_schema_issue *issue, const char *pointer)
 {
     char what[600];
@@ -210,7 +210,7 @@ static int parse(config *c)
     jsonc_strip(c->text, c->len);
     int rc = mcp_json_parse((mcp_str){c->text, c->len}, NULL, NULL, &c->doc, &error);
     if (rc != MCP_OK) {
-        const char *byte = strstr(error.text, "at byte "); /* replaced by line and column */
+        const char *byte = strstr(error.text, "at byte "); /* replaced with line and column */
         const char *what = byte ? strstr(byte, ": ") : NULL;
         return tell_at(c, rc, error.offset,
                        what            ? what + 2
@@ -242,7 +242,7 @@ static int finish(config *c, int rc, config **ret)
     return rc;
 }
 
-/* The folder of an absolute path. */
+/* Returns the folder of an absolute path. */
 static char *folder_of(char *path)
 {
     char *slash = path ? strrchr(path, '/') : NULL;
@@ -330,7 +330,7 @@ static bool is_socket(mcp_str text)
     return text.len > 5 && memcmp(text.ptr, "unix:", 5) == 0;
 }
 
-/* The text of an option's value. */
+/* Returns the text of an option's value. */
 static const char *option_text(config *c, const option *o, const mcp_json *value)
 {
     mcp_str text = mcp_json_string(value);

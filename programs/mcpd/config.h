@@ -1,8 +1,8 @@
 /* config.h: the configuration file of mcpd --config: JSON with comments, checked against its
  * schema.
  *
- * Errors are reported as FILE:LINE:COLUMN, all of them at once if possible, with a correction. This
- * file serves nothing: the callers interpret the sections.
+ * Errors are reported as FILE:LINE:COLUMN, all of them at once if possible, with a suggested
+ * correction. The sections are interpreted by the callers.
  */
 #ifndef MCPD_CONFIG_H
 #define MCPD_CONFIG_H
@@ -20,8 +20,8 @@ typedef void config_tell(const char *line);
 extern const char config_schema[];
 extern const size_t config_schema_len;
 
-/* Reads, parses and checks a file. MCP_OK, or a negative code after reporting the errors. `tell` is
- * also used for later errors. */
+/* Reads, parses and checks a file. Returns MCP_OK, or a negative code after reporting the errors.
+ * `tell` is also used for later errors. */
 int config_read(const char *path, config_tell *tell, config **ret);
 /* Like config_read(), but parses `text`. Errors show `path`; relative paths are resolved against
  * `folder`. */
@@ -31,31 +31,34 @@ int config_read_text(const char *path, const char *folder, mcp_str text, config_
 void config_free(config *c);
 
 /* Stores the configuration's options and sources in `s`, which must be empty. Its strings belong to
- * `c`, so `c` must outlive it. MCP_OK, MCP_EINVAL after reporting the error, MCP_ENOMEM. */
+ * `c`, so `c` must outlive it. Returns MCP_OK, MCP_EINVAL after reporting the error, or
+ * MCP_ENOMEM. */
 int config_fill(config *c, settings *s);
 
 const mcp_json *config_root(const config *c);
-/* Makes a path of the configuration absolute: "~/" is the home folder, and relative paths are resolved
- * against the file's folder. Owned by the configuration. NULL: no memory. */
+/* Makes a path of the configuration absolute: "~/" stands for the home folder, and relative paths
+ * are resolved against the file's folder. The result belongs to the configuration. Returns NULL if
+ * out of memory. */
 const char *config_place(config *c, mcp_str path);
-/* A NUL-terminated copy, owned by the configuration. NULL: no memory, or `value` is not a string. */
+/* Returns a NUL-terminated copy, which belongs to the configuration. Returns NULL if out of memory,
+ * or if `value` is not a string. */
 const char *config_text(config *c, const mcp_json *value);
 
-/* Takes ownership of a text, which is freed with the configuration. NULL: no memory, or `text` was
- * NULL. */
+/* Takes ownership of a string, which is freed with the configuration. Returns NULL if out of
+ * memory, or if `text` is NULL. */
 const char *config_keep(config *c, char *text);
 
 /* Reports an error that the schema cannot detect, at a JSON Pointer that is formatted as by printf.
  * Returns `code`. */
 int config_wrong(const config *c, int code, const char *pointer, const char *format, ...)
     MCP_PRINTF(4, 5);
-/* Checks the value at a pointer with another schema, for example a module's. MCP_OK, or a negative
- * code after reporting the errors. */
+/* Checks the value at a pointer with another schema, for example a module's. Returns MCP_OK, or a
+ * negative code after reporting the errors. */
 int config_check(const config *c, mcp_str schema, const char *pointer, const mcp_json *value);
 
 /* Prints JSON text for people: one member or element per line, short arrays on one line. */
 void config_pretty(FILE *to, mcp_str json);
-/* Prints the schema completed from the table of options. 0, or 1 on failure. */
+/* Prints the schema completed from the table of options. Returns 0, or 1 on failure. */
 int config_print_schema(FILE *to);
 
 #endif

@@ -13,8 +13,8 @@ static size_t string_end(mcp_str json, size_t i)
     return i + 1;
 }
 
-/* The length of the array that begins here if it is short and contains no containers; otherwise
- * 0. */
+/* Returns the length of the array that begins here if it is short and contains no containers;
+ * otherwise 0. */
 static size_t short_array(mcp_str json, size_t i)
 {
     size_t at = i + 1;

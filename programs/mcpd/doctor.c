@@ -18,7 +18,7 @@
 #include "http.h"
 #include "tokens.h"
 
-/* The findings so far. Global like the program's output. */
+/* The findings so far. They are global, like the program's output. */
 static struct {
     struct {
         finding status;

@@ -1,7 +1,7 @@
 /* doctor.h: diagnoses a setup (mcpd --doctor).
  *
  * It opens everything that serving would open, tries the addresses, and queries the server for what
- * a host would see. It changes nothing and serves nobody.
+ * a host would see. It changes nothing and serves no clients.
  */
 #ifndef MCPD_DOCTOR_H
 #define MCPD_DOCTOR_H
@@ -11,8 +11,8 @@
 
 /* For config_read(): adds an error of the file to the findings. */
 void doctor_tell(const char *line);
-/* Prints the findings; `configured`: there are settings. Returns 0, or 1 if something does not
- * work. */
+/* Prints the findings. `configured` says whether there are valid settings. Returns 0, or 1 if
+ * something does not work. */
 int doctor_look(const settings *now, offer *o, bool configured);
 
 /* ---- shared by doctor.c and doctor_offer.c ---- */
@@ -20,7 +20,7 @@ int doctor_look(const settings *now, offer *o, bool configured);
 typedef enum finding { FINDING_OK = 0, FINDING_WARNING, FINDING_WRONG } finding;
 void doctor_find(finding status, const char *about, const char *format, ...) MCP_PRINTF(3, 4);
 
-/* Lists what each principal would see; if `w` is NULL, as text to stdout. */
+/* Lists what each principal would see: with `w`, or as text on stdout if `w` is NULL. */
 int doctor_offer(const settings *now, offer *o, mcp_json_writer *w);
 
 #endif

@@ -34,12 +34,12 @@ static void on_send(mcp_channel *channel, mcp_exchange exchange, mcp_str message
     }
 }
 
-/* The tools may be listed only for hosts that are known to show nothing else. */
+/* The resource tools may be listed only for hosts that are known to show nothing but tools. */
 #define ANY_HOST   "mcpd"
 #define TOOLS_ONLY "codex-mcp-client"
 
-/* Sends a request. The result is valid until the next call; NULL: an error, or no answer within 20
- * seconds. */
+/* Sends a request and returns its result, which is valid until the next call. Returns NULL after an
+ * error, or if there is no answer within 20 seconds. */
 static const mcp_json *ask(asking *a, const char *method, const char *client)
 {
     char text[400];
@@ -104,8 +104,8 @@ static void put_list(mcp_json_writer *w, size_t l, const mcp_json *result)
 
 /* ---- principals ------------------------------------------------------------------------------ */
 
-/* Finds whether a principal sees the tools in every host or only in those that show nothing
- * else. */
+/* Finds out whether a principal sees the resource tools in every host or only in hosts that show
+ * nothing but tools. */
 static void find_tools(const char *principal, const mcp_json *result)
 {
     size_t count = mcp_json_count(mcp_json_get(result, "tools"));
@@ -159,7 +159,7 @@ static void show(mcp_loop *loop, mcp_server *server, const char *principal, mcp_
     mcp_channel_free(a.channel);
 }
 
-/* Each once. */
+/* Adds a principal unless it is in the list already. */
 static void add_principal(const char *name, const char **list, size_t *n)
 {
     if (*n == MOST_PRINCIPALS)

@@ -1,5 +1,5 @@
-/* effective.c: writes the command line and the configuration file together as one configuration
- * file. */
+/* effective.c: merges the command line and the configuration file into one configuration file, and
+ * writes it. */
 #define _GNU_SOURCE
 #include "effective.h"
 
@@ -10,7 +10,7 @@
 #include "entry.h"
 #include "glob.h"
 
-/* Paths are made absolute, because the new file may be in any folder. False: failed. */
+/* Paths are made absolute, because the new file may be in any folder. Returns false on failure. */
 static bool put_text(mcp_json_writer *w, const option *o, const char *text)
 {
     char *absolute = o && !o->is_path ? NULL : absolute_path(text);
@@ -44,7 +44,8 @@ static bool put_option(mcp_json_writer *w, const option *o, const settings *s)
     return ok;
 }
 
-/* Writes a module's source: a path is made absolute, any other source loses its passwords. */
+/* Writes a module's source: a path is made absolute, and passwords are removed from any other
+ * source. */
 static bool put_module(mcp_json_writer *w, const offer *o, const source *s)
 {
     const mcp_module *module;

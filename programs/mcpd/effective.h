@@ -4,8 +4,8 @@
 
 #include "offer.h"
 
-/* Prints JSON to stdout; tokens are not shown, paths are absolute. 0, or 1 after reporting the
- * error. */
+/* Prints JSON to stdout. Tokens are not shown, and paths are absolute. Returns 0, or 1 after
+ * reporting the error. */
 int effective_print(const offer *o);
 
 #endif

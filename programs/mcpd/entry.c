@@ -2,7 +2,7 @@
  *
  * Only the entry is written to stdout, so that it can be piped into a file or jq; further
  * information for the user is written to stderr. A host starts servers in any folder, so every path
- * is made absolute. Most hosts show tools only, so the entry enables the resource tools.
+ * is made absolute. Most hosts show only tools, so the entry enables the resource tools.
  */
 #define _GNU_SOURCE
 #include "entry.h"
@@ -17,7 +17,7 @@
 
 #include "config.h"
 
-/* Whether the path contains "..". */
+/* Returns whether the path contains "..". */
 static bool climbs(const char *path)
 {
     for (const char *p = path; *p; p += strcspn(p, "/"), p += strspn(p, "/"))
@@ -57,7 +57,7 @@ char *absolute_path(const char *path)
     return ret;
 }
 
-/* The path of this program, because the host's PATH may differ. */
+/* Returns the path of this program, which the entry contains because the host's PATH may differ. */
 static char *own_path(void)
 {
     char *path = malloc(PATH_MAX);
@@ -72,7 +72,7 @@ static char *own_path(void)
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-/* Adds a word and takes ownership of it. False: NULL, or no memory. */
+/* Adds a word and takes ownership of it. Returns false if the word is NULL, or if out of memory. */
 static bool add_word(entry *e, char *word)
 {
     char **grown = word ? realloc(e->words, (e->count + 1) * sizeof(*grown)) : NULL;
@@ -117,7 +117,7 @@ static bool add_words(entry *e, const settings *line, const settings *now, modul
 
 /* ---- the address ----------------------------------------------------------------------------- */
 
-/* An address that a host can use: not a Unix socket, and with a fixed port. */
+/* Returns an address that a host can use, which has a fixed port and is not a Unix socket. */
 static const char *address_of(const settings *now)
 {
     for (size_t i = 0; i < now->http.count; i++) {
@@ -128,7 +128,7 @@ static const char *address_of(const settings *now)
     return NULL;
 }
 
-/* A host on this machine can use the loopback address. */
+/* Makes the URL. A host on this machine can use the loopback address. */
 static bool make_url(entry *e, const settings *now)
 {
     const char *address = address_of(now);
@@ -229,7 +229,7 @@ static void put_file(mcp_json_writer *w, const entry *e)
 
 /* ---- as TOML --------------------------------------------------------------------------------- */
 
-/* Whether a key needs no quotes. */
+/* Returns whether a key needs no quotes. */
 static bool is_bare(const char *key)
 {
     return *key &&
@@ -237,7 +237,8 @@ static bool is_bare(const char *key)
                0;
 }
 
-/* Writes a string with JSON's escapes, which TOML accepts, and one more that it needs. */
+/* Writes a string with JSON's escapes, which TOML accepts too, and with one more that TOML
+ * requires. */
 static bool put_string(FILE *to, const char *text)
 {
     mcp_json_writer *w = mcp_json_writer_new(NULL, 0);

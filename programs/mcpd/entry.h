@@ -11,28 +11,30 @@ typedef struct entry {
     const char *name; /* the server's name in the host */
     char **words;     /* the program and its arguments */
     size_t count;
-    char *url;   /* over HTTP, instead */
+    char *url;   /* over HTTP, instead of `words` */
     bool tokens; /* the server accepts only requests with a token */
 } entry;
 
 /* Makes the entry for a host of the table: the command to start or, over HTTP, the address to
- * connect to. `tokens`: it requires a token. False after reporting the error. */
+ * connect to. `tokens` says that the server requires a token. Returns false after reporting the
+ * error. */
 bool entry_make(const char *name, const settings *line, const settings *now, bool tokens,
                 modules *m, entry *ret);
 void entry_clear(entry *e);
 
-/* A complete file with only this entry: JSON with one member or element per line, or TOML. The
- * caller frees it. NULL after reporting the error. */
+/* Returns a complete file with only this entry: JSON with one member or element per line, or TOML.
+ * The caller frees it. Returns NULL after reporting the error. */
 char *entry_text(const entry *e);
 
-/* Prints the entry to stdout, and where it belongs to stderr. 0, or 1 after reporting the error. */
+/* Prints the entry to stdout, and where it belongs to stderr. Returns 0, or 1 after reporting the
+ * error. */
 int entry_print(const entry *e);
 /* Prints further steps for the user to stderr. */
 void entry_say_rest(const entry *e);
 
-/* Makes a path absolute without following symbolic links, so that it keeps following a link that
- * changes; a path that contains ".." is resolved by the file system. The caller frees it. NULL
- * after a message. */
+/* Makes a path absolute without following symbolic links, so that the entry stays valid if a link
+ * changes. Only a path that contains ".." is resolved by the file system. The caller frees the
+ * result. Returns NULL after reporting the error. */
 char *absolute_path(const char *path);
 
 #endif

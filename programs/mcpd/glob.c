@@ -13,7 +13,7 @@ enum { LONGEST = 1024 };
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
-/* Adds a text and takes ownership of it. */
+/* Adds a string and takes ownership of it. */
 static int add(globs *list, char *text)
 {
     glob *grown = text ? realloc(list->items, (list->count + 1) * sizeof(*grown)) : NULL;
@@ -125,7 +125,7 @@ void globs_clear(globs *list)
 
 /* ---- matching -------------------------------------------------------------------------------- */
 
-/* Adds a position, and those after it that stars matching nothing lead to. */
+/* Adds a position, and the positions after it that are reached if stars match nothing. */
 static void arrive(const char *pattern, bool *set, size_t at)
 {
     set[at] = true;

@@ -12,8 +12,8 @@
     "windsurf|zed"
 
 typedef enum host_below {
-    HOST_NOWHERE, /* unknown, as the name stands for several hosts */
-    HOST_HERE,    /* in the current folder: the file belongs to a project */
+    HOST_NOWHERE, /* unknown, because the name stands for several hosts */
+    HOST_HERE,    /* the current folder: the file belongs to a project */
     HOST_HOME,
     HOST_CONFIG, /* XDG_CONFIG_HOME, or ~/.config */
 } host_below;
@@ -22,23 +22,24 @@ typedef struct known_host {
     const char *name, *title;
     bool toml;                         /* the entry is a TOML table instead of a JSON member */
     const char *key;                   /* the member that contains the servers */
-    const char *type;                  /* the value of "type" for commands; NULL: none */
+    const char *type;                  /* the value of "type" for commands, or NULL */
     bool one_list;                     /* program and arguments are one array */
-    const char *more_key, *more_value; /* one more member, JSON; NULL: none */
-    bool more_of_commands;             /* only for commands, not for addresses */
-    const char *url; /* the member for an address; NULL: the host supports only commands */
+    const char *more_key, *more_value; /* a further member, as JSON, or NULL */
+    bool more_of_commands; /* the further member is only for commands, not for addresses */
+    const char *url;       /* the member for an address; NULL if the host supports only commands */
     const char *url_type;
     host_below below;
     const char *file;
-    const char *variable; /* environment variable with the file's folder; NULL: none */
-    const char *note;     /* shown to the user; NULL: none */
+    const char *variable; /* environment variable with the file's folder, or NULL */
+    const char *note;     /* a note for the user, or NULL */
 } known_host;
 
-/* NULL: unknown. */
+/* Returns NULL if the host is unknown. */
 const known_host *host_find(const char *name);
 
-/* The path of the file for this user, and its usual form for messages ("~/.cursor/mcp.json"). The
- * caller frees it. NULL: none, or no memory. */
+/* Returns the path of the file for this user, and its usual form for messages
+ * ("~/.cursor/mcp.json"). The caller frees it. Returns NULL if there is none, or if out of
+ * memory. */
 char *host_file(const known_host *h);
 char *host_usual_file(const known_host *h);
 

@@ -16,8 +16,8 @@
 
 /* The arguments of the endpoint's callbacks. */
 typedef struct endpoint {
-    tokens *const *known;       /* *known is NULL: no tokens are required */
-    mcp_files *const *watching; /* *watching is NULL: no files are served */
+    tokens *const *known;       /* *known is NULL if no tokens are required */
+    mcp_files *const *watching; /* *watching is NULL if no files are served */
     mcp_http_budget *budget;    /* shared by all addresses */
 } endpoint;
 
@@ -104,8 +104,8 @@ static int listen_at(const settings *s, const char *address, endpoint *e, mcp_lo
                            ret, error);
 }
 
-/* The line printed when the loop is running. It is not printed earlier, because the reader of that
- * line may send a signal, which must already end the program properly. */
+/* The line that is printed when the loop is running. It is not printed earlier, because its reader
+ * may send a signal, and from then on a signal must end the program properly. */
 typedef struct news {
     const settings *s;
     const listeners *at;

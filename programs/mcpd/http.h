@@ -8,25 +8,27 @@
 #include "options.h"
 #include "tokens.h"
 
-/* The listeners; zero-initialized, filled while http_serve() runs. */
+/* The listeners. Initialize it with zeros; http_serve() fills it in while it runs. */
 typedef struct listeners {
     mcp_listener **items;
     size_t count;
     size_t failed; /* index of the --http option that could not be opened, if any */
 } listeners;
 
-/* For tokens_gone(), with the listeners: ends everything that a principal was authorized for. */
+/* For tokens_gone(), with the listeners as its user: ends everything that was authorized for a
+ * principal. */
 void http_revoke(void *listeners, const char *principal);
 
-/* Reloads certificates and keys and logs the result. On failure the old ones stay in use. */
+/* Reloads certificates and keys and logs the result. On failure, the old ones stay in use. */
 void http_reload_tls(const listeners *at, const settings *s);
 
-/* Listens at every --http, and serves until a signal (with --stdio also until the end of input). As
- * mcp_loop_listen() and mcp_loop_serve_http(). /metrics includes the figures of *watching. Each
- * request is authorized with *known; if it is NULL from the start, every request is accepted. */
+/* Listens at every --http, and serves until a signal (with --stdio also until the end of input).
+ * Returns the results of mcp_loop_listen() and mcp_loop_serve_http(). /metrics includes the figures
+ * of *watching. Each request is authorized with *known. If *known is NULL from the start, every
+ * request is accepted. */
 int http_serve(const settings *s, mcp_loop *loop, mcp_server *server, tokens *const *known,
                mcp_files *const *watching, listeners *at, mcp_error *error);
-/* Opens the address at `index` as http_serve() would, and closes it again. Errors as
+/* Opens the address at `index` as http_serve() would, and closes it again. Returns the errors of
  * mcp_loop_listen(). */
 int http_try(const settings *s, size_t index, mcp_loop *loop, mcp_server *server,
              tokens *const *known, mcp_error *error);

@@ -1,9 +1,10 @@
 /* install.c: puts an entry into a host's configuration file.
  *
- * The file is not regenerated from its parsed form: the entry is inserted as text, so that the
- * comments, order and layout of everything else stay. The result is parsed again before it is
- * written, and a file that cannot be edited in this way is not changed. The folder of the file is
- * held by one descriptor throughout, and a symbolic link in place of the file is not followed.
+ * The entry is inserted as text, and the file is not regenerated from its parsed form, so that the
+ * comments, order and layout of everything else are preserved. The result is parsed again before it
+ * is written, and a file that cannot be edited in this way is not changed. The folder of the file
+ * is opened once, and all accesses use its descriptor. A symbolic link in place of the file is not
+ * followed.
  */
 #define _GNU_SOURCE
 #include "install.h"
@@ -24,8 +25,8 @@ enum { LARGEST = 16 << 20, MOST_COPIES = 99 };
 typedef struct edit {
     const entry *entry;
     char *path;       /* for people */
-    int folder;       /* the file's folder; -1: not open */
-    const char *base; /* its name there */
+    int folder;       /* descriptor of the file's folder; -1 if not open */
+    const char *base; /* the file's name in the folder */
     bool exists;
     struct stat was;
     char *old, *made, *insert; /* the text, the new text, and the insertion */
@@ -33,8 +34,8 @@ typedef struct edit {
     char why[300];             /* why the file cannot be edited */
 } edit;
 
-/* Sets the reason. The macro also evaluates to false, so that readers and analyzers see that it is
- * a failure. */
+/* Sets the reason. The macro also evaluates to false, so that readers and analyzers can see that
+ * the function fails. */
 static void explain(edit *d, const char *format, ...) MCP_PRINTF(2, 3);
 static void explain(edit *d, const char *format, ...)
 {
@@ -47,7 +48,8 @@ static void explain(edit *d, const char *format, ...)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* A host may be there and its folder of settings not yet: one folder is made, of the user alone. */
+/* Opens the folder. A host may be installed without its folder of settings, so one folder is
+ * created, which only the user can access. */
 static bool open_folder(edit *d)
 {
     char *folder = strdup(d->path), *slash = folder ? strrchr(folder, '/') : NULL;
@@ -89,7 +91,8 @@ static bool load(edit *d)
 
 /* ---- the change ------------------------------------------------------------------------------ */
 
-/* Lines `from` to `to` of a text, from 0, with a newline before each. free() it. */
+/* Returns the lines `from` to `to` of a text, counted from 0, each after a newline. The caller
+ * frees them. */
 static char *lines_of(const char *text, size_t from, size_t to)
 {
     size_t line = 0;
@@ -116,7 +119,7 @@ static size_t count_lines(const char *text)
     return n;
 }
 
-/* The object that begins at `at` gets these lines of the whole entry as its first member. */
+/* Inserts these lines of the whole entry as the first member of the object that begins at `at`. */
 static bool put_first(edit *d, const char *whole, size_t depth, size_t at, bool empty)
 {
     char *lines = lines_of(whole, depth, count_lines(whole) - depth);
@@ -158,7 +161,7 @@ static bool edit_object(edit *d, const char *whole, mcp_str json, const mcp_json
     return put_value(d, whole, begin, end);
 }
 
-/* Parses a text in which comments are replaced by spaces. NULL after setting the reason. */
+/* Parses a text in which comments are replaced by spaces. Returns NULL after setting the reason. */
 static mcp_json_doc *parse(edit *d, char *text)
 {
     mcp_json_doc *doc = NULL;
@@ -204,7 +207,7 @@ static kinship compare_line(const edit *d, const char *line, const char *table, 
     return line[strcspn(line, "\"'\\ \t")] ? UNCLEAR : UNRELATED;
 }
 
-/* The table is appended to the file if no line of it exists in any form. */
+/* Appends the table to the file if the file contains no line of the table in any form. */
 static bool change_toml(edit *d, const char *whole)
 {
     size_t len = strcspn(whole, "\n") - 1; /* "[mcp_servers.NAME" */
@@ -232,7 +235,8 @@ static bool is_blank(const char *text)
     return text[strspn(text, " \t\r\n")] == 0;
 }
 
-/* The entry in a file as JSON text, for comparison. The caller frees it. NULL: none. */
+/* Returns the entry in a file as JSON text, for comparison. The caller frees it. Returns NULL if
+ * there is none. */
 static char *entry_in(edit *d, const char *file)
 {
     char *text = strdup(file), *ret = NULL;
@@ -336,7 +340,7 @@ static bool write_all(int fd, const char *text, size_t len)
     return true;
 }
 
-/* Creates a new file with the permissions of the old one; completely or not at all. */
+/* Creates a new file with the permissions of the old one. On failure, no file remains. */
 static bool create(const edit *d, const char *name, const char *text, size_t len)
 {
     int fd = openat(d->folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);

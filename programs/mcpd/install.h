@@ -4,9 +4,10 @@
 
 #include "entry.h"
 
-/* Shows the change and asks for confirmation unless `yes`. `file` replaces the host's usual file.
- * The rest of the file is kept, and a backup is made beside it. 0; 1 after reporting the error and
- * printing the entry to add by hand; 2: there is no terminal to ask on. */
+/* Shows the change, and asks for confirmation unless `yes` is set. `file` replaces the host's usual
+ * file. The rest of the file is kept, and a backup is made beside it. Returns 0, or 1 after
+ * reporting the error and printing the entry to add by hand, or 2 if there is no terminal to ask
+ * on. */
 int install_entry(const entry *e, const char *file, bool yes);
 
 #endif

@@ -1,4 +1,4 @@
-/* list.c: mcpd --list-modules. Every module that is found is loaded, to see whether that is
+/* list.c: mcpd --list-modules. Every module that is found is loaded, to check that this is
  * possible. Its options are described from the schema that validates them.
  */
 #include <dirent.h>
@@ -66,7 +66,8 @@ static void collect(const modules *m, names *n)
 
 /* ---- printing a module ----------------------------------------------------------------------- */
 
-/* How an option's value is written after a source; NULL: it cannot be written there. */
+/* Returns how the value of an option is written after a source, or NULL if it cannot be written
+ * there. */
 static const char *value_of(const mcp_json *schema)
 {
     mcp_str type = mcp_json_string(mcp_json_get(schema, "type"));

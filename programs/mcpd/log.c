@@ -1,8 +1,8 @@
 /* log.c: the log on stderr, where hosts and service managers collect the messages of servers.
  *
  * Control characters, which a file name or a request's path may contain, never reach a terminal.
- * What may surprise: logging never blocks the server. A line that stderr does not take at once is
- * dropped and counted. The globals belong to the program and are all of its logging state.
+ * Logging never blocks the server: a line that stderr does not accept at once is dropped and
+ * counted. The global variables are the whole state of the log.
  */
 #define _GNU_SOURCE
 #include "log.h"
@@ -40,7 +40,7 @@ void log_configure(const settings *s)
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-/* A pipe that is writable takes PIPE_BUF bytes without blocking. */
+/* A pipe that is writable accepts PIPE_BUF bytes without blocking. */
 static bool try_write(const char *line, size_t len)
 {
     struct pollfd p = {.fd = STDERR_FILENO, .events = POLLOUT};
@@ -84,7 +84,7 @@ static void put_time(char to[32])
     snprintf(to + n, 32 - n, ".%03ldZ", now.tv_nsec / 1000000);
 }
 
-/* Adds a text from outside, with everything except printable ASCII replaced by '?'. */
+/* Adds untrusted text, with everything except printable ASCII replaced with '?'. */
 static void add_text(mcp_json_writer *w, const char *key, mcp_str text)
 {
     char clean[512];
@@ -170,8 +170,8 @@ void log_notice(const char *line)
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-/* A successful health check. Monitoring sends one every few seconds, so they are logged only at a
- * detailed level. */
+/* Returns whether this is a successful health check. Monitoring sends one every few seconds, so
+ * they are logged only at a detailed level. */
 static bool is_probe(const mcp_http_record *r)
 {
     return r->status == 200 && mcp_str_eq(r->path, MCP_STR("/healthz"));
@@ -207,8 +207,8 @@ static void request_as_json(const mcp_http_record *r)
     end_json(w);
 }
 
-/* time peer principal method path rpc-method status code duration in out traceparent client name; -
- * means empty */
+/* Writes the fields: time peer principal method path rpc-method status code duration in out
+ * traceparent client name. An empty field is "-". */
 static void request_as_text(const mcp_http_record *r)
 {
     const mcp_str words[] = {mcp_str_from(r->peer), mcp_str_from(r->principal), r->http_method,

@@ -6,17 +6,17 @@
 
 #include "options.h"
 
-/* --log-level and --log-format. */
+/* Applies --log-level and --log-format. */
 void log_configure(const settings *s);
-/* The log function of a mcp_host. */
+/* The log function of an mcp_host. */
 void log_line(const char *level, const char *line, void *user);
-/* Whether a line of level "error" was logged so far, even if it was not shown. */
+/* Returns whether a line of level "error" was logged so far, even if it was not shown. */
 bool log_has_errors(void);
-/* Logs a line at any level; in JSON its level is "info". */
+/* Logs a line whatever --log-level is. In JSON its level is "info". */
 void log_notice(const char *line);
-/* Whether requests are logged. */
+/* Returns whether requests are logged. */
 bool log_wants_requests(void);
-/* The log function of a mcp_http: logs one request. */
+/* The log function of an mcp_http: logs one request. */
 void log_request(const mcp_http_record *record, void *user);
 
 #endif

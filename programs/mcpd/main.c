@@ -1,10 +1,10 @@
 /* main.c: mcpd, a server that offers folders and files as MCP resources over stdin and stdout, or
  * over HTTP.
  *
- * Only puts the pieces together: the command line (options.c) and the configuration file
- * (config.c), the registrations (offer.c), the runners of libmcp-io (HTTP in http.c). It uses only
- * the public interface. Nothing is read, watched or started before a peer asks for it, so that a
- * host sees the first answer in a few milliseconds.
+ * This file only connects the parts: the command line (options.c) and the configuration file
+ * (config.c), the registrations (offer.c), and the transports of libmcp-io (HTTP in http.c). It
+ * uses only the public interface. Nothing is read, watched or started before a peer needs it, so
+ * that a host gets the first answer within a few milliseconds.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -30,7 +30,7 @@
 #include "reload.h"
 #include "source_child.h"
 
-/* Prints an error of the configuration for the user. */
+/* Prints an error in the configuration for the user. */
 static void tell(const char *line)
 {
     text_put(stderr, mcp_str_from(line), TEXT_LINE);
@@ -40,7 +40,7 @@ static void tell(const char *line)
 static int fail(const mcp_error *error)
 {
     if (error->code && !error->text[0] && error->code != MCP_ENOMEM)
-        return 1; /* it was told */
+        return 1; /* the error was reported already */
     fprintf(stderr, "mcpd: %s\n", error->text[0] ? error->text : mcp_error_text(error->code));
     return 1;
 }
@@ -70,8 +70,8 @@ static int add_prompts(const settings *s, mcp_server *server, mcp_prompts **ret,
         ret, error);
 }
 
-/* Prints a note if stdin is a terminal, since a user who starts it by hand would otherwise see no
- * output. */
+/* Prints a note if stdin is a terminal, because a user who starts mcpd by hand would otherwise see
+ * no output. */
 static void greet(const settings *s)
 {
     char *what = isatty(STDIN_FILENO) ? about_first(s) : NULL;
@@ -98,17 +98,17 @@ static void finish_work(mcp_loop *loop, int rc)
 
 /* The state of one run. */
 typedef struct program {
-    settings line;  /* from the command line alone */
+    settings line;  /* only those of the command line */
     settings now;   /* merged with the configuration file */
-    config *config; /* NULL: none */
+    config *config; /* NULL without a configuration file */
     offer offer;
-    tokens *known; /* NULL: no tokens are required */
+    tokens *known; /* NULL if no tokens are required */
     listeners at;
     mcp_loop *loop;
     mcp_server *server;
     mcp_prompts *prompts;
     reload *reload;
-    bool wrong; /* --check-config: an error was reported */
+    bool wrong; /* an error was reported by --check-config */
 } program;
 
 static int run_loop(program *p, mcp_error *error)
@@ -137,7 +137,7 @@ static int run_loop(program *p, mcp_error *error)
                 ? http_serve(s, p->loop, p->server, &p->known, &p->offer.watching, &p->at, error)
                 : mcp_loop_serve_stdio(p->loop, p->server,
                                        MCP_OPTIONS(mcp_stdio_options, .principal = "stdio"), error);
-        mcp_server_cancel_tasks(p->server); /* first, since their work is waited for afterwards */
+        mcp_server_cancel_tasks(p->server); /* first, because the next call waits for their work */
         finish_work(p->loop, rc);
         if (s->http.count)
             check_locate_http(p->config, &p->line, s, p->at.failed, rc, error);
@@ -146,7 +146,7 @@ static int run_loop(program *p, mcp_error *error)
     return rc;
 }
 
-/* Reports an error at its place in the file; a check continues, to report further errors. */
+/* Reports an error at its place in the file. --check-config continues, to report further errors. */
 static int at_option(program *p, const char *name, size_t index, int rc, mcp_error *error)
 {
     check_locate(p->config, &p->line, name, index, rc, error);
@@ -169,7 +169,7 @@ static int load_modules(program *p, mcp_error *error)
     return rc;
 }
 
-/* Everything before serving. */
+/* Does everything that precedes serving. */
 static int prepare(program *p, mcp_error *error)
 {
     const settings *s = &p->now;
@@ -194,8 +194,8 @@ static int prepare(program *p, mcp_error *error)
                : rc;
 }
 
-/* Checks what serving would begin with. An address in use is not an error, because this server may
- * be using it. */
+/* Checks the steps at the beginning of serving. An address in use is not an error, because this
+ * server may be using it. */
 static int check_serving(program *p, mcp_error *error)
 {
     const settings *s = &p->now;
@@ -266,7 +266,7 @@ static int refuse(const settings *line, const settings *s)
     return 0;
 }
 
-/* Determines the settings in force. 0, or the exit code after reporting the error. */
+/* Determines the settings in force. Returns 0, or the exit code after reporting the error. */
 static int configure(program *p)
 {
     config_tell *to = p->line.doctor ? doctor_tell : tell;
@@ -308,7 +308,7 @@ static int run(program *p)
     if (p->line.version)
         return say_version(), 0;
     if (p->line.config || p->line.http.count)
-        reload_hold(); /* must come before any thread is started */
+        reload_hold(); /* must precede the start of any thread */
     int rc = configure(p);
     log_configure(&p->now);
     p->offer.modules = modules_new();

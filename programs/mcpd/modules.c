@@ -67,7 +67,7 @@ void modules_explain(mcp_error *error, int code, const char *format, ...)
     va_end(args);
 }
 
-/* At least two letters: "c:" is a drive. */
+/* A name has at least two letters, because "c:" is a drive. */
 size_t modules_name_length(const char *word)
 {
     size_t n = 0;
@@ -128,7 +128,7 @@ const mcp_module *modules_at(const modules *m, size_t i)
     return i - n_linked < m->count ? m->items[i - n_linked] : NULL;
 }
 
-/* Only `size` and `abi` may be read before they are checked. */
+/* Checks the module. Only `size` and `abi` may be read before they are checked. */
 static int check(const mcp_module *module, const char *path, mcp_error *error)
 {
     if (module->size < offsetof(mcp_module, check) || module->abi < 1 ||
@@ -198,8 +198,8 @@ bool modules_folder(bool installed, char *to, size_t room)
     return n > 0 && (size_t)n < room && (installed || len > 0);
 }
 
-/* DIR/NAME.so, in the folder beside this program or in the installed one. False: it does not
- * exist. */
+/* Makes the path DIR/NAME.so, in the folder beside this program or in the installed one. Returns
+ * false if the file does not exist. */
 static bool path_of(mcp_str name, bool installed, char to[PATH_MAX])
 {
     char folder[PATH_MAX];
@@ -244,7 +244,7 @@ static int not_there(mcp_str name, const char *path, mcp_error *error)
         (int)name.len, name.ptr, path, (int)name.len, name.ptr);
 }
 
-/* The module exists, but a library that it needs does not. */
+/* Adds a hint if the module exists but a library that it needs does not. */
 static void hint_library(mcp_str name, mcp_error *error)
 {
     const modules_known *k = modules_know(name);
@@ -291,8 +291,8 @@ static int check_schema(const mcp_module *module, const mcp_json *options, mcp_e
     return rc;
 }
 
-/* Checks the options against the module's schema; NULL: no options. MCP_OK, or MCP_EINVAL with the
- * position and the reason. */
+/* Checks the options, which may be NULL, against the module's schema. Returns MCP_OK, or MCP_EINVAL
+ * with the position and the reason. */
 static int check_options(const mcp_module *module, const mcp_json *options, mcp_error *error)
 {
     if (!options)

@@ -1,8 +1,9 @@
 /* modules.h: providers that are loaded when a source needs them (mcp/module.h).
  *
- * A source "NAME:REST" belongs to the module NAME: one that is linked in, one given by --module, or
- * NAME.so in the folder of modules, in this order. Write a file whose name has this form as
- * "./NAME:REST". A module is loaded when it is first needed, and stays until the program ends.
+ * A source "NAME:REST" belongs to the module NAME. It is searched for among the modules that are
+ * linked in, then among those given by --module, and then as NAME.so in the folder of modules. A
+ * file whose name has this form is written as "./NAME:REST". A module is loaded when it is first
+ * needed, and stays loaded until the program ends.
  */
 #ifndef MCPD_MODULES_H
 #define MCPD_MODULES_H
@@ -13,29 +14,30 @@
 
 typedef struct modules modules;
 
-/* Whether the word is "NAME:REST". */
+/* Returns whether the word is "NAME:REST". */
 bool modules_is_source(const char *word);
-/* The length of its NAME; 0: it has none. */
+/* Returns the length of NAME, or 0 if the word does not have this form. */
 size_t modules_name_length(const char *word);
 
-/* Sets *error; MODULES_FAIL also evaluates to the code, so that readers and analyzers see that it
- * is an error. */
+/* Sets *error; MODULES_FAIL also evaluates to the code, so that readers and analyzers can see that
+ * the function fails. */
 void modules_explain(mcp_error *error, int code, const char *format, ...) MCP_PRINTF(3, 4);
 #define MODULES_FAIL(error, code, ...) (modules_explain(error, code, __VA_ARGS__), (code))
 
-/* NULL: no memory. */
+/* Returns NULL if out of memory. */
 modules *modules_new(void);
 /* Must be called after the servers are freed. NULL is allowed. */
 void modules_free(modules *m);
 
-/* Loads a module from a file: --module. MCP_ENOTFOUND, MCP_EINVAL (not a module of this version, or
- * its name is taken), MCP_ENOMEM; error->text has the details. */
+/* Loads a module from a file: --module. Fails with MCP_ENOTFOUND, MCP_EINVAL (not a module of this
+ * version, or its name is taken), MCP_ENOMEM; error->text has the details. */
 int modules_load(modules *m, const char *path, mcp_error *error);
 
-/* The module with this name, loaded if necessary. The same errors. */
+/* Gets the module with this name, and loads it if necessary. Fails with the same errors. */
 int modules_find(modules *m, mcp_str name, const mcp_module **ret, mcp_error *error);
 
-/* A module of this project, available or not; NULL: not one of them. */
+/* A module of this project, which may not be available. modules_know() returns NULL for other
+ * names. */
 typedef struct modules_known {
     const char *name, *what;      /* the source is NAME:WHAT */
     const char *option, *library; /* build option, and the library that it needs */
@@ -44,13 +46,14 @@ typedef struct modules_known {
 const modules_known *modules_know(mcp_str name);
 const modules_known *modules_known_at(size_t i);
 
-/* The modules that are linked in or loaded so far; NULL: no more. */
+/* Returns the i-th of the modules that are linked in or loaded so far, or NULL at the end. */
 const mcp_module *modules_at(const modules *m, size_t i);
-/* The folder of modules: beside this program, or the installation's. False: unknown. */
+/* Gets the folder of modules: that of the installation, or the one beside this program. Returns
+ * false if it is unknown. */
 bool modules_folder(bool installed, char *to, size_t room);
 
-/* list.c: prints all available modules, which are loaded for it, with their options, and those of
- * this project that are missing. MCP_OK, MCP_ENOMEM. */
+/* list.c: loads and prints all available modules with their options, and prints the missing modules
+ * of this project. Returns MCP_OK or MCP_ENOMEM. */
 int modules_list(modules *m, FILE *to);
 
 /* Checks the options, then mounts the source; `source` has no "NAME:". */
@@ -71,9 +74,9 @@ bool modules_can_describe(const mcp_module *module);
 
 /* ---- sources on the command line (words.c) --------------------------------------------------- */
 
-/* A source on the command line, "NAME:REST?option=value&…", parsed. The options have the types of
- * the module's schema; `name` is the source's name. They begin at the last "?" that is followed by
- * a word and "="; the part before it is not decoded. */
+/* A parsed source of the command line, "NAME:REST?option=value&…". The options have the types of
+ * the module's schema; `name` is the name of the source. The options begin at the last "?" that is
+ * followed by a word and "=". The part before it is not decoded. */
 typedef struct modules_word {
     const mcp_module *module;
     char *source, *name; /* name may be NULL */
@@ -82,18 +85,20 @@ typedef struct modules_word {
 int modules_read_word(modules *m, const char *word, modules_word *ret, mcp_error *error);
 void modules_clear_word(modules_word *word);
 
-/* The word with its paths made absolute from `base` (see modules_place()). The caller frees it.
- * NULL: failed. */
+/* Returns the word with its paths made absolute from `base` (see modules_place()). The caller frees
+ * it. Returns NULL on failure. */
 char *modules_absolute(modules *m, const char *word, const char *base);
 
 /* ---- paths (paths.c) ------------------------------------------------------------------------- */
 
-/* The home folder for a path that begins with "~/"; NULL: it does not, or the folder is unknown. */
+/* Returns the home folder if the path begins with "~/". Returns NULL if it does not, or if the
+ * folder is unknown. */
 const char *modules_home(const char *path);
 /* Makes a path absolute that is relative to the folder `base` (NULL: the current folder) or begins
- * with "~/". The caller frees it. NULL: no memory, or there is no current folder. */
+ * with "~/". The caller frees the result. Returns NULL if out of memory, or if there is no current
+ * folder. */
 char *modules_place(const char *path, const char *base);
-/* Writes the options with their paths made absolute. False: failed. */
+/* Writes the options with their paths made absolute. Returns false on failure. */
 bool modules_put_options(mcp_json_writer *w, const mcp_module *module, const mcp_json *options,
                          const char *base);
 /* The same for options of the command line, "?NAME=VALUE&..." or "". The caller frees it. */
@@ -101,8 +106,8 @@ char *modules_place_words(const mcp_module *module, const char *options, const c
 
 /* ---- passwords (passwords.c) ----------------------------------------------------------------- */
 
-/* Removes the passwords from a connection string, in place. Everything that is printed goes through
- * it. */
+/* Removes the passwords from a connection string, in place. It is called for everything that is
+ * printed. */
 void modules_remove_passwords(char *text);
 
 #endif

@@ -6,7 +6,7 @@
 
 typedef struct note {
     globs match;
-    const char *title, *description; /* the configuration's */
+    const char *title, *description; /* from the configuration */
     unsigned audience;
     bool has_priority;
     double priority;

@@ -24,7 +24,7 @@ static bool offered(const mcp_request *req, void *user)
 
 /* ---- the build ------------------------------------------------------------------------------- */
 
-/* Adds the resource tools: for all clients, or only for those that show tools alone. */
+/* Adds the resource tools: for all clients, or only for clients that show nothing but tools. */
 static int add_tools(offer *o, mcp_server *server, mcp_error *error)
 {
     search_source files;
@@ -62,7 +62,7 @@ static void annotate(mcp_server *server, notes *n)
 
 typedef struct reader {
     const offer *o;
-    const mcp_request *req; /* NULL: anybody */
+    const mcp_request *req; /* NULL for all callers */
 } reader;
 
 static bool seen(size_t index, void *user)
@@ -71,7 +71,8 @@ static bool seen(size_t index, void *user)
     return places_may(&r->o->places, index, r->req);
 }
 
-/* With access rules, instructions are made for each caller and mention only what it may see. */
+/* With access rules, instructions are generated for each caller and mention only the sources that
+ * the caller may see. */
 static const char *make_instructions(mcp_request *req, void *user)
 {
     const offer *o = user;
@@ -112,7 +113,7 @@ static void on_time(void *arg)
     o->looking = false;
     if (rc == MCP_OK) {
         log_notice("a source that was missing is available now");
-        return; /* the new build has started polling again if necessary */
+        return; /* the new build started polling again if necessary */
     }
     /* The source may be incomplete, for example a repository that is being cloned. The same error
      * is logged once. */

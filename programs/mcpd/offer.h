@@ -15,12 +15,12 @@
 
 typedef struct offer {
     modules *modules;
-    config *config;      /* NULL: none */
+    config *config;      /* NULL without a configuration file */
     const settings *now; /* the settings in force */
     access_rules *rules;
     notes *notes;
-    mcp_files *watching;           /* NULL: no files are served */
-    mcp_bridge *bridge;            /* of the server; NULL until it is needed */
+    mcp_files *watching;           /* NULL if no files are served */
+    mcp_bridge *bridge;            /* the resource tools; NULL until they are needed */
     bool strict;                   /* an absent source is an error even if there are others */
     absent absent, coming;         /* absent sources; those of a build that is not complete yet */
     source_places places, placing; /* of the sources; those of a build that is not complete yet */
@@ -31,20 +31,19 @@ typedef struct offer {
     char said[sizeof(((mcp_error *)0)->text)];
 } offer;
 
-/* A source that is not there yet is looked for on the server's host until it is (absent.h). */
 /* Registers everything and replaces what was registered before. On failure nothing changes, and the
- * error was reported or is in *error. */
+ * error is reported or in *error. */
 int offer_make(offer *o, mcp_server *server, mcp_error *error);
 /* Must be called before the server is freed. */
 void offer_leave(offer *o);
 void offer_clear(offer *o);
 
-/* Checks whether a source of a module works now. MCP_OK, also if the module cannot check it;
- * otherwise error->text says why not. */
+/* Checks whether a source of a module works now. Returns MCP_OK, also if the module cannot check
+ * it; otherwise error->text says why not. */
 int offer_try(offer *o, const source *s, mcp_error *error);
 
-/* The argument for a module: a relative path in a configuration file begins at the file's folder.
- * The caller frees it. NULL: no memory. */
+/* Returns the argument for a module, in which a path relative to the configuration file's folder is
+ * made absolute. The caller frees it. Returns NULL if out of memory. */
 char *offer_place(const mcp_module *module, const char *what, const char *base);
 
 #endif

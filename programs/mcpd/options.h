@@ -1,6 +1,6 @@
-/* options.h: the options of mcpd as one table, from which the command line's parsing, --help, the
- * man page and most of the configuration file's schema are generated. main.c interprets the
- * options; this code does not access the file system.
+/* options.h: the options of mcpd as one table, which defines the command line, --help, the manual
+ * page and most of the configuration file's schema. main.c interprets the options; this code does
+ * not access the file system.
  */
 #ifndef MCPD_OPTIONS_H
 #define MCPD_OPTIONS_H
@@ -11,12 +11,11 @@
 /* A source; everything is borrowed. */
 typedef struct source {
     const char *text;        /* a path, NAME:REST, or if `module` is set, only REST */
-    const char *module;      /* NULL: as `text` says */
+    const char *module;      /* NULL if `text` names the module, if any */
     const char *name;        /* with a module: the name in URIs; may be NULL */
     const mcp_json *options; /* with a module; may be NULL */
-    const char *base;        /* the folder where a module's relative path begins; NULL: the current
-                       * folder */
-    size_t index;            /* in the configuration file's list */
+    const char *base; /* the folder for relative paths of a module; NULL for the current folder */
+    size_t index;     /* in the configuration file's list */
 } source;
 
 typedef struct sources {
@@ -24,9 +23,9 @@ typedef struct sources {
     size_t count;
 } sources;
 
-/* False: no memory. */
+/* Returns false if out of memory. */
 bool sources_add(sources *list, const source *one);
-/* Whether it belongs to a module and is not a file or folder. */
+/* Returns whether the source belongs to a module and is not a file or folder. */
 bool source_is_module(const source *s);
 
 typedef struct settings {
@@ -57,8 +56,8 @@ typedef struct settings {
     texts kept;      /* options as they were given, for the configuration of a host */
 } settings;
 
-/* Returns the option for a member of the libraries' options: "--max-body" for "max_body"; NULL:
- * none. */
+/* Returns the option for a member of the libraries' options: "--max-body" for "max_body", or NULL
+ * if there is none. */
 const char *options_of_member(const char *member, void *user);
 
 /* Fills *ret, to be released by options_clear(). Returns 0, or 2 after reporting the error on
@@ -67,12 +66,12 @@ int options_parse(int argc, char **argv, settings *ret);
 void options_clear(settings *s);
 
 const option *options_table(size_t *count);
-/* Applies the command line's settings over those of a configuration file: lists and sources replace
- * the file's. False: no memory. */
+/* Overrides the settings of a configuration file with those of the command line, whose lists and
+ * sources replace those of the file. Returns false if out of memory. */
 bool options_over(settings *file, const settings *line);
 
-/* A short description of what is served: the first source, or the folder of prompts. NULL:
- * nothing. */
+/* Returns a short description of what is served: the first source, or the folder of prompts.
+ * Returns NULL if nothing is served. */
 const char *options_what(const settings *s);
 
 void options_usage(FILE *to);

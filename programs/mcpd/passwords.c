@@ -1,6 +1,6 @@
 /* passwords.c: removes passwords from connection strings before they are printed or sent.
  *
- * It handles what people type, even if it is invalid: the rest of a password that should have been
+ * It also handles invalid input that people type: the rest of a password that should have been
  * quoted or encoded is removed too.
  */
 #define _GNU_SOURCE
@@ -9,8 +9,8 @@
 
 #include "modules.h"
 
-/* The end of words that are not "key = value": they are the rest of a password that should have
- * been quoted. */
+/* Returns the end of words that are not "key = value", which are the rest of a password that should
+ * have been quoted. */
 static char *stray_words(char *p)
 {
     for (;;) {
@@ -21,7 +21,7 @@ static char *stray_words(char *p)
     }
 }
 
-/* Finds "password=…", quoted or not; *end is the end of its value. NULL: no more. */
+/* Finds "password=…", quoted or not; *end is the end of its value. Returns NULL at the end. */
 static char *find_password(char *from, char **end)
 {
     char *word = strstr(from, "password"), *p = word ? word + strlen("password") : NULL;

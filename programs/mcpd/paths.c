@@ -1,6 +1,7 @@
 /* paths.c: finds the paths in a module's source: the source itself, and the options that are paths
- * by the module's schema ("format": "path"). Those in a configuration file are relative to its
- * folder, and those in a host's entry, which is started in any folder, are made absolute.
+ * by the module's schema ("format": "path"). Paths in a configuration file are relative to its
+ * folder. Paths in a host's entry are made absolute, because a host may start the program in any
+ * folder.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -44,7 +45,7 @@ static bool is_path(const mcp_json_doc *schema, mcp_str key)
 
 /* ---- options as JSON ------------------------------------------------------------------------- */
 
-/* False: no memory, or there is no current folder. */
+/* Returns false if out of memory, or if there is no current folder. */
 static bool put_placed(mcp_json_writer *w, mcp_str path, const char *base)
 {
     char *given = strndup(path.ptr, path.len);

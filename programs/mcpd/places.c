@@ -16,7 +16,8 @@ int places_begin(source_places *p, size_t count)
     return p->items ? MCP_OK : MCP_ENOMEM;
 }
 
-/* "file://" and the path as in URIs. NULL: no memory, or it does not exist. */
+/* Returns "file://" and the path as in URIs. Returns NULL if out of memory, or if the path does not
+ * exist. */
 static char *place_of_path(const char *path)
 {
     char *real = realpath(path, NULL), *uri = NULL;

@@ -8,16 +8,16 @@
 #include "options.h"
 
 typedef struct source_places {
-    char **items; /* the prefix of each source; NULL: absent */
+    char **items; /* the prefix of each source; NULL if it is absent */
     size_t count;
 } source_places;
 
-/* Makes room for `count` sources, all absent. MCP_OK, MCP_ENOMEM. */
+/* Makes room for `count` sources, all absent. Returns MCP_OK or MCP_ENOMEM. */
 int places_begin(source_places *p, size_t count);
-/* Stores the prefix of the source at `index`: for a file or folder its own, for a module's source
- * that of the server's last mount. MCP_OK, MCP_ENOMEM. */
+/* Stores the prefix of the source at `index`: for a file or folder its own URI, for a module's
+ * source the prefix of the server's last mount. Returns MCP_OK or MCP_ENOMEM. */
 int places_keep(source_places *p, size_t index, const source *s, const mcp_server *server);
-/* Whether the caller may see the source; if `req` is NULL, whether it is present. */
+/* Returns whether the caller may see the source; if `req` is NULL, whether it is present. */
 bool places_may(const source_places *p, size_t index, const mcp_request *req);
 void places_clear(source_places *p);
 

@@ -1,5 +1,5 @@
 /* principals.c: checks that the principals in access rules exist. A rule for an unknown principal
- * has no effect, and one that was meant to deny something to "guest" would leave it open.
+ * has no effect, so a misspelled name in a rule that denies access would leave access open.
  */
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@ static const char *const reserved[] = {"stdio", "anonymous"};
 
 enum { RESERVED = sizeof(reserved) / sizeof(*reserved), SHOWN = 8 };
 
-/* The built-in principals, then those of tokens. */
+/* Returns the i-th principal: the built-in ones come first, then those of tokens. */
 static const char *principal_at(size_t i, const void *user)
 {
     return i < RESERVED ? reserved[i] : tokens_principal(user, i - RESERVED);
@@ -50,7 +50,7 @@ static int tell_unknown(const config *c, const char *pointer, const char *name, 
     return config_wrong(c, MCP_EINVAL, pointer, "%s", text);
 }
 
-/* A pattern with a star is accepted, since it also applies to future principals. */
+/* A pattern with a star is accepted, because it also applies to future principals. */
 static int check_name(config *c, const mcp_json *value, const char *pointer, const tokens *known)
 {
     const char *name = config_text(c, value);

@@ -1,4 +1,5 @@
-/* process.c: version, time, memory and descriptors of the process, from /proc. */
+/* process.c: reads times, memory and descriptors of the process from /proc, and adds the
+ * version. */
 #define _GNU_SOURCE
 #include "process.h"
 
@@ -31,7 +32,7 @@ static double seconds(clockid_t clock)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* Reads the first line of a file; false: failed. */
+/* Reads the first line of a file. Returns false on failure. */
 static bool read_line(const char *path, char *to, int room)
 {
     FILE *f = fopen(path, "re");
@@ -41,7 +42,7 @@ static bool read_line(const char *path, char *to, int room)
     return ok;
 }
 
-/* When the process started, in seconds since 1970; 0: unknown. */
+/* Returns the time when the process started, in seconds since 1970, or 0 if it is unknown. */
 static double start_time(void)
 {
     enum { START = 20 }; /* fields of /proc/self/stat after the name, which may hold any text */
@@ -72,7 +73,7 @@ static size_t open_files(void)
         n += e->d_name[0] != '.';
     if (d)
         closedir(d);
-    return n ? n - 1 : 0; /* not counting the folder's own */
+    return n ? n - 1 : 0; /* without the descriptor of the folder itself */
 }
 
 void process_metrics(void (*add)(mcp_str text, void *arg), void *arg)

@@ -21,7 +21,7 @@ struct reload {
     reload_context c;
     int fd;
     mcp_host_poll *poll;
-    reading *last; /* NULL: the one from the start is in force */
+    reading *last; /* NULL while the configuration of the start is in force */
 };
 
 static sigset_t hangup(void)
@@ -54,7 +54,7 @@ static void tell(const char *line)
     log_line("error", line, NULL);
 }
 
-/* NULL after reporting the error. */
+/* Reads the configuration again. Returns NULL after reporting the error. */
 static reading *read_again(const settings *line)
 {
     reading *r = calloc(1, sizeof(*r));
@@ -130,8 +130,8 @@ static int fail(const mcp_error *error, int rc)
     return rc;
 }
 
-/* A reload cannot switch tokens on or off, so a server that requires tokens never continues
- * without. */
+/* Loads the tokens. A reload cannot switch tokens on or off, so a server that requires tokens never
+ * continues without them. */
 static int change_tokens(const reload *r, reading *next, tokens **ret)
 {
     mcp_error error = {0};
@@ -152,8 +152,8 @@ static int change(reload *r, reading *next)
     int rc = change_tokens(r, next, &known);
     if (rc != MCP_OK)
         return rc;
-    /* Only reported. Refusing the configuration would keep a removed token valid as long as a rule
-     * mentions its principal. */
+    /* Errors are only reported. If the configuration were refused, a removed token would stay valid
+     * as long as a rule mentions its principal. */
     (void)principals_check(next->config, known);
     o->config = next->config;
     o->now = &next->now;

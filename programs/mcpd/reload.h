@@ -1,9 +1,9 @@
 /* reload.h: SIGHUP reloads the configuration file and, over HTTP, tokens and certificates, even
  * without a configuration file.
  *
- * An invalid file changes nothing, and the log has its errors. Sources, access rules and tokens
- * take effect at once; other settings (addresses, limits, the name) need a restart, and the log
- * says so.
+ * If the file is invalid, nothing changes and the errors are logged. Sources, access rules and
+ * tokens take effect at once. Other settings (addresses, limits, the name) require a restart, which
+ * is logged.
  */
 #ifndef MCPD_RELOAD_H
 #define MCPD_RELOAD_H
@@ -19,24 +19,24 @@ typedef struct reload reload;
 
 typedef struct reload_context {
     const settings *line;  /* the command line */
-    const settings *start; /* the settings at the start; stay valid */
+    const settings *start; /* the settings at the start; they stay valid */
     offer *offer;
     tokens **known;
     listeners *at;        /* the listeners, whose requests use the tokens */
-    mcp_prompts *prompts; /* NULL: none */
+    mcp_prompts *prompts; /* NULL without --prompts */
     mcp_server *server;
     const mcp_host *host;
 } reload_context;
 
-/* Blocks SIGHUP, so that it stays pending until it is read. Call it before any thread is started;
- * code that starts a program unblocks it there. */
+/* Blocks SIGHUP, so that the signal stays pending until it is read. Call it before any thread is
+ * started. Code that starts a program unblocks the signal in the child. */
 void reload_hold(void);
 
-/* MCP_OK, MCP_ENOMEM, MCP_EIO. */
+/* Returns MCP_OK, MCP_ENOMEM or MCP_EIO. */
 int reload_start(const reload_context *context, reload **ret);
 /* NULL is allowed. The settings in force stay valid until reload_free(). */
 void reload_stop(reload *r);
-/* After the server. */
+/* Must be called after the server is freed. */
 void reload_free(reload *r);
 
 #endif

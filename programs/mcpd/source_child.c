@@ -1,8 +1,8 @@
 /* source_child.c: one source in a process of its own.
  *
- * The order is what matters: the module is loaded while everything may still be opened, then the sandbox is
- * entered, and only then something foreign is looked at. Nothing of the environment is used: the process that
- * starts this one gives it none.
+ * The order is essential: the module is loaded while the process may still open everything, then
+ * the process enters the sandbox, and only then it reads untrusted data. The environment is not
+ * used: the process is started without one.
  */
 #define _GNU_SOURCE
 #include "source_child.h"
@@ -30,13 +30,13 @@ typedef struct child {
     const mcp_module *module;
     const char *source, *name;
     const char *read[PATHS], *write[PATHS];
-    char *kept[2 * PATHS + 8]; /* all these texts */
+    char *kept[2 * PATHS + 8]; /* owns all these strings */
     size_t n_kept;
     mcp_loop *loop;
     mcp_server *server;
 } child;
 
-/* Byte by byte: what follows belongs to the server. */
+/* Reads a line byte by byte, because the bytes after it belong to the server. */
 static int read_line(char *to, size_t room, size_t *len)
 {
     for (*len = 0; *len < room; ++*len) {
@@ -70,7 +70,7 @@ static const mcp_json *member(const child *c, const char *name)
     return mcp_json_get(mcp_json_root(c->line), name);
 }
 
-/* A copy with its NUL at the end; NULL: no text, or one that has a NUL within. */
+/* Returns a NUL-terminated copy, or NULL if there is no string or if it contains a NUL. */
 static const char *keep(child *c, mcp_str text)
 {
     bool fits = text.ptr && !memchr(text.ptr, 0, text.len) &&
@@ -113,7 +113,7 @@ static int read_paths(child *c, const mcp_json *list, const char *to[PATHS], mcp
     return MCP_OK;
 }
 
-/* The source itself, and the files that SQLite keeps beside one. */
+/* Adds the source itself and the files that SQLite creates beside a database. */
 static bool default_paths(child *c)
 {
     static const char *const suffixes[] = {"-wal", "-shm", "-journal"};
@@ -170,7 +170,7 @@ static int serve(child *c, mcp_error *error)
                                               .max_message = number_of(c, "max_message")),
                                   error);
     if (rc == MCP_ETIMEOUT)
-        _exit(1); /* its thread needs everything */
+        _exit(1); /* nothing can be freed, because a thread of the module still runs */
     mcp_server_free(c->server);
     mcp_loop_free(c->loop);
     return rc;

@@ -1,12 +1,13 @@
-/* source_child.h: one source in a process of its own: `mcpd --source-child`, which another mcpd starts. */
+/* source_child.h: one source in a process of its own: `mcpd --source-child`, which another mcpd
+ * starts. */
 #ifndef MCPD_SOURCE_CHILD_H
 #define MCPD_SOURCE_CHILD_H
 
-/* The hidden word of the command line, its only one. */
+/* The hidden word of the command line, which must be the only one. */
 #define SOURCE_CHILD "--source-child"
 
-/* Serves the source that the first line on descriptor 3 describes there, in the sandbox, until that
- * is closed. The line is a JSON object:
+/* Serves one source in the sandbox, on descriptor 3, until the descriptor is closed. The first line
+ * on it describes the source. It is a JSON object:
  *
  *   module    its name; required
  *   file      its shared object; without it, it is looked for as for a source of the command line

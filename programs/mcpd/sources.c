@@ -10,7 +10,8 @@
 
 #include "log.h"
 
-/* XDG_DATA_HOME, or its default in the home folder; NULL: none. The caller frees it. */
+/* Returns XDG_DATA_HOME or its default in the home folder, or NULL if there is none. The caller
+ * frees it. */
 static char *data_home(void)
 {
     const char *set = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
@@ -62,7 +63,7 @@ static int place_options(const mcp_module *module, const mcp_json *options, cons
 
 static int leave_out(offer *o, const source *s, const char *path, mcp_error *error);
 
-/* If `server` is NULL, only checks whether the source works. */
+/* Mounts a source. If `server` is NULL, only checks whether the source works. */
 static int mount_placed(offer *o, const source *s, const mcp_module *module, mcp_server *server,
                         const char *what, const mcp_json *options, const char *name,
                         mcp_error *error)
@@ -109,7 +110,7 @@ static int mount_module(offer *o, const source *s, mcp_server *server, mcp_error
     }
     rc = modules_find(o->modules, mcp_str_from(s->module), &module, error);
     if (rc == MCP_OK && (rc = check_options(o, s, module)) != MCP_OK)
-        error->text[0] = 0; /* it was told */
+        error->text[0] = 0; /* the error was reported already */
     return rc == MCP_OK ? mount_placed(o, s, module, server, s->text, s->options, s->name, error)
                         : rc;
 }
@@ -133,7 +134,7 @@ static int locate(const offer *o, const source *s, int rc, mcp_error *error)
     return rc;
 }
 
-/* Adds an absent source to the list, unless absence is an error. */
+/* Adds an absent source to the list, unless its absence is an error. */
 static int leave_out(offer *o, const source *s, const char *path, mcp_error *error)
 {
     if (o->strict)

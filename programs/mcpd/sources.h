@@ -4,8 +4,8 @@
 
 #include "offer.h"
 
-/* Mounts the sources that exist and adds the others to o->coming. MCP_OK, or a negative code after
- * reporting the error, or with *error set. */
+/* Mounts the sources that exist and adds the others to o->coming. Returns MCP_OK, or a negative
+ * code after reporting the error, or with *error set. */
 int sources_mount(offer *o, mcp_server *server, mcp_error *error);
 
 #endif

@@ -1,9 +1,9 @@
 /* tokens.c: static bearer tokens (RFC 6750) from a file.
  *
- * What may surprise: each token is in a slot of the same size, padded with zeros, and a received
- * token is compared with all of every slot, so that the time does not reveal how much of it was
- * correct. A token without a principal is a principal of its own, named by a part of the token's
- * SHA-256, so that the name stays the same whatever happens to the other lines.
+ * Each token is in a slot of the same size, padded with zeros. A received token is compared with
+ * all bytes of every slot, so that the time does not reveal how many of its bytes are correct. The
+ * principal of a token without a name is derived from a part of the token's SHA-256, so that it
+ * does not depend on the other lines.
  */
 #define _GNU_SOURCE
 #include "tokens.h"
@@ -127,8 +127,8 @@ static void warn_if_readable(const reader *s)
 }
 
 /* Reads a file with one token per line, as TOKEN or PRINCIPAL:TOKEN; # begins a comment line. The
- * principal of a token alone is "token:" and the first twelve digits of the token's SHA-256.
- * MCP_EINVAL, with *error set; MCP_ENOMEM. */
+ * principal of a token alone is "token:" and the first twelve digits of the token's SHA-256. Fails
+ * with MCP_EINVAL and *error, or with MCP_ENOMEM. */
 static int read_tokens(const char *path, tokens **ret, mcp_error *error)
 {
     reader s = {.into = calloc(1, sizeof(*s.into)), .path = path, .error = error};

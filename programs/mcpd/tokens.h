@@ -11,8 +11,8 @@
 
 typedef struct tokens tokens;
 
-/* Loads the tokens of a file (NULL: none), as read_tokens() reads it, and of a configuration's
- * "tokens". *ret is NULL if there are none at all. */
+/* Loads the tokens of a file, which read_tokens() reads, and those in the section "tokens" of a
+ * configuration. Both may be NULL. *ret is NULL if there are no tokens. */
 int tokens_load(const char *path, config *c, tokens **ret, mcp_error *error);
 /* Calls gone() with the principal of each token in `before` that is not in `now`, or that has
  * another principal there. */
@@ -20,17 +20,17 @@ void tokens_gone(const tokens *before, const tokens *now,
                  void (*gone)(void *user, const char *principal), void *user);
 void tokens_free(tokens *t);
 
-/* The principal of the i-th token; several tokens may have the same. NULL at the end; `t` may be
- * NULL. */
+/* Returns the principal of the i-th token, or NULL at the end. Several tokens may have the same
+ * principal. `t` may be NULL. */
 const char *tokens_principal(const tokens *t, size_t i);
 
-/* Authenticates the value of an Authorization header. MCP_OK with the principal, or MCP_EACCESS.
- * The time does not depend on how many characters of a token are correct. */
+/* Authenticates the value of an Authorization header. Returns MCP_OK with the principal, or
+ * MCP_EACCESS. The time does not depend on how many characters of a token are correct. */
 int tokens_check(const tokens *t, mcp_str authorization, char *principal, size_t room);
 
-/* principals.c: checks that every principal in the access rules exists: a token's (`known` may be
- * NULL), "stdio" or "anonymous". MCP_OK, or a negative code after reporting the unknown one and its
- * position. */
+/* principals.c: checks that every principal in the access rules exists: as the principal of a token
+ * in `known` (which may be NULL), "stdio" or "anonymous". Returns MCP_OK, or a negative code after
+ * reporting the unknown principal and its position. */
 int principals_check(config *c, const tokens *known);
 
 #endif

@@ -1,8 +1,8 @@
-/* words.c: parses sources of the command line, "NAME:REST?option=value", see modules.h.
+/* words.c: parses sources of the command line, "NAME:REST?option=value" (see modules.h).
  *
- * What may surprise: the options begin at the last "?" that is followed by a word and "=", so that
- * a path with a question mark needs no encoding. A connection string that is a URI keeps everything
- * that is not an option of the module as its own query.
+ * The options begin at the last "?" that is followed by a word and "=", so that a path with a
+ * question mark needs no encoding. If a connection string is a URI, everything in its query that is
+ * not an option of the module stays in the URI.
  */
 #define _GNU_SOURCE
 #include <ctype.h>
@@ -14,7 +14,7 @@
 
 #include "modules.h"
 
-/* Where the options begin, or the end of the text. */
+/* Returns the beginning of the options, or the end of the text if there are none. */
 static const char *options_of(const char *text)
 {
     const char *end = text + strlen(text), *mark = strrchr(text, '?');
@@ -24,7 +24,7 @@ static const char *options_of(const char *text)
     return mark && p > mark + 1 && *p == '=' ? mark : end;
 }
 
-/* The type of an option in the schema; "string" if it has none. */
+/* Returns the type of an option in the schema, or "string" if it has none. */
 static mcp_str type_of(const mcp_json *schema, mcp_str key)
 {
     const mcp_json *properties = mcp_json_get(schema, "properties");
@@ -41,7 +41,8 @@ static bool is_number(mcp_str value)
     return i == value.len && i > first && i < 19 && (value.ptr[first] != '0' || i == 1);
 }
 
-/* A value that cannot be converted stays a string, so that the schema reports the error. */
+/* Adds an option. A value that cannot be converted stays a string, so that validation reports the
+ * error. */
 static void add_option(mcp_json_writer *w, const mcp_json *schema, mcp_str key, mcp_str value)
 {
     mcp_str type = type_of(schema, key);
@@ -55,7 +56,7 @@ static void add_option(mcp_json_writer *w, const mcp_json *schema, mcp_str key, 
         mcp_json_add_str(w, value);
 }
 
-/* Lists all options in the error, because users rarely know them by heart. */
+/* Reports an unknown option, with a list of all options. */
 static int unknown_option(const mcp_module *module, const mcp_json *properties, const char *key,
                           mcp_error *error)
 {
