@@ -10,8 +10,8 @@ int sqlite_prepare(sqlite_conn *c, const char *sql, sqlite3_stmt **ret)
     return sqlite3_prepare_v3(c->db, sql, -1, 0, ret, NULL);
 }
 
-/* The text is freed. For a table with very many columns it may exceed the limit on statements of
- * the schema. */
+/* Prepares a statement and frees its text. For a table with very many columns the text may exceed
+ * the limit on statements of the schema, so a worker gets a higher limit. */
 int sqlite_prepare_str(sqlite_conn *c, sqlite3_str *sql, sqlite3_stmt **ret)
 {
     enum { LONGEST = 1000000 };
@@ -24,7 +24,7 @@ int sqlite_prepare_str(sqlite_conn *c, sqlite3_str *sql, sqlite3_stmt **ret)
     return rc;
 }
 
-/* "sqlite`" is the first name after all names that begin with "sqlite_". */
+/* "sqlite`" sorts directly after all names that begin with "sqlite_". */
 #define LIST(after)                                                                          \
     "SELECT name, type, substr(sql, 1, 20) FROM main.sqlite_schema WHERE type IN ('table', " \
     "'view') AND name " after " ?1 AND (name < 'sqlite_' OR name >= 'sqlite`') "
@@ -33,8 +33,9 @@ int sqlite_prepare_str(sqlite_conn *c, sqlite3_str *sql, sqlite3_stmt **ret)
     "= 'shadow') "
 #define IN_ORDER "ORDER BY name LIMIT ?2"
 
-/* Excluding shadow tables costs as much as the rest of the query, so the connection remembers
- * whether there can be any. For it, SQLite examines every view and virtual table in one step. */
+/* Excluding shadow tables costs as much as the rest of the query, because SQLite examines
+ * every view and virtual table for it in one step. So the connection remembers whether shadow
+ * tables may exist. */
 int sqlite_prepare_list(sqlite_conn *c, bool from, sqlite3_stmt **ret)
 {
     static const char *const sql[2][2] = {
@@ -97,7 +98,8 @@ static bool contains(const char *type, const char *word)
     return false;
 }
 
-/* "Determination Of Column Affinity" in SQLite's datatype3.html, as far as comparing goes. */
+/* Determines a column's affinity as in "Determination Of Column Affinity" of SQLite's
+ * datatype3.html, as far as comparisons depend on it. */
 static sqlite_affinity affinity_of(const char *type)
 {
     if (contains(type, "INT"))
@@ -162,7 +164,7 @@ static int load_columns(sqlite_conn *c, sqlite_table *t)
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-/* ---- the rowid ------------------------------------------------------------------------------- */
+/* ---- rowid ----------------------------------------------------------------------------------- */
 
 static bool is_column(const sqlite_table *t, const char *name)
 {
@@ -172,7 +174,7 @@ static bool is_column(const sqlite_table *t, const char *name)
     return false;
 }
 
-/* A WITHOUT ROWID table has no rowid: then the statement is invalid. */
+/* Finds the name of the rowid. In a WITHOUT ROWID table the statement is invalid. */
 static int find_rowid(sqlite_conn *c, sqlite_table *t)
 {
     static const char *const names[] = {"rowid", "_rowid_", "oid"};
@@ -198,10 +200,13 @@ bool sqlite_is_plain(const char *sql)
     return sql && sqlite3_strnicmp(sql, beginning, len) == 0 && isspace((unsigned char)sql[len]);
 }
 
-enum { COMPUTED = 1 << 20 }; /* largest value that is computed or used in a computation, in bytes */
+enum {
+    COMPUTED = 1 << 20
+}; /* bytes of the largest value that is computed or used
+                              * in a computation */
 
-/* Whether a read computes nothing: a generated column that is computed when it is read may take any
- * time. */
+/* Whether a read computes nothing. A generated column that is computed when it is read may
+ * take any time. */
 static bool is_stored(const sqlite_table *t)
 {
     for (size_t i = 0; i < t->n_column; i++)
@@ -230,7 +235,7 @@ static int fill(sqlite_conn *c, sqlite_table *t, sqlite3_stmt *stmt)
     }
     if (view && (rc & 0xff) == SQLITE_ERROR)
         rc = SQLITE_OK;
-    if (t->n_key > SQLITE_MAX_KEY) /* a prefix of the key would name other rows too */
+    if (t->n_key > SQLITE_MAX_KEY) /* a prefix of the key would identify other rows too */
         t->n_key = 0;
     return rc == SQLITE_OK ? find_rowid(c, t) : rc;
 }

@@ -1,8 +1,8 @@
 /* cell.c: one cell as a resource, and as a value in a row.
  *
- * A BLOB or text of a table with rowids is read through SQLite's incremental BLOB I/O: its size is
- * known without reading it, and a part of it costs what the part costs (and the way there: SQLite
- * follows a list of pages). Elsewhere the value is read whole, up to the limit.
+ * In a table with rowids, a BLOB or text is read through SQLite's incremental BLOB I/O. Its size is
+ * known without reading it, and reading a part costs only that part and the way to it, because
+ * SQLite follows a list of pages. Elsewhere the whole value is read, up to the limit.
  */
 #include "provider.h"
 
@@ -60,15 +60,16 @@ int sqlite_load_keyed(sqlite_conn *c, const sqlite_job *j, sqlite_table **ret)
     return rc;
 }
 
-/* ---- as a value in a row --------------------------------------------------------------------- */
+/* ---- values in a row ------------------------------------------------------------------------- */
 
 static bool can_probe(const sqlite_table *t, const sqlite_column *c)
 {
     return t->kind == SQLITE_IS_TABLE && t->rowid && c->hidden == 0;
 }
 
-/* Incremental I/O returns text in the database's encoding, so it cannot be used with UTF-16.
- * Checked each time, because an empty database has no encoding yet. */
+/* Finds out whether the encoding is UTF-8. Incremental I/O returns text in the database's
+ * encoding, so it cannot be used with UTF-16. This is checked for each read, because an empty
+ * database has no encoding yet. */
 static int ask_encoding(sqlite_conn *conn, bool *utf8)
 {
     sqlite3_stmt *stmt = NULL;
@@ -112,7 +113,8 @@ static void put_cell_uri(sqlite3_str *to, const sqlite_row *r, const sqlite_colu
     }
 }
 
-/* A primary key may be NULL in a table with rowids. Such a row has no URI. */
+/* Whether the row has a URI. In a table with rowids, a primary key may be NULL; such a
+ * row has none. */
 static bool has_uri(const sqlite_row *r)
 {
     for (size_t i = 0; r->key >= 0 && i < sqlite_table_key_count(r->table); i++)
@@ -144,7 +146,7 @@ static int put_reference(sqlite_row *r, const sqlite_column *c, const char *type
     return SQLITE_OK;
 }
 
-/* Writes a text or BLOB that is not in the result; its size is read through the row. */
+/* Writes a text or BLOB that is not in the result; it is read by the rowid. */
 static int put_probed(sqlite_row *r, const sqlite_column *c, const char *type)
 {
     sqlite3_blob *blob = NULL;
@@ -181,12 +183,12 @@ int sqlite_put_cell(sqlite_row *r, const sqlite_column *c, int at)
     return put_reference(r, c, blob ? "blob" : "text", sqlite3_column_bytes(r->stmt, at));
 }
 
-/* ---- as a resource --------------------------------------------------------------------------- */
+/* ---- cells as resources ---------------------------------------------------------------------- */
 
-enum { NEAR_PART = 256 << 10 }; /* on the server's thread, reads end at this offset at most */
+enum { NEAR_PART = 256 << 10 }; /* limit of the end offset of reads on the server's thread */
 
 typedef struct part {
-    uint64_t offset, length; /* length 0: up to the end */
+    uint64_t offset, length; /* length 0 means up to the end */
 } part;
 
 static bool read_part(sqlite_job *j, part *ret)
@@ -195,7 +197,7 @@ static bool read_part(sqlite_job *j, part *ret)
            sqlite_job_number(j, "length", 1, j->s->max_read, 0, &ret->length);
 }
 
-/* The requested part of a value of `size` bytes. False if it is too large. */
+/* Computes the requested part of a value of `size` bytes. Returns false if it is too large. */
 static bool clip(sqlite_job *j, const part *p, size_t size, size_t *from, size_t *len)
 {
     *from = p->offset < size ? (size_t)p->offset : size;
@@ -209,7 +211,7 @@ static bool clip(sqlite_job *j, const part *p, size_t size, size_t *from, size_t
     return false;
 }
 
-/* Recognizes, by the first bytes, the formats that hosts can show. */
+/* Recognizes, by their first bytes, formats that hosts can show. */
 static const char *mime_of_blob(const char *bytes, size_t len)
 {
     static const struct {
@@ -244,8 +246,8 @@ static void set_bytes(sqlite_job *j, char *bytes, size_t len, bool text, const p
                                   : mime_of_blob(bytes, len);
 }
 
-/* An offset is reached through a list of pages, which SQLite follows without interruption and
- * caches. It is therefore read piece by piece. */
+/* Reads a part of a BLOB. SQLite reaches an offset through a list of pages, which it follows
+ * without interruption and then caches, so the offset is approached in pieces. */
 static int read_bytes(sqlite_conn *c, sqlite3_blob *blob, char *to, size_t from, size_t len)
 {
     enum { PIECE = 1 << 20 };
@@ -302,8 +304,8 @@ static int read_value(sqlite_job *j, sqlite3_stmt *stmt, const part *p)
     return SQLITE_OK;
 }
 
-/* Columns of the result: the value, unless it is a text or BLOB that is read separately; its type;
- * the rowid. */
+/* Prepares the statement. Its columns are the value, unless it is a text or BLOB that is read
+ * separately; its type; the rowid. */
 static int prepare(sqlite_conn *c, sqlite_job *j, const sqlite_table *t,
                    const sqlite_column *column, bool probed, sqlite3_stmt **ret)
 {

@@ -1,7 +1,7 @@
 /* complete.c: completes names of tables and columns, and keys.
  *
- * A key's values are looked for in the order of the key, so that its index leads there: numbers by
- * decades (4, 40 to 49, 400 to 499, ...), texts from the first one that is not before the prefix.
+ * Keys are searched in their order, so that their index can be used: numbers by decades (4, 40 to
+ * 49, 400 to 499, ...), texts from the first one that is not before the prefix.
  */
 #include "provider.h"
 
@@ -11,26 +11,26 @@
 
 #include "text.h"
 
-/* If there are access rules, more values are collected than shown, since some may be hidden. */
+/* With access rules, more values are collected than returned, because some may be hidden. */
 enum { MOST = 100, MOST_HIDDEN = 2000, LOOKED_AT_BESIDE = 400 };
 
 typedef struct completion {
     sqlite *s;
     mcp_request *req;
-    mcp_str name, value, table; /* of the request */
-    sqlite3_str *values;        /* each followed by a NUL */
+    mcp_str name, value, table; /* values of the request */
+    sqlite3_str *values;        /* each followed by NUL */
     size_t count, most;
     sqlite_far far;
 } completion;
 
-/* False: enough. */
+/* Adds a value that has the prefix. Returns false if there are enough values. */
 static bool keep(completion *c, mcp_str value)
 {
     if (value.len < c->value.len ||
         (c->value.len && memcmp(value.ptr, c->value.ptr, c->value.len) != 0))
         return true;
     if (memchr(value.ptr, 0, value.len) || !common_text_utf8(value))
-        return true; /* it exists, but is too long to be typed */
+        return true; /* cannot be sent: contains NUL or is not UTF-8 */
     sqlite3_str_append(c->values, value.ptr, (int)value.len);
     sqlite3_str_appendchar(c->values, 1, 0);
     return ++c->count <= c->most;
@@ -53,7 +53,7 @@ static int complete_tables(sqlite_conn *conn, completion *c)
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
-/* "SELECT key FROM table WHERE key ... ORDER BY key". */
+/* Prepares "SELECT key FROM table WHERE key ... ORDER BY key". */
 static int prepare_keys(sqlite_conn *conn, const completion *c, const sqlite_table *t,
                         const char *where, sqlite3_stmt **ret)
 {
@@ -159,10 +159,10 @@ static int complete_use(sqlite_conn *conn, void *user)
     return rc;
 }
 
-/* ---- the request ----------------------------------------------------------------------------- */
+/* ---- request --------------------------------------------------------------------------------- */
 
-/* Adds a value if the caller may read what it leads to: a table, a column's table, or a row, by the
- * first part of its key. */
+/* Adds a value if the caller may read its target: a table, the column's table, or a row whose key
+ * begins with the value. */
 static int put(const completion *c, const char *value)
 {
     bool key = mcp_str_eq(c->name, MCP_STR("key"));
@@ -184,8 +184,8 @@ static void drop(void *user)
     sqlite3_free(sqlite3_str_finish(c->values));
 }
 
-/* If the database cannot be queried there are no completions. That is not an error while a person
- * types. */
+/* Replies with the completions. If the database cannot be queried there are none, because an error
+ * while the user types would not help. */
 static int end(void *user)
 {
     completion *c = user;

@@ -16,25 +16,25 @@
 #include <mcp/uri.h>
 
 enum {
-    TICK_OPS = 100,         /* instructions of SQLite's virtual machine between two checks of the
-                             * limits */
-    NEAR_TICKS = 200,       /* limit on the server's thread: some hundred microseconds of quick
-                             * instructions */
-    NEAR_NS = 5000000,      /* and of time, for slow instructions */
-    NEAR_VALUE = 256 << 10, /* largest value read on the server's thread, in bytes */
-    NEAR_SQL = 32 << 10,    /* longest statement parsed there (including the schema's), in bytes */
+    TICK_OPS = 100,         /* virtual machine instructions between two checks of the limits */
+    NEAR_TICKS = 200,       /* limit on the server's thread: some hundred microseconds of
+                             * fast instructions */
+    NEAR_NS = 5000000,      /* limit of CPU time there, for slow instructions */
+    NEAR_VALUE = 256 << 10, /* bytes of the largest value read there */
+    NEAR_SQL = 32 << 10,    /* bytes of the longest statement parsed there,
+                             * including the schema's */
     LONGEST_SQL = 256 << 10,
     SPENT = 64 << 10, /* bytes that functions process between two checks of the limits */
     CACHE_KIB = 1024,
     ATTEMPTS = 5,
 };
 
-/* Soft limit for sorting and other work of all queries in the process. A query that notices more
- * than this ends. */
+/* Soft limit of the memory of all queries in the process, for sorting and other work. A query that
+ * notices more than this ends. */
 #define SOFT_MEMORY ((sqlite3_int64)96 << 20)
 #define HARD_MEMORY ((sqlite3_int64)256 << 20)
 
-/* Monotonic. */
+/* Returns the monotonic time. */
 static int64_t now_ms(void)
 {
     struct timespec t;
@@ -42,9 +42,9 @@ static int64_t now_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* Bytes 18 and 19 of the header are 2 in WAL mode. They are read through SQLite: a descriptor of
- * our own would drop SQLite's locks on the file when it is closed, for POSIX locks belong to the
- * process. */
+/* Whether the database is in WAL mode. Then bytes 18 and 19 of the header are 2. They are read
+ * through SQLite: closing a descriptor of our own would release SQLite's locks on the file, because
+ * POSIX locks belong to the process. */
 static bool is_wal_mode(sqlite3 *db)
 {
     sqlite3_file *file = NULL;
@@ -54,7 +54,7 @@ static bool is_wal_mode(sqlite3 *db)
            version[0] == 2 && version[1] == 2;
 }
 
-/* ---- bounds ---------------------------------------------------------------------------------- */
+/* ---- limits ---------------------------------------------------------------------------------- */
 
 static int stopped(sqlite_conn *c)
 {
@@ -63,8 +63,9 @@ static int stopped(sqlite_conn *c)
     return now_ms() > c->deadline ? (c->reason = MCP_ETIMEOUT) : 0;
 }
 
-/* Counts the thread's CPU time, so that a busy machine sends no more work to the workers. It counts
- * from the first check, which a read of a row by its key does not reach. */
+/* Checks the limits on the server's thread. They use the thread's CPU time, so that a busy machine
+ * does not move more work to the workers. Time counts from the first check, which a read of a row
+ * by its key does not reach. */
 static int stopped_here(sqlite_conn *c)
 {
     struct timespec t;
@@ -96,7 +97,8 @@ bool sqlite_spend(sqlite_conn *c, size_t bytes)
     return !(c->near ? stopped_here(c) : stopped(c));
 }
 
-/* Another process has locked the database exclusively. */
+/* Called when another process has locked the database. Waits and retries, except on the
+ * server's thread. */
 static int on_busy(void *user, int tries)
 {
     sqlite_conn *c = user;
@@ -113,8 +115,8 @@ static int on_busy(void *user, int tries)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* Limits for statements of queries and of the schema, which comes from the file and is not trusted
- * either. */
+/* Limits the statements of queries and of the schema, which comes from the file and is not
+ * trusted either. */
 static void set_limits(sqlite_conn *c)
 {
     static const struct {
@@ -130,7 +132,7 @@ static void set_limits(sqlite_conn *c)
         sqlite3_limit(c->db, limits[i].id, limits[i].most);
 }
 
-/* Whether a value or a statement of the schema was too large for the server's thread. SQLite
+/* Whether a value, or a statement of the schema, was too large for the server's thread. SQLite
  * reports such a statement as a malformed schema. */
 static bool is_large_here(const sqlite_conn *c, int rc)
 {
@@ -139,8 +141,8 @@ static bool is_large_here(const sqlite_conn *c, int rc)
                         strstr(sqlite3_errmsg(c->db), sqlite3_errstr(SQLITE_TOOBIG))));
 }
 
-/* If the schema is too large for this thread, a worker parses it; this connection keeps the default
- * cache size. */
+/* Sets the cache size. If the schema is too large for this thread, a worker parses it, and this
+ * connection keeps the default cache size. */
 static int set_cache(sqlite_conn *c)
 {
     char sql[60];
@@ -172,7 +174,7 @@ static int configure(sqlite_conn *c)
     return rc == SQLITE_OK ? set_cache(c) : rc;
 }
 
-/* Opens "file:PATH?mode=ro" with PATH percent-encoded. This opens nothing but the file. */
+/* Opens "file:PATH?mode=ro" with PATH percent-encoded. This opens only the file itself. */
 static int open_database(sqlite_conn *c)
 {
     enum {
@@ -229,7 +231,7 @@ static int outcome(sqlite_conn *c, int rc)
     }
 }
 
-/* After a failure, *why is the result of the use. */
+/* Opens and configures a connection. After a failure, *why is the result of the use. */
 static int open_conn(sqlite_file *f, const sqlite_bounds *bounds, sqlite_conn **ret, int *why,
                      char text[256])
 {
@@ -292,7 +294,7 @@ void sqlite_conn_free(sqlite_conn *c)
 
 /* ---- using ----------------------------------------------------------------------------------- */
 
-/* Whether the open file is still the one at the path, and, if immutable, unchanged. */
+/* Whether the open file is still the one at the path and, if immutable, unchanged. */
 static bool is_current(const sqlite_conn *c)
 {
     sqlite_stamp now;
@@ -301,7 +303,8 @@ static bool is_current(const sqlite_conn *c)
     return !c->immutable || (sqlite_same_stamp(&now, &c->stamp) && !sqlite_has_log(c->file));
 }
 
-/* Checked before a use. An immutable connection is checked after each use, which is enough. */
+/* Whether a connection must not be used any more, which is checked before each use. An immutable
+ * connection is also checked after each use, so its file needs no check here. */
 static bool is_spent(const sqlite_conn *c)
 {
     return c->young || (!c->immutable && !is_current(c));
@@ -313,7 +316,8 @@ static void drop(sqlite_conn **conn)
     *conn = NULL;
 }
 
-/* False: even this can fail without memory; the connection must then be closed. */
+/* Ends a use. Returns false if even this fails for lack of memory; the connection must
+ * then be closed. */
 static bool end_use(sqlite_conn *c)
 {
     if (!sqlite3_get_autocommit(c->db))

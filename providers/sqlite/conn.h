@@ -1,13 +1,14 @@
-/* conn.h: connections to one database file, and the limits of each use of one.
+/* conn.h: connections to one database file, and the limits of each use of a connection.
  *
- * Every connection is read-only in three ways (how the file is opened, query_only, defensive mode).
- * One is used by one thread at a time: the server's thread has its own, workers take theirs from a
- * pool.
+ * Every connection is read-only in three ways: how the file is opened, query_only, and defensive
+ * mode. A connection is used by one thread at a time. The server's thread has its own; workers take
+ * theirs from a pool.
  *
- * A database in WAL mode whose -wal file is missing or empty was closed cleanly. Opened as usual,
- * SQLite would create -wal and -shm files beside it, or fail if it is not allowed to. It is
- * therefore opened as immutable, and each use checks afterwards that no writer has started
- * meanwhile (no -wal, the file unchanged); otherwise the use is repeated with a new connection.
+ * A database in WAL mode whose -wal file is missing or empty was closed cleanly. If it were opened
+ * as usual, SQLite would create -wal and -shm files beside it, or fail without permission to create
+ * them. Therefore it is opened as immutable, and each use checks afterwards that no writer has
+ * started meanwhile (no -wal, the file unchanged). If one has, the use is repeated with a new
+ * connection.
  */
 #ifndef SQLITE_CONN_H
 #define SQLITE_CONN_H
@@ -29,9 +30,9 @@ typedef struct sqlite_stamp {
 typedef struct sqlite_conn sqlite_conn;
 
 typedef struct sqlite_file {
-    char *path, *wal, *journal; /* absolute; the allocator's */
+    char *path, *wal, *journal; /* absolute; owned */
     const mcp_allocator *alloc;
-    size_t max_value; /* largest value read as a whole, in bytes */
+    size_t max_value; /* bytes of the largest value that is read as a whole */
     pthread_mutex_t lock;
     sqlite_conn *idle[SQLITE_POOL];
     size_t n_idle;
@@ -48,27 +49,27 @@ typedef struct sqlite_cached {
 struct sqlite_conn {
     sqlite3 *db;
     sqlite_file *file;
-    bool immutable, young;     /* young: must not be used again, see conn.c */
+    bool immutable, young;     /* young: must not be used again; see sqlite_is_young() */
     unsigned long long number; /* serial number among all connections to this file, from 1 */
     sqlite_stamp stamp;
     sqlite_cached cached[SQLITE_CACHED];
-    bool warm; /* its virtual tables were used once, at version warm_version of the schema; see
-                * guard.c */
+    bool warm; /* virtual tables have been used at schema version warm_version; see guard.c */
     int64_t warm_version;
-    bool virtual_known, has_virtual; /* whether there were virtual tables when it was opened */
+    bool virtual_known, has_virtual; /* whether there were virtual tables when the
+                                      * connection was opened */
     unsigned clock;
 
-    /* The present use. */
-    bool near;      /* on the server's thread: neither blocks nor works for long */
-    bool guarded;   /* statements come from outside */
-    unsigned calls; /* calls of functions in the statement and the views that it uses; see
-                     * guard.c */
+    /* The current use. */
+    bool near;      /* on the server's thread: must not block or work for long */
+    bool guarded;   /* the statement is from a client */
+    unsigned calls; /* number of function calls in the statement and the views that it
+                     * uses; see guard.c */
     const atomic_bool *stop;
     int64_t deadline;
     int64_t near_from; /* the thread's CPU time at the first check */
     unsigned ticks;
     size_t spent; /* bytes processed by functions since the last check of the limits */
-    int reason;   /* why it was interrupted: MCP_PENDING (takes too long on this thread),
+    int reason;   /* why the use was interrupted: MCP_PENDING (takes too long on this thread),
                    * MCP_ECANCELLED, … */
 };
 
@@ -83,40 +84,44 @@ typedef struct sqlite_bounds {
     uint64_t timeout_ms;
 } sqlite_bounds;
 
-/* A use: returns SQLite's code. It may be restarted, and must then start over completely. */
+/* One use of a connection. Returns SQLite's code. It may be restarted and must then start
+ * from the beginning. */
 typedef int sqlite_use_fn(sqlite_conn *conn, void *user);
 
-/* Runs `use` on *conn. The connection is opened if it is NULL and replaced if it is out of date.
- * MCP_OK; MCP_PENDING: it would block or takes too long on this thread (only with `near`);
- * MCP_ECANCELLED, MCP_ETIMEOUT, MCP_ELIMIT (memory), MCP_ENOMEM, MCP_ENOTFOUND (the file does not
- * exist); MCP_EREMOTE: an error of SQLite, with its code in *sql_code and its message in `text`. */
+/* Runs `use` on *conn, which is opened if it is NULL and replaced if it is out of date.
+ * Returns MCP_OK; MCP_PENDING if it would block or takes too long on this thread (only with
+ * `near`); MCP_ECANCELLED, MCP_ETIMEOUT, MCP_ELIMIT (memory), MCP_ENOMEM, MCP_ENOTFOUND (the
+ * file does not exist); or MCP_EREMOTE for an error of SQLite, with its code in *sql_code and
+ * its message in `text`. */
 int sqlite_use(sqlite_file *f, sqlite_conn **conn, const sqlite_bounds *bounds, sqlite_use_fn *use,
                void *user, int *sql_code, char text[256]);
 
-/* The same with a connection from the pool, for workers. The connection is stored in `running`,
- * under the lock, so that it can be interrupted; NULL after the use. */
+/* Runs `use` with a connection from the pool, for workers. During the use *running is the
+ * connection, so that it can be interrupted; afterwards it is NULL. *running is protected
+ * by the lock. */
 int sqlite_use_pooled(sqlite_file *f, const sqlite_bounds *bounds, sqlite_use_fn *use, void *user,
                       sqlite_conn **running, int *sql_code, char text[256]);
 void sqlite_interrupt(sqlite_file *f, sqlite_conn *const *running);
-/* The same after the time limit of the use, for operations that do not check it themselves. */
+/* Interrupts a use only after its time limit, for operations that do not check it themselves. */
 void sqlite_interrupt_late(sqlite_file *f, sqlite_conn *const *running);
 
-/* To be called by a use before work that may take long and cannot be interrupted. SQLITE_OK or, on
- * the server's thread, the code that the use returns to be restarted on a worker. */
+/* Must be called by a use before work that may take long and cannot be interrupted. Returns
+ * SQLITE_OK or, on the server's thread, the code that the use must return so that it is restarted
+ * on a worker. */
 int sqlite_not_here(sqlite_conn *conn);
 
-/* To be called by SQL functions and other long steps after each `bytes` of input. False: the use
- * has to end, and the function fails with SQLITE_INTERRUPT. */
+/* Must be called by SQL functions and other long steps after processing `bytes` of input. Returns
+ * false if the use has to end; the function then fails with SQLITE_INTERRUPT. */
 bool sqlite_spend(sqlite_conn *conn, size_t bytes);
 
-/* Limits the size of values further, until it is called with 0 or the use ends. It can only lower
- * the limit of the use. */
+/* Lowers the limit on the size of values until it is called with 0 or the use ends. It cannot
+ * exceed the limit of the use. */
 void sqlite_limit_values(sqlite_conn *conn, size_t bytes);
 
 void sqlite_conn_free(sqlite_conn *conn);
 void sqlite_cached_clear(sqlite_cached *cached);
 
-/* The file's state as seen from outside, to find out whether it or its -wal changed. */
+/* The status of the file and its -wal, which shows whether one of them changed. */
 typedef struct sqlite_look {
     sqlite_stamp file, wal;
 } sqlite_look;

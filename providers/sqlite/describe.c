@@ -1,13 +1,14 @@
-/* describe.c: the database and its tables as JSON and as text.
+/* describe.c: describes the database and its tables as JSON and as text.
  *
- * The text is the DDL as the database stores it, which models read best. The JSON has the
- * information that they would have to derive from it, and the URIs for further reads.
+ * The text is the DDL as stored in the database, which models read best. The JSON has the
+ * information that they would have to derive from the DDL, and the URIs for further reads.
  */
 #include "named.h"
 
 #include <stdio.h>
 
-/* Reads ?format=: text or json, the default. If it is invalid, fails the job and returns false. */
+/* Reads ?format=, which is text or json (the default). If it is invalid, makes the job fail
+ * and returns false. */
 static bool wants_text(sqlite_job *j, bool *ret)
 {
     const mcp_str *format = sqlite_uri_param(&j->target, "format");
@@ -22,8 +23,8 @@ static bool wants_text(sqlite_job *j, bool *ret)
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-/* Writes a statement. If it mentions something hidden, only the name of the table or view that it
- * creates is written, if it creates one. */
+/* Writes a statement. If it mentions a hidden table, only the name of the table or view that it
+ * creates is written, if any. */
 static void put_statement(sqlite3_str *out, sqlite_job *j, const sqlite_names *names,
                           sqlite3_stmt *stmt)
 {
@@ -35,8 +36,9 @@ static void put_statement(sqlite3_str *out, sqlite_job *j, const sqlite_names *n
         sqlite3_str_appendf(out, "%s-- %s \"%w\"\n", between, sqlite_text(stmt, 2).ptr, table.ptr);
 }
 
-/* Writes all statements, each followed by ";", with an empty line between. A row has the statement,
- * the table that it belongs to, the name of what it creates, and whether that is the table. */
+/* Writes all statements, each followed by ";" and separated by empty lines. A row has the
+ * statement, the table that it belongs to, the type of what it creates, and whether that is
+ * the table itself. */
 static int put_all(sqlite_job *j, const sqlite_names *names, sqlite3_stmt *stmt)
 {
     int rc;
@@ -59,7 +61,7 @@ static int put_all(sqlite_job *j, const sqlite_names *names, sqlite3_stmt *stmt)
         j->too_large = true;
         return SQLITE_OK;
     }
-    if (!j->bytes && !failed) /* nothing at all */
+    if (!j->bytes && !failed) /* there are no statements */
         failed = (j->bytes = sqlite3_mprintf("")) ? SQLITE_OK : SQLITE_NOMEM;
     return failed ? failed : rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
@@ -87,7 +89,7 @@ static int run_text(sqlite_conn *c, sqlite_job *j, const char *sql)
     return rc;
 }
 
-/* ---- a table --------------------------------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 static void put_text(mcp_json_writer *w, const char *key, const char *value)
 {
@@ -135,7 +137,7 @@ static int put_index_column(sqlite_conn *c, mcp_json_writer *w, sqlite3_stmt *ro
 {
     (void)c;
     if (sqlite3_column_type(row, 0) == SQLITE_NULL)
-        mcp_json_add_null(w); /* an expression */
+        mcp_json_add_null(w); /* an index on an expression */
     else
         sqlite_put_words(w, sqlite_text(row, 0));
     return SQLITE_OK;
@@ -155,7 +157,7 @@ static int put_index(sqlite_conn *c, mcp_json_writer *w, sqlite3_stmt *row)
     return rc;
 }
 
-/* One foreign key: its columns, all in one group_concat() with a unit separator between. */
+/* Writes the columns of a foreign key, which are separated by a unit separator in `list`. */
 static void put_list(mcp_json_writer *w, const char *key, mcp_str list)
 {
     mcp_json_key(w, key);
@@ -176,7 +178,7 @@ static void put_foreign_key(mcp_json_writer *w, sqlite3_stmt *row)
     mcp_json_key(w, "references");
     mcp_json_begin_object(w);
     mcp_json_key(w, "table"), sqlite_put_words(w, sqlite_text(row, 1));
-    if (sqlite3_column_type(row, 2) != SQLITE_NULL) /* NULL: refers to the primary key */
+    if (sqlite3_column_type(row, 2) != SQLITE_NULL) /* NULL means the primary key */
         put_list(w, "columns", sqlite_text(row, 2));
     mcp_json_end(w);
     mcp_json_key(w, "onUpdate"), sqlite_put_words(w, sqlite_text(row, 3));
@@ -199,8 +201,8 @@ static int put_uri(const sqlite_conn *c, const sqlite_job *j, const char *key, c
     return SQLITE_OK;
 }
 
-/* Adds URIs and templates for further reads. Names of variables in templates consist of letters,
- * digits and "_"; columns with other names need the general template. */
+/* Adds URIs and templates for further reads. Names of template variables consist of letters, digits
+ * and "_", so columns are not variables. */
 static int put_resources(const sqlite_conn *c, const sqlite_job *j, const sqlite_table *t)
 {
     mcp_json_writer *w = j->json;
@@ -239,7 +241,7 @@ static const char foreign_key_sql[] = "SELECT group_concat(\"from\", char(31)), 
                                       "on_delete FROM (SELECT * FROM pragma_foreign_key_list(?1, "
                                       "'main') ORDER BY id, seq) GROUP BY id";
 
-/* Leaves out those that refer to a hidden table. */
+/* Writes the foreign keys, except those that refer to a hidden table. */
 static int put_foreign_keys(sqlite_conn *c, sqlite_job *j, const sqlite_table *t,
                             const sqlite_names *names)
 {
@@ -319,7 +321,7 @@ int sqlite_run_table(sqlite_conn *c, sqlite_job *j)
         "type, name");
 }
 
-/* ---- the database ---------------------------------------------------------------------------- */
+/* ---- database -------------------------------------------------------------------------------- */
 
 static int put_short_column(sqlite_conn *c, mcp_json_writer *w, sqlite3_stmt *row)
 {

@@ -3,7 +3,7 @@
 
 #include "provider.h"
 
-enum { LATE_MS = 100 }; /* milliseconds between two checks of the time limit */
+enum { LATE_MS = 100 }; /* interval of checks of the time limit */
 
 static void on_time(void *user)
 {
@@ -13,8 +13,8 @@ static void on_time(void *user)
     f->timer = host->timer_start(LATE_MS, on_time, f, host->user);
 }
 
-/* Starts a timer for the time limit plus a margin. When the work starts is not known, since it may
- * be queued. */
+/* Starts a timer for the time limit plus a margin. The work may start later, because it
+ * may be queued. */
 static void set_timer(sqlite_far *f)
 {
     const mcp_host *host = mcp_server_host(f->s->base.server);
@@ -44,7 +44,7 @@ static void done(mcp_request *req, void *user)
     sqlite_far *f = user;
     leave(f);
     int rc = f->end(f->user);
-    if (rc != MCP_PENDING) /* it runs again */
+    if (rc != MCP_PENDING) /* otherwise the job runs again */
         mcp_reply_finish(req, rc);
 }
 

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { NEAR_LOG = 8 << 20 }; /* bytes of a -wal file that may have to be read from its start */
+enum { NEAR_LOG = 8 << 20 }; /* bytes of a -wal file that the server's thread may have to read */
 
 int64_t sqlite_nanoseconds(struct timespec t)
 {
@@ -53,18 +53,17 @@ void sqlite_look_at(const sqlite_file *f, sqlite_look *ret)
     sqlite_stamp_of(f->wal, &ret->wal);
 }
 
-/* ---- files beside it ------------------------------------------------------------------------- */
+/* ---- files beside the database --------------------------------------------------------------- */
 
-/* An empty -wal means the same as none, since commits are written there before they are written to
- * the file. */
+/* An empty -wal is equivalent to none, because commits are written there before they are written
+ * to the file. */
 bool sqlite_has_log(const sqlite_file *f)
 {
     struct stat st;
     return lstat(f->wal, &st) == 0 ? st.st_size > 0 : errno != ENOENT;
 }
 
-/* Modified so recently that the next change may get the same time, because of the file system's
- * timer resolution. */
+/* A file modified within the file system's timer resolution may get the same time again. */
 bool sqlite_is_young(const sqlite_stamp *stamp)
 {
     enum { TICK_NS = 20 * 1000 * 1000 };
@@ -73,14 +72,14 @@ bool sqlite_is_young(const sqlite_stamp *stamp)
     return sqlite_nanoseconds(t) - stamp->mtime_ns < TICK_NS;
 }
 
-/* The first reader of a log reads it completely. */
+/* The first reader of a -wal file reads it completely. */
 bool sqlite_has_long_log(const sqlite_file *f)
 {
     struct stat st;
     return lstat(f->wal, &st) == 0 && st.st_size > NEAR_LOG;
 }
 
-/* A journal that is not a regular file: SQLite would open it, and opening a FIFO blocks until there
+/* SQLite would open a journal that is not a regular file, and opening a FIFO blocks until there
  * is a writer. */
 bool sqlite_is_trapped(const sqlite_file *f)
 {
@@ -88,7 +87,7 @@ bool sqlite_is_trapped(const sqlite_file *f)
     return lstat(f->journal, &st) == 0 && !S_ISREG(st.st_mode);
 }
 
-/* ---- the file of a database ------------------------------------------------------------------ */
+/* ---- path and permissions -------------------------------------------------------------------- */
 
 static int refuse(mcp_error *error, int code, const char *path, const char *why)
 {

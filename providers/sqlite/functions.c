@@ -1,4 +1,4 @@
-/* functions.c: see functions.h. SQLite's lang_corefunc.html documents the functions; their results
+/* functions.c: see functions.h. SQLite's lang_corefunc.html documents the functions. Their results
  * for invalid UTF-8 are undefined. */
 #define _GNU_SOURCE
 #include "functions.h"
@@ -33,11 +33,11 @@ static bool any_null(int n, sqlite3_value **values)
     return false;
 }
 
-/* The next occurrence; NULL: none. */
+/* Returns the next occurrence, or NULL. */
 static const char *find(bytes in, const char *from, bytes what)
 {
     size_t left = in.len - (size_t)(from - in.ptr);
-    /* Searching for one byte is common, and memmem() has a start-up cost each time. */
+    /* Searching for one byte is common, and memmem() has a start-up cost for each call. */
     return what.len == 1 ? memchr(from, *what.ptr, left) : memmem(from, left, what.ptr, what.len);
 }
 
@@ -48,7 +48,8 @@ static bool goes_on(char c)
 
 /* ---- instr ----------------------------------------------------------------------------------- */
 
-/* The position counts from 1, in characters or, if both are BLOBs, in bytes; 0: not found. */
+/* instr(): positions count from 1, in characters or, if both arguments are BLOBs, in bytes; 0
+ * means not found. */
 static void instr(sqlite3_context *to, int n, sqlite3_value **values)
 {
     sqlite3_int64 at = 1;
@@ -122,14 +123,14 @@ static void replace(sqlite3_context *to, int n, sqlite3_value **values)
 
 enum { LEFT = 1, RIGHT = 2 };
 
-/* The characters to be removed: a table of single bytes, and the others sorted. */
+/* The characters to be removed: a table of ASCII characters, and the others sorted. */
 typedef struct set {
     bool byte[128];
     uint32_t *character;
     size_t n;
 } set;
 
-/* A character's bytes as a number. */
+/* Returns the bytes of a character as a number. */
 static uint32_t number_of(const char *p, size_t len)
 {
     uint32_t number = 0;
@@ -234,8 +235,8 @@ static int hex_value(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Decodes pairs of digits, with characters of the set allowed between pairs. Returns the number of
- * bytes; -1: invalid. */
+/* Decodes pairs of digits; characters of the set are allowed between pairs. Returns the number of
+ * bytes, or -1 if the text is invalid. */
 static sqlite3_int64 unhex_into(char *out, bytes in, const set *ignored)
 {
     sqlite3_int64 n = 0;
@@ -257,7 +258,7 @@ static sqlite3_int64 unhex_into(char *out, bytes in, const set *ignored)
     return n;
 }
 
-/* NULL if the text is not hexadecimal. */
+/* unhex(): NULL if the text is not hexadecimal. */
 static void unhex(sqlite3_context *to, int n, sqlite3_value **values)
 {
     set ignored = {.n = 0};
@@ -285,7 +286,7 @@ static bool spend(void *user, size_t compared)
     return !user || sqlite_spend(user, compared);
 }
 
-/* SQLite can be built so that BLOBs match nothing. */
+/* Whether an argument is a BLOB and SQLite was built so that BLOBs match nothing. */
 static bool is_blob_of_none(sqlite3_value **values)
 {
     return (sqlite3_value_type(values[0]) == SQLITE_BLOB ||
@@ -302,8 +303,8 @@ static bool is_too_long(sqlite3_context *to, sqlite3_value *pattern)
     return true;
 }
 
-/* Sets the escape character, which loses any other meaning, even if it is "%" or "_". False: the
- * result is already set, to an error or NULL. */
+/* Sets the escape character, which loses any other meaning, even if it is "%" or "_". Returns false
+ * if the result has been set to an error or NULL. */
 static bool set_escape(sqlite3_context *to, sqlite3_value *value, sqlite_pattern *rules)
 {
     const char *text = (const char *)sqlite3_value_text(value);
@@ -321,7 +322,7 @@ static bool set_escape(sqlite3_context *to, sqlite3_value *value, sqlite_pattern
     return true;
 }
 
-/* values: the pattern, the text, optionally the escape character. */
+/* like() and glob(): `values` are the pattern, the text and, optionally, the escape character. */
 static void match(sqlite3_context *to, int n, sqlite3_value **values, sqlite_pattern rules)
 {
     if (is_blob_of_none(values)) {
@@ -357,7 +358,7 @@ static void like(sqlite3_context *to, int n, sqlite3_value **values)
     match(to, n, values, (sqlite_pattern){.any = '%', .one = '_', .fold = true});
 }
 
-/* ---- refused --------------------------------------------------------------------------------- */
+/* ---- rejected -------------------------------------------------------------------------------- */
 
 static void refused(sqlite3_context *to, int n, sqlite3_value **values)
 {

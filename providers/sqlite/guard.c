@@ -6,7 +6,7 @@
 enum { MOST_CALLS = 1000 };
 
 /* PRAGMAs that return information about the schema, and those that return a number but could also
- * set it. */
+ * set it; the latter are allowed without an argument only. */
 static const struct {
     const char *name;
     bool argument;
@@ -20,8 +20,9 @@ static const struct {
     {"data_version", false},
 };
 
-/* Most are disabled already; refusing them here gives a clear message early. json_patch() takes
- * time proportional to the product of its arguments' sizes and cannot be interrupted. */
+/* Rejected functions. Most are disabled already; rejecting them here gives a clear message
+ * early. json_patch() takes time proportional to the product of its arguments' sizes and cannot
+ * be interrupted. */
 static const char *const functions[] = {"load_extension", "fts3_tokenizer", "readfile",
                                         "writefile",      "edit",           "sqlite_log",
                                         "json_patch"};
@@ -42,15 +43,15 @@ static bool function_allowed(const char *name)
     return true;
 }
 
-/* The limits are not checked between two jumps, however many functions are called there. JSON
- * functions read their arguments several times. */
+/* Counts function calls. The limits are not checked between two jumps, however many functions are
+ * called there. JSON functions count more, because they read their arguments several times. */
 static bool count_call(sqlite_conn *c, const char *name)
 {
     c->calls += sqlite3_strnicmp(name ? name : "", "json", 4) == 0 ? 10 : 1;
     return c->calls <= MOST_CALLS;
 }
 
-/* Tables in which one step may read the whole file. */
+/* Rejects tables in which one step may read the whole file. */
 static bool table_allowed(const char *name)
 {
     return !name ||
@@ -87,9 +88,9 @@ static int warm(sqlite_conn *c, const char *format, const char *name)
     return rc == SQLITE_NOMEM ? rc : SQLITE_OK;
 }
 
-/* A virtual table prepares its own statements when it is first used, including writing ones, which
- * the guard would take for the caller's; a table-valued function does the same. So all of them are
- * used once beforehand. */
+/* Uses all virtual tables and table-valued functions once. On their first use they
+ * prepare statements of their own, including ones that write, which the guard would
+ * mistake for the client's. */
 static int warm_virtual_tables(sqlite_conn *c)
 {
     static const char *const functions_of_tables[] = {"json_each", "json_tree"};
@@ -116,7 +117,7 @@ int sqlite_guard_install(sqlite_conn *c)
     return sqlite3_set_authorizer(c->db, authorize, c);
 }
 
-/* Repeats it if the schema has changed. */
+/* Warms the virtual tables, again if the schema has changed. */
 static int ensure_warm(sqlite_conn *c)
 {
     sqlite3_stmt *stmt = NULL;
@@ -138,7 +139,7 @@ static bool is_blank(const char *s)
     return s[strspn(s, " \t\r\n\f;")] == 0;
 }
 
-/* Whether another statement follows. SQLite skips comments. */
+/* Whether another statement follows, ignoring comments. */
 static bool has_more(sqlite_conn *c, const char *tail)
 {
     sqlite3_stmt *next = NULL;

@@ -1,8 +1,8 @@
-/* guard.h: what a statement from outside may do: SELECT, and a few PRAGMAs that only return
+/* guard.h: restricts statements from clients to SELECT and a few PRAGMAs that only return
  * information.
  *
- * The second of three lines of defence: the file is opened read-only, and a statement that SQLite
- * does not report as read-only is refused before it runs.
+ * This is the second of three lines of defence: the file is opened read-only, and a statement that
+ * SQLite does not report as read-only is rejected before it runs.
  */
 #ifndef SQLITE_GUARD_H
 #define SQLITE_GUARD_H
@@ -12,8 +12,8 @@
 /* Checks every statement that is prepared while conn->guarded is set. Returns SQLite's code. */
 int sqlite_guard_install(sqlite_conn *conn);
 
-/* Prepares one statement from outside. It must be the only one and read-only. SQLITE_OK; SQLite's
- * code, or SQLITE_AUTH and the reason in `why`. */
+/* Prepares one statement from a client. It must be the only one and read-only. Returns SQLite's
+ * code; if it is SQLITE_AUTH, `why` has the reason. */
 int sqlite_guard_prepare(sqlite_conn *conn, mcp_str sql, sqlite3_stmt **ret, char why[256]);
 
 #endif

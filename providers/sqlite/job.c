@@ -1,5 +1,5 @@
-/* job.c: one read, from its URI to its reply: on the server's thread if that is quick, else on a
- * worker. */
+/* job.c: one read, from its URI to its reply. It runs on the server's thread if that is quick,
+ * otherwise on a worker. */
 #include "provider.h"
 
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 #include "replies.h"
 #include "table_text.h"
 
-/* ---- from the URI on ------------------------------------------------------------------------- */
+/* ---- creating a job -------------------------------------------------------------------------- */
 
 static int (*const runs[])(sqlite_conn *, sqlite_job *) = {
     [SQLITE_KIND_DATABASE] = sqlite_run_database, [SQLITE_KIND_TABLE] = sqlite_run_table,
@@ -34,7 +34,7 @@ sqlite_job *sqlite_job_new(sqlite *s, mcp_request *req, mcp_str uri, int *rc)
     j->target.kind = SQLITE_KIND_DATABASE;
     j->uri = uri;
     common_asking_init(&j->asking, req, &s->base.alloc);
-    if (!uri.len) /* the tool's */
+    if (!uri.len) /* a job of the tool */
         return j;
     *rc = sqlite_uri_parse(rest, j->room, &j->target);
     if (*rc != MCP_OK)
@@ -84,7 +84,7 @@ bool sqlite_job_only(sqlite_job *j, const char *const *names)
     return false;
 }
 
-/* ---- replying -------------------------------------------------------------------------------- */
+/* ---- reply ----------------------------------------------------------------------------------- */
 
 static int fail(const sqlite_job *j, int code, const char *text)
 {
@@ -110,8 +110,8 @@ static int too_large(const sqlite_job *j)
                             .rest = "{table}/cell/{column}{/key*}{?offset,length}"});
 }
 
-/* SQLite's own words about a statement from outside are for who wrote it; others are for the
- * operator. */
+/* Replies to an error of SQLite. The message about a statement of the tool is for its author; other
+ * messages are for the operator. */
 static int failed_in_sqlite(const sqlite_job *j)
 {
     char text[400];
@@ -129,7 +129,7 @@ static int failed(const sqlite_job *j)
 {
     switch (j->far.rc) {
     case MCP_EREMOTE: return failed_in_sqlite(j);
-    case MCP_PENDING: /* nobody but this thread could go on */
+    case MCP_PENDING: /* without workers, no other thread can continue */
     case MCP_ETIMEOUT: log_failure(j); return fail(j, MCP_CODE_INTERNAL, COMMON_DATABASE_TOO_LONG);
     case MCP_ELIMIT:
         log_failure(j);
@@ -237,9 +237,10 @@ int sqlite_job_start(sqlite_job *j, bool far)
     return sqlite_far_run(&j->far, far);
 }
 
-/* ---- as the engine calls it ------------------------------------------------------------------ */
+/* ---- callbacks of the server ----------------------------------------------------------------- */
 
-/* Pages of rows and saved queries look at much; the rest is tried here first. */
+/* Whether a job starts on a worker. Pages of rows and saved queries read much data; other jobs are
+ * tried on this thread first. */
 static bool is_long(const sqlite_job *j)
 {
     return j->target.kind == SQLITE_KIND_ROWS || j->target.kind == SQLITE_KIND_QUERY;
@@ -254,6 +255,6 @@ int sqlite_read(mcp_request *req, mcp_str uri, void *user)
 
 int sqlite_read_template(mcp_request *req, mcp_str uri, const mcp_uri_match *match, void *user)
 {
-    (void)match; /* decoded, in which "/" and "%2F" are the same */
+    (void)match; /* its variables are decoded, so "/" and "%2F" are the same in them */
     return sqlite_read(req, uri, user);
 }

@@ -1,27 +1,28 @@
 /* list.c: resources/list: the database, then each table and view with its rows, then saved queries.
  *
- * Many hosts use only lists, so the rows of a table are a separate entry. The position is the name
- * of a table: a table that is created or dropped meanwhile neither repeats nor hides another. Texts
- * are collected first, because the page may come from a worker; the last page that was collected on
- * the server's thread is kept as long as the schema stays as it was.
+ * Many hosts use only lists, so the rows of a table are a separate entry. A position is the name of
+ * a table, so creating or dropping tables between two pages does not repeat or hide others. Strings
+ * are collected first, because a worker may make the page. The last page that was made on the
+ * server's thread is cached until the schema changes.
  */
 #include "provider.h"
 
 #include <stdio.h>
 
-enum { AT_TABLE = 'T', AT_ROWS = 'R', AT_QUERY = 'Q' }; /* what came last */
+enum { AT_TABLE = 'T', AT_ROWS = 'R', AT_QUERY = 'Q' }; /* kind of the last entry */
 
 typedef struct listing {
     sqlite *s;
     mcp_request *req;
-    mcp_str after; /* the table that came last; of the request */
-    char at;       /* 0: nothing did */
-    size_t query;  /* the saved query to go on with */
-    size_t max;    /* room that is left on the page */
+    mcp_str after; /* the last table; points into the request */
+    char at;       /* kind of the last entry; 0 at the beginning */
+    size_t query;  /* index of the next saved query */
+    size_t max;    /* remaining room on the page */
     bool full;
     common_buffer
-        texts; /* of each table: URI, name, URI of its rows, name of its rows, each with a NUL */
-    const common_buffer *from; /* texts, or what is kept */
+        texts; /* for each table its URI, name, URI of its rows, and name of its rows, each
+                * followed by NUL */
+    const common_buffer *from; /* `texts`, or the cached page */
     sqlite_far far;
 } listing;
 
@@ -62,7 +63,7 @@ static int read_position(listing *l, mcp_str cursor)
     return query <= l->s->base.queries.n ? MCP_OK : MCP_EINVAL;
 }
 
-/* ---- texts ----------------------------------------------------------------------------------- */
+/* ---- strings --------------------------------------------------------------------------------- */
 
 static int put(common_buffer *to, const char *a, const char *b, const char *c)
 {
@@ -98,7 +99,7 @@ static int put_tables(listing *l, sqlite3_stmt *stmt)
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-/* Which page was kept, and of which schema. */
+/* Whether the cached page is the requested one and its schema is current. */
 static bool is_kept(const sqlite_kept *k, const listing *l, const sqlite_conn *c, int64_t schema)
 {
     return k->max == l->max && k->at == l->at && k->conn == c->number && k->schema == schema &&
@@ -139,7 +140,7 @@ static int collect(sqlite_conn *c, void *user)
     listing *l = user;
     sqlite3_stmt *stmt = NULL;
     int64_t schema = 0;
-    size_t most = l->max / 2 + 2; /* more than fit */
+    size_t most = l->max / 2 + 2; /* at least as many as fit */
     int rc = schema_version(c, &schema);
     l->from = &l->s->kept.texts;
     if (rc == SQLITE_OK && c->near && is_kept(&l->s->kept, l, c, schema))
@@ -173,8 +174,8 @@ static int reply_database(const listing *l)
                                                        .priority = 0.9)));
 }
 
-/* The table's entry, or that of its rows, if there is room; else says how to go on. `table` is the
- * name. */
+/* Adds the entry of a table or of its rows if there is room, otherwise the next cursor. `table` is
+ * the name of the table. */
 static int reply_one(listing *l, const char *uri, const char *name, const char *table, bool rows)
 {
     if (l->max == 0) {
@@ -186,7 +187,7 @@ static int reply_one(listing *l, const char *uri, const char *name, const char *
     l->at = rows ? AT_ROWS : AT_TABLE;
     l->after = mcp_str_from(table);
     l->max -= rc == MCP_OK;
-    return rc == MCP_EINVAL ? MCP_OK : rc; /* a name that is not UTF-8: JSON cannot have it */
+    return rc == MCP_EINVAL ? MCP_OK : rc; /* a name that is not UTF-8, which JSON does not allow */
 }
 
 static const char *next_text(const char **p)
@@ -230,7 +231,7 @@ static int reply(listing *l)
     int rc = l->far.rc;
     if (rc == MCP_OK && !l->at) {
         rc = reply_database(l);
-        l->at = AT_ROWS; /* of nothing: before all tables */
+        l->at = AT_ROWS; /* with an empty name, before all tables */
         l->max--;
     }
     if (rc == MCP_OK)
@@ -245,7 +246,7 @@ static int reply(listing *l)
     return rc;
 }
 
-/* ---- the list -------------------------------------------------------------------------------- */
+/* ---- list ------------------------------------------------------------------------------------ */
 
 static void drop(void *user)
 {

@@ -53,7 +53,7 @@ static int compare(mcp_str a, mcp_str b)
     return order ? order : (a.len > b.len) - (a.len < b.len);
 }
 
-/* The index of the first name that is not less than `word`. */
+/* Returns the index of the first name that is not less than `word`. */
 static size_t first_from(const sqlite_names *names, mcp_str word)
 {
     size_t low = 0, high = names->n;
@@ -94,7 +94,7 @@ static bool has_hidden_word(const sqlite_names *names, sqlite_job *j, mcp_str te
     return false;
 }
 
-/* Whether the name stands at the beginning of the text; its quotes may be doubled. */
+/* Whether the text begins with the name, in which quotes may be doubled. */
 static bool stands_at(mcp_str text, mcp_str name)
 {
     size_t at = 0;

@@ -1,5 +1,6 @@
-/* pattern.c: see pattern.h. The results equal SQLite's for any bytes, but the algorithm differs: a
- * mismatch backtracks only to the last "any", because what earlier ones matched need not change. */
+/* pattern.c: see pattern.h. The results equal SQLite's for any bytes, but the algorithm
+ * differs: a mismatch backtracks only to the last "any", because the matches of earlier ones
+ * need not change. */
 #define _GNU_SOURCE
 #include "pattern.h"
 
@@ -12,7 +13,7 @@ static bool goes_on(char c)
     return ((unsigned char)c & 0xc0) == 0x80;
 }
 
-/* The payload bits of the first byte of a sequence. */
+/* Returns the payload bits of the first byte of a sequence. */
 static uint32_t first_bits(unsigned char byte)
 {
     return byte < 0xe0   ? byte & 0x1fu
@@ -23,8 +24,9 @@ static uint32_t first_bits(unsigned char byte)
                          : 0;
 }
 
-/* A byte that begins no sequence is a character by itself, and a sequence has as many continuation
- * bytes as follow. Overlong sequences, surrogates, U+FFFE and U+FFFF become U+FFFD. */
+/* A byte that does not begin a sequence is a character by itself, and a sequence
+ * includes all continuation bytes that follow. Overlong sequences, surrogates, U+FFFE
+ * and U+FFFF become U+FFFD. */
 uint32_t sqlite_pattern_take(const char **text)
 {
     unsigned char byte = (unsigned char)**text;
@@ -44,8 +46,8 @@ static uint32_t folded(uint32_t c)
     return c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c;
 }
 
-/* After "[": whether the character is in the set; advances the pattern behind "]". A set without
- * "]" is empty. */
+/* Whether the character is in the set after "[". Advances the pattern to what follows "]". A set
+ * without "]" is empty. */
 static bool in_set(const char **pattern, uint32_t c)
 {
     bool invert = false, seen = false;
@@ -71,8 +73,8 @@ static bool in_set(const char **pattern, uint32_t c)
     return next && seen != invert;
 }
 
-/* Whether the next element of the pattern, which is not "any", matches the next character; advances
- * both. */
+/* Whether the next element of the pattern, which is not "any", matches the next
+ * character. Advances both. */
 static bool take_one(const sqlite_pattern *r, const char **pattern, const char **text)
 {
     uint32_t wanted = sqlite_pattern_take(pattern), c = sqlite_pattern_take(text);
@@ -85,7 +87,8 @@ static bool take_one(const sqlite_pattern *r, const char **pattern, const char *
     return wanted == c || (r->fold && wanted < 0x80 && folded(wanted) == folded(c));
 }
 
-/* If the next character of the pattern is an ordinary ASCII character: the bytes that match it. */
+/* If the next character of the pattern is an ordinary ASCII character, sets the bytes that match it
+ * and returns true. */
 static bool plain_byte(const sqlite_pattern *r, const char *pattern, char bytes[2])
 {
     unsigned char c = (unsigned char)*pattern;
@@ -97,7 +100,7 @@ static bool plain_byte(const sqlite_pattern *r, const char *pattern, char bytes[
     return true;
 }
 
-/* After "any": the first position at which the rest of the pattern can match. */
+/* Returns the first position after "any" at which the rest of the pattern can match. */
 static const char *next_place(const sqlite_pattern *r, const char *pattern, const char *text)
 {
     char bytes[2];
@@ -114,11 +117,12 @@ typedef struct matching {
     const sqlite_pattern *rules;
     const char *pattern, *text; /* what remains of both */
     const char *behind_any,
-        *place; /* rest of the pattern after the last "any", and where it was tried; NULL: none */
+        *place; /* rest of the pattern after the last "any" (or NULL), and the position where
+                 * it was tried */
     size_t spent;
 } matching;
 
-/* False: the caller requested a stop. */
+/* Returns false if the caller requests a stop. */
 static bool spend(matching *m, size_t bytes)
 {
     m->spent += bytes + 1;
@@ -129,7 +133,7 @@ static bool spend(matching *m, size_t bytes)
     return m->rules->spend(m->rules->user, spent);
 }
 
-/* Matches the pattern after the last "any" from `text` on. */
+/* Matches the pattern after the last "any" at or after `text`. */
 static bool try_place(matching *m, const char *text)
 {
     m->place = next_place(m->rules, m->behind_any, text);

@@ -1,8 +1,8 @@
-/* pattern.h: LIKE and GLOB, one text at a time, with a bound on time.
+/* pattern.h: LIKE and GLOB for one text, with bounded time.
  *
- * SQLite's own like() and glob() take as long as the product of the lengths of text and pattern, in
- * one step that nothing interrupts. These may take as long in the worst case, but the caller can
- * stop them.
+ * SQLite's own like() and glob() take time proportional to the product of the lengths of text and
+ * pattern, in one step that cannot be interrupted. These functions may take as long in the worst
+ * case, but the caller can stop them.
  */
 #ifndef SQLITE_PATTERN_H
 #define SQLITE_PATTERN_H
@@ -11,16 +11,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The special characters of a pattern; 0: none. */
+/* The special characters of a pattern; 0 means that there is none. */
 typedef struct sqlite_pattern {
-    uint32_t any;    /* any sequence, even empty: '%' or '*' */
+    uint32_t any;    /* any sequence, also an empty one: '%' or '*' */
     uint32_t one;    /* one character: '_' or '?' */
     uint32_t set;    /* '[': one of the characters up to ']' */
     uint32_t escape; /* the next character stands for itself */
     bool fold;       /* ASCII letters match in both cases */
 
-    /* Called from time to time with the number of bytes compared since the last call; false:
-     * stop. */
+    /* Called regularly with the number of bytes compared since the last call. If it returns false,
+     * matching stops. */
     bool (*spend)(void *user, size_t bytes);
     void *user;
 } sqlite_pattern;

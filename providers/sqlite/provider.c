@@ -31,7 +31,7 @@ static void clear(common_source *base)
     sqlite_file_clear(&s->file);
 }
 
-/* One spelling for each. */
+/* Writes the canonical form of a URI. */
 static int canonical(common_source *base, mcp_str rest, char *texts, common_buffer *to)
 {
     sqlite_target target;
@@ -73,7 +73,7 @@ static const common_source_kind kind = {
     .clear = clear,
 };
 
-/* The file's name without the ending that says what it is. */
+/* Returns the file's name without a common suffix. */
 static mcp_str default_name(const char *path)
 {
     static const char *const endings[] = {".db", ".db3", ".sqlite", ".sqlite3"};
@@ -93,7 +93,7 @@ static int check_use(sqlite_conn *c, void *user)
     return sqlite3_exec(c->db, "SELECT 1 FROM main.sqlite_schema LIMIT 1", NULL, NULL, NULL);
 }
 
-/* Whether it is a database. One that is locked right now is believed to be. */
+/* Checks whether the file is a database. A file that is locked is accepted. */
 static int check_database(sqlite *s, const char *path, mcp_error *error)
 {
     static const sqlite_bounds near = {.near = true};
@@ -153,7 +153,7 @@ const char mcp_sqlite_schema[] = COMMON_DATABASE_SCHEMA(
         ":NAME",
         "\"type\":{\"enum\":[\"text\",\"integer\",\"number\"],\"description\":\"Default text\"},"));
 
-/* `tool` is room for the tool's name, with its NUL. */
+/* Reads the options. `tool` is a buffer for the tool's name. */
 static int read_options(const char *path, const mcp_json *json, const char *name,
                         const mcp_allocator *allocator, char tool[COMMON_TOOL_NAME + 1],
                         mcp_sqlite_options *ret, mcp_error *error)

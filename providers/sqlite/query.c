@@ -1,7 +1,7 @@
-/* query.c: statements from outside: what the tool runs, and saved queries.
+/* query.c: statements from clients: queries of the tool, and saved queries.
  *
- * They run on workers alone, one at a time on their connection, under the guard (guard.h) and the
- * bounds of a use (conn.h). An answer ends at the limits of rows and bytes and says that it does.
+ * They run only on workers, one at a time on a connection, under the guard (guard.h) and the limits
+ * of a use (conn.h). A result that reaches the limits of rows or bytes is marked as truncated.
  */
 #include "provider.h"
 
@@ -12,11 +12,11 @@
 
 enum {
     LONGEST_SQL = 64 << 10,
-    LONGEST_BLOB = 4 << 10, /* BLOBs up to this many bytes are returned, in Base64 */
+    LONGEST_BLOB = 4 << 10, /* bytes of the largest BLOB that is returned, in Base64 */
     LONGEST_TEXT = 64 << 10,
 };
 
-/* Prepares a statement from outside. If the job fails, *ret stays NULL. Returns SQLite's code. */
+/* Prepares a statement from a client. If the job fails, *ret stays NULL. Returns SQLite's code. */
 static int prepare_query(sqlite_conn *c, sqlite_job *j, mcp_str sql, sqlite3_stmt **ret)
 {
     char why[256];
@@ -97,7 +97,8 @@ static void put_values(mcp_json_writer *w, sqlite3_stmt *stmt, size_t *size)
     mcp_json_end(w);
 }
 
-/* The statement is at fault too if an error occurs while it runs (a bad JSON path, an overflow). */
+/* Handles the end of a result. An error while the statement runs (a bad JSON path, an overflow) is
+ * also an error of the statement. */
 static int end_result(sqlite_conn *c, sqlite_job *j, int rc)
 {
     if (rc == SQLITE_DONE || rc == SQLITE_ROW)
@@ -134,7 +135,7 @@ static int put_result(sqlite_conn *c, sqlite_job *j, sqlite3_stmt *stmt)
     return end_result(c, j, rc);
 }
 
-/* ---- the tool -------------------------------------------------------------------------------- */
+/* ---- tool ------------------------------------------------------------------------------------ */
 
 static int bind_json(sqlite3_stmt *stmt, int at, const mcp_json *value)
 {
@@ -153,8 +154,8 @@ static int bind_json(sqlite3_stmt *stmt, int at, const mcp_json *value)
     }
 }
 
-/* The value for a parameter: by position in an array, by name (without ":", "@" or "$") in an
- * object. */
+/* Returns the value for a parameter: by position in an array, or by name (without ":", "@" or "$")
+ * in an object. */
 static const mcp_json *argument_for(const mcp_json *arguments, sqlite3_stmt *stmt, int at)
 {
     const char *name = sqlite3_bind_parameter_name(stmt, at);
@@ -197,8 +198,8 @@ int sqlite_run_sql(sqlite_conn *c, sqlite_job *j)
 
 /* ---- saved queries --------------------------------------------------------------------------- */
 
-/* Binds the text as a value of the parameter's type. If it is invalid, fails the job and returns
- * false. */
+/* Binds the text as a value of the parameter's type. If it is invalid, makes the job fail
+ * and returns false. */
 static bool bind_typed(sqlite_job *j, sqlite3_stmt *stmt, int at, const common_parameter *p,
                        mcp_str text, int *rc)
 {

@@ -1,8 +1,8 @@
-/* rows.c: a row by its key, and pages of rows.
+/* rows.c: reads a row by its key, and pages of rows.
  *
- * A row is read on the server's thread with a statement cached from the last read of its table;
- * SQLite reports if the schema has changed. SQLite fails the whole row if a value is too large to
- * be read. The row is then read again without texts and BLOBs, whose sizes are shown instead.
+ * The server's thread reads a row with a statement that was cached by the last read of its table;
+ * SQLite reports if the schema has changed. If a value is too large to be read, SQLite fails the
+ * whole row. The row is then read again without texts and BLOBs, whose sizes are shown instead.
  */
 #include "provider.h"
 
@@ -10,20 +10,21 @@
 
 enum {
     DEFAULT_LIMIT = 100,
-    NEAR_ROW = 1 << 20, /* largest row read on the server's thread, in bytes of all values */
-    LONGEST_IN_ROW = 256 << 10, /* longest text, in bytes */
+    NEAR_ROW = 1 << 20,         /* bytes of all values of a row read on the server's thread */
+    LONGEST_IN_ROW = 256 << 10, /* bytes of the longest text */
     LONGEST_IN_ROWS = 16 << 10,
 };
 
 #define MAX_OFFSET ((uint64_t)1 << 53)
 
-/* Without a primary key, the rowid is shown as a column, because a read of the row needs it. */
+/* Whether the rowid is shown as a column. Without a primary key it is, because reading the
+ * row requires it. */
 static bool shows_rowid(const sqlite_table *t)
 {
     return !t->n_key && t->rowid;
 }
 
-/* Appends the columns before the key's, "a, b". Returns how many there are. */
+/* Appends "SELECT" and the columns that precede the key's. Returns their number. */
 static int put_select(sqlite3_str *sql, const sqlite_table *t, bool probed)
 {
     int n = 0;
@@ -38,7 +39,7 @@ static int put_select(sqlite3_str *sql, const sqlite_table *t, bool probed)
         sqlite_put_column(sql, &t->column[i], probed);
         n += probed ? 2 : 1;
     }
-    if (!n) /* a broken view: the error is reported */
+    if (!n) /* a broken view: SQLite reports the error */
         sqlite3_str_appendall(sql, "*");
     return n;
 }
@@ -48,7 +49,7 @@ static bool can_probe(const sqlite_table *t)
     return t->kind == SQLITE_IS_TABLE && t->rowid;
 }
 
-/* ---- one row --------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static int put_row(sqlite_row *r)
 {
@@ -84,7 +85,7 @@ static int prepare_row(sqlite_conn *c, const sqlite_job *j, const sqlite_table *
     return sqlite_prepare_str(c, sql, ret);
 }
 
-/* Steps once and writes the row. The statement is left reset and without bindings. */
+/* Steps once and writes the row. Afterwards the statement is reset and has no bindings. */
 static int fetch_row(sqlite_row *r)
 {
     sqlite_job *j = r->job;
@@ -128,7 +129,7 @@ static int row_prepared(sqlite_conn *c, sqlite_job *j)
     return rc;
 }
 
-/* The cached statement for the table, or the least recently used slot. */
+/* Returns the cached statement for the table, or the least recently used slot. */
 static sqlite_cached *cached_for(sqlite_conn *c, mcp_str table, bool *hit)
 {
     sqlite_cached *oldest = &c->cached[0];
@@ -200,7 +201,8 @@ int sqlite_run_row(sqlite_conn *c, sqlite_job *j)
 
 /* ---- pages of rows --------------------------------------------------------------------------- */
 
-/* Columns called "limit", "offset" or "format" are requested in quotes: ?%22limit%22=1. */
+/* Returns the column of a parameter. Columns named "limit", "offset" or "format" are written in
+ * quotes: ?%22limit%22=1. */
 static const sqlite_column *column_of(const sqlite_table *t, mcp_str name)
 {
     if (name.len > 2 && name.ptr[0] == '"' && name.ptr[name.len - 1] == '"')
@@ -215,8 +217,7 @@ static bool is_number_param(mcp_str name)
 
 typedef struct page {
     uint64_t limit, offset;
-    const sqlite_column *column[SQLITE_URI_PARAMS]; /* the column of each parameter; NULL: not a
-                                                     * column */
+    const sqlite_column *column[SQLITE_URI_PARAMS]; /* the column of each parameter, or NULL */
     bool rowid[SQLITE_URI_PARAMS];
 } page;
 
@@ -244,7 +245,7 @@ static bool read_page(sqlite_job *j, const sqlite_table *t, page *ret)
            sqlite_job_number(j, "offset", 0, MAX_OFFSET, 0, &ret->offset);
 }
 
-/* A stable order, so that each page continues where the previous one ended. */
+/* Appends a stable order, so that each page continues where the previous one ended. */
 static void put_order(sqlite3_str *sql, const sqlite_table *t)
 {
     if (t->kind != SQLITE_IS_TABLE || !sqlite_table_has_key(t))
@@ -258,7 +259,7 @@ static void put_order(sqlite3_str *sql, const sqlite_table *t)
         sqlite3_str_appendf(sql, "%s\"%w\"", i ? ", " : "", t->column[t->key[i]].name);
 }
 
-/* Parameters 1 and 2 are limit and offset. */
+/* Prepares the statement. Parameters 1 and 2 are limit and offset. */
 static int prepare_page(sqlite_row *r, const page *p)
 {
     const sqlite_target *target = &r->job->target;
@@ -326,7 +327,7 @@ static int put_values(sqlite_row *r)
     return rc;
 }
 
-/* The URI of the next page: the same with another offset. */
+/* Adds the URI of the next page: the same URI with another offset. */
 static int put_next(const sqlite_row *r, const page *p, uint64_t rows)
 {
     char number[2][24];

@@ -1,5 +1,5 @@
-/* saved.c: saved queries. If the database is available when the server starts, each is checked: it
- * must be one read-only statement with the declared parameters. */
+/* saved.c: loads saved queries. If the database is available when the server starts, each query is
+ * checked: it must be one read-only statement that uses exactly the declared parameters. */
 #include "provider.h"
 
 #include <stdio.h>
@@ -47,7 +47,7 @@ static int check_use(sqlite_conn *conn, void *user)
     return (rc & 0xff) == SQLITE_AUTH ? SQLITE_OK : rc;
 }
 
-/* A database that is locked does not prevent the server from starting. */
+/* Checks a query. A locked database does not prevent the server from starting. */
 static int check_query(sqlite *s, const common_query *q, mcp_error *error)
 {
     check c = {.q = q};

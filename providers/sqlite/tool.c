@@ -1,4 +1,4 @@
-/* tool.c: the tool that runs a query. */
+/* tool.c: the query tool. */
 #include "provider.h"
 
 #include "query_tool.h"

@@ -7,9 +7,9 @@
  *     sqlite://NAME/TABLE/cell/COLUMN/KEY[/KEY...]  one cell
  *     sqlite://NAME/$query/QUERY?PARAMETER=VALUE    a saved query
  *
- * Each piece is one segment, with everything percent-encoded but unreserved characters: any name
- * makes the round trip. "$query" is no table, because a table of that name is spelled %24query.
- * Whether a table exists is not checked here.
+ * Each piece is one segment, in which all characters except unreserved ones are percent-encoded, so
+ * any name is preserved. "$query" is not a table, because a table of that name is written %24query.
+ * The parser does not check whether a table exists.
  */
 #ifndef SQLITE_URI_H
 #define SQLITE_URI_H
@@ -28,7 +28,7 @@ typedef enum sqlite_kind {
     SQLITE_KIND_QUERY,
 } sqlite_kind;
 
-/* All texts are decoded, NUL-terminated, and may contain NUL too. */
+/* All strings are decoded and NUL-terminated, and may contain other NULs. */
 typedef struct sqlite_target {
     sqlite_kind kind;
     mcp_str table; /* for a saved query, its name */
@@ -39,19 +39,19 @@ typedef struct sqlite_target {
     size_t n_param;
 } sqlite_target;
 
-/* Parses the part after "sqlite://NAME/". `room` has at least rest.len + SQLITE_URI_ROOM bytes; the
- * texts are stored there. MCP_OK, or MCP_ENOTFOUND if it is not a valid URI of this provider (a bad
- * "%", too many keys or parameters, a fragment). */
+/* Parses the part after "sqlite://NAME/". `room` has at least rest.len + SQLITE_URI_ROOM bytes, in
+ * which the strings are stored. Returns MCP_OK, or MCP_ENOTFOUND if it is not a valid URI of this
+ * provider (a bad "%", too many keys or parameters, a fragment). */
 enum { SQLITE_URI_ROOM = SQLITE_URI_KEYS + 2 * SQLITE_URI_PARAMS + 8 };
 int sqlite_uri_parse(mcp_str rest, char *room, sqlite_target *ret);
 
-/* Appends the canonical URI after a prefix. Errors are kept in `to`. */
+/* Appends the canonical URI after a prefix. Errors are recorded in `to`. */
 void sqlite_uri_put(sqlite3_str *to, const char *prefix, const sqlite_target *target);
 
-/* One piece, encoded. */
+/* Appends one piece, encoded. */
 void sqlite_uri_put_text(sqlite3_str *to, mcp_str text);
 
-/* The value of a parameter; NULL: absent. */
+/* Returns the value of a parameter, or NULL if it is absent. */
 const mcp_str *sqlite_uri_param(const sqlite_target *target, const char *name);
 
 #endif

@@ -26,7 +26,7 @@ static void put_words(mcp_json_writer *w, mcp_str words,
         sqlite_make_words(copy, words.len);
         words.ptr = copy;
     }
-    put(w, words); /* without memory for a copy, the writer refuses the text */
+    put(w, words); /* without memory for a copy, the writer rejects the text */
     sqlite3_free(copy);
 }
 
@@ -48,7 +48,7 @@ static void put_hex(sqlite3_str *to, const unsigned char *bytes, int len)
     sqlite3_str_appendall(to, "'");
 }
 
-/* The shortest decimal number that reads back as the same value. */
+/* Writes the shortest decimal number that is read back as the same value. */
 static void spell_real(double value, char text[40])
 {
     if (!isfinite(value)) {
@@ -118,7 +118,7 @@ bool sqlite_put_plain(mcp_json_writer *w, sqlite3_stmt *stmt, int column, size_t
     }
 }
 
-/* ---- text to values -------------------------------------------------------------------------- */
+/* ---- parsing values -------------------------------------------------------------------------- */
 
 bool sqlite_number(mcp_str text, bool *is_int, sqlite3_int64 *i, double *d)
 {
@@ -198,7 +198,7 @@ int sqlite_bind_equal(sqlite3_stmt *stmt, const sqlite_column *column, int first
         return rc;
     if (sqlite_is_blob_text(text))
         return bind_blob(stmt, first + 1, text);
-    if (!sqlite_number(text, &is_int, &i, &d)) /* twice the same */
+    if (!sqlite_number(text, &is_int, &i, &d)) /* not a number: binds the same text twice */
         return sqlite3_bind_text64(stmt, first + 1, text.ptr, text.len, SQLITE_STATIC, SQLITE_UTF8);
     return is_int ? sqlite3_bind_int64(stmt, first + 1, i)
                   : sqlite3_bind_double(stmt, first + 1, d);

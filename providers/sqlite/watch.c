@@ -1,10 +1,10 @@
 /* watch.c: announces changes of the database.
  *
- * inotify on its folder reports them at once (a commit writes the file or its -wal). Without
+ * inotify on its folder reports changes immediately (a commit writes the file or its -wal). Without
  * inotify, and as a fallback, the database is polled every second. SQLite reports what changed:
  * data_version changes when another connection commits, schema_version when the schema changes. A
- * change of data is announced for every subscribed row, because finding the changed rows would mean
- * reading all of them.
+ * change of data is announced for every subscribed row, because finding the changed rows would
+ * require reading all of them.
  */
 #define _GNU_SOURCE
 #include "provider.h"
@@ -13,11 +13,11 @@
 
 enum {
     LOOK_MS = 1000,
-    SOON_MS = 20, /* after an event: a commit is several writes */
+    SOON_MS = 20, /* delay after an event, because a commit is several writes */
     BUSY_MS = 100,
 };
 
-/* ---- looking --------------------------------------------------------------------------------- */
+/* ---- checking -------------------------------------------------------------------------------- */
 
 static int number_of(sqlite_conn *c, const char *sql, sqlite3_int64 *ret)
 {
@@ -39,7 +39,7 @@ static int look_use(sqlite_conn *c, void *user)
     return rc == SQLITE_OK ? number_of(c, "PRAGMA schema_version", &now->schema) : rc;
 }
 
-/* What is so now. MCP_PENDING: somebody has locked it. */
+/* Gets the current state. Returns MCP_PENDING if another process has locked the database. */
 static int look(sqlite *s, sqlite_state *now)
 {
     static const sqlite_bounds near = {.near = true};
@@ -50,8 +50,8 @@ static int look(sqlite *s, sqlite_state *now)
     return sqlite_use(&s->file, &s->near, &near, look_use, now, &code, text);
 }
 
-/* data_version tells exactly, between two looks of one connection that locks; else the files have
- * to. */
+/* Whether data has changed. data_version is exact between two checks of the same connection, unless
+ * it is immutable; otherwise the files are compared. */
 static bool data_changed(const sqlite_state *a, const sqlite_state *b)
 {
     if (a->conn && a->conn == b->conn)
@@ -59,7 +59,7 @@ static bool data_changed(const sqlite_state *a, const sqlite_state *b)
     return memcmp(&a->look, &b->look, sizeof(a->look)) != 0;
 }
 
-/* ---- telling --------------------------------------------------------------------------------- */
+/* ---- announcing ------------------------------------------------------------------------------ */
 
 static bool is_schema(const sqlite *s, const char *uri)
 {
@@ -106,7 +106,7 @@ bool sqlite_watch_concerns(const common_source *base, const struct inotify_event
                                           !strcmp(e->name + len, "-journal")));
 }
 
-/* Without it, the timer alone looks. */
+/* Watches the folder with inotify. If that fails, only the timer causes checks. */
 static void watch_folder(sqlite *s)
 {
     const char *slash = strrchr(s->file.path, '/');
@@ -124,7 +124,7 @@ int sqlite_watch_begin(common_source *base)
     sqlite *s = (sqlite *)base;
     base->soon_ms = SOON_MS;
     if (look(s, &s->last) != MCP_OK)
-        memset(&s->last, 0, sizeof(s->last)); /* the next look tells too much, once */
+        memset(&s->last, 0, sizeof(s->last)); /* the next check announces everything once */
     watch_folder(s);
     return common_source_look_in(base, LOOK_MS);
 }
