@@ -32,15 +32,22 @@ static void open_both(const char *words, mcp_postgres_options o)
     assert_int_equal(peer_connect(&near), MCP_OK);
 }
 
-/* The whole path works, also after an error or two of what went before. */
-static void works_again(void)
+/* Asks until the answer is there: what went before may still cost an error or two, and a busy machine may
+ * need longer for one request than its time. */
+static void ask_until(const char *method, const char *params, const char *wanted)
 {
-    for (int i = 0; !strstr(ask_and_wait(&p, READ, ROW), "Ada"); i++) {
+    for (int i = 0; !strstr(ask_and_wait(&p, method, params), wanted); i++) {
         if (i == 300)
             fail_msg("%s", p.reply);
         mcp_loop_step(loop, 50);
     }
-    check_exchange(&p, &(exchange){CALL, SQL("SELECT 41 + 1"), {"[[42]]"}});
+}
+
+/* The whole path works. */
+static void works_again(void)
+{
+    ask_until(READ, ROW, "Ada");
+    ask_until(CALL, SQL("SELECT 41 + 1"), "[[42]]");
 }
 
 static void near_works(void)
