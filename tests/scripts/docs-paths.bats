@@ -44,3 +44,12 @@ in_tree() {
     echo "$missing"
     [ -z "$missing" ]
 }
+@test "docs/architecture.md names every C file of the layers, the providers and the programs" {
+    named=$(grep -oE '`[a-z_/0-9]+\.c`' docs/architecture.md | tr -d '`' | sed 's|.*/||' | sort -u)
+    missing=
+    while read -r file; do
+        grep -qxF "${file##*/}" <<<"$named" || missing+="$file"$'\n'
+    done < <(find src providers programs -name '*.c' -not -path 'src/base/*' -not -path 'src/json*' -not -path 'src/uri/*')
+    echo "$missing"
+    [ -z "$missing" ]
+}
