@@ -5,7 +5,7 @@
 #define _GNU_SOURCE
 #include "repository.h"
 
-enum { PATIENCE_MS = 20000 };
+enum { PATIENCE_MS = 60000 };
 
 static peer p;
 
@@ -50,7 +50,7 @@ static void test_where(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
         make(files[i].lines);
-        begin(0);
+        begin(PATIENCE_MS);
         size_t before = p.replies;
         p.reply[0] = 0;
         read_uri(&p, "r/far/a.txt");
@@ -92,7 +92,7 @@ static void test_watched(void **state)
     (void)state;
     for (size_t i = 0; i < 2; i++) {
         make(TAGS("200000 -1 1") "; " FAR);
-        begin(0);
+        begin(PATIENCE_MS);
         listen(uris[i]);
         sh("cd r; echo two >a.txt; git commit -q -a -m second; ID=$(git rev-parse HEAD); grep -v "
            "far .git/packed-refs >new; echo $ID refs/tags/z >>new; echo $ID refs/heads/far >>new; "
