@@ -1,12 +1,12 @@
-/* child.c: a server as a child process, and the client that talks to it.
+/* child.c: starts and ends a server as a child process, and connects a client to it.
  *
- * The child gets three pipes and a session of its own, so that its whole process group can be
- * ended. Its stderr is always drained.
+ * The child gets three pipes, and a session of its own so that its whole process group can be
+ * ended. Its stderr is always read, so that it never blocks.
  *
- * What may surprise: the client is disconnected when the process is reaped, not when its output
- * ends, because only then is the exit status known. When the output ends, the same escalation
- * begins as in mcp_child_close(). Once the process is gone, the rest of its group is killed at
- * once, because its number may be reused later.
+ * When the output of the child ends, the process is ended as by mcp_child_close(). The client is
+ * disconnected only when the process has been reaped, because the exit status is known only then.
+ * The rest of the process group is killed at the same time: later, another group could have the
+ * same number.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -98,7 +98,7 @@ static void escalate(uv_timer_t *timer)
     }
 }
 
-/* Handles a reaped process; number: the signal that ended it, or 0. */
+/* Handles a process that has been reaped. `number` is the signal that ended it, or 0. */
 static void process_ended(mcp_child *c, int number)
 {
     char how[80];
@@ -121,8 +121,8 @@ static void process_ended(mcp_child *c, int number)
         c->options.on_exit(c->status, c->options.user);
 }
 
-/* SIGCHLD comes for any child of this process. If other code waits for all children, the status of
- * ours is lost. */
+/* SIGCHLD is sent for any child of this process. If other code reaps all children, waitpid() fails
+ * with ECHILD, and the exit status is reported as 0. */
 static void on_child_signal(uv_signal_t *signal, int signal_number)
 {
     mcp_child *c = signal->data;
@@ -141,7 +141,8 @@ static void on_child_signal(uv_signal_t *signal, int signal_number)
 
 /* ---- starting ------------------------------------------------------------------------------- */
 
-/* Places the descriptors of the process: three pipes, or a socket as descriptor 3 and one pipe. */
+/* Sets the descriptors of the process: three pipes or, if `null` is open, a socket as descriptor 3
+ * and a pipe for stderr. */
 static void place(mcp__spawn *s, const int theirs[MCP__CHILD_PIPES], int null, int fourth)
 {
     if (null < 0) {
@@ -220,7 +221,6 @@ static int start(mcp_child *c, const mcp__child_extra *extra, mcp_error *error)
     return rc == MCP_OK ? connect_client(c, error) : rc;
 }
 
-/* Frees a child whose process has ended, or never started. */
 bool mcp__child_release(mcp_child *c)
 {
     mcp_loop *loop = c->pump.loop;

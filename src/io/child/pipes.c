@@ -1,5 +1,5 @@
-/* pipes.c: the three pipes of a child process: lines in, lines out, and its stderr, which is always
- * drained.
+/* pipes.c: reads and writes the pipes of a child process: messages to its stdin and from its
+ * stdout, one per line, and its stderr.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -10,9 +10,9 @@
 #include "io/child/child.h"
 
 enum {
-    TURN_BYTES = 256 * 1024,
-    MAX_OUTPUT = 1024 * 1024,   /* above this, the channel is congested */
-    LARGEST_PIPE = 1024 * 1024, /* the most that a pipe can hold (without privileges) */
+    TURN_BYTES = 256 * 1024,    /* limit of bytes read per turn of the loop */
+    MAX_OUTPUT = 1024 * 1024,   /* pending bytes above which the channel is congested */
+    LARGEST_PIPE = 1024 * 1024, /* largest capacity of a pipe without privileges */
 };
 
 static void close_pipe(mcp_child *c, int *fd, uv_poll_t *poll)
@@ -69,7 +69,7 @@ void mcp__child_flush(void *child)
         return;
     mcp__output_flush(&c->output);
     if (c->output.failed) {
-        mcp__child_end(c); /* the child has stopped reading */
+        mcp__child_end(c); /* the child has closed its stdin, or does not read */
         return;
     }
     check_congestion(c);
@@ -102,7 +102,7 @@ static void hand_over(mcp_child *c)
     }
 }
 
-/* Receives a last line without a newline. */
+/* Passes a last line without a newline to the channel. */
 static void hand_over_rest(mcp_child *c)
 {
     mcp_str line;
@@ -170,7 +170,7 @@ static void keep_last(mcp_child *c, const char *bytes, size_t n)
     c->last_len += n;
 }
 
-/* Reads once. Returns whether there may be more. */
+/* Reads once. Returns whether more may be available. */
 static bool read_stderr(mcp_child *c)
 {
     char bytes[MCP__CHILD_STDERR - MCP__CHILD_LAST];
@@ -204,8 +204,8 @@ void mcp__child_read_rest(mcp_child *c)
 
 /* ---- life -------------------------------------------------------------------------------------------- */
 
-/* Opens one socket for both directions. What may surprise: it gets a second descriptor, because
- * libuv can watch each number only once. */
+/* Opens one socket for both directions. The parent's end is duplicated, because libuv cannot watch
+ * the same descriptor with two handles. */
 static bool open_socket(mcp_child *c, int *theirs)
 {
     int ends[2];

@@ -1,9 +1,9 @@
-/* spawn.c: vfork() and exec, because posix_spawn() cannot set limits.
+/* spawn.c: starts processes with vfork() and exec, because posix_spawn() cannot set limits.
  *
- * Between the two, the child uses the memory of this process, which is suspended. Everything that
- * allocates memory or takes long is therefore done before. What may surprise: the reason of a
- * failure comes through a pipe and not through that memory, because the thread sanitizer turns
- * vfork() into fork().
+ * Between vfork() and exec, the child uses the memory of this process, whose calling thread is
+ * suspended. Everything that allocates memory or takes long is therefore done before vfork(). The
+ * child reports a failure through a pipe. The shared memory would not do, because the thread
+ * sanitizer replaces vfork() by fork().
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -24,24 +24,24 @@
 #include "io/child/spawn.h"
 
 enum {
-    ABOVE = 16,       /* descriptors of this number and above do not collide with the child's */
+    ABOVE = 16,       /* the child's descriptors are first moved to numbers from here on */
     ON_EXEC = 1 << 2, /* CLOSE_RANGE_CLOEXEC */
-    MANY = 4096,      /* descriptors to mark one by one on a kernel before 5.11 */
+    MANY = 4096,      /* descriptors to close one by one on a kernel before 5.11 */
 };
 
 /* What the child needs, prepared before vfork(). */
 typedef struct plan {
     const mcp__spawn *s;
     const char *path; /* the program to execute */
-    int cwd;          /* -1: unchanged */
-    int tell;         /* receives errno of a failure; closed by exec */
+    int cwd;          /* descriptor of the working directory; -1 leaves it unchanged */
+    int tell;         /* pipe that the child writes errno to on failure; exec closes it */
     pid_t parent;
 } plan;
 
 /* ---- in the child ------------------------------------------------------------------------------ */
 
-/* Only what is safe after vfork(): system calls, no allocation, no change that affects the
- * parent. */
+/* These functions do only what is safe after vfork(): they make system calls, allocate nothing, and
+ * change nothing that the parent uses. */
 
 static int above(int fd)
 {
@@ -91,7 +91,7 @@ static bool set_limits(const mcp__spawn *s)
     struct sched_param none = {0};
 
     if (s->idle)
-        (void)sched_setscheduler(0, SCHED_IDLE, &none); /* optional: a failure does not matter */
+        (void)sched_setscheduler(0, SCHED_IDLE, &none); /* a failure does not matter */
     return (!s->max_data || set_limit(RLIMIT_DATA, s->max_data)) &&
            (!s->max_files || set_limit(RLIMIT_NOFILE, s->max_files)) &&
            (!s->no_core || set_limit(RLIMIT_CORE, 0));
@@ -116,7 +116,7 @@ static bool bind_to_parent(const plan *p)
     return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == p->parent;
 }
 
-/* A cast: exec() declares the arrays as writable, but does not write to them. */
+/* Removes const: exec() declares the arrays as writable, but does not write to them. */
 static char *const *texts(const char *const *texts)
 {
     union {
@@ -156,7 +156,7 @@ static const char *search_path(const mcp__spawn *s)
     return path ? path : "/bin:/usr/bin";
 }
 
-/* Finds a program whose name has no slash. Returns 0, or the errno of the failure. */
+/* Finds a program in PATH, whose relative entries are relative to cwd. Returns 0 or an errno. */
 static int find_program(const mcp__spawn *s, int cwd, char *to, size_t room)
 {
     int why = ENOENT;
@@ -191,7 +191,8 @@ static pid_t start(const plan *p)
     return pid;
 }
 
-/* Returns 0, or the errno of a failure in the child, which has then ended. */
+/* Waits for exec in the child. Returns 0, or the errno of a failure; the child has been reaped
+ * then. */
 static int outcome(pid_t pid, int from)
 {
     int why = 0;

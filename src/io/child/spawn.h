@@ -1,4 +1,4 @@
-/* spawn.h: starts a program as a new process, with its descriptors and limits set before it
+/* spawn.h: starts a program as a new process. Descriptors and limits are set before the program
  * runs. */
 #ifndef MCP_SRC_IO_SPAWN_H
 #define MCP_SRC_IO_SPAWN_H
@@ -11,20 +11,20 @@ enum { MCP__SPAWN_FDS = 5 };
 
 typedef struct mcp__spawn {
     const char *const *argv; /* argv[0] is looked up in PATH unless it has a slash */
-    const char *const *env;  /* NULL: that of this process */
-    const char *cwd;         /* NULL: that of this process */
-    int fds[MCP__SPAWN_FDS]; /* become 0, 1, 2, …; all others are closed */
+    const char *const *env;  /* NULL means the environment of this process */
+    const char *cwd;         /* NULL means the working directory of this process */
+    int fds[MCP__SPAWN_FDS]; /* these become 0, 1, 2, …; all other descriptors are closed */
     int n_fds;
-    uint64_t max_data;  /* RLIMIT_DATA in bytes; 0: unchanged */
-    uint64_t max_files; /* RLIMIT_NOFILE; 0: unchanged */
-    bool no_core;       /* RLIMIT_CORE 0 */
-    bool idle;          /* SCHED_IDLE: it runs only when the CPU is idle */
-    bool with_parent;   /* SIGKILL when the thread that started it ends */
+    uint64_t max_data;  /* RLIMIT_DATA in bytes; 0 leaves it unchanged */
+    uint64_t max_files; /* RLIMIT_NOFILE; 0 leaves it unchanged */
+    bool no_core;       /* sets RLIMIT_CORE to 0 */
+    bool idle;          /* sets SCHED_IDLE: the process runs only when the CPU is idle */
+    bool with_parent;   /* the process gets SIGKILL when the thread that started it ends */
 } mcp__spawn;
 
-/* Starts it as the leader of a session of its own, with all signals unblocked and at their
- * defaults. The caller reaps it with waitpid(). Returns MCP_ENOTFOUND, MCP_EACCESS or MCP_EIO on
- * failure; the error names the program or the folder. */
+/* Starts a process that leads a new session. All signals are unblocked and have their default
+ * actions. The caller reaps the process with waitpid(). Returns MCP_OK, MCP_ENOTFOUND, MCP_EACCESS
+ * or MCP_EIO; the error names the program or the folder. */
 int mcp__spawn_process(const mcp__spawn *s, pid_t *ret, mcp_error *error);
 
 #endif

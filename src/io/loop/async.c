@@ -1,15 +1,16 @@
-/* async.c: calls from other threads, run on the loop's thread: one locked queue and one uv_async_t.
- * All communication from other threads comes through here: mcp_host.post and finished work.
+/* async.c: runs calls from other threads on the loop's thread. Other threads use only this queue,
+ * which has a lock and a uv_async_t: for mcp_host.post and for finished work.
  *
- * What may surprise: a turn runs only what was queued when it began, so that functions which post
- * again do not starve descriptors and timers. The queue alone does not keep the loop running.
+ * A turn runs only the calls that are queued when it begins. A function that posts itself again
+ * therefore does not starve descriptors and timers. Calls in the queue do not keep the loop
+ * running.
  */
 #define _GNU_SOURCE
 #include "io/loop/loop.h"
 
 /* The arguments of mcp_host.post. */
 typedef struct call {
-    mcp__posted posted; /* first */
+    mcp__posted posted; /* must be first */
     mcp_loop *loop;
     void (*fn)(void *arg);
     void *arg;
@@ -100,7 +101,7 @@ void mcp__posts_free(mcp_loop *loop)
 {
     mcp__posted *next;
 
-    /* Only posted calls are left in it; all work has ended. */
+    /* All work has finished, so only calls of mcp_host.post are left. */
     for (mcp__posted *at = take_all(&loop->posts); at; at = next) {
         next = at->next;
         mcp__release(&loop->allocator, at);

@@ -1,8 +1,8 @@
-/* log.c: log lines on stderr, safe for a terminal. Never blocks.
+/* log.c: writes log lines to stderr, safe for a terminal and without blocking.
  *
- * What may surprise: a line that stderr cannot take at once is dropped and counted; the next line
- * that succeeds reports the number. A writable pipe takes PIPE_BUF bytes without blocking, so a
- * line is never longer than that.
+ * If stderr is not writable, the line is discarded and counted. When stderr is writable again, the
+ * number of lost lines is reported. A line has at most PIPE_BUF bytes, because a writable pipe
+ * takes that many without blocking.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -34,8 +34,8 @@ int mcp_loop_set_log_level(mcp_loop *loop, const char *level)
     return MCP_OK;
 }
 
-/* Returns the size of the character at the start of `text` (not empty) if it may be shown, or 0 if
- * its first byte must be escaped. */
+/* Returns the size in bytes of the first character of `text`, which must not be empty, or 0 if its
+ * first byte must be escaped. */
 static size_t shown(mcp_str text)
 {
     unsigned char c = (unsigned char)text.ptr[0];

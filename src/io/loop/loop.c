@@ -1,9 +1,9 @@
-/* loop.c: the event loop and the mcp_host on it: clock, timers, descriptors; worker threads are in
- * workers.c. A thin layer over uv_loop_t.
+/* loop.c: the event loop, a thin layer over uv_loop_t, and its mcp_host: clock, timers and
+ * descriptors. Worker threads are in workers.c.
  *
- * What may surprise: the memory of a libuv handle may be freed only in its close callback, a turn
- * of the loop later. The host's timers and polls are therefore small blocks in a list, and
- * mcp_loop_free() runs the loop until all of them are closed and all work is done.
+ * The memory of a libuv handle may be freed only in its close callback, one turn of the loop later.
+ * The host's timers and polls are therefore allocated one by one and kept in a list.
+ * mcp_loop_free() runs the loop until all of them are closed and all work has finished.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -61,7 +61,7 @@ static void host_handle_closed(uv_handle_t *handle)
     host_handle_free(handle->data);
 }
 
-/* Its memory stays in the list until libuv has closed it. */
+/* Closes a timer or poll. It stays in the list until libuv has closed it. */
 static void host_handle_stop(host_handle *t)
 {
     if (t && !uv_is_closing(&t->uv.handle))
@@ -95,7 +95,7 @@ static void host_timer_stop(mcp_host_timer *timer, void *user)
     host_handle_stop((host_handle *)(void *)timer);
 }
 
-/* A failure is reported as "readable" too: the read then shows the error. */
+/* Calls the callback even if polling failed: the read or write then returns the error. */
 static void poll_ready(uv_poll_t *poll, int status, int events)
 {
     host_handle *t = poll->data;
@@ -171,7 +171,7 @@ mcp_loop *mcp_host_loop(const mcp_host *host)
 
 /* ---- the loop ------------------------------------------------------------------------------------ */
 
-/* Ends this turn; the function that runs the loop checks `stop` afterwards. */
+/* Ends this turn. The function that runs the loop then checks `stop`. */
 static void woken(uv_async_t *wakeup)
 {
     uv_stop(wakeup->loop);
@@ -196,7 +196,7 @@ static void close_all(mcp_loop *loop)
         uv_run(&loop->uv, UV_RUN_ONCE);
 }
 
-/* Each step undoes itself if it fails. */
+/* Initializes both parts or, on failure, none. */
 static int init_threads(mcp_loop *loop)
 {
     int status = mcp__posts_init(loop);
@@ -224,7 +224,7 @@ static int loop_init(mcp_loop *loop, mcp_error *error)
         return mcp__uv_fail(error, status, "the event loop cannot be made");
     }
     uv_timer_init(&loop->uv, &loop->pause);
-    /* Neither keeps the loop running. */
+    /* Neither this handle nor the inactive timer keeps the loop running. */
     uv_unref((uv_handle_t *)&loop->wakeup);
     return MCP_OK;
 }
@@ -260,7 +260,7 @@ static void stop_host_handles(mcp_loop *loop)
         host_handle_stop(mcp__container(at, host_handle, link));
 }
 
-/* Work that `done` functions queue is cancelled too. */
+/* Work that the `done` functions queue meanwhile is cancelled too. */
 int mcp_loop_drain(mcp_loop *loop, uint64_t ms)
 {
     if (!loop || ms > INT32_MAX)
@@ -292,7 +292,7 @@ void mcp_loop_free(mcp_loop *loop)
     mcp__posts_run(loop);
     while (!mcp__list_empty(&loop->works))
         uv_run(&loop->uv, UV_RUN_ONCE);
-    stop_host_handles(loop); /* created by the last work */
+    stop_host_handles(loop); /* those that the last work created */
     if (loop->services_stop)
         loop->services_stop(loop);
     if (loop->multi)
@@ -343,14 +343,14 @@ int mcp_loop_step(mcp_loop *loop, uint64_t ms)
         uv_timer_start(&loop->pause, pause_over, ms, 0);
     }
     if (!uv_run(&loop->uv, ms ? UV_RUN_ONCE : UV_RUN_NOWAIT))
-        mcp__posts_run(loop); /* libuv does not poll when the loop has nothing to wait for */
+        mcp__posts_run(loop); /* without active handles, libuv does not check `wakeup` */
     uv_timer_stop(&loop->pause);
     return mcp__loop_stopped(loop) ? MCP_ECANCELLED : MCP_OK;
 }
 
 int64_t mcp_loop_now(const mcp_loop *loop)
 {
-    (void)loop; /* libuv's cached time is that of the start of the turn */
+    (void)loop; /* uv_now() would return the time at which the turn began */
     return (int64_t)(uv_hrtime() / 1000000);
 }
 

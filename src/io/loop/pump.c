@@ -1,9 +1,9 @@
 /* pump.c: connects a loop with the channel of a client.
  *
- * What may surprise: nothing is done at once. Work is only marked, and a single handle does it
- * before the loop waits, once, however often it was marked. This is an idle handle and not a
- * prepare handle: work that is marked while such handles run would be delayed by the wait, but with
- * an active idle handle the loop does not wait.
+ * Requests for a tick or for settle() only set marks. An idle handle does the work once before the
+ * loop blocks, however often it was requested. A prepare handle would not do: a request that
+ * arrives while prepare handles run would wait until the loop has blocked. While an idle handle is
+ * active, the loop does not block.
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -15,7 +15,7 @@ static void handle_closed(uv_handle_t *handle)
     mcp__pump *d = handle->data;
 
     if (--d->handles == 0 && d->closed)
-        d->closed(d->arg); /* d may be gone now */
+        d->closed(d->arg); /* this may free d */
 }
 
 void mcp__pump_init(mcp__pump *d, mcp_loop *loop, mcp_client *client, void (*settle)(void *arg),

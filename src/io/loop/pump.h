@@ -1,5 +1,6 @@
-/* pump.h: drives the channel of a client; all client transports use it. It calls mcp_channel_tick()
- * at the channel's deadline, and also before the loop blocks if the channel requested that.
+/* pump.h: connects the loop with the channel of a client, for all client transports. It calls
+ * mcp_channel_tick() at the deadline of the channel and, if the channel requested a tick, before
+ * the loop blocks.
  */
 #ifndef MCP_SRC_IO_PUMP_H
 #define MCP_SRC_IO_PUMP_H
@@ -9,39 +10,40 @@
 typedef struct mcp__pump {
     mcp_loop *loop;
     mcp_client *client;
-    mcp_channel *channel; /* of the client; NULL: not connected */
+    mcp_channel *channel; /* of the client, or NULL if it is not connected */
     void (*settle)(void *arg);
     void *arg;
-    uv_idle_t idle; /* runs before the loop waits, if there is work */
+    uv_idle_t idle; /* active while there is work to do before the loop blocks */
     uv_timer_t deadline;
     bool woken;                /* the channel has requested a tick */
     unsigned handles;          /* number of open handles */
-    void (*closed)(void *arg); /* called after the last handle was closed; may be NULL */
+    void (*closed)(void *arg); /* called after the last handle was closed, or NULL; may free d */
 } mcp__pump;
 
-/* settle: called once before the loop blocks, if mcp__pump_note() was called. */
+/* Initializes a pump. `settle` is called once before the loop blocks, after mcp__pump_note() or
+ * mcp__pump_wake(). */
 void mcp__pump_init(mcp__pump *d, mcp_loop *loop, mcp_client *client, void (*settle)(void *arg),
                     void *arg);
-/* Like mcp_client_connect_transport(). The channel is ticked for the first time before the loop
- * waits. */
+/* Connects the client with mcp_client_connect_transport(), and returns its result. The channel gets
+ * its first tick before the loop blocks. */
 int mcp__pump_connect(mcp__pump *d, const mcp_channel_options *options,
                       const mcp_transport_options *transport, mcp_error *error);
-/* Schedules settle() before the loop waits. */
+/* Schedules a call of settle() before the loop blocks. */
 void mcp__pump_note(mcp__pump *d);
-/* For the `wake` function of the channel. */
+/* Schedules a tick of the channel and settle(). For the `wake` function of the channel. */
 void mcp__pump_wake(mcp__pump *d);
-/* Call this after each call of the channel: ticks it if it requested that, and sets the timer for
- * its deadline. */
+/* Calls mcp_channel_tick() if the channel requested that, and sets the timer for its deadline. To
+ * be called after each call of the channel. */
 void mcp__pump_turn(mcp__pump *d);
-/* Ends the connection: stops the ticks and tells the client. */
+/* Ends the connection. Calls mcp_client_disconnected() with the reason. */
 void mcp__pump_end(mcp__pump *d, const char *why);
-/* Closes its handles. d->handles becomes 0 some turns of the loop later. */
+/* Closes the handles. d->handles becomes 0 some turns of the loop later. */
 void mcp__pump_close(mcp__pump *d);
-/* For mcp_transport_options.step. */
+/* Runs one turn of the loop, for mcp_transport_options.step. */
 int mcp__pump_step(mcp__pump *d, uint64_t ms);
 
-/* Ignores SIGPIPE where it has its default action, which would end the process at a write to a
- * closed pipe. */
+/* Ignores SIGPIPE if it has its default action. Otherwise a write to a closed pipe would end the
+ * process. */
 void mcp__ignore_sigpipe(void);
 
 #endif

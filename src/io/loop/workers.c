@@ -1,14 +1,13 @@
-/* workers.c: threads for blocking work: the mcp_host's `work` and `work_long`. Each loop has a pool
- * of its own.
+/* workers.c: a pool of threads for blocking work, `work` and `work_long` of the mcp_host. Each loop
+ * has its own pool.
  *
- * A few threads are started as work arrives. More are started, up to the limit, when work has
- * waited for some milliseconds because all of them are busy. Short jobs thus run on few threads,
- * and hundreds of sleeping jobs get one each. Idle threads end. Long work never occupies all
- * threads: some are reserved for short work.
+ * The first threads are started as soon as work arrives. More threads are started, up to the limit,
+ * when work has waited for some milliseconds because all threads are busy. Short jobs thus run on
+ * few threads, and hundreds of sleeping jobs get one thread each. Idle threads end after some
+ * seconds. Long work never occupies all threads, because some are reserved for short work.
  *
- * What may surprise: idle threads form a stack, so that the most recently used ones are used first
- * and the others can end. A thread that ends joins the one that ended before it, so that no list of
- * threads is needed.
+ * The idle threads form a stack: the most recently used thread is used first, so that the others
+ * can end. A thread that ends joins the one that ended before it, so no list of threads is needed.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -20,16 +19,16 @@ enum {
     DEFAULT_THREADS = 256,
     MAX_THREADS = 4096,
     DEFAULT_WAITING = 4096,
-    EAGER = 4,           /* threads that are started at once */
+    EAGER = 4,           /* threads that are started without delay */
     GROW_MS = 5,         /* how long work waits before another thread is started */
-    STACK = 1024 * 1024, /* address space; memory is used only as needed */
-    IDLE_MS = 5000,
+    STACK = 1024 * 1024, /* bytes of address space; memory is used only as needed */
+    IDLE_MS = 5000,      /* a thread without work ends after this time */
 };
 
 typedef struct job {
-    mcp__posted posted; /* must be first: brings the job back */
+    mcp__posted posted; /* must be first; returns the finished job to the loop's thread */
     mcp__link all;      /* in loop->works */
-    mcp__link queued;   /* in a lane; points at itself once taken */
+    mcp__link queued;   /* in a lane until a thread takes the job */
     mcp_loop *loop;
     uint64_t since;
     mcp__lane lane;
@@ -38,7 +37,7 @@ typedef struct job {
     void *arg;
 } job;
 
-/* An idle thread; lives on its stack. */
+/* An idle thread. The struct is on the stack of that thread. */
 typedef struct idle {
     mcp__link link;
     uv_cond_t wake;
@@ -47,7 +46,8 @@ typedef struct idle {
 
 /* ---- limits ---------------------------------------------------------------------------------------- */
 
-/* Reserves one in eight threads, and one of two, for short work. */
+/* Sets the limits. Reserves one thread in eight, rounded up, for short work, unless there is only
+ * one thread. */
 static void set_limits(mcp__workers *w, size_t threads, size_t waiting)
 {
     w->max_threads = threads;
@@ -66,7 +66,7 @@ int mcp_loop_set_workers(mcp_loop *loop, size_t threads, size_t waiting)
     return MCP_OK;
 }
 
-/* ---- threads; all but the work itself runs under the lock ----------------------------------- */
+/* ---- threads; they hold the lock except while a job runs ------------------------------------ */
 
 static bool may_run(const mcp__workers *w, mcp__lane lane)
 {
@@ -78,7 +78,7 @@ static bool has_work(const mcp__workers *w, mcp__lane lane)
     return !mcp__list_empty(&w->lanes[lane]) && may_run(w, lane);
 }
 
-/* Takes a job from this lane, or else from the other one. */
+/* Takes a job from the given lane or, if that has none, from the other one. */
 static job *take(mcp__workers *w, mcp__lane lane)
 {
     for (int i = 0; i < MCP__LANES; i++, lane = MCP__LANE_LONG - lane) {
@@ -94,8 +94,8 @@ static job *take(mcp__workers *w, mcp__lane lane)
     return NULL;
 }
 
-/* Returns the lane of the finished job, from which the thread then prefers its next one: while the
- * limit for long work was reached, no thread was woken for that lane. */
+/* Runs a job. Returns its lane, from which the thread should take its next job: as long as the
+ * limit for long work was reached, no other thread was woken for that lane. */
 static mcp__lane run(mcp__workers *w, job *j)
 {
     mcp__lane lane = j->lane;
@@ -108,7 +108,7 @@ static mcp__lane run(mcp__workers *w, job *j)
     return lane;
 }
 
-/* Returns false if no work arrived for a while. */
+/* Waits for work. Returns false if none arrived for w->idle_ms. */
 static bool wait_for_work(mcp__workers *w, idle *self)
 {
     int status = 0;
@@ -122,7 +122,7 @@ static bool wait_for_work(mcp__workers *w, idle *self)
     return self->called;
 }
 
-/* Unlocks; the thread ends directly afterwards. */
+/* Counts and unlocks for a thread that ends when this returns. */
 static void leave(mcp__workers *w)
 {
     uv_thread_t before = w->ended;
@@ -160,8 +160,8 @@ static void thread_main(void *arg)
     leave(w);
 }
 
-/* Worker threads block signals, which are for the program's own threads, except those that a crash
- * raises. */
+/* Starts a thread. It blocks all signals except those that a crash raises, so that the program's
+ * own threads handle them. */
 static bool start_thread(mcp__workers *w)
 {
     static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
@@ -182,7 +182,7 @@ static bool start_thread(mcp__workers *w)
 
 /* ---- calls from the loop's thread ----------------------------------------------------------- */
 
-/* Returns the number of jobs that have waited long enough for a thread each. */
+/* Returns the number of jobs that have waited for GROW_MS, so that each should get a new thread. */
 static size_t overdue(const mcp__workers *w, uint64_t now)
 {
     size_t n[MCP__LANES] = {0};
@@ -293,7 +293,7 @@ static int submit(mcp_loop *loop, mcp__lane lane, void (*fn)(void *arg), void (*
     mcp__list_append(&loop->works, &j->all);
     int rc = enqueue(&loop->workers, j);
     if (rc == MCP_OK) {
-        uv_ref((uv_handle_t *)&loop->posts.wakeup); /* the loop has to wait for the work */
+        uv_ref((uv_handle_t *)&loop->posts.wakeup); /* the loop runs until the work has finished */
     } else {
         mcp__list_remove(&j->all);
         mcp__release(&loop->allocator, j);
@@ -311,7 +311,6 @@ int mcp__host_work_long(void (*fn)(void *arg), void (*done)(void *arg), void *ar
     return submit(user, MCP__LANE_LONG, fn, done, arg);
 }
 
-/* Running work cannot be cancelled. */
 void mcp__workers_cancel(mcp_loop *loop)
 {
     mcp__workers *w = &loop->workers;

@@ -1,9 +1,9 @@
-/* descriptor.c: takes over the standard descriptors for a while and restores them.
+/* descriptor.c: prepares descriptors for non-blocking use, and restores their flags.
  *
- * Whether a descriptor blocks is a property of the open file, which other processes may share. The
- * flags of a pipe or socket are restored at the end. A terminal, which is always shared with a
- * shell, is opened again instead. Descriptor 1 is not restored: output of the program may still be
- * in stdio's buffer, and must not reach the peer when that buffer is flushed at exit.
+ * O_NONBLOCK belongs to the open file description, which other processes may share. The flags of a
+ * pipe or socket are restored at the end. A terminal is usually shared with a shell, so it is
+ * opened again instead. Descriptor 1 is not restored: output of the program may still be in the
+ * buffer of stdio, and must not reach the peer when exit() flushes that buffer.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -19,13 +19,14 @@ int mcp__descriptor_fill_standard(void)
     for (int fd = 0; fd <= 2; fd++) {
         if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF)
             continue;
-        if (open("/dev/null", O_RDWR) != fd) /* the lowest free number */
+        if (open("/dev/null", O_RDWR) != fd) /* open() returns the lowest free number */
             return -1;
     }
     return 0;
 }
 
-/* Opens a private description of the terminal. If that fails, uses the same descriptor. */
+/* Opens the terminal again, for a file description of its own. If that fails, keeps the
+ * descriptor. */
 static void open_again(mcp__descriptor *d, int mode)
 {
     char path[32];

@@ -1,14 +1,13 @@
-/* lines.c: input and output of a peer that sends lines: splits bytes into lines, and writes lines to a
- * descriptor that may take only some of their bytes, or none for now.
+/* lines.c: splits input into lines, and writes lines to a non-blocking descriptor.
  *
- * Input: lines are returned in place, without a copy. Nothing is read here: the caller reads to where
- * mcp__lines_room() says. A line that is too long is discarded as it arrives, except its first and its
- * last 4 KiB, so memory is bounded by max_line. What may surprise: if there is no memory for a line of
- * an allowed length, it is treated as too long, because a peer that gets an error can continue.
+ * Input: lines are returned in place, without a copy. The caller reads into the buffer that
+ * mcp__lines_room() returns. A line that is too long is discarded as it arrives, except its first
+ * and its last 4 KiB. The memory is thus bounded by max_line. If there is no memory for a line of
+ * an allowed length, the line is treated as too long: the peer gets an error and can continue.
  *
- * Output: messages of one turn are collected and written together. What may surprise: a message of
- * 64 KiB or more is not collected, but written directly after the waiting bytes; only the part that
- * the descriptor does not take is copied.
+ * Output: the messages of one turn are collected and written together. A message of 64 KiB or more
+ * is written immediately, together with the pending bytes. Only the part that the descriptor does
+ * not take is copied.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -19,15 +18,15 @@
 
 enum {
     CHUNK = 64 * 1024,     /* initial size of a buffer, and the size that idle input shrinks to */
-    MIN_ROOM = 16 * 1024,  /* less room than this is not worth a read */
-    IN_KEPT = 1024 * 1024, /* an empty input buffer above this is freed */
-    OUT_KEPT = 256 * 1024, /* the same for output */
-    LARGE = 64 * 1024,     /* messages of this size are not collected */
-    HEAD = 4096,           /* kept from the start of an oversized line */
-    TAIL = 4096,           /* kept from its end */
+    MIN_ROOM = 16 * 1024,  /* least room for a read */
+    IN_KEPT = 1024 * 1024, /* an empty input buffer larger than this is freed */
+    OUT_KEPT = 256 * 1024, /* an empty output buffer larger than this is freed */
+    LARGE = 64 * 1024,     /* messages of this size are written immediately */
+    HEAD = 4096,           /* bytes kept from the start of an oversized line */
+    TAIL = 4096,           /* bytes kept from its end */
 };
 
-/* ---- in ------------------------------------------------------------------------------------------ */
+/* ---- input ---------------------------------------------------------------------------------- */
 
 void mcp__lines_init(mcp__lines *l, const mcp_allocator *allocator, size_t max_line)
 {
@@ -41,7 +40,7 @@ void mcp__lines_free(mcp__lines *l)
     l->cap = l->start = l->end = l->scanned = 0;
 }
 
-/* While discarding: keeps the last bytes after the head. */
+/* Discards the middle of an oversized line: moves its last bytes directly behind its head. */
 static void keep_tail(mcp__lines *l)
 {
     size_t kept = MCP__MIN(l->end - l->scanned, (size_t)TAIL);
@@ -50,8 +49,8 @@ static void keep_tail(mcp__lines *l)
     l->end = l->scanned + kept;
 }
 
-/* Begins to discard: keeps the head at the start of the buffer and the tail behind it. Further
- * bytes of the line overwrite what follows. */
+/* Begins to discard an oversized line. Its head moves to the start of the buffer, and its last
+ * bytes follow. */
 static void discard_rest(mcp__lines *l)
 {
     if (l->start)
@@ -153,7 +152,7 @@ static int next_discarding(mcp__lines *l, mcp_str *line)
 static int no_newline(mcp__lines *l)
 {
     l->scanned = l->end;
-    if (l->end - l->start - 1 > l->max_line) /* one byte may be a \r */
+    if (l->end - l->start - 1 > l->max_line) /* one byte may be a carriage return */
         discard_rest(l);
     return MCP__LINE_NONE;
 }
@@ -212,7 +211,7 @@ static void fail(mcp__output *o, int code, int sys)
         return;
     o->failed = code;
     o->sys = sys;
-    o->start = o->end = 0; /* it can never be delivered */
+    o->start = o->end = 0; /* the pending bytes can never be sent */
 }
 
 static void write_failed(mcp__output *o, int sys)
@@ -225,7 +224,7 @@ static void write_failed(mcp__output *o, int sys)
         fail(o, MCP_EIO, sys);
 }
 
-/* Returns how many bytes were written; 0 also if writing is not possible now. */
+/* Returns the number of bytes written. It is 0 if writing failed, or would block. */
 static size_t write_parts(mcp__output *o, const struct iovec *parts, int n)
 {
     ssize_t written;
@@ -294,8 +293,8 @@ static void append(mcp__output *o, const char *bytes, size_t n)
     o->end += n;
 }
 
-/* Writes the waiting bytes, the message and its newline with one call. Returns how many bytes of
- * the message and the newline were written. */
+/* Writes the pending bytes, the message and a newline with one system call. Returns how many bytes
+ * of the message and the newline were written. */
 static size_t write_large(mcp__output *o, mcp_str message)
 {
     size_t pending = mcp__output_pending(o);

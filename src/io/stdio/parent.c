@@ -1,9 +1,9 @@
-/* parent.c: detects the end of the parent process. A parent that is killed sends nothing, and its
- * pipes to this process end only with the last process that holds them, often a child that
+/* parent.c: detects the end of the parent process. A parent that is killed cannot send anything.
+ * Its pipes to this process stay open as long as any other process holds them, often one that
  * inherited them by accident.
  *
- * What may surprise: this uses neither prctl(PR_SET_PDEATHSIG), which reports the end of the thread
- * that started the process, nor regular calls of getppid(), which would wake up an idle server.
+ * A pidfd is used. prctl(PR_SET_PDEATHSIG) would report the end of the thread that started this
+ * process, which may be earlier, and regular calls of getppid() would wake up an idle server.
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -27,13 +27,13 @@ int mcp__parent_open(void)
     struct sigaction hang_up;
     pid_t pid = getppid();
 
-    if (pid <= 1) /* outside of our namespace, or has ended */
+    if (pid <= 1) /* the parent has ended, or is outside of this PID namespace */
         return -1;
     if (sigaction(SIGHUP, NULL, &hang_up) == 0 && hang_up.sa_handler == SIG_IGN)
         return -1;
     int fd = open_process(pid);
     if (fd >= 0 &&
-        getppid() != pid) { /* the parent has ended meanwhile: its number may be reused */
+        getppid() != pid) { /* the parent has ended, so another process may have its PID */
         close(fd);
         return -1;
     }

@@ -1,4 +1,4 @@
-/* server.h: a server on a pair of descriptors: its turns (stdio.c), start and end (setup.c). */
+/* server.h: a server on a pair of descriptors. setup.c starts and ends it, stdio.c runs it. */
 #ifndef MCP_SRC_IO_STDIO_SERVER_H
 #define MCP_SRC_IO_STDIO_SERVER_H
 
@@ -8,13 +8,13 @@
 #include "io/stdio/stdio.h"
 
 typedef enum mcp__stdio_phase {
-    MCP__STDIO_RUNNING,
+    MCP__STDIO_RUNNING,  /* messages are read and handled */
     MCP__STDIO_DRAINING, /* the input has ended and has been handled; answers may still follow */
     MCP__STDIO_CLOSING,  /* the channel is closed; its last messages are being written */
     MCP__STDIO_DONE,
 } mcp__stdio_phase;
 
-enum { MCP__STDIO_SIGNALS = 3 }; /* that stop it */
+enum { MCP__STDIO_SIGNALS = 3 }; /* number of signals that stop the server */
 
 typedef struct mcp__stdio {
     mcp_loop *loop;
@@ -29,29 +29,29 @@ typedef struct mcp__stdio {
     int result;
     mcp_error *error;
     bool eof;
-    bool hung_up; /* the peer has closed our input; unread data may be left */
-    bool congested, asked_to_end;
-    bool woken;                 /* the channel has requested a tick */
-    bool in_always, out_always; /* cannot be polled: a file or /dev/null */
-    int in_watched;             /* events being watched */
+    bool hung_up; /* the peer has ended or closed our input; unread data may be left */
+    bool congested, asked_to_end; /* too much output is pending; a signal or mcp_loop_stop() came */
+    bool woken;                   /* the channel has requested a tick */
+    bool in_always, out_always;   /* always ready, and not pollable: a file or /dev/null */
+    int in_watched;               /* events that in_poll waits for; 0 if it is stopped */
     bool out_watched;
-    int64_t until; /* latest end of the phase, or of draining after the input ended */
-    int64_t armed; /* deadline of the timer; INT64_MAX: none */
+    int64_t until; /* deadline of the closing phase or, if hung_up, of the whole rest */
+    int64_t armed; /* deadline of the timer, or INT64_MAX if it is not set */
 
     uv_timer_t timer;
     uv_poll_t in_poll, out_poll, parent_poll;
-    int parent; /* a descriptor that becomes readable when the parent ends; -1: none */
+    int parent; /* descriptor of mcp__parent_open(), or -1 */
     uv_signal_t signals[MCP__STDIO_SIGNALS];
-    size_t handles; /* number of open handles */
-    struct sigaction pipe_before;
+    size_t handles;               /* number of open handles */
+    struct sigaction pipe_before; /* the action of SIGPIPE to restore, if pipe_ignored */
     bool pipe_ignored;
 } mcp__stdio;
 
 /* ---- stdio.c ---------------------------------------------------------------------------------------- */
 
-/* Runs turns until the end. s->result is set then. */
+/* Runs the server until it ends. Sets s->result and s->error. */
 void mcp__stdio_run(mcp__stdio *s);
-/* The `send` and `wake` functions of the channel. */
+/* The functions `send` and `wake` of the channel. */
 void mcp__stdio_send(mcp_channel *channel, mcp_exchange exchange, mcp_str message, void *user);
 void mcp__stdio_wake(mcp_channel *channel, void *user);
 /* Callbacks of the handles that setup.c opens. */

@@ -1,5 +1,5 @@
-/* setup.c: starts and ends a server on a pair of descriptors: options, descriptors, handles of the
- * loop. Everything is restored at the end: the flags of the descriptors and the action of SIGPIPE.
+/* setup.c: starts and ends a server on a pair of descriptors: options, descriptors, and handles of
+ * the loop. At the end, it restores the flags of the descriptors and the action of SIGPIPE.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -12,7 +12,8 @@
 enum {
     MAX_OUTPUT = 1024 * 1024,
     DRAIN_MS = 2000,
-    WAITING_LIMIT = 256 * 1024 * 1024, /* late answers to a peer that does not read */
+    WAITING_LIMIT =
+        256 * 1024 * 1024, /* pending bytes above max_output at which the output fails */
 };
 
 static const int end_signals[MCP__STDIO_SIGNALS] = {SIGTERM, SIGINT, SIGHUP};
@@ -48,7 +49,7 @@ static int open_descriptors(mcp__stdio *s)
     return MCP_OK;
 }
 
-/* UV_EPERM means a kind of file that is always ready. */
+/* Prepares to watch a descriptor. UV_EPERM means that it is a file, which is always ready. */
 static int poll_init(mcp__stdio *s, uv_poll_t *poll, int fd, bool *always)
 {
     int status = uv_poll_init(&s->loop->uv, poll, fd);
@@ -122,16 +123,16 @@ static void handle_closed(uv_handle_t *handle)
     s->handles--;
 }
 
-/* Handles that were never opened are zeroed. */
+/* Closes a handle, if it was opened. The others are zeroed. */
 static void close_handle(mcp__stdio *s, uv_handle_t *handle)
 {
     if (handle->data == s && handle->loop)
         uv_close(handle, handle_closed);
 }
 
-/* Waits for work in progress, which refers to the server although its result is not needed any
- * more. With listeners on the same loop, other requests may need the loop; closing the listeners
- * then handles this. */
+/* Waits for work in progress, which uses the server although its result is not needed any more. If
+ * the loop also has listeners, their requests may still need it; closing the listeners then waits
+ * for the work. */
 static void finish_work(mcp__stdio *s)
 {
     if (!s->channel || s->loop->net)
@@ -158,7 +159,7 @@ static void tear_down(mcp__stdio *s)
     if (s->parent >= 0)
         close(s->parent);
     finish_work(s);
-    /* In reverse order, in case both are the same file. */
+    /* The order is reversed, because both may be the same file. */
     mcp__descriptor_release(&s->out);
     mcp__descriptor_release(&s->in);
     if (s->pipe_ignored)
@@ -220,7 +221,7 @@ int mcp_serve_stdio(mcp_server *server, mcp_error *error)
         return rc;
     bool lent = server && !mcp_server_host(server);
     rc = mcp_loop_serve_stdio(loop, server, NULL, error);
-    if (rc == MCP_ETIMEOUT) /* the loop cannot be freed while work uses it */
+    if (rc == MCP_ETIMEOUT) /* work still uses the loop, so it cannot be freed */
         return rc;
     if (lent)
         mcp_server_set_host(server, NULL);

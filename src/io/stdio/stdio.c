@@ -1,11 +1,12 @@
-/* stdio.c: one peer on a pair of descriptors, usually stdin and stdout. setup.c starts and ends it.
+/* stdio.c: runs a server on a pair of descriptors, usually stdin and stdout. setup.c starts and
+ * ends it.
  *
- * A turn: wait; read available input; handle its lines; write all output with one call. Work that
- * remains (a tick, a flush, the next phase) is done in one place, turn(); the channel's wake and
- * all other callbacks only set flags.
+ * Each turn waits, reads available input, handles its lines, and writes all output with one call.
+ * Further work (a tick, a flush, the next phase) is done by turn(), for which `wake` and other
+ * callbacks only set flags.
  *
- * What may surprise: while more than max_output bytes wait for the reader, lines that have been
- * read are not handled either.
+ * While more than max_output bytes are pending, no message is handled, not even one that has been
+ * read already.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -14,9 +15,9 @@
 #include "io/stdio/server.h"
 
 enum {
-    TURN_BYTES = 256 * 1024, /* per turn, so that other handles get their turn */
-    FLUSH_AT = 8 * 1024,     /* lets the peer work on these answers while further ones are made */
-    CLOSING_MS = 200,        /* for the last messages after a signal */
+    TURN_BYTES = 256 * 1024, /* limit of bytes read per turn, so that other handles get a turn */
+    FLUSH_AT = 8 * 1024,     /* pending bytes that are written before the turn ends */
+    CLOSING_MS = 200,        /* time-out for writing the last messages */
 };
 
 /* ---- ending --------------------------------------------------------------------------------- */
@@ -32,7 +33,7 @@ static void finish(mcp__stdio *s, int code, int sys, const char *what)
         mcp__fail(s->error, code, 0, "%s: %s", what, sys ? strerror(sys) : mcp_error_text(code));
 }
 
-/* A peer that has closed its end is not an error. */
+/* Ends the server if the output has failed. A peer that has closed its end is not an error. */
 static void check_output(mcp__stdio *s)
 {
     if (s->output.failed == MCP_ECLOSED)
@@ -96,7 +97,8 @@ static void check_congestion(mcp__stdio *s)
         set_congested(s, false);
 }
 
-/* A message that cannot be answered for lack of memory is dropped; the channel continues. */
+/* Passes a message to the channel. If memory runs out, the message is lost, and the channel
+ * continues. */
 static void hand_over(mcp__stdio *s, int kind, mcp_str line)
 {
     int64_t now = mcp__loop_now(s->loop);
@@ -114,7 +116,7 @@ static void hand_over(mcp__stdio *s, int kind, mcp_str line)
         check_congestion(s);
 }
 
-/* Handles the lines read so far and, at the end of input, the last one without a newline. */
+/* Handles the lines read so far and, at the end of the input, a last line without a newline. */
 static void process(mcp__stdio *s)
 {
     mcp_str line;
@@ -137,7 +139,7 @@ static bool may_read(const mcp__stdio *s)
     return s->phase == MCP__STDIO_RUNNING && !s->eof && !s->congested;
 }
 
-/* Starts the peer's time to read its answers. */
+/* Sets the deadline for the peer to read its answers, because no input will follow. */
 static void hang_up(mcp__stdio *s)
 {
     if (s->hung_up)
@@ -156,14 +158,14 @@ static void read_failed(mcp__stdio *s, int sys)
 {
     if (sys == EAGAIN || sys == EWOULDBLOCK)
         return;
-    /* The terminal hung up, or the peer of a socket crashed. */
+    /* EIO means that the terminal hung up; ECONNRESET, that the peer of a socket ended. */
     if (sys == EIO || sys == ECONNRESET)
         end_of_input(s);
     else
         finish(s, MCP_EIO, sys, "input failed");
 }
 
-/* Reads once and handles the lines. Returns whether there may be more at once. */
+/* Reads once and handles the lines. Returns whether more input may be available already. */
 static bool read_some(mcp__stdio *s, size_t *budget)
 {
     size_t room;
@@ -206,7 +208,7 @@ static void on_input(uv_poll_t *poll, int status, int events)
     mcp__stdio *s = poll->data;
 
     if (status < 0)
-        s->in_watched = 0; /* libuv stopped watching; the read shows the reason */
+        s->in_watched = 0; /* libuv has stopped watching; the read returns the error */
     if (events & UV_DISCONNECT)
         hang_up(s);
     read_turn(s);
@@ -217,7 +219,7 @@ void mcp__stdio_on_output(uv_poll_t *poll, int status, int events)
     mcp__stdio *s = poll->data;
 
     (void)events;
-    if (status < 0) { /* EPOLLERR: the pipe has no reader; libuv stopped watching */
+    if (status < 0) { /* EPOLLERR: the pipe has no reader, and libuv has stopped watching */
         finish(s, MCP_OK, 0, NULL);
         return;
     }
@@ -230,11 +232,11 @@ void mcp__stdio_on_signal(uv_signal_t *signal, int number)
 
     (void)number;
     if (s->phase == MCP__STDIO_CLOSING)
-        s->phase = MCP__STDIO_DONE; /* a second signal: skips the last messages */
+        s->phase = MCP__STDIO_DONE; /* a second signal skips the last messages */
     s->asked_to_end = true;
 }
 
-/* The parent has ended. Other processes that hold our pipes did not start this server. */
+/* The parent has ended. Other processes may still hold the pipes, but they are not the client. */
 void mcp__stdio_on_parent(uv_poll_t *poll, int status, int events)
 {
     mcp__stdio *s = poll->data;
@@ -260,7 +262,8 @@ static int wanted_input(const mcp__stdio *s)
     return s->phase == MCP__STDIO_RUNNING && !s->hung_up ? UV_DISCONNECT : 0;
 }
 
-/* Watches for a hang-up even while not reading: a peer that is gone does not read either. */
+/* Watches the input. While nothing is read because the peer is slow, a hang-up is still watched
+ * for, because the peer may have ended. */
 static void watch_input(mcp__stdio *s)
 {
     int want = wanted_input(s);
@@ -274,9 +277,9 @@ static void watch_input(mcp__stdio *s)
         uv_poll_stop(&s->in_poll);
 }
 
-/* The end of a pipe's reader is reported whatever events are requested. This detects a peer that is
- * gone while there is nothing to write. (A socket would also report, again and again, that it is
- * half-closed.) */
+/* Watches the output. A pipe is watched even if there is nothing to write, because the kernel
+ * always reports the end of its reader. A socket is not, because a half-closed one would be
+ * reported again and again. */
 static void watch_output(mcp__stdio *s)
 {
     bool want = s->output.blocked;
@@ -299,7 +302,7 @@ static int64_t next_due(const mcp__stdio *s)
     return s->hung_up ? MCP__MIN(due, s->until) : due;
 }
 
-/* Sets the timer. Returns whether something is due already. */
+/* Sets the timer. Returns whether the deadline has passed already. */
 static bool arm(mcp__stdio *s)
 {
     int64_t due = next_due(s);
@@ -331,7 +334,7 @@ static void next_phase(mcp__stdio *s)
         s->phase = MCP__STDIO_DONE;
 }
 
-/* Does the work that the callbacks of a turn have left. */
+/* Does the work for which the callbacks of a turn have set flags. */
 static void turn(mcp__stdio *s)
 {
     int64_t now = mcp__loop_now(s->loop);
@@ -358,8 +361,8 @@ static void turn(mcp__stdio *s)
 void mcp__stdio_run(mcp__stdio *s)
 {
     for (turn(s); s->phase != MCP__STDIO_DONE; turn(s)) {
-        /* The last flush may have ended the congestion: then no event would wake up the loop for
-         * lines that have been read. */
+        /* The last flush may have ended the congestion. No event would then wake up the loop to
+         * handle the lines that have been read. */
         bool relieved = s->congested && !s->output.blocked;
         bool busy = arm(s) || relieved || s->woken || (s->in_always && may_read(s));
         watch_input(s);
