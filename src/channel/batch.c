@@ -33,8 +33,8 @@ void mcp__batch_add(mcp__batch *batch, mcp_str message, mcp_str id)
             MCP_STR("the answers of this batch are longer together than one message may be: "
                     "send the request alone"),
             (mcp_str){0});
-        /* A short error has to fit even when the limit is reached. max_batch bounds the number of
-         * answers, and thereby the excess. */
+        /* A short error is added even if it exceeds the limit. max_batch bounds the number of
+         * answers, and so the excess. */
         batch->out.limit += error.len + 2;
         bool short_of_memory = error.failed != MCP_OK;
         if (!short_of_memory)

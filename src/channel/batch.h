@@ -1,4 +1,4 @@
-/* batch.h: the array of messages that revision 2025-03-26 allows, answered with one array. */
+/* batch.h: a batch: an array of messages, which is answered with one array (2025-03-26 only). */
 #ifndef MCP_SRC_BATCH_H
 #define MCP_SRC_BATCH_H
 
@@ -11,7 +11,7 @@ struct mcp__batch {
     mcp_json_doc *doc;
     size_t open;    /* requests without an answer, plus one while the batch is being read */
     size_t refs;    /* users of the document: those counted in `open`, and abandoned requests */
-    size_t answers; /* collected in out */
+    size_t answers; /* number of answers in `out` */
     bool lost;      /* out of memory: an answer is missing */
     mcp__buf out;
 };
@@ -20,7 +20,7 @@ mcp__batch *mcp__batch_new(mcp_channel *channel, mcp_exchange exchange, mcp_json
 /* Collects one answer. An answer that would make the array too long is replaced with a short
  * error. */
 void mcp__batch_add(mcp__batch *batch, mcp_str message, mcp_str id);
-/* Counts one request as answered. The last one sends the array. */
+/* Counts one request as answered. After the last one the array is sent. */
 void mcp__batch_answered(mcp__batch *batch);
 void mcp__batch_unref(mcp__batch *batch);
 

@@ -1,18 +1,20 @@
-/* channel.c: one peer's stream of messages: parses them, separates requests from other messages,
- * keeps the table of requests in flight and enforces the limits. Methods are the business of the
- * role, see mcp__role. life.c creates and closes channels; incoming.c handles requests that are not
- * simply answered.
+/* channel.c: receives and sends the messages of one peer: parses them, separates requests from
+ * other messages, keeps the table of requests in flight and enforces the limits. The role
+ * implements the methods, see mcp__role. life.c creates and closes channels; incoming.c has further
+ * operations on requests in flight.
  *
- * A message is copied once, right behind its request struct, and parsed in place there. A request
- * therefore costs one block of memory and one for its values.
+ * A message is copied once, to the memory directly after its request struct, and parsed in place
+ * there. So a request needs two blocks of memory: one for the struct and the message, and one for
+ * the parsed values.
  */
 #include "channel/channel.h"
 
 #include "channel/batch.h"
 
 enum {
-    MAX_ID = 4096,          /* longest id as JSON text, which is kept and repeated */
-    SPARE_KEPT = 256 << 10, /* of the buffer kept between messages */
+    /* maximum length of an id as JSON text, which is stored and sent back */
+    MAX_ID = 4096,
+    SPARE_KEPT = 256 << 10, /* maximum size of the buffer that is stored for the next message */
 };
 
 /* ---- sending -------------------------------------------------------------------------------- */
@@ -33,7 +35,8 @@ void mcp__channel_send(mcp_channel *channel, mcp_exchange exchange, mcp_str mess
 void mcp__channel_wake(mcp_channel *channel)
 {
     channel->timed = true;
-    /* A caller that is inside the channel asks for the deadline afterwards anyway. */
+    /* During a call into the channel this is not needed: the transport gets the deadline
+     * afterwards. */
     if (channel->options.wake && !channel->in_use)
         channel->options.wake(channel, channel->options.user);
 }
@@ -162,7 +165,7 @@ static mcp__incoming *incoming_new(mcp_channel *channel, mcp_exchange exchange, 
     return in;
 }
 
-/* Answers a message that was never entered as in flight. */
+/* Answers a message with an error before it is in the table of requests in flight. */
 static void refuse(mcp_channel *channel, mcp__incoming *in, int code, mcp_str why)
 {
     mcp__buf id = mcp__channel_take_buf(channel);
@@ -202,7 +205,8 @@ static int make_key(mcp_channel *channel, mcp__incoming *in)
     return rc;
 }
 
-/* Enters a request into the table. Returns NULL, or the reason why it is refused. */
+/* Adds a request to the table of requests in flight. Returns NULL, or the reason why the request is
+ * rejected. */
 static const char *enter(mcp_channel *channel, mcp__incoming *in, int *code)
 {
     *code = MCP__INTERNAL_ERROR;
@@ -217,7 +221,7 @@ static const char *enter(mcp_channel *channel, mcp__incoming *in, int *code)
     int rc = make_key(channel, in);
     if (rc == MCP_ELIMIT) {
         *code = MCP__INVALID_REQUEST;
-        in->message.id = NULL; /* too long to be repeated in the error */
+        in->message.id = NULL; /* too long to be sent back in the error */
         return "the id is longer than 4096 bytes";
     }
     if (rc == MCP_OK)
@@ -238,15 +242,15 @@ static const char *enter(mcp_channel *channel, mcp__incoming *in, int *code)
 static void report(mcp_channel *channel, const mcp__message *m)
 {
     mcp__buf id = mcp__channel_take_buf(channel);
-    if (m->id && !m->method.len) /* the id of a request is the peer's, not one of ours */
+    if (m->id && !m->method.len) /* the peer chose the id of a request */
         mcp__put_id(&id, m->id);
     channel->role->malformed(channel, id.failed ? (mcp_str){0} : mcp__buf_view(&id), MCP_EPROTOCOL,
                              mcp_str_from(m->problem));
     mcp__channel_give_buf(channel, &id);
 }
 
-/* Acts on in->message. Returns true if the role has taken over the request; `in` may have been
- * freed. */
+/* Handles in->message. Returns true if the role now owns the request, which may have been freed
+ * already. */
 static bool act_on(mcp_channel *channel, mcp__incoming *in)
 {
     const mcp__message *m = &in->message;
@@ -265,8 +269,8 @@ static bool act_on(mcp_channel *channel, mcp__incoming *in)
     case MCP__RESULT:
     case MCP__ERROR: mcp__outgoing_answer(channel, m); return false;
     case MCP__INVALID:
-        /* A message that looks like a notification or an answer gets no error: otherwise two peers
-         * could answer each other's errors for ever. */
+        /* A message that looks like a notification or an answer gets no error. Otherwise two peers
+         * could answer each other's errors endlessly. */
         if (channel->role->malformed)
             report(channel, m);
         else if (m->method.len ? m->has_id : !m->result)

@@ -1,7 +1,7 @@
 /* channel.h: the internal side of mcp/channel.h: the basis of the server role and the client role.
  *
- * The channel parses, frames, keeps the table of requests in flight in both directions, and
- * enforces the limits. The role, a table of functions, implements the methods.
+ * The channel parses and frames messages, keeps the requests in flight in both directions, and
+ * enforces the limits. A role, which is a table of functions, implements the methods.
  */
 #ifndef MCP_SRC_CHANNEL_H
 #define MCP_SRC_CHANNEL_H
@@ -15,17 +15,18 @@
 
 typedef struct mcp__batch mcp__batch;
 
-/* A request of the peer that is being answered. The role's own request struct begins with it. */
+/* A request of the peer that is being answered. The request struct of the role begins with this
+ * struct. */
 typedef struct mcp__incoming {
     mcp__link link;       /* in channel->in_flight */
-    mcp_channel *channel; /* NULL: freed while a handler still has the request */
+    mcp_channel *channel; /* NULL if the channel was freed while a handler still had the request */
     const mcp_allocator *allocator;
-    mcp_json_doc *doc; /* NULL in a batch, which owns it */
+    mcp_json_doc *doc; /* NULL in a batch, which owns the document */
     mcp__message message;
     mcp_str key; /* the exchange's eight bytes, then the id as JSON text */
     mcp_exchange exchange;
     mcp__batch *batch;
-    size_t bytes;    /* of its message, included in channel->bytes_in_flight */
+    size_t bytes;    /* size of its message, included in channel->bytes_in_flight */
     bool long_lived; /* not counted as in flight: a subscription */
     bool modern;     /* the request is of the modern era */
     bool malformed;  /* see mcp_output_info */
@@ -41,47 +42,50 @@ static inline mcp_str mcp__incoming_id(const mcp__incoming *in)
 
 /* The functions of a role. All are required unless marked as optional. */
 typedef struct mcp__role {
-    size_t request_size; /* of the role's request struct; all but mcp__incoming is zeroed */
-    /* A request. The role answers with mcp__incoming_reply(), now or later. */
+    /* size of the role's request struct, which is zeroed except for mcp__incoming */
+    size_t request_size;
+    /* Handles a request. The role answers with mcp__incoming_reply(), within this function or
+     * later. */
     void (*request)(mcp__incoming *in);
-    /* The peer cancelled the request, its exchange ended or the channel was closed. The role stops
-     * the work and has to call mcp__incoming_drop(), now or later. */
+    /* Called when the peer cancelled the request, its exchange ended or the channel was closed. The
+     * role stops the work and must call mcp__incoming_drop(), within this function or later. */
     void (*cancel)(mcp__incoming *in);
     void (*notification)(mcp_channel *channel, const mcp__message *message);
     void (*tick)(mcp_channel *channel, int64_t now);
     /* Called only if channel->timed is set. */
     int64_t (*deadline)(const mcp_channel *channel);
-    /* Graceful close: sends the role's last messages. Requests still in flight are cancelled
-     * afterwards. */
+    /* Called when the channel is closed: sends the role's last messages. Requests still in flight
+     * are cancelled afterwards. */
     void (*close)(mcp_channel *channel);
     /* Frees the role's state. */
     void (*release)(mcp_channel *channel);
-    /* `batches`: whether the peer may send arrays now. `no_id`: how an error without an id is
-     * written to it. */
+    /* Returns whether the peer may send arrays now. */
     bool (*batches)(const mcp_channel *channel);
-    /* The legacy session's revision, for mcp_channel_revision(). May be NULL. */
+    /* Returns the revision of the legacy session, for mcp_channel_revision(). Optional. */
     const char *(*revision)(const mcp_channel *channel);
-    /* Messages that follow are to be read in this revision without a handshake (legacy HTTP without
-     * a session). Returns false if the revision is not supported. */
+    /* Makes the role read the following messages in this revision without a handshake (legacy HTTP
+     * without a session). Returns false if the revision is not supported. */
     bool (*assume)(mcp_channel *channel, mcp_str revision);
+    /* Returns how an error without an id is written to the peer. */
     mcp__no_id (*no_id)(const mcp_channel *channel);
-    /* Optional: a message could not be read. `id` is the JSON text of the id if the message seems
-     * to be an answer, else empty. rc is MCP_ELIMIT or MCP_EPROTOCOL. A role with this function
-     * sends no error for such a message: a client does not answer a server's answers. */
+    /* Optional: called when a message could not be read. `id` is the JSON text of the id if the
+     * message seems to be an answer, else empty. rc is MCP_ELIMIT or MCP_EPROTOCOL. If a role has
+     * this function, no error is sent for such a message: a client does not answer the answers of a
+     * server. */
     void (*malformed)(mcp_channel *channel, mcp_str id, int rc, mcp_str why);
     /* Optional: called for every message that arrives. */
     void (*heard)(mcp_channel *channel, mcp_exchange exchange, mcp_str message);
 } mcp__role;
 
-/* Receives the answer to an outgoing request. rc: MCP_OK (result), MCP_EREMOTE (result is the error
- * object), MCP_ETIMEOUT, MCP_ECLOSED. */
+/* Receives the answer to an outgoing request. rc is MCP_OK, MCP_EREMOTE (`result` is the error
+ * object), MCP_ETIMEOUT or MCP_ECLOSED. */
 typedef void mcp__answer_fn(mcp_channel *channel, int rc, const mcp_json *result, void *user);
 
 struct mcp_channel {
     const mcp__role *role;
     void *state;                    /* owned by the role */
     const mcp_allocator *allocator; /* of the server or client; outlives the channel's requests */
-    mcp_channel_options options;    /* principal and caller are our copies */
+    mcp_channel_options options;    /* principal and caller are copies, owned by the channel */
 
     mcp__link in_flight; /* mcp__incoming */
     mcp__map in_flight_by_key;
@@ -90,22 +94,26 @@ struct mcp_channel {
 
     mcp__link outgoing; /* outgoing requests, oldest first */
     int64_t next_id;
-    uint64_t stray_answers; /* dropped answers that match no outgoing request */
+    uint64_t stray_answers; /* number of dropped answers, which match no outgoing request */
 
-    mcp_str text;   /* what is being received, as it came; ptr NULL: not known, or nothing is */
-    size_t element; /* of the batch that is being received, counted from 1; 0: no batch */
+    /* The unchanged text of the message that is being received. ptr is NULL if the text is not
+     * known or if no message is being received. */
+    mcp_str text;
+    /* The number of the element of the batch that is being received, counted from 1; 0 outside a
+     * batch. */
+    size_t element;
 
-    mcp__buf spare;         /* kept between messages so that building one needs no allocation */
+    mcp__buf spare;         /* a buffer for the next message, which saves an allocation */
     mcp_output_info output; /* of the message being sent */
     int64_t now;            /* time of the last call */
     bool writable, closed, in_use;
-    bool timed; /* the role may have a deadline */
+    bool timed; /* whether the role may have a deadline */
 };
 
 /* ---- channel.c ---------------------------------------------------------------------------------- */
 
-/* `options` are those that the caller passed. The allocator must outlive the channel and its
- * requests. */
+/* Makes a channel. `options` are those of the program. The allocator must outlive the channel and
+ * its requests. */
 int mcp__channel_new(const mcp__role *role, void *state, const mcp_channel_options *options,
                      const mcp_allocator *allocator, mcp_channel **ret, mcp_error *error);
 
@@ -113,21 +121,21 @@ int mcp__channel_new(const mcp__role *role, void *state, const mcp_channel_optio
 void mcp__channel_send(mcp_channel *channel, mcp_exchange exchange, mcp_str message,
                        mcp_output_info info);
 
-/* A message that the transport has parsed itself, to know where to route it. */
+/* A message that the transport has parsed already, to find the channel that it belongs to. */
 typedef struct mcp__received {
-    mcp_str text;         /* as it came; ptr NULL: not known */
+    mcp_str text;         /* the unchanged text; ptr is NULL if it is not known */
     mcp_json_doc *doc;    /* parsed within the channel's limits with the channel's allocator */
-    mcp__message message; /* of a single message */
+    mcp__message message; /* the parsed envelope, if not a batch */
     bool batch;
-    bool modern; /* mcp__is_modern() of a single message */
+    bool modern; /* the result of mcp__is_modern(), if not a batch */
 } mcp__received;
 /* Like mcp_channel_receive(). Takes ownership of the document. */
 MCP__SHARED int mcp__channel_receive_read(mcp_channel *channel, mcp_exchange exchange,
                                           const mcp__received *received, int64_t now);
 
-/* Returns the era of a message. The code that reads the message calls this once. A message is
- * modern if its _meta names a revision; if it names none, the MCP-Protocol-Version of the
- * transport's metadata, which may be empty, decides. */
+/* Returns whether a message is of the modern era. A message is modern if its _meta names a
+ * revision. If its _meta names none, `named` decides, which is the MCP-Protocol-Version of the
+ * transport's metadata and may be empty. */
 static inline bool mcp__is_modern(const mcp__message *message, mcp_str named)
 {
     const mcp_json *meta = mcp_json_get(message->params, "_meta");
@@ -144,31 +152,31 @@ void mcp__channel_wake(mcp_channel *channel);
 /* Sends an error that answers no particular request. */
 void mcp__channel_refuse(mcp_channel *channel, mcp_exchange exchange, int code, mcp_str why);
 
-/* Takes an empty buffer for one message, with the limit max_reply. Give it back with
- * mcp__channel_give_buf(). Several may be in use at once. */
+/* Returns an empty buffer for one message, with the limit max_reply. The caller must give it back
+ * with mcp__channel_give_buf(). Several buffers may be in use at once. */
 mcp__buf mcp__channel_take_buf(mcp_channel *channel);
 void mcp__channel_give_buf(mcp_channel *channel, mcp__buf *buf);
 
-/* Ends a request and frees it: with a whole message (its answer; code: the code of an error, else
- * 0), or without one. */
+/* End a request and free it. mcp__incoming_reply() sends `message`, which is the whole answer;
+ * `code` is the code of an error, else 0. mcp__incoming_drop() sends nothing. */
 void mcp__incoming_reply(mcp__incoming *in, mcp_str message, int code);
 void mcp__incoming_drop(mcp__incoming *in);
-/* Answers a request that outlives its channel, as if its channel had been freed. The request must
- * not be in a batch. */
+/* Answers a request and detaches it from the channel, but does not free it. Afterwards the request
+ * is in the same state as if its channel had been freed. It must not be in a batch. */
 void mcp__incoming_answer(mcp__incoming *in, mcp_str message);
 /* Ends a request with an error. */
 void mcp__incoming_error(mcp__incoming *in, int code, mcp_str message, mcp_str data);
-/* Answers a request with an error before its handler has finished. The handler still ends it with
- * mcp__incoming_drop(). Its id can be reused at once; its memory and its place among the requests
- * in flight are released only then. */
+/* Answers a request with an error before its handler has finished. The handler must still end the
+ * request with mcp__incoming_drop(). The peer can reuse the id at once. Until mcp__incoming_drop()
+ * the request uses memory and counts as in flight. */
 void mcp__incoming_abandon(mcp__incoming *in, int code, mcp_str message, mcp_str data);
-/* Stops counting the request as in flight and releases its message, because it may stay for
- * days. */
+/* Stops counting the request as in flight and frees its message, because the request may stay open
+ * for days. */
 void mcp__incoming_set_long_lived(mcp__incoming *in);
-/* Frees the part of the block that held the message of a long-lived request. Returns the new
- * address of the request; the role updates its own references. */
+/* Frees the memory of the message of a long-lived request by moving the request to a smaller block.
+ * Returns the new address of the request; the role must update its own references. */
 mcp__incoming *mcp__incoming_shrink(mcp__incoming *in);
-/* Frees the memory that is kept between messages. Call it when the peer is idle. */
+/* Frees the buffer that is stored for the next message. Call it when the peer is idle. */
 MCP__SHARED void mcp__channel_trim(mcp_channel *channel);
 /* Returns the request in flight with that id (JSON value), in any exchange, or NULL. */
 mcp__incoming *mcp__channel_find(mcp_channel *channel, const mcp_json *id);
@@ -191,7 +199,8 @@ static inline bool mcp__channel_is_closed(const mcp_channel *channel)
 {
     return channel->closed;
 }
-/* Whether a call into the channel is running, during which it must not be called again. */
+/* Returns whether a call into the channel is running, during which the channel must not be called
+ * again. */
 static inline bool mcp__channel_is_in_use(const mcp_channel *channel)
 {
     return channel->in_use;
@@ -218,10 +227,12 @@ static inline const mcp__incoming *mcp__channel_request_of(const mcp_channel *ch
     return in;
 }
 
-/* ---- text.c: the message that is being received, as it came ---- */
+/* ---- text.c: the unchanged text of the message that is being received
+ * ------------------------- */
 
-/* The text of a member of it, by the key with its quotes. ptr NULL: there is none, or it is not
- * known. Borrowed until the channel's function that received it returns. */
+/* Returns the text of a member of the message. The key includes its quotes. ptr is NULL if there is
+ * no such member or if the text of the message is not known. The result is borrowed until the
+ * function of the channel that received the message returns. */
 mcp_str mcp__channel_text_of(const mcp_channel *channel, mcp_str quoted_key);
 static inline void mcp__channel_forget_text(mcp_channel *channel)
 {
@@ -232,22 +243,24 @@ static inline void mcp__channel_forget_text(mcp_channel *channel)
 /* ---- outgoing.c --------------------------------------------------------------------------------- */
 
 /* Sends a request; params is the JSON text of an object. fn is called exactly once, and never
- * before this call returns. timeout_ms 0: no time-out. On MCP_ECLOSED, MCP_ENOMEM and MCP_ELIMIT fn
- * is not called. */
+ * before this call returns. timeout_ms 0 means no time-out. Returns MCP_OK, or MCP_ECLOSED,
+ * MCP_ENOMEM or MCP_ELIMIT, in which case fn is not called. */
 int mcp__channel_request(mcp_channel *channel, mcp_exchange exchange, mcp_str method,
                          mcp_str params, uint64_t timeout_ms, mcp__answer_fn *fn, void *user,
                          int64_t *ret_id);
 /* Sends a notification; params is the JSON text of an object. */
 int mcp__channel_notify(mcp_channel *channel, mcp_exchange exchange, mcp_str method,
                         mcp_str params);
-/* Forgets an outgoing request: its fn is not called any more. Returns false if there is none. */
+/* Removes an outgoing request: its fn will not be called. Returns false if there is no such
+ * request. */
 bool mcp__channel_forget(mcp_channel *channel, int64_t id);
-/* Whether an outgoing request is not yet answered. */
+/* Returns whether an outgoing request is not answered yet. */
 bool mcp__channel_awaits(const mcp_channel *channel, int64_t id);
-/* Ends an outgoing request with a local code, as if it were the answer. Returns false if there is
- * none. */
+/* Ends an outgoing request with a local code instead of an answer. Returns false if there is no
+ * such request. */
 bool mcp__channel_fail(mcp_channel *channel, int64_t id, int rc, const mcp_json *result);
-/* Sets the time-out of an outgoing request; INT64_MAX: none. Returns false if there is none. */
+/* Sets the time at which an outgoing request times out; INT64_MAX means never. Returns false if
+ * there is no such request. */
 bool mcp__channel_set_timeout(mcp_channel *channel, int64_t id, int64_t at);
 
 /* For channel.c. */

@@ -1,5 +1,5 @@
-/* incoming.c: requests in flight that are not simply answered: errors, requests abandoned before
- * their handler has finished, and long-lived ones.
+/* incoming.c: requests in flight that need more than a result: those that end with an error, those
+ * that are abandoned before their handler has finished, and long-lived ones.
  */
 #include "channel/batch.h"
 
@@ -55,7 +55,7 @@ mcp__incoming *mcp__incoming_shrink(mcp__incoming *in)
         return in;
     mcp__incoming *small = mcp__alloc(in->allocator, channel->role->request_size);
     if (!small)
-        return in; /* shrinking is optional */
+        return in; /* the request stays in its larger block */
     memcpy(small, in, channel->role->request_size);
     if (!small->long_key)
         small->key.ptr = small->short_key;

@@ -110,7 +110,7 @@ void mcp_channel_free(mcp_channel *channel)
         cancel_all(channel);
         mcp__outgoing_fail_all(channel, MCP_ECLOSED);
     }
-    /* Requests whose handler has yet to call mcp_reply_finish() outlive the channel. */
+    /* Requests whose handler has not called mcp_reply_finish() yet outlive the channel. */
     for (mcp__link *l = channel->in_flight.next; l != &channel->in_flight;) {
         mcp__incoming *in = mcp__container(l, mcp__incoming, link);
         l = l->next;

@@ -1,7 +1,6 @@
 /* outgoing.c: outgoing requests in flight.
  *
- * Their ids are integers, so that an answer is matched by number. An answer that matches no request
- * is dropped and counted.
+ * Their ids are integers. An answer whose id matches no request is dropped and counted.
  */
 #include "channel/channel.h"
 
@@ -127,7 +126,7 @@ void mcp__outgoing_answer(mcp_channel *channel, const mcp__message *message)
         o = find(channel, mcp_json_int(message->id, 0));
     else if (!message->id && has_one(channel))
         o = mcp__container(channel->outgoing.next, outgoing,
-                           link); /* the peer could not read our id */
+                           link); /* the peer could not read the id of the request */
     if (o)
         finish(channel, o, message->kind == MCP__RESULT ? MCP_OK : MCP_EREMOTE, message->result);
     else
@@ -136,8 +135,8 @@ void mcp__outgoing_answer(mcp_channel *channel, const mcp__message *message)
 
 void mcp__outgoing_tick(mcp_channel *channel)
 {
-    /* A callback may send or drop other requests, so the search restarts after each one; time-outs
-     * are rare. */
+    /* A callback may add or remove other requests, so the search begins again after each one.
+     * Time-outs are rare. */
     for (mcp__link *l = channel->outgoing.next; l != &channel->outgoing;) {
         outgoing *o = mcp__container(l, outgoing, link);
         l = l->next;

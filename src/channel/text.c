@@ -1,4 +1,4 @@
-/* text.c: the parts of the message that is being received, as they came. */
+/* text.c: the unchanged text of the members of the message that is being received. */
 #include "channel/channel.h"
 
 mcp_str mcp__channel_text_of(const mcp_channel *channel, mcp_str quoted_key)

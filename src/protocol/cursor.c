@@ -1,8 +1,8 @@
 /* cursor.c: base64url of: version, list, part (4 bytes), check (8 bytes), position.
  *
- * The check binds the rest to the list and the principal. Its key is fixed, so that a cursor
- * outlives a restart and is valid for every instance of the same server. It protects against
- * accidents, not attackers, who gain nothing from a forged position.
+ * The check is a keyed hash of the other fields and the principal. Its key is fixed, so that a
+ * cursor stays valid after a restart and for every instance of the same server. It protects against
+ * mistakes, not against attackers: a forged position gives no access.
  */
 #include "protocol/cursor.h"
 

@@ -1,8 +1,9 @@
 /* cursor.h: the opaque token between two pages of a list (2026-07-28, server/utilities/pagination).
  *
  * A cursor contains the list, the part of it (the registered entries, or a mounted provider) and
- * the position in that part. It is checked, so that a cursor of another list, another caller or
- * another server is refused instead of giving a wrong page. It is not a secret and grants nothing.
+ * the position in that part. A checksum ensures that a cursor of another list, another caller or
+ * another kind of server is rejected instead of giving a wrong page. A cursor is not a secret and
+ * gives no access.
  */
 #ifndef MCP_SRC_CURSOR_H
 #define MCP_SRC_CURSOR_H
@@ -10,18 +11,18 @@
 #include "base/base.h"
 
 typedef struct mcp__cursor {
-    uint8_t list; /* which list */
+    uint8_t list; /* identifies the list */
     uint32_t part;
     mcp_str position;
 } mcp__cursor;
 
 enum { MCP__CURSOR_MAX_POSITION = 16 << 10 };
 
-/* Appends the token as a JSON string, with its quotes. */
+/* Appends the token as a JSON string, including the quotes. */
 void mcp__put_cursor(mcp__buf *b, const mcp__cursor *cursor, mcp_str principal);
 
 /* Reads a token; the position is decoded into `room` (at least token.len bytes). Returns false if
- * it is malformed, or belongs to another server, list or caller. */
+ * the token is malformed, or belongs to another list, caller or kind of server. */
 bool mcp__read_cursor(mcp_str token, uint8_t list, mcp_str principal, char *room, mcp__cursor *ret);
 
 #endif

@@ -1,5 +1,5 @@
-/* mirror.c: the rules for mirrored headers: which parameters of a tool and which other parts of a
- * message they repeat, and how a value is encoded for a header.
+/* mirror.c: the rules for mirrored headers: which parameters of a tool they repeat, and how values
+ * are encoded and compared.
  */
 #include "protocol/mirror.h"
 
@@ -20,8 +20,8 @@ static bool is_space(char c)
     return c == ' ' || c == '\t';
 }
 
-/* Whether the value survives as a plain header. Spaces inside do; spaces at the ends are stripped
- * on the way. */
+/* Returns whether the value can be sent unchanged in a header. Spaces within it are kept, but
+ * spaces at its ends would be stripped in transit. */
 static bool is_safe(mcp_str value)
 {
     mcp_str text;
@@ -52,8 +52,8 @@ void mcp__mirror_put(mcp__buf *b, mcp_str value)
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-/* A number: its digits from the first to the last that is not zero, and the power of ten of the
- * last one. */
+/* A number: its digits from the first to the last one that is not zero, and the power of ten of the
+ * last digit. */
 typedef struct decimal {
     mcp_str text; /* the digits, possibly with a point between them */
     int64_t power;
@@ -72,7 +72,7 @@ static size_t digits_end(mcp_str s, size_t at)
     return at;
 }
 
-/* Reads the text of an exponent. Exponents with more digits are refused. */
+/* Reads an exponent. Exponents of more than 15 digits are rejected. */
 static bool read_exponent(mcp_str s, int64_t *ret)
 {
     bool negative = s.len && s.ptr[0] == '-';
@@ -90,7 +90,8 @@ static bool is_filler(char c)
     return c == '0' || c == '.';
 }
 
-/* Strips zeros at both ends of "012.340", whose point is at `point`. */
+/* Strips the zeros at both ends of a number such as "012.340". `point` is the offset of its
+ * point. */
 static void normalize(decimal *d, size_t point)
 {
     mcp_str s = d->text;
@@ -101,7 +102,7 @@ static void normalize(decimal *d, size_t point)
         from++;
     d->text = (mcp_str){s.ptr + from, end - from};
     d->power += end > point ? (int64_t)point + 1 - (int64_t)end : (int64_t)(point - end);
-    if (from == end) /* zero, equal whatever its sign and exponent */
+    if (from == end) /* zeros are equal, whatever their sign and exponent */
         *d = (decimal){0};
 }
 
@@ -220,8 +221,7 @@ static int add_header(walk *w, mcp_str name, size_t depth)
     return MCP_OK;
 }
 
-/* Refuses an annotation anywhere in a part of the schema that cannot be reached through properties
- * alone. */
+/* Rejects an annotation in a part of the schema that is not reached through properties alone. */
 static int refuse_within(walk *w, const mcp_json *part)
 {
     mcp_json_iter it = {0};

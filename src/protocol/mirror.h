@@ -1,6 +1,6 @@
 /* mirror.h: the parts of a message that a transport repeats in its own metadata, such as HTTP
- * headers (2026-07-28, basic/transports/streamable-http, "Request Metadata"): the rules for both
- * sides.
+ * headers (2026-07-28, basic/transports/streamable-http, "Request Metadata"). Client and server use
+ * the same rules.
  */
 #ifndef MCP_SRC_MIRROR_H
 #define MCP_SRC_MIRROR_H
@@ -11,7 +11,7 @@
 /* A parameter of a tool that is repeated in the header Mcp-Param-<name>. */
 typedef struct mcp__mirrored {
     char *header; /* the full name of the header */
-    char **path;  /* the names of the properties from the arguments down */
+    char **path;  /* the names of the properties that lead from the arguments to the parameter */
     size_t depth;
 } mcp__mirrored;
 
@@ -21,12 +21,12 @@ typedef struct mcp__mirror {
 } mcp__mirror;
 
 /* Collects the "x-mcp-header" annotations of an input schema. Returns MCP_EINVAL for those that the
- * specification forbids. *ret has to be freed in every case. */
+ * specification forbids. *ret must be freed in every case. */
 int mcp__mirror_compile(const mcp_allocator *allocator, const mcp_json *schema, mcp__mirror *ret,
                         mcp_error *error);
 void mcp__mirror_free(const mcp_allocator *allocator, mcp__mirror *mirror);
 
-/* Returns its value in the arguments, or NULL. */
+/* Returns the value of the parameter in the arguments, or NULL if there is none. */
 const mcp_json *mcp__mirrored_value(const mcp__mirrored *m, const mcp_json *arguments);
 /* Returns the name of the parameter that Mcp-Name repeats for this method, or NULL. */
 static inline const char *mcp__mirror_name(mcp_str method)
@@ -44,9 +44,10 @@ static inline const char *mcp__mirror_name(mcp_str method)
     return NULL;
 }
 
-/* Appends a value as a header carries it: plain, or in Base64 between markers. */
+/* Appends a value in the form of a header: unchanged, or in Base64 between markers. */
 void mcp__mirror_put(mcp__buf *b, mcp_str value);
-/* Whether a header's value is in Base64; *text is the part between the markers. */
+/* Returns whether the value of a header is in Base64. If so, *text gets the part between the
+ * markers. */
 static inline bool mcp__mirror_is_encoded(mcp_str value, mcp_str *text)
 {
     static const char head[] = "=?base64?", tail[] = "?=";
@@ -57,8 +58,8 @@ static inline bool mcp__mirror_is_encoded(mcp_str value, mcp_str *text)
     *text = (mcp_str){value.ptr + head_len, value.len - marks};
     return true;
 }
-/* Whether two texts are the same number, compared exactly and whatever their form: "1e3", "1000"
- * and "1000.0" are equal. Returns false if one of them is not a JSON number. */
+/* Returns whether two texts represent the same number, compared exactly: "1e3", "1000" and "1000.0"
+ * are equal. Returns false if one of them is not a JSON number. */
 bool mcp__mirror_same_number(mcp_str a, mcp_str b);
 
 #endif

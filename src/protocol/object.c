@@ -1,5 +1,5 @@
-/* object.c: the objects that messages are made of, in the form of each revision: the members that
- * several kinds share, then contents of resources, tools and prompts.
+/* object.c: the objects in messages, in the form of each revision: first the members that several
+ * kinds of objects share, then the contents of resources, tools and prompts.
  */
 #include "protocol/object.h"
 
@@ -193,7 +193,8 @@ static void put_embedded(mcp__object *o, const mcp_content *c)
     mcp__put_resource_contents(o->buf, o->revision, &inner);
 }
 
-/* Writes "audio (audio/wav, 1234 bytes)" or "resource link (text/plain): file:///a". */
+/* Writes a text in place of the content, such as "[audio, audio/wav, 1234 bytes]" or "[resource
+ * link, text/plain] file:///a". */
 static void put_stand_in(mcp__object *o, const char *what, const mcp_content *c)
 {
     mcp__buf text;

@@ -1,5 +1,5 @@
-/* object.h: writes the objects that messages are made of, in the form of a revision. Members that
- * the revision does not have are left out.
+/* object.h: writes the objects in messages, in the form of a revision. Members that the revision
+ * does not have are left out.
  */
 #ifndef MCP_SRC_OBJECT_H
 #define MCP_SRC_OBJECT_H
@@ -28,8 +28,8 @@ void mcp__object_str(mcp__object *o, const char *name,
                      const char *value); /* omitted if value is NULL */
 void mcp__object_end(mcp__object *o);
 
-/* The members that several kinds of objects share. Omitted if there is nothing to write, or if the
- * revision does not have them. */
+/* These functions write the members that several kinds of objects share. They write nothing if
+ * there is no value, or if the revision does not have the member. */
 void mcp__object_annotations(mcp__object *o, const mcp_annotations *a);
 void mcp__object_icons(mcp__object *o, const mcp_icon *icons, size_t n);
 void mcp__object_meta(mcp__object *o, const char *json);
@@ -42,7 +42,7 @@ void mcp__object_resource(mcp__object *o, const mcp_resource *resource);
 /* Writes one entry of `contents` of resources/read. */
 void mcp__put_resource_contents(mcp__buf *b, const mcp__revision *r, const mcp_content *c);
 /* Writes one content block of a tool's result or a prompt's message. Content that the revision
- * cannot carry is replaced with a text that names it. */
+ * cannot represent is replaced with a text that names it. */
 void mcp__put_content_block(mcp__buf *b, const mcp__revision *r, const mcp_content *c);
 
 #endif

@@ -1,24 +1,26 @@
-/* pass.c: results of another server in the form of a peer's revision, as text.
+/* pass.c: converts results of another server to the form of a peer's revision, as text.
  *
- * The table says what differs between the two servers: what only some revisions have, what is made
- * anew on each hop, and where URIs and names are. Everything else is copied as it came, so that
- * numbers keep their digits and members that nobody knows here stay. Conversion goes one way only:
- * a member that an older server does not send is not missing.
+ * The table lists the members that are changed: those that only some revisions have, those that
+ * this server replaces, and those that contain URIs and names. Everything else is copied unchanged,
+ * so that numbers keep their digits and unknown members stay. Members are only removed: a member
+ * that an older server does not send need not be added.
  *
- * An element of an array that has a name which does not exist for the peer is left out as a whole.
+ * If an element of an array has a name that does not exist for the peer, the whole element is left
+ * out.
  */
 #include "protocol/pass.h"
 
 #include <stddef.h>
 
 typedef enum action {
-    KEEP = 0,     /* a value of the shape `inner` */
-    DROP_OR_KEEP, /* the same; without it the object still stands */
-    EACH,         /* an array of them */
-    HOP,          /* made anew here */
-    NAME,         /* a text that is known by another name: `inner` is its mcp__pass_name */
-    VALUES,       /* of a completion */
-    COUNT,        /* of all of them: left out where not all may be seen */
+    KEEP = 0, /* copy, converted as an object of the shape `inner` */
+    /* the same, but if the value does not exist for the peer, only the member is left out */
+    DROP_OR_KEEP,
+    EACH,   /* an array of objects of the shape `inner` */
+    HOP,    /* left out; this server writes its own */
+    NAME,   /* a name or URI, which is replaced; `inner` is its mcp__pass_name */
+    VALUES, /* the values of a completion */
+    COUNT,  /* the number of all values; left out if some of them may be hidden */
     RESULT_META,
     OUTPUT_SCHEMA,
     STRUCTURED,
@@ -29,7 +31,9 @@ typedef struct row {
     const char *member;
     action action;
     unsigned inner;
-    size_t column; /* of mcp__revision, a bool: left out where it is false; 0: in all revisions */
+    /* Offset of a bool in mcp__revision: the member is left out where it is false. 0 means all
+     * revisions. */
+    size_t column;
 } row;
 
 #define COL(name) offsetof(mcp__revision, name)
@@ -74,7 +78,7 @@ static const row rows[] = {
     {MCP__PASS_TOOL, "icons", KEEP, 0, COL(icons)},
     {MCP__PASS_TOOL, "annotations", KEEP, 0, COL(tool_annotations)},
     {MCP__PASS_TOOL, "outputSchema", OUTPUT_SCHEMA, 0, COL(output_schema)},
-    {MCP__PASS_TOOL, "execution", HOP, 0, 0}, /* of tasks, which do not pass */
+    {MCP__PASS_TOOL, "execution", HOP, 0, 0}, /* concerns tasks, which are not forwarded */
     {MCP__PASS_TOOL, "_meta", KEEP, MCP__PASS_TOOL_META, COL(object_meta)},
     {MCP__PASS_TOOL_META, "ui", DROP_OR_KEEP, MCP__PASS_UI, 0},
     {MCP__PASS_TOOL_META, "ui/resourceUri", NAME, MCP__PASS_NAME_URI, 0},
@@ -82,7 +86,7 @@ static const row rows[] = {
     {MCP__PASS_ERROR_DATA, "uri", NAME, MCP__PASS_NAME_URI, 0},
 };
 
-/* Members of every result. */
+/* Members that every result can have. */
 static const row result_rows[] = {
     {0, "resultType", HOP, 0, 0}, {0, "ttlMs", HOP, 0, 0},         {0, "cacheScope", HOP, 0, 0},
     {0, "nextCursor", HOP, 0, 0}, {0, "_meta", RESULT_META, 0, 0},
@@ -118,7 +122,7 @@ static bool is_object_schema(const mcp_json *schema)
     return mcp_str_eq(mcp_json_string(mcp_json_get(schema, "type")), MCP_STR("object"));
 }
 
-/* Whether the revision has structuredContent for this value. */
+/* Returns whether the revision allows this value as structuredContent. */
 static bool carries(const mcp__revision *r, const mcp_json *structured)
 {
     return r->structured && (r->structured_any || mcp_json_is(structured, MCP_JSON_OBJECT));
@@ -138,7 +142,7 @@ static bool is_left_out(const mcp__pass *p, const row *r, const mcp_json *value)
 
 /* ---- contents that some revisions do not have ------------------------------------------------ */
 
-/* The bytes of a Base64 text. */
+/* Returns the number of bytes that a Base64 text decodes to. */
 static size_t decoded_size(mcp_str text)
 {
     size_t padding = 0;
@@ -147,7 +151,8 @@ static size_t decoded_size(mcp_str text)
     return text.len / 4 * 3 - (text.len >= 4 ? padding : 0);
 }
 
-/* A text that stands for it; false: none has to. */
+/* If the revision does not have this kind of content block, returns true and fills *c for
+ * put_stand_in(). */
 static bool is_unknown(const mcp__revision *r, const mcp_json *block, mcp_content *c)
 {
     mcp_str type = mcp_json_string(mcp_json_get(block, "type"));
@@ -237,8 +242,8 @@ static void put_values(const mcp__pass *p, mcp__buf *b, const mcp_json *array, m
     mcp__json_end(&list);
 }
 
-/* What is said in structuredContent and nowhere else is text for a peer without it (2026-07-28,
- * server/tools, "Structured Content"). */
+/* Returns whether structuredContent has to be sent as text: it is the only content, and the
+ * revision of the peer does not allow it (2026-07-28, server/tools, "Structured Content"). */
 static bool is_said_as_text(const mcp__pass *p, mcp__pass_shape shape, const mcp_json *result)
 {
     const mcp_json *structured = mcp_json_get(result, "structuredContent");
@@ -305,7 +310,8 @@ static bool put_value(const mcp__pass *p, mcp__buf *b, const row *r, const mcp_j
     return true;
 }
 
-/* A member with its comma. False: the object does not exist without it. */
+/* Appends a member, with its comma. Returns false if the whole object does not exist for the
+ * peer. */
 static bool put_member(const mcp__pass *p, mcp__json_list *list, const row *r, mcp_str key,
                        const mcp_json *value, mcp_str text)
 {
@@ -376,7 +382,7 @@ bool mcp__pass_object(const mcp__pass *pass, mcp__buf *b, mcp__pass_shape shape,
 
 int mcp__pass_code(const mcp__revision *to, int64_t code, bool unknown_resource)
 {
-    /* These are about the hop to the other server, not about what the peer asked. */
+    /* These errors concern the connection to the other server, and not the request of the peer. */
     static const int of_the_hop[] = {MCP__HEADER_MISMATCH, MCP__MISSING_CAPABILITY,
                                      MCP__UNSUPPORTED_REVISION, MCP__URL_REQUIRED};
     if (unknown_resource || code == MCP__LEGACY_NOT_FOUND)

@@ -1,23 +1,23 @@
-/* pass.h: results of another server in the form of a peer's revision, as text: see pass.c. */
+/* pass.h: converts results of another server to the revision of a peer; see pass.c. */
 #ifndef MCP_SRC_PASS_H
 #define MCP_SRC_PASS_H
 
 #include "protocol/object.h"
 
-/* What a text is. */
+/* The kind of object that a text contains. */
 typedef enum mcp__pass_shape {
-    MCP__PASS_ANY = 0, /* anything: passed on as it is */
-    MCP__PASS_READ,    /* results */
+    MCP__PASS_ANY = 0, /* any value; copied unchanged */
+    MCP__PASS_READ,    /* results, from here to MCP__PASS_OTHER */
     MCP__PASS_CALL,
     MCP__PASS_GET,
     MCP__PASS_COMPLETE,
     MCP__PASS_OTHER,
-    MCP__PASS_RESOURCE, /* entries of lists */
+    MCP__PASS_RESOURCE, /* entries of lists, from here to MCP__PASS_TOOL */
     MCP__PASS_TEMPLATE,
     MCP__PASS_PROMPT,
     MCP__PASS_TOOL,
     MCP__PASS_ERROR_DATA,
-    MCP__PASS_CONTENTS, /* what is inside of these */
+    MCP__PASS_CONTENTS, /* objects within the above */
     MCP__PASS_BLOCK,
     MCP__PASS_MESSAGE,
     MCP__PASS_COMPLETION,
@@ -27,7 +27,7 @@ typedef enum mcp__pass_shape {
     MCP__PASS_UI,
 } mcp__pass_shape;
 
-/* What a name is of: the values of mcp_item. */
+/* The kinds of names, with the values of mcp_item. */
 typedef enum mcp__pass_name {
     MCP__PASS_NAME_URI = 0,
     MCP__PASS_NAME_TEMPLATE,
@@ -37,23 +37,25 @@ typedef enum mcp__pass_name {
 
 typedef struct mcp__pass {
     const mcp__revision *to;
-    /* Appends what the peer knows it by, without quotes. False: for this peer it does not exist. */
+    /* Appends the name by which the peer knows the item, without quotes. Returns false if the item
+     * does not exist for this peer. */
     bool (*name)(void *user, mcp__pass_name kind, mcp_str name, mcp__buf *b);
-    /* Whether a value of a completion is shown; NULL: all are. */
+    /* Returns whether a value of a completion is sent. If this is NULL, all are. */
     bool (*value)(void *user, mcp_str value);
-    /* Takes a member of the result's own _meta. */
+    /* Receives a member of the _meta of the result itself. */
     void (*meta)(void *user, mcp_str key, mcp_str text);
     void *user;
 } mcp__pass;
 
-/* Appends an object. `text` is its text. False: it does not exist for this peer, and what was
- * appended is to be taken back. */
+/* Appends an object; `text` is its JSON text. Returns false if the object does not exist for this
+ * peer. The caller must then remove the bytes that were appended. */
 bool mcp__pass_object(const mcp__pass *pass, mcp__buf *b, mcp__pass_shape shape,
                       const mcp_json *value, mcp_str text);
-/* Appends its members, without braces: of a result, to which others are added. */
+/* Appends the members of an object without its braces. Used for a result to which other members are
+ * added. */
 bool mcp__pass_members(const mcp__pass *pass, mcp__buf *b, mcp__pass_shape shape,
                        const mcp_json *value, mcp_str text);
-/* The code by which the peer knows an error of another server in answer to `method`. */
+/* Returns the error code for the peer that corresponds to an error code of another server. */
 int mcp__pass_code(const mcp__revision *to, int64_t code, bool unknown_resource);
 
 #endif

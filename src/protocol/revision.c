@@ -1,7 +1,7 @@
 /* revision.c: the table. A difference between revisions is a column here, not an `if` elsewhere.
  *
- * Taken from schema/<revision>/schema.json of the specification. If a field is older than the
- * revision that first describes it, the schema decides.
+ * The table follows schema/<revision>/schema.json of the specification. If the text of the
+ * specification describes a field only in a later revision, the schema decides.
  */
 #include "protocol/revision.h"
 

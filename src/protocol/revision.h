@@ -1,5 +1,5 @@
-/* revision.h: the table of the features of each protocol revision. No other code compares versions:
- * it reads the row of the revision in which its request is answered.
+/* revision.h: the table of the features of each protocol revision. Other code does not compare
+ * versions, but reads the row of the revision in which the request is answered.
  */
 #ifndef MCP_SRC_REVISION_H
 #define MCP_SRC_REVISION_H
@@ -7,17 +7,19 @@
 #include "base/base.h"
 #include "jsonrpc/envelope.h"
 
-/* The name of the extension for calls that continue after their answer. */
+/* The name of the extension for tool calls that become tasks. */
 #define MCP__EXTENSION_TASKS "io.modelcontextprotocol/tasks"
 
 typedef enum mcp__tasks_form {
     MCP__TASKS_NONE = 0,
-    MCP__TASKS_ASKED,     /* 2025-11-25: the peer asks for a task; tasks/result */
-    MCP__TASKS_EXTENSION, /* the extension io.modelcontextprotocol/tasks: the server decides */
+    /* 2025-11-25: the peer requests a task and fetches its result with tasks/result */
+    MCP__TASKS_ASKED,
+    /* the extension io.modelcontextprotocol/tasks: the server decides which calls become tasks */
+    MCP__TASKS_EXTENSION,
 } mcp__tasks_form;
 
-/* The rows of the table, newest first; modern ones stand before legacy ones. To add a revision, add
- * its name here and its row in revision.c. */
+/* The rows of the table, newest first, so that modern revisions come before legacy ones. To add a
+ * revision, add its name here and its row in revision.c. */
 enum {
     MCP__ROW_2026_07_28,
     MCP__ROW_2025_11_25,
@@ -31,49 +33,52 @@ enum {
 typedef struct mcp__revision {
     const char *name;
 
-    bool modern;      /* per-request _meta, server/discover; else initialize and a session */
+    /* has per-request _meta and server/discover; otherwise initialize and a session */
+    bool modern;
     bool batches;     /* arrays of messages */
     mcp__no_id no_id; /* how an error without a known id is written */
-    bool tool_errors; /* arguments that fail a tool's schema are a result with isError */
-    int not_found;    /* the code for an unknown resource */
-    int missing_capability_code; /* if the client did not declare a required capability */
+    /* arguments that do not conform to the tool's schema give a result with isError */
+    bool tool_errors;
+    int not_found; /* the error code for an unknown resource */
+    /* the error code if the client did not declare a required capability */
+    int missing_capability_code;
 
     /* results */
     bool result_type; /* resultType, and serverInfo in _meta */
     bool caching;     /* ttlMs, cacheScope */
-    bool completions; /* the capability; the method is older */
+    bool completions; /* the capability "completions"; the method is older */
 
     /* fields of listed entries */
-    bool title; /* beside name */
+    bool title; /* in addition to name */
     bool icons;
     bool object_meta;   /* _meta on resources, templates, prompts, tools, contents */
     bool last_modified; /* in annotations */
     bool tool_annotations;
     bool output_schema;
-    bool output_schema_any;     /* of any type, not only objects */
+    bool output_schema_any;     /* values of any type, not only objects */
     bool implementation_extras; /* description, icons, websiteUrl of an implementation */
 
     /* contents */
     bool audio;
     bool resource_link;
     bool structured;     /* structuredContent */
-    bool structured_any; /* of any type, not only objects */
+    bool structured_any; /* values of any type, not only objects */
 
     bool progress_message;
 
     /* input requests to the client */
-    bool input_results;     /* carried by a result; else sent as requests of the server */
+    bool input_results;     /* sent in a result; otherwise as requests of the server */
     bool elicitation;       /* of forms */
     bool elicitation_modes; /* forms with defaults and lists, and URLs */
     bool elicitation_id;    /* in URL mode */
-    bool url_required;      /* the error -32042: a URL has to be visited first */
+    bool url_required;      /* the error -32042: the user must visit a URL first */
     bool sampling_tools;    /* tools, and messages with several contents */
 
     mcp__tasks_form tasks;
 
     bool primes;         /* over HTTP: a resumable stream begins with an event without a message */
     bool version_header; /* over HTTP: MCP-Protocol-Version on every request but initialize */
-    bool extensions;     /* in capabilities */
+    bool extensions;     /* the member "extensions" of capabilities */
 } mcp__revision;
 
 MCP__SHARED extern const mcp__revision mcp__revisions[MCP__REVISIONS];
@@ -82,7 +87,7 @@ static inline unsigned mcp__revision_index(const mcp__revision *r)
 {
     return (unsigned)(r - mcp__revisions);
 }
-/* The bit of a revision in a method's set of revisions. */
+/* Returns the bit of a revision in a set of revisions. */
 static inline unsigned mcp__revision_bit(const mcp__revision *r)
 {
     return 1u << mcp__revision_index(r);
@@ -101,10 +106,10 @@ static inline const mcp__revision *mcp__revision_newest(bool modern)
 {
     return &mcp__revisions[modern ? 0 : MCP__ROW_NEWEST_LEGACY];
 }
-/* Returns the revision in which initialize is answered for a client that asks for `requested`: that
- * revision if it is a legacy one, else the newest legacy one. */
+/* Returns the revision in which initialize is answered if the client requests `requested`: the same
+ * revision if it is a known legacy revision, else the newest legacy one. */
 const mcp__revision *mcp__revision_negotiate(mcp_str requested);
-/* Appends the revisions that a modern _meta may name: ["2026-07-28"]. */
+/* Appends a JSON array of the revisions that a modern _meta may name: ["2026-07-28"]. */
 void mcp__put_modern_revisions(mcp__buf *b);
 
 /* The keys of _meta in modern requests and in other objects. */
@@ -116,7 +121,7 @@ void mcp__put_modern_revisions(mcp__buf *b);
 #define MCP__META_SERVER_INFO  "io.modelcontextprotocol/serverInfo"
 #define MCP__META_RELATED_TASK "io.modelcontextprotocol/related-task"
 
-/* Codes that MCP adds to JSON-RPC's (2026-07-28, basic, "Error Codes"). */
+/* Error codes that MCP adds to those of JSON-RPC (2026-07-28, basic, "Error Codes"). */
 enum {
     MCP__LEGACY_NOT_FOUND = -32002,
     MCP__HEADER_MISMATCH = -32020,

@@ -1,5 +1,6 @@
-/* array.c: the keywords of arrays. uniqueItems sorts hashes to avoid comparing all pairs of a large
- * array; elements with the same hash are compared, and counted as steps. */
+/* array.c: the keywords of arrays. uniqueItems sorts the elements of a large array by hash to avoid
+ * comparing all pairs. Only elements with the same hash are compared, and each comparison counts as
+ * steps. */
 #include <stdlib.h>
 
 #include "schema/schema.h"
@@ -8,7 +9,7 @@ enum { FEW_ITEMS = 8, INLINE_ITEMS = 64 };
 
 static const mcp_str NO_KEY = {"", 0};
 
-/* Reports elements that no schema describes, all of them in one message. */
+/* Reports all elements beyond the allowed number in one message. */
 static bool too_many(validation *st, const node *n, keyword word, size_t allowed, const mcp_json *v)
 {
     return mcp__schema_report(st, n, word, "expected at most %zu items, got %zu", allowed,
@@ -93,7 +94,8 @@ static int by_hash(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* h is sorted by hash; if the elements are few, it is unsorted and all hashes are 0. */
+/* h is sorted by hash. If there are few elements, all hashes are 0 instead, so that all pairs are
+ * compared. */
 static bool find_twins(validation *st, const node *n, const hashed *h, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -123,7 +125,7 @@ static bool run_unique(validation *st, const node *n, const mcp_json *v, hashed 
     return find_twins(st, n, h, count);
 }
 
-/* A function of its own, so that the array is not on the stack while nested schemas run. */
+/* A separate function, so that the array is not on the stack while nested schemas run. */
 static MCP__NOINLINE bool run_unique_inline(validation *st, const node *n, const mcp_json *v)
 {
     hashed h[INLINE_ITEMS];

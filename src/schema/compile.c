@@ -1,9 +1,9 @@
-/* compile.c: from a document to a program: the life of a schema, the queue of nodes, error
- * locations.
+/* compile.c: compiles a document to a program: creates and frees schemas, and keeps the queue of
+ * nodes.
  *
- * Two passes: the scan (scan.c) finds and names every subschema, then each node on the queue gets
- * its instructions (emit.c), which may queue further nodes. A queue is used instead of recursion to
- * bound the use of the C stack.
+ * There are two passes. The scan (scan.c) finds every subschema and its names. Then emit.c makes
+ * the instructions of each node in the queue, which may add further nodes to the queue. A queue is
+ * used instead of recursion to bound the use of the C stack.
  */
 #include <stdio.h>
 
@@ -55,7 +55,8 @@ void mcp__schema_queue(compiler *c, node *n)
     c->queue_end = &n->next;
 }
 
-/* Queues all dynamic anchors of a resource, because a $dynamicRef may lead to any of them. */
+/* Queues all nodes of a resource that have a dynamic anchor, because a $dynamicRef may refer to any
+ * of them. */
 static void enter(compiler *c, resource *r)
 {
     if (r->entered)
@@ -109,7 +110,8 @@ static int compile_all(compiler *c, mcp_str text)
     return rc;
 }
 
-/* ---- life ------------------------------------------------------------------------------------- */
+/* ---- creating and freeing
+ * ---------------------------------------------------------------------- */
 
 static int check_options(const mcp_schema_options *given, mcp_error *error)
 {
@@ -117,7 +119,7 @@ static int check_options(const mcp_schema_options *given, mcp_error *error)
     return MCP__TAKE_OPTIONAL(&o, given, mcp_schema_options, error);
 }
 
-/* Returns the limits with defaults filled in. The options have been checked. */
+/* Returns the options with defaults filled in. The caller must have checked them. */
 static mcp_schema_options effective(const mcp_schema_options *given)
 {
     mcp_schema_options o;
@@ -141,7 +143,7 @@ static mcp_schema *new_schema(const mcp_schema_options *given)
         return NULL;
     s->allocator = *a;
     s->limits = o;
-    s->limits.allocator = NULL; /* the caller's; not needed any more */
+    s->limits.allocator = NULL; /* the caller's struct, which is not needed any more */
     atomic_init(&s->spare, NULL);
     mcp__arena_init(&s->arena, &s->allocator, NULL, 0);
     return s;

@@ -1,8 +1,9 @@
-/* emit.c: one function per keyword, or per group of keywords that run together. Each checks the
- * value and emits the instruction; emit_container.c has those of arrays and objects.
+/* emit.c: one function per keyword, or per group of keywords that run together. Each function
+ * checks the value of its keyword and appends the instruction. emit_container.c has the functions
+ * for keywords of arrays and objects.
  *
- * The table at the end gives their order, which is the order in which a validation runs them: cheap
- * and decisive ones first, unevaluated* last.
+ * The order of the table at the end is the order in which a validation runs the instructions: those
+ * that are cheap or fail most often first, unevaluated* last.
  */
 #include "schema/emit.h"
 
@@ -112,7 +113,7 @@ static int emit_ref(compiler *c, keyword word)
     return MCP_OK;
 }
 
-/* The reference is dynamic only if its target has a $dynamicAnchor of the same name. */
+/* A $dynamicRef is dynamic only if its target has a $dynamicAnchor of the same name. */
 static int emit_dynamic_ref(compiler *c, keyword word)
 {
     mcp_str text = mcp_json_string(c->values[word]), anchor;
@@ -258,7 +259,7 @@ static int emit_format(compiler *c, keyword word)
 
 /* ---- the table of emitters ------------------------------------------------------------------ */
 
-/* KW_COUNT: the function itself looks up its keywords. */
+/* If `word` is KW_COUNT, the function looks up its keywords itself. */
 static const struct {
     int (*emit)(compiler *c, keyword word);
     keyword word;

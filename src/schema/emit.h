@@ -4,14 +4,15 @@
 
 #include "schema/schema.h"
 
-/* Allocates zeroed memory for `count` elements in the arena. Never returns NULL for 0 elements,
- * only if out of memory. */
+/* Allocates zeroed memory for `count` elements in the arena. Returns NULL only if out of memory,
+ * also for 0 elements. */
 void *mcp__emit_alloc(compiler *c, size_t count, size_t size);
 /* Appends an instruction for instances of the types in `applies`. */
 instruction *mcp__emit(compiler *c, op code, keyword word, unsigned applies);
-/* Fails with MCP_EINVAL: the value of a keyword is malformed. */
+/* Reports that the value of a keyword is malformed, and returns MCP_EINVAL. */
 int mcp__emit_refuse(compiler *c, keyword word, const char *what);
-/* Returns the node of a subschema, which the scan has made, and queues it; NULL: none. */
+/* Returns the node that the scan made for a subschema, and queues it. Returns NULL if there is
+ * none. */
 const node *mcp__emit_subschema(compiler *c, const mcp_json *value);
 /* Collects the nodes of an array of subschemas. */
 int mcp__emit_list(compiler *c, const mcp_json *value, node_list *list);

@@ -77,7 +77,7 @@ static void add_known(members *m, mcp_str name, const node *n, bool required)
     m->known[m->known_count++] = (member){mcp__schema_name_order(name), name, n, required};
 }
 
-/* Sorts the names and merges those that are equal: at most one is from properties, the others are
+/* Sorts the names and merges equal ones, of which at most one is from properties and the others are
  * from required. */
 static void merge_known(members *m)
 {
@@ -157,7 +157,7 @@ int mcp__emit_members(compiler *c, keyword word)
     return MCP_OK;
 }
 
-/* Compiles dependentRequired, dependentSchemas, and dependencies, which combines the two. */
+/* Compiles dependentRequired, dependentSchemas, or dependencies, which combines the two. */
 static int make_dependencies(compiler *c, keyword word, dependencies *names, dependencies *schemas)
 {
     const mcp_json *value;

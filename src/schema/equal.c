@@ -1,9 +1,9 @@
-/* equal.c: equality of JSON values. Numbers are compared by value, objects without regard to the
- * order of their members.
+/* equal.c: equality of JSON values. Numbers are compared by value. The order of the members of an
+ * object does not matter.
  *
- * A document is never deeper than MCP__JSON_DEEPEST, so recursion is safe. Two objects are walked
- * side by side as long as their keys agree; after that, members are looked up, and each lookup is
- * charged as steps.
+ * A document is never deeper than MCP__JSON_DEEPEST, so recursion is safe. Two objects are compared
+ * member by member as long as their keys have the same order. After that, members are looked up by
+ * key, and each lookup counts as steps.
  */
 #include "schema/schema.h"
 
@@ -18,7 +18,7 @@ static bool is_number(mcp_json_type type)
     return (1u << type) & IS_NUMBER;
 }
 
-/* Long texts and numbers cost more than one step. */
+/* Long strings and numbers count as more than one step. */
 enum { BYTES_PER_STEP = 64 };
 
 static size_t big_length(const mcp_json *number)
@@ -99,7 +99,7 @@ static uint64_t hash_number(const mcp_json *value)
     return mix(MCP_JSON_INT, bits);
 }
 
-/* Adds up the hashes of members, because their order does not matter. */
+/* The hashes of the members of an object are added, because their order does not matter. */
 static uint64_t hash_container(const mcp_json *value, mcp_json_type type, size_t *steps)
 {
     mcp_json_iter iter = {0};

@@ -1,8 +1,9 @@
-/* evaluated.c: a bit per member or element of one instance, for unevaluatedProperties and
+/* evaluated.c: one bit for each member or element of one instance, for unevaluatedProperties and
  * unevaluatedItems.
  *
- * Bits are kept only below a schema that needs them. A branch that may fail (of anyOf, oneOf, if)
- * has its own bits, which are added only if it succeeds: a failed schema evaluates nothing.
+ * Bits are recorded only below a schema that needs them. A branch that may fail (of anyOf, oneOf,
+ * if) has its own bits, which are added only if it succeeds, because a schema that fails evaluates
+ * nothing.
  */
 #include "schema/schema.h"
 

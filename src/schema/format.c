@@ -1,14 +1,14 @@
-/* format.c: the formats of dates, identifiers and JSON; those of hosts and URIs are in
- * format_net.c.
+/* format.c: the table of formats, and the formats of dates, identifiers and JSON. format_net.c has
+ * those of hosts and URIs.
  *
- * Each follows the RFC that the validation vocabulary names. A leap second is valid only at the
- * end of a day in UTC.
+ * Each format follows the RFC that the validation vocabulary names. A leap second is valid only at
+ * the end of a day in UTC.
  */
 #include "schema/schema.h"
 
 /* ---- RFC 3339 --------------------------------------------------------------------------------- */
 
-/* Returns the number that n digits at s[at] spell, or -1. */
+/* Returns the number that the n digits at s[at] represent, or -1 if they are not all digits. */
 static int digits(mcp_str s, size_t at, size_t n)
 {
     int value = 0;
@@ -37,7 +37,8 @@ static bool is_date(mcp_str s)
     return day >= 1 && day <= days[month - 1] + (month == 2 && leap);
 }
 
-/* Reads "Z" or "+01:30": the minutes by which local time is ahead of UTC. */
+/* Reads an offset such as "Z" or "+01:30". *ret gets the minutes by which local time is ahead of
+ * UTC. */
 static bool read_offset(mcp_str s, int *ret)
 {
     *ret = 0;
@@ -90,8 +91,8 @@ static int check_date_time(const mcp_schema *schema, mcp_str s)
            is_time(mcp__str_sub(s, 11));
 }
 
-/* Reads the units of a duration (RFC 3339 appendix A): in order and without gaps, "W" alone.
- * Advances over them; returns false if they are malformed. */
+/* Reads the units of a duration (RFC 3339 appendix A), which must be in order and without gaps.
+ * Moves *at past them. Returns false if they are malformed. */
 static bool read_units(mcp_str s, size_t *at, const char *units, size_t *count)
 {
     const char *next = units;
@@ -189,7 +190,8 @@ static int check_hostname(const mcp_schema *schema, mcp_str s)
     return mcp__schema_is_hostname(s);
 }
 
-/* Labels outside ASCII are accepted unchecked, because IDNA's tables are not included. */
+/* Labels outside ASCII are accepted without a check, because the tables of IDNA are not
+ * included. */
 static int check_idn_hostname(const mcp_schema *schema, mcp_str s)
 {
     (void)schema;

@@ -1,5 +1,5 @@
-/* format_net.c: host names, addresses, email addresses, URIs and IRIs, as grammar only. Nothing is
- * resolved, and nothing is allocated. */
+/* format_net.c: the grammar of host names, addresses, email addresses, URIs and IRIs. Nothing is
+ * resolved, and no memory is allocated. */
 #include "schema/schema.h"
 
 static bool is_alnum(char c)
@@ -9,7 +9,7 @@ static bool is_alnum(char c)
 
 /* ---- hosts ------------------------------------------------------------------------------------ */
 
-/* RFC 1123 section 2.1: labels of at most 63 characters, which neither begin nor end with "-". */
+/* RFC 1123 section 2.1: a label has at most 63 characters and neither begins nor ends with "-". */
 static bool is_label(mcp_str s)
 {
     bool good = s.len >= 1 && s.len <= 63 && s.ptr[0] != '-' && s.ptr[s.len - 1] != '-';
@@ -48,8 +48,8 @@ bool mcp__schema_is_ipv4(mcp_str s)
     return at == s.len;
 }
 
-/* RFC 4291 section 2.2: eight groups; "::" replaces one or more groups of zeros; the last two may
- * be written as IPv4. */
+/* RFC 4291 section 2.2: eight groups. "::" replaces one or more groups of zeros. The last two
+ * groups may be written as an IPv4 address. */
 bool mcp__schema_is_ipv6(mcp_str s)
 {
     size_t at = 0, groups = 0;
@@ -202,7 +202,8 @@ static size_t scheme_length(mcp_str s)
     return n < s.len && s.ptr[n] == ':' ? n : 0;
 }
 
-/* Cuts s at the first of the stops and returns the part before it. */
+/* Splits s at the first of the characters in `stops`: returns the part before it and sets *s to the
+ * rest. */
 static mcp_str cut(mcp_str *s, const char *stops)
 {
     size_t n = 0;
@@ -229,7 +230,8 @@ bool mcp__schema_is_uri_reference(mcp_str s, bool absolute, bool iri)
             return false;
     }
     mcp_str path = cut(&s, "?#");
-    /* A colon in the first segment would make that segment a scheme. */
+    /* In a relative reference the first segment must not contain a colon, because it would be read
+     * as a scheme. */
     mcp_str rest = path, first = cut(&rest, "/");
     if (!scheme && !authority && first.len && memchr(first.ptr, ':', first.len))
         return false;

@@ -1,8 +1,8 @@
 /* keywords.c: the tables of keywords, vocabularies and dialects.
  *
- * What may surprise: `definitions` and `dependencies` belong to 2020-12 too, whose metaschema still
- * describes them. $id, $schema and $ref belong to every dialect, even to one that does not list the
- * core vocabulary.
+ * `definitions` and `dependencies` belong to 2020-12 too, because its metaschema still describes
+ * them. $id, $schema and $ref belong to every dialect, even to one that does not list the core
+ * vocabulary.
  */
 #include "schema/schema.h"
 

@@ -1,7 +1,7 @@
-/* metaschemas.c: the metaschemas of 2020-12 and draft-07, for a $ref to them.
+/* metaschemas.c: the metaschemas of 2020-12 and draft-07, to which a $ref may refer.
  *
- * They contain the assertions of the published documents, without their annotations. They are
- * compiled only for a schema that refers to them. Each compilation copies the text.
+ * They contain the assertions of the published documents, without the annotations. They are
+ * compiled only for a schema that refers to them.
  */
 #include "schema/schema.h"
 

@@ -1,10 +1,11 @@
 /* number.c: exact arithmetic on JSON numbers.
  *
- * A number has the value that is written: 0.1 is one tenth, not the nearest double. The general
- * case therefore works on decimals of any length (digits and an exponent). Integers of 64 bits and
- * small doubles have shortcuts. Where the text is no longer available, a double represents an
- * integer if it is one of at most 64 bits. Otherwise it represents the shortest decimal that reads
- * back as the same double, which is what was written unless that had more than 15 digits.
+ * A number has the value that is written: 0.1 is one tenth, not the nearest double. So the general
+ * case works on decimals of any length (digits and an exponent). Integers of 64 bits and small
+ * doubles have faster code. The parser keeps a real only as a double, without its text. If the
+ * double is an integer of at most 64 bits, it has that value. Otherwise it has the value of the
+ * shortest decimal that reads back as the same double. That is the number that was written, unless
+ * it had more than 15 digits.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,8 @@
 #include "schema/schema.h"
 
 /* digits * 10^exponent. digits may contain one point, which does not affect the value because the
- * exponent accounts for it. It begins and ends with a digit other than 0, and is empty for zero. */
+ * exponent accounts for it. `digits` begins and ends with a digit other than 0, and is empty for
+ * zero. */
 typedef struct decimal {
     bool negative;
     const char *digits;
@@ -22,7 +24,7 @@ typedef struct decimal {
     char own[32];
 } decimal;
 
-/* Larger exponents count as infinite. Sums of a few of them do not overflow. */
+/* The absolute value of an exponent is limited to this. Sums of a few exponents do not overflow. */
 #define EXPONENT_MAX (INT64_C(1) << 40)
 
 static const double TEN[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
@@ -115,7 +117,7 @@ static void from_double(decimal *d, double v)
     const double exact = 9007199254740992.0, most = 18446744073709551616.0; /* 2^53, 2^64 */
     double magnitude = v < 0 ? -v : v;
     if (magnitude >= exact && magnitude < most) {
-        from_uint(d, (uint64_t)magnitude, v < 0, 0); /* an integer, as exact as a shorter decimal */
+        from_uint(d, (uint64_t)magnitude, v < 0, 0); /* an integer that is represented exactly */
         return;
     }
     if (from_short_double(d, v))
@@ -316,7 +318,8 @@ bool mcp__schema_is_multiple(const mcp_json *number, const divisor *d)
     to_decimal(number, &v);
     if (v.count == 0)
         return true;
-    /* Neither ends with a 0, so a smaller power of 10 cannot be compensated. */
+    /* Neither mantissa ends with a 0, so the value cannot be a multiple if its power of 10 is
+     * smaller. */
     int64_t exponent = v.exponent - d->exponent;
     if (exponent < 0)
         return false;

@@ -1,16 +1,17 @@
 /* object.c: the keywords of objects.
  *
- * properties, required, patternProperties, additionalProperties and propertyNames are one pass over
- * the members. A name is found in a sorted table: by its length and 7 of its bytes as one integer,
- * then by all of it. The table is sorted rather than hashed, so that a hostile schema cannot
- * provoke collisions.
+ * properties, required, patternProperties, additionalProperties and propertyNames are checked in
+ * one pass over the members. Names are looked up in a sorted table, which compares the length and 7
+ * bytes of a name as one integer, and then the whole name. A sorted table is used instead of a hash
+ * table, so that a hostile schema cannot cause collisions.
  */
 #include "schema/schema.h"
 
 enum { FEW_NAMES = 8, NAME_BYTES = 7 };
 
-/* The length, then the first 3 and the last 4 bytes. These distinguish names of the same length
- * better than their first 7 bytes do. Any order will do if it is always the same. */
+/* The number consists of the length, the first 3 and the last 4 bytes. These distinguish names of
+ * the same length better than their first 7 bytes. Any order is sufficient if it is always the
+ * same. */
 uint64_t mcp__schema_name_order(mcp_str name)
 {
     uint64_t order = MCP__MIN(name.len, (size_t)255);
@@ -28,7 +29,7 @@ uint64_t mcp__schema_name_order(mcp_str name)
     return order;
 }
 
-/* Compares what mcp__schema_name_order() leaves out. */
+/* Compares the parts of two names that mcp__schema_name_order() leaves out. */
 static int compare_rest(mcp_str a, mcp_str b)
 {
     if (a.len != b.len)
@@ -108,7 +109,7 @@ static bool run_name(validation *st, const node *names, mcp_str name, const mcp_
     return ok;
 }
 
-/* Validates one member; *described says whether a schema was found for it. */
+/* Validates one member. *described gets whether a schema for it was found. */
 static bool run_member(validation *st, const node *n, const members *m, const member *known,
                        mcp_str name, const mcp_json *v, bool *described)
 {

@@ -1,14 +1,14 @@
 /* pattern.c: ECMA-262 regular expressions on PCRE2.
  *
- * A pattern is rewritten first where both languages accept it with different meanings: verbs are
- * refused, "[" in a class is a literal, \s has the Unicode spaces, pairs of \uXXXX are one
- * character, long names of \p{...} become those of PCRE2. PCRE2's options cover the remaining
- * differences.
+ * A pattern is first rewritten where both languages accept it with different meanings: "[" in a
+ * class becomes a literal, \s includes the Unicode spaces, pairs of \uXXXX become one character,
+ * and long names of \p{...} become those of PCRE2. Verbs are rejected. PCRE2's options cover the
+ * remaining differences.
  *
- * What may surprise is the budget. PCRE2 does not report how much work a match took. A match
- * therefore runs with a small limit first, which suffices for nearly all matches, and is repeated
- * with a limit ten times as large while it does not suffice. Each attempt is charged. This bounds
- * the whole validation, not only a single match.
+ * PCRE2 does not report how much work a match took. So a match first runs with a small limit, which
+ * is sufficient for nearly all matches. If it is not sufficient, the match is repeated with a limit
+ * ten times as large. Each attempt counts as steps of the validation. This bounds the whole
+ * validation, not only a single match.
  */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
@@ -30,7 +30,7 @@ struct pattern {
     pattern *next;
 };
 
-/* Created with the first pattern, and never changed afterwards. */
+/* The contexts of PCRE2, created with the first pattern and never changed afterwards. */
 struct pcre_support {
     pcre2_general_context *general;
     pcre2_compile_context *compile;
@@ -58,7 +58,7 @@ static int set_up(mcp_schema *schema)
     struct pcre_support *s = mcp__zalloc(&schema->allocator, sizeof(*s));
     if (!s)
         return MCP_ENOMEM;
-    schema->pcre = s; /* incomplete on a failure; freed with the schema */
+    schema->pcre = s; /* incomplete after a failure; freed with the schema */
     s->general = pcre2_general_context_create(pcre_malloc, pcre_free, &schema->allocator);
     s->compile = s->general ? pcre2_compile_context_create(s->general) : NULL;
     s->match = s->general ? pcre2_match_context_create(s->general) : NULL;
@@ -88,7 +88,7 @@ typedef struct rewriter {
     mcp_str from;
     size_t at;
     bool in_class;
-    bool behind_set; /* in a class, after \w or similar: "-" is not a range there */
+    bool behind_set; /* in a class, directly after \w or similar, where "-" is not a range */
     mcp__buf *to;
 } rewriter;
 
@@ -314,7 +314,8 @@ mcp_str mcp__schema_pattern_source(const pattern *p)
 
 /* ---- matching --------------------------------------------------------------------------------- */
 
-/* One block is kept for the next validation. A second thread at the same time allocates its own. */
+/* One block is stored for the next validation. A second thread at the same time allocates another
+ * one. */
 static void *take_match_data(const mcp_schema *schema)
 {
     _Atomic(void *) *spare = (_Atomic(void *) *)(uintptr_t)&schema->spare;

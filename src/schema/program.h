@@ -1,8 +1,8 @@
-/* program.h: keywords and dialects, and the instructions that a schema is compiled to.
+/* program.h: keywords and dialects, and the compiled form of a schema.
  *
- * A program is a graph of nodes, one per subschema, each with a short row of instructions;
- * recursion in the schema is a cycle in the graph. It keeps its own copy of the documents, which
- * constants, names and error texts point into.
+ * A program is a graph of nodes, one per subschema, each with an array of instructions. Recursion
+ * in the schema is a cycle in the graph. The program owns copies of the documents, to which its
+ * constants, names and error texts point.
  */
 #ifndef MCP_SRC_SCHEMA_PROGRAM_H
 #define MCP_SRC_SCHEMA_PROGRAM_H
@@ -14,7 +14,7 @@
 
 /* ---- keywords.c ------------------------------------------------------------------------------- */
 
-/* Bits of a dialect: a keyword belongs to the dialects that have its bits. */
+/* A dialect is a set of these bits. A keyword belongs to the dialects that have its bits. */
 enum {
     VOCAB_CORE = 1,
     VOCAB_APPLICATOR = 2,
@@ -36,7 +36,7 @@ enum {
                        VOCAB_META_DATA | VOCAB_FORMAT_ANNOTATION | VOCAB_CONTENT,
 };
 
-/* In alphabetical order, like the table. */
+/* The keywords that do not begin with "$" are in alphabetical order. */
 typedef enum keyword {
     KW_ANCHOR,
     KW_DEFS,
@@ -90,12 +90,12 @@ typedef enum keyword {
     KW_COUNT,
 } keyword;
 
-/* Where the value of a keyword contains subschemas. */
+/* Describes where the value of a keyword contains subschemas. */
 typedef enum keyword_shape {
-    SHAPE_PLAIN, /* none */
+    SHAPE_PLAIN, /* no subschemas */
     SHAPE_SCHEMA,
-    SHAPE_LIST,                   /* an array of them */
-    SHAPE_MAP,                    /* an object of them */
+    SHAPE_LIST,                   /* an array of subschemas */
+    SHAPE_MAP,                    /* an object of subschemas */
     SHAPE_SCHEMA_OR_LIST,         /* items of draft-07 */
     SHAPE_MAP_OF_SCHEMA_OR_NAMES, /* dependencies */
     SHAPE_LENIENT_MAP,            /* a map; values of other types are ignored */
@@ -104,7 +104,7 @@ typedef enum keyword_shape {
 typedef struct keyword_info {
     const char *name;
     unsigned vocabularies; /* the keyword belongs to a dialect with one of these */
-    unsigned drafts;       /* that is based on one of these */
+    unsigned drafts;       /* and the dialect is based on one of these */
     keyword_shape shape;
 } keyword_info;
 extern const keyword_info mcp__schema_keywords[KW_COUNT];
@@ -136,13 +136,13 @@ struct resource {
     mcp_str uri; /* absolute or not, without fragment */
     node *root;
     unsigned dialect;
-    named_node *dynamic; /* its $dynamicAnchors */
-    bool entered;        /* at least one of its nodes is queued */
+    named_node *dynamic; /* its $dynamicAnchor names */
+    bool entered;        /* at least one of its nodes was compiled */
 };
 
 /* Bits for instances: 1 << mcp_json_type. */
 enum {
-    IS_INTEGRAL = 1 << MCP_JSON_NONE, /* in a type mask: a number without a fraction */
+    IS_INTEGRAL = 1 << MCP_JSON_NONE, /* in a set of types: a number without a fraction */
     IS_NUMBER = 1 << MCP_JSON_INT | 1 << MCP_JSON_REAL | 1 << MCP_JSON_BIGINT,
     IS_STRING = 1 << MCP_JSON_STRING,
     IS_ARRAY = 1 << MCP_JSON_ARRAY,
@@ -177,8 +177,8 @@ typedef enum op {
     OP_UNEVALUATED_PROPERTIES,
 } op;
 
-/* A divisor: mantissa * 10^exponent. The mantissa is not a multiple of 10. whole is its value if
- * that fits into 64 bits, else 0. */
+/* A divisor: mantissa * 10^exponent. The mantissa is not a multiple of 10. `whole` is its value if
+ * that is an integer that fits into int64_t, else 0. */
 typedef struct divisor {
     uint64_t mantissa;
     int64_t exponent;
@@ -190,12 +190,12 @@ typedef struct node_list {
     size_t count;
 } node_list;
 
-/* A name that the schema mentions. Sorted by `order`, then by bytes: see
- * mcp__schema_name_order(). */
+/* A name in properties or required. Members are sorted by `order` (see mcp__schema_name_order()),
+ * then by length and bytes. */
 typedef struct member {
     uint64_t order;
     mcp_str name;
-    const node *node; /* of properties; or NULL */
+    const node *node; /* the schema in properties, or NULL */
     bool required;
 } member;
 
@@ -215,12 +215,12 @@ typedef struct members {
     size_t pattern_count;
     const node *additional;
     const node *names;
-    bool visits; /* there is more to check than `required` */
+    bool visits; /* whether more than `required` must be checked */
 } members;
 
 typedef struct dependency {
     mcp_str name;
-    const mcp_json *required; /* an array of names; or NULL */
+    const mcp_json *required; /* an array of names, or NULL */
     const node *node;
     keyword keyword;
 } dependency;
@@ -230,7 +230,7 @@ typedef struct dependencies {
     size_t count;
 } dependencies;
 
-/* prefixItems and items; in draft-07 items and additionalItems. */
+/* prefixItems and items, or in draft-07 items (an array) and additionalItems. */
 typedef struct item_plan {
     const node **prefix;
     size_t prefix_count;
@@ -249,8 +249,8 @@ typedef struct condition {
 } condition;
 
 typedef struct dynamic_ref {
-    const node *target; /* used if no dynamic scope has another */
-    mcp_str anchor;     /* empty: behaves like $ref */
+    const node *target; /* used if no resource in the dynamic scope has the anchor */
+    mcp_str anchor;     /* if empty, the reference behaves like $ref */
 } dynamic_ref;
 
 typedef struct format_info format_info;
@@ -258,7 +258,7 @@ typedef struct format_info format_info;
 typedef struct instruction {
     uint8_t op;       /* enum op */
     uint8_t keyword;  /* enum keyword, for messages */
-    uint16_t applies; /* to instances of these types; others pass */
+    uint16_t applies; /* to instances of these types; it is skipped for others */
     union {
         unsigned types;
         size_t limit;

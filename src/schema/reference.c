@@ -1,8 +1,8 @@
 /* reference.c: resolves $ref, $dynamicRef and $schema to their targets.
  *
- * The order of lookup is: the documents that are loaded (the schema itself first), the set by URI,
- * the built-in documents, and last the $ids inside all documents of the set, which are then all
- * loaded.
+ * A URI is looked up first in the documents that are loaded, beginning with the schema itself, then
+ * in the set, then among the built-in documents. If it is not found, all documents of the set are
+ * loaded, because one of them may contain a subschema with this $id.
  */
 #include "schema/schema.h"
 
@@ -98,8 +98,8 @@ static const mcp_json *step_into(const mcp_json *value, mcp_str step)
     return array_index(step, &i) ? mcp_json_at(value, i) : NULL;
 }
 
-/* Modifies the pointer while reading it. The walk may pass values that are not schemas; the last
- * schema that it passed gives the base URI. */
+/* Follows a JSON Pointer, which is unescaped in place. The path may lead through values that are
+ * not schemas. The last schema on the path gives the base URI. */
 static int walk(compiler *c, node *from, mcp_str pointer, node **ret)
 {
     const mcp_json *value = from->value;
@@ -117,7 +117,7 @@ static int walk(compiler *c, node *from, mcp_str pointer, node **ret)
     return value && !*ret ? mcp__schema_scan_value(c, value, around, ret) : MCP_OK;
 }
 
-/* The key of a name within a resource. */
+/* The key is the address of the resource, followed by the name. */
 int mcp__schema_anchor_key(compiler *c, const resource *r, mcp_str name, mcp_str *ret)
 {
     char *key = mcp__arena_alloc(&c->schema->arena, sizeof(r) + name.len);
@@ -148,8 +148,8 @@ int mcp__schema_resolve_at(compiler *c, const node *at, keyword word, mcp_str re
     return rc ? mcp__schema_no_memory(c) : MCP_OK;
 }
 
-/* A reference that is only a fragment stays in its own resource, without a lookup by name: a
- * document of the set may have the same name. */
+/* A reference that is only a fragment refers to its own resource. That resource is not looked up by
+ * its URI, because a document of the set may have the same URI. */
 static int find_target(compiler *c, const node *from, keyword word, mcp_str without, resource **ret)
 {
     mcp_str uri;
@@ -160,7 +160,7 @@ static int find_target(compiler *c, const node *from, keyword word, mcp_str with
     int rc = mcp__schema_resolve_at(c, from, word, without, &uri);
     if (!rc)
         rc = find_resource(c, uri, ret);
-    /* The URI where a document was found and its own $id lead to one resource. */
+    /* The URI under which a document was found and its own $id give the same resource. */
     if (!rc && *ret)
         *ret = (*ret)->root->resource;
     return rc;

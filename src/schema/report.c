@@ -1,8 +1,8 @@
 /* report.c: explains why a value does not conform, so that a model can correct its call.
  *
- * None of this runs while a value conforms, or in a branch whose failure is not yet decisive, so it
- * may allocate. Text from the value or the schema is shortened and its control characters are
- * replaced, because it may be shown on a terminal.
+ * None of this code runs while a value conforms, or in a branch whose failure is not reported, so
+ * it may allocate memory. Text from the value or the schema is shortened and its control characters
+ * are replaced, because it may be shown on a terminal.
  */
 #include <stdio.h>
 
@@ -10,8 +10,8 @@
 
 enum {
     LONGEST_VALUE = 120, /* bytes of a JSON value in a message */
-    LONGEST_LIST = 160,  /* of a list of values in a message */
-    LONGEST_PATH = 100,  /* of a path in an mcp_error's text */
+    LONGEST_LIST = 160,  /* bytes of a list of values in a message */
+    LONGEST_PATH = 100,  /* bytes of a path in the text of an mcp_error */
     LONGEST_NEAREST = 160,
 };
 
@@ -108,7 +108,8 @@ void mcp__schema_where(mcp__buf *b, const node *n, keyword word)
 
 /* ---- delivering ------------------------------------------------------------------------------- */
 
-/* Writes "/a/b: expected … (type)", with the path shortened from its front. */
+/* Writes the error text, such as "/a/b: expected … (type)". A long path is shortened at its
+ * beginning. */
 static void fill_error(validation *st, const mcp_schema_issue *issue)
 {
     mcp_str path = issue->path;
@@ -162,7 +163,7 @@ static bool deliver(validation *st, const node *n, keyword word, mcp__buf *messa
     return false;
 }
 
-/* Returns false if nothing more is to be reported. */
+/* Begins a report. Returns false if nothing more may be reported. */
 static bool begin(validation *st, mcp__buf *message)
 {
     if (st->mute || st->fatal || st->wanted == 0)
@@ -273,8 +274,7 @@ bool mcp__schema_report_enum(validation *st, const node *n, const mcp_json *allo
     return deliver(st, n, KW_ENUM, &message);
 }
 
-/* Names the allowed properties, because a property is most often refused for its misspelled
- * name. */
+/* Lists the known properties, because the most frequent reason is a misspelled name. */
 bool mcp__schema_report_unknown(validation *st, const node *n, const members *m, mcp_str name)
 {
     mcp__buf message;
@@ -299,14 +299,15 @@ bool mcp__schema_report_unknown(validation *st, const node *n, const members *m,
 /* ---- alternatives ----------------------------------------------------------------------------- */
 
 typedef struct nearest {
-    size_t base; /* length of the path to the value that the branches apply to */
+    size_t base; /* length of the path to the value to which the branches are applied */
     size_t score;
     bool any;
     char text[LONGEST_NEAREST];
 } nearest;
 
-/* A branch that failed deep inside is nearer than one that failed at once. One that failed at a
- * constant probably describes another kind of object. */
+/* Returns how close a branch was to matching. A branch that failed deep inside the value is closer
+ * than one that failed at its top. A branch that failed at a constant probably describes another
+ * kind of object. */
 static size_t score_of(const mcp_schema_issue *issue, size_t base)
 {
     size_t depth = 0;
@@ -356,7 +357,7 @@ bool mcp__schema_report_branches(validation *st, const node *n, keyword word, co
         st->report = keep_nearest;
         st->user = &best;
         st->wanted = 1;
-        st->failed = true; /* *error is for the report on all branches */
+        st->failed = true; /* *error is reserved for the report on all branches */
         mcp__schema_apply(st, list->nodes[i], v, NULL, word);
     }
     st->report = outside.report;

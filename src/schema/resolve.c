@@ -1,8 +1,8 @@
 /* resolve.c: resolves a URI reference against its base (RFC 3986 section 5.2).
  *
- * Only what schemas need: nothing is checked, and only dot segments are normalized. A base may
- * itself be relative or have a scheme without a hierarchy (urn:). Two URIs are the same if their
- * bytes are.
+ * This file has only what schemas need: the syntax is not checked, and only dot segments are
+ * normalized. A base may be relative, or have a scheme without a hierarchy (urn:). Two URIs are
+ * equal if their bytes are equal.
  */
 #include "schema/schema.h"
 
@@ -72,7 +72,7 @@ static size_t put(char *to, size_t at, mcp_str s)
     return at + s.len;
 }
 
-/* Section 5.2.4, in place, segment by segment. */
+/* Removes dot segments (section 5.2.4) in place, segment by segment. */
 static size_t remove_dots(char *path, size_t len)
 {
     size_t from = 0, to = 0;

@@ -1,9 +1,9 @@
 /* scan.c: finds the subschemas of a document and their URIs and anchors.
  *
- * The scan follows keywords, so a value that merely looks like a schema (in const, in enum, under
- * an unknown keyword) is skipped. It also checks that every value which must be a schema is one.
- * Nothing is compiled before all names are known, because a $ref may lead forward. The recursion is
- * bounded by the depth of a document, which the parser limits.
+ * The scan follows keywords, so a value that only looks like a schema (in const, in enum, under an
+ * unknown keyword) is skipped. The scan also checks that every value that must be a schema is one.
+ * Nodes are compiled only after the scan, because a $ref may refer to a name that follows later.
+ * The recursion is bounded by the depth of a document, which the parser limits.
  */
 #include "schema/schema.h"
 
@@ -103,8 +103,8 @@ static int scan_anchors(compiler *c, node *n, const mcp_json *const *values)
     return MCP_OK;
 }
 
-/* Makes the node the root of a resource with that URI. A document that a reference loaded does not
- * take over a URI that is in use: lookups find the earlier resource. */
+/* Makes the node the root of a resource with that URI. If the document was loaded because of a
+ * reference and the URI is in use already, lookups continue to find the earlier resource. */
 static int add_resource(compiler *c, node *n, mcp_str uri, unsigned dialect)
 {
     excerpt shown;
@@ -134,7 +134,7 @@ static int dialect_of(compiler *c, node *n, unsigned *ret)
     return mcp__schema_find_dialect(c, n, uri, ret);
 }
 
-/* The dialect decides how $id is read, and a $schema beside it decides the dialect. */
+/* The dialect determines how $id is read, and a $schema beside $id determines the dialect. */
 static int scan_id(compiler *c, node *n)
 {
     const mcp_json *value = mcp_json_get(n->value, "$id");
@@ -279,7 +279,8 @@ static int parse(compiler *c, mcp_str text, const mcp_json **ret)
     return MCP_OK;
 }
 
-/* If the root has an $id other than the URI where it was found, it is a resource under both. */
+/* If the root has an $id other than the URI under which the document was found, both URIs refer to
+ * it. */
 int mcp__schema_load(compiler *c, mcp_str text, mcp_str uri, node **ret)
 {
     bool old = c->schema->limits.dialect == MCP_SCHEMA_DRAFT_07;

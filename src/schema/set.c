@@ -1,4 +1,4 @@
-/* set.c: documents by URI. Only texts are kept: each compilation makes its own copies. */
+/* set.c: documents by URI. A set stores only texts; each compilation parses its own copies. */
 #include "schema/schema.h"
 
 enum { SET_MAX_DEPTH = 128 };
@@ -34,7 +34,7 @@ static mcp_str copy(mcp__arena *arena, mcp_str s)
     return (mcp_str){mcp__arena_strdup(arena, s), s.len};
 }
 
-/* Makes room for one more entry, so that adding cannot fail half-way. */
+/* Makes room for one more entry, so that adding it later cannot fail. */
 static int reserve(mcp_schema_set *set)
 {
     if (set->count < set->cap)
@@ -64,8 +64,8 @@ static int add(mcp_schema_set *set, mcp_str uri, mcp_str text, const mcp_json *r
     rc = mcp__map_add(&set->by_uri, entry->uri, entry);
     if (rc)
         return rc;
-    /* Its own $id is only a second way to find it. If that name is taken, the first owner keeps
-     * it. */
+    /* The document can also be found by its own $id. If that URI belongs to another document
+     * already, it stays with that document. */
     if (mcp__map_add(&set->by_uri, entry->id, entry) == MCP_ENOMEM) {
         mcp__map_remove(&set->by_uri, entry->uri);
         return MCP_ENOMEM;

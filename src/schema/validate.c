@@ -1,9 +1,10 @@
 /* validate.c: runs a compiled schema over a value.
  *
- * The program and the value are walked in one recursion. Its depth is counted, because a $ref may
- * lead back to the same value for ever. A fatal error (out of memory, a limit) also returns false
- * and sets validation.fatal. Every keyword that inverts a result (not, anyOf, oneOf, if, contains)
- * therefore checks that first.
+ * One recursion follows both the program and the value. Its depth is limited, because references
+ * can form an endless loop without advancing in the value. After a fatal error (out of memory, a
+ * limit) functions also return false, and validation.fatal is set. So every keyword that does not
+ * simply return the result of a subschema (not, anyOf, oneOf, if, contains) must check
+ * validation.fatal first.
  */
 #include "schema/schema.h"
 
@@ -83,7 +84,7 @@ static size_t count_characters(mcp_str s)
     return n;
 }
 
-/* A character is 1 to 4 bytes, so for most strings the size in bytes is enough. */
+/* A character has 1 to 4 bytes, so for most strings the length in bytes decides. */
 static bool run_length(validation *st, const node *n, keyword word, size_t limit, const mcp_json *v)
 {
     mcp_str s = mcp_json_string(v);
@@ -258,7 +259,8 @@ static bool run_instruction(validation *st, const node *n, const instruction *in
     return mcp__schema_run_unevaluated_properties(st, n, in->u.node, v, seen);
 }
 
-/* Once a schema has failed, unevaluated* are skipped: they would only report the consequences. */
+/* After a failure unevaluated* are skipped, because they would report members that the failed
+ * keyword should have evaluated. */
 static bool run(validation *st, const node *n, const mcp_json *v, unsigned bit, evaluated *seen)
 {
     bool ok = true;

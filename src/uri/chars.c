@@ -1,8 +1,8 @@
 /* chars.c: character classes, percent-encoding, and the normal form of URIs.
  *
- * The normal form (RFC 3986 section 6.2.2, the part of it that is safe without knowing the scheme):
- * %XX in upper case, no %XX for unreserved characters, and %XX for bytes that are not allowed in a
- * URI. Templates and URIs are compared in this form. Dot segments stay.
+ * Templates and URIs are compared in normal form. It is the part of RFC 3986 section 6.2.2 that is
+ * safe for any scheme: %XX in upper case, no %XX for unreserved characters, and %XX for bytes that
+ * are not allowed in a URI. Dot segments are not removed.
  */
 #include "uri/uri.h"
 

@@ -1,5 +1,5 @@
-/* expand.c: RFC 6570 section 3. A function provides the values, so that this file depends neither
- * on arrays of values nor on JSON. */
+/* expand.c: expands templates (RFC 6570 section 3). A lookup function provides the values, so that
+ * the same code works with arrays of values and with JSON. */
 #include "uri/uri.h"
 
 typedef struct expansion {
@@ -13,7 +13,8 @@ typedef struct expansion {
 
 /* ---- text --------------------------------------------------------------------------------------- */
 
-/* Copies characters that need no encoding in runs. */
+/* Appends s, percent-encoding all characters that are not in the classes `keep`. If keep_triplets,
+ * "%XX" is not encoded again. */
 static void put_encoded(mcp__buf *out, mcp_str s, int keep, bool keep_triplets)
 {
     for (size_t at = 0; at < s.len;) {
@@ -42,7 +43,7 @@ static void put_value(mcp__buf *out, const mcp__uri_operator *op, mcp_str s)
     put_encoded(out, s, keep, op->allow_reserved);
 }
 
-/* Returns the first `limit` characters. If triplets pass through, "%XX" is one character. */
+/* Returns the first `limit` characters. If `triplets`, "%XX" counts as one character. */
 static mcp_str cut(mcp_str s, uint32_t limit, bool triplets)
 {
     size_t at = 0;
@@ -77,7 +78,7 @@ static void put_string(mcp__buf *out, const mcp__uri_operator *op, const mcp__ur
     put_value(out, op, s);
 }
 
-/* "red,green" or "semi,%3B,dot,." */
+/* Writes all elements joined by commas, such as "red,green" or "semi,%3B,dot,.". */
 static void put_joined(mcp__buf *out, const mcp__uri_operator *op, const mcp__uri_spec *spec,
                        const mcp_uri_value *value)
 {
@@ -119,7 +120,7 @@ static bool is_defined(const mcp_uri_value *value)
            ((value->type == MCP_URI_LIST || value->type == MCP_URI_MAP) && value->count > 0);
 }
 
-/* *any: whether the expression has written anything yet. */
+/* Expands one variable. *any says whether the expression has written anything yet. */
 static int put_spec(expansion *x, const mcp__uri_operator *op, const mcp__uri_spec *spec, bool *any)
 {
     assert(op);

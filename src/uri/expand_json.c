@@ -1,5 +1,5 @@
-/* expand_json.c: the members of a JSON object as the values of a template. Numbers get the text
- * that the JSON writer gives them, so an integer of any size keeps its digits. */
+/* expand_json.c: the members of a JSON object as the values of a template. A number is written as
+ * the JSON writer writes it, so an integer of any size keeps its digits. */
 #include "uri/uri.h"
 
 static int no_memory(mcp_error *error)

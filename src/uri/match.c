@@ -1,10 +1,11 @@
-/* match.c: matches a URI against a template's plan and extracts the values.
+/* match.c: matches a URI against the plan of a template and extracts the values.
  *
- * The URI is converted to normal form once. Then each of its bytes is visited a bounded number of
- * times: by the search for a literal (forward or backward, see plan.c), by the split of a gap into
- * expressions, and by decoding. One block holds the match, the normal form and the decoded text. An
- * expression is decoded in one run, including separators and names, so that elements of a list can
- * be found later, without an index, by walking the raw and the decoded text side by side.
+ * The URI is converted to normal form once. Then each of its bytes is read a bounded number of
+ * times: by the search for a literal (forward or backward, see plan.c), when a gap is split into
+ * expressions, and when values are decoded. One memory block contains the match, the normal form
+ * and the decoded text. An expression is decoded as a whole, including separators and names. So the
+ * elements of a list can be found later without an index, by reading the raw and the decoded text
+ * in parallel.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -88,7 +89,7 @@ static bool has_more_chars(mcp_str s, size_t limit)
     return chars > limit;
 }
 
-/* Whether `part` is `whole`, or what a prefix modifier keeps of it. */
+/* Returns whether `part` is `whole`, or the part of it that the prefix modifier allows. */
 static bool is_cut_of(mcp_str part, uint32_t prefix, mcp_str whole)
 {
     if (part.len == whole.len)
@@ -96,7 +97,8 @@ static bool is_cut_of(mcp_str part, uint32_t prefix, mcp_str whole)
     return prefix && mcp__str_starts(whole, part) && has_more_chars(part, prefix - 1);
 }
 
-/* Checks a variable that occurs in two places. */
+/* Returns whether two occurrences of a variable have the same value, apart from prefix
+ * modifiers. */
 static bool agree(const slot *s, const mcp__uri_spec *spec, mcp_str value)
 {
     if (value.len < s->value.len)
@@ -126,7 +128,7 @@ typedef struct cursor {
     char *out;            /* decoded */
 } cursor;
 
-/* Decodes up to `stop` or the end. `stop` matches only the character itself, never its "%XX". */
+/* Decodes up to the character `stop` or the end. "%XX" never counts as `stop`. */
 static void take_until(cursor *c, char stop, mcp_str *raw, mcp_str *value)
 {
     const char *from = c->at;
@@ -175,7 +177,7 @@ static int compare_name(const void *key, const void *element)
     return diff ? diff : (x->len > y.len) - (x->len < y.len);
 }
 
-/* Extends the slot of an exploded variable, which covers all pairs from its first to its last
+/* Extends the slot of an exploded variable, which contains all pairs from its first to its last
  * one. */
 static void extend(slot *s, mcp_str raw, mcp_str value)
 {
@@ -200,7 +202,7 @@ static bool match_pair(mcp_uri_match *m, const mcp__uri_group *g, mcp_str raw, m
     if (s->group == g)
         return false; /* the name occurs twice */
     size_t skip = name.len + (equals != NULL);
-    /* A name may contain "%XX" and is then shorter once decoded. */
+    /* A name may contain "%XX", so its decoded length can differ. */
     mcp_str rest = mcp__str_sub(raw, skip);
     size_t decoded = 0;
     for (size_t i = 0; i < rest.len; decoded++)
@@ -250,8 +252,9 @@ static bool match_gap(mcp_uri_match *m, const mcp__uri_gap *gap, size_t from, si
     return at == s.len;
 }
 
-/* Finds the first (backward: last) occurrence of the gap's literal in text[from..to), with none of
- * `stops` on the way to it. One loop over mirrored indices serves both directions. */
+/* Finds the first occurrence of the gap's literal in text[from..to), or the last one if `backward`.
+ * Fails if one of `stops` comes before it in the direction of the search. The same loop serves both
+ * directions, with mirrored indices. */
 static bool find_literal(mcp_str text, const mcp__uri_gap *gap, size_t from, size_t to,
                          unsigned stops, bool backward, size_t *ret)
 {
@@ -302,9 +305,9 @@ static bool match_text(mcp_uri_match *m)
     return match_gap(m, &t->gaps[t->pivot], from, to);
 }
 
-/* A cheap negative test, because most templates of a server do not match a given URI. True if the
- * URI is in normal form and does not contain the literals in their order. False does not mean that
- * it matches. */
+/* A fast test, because most templates of a server do not match a given URI. Returns true if the URI
+ * is in normal form and does not contain the literals of the template in their order, so that it
+ * cannot match. If the result is false, the URI may or may not match. */
 static bool lacks_literal(const mcp_uri_template *t, mcp_str uri)
 {
     size_t at = t->prefix.len;
@@ -378,7 +381,7 @@ bool mcp_uri_match_raw(const mcp_uri_match *m, const char *name, mcp_str *value)
     return s != NULL;
 }
 
-/* Returns the next piece of a slot up to `sep`, raw and decoded; false at the end. */
+/* Gets the next piece of a slot up to `sep`, raw and decoded. Returns false at the end. */
 static bool next_piece(const slot *s, char sep, mcp_uri_match_iter *iter, mcp_str *raw,
                        mcp_str *value)
 {

@@ -8,8 +8,8 @@
 typedef struct slot {
     mcp_str raw;
     mcp_str value;
-    const mcp__uri_spec *spec;   /* NULL: undefined */
-    const mcp__uri_operator *op; /* of the expression */
+    const mcp__uri_spec *spec;   /* NULL if the variable is undefined */
+    const mcp__uri_operator *op; /* the operator of the expression */
     const mcp__uri_group *group; /* the group of its latest occurrence */
 } slot;
 

@@ -1,9 +1,9 @@
-/* parse.c: RFC 3986 by uriparser, with results as slices.
+/* parse.c: parses URIs (RFC 3986) with uriparser, and returns slices of the text.
  *
- * uriparser checks the syntax and finds the parts. This file adds the checks that it lacks: it also
- * accepts relative references, and ports of any size. It builds a list of path segments, which is
- * not needed here. The nodes of that list come from a small pool on the stack, so an ordinary URI
- * costs no allocation.
+ * uriparser checks the syntax and finds the parts. It also accepts relative references and ports of
+ * any size, which this file rejects. uriparser builds a list of path segments, which is not needed
+ * here. The nodes of that list come from a small pool on the stack, so that parsing an ordinary URI
+ * allocates no memory.
  */
 #include <stdlib.h>
 
@@ -47,7 +47,7 @@ static void *pool_calloc(UriMemoryManager *manager, size_t count, size_t size)
     return ptr;
 }
 
-/* Parsing never resizes memory, but the library requires all functions to be set. */
+/* Parsing never resizes memory, but uriparser requires that all functions are set. */
 static void *pool_realloc(UriMemoryManager *manager, void *ptr, size_t size)
 {
     (void)manager, (void)ptr, (void)size;

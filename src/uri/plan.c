@@ -1,19 +1,21 @@
-/* plan.c: how a template is matched, and whether it can be.
+/* plan.c: compiles the plan by which a template is matched, and finds out whether it is matchable.
  *
- * A plan is: prefix, gap, literal, gap, literal, ... where a gap is one expression or several
- * without a literal between them. The prefix and the last literal are fixed to the ends of the URI.
- * The literals between are searched one after the other, each once and without backtracking: from
- * the left up to the pivot gap, from the right after it. This finds a match whenever there is one
- * only if taking the nearest occurrence of a literal is always right. This file ensures that:
+ * A plan is a sequence of prefix, gap, literal, gap, literal and so on. A gap is one expression, or
+ * several without a literal between them. The prefix and the last literal must be at the ends of
+ * the URI. The literals between are searched one after the other, each once and without
+ * backtracking: those before the pivot gap from the left, those after it from the right. The search
+ * takes the nearest occurrence of each literal. This finds every match only if the nearest
+ * occurrence is always correct, which requires one of two conditions for each literal:
  *
- * - a literal is *pinned* when it contains a byte that ends the gap searched through ("/" after
- *   {name}): there is one possible place;
- * - else the gap on the far side must be able to take any text between the nearest occurrence and
- *   the right one: a single plain variable whose bytes include those of the gap searched through.
+ * - the literal contains a character that ends the gap before it in the direction of the search
+ *   ("/" after {name}), so that it has only one possible position;
+ * - or the gap after it in that direction can match any text between the nearest occurrence and a
+ *   later one. That gap must be a single plain variable, which may contain all characters that the
+ *   gap before may contain.
  *
- * A template is not matchable if neither direction can place one of its literals, or if a literal
- * that needs the search from the right precedes one that needs the search from the left. Inside a
- * gap, expressions are distinguished by the character that they begin with; it ends the expression
+ * A template is not matchable if one of its literals meets a condition in neither direction, or if
+ * a literal that must be searched from the right precedes one that must be searched from the left.
+ * Within a gap, expressions are distinguished by their first character, which ends the expression
  * before.
  */
 #include <stdlib.h>
@@ -79,8 +81,9 @@ static unsigned stops_within(mcp_str s)
     return stops;
 }
 
-/* borders[i] is the length of the longest proper border of the first (backward: last) i + 1 bytes,
- * which a search in linear time (Knuth, Morris, Pratt) falls back to. */
+/* Computes the table for a search in linear time (Knuth, Morris, Pratt). borders[i] is the length
+ * of the longest proper border of the first i + 1 bytes, or of the last i + 1 bytes if
+ * `backward`. */
 static int find_borders(mcp_uri_template *t, mcp__uri_gap *gap, bool backward)
 {
     mcp_str s = gap->literal;
@@ -145,14 +148,15 @@ static int check_group(mcp_uri_template *t, mcp__uri_group *g, size_t offset)
     return g->op->named ? sort_group(t, g, offset) : MCP_OK;
 }
 
-/* {?a}{&b} is one group, so that its parameters match in any order. */
+/* Returns whether `part` belongs to the group of the part before: {?a}{&b} is one group, so that
+ * its parameters match in any order. */
 static bool continues(const mcp__uri_part *before, const mcp__uri_part *part)
 {
     return before->op->sep == '&' && part->op->sign == '&';
 }
 
-/* An expression ends where the next one begins, so it must not contain the character that the next
- * one begins with. */
+/* Ensures that no earlier expression of the gap contains the first character of group number
+ * `later`, because an expression ends where the next one begins. */
 static void separate(mcp_uri_template *t, const mcp__uri_gap *gap, size_t later)
 {
     const mcp__uri_operator *op = gap->groups[later].op;
@@ -177,7 +181,7 @@ static unsigned gap_stops(const mcp__uri_gap *gap)
     return stops;
 }
 
-/* Builds the gap of the expressions from part *at on, and moves *at and *where past it. */
+/* Builds a gap from the expressions that begin at part *at, and moves *at and *where past them. */
 static int build_gap(mcp_uri_template *t, mcp__uri_gap *gap, size_t *at, int *where)
 {
     size_t first = *at, end = first;
@@ -214,14 +218,14 @@ static int build_gap(mcp_uri_template *t, mcp__uri_gap *gap, size_t *at, int *wh
 
 /* ---- directions --------------------------------------------------------------------------------- */
 
-/* Whether the gap is one variable that takes any text without its stops. */
+/* Returns whether the gap is one variable that matches any text without its stops. */
 static bool swallows(const mcp__uri_gap *gap)
 {
     const mcp__uri_group *g = gap->groups;
     return gap->group_count == 1 && !g->op->first && g->spec_count == 1 && !g->specs->prefix;
 }
 
-/* Whether every prefix (suffix) of a text that fits the gap fits it too. */
+/* Return whether every prefix (or every suffix) of a text that matches the gap also matches it. */
 static bool fits_cut_at_end(const mcp__uri_gap *gap)
 {
     for (size_t i = 0; i < gap->group_count; i++) {
@@ -231,8 +235,8 @@ static bool fits_cut_at_end(const mcp__uri_gap *gap)
     return true;
 }
 
-/* Cutting off a comma moves every piece to the variable before, whose prefix modifier may be too
- * short for it. */
+/* Removing a comma at the start moves every piece to the variable before it, whose prefix modifier
+ * may not allow that piece. */
 static bool fits_cut_at_start(const mcp__uri_gap *gap)
 {
     const mcp__uri_group *g = gap->groups;
@@ -242,7 +246,8 @@ static bool fits_cut_at_start(const mcp__uri_gap *gap)
     return gap->group_count == 1 && !g->op->first && (g->spec_count == 1 || !prefix);
 }
 
-/* Whether the literal between gap and next is found by searching from the left. */
+/* Return whether a search from the left (or from the right) finds the literal between `gap` and
+ * `next`. */
 static bool from_left(const mcp__uri_gap *gap, const mcp__uri_gap *next)
 {
     if (stops_within(gap->literal) & gap->stops)
@@ -257,8 +262,8 @@ static bool from_right(const mcp__uri_gap *gap, const mcp__uri_gap *next)
     return fits_cut_at_start(next) && swallows(gap) && (gap->stops & ~next->stops) == 0;
 }
 
-/* Puts the pivot as far to the left as possible: where both directions are right, the last
- * occurrence of a literal is taken. */
+/* Puts the pivot as far to the left as possible, so that the last occurrence of a literal is used
+ * where both directions are correct. */
 static int choose_pivot(mcp_uri_template *t)
 {
     size_t pivot = t->gap_count - 1;

@@ -17,8 +17,8 @@ static bool put(spelling *to, const char *text, size_t len)
     return true;
 }
 
-/* Whether a reserved character of a value can stay unencoded: it neither ends the expression nor
- * separates values. */
+/* Returns whether a reserved character of a value can be written unencoded, because it neither ends
+ * the expression nor separates values. */
 static bool may_be_bare(char c, const mcp__uri_group *g, const mcp__uri_spec *spec)
 {
     bool split = spec->explode || g->spec_count > 1 || g->op->sep == '/';
@@ -26,7 +26,7 @@ static bool may_be_bare(char c, const mcp__uri_group *g, const mcp__uri_spec *sp
            !(mcp__uri_stop(c) & g->stops) && !(split && c == g->op->sep);
 }
 
-/* Writes a value as it stood in the URI, with only the necessary characters encoded. */
+/* Writes the value `raw` of the URI, with only the necessary characters encoded. */
 static bool put_value(spelling *to, const mcp__uri_group *g, const mcp__uri_spec *spec, mcp_str raw)
 {
     size_t chars = 0;

@@ -1,5 +1,4 @@
-/* template.c: parses the text of a URI template (RFC 6570 section 2) into parts. Neither expands
- * nor matches.
+/* template.c: parses the text of a URI template (RFC 6570 section 2) into parts.
  *
  * All memory is in the template's arena. A first pass over the text counts the parts, so that
  * pointers into the arrays stay valid and limits are checked before memory is allocated.
@@ -95,7 +94,7 @@ static int parse_prefix(parser *p, uint32_t *ret)
     return MCP_OK;
 }
 
-/* Returns name in normal form. A name without "%" already is. */
+/* Gets a name in normal form. A name without "%" is in normal form already. */
 static int normal_name(mcp_uri_template *t, mcp_str name, mcp_str *ret)
 {
     *ret = name;
@@ -303,8 +302,8 @@ int mcp_uri_template_parse_limited(mcp_str text, const mcp_uri_template_limits *
         return no_memory(error);
     t->allocator = *allocator;
     mcp__arena_init(&t->arena, &t->allocator, NULL, 0);
-    /* No seed: the program that registers the template chooses the names, and their number is
-     * limited. */
+    /* The map needs no seed: the program that registers the template chooses the names, and their
+     * number is limited. */
     mcp__map_init(&t->names, &t->allocator, 0, 0);
     rc = compile(t, text, &l, error);
     if (rc == MCP_OK)
@@ -352,7 +351,8 @@ mcp_str mcp_uri_template_prefix(const mcp_uri_template *t)
 
 bool mcp_uri_template_prefix_matches(const mcp_uri_template *t, mcp_str uri)
 {
-    if (mcp__str_starts(uri, t->prefix)) /* a prefix in normal form, as nearly all are */
+    /* the fast case: the URI begins with the prefix in normal form */
+    if (mcp__str_starts(uri, t->prefix))
         return true;
     size_t lower = t->has_scheme ? mcp__uri_scheme_length(uri) : 0;
     size_t at = 0, matched = 0;

@@ -1,8 +1,8 @@
 /* uri.h: shared by the files of this layer: character classes, and the structure of a compiled
  * template.
  *
- * A template is compiled into two forms: `parts`, the text in order, which expansion uses, and a
- * plan (prefix, gaps, groups), which matching uses. plan.c describes the plan.
+ * A template is compiled into two forms. Expansion uses `parts`, the literals and expressions in
+ * order. Matching uses a plan (prefix, gaps, groups), which plan.c describes.
  */
 #ifndef MCP_SRC_URI_H
 #define MCP_SRC_URI_H
@@ -16,10 +16,10 @@
 enum {
     MCP__URI_UNRESERVED = 1, /* RFC 3986 section 2.3 */
     MCP__URI_RESERVED = 2,   /* section 2.2 */
-    MCP__URI_SEGMENT = 4,    /* mcp_uri_encode_segment() leaves it as it is */
+    MCP__URI_SEGMENT = 4,    /* mcp_uri_encode_segment() does not encode it */
     MCP__URI_SCHEME = 8,     /* section 3.1, after the first letter */
     MCP__URI_VARCHAR = 16,   /* RFC 6570 section 2.3, without %XX */
-    MCP__URI_LITERAL = 32,   /* RFC 6570 section 2.1, without %XX; every byte above ASCII too */
+    MCP__URI_LITERAL = 32,   /* RFC 6570 section 2.1, without %XX; includes all bytes above ASCII */
 };
 extern const unsigned char mcp__uri_classes[256];
 
@@ -43,14 +43,14 @@ static inline unsigned mcp__uri_stop(char c)
     return mcp__uri_stops[(unsigned char)c];
 }
 
-/* Returns the byte that "%XX" at s[at] represents, or -1. */
+/* Returns the byte that "%XX" at s[at] represents, or -1 if there is no such triplet. */
 int mcp__uri_triplet(mcp_str s, size_t at);
 
 /* Writes "%XX" to to[0..3). */
 void mcp__uri_escape(char *to, unsigned char byte);
 
-/* One step of the normal form: writes the character at s[*at] to out and advances. Returns the
- * number of bytes, or 0 if a "%" is malformed or the byte is NUL. */
+/* Writes the normal form of the character at s[*at] to out, and moves *at past that character.
+ * Returns the number of bytes written, or 0 if a "%" is malformed or the byte is NUL. */
 size_t mcp__uri_normal(mcp_str s, size_t *at, char out[3]);
 
 /* Returns the length of "scheme:" at the start of s, or 0. */
@@ -58,62 +58,62 @@ size_t mcp__uri_scheme_length(mcp_str s);
 
 /* ---- template.c ------------------------------------------------------------------------------- */
 
-/* RFC 6570, the table in appendix A. */
+/* The properties of an operator (RFC 6570, the table in appendix A). */
 typedef struct mcp__uri_operator {
     char sign;  /* 0 for {var} */
-    char first; /* what the expansion begins with; 0: nothing */
+    char first; /* the first character of the expansion; 0 if none */
     char sep;
     bool named;
-    bool bare_empty;     /* an empty value is "name", not "name=" */
+    bool bare_empty;     /* an empty value is written as "name", not "name=" */
     bool allow_reserved; /* U+R */
 } mcp__uri_operator;
 
 typedef struct mcp__uri_variable {
     mcp_str name;   /* as written */
-    mcp_str normal; /* in normal form, as it appears in a query */
+    mcp_str normal; /* name in normal form, as it appears in a query */
     uint32_t index;
     uint32_t uses;
-    bool exploded; /* in at least one place */
+    bool exploded; /* exploded in at least one occurrence */
 } mcp__uri_variable;
 
 /* An occurrence of a variable in an expression. */
 typedef struct mcp__uri_spec {
     mcp__uri_variable *variable;
-    uint32_t prefix; /* 0: no modifier */
+    uint32_t prefix; /* number of the modifier {var:3}; 0 if none */
     bool explode;
 } mcp__uri_spec;
 
 typedef struct mcp__uri_part {
     mcp_str text;                /* a literal, or "{…}" */
-    const mcp__uri_operator *op; /* NULL: a literal */
+    const mcp__uri_operator *op; /* NULL for a literal */
     mcp__uri_spec *specs;
     size_t spec_count;
 } mcp__uri_part;
 
 /* ---- plan.c ----------------------------------------------------------------------------------- */
 
-/* An expression as it is matched; {?a}{&b} is one group. */
+/* An expression, or several that are matched together: {?a}{&b} is one group. */
 typedef struct mcp__uri_group {
     const mcp__uri_operator *op;
     mcp__uri_spec *specs;
     size_t spec_count;
-    mcp__uri_spec **sorted; /* named: sorted by normal name */
-    unsigned stops;         /* bytes that end it, MCP__URI_STOP_* */
+    mcp__uri_spec **sorted; /* if the operator is named, specs sorted by normal name */
+    unsigned stops;         /* characters that end it, MCP__URI_STOP_* */
 } mcp__uri_group;
 
 /* Adjacent expressions, and the literal after them. */
 typedef struct mcp__uri_gap {
     mcp__uri_group *groups;
     size_t group_count;
-    unsigned stops;    /* bytes that none of them contains */
+    unsigned stops;    /* characters that no group of the gap contains */
     mcp_str literal;   /* in normal form; empty only in the last gap */
-    uint32_t *borders; /* of the literal, for the direction of its search */
-    size_t offset;     /* in the template's text, for messages */
+    uint32_t *borders; /* borders of the literal for the direction of its search; see plan.c */
+    size_t offset;     /* offset in the template's text, for messages */
 } mcp__uri_gap;
 
 struct mcp_uri_template {
     mcp__arena arena; /* everything below */
-    mcp__map names;   /* to mcp__uri_variable */
+    mcp__map names;   /* maps a name to its mcp__uri_variable */
     mcp_allocator allocator;
     mcp_str text;
     mcp__uri_part *parts;
@@ -122,34 +122,34 @@ struct mcp_uri_template {
     size_t spec_count;
     mcp__uri_variable *variables;
     size_t variable_count;
-    size_t literal_length; /* of all literals in normal form */
+    size_t literal_length; /* total length of all literals in normal form */
     size_t wide_count;     /* variables that can span several segments */
 
     mcp_str prefix;  /* the literal before the first gap, in normal form */
-    bool has_scheme; /* the prefix contains one */
+    bool has_scheme; /* whether the prefix contains a scheme */
     mcp__uri_gap *gaps;
     size_t gap_count;
     size_t pivot; /* literals of gaps before it are searched from the left, others from the right */
     mcp_error unmatchable; /* code is MCP_OK if the template is matchable */
 };
 
-/* Fills prefix, gaps, pivot and unmatchable. Returns MCP_OK even if the template is not matchable;
- * MCP_ENOMEM. */
+/* Fills prefix, gaps, pivot and unmatchable. Returns MCP_OK, even if the template is not matchable,
+ * or MCP_ENOMEM. */
 int mcp__uri_plan(mcp_uri_template *t);
 
 /* ---- match.c ---------------------------------------------------------------------------------- */
 
-/* Writes the canonical spelling of all URIs that give the same values to the variables outside of
- * {?…}, {&…} and {;…}, which are parameters and left out. Literals are in normal form, and only
- * characters that cannot stand unencoded in their place are encoded. NUL-terminated. Returns false
- * if the room is too small. */
+/* Writes the URI of a match in its canonical spelling, NUL-terminated. {?…}, {&…} and {;…} are
+ * parameters and are left out. All URIs that give the same values to the other variables have the
+ * same canonical spelling. Literals are in normal form, and a value has only those characters
+ * encoded that must be encoded there. Returns false if `room` is too small. */
 bool mcp__uri_match_spell(const mcp_uri_match *m, char *to, size_t room);
 
 /* ---- expand.c --------------------------------------------------------------------------------- */
 
-/* Looks up a value for expansion. Returns MCP_OK, MCP_ENOTFOUND (undefined), or a failure that it
- * has described in *error. The arena is for values that have to be made; it lives until the next
- * call. */
+/* Looks up a value for expansion. Returns MCP_OK, MCP_ENOTFOUND if the variable is undefined, or a
+ * failure that it has described in *error. The arena is for values that must be created; it is
+ * reset before the next call. */
 typedef int mcp__uri_lookup(const void *values, size_t count, mcp_str name, mcp__arena *arena,
                             mcp_uri_value *ret, mcp_error *error);
 
