@@ -1,7 +1,8 @@
-/* client.c: the HTTP transport of one client: its options, sending, closing.
+/* client.c: the HTTP transport of one client.
  *
- * There is no connection that could be lost: while a server is unreachable, only the calls made
- * then fail. With HTTP+SSE of 2024-11-05, the one stream is the connection.
+ * Streamable HTTP has no connection that could be lost: while a server is unreachable, only the
+ * calls made at that time fail. With HTTP+SSE of 2024-11-05, the end of the event stream ends the
+ * connection.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -9,7 +10,7 @@
 #include "io/http_client/client.h"
 
 enum {
-    MOST_REPLIES = 256, /* that the server has not accepted yet */
+    MOST_REPLIES = 256, /* answers that the server has not accepted yet */
 };
 
 /* ---- time ------------------------------------------------------------------------------------------------ */
@@ -25,7 +26,7 @@ static int64_t earliest(const mcp_http_client *http)
 
     for (mcp__link *l = http->exchanges.next; l != &http->exchanges; l = l->next) {
         const mcp__client_exchange *e = mcp__container(l, mcp__client_exchange, link);
-        /* An exchange that waits only for others to end has no deadline. */
+        /* A deadline in the past belongs to an exchange that waits for others to end. */
         if (e->due > mcp__http_now(http))
             due = MCP__MIN(due, e->due);
     }
@@ -52,7 +53,8 @@ uint64_t mcp__http_delay(const mcp_http_client *http, int64_t retry, unsigned fa
 
     if (!failures)
         return ms;
-    /* Random, so that the clients of a restarted server do not reconnect all at once. */
+    /* The delay is random, so that the clients of a restarted server do not all reconnect at the
+     * same time. */
     (void)uv_random(NULL, NULL, &random, sizeof(random), 0, NULL);
     uint64_t longer = MCP__MAX(ms, (uint64_t)1) << MCP__MIN(failures - 1, 16u);
     return MCP__MIN(longer, most) + MCP__MIN(longer, most) * random / 1024;
@@ -60,8 +62,8 @@ uint64_t mcp__http_delay(const mcp_http_client *http, int64_t retry, unsigned fa
 
 /* ---- deferred work -------------------------------------------------------------------------- */
 
-/* Requests in flight do not delay answers to the server's requests, because the server may need
- * those answers first. */
+/* Returns whether an exchange may start now. The limit counts requests apart from notifications and
+ * answers: the server may need an answer before it can answer a request. */
 static bool may_start(const mcp_http_client *http, const mcp__client_exchange *e)
 {
     if (e->stage != MCP__WAITING || e->due > mcp__http_now(http))
@@ -84,7 +86,7 @@ static void look_at(mcp_http_client *http, mcp__client_exchange *e)
 
 static void sweep(mcp_http_client *http)
 {
-    mcp__multi_flush(http->multi); /* before freeing: it may still be being sent */
+    mcp__multi_flush(http->multi); /* libcurl may still read the message of a dropped exchange */
     for (mcp__link *l = http->exchanges.next, *next; l != &http->exchanges; l = next) {
         mcp__client_exchange *e = mcp__container(l, mcp__client_exchange, link);
         next = l->next;
@@ -93,7 +95,7 @@ static void sweep(mcp_http_client *http)
     }
 }
 
-/* Runs before the loop waits. Exchanges that are added meanwhile are handled in the same pass. */
+/* Handles all exchanges before the loop blocks, including those that are added meanwhile. */
 static void settle(void *arg)
 {
     mcp_http_client *http = arg;
@@ -137,7 +139,7 @@ static void note_reply(mcp__client_exchange *e)
     e->http->n_replies++;
 }
 
-/* Whether too many answers to the server's requests are waiting: then further ones are dropped. */
+/* Returns whether to discard an answer to a request of the server, because too many are pending. */
 static bool is_too_much(const mcp_http_client *http, const mcp_client_output *out)
 {
     return out->kind == MCP_OUTPUT_RESPONSE && http->n_replies >= MOST_REPLIES;
@@ -281,13 +283,13 @@ static bool runs_until_gone(mcp_http_client *http, bool (*is_wanted)(const mcp__
     return false;
 }
 
-/* Sends the messages whose answers are not awaited: notifications/initialized, cancellations,
- * answers to the server. They get close_ms. */
+/* Sends the pending notifications and answers to the server, for at most close_ms. Drops all
+ * requests. */
 static void send_last_messages(mcp_http_client *http)
 {
     int64_t due = mcp__http_now(http) + (int64_t)http->options.close_ms;
 
-    uv_run(&http->pump.loop->uv, UV_RUN_NOWAIT); /* lets the engine run once */
+    uv_run(&http->pump.loop->uv, UV_RUN_NOWAIT); /* the channel may have messages to send */
     if (http->mode == MCP__HTTP_OVER || !http->pump.channel)
         return;
     for (mcp__link *l = http->exchanges.next; l != &http->exchanges; l = l->next) {
@@ -315,7 +317,7 @@ static void end_session(mcp_http_client *http)
         return;
     if (!mcp__client_exchange_new(http, MCP__ASKED_END))
         return;
-    /* Only this exchange is left; it ends within close_ms. */
+    /* Only this exchange is left. Its time-out is close_ms. */
     while (runs_until_gone(http, is_session_end))
         ;
 }

@@ -1,13 +1,13 @@
-/* client.h: shared by the files of the HTTP client: libcurl, transfers, exchanges.
+/* client.h: the internals of the HTTP client.
  *
- *   mcp__multi             libcurl's multi handle on one loop; all users of the loop share connections
- *   mcp__transfer          one HTTP request and its answer, including redirects
- *   mcp__client_exchange   one POST of a message and its answer, or one event stream of the server
+ *   mcp__multi             libcurl's multi handle, which all clients of a loop share
+ *   mcp__transfer          an HTTP request and its answer, including redirects
+ *   mcp__client_exchange   a POST of a message and its answer, or an event stream opened by GET
  *   mcp_http_client        the transport of one mcp_client
  *
- * curl.c loads and runs libcurl, transfer.c sets up and handles a request, exchange.c is the life of
- * exchanges, events.c reads and resumes event streams, client.c is the transport, fetch.c does plain
- * GETs.
+ * curl.c loads and runs libcurl, transfer.c runs requests, exchange.c sends messages and handles
+ * their answers, events.c reads and resumes event streams, client.c is the transport, options.c
+ * reads its options, and fetch.c does plain GETs.
  */
 #ifndef MCP_SRC_IO_HTTP_CLIENT_H
 #define MCP_SRC_IO_HTTP_CLIENT_H
@@ -59,58 +59,60 @@ struct mcp__multi {
     mcp_loop *loop;
     mcp__curl f;
     CURLM *handle;
-    uv_timer_t timer;  /* for libcurl */
-    uv_idle_t idle;    /* runs before the loop waits, if transfers have to be started or freed */
+    uv_timer_t timer;  /* libcurl's time-outs */
+    uv_idle_t idle;    /* active while transfers have to be started or freed */
     mcp__link waiting; /* transfers to start */
     mcp__link running;
     mcp__link dead;  /* transfers to free */
-    unsigned inside; /* above 0 during a call of libcurl: its handles must not be touched */
-    bool starved;    /* a socket is not watched, because memory ran out */
+    unsigned inside; /* above 0 during a call of libcurl, when its handles must not be used */
+    bool starved;    /* memory ran out, so a socket is not watched */
     /* The number of open libuv handles and of clients. The last one that ends frees the memory: a
      * client's own handles may be closed after those of the multi. */
     size_t n_users;
 };
 
-/* Returns the loop's multi handle, created at first use. Returns MCP_EUNSUPPORTED (no libcurl),
- * MCP_ENOMEM or MCP_EIO on failure. */
+/* Sets *ret to the loop's multi handle, which is created at first use. Returns MCP_OK,
+ * MCP_EUNSUPPORTED if libcurl cannot be used, or MCP_ENOMEM. */
 int mcp__multi_get(mcp_loop *loop, mcp__multi **ret, mcp_error *error);
 /* A client that keeps the multi handle takes a reference, and drops it when it is freed. */
 void mcp__multi_ref(mcp__multi *multi);
 void mcp__multi_unref(mcp__multi *multi);
-/* Schedules starting and freeing of transfers before the loop waits. */
+/* Schedules the start of waiting transfers, and freeing of dead ones, before the loop blocks. */
 void mcp__multi_note(mcp__multi *multi);
-/* Frees abandoned transfers and removes them from libcurl. Must not be called from within
+/* Removes the dead transfers from libcurl and frees them. Must not be called in a callback of
  * libcurl. */
 void mcp__multi_flush(mcp__multi *multi);
-/* Resolves `reference` against `base` (RFC 3986, 5.2). The caller releases the result with the
- * loop's allocator. Returns MCP_EINVAL or MCP_ENOMEM on failure. */
+/* Resolves `reference` relative to `base` (RFC 3986, 5.2). The caller releases *ret with the loop's
+ * allocator. Returns MCP_OK, MCP_EINVAL or MCP_ENOMEM. */
 int mcp__multi_resolve(mcp__multi *multi, const char *base, mcp_str reference, char **ret);
 
 /* ---- transfer.c --------------------------------------------------------------------------- */
 
 typedef enum mcp__method { MCP__GET = 0, MCP__POST, MCP__DELETE } mcp__method;
 
-/* The destination of requests, and the way there. */
+/* How to connect for a request. */
 typedef struct mcp__target {
-    const char *unix_socket; /* path; NULL: TCP */
-    const char *proxy;       /* "": none; NULL: from the environment, but none for loopback */
-    const char *ca_file;     /* NULL: the system's */
-    uint64_t connect_ms;
-    bool
-        any_origin; /* redirects may lead to another origin (the headers must contain no secrets) */
-    bool public_only; /* refuses local and private addresses, unless a proxy connects */
+    const char *unix_socket; /* path; NULL means TCP */
+    const char *proxy;       /* "" means none; NULL, that of the environment unless for loopback */
+    const char *ca_file;     /* NULL means the system's certificates */
+    uint64_t connect_ms;     /* time-out; 0 means the default, 10000 */
+    bool any_origin;  /* redirects may lead to another origin; the headers must have no secrets */
+    bool public_only; /* refuses local and private addresses; a proxy has to do so itself */
 } mcp__target;
 
-/* Except `done`, these are called from within libcurl: they may start and abandon transfers, but
- * not run the loop. */
+/* The callbacks of a transfer. `head` and `bytes` are called within libcurl: they may start and
+ * abandon transfers, but must not run the loop. */
 typedef struct mcp__transfer_events {
-    /* The head of the answer is complete. Returns false to stop; `done` follows with MCP_OK. */
+    /* Called when the head of the final answer is complete. Returns false to stop the transfer;
+     * `done` is then called with MCP_OK. */
     bool (*head)(void *arg, const mcp__answer *answer);
+    /* Called with parts of the body. Returns false to stop, like `head`. */
     bool (*bytes)(void *arg, mcp_str bytes);
-    /* The transfer is over. It is freed soon afterwards; t->answer is still valid during the call.
-     * rc: MCP_OK, MCP_ECLOSED (not connected, or broken off), MCP_ETIMEOUT, MCP_EACCESS (an
-     * untrusted certificate, address or redirect), MCP_ELIMIT, MCP_EPROTOCOL, MCP_EUNSUPPORTED,
-     * MCP_ENOMEM, MCP_ECANCELLED (the loop is being freed). */
+    /* Called when the transfer has ended. The transfer is freed later, so t->answer is valid during
+     * the call. rc is MCP_OK, MCP_ECLOSED (no connection, or it broke off), MCP_ETIMEOUT,
+     * MCP_EACCESS (the certificate, address or redirect is not trusted), MCP_ELIMIT, MCP_EPROTOCOL,
+     * MCP_EUNSUPPORTED, MCP_ENOMEM, or MCP_ECANCELLED (the loop is being freed). `text` describes
+     * a failure, and is NULL if rc is MCP_OK. */
     void (*done)(void *arg, int rc, const char *text);
 } mcp__transfer_events;
 
@@ -118,112 +120,115 @@ typedef struct mcp__transfer_request {
     mcp__method method;
     const char *url;
     const mcp__headers *headers; /* copied */
-    mcp_str body;                /* of POST; borrowed until the transfer is over */
-    uint64_t timeout_ms;         /* for the whole transfer; 0: none */
-    bool decode;                 /* request compression */
-    bool once;                   /* do not repeat a request that may have arrived */
+    mcp_str body;                /* of a POST; borrowed until the transfer is freed */
+    uint64_t timeout_ms;         /* of the whole transfer; 0 means none */
+    bool decode;                 /* asks for a compressed answer and decompresses it */
+    bool once;                   /* a request that may have arrived is not sent again */
     const mcp__target *target;
     const mcp__transfer_events *events;
     void *arg;
 } mcp__transfer_request;
 
 struct mcp__transfer {
-    mcp__link link; /* in one list of the multi */
+    mcp__link link; /* in multi->waiting, running or dead */
     mcp__multi *multi;
-    const mcp__transfer_events *events; /* NULL: abandoned */
+    const mcp__transfer_events *events; /* NULL if it was abandoned */
     void *arg;
-    mcp__target target; /* its texts are valid only during the start */
+    mcp__target target; /* its strings are valid only in mcp__transfer_start() */
     mcp__method method;
     CURL *easy;
     struct curl_slist *headers;
     mcp__answer answer;
     char *url;
     unsigned redirects;
-    int failed;     /* code of ours that explains why libcurl was stopped */
-    bool added;     /* is in the multi handle */
+    int failed;     /* error for which a callback stopped libcurl, or MCP_OK */
+    bool added;     /* libcurl's multi handle has it */
     bool satisfied; /* head() or bytes() returned false */
-    bool told_head;
-    bool begun; /* a request was sent to a server; set only if it may be sent only once */
-    bool looks; /* checks the addresses that it connects to */
+    bool told_head; /* head() was called */
+    bool begun;     /* the request was sent; set only if it may be sent only once */
+    bool looks;     /* checks the addresses to which it connects */
     char error[CURL_ERROR_SIZE];
 };
 
-/* Starts a transfer before the loop waits next. No function is called before this returns. Returns
- * MCP_EINVAL or MCP_ENOMEM on failure. */
+/* Schedules a transfer, which starts before the loop blocks. No callback is called before this
+ * returns. Returns MCP_OK, MCP_EINVAL or MCP_ENOMEM. */
 int mcp__transfer_start(mcp__multi *multi, const mcp__transfer_request *request,
                         mcp__transfer **ret);
-/* Closes a transfer; none of its functions are called any more. */
+/* Stops a transfer. None of its callbacks is called any more. */
 void mcp__transfer_abandon(mcp__transfer *t);
-/* Called when libcurl has finished with it. */
+/* Handles the end of a transfer in libcurl, or a redirect. */
 void mcp__transfer_over(mcp__transfer *t, CURLcode code);
 void mcp__transfer_free(mcp__transfer *t);
-/* Ends a transfer with a code of ours. */
+/* Stops a transfer and calls its `done` with the error rc. */
 void mcp__transfer_fail(mcp__transfer *t, int rc);
-/* Whether an address is a public one: not of this machine, of a private or of a special network. */
+/* Returns whether an address is public: it does not belong to this machine, nor to a private or
+ * special-purpose network. */
 bool mcp__address_is_public(const struct sockaddr *address);
-/* Whether a URL contains a private address or names this machine. A name may still resolve to one.
- * With a proxy, which resolves names itself and whose connections are not checked, unusual
- * spellings count too. */
+/* Returns whether a URL contains an address that is not public, or a name of this machine. Any
+ * other name may still resolve to such an address. A proxy resolves names itself, and its
+ * connections cannot be checked, so with one, unusual spellings of addresses are found too. */
 bool mcp__url_is_private(mcp_str url, const char *proxy);
 
 /* ---- exchange.c ------------------------------------------------------------------------------ */
 
 typedef enum mcp__stage {
-    MCP__WAITING = 0, /* for its time, or for others to end */
+    MCP__WAITING = 0, /* waits for its time, or for other exchanges to end */
     MCP__SENT,        /* has a transfer */
-    MCP__PARKED,      /* for authorization */
-    MCP__GONE,        /* to be freed */
+    MCP__PARKED,      /* waits for authorization */
+    MCP__GONE,        /* will be freed before the loop blocks */
 } mcp__stage;
 
-/* A message of the client and its answer, or a GET for unsolicited messages of the server. */
+/* A message of the client and its answer, a GET for unsolicited messages of the server, or the
+ * DELETE of a session. */
 struct mcp__client_exchange {
     mcp__link link; /* in http->exchanges */
     mcp_http_client *http;
-    mcp_exchange number; /* number of the engine's exchange; 0: its end is not reported */
+    mcp_exchange number; /* the exchange of the channel, or 0 if its end is not reported */
     mcp__asked asked;
     mcp__stage stage;
     mcp__verdict verdict; /* valid once the head of the answer is complete */
     bool modern, handshake, initialized, once;
-    bool reply;     /* answers a request of the server */
-    bool resuming;  /* resumes with GET the stream of a POST */
-    bool answered;  /* the answer has arrived; the stream may end */
-    bool opened;    /* its stream was open at least once */
-    bool heard;     /* an event arrived since the transfer began */
+    bool reply;     /* the message answers a request of the server */
+    bool resuming;  /* resumes the stream of its POST with a GET */
+    bool answered;  /* the answer has arrived, so the stream may end */
+    bool opened;    /* its event stream was open at least once */
+    bool heard;     /* an event has arrived since the transfer began */
     bool broke_off; /* its event stream ended before the answer */
-    bool is_cut;    /* the answer is too long */
-    int64_t due;    /* when to continue or (MCP__SENT) to stop; INT64_MAX: never */
-    unsigned failures, refusals;
-    int status;       /* of the latest refusal */
-    uint64_t session; /* value of http->n_sessions when it was sent; 0: no session */
+    bool is_cut;    /* the answer is too long and was truncated */
+    int64_t due;    /* when to continue or, if MCP__SENT, to stop; INT64_MAX means never */
+    unsigned failures, refusals; /* in a row, of streams; for lack of authorization */
+    int status;                  /* HTTP status of the latest refusal */
+    uint64_t session;            /* http->n_sessions when it was sent with a session id, else 0 */
     mcp__transfer *transfer;
     mcp__buf message;
-    mcp__headers headers; /* set by the engine */
+    mcp__headers headers; /* headers that the channel has set */
     mcp__buf body;
     mcp__sse sse;
 };
 
-/* Creates an exchange that waits to be started. Returns NULL if out of memory. */
+/* Creates an exchange, which is started before the loop blocks. Returns NULL if out of memory. */
 mcp__client_exchange *mcp__client_exchange_new(mcp_http_client *http, mcp__asked asked);
 void mcp__client_exchange_free(mcp__client_exchange *e);
-/* Sends it. */
+/* Starts the transfer of an exchange. */
 void mcp__client_exchange_start(mcp__client_exchange *e);
-/* Closes it. It is freed before the loop waits. */
+/* Stops an exchange without a report to the client. It is freed before the loop blocks. */
 void mcp__client_exchange_drop(mcp__client_exchange *e);
-/* Ends it without an answer: reports that to the engine and drops it. */
+/* Drops an exchange that has no answer, and reports that to the client. `status` is the HTTP
+ * status, or 0 if there was none. */
 void mcp__client_exchange_end(mcp__client_exchange *e, int status, const char *text);
-/* Stops its transfer, because its time is over. */
+/* Stops the transfer of an exchange whose deadline has passed, and handles what has arrived. */
 void mcp__client_exchange_enough(mcp__client_exchange *e);
-/* Continues it after authorization. */
+/* Continues an exchange that waits for authorization, or ends it if rc is an error. */
 void mcp__client_exchange_authorized(mcp__client_exchange *e, int rc);
 
 /* ---- events.c ---------------------------------------------------------------------------------- */
 
-/* Reads bytes of an event stream. Returns false if no more bytes are needed. */
+/* Processes bytes of an event stream. Returns false to stop the transfer. */
 bool mcp__client_exchange_events(mcp__client_exchange *e, mcp_str bytes);
-/* Handles the end of a stream, described by rc and text: it is resumed later, or the exchange
- * ends. */
+/* Handles the end of an event stream, whose reason is in rc and text: resumes the stream later, or
+ * ends the exchange. */
 void mcp__client_exchange_stream_ended(mcp__client_exchange *e, int rc, const char *text);
-/* Handles an answer to a GET that is not a stream. */
+/* Handles an answer to a GET that is not an event stream. */
 void mcp__client_exchange_stream_refused(mcp__client_exchange *e, const char *text);
 /* Opens the GET for unsolicited messages of the server. */
 void mcp__stream_open(mcp_http_client *http);
@@ -232,7 +237,7 @@ void mcp__stream_open(mcp_http_client *http);
 
 typedef enum mcp__http_mode {
     MCP__STREAMABLE = 0,
-    MCP__HTTP_SSE_OPENING, /* 2024-11-05: messages wait for the endpoint */
+    MCP__HTTP_SSE_OPENING, /* HTTP+SSE of 2024-11-05: messages wait for the endpoint */
     MCP__HTTP_SSE_OPEN,
     MCP__HTTP_OVER,
 } mcp__http_mode;
@@ -241,38 +246,42 @@ struct mcp_http_client {
     mcp__pump pump;
     mcp__multi *multi;
     const mcp_allocator *allocator;
-    mcp_http_client_options options; /* its texts are cleared */
+    mcp_http_client_options options; /* its strings are NULL */
     mcp__target target;
     char *url, *unix_socket, *proxy, *ca_file;
     char *endpoint;       /* of HTTP+SSE */
-    mcp__headers headers; /* set by the program */
+    mcp__headers headers; /* headers that the program has set */
     mcp__http_mode mode;
     mcp__link exchanges; /* oldest first */
     size_t n_sent[MCP__ASKED_KINDS], n_replies;
     mcp__client_exchange *stream; /* the open GET for unsolicited messages */
-    mcp__buf session;             /* empty: none */
-    uint64_t n_sessions;
-    uv_timer_t timer; /* for the earliest deadline */
+    mcp__buf session;             /* the session id; empty if there is none */
+    uint64_t n_sessions;          /* number of sessions so far */
+    uv_timer_t timer;             /* fires at the earliest deadline */
     bool timer_open;
-    bool starved; /* out of memory: a message was lost */
+    bool starved; /* memory ran out and a message was lost, so the connection will end */
     bool closing;
-    bool freed; /* the memory goes with the last handle */
+    bool freed; /* the memory is released when the last handle is closed */
 };
 
-/* Schedules starting, freeing and arming before the loop waits. */
+/* Schedules a pass over all exchanges, before the loop blocks: some may have to be started, stopped
+ * or freed. */
 void mcp__http_note(mcp_http_client *http);
 static inline int64_t mcp__http_now(const mcp_http_client *http)
 {
     return mcp__loop_now(http->pump.loop);
 }
-/* Ends the connection. */
+/* Ends the connection for the given reason, and drops all exchanges. */
 void mcp__http_over(mcp_http_client *http, const char *why);
-/* Takes the options over that http->options has; its texts are still the program's. */
+/* Sets the defaults of http->options, and copies the strings. Returns MCP_OK, MCP_EINVAL,
+ * MCP_ELIMIT or MCP_ENOMEM. */
 int mcp__http_client_read_options(mcp_http_client *http, mcp_error *error);
+/* Sets the strings, which the program owns, to NULL. */
 void mcp__http_client_forget_texts(mcp_http_client_options *o);
-/* Ends an attempt to use HTTP+SSE. */
+/* Ends a failed attempt to use HTTP+SSE. Ends the messages that wait for it. */
 void mcp__http_no_fall_back(mcp_http_client *http, int status, const char *why);
-/* Returns how long to wait after so many failures. */
+/* Returns how many milliseconds to wait after `failures` failures in a row. `retry` is the server's
+ * value in milliseconds, or -1. */
 uint64_t mcp__http_delay(const mcp_http_client *http, int64_t retry, unsigned failures);
 
 #endif

@@ -1,10 +1,8 @@
-/* curl.c: libcurl's multi interface on a loop: its sockets are libuv polls, its timer is a libuv
- * timer.
+/* curl.c: runs libcurl's multi interface on a loop, which watches its sockets and sets its timer.
  *
- * What may surprise: libcurl is not linked, but loaded with the first HTTP client, because linking
- * it would cost several milliseconds at every start (base/library.h). While libcurl is calling
- * back, its handles must not be touched. Transfers are therefore started and freed in one place,
- * before the loop waits.
+ * libcurl is not linked. It is loaded for the first HTTP client, because linking it would cost
+ * several milliseconds at every start (base/library.h). In a callback of libcurl, its handles must
+ * not be changed. Transfers are therefore started and freed before the loop blocks.
  */
 #define _GNU_SOURCE
 #include "io/http_client/client.h"
@@ -28,7 +26,7 @@ static int load(mcp__curl *f, mcp_error *error)
     return MCP_OK;
 #else
     static const char *const names[] = {MCP__CURL_FUNCTIONS(MCP__LIBRARY_NAME)};
-    /* Debian has it in two builds, which differ in the TLS library. */
+    /* Debian has two builds of libcurl, with different TLS libraries. */
     static const mcp__library library = {.files = {"libcurl.so.4", "libcurl-gnutls.so.4"},
                                          .wanted = "HTTP needs libcurl (package libcurl4)",
                                          .names = names,
@@ -62,12 +60,12 @@ static void socket_closed(uv_handle_t *handle)
     mcp__multi_unref(multi);
 }
 
-/* Runs libcurl, then ends the transfers that it has finished. */
+/* Runs libcurl, and then ends the transfers that have finished. */
 static void act(mcp__multi *multi, curl_socket_t fd, int events)
 {
     int running = 0;
 
-    mcp__multi_flush(multi); /* an abandoned transfer may have lost the memory of its message */
+    mcp__multi_flush(multi); /* the message of an abandoned transfer may have been freed */
     multi->inside++;
     (void)multi->f.curl_multi_socket_action(multi->handle, fd, events, &running);
     multi->inside--;
@@ -111,8 +109,8 @@ static multi_socket *socket_new(mcp__multi *multi, curl_socket_t fd)
     return s;
 }
 
-/* Never returns an error, because that would make the whole multi handle useless: settle() ends the
- * transfers instead. */
+/* Watches a socket for libcurl. On failure, settle() ends all running transfers. An error must not
+ * be returned, because the multi handle could not be used any more. */
 static int watch_socket(CURL *easy, curl_socket_t fd, int what, void *user, void *known)
 {
     mcp__multi *multi = user;
@@ -176,7 +174,7 @@ void mcp__multi_flush(mcp__multi *multi)
 {
     while (!mcp__list_empty(&multi->dead)) {
         mcp__transfer *t = first_of(&multi->dead);
-        multi->inside++; /* libcurl reports the sockets that it closes */
+        multi->inside++; /* libcurl calls watch_socket() for the sockets that it closes */
         if (t->added)
             multi->f.curl_multi_remove_handle(multi->handle, t->easy);
         mcp__transfer_free(t);
@@ -191,7 +189,7 @@ static void end_finished(mcp__multi *multi)
 
     while ((message = multi->f.curl_multi_info_read(multi->handle, &left))) {
         char *t = NULL;
-        CURLcode code = message->data.result; /* invalid once the handle is removed */
+        CURLcode code = message->data.result; /* invalid after the handle is removed */
         if (message->msg != CURLMSG_DONE)
             continue;
         multi->f.curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &t);
@@ -241,7 +239,7 @@ static void timer_closed(uv_handle_t *handle)
     mcp__multi_unref(handle->data);
 }
 
-/* Called before the loop closes its handles. */
+/* Ends all transfers, and frees the multi handle. Called when the loop is freed. */
 static void multi_stop(mcp__multi *multi)
 {
     while (!mcp__list_empty(&multi->waiting))

@@ -1,15 +1,15 @@
-/* events.c: event streams, and what follows when they end.
+/* events.c: reads event streams, and resumes them after they end.
  *
- *   stream of a POST, modern    If it ends without the answer, the exchange ends. The engine decides
- *                               whether to repeat the call.
+ *   stream of a POST, modern    If it ends without the answer, the exchange ends. The client then
+ *                               decides whether to repeat the call.
  *   stream of a POST, legacy    It is resumed by GET with Last-Event-ID, if it had an id, until the
  *                               answer arrives (2025-11-25, basic/transports, "Resumability and
  *                               Redelivery").
  *   GET, legacy                 It is opened again, with Last-Event-ID if it had an id.
- *   GET of HTTP+SSE             It is the connection, which ends with it.
+ *   GET of HTTP+SSE             When it ends, the connection ends.
  *
- * What may surprise: a stream that the server ends on purpose, in order to be polled (`retry`), looks
- * like one that broke off. Only an event in between shows that the server is working.
+ * A server may end a stream on purpose so that the client polls it (`retry`). This looks like a
+ * stream that broke off. Only an event between two ends shows that the server is working.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -17,9 +17,9 @@
 #include "io/http_client/client.h"
 
 enum {
-    MOST_FAILURES = 5,           /* in a row, when resuming the stream of a POST */
-    LEAST_DELAY_MS = 20,         /* minimum, whatever the server says */
-    LEAST_STREAM_DELAY_MS = 100, /* minimum for a stream that is reopened for ever */
+    MOST_FAILURES = 5,           /* failures in a row after which a stream of a POST is given up */
+    LEAST_DELAY_MS = 20,         /* least delay, even if the server allows a shorter one */
+    LEAST_STREAM_DELAY_MS = 100, /* the same for a stream that is reopened without limit */
     ANSWERED_MS = 500,           /* time for the server to end the stream after the answer */
 };
 
@@ -50,8 +50,8 @@ static void receive(mcp__client_exchange *e, const mcp__sse_event *event)
     mcp__http_note(http);
 }
 
-/* Takes the endpoint for messages (2024-11-05). It has to be of the same origin, or messages could
- * be sent to anyone. */
+/* Sets the endpoint for messages (2024-11-05). It must have the same origin as the stream, or a
+ * server could direct the client's messages and tokens to another server. */
 static void take_endpoint(mcp__client_exchange *e, mcp_str reference)
 {
     mcp_http_client *http = e->http;
@@ -165,15 +165,16 @@ void mcp__client_exchange_stream_ended(mcp__client_exchange *e, int rc, const ch
 
 /* ---- no stream -------------------------------------------------------------------------------------------- */
 
-/* Whether a status is temporary. */
+/* Returns whether a status is temporary. */
 static bool is_passing(int status)
 {
     return status == 408 || status == 425 || status == 429 || status >= 500;
 }
 
-/* 405 means that there is no stream. So does 404 at first, with some servers; later it means that
- * the session has ended, which no other request may notice for a long time. Some servers answer 400
- * then. */
+/* Handles a refused GET for unsolicited messages. 405 means that the server has no such stream;
+ * some servers answer 404 instead. If the stream was open before, 404 means that the session has
+ * ended, and some servers answer 400. This has to be reported, because the client may send no other
+ * request for a long time. */
 static void session_stream_refused(mcp__client_exchange *e, const char *text)
 {
     mcp_http_client *http = e->http;

@@ -1,8 +1,8 @@
-/* exchange.c: the life of an exchange: a message is sent, and an answer of any form comes back.
+/* exchange.c: sends a message, and handles an answer of any form.
  *
- * What may surprise: an exchange can be dropped while it is passing on its own answer, because the
- * receiver of the answer may close it. Exchanges are therefore only marked here, and freed before
- * the loop waits. The mark is checked after every call of the channel.
+ * The receiver of an answer may close the exchange that is passing the answer on. Exchanges are
+ * therefore only marked as MCP__GONE here, and freed before the loop blocks. The mark is checked
+ * after each call of the channel.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -10,10 +10,10 @@
 #include "io/http_client/client.h"
 
 enum {
-    MOST_BODY = 64 * 1024, /* of a refusal */
-    MOST_REFUSALS = 4,     /* for lack of authorization, per message */
-    GRACE_MS = 5000,       /* for the end of a body that is not needed */
-    OVERSIZED_HEAD = 4096,
+    MOST_BODY = 64 * 1024, /* bytes of a refusal's body that are read */
+    MOST_REFUSALS = 4,     /* attempts to authorize a message */
+    GRACE_MS = 5000,       /* time-out for the body of a refusal */
+    OVERSIZED_HEAD = 4096, /* bytes of an oversized answer that the channel gets */
 };
 
 /* ---- a request ---------------------------------------------------------------------------------------- */
@@ -102,7 +102,7 @@ static uint64_t timeout_of(const mcp__client_exchange *e)
     switch (e->asked) {
     case MCP__ASKED_TAKE: return e->http->closing ? o->close_ms : o->answer_ms;
     case MCP__ASKED_END: return o->close_ms;
-    default: return 0; /* the engine has time-outs of its own, and streams stay open */
+    default: return 0; /* requests have time-outs in the client, and streams stay open */
     }
 }
 
@@ -118,7 +118,8 @@ void mcp__client_exchange_start(mcp__client_exchange *e)
     e->heard = e->is_cut = false;
     e->due = INT64_MAX;
     if (e == http->stream && http->mode == MCP__HTTP_SSE_OPENING)
-        e->due = mcp__http_now(http) + (int64_t)http->options.connect_ms; /* for the endpoint */
+        e->due =
+            mcp__http_now(http) + (int64_t)http->options.connect_ms; /* until the endpoint event */
     int rc = put_headers(e, &h);
     mcp__transfer_request request = {.method = method_of(e),
                                      .url = url_of(e),
@@ -155,7 +156,8 @@ static void take_session(mcp__client_exchange *e, const mcp__answer *answer)
         http->n_sessions++;
 }
 
-/* A 2xx to a POST of HTTP+SSE carries no answer: that comes on the stream. */
+/* Returns how to interpret the answer. In HTTP+SSE, the answer to a POST only confirms the message;
+ * the JSON-RPC response comes on the stream. */
 static mcp__asked asked_now(const mcp__client_exchange *e)
 {
     if (is_get(e))
@@ -182,7 +184,7 @@ static bool on_head(void *arg, const mcp__answer *answer)
     return true;
 }
 
-/* Returns false if the limit is reached. */
+/* Appends to the body of the answer. Returns false if the limit is reached or memory runs out. */
 static bool append(mcp__client_exchange *e, mcp_str bytes, size_t most)
 {
     size_t n = MCP__MIN(bytes.len, most - e->body.len);
@@ -223,7 +225,7 @@ static void receive_body(mcp__client_exchange *e, int rc, const char *text)
         (void)mcp_channel_receive_oversized(http->pump.channel, e->number, body, (mcp_str){0}, now);
     else
         (void)mcp_channel_receive(http->pump.channel, e->number, body, now);
-    /* The engine ignores this if the body was the answer. */
+    /* The client ignores this if the body was the answer. */
     mcp__client_exchange_end(e, 200,
                              e->is_cut ? "the answer is longer than our limit"
                                        : "the body of the answer does not answer what was asked");

@@ -1,7 +1,7 @@
-/* fetch.c: plain GETs of URLs that may be untrusted.
+/* fetch.c: plain GETs of URLs that may come from an untrusted source.
  *
- * Connections are not shared with those to servers: an address that was not checked must not be
- * reached through a connection that is open already.
+ * They do not reuse connections of other requests, because the addresses of those connections were
+ * not checked.
  */
 #define _GNU_SOURCE
 #include "io/http_client/client.h"

@@ -1,4 +1,4 @@
-/* options.c: the options of an HTTP client. */
+/* options.c: reads the options of an HTTP client. */
 #define _GNU_SOURCE
 #include "io/http_client/client.h"
 
@@ -17,7 +17,7 @@ static int copy_headers(mcp_http_client *http, const char *const *headers, mcp_e
         mcp_str line = mcp_str_from(headers[i]);
         const char *colon = line.len ? memchr(line.ptr, ':', line.len) : NULL;
         mcp_str name = {line.ptr, colon ? (size_t)(colon - line.ptr) : 0};
-        /* The message does not repeat the header, because its value may be a secret. */
+        /* The error does not quote the header, because its value may be a secret. */
         if (!colon || !mcp__header_is_free(name))
             return mcp__fail(error, MCP_EINVAL, 0, "header %zu cannot be set", i + 1);
         int rc = mcp__headers_add(&http->headers, name, mcp__str_sub(line, name.len + 1));
@@ -34,7 +34,8 @@ static bool copy_text(mcp_http_client *http, char **to, const char *text)
     return !text || *to;
 }
 
-/* "unix:/run/mcp.sock" means the endpoint /mcp on that socket. */
+/* Copies the URL and the other strings. "unix:/run/mcp.sock" means the endpoint /mcp on that
+ * socket. */
 static int copy_address(mcp_http_client *http, const mcp_http_client_options *o, mcp_error *error)
 {
     const char *url = o->url, *path = o->unix_socket;

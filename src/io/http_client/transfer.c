@@ -1,8 +1,8 @@
-/* transfer.c: one HTTP request through libcurl, and its answer.
+/* transfer.c: runs an HTTP request with libcurl.
  *
- * Redirects are followed here and not by libcurl, because the rules differ: a POST stays a POST,
- * its content goes to no other origin, and nothing goes from https back to http. The receiver of
- * the bytes limits the memory of a transfer; bytes are counted after decompression.
+ * Redirects are followed here, because libcurl has other rules: here, a POST stays a POST, its body
+ * is not sent to another origin, and https is never left for http. The callback `bytes` limits the
+ * memory of a transfer. It counts bytes after decompression.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -33,8 +33,8 @@ static bool is_in(const unsigned char *address, const network *n)
     return true;
 }
 
-/* Excludes what the registries of special-purpose addresses (RFC 6890 and its successors) list as
- * not global. */
+/* Returns whether an IPv4 address is public. The excluded networks are those that the registries of
+ * special-purpose addresses (RFC 6890 and its successors) list as not global. */
 static bool is_public_4(const unsigned char *address)
 {
     static const network others[] = {
@@ -61,13 +61,13 @@ static bool is_public_4(const unsigned char *address)
     return true;
 }
 
-/* Addresses that embed an IPv4 address are as public as that one. */
+/* Returns whether an IPv6 address is public. If it embeds an IPv4 address, that one decides. */
 static bool is_public_6(const unsigned char *address)
 {
     static const network global = {{0x20}, 3};
     static const network others[] = {
         {{0x20, 0x01, 0x0d, 0xb8}, 32}, /* documentation */
-        {{0x20, 0x01, 0, 0}, 23},       /* Teredo and the like */
+        {{0x20, 0x01, 0, 0}, 23},       /* protocol assignments, such as Teredo */
         {{0x3f, 0xff}, 20},
     };
     static const network mapped = {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff}, 96};
@@ -98,8 +98,8 @@ bool mcp__address_is_public(const struct sockaddr *address)
     return address->sa_family == AF_INET6 && is_public_6(u.v6->sin6_addr.s6_addr);
 }
 
-/* Whether it may be another spelling of an address or of this machine: "127.1", "0x7f.1",
- * "localhost.". */
+/* Returns whether a host may be an unusual spelling of a private address or of this machine, such
+ * as "127.1", "0x7f.1" or "localhost.". Changes `host`. */
 static bool is_private_spelling(char *host)
 {
     struct in_addr address;
@@ -132,7 +132,8 @@ bool mcp__url_is_private(mcp_str url, const char *proxy)
     return inet_pton(AF_INET, host, address) == 1 && !is_public_4(address);
 }
 
-/* Checks the address of the actual connection, because a name may resolve differently each time. */
+/* Creates a socket for a connection. The address is checked here because a name may resolve to
+ * other addresses each time. */
 static curl_socket_t open_socket(void *user, curlsocktype purpose, struct curl_sockaddr *address)
 {
     mcp__transfer *t = user;
@@ -145,9 +146,9 @@ static curl_socket_t open_socket(void *user, curlsocktype purpose, struct curl_s
     return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
-/* Prevents libcurl from repeating a request when a reused connection ends without an answer. Most
- * often the connection was idle for too long, but the server may also have ended while handling
- * this request. */
+/* Prevents libcurl from repeating a request when a reused connection ends without an answer.
+ * Usually the connection was idle for too long, but the server may also have crashed while it
+ * handled this request. */
 static int on_request(void *user, char *to, char *from, int to_port, int from_port)
 {
     mcp__transfer *t = user;
@@ -173,7 +174,7 @@ static bool is_told(const mcp__transfer *t)
     return t->events && !t->satisfied;
 }
 
-/* Returns less than n to stop libcurl. */
+/* Processes a line of the head. Returns n, or 0 to stop libcurl. */
 static size_t on_header(char *bytes, size_t one, size_t n, void *user)
 {
     mcp__transfer *t = user;
@@ -320,9 +321,9 @@ void mcp__transfer_over(mcp__transfer *t, CURLcode code)
     if (t->satisfied)
         code = CURLE_OK;
     if (t->begun && code == CURLE_COULDNT_CONNECT)
-        t->failed = MCP_ECLOSED; /* on_request() stopped a repetition that could not connect */
+        t->failed = MCP_ECLOSED; /* libcurl sent the request again, but could not connect */
     if (code == CURLE_OK)
-        t->failed = MCP_OK; /* for example, one of several addresses was refused */
+        t->failed = MCP_OK; /* such as MCP_EACCESS for one of several addresses */
     snprintf(text, sizeof(text), "%s", text_of(t, code));
     finish(t, t->failed ? t->failed : code_of(code), code == CURLE_OK ? NULL : text);
 }
@@ -360,8 +361,8 @@ void mcp__transfer_abandon(mcp__transfer *t)
 
 static int copy_headers(mcp__transfer *t, const mcp__headers *headers)
 {
-    /* Suppresses libcurl's own header: waiting for "100 Continue" would cost a second with many
-     * servers. */
+    /* Suppresses libcurl's own header Expect. Many servers do not send "100 Continue", for which
+     * libcurl would wait one second. */
     struct curl_slist *list = t->multi->f.curl_slist_append(NULL, "Expect:");
     size_t at = 0;
 
@@ -371,7 +372,7 @@ static int copy_headers(mcp__transfer *t, const mcp__headers *headers)
     return list ? MCP_OK : MCP_ENOMEM;
 }
 
-/* libcurl's functions with variable arguments take only long and pointers. */
+/* curl_easy_setopt() has variable arguments, so an integer must have the type long. */
 static bool set_long(mcp__transfer *t, CURLoption option, long value)
 {
     return t->multi->f.curl_easy_setopt(t->easy, option, value) == CURLE_OK;
@@ -396,7 +397,7 @@ static bool set_callbacks(mcp__transfer *t)
            f->curl_easy_setopt(t->easy, CURLOPT_OPENSOCKETDATA, t) == CURLE_OK;
 }
 
-/* Requires libcurl 7.80. */
+/* Makes libcurl call on_request() before it sends a request. Requires libcurl 7.80. */
 static void set_once(mcp__transfer *t)
 {
     const mcp__curl *f = &t->multi->f;
@@ -405,7 +406,8 @@ static void set_once(mcp__transfer *t)
     (void)f->curl_easy_setopt(t->easy, CURLOPT_PREREQDATA, t);
 }
 
-/* A connection with address checks uses no pool, because connections in a pool were not checked. */
+/* Sets how to connect. A connection whose address is checked is not taken from the pool, because
+ * connections in the pool were not checked. */
 static bool set_way(mcp__transfer *t)
 {
     const mcp__target *target = &t->target;
@@ -448,7 +450,7 @@ static int set_up(mcp__transfer *t, const mcp__transfer_request *r)
 
     if (copy_headers(t, r->headers) < 0)
         return MCP_ENOMEM;
-    /* Closing does not wait for a name server. Requires libcurl 7.87. */
+    /* With this option, freeing does not wait for a name server. It requires libcurl 7.87. */
     (void)set_long(t, CURLOPT_QUICK_EXIT, 1);
     if (r->once)
         set_once(t);
