@@ -8,7 +8,7 @@ set(template_dir ${PROJECT_SOURCE_DIR}/cmake)
 
 install(DIRECTORY include/mcp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN *.h)
 
-# Two export sets: the static targets name the packages that they need, the shared ones need none.
+# There are two export sets, because only the static targets name the packages that they need.
 foreach(target IN ITEMS mcp mcp_io)
     if(TARGET ${target})
         install(TARGETS ${target} EXPORT mcpTargets)

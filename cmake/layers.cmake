@@ -18,8 +18,8 @@ foreach(row IN LISTS mcp_layer_rows)
     endforeach()
 endforeach()
 
-# mcp_find_package(yyjson [TEXT]): makes the imported target PkgConfig::yyjson, visible in the whole project. TEXT
-# tells the user how to build without the package.
+# mcp_find_package(yyjson [TEXT]): creates the imported target PkgConfig::yyjson, which is visible
+# in the whole project. TEXT tells the user how to build without the package.
 find_package(PkgConfig REQUIRED)
 function(mcp_find_package module)
     if(NOT TARGET PkgConfig::${module})

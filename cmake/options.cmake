@@ -20,7 +20,7 @@ option(MCP_CURL_LINK "Link libcurl instead of loading it with the first HTTP cli
 option(MCP_LTO "Optimize across files (gcc)" OFF)
 set(MCP_SANITIZE "" CACHE STRING "Sanitizers: 'address,undefined', 'thread' or nothing")
 
-# The engine alone: everything else needs libmcp-io.
+# Without libmcp-io only the engine can be built.
 if(NOT MCP_BUILD_IO)
     set(MCP_BUILD_PROVIDERS OFF)
     set(MCP_BUILD_PROGRAMS OFF)
@@ -50,7 +50,7 @@ if(MCP_SANITIZE)
 endif()
 set(CMAKE_C_FLAGS_RELEASE "-O2 -g1 -DNDEBUG")
 add_compile_options(-fno-common -fstack-protector-strong)
-# Binding all symbols at start costs nothing measurable, because mcpd calls few.
+# Binding all symbols at program start has no measurable cost, because mcpd uses few.
 add_link_options(LINKER:--as-needed LINKER:-z,relro LINKER:-z,now)
 
 if(MCP_SANITIZE)
@@ -59,7 +59,7 @@ if(MCP_SANITIZE)
     add_link_options(-fsanitize=${MCP_SANITIZE})
 elseif(CMAKE_BUILD_TYPE STREQUAL "Release")
     add_compile_options(-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
-    # Functions that a program does not call are left out of it.
+    # The linker removes functions that a program does not call.
     add_compile_options(-ffunction-sections -fdata-sections)
     add_link_options(LINKER:--gc-sections)
 endif()
@@ -74,8 +74,8 @@ if(MCP_COVERAGE)
     add_link_options(--coverage)
 endif()
 if(MCP_LTO AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
-    # Off by default: neither start nor round trips were faster by more than the noise, and it compiles
-    # everything twice. Fat objects, so that the installed static libraries serve every compiler.
+    # Off by default: neither start-up nor round trips became measurably faster, and everything is
+    # compiled twice. Fat objects keep the installed static libraries usable with every compiler.
     add_compile_options(-flto=auto -ffat-lto-objects)
     add_link_options(-flto=auto)
 endif()
