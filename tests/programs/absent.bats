@@ -1,4 +1,5 @@
-# Sources that are not there: left out and said, offered when they come; an error where none is there.
+# Sources that do not exist at the start: they are left out with a message and offered once they
+# exist. It is an error if no source exists.
 
 bats_require_minimum_version 1.5.0
 
@@ -12,7 +13,7 @@ setup() {
 
 has() { [ -e "$(find "$MCP_BUILD_DIR/programs/lib" -name "$1.so" 2>/dev/null)" ]; }
 
-# come KIND: what was not there comes, whole
+# come KIND: creates the missing source, in one step
 come() {
     case $1 in
         file) echo late >late ;;
@@ -22,7 +23,7 @@ come() {
     esac
 }
 
-@test "each kind: the others are served, the log says what is missing, and it is offered when it comes" {
+@test "each kind: the other sources are served, the log names the missing one, and it is offered once it exists" {
     for kind in file folder git sqlite; do
         case $kind in
             file | folder) source=late ;;
@@ -46,7 +47,7 @@ come() {
     done
 }
 
-@test "it is said once, loudly" {
+@test "a missing source gets one message, a warning" {
     run -0 --separate-stderr "$MCPD" --log-level error docs none gone </dev/null
     diff <(printf '%s\n' "$stderr") - <<'END'
 mcpd: error: none: No such file or directory: it will be available as soon as it exists
@@ -56,7 +57,7 @@ END
     [[ "$output" == *"WRONG   source: none: No such file"*"2 resources"* ]]
 }
 
-@test "where none is there, and for what is asked about the configuration, it is an error" {
+@test "it is an error if no source exists, and for options that examine the configuration" {
     run -1 --separate-stderr "$MCPD" none gone </dev/null
     [ "$stderr" = "mcpd: none: No such file or directory" ]
     for kind in git sqlite; do
@@ -73,7 +74,7 @@ END
     run -1 "$MCPD" --print-config claude docs none
 }
 
-@test "what is there and cannot be served is an error as ever" {
+@test "a source that exists but cannot be served is an error" {
     touch plain
     has git || skip "built without git"
     mkdir empty
@@ -83,7 +84,7 @@ END
     run -1 "$MCPD" docs fifo </dev/null
 }
 
-@test "a repository that is not whole yet is tried again, and said once" {
+@test "an incomplete repository is retried, with one message" {
     has git || skip "built without git"
     printf '{"sources": ["docs", "git:late"]}\n' >c.json
     talk modern "$MCPD" --config c.json

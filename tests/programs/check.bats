@@ -1,4 +1,5 @@
-# mcpd --check-config is as strict as the start: what does not start does not pass, with key, line and column.
+# mcpd --check-config is as strict as a start: it rejects every configuration that does not start,
+# and names key, line and column.
 
 bats_require_minimum_version 1.5.0
 
@@ -15,8 +16,8 @@ certificate() {
         -keyout "$1.key" -out "$1.pem" 2>/dev/null
 }
 
-# Each line: the file without its braces | "start" where the start fails too, "check" where it warns | what follows
-# "c.json:".
+# Each line: the file without its braces | "start" if the start fails too, "check" if it only warns
+# | the message after "c.json:".
 faults() {
     cat <<'END'
 "sources": []|start|1:13: nothing is served: add a folder
@@ -47,7 +48,7 @@ faults() {
 END
 }
 
-@test "what does not start does not pass, and both say where; what passes starts" {
+@test "a configuration passes exactly if it starts, and both report the position of an error" {
     certificate a
     certificate b
     (umask 077 && echo a:token >tokens && echo 'a b' >bad)
@@ -66,13 +67,13 @@ END
     done < <(faults)
 }
 
-@test "several things that are wrong are told in one go" {
+@test "several errors are reported together" {
     printf '{"sources": ["docs", "none"],\n "prompts": "none",\n "http": ["localhos:1", "256.1.1.1:1"],\n "token-file": "none",\n "tools": [{"name": "t", "command": ["no-such"]}]}\n' >c.json
     run -1 --separate-stderr "$MCPD" --config c.json --check-config
     [ "$(sed 's/^c.json:\([0-9]*:[0-9]*\): .*/\1/' <<<"$stderr" | tr '\n' ' ')" = '1:22 4:16 2:13 3:11 3:25 5:38 ' ] || { echo "$stderr"; return 1; }
 }
 
-@test "what the command line says is said of the command line, and wins" {
+@test "values of the command line take precedence, and errors in them are reported as such" {
     printf '{"sources": ["docs"], "prompts": "none"}\n' >c.json
     run -0 "$MCPD" --config c.json --prompts docs --check-config
     run -1 --separate-stderr "$MCPD" --config c.json --prompts nowhere --check-config
@@ -81,7 +82,7 @@ END
     run -2 "$MCPD" --http :0 --tls-key x docs
 }
 
-@test "an address that is in use may be that of this very server" {
+@test "an address that is in use passes, because a running mcpd may use it" {
     printf '{"sources": ["docs"], "http": "unix:s"}\n' >c.json
     "$MCPD" --config c.json 2>log 3>&- &
     server=$!

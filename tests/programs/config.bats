@@ -1,4 +1,4 @@
-# mcpd --config: values, errors and their places, access rules, command tools, and reloading.
+# mcpd --config: values, errors and their positions, access rules, command tools, and reloading.
 
 bats_require_minimum_version 1.5.0
 
@@ -18,7 +18,7 @@ teardown() {
     [ -z "$server" ] || kill -KILL "$server" 2>/dev/null || true
 }
 
-wrong() { # JSON LINE...: --check-config says these lines, in this order, and ends with 1
+wrong() { # JSON LINE...: --check-config prints these lines, in this order, and exits with 1
     printf '%s\n' "$1" >bad.json
     shift
     run -1 --separate-stderr "$MCPD" --config bad.json --check-config
@@ -35,7 +35,7 @@ right() { # JSON
 
 # ---- the file --------------------------------------------------------------------------------------------
 
-@test "comments, trailing commas, and paths that begin at the file's folder" {
+@test "comments, trailing commas, and paths relative to the file's folder" {
     mkdir etc
     cat >etc/mcpd.json <<'END'
 // served for the team
@@ -54,7 +54,7 @@ END
     hush
 }
 
-@test "what is wrong is told with line, column and what would be right, all of it" {
+@test "every error is reported with line, column and the accepted values" {
     wrong '{
   "sources": ["docs", {"pth": "x"}],
   "page-siz": 3,
@@ -71,7 +71,7 @@ END
         '7:46: annotations/0/priority: expected at most 1, got 3'
 }
 
-@test "what is no JSON, too" {
+@test "syntax errors are reported too" {
     wrong '{"sources": [
   "é", 1,}' '2:10: unexpected character, expected a comma or a closing bracket'
     wrong '{"hidden": true, "hidden": false}' '1:18: an object has the key "hidden" twice'
@@ -82,7 +82,7 @@ END
     run -2 "$MCPD" --check-config docs
 }
 
-@test "what only its section knows" {
+@test "errors that only the code of a section can detect" {
     wrong '{"sources": [{"name": "x"}]}' '1:14: sources/0: missing property "module", needed beside "name"'
     wrong '{"sources": [{}]}' '1:14: a source must have a path, or a module and a source'
     wrong '{"sources": ["docs"], "max-read": "9G"}' '1:35: max-read: it must be a number from 1 to 1073741824, which may end in K, M or G'
@@ -98,7 +98,7 @@ END
         '1:43: the names stdio and anonymous are reserved'
 }
 
-@test "a module's options are checked by its own schema, where they stand" {
+@test "a module's options are checked against its own schema, with their position in the file" {
     [ -f "$MCP_BUILD_DIR/programs/lib/mcp/sqlite.so" ] || skip "built without sqlite"
     sqlite3 shop.db 'create table t(a); insert into t values(1)'
     right '{"sources": [{"module": "sqlite", "source": "shop.db", "name": "shop", "options": {"max_rows": 5}}]}'
@@ -107,7 +107,7 @@ END
     right '{"sources": ["sqlite:shop.db?name=x"]}'
 }
 
-@test "the command line wins: values, lists, sources" {
+@test "the command line takes precedence: values, lists, sources" {
     printf '{"sources": ["docs"], "name": "file", "exclude": ["*.md"], "page-size": 7, "hidden": true}' >c.json
     run -0 --separate-stderr "$MCPD" --config c.json --name line --exclude '*.txt' --print-config mcpd
     [ "$(jq -c '[.name, .exclude, ."page-size", .hidden]' <<<"$output")" = '["line",["*.txt"],7,true]' ]
@@ -116,7 +116,7 @@ END
     [ "$(jq -c .sources <<<"$output")" = "[\"$PWD/notes\"]" ]
 }
 
-@test "every option that the file can have is in the schema, which is the committed one" {
+@test "the committed schema has every option of the file" {
     "$MCPD" --help-schema | diff - "$BATS_TEST_DIRNAME/../../programs/mcpd/config.schema.json"
     for option in $("$MCPD" --help | grep -o '^  --[a-z-]*' | grep -vE 'config|check|doctor|json|list-modules|install|yes|version|help|completion'); do
         jq -e --arg key "${option#--}" '.properties[$key].description' \
@@ -124,18 +124,18 @@ END
     done
 }
 
-@test "the page of the documentation is made of the schema" {
+@test "docs/configuration.md is generated from the schema" {
     "$BATS_TEST_DIRNAME/../../scripts/make-config-page" | diff - "$BATS_TEST_DIRNAME/../../docs/configuration.md"
 }
 
-@test "the example of the documentation is right" {
+@test "the example in the documentation is valid" {
     for module in git postgres sqlite; do
         [ -f "$MCP_BUILD_DIR/programs/lib/mcp/$module.so" ] || skip "built without $module"
     done
     mkdir -p prompts home
     git init -q -b main home/project
     git -C home/project -c user.name=a -c user.email=a@b commit -q --allow-empty -m first
-    export PGHOST=/nowhere # a server that is away keeps nothing from being served
+    export PGHOST=/nowhere # an unreachable server does not keep other sources from being served
     sqlite3 shop.db 'create table orders(id integer primary key, due text)'
     (umask 077 && printf 'guest:token\n' >tokens)
     awk '/^```json/ { n++; next } /^```/ { n += n == 1 } n == 1' "$BATS_TEST_DIRNAME/../../docs/configuration.md" >example.json
@@ -148,7 +148,7 @@ END
     right "$(cat example.json)"
 }
 
-@test "--print-config mcpd: a file that says the same, without secrets" {
+@test "--print-config mcpd: an equivalent file, without secrets" {
     cat >c.json <<'END'
 {"sources": ["docs"], "http": "127.0.0.1:0", "tokens": {"alice": "sesame-open"}, "prompts": "notes",
  "access": [{"effect": "deny", "resources": ["docs/secret", "mem:*"]}],
@@ -165,7 +165,7 @@ END
     [ "$(jq -S . elsewhere/again.json)" = "$(jq -S . <<<"$output")" ]
 }
 
-@test "--print-config of a host over HTTP: an address, and where a token goes" {
+@test "--print-config of a host over HTTP: an address, and a place for the token" {
     printf '{"sources": ["docs"], "http": ["127.0.0.1:8642"], "tokens": {"alice": "sesame-open"}}' >c.json
     run -0 --separate-stderr "$MCPD" --config c.json --print-config vscode
     [ "$(jq -c .servers.mcpd <<<"$output")" = \
@@ -177,7 +177,7 @@ END
 
 # ---- the doctor ------------------------------------------------------------------------------------------
 
-@test "--doctor: what works, and what each principal would see" {
+@test "--doctor: what works, and what each principal can see" {
     access_file
     mkdir prompts
     printf 'Hello\n' >prompts/hello.md
@@ -192,7 +192,7 @@ END
         '[true,["alice",5,1],["bob",3,0]]' ]
 }
 
-@test "--doctor: what does not work, all of it, and exit status 1" {
+@test "--doctor: reports everything that does not work, with exit status 1" {
     (umask 022 && printf 'a:token\n' >tokens)
     cat >c.json <<'END'
 {"sources": ["docs"], "http": ["0.0.0.0:0", "256.1.1.1:80"], "token-file": "tokens", "prompts": "nowhere",
@@ -221,7 +221,7 @@ END
 
 # ---- annotations -------------------------------------------------------------------------------------------
 
-@test "annotations: the last one that says something wins" {
+@test "annotations: for each member the last rule that sets it takes precedence" {
     cat >c.json <<'END'
 {"sources": ["docs"], "annotations": [
     {"match": "docs", "priority": 0.2, "audience": ["assistant"]},
@@ -239,7 +239,7 @@ END
 # ---- access ----------------------------------------------------------------------------------------------------
 
 serve() { # OPTION...: over HTTP; $url
-    : >log # of the server before
+    : >log # remove the lines of the previous server
     "$MCPD" "$@" 2>log 3>&- &
     server=$!
     local i
@@ -253,7 +253,7 @@ serve() { # OPTION...: over HTTP; $url
 
 meta='"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}'
 
-as() { # TOKEN METHOD PARAMS: the answer; PARAMS are members with a comma at the end
+as() { # TOKEN METHOD PARAMS: prints the answer; PARAMS are members with a comma at the end
     local name
     name=$(jq -r '.uri // .name // empty' <<<"{${3%,}}")
     curl -sSN -m 10 -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' \
@@ -290,7 +290,7 @@ access_file() {
 END
 }
 
-@test "access: what one may not see is not listed, read, found, completed or called" {
+@test "access: forbidden items cannot be listed, read, found, completed or called" {
     access_file
     serve --config access.json
     docs="file://$PWD/docs" notes="file://$PWD/notes"
@@ -300,14 +300,14 @@ END
     [ "$(as token-of-alice tools/list '' | jq -c '[.result.tools[].name] | map(select(. == "reboot" or . == "date"))')" = '["date","reboot"]' ]
     [ "$(as token-of-bob tools/list '' | jq -c '[.result.tools[].name] | sort')" = \
         '["date","find_resources","list_resources","search_resources"]' ]
-    # the same answer as for what does not exist, but for its name
+    # the answer is the same as for a resource that does not exist, except for the name
     gone() { as "$1" resources/read "\"uri\":\"$2\"," | jq -c --arg uri "$2" '.error | [.code, (.message | sub($uri; "")), .data.uri == $uri]'; }
     [ "$(gone token-of-bob "$notes/n.txt")" = "$(gone token-of-bob "$notes/none.txt")" ]
     for uri in "$docs/secret/plan.md" "$docs/secret/plan.md?line=1&lines=1" "$docs/secret/plan.md?tail=1" \
         "$docs/secret/plan.md?offset=0&length=2" "$docs/secret/%70lan.md" "$docs/secret" "$docs/secret?depth=2"; do
         [ "$(gone token-of-alice "$uri" | jq '.[0]')" = -32602 ] || { echo "$uri"; return 1; }
     done
-    # a folder's listing, and the tools that look for others
+    # a folder's listing, and the search tools
     ! as token-of-alice resources/read "\"uri\":\"$docs?depth=3\"," | grep -q plan
     ! as token-of-alice tools/call '"name":"search_resources","arguments":{"pattern":"no"},' | grep -q plan.md
     ! as token-of-alice tools/call '"name":"find_resources","arguments":{"pattern":"plan"},' | grep -q plan.md
@@ -323,14 +323,14 @@ END
         ! grep -q "$name" said
     done
     ! as '' resources/list '' | grep -q '"result"'
-    # nor named in the instructions
+    # nor are they named in the instructions
     named() { as "$1" server/discover '' | jq -c ".result.instructions | [contains(\"$PWD/docs\"), contains(\"$PWD/notes\")]"; }
     [ "$(named token-of-alice)" = '[true,true]' ]
     [ "$(named token-of-bob)" = '[true,false]' ]
     finish
 }
 
-@test "access: a rule about nobody is an error, and says whom it may have meant" {
+@test "access: a rule for an unknown principal is an error, which suggests a name" {
     rules() { # ACCESS
         printf '{"sources": ["docs"], "http": "127.0.0.1:0", "token-file": "t",\n"access": [%s]}\n' "$1"
     }
@@ -347,14 +347,14 @@ END
     [[ "$stderr" == *'bad.json:2:36: there is no principal "bob"'* ]]
     run -1 --separate-stderr "$MCPD" --config bad.json --doctor
     [[ "$output" == *'WRONG   configuration: bad.json:2:36: there is no principal "bob"'* ]]
-    # and what the rules are about is shown for each token
+    # and --doctor shows the effect of the rules for each token
     rules '{"principal": "guest", "effect": "deny"}' >c.json
     run -0 --separate-stderr "$MCPD" --config c.json --doctor --json
     [ "$(jq -c '[.offers[] | [.principal, .resources.count > 0, .resourceTemplates.count > 0]]' <<<"$output")" = \
         "[[\"guest\",false,false],[\"alice\",true,true],[\"$nameless\",true,true]]" ]
 }
 
-@test "a token without a name is who it was, whatever goes before it; what goes is told, and gone" {
+@test "a token without a name keeps its principal when earlier tokens are removed; removed tokens are logged and rejected" {
     (umask 077 && printf 'first\nsecond\nguest:third\n' >t)
     second=token:$(printf second | sha256sum | cut -c1-12)
     printf '{"sources": ["docs"], "token-file": "t", "access": [{"principal": ["%s", "guest"], "effect": "deny"}]}' \
@@ -395,7 +395,7 @@ END
 
 # ---- tools -----------------------------------------------------------------------------------------------------
 
-@test "tools: words, folder, environment, input, errors" {
+@test "tools: arguments, folder, environment, input, errors" {
     cat >c.json <<'END'
 {"sources": ["docs"], "tools": [
   {"name": "lines", "command": ["wc", "-l", "--", "{file}"], "folder": "docs", "read-only": true,
@@ -429,7 +429,7 @@ heard_in_log() { # TEXT
     return 1
 }
 
-@test "SIGHUP reads it again: told once, a bad file changes nothing" {
+@test "SIGHUP reloads: one notification, and an invalid file changes nothing" {
     printf '{"sources": ["docs"]}' >c.json
     talk legacy "$MCPD" --config c.json
     result resources/list '{}'
@@ -453,7 +453,7 @@ heard_in_log() { # TEXT
     hush
 }
 
-@test "SIGHUP: repositories and databases come and go while clients are connected, in both eras" {
+@test "SIGHUP: repositories and databases are added and removed while clients are connected, in both eras" {
     for module in git postgres sqlite; do
         [ -f "$MCP_BUILD_DIR/programs/lib/mcp/$module.so" ] || skip "built without $module"
     done
@@ -476,7 +476,7 @@ END
         result resources/read '{"uri":"git://repository/-/branches"}'
         result tools/list '{}'
         is '["query_postgres_away"]' '[.tools[].name]'
-        [ $era = legacy ] || result server/discover '{}' # which is asked again
+        [ $era = legacy ] || result server/discover '{}' # a modern client requests it again
         [ $era = legacy ] || is '[true,false]' '[.instructions | contains("- postgres: away", "shop.db")]'
         printf '{"sources": ["docs", "sqlite:shop.db"]}' >c.json
         : >"$BATS_TEST_TMPDIR/talk.log"
@@ -490,7 +490,7 @@ END
     done
 }
 
-@test "SIGHUP: what needs a restart is named; without --config it ends the program as ever" {
+@test "SIGHUP: options that need a restart are named; without --config the signal ends the program" {
     printf '{"sources": ["docs"]}' >c.json
     talk modern "$MCPD" --config c.json
     result resources/list '{}'
@@ -505,7 +505,7 @@ END
     wait "$server_pid"
 }
 
-@test "SIGHUP over HTTP: tokens and rights change, and are never lost" {
+@test "SIGHUP over HTTP: tokens and rights change, and an invalid file keeps the old ones" {
     access_file
     serve --config access.json
     [ "$(as token-of-bob resources/list '' | jq '.result.resources | length')" = 3 ]
@@ -522,12 +522,12 @@ END
     finish
 }
 
-hears() { # TOKEN WHAT: what it is told from now on stands in TOKEN.heard; $!
+hears() { # TOKEN WHAT: subscribes; notifications are written to TOKEN.heard; the process is $!
     as "$1" subscriptions/listen "\"notifications\":{$2}," >"$1.heard" 2>&1 3>&- &
     heard_in_log acknowledged "$1.heard"
 }
 
-@test "access: who may not read a file does not hear that it came or went" {
+@test "access: a principal that may not read a file gets no notification when the file is added or removed" {
     access_file
     serve --config access.json
     hears token-of-bob '"resourcesListChanged":true'
@@ -542,7 +542,7 @@ hears() { # TOKEN WHAT: what it is told from now on stands in TOKEN.heard; $!
     finish
 }
 
-@test "SIGHUP over HTTP: the streams of a token that is good no more end, and no others" {
+@test "SIGHUP over HTTP: only the streams of tokens that became invalid end" {
     access_file
     serve --config access.json
     hears token-of-bob '"toolsListChanged":true'
@@ -552,7 +552,7 @@ hears() { # TOKEN WHAT: what it is told from now on stands in TOKEN.heard; $!
     kill -HUP "$server"
     wait "$bob" || :
     ! grep -q 'timed out' token-of-bob.heard
-    # she hears of what changes then
+    # she is notified of later changes
     sed -i 's/"name": "reboot"/"name": "restart"/' access.json
     kill -HUP "$server"
     heard_in_log tools/list_changed token-of-alice.heard

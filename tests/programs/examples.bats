@@ -1,4 +1,4 @@
-# The examples do what their first comments say, in both eras.
+# The examples do what their head comments say, in both eras.
 
 bats_require_minimum_version 1.5.0
 
@@ -8,7 +8,7 @@ setup() {
     load support/talk
 }
 
-# eras FUNCTION EXAMPLE: a conversation in each era
+# eras FUNCTION EXAMPLE: runs FUNCTION in a conversation of each era
 eras() {
     local each
     for each in modern legacy; do
@@ -19,12 +19,12 @@ eras() {
     done
 }
 
-# call NAME [ARGUMENTS]: the result of tools/call
+# call NAME [ARGUMENTS]: gets the result of tools/call
 call() { result tools/call "{\"name\":\"$1\",\"arguments\":${2:-{\}}}"; }
-# text [WANTED]: the first text of that result
+# text WANTED: compares the first text of that result
 text() { is "\"$1\"" '.content[0].text'; }
 
-# complete REF ARGUMENT VALUE [CONTEXT]: its values
+# complete REF ARGUMENT VALUE [CONTEXT]: gets the completed values
 complete() {
     result completion/complete "{\"ref\":$1,\"argument\":{\"name\":\"$2\",\"value\":\"$3\"},
         \"context\":{\"arguments\":${4:-{\}}}}"
@@ -104,7 +104,7 @@ complete() {
     eras converts tool
 }
 
-@test "tool: what is wrong with a call is said so that it can be mended" {
+@test "tool: the error of a wrong call tells how to correct it" {
     complains() {
         call convert '{"value":"1","from":"mile","to":"km"}'
         is '["Invalid arguments for tool convert: /value: expected number, got string (type)",true]' \
@@ -118,7 +118,7 @@ complete() {
     eras complains tool
 }
 
-@test "prompt: messages with a guide, or why there are none" {
+@test "prompt: messages with a guide, or an error with the reason" {
     prompts() {
         result prompts/list '{}'
         is '["review",[["language",true],["framework",null]]]' \
@@ -136,7 +136,7 @@ complete() {
     eras prompts prompt
 }
 
-@test "prompt: what completes an argument depends on the other one" {
+@test "prompt: the completion of one argument depends on the other" {
     completes() {
         local ref='{"type":"ref/prompt","name":"review"}'
         complete "$ref" language p
@@ -174,7 +174,7 @@ complete() {
     eras notes resources
 }
 
-@test "resources: pages are right when notes come while somebody reads them" {
+@test "resources: pages stay correct when notes are added between requests" {
     pages() {
         local i cursor
         for ((i = 100; i < 250; i++)); do
@@ -191,7 +191,7 @@ complete() {
     eras pages resources
 }
 
-@test "resources: changes are told" {
+@test "resources: changes are notified" {
     changes() {
         local list=notifications/resources/list_changed one=notifications/resources/updated seen
         if [ "$era" = modern ]; then
@@ -226,7 +226,7 @@ complete() {
     eras waits long
 }
 
-# cancelled ID: cancels the request, and all calls are over soon
+# cancelled ID: cancels the request, and checks that all calls end soon
 cancelled() {
     local i
     say '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":'"$1"'}}'
@@ -238,7 +238,7 @@ cancelled() {
     text '0 running, 1 cancelled'
 }
 
-@test "long: who cancels is not waited for, nor who went away" {
+@test "long: a cancelled call ends, and so does the call of a client that disconnected" {
     cancels() {
         request tools/call '{"name":"wait","arguments":{"seconds":3600}}'
         cancelled "$last_id"
@@ -247,7 +247,7 @@ cancelled() {
     eras cancels long
 }
 
-@test "long: a worker thread, and others are answered meanwhile" {
+@test "long: a worker thread, while other requests are answered" {
     counts() {
         meta='"progressToken":1' request tools/call '{"name":"count_primes","arguments":{"below":1000000000}}'
         local slow=$last_id
@@ -261,8 +261,8 @@ cancelled() {
     eras counts long
 }
 
-# asked KEY: waits until the last request, of $params, asks for something: $heard is with what.
-# reply ANSWER: a modern client makes that request again, with the answer.
+# asked KEY: waits until the server answers the last request with an input request, which becomes
+# $heard. reply ANSWER: sends the answer; a modern client repeats the request with it.
 asked() {
     key=$1
     if [ "$era" = modern ]; then
@@ -284,7 +284,7 @@ reply() {
     fi
 }
 
-# book DAY ANSWER: asks for a table, and answers the form
+# book DAY ANSWER: calls book_table and answers the form
 book() {
     params="{\"name\":\"book_table\",\"arguments\":{\"day\":\"$1\"}}"
     request tools/call "$params"
@@ -294,7 +294,7 @@ book() {
     reply "$2"
 }
 
-@test "ask: a form, and what became of it" {
+@test "ask: a form, and the results of its answers" {
     capabilities='{"elicitation":{}}'
     asks_for_table() {
         book Friday '{"action":"accept","content":{"guests":4,"seats":"garden"}}'
@@ -310,7 +310,7 @@ book() {
     eras asks_for_table ask
 }
 
-@test "ask: nobody there who could be asked" {
+@test "ask: a client that cannot ask the user" {
     alone() {
         failure tools/call '{"name":"book_table","arguments":{"day":"Friday"}}'
         is '{"elicitation":{"form":{}}}' .data.requiredCapabilities
@@ -318,7 +318,7 @@ book() {
     eras alone ask
 }
 
-@test "ask: the client's model has a word, and the table is booked once" {
+@test "ask: the client's model adds a sentence, and the table is booked once" {
     capabilities='{"elicitation":{},"sampling":{}}'
     samples() {
         local day tables=0
@@ -335,7 +335,7 @@ book() {
     eras samples ask
 }
 
-@test "ask: a page to go to, another one for each call" {
+@test "ask: a web page, whose address is different for each call" {
     capabilities='{"elicitation":{"url":{}}}'
     pays() {
         local url
@@ -357,7 +357,7 @@ book() {
     eras pays ask
 }
 
-@test "the commands in their first comments" {
+@test "the commands in the head comments" {
     [ "$("$MCPCTL" call --yes convert value=26.2 from=mile to=km -- "$examples/tool" | jq -c .)" = \
         '{"value":42.1648128,"unit":"km"}' ]
     "$MCPCTL" prompt review language=python framework=flask -- "$examples/prompt" | grep -q 'which uses flask'
@@ -370,7 +370,7 @@ book() {
     "$examples/selftest"
 }
 
-@test "all of them over HTTP" {
+@test "all examples over HTTP" {
     local name server i
     for name in tool prompt ask long resources; do
         "$examples/$name" --http "unix:$BATS_TEST_TMPDIR/$name" 2>"$BATS_TEST_TMPDIR/log" 3>&- &
@@ -391,7 +391,7 @@ book() {
     done
 }
 
-@test "client: lists, reads and calls, and waits for each" {
+@test "client: lists, reads and calls with blocking functions" {
     run -0 --separate-stderr "$examples/client" "$examples/hello" -- greet '{"name":"Ada"}'
     [ "$output" = "$(printf 'hello:world\nHello, world!\nHello, Ada!')" ]
     run -1 --separate-stderr "$examples/client" "$examples/hello" -- nosuch

@@ -1,4 +1,4 @@
-# mcpd git:PATH as a person or a host starts it: sources, resources, changes, attacks, and the commands of
+# mcpd git:PATH from the command line: sources, resources, changes, attacks, and the commands of
 # docs/git.md.
 
 bats_require_minimum_version 1.5.0
@@ -22,7 +22,7 @@ setup() {
 initialize='{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}'
 
-legacy() { # OPTIONS... -- MESSAGE...: the replies, in the order of their ids, without the handshake
+legacy() { # OPTIONS... -- MESSAGE...: prints the replies in the order of their ids, without that of the handshake
     local args=()
     while [ "$1" != -- ]; do args+=("$1"); shift; done
     shift
@@ -33,7 +33,7 @@ request() { # METHOD PARAMS [ID]
     printf '{"jsonrpc":"2.0","id":%s,"method":"%s","params":%s}' "${3:-1}" "$1" "$2"
 }
 
-reads() { # URI...: messages
+reads() { # URI...: prints requests
     local n=0
     messages=()
     for uri; do
@@ -53,7 +53,7 @@ reads() { # URI...: messages
     [ "$(jq 'map(select(.result.contents[0].text)) | length' <<<"$output")" = 17 ]
 }
 
-@test "what cannot be served is refused: which, why, exit 1" {
+@test "a source that cannot be served is rejected with its name, the reason and exit status 1" {
     git -C r worktree add -q ../wt feature/x
     git clone -q -s r shared
     git init -q outside
@@ -82,7 +82,7 @@ reads() { # URI...: messages
     done
     run -1 --separate-stderr "$MCPD" git:r git:./r </dev/null
     [[ "$stderr" == *'another repository has its name'*'?name='* ]]
-    # and what holds all of it may be named
+    # and a folder that contains all of them is allowed
     for name in wt shared; do
         reads "git://$name/HEAD/a.txt"
         run -0 legacy "git:$name?within=$PWD" -- "${messages[@]}"
@@ -90,7 +90,7 @@ reads() { # URI...: messages
     done
 }
 
-@test "within: absolute in a host's entry, of its folder in a configuration file" {
+@test "within: absolute in a host's entry, relative to the file's folder in a configuration file" {
     mkdir -p 'a & %b' elsewhere
     git -C r worktree add -q '../a & %b/wt' feature/x
     mv r 'a & %b'
@@ -122,7 +122,7 @@ attacks=(git://r/--upload-pack=x/a.txt git://r/-x/a.txt git://r/%2D%2Dx/a git://
     git://r/config/ git://r/HEAD/%2e%2e/x git://r/HEAD//etc/passwd git://r/HEAD/a.txt%00 git://r/evil/ git://r/loop/
     git://r/up/ git://r/FETCH_HEAD/ git://r/index/ git://other/HEAD/a.txt)
 
-@test "the attack list: no process, nothing made or opened for writing" {
+@test "the attack list: no process is started, and no file is created or opened for writing" {
     command -v strace >/dev/null || skip "strace is not installed"
     ln -s /etc/passwd r/.git/refs/heads/evil
     echo 'ref: refs/heads/loop' >r/.git/refs/heads/loop
@@ -136,14 +136,14 @@ attacks=(git://r/--upload-pack=x/a.txt git://r/-x/a.txt git://r/%2D%2Dx/a git://
         git://r/-/branches git://r/-/tags git://r/-/commit/v1)
     reads "${attacks[@]}" "${good[@]}"
     TRACE='strace -f -s 200 -o trace -e trace=execve,execveat,fork,vfork,openat,openat2,open,creat,mkdir,mkdirat,rename,renameat,renameat2,unlink,unlinkat,link,linkat,symlink,symlinkat,truncate,ftruncate'
-    export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0" # it cannot look while it is traced
+    export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0" # the leak sanitizer does not work under strace
     run -0 --separate-stderr legacy git:r -- "${messages[@]}"
     n=${#attacks[@]}
     [ "$(jq "length == $((n + ${#good[@]}))" <<<"$output")" = true ]
     [ "$(jq -c ".[:$n] | map(select(.error | not))" <<<"$output")" = '[]' ]
     [ "$(jq -c ".[$n:] | map(select(.result | not))" <<<"$output")" = '[]' ]
     ! grep -q 'root:' <<<"$output"
-    sed -i '/tsan\.rodata/d' trace     # the thread sanitizer's own
+    sed -i '/tsan\.rodata/d' trace     # opened by the thread sanitizer
     [ "$(grep -c execve trace)" = 1 ] # mcpd itself
     run -1 grep -E 'O_WRONLY|O_RDWR|O_CREAT|creat\(|mkdir|rename|unlink|link\(|linkat\(|truncate|fork\(' trace
     run -1 grep -E '"/etc/passwd"|\.gitconfig|/etc/gitconfig|git/config"' trace
@@ -151,7 +151,7 @@ attacks=(git://r/--upload-pack=x/a.txt git://r/-x/a.txt git://r/%2D%2Dx/a git://
     [ ! -e made ]
 }
 
-@test "a repository that leads elsewhere later is not served any more" {
+@test "a repository that is changed to point outside its folder is no longer served" {
     git init -q outside
     mkfifo in
     "$MCPD" git:r <in >out 2>err 3>&- &
@@ -171,7 +171,7 @@ attacks=(git://r/--upload-pack=x/a.txt git://r/-x/a.txt git://r/%2D%2Dx/a git://
     grep -q 'it is outside' err
 }
 
-@test "a subscriber hears of a commit; the list changes with HEAD" {
+@test "a subscriber is notified of a commit; the list changes with HEAD" {
     mkfifo in
     "$MCPD" git:r <in >out 3>&- &
     exec 4>in
@@ -191,7 +191,7 @@ attacks=(git://r/--upload-pack=x/a.txt git://r/-x/a.txt git://r/%2D%2Dx/a git://
 
 # ---- the page in docs -------------------------------------------------------------------------------------
 
-@test "docs/git.md: what its commands print is what it shows" {
+@test "docs/git.md: the commands print what the page shows" {
     PATH="$(dirname "$MCPD"):$(dirname "$MCPCTL"):$PATH"
     awk '/^```sh setup/ { on = 1; next } /^```/ { on = 0 } on' "$BATS_TEST_DIRNAME/../../docs/git.md" >setup.sh
     bash -e setup.sh

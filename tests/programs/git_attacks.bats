@@ -1,5 +1,6 @@
-# mcpd git:PATH of repositories whose owner means harm: what their configuration, attributes, hooks and links ask for does
-# not happen. No process, nothing made, nothing opened for writing, nothing read that lies elsewhere.
+# mcpd git:PATH with hostile repositories: configuration, attributes, hooks and links have no
+# effect. mcpd starts no process, creates no file, opens nothing for writing, and reads nothing
+# outside the repository.
 
 bats_require_minimum_version 1.5.0
 
@@ -24,22 +25,22 @@ make_repository() { # NAME TEXT
     git -C "$1" commit -q -a -m second
 }
 
-text() { # URI: $heard is its text
+text() { # URI: sets $heard to its text
     result resources/read "{\"uri\":\"$1\"}"
     heard=$(jq -r '.contents[0].text' <<<"$heard")
 }
 
-traced() { # mcpd's options: a conversation with a server that strace looks at
+traced() { # mcpd's options: a conversation with a server that runs under strace
     command -v strace >/dev/null || skip "strace is not installed"
-    export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0" # it cannot look while it is traced
+    export ASAN_OPTIONS="${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0" # the leak sanitizer does not work under strace
     talk modern strace -f -s 300 -o trace -e trace=execve,execveat,fork,vfork,openat,openat2,open,creat,mkdir,mkdirat,mknod,mknodat,rename,renameat,renameat2,unlink,unlinkat,link,linkat,symlink,symlinkat,truncate,ftruncate,chmod,fchmod,fchmodat,utimensat,connect \
         "$MCPD" "$@"
 }
 
-# What the trace may not have: anything but mcpd itself that is run, anything made, changed or connected to, and
-# these names.
+# Checks that the trace has no exec except of mcpd itself, no creation, no change, no connection,
+# and none of these names.
 harmless() { # NAME...
-    sed -i '/tsan\.rodata/d' trace # the thread sanitizer's own
+    sed -i '/tsan\.rodata/d' trace # opened by the thread sanitizer
     [ "$(grep -c execve trace)" = 1 ]
     run -1 grep -E 'O_WRONLY|O_RDWR|O_CREAT|creat\(|mkdir|mknod|rename|unlink|link\(|linkat\(|truncate|fork\(|chmod|utimensat|connect\(' trace
     local name
@@ -48,7 +49,7 @@ harmless() { # NAME...
     done
 }
 
-everything() { # NAME: all that a peer can do with it
+everything() { # NAME: does everything that a peer can do with the repository
     local name=$1
     result resources/list '{}'
     result resources/templates/list '{}'
@@ -63,9 +64,10 @@ everything() { # NAME: all that a peer can do with it
     hear '.method == "notifications/subscriptions/acknowledged"'
 }
 
-# ---- what would be run ------------------------------------------------------------------------------------
+# ---- commands that git would run
+# --------------------------------------------------------------------------
 
-@test "configuration, attributes and hooks: obeyed in nothing" {
+@test "configuration, attributes and hooks have no effect" {
     payload="touch $PWD/made"
     printf '[core]\n\tfsmonitor = %s\n' "$payload" >evil.config
     printf '#!/bin/sh\n%s\n' "$payload" >payload
@@ -141,7 +143,7 @@ END
     failure resources/read '{"uri":"git://r/0123456789abcdef0123456789abcdef01234567/a.txt"}'
     hush
     harmless evil. payload .gitconfig attributes excludes config.worktree '/hooks' /etc/gitconfig /etc/passwd .git/index
-    # the working tree: .gitattributes is read there, as any file that is tracked, and not obeyed
+    # in the working tree .gitattributes can be read like any tracked file, but has no effect
     printf 'three' >>r/a.txt
     before=$(find r home -type f -exec sha256sum {} + | sort | sha256sum)
     traced git:r
@@ -155,9 +157,10 @@ END
     [ ! -e made ]
 }
 
-# ---- what would be something else -------------------------------------------------------------------------
+# ---- objects that git would replace
+# -----------------------------------------------------------------------
 
-@test "submodules, links, replacements, grafts, shallow histories: what the objects say" {
+@test "submodules, links, replacements, grafts, shallow histories: the objects are shown unchanged" {
     first=$(git -C r rev-parse v1) second=$(git -C r rev-parse main)
     ln -s /etc/passwd r/link
     ln -s ../../../../../../etc r/folder
@@ -167,7 +170,7 @@ END
     git -C r commit -q -m third
     mkdir -p r/s
     ln -s /etc r/.git/modules
-    # second shall look like another one, whose parent is itself
+    # second is replaced by another commit, whose parent is itself
     other=$(git -C r commit-tree -m replaced -p main "main^{tree}")
     git -C r replace "$second" "$other"
     printf '%s %s\n' "$second" "$other" >r/.git/info/grafts
@@ -197,9 +200,10 @@ END
     harmless /etc/passwd grafts modules replace/
 }
 
-# ---- what would lead elsewhere ---------------------------------------------------------------------------
+# ---- links to other places
+# --------------------------------------------------------------------------------
 
-@test "what leads elsewhere, or in circles, or waits for ever: refused at the start" {
+@test "links outside the repository, cycles and pipes are rejected at the start" {
     make_repository outside secret
     out=$PWD/outside/.git
     git init -q empty
@@ -226,7 +230,7 @@ END
     done
 }
 
-@test "what leads elsewhere in a repository that is served: nothing of it is seen" {
+@test "links outside a repository that is served are not followed" {
     make_repository outside secret
     out=$PWD/outside/.git
     commit=$(git -C outside rev-parse HEAD)
@@ -257,7 +261,7 @@ END
     hush
 }
 
-@test "what is put in while it is served: neither followed nor waited for" {
+@test "links and pipes that are added while it is served are not followed and do not block" {
     make_repository outside secret
     blob=$(git -C outside rev-parse HEAD:a.txt)
     commit=$(git -C outside rev-parse HEAD)
@@ -291,11 +295,12 @@ END
     hush
 }
 
-# ---- whose it is ------------------------------------------------------------------------------------------
+# ---- ownership
+# --------------------------------------------------------------------------------------------
 
-@test "a repository that belongs to somebody else is data as any other" {
+@test "a repository of another owner is served like any other" {
     [ "$(id -u)" != 0 ] || chown -R 12345:12345 r
-    run -128 env GIT_TEST_ASSUME_DIFFERENT_OWNER=1 git -C r log # git would obey its configuration, and asks first
+    run -128 env GIT_TEST_ASSUME_DIFFERENT_OWNER=1 git -C r log # git would obey its configuration, so it refuses
     talk modern "$MCPD" git:r
     text git://r/HEAD/a.txt
     [ "$heard" = $'one\ntwo' ]

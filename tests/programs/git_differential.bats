@@ -1,6 +1,6 @@
-# mcpd git:PATH beside the git command: repositories of random histories (branches, merges of two and of many, clocks that
-# went backwards, files that became links, odd names), and every answer compared with what git says. A failure
-# names its seed: SEED=N bats git_differential.bats.
+# Compares every answer of mcpd git:PATH with the git command, for repositories with random
+# histories (branches, merges of two and of many, clocks that went backwards, files that became
+# links, odd names). A failure prints its seed; SEED=N bats git_differential.bats repeats it.
 
 bats_require_minimum_version 1.5.0
 
@@ -23,11 +23,12 @@ setup() {
 
 # ---- a history ----------------------------------------------------------------------------------------------
 
-# As fast-import spells them. The last never changes: git writes a name that is not UTF-8 unchanged.
+# The names are in the syntax of fast-import. The last one is not UTF-8, and git prints such a name
+# unchanged.
 names=(a.txt 'src/x.c' 'src/deep/y' 'src.d/z' src0 '"with space.md"' '"\303\251 #?%.txt"' '"quote\"back\\"' '"new\nline"'
     '"tab\there"' '[x]{y}' '100%25' 'one/two/three/four/five/six')
 
-# Of lines with numbers, so that there is one way to tell what changed.
+# The lines are numbered, so that there is only one correct difference between two versions.
 contents() { # KIND LINES VARIANT
     local i
     for ((i = 1; i <= $2; i++)); do
@@ -42,7 +43,7 @@ contents() { # KIND LINES VARIANT
     esac
 }
 
-# Every content once, as a blob with a mark beyond those of the commits.
+# Writes each content once, as a blob whose mark is higher than those of the commits.
 make_blobs() {
     local kind variant lines mark=1000
     for kind in text open crlf binary; do
@@ -93,7 +94,8 @@ make_history() { # N
     done
 }
 
-# ---- a server, asked one thing after another --------------------------------------------------------------------
+# ---- one server for successive requests
+# -------------------------------------------------------------------------
 
 serve() { # MCPD'S ARGUMENTS
     mkfifo in out
@@ -111,13 +113,13 @@ finish() {
 
 meta='"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}'
 
-ask() { # METHOD PARAMS: $reply
+ask() { # METHOD PARAMS: sets $reply
     n=$((n + 1))
     printf '{"jsonrpc":"2.0","id":%d,"method":"%s","params":{%s%s}}\n' $n "$1" "${2:+$2,}" "$meta" >&8
     read -r -t 60 -u 9 reply
 }
 
-get() { # URI: $reply, and its text in the file `text`
+get() { # URI: sets $reply, and writes its text to the file `text`
     ask resources/read "\"uri\":\"$1\""
     case $reply in
     *'"contents":[{'*'"blob":"'*) jq -r '.result.contents[0].blob' <<<"$reply" | base64 -d >text ;;
@@ -126,7 +128,7 @@ get() { # URI: $reply, and its text in the file `text`
     esac
 }
 
-pages() { # URI FILTER: what it gives of each page
+pages() { # URI FILTER: prints the output of the filter for each page
     local uri=$1
     while [ "$uri" ]; do
         ask resources/read "\"uri\":\"$uri\""
@@ -136,25 +138,25 @@ pages() { # URI FILTER: what it gives of each page
     done
 }
 
-same() { # WHAT: the files `got` and `want`
+same() { # WHAT: compares the files `got` and `want`
     cmp -s got want && return
     echo "SEED=$SEED $1"
     diff got want | head -20
     return 1
 }
 
-# A path in a URI. The one byte that is no UTF-8 is 0xFF.
+# Encodes a path for a URI. The only byte that is not UTF-8 is 0xFF.
 encoded() { # PATH
     printf %s "$1" | jq -sRr '@uri | gsub("%EF%BF%BD"; "%FF") | gsub("%2F"; "/")'
 }
 
-some() { # N: of the lines
+some() { # N: selects N random lines
     shuf -n "$1" --random-source=<(yes "$SEED")
 }
 
 @test "files, folders and the list are what git has" {
     serve git:r
-    # names by their bytes, which JSON does not have: in the URIs
+    # compare names in URIs, because JSON cannot hold their bytes
     list() {
         local cursor=
         while ask resources/list "$cursor"; do
@@ -203,7 +205,7 @@ some() { # N: of the lines
     finish
 }
 
-@test "commits, and the differences between any two, are git's byte for byte" {
+@test "commits, and the differences between any two, equal git's byte for byte" {
     serve git:r
     for commit in $(git -C r rev-list --all | some 12); do
         get "git://r/-/commit/$commit"
@@ -225,7 +227,8 @@ some() { # N: of the lines
     while read -r from to; do
         for dots in .. ...; do
             pages "git://r/-/log/$from$dots$to?limit=$((RANDOM % 9 + 1))" '.commits[].id' >got
-            # by what can be reached: where clocks went backwards git's own ranges have too much or too little
+            # computed from reachable commits, because git's own ranges are wrong where clocks went
+            # backwards
             git -C r rev-list "$from" | sort >has
             [ $dots = .. ] || git -C r rev-list "$to" | sort | comm -12 - has >both
             [ $dots = .. ] || mv both has
@@ -251,7 +254,7 @@ some() { # N: of the lines
     finish
 }
 
-@test "each line was brought by the commit that git names" {
+@test "blame names the same commit as git for each line" {
     serve git:r
     while IFS= read -r -d '' line; do
         read -r mode type id <<<"${line%%$'\t'*}"
@@ -265,7 +268,7 @@ some() { # N: of the lines
     finish
 }
 
-@test "references: every name, what it stands for, and its URI, loose and packed" {
+@test "references: every name, its target and its URI, loose and packed" {
     ids=($(git -C r rev-list main | some 3))
     git -C r tag -a -m x annotated "${ids[0]}"
     git -C r -c advice.nestedTag=false tag -a -m x twice annotated
@@ -297,14 +300,14 @@ some() { # N: of the lines
         check tags refs/tags
         git -C r pack-refs --all
     done
-    # what completion offers is there
+    # every completed value can be read
     for template in '{rev}/{+path}{?offset,length,format}'; do
         ask completion/complete "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"git://r/$template\"},\"argument\":{\"name\":\"rev\",\"value\":\"\"}"
         jq -r '.result.completion.values[] | @uri' <<<"$reply" >values
         [ "$(wc -l <values)" -gt 15 ]
         while IFS= read -r value; do get "git://r/$value/"; done <values
         ask completion/complete "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"git://r/$template\"},\"argument\":{\"name\":\"path\",\"value\":\"\"}"
-        # as {+path} is expanded: what is reserved, and what is encoded, stays
+        # expands {+path}: reserved characters and percent-encodings are kept
         jq -r '.result.completion.values[] | @uri |
             gsub("%2F"; "/") | gsub("%23"; "#") | gsub("%3F"; "?") | gsub("%5B"; "[") | gsub("%5D"; "]") |
             gsub("%25(?<x>[0-9A-F]{2})"; "%\(.x)")' <<<"$reply" >values
@@ -314,7 +317,7 @@ some() { # N: of the lines
     finish
 }
 
-@test "objects that move while they are served: packed, repacked, indexed together, and what is new" {
+@test "objects that move while they are served: packed, repacked, in a multi-pack index, and new ones" {
     serve git:r
     look() {
         for commit in $(git -C r rev-list --all | some 2); do

@@ -1,12 +1,12 @@
 #!/usr/bin/env bats
-# mcpctl, and by that the client library, with servers that mean harm, over HTTP: whatever they do it ends in time,
-# with a clear word and a status, in bounded memory, and nothing of theirs controls a terminal.
+# mcpctl, and with it the client library, against hostile servers over HTTP. It always ends in time
+# and in bounded memory, with a clear message and status, and no server controls the terminal.
 
 load support/hostile.bash
 
-@test "over HTTP: the same" {
-    # There a message that is too long ends its answer, and one that ends early is no end of the server; ten
-    # thousand pages take too long.
+@test "over HTTP: the kinds of the stdio test" {
+    # Over HTTP, a message that is too long ends only its response, and a truncated response does
+    # not mean that the server ended. Ten thousand pages take too long.
     { messages | sed '/^huge\|^endless\|^empty-pages/d' && cat <<'KINDS'; } | table http
 dies          | 3 | ended before the answer
 half          | 3 | ended before the answer
@@ -15,7 +15,7 @@ stumbles      | 3 | tools/call was not repeated | call --yes t
 KINDS
 }
 
-@test "HTTP that is none" {
+@test "responses that are not valid HTTP" {
     table http <<'KINDS'
 sse-comments       | 4 | no answer within
 sse-line           | 4 | no answer within

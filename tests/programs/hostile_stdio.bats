@@ -1,10 +1,10 @@
 #!/usr/bin/env bats
-# mcpctl, and by that the client library, with servers that mean harm, over stdio: whatever they do it ends in time,
-# with a clear word and a status, in bounded memory, and nothing of theirs controls a terminal.
+# mcpctl, and with it the client library, against hostile servers over stdio. It always ends in time
+# and in bounded memory, with a clear message and status, and no server controls the terminal.
 
 load support/hostile.bash
 
-@test "over stdio: lists, messages and questions without end" {
+@test "over stdio: endless lists, messages and requests" {
     { messages && cat <<'KINDS'; } | table stdio
 dies          | 3 | signal 9
 dies-at-once  | 3 | signal 9
@@ -12,7 +12,7 @@ half          | 3 | signal 9
 KINDS
 }
 
-@test "a message that is malformed: what is wrong with it" {
+@test "a malformed message is reported with its fault" {
     table stdio '*' <<'KINDS'
 malformed-no-json       | 4 | invalid JSON
 malformed-cut           | 4 | invalid JSON
@@ -35,19 +35,19 @@ malformed-other-types   | 4 | entry 1 has no "uri"
 KINDS
 }
 
-@test "a list that is kept in memory has a limit" {
+@test "a list in memory has a limit" {
     most=$((most * 8)) patience=$((patience * 2))
     table stdio <<'KINDS'
 many | 5 | without --sort | ls --sort name --timeout 9
 KINDS
 }
 
-@test "a flood on stderr, and who does not want to go" {
+@test "a flood on stderr, and a server that does not end" {
     table stdio <<'KINDS'
 stderr         | 0 | mem:a
 stderr-forever | 4 | no answer within
 KINDS
-    # Its child holds on to the pipes; the whole group ends.
+    # Its child keeps the pipes open, so the whole process group must be killed.
     run "$bounded" "$patience" "$most" "$MCPCTL" ls -- "$hostile" clings "$BATS_TEST_TMPDIR"
     [ "$status" -eq 0 ]
     [ "$output" = mem:a ]
@@ -58,16 +58,16 @@ KINDS
     ! pgrep -f "perl .*hostile clings $BATS_TEST_TMPDIR"
 }
 
-# Of C0 a newline and carriage returns before it may be there, and what clears the line of the progress bar; of C1, and of
-# what turns text around, nothing. (The marks U+061C, U+200E and U+200F turn nothing around and belong in Arabic and
-# Hebrew.)
+# Checks that the output has no control characters except newlines, carriage returns before them,
+# and the sequence that clears the progress bar, and no bidirectional controls. (The marks U+061C,
+# U+200E and U+200F do not reorder text and are needed in Arabic and Hebrew.)
 plain() {
     ! sed 's/\r\x1b\[K//g; s/\r*$//' "$1" | grep -qP '[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]|\xe2\x81[\xa6-\xa9]'
 }
 
 @test "escapes in every string reach no terminal, over stdio and HTTP" {
     local line words where=() typed
-    export TERM=dumb # no bar, whose own escapes are none of the server's
+    export TERM=dumb # no progress bar, whose escapes are not the server's
     listen escapes
     while IFS='|' read -r words typed; do
         for where in "-- $hostile escapes" "-s $url"; do

@@ -1,5 +1,5 @@
-/* probe.c: a module that tries to get out, and says what happened: probe://report is a line for each
- * attempt, its name and errno. */
+/* probe.c: a module that tries to escape from its sandbox. The resource probe://report has a line
+ * for each attempt, with its name and errno. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -52,7 +52,7 @@ static void try_all(const char *source)
     getrlimit(RLIMIT_CORE, &core);
     snprintf(path, sizeof(path), "core=%ld env=%d", (long)core.rlim_cur, environ && environ[0]);
     note(path, 0);
-    for (fd = 5; fd < 64; fd++) { /* the loop of the child itself has some, but none is inherited */
+    for (fd = 5; fd < 64; fd++) { /* the child's own loop has some descriptors, but none is inherited */
         char byte;
         if (recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0)
             note("inherited-socket", 0);

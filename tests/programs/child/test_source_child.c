@@ -1,5 +1,5 @@
-/* test_source_child.c: `mcpd --source-child` as a service: what a module can do there, how long its start takes, how
- * much memory it has, and what is said when it cannot start. */
+/* test_source_child.c: `mcpd --source-child` as a service: what a module may do in it, its start-up
+ * time, its memory limit, and the errors when it cannot start. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -134,7 +134,7 @@ static void line_for(char *to, size_t room, const char *what)
     snprintf(to, room, "{\"module\":\"probe\",\"file\":\"" PROBE "\",\"source\":\"%s\"}", what);
 }
 
-/* What the module tried, and what must have failed; NULL: must have worked. */
+/* Each attempt of the module, and the error that it must get, or NULL if it must succeed. */
 static void test_probe(void **state)
 {
     static const char *const forbidden[] = {"source-write", "passwd", "create", "parent-environ",
@@ -197,7 +197,7 @@ static void test_cost(void **state)
     clock_gettime(CLOCK_MONOTONIC, &to);
     double ms = (double)(to.tv_sec - from.tv_sec) * 1e3 + (double)(to.tv_nsec - from.tv_nsec) / 1e6;
     mcp_service_get_state(f.service, &now);
-    uint64_t kib = private_memory(now.pid); /* as root: others may not look */
+    uint64_t kib = private_memory(now.pid); /* this needs root */
     print_message("# start and handshake: %.1f ms, private memory: %llu KiB\n", ms,
                   (unsigned long long)kib);
     assert_true(kib < 2560 || SANITIZED);
@@ -232,7 +232,7 @@ static void test_cannot_start(void **state)
     }
 }
 
-/* A module that ends its process, and one that never comes back. */
+/* A module that ends its process, and one whose function never returns. */
 static void test_contained(void **state)
 {
     fixture f;
