@@ -1,5 +1,5 @@
-# mcpd over HTTP as a person, a proxy and a service manager meet it: the examples of docs/http.md, tokens,
-# TLS, Unix sockets, the log, the end.
+# mcpd over HTTP, as used by a person, a proxy and a service manager: the examples of docs/http.md,
+# tokens, TLS, Unix sockets, the log, the shutdown.
 
 bats_require_minimum_version 1.5.0
 
@@ -15,10 +15,10 @@ teardown() {
     [ -z "$server" ] || kill -KILL "$server" 2>/dev/null || true
 }
 
-# serve OPTION...: starts mcpd; $base is where it listens, $log what it says
+# serve OPTION...: starts mcpd; sets $base to its address and $log to the file of its output
 serve() {
     log=$BATS_TEST_TMPDIR/log
-    : > "$log" # of the server before
+    : > "$log" # remove the lines of the previous server
     "$MCPD" "$@" project 2> "$log" 3>&- &
     server=$!
     local i
@@ -30,7 +30,7 @@ serve() {
     base=$(sed -n 's|.* at \(http.*\)/mcp.*|\1|p' "$log" | head -1)
 }
 
-finish() { # the exit status of the server after SIGTERM
+finish() { # sends SIGTERM and returns the exit status of the server
     kill -TERM "$server"
     local status=0
     wait "$server" || status=$?
@@ -49,9 +49,9 @@ ask() {
         -d "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"$method\",\"params\":{$params$meta}}" "$@"
 }
 
-@test "the examples of docs/http.md do what it says" {
+@test "the examples of docs/http.md print what the page says" {
     serve --http 127.0.0.1:0
-    # One file per example, and what has to be in its output, line by line.
+    # Write one file for each example, and one with the lines that its output must contain.
     awk '/^```sh$/ { n++; to = "run." n; next } /^```expect$/ { to = "want." n; next }
          /^```/ { to = ""; next } to { print > to }' "$BATS_TEST_DIRNAME/../../docs/http.md"
     [ -f run.6 ]
@@ -66,7 +66,7 @@ ask() {
     finish
 }
 
-@test "the real port is told, several addresses are served" {
+@test "the real port is printed, and several addresses are served" {
     serve --http 127.0.0.1:0 --http 127.0.0.1:0
     [ "$(grep -c '^mcpd: serving project at http://127.0.0.1:[1-9][0-9]*/mcp$' "$log")" = 2 ]
     sed -n 's|.* at \(http.*\)/mcp|\1|p' "$log" | while read -r each; do
@@ -75,7 +75,7 @@ ask() {
     finish
 }
 
-@test "an address that is taken, wrong or not ours is refused" {
+@test "an address that is in use, invalid or not local is rejected" {
     serve --http 127.0.0.1:0
     run -1 --separate-stderr "$MCPD" --http "${base#http://}" project
     [[ "$stderr" == *"in use"* ]]
@@ -85,7 +85,7 @@ ask() {
     finish
 }
 
-@test "a warning where others can reach it without a token" {
+@test "a warning if other machines can reach it without a token" {
     serve --http 0.0.0.0:0
     grep -q 'warning: .*without authentication' "$log"
     finish
@@ -117,7 +117,7 @@ ask() {
     run ! grep -q sesame "$log"
 }
 
-@test "a token file that cannot be used is refused" {
+@test "a token file that cannot be used is rejected" {
     for bad in '' '# only a comment' 'a b' ':x' "$(head -c 600 /dev/zero | tr '\0' x)"; do
         echo "$bad" > tokens
         run -1 --separate-stderr "$MCPD" --http 127.0.0.1:0 --token-file tokens project
@@ -138,7 +138,7 @@ ask() {
     jq -es 'all(.[]; .time and .level)' "$log"
 }
 
-@test "the log names what a request is about, and no health probe" {
+@test "the log names the target of each request, and omits health probes" {
     serve --http 127.0.0.1:0 --log-format json
     ask resources/read '"uri":"file:///nowhere",' -H 'Mcp-Name: file:///nowhere' "$base/mcp"
     curl -sS "$base/healthz"
@@ -157,7 +157,7 @@ ask() {
     [ "$(awk '$6 == "tools/call" { print NF, $NF }' "$log")" = "14 a?200?$(printf 'x%.0s' {1..250})" ]
 }
 
-@test "a Unix socket: private, replaced when it is stale, removed at the end" {
+@test "a Unix socket is private, replaced if it is stale, and removed at the end" {
     python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("stale")' 2>/dev/null || : > /dev/null
     mkdir -p s
     [ ! -S stale ] || mv stale s/mcp.sock
@@ -173,7 +173,7 @@ ask() {
     [[ "$stderr" == *"not a socket"* ]]
 }
 
-@test "health for a probe without a Host, and the option that a refusal names" {
+@test "/healthz answers a probe without a Host, and a rejection names the option" {
     serve --http 127.0.0.1:0
     [ "$(curl -sS -0 -H Host: "$base/healthz")" = ok ]
     [[ "$(curl -sS -0 -H Host: "$base/metrics")" == *"(--allow-host)"* ]]
@@ -182,7 +182,7 @@ ask() {
     finish
 }
 
-@test "HTTP+SSE of 2024-11-05 where it is asked for" {
+@test "HTTP+SSE of 2024-11-05 if an option enables it" {
     serve --http 127.0.0.1:0
     [ "$(curl -sS -o /dev/null -w '%{http_code}' "$base/sse")" = 404 ]
     finish
@@ -194,9 +194,9 @@ ask() {
     finish
 }
 
-@test "calls on this machine have no limit but the one that is asked for" {
+@test "calls from this machine have no limit unless an option sets one" {
     local body='{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_resources","arguments":{}}}'
-    ask_often() { # nine calls; how many have a result
+    ask_often() { # makes nine calls and prints how many have a result
         local -a urls
         for _ in {1..9}; do urls+=("$base/mcp"); done
         curl -sS -H 'Content-Type: application/json' -d "$body" "${urls[@]}" > answers
@@ -214,9 +214,9 @@ ask() {
     finish
 }
 
-@test "behind a trusted proxy limits and the log go by the client" {
+@test "behind a trusted proxy, limits and the log use the client's address" {
     local body='{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_resources","arguments":{}}}'
-    ask_as() { # FORWARDED: five calls; how many have a result
+    ask_as() { # FORWARDED: makes five calls and prints how many have a result
         local -a urls
         for _ in {1..5}; do urls+=("$base/mcp"); done
         curl -sS -H 'Content-Type: application/json' -H "X-Forwarded-For: $1" -d "$body" "${urls[@]}" |
@@ -232,7 +232,7 @@ ask() {
     [ "$(jq -r 'select(.path == "/metrics") | .client' "$log" | xargs)" = "2001:db8::7 127.0.0.1" ]
     serve --http 127.0.0.1:0 --resource-tools --calls-per-second 1 --trusted-proxy 127.0.0.1
     [ "$(ask_as 192.0.2.7)" -ge 4 ]
-    [ "$(ask_as 192.0.2.8)" -ge 4 ] # has calls of its own
+    [ "$(ask_as 192.0.2.8)" -ge 4 ] # has its own limit
     finish
     serve --http 127.0.0.1:0 --log-format json
     curl -sS -o /dev/null -H 'X-Forwarded-For: 192.0.2.8' "$base/metrics"
@@ -277,14 +277,14 @@ make_certificate() {
     finish
 }
 
-heard() { # TEXT in the log, soon
+heard() { # TEXT: waits until it is in the log
     local i
     for ((i = 0; i < 250; i++)); do grep -qF -e "$1" "$log" && return; sleep 0.02; done
     cat "$log"
     return 1
 }
 
-@test "SIGHUP reads certificates and tokens again, without --config too" {
+@test "SIGHUP reloads certificates and tokens, also without --config" {
     serial() { openssl s_client -connect "${base#https://}" </dev/null 2>/dev/null | openssl x509 -noout -fingerprint; }
     make_certificate
     (umask 077 && echo one > tokens)
@@ -306,7 +306,7 @@ heard() { # TEXT in the log, soon
     finish
 }
 
-@test "SIGHUP ends no HTTP server that has nothing to read" {
+@test "SIGHUP does not end an HTTP server that has nothing to reload" {
     serve --http 127.0.0.1:0
     kill -HUP "$server"
     ask resources/list '' "$base/mcp" | jq -e .result
@@ -324,7 +324,7 @@ heard() { # TEXT in the log, soon
     [[ "$stderr" == *other.pem* ]]
 }
 
-@test "OpenSSL is not even loaded without a certificate" {
+@test "without a certificate OpenSSL is not loaded" {
     serve --http 127.0.0.1:0
     run ! grep -q libssl "/proc/$server/maps"
     finish
@@ -347,7 +347,7 @@ heard() { # TEXT in the log, soon
     [ "$(jq -r .id out)" = 1 ]
 }
 
-@test "/metrics: version and process, and all of it is documented" {
+@test "/metrics: version and process, and every metric is documented" {
     serve --http 127.0.0.1:0 --http-sse
     curl -s "$base/metrics" > metrics
     grep -qxF "mcp_build_info{version=\"$("$MCPD" --version | awk 'NR == 1 { print $2 }')\"} 1" metrics
@@ -365,7 +365,7 @@ heard() { # TEXT in the log, soon
     finish
 }
 
-@test "/metrics: each tool and source by name, which SIGHUP keeps and access rules hide" {
+@test "/metrics: each tool and source by name; SIGHUP keeps the counts, access rules hide them" {
     local ada=0123456789abcdef0123456789abcdef bob=abcdef0123456789abcdef0123456789 i
     cat > mcpd.json <<EOF
 {"tokens": {"ada": "$ada", "bob": "$bob"},
@@ -400,11 +400,11 @@ EOF
     finish
 }
 
-@test "/metrics: requests, and what is watched" {
+@test "/metrics: requests and watches" {
     serve --http 127.0.0.1:0
     [ "$(curl -s "$base/metrics" | grep '^mcp_watch_budget ')" = 'mcp_watch_budget 0' ]
     curl -s "$base/metrics" | grep -q '^# TYPE mcp_watched_folders gauge$'
-    # the first subscription makes the watch
+    # the first subscription creates the watch
     curl -sN -m 2 -o /dev/null "$base/mcp" -H 'Content-Type: application/json' \
         -H 'Accept: application/json, text/event-stream' -H 'MCP-Protocol-Version: 2026-07-28' \
         -H 'Mcp-Method: subscriptions/listen' -d "$(printf '{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["file://%s/project/hello.txt"]},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}' "$PWD")" 3>&- &
@@ -419,7 +419,7 @@ EOF
     kill %% 2>/dev/null || true
 }
 
-@test "with tokens /metrics asks for one and /healthz does not" {
+@test "with tokens, /metrics requires one and /healthz does not" {
     token=0123456789abcdef0123456789abcdef
     echo "ada:$token" >tokens
     serve --http 127.0.0.1:0 --token-file tokens

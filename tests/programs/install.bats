@@ -1,4 +1,5 @@
-# mcpd --print-config and --install: what each host's entry looks like, and that its file keeps everything else.
+# mcpd --print-config and --install: the entry for each host, and that everything else in the host's
+# file is kept.
 
 bats_require_minimum_version 1.5.0
 
@@ -12,18 +13,19 @@ setup() {
     program=$(realpath "$MCPD")
 }
 
-# files: what lies below the home folder, and .mcp.json
+# files: lists the files below the home folder, and .mcp.json
 files() { find home .mcp.json -type f 2>/dev/null | sort | tr '\n' ' '; }
 
 install() { "$MCPD" --install "$@" --yes served </dev/null; }
 
-# seen FILE: its text, and all that the home folder has
+# seen FILE: prints its text, and the files of the home folder
 seen() {
     find home -mindepth 1 -printf '%p %i %m %s %T@\n' | sort
     [ ! -f "$1" ] || md5sum "$1"
 }
 
-# untouched FILE COMMAND...: it fails, tells what to paste, and leaves the file and its folder as they were
+# untouched FILE COMMAND...: checks that the command fails, prints the entry to paste, and changes
+# neither the file nor its folder
 untouched() {
     local file=$1 before
     shift
@@ -62,7 +64,7 @@ args = ["--name", "a \\"b\\"", "--resource-tools", "$PWD/served"]
 END
 }
 
-@test "each host has its entry over HTTP, or says that it has none" {
+@test "each host has its entry over HTTP, or an error that HTTP is not supported" {
     echo 'ada:token-of-ada' >tokens
     chmod 600 tokens
     while IFS='|' read -r host form; do
@@ -87,7 +89,7 @@ END
     [[ -z "$output" && "$stderr" == *"supports only commands"* ]]
 }
 
-@test "the resource tools are asked for once, and not against the user's will" {
+@test "the option for resource tools is added once, and not if the user disabled them" {
     for options in --resource-tools '--resource-tools --hidden'; do
         [ "$("$MCPD" --print-config cursor $options served 2>/dev/null | grep -o -e --resource-tools | wc -l)" -eq 1 ]
     done
@@ -101,7 +103,7 @@ END
     "$MCPD" --print-config cursor --config c.json 2>/dev/null | grep -q -e --resource-tools
 }
 
-@test "--install: into a new file of each host, of the user alone, once" {
+@test "--install: creates each host's file, private to the user; a second run changes nothing" {
     for host in $hosts; do
         run -0 --separate-stderr install "$host"
         [[ "$output" == *"a new file:"*"+ "*"$program"*$'\nwritten' ]] || { echo "$host: $output"; return 1; }
@@ -124,7 +126,7 @@ home/.config/zed/settings.json context_servers
 END
     [ "$(stat -c %a home/.codex/config.toml)" = 600 ]
     [ "$(files | wc -w)" -eq 12 ]
-    # and what was written can be started anywhere
+    # and the written command can be started in any folder
     mapfile -t command < <(jq -r '.mcpServers.mcpd | .command, .args[]' home/.cursor/mcp.json)
     (cd / && XDG_STATE_HOME=$BATS_TEST_TMPDIR/state "$MCPCTL" ls -- "${command[@]}") | grep -q '/served/hello.txt$'
     for host in $hosts; do
@@ -135,7 +137,7 @@ END
     [ -f codex/config.toml ]
 }
 
-@test "--install: everything else stays, byte for byte; a copy is kept, and the permissions" {
+@test "--install: keeps everything else byte for byte, makes a backup and keeps the permissions" {
     mkdir home/.config/zed
     file=home/.config/zed/settings.json
     n=0
@@ -144,7 +146,7 @@ END
         cp $file before
         chmod 640 $file
         install zed >out 2>&1
-        # Something was put in, in one place: what stood before it, and behind.
+        # Text was inserted in one place: compare the text before and after it.
         same=$(cmp before $file | sed 's/.* byte \([0-9]*\),.*/\1/')
         rest=$(($(wc -c <before) - same + 1))
         cmp <(tail -c $rest before) <(tail -c $rest $file)
@@ -167,7 +169,7 @@ END
     [ $n -eq 8 ]
 }
 
-@test "--install: an entry of that name gives way alone, and both are shown" {
+@test "--install: replaces only an entry of the same name, and shows both" {
     mkdir home/.cursor
     file=home/.cursor/mcp.json
     printf '{\n  "mcpServers": {\n    "a": {"command": "a"}, // first\n    "mcpd": {"command": "old", "env": {"X": "}"}},\n    "z": {"command": "z"}\n  }\n}\n' >$file
@@ -180,7 +182,7 @@ END
     [ "$(sed 's|//.*||' $file | jq -c '.mcpServers | keys')" = '["a","mcpd","other","z"]' ]
 }
 
-@test "--install: what cannot be edited safely is left alone, with a reason and what to paste" {
+@test "--install: does not edit a file that it cannot edit safely, and prints the reason and the entry to paste" {
     mkdir home/.cursor
     file=home/.cursor/mcp.json
     while IFS='|' read -r text why; do
@@ -214,7 +216,7 @@ END
     [[ "$stderr" == *"is Windsurf installed?"* ]]
 }
 
-@test "--install: TOML gets a table at its end, and one that may be there already is not doubled" {
+@test "--install: appends a table to TOML, unless the table may already exist" {
     mkdir home/.codex
     file=home/.codex/config.toml
     printf '# mcp_servers of Ada\nmodel = "x"\n\n[mcp_servers.other]\ncommand = "o"' >before
@@ -246,7 +248,8 @@ END
     run -0 install codex
 }
 
-# on_terminal SCRIPT COMMAND...: types what SCRIPT prints when it is asked
+# on_terminal SCRIPT COMMAND...: runs the command on a terminal and types the output of SCRIPT at
+# its prompt
 on_terminal() {
     local script=$1 line
     shift
@@ -258,7 +261,7 @@ on_terminal() {
     done; eval "$script"; } | SHELL=/bin/bash script -qefc "$line" shown
 }
 
-@test "--install asks, and writes only after yes; a file that changed meanwhile is left alone" {
+@test "--install asks, and writes only after yes; a file that changed meanwhile is not overwritten" {
     mkdir home/.cursor
     file=home/.cursor/mcp.json
     echo '{}' >$file
@@ -277,7 +280,7 @@ on_terminal() {
     [ -z "$(find home -name '.mcpd-*')" ]
 }
 
-@test "--install-file, and words that do not go together" {
+@test "--install-file, and options that exclude each other" {
     echo '{"mcpServers": {}}' >mine.json
     run -0 install claude-code --install-file mine.json
     jq -e .mcpServers.mcpd mine.json

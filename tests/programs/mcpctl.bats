@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# mcpctl with a decent server, with strangers, and with mcpd; piped and on a terminal.
+# mcpctl with a correct server, with faulty ones, and with mcpd; piped and on a terminal.
 
 setup() {
     : "${MCPCTL:=mcpctl}" "${MCPD:=mcpd}"
@@ -8,14 +8,14 @@ setup() {
     export NO_COLOR=1 HOME=$BATS_TEST_TMPDIR XDG_CONFIG_HOME= XDG_STATE_HOME=
 }
 
-# Its output on a terminal, without the carriage returns that the terminal adds.
+# Prints the output of a command on a terminal, without the carriage returns that the terminal adds.
 on_terminal() {
     local line
     printf -v line '%q ' "$@"
     SHELL=/bin/bash script -qec "$line" /dev/null | sed 's/\r$//'
 }
 
-# stdout alone, and what came with it.
+# Runs a command with stdout and stderr in separate variables.
 apart() {
     run --separate-stderr "$@"
 }
@@ -63,7 +63,7 @@ bats_require_minimum_version 1.5.0
     [[ $output == *"2026-07-28, 2025-11-25"* ]]
 }
 
-@test "--help, --version; the manual is made of the same tables" {
+@test "--help, --version; the manual is generated from the same tables" {
     run "$MCPCTL" --help
     [ "$status" -eq 0 ]
     [[ $output == *"Commands:"*"read"*"Exit status:"* ]]
@@ -146,8 +146,8 @@ bats_require_minimum_version 1.5.0
     [ "$status" -eq 2 ]
 }
 
-@test "nothing that a server says controls a terminal" {
-    export TERM=dumb # no bar, whose own escapes are none of the server's
+@test "no output of a server controls the terminal" {
+    export TERM=dumb # no progress bar, whose escapes are not the server's
     run on_terminal "$MCPCTL" ls -- "$stranger"
     [[ ${lines[0]} == NAME*SIZE*TYPE*URI ]]
     [[ ${lines[1]} == 'one\x1b[31m\u202e'*"5  text/plain"*mem:-1 ]]
@@ -166,7 +166,7 @@ bats_require_minimum_version 1.5.0
     [[ $output == *$'\x02\xff'* ]]
 }
 
-@test "a server that cannot be started, or is gone: exit 3" {
+@test "a server that cannot be started, or ended: exit 3" {
     run "$MCPCTL" ls -- /nonexistent/server
     [ "$status" -eq 3 ]
     [[ $output == *"cannot start /nonexistent/server"*PATH* ]]
@@ -182,7 +182,7 @@ bats_require_minimum_version 1.5.0
     [[ $output == *"exit status 9"*"I give up"* ]]
     run "$MCPCTL" ls -- sh -c 'echo short >&2'
     [[ $output == *"the last line on its stderr: short"* && $output != *"wrote to stderr"* ]]
-    # Of much the end is shown, from the beginning of a line; what can be tried is the whole command.
+    # Of long output only the last lines are shown. The suggested command is complete.
     run "$MCPCTL" ls -- bash -c 'for i in {1..900}; do echo "line $i of many" >&2; done' "it's" ''
     [[ $output == *"try the server's command on its own: bash -c 'for i in"*" >&2; done' 'it'\\''s' ''"* ]]
     [[ $output == *"the last of what the server wrote to stderr:"* && $output != *"line 1 of"* ]]
@@ -219,7 +219,7 @@ KINDS
     done
 }
 
-@test "of stderr a report shows what came since the call began; what came before only of a server that ended" {
+@test "an error report shows the stderr since the call began, and earlier lines only if the server ended" {
     local earlier='echo earlier >&2; exec "$0" "$1"'
     run "$MCPCTL" ls --timeout 0.5 -- sh -c "$earlier" "$stranger" silent-later
     [[ $status == 4 && $output == *"no answer within"* && $output != *earlier$'\n'* && $output != *"wrote to stderr"* ]]
@@ -231,12 +231,12 @@ KINDS
     [[ $status == 3 && $output == *earlier* ]]
 }
 
-@test "--ping: a legacy server that does not answer one is gone, a modern one is sent none" {
+@test "--ping: a legacy server that does not answer a ping counts as ended; a modern one gets no ping" {
     cd "$BATS_TEST_TMPDIR"
     run timeout 100 "$MCPCTL" ls --ping 0.3 --timeout 90 -- "$stranger" mute
     [ "$status" -eq 3 ]
     [[ $output == *"the connection to the server was lost: the server did not answer a ping within 0.300 s"* ]]
-    # Two seconds of waiting: more than the three that the command itself sends.
+    # During the two seconds of waiting there are more pings than the three of the command itself.
     run "$MCPCTL" ping --count 3 --ping 0.3 --trace legacy -- "$BATS_TEST_DIRNAME/support/workshop" legacy
     [ "$status" -eq 0 ]
     [ "$(grep -c '"method":"ping"' legacy)" -gt 3 ]
@@ -245,7 +245,7 @@ KINDS
     ! grep -q '"method":"ping"' modern
 }
 
-@test "what a client has to bear with: exit 0" {
+@test "unusual behaviour that a client must tolerate: exit 0" {
     for kind in noisy floods mute-probe legacy; do
         apart "$MCPCTL" ls --quiet --timeout 1 -- "$stranger" $kind
         [ "$status" -eq 0 ]
@@ -254,7 +254,7 @@ KINDS
     done
 }
 
-@test "a server that prints to stdout is borne with, and told of once" {
+@test "a server that prints to stdout is tolerated, with one warning" {
     noisy() { printf '#!/bin/sh\necho "starting%s"; echo; echo more\nexec "$@"\n' "$1" >"$BATS_TEST_TMPDIR/noisy"; }
     noisy '\033[31m'
     chmod +x "$BATS_TEST_TMPDIR/noisy"
@@ -267,7 +267,7 @@ KINDS
     [ -z "$stderr" ]
 }
 
-@test "--revision is obeyed" {
+@test "--revision selects the revision" {
     run "$MCPCTL" info --revision 2025-06-18 -- "$stranger"
     [ "$status" -eq 0 ]
     [[ $output == *"2025-06-18 (legacy)"* ]]
@@ -279,7 +279,7 @@ KINDS
     [[ $output == *"not 2025-11-25"* ]]
 }
 
-@test "output that goes nowhere" {
+@test "output that cannot be written" {
     run bash -c '"$0" ls -- "$1" endless | head -n 1; exit "${PIPESTATUS[0]}"' "$MCPCTL" "$stranger"
     [ "$status" -eq 5 ]
     [ "$output" = mem:-1 ]

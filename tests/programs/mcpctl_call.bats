@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# mcpctl call: arguments, the question before it, progress, and what the server asks meanwhile.
+# mcpctl call: arguments, the confirmation before the call, progress, and the server's questions
+# during the call.
 
 load support/mcpctl
 
@@ -18,7 +19,7 @@ load support/mcpctl
     [[ $stderr == *"no tools"* ]]
 }
 
-@test "call: values are what the schema wants" {
+@test "call: values get the types of the schema" {
     local words wanted
     while IFS='|' read -r words wanted; do
         eval "run \"\$MCPCTL\" call --yes add $words -- \"\$workshop\""
@@ -74,13 +75,14 @@ WORDS
     [[ $output == *"did you mean 'add'?"* ]]
 }
 
-@test "call: an argument that is missing is asked for on a terminal, and named elsewhere" {
+@test "call: a missing argument is prompted for on a terminal, and otherwise named in an error" {
     apart "$MCPCTL" call --yes book -- "$workshop"
     [ "$status" -eq 2 ]
     [[ -z $output && $stderr == *"arguments are missing"*"day=string  When"*"seats=integer"*"NAME=VALUE"*"--args"* && $stderr != *class=* && $stderr != *--force* ]]
     apart "$MCPCTL" call --yes book --args '{"day":"2026-11-22"}' -- "$workshop"
     [[ $status == 2 && $stderr == *"an argument is missing"* && $stderr != *day=* ]]
-    # One at a time, with its type and default, checked at once; an optional one that is left open is not sent.
+    # Each is prompted for with its type and default, and validated at once. An optional argument
+    # that is left empty is not sent.
     STAY=1 TYPED='soon\n2026-11-22\nmany\n2\nc\n\n\ny\n' run on_terminal "$MCPCTL" call book -- "$workshop"
     echo "$output"
     [[ $output == *"day (date): "*"  day: expected a date"*"seats (integer): "*"  seats: expected integer"*"class [b]: "*"'c' is not one of the choices"*"note [none]: "* ]]
@@ -89,12 +91,12 @@ WORDS
     [[ $output != *"day ("* && $output == *'called with {"day":"2026-11-22","seats":2,"class":"b","note":"x"}'* ]]
     TYPED='' run on_terminal "$MCPCTL" call --yes book -- "$workshop"
     [[ $output == *"day (date): "* && $output != *"called with"* ]]
-    # --force asks nothing and adds nothing.
+    # --force neither prompts nor adds arguments.
     run "$MCPCTL" call --yes --force --quiet book seats=2 -- "$workshop"
     [[ ${lines[-1]} == 'called with {"seats":2}' ]]
 }
 
-@test "call: a required argument with a default gets it, and that is shown" {
+@test "call: a required argument gets its default, which is shown" {
     apart "$MCPCTL" call --yes book day=2026-11-22 seats=1 -- "$workshop"
     [ "$status" -eq 0 ]
     [ "$output" = 'called with {"day":"2026-11-22","seats":1,"class":"b"}' ]
@@ -103,7 +105,7 @@ WORDS
     [[ $stderr == *'arguments {"day":"2026-11-22","seats":1,"class":"b"}'* ]]
 }
 
-@test "call: is shown and asked about" {
+@test "call: is shown and must be confirmed" {
     apart "$MCPCTL" call shape -- "$workshop"
     [ "$status" -eq 6 ]
     [ -z "$output" ]
@@ -153,14 +155,14 @@ WORDS
     [[ $(cat log) == *notifications/cancelled*requestId* ]]
 }
 
-@test "progress without an end says the time once" {
+@test "progress without a total shows the time once" {
     mkdir folder
     echo '{"sources":["folder"],"tools":[{"name":"slow","command":["sh","-c","echo; sleep 1.5"]}]}' >mcpd.json
     run on_terminal "$MCPCTL" call --yes slow -- "$MCPD" --config mcpd.json
     [[ $output == *" 1s slow: 1 bytes so far"* ]]
 }
 
-@test "what takes longer than half a second shows a wheel, and what does not, nothing" {
+@test "a call of more than half a second shows a spinner, a shorter one nothing" {
     run on_terminal "$MCPCTL" ls --timeout 1.5 -- "$stranger" silent-later
     [[ $output == *$'\r'"$esc[K"*" 0s ls"* ]]
     run on_terminal "$MCPCTL" ls -- "$workshop"
@@ -168,7 +170,8 @@ WORDS
 }
 
 @test "questions of the server: a form" {
-    # name is too short the first time; age has a default; the last one is a no that is edited first
+    # the first name is too short; age has a default; the last answer edits the form before it is
+    # sent
     STAY=1 TYPED='y\nA\nAb\n\ng\nyes\nwhat\ne\nAda\n\n\n\ny\n' run on_terminal "$MCPCTL" call ask -- "$workshop"
     [[ $output == *'Who are you?\x1b[2J'*"  name: expected at least 2 character"*"[30]"*"g  Green"*"Send this?"*"Send this?"*"Send this?"* ]]
     [[ $output == *'got {"form":{"action":"accept","content":{"name":"Ada","age":30}}}'* ]]
@@ -182,17 +185,17 @@ WORDS
     [[ $output == *"on a terminal"* ]]
 }
 
-@test "a form: all that is sent is shown, what does not fit is asked again with the reason, titles are values too" {
+@test "a form: everything that is sent is shown, an invalid value is prompted for again with the reason, and titles are accepted as values" {
     TYPED='\n1.1.2026\n2026-11-22\nhuge\nlarge\n10\n\nHead, wing\nhead,b,t\nTail, h\ny\n' \
         run on_terminal "$MCPCTL" call --yes fill -- "$workshop"
     echo "$output"
-    # An optional text shows no choices and no default, and is left out.
+    # An optional string has no choices and no default, and is not sent.
     [[ $output == *"Fill in"*"  Note (note, optional): "* && $output != *null* && $output != *$'\n      \n'* ]]
     [[ $output == *"The day (when, date)"*"  when: "*date*"s  Small"*"  size: 'huge' is not one of the choices"*"n (integer) [3]"*"  n: expected at most 9"*"  parts: 'wing' is not one of the choices"*"  parts: expected at most 2"*"this is the answer:"* ]]
     local answer=${output##*this is the answer:}
     [[ $answer == *'    when = "2026-11-22"'*'    size = "l"'*'    n = 3'*'    parts = ["t","h"]'*"Send this?"* && ${answer%%Send this*} != *note* ]]
     [[ $output == *'"content":{"when":"2026-11-22","size":"l","n":3,"parts":["t","h"]}'* ]]
-    # A required field cannot be left out, and the end of input is no answer.
+    # A required field must be given, and the end of input does not count as an answer.
     TYPED='\n\n' run on_terminal "$MCPCTL" call --yes fill -- "$workshop"
     [[ $output == *"  when: it is required"*'got {"form":{"action":"cancel"}}'* ]]
 }
@@ -206,7 +209,7 @@ WORDS
     apart "$MCPCTL" call --yes --quiet fill --answer @answers --answer n:=9 -- "$workshop"
     [ "$status" -eq 0 ]
     [[ $output == *'"content":{"when":"2026-11-22","size":"s","n":9,"parts":["h"]}'* && -z $stderr ]]
-    # What does not fit or is missing is named, and nothing is sent.
+    # Invalid and missing values are named, and nothing is sent.
     apart "$MCPCTL" call --yes fill --answer size=huge --answer n:=10 -- "$workshop"
     [ "$status" -eq 6 ]
     [[ -z $output && $stderr == *"--answer 'when=VALUE'"*"'size' is invalid: 'huge' is not one of the choices"*"'n' is invalid: expected"* ]]
@@ -216,27 +219,27 @@ WORDS
         run "$MCPCTL" call --yes fill --answer $wrong -- "$workshop"
         [ "$status" -eq 2 ]
     done
-    # On a terminal the others are asked for, and the whole is reviewed all the same.
+    # On a terminal the other fields are prompted for, and the whole form is still reviewed.
     STAY=1 TYPED='\n2026-11-22\n\n\ny\n' run on_terminal "$MCPCTL" call --yes fill --answer size=s -- "$workshop"
     [[ $output == *"Send this?"*'"content":{"when":"2026-11-22","size":"s","n":3}'* ]]
 }
 
-@test "what is typed as a value is edited like a line" {
-    # ^A X ^E: libedit's keys; and the server's proposals by TAB
+@test "line editing works while a value is typed" {
+    # ^A X ^E are libedit's keys; TAB shows the server's proposals
     STAY=1 TYPED='da\001A\005\t\n30\n\n\ny\n' run on_terminal "$MCPCTL" call --yes ask -- "$workshop"
     [[ $output == *'"content":{"name":"Ada","age":30}'* ]]
     STAY=1 TYPED='Gr\t\n\n' run on_terminal "$MCPCTL" prompt greet -- "$workshop"
     [[ $output == *'Greet {"name":"Grace'* ]]
 }
 
-@test "questions of the server: an address is shown as a whole and not opened" {
+@test "questions of the server: a URL is shown completely and not opened" {
     STAY=1 TYPED='y\n' run on_terminal "$MCPCTL" call --yes visit -- "$workshop"
     [[ $output == *"https://example.com/sign-in?for=workshop&with=everything"*'got {"url":{"action":"accept"}}'* ]]
     STAY=1 TYPED='n\n' run on_terminal "$MCPCTL" call --yes visit -- "$workshop"
     [[ $output == *'got {"url":{"action":"decline"}}'* ]]
 }
 
-@test "questions of the server: whose an address is stands on a line of its own" {
+@test "questions of the server: the host of a URL is shown on a separate line" {
     local url host warning
     while read -r url host warning; do
         STAY=1 TYPED='n\n' run on_terminal "$MCPCTL" call --yes visit as="$url" -- "$workshop"
@@ -255,7 +258,7 @@ http://example.com/ example.com https
 LINES
 }
 
-@test "structured content is what the tool promised, or that is said" {
+@test "structured content that does not match the tool's output schema gets a warning" {
     apart "$MCPCTL" call --yes count -- "$workshop"
     [[ $status == 0 && $output == seven && -z $stderr ]]
     apart "$MCPCTL" call --yes count as=text -- "$workshop"
@@ -267,7 +270,7 @@ LINES
     [[ $status == 4 && $stderr == *"declares structured content (outputSchema) but returned none"* ]]
 }
 
-@test "questions of the server: sampling only with a command" {
+@test "questions of the server: sampling only if a command is given" {
     run "$MCPCTL" call --yes think -- "$workshop"
     [ "$status" -eq 6 ]
     [[ $output == *"--sampler"* ]]
@@ -283,7 +286,7 @@ LINES
     [ ! -e ran ]
 }
 
-@test "a server that would have to ask somebody: status 6, and what it takes" {
+@test "a server that needs to ask the user: status 6, and a hint how to allow it" {
     local revision
     for revision in 2026-07-28 2025-11-25; do
         apart "$MCPCTL" call --yes --revision $revision book_table day=2026-12-01 -- "$(type -P ask)" </dev/null
@@ -303,7 +306,7 @@ LINES
     [[ $status == 6 && $stderr == *"it needs the extension com.example/ui, which mcpctl does not have"* ]]
 }
 
-@test "--root: the server is told of folders when it asks, in both eras" {
+@test "--root: the server gets the folders when it requests them, in both eras" {
     local here
     here=$(pwd -P)
     mkdir -p 'a b%#ü' other $'not\xffutf8'
@@ -317,7 +320,7 @@ LINES
     run "$MCPCTL" call --yes where --trace legacy --root 'a b%#ü' --root link --root $'not\xffutf8' -- "$workshop" legacy
     [[ $status == 0 && $output == *"\"result\":$wanted}" ]]
     grep -q '"method":"initialize".*"roots":{"listChanged":true}' legacy
-    # What was not given is not declared.
+    # Without --root the capability is not declared.
     "$MCPCTL" ls --trace none -- "$workshop"
     ! grep -q roots none
     for bad in nowhere none; do
@@ -326,7 +329,7 @@ LINES
     done
 }
 
-@test "call: a tool that goes on as a task is a call like any other" {
+@test "call: a tool that becomes a task behaves like any other call" {
     local revision server=("$MCP_BUILD_DIR/tests/conformance-server" --stdio)
     for revision in 2025-11-25 2026-07-28; do
         run "$MCPCTL" call --yes --revision $revision --trace $revision slow_compute seconds=0 label=x -- "${server[@]}"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Each command of mcpctl that only looks, with the workshop: a small server that has something of everything;
-# piped and on a terminal.
+# Each read-only command of mcpctl, piped and on a terminal, with the workshop, a small server that
+# uses every feature.
 
 load support/mcpctl
 
@@ -48,7 +48,7 @@ FILTERS
     done
 }
 
-@test "ls: sorted lists are JSON and tables too, and end" {
+@test "ls: sorted lists as JSON and as tables, also of a server whose list does not end" {
     run "$MCPCTL" ls --sort size --json -n 1 -- "$workshop"
     [ "${lines[1]:0:24}" = '{"uri":"mem:img/logo.png' ]
     [ "${lines[2]}" = ']}' ]
@@ -105,7 +105,7 @@ FILTERS
     [[ -z $output && $stderr == *"nothing found"* ]]
 }
 
-@test "read: parts, by the server where it can and here where not" {
+@test "read: parts, which the server selects if it can, and mcpctl otherwise" {
     [ "$("$MCPCTL" read --lines 2-3 mem:page/x -- "$workshop")" = 'part line=2&lines=2' ]
     [ "$("$MCPCTL" read --lines 4- mem:page/x -- "$workshop")" = 'part line=4' ]
     local options wanted
@@ -137,7 +137,7 @@ PARTS
     [ "$status" -eq 5 ]
 }
 
-# What https://web.example/ has: the files of the present folder.
+# Serves the files of the current folder as https://web.example/.
 web() {
     openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout key.pem -out cert.pem \
         -days 2 -subj /CN=web.example -addext subjectAltName=DNS:web.example 2>/dev/null
@@ -150,7 +150,7 @@ web() {
     export https_proxy=http://127.0.0.1:$(cat port) SSL_CERT_FILE=$PWD/cert.pem
 }
 
-@test "read: an https:// resource, from the web when that is wanted" {
+@test "read: an https:// resource, from the web with --fetch" {
     run "$MCPCTL" read https://127.0.0.1:9/a --fetch -- "$workshop"
     [ "$status" -eq 3 ]
     [[ $output == *"private network"* ]]
@@ -171,7 +171,7 @@ web() {
     [[ $output == *"Get https://web.example/a.txt from the web"*one* ]]
     TYPED='n\n' run on_terminal "$MCPCTL" read https://web.example/a.txt -- "$workshop"
     [[ $output != *$'\none'* ]]
-    # Another's certificate.
+    # The certificate is for another host.
     run "$MCPCTL" read --fetch https://other.example/a.txt -- "$workshop"
     [ "$status" -eq 3 ]
     kill "$others"
@@ -184,12 +184,12 @@ web() {
     [ "$("$MCPCTL" read --lines 10-11 "$uri" -- "$MCPD" folder | tr '\n' ' ')" = '10 11 ' ]
     [ "$("$MCPCTL" read --tail 2 "$uri" -- "$MCPD" folder | tr '\n' ' ')" = '99 100 ' ]
     [ "$("$MCPCTL" read --range 0-3 "$uri" -- "$MCPD" folder | tr '\n' ' ')" = '1 2 ' ]
-    # It was mcpd that cut: the message has no more.
+    # mcpd selected the part: the message contains nothing else.
     "$MCPCTL" read --trace messages --tail 1 "$uri" -- "$MCPD" folder
     [[ $(tail -n 1 messages) == *'"text":"100\n"'* ]]
 }
 
-@test "an empty list says why it is one; --quiet does not" {
+@test "an empty list prints the reason, except with --quiet" {
     local nothing='this server offers no resources' command
     for command in ls tree "ls --sort name"; do
         # shellcheck disable=SC2086
@@ -320,7 +320,7 @@ web() {
     [ "$status" -eq 143 ]
 }
 
-@test "watch: what cannot be read yet is told and waited for, what the server does not tell of is told" {
+@test "watch: a resource that cannot be read yet is reported and awaited; missing notifications are reported" {
     mkdir folder
     local revision pid
     for revision in 2026-07-28 2025-11-25; do
@@ -360,7 +360,7 @@ web() {
     done
 }
 
-@test "context: what is in, and why" {
+@test "context: the selected resources, and the reasons" {
     run "$MCPCTL" context -- "$workshop"
     [ "$status" -eq 0 ]
     [[ $output == "# Context"*"## api.md"*'`mem:docs/api.md`'*'```'*one*'## main.c'* ]]
@@ -383,7 +383,7 @@ web() {
     done
 }
 
-@test "context: the words of the text count, and the budget is kept" {
+@test "context: words in the text raise the rank, and the budget is not exceeded" {
     mkdir folder
     seq 1 5000 >folder/numbers
     { seq 1 3000; echo 'a zebra crosses'; seq 1 3000; } >folder/long
@@ -398,7 +398,7 @@ web() {
     [ "$(wc -c <out)" -le 2000 ]
 }
 
-@test "read: contents without a text are an empty one" {
+@test "read: contents without text count as empty" {
     apart "$MCPCTL" read mem:empty -- "$workshop"
     [[ $status == 0 && -z $output && -z $stderr ]]
     run "$MCPCTL" read --json mem:empty -- "$workshop"

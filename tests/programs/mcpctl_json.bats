@@ -1,11 +1,11 @@
 #!/usr/bin/env bats
-# docs/mcpctl.md: what it promises to scripts is what comes out.
+# Checks that the output of mcpctl for scripts is what docs/mcpctl.md documents.
 
 load support/mcpctl
 
 page=$BATS_TEST_DIRNAME/../../docs/mcpctl.md
 
-# The command line for a command as the page names it.
+# Prints the command line for a command that the page names.
 words_for() {
     case $1 in
     ping) echo "ping --count 1" ;;
@@ -23,7 +23,7 @@ words_for() {
     esac
 }
 
-# The rows of the table: command, place in the document, members.
+# Prints the rows of the table: command, path in the document, members.
 rows() {
     sed -n 's/^| `\([a-z][^`]*\)`\( `\(\.[^`]*\)`\)\? | \([^|]*\) |.*/\1;\3;\4/p' "$page"
 }
@@ -51,7 +51,7 @@ rows() {
     [ "$seen" -ge 20 ]
 }
 
-@test "every command with JSON is in the page" {
+@test "the page lists every command with JSON output" {
     local name
     for name in $("$MCPCTL" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'); do
         [[ $("$MCPCTL" "$name" --help) != *"With --json:"* ]] || rows | cut -d ';' -f 1 | grep -q "^$name\b"

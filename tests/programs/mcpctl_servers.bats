@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# Which server mcpctl means: an address, or a name in a configuration file; and what is recorded of it.
+# How mcpctl selects the server: by an address, or by a name in a configuration file; and traces of
+# the messages.
 
 load support/mcpctl
 
@@ -15,7 +16,7 @@ load support/mcpctl
     rm messages
     apart "$MCPCTL" ls --trace messages -- sh -c 'printf "starting \"up\"\n"; exec "$@"' - "$workshop"
     [[ $(sed -n 2p messages) == *'"from":"server","text":"starting \"up\""}' ]]
-    # On a terminal it controls nothing.
+    # The trace does not control the terminal.
     run on_terminal "$MCPCTL" read mem:a --trace - -- "$BATS_TEST_DIRNAME/support/evil"
     [[ $output == *'"from":"server"'* && $output != *$'\u009b'* && $output != *$'\u202e'* ]]
     run on_terminal "$MCPCTL" ls --trace - -- sh -c 'printf "{a\302\2332J\342\200\256\n"; exec "$@"' - "$workshop"
@@ -75,7 +76,7 @@ load support/mcpctl
     [ "$output" = hello ]
     run "$MCPCTL" ls --json "$url" '*a'
     [[ $output == *"folder/a"* ]]
-    # Where the server is named otherwise it is an argument; and it is no argument where it is the server.
+    # With -s an address is an ordinary argument; without it the address selects the server.
     run "$MCPCTL" read -s "$url" "$url"
     [[ $status == 1 && $output == *"read $url: "* ]]
     run "$MCPCTL" read "$url"
@@ -106,7 +107,7 @@ load support/mcpctl
     [[ $output != *usually* ]]
 }
 
-@test "an address with TLS: whose certificate is trusted" {
+@test "an address with TLS: trusted and untrusted certificates" {
     openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout key.pem -out cert.pem \
         -days 2 -subj /CN=localhost -addext 'subjectAltName=DNS:localhost,IP:127.0.0.1' 2>/dev/null
     mkdir folder
@@ -116,7 +117,7 @@ load support/mcpctl
     [[ $output == *SSL_CERT_FILE* ]]
     SSL_CERT_FILE=cert.pem run "$MCPCTL" info -s "$url"
     [ "$status" -eq 0 ]
-    # The one for the other.
+    # The wrong scheme for the port.
     run "$MCPCTL" info "http${url#https}"
     [[ $status == 3 && $output == *"if it uses TLS, the address must begin with https://"* ]]
     kill "$server"
@@ -126,7 +127,7 @@ load support/mcpctl
     [[ $status == 3 && $output == *"if it uses plain HTTP, the address must begin with http://"* ]]
 }
 
-@test "an address that wants a token" {
+@test "an address that requires a token" {
     mkdir folder
     echo secret >tokens
     serve --token-file tokens folder
@@ -172,7 +173,7 @@ load support/mcpctl
 @test "servers by name: the formats of Claude Code's local scope, Codex, Gemini CLI, opencode and Copilot CLI" {
     mkdir -p "$HOME"/.codex "$HOME"/.gemini "$HOME"/.copilot "$HOME"/.config/opencode
     local run="\"sh\",\"-c\",\"echo \\\"\$0 \$A\\\" >seen; exec $workshop\""
-    # As `claude mcp add` writes it: of this folder, and of another one.
+    # The format of `claude mcp add`: a server of this folder, and one of another folder.
     printf '{"projects":{"%s":{"mcpServers":{"local":{"type":"stdio","command":"%s","args":[],"env":{}}}},"/else":{"mcpServers":{"other":{"command":"x"}}}},"mcpServers":{"local":{"command":"y"}}}' "$PWD" "$workshop" >"$HOME"/.claude.json
     cat >"$HOME"/.codex/config.toml <<TOML
 model = "gpt-5"
@@ -182,7 +183,7 @@ trust_level = "trusted"
 command = 'sh'
 args = [
   "-c", 'echo "\$0 \$A" >seen; exec $workshop',
-  "\u0061 \${HOME}", # is no variable here
+  "\u0061 \${HOME}", # variables are not expanded here
 ]
 [mcp_servers.codex.env]
 A = "1"
@@ -214,7 +215,7 @@ codex|a \${HOME} 1
 gemini|$HOME $HOME
 oc|$HOME \${A}
 WORDS
-    # A token is looked up when the server is used, and never shown.
+    # A token is read when the server is used, and never shown.
     run "$MCPCTL" info -s codex.remote
     [[ $status == 6 && $output == *"environment variable TOKEN"* ]]
     cp "$HOME"/.codex/config.toml mine.toml
@@ -229,7 +230,7 @@ WORDS
     [[ $status == 2 && $output == *".codex/config.toml, line 2: a text without an end"* ]]
 }
 
-@test "servers by name: what is run is shown and confirmed once" {
+@test "servers by name: the command is shown and confirmed once" {
     write() { printf '{"mcpServers":{"s":{"command":"%s","args":["a b","%s"],"env":{"A":"%s"}}}}' "$workshop" "$1" "$2" >.mcp.json; }
     write x 1
     apart "$MCPCTL" ls -s s
@@ -243,7 +244,7 @@ WORDS
     run "$MCPCTL" ls -s s
     [ "$status" -eq 0 ]
     [ "$(stat -c %a "$HOME"/.local/state/mcpctl/confirmed)" = 600 ]
-    # Another argument, another variable, another folder: another question.
+    # Another argument, variable or folder needs a new confirmation.
     write y 1
     run "$MCPCTL" ls -s s
     [ "$status" -eq 6 ]
@@ -256,7 +257,7 @@ WORDS
     cd elsewhere
     run "$MCPCTL" ls -s s
     [ "$status" -eq 6 ]
-    # What was an argument is no variable.
+    # A confirmed argument does not count as a confirmed variable.
     printf '{"mcpServers":{"s":{"command":"%s","args":["with A=1"]}}}' "$workshop" >.mcp.json
     run "$MCPCTL" ls --trust -s s
     [ "$status" -eq 0 ]
@@ -265,9 +266,9 @@ WORDS
     [ "$status" -eq 6 ]
 }
 
-@test "servers by name: a file of variables is named, shown and confirmed like they are, when the rest was confirmed" {
+@test "servers by name: a file of variables is named, then shown and confirmed after the rest was confirmed" {
     printf '{"mcpServers":{"s":{"command":"sh","args":["-c","echo $A $B >seen; exec %s"],"envFile":"e","env":{"B":"shown"}}}}' "$workshop" >.mcp.json
-    # Nothing is opened before the first answer: not even that there is no such file is known.
+    # The file is not opened before the first answer, so a missing file is not reported yet.
     run "$MCPCTL" ls -s s
     [ "$status" -eq 6 ]
     [[ $output == *"env file e"*"with B=shown"* && $output != *"No such file"* ]]
@@ -286,7 +287,7 @@ WORDS
     run "$MCPCTL" ls -s s
     [ "$status" -eq 6 ]
     [[ $output == *"LD_PRELOAD, as it says"* ]]
-    # What is shown is the one value that the server gets.
+    # The value that is shown is the value that the server gets.
     printf '{"mcpServers":{"s":{"command":"printenv","args":["B"],"envFile":"e","env":{"B":"shown"}}}}' >.mcp.json
     printf 'B=other\n' >e
     run "$MCPCTL" ls --trust -s s --trace heard
@@ -294,7 +295,7 @@ WORDS
     run ! grep -q other heard
 }
 
-@test "servers by name: files of a stranger's are regular ones of some size, or are not read" {
+@test "servers by name: files that another person controls are read only if they are regular and small" {
     mkfifo fifo
     head -c 300000 /dev/zero | tr '\0' '#' >large
     printf 'A=1\0B=2\n' >binary
@@ -316,7 +317,7 @@ large|it has more than 262144 bytes
 binary|it is no text
 none|No such file or directory
 FILES
-    # Their configuration too; what the user names may be a pipe.
+    # This also holds for the folder's configuration; a file that the user names may be a pipe.
     printf '{"mcpServers":{"s":{"command":"%s"}}}' "$workshop" >good.json
     for file in fifo /dev/zero; do
         ln -sf "$file" .mcp.json
@@ -330,7 +331,7 @@ FILES
 
 @test "servers by name: variables" {
     printf '{"inputs":[{"id":"t","description":"The token\\n(\\u202eyours)","password":true}],"mcpServers":{"s":{"command":"sh","args":["-c","echo \\"$0 $1 $A\\" >seen; exec %s","${input:t}","${workspaceFolderBasename} ${NONE:-fallback}"],"env":{"A":"${env:HOME}"}},"t":{"command":"${NONE}"}}}' "$workshop" >.mcp.json
-    # Nothing is asked in the file's words before the person agreed to use it.
+    # No text of the file is shown as a prompt before the user agreed to use the file.
     TYPED='n\n' run on_terminal "$MCPCTL" ls -s s
     [[ $output == *"Allow this?"* && $output != *"The token"* ]]
     TYPED='y\nsecret\n' run on_terminal "$MCPCTL" ls -s s
@@ -346,8 +347,9 @@ FILES
     [[ $output == *"environment variable NONE"* ]]
 }
 
-@test "servers by name: what is shown is the whole command, and cannot be mistaken" {
-    # A newline makes no line of its own, an invisible character is seen, every word is one for bash too.
+@test "servers by name: the whole command is shown, unambiguously" {
+    # A newline does not start a new line, an invisible character is shown, and bash would split the
+    # words in the same way.
     local words=$'a\nb\'c\\d \u200be\u2028'
     printf '{"mcpServers":{"s":{"command":"%s","args":["it'"'"'s","a\\nb'"'"'c\\\\d \\u200be\\u2028","%s"],"env":{"A":"1\\n      with B=2"}}}}' "$workshop" "$(printf '%05000d' 7)" >.mcp.json
     run "$MCPCTL" ls -s s
@@ -368,7 +370,7 @@ FILES
     [ "$status" -eq 6 ]
 }
 
-@test "an address in a file of the folder is asked about too" {
+@test "an address in a file of the folder must be confirmed too" {
     printf '{"mcpServers":{"s":{"url":"http://127.0.0.1:1/mcp","headers":{"X":"${env:HOME}"}}}}' >.mcp.json
     run "$MCPCTL" ls -s s
     [ "$status" -eq 6 ]
@@ -377,9 +379,9 @@ FILES
     [ "$status" -eq 3 ]
 }
 
-@test "trace: signals reach the server, by whose end it ends" {
+@test "trace: signals reach the server, and mcpctl ends when the server ends" {
     until_there() { for _ in {1..100}; do [ -e "$1" ] && return; sleep 0.05; done; return 1; }
-    # Ctrl-C on a terminal goes to both, and once.
+    # Ctrl-C on a terminal reaches both, once.
     { until_there started; printf '\003'; until_there ended; } |
         SHELL=/bin/bash timeout 10 script -qec "$(printf '%q ' "$MCPCTL" trace messages -- bash -c 'trap "echo >>ended; exit" INT; touch started; while :; do sleep 0.02; done')" /dev/null && false
     [ "$(wc -l <ended)" -eq 1 ]

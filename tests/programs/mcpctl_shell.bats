@@ -15,7 +15,7 @@ load support/mcpctl
     [[ $output != *"$esc"* ]]
 }
 
-@test "every command has help that says what --json gives" {
+@test "the help of every command describes its --json output" {
     for name in $("$MCPCTL" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'); do
         run "$MCPCTL" "$name" --help
         [ "$status" -eq 0 ]
@@ -24,7 +24,7 @@ load support/mcpctl
     done
 }
 
-@test "shell: lines of a pipe" {
+@test "shell: reads lines from a pipe" {
     run bash -c 'printf "%s\n" "ls -n 1" "# nothing" "" "find read all" "/greet name=\"A b\"" "prompt greet name=x\\ y" "call shape --yes" | "$0" shell -- "$1"' "$MCPCTL" "$workshop"
     [ "$status" -eq 0 ]
     [ "$output" = "mem:docs/readme.md
@@ -49,7 +49,7 @@ Greet {\"name\":\"x y\"}$esc[5m
 @test "shell: a server that ended between two lines is started again before the next one fails" {
     printf '#!/bin/bash\necho $$ >"$0.pid"\nexec %q\n' "$stranger" >server
     chmod +x server
-    ends() { # the server, once it has answered the first line; as long as it is not gone nothing more is typed
+    ends() { # the server ends after it has answered the first line; nothing more is typed until then
         echo 'ls -n 1'
         until grep -q mem: out; do sleep 0.05; done
         kill -9 "$(<server.pid)"
@@ -72,20 +72,21 @@ Greet {\"name\":\"x y\"}$esc[5m
     [[ $output == "$here/one"$'\n'"$here/one"$'\n'"$here/two 2"$'\ngot {"jsonrpc":"2.0","id":"roots","result":{"roots":[{"uri":"file://'$here'/two%202","name":"two 2"}]}}' ]]
     [[ $stderr == *"one is not one of the roots"*"root nowhere: No such file"*"root add DIR or root remove DIR"* ]]
     grep -q '"from":"client".*notifications/roots/list_changed' legacy
-    # A modern one is not: the notification was removed. It asks when it needs them, also for those that came later.
+    # A modern server is not notified, because the revision has no such notification. It requests
+    # the roots when it needs them, and gets those that were added later too.
     apart "$MCPCTL" shell --trace modern -- "$workshop" <<<$'roots\nroot add one\ncall where --yes\n'
     [[ $status == 0 && $output == 'got {"roots":{"roots":[{"uri":"file://'$here'/one","name":"one"}]}}'* ]]
     ! grep -q list_changed modern
-    # A legacy one that was started without does not know that it may ask.
+    # A legacy server that was started without roots does not know that it may request them.
     apart "$MCPCTL" shell -- "$workshop" legacy <<<'root add one'
     [[ $status == 0 && $stderr == *"started without any"* ]]
     run "$MCPCTL" shell -- "$workshop" <<<'ls --root one'
     [[ $status == 2 && $output == *"--root is an option of the shell itself"* ]]
 }
 
-@test "shell: without libedit it says so, with the package, instead of promising TAB" {
+@test "shell: without libedit it names the missing package, and does not mention TAB" {
     mkdir lib
-    : >lib/libedit.so.2 # found first, and no library
+    : >lib/libedit.so.2 # found first, but not a library
     lacks='TAB and the arrow keys do nothing: libedit.so.2 is not installed (Debian: the package libedit2)'
     TYPED='\033[A\033[3~nope\nexit\n' LD_LIBRARY_PATH=$PWD/lib run on_terminal "$MCPCTL" shell -- "$workshop"
     [[ $output == *"$lacks"* && $output != *"TAB completes"* && $output == *"no command 'nope'"* ]]
@@ -102,14 +103,14 @@ Greet {\"name\":\"x y\"}$esc[5m
     [[ $output == *" ms"*one*$'  add\r\n  ask'* ]]
     run show '/g\tna\tA\t\t\025' 'template pa\tna\tAd\t\n' '\n' '\n' 'ls --so\tpr\t-n 1\n'
     [[ $output == *name=Ada*name=Alan*mem:page/Ada*readme.md* ]]
-    # Ctrl-C ends a call and a line, and not the shell.
+    # Ctrl-C ends a call or a line, but not the shell.
     run show 'call slow --yes\n' '\003' 'nonsense' '\003' 'ping\n'
     [[ $output == *" ms"* && $output != *"no command"* ]]
     grep -q ping "$HOME/.local/state/mcpctl/history"
     [ "$(stat -c %a "$HOME/.local/state/mcpctl/history")" = 600 ]
 }
 
-@test "shell: the same TAB again asks the server once, until something changed" {
+@test "shell: repeated completion sends one request until something changes" {
     compgen -G '/usr/lib*/*/libedit.so.2' >/dev/null || compgen -G '/usr/lib*/libedit.so.2' >/dev/null ||
         skip "libedit is not installed"
     asked() {
@@ -119,19 +120,19 @@ Greet {\"name\":\"x y\"}$esc[5m
     }
     asked 'prompt greet name=A\t\t\t tone=x\n' # the third TAB shows what the second did
     [ "$count" -eq 1 ]
-    # Another value, another context, another argument are other questions.
+    # Another value, context or argument needs another request.
     asked 'prompt greet name=A\t\t\tl\t\n'
     [ "$count" -eq 2 ]
     asked 'prompt greet tone=x name=A\t\t\nprompt greet tone=y name=A\t\t tone=\t\n'
     [ "$count" -eq 3 ]
-    # A line that was run, and a notice of the server's, may have changed what is right.
+    # After a command, or a notification of the server, the cached completions may be outdated.
     asked '# prompt greet name=A\t\t\nprompt greet name=A\t\t tone=x\nprompt greet name=A\t\t tone=x\n'
     [ "$count" -eq 2 ]
     asked 'prompt greet name=N\t\t\t tone=x\n'
     [ "$count" -eq 3 ]
 }
 
-@test "completion scripts are made of the tables" {
+@test "completion scripts are generated from the tables" {
     mkdir -p bin
     ln -s "$MCPCTL" bin/mcpctl
     PATH=$PWD/bin:$PATH
@@ -153,7 +154,7 @@ Greet {\"name\":\"x y\"}$esc[5m
     [ "$(after ls -s git :)" = "project other" ]
     [ "$(after ls -s git)" = "git:project git:other" ]
     [ "$(after --server alpha ls --lo)" = --long ]
-    # A command is no file, though a folder may be called like it.
+    # A command is not completed as a file, even if a folder has the same name.
     [ "$(after promp)" = "prompts prompt" ]
     [[ $(complete -p mcpctl) != *filenames* ]]
     [ "$(after trace promp)" = prompts ]
@@ -169,7 +170,7 @@ Greet {\"name\":\"x y\"}$esc[5m
     [ "$status" -eq 2 ]
 }
 
-@test "nothing that any command shows controls a terminal" {
+@test "no output of any command controls the terminal" {
     local evil=$BATS_TEST_DIRNAME/support/evil name=$'a\e[31m\u009b2J\u202e\u2066\r\aadd' shown
     while read -r -a words; do
         shown=$(on_terminal "$MCPCTL" "${words[@]}" -- "$evil")
@@ -213,7 +214,7 @@ COMMANDS
     [[ $shown == *"Call it?"* && $shown != *$esc* && $shown != *$'\u202e'* ]]
 }
 
-@test "a server that never ends or never answers: every command that lists ends" {
+@test "every command that lists ends, even if the server's list does not end or the server does not answer" {
     for words in "tree" "find x" "context" "read --tail 1 mem:two" "template x" "prompt x" "call x"; do
         # shellcheck disable=SC2086
         run timeout 60 "$MCPCTL" $words --timeout 1 -- "$stranger" silent-later

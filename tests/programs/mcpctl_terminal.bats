@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# mcpctl on a terminal: what is wrapped, in columns, a table; and that it is not elsewhere.
+# mcpctl on a terminal: wrapping, columns and tables, which are used only there.
 
 load support/mcpctl
 
@@ -31,17 +31,17 @@ load support/mcpctl
     [[ $output == *"$words one"* ]]
     COLUMNS=30 run on_terminal "$MCPCTL" nothing at all
     [[ $output == $'mcpctl: there is no command\n        \'nothing\''* ]]
-    # what the terminal says
+    # the width of the terminal
     run on_terminal sh -c "stty cols 24; '$MCPCTL' prompts -- sh -c '\"\$0\" | sed -u \"s/Says hello/$words/\"' '$workshop'"
     [[ $output == *$'\n    one two three four\n    five six seven eight\n    nine ten\n'* ]]
-    # no terminal, or one that does not say how wide it is
+    # no terminal, or one that does not report its width
     COLUMNS=30 run "$MCPCTL" prompts --long -- sh -c "\"\$0\" | sed -u 's/Says hello/$words/'" "$workshop"
     [[ ${lines[0]} == *$'\t'"$words" ]]
     run chatty prompts
     [[ $output == *"    $words"$'\n'* ]]
 }
 
-@test "read: rows are a table on a terminal and a log is lines; --raw and a pipe have what came" {
+@test "read: on a terminal rows are shown as a table and a log as lines; --raw and a pipe get the unchanged text" {
     sqlite3 shop.db "CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT, price REAL, about TEXT);
         INSERT INTO item VALUES (1, 'one', 2.5, 'long words ' || char(27) || '[31m and more of them'), (22, NULL, 10, '')"
     COLUMNS=40 run on_terminal "$MCPCTL" read 'sqlite://shop/item/rows?limit=2' -- "$MCPD" sqlite:shop.db
@@ -68,7 +68,7 @@ load support/mcpctl
     "$MCPCTL" read git://r/-/log/HEAD -- "$MCPD" git:r | jq -e '.commits[0].author.email == "a@b"'
     [[ $(on_terminal "$MCPCTL" read --raw git://r/-/log/HEAD -- "$MCPD" git:r) == '{'*'"email":"a@b"'* ]]
 
-    # files of other forms, and broken ones, as they are
+    # files of other forms, and invalid ones, are shown unchanged
     mkdir folder
     echo '[{"a":1,"b":[]}]' >folder/nested.json
     echo '[{"a":1}' >folder/broken.json
@@ -103,10 +103,10 @@ load support/mcpctl
     [ "${lines[3]}" = '    Adds' ]
 }
 
-@test "watch: what was added to a list and removed, on a terminal and with --read" {
+@test "watch: shows what was added to a list and removed, on a terminal and with --read" {
     cat >changing <<'SERVER'
 #!/bin/bash
-# The server $1, whose second list of tools is another one.
+# Runs the server $1, but with a different second list of tools.
 "$1" | while IFS= read -r line; do
     [[ $line == *'"tools":['* ]] && n=$((n + 1)) && [ $n = 2 ] && line=${line/'"name":"old"'/'"name":"new\u001b[31m"'}
     printf '%s\n' "$line"
@@ -130,7 +130,7 @@ SERVER
     [[ $output == *'"changed":"tools"}' ]]
 }
 
-@test "watch: files that come and go, of very many the first" {
+@test "watch: files that are added and removed; of very many only the first are shown" {
     mkdir folder more
     touch folder/a more/{1..150}
     "$MCPCTL" watch --read --trace trace -- "$MCPD" folder >out 2>err 3>&- &

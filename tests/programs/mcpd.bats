@@ -1,5 +1,5 @@
-# mcpd as a host or a person starts it: the command line, configuration snippets, a round trip over
-# stdin and stdout in both eras, and how it ends.
+# mcpd as a host or a person starts it: the command line, hosts' configuration entries, a round trip
+# over stdin and stdout in both eras, and the shutdown.
 
 bats_require_minimum_version 1.5.0
 
@@ -16,7 +16,8 @@ initialize='{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolV
 {"jsonrpc":"2.0","method":"notifications/initialized"}'
 meta='"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}'
 
-# legacy OPTIONS... -- MESSAGE...: the replies, in the order of their ids, without the handshake
+# legacy OPTIONS... -- MESSAGE...: prints the replies in the order of their ids, without that of the
+# handshake
 legacy() {
     local args=()
     while [ "$1" != -- ]; do args+=("$1"); shift; done
@@ -28,7 +29,7 @@ request() { # METHOD PARAMS [ID]
     printf '{"jsonrpc":"2.0","id":%s,"method":"%s","params":%s}' "${3:-1}" "$1" "$2"
 }
 
-uris() { # OPTIONS...: every URI that is listed, without the folder's own prefix
+uris() { # OPTIONS...: prints every listed URI, without the folder's prefix
     legacy "$@" -- "$(request resources/list '{}')" | jq -r '.[0].result.resources[].uri'
 }
 
@@ -49,7 +50,7 @@ uris() { # OPTIONS...: every URI that is listed, without the folder's own prefix
     [[ "$stderr" == *"-x"* ]]
 }
 
-@test "values are checked, and say what they may be" {
+@test "an invalid value is rejected with the accepted values" {
     run -2 --separate-stderr "$MCPD" --page-size
     [[ "$stderr" == *"needs a value"* ]]
     for bad in 0 -1 ten 1x 99999999999999999999; do
@@ -64,7 +65,7 @@ uris() { # OPTIONS...: every URI that is listed, without the folder's own prefix
     [[ "$stderr" == *"takes no value"* ]]
 }
 
-@test "a source that cannot be served: which, why, exit 1, before anything is served" {
+@test "a source that cannot be served: its name, the reason and exit status 1, before anything is served" {
     run -1 --separate-stderr "$MCPD" "$T/none" < /dev/null
     [ -z "$output" ]
     [[ "$stderr" == *"$T/none: No such file"* ]]
@@ -88,7 +89,7 @@ uris() { # OPTIONS...: every URI that is listed, without the folder's own prefix
     [[ "${lines[1]}" == *" $served"* ]]
 }
 
-@test "every option that --help shows is in the manual page, which is the committed one" {
+@test "the committed manual page has every option of --help" {
     "$MCPD" --help-man | diff - "$BATS_TEST_DIRNAME/../../man/mcpd.1"
     for name in $("$MCPD" --help | sed -n 's/^  --\([a-z-]*\).*/\1/p'); do
         tr -d '\\' < "$BATS_TEST_DIRNAME/../../man/mcpd.1" | grep -q -- "^\.B --$name"
@@ -141,7 +142,7 @@ uris() { # OPTIONS...: every URI that is listed, without the folder's own prefix
     [ "$(jq -c '.servers.files.args' <<< "$output")" = "[\"--name\",\"files\",\"--resource-tools\",\"$T\"]" ]
 }
 
-@test "--print-config: what it prints can be started" {
+@test "--print-config: the printed command can be started" {
     cd "$T/src"
     "$MCPD" --print-config claude --exclude '*.c' .. > "$BATS_TEST_TMPDIR/config.json"
     mapfile -t command < <(jq -r '.mcpServers.mcpd | .command, .args[]' "$BATS_TEST_TMPDIR/config.json")
@@ -151,7 +152,7 @@ uris() { # OPTIONS...: every URI that is listed, without the folder's own prefix
     run -1 grep -q main.c "$BATS_TEST_TMPDIR/out"
 }
 
-@test "--print-config: names that JSON has to escape, and a source that is not there" {
+@test "--print-config: names that JSON must escape, and a source that does not exist" {
     mkdir "$T/a \"b\" \\ é"
     run -0 --separate-stderr "$MCPD" --print-config claude "$T/a \"b\" \\ é"
     [ "$(jq -r '.mcpServers.mcpd.args[-1]' <<< "$output")" = "$T/a \"b\" \\ é" ]
@@ -194,7 +195,7 @@ uris() { # OPTIONS...: every URI that is listed, without the folder's own prefix
     done
 }
 
-@test "several sources, a single file among them, and none twice" {
+@test "several sources, one of them a file, and none twice" {
     mkdir "$BATS_TEST_TMPDIR/other"
     touch "$BATS_TEST_TMPDIR/other/x" "$BATS_TEST_TMPDIR/other/y"
     [ "$(uris "$T/src" "$BATS_TEST_TMPDIR/other/x" "$T/src" | wc -l)" = 3 ]
@@ -224,7 +225,7 @@ uris() { # OPTIONS...: every URI that is listed, without the folder's own prefix
     [ "$(sed '/^$/d' <<< "$union")" = "$all" ]
 }
 
-@test "what is left out, and how to let it in" {
+@test "excluded files, and the options that include them" {
     git init -q "$T" 2> /dev/null || mkdir "$T/.git"
     printf '*.o\n' > "$T/.gitignore"
     touch "$T/x.o"
@@ -237,7 +238,7 @@ uris() { # OPTIONS...: every URI that is listed, without the folder's own prefix
     [ "$(jq '.[0].error.code' <<< "$out")" = -32002 ]
 }
 
-@test "--max-read: an error that says what to do" {
+@test "--max-read: an error with a hint" {
     head -c 3000 /dev/zero | tr '\0' x > "$T/big"
     out=$(legacy --max-read 2K "$T" -- "$(request resources/read "{\"uri\":\"file://$T/big\"}" 1)" \
         "$(request resources/read "{\"uri\":\"file://$T/big?offset=2990&length=100\"}" 2)")
@@ -246,7 +247,7 @@ uris() { # OPTIONS...: every URI that is listed, without the folder's own prefix
     [ "$(jq -r '.[1].result.contents[0].text' <<< "$out")" = xxxxxxxxxx ]
 }
 
-@test "large files, which workers read: whole, its last lines, lines far behind" {
+@test "large files, which workers read: a whole file, its last lines, lines far from the start" {
     seq 1 200000 > "$T/large"
     out=$(legacy "$T" -- "$(request resources/read "{\"uri\":\"file://$T/large\"}" 1)" \
         "$(request resources/read "{\"uri\":\"file://$T/large?tail=2\"}" 2)" \
@@ -258,7 +259,7 @@ uris() { # OPTIONS...: every URI that is listed, without the folder's own prefix
 }
 
 @test "--resource-tools" {
-    # to a client that is not known to show tools alone none are listed
+    # a client that is not known to support only tools gets none
     [ "$(legacy "$T" -- "$(request tools/list '{}')" | jq -c '.[0].result.tools')" = '[]' ]
     [ "$(printf '%s\n' "$initialize" | "$MCPD" "$T" | jq '.result.capabilities | has("tools")')" = false ]
     # with --no-resource-tools there are none
@@ -277,13 +278,13 @@ uris() { # OPTIONS...: every URI that is listed, without the folder's own prefix
     [[ "$(jq -r '.[3].result.content[0].text' <<< "$out")" == *list_resources* ]]
 }
 
-@test "a client that is known to show tools alone gets the tools" {
+@test "a client that is known to support only tools gets the tools" {
     for name in github-copilot-developer codex-mcp-client; do
         out=$(printf '%s\n' "${initialize/\"name\":\"*\",\"version\"/\"name\":\"$name\",\"version\"}" \
             "$(request tools/list '{}' 1)" | "$MCPD" "$T" | jq -s -c 'sort_by(.id == "i" | not)')
         [ "$(jq -c '[(.[0].result.capabilities | has("tools")), (.[1].result.tools | length)]' <<< "$out")" = '[true,4]' ]
     done
-    # with 2026-07-28 each request says it
+    # in 2026-07-28 each request names the client
     out=$(for name in codex-mcp-client other; do
         printf '{"jsonrpc":"2.0","id":"%s","method":"tools/list","params":{"_meta":{' $name
         printf '"io.modelcontextprotocol/protocolVersion":"2026-07-28",'
@@ -306,7 +307,7 @@ uris() { # OPTIONS...: every URI that is listed, without the folder's own prefix
     [[ "$(jq -r '.[1].result.content[0].text' <<< "$out")" == *$'notes.txt\n2: int x;\n'* ]]
 }
 
-@test "--resource-tools: a search through many files tells its progress, and can be cancelled" {
+@test "--resource-tools: a search through many files reports its progress, and can be cancelled" {
     mkdir "$T/many"
     line=$(printf 'a%.0s' $(seq 60))b
     for i in $(seq 400); do echo "$line" > "$T/many/$i"; done
@@ -344,7 +345,7 @@ uris() { # OPTIONS...: every URI that is listed, without the folder's own prefix
     [ "$(jq -c '.result | [.serverInfo.name, .instructions]' <<< "$out")" = '["me","read it all"]' ]
 }
 
-@test "the instructions name tools where there are some" {
+@test "the instructions name the tools if there are any" {
     said() { printf '%s\n' "$initialize" | "$MCPD" "$@" "$T" | jq -r .result.instructions; }
     [[ "$(said)" == *"or the tool list_resources if there is one"* ]]
     [[ "$(said --resource-tools)" == *"resources/list or the tool list_resources;"*find_resources* ]]
@@ -354,13 +355,13 @@ uris() { # OPTIONS...: every URI that is listed, without the folder's own prefix
 
 # ---- changes -------------------------------------------------------------------------------------------
 
-# start OPTIONS...: a server that keeps running; its input is descriptor 7, its output the file $out
+# start OPTIONS...: starts a server; its input is descriptor 7, its output the file $out
 start() {
     out="$BATS_TEST_TMPDIR/out"
     rm -f "$BATS_TEST_TMPDIR/in" "$out"
     mkfifo "$BATS_TEST_TMPDIR/in"
     : > "$out"
-    # A shell starts what it does not wait for with SIGINT ignored, which mcpd respects.
+    # A shell starts background jobs with SIGINT ignored, which mcpd respects.
     env --default-signal=INT "$MCPD" "$@" < "$BATS_TEST_TMPDIR/in" > "$out" 2> "$BATS_TEST_TMPDIR/err" 3>&- &
     pid=$!
     exec 7> "$BATS_TEST_TMPDIR/in"
@@ -388,7 +389,7 @@ until_out() { # PATTERN
 
 # ---- the end -------------------------------------------------------------------------------------------
 
-@test "end of input ends it, after what was asked is answered" {
+@test "end of input ends it after all requests are answered" {
     run -0 timeout 5 "$MCPD" "$T" < /dev/null
     [ -z "$output" ]
     [ "$(legacy "$T" -- "$(request resources/list '{}')" | jq length)" = 1 ]
@@ -423,7 +424,7 @@ until_out() { # PATTERN
     rm "$T/huge"
 }
 
-@test "nothing but messages on stdout, nothing on stderr without need" {
+@test "stdout has only messages, and stderr is empty if there is nothing to report" {
     run -0 --separate-stderr bash -c "printf '%s\n' 'no json' '[]' '{}' | '$MCPD' '$T'"
     jq -es 'all(.jsonrpc == "2.0")' <<< "$output"
     [ -z "$stderr" ]

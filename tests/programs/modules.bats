@@ -1,4 +1,4 @@
-# Modules: what --module takes and refuses, and a source that belongs to one (examples/module.c).
+# Modules: what --module accepts and rejects, and sources of a module (examples/module.c).
 
 bats_require_minimum_version 1.5.0
 
@@ -11,7 +11,7 @@ setup() {
 initialize='{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}'
 
-legacy() { # OPTIONS... -- MESSAGE...: the replies, in the order of their ids, without the handshake
+legacy() { # OPTIONS... -- MESSAGE...: prints the replies in the order of their ids, without that of the handshake
     local args=()
     while [ "$1" != -- ]; do args+=("$1"); shift; done
     shift
@@ -22,7 +22,7 @@ request() { # METHOD PARAMS [ID]
     printf '{"jsonrpc":"2.0","id":%s,"method":"%s","params":%s}' "${3:-1}" "$1" "$2"
 }
 
-module() { # NAME MEMBERS [SYMBOL]: NAME.so with a mcp_module of these members
+module() { # NAME MEMBERS [SYMBOL]: builds NAME.so with an mcp_module of these members
     cat >"$1.c" <<END
 #include <mcp/module.h>
 extern const mcp_module ${3:-mcp_module_v1};
@@ -31,7 +31,7 @@ END
     "${CC:-cc}" -shared -fPIC -I"$MCP_SOURCE_DIR/include" "$1.c" -o "$1.so"
 }
 
-refused() { # PATTERN ARGUMENT...: exit 1, nothing on stdout, and this on stderr
+refused() { # PATTERN ARGUMENT...: checks for exit status 1, an empty stdout, and PATTERN on stderr
     local pattern=$1
     shift
     run -1 --separate-stderr "$MCPD" "$@" </dev/null
@@ -39,7 +39,7 @@ refused() { # PATTERN ARGUMENT...: exit 1, nothing on stdout, and this on stderr
     [[ "$stderr" == $pattern ]] || { echo "$stderr"; return 1; }
 }
 
-@test "the example: listed page by page, read, in the order of the command line" {
+@test "the example: listed in pages, read, in the order of the command line" {
     mkdir folder
     run -0 legacy --module "$NOTES" 'notes:milk,bread,a cake?name=shopping' folder --page-size 2 -- \
         "$(request resources/list '{}')" "$(request resources/read '{"uri":"notes://shopping/3"}' 2)" \
@@ -66,7 +66,7 @@ refused() { # PATTERN ARGUMENT...: exit 1, nothing on stdout, and this on stderr
     done
     sqlite3 ada/data/shop.db 'CREATE TABLE sale(id INTEGER PRIMARY KEY)'
     command=$(awk '/^    mcpd --print-config claude .*git:/ { on = 1 } on { print } on && !/\\$/ { exit }' "$readme")
-    # A host that needs no name look-up.
+    # Use a host that needs no name lookup.
     eval "${command//host=db.example.org/host=/nowhere}" >entry
     shown=$(awk '/For Claude Desktop that is/ { near = 1 } near && /^```/ { if (on) exit; on = 1; next } on' "$readme")
     diff <(jq -c '.mcpServers.mcpd.args[]' entry) \
@@ -77,7 +77,7 @@ refused() { # PATTERN ARGUMENT...: exit 1, nothing on stdout, and this on stderr
     diff <(jq -S . entry) <(jq -S . <<<"$shown")
 }
 
-@test "~ in a source is home, which no shell makes of it there" {
+@test "~ in a source is expanded to the home folder, because the shell does not do it there" {
     [ -e "$(find "$MCP_BUILD_DIR/programs" -name sqlite.so)" ] || skip "there is no module in this build"
     mkdir home
     sqlite3 home/shop.db 'CREATE TABLE sale(id INTEGER PRIMARY KEY)'
@@ -95,7 +95,7 @@ refused() { # PATTERN ARGUMENT...: exit 1, nothing on stdout, and this on stderr
     refused '*NAME=VALUE*' --module "$NOTES" 'notes:a?separator=x&more'
 }
 
-@test "a connection string that is a URI keeps the query that is its own" {
+@test "a connection string that is a URI keeps its own query" {
     run -0 legacy --module "$NOTES" 'notes://db/a;b?sslmode=require&name=x&separator=%3B&host=h' -- \
         "$(request resources/read '{"uri":"notes://x/1"}')" "$(request resources/read '{"uri":"notes://x/2"}' 2)"
     [ "$(jq -r 'map(.result.contents[0].text) | join(" ")' <<<"$output")" = '//db/a b?sslmode=require&host=h' ]
@@ -104,13 +104,13 @@ refused() { # PATTERN ARGUMENT...: exit 1, nothing on stdout, and this on stderr
     refused '*unknown property "sslmode"*' --module "$NOTES" 'notes:a?sslmode=require'
 }
 
-@test "two sources of one module; one name cannot be had twice" {
+@test "two sources of one module; a name cannot be used twice" {
     run -0 legacy --module "$NOTES" notes:a notes:b?name=other -- "$(request resources/list '{}')"
     [ "$(jq -r '.[0].result.resources | map(.uri) | join(" ")' <<<"$output")" = "notes://all/1 notes://other/1" ]
     refused '*notes://all/*already*' --module "$NOTES" notes:a notes:b
 }
 
-@test "a module that is not there: where it was looked for, and what a file would be called" {
+@test "a missing module: the searched folders, and the expected file name" {
     refused '*no module nope (/*/nope.so)*--list-modules*--module*./nope:*' nope:x
     refused '*no module postgresql: *postgres:*' postgresql://reader@db.example.org/shop
     refused '*no module https: *git:PATH*' https://example.org/project.git
@@ -122,7 +122,7 @@ refused() { # PATTERN ARGUMENT...: exit 1, nothing on stdout, and this on stderr
     [[ "$output" == *'/nope:x"'* ]]
 }
 
-@test "what a module says of a source says which module" {
+@test "a message from a module about a source names the module" {
     cat >picky.c <<'END'
 #include <stdio.h>
 #include <mcp/module.h>
@@ -160,7 +160,7 @@ END
     run -0 --separate-stderr "$MCPD" --doctor --module old.so old:word
 }
 
-@test "what is no module is refused: symbol, interface, name, mount" {
+@test "an invalid module is rejected: symbol, interface, name, mount" {
     echo text >text.so
     refused '*cannot be loaded: */text.so: *' --module text.so .
     module symbol '.name = "x"' mcp_module_v2
@@ -180,7 +180,7 @@ END
     refused '*cannot be loaded: *undefined.so*nowhere*' --module undefined.so .
 }
 
-@test "a name that is taken is refused" {
+@test "a name that is already in use is rejected" {
     cp "$NOTES" again.so
     refused '*again.so has a name that is taken: notes*' --module "$NOTES" --module ./again.so notes:a
 }
@@ -207,14 +207,14 @@ END
     refused '*other.so is the module notes*' other:a
 }
 
-@test "a module of this project that cannot be had: what it needs" {
+@test "a module of this project that cannot be loaded: the error names its dependency" {
     built=$(find "$MCP_BUILD_DIR/programs" -name sqlite.so)
     [ -n "$built" ] || skip "there is no module in this build"
     from_program=$(realpath --relative-to="$(dirname "$MCPD")" "$(dirname "$built")")
     mkdir -p moved/bin "moved/bin/$from_program"
     cp "$MCPD" moved/bin/
     MCPD=$PWD/moved/bin/mcpd
-    # Where it was to be installed an older one may lie.
+    # The installation folder may contain an older module.
     run -1 --separate-stderr "$MCPD" git:none
     [[ "$stderr" == *"the module git is not installed ("*"MCP_MODULE_GIT=ON"*"libgit2-dev"* ||
         "$stderr" == "mcpd: git: none: No such file or directory" ]]
@@ -231,7 +231,7 @@ END
     [[ "$output" == *"git:PATH"*"cannot be loaded"*libgone*libgit2*"postgres:CONNINFO"*"sqlite:FILE"* ]]
 }
 
-@test "--list-modules: what their sources and options are" {
+@test "--list-modules: the sources and options of each module" {
     run -0 --separate-stderr "$MCPD" --list-modules --module "$NOTES"
     [ -z "$stderr" ]
     [[ "$output" == *"  notes:WHAT             The lines of a text"*"    separator=TEXT"* ]]
@@ -242,7 +242,7 @@ END
     refused '*./none.so: No such file*' --list-modules --module ./none.so
 }
 
-@test "a password in a source is shown to nobody: instructions, doctor, configurations, log" {
+@test "a password in a source is never shown: instructions, doctor, configurations, log" {
     cat >c.json <<END
 {"module": ["$NOTES"], "sources": [{"module": "notes", "source": "host=x password=s3cret user=y", "name": "n"}]}
 END
@@ -269,12 +269,12 @@ END
     done
 }
 
-@test "what the model is told of a source: its module and its name" {
+@test "the instructions for the model name the module and the name of a source" {
     printf '%s\n' "$initialize" | "$MCPD" --module "$NOTES" notes:a 'notes:b?name=second&separator=;' . >out
     instructions=$(jq -r .result.instructions out)
     [[ "$instructions" == *$'\n- notes\n- notes: second\n- '"$PWD"$'\n'*resources/templates/list* ]]
 }
 
-@test "mcpd is linked with no library of a module" {
+@test "mcpd is not linked with the library of any module" {
     ! ldd "$MCPD" | grep -E 'sqlite|git2|libpq'
 }

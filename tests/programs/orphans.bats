@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# No process stays behind: when a program is killed, its children and their children end.
+# When a program is killed, all its descendants end.
 
 bats_require_minimum_version 1.5.0
 
@@ -10,7 +10,8 @@ setup() {
     cat > mcpd.json <<'END'
 {"sources": ["tree"], "tools": [{"name": "sleep", "command": ["sh", "-c", "echo $$ > tool; exec sleep 600"]}]}
 END
-    # A host: starts a server, says its lines, tells the server's pid, and hears it for ever.
+    # A host: starts a server, sends it lines, writes the server's pid to a file, and reads its
+    # output until it is killed.
     cat > host <<'END'
 coproc server { exec "$@"; }
 echo "$server_PID" > server
@@ -21,7 +22,7 @@ END
         '{"jsonrpc":"2.0","method":"notifications/initialized"}' > lines
 }
 
-teardown() { # what was to end by itself
+teardown() { # ends processes that should have ended by themselves
     local pid
     for pid in ${host:-} $(cat server tool 2>/dev/null); do kill -KILL "$pid" 2>/dev/null || :; done
 }
@@ -35,7 +36,7 @@ wait_for() { # COMMAND...
     return 1
 }
 
-# It exists and is not a zombie.
+# Succeeds if the process exists and is not a zombie.
 alive() {
     local stat
     stat=$(cat "/proc/$1/stat" 2>/dev/null) || return 1
@@ -68,7 +69,7 @@ kill_host() {
     done
 }
 
-@test "the host is killed: what a tool runs ends with mcpd" {
+@test "the host is killed: the process of a tool ends with mcpd" {
     echo '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"sleep"}}' >> lines
     start_host "$MCPD" --config mcpd.json
     wait_for test -s tool

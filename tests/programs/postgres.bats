@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# mcpd postgres:CONNINFO against a server of its own: docs/postgres.md, several sources, secrets, the server away.
+# mcpd postgres:CONNINFO with a server that the test starts: docs/postgres.md, several sources,
+# secrets, an unreachable server.
 
 setup_file() {
     bats_require_minimum_version 1.5.0
@@ -45,7 +46,7 @@ setup() {
     [[ "$output" == *query_sqlite_small* && "$output" == *query_postgres_shop* && "$output" == *query_postgres_other* ]]
 }
 
-@test "databases of two modules have the same name: templates and tools have one of their own" {
+@test "databases of two modules with the same name: their templates and tools have different names" {
     sqlite3 shop.db "CREATE TABLE sale(id INTEGER PRIMARY KEY, total REAL); INSERT INTO sale VALUES (1, 4711)"
     sources=(sqlite:shop.db postgres:shop)
     run -0 mcpctl template --json -- mcpd "${sources[@]}"
@@ -61,7 +62,7 @@ setup() {
     [[ "$output" == *open* ]]
 }
 
-@test "what cannot be served is refused: which and why, and never a secret" {
+@test "a source that cannot be served is rejected with its name and the reason, never with a secret" {
     for case in 'postgres:dbname=none|none' 'postgres:dbname=shop user=x|x' 'postgres:password=s3cret user|is invalid' \
         'postgres:shop?max_rows=0|max_rows' 'postgres:shop?colour=red|unknown property'; do
         run -1 --separate-stderr mcpd "${case%%|*}" </dev/null
@@ -80,7 +81,7 @@ setup() {
     done
 }
 
-@test "a server that is away keeps nothing else from being served" {
+@test "an unreachable server does not keep other sources from being served" {
     mkdir folder
     echo hello >folder/hello.txt
     run -0 --separate-stderr mcpctl read "file://$PWD/folder/hello.txt" -- mcpd folder 'postgres:host=/nowhere dbname=shop'
@@ -90,7 +91,7 @@ setup() {
     [[ "$stderr" == *'cannot be reached now'* ]]
 }
 
-@test "the doctor tells whether a database answers, and the role is let in" {
+@test "the doctor reports whether a database answers and accepts the role" {
     run mcpd --doctor postgres:shop
     [ "$status" = 0 ] && [[ "$output" == *'source: postgres:shop: answers; '* ]] || { echo "$output"; return 1; }
     for case in 'postgres:host=/nowhere dbname=shop|/nowhere' 'postgres:dbname=none|"none" does not exist' \
@@ -101,14 +102,14 @@ setup() {
     done
 }
 
-# NAME SQL PARAMETER...: a configuration with this query and a good one
+# write_config NAME SQL PARAMETER...: writes a configuration with this query and a valid one
 write_config() {
     jq -n --arg name "$1" --arg sql "$2" --arg source "host=$PGDIR dbname=shop" '{sources: [{module: "postgres", source: $source,
         options: {queries: [{name: $name, sql: $sql, parameters: [$ARGS.positional[] | {name: .}]},
                             {name: "good", sql: "SELECT 7 AS seven"}]}}]}' --args "${@:3}" >c.json
 }
 
-@test "a saved query that is wrong is told at the start and when it is read, and stops nothing else" {
+@test "an invalid saved query is reported at the start and when it is read, and affects nothing else" {
     for case in 'SELECT colour FROM sale||column "colour" does not exist' \
         'SELECT 1; SELECT 2||multiple commands' 'SELECT 1) AS a, (SELECT 2||syntax error' \
         'DELETE FROM sale||only SELECT' \
@@ -133,7 +134,7 @@ write_config() {
     done
 }
 
-@test "saved queries of a database that was away are checked with the first connection" {
+@test "saved queries of a database that was unreachable are checked with the first connection" {
     "$MCP_SOURCE_DIR/tests/providers/postgres/server" stop "$PGDIR"
     write_config odd 'SELECT colour FROM sale'
     (
@@ -150,7 +151,7 @@ write_config() {
     [ "$(grep -c 'the saved query good' stderr)" = 0 ]
 }
 
-@test "docs/postgres.md: what its commands print is what it shows" {
+@test "docs/postgres.md: the commands print what the page shows" {
     page=$BATS_TEST_DIRNAME/../../docs/postgres.md
     awk '/^```sql setup/ { on = 1; next } /^```/ { on = 0 } on' "$page" >setup.sql
     psql -q -h "$PGDIR" -U postgres -c 'ALTER DATABASE shop RENAME TO shop_of_tests' postgres

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# mcpd postgres:CONNINFO over TCP: TLS, passwords from libpq's own places, and no password in anything that is printed.
+# mcpd postgres:CONNINFO over TCP: TLS, passwords from libpq's usual sources, and no password in any
+# output.
 
 setup_file() {
     bats_require_minimum_version 1.5.0
@@ -26,14 +27,14 @@ setup() {
     chmod 600 passwords
 }
 
-# Everything that was printed, without a secret in it.
+# Checks that the output contains no secret.
 clean() {
     [[ "$output${stderr:-}" != *s3cret* ]] || { echo "$output${stderr:-}"; return 1; }
 }
 
 row=postgres://shop/public/customer/row/1
 
-@test "a password comes from PGPASSFILE, ~/.pgpass, PGPASSWORD or a service, and is told to nobody" {
+@test "a password comes from PGPASSFILE, ~/.pgpass, PGPASSWORD or a service, and is never shown" {
     cp passwords .pgpass
     run -0 --separate-stderr mcpctl read $row -- mcpd postgres:shop
     [[ "$output" == *Ada* ]] && clean
@@ -47,7 +48,7 @@ row=postgres://shop/public/customer/row/1
     [[ "$output" == *Ada* ]] && clean
 }
 
-@test "a certificate that is not trusted is refused, with the reason" {
+@test "an untrusted certificate is rejected with the reason" {
     export PGPASSFILE=$PWD/passwords
     source="postgres:dbname=shop sslmode=verify-full sslrootcert=$PGDIR"
     run -0 --separate-stderr mcpctl read $row -- mcpd "$source/ca.crt"
@@ -58,7 +59,7 @@ row=postgres://shop/public/customer/row/1
     [[ "$stderr" == *'does not match host name "db.example.org"'* ]] && clean
 }
 
-@test "no password in what is printed, logged, answered or found wrong" {
+@test "no password in output, logs, answers or errors" {
     sources=('postgres:dbname=shop password=s3cret' "postgres:dbname=shop password = 's3cret'" \
         'postgres:dbname=shop user=reader password=s3cret sslmode=disable' \
         "postgres://reader:s3cret@127.0.0.1:$PGPORT/shop" "postgres://127.0.0.1:$PGPORT/shop?user=reader&password=s3cret")
@@ -82,7 +83,7 @@ row=postgres://shop/public/customer/row/1
     clean
 }
 
-@test "a wrong password, and one that is not written as a URI needs it, are not repeated" {
+@test "a wrong password, and one that is not encoded for a URI, are not printed" {
     for source in 'postgres:dbname=shop password=s3cret2' 'postgres://reader:s3cret@4@127.0.0.1/shop' \
         'postgres://reader:s3cret/4@127.0.0.1/shop' 'postgres://reader:4/s3cret@127.0.0.1/shop' \
         'postgres://reader:4@s3cret@127.0.0.1/shop' 'postgres:dbname=shop password=a s3cret' 'postgres://reader:s3cret%zz@127.0.0.1/shop'; do
@@ -93,7 +94,7 @@ row=postgres://shop/public/customer/row/1
     done
 }
 
-@test "no password in the log when the server goes away and comes back" {
+@test "no password in the log when the server stops and starts again" {
     printf '{"sources": ["postgres:dbname=shop password=s3cret"]}' >mcpd.json
     run --separate-stderr mcpd --check-config --config mcpd.json </dev/null
     clean

@@ -1,4 +1,5 @@
-# mcpd --prompts: Markdown files as prompts, as a host sees them; with workers, a real watch and both eras.
+# mcpd --prompts: Markdown files as prompts, from a host's point of view, with workers, a real watch
+# and both eras.
 
 bats_require_minimum_version 1.5.0
 
@@ -35,7 +36,7 @@ request() { # METHOD PARAMS [ID]
     printf '{"jsonrpc":"2.0","id":%s,"method":"%s","params":%s}' "${3:-1}" "$1" "$2"
 }
 
-modern() { # METHOD MEMBERS OPTIONS...: the reply
+modern() { # METHOD MEMBERS OPTIONS...: prints the reply
     local message
     message=$(request "$1" "{$meta${2:+,$2}}")
     shift 2
@@ -57,7 +58,7 @@ modern() { # METHOD MEMBERS OPTIONS...: the reply
     [ ! -s "$BATS_TEST_TMPDIR/err" ]
 }
 
-@test "a resource that is not served makes no prompt" {
+@test "a prompt that embeds a resource that is not served fails" {
     sed -i "s,$T/hello.txt,$BATS_TEST_TMPDIR/secret.txt," "$P/review.md"
     out=$(modern prompts/get '"name":"review","arguments":{"language":"c"}' --prompts "$P" "$T")
     [[ "$(jq -r .error.message <<< "$out")" == *"file://$BATS_TEST_TMPDIR/secret.txt: Resource not found"* ]]
@@ -81,7 +82,7 @@ modern() { # METHOD MEMBERS OPTIONS...: the reply
     [ "$(modern prompts/list '' --prompts "$P" | jq -c .result.prompts)" = '[]' ]
 }
 
-@test "a folder that is not there is an error, a file that is wrong a line on stderr" {
+@test "a missing folder is an error; an invalid file only gets a line on stderr" {
     run -1 --separate-stderr "$MCPD" --prompts "$P/none" "$T" < /dev/null
     [[ "$stderr" == *"$P/none: No such file or directory"* ]]
     printf -- '---\nname: a\ndescripton: b\n---\nx\n' > "$P/bad.md"
@@ -95,7 +96,7 @@ modern() { # METHOD MEMBERS OPTIONS...: the reply
     [ "$(jq -c .mcpServers.mcpd.args <<< "$out")" = "[\"--resource-tools\",\"--prompts\",\"$P\",\"$T\"]" ]
 }
 
-# start OPTIONS...: a server that keeps running; its input is descriptor 7, its output the file $out
+# start OPTIONS...: starts a server; its input is descriptor 7, its output the file $out
 start() {
     out="$BATS_TEST_TMPDIR/out"
     mkfifo "$BATS_TEST_TMPDIR/in"
@@ -123,7 +124,7 @@ ask() { # METHOD PARAMS ID
     grep -- "\"id\":$3," "$out"
 }
 
-@test "SIGHUP reads the prompts again, with --no-watch too" {
+@test "SIGHUP reloads the prompts, also with --no-watch" {
     local c="$BATS_TEST_TMPDIR/c.json" i names
     rm "$P/review.md"
     printf 'one' > "$P/a.md"
@@ -149,7 +150,7 @@ ask() { # METHOD PARAMS ID
     wait "$pid"
 }
 
-@test "files that change: one notice, the new text; what is wrong stays what it was" {
+@test "changed files: one notification and the new text; an invalid file keeps its old prompt" {
     start --prompts "$P" "$T"
     printf 'one' > "$P/a.md"
     printf 'two' > "$P/b.md"

@@ -1,4 +1,5 @@
-# quickstart, in a copy of the tree whose build is this one: cmake builds nothing here, and says what ninja would.
+# quickstart, in a copy of the source tree that uses this build. A fake cmake builds nothing and
+# prints the progress of ninja.
 
 bats_require_minimum_version 1.5.0
 
@@ -19,11 +20,11 @@ setup() {
     printf '# Notes of Ada\n' >project/README.md
 }
 
-entry() { # the command of the entry that was printed, as the array $command
+entry() { # sets the array $command to the command of the printed entry
     mapfile -t command < <(printf '%s\n' "$output" | sed -n '/^{$/,/^}$/p' | jq -r '.mcpServers.mcpd | .command, .args[]')
 }
 
-@test "words that it does not take: usage or a reason, before anything is built" {
+@test "invalid arguments: usage or a reason, before anything is built" {
     printf '#!/bin/sh\nexit 1\n' >bin/cmake
     for word in --help -h; do
         run -0 --separate-stderr tree/quickstart $word
@@ -40,7 +41,7 @@ entry() { # the command of the entry that was printed, as the array $command
     [ "$output" = "quickstart: 'fifo' is neither a folder nor a regular file" ]
 }
 
-@test "from a folder to an entry that works anywhere; what it prints can be typed" {
+@test "serves a folder and prints an entry that works anywhere; the printed commands work" {
     mv project 'my project'
     run -0 --separate-stderr tree/quickstart 'my project'
     [[ "$output" == *$'\n4 of 40 steps\n8 of 40 steps\n'*$'\n40 of 40 steps\n'* ]]
@@ -57,12 +58,12 @@ entry() { # the command of the entry that was printed, as the array $command
     done <"$BATS_TEST_TMPDIR/typed"
 }
 
-@test "on a terminal one line counts" {
+@test "on a terminal one line shows the progress" {
     run -0 script -qec 'tree/quickstart project' /dev/null
     [[ "$output" == *$'\r1 of 40 steps\r2 of 40 steps\r'* ]]
 }
 
-@test "a file is served alone" {
+@test "serves a single file" {
     touch project/other
     run -0 tree/quickstart project/README.md
     [[ "$output" == *"# Notes of Ada"* && "$output" != *project/other* ]]
@@ -86,7 +87,7 @@ entry() { # the command of the entry that was printed, as the array $command
     mcpctl ls -- mcpd "sqlite:$BATS_TEST_TMPDIR/shop.db" | grep -q goods
 }
 
-@test "README: what it says to type works as it stands there" {
+@test "README: the commands work as they are written" {
     awk '/^## Try it/ { on = 1; next } /^## / { on = 0 } on && /^    / { sub(/^    /, ""); print }' "$root/README.md" >lines
     [ "$(cat lines)" = "git clone ADDRESS libmcp
 libmcp/quickstart --install ~/project
@@ -99,13 +100,13 @@ mcpd --install cursor ~/project" ]
     [ "${command[*]}" = "$HOME/.local/bin/mcpd --resource-tools $HOME/project" ]
     cd /
     "$MCPCTL" ls -- "${command[@]}" | grep -q '/project/README.md$'
-    # and every file that it speaks of is there
+    # and every file that it links to exists
     grep -o '](\([a-z][^)#]*\))' "$root/README.md" | grep -v '(http' | tr -d '()]' | while read -r link; do
         [ -e "$root/$link" ] || { echo "no $link"; return 1; }
     done
 }
 
-@test "a build that fails says why" {
+@test "a build that fails prints the reason" {
     printf '#!/bin/sh\necho "foo.c:1: error: no"\nexit 1\n' >bin/cmake
     run -1 tree/quickstart project
     [[ "$output" == *"foo.c:1: error: no"* ]]

@@ -1,5 +1,5 @@
-# mcpd sqlite:FILE as a person or a host starts it: sources, resources, the tool, changes, writers beside it,
-# and the commands of docs/sqlite.md.
+# mcpd sqlite:FILE as a person or a host starts it: sources, resources, the tool, changes,
+# concurrent writers, and the commands of docs/sqlite.md.
 
 bats_require_minimum_version 1.5.0
 
@@ -14,7 +14,7 @@ setup() {
 initialize='{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}'
 
-legacy() { # OPTIONS... -- MESSAGE...: the replies, in the order of their ids, without the handshake
+legacy() { # OPTIONS... -- MESSAGE...: prints the replies in the order of their ids, without that of the handshake
     local args=()
     while [ "$1" != -- ]; do args+=("$1"); shift; done
     shift
@@ -25,7 +25,7 @@ request() { # METHOD PARAMS [ID]
     printf '{"jsonrpc":"2.0","id":%s,"method":"%s","params":%s}' "${3:-1}" "$1" "$2"
 }
 
-read_text() { # URI OPTION...: the text of a resource
+read_text() { # URI OPTION...: prints the text of a resource
     local uri=$1
     shift
     legacy "$@" -- "$(request resources/read "{\"uri\":\"$uri\"}")" | jq -r '.[0].result.contents[0].text'
@@ -56,7 +56,7 @@ read_text() { # URI OPTION...: the text of a resource
     [ "$(jq -c '.[1].result.tools | map(.name)' <<<"$output")" = '["query_sqlite_shop","query_sqlite_the_other"]' ]
 }
 
-@test "what cannot be served is refused: which, why, exit 1" {
+@test "a source that cannot be served is rejected with its name, the reason and exit status 1" {
     echo 'this is no database, although it is long enough to have a header of one hundred bytes, or so it may seem' >text.db
     mkdir folder.db
     for case in 'sqlite:none.db|none.db: No such file' 'sqlite:text.db|text.db: file is not a database' \
@@ -72,7 +72,7 @@ read_text() { # URI OPTION...: the text of a resource
     [[ "$stderr" == *'another source has the tool query_sqlite_a_b'*'?name='*'?tool='* ]]
 }
 
-@test "the doctor tells whether a database can be read now" {
+@test "the doctor reports whether a database can be read" {
     run -0 "$MCPD" --doctor sqlite:shop.db
     [[ "$output" == *'source: sqlite:shop.db: answers; '* ]]
     sqlite3 shop.db 'PRAGMA writable_schema = 1; UPDATE sqlite_schema SET rootpage = 1000 WHERE name = "item"'
@@ -102,7 +102,7 @@ read_text() { # URI OPTION...: the text of a resource
     [ "$(jq -c '.mcpServers.mcpd.args' <<<"$output")" = "[\"--resource-tools\",\"sqlite:$PWD/shop.db?name=x\"]" ]
 }
 
-@test "nothing is written, whatever is asked; no file is made" {
+@test "no request writes to the database or creates a file" {
     sqlite3 shop.db 'PRAGMA journal_mode = WAL' >/dev/null
     before=$(sha256sum shop.db)
     for sql in "DROP TABLE item" "PRAGMA journal_mode = DELETE" "ATTACH 'x.db' AS x" "VACUUM INTO 'y.db'" \
@@ -116,7 +116,7 @@ read_text() { # URI OPTION...: the text of a resource
     [ "$(ls)" = shop.db ]
 }
 
-@test "in a folder where nothing can be made" {
+@test "works in a folder where no file can be created" {
     mkdir closed
     cp shop.db closed/
     sqlite3 closed/shop.db 'PRAGMA journal_mode = WAL' >/dev/null
@@ -125,7 +125,7 @@ read_text() { # URI OPTION...: the text of a resource
     chmod u+w closed
 }
 
-@test "beside a process that writes (WAL): consistent, and nobody waits" {
+@test "reads beside a process that writes (WAL) are consistent, and neither side blocks" {
     sqlite3 shop.db "PRAGMA journal_mode = WAL; CREATE TABLE pair(a, b); INSERT INTO pair VALUES (0, 0)" >/dev/null
     { for i in {1..3000}; do echo "BEGIN; UPDATE pair SET a = $i; UPDATE pair SET b = $i; COMMIT;"; done; } >writes.sql
     sqlite3 shop.db <writes.sql 2>writer.err &
@@ -141,7 +141,7 @@ read_text() { # URI OPTION...: the text of a resource
     [ "$(sqlite3 shop.db 'SELECT a, b FROM pair')" = '3000|3000' ]
 }
 
-@test "a subscriber hears of a commit, and of a new table" {
+@test "a subscriber is notified of a commit and of a new table" {
     mkfifo in
     "$MCPD" sqlite:shop.db <in >out 3>&- &
     exec 4>in
@@ -157,7 +157,7 @@ read_text() { # URI OPTION...: the text of a resource
     wait
 }
 
-@test "a rule hides a table: listed, completed and read nowhere, however its URI is spelled" {
+@test "a hidden table cannot be listed, completed or read, however its URI is spelled" {
     sqlite3 shop.db "CREATE TABLE secret(id INTEGER PRIMARY KEY, word TEXT); INSERT INTO secret VALUES (1, 'xyzzy')"
     cat >config.json <<'END'
 {"sources": [{"module": "sqlite", "source": "shop.db"}],
@@ -181,7 +181,7 @@ END
 
 # ---- the page in docs -------------------------------------------------------------------------------------
 
-@test "docs/sqlite.md: what its commands print is what it shows" {
+@test "docs/sqlite.md: the commands print what the page shows" {
     rm shop.db
     PATH="$(dirname "$MCPD"):$(dirname "$MCPCTL"):$PATH"
     awk '/^```sh setup/ { on = 1; next } /^```/ { on = 0 } on' "$BATS_TEST_DIRNAME/../../docs/sqlite.md" >setup.sh

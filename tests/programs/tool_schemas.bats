@@ -1,4 +1,5 @@
-# The schemas of all tools that mcpd can offer are what every model service takes (support/portable.jq has the rules).
+# Every model service accepts the schemas of all tools that mcpd can offer (support/portable.jq has
+# the rules).
 
 bats_require_minimum_version 1.5.0
 load support/talk
@@ -8,11 +9,12 @@ setup() {
     cd "$BATS_TEST_TMPDIR"
 }
 
-faults() { # the faults of the Tool in a file, a line each
+faults() { # prints the faults of the Tool in a file, one on each line
     jq -r -L "$BATS_TEST_DIRNAME/support" 'include "portable"; faults' "$1"
 }
 
-# Every module that was built, with what has tools; PostgreSQL need not be there.
+# Starts mcpd with every module that was built and with everything that has tools; a PostgreSQL
+# server is not needed.
 start_everything() {
     local sources=(folder)
     mkdir folder
@@ -51,7 +53,7 @@ END
     [ ! -s faults ] || { cat faults; return 1; }
 }
 
-@test "the rules find what is against them" {
+@test "the rules detect violations" {
     while IFS='|' read -r schema wanted; do
         printf '{"name": "t", "inputSchema": %s}' "$schema" >tool
         run -0 faults tool

@@ -17,7 +17,7 @@ teardown() {
     [ -z "${web_pid:-}" ] || kill "$web_pid" 2>/dev/null || true
 }
 
-reads() { # ERA: what is behind the server reads like what is its own
+reads() { # ERA: checks that resources of the upstream server can be read like local ones
     result resources/list '{}'
     is '["mcp+up:'"$uri"'"]' '[.resources[].uri | select(startswith("mcp+up:") and endswith("a.txt"))]'
     is true '[.resources[].uri | endswith("/own/b.txt")] | any'
@@ -46,7 +46,7 @@ reads() { # ERA: what is behind the server reads like what is its own
     hush
 }
 
-@test "a server at a Unix socket, and one that is not there" {
+@test "a server at a Unix socket, and one that does not exist" {
     "$MCPD" --http unix:web.sock files 2>web.log 3>&- &
     web_pid=$!
     for _ in {1..100}; do [ -S web.sock ] && break; sleep 0.05; done
@@ -59,7 +59,7 @@ reads() { # ERA: what is behind the server reads like what is its own
     done
 }
 
-@test "a server that is killed comes back by itself" {
+@test "a server that is killed is restarted" {
     talk modern "$MCPD" own "mcp:'$MCPD' --no-resource-tools files?name=up"
     reads
     for _ in 1 2; do
@@ -80,7 +80,7 @@ reads() { # ERA: what is behind the server reads like what is its own
     hush
 }
 
-@test "names and commands that cannot be are refused" {
+@test "invalid names and commands are rejected" {
     run -1 "$MCPD" 'mcp:true?name=A_b'
     [[ $output == *"a-z, 0-9"* ]]
     run -1 "$MCPD" "mcp:'true"
