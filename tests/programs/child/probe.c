@@ -52,7 +52,8 @@ static void try_all(const char *source)
     getrlimit(RLIMIT_CORE, &core);
     snprintf(path, sizeof(path), "core=%ld env=%d", (long)core.rlim_cur, environ && environ[0]);
     note(path, 0);
-    for (fd = 5; fd < 64; fd++) { /* the child's own loop has some descriptors, but none is inherited */
+    for (fd = 5; fd < 64;
+         fd++) { /* the child's own loop has some descriptors, but none is inherited */
         char byte;
         if (recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0)
             note("inherited-socket", 0);

@@ -1,4 +1,4 @@
-/* The arena: alignment, blocks, the caller's first memory. */
+/* The arena: alignment, blocks, and the first block, which the caller provides. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -49,7 +49,7 @@ static void test_few_blocks(void **state)
     mcp__arena_free(&arena);
 }
 
-/* A large piece does not throw the rest of the current block away. */
+/* After a large allocation the rest of the current block is still used. */
 static void test_large_piece(void **state)
 {
     (void)state;
@@ -84,7 +84,7 @@ static void test_first_memory(void **state)
     assert_ptr_equal(mcp__arena_alloc(&arena, 100), p);
     mcp__arena_free(&arena);
     assert_int_equal(f.live, 0);
-    mcp__arena_init(&arena, &a, room + 1, 3); /* too small to be of use */
+    mcp__arena_init(&arena, &a, room + 1, 3); /* too small to be used */
     assert_non_null(mcp__arena_alloc(&arena, 1));
     mcp__arena_free(&arena);
     assert_int_equal(f.live, 0);

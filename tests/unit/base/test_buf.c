@@ -13,7 +13,7 @@ static void test_append(void **state)
     (void)state;
     mcp__buf b;
     mcp__buf_init(&b, NULL, 0);
-    mcp__buf_add(&b, NULL, 0); /* nothing into nothing */
+    mcp__buf_add(&b, NULL, 0); /* appends nothing to an empty buffer */
     mcp__buf_lit(&b, "one");
     mcp__buf_char(&b, ' ');
     mcp__buf_str(&b, MCP_STR("two"));

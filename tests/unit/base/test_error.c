@@ -1,4 +1,4 @@
-/* Names, texts and mcp__fail(). */
+/* Names and messages of errors, and mcp__fail(). */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -42,7 +42,7 @@ static void test_fail(void **state)
     assert_string_equal(error.text, "reading: bad thing at 7");
 }
 
-/* A text that is too long ends at a character. */
+/* A message that is too long is truncated between two characters. */
 static void test_fail_cut(void **state)
 {
     (void)state;

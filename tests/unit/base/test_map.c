@@ -1,4 +1,4 @@
-/* The map against a plain array that does the same, and SipHash against known values. */
+/* Compares the map with a plain array as a model, and SipHash with known values. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -9,7 +9,8 @@
 #include "base/base.h"
 #include "support/failalloc.h"
 
-/* Made with another implementation (CPython's hash of bytes under key 0): input 00 01 02 ... */
+/* The values come from another implementation (CPython's hash of bytes with key 0). The input is 00
+ * 01 02 ... */
 static void test_siphash(void **state)
 {
     (void)state;
@@ -100,7 +101,7 @@ static void test_random_walk(void **state)
     for (int step = 0; step < 60000; step++) {
         random = random * 1664525 + 1013904223;
         size_t i = (random >> 8) % ITEMS;
-        /* In waves: mostly filling, then mostly emptying. */
+        /* Alternate between phases of mostly insertions and phases of mostly removals. */
         bool add = (random >> 24) % 4 != 0;
         if (step / 10000 % 2)
             add = !add;
@@ -122,7 +123,7 @@ static void test_random_walk(void **state)
     assert_int_equal(f.live, 0);
 }
 
-/* A queue of ever new keys: the table must neither grow nor fill up with tombstones. */
+/* In a queue every key is new: the table must neither grow nor fill up with tombstones. */
 static void test_churn_stays_small(void **state)
 {
     (void)state;
@@ -141,7 +142,7 @@ static void test_churn_stays_small(void **state)
     mcp__map_free(&m);
 }
 
-/* One key that comes and goes beside others leaves nothing behind. */
+/* Repeatedly inserting and removing one key beside others leaves no tombstones. */
 static void test_coming_and_going(void **state)
 {
     (void)state;
@@ -171,7 +172,7 @@ static void test_gives_memory_back(void **state)
     assert_true(m.cap >= ITEMS);
     for (size_t i = 10; i < ITEMS; i++)
         assert_non_null(mcp__map_remove(&m, key_of(i)));
-    f.fail_at = f.calls + 1; /* without memory for a smaller table the large one serves */
+    f.fail_at = f.calls + 1; /* without memory for a smaller table, the large one remains in use */
     assert_int_equal(mcp__map_add(&m, key_of(10), &items[10]), MCP_OK);
     assert_true(m.cap >= ITEMS);
     assert_int_equal(mcp__map_add(&m, key_of(11), &items[11]), MCP_OK);

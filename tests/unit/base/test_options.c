@@ -1,5 +1,5 @@
-/* Structs that begin with their size: of an older program, of a newer one, and of one that forgot
- * it. */
+/* Structs that begin with their size: from an older program, from a newer one, and from one that
+ * did not set the size. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -29,7 +29,7 @@ static void test_take(void **state)
     assert_int_equal(to.size, sizeof(to));
     assert_int_equal(to.a, 1);
     assert_int_equal(to.b, 2);
-    from.size = 2 * sizeof(size_t); /* older: knows only a */
+    from.size = 2 * sizeof(size_t); /* an older program, whose struct has only a */
     memset(&to, 0xff, sizeof(to));
     assert_int_equal(MCP__TAKE(&to, &from, ours, &error), MCP_OK);
     assert_int_equal(to.size, sizeof(to));
@@ -37,7 +37,7 @@ static void test_take(void **state)
     assert_int_equal(to.b, 0);
 }
 
-/* 0, less than itself, and what an uninitialized struct may hold. */
+/* Sizes of 0, less than the member itself, and values that an uninitialized struct may hold. */
 static void test_no_size(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* UTF-8 against a table of known cases and against a slow decoder over every short sequence. */
+/* UTF-8 validation against a table of known cases, and against a slow decoder for every short
+ * sequence. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -9,7 +10,7 @@
 
 typedef struct utf8_case {
     const char *text;
-    size_t valid; /* bytes that are valid; the whole when it is the length */
+    size_t valid; /* valid bytes at the beginning */
 } utf8_case;
 
 static const utf8_case cases[] = {
@@ -61,8 +62,8 @@ static void test_table(void **state)
     assert_int_equal(mcp__utf8_valid(NULL, 0), 0);
 }
 
-/* By the definition: decode, then look whether the shortest encoding of a scalar value comes
- * out. */
+/* Follows the definition: decodes, and checks that the result is a scalar value in its shortest
+ * encoding. */
 static size_t slow_size(const unsigned char *p, size_t len)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -103,7 +104,7 @@ static void test_every_short_sequence(void **state)
     assert_int_equal(wrong, 0);
 }
 
-/* One bad byte is found wherever it stands, past the fast path and in it. */
+/* One invalid byte is found at every position, inside and outside of the fast path. */
 static void test_positions(void **state)
 {
     (void)state;

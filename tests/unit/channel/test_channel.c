@@ -1,7 +1,7 @@
-/* A channel under a toy role: what reaches the role, what is answered without it, requests of ours,
- * the limits, and every allocation failing.
+/* A channel with a minimal role: what reaches the role, what the channel answers itself, our own
+ * requests, the limits, and the failure of every allocation.
  *
- * The toy keeps each request until the test answers it.
+ * The role keeps each request until the test answers it.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,10 +23,11 @@ typedef struct toy {
     mcp__incoming *kept[MAX];
     size_t n_kept, n_cancelled, n_notified, n_ticked, n_closed, n_released, n_woken;
     int64_t deadline;
-    char sent[8192]; /* all that was sent, a line each; "@7 " before what belongs to exchange 7 */
+    char
+        sent[8192]; /* all output, one message on each line, with the prefix "@7 " for exchange 7 */
     size_t len;
-    mcp_output_info info; /* of the last message sent */
-    int answers[MAX];     /* the codes that our own requests ended with */
+    mcp_output_info info; /* about the last message sent */
+    int answers[MAX];     /* the result codes of our own requests */
     size_t n_answers;
 } toy;
 
@@ -154,7 +155,7 @@ static int take(toy *t, const char *message)
     return mcp_channel_receive(t->channel, 0, mcp_str_from(message), 1);
 }
 
-/* What was sent since the last time. */
+/* Returns the output since the previous call. */
 static const char *sent(toy *t)
 {
     static char copy[8192];
@@ -236,7 +237,7 @@ static void test_ids_in_use(void **state)
     take(&t, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\"}");
     take(&t, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\"}");
     assert_true(has(sent(&t), "\"id\":1,\"error\":{\"code\":-32600"));
-    /* another exchange has ids of its own */
+    /* ids of another exchange are independent */
     mcp_channel_receive(t.channel, 7, MCP_STR("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\"}"),
                         1);
     assert_int_equal(t.n_kept, 2);
@@ -248,7 +249,7 @@ static void test_ids_in_use(void **state)
         sent(&t), "@7 {\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":7,\"message\":\"x\"}}\n");
     take(&t, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"now\"}");
     assert_string_equal(sent(&t), "now\n");
-    /* what is open for long does not count */
+    /* long-lived requests do not count */
     take(&t, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"listen\"}");
     assert_int_equal(mcp_channel_in_flight(t.channel), 1);
     assert_int_equal(t.n_kept, 2);
@@ -306,11 +307,11 @@ static void test_oversized(void **state)
     assert_true(has(text, "max_message"));
     mcp_channel_receive_oversized(t.channel, 0, MCP_STR("{\"jsonr"), (mcp_str){0}, 1);
     assert_true(has(sent(&t), "\"id\":null"));
-    /* Some write the id last. */
+    /* Some peers write the id last. */
     mcp_channel_receive_oversized(t.channel, 0, MCP_STR("{\"jsonrpc\":\"2.0\",\"par"),
                                   MCP_STR("xxx\"},\"id\":7}"), 1);
     assert_true(has(sent(&t), "\"id\":7,\"error\":{\"code\":-32600"));
-    /* of exactly the limit is good */
+    /* a message of exactly the limit is accepted */
     char message[80];
     memset(message, ' ', sizeof(message));
     memcpy(message, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"now\"}", 39);
@@ -321,7 +322,7 @@ static void test_oversized(void **state)
     toy_free(&t);
 }
 
-/* What a transport learns about the message that it passes on. */
+/* The information that a transport gets about the message that it sends. */
 static void test_output_info(void **state)
 {
     (void)state;
@@ -360,7 +361,7 @@ static void test_close(void **state)
     toy t = {0};
     assert_int_equal(toy_open(&t, (mcp_channel_options){.principal = "me"}), MCP_OK);
     take(&t, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\"}");
-    t.deadline = 5; /* of a role that did not say so */
+    t.deadline = 5; /* the role did not announce this deadline */
     assert_true(mcp_channel_deadline(t.channel) == INT64_MAX);
     mcp__channel_wake(t.channel);
     assert_int_equal(mcp_channel_deadline(t.channel), 5);
@@ -438,7 +439,7 @@ static void test_outgoing(void **state)
     assert_int_equal(t.answers[0], MCP_ETIMEOUT);
     assert_int_equal(mcp_channel_deadline(t.channel), 1050);
 
-    /* answers out of order; to no request of ours; twice */
+    /* answers out of order, to an unknown request, and repeated */
     take(&t, "{\"jsonrpc\":\"2.0\",\"id\":4,\"result\":{}}");
     take(&t, "{\"jsonrpc\":\"2.0\",\"id\":2,\"error\":{\"code\":1,\"message\":\"no\"}}");
     assert_int_equal(t.answers[1], MCP_OK);

@@ -1,10 +1,11 @@
 /* fake_server.h: a server that answers from a table, on a client's channel without I/O.
  *
- * Messages that the client sends are kept; fake_run() answers them, one by one, and lets time pass
- * when nothing else happens. In an answer `$` stands for the id of the request; several messages
- * stand on lines of their own; one that begins with "@1" answers request 1. Over exchanges
- * (fake_open_http()) a line "!404 text" ends the exchange with that HTTP status and text as its
- * body, "!404s" the same of a request with a session, "!200b" of an event stream that broke off.
+ * It stores the messages that the client sends. fake_run() answers them one by one, and advances
+ * the time when nothing else happens. An answer may have several messages, each on its own line.
+ * `$` stands for the id of the request, and the prefix "@1" makes the line an answer to request 1.
+ * With exchanges (fake_open_http()), a line "!404 text" ends the exchange with that HTTP status and
+ * text as its body; "!404s" does so for a request with a session, and "!200b" for an event stream
+ * that was interrupted.
  */
 #ifndef MCP_TESTS_FAKE_SERVER_H
 #define MCP_TESTS_FAKE_SERVER_H
@@ -23,8 +24,8 @@
 #define RESULT(json)      "{\"jsonrpc\":\"2.0\",\"id\":$,\"result\":" json "}"
 #define ERROR(code, rest) "{\"jsonrpc\":\"2.0\",\"id\":$,\"error\":{\"code\":" code rest "}}"
 
-/* What is sent when a request of this method comes: each line once, in order, the last of a method
- * for ever. NULL: silence. */
+/* The reply to a request of this method. Each entry of a method is used once, in order, and the
+ * last one repeatedly. NULL means no reply. */
 typedef struct fake_reply {
     const char *method;
     const char *message;
@@ -39,17 +40,17 @@ typedef struct fake {
     mcp_channel *channel;
     char *sent[256]; /* every message of the client */
     mcp_exchange exchange[256];
-    char *headers[256]; /* "Name: value\n" of each */
+    char *headers[256]; /* of each message: "Name: value\n"... */
     size_t n_sent, n_answered;
     bool http;
     char abandoned[64]; /* "3 4 " */
     bool falls_back;
     size_t fall_backs;
-    bool stop, hang_up; /* what a step does instead */
-    int64_t until;      /* time does not pass beyond it; 0: it does */
+    bool stop, hang_up; /* what a step does instead of replying */
+    int64_t until;      /* time stops here; 0 means no stop */
     size_t wakes;
     int64_t now;
-    char methods[512]; /* of what was sent: "server/discover initialize " */
+    char methods[512]; /* the methods that were sent: "server/discover initialize " */
 
     /* outcomes */
     size_t done;
@@ -136,7 +137,7 @@ static const char *fake_find(fake *f, mcp_str method)
     return last;
 }
 
-/* Hands one message to the client, with `$` replaced; or the end of the exchange. */
+/* Passes one message to the client, with `$` replaced, or ends the exchange. */
 static inline void fake_deliver_on(fake *f, mcp_exchange exchange, mcp_str message, mcp_str id)
 {
     mcp__buf b;
@@ -179,7 +180,7 @@ static void fake_answer(fake *f, size_t i)
         const char *end = strchr(message, '\n');
         mcp_str line = {message, end ? (size_t)(end - message) : strlen(message)};
         mcp_str of = {id, strcspn(id, ",}")};
-        if (line.ptr[0] == '@') { /* the late answer to another one */
+        if (line.ptr[0] == '@') { /* the late answer to another request */
             of = (mcp_str){line.ptr + 1, 1};
             line = mcp__str_sub(line, 2);
         }
@@ -188,7 +189,7 @@ static void fake_answer(fake *f, size_t i)
     }
 }
 
-/* The next thing that happens. False: nothing does. */
+/* Performs the next event. Returns false if there is none. */
 static inline bool fake_step(fake *f)
 {
     int64_t due = mcp_channel_deadline(f->channel);
@@ -203,7 +204,7 @@ static inline bool fake_step(fake *f)
     return true;
 }
 
-/* Until nothing happens any more, or 200 steps. */
+/* Runs until there are no more events, at most 200 steps. */
 static inline void fake_run(fake *f)
 {
     for (size_t step = 0; step < 200; step++) {
@@ -257,7 +258,7 @@ static inline void fake_close(fake *f)
     }
 }
 
-/* Forgets what was told so far. */
+/* Clears the recorded results. */
 static inline void fake_reset(fake *f)
 {
     f->done = 0;
@@ -270,7 +271,7 @@ static inline const char *fake_last(const fake *f)
     return f->sent[f->n_sent - 1];
 }
 
-/* A callback that keeps what it is told; user is the fake. */
+/* A callback that records its arguments; user is the fake. */
 static inline void fake_done(mcp_client *client, int rc, const mcp_json *result,
                              const mcp_error *error, void *user)
 {
@@ -295,7 +296,7 @@ static inline void fake_done(mcp_client *client, int rc, const mcp_json *result,
     mcp_json_writer_free(w);
 }
 
-/* Opens it and starts the client. */
+/* Opens the fake server and starts the client. */
 static inline void fake_ready(fake *f, const fake_reply *replies, const mcp_client_options *options,
                               bool http)
 {

@@ -1,4 +1,4 @@
-/* question_rig.h: a program that answers what a server asks of it. */
+/* question_rig.h: a program that answers the requests of a server to its client. */
 #ifndef MCP_TESTS_QUESTION_RIG_H
 #define MCP_TESTS_QUESTION_RIG_H
 

@@ -1,5 +1,4 @@
-/* Results that are kept while they are fresh: what is kept for whom, for how long, and what ends
- * it. */
+/* The cache of results: what is cached for which principal, for how long, and what invalidates it. */
 #include "fake_server.h"
 
 #define MODERN                                                                \
@@ -26,7 +25,7 @@ static void read_uri(fake *f, const char *uri, bool no_cache)
         f->client, uri,
         MCP_OPTIONS(mcp_call_options, .done = fake_done, .user = f, .no_cache = no_cache), NULL);
     f->until = f->now;
-    assert_int_equal(f->done, 0); /* not from within */
+    assert_int_equal(f->done, 0); /* not called from within the function */
     fake_run(f);
     assert_int_equal(f->done, 1);
 }
@@ -65,7 +64,7 @@ static const struct {
      NOTICE("resources/updated", "{\"uri\":\"a:1\"}"), 0, false},
 };
 
-/* What happens between two calls, and whether the second one asks the server. */
+/* An event between two calls, and whether the second call sends a request. */
 static void test_freshness(void **state)
 {
     (void)state;
@@ -114,7 +113,7 @@ static void test_reads(void **state)
     assert_contains(f.result, "{\"n\":1}");
     read_uri(&f, "a:1", false);
     assert_contains(f.result, "{\"n\":1}");
-    read_uri(&f, "a:1", true); /* asks, and keeps what it hears */
+    read_uri(&f, "a:1", true); /* sends a request, and caches the result */
     assert_contains(f.result, "{\"n\":2}");
     read_uri(&f, "a:1", false);
     assert_contains(f.result, "{\"n\":2}");
@@ -125,7 +124,7 @@ static void test_reads(void **state)
     read_uri(&f, "a:1", false);
     assert_contains(f.result, "{\"n\":3}");
 
-    /* Somebody else asks; then the first one again. */
+    /* Another principal reads the resource, then the first one again. */
     assert_int_equal(mcp_client_set_authorization(f.client, "bob"), MCP_OK);
     read_uri(&f, "a:1", false);
     assert_contains(f.result, "{\"n\":4}");
@@ -138,7 +137,7 @@ static void test_reads(void **state)
     fake_close(&f);
 }
 
-/* What is public may be used whoever asks. */
+/* A public result may be used for every principal. */
 static void test_public(void **state)
 {
     (void)state;
@@ -153,7 +152,8 @@ static void test_public(void **state)
     fake_close(&f);
 }
 
-/* A change between a request and its answer; rounds; another era; none wanted. */
+/* Results that are not cached: after a notification of a change that precedes the answer, after
+ * input rounds, from a legacy server, with no_cache, and of a request with a requestState. */
 static void test_not_kept(void **state)
 {
     (void)state;
@@ -192,7 +192,7 @@ static void test_not_kept(void **state)
     }
 }
 
-/* Bounded in bytes: the one used least recently goes. */
+/* The cache has a limit in bytes; the least recently used entry is evicted. */
 static void test_bound(void **state)
 {
     (void)state;
@@ -210,7 +210,7 @@ static void test_bound(void **state)
     fake f;
     fake_ready(&f, replies, MCP_OPTIONS(mcp_client_options, .max_cache = 1000), false);
     read_uri(&f, "a:1", false);
-    read_uri(&f, "a:2", false); /* more than a quarter of all: never kept */
+    read_uri(&f, "a:2", false); /* more than a quarter of the cache: never cached */
     read_uri(&f, "a:1", false);
     assert_string_equal(f.methods, "resources/read resources/read ");
     read_uri(&f, "a:3", false);
@@ -221,12 +221,13 @@ static void test_bound(void **state)
     read_uri(&f, "a:1", false);
     char before[sizeof(f.methods)];
     memcpy(before, f.methods, sizeof(before));
-    read_uri(&f, "a:3", false); /* was pushed out */
+    read_uri(&f, "a:3", false); /* was evicted */
     assert_true(strlen(f.methods) > strlen(before));
     fake_close(&f);
 }
 
-/* A list is kept page by page; when a cursor is refused, all of it goes and is read again. */
+/* A list is cached page by page. If the server rejects a cursor, all pages are discarded and read
+ * again. */
 static void test_pages(void **state)
 {
     (void)state;

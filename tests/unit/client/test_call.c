@@ -1,4 +1,5 @@
-/* One call: its params and _meta on the wire, what its answer means, and what a server may ask. */
+/* One call: its params and _meta on the wire, the outcome of each kind of answer, and requests of
+ * the server. */
 #include "fake_server.h"
 
 #define MODERN                                                                \
@@ -102,7 +103,7 @@ static const struct {
      MCP_EPROTOCOL},
     {"{\"jsonrpc\":\"2.0\",\"id\":$,\"result\":{},\"error\":{}}", MCP_EPROTOCOL, "malformed",
      MCP_EPROTOCOL},
-    /* to no request of ours: as if nothing had come */
+    /* an answer to an unknown request is ignored */
     {"{\"jsonrpc\":\"2.0\",\"id\":\"$\",\"result\":{}}", MCP_ETIMEOUT, "within 2.500 s",
      MCP_ETIMEOUT},
     {"{\"jsonrpc\":\"2.0\",\"id\":99,\"result\":{}}", MCP_ETIMEOUT, "within", MCP_ETIMEOUT},
@@ -132,7 +133,7 @@ static void test_answers(void **state)
             assert_int_equal(f.rc, era ? answers_cases[i].legacy_rc : answers_cases[i].rc);
             if (f.rc != MCP_OK)
                 assert_contains(f.text, answers_cases[i].text);
-            /* Nothing but the cancellation is said: an answer is not answered. */
+            /* Only the cancellation is sent; the client does not reply to an answer. */
             assert_string_equal(f.methods,
                                 f.rc == MCP_ETIMEOUT ? "m notifications/cancelled " : "m ");
             if (f.rc == MCP_ETIMEOUT)
@@ -148,7 +149,7 @@ static void test_answers(void **state)
     }
 }
 
-/* What a server wrote before the request, say a banner, has nothing to do with the lack of its
+/* Invalid output before the request, such as a banner, does not change the error for a missing
  * answer. */
 static void test_banner(void **state)
 {
@@ -189,7 +190,7 @@ static void test_limits(void **state)
     fake_close(&f);
 }
 
-/* What a server asks of us. */
+/* Requests of the server. */
 static void on_misbehaved(mcp_client *client, const char *what, void *user)
 {
     fake *f = user;
@@ -220,12 +221,12 @@ static void test_server_requests(void **state)
         for (size_t i = 0; i < MCP__COUNT(lines); i++) {
             size_t before = f.n_sent;
             fake_deliver(&f, lines[i].message, "", 0);
-            bool answered = era && lines[i].answer; /* never to a modern server */
+            bool answered = era && lines[i].answer; /* a modern server gets no answer */
             assert_int_equal(f.n_sent, before + answered);
             if (answered)
                 assert_memory_equal(last_sent(&f), lines[i].answer, strlen(lines[i].answer));
         }
-        assert_int_equal(f.pages, era ? 0 : 1); /* said once */
+        assert_int_equal(f.pages, era ? 0 : 1); /* reported once */
         if (!era)
             assert_contains(f.text,
                             "the request ping, which a server of revision 2026-07-28 must not");

@@ -1,5 +1,5 @@
-/* A client over a transport where each request is an exchange of its own: headers, eras, sessions,
- * ends. */
+/* A client over a transport where each request is a separate exchange: headers, eras, sessions, and
+ * the ends of exchanges. */
 #include "fake_server.h"
 
 #define MODERN                                                                \
@@ -141,7 +141,7 @@ static void test_sending(void **state)
     "," PROPERTY("i", "integer", "\"I\"") "," PROPERTY("b", "boolean", "\"Method\"")
 #define MANY TOOL("t", SIMPLE "," DEEP ",\"q\":{\"type\":\"string\"}")
 
-/* The values of a tool's parameters, as the header carries them. */
+/* The values of a tool's parameters in headers. */
 static void test_parameters(void **state)
 {
     (void)state;
@@ -238,7 +238,8 @@ static void test_refused_tools(void **state)
     }
 }
 
-/* The server misses headers: the list is read, and the call made once more. */
+/* If the server rejects a call for missing headers, the list is read again and the call is repeated
+ * once. */
 static void test_relist(void **state)
 {
     (void)state;
@@ -312,7 +313,7 @@ static const struct {
      MCP_EREMOTE,
      "server/discover ",
      .text = "headers"},
-    /* what no modern server says */
+    /* answers that no modern server gives */
     {{LEGACY("2025-11-25")}, MCP_OK, both, .text = NULL},
     {{{"server/discover", "!400 " ERROR("-32000", ",\"message\":\"No session\"")},
       {"initialize", INITIALIZED("2025-11-25")}},
@@ -339,7 +340,7 @@ static const struct {
      MCP_OK,
      both,
      .text = NULL},
-    /* what says nothing about the era */
+    /* answers that do not reveal the era */
     {{{"server/discover", "!401"}}, MCP_EACCESS, "server/discover ", .text = "status 401"},
     {{{"server/discover", "!403"}}, MCP_EACCESS, "server/discover ", .text = "status 403"},
     {{{"server/discover", "!429"}}, MCP_EIO, "server/discover ", .text = "status 429"},
@@ -350,7 +351,7 @@ static const struct {
      "server/discover ",
      .text = "status 400",
      .revision = "2026-07-28"},
-    /* and further back */
+    /* fallback to HTTP+SSE */
     {{{"server/discover", "!405"}, {"initialize", "!405"}},
      MCP_EIO,
      "server/discover initialize ",
@@ -455,7 +456,7 @@ static void test_new_session(void **state)
          "m initialize notifications/initialized m ",
          MCP_EIO}, /* once */
         {{LEGACY("2025-11-25"), {"m", "!404"}}, "m ", MCP_EIO},
-        /* What the older examples of the SDKs, and servers made of them, answer. */
+        /* The answers of older SDK examples and of servers derived from them. */
         {{LEGACY("2025-11-25"),
           {"m",
            "!400s" ERROR("-32000", ",\"message\":\"Bad Request: No valid session ID provided\"")},
@@ -467,7 +468,7 @@ static void test_new_session(void **state)
          MCP_OK},
         {{LEGACY("2025-11-25"), {"m", "!400s" ERROR("-32000", ",\"message\":\"no session\"")}},
          "m initialize notifications/initialized m ",
-         MCP_EREMOTE}, /* once, and in its words */
+         MCP_EREMOTE}, /* once, with the server's message */
         {{LEGACY("2025-11-25"), {"m", "!400s" ERROR("-32000", ",\"message\":\"bad\"")}},
          "m ",
          MCP_EREMOTE},

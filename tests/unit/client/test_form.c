@@ -1,4 +1,4 @@
-/* A form: the schema's defaults for what was left open, and whether the whole conforms. */
+/* A form: the schema's defaults for missing values, and whether the result conforms to the schema. */
 #include "fake_server.h"
 
 #include "client/client.h"
@@ -12,7 +12,7 @@
     "\"verified\":{\"type\":\"boolean\",\"default\":true}}}"
 
 static const struct {
-    const char *schema, *content, *expected; /* NULL: it does not conform */
+    const char *schema, *content, *expected; /* expected is NULL if content does not conform */
 } lines[] = {
     {FIELDS, "{}",
      "{\"name\":\"John Doe\",\"age\":30,\"score\":95.5,\"status\":\"active\",\"verified\":true}"},
@@ -37,9 +37,9 @@ static const struct {
      "{\"a\":\"y\"}", NULL},
     {"{\"type\":\"object\",\"properties\":{\"m\":{\"type\":\"string\",\"format\":\"email\"}}}",
      "{\"m\":\"nobody\"}", NULL},
-    /* an answer has no null: it stands for "none" */
+    /* null stands for a missing value, because an answer cannot contain null */
     {"{\"properties\":{\"a\":{\"default\":null},\"b\":{\"default\":1}}}", "{}", "{\"b\":1}"},
-    /* what cannot be understood checks nothing, and its defaults count where they can be seen */
+    /* a schema that cannot be compiled validates nothing, but its visible defaults are used */
     {"{}", "{\"a\":1}", "{\"a\":1}"},
     {"{\"properties\":7}", "{}", "{}"},
     {"{\"properties\":{\"a\":7,\"b\":{\"default\":1}}}", "{}", "{\"b\":1}"},

@@ -1,5 +1,5 @@
-/* What a caller can do with a call: options, progress, taking it back, waiting for it, typed
- * forms. */
+/* What a caller can do with a call: options, progress, cancelling it, waiting for it, typed
+ * functions. */
 #include "fake_server.h"
 
 #define MODERN                                                                \
@@ -72,7 +72,7 @@ static void test_progress(void **state)
     }
 }
 
-/* Each notice gives more time, up to a limit. */
+/* Each progress notification extends the time, up to a limit. */
 static void test_progress_gives_time(void **state)
 {
     (void)state;
@@ -134,7 +134,7 @@ static void test_timeouts(void **state)
     assert_int_equal(f.rc, MCP_ECLOSED);
 }
 
-/* ---- taking back ----------------------------------------------------------------------------- */
+/* ---- cancelling ------------------------------------------------------------------------------ */
 
 static void test_cancel(void **state)
 {
@@ -143,7 +143,7 @@ static void test_cancel(void **state)
                                                         {LEGACY, {"m", NULL}}};
     for (int era = 0; era < 2; era++) {
         for (int http = 0; http < 2; http++) {
-            for (int when = 0; when < 2; when++) { /* 0: before it was sent */
+            for (int when = 0; when < 2; when++) { /* 0 means before it was sent */
                 fake f;
                 mcp_call_id call = 0;
                 fake_ready(&f, scripts[era], &plain, http);
@@ -159,7 +159,8 @@ static void test_cancel(void **state)
                 assert_int_equal(f.done, 1);
                 assert_int_equal(f.rc, MCP_ECANCELLED);
                 assert_string_equal(f.text, "no \"more\"");
-                /* Where a call has a stream of its own, a modern server is told by its end. */
+                /* If a call has its own stream, closing the stream cancels the call for a modern
+                 * server. */
                 bool notice = when && !(http && !era);
                 assert_string_equal(f.methods, !when    ? ""
                                                : notice ? "m notifications/cancelled "
@@ -175,7 +176,7 @@ static void test_cancel(void **state)
     }
 }
 
-/* An answer that comes before the cancellation could be sent changes nothing. */
+/* An answer that arrives before the cancellation could be sent has no effect. */
 static void test_cancel_is_final(void **state)
 {
     (void)state;
@@ -249,7 +250,7 @@ static void test_wait(void **state)
     mcp_json_free(doc), doc = NULL;
     assert_int_equal(mcp_client_wait(f.client, a, &doc, &error), MCP_ENOTFOUND);
 
-    /* One that was kept and is not wanted any more; one that has a callback; a time-out. */
+    /* A cancelled call whose result was stored, a call with a callback, and a time-out. */
     mcp_client_request(f.client, "m", NULL, NULL, &a);
     fake_run(&f);
     assert_int_equal(mcp_client_cancel(f.client, a, NULL), MCP_OK);
@@ -261,7 +262,7 @@ static void test_wait(void **state)
     assert_int_equal(mcp_client_wait(f.client, a, &doc, &error), MCP_ETIMEOUT);
     assert_null(doc);
 
-    /* The loop is stopped: the call is over for us. */
+    /* The loop is stopped, which ends the wait. */
     mcp_client_request(f.client, "t", NULL, NULL, &a);
     f.stop = true;
     assert_int_equal(mcp_client_wait(f.client, a, NULL, &error), MCP_ECANCELLED);
@@ -269,7 +270,7 @@ static void test_wait(void **state)
     fake_run(&f);
     assert_int_equal(mcp_client_wait(f.client, a, NULL, &error), MCP_ENOTFOUND);
 
-    /* The connection goes meanwhile. */
+    /* The connection is closed during the wait. */
     mcp_client_request(f.client, "t", NULL, NULL, &a);
     f.hang_up = true;
     assert_int_equal(mcp_client_wait(f.client, a, NULL, &error), MCP_ECLOSED);
@@ -315,7 +316,7 @@ static void test_wait_is_not_possible(void **state)
 
 /* ---- typed forms ----------------------------------------------------------------------------- */
 
-/* What is wrong is refused, and nothing is sent. */
+/* Invalid arguments are rejected, and nothing is sent. */
 static void refused(mcp_client *c)
 {
     static const mcp_completion_query both = {
@@ -466,8 +467,8 @@ static void test_trace(void **state)
     fake_run(&f);
     assert_string_equal(f.result, "> < > <!< ");
     fake_close(&f);
-    /* An error is a message too when it comes with a status of its own; what is no message is
-     * none. */
+    /* The trace shows an error that arrives with an HTTP error status, but no body that is not a
+     * message. */
     static const fake_reply refusing[FAKE_REPLIES] = {
         MODERN,
         {"m", "!400 " ERROR("-32021", ",\"message\":\"needs sampling!\"")},

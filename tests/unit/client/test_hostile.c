@@ -1,5 +1,5 @@
-/* A server that means no good: every kind of message, in every state of a client. Whatever comes,
- * each call has one outcome, nothing grows without bound, and the client comes to rest.
+/* A hostile server: every kind of message, in every state of a client. In all cases each call has
+ * exactly one outcome, memory is bounded, and the client becomes idle.
  */
 #include "fake_server.h"
 
@@ -83,7 +83,7 @@ static const char *const messages[] = {
     "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/\\u001b[2J\"}",
 };
 
-/* As answers: `$` is the id of the newest request. */
+/* Answers, in which `$` stands for the id of the newest request. */
 static const char *const answers[] = {
     RESULT("{}"),
     RESULT("[]"),
@@ -149,7 +149,7 @@ static void count(mcp_client *client, int rc, const mcp_json *result, const mcp_
     f->done++;
 }
 
-/* Brings a client into a state and returns how many calls are out. */
+/* Brings a client into a state and returns the number of pending calls. */
 static size_t prepare(fake *f, int ticks)
 {
     static const char *const uris[] = {"a:1"};
@@ -218,7 +218,7 @@ static void test_states(void **state)
     }
 }
 
-/* Questions without end do not grow us. */
+/* Endless requests of the server use bounded memory. */
 static void test_flood_of_questions(void **state)
 {
     (void)state;
@@ -226,7 +226,7 @@ static void test_flood_of_questions(void **state)
     failalloc a = {0};
     mcp_allocator allocator = failalloc_allocator(&a);
     fake f;
-    size_t asked = 2; /* so that the first is never answered */
+    size_t asked = 2; /* so that the first is not answered */
     fake_open(&f, replies,
               MCP_OPTIONS(mcp_client_options, .user = &asked, .sample = on_question,
                           .max_questions = 8, .allocator = &allocator));

@@ -1,4 +1,4 @@
-/* Pages: followed to the end, whatever the server does with its cursors. */
+/* Pages of a list are read to the end, for any behaviour of the server's cursors. */
 #include "fake_server.h"
 
 #define MODERN                                                                \
@@ -164,7 +164,7 @@ static void test_pages(void **state)
     }
 }
 
-/* A cursor of the server's own that it refuses: the list changed, and is read again, once. */
+/* If the server rejects a cursor that it returned, the list has changed; it is read again, once. */
 static void test_cursor_refused(void **state)
 {
     (void)state;
@@ -232,7 +232,7 @@ static void test_end_in_the_middle(void **state)
     fake_close(&f);
 }
 
-/* Without a function for pages: one object with the entries of all. */
+/* Without a function for pages, the result is one object with the entries of all pages. */
 static void test_collected(void **state)
 {
     (void)state;
@@ -290,7 +290,7 @@ static void test_collected(void **state)
     }
 }
 
-/* A list has one handle for all of its pages, and each page the whole time. */
+/* A list has one call id for all pages, and the time-out applies to each page separately. */
 static void test_handle(void **state)
 {
     (void)state;

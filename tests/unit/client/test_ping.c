@@ -1,5 +1,5 @@
-/* Pings of our own: to legacy servers alone, when they are wanted; and what becomes of a session
- * without an answer. */
+/* The client's pings: only to legacy servers, and only if enabled; and the effect of a missing
+ * answer on the session. */
 #include "fake_server.h"
 
 #define LEGACY                                                        \
@@ -70,7 +70,7 @@ static void test_who_is_asked(void **state)
     assert_int_equal(pings_of(&f), 3);
     assert_contains(fake_last(&f), "\"method\":\"ping\"");
     fake_close(&f);
-    open_pinging(&f, refusing, false); /* it is there */
+    open_pinging(&f, refusing, false); /* the server is alive */
     run_for(&f, 3500);
     assert_int_equal(pings_of(&f), 3);
     assert_int_equal(lost, 0);
@@ -133,7 +133,7 @@ static void test_lost(void **state)
     fake_close(&f);
 }
 
-/* The program itself was asleep: that is no fault of the server's. */
+/* A delay of the program itself does not count against the server. */
 static void test_late(void **state)
 {
     (void)state;
@@ -151,8 +151,8 @@ static void test_late(void **state)
     fake_close(&f);
 }
 
-/* Over HTTP a ping may fail at once: the session is gone, or the server cannot be reached for a
- * while. */
+/* Over HTTP a ping may fail immediately, because the session ended or the server is temporarily
+ * unreachable. */
 static void test_exchanges(void **state)
 {
     (void)state;
@@ -192,7 +192,7 @@ static void on_question(mcp_client *client, mcp_question *question, void *user)
     *(mcp_question **)user = question;
 }
 
-/* A server that waits for a person's answer may leave all else waiting. */
+/* A server that waits for the user's answer may delay everything else. */
 static void test_open_question(void **state)
 {
     (void)state;

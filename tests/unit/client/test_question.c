@@ -1,4 +1,4 @@
-/* test_question.c: what a client declares that it can be asked, and what a legacy server asks in requests. */
+/* test_question.c: the capabilities that a client declares, and the requests of a legacy server. */
 #include "question_rig.h"
 
 /* ---- capabilities ---------------------------------------------------------------------------- */
@@ -108,7 +108,7 @@ static const struct {
     {FAIL, ASK("1", "sampling/createMessage", SAMPLE),
      "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-1,\"message\":\"rejected by the "
      "user\"}}"},
-    /* what is refused without asking anybody */
+    /* requests that are rejected without a call of the program */
     {LATER, ASK("1", "elicitation/create", "{\"mode\":\"mind\",\"message\":\"\"}"),
      "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,"},
     {LATER, ASK("1", "elicitation/create", "{\"message\":\"\"}"),
@@ -155,7 +155,7 @@ static void test_requests(void **state)
     }
 }
 
-/* The roots that were set answer by themselves; changes are told. */
+/* The client answers with the roots that were set, and notifies the server of changes. */
 static void test_set_roots(void **state)
 {
     (void)state;
@@ -185,8 +185,8 @@ static void test_set_roots(void **state)
     }
 }
 
-/* Cancelled by the server, or the connection goes: the program is told, and answers all the
- * same. */
+/* If the server cancels a question, or the connection is closed, the program is notified. It may
+ * still answer. */
 static void test_withdrawn(void **state)
 {
     (void)state;
@@ -219,7 +219,8 @@ static void test_withdrawn(void **state)
     }
 }
 
-/* While a person thinks no call times out; afterwards each has its time anew. */
+/* While a question is open no call times out. Afterwards the full time-out of each call starts
+ * again. */
 static void test_time_to_think(void **state)
 {
     (void)state;
@@ -295,7 +296,7 @@ static void test_wrong_answers(void **state)
     assert_int_equal(mcp_question_accept(url, "{}", &error), MCP_ESTATE);
     assert_int_equal(mcp_question_sampled(sample, "{\"role\":\"assistant\"}", &error), MCP_EINVAL);
     assert_int_equal(mcp_question_sampled(sample, "[", &error), MCP_EPARSE);
-    /* They are open still. */
+    /* The questions are still open. */
     assert_int_equal(mcp_question_accept(form, "{\"name\":\"a\",\"age\":1}", &error), MCP_OK);
     assert_int_equal(mcp_question_fail(sample, 17, "because"), MCP_OK);
     size_t before = f->n_sent;

@@ -1,5 +1,5 @@
-/* test_question_result.c: what a server asks of the program in a result (modern) or in an error (2025-11-25), and
- * questions without memory.
+/* test_question_result.c: input requests of a server in a result (modern) or in an error
+ * (2025-11-25), and allocation failures.
  */
 #include "question_rig.h"
 
@@ -33,7 +33,7 @@ static void test_rounds(void **state)
         f->client, "t", "{\"a\":1}",
         MCP_OPTIONS(mcp_call_options, .done = fake_done, .user = f, .timeout_ms = 50), &call);
     fake_run(f);
-    f->now += 1000000; /* a person may take his time */
+    f->now += 1000000; /* the user may take a long time */
     fake_run(f);
     assert_int_equal(p.asked, 3);
     assert_int_equal(f->done, 0);
@@ -60,7 +60,7 @@ static void test_rounds(void **state)
     assert_contains(f->sent[before + 2],
                     "\"arguments\":{\"a\":1},\"inputResponses\":{\"u\":{\"action\":\"accept\"}},"
                     "\"_meta\"");
-    for (size_t i = before; i < f->n_sent; i++) { /* each has an id of its own */
+    for (size_t i = before; i < f->n_sent; i++) { /* each request has a new id */
         char id[32];
         snprintf(id, sizeof(id), "\"id\":%zu,", i + 1);
         assert_contains(f->sent[i], id);
@@ -113,7 +113,7 @@ static void test_rounds_that_fail(void **state)
     }
 }
 
-/* Without a function for it nothing is answered. */
+/* Without a callback for questions nothing is answered. */
 static void test_not_declared(void **state)
 {
     (void)state;
@@ -177,14 +177,14 @@ static void test_urls(void **state)
         fake_run(f);
         assert_int_equal(p.asked, 1);
         assert_int_equal(f->done, how == 3);
-        if (how == 0) { /* said to be over: at once */
+        if (how == 0) { /* a notification says that it is complete: repeat at once */
             fake_deliver(f, COMPLETE("other"), "", 0);
             fake_run(f);
             assert_int_equal(f->done, 0);
             fake_deliver(f, COMPLETE("e1"), "", 0);
             fake_deliver(f, COMPLETE("e1"), "", 0); /* once */
         } else if (how == 1) {
-            f->until = 0; /* nobody says it: in the end */
+            f->until = 0; /* without a notification: repeat after a time-out */
         } else if (how == 2) {
             mcp_client_disconnected(f->client, NULL);
             assert_int_equal(f->rc, MCP_ECLOSED);
@@ -200,7 +200,7 @@ static void test_urls(void **state)
     }
 }
 
-/* An address of a request of its own: its end is told. */
+/* A URL in a separate request: the program is notified of its completion. */
 static void test_url_of_a_request(void **state)
 {
     (void)state;
@@ -280,7 +280,8 @@ static void test_no_memory(void **state)
                     f->client, "t", NULL,
                     MCP_OPTIONS(mcp_call_options, .done = fake_done, .user = f), NULL);
                 fake_run(f);
-                for (size_t i = 0; i < p.asked; i++) { /* an answer without memory is given again */
+                for (size_t i = 0; i < p.asked;
+                     i++) { /* an answer that failed for lack of memory is repeated */
                     int again = answer(p.open[i], ACCEPT);
                     if (again == MCP_ENOMEM)
                         again = answer(p.open[i], ACCEPT);

@@ -1,5 +1,5 @@
-/* Event streams of a modern server that break off before the answer: what is made again, how often
- * and when, and what never is. */
+/* Event streams of a modern server that are interrupted before the answer: which requests are
+ * repeated, how often and when, and which never are. */
 #include "fake_server.h"
 
 #define MODERN                                                                \
@@ -82,8 +82,8 @@ static void test_what_is_repeated(void **state)
     }
 }
 
-/* A few times, with growing pauses; then it is over. An answer in between begins the count
- * again. */
+/* A request is repeated a few times with growing pauses, then it fails. A message in between resets
+ * the count. */
 static void test_how_often(void **state)
 {
     (void)state;
@@ -116,7 +116,7 @@ static void test_how_often(void **state)
     fake_close(&f);
 }
 
-/* All tries share the time of the first. */
+/* All attempts share the time-out of the first. */
 static void test_deadline(void **state)
 {
     (void)state;
@@ -160,8 +160,8 @@ static void test_cancelled_between_tries(void **state)
     fake_close(&f);
 }
 
-/* Only streams that broke off, only of modern servers: legacy ones were resumed by the
- * transport. */
+/* Requests are repeated only for interrupted streams of modern servers; the transport resumes
+ * legacy streams. */
 static void test_what_is_no_reason(void **state)
 {
     (void)state;
@@ -189,7 +189,7 @@ static void test_what_is_no_reason(void **state)
     fake_close(&f);
 }
 
-/* The first request of all: once, because what breaks off says nothing of the era. */
+/* The very first request is repeated once, because an interrupted stream does not reveal the era. */
 static void test_discovery(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* How a client finds out era and revision: one line per behaviour of a server. */
+/* How a client detects era and revision: one line for each behaviour of a server. */
 #include "fake_server.h"
 
 #define DISCOVERED                                                                            \
@@ -12,7 +12,7 @@
            "\"serverInfo\":{\"name\":\"s\",\"version\":\"2\"},\"instructions\":\"be kind\"}")
 #define UNSUPPORTED(list) \
     ERROR("-32022", ",\"message\":\"no\",\"data\":{\"supported\":" list ",\"requested\":\"x\"}")
-#define LATE(answer) "@1" answer /* to the first request */
+#define LATE(answer) "@1" answer /* a late answer to the first request */
 #define HANDSHAKE    "server/discover initialize notifications/initialized "
 
 static const struct line {
@@ -255,7 +255,7 @@ static void check_line(const struct line *l)
         fake_open(&f, l->replies, MCP_OPTIONS(mcp_client_options, .revision = l->only)), MCP_OK);
     assert_int_equal(mcp_client_start(f.client, fake_done, &f), MCP_OK);
     assert_int_equal(mcp_client_start(f.client, fake_done, &f), MCP_ESTATE);
-    assert_int_equal(f.n_sent, 0); /* nothing from within the call */
+    assert_int_equal(f.n_sent, 0); /* nothing is sent from within the call */
     assert_int_equal(f.wakes, 1);
     fake_run(&f);
     assert_int_equal(f.done, 1);
@@ -310,7 +310,7 @@ static void test_texts(void **state)
                         "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{},"
                         "\"clientInfo\":{\"name\":\"tester\",\"version\":\"1\",\"title\":"
                         "\"T\\\"\"}}}");
-    /* The probe's answer comes at last: it changes nothing. */
+    /* The late answer to the probe has no effect. */
     fake_deliver(&f, DISCOVERED, "1", 1);
     fake_run(&f);
     assert_int_equal(f.done, 1);
@@ -318,7 +318,7 @@ static void test_texts(void **state)
     fake_close(&f);
 }
 
-/* Each revision gets the client information that it knows. */
+/* The client information has only the members that the revision defines. */
 static void test_info(void **state)
 {
     (void)state;
@@ -391,7 +391,7 @@ static void test_waiting_calls(void **state)
     fake_close(&f);
 }
 
-/* The search for the era takes no longer than a call may. */
+/* Detecting the era takes no longer than the time-out of a call. */
 static void test_short_time(void **state)
 {
     (void)state;
@@ -407,7 +407,7 @@ static void test_short_time(void **state)
     fake_close(&f);
 }
 
-/* All of a start takes as long as one call may. */
+/* The whole start takes no longer than the time-out of one call. */
 static void test_one_time(void **state)
 {
     (void)state;
@@ -447,7 +447,7 @@ static void test_disconnected(void **state)
         assert_int_equal(mcp_client_call(f.client, "a", NULL, fake_done, &f), MCP_ECLOSED);
         assert_int_equal(mcp_client_start(f.client, fake_done, &f), MCP_ECLOSED);
 
-        /* It can be connected and started again. */
+        /* The client can be connected and started again. */
         assert_int_equal(
             mcp_client_connect(f.client,
                                MCP_OPTIONS(mcp_channel_options, .send = fake_send, .user = &f),
@@ -486,7 +486,8 @@ static void test_no_memory(void **state)
                 assert_int_equal(mcp_client_start(f.client, fake_done, &f), MCP_OK);
                 fake_run(&f);
                 assert_int_equal(f.done, 1);
-                /* A message for which there is no memory is lost, and a time-out follows. */
+                /* A message that cannot be stored for lack of memory is lost, and the call times
+                 * out. */
                 assert_true(f.rc == MCP_OK || f.rc == MCP_ENOMEM || f.rc == MCP_ETIMEOUT);
             }
             fake_close(&f);

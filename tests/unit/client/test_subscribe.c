@@ -1,5 +1,4 @@
-/* Subscriptions: one call for both eras, what is told of them, and what happens when they are
- * lost. */
+/* Subscriptions: one function for both eras, the notifications, and recovery of lost subscriptions. */
 #include "fake_server.h"
 
 #define MODERN                                                                \
@@ -20,7 +19,7 @@
 
 static const mcp_client_options plain = {.size = sizeof(plain), .timeout_ms = 5000};
 
-/* What a subscription is told, one letter each: R P T r for changes, A L X for its states. */
+/* The events of a subscription, one letter each: R P T r for changes, A L X for its states. */
 typedef struct listener {
     char told[256];
     char error[256];
@@ -113,7 +112,8 @@ static void test_listen(void **state)
     fake_close(&f);
 }
 
-/* The set changes: a new stream for all, and the old one goes when the new one is there. */
+/* If the set of subscriptions changes, a new stream is opened for all; the old one is closed when
+ * the new one is acknowledged. */
 static void test_listen_again(void **state)
 {
     (void)state;
@@ -193,7 +193,7 @@ static void test_lost(void **state)
     }
 }
 
-/* Each failure doubles the wait, up to the longest; silence is a failure too. */
+/* Each failure doubles the delay, up to the maximum; a missing answer is a failure too. */
 static void test_back_off(void **state)
 {
     (void)state;
@@ -232,7 +232,7 @@ static void test_back_off(void **state)
     fake_close(&f);
 }
 
-/* A server that says when to come back is not asked before. */
+/* The client does not retry before the time that the server requests. */
 static void test_retry_after(void **state)
 {
     (void)state;
@@ -253,7 +253,7 @@ static void test_retry_after(void **state)
     fake_close(&f);
 }
 
-/* A new connection has them again, without being asked. */
+/* A new connection restores the subscriptions automatically. */
 static void test_reconnect(void **state)
 {
     (void)state;
@@ -326,7 +326,7 @@ static void test_watch(void **state)
     fake_close(&f);
 }
 
-/* A new session knows nothing of the old one's subscriptions. */
+/* In a new session the client subscribes again. */
 static void test_watch_in_new_session(void **state)
 {
     (void)state;
@@ -348,7 +348,7 @@ static void test_watch_in_new_session(void **state)
     fake_close(&f);
 }
 
-/* The session went with its stream: a new one, in which the subscriptions are made again. */
+/* The session ended with its stream: the client starts a new one and subscribes again. */
 static void test_watch_lost_with_stream(void **state)
 {
     (void)state;
@@ -386,7 +386,7 @@ static void test_watch_not_offered(void **state)
     fake_close(&f);
 }
 
-/* Everything was agreed on, and then there is no stream on which it could be told. */
+/* The server accepted the subscriptions, but offers no stream for notifications. */
 static void test_watch_without_stream(void **state)
 {
     (void)state;
@@ -414,7 +414,7 @@ static void test_watch_without_stream(void **state)
     }
 }
 
-/* Ended while its answer is on the way, and the connection going then. */
+/* A subscription that is ended while its answer is pending, and a connection that is closed then. */
 static void test_watch_ends_early(void **state)
 {
     (void)state;

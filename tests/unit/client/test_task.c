@@ -1,4 +1,4 @@
-/* A tool call that goes on as a task: what is sent, how often, and its one outcome. */
+/* A tool call that becomes a task: what is sent, how often, and its one outcome. */
 #include "fake_server.h"
 
 #define EXTENSION "\"extensions\":{\"io.modelcontextprotocol/tasks\":{}}"
@@ -27,7 +27,7 @@
     "{\"name\":\"may\",\"inputSchema\":{},\"execution\":{\"taskSupport\":\"optional\"}}]}"
 
 typedef struct program {
-    fake fake; /* first: fake_done() takes it */
+    fake fake; /* must be first, because fake_done() expects a fake */
     size_t told, asked;
     char states[256];
     bool cancels;
@@ -79,7 +79,7 @@ static void call_tool(program *p, const char *name, uint64_t max_ms)
         MCP_OK);
 }
 
-/* The n-th message of a method that the client sent. */
+/* Returns the n-th message of a method that the client sent. */
 static const char *sent(const fake *f, const char *method, size_t n)
 {
     for (size_t i = 0; i < f->n_sent; i++) {
@@ -97,7 +97,7 @@ static void test_extension(void **state)
         {"tools/call", CREATED},
         {"tasks/get", GOT("working", ",\"pollIntervalMs\":1000,\"statusMessage\":\"half\"")},
         {"tasks/get", ASKS},
-        {"tasks/get", ASKS}, /* the answer did not get there yet */
+        {"tasks/get", ASKS}, /* the server has not received the answer yet */
         {"tasks/get", GOT("completed", ",\"result\":{\"content\":[],\"x\":1}")},
         {"tasks/update", RESULT("{\"resultType\":\"complete\"}")},
     };
@@ -153,7 +153,8 @@ static void test_legacy(void **state)
     assert_contains(sent(f, "tools/call", 0), "\"params\":{\"name\":\"must\"}");
     assert_contains(sent(f, "tools/call", 1), "\"params\":{\"name\":\"must\",\"task\":{}}");
     assert_contains(sent(f, "tasks/result", 0), "\"params\":{\"taskId\":\"t 1\"}");
-    /* Now it is known; and who need not be one is none. */
+    /* The client now knows which tools can be tasks; a tool for which it is optional is called
+     * without a task. */
     fake_reset(f);
     call_tool(&p, "must", 0);
     fake_run(f);
@@ -166,7 +167,7 @@ static void test_legacy(void **state)
     fake_close(f);
 }
 
-/* What else a task comes to, in one poll. */
+/* The other outcomes of a task, in one poll. */
 static void test_outcomes(void **state)
 {
     static const struct {
@@ -211,7 +212,8 @@ static void test_outcomes(void **state)
     }
 }
 
-/* A task for what cannot be one, and to a client that has none. */
+/* A task as the answer to a request that cannot be one, and to a client that does not support
+ * tasks. */
 static void test_unasked(void **state)
 {
     static const fake_reply replies[FAKE_REPLIES] = {
@@ -298,7 +300,7 @@ static void test_cancel(void **state)
     }
 }
 
-/* A poll may fail; many may not, and the task may not last for ever. */
+/* A single poll may fail, but not many, and the duration of the task is limited. */
 static void test_patience(void **state)
 {
     static const fake_reply once[FAKE_REPLIES] = {
