@@ -22,8 +22,8 @@ static void tell(const postgres *s, const common_query *q, const char *state, co
         s->host.log("error", line, s->host.user);
 }
 
-/* The statement to plan and its number of parameters. NULL: none; the error was logged, or there is
- * no memory. */
+/* Returns the statement to plan, with *n parameters. Returns NULL after logging an error, or if
+ * there is no memory. */
 static const char *plan_of(postgres *s, const common_query *q, int *n)
 {
     postgres_sql *to = &s->check.sql;
@@ -41,8 +41,8 @@ static const char *plan_of(postgres *s, const common_query *q, int *n)
     return postgres_sql_text(to);
 }
 
-/* Whether the error is about the query itself and not temporary: a lock, a time-out, resources of
- * the server. */
+/* Whether the error is caused by the query itself. Other errors are temporary: locks, time-outs,
+ * and a lack of the server's resources. */
 static bool is_verdict(const char *state)
 {
     static const char *const moments[] = {"40", "53", "55", "57", "58"};
@@ -52,7 +52,7 @@ static bool is_verdict(const char *state)
     return *state != 0;
 }
 
-/* ---- with a connection of its own, at the start ---------------------------------------------- */
+/* ---- at the start, on a connection of their own ---------------------------------------------- */
 
 static bool run(postgres *s, PGconn *conn, int sent, char state[6], char why[300])
 {
@@ -68,7 +68,7 @@ static bool run(postgres *s, PGconn *conn, int sent, char state[6], char why[300
     return ok;
 }
 
-/* False: the check gave no result. */
+/* Returns false if the check gave no result. */
 static bool check_now(postgres *s, PGconn *conn, const common_query *q)
 {
     int n;
@@ -95,7 +95,7 @@ void postgres_check_now(postgres *s, PGconn *conn)
     s->check.done = ok;
 }
 
-/* ---- on the pool's, later -------------------------------------------------------------------- */
+/* ---- later, on a connection of the pool ------------------------------------------------------ */
 
 static void check_next(postgres *s);
 
@@ -110,7 +110,7 @@ static void end_check(postgres_op *op, int rc)
         s->check.at++;
         check_next(s);
     } else {
-        s->check.done = rc == MCP_EACCESS; /* no query from outside is run for this role */
+        s->check.done = rc == MCP_EACCESS; /* no statement from outside is run for this role */
     }
 }
 

@@ -43,8 +43,8 @@ static const struct {
                       "'SELECT') ORDER BY a.attnum"},
 };
 
-/* The target that a value leads to: a schema, a table, a function, a column's table, or a row, by
- * the first part of its key. */
+/* Returns the target of a value: a schema, a table, a function, a column's table, or a row, whose
+ * URI begins with this value as the first part of its key. */
 static postgres_target target_of(const postgres_job *j, mcp_str value)
 {
     postgres_target t = {
@@ -80,14 +80,14 @@ static int put_completion(postgres_op *op, const PGresult *r)
     return rc;
 }
 
-/* If the database cannot be queried there are no completions. That is not an error while a person
- * types. */
+/* Replies with the completions. If the database cannot be queried there are none, because an error
+ * while the user types would not help. */
 static void end_completion(postgres_job *j, int rc)
 {
     postgres_job_finish(j, rc == MCP_ENOMEM || rc == MCP_ECANCELLED ? rc : MCP_OK);
 }
 
-/* " FROM schema.table WHERE " */
+/* Appends " FROM schema.table WHERE ". */
 static void put_from(postgres_sql *sql, const postgres_table *t)
 {
     postgres_put(sql, " FROM ");
@@ -97,8 +97,8 @@ static void put_from(postgres_sql *sql, const postgres_table *t)
     postgres_put(sql, " WHERE ");
 }
 
-/* Numbers that begin with the typed digits: the number itself, then decades (40 to 49, 400 to 499,
- * ...), for each of which the key's index is used. */
+/* Finds numbers that begin with the typed digits: the number itself, then ranges (40 to 49, 400 to
+ * 499, ...), each with the key's index. */
 static void put_decades(postgres_job *j, const postgres_column *key, int64_t n)
 {
     postgres_sql *sql = &j->sql;
@@ -123,7 +123,7 @@ static void put_decades(postgres_job *j, const postgres_column *key, int64_t n)
     postgres_putf(sql, ") AS keys LIMIT %zu", j->max);
 }
 
-/* Reads keys in their order until there are enough; if few match, all are read. */
+/* Reads the keys in their order until there are enough. If few match, all keys are read. */
 static void put_any(postgres_job *j, const postgres_column *key)
 {
     postgres_sql *sql = &j->sql;
@@ -140,7 +140,7 @@ static void put_any(postgres_job *j, const postgres_column *key)
                   j->max);
 }
 
-/* Whether the text is an integer as the database spells it. */
+/* Whether the text is an integer in the database's notation. */
 static bool is_whole_number(mcp_str text, int64_t *ret)
 {
     char spelled[24];
@@ -198,7 +198,8 @@ static void run_completion(postgres_job *j)
     postgres_job_finish(j, MCP_OK);
 }
 
-/* NULL: no memory, or the text contains NUL and so has no completions. */
+/* Returns NULL if there is no memory, or if the text contains NUL and therefore has
+ * no completions. */
 static const char *text_of(mcp_request *req, mcp_str text)
 {
     return text.len && memchr(text.ptr, 0, text.len) ? NULL : mcp_request_strdup(req, text);

@@ -1,19 +1,19 @@
 /* conn.c: see conn.h.
  *
- * A statement goes out with all that is around it at once, and the answers are distinguished by
- * their place: each letter of `step` is a statement around it (q, p), one that may fail (d), the
- * statement itself (R), or the end of a part (S): after an error the server skips what follows up
- * to the next S.
+ * A statement and the statements around it are sent at once, and the results are distinguished by
+ * their position. Each letter of `step` is one step: a statement around it (q, p), one that may
+ * fail (d), the statement itself (R), or the end of a part (S). After an error the server skips the
+ * rest up to the next S.
  *
- *     its own     R S, when it can run nobody's function
- *                 B search-path R S  rollback S, when it reads the catalogue
- *                 B R S  rollback S  DISCARD ALL S  set-up S, when it reads views and the like
- *     outside     B first-look parse DECLARE R(fetch) S  rollback S  DISCARD ALL S  set-up S
+ *     own         R S, if it cannot run user-defined functions
+ *                 B search-path R S  rollback S, if it reads the catalogue
+ *                 B R S  rollback S  DISCARD ALL S  set-up S, if it reads tables or views
+ *     outside     B first-query parse DECLARE R(fetch) S  rollback S  DISCARD ALL S  set-up S
  *
- * The first look is there because a transaction may be made to write until something was read in
- * it; the search path, because a function or operator that anybody made is taken for PostgreSQL's
- * own where its arguments fit better; DISCARD ALL, because a function may leave locks and prepared
- * statements behind.
+ * The first query is needed because a transaction can be made writable until its first query. The
+ * search path is needed because a user-defined function or operator whose argument types match
+ * better would be called instead of PostgreSQL's own. DISCARD ALL is needed because a function may
+ * leave locks and prepared statements.
  */
 #include "conn.h"
 
@@ -39,11 +39,11 @@ postgres_conn *postgres_conn_new(postgres_pool *pool, PGconn *pg)
     return NULL;
 }
 
-/* ---- giving up ------------------------------------------------------------------------------- */
+/* ---- closing --------------------------------------------------------------------------------- */
 
-/* Closing the connection also ends its statement, because the server detects the lost connection
+/* Closing the connection also ends its statement, because the server detects the closed connection
  * (session.c). No cancel request is sent: it would need another connection to a server that may be
- * unreachable, and libpq waits for its end without a time limit. */
+ * unreachable, and libpq waits for it without a time limit. */
 void postgres_conn_give_up(postgres_conn *c)
 {
     const mcp_host *h = postgres_pool_host(c->pool);
@@ -57,7 +57,7 @@ void postgres_conn_give_up(postgres_conn *c)
     common_release(postgres_pool_settings(c->pool)->alloc, c);
 }
 
-/* The connection is lost, so there is no statement to cancel. */
+/* Handles a lost connection, on which there is no statement to cancel. */
 static void lost(postgres_conn *c)
 {
     postgres_op *op = c->op;
@@ -92,7 +92,8 @@ static bool put_sync(postgres_conn *c)
     return put_step(c, 'S', PQpipelineSync(c->pg));
 }
 
-/* Repeated statements keep a prepared statement, which replaces the previous one in its place. */
+/* Prepares a repeated statement once per connection. A new one replaces the statement that was
+ * in its slot. */
 static bool put_prepared(postgres_conn *c, const postgres_op *op)
 {
     char sql[40];
@@ -119,7 +120,7 @@ static bool put_itself(postgres_conn *c, const postgres_op *op)
             : PQsendQueryParams(c->pg, op->sql, op->n_value, NULL, op->value, NULL, NULL, 0));
 }
 
-/* Resets the session state. */
+/* Resets the state of the session. */
 static bool put_discard(postgres_conn *c)
 {
     char again[POSTGRES_SESSION_SQL];
@@ -131,8 +132,8 @@ static bool put_discard(postgres_conn *c)
 
 static bool put_own(postgres_conn *c, const postgres_op *op)
 {
-    /* For statements with many parts and few rows, just-in-time compilation takes a hundred times
-     * longer than running them. */
+    /* The statements for the catalogue have many parts and return few rows. For them just-in-time
+     * compilation takes a hundred times longer than running. */
     static const char catalog[] = "SELECT pg_catalog.set_config('search_path', 'pg_catalog, "
                                   "pg_temp', true), pg_catalog.set_config('jit', 'off', true)";
     if (op->inert)
@@ -203,7 +204,7 @@ static void end_op(postgres_conn *c, int rc)
     op->end(op, rc);
 }
 
-/* Further rows are not needed, nor is the connection that is still receiving them. */
+/* Closes the connection because no further rows are needed, although it is still receiving them. */
 static void cut_off(postgres_conn *c, int rc)
 {
     postgres_op *op = c->op;
@@ -221,19 +222,20 @@ static void take_error(postgres_conn *c, const PGresult *r)
             c->prepared[i].statement = 0, c->prepared[i].stale = true;
     snprintf(op->state, sizeof(op->state), "%s", state ? state : "");
     postgres_why(text ? text : PQresultErrorMessage(r), op->text);
-    if (!op->text[0]) /* RAISE with an empty message; a text marks the failure */
+    if (!op->text[0]) /* RAISE with an empty message; a non-empty `text` marks the failure */
         snprintf(op->text, sizeof(op->text), "an error without a message (%s)", op->state);
 }
 
-/* Whether the server ends the session (57P01 and similar), which equals a broken connection. 08P01
- * is also reported for a wrong number of parameters, which does not end the session. */
+/* Whether the server ends the session (57P01 and similar), which is handled like a
+ * broken connection. 08P01 is also reported for a wrong number of parameters, which does
+ * not end the session. */
 static bool is_end_of_session(const postgres_op *op)
 {
     return strncmp(op->state, "57P", 3) == 0 ||
            (strncmp(op->state, "08", 2) == 0 && strcmp(op->state, "08P01") != 0);
 }
 
-/* False: the connection is closed, or the statement no longer belongs to it. */
+/* Returns false if the connection is closed or the statement no longer belongs to it. */
 static bool take_row(postgres_conn *c, const PGresult *r)
 {
     postgres_op *op = c->op;
@@ -282,7 +284,7 @@ static bool take_result(postgres_conn *c, const PGresult *r)
     }
 }
 
-/* Called at the end of a statement's results. */
+/* Called at the end of the results of a step. */
 static void end_step(postgres_conn *c)
 {
     bool answered = c->step[c->at] == 'R' && c->op;
@@ -327,7 +329,7 @@ static void take_results(postgres_conn *c, bool *dead)
 }
 
 /* Counts the received bytes of an incomplete row, so that a row that is too large fails before
- * memory is exhausted. The first read of a row fits libpq's buffer and is not counted. */
+ * memory is exhausted. The first read of a row fits in libpq's buffer and is not counted. */
 static void count_received(postgres_conn *c)
 {
     int waiting = 0;

@@ -9,8 +9,9 @@ enum { POSTGRES_PREPARED = 32, POSTGRES_STEPS = 16 };
 /* A slot for a prepared statement. */
 typedef struct postgres_place {
     char name[8];
-    uint64_t statement; /* 0: none */
-    bool stale;         /* the server may still have a statement of this name, to be freed first */
+    uint64_t statement; /* 0 if the slot is free */
+    bool stale;         /* the server may still have a statement with this name, which must
+                         * be freed first */
 } postgres_place;
 
 struct postgres_conn {
@@ -18,7 +19,8 @@ struct postgres_conn {
     postgres_conn *next;
     PGconn *pg;
     mcp_host_poll *poll;
-    postgres_op *op; /* NULL while `busy` is set: it was answered, and the cleanup runs */
+    postgres_op *op; /* NULL while `busy` is set means that the operation has ended and
+                      * the cleanup runs */
     bool busy, unsent;
     bool heard;           /* something was received since the current statement was sent */
     postgres_share share; /* expected cost of the current statement */
@@ -27,21 +29,22 @@ struct postgres_conn {
     int64_t deadline;
     size_t received;               /* bytes of the incomplete row */
     bool partial;                  /* something was received since the last row */
-    char step[POSTGRES_STEPS + 1]; /* what was sent; see conn.c */
+    char step[POSTGRES_STEPS + 1]; /* the letters of the steps sent; see conn.c */
     size_t at, n_steps;
     postgres_place prepared[POSTGRES_PREPARED];
 };
 
-/* Takes ownership of the connection. NULL: no memory; the caller keeps it. */
+/* Takes ownership of the connection. Returns NULL if there is no memory; the caller
+ * then keeps it. */
 postgres_conn *postgres_conn_new(postgres_pool *pool, PGconn *pg);
 void postgres_conn_start(postgres_conn *c, postgres_op *op);
-/* Sends pending output. Returns false if the connection is lost; its operation
- * has then been ended with an error. */
+/* Sends pending output. Returns false if the connection is lost; its operation has then ended
+ * with an error. */
 bool postgres_conn_flush(postgres_conn *c);
 /* Closes and frees the connection; the server ends its statement. */
 void postgres_conn_give_up(postgres_conn *c);
 
-/* ---- of the pool ----------------------------------------------------------------------------- */
+/* ---- functions of the pool ------------------------------------------------------------------- */
 
 const mcp_host *postgres_pool_host(const postgres_pool *pool);
 const postgres_pool_options *postgres_pool_settings(const postgres_pool *pool);

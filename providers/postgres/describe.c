@@ -1,8 +1,8 @@
-/* describe.c: the database, its schemas, tables and functions, as JSON and as text.
+/* describe.c: describes the database, its schemas, tables and functions, as JSON and as text.
  *
- * The text is DDL, built by the database from its catalogue, because models read it best. The JSON
- * has the information that they would have to derive from it, and the URIs for further reads. The
- * database writes the parts of the JSON that contain no URIs.
+ * The text is DDL, because models read it best; the database builds it from its catalogue. The JSON
+ * has the information that would have to be derived from the DDL, and the URIs for further reads.
+ * The database writes those parts of the JSON that contain no URIs.
  */
 #include "describe.h"
 
@@ -10,7 +10,8 @@
 
 /* ---- the format ------------------------------------------------------------------------------ */
 
-/* Reads ?format=: text or json, the default. If it is invalid, fails the job and returns false. */
+/* Reads ?format=, which is text or json (the default). If it is invalid, makes the job fail
+ * and returns false. */
 static bool wants_text(postgres_job *j, bool *ret)
 {
     const mcp_str *format = postgres_uri_param(&j->target, "format");
@@ -23,7 +24,7 @@ static bool wants_text(postgres_job *j, bool *ret)
     return false;
 }
 
-/* How something is described: its statements, and the function that handles a row for the JSON. */
+/* How a kind of object is described: its statements, and the function that writes a row as JSON. */
 typedef struct described {
     const char *names, *text, *json;
     int (*put)(postgres_op *op, const PGresult *r);
@@ -45,7 +46,7 @@ static int put_statement(postgres_op *op, const PGresult *r)
     postgres_job *j = op->user;
     if (!PQntuples(r))
         return MCP_OK;
-    if (PQnfields(r) > 1) { /* one of many */
+    if (PQnfields(r) > 1) { /* one of many objects */
         postgres_target t = postgres_thing(r, 1);
         int rc = postgres_job_may(j, &t);
         if (rc != MCP_OK)
@@ -75,7 +76,7 @@ static void end_text(postgres_job *j, int rc)
                                     : MCP_ENOMEM);
 }
 
-/* ---- JSON: the database and a schema --------------------------------------------------------- */
+/* ---- JSON: the database and schemas ---------------------------------------------------------- */
 
 static mcp_str cell(const PGresult *r, int at)
 {
@@ -140,7 +141,7 @@ static void end_things(postgres_job *j, int rc)
         postgres_job_reply_json(j);
 }
 
-/* ---- JSON: a table --------------------------------------------------------------------------- */
+/* ---- JSON: tables ---------------------------------------------------------------------------- */
 
 static void put_resources(postgres_job *j, bool keyed)
 {
@@ -198,7 +199,7 @@ static void end_one(postgres_job *j, int rc)
         postgres_job_reply_json(j);
 }
 
-/* ---- JSON: a function ------------------------------------------------------------------------ */
+/* ---- JSON: functions ------------------------------------------------------------------------- */
 
 static int put_function(postgres_op *op, const PGresult *r)
 {
@@ -216,7 +217,7 @@ static int put_function(postgres_op *op, const PGresult *r)
     return MCP_OK;
 }
 
-/* ---- both ------------------------------------------------------------------------------------ */
+/* ---- text and JSON --------------------------------------------------------------------------- */
 
 static const described things = {postgres_things_names, postgres_things_text, postgres_things_json,
                                  put_thing, end_things};

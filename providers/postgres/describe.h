@@ -1,36 +1,38 @@
-/* describe.h: statements that describe the database's objects, and find what the caller must not
- * see in a description.
+/* describe.h: statements that describe the database's objects, and that find what the caller must
+ * not see in a description.
  *
- * A description mentions other objects: a foreign key its table, a view what it selects from, a
- * column of a row type its table. With access rules, one statement finds which pieces (a
- * constraint, a definition, a default, an index, a function's body, a column's type) mention what.
- * The statement that describes then leaves out the pieces that mention something hidden.
+ * A description mentions other objects: a foreign key mentions its table, a view mentions what it
+ * selects from, and a column with a row type mentions the type's table. With access rules, one
+ * statement finds which pieces (a constraint, a definition, a default, an index, a function's body,
+ * a column's type) mention which objects. The statement for the description then leaves out the
+ * pieces that mention something hidden.
  */
 #ifndef POSTGRES_DESCRIBE_H
 #define POSTGRES_DESCRIBE_H
 
 #include "provider.h"
 
-/* Parameters: the pieces to leave out, as an array; the schema (for things, NULL: all); the
- * name. */
-extern const char postgres_things_text[], postgres_things_json[]; /* without the name */
+/* Parameters: the pieces to leave out, as an array; the schema (for things, NULL means
+ * all); the name. */
+extern const char postgres_things_text[], postgres_things_json[]; /* these have no name parameter */
 extern const char postgres_table_text[], postgres_table_json[];
 extern const char postgres_function_text[], postgres_function_json[];
 
-/* Return a row for each piece and each object that it mentions: the piece, the kind ('t': a table
- * or view, 'x': a function), schema and name. Parameters: the schema, as above; the name, except
- * for things. */
+/* Return a row for each piece and each object that it mentions: the piece, the object's kind ('t'
+ * for a table or view, 'x' for a function), schema and name. Parameters: the schema, as above; the
+ * name, except for things. */
 extern const char postgres_things_names[], postgres_table_names[], postgres_function_names[];
 
-/* Runs one of these for the target, then calls `next` with MCP_OK and the array in j->left, or with
- * an error. */
+/* Runs one of these statements for the target, then calls `next` with MCP_OK and the array in
+ * j->left, or with an error. */
 void postgres_find_left_out(postgres_job *j, const char *names,
                             void (*next)(postgres_job *j, int rc));
 
-/* Whether the caller may read the target: MCP_OK, MCP_ENOTFOUND (or it has no URI), MCP_ENOMEM. */
+/* Whether the caller may read the target. Returns MCP_OK, MCP_ENOTFOUND (also if it has no
+ * URI) or MCP_ENOMEM. */
 int postgres_job_may(const postgres_job *j, const postgres_target *t);
-/* The target in a row: kind ('a': a schema; others as above), schema and name, from column `at`
- * on. */
+/* Returns the target in a row: kind ('a' for a schema, others as above), schema and name, from
+ * column `at` on. */
 postgres_target postgres_thing(const PGresult *r, int at);
 
 #endif

@@ -1,12 +1,12 @@
 /* describe_sql.c: the statements of describe.h.
  *
- * A piece is left out by a letter and an oid: k a constraint, v the definition of a view, d a
- * default, i an index, f what is said of a function beside its signature, t (with the number of the
- * column) the type of a column.
+ * A piece is identified by a letter and an OID: k is a constraint, v the definition of a view, d a
+ * default, i an index, f everything about a function except its signature, and t, with the number
+ * of the column, the type of a column.
  */
 #include "describe.h"
 
-/* Objects to show: not PostgreSQL's own, and only those that the role may use. */
+/* The objects to show: none of PostgreSQL's own, and only those that the role may use. */
 #define OWN    "n.nspname <> 'information_schema' AND n.nspname !~ '^pg_'"
 #define SHOWN  OWN " AND pg_catalog.has_schema_privilege(n.oid, 'USAGE')"
 #define KINDS  "('r', 'v', 'm', 'f', 'p')"
@@ -20,7 +20,7 @@
 #define SIGNATURE "p.proname || '(' || pg_catalog.pg_get_function_identity_arguments(p.oid) || ')'"
 
 #define IS_LEFT(letter, oid) "'" letter "' || " oid " = ANY ($1::pg_catalog.text[])"
-/* The type of a column `a`. A row type is shown as a record if its table is left out. */
+/* The type of a column `a`. A row type is shown as "record" if its table is left out. */
 #define TYPE                                                                             \
     "CASE WHEN 't' || a.attrelid || '.' || a.attnum = ANY ($1::pg_catalog.text[]) THEN " \
     "'record' ELSE pg_catalog.format_type(a.atttypid, a.atttypmod) END"
@@ -87,11 +87,11 @@
     " ELSE pg_catalog.pg_get_functiondef(p.oid) || ';' END || E'\n'"
 /* clang-format on */
 
-/* ---- the database and a schema --------------------------------------------------------------- */
+/* ---- the database and schemas ---------------------------------------------------------------- */
 
 #define IN_SCHEMA " AND ($2::pg_catalog.text IS NULL OR n.nspname = $2::pg_catalog.text)"
 
-/* Schemas, then tables, then functions, each in the order of names. */
+/* Schemas, then tables, then functions, each sorted by name. */
 const char postgres_things_text[] =
     "SELECT ddl, kind, nspname, name FROM (SELECT n.nspname, 'a' AS kind, '' AS "
     "name, pg_catalog.format(E'CREATE SCHEMA %I;\n', n.nspname) AS ddl FROM "
@@ -127,7 +127,7 @@ const char postgres_things_json[] =
     " WHERE " SHOWN IN_SCHEMA " ORDER BY 2, 1, 3";
 /* clang-format on */
 
-/* ---- a table --------------------------------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 #define THIS_TABLE " AND n.nspname = $2::pg_catalog.name AND c.relname = $3::pg_catalog.name"
 #define FROM_TABLES                                                                         \
@@ -186,7 +186,7 @@ const char postgres_table_json[] =
     "), " TABLE_DDL FROM_TABLES;
 /* clang-format on */
 
-/* ---- a function ------------------------------------------------------------------------------ */
+/* ---- functions ------------------------------------------------------------------------------- */
 
 #define THIS_FUNCTION \
     " WHERE " SHOWN " AND n.nspname = $2::pg_catalog.name AND " SIGNATURE " = $3::pg_catalog.text"
@@ -209,12 +209,12 @@ const char postgres_function_json[] =
     " JOIN pg_catalog.pg_language l ON l.oid = p.prolang" THIS_FUNCTION;
 /* clang-format on */
 
-/* ---- what names what ------------------------------------------------------------------------- */
+/* ---- which pieces mention which objects ------------------------------------------------------ */
 
-/* The pieces with what the catalogue knows them to depend on: a table itself, by its row type, by
- * an array of that, or by a sequence of it; or a function. The body of a function is a text, which
- * names what has one of its words for a name; of names that are no words it is enough that they are
- * in it. */
+/* The pieces, with the objects that they depend on according to the catalogue: a function, or a
+ * table, its row type, an array of that type or a sequence of the table. The body of a function is
+ * plain text. It mentions an object if the object's name is one of its words or, for names that are
+ * not words, occurs in it. */
 #define NAMES(tables, functions)                                                                   \
     "WITH rel AS MATERIALIZED (SELECT c.oid FROM pg_catalog.pg_class c JOIN "                      \
     "pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE " SHOWN " AND " TABLES              \

@@ -11,7 +11,7 @@
 #include "table_text.h"
 
 enum {
-    OVERHEAD = 8 << 20, /* of a message around its values, and what a socket holds of the next */
+    OVERHEAD = 8 << 20, /* for the rest of a message, and for what a socket holds of the next one */
     RETRIES = 3,
 };
 
@@ -44,7 +44,7 @@ postgres_job *postgres_job_new(postgres *s, mcp_request *req, mcp_str uri, int *
     return *rc == MCP_OK ? j : NULL;
 }
 
-/* ---- from the start to the end --------------------------------------------------------------- */
+/* ---- beginning and end ----------------------------------------------------------------------- */
 
 static void on_cancel(mcp_request *req, void *user)
 {
@@ -101,7 +101,7 @@ static void run(postgres_job *j, const char *sql, int (*row)(postgres_op *op, co
     j->op.end = end;
     j->op.user = j;
     j->op.timeout_ms = j->s->timeout_ms;
-    j->op.max_bytes = 2 * j->s->max_read + OVERHEAD; /* of bytea in hexadecimal digits */
+    j->op.max_bytes = 2 * j->s->max_read + OVERHEAD; /* bytea in hexadecimal digits */
     j->next = next;
     postgres_pool_run(j->s->pool, &j->op);
 }
@@ -196,7 +196,7 @@ void postgres_job_broken(postgres_job *j, int rc)
         if (is(j, "57014") || is(j, "55P03"))
             break;
         if (is(j, "42501") || is(j, "42P01") || is(j, "3F000") ||
-            is(j, "22P05")) { /* taken away, dropped, or no name that it could have */
+            is(j, "22P05")) { /* access revoked, dropped, or an impossible name */
             postgres_job_missing(j);
             return;
         }
@@ -224,7 +224,7 @@ bool postgres_job_is_bad_value(const postgres_job *j, int rc)
         given = given || j->op.value[i];
         text = text && (!j->op.value[i] || common_text_utf8(mcp_str_from(j->op.value[i])));
     }
-    /* 22021 is also said of what a database in no encoding has itself */
+    /* 22021 is also reported for the contents of a database without an encoding */
     return rc == MCP_EREMOTE && is(j, "22") && given && !(text && is(j, "22021"));
 }
 
@@ -258,7 +258,7 @@ bool postgres_job_only(postgres_job *j, const char *const *names)
     return false;
 }
 
-/* ---- the table ------------------------------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 static int64_t now(const postgres_job *j)
 {
@@ -303,8 +303,8 @@ void postgres_job_with_table(postgres_job *j, void (*go_on)(postgres_job *j))
     postgres_job_look(j, postgres_table_sql, add_column, looked_up);
 }
 
-/* An unknown column or table, a type that is another one now, a statement that the session lost, a
- * right that is. */
+/* The states mean an unknown column or table, a type that has changed, a prepared statement that
+ * the session no longer has, or a missing privilege. */
 bool postgres_job_stale(postgres_job *j, int rc)
 {
     static const char *const states[] = {"42703", "42P01", "0A000", "3F000", "26000",
@@ -324,8 +324,8 @@ bool postgres_job_stale(postgres_job *j, int rc)
     return true;
 }
 
-/* Some of the catalogue's functions look at what is there now, not at what this transaction
- * sees. */
+/* Some functions of the catalogue read the current state, not the one that this
+ * transaction sees. */
 bool postgres_job_torn(postgres_job *j, int rc)
 {
     if (rc != MCP_EREMOTE || j->retried == RETRIES || !(is(j, "XX000") || is(j, "40P01")))
@@ -338,7 +338,7 @@ bool postgres_job_torn(postgres_job *j, int rc)
     return true;
 }
 
-/* ---- as the engine calls it ------------------------------------------------------------------ */
+/* ---- callbacks for mcp_provider and mcp_resource_template ------------------------------------ */
 
 int postgres_read(mcp_request *req, mcp_str uri, void *user)
 {
@@ -349,6 +349,6 @@ int postgres_read(mcp_request *req, mcp_str uri, void *user)
 
 int postgres_read_template(mcp_request *req, mcp_str uri, const mcp_uri_match *match, void *user)
 {
-    (void)match; /* decoded, in which "/" and "%2F" are the same */
+    (void)match; /* the values are decoded, so "/" and "%2F" would be the same */
     return postgres_read(req, uri, user);
 }

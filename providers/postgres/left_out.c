@@ -1,4 +1,4 @@
-/* left_out.c: finds what a description leaves out; see describe.h. */
+/* left_out.c: finds the pieces that a description leaves out; see describe.h. */
 #include "describe.h"
 
 int postgres_job_may(const postgres_job *j, const postgres_target *t)

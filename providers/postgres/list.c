@@ -1,16 +1,17 @@
-/* list.c: resources/list: the database, then each schema, its tables and views, each with its rows,
- * and its functions, then saved queries.
+/* list.c: resources/list: the database; each schema with its tables and views, each with its rows,
+ * and with its functions; then the saved queries.
  *
- * The position is what came last, by kind and names, as the database sorts them ("C": bytes), so
- * that what is made or dropped meanwhile neither repeats nor hides another.
+ * A position is the kind and the names of the last entry, in the database's order (the collation
+ * "C" compares bytes). So objects that are created or dropped between two pages neither repeat nor
+ * hide others.
  */
 #include "provider.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Kinds in a schema are sorted by their letter: the schema itself, tables with their rows,
- * functions. */
+/* The kinds in a schema are sorted by their letter: the schema itself, tables with their
+ * rows, functions. */
 static const char list_sql[] =
     "SELECT kind, schema, name, comment FROM ("
     "SELECT 'a' AS kind, n.oid AS space, n.nspname::pg_catalog.text COLLATE \"C\" AS schema, '' "
@@ -41,7 +42,7 @@ static const char list_sql[] =
 
 enum { AT_QUERY = 'Q' };
 
-/* ---- positions: the kind, the schema, NUL, the name; or Q and a number ----------------------- */
+/* ---- positions: the kind, the schema, NUL and the name; or Q and a number -------------------- */
 
 static int next_at(postgres_job *j, char kind, mcp_str schema, mcp_str name)
 {
@@ -93,7 +94,7 @@ static int put_entry(postgres_op *op, const PGresult *r)
         .kind = kinds[(unsigned char)kind & 127], .schema = cell(r, 1), .name = cell(r, 2)};
     if (j->rows == j->max) {
         j->more = true;
-        return MCP_OK; /* the last one */
+        return MCP_OK; /* only shows that there is another page */
     }
     postgres_sql_reset(&j->text);
     postgres_sql_reset(&j->sql);
@@ -110,7 +111,7 @@ static int put_entry(postgres_op *op, const PGresult *r)
                             .description = PQgetisnull(r, 0, 3) ? NULL : PQgetvalue(r, 0, 3),
                             .mime_type = "application/json"));
     j->rows++;
-    if (j->rows == j->max) { /* maybe the last of the page */
+    if (j->rows == j->max) { /* may be the last of the page */
         char *kept = mcp_request_strdup(j->req, t.schema);
         char *kept_name = mcp_request_strdup(j->req, t.name);
         if (!kept || !kept_name)
@@ -119,7 +120,7 @@ static int put_entry(postgres_op *op, const PGresult *r)
         j->value = mcp_str_from(kept_name);
         j->offset = (unsigned char)kind;
     }
-    return rc == MCP_EINVAL ? MCP_OK : rc; /* what is not UTF-8: JSON cannot have it */
+    return rc == MCP_EINVAL ? MCP_OK : rc; /* not UTF-8, so it cannot be in JSON */
 }
 
 static int reply_queries(postgres_job *j, size_t from)
@@ -134,8 +135,8 @@ static int reply_queries(postgres_job *j, size_t from)
     return rc;
 }
 
-/* A database that is away keeps nobody from seeing the rest of the list, which changes when it is
- * back. */
+/* If the database cannot be reached, the rest of the list is still returned. The list changes when
+ * the database is back. */
 static void end_list(postgres_job *j, int rc)
 {
     bool away = rc == MCP_ECLOSED || rc == MCP_ETIMEOUT;
@@ -147,7 +148,7 @@ static void end_list(postgres_job *j, int rc)
         postgres_job_finish(j, reply_queries(j, 0));
 }
 
-/* ---- the list -------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 static void run_list(postgres_job *j)
 {

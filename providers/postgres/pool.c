@@ -7,15 +7,15 @@
 
 enum {
     TICK_MS = 100,
-    GRACE_MS = 1000, /* so that the server's own time-out comes first, with its message */
+    GRACE_MS = 1000, /* so that the server's own time-out comes first and its message is used */
     FIRST_DELAY_MS = 100,
     MOST_DELAY_MS = 30000,
     TRIES = 2,
 };
 
-/* An attempt to connect; it may outlive the pool. */
+/* An attempt to connect. It may outlive the pool. */
 typedef struct attempt {
-    postgres_pool *pool; /* NULL: the pool was freed */
+    postgres_pool *pool; /* NULL after the pool was freed */
     mcp_allocator alloc;
     char *conninfo, *after;
     uint64_t timeout_ms;
@@ -31,10 +31,10 @@ struct postgres_pool {
     char *conninfo, *after;
     postgres_conn *conns; /* all open connections */
     size_t n_conns, n_running[POSTGRES_OUTSIDE + 1];
-    attempt *attempt;           /* under way */
+    attempt *attempt;           /* the current attempt, or NULL */
     postgres_op *first, **last; /* operations waiting for a connection */
-    mcp_host_timer *timer;      /* while operations wait or run */
-    int64_t not_before;         /* earliest time of the next attempt */
+    mcp_host_timer *timer;      /* runs while operations wait or run */
+    int64_t not_before;         /* time before which no attempt is made */
     unsigned failures;
     int away;       /* result of operations while connecting fails */
     char text[300]; /* message of the last failure */
@@ -99,7 +99,7 @@ static void fail_waiting(postgres_pool *p, int rc)
     }
 }
 
-/* libpq reports this only in its message, which is the C library's. */
+/* libpq reports this only in its message, which has the C library's text. */
 static bool is_short_of_files(const char *why)
 {
     return strstr(why, strerror(EMFILE)) || strstr(why, strerror(ENFILE));
@@ -139,10 +139,10 @@ static void connected(void *arg)
     attempt *a = arg;
     postgres_pool *p = a->pool;
     if (p) {
-        bool again = p->ever || p->failures; /* changes may have been missed while it was away */
+        bool again = p->ever || p->failures; /* if so, changes may have been missed */
         p->attempt = NULL;
         if (!a->conn && a->tried && !a->text[0])
-            serve(p); /* no operation was waiting; one may be now */
+            serve(p); /* no operation was waiting; one may be waiting now */
         else if (!a->conn)
             back_off(p, a->tried ? a->text : "it was not tried");
         else if (take_over(p, a) != MCP_OK)
@@ -185,9 +185,9 @@ static postgres_share share_of(const postgres_op *op)
     return op->outside ? POSTGRES_OUTSIDE : op->slow ? POSTGRES_SLOW : POSTGRES_QUICK;
 }
 
-/* The largest number of connections for a share: statements from outside leave one to slow
- * statements, and both leave one to quick statements. With two connections, one is not used by
- * statements from outside. */
+/* Returns the largest number of connections for a share. Statements from outside leave one
+ * connection to slow statements, and both leave one to quick statements. With only two connections,
+ * just statements from outside leave one. */
 static size_t most_of(const postgres_pool *p, postgres_share share)
 {
     size_t kept = p->o.max > 2 ? share : share == POSTGRES_OUTSIDE;
@@ -239,7 +239,7 @@ static bool unlink_waiting(postgres_pool *p, const postgres_op *op)
     return false;
 }
 
-/* Starts waiting operations, and connects if another connection would help. */
+/* Starts waiting operations, and connects if another connection would be useful. */
 static void serve(postgres_pool *p)
 {
     bool more = false;
@@ -264,7 +264,7 @@ static void serve(postgres_pool *p)
         fail_waiting(p, p->away);
 }
 
-/* Ends one operation that waited too long. False: none. */
+/* Ends one operation that waited too long. Returns false if there is none. */
 static bool end_waiting(postgres_pool *p, int64_t at, int rc)
 {
     for (postgres_op *op = p->first; op; op = op->next)
@@ -276,14 +276,14 @@ static bool end_waiting(postgres_pool *p, int64_t at, int rc)
     return false;
 }
 
-/* The network may be at fault, which would affect other connections too. */
+/* Closes the idle connections too, because the network may have failed for all of them. */
 static void give_up_idle(postgres_pool *p)
 {
     for (postgres_conn *c = idle_conn(p); c; c = idle_conn(p))
         postgres_conn_give_up(c);
 }
 
-/* Closes one connection whose statement runs too long. False: none. */
+/* Closes one connection whose statement runs too long. Returns false if there is none. */
 static bool end_running(postgres_pool *p, int64_t at, int rc)
 {
     for (postgres_conn *c = p->conns; c; c = c->next) {
@@ -301,7 +301,8 @@ static bool end_running(postgres_pool *p, int64_t at, int rc)
     return false;
 }
 
-/* A lost connection may lead to the loss of others on which its statement is retried. */
+/* Losing a connection can lead to the loss of others, because its statement is retried on them. So
+ * the loop starts again after each loss. */
 static void flush_unsent(postgres_pool *p)
 {
     postgres_conn *c = p->conns;
@@ -317,7 +318,8 @@ static void end_late(postgres_pool *p, int64_t at, int rc)
 
 static void tick(void *arg);
 
-/* Runs while operations wait or run; each tick checks every connection. False: no memory. */
+/* Starts the timer, which runs while operations wait or run; each tick checks every connection.
+ * Returns false if there is no memory. */
 static bool set_timer(postgres_pool *p)
 {
     if (!p->timer)
@@ -375,7 +377,7 @@ void postgres_pool_cancel(postgres_pool *p, postgres_op *op)
         atomic_store(&p->attempt->given_up, true);
 }
 
-/* ---- what connections tell ------------------------------------------------------------------- */
+/* ---- events of connections ------------------------------------------------------------------- */
 
 void postgres_pool_gone(postgres_pool *p, postgres_conn *c)
 {
@@ -394,7 +396,8 @@ void postgres_pool_idle(postgres_pool *p, postgres_conn *c)
     serve(p);
 }
 
-/* The connection broke before a result arrived, so the statement is retried on another one. */
+/* The connection broke before the result was complete. Retries the statement on another connection
+ * if it has returned no rows. */
 void postgres_pool_retry(postgres_pool *p, postgres_op *op)
 {
     op->conn = NULL;
@@ -409,7 +412,7 @@ void postgres_pool_retry(postgres_pool *p, postgres_op *op)
     serve(p);
 }
 
-/* ---- coming and going ------------------------------------------------------------------------ */
+/* ---- creating and freeing -------------------------------------------------------------------- */
 
 int postgres_pool_new(const postgres_pool_options *o, postgres_pool **ret)
 {

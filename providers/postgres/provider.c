@@ -76,7 +76,7 @@ static const common_source_kind kind = {
     .clear = clear,
 };
 
-/* "//host/db" is the rest of a URI, "shop" a name. */
+/* "//host/db" is the rest of a URI, "shop" is a name. */
 static int set_conninfo(postgres *s, const char *given)
 {
     postgres_sql text;
@@ -98,8 +98,9 @@ static int set_conninfo(postgres *s, const char *given)
     return s->conninfo ? MCP_OK : MCP_ENOMEM;
 }
 
-/* A URI with a "@" that is not the one behind the role: a password has it, or "/", as it is. libpq
- * would take a part of that password for a host, a port or a database, and say so. */
+/* Whether a URI has another "@" than the one after the role: then "@" or "/" in the password is
+ * not encoded. libpq would take a part of that password for a host, port or database, and repeat
+ * it in its message. */
 static bool is_torn(const char *conninfo)
 {
     const char *p = strstr(conninfo, "://");
@@ -115,8 +116,8 @@ static bool is_torn(const char *conninfo)
     return false;
 }
 
-/* Looks at what the string says: whether it can be read, the database's name, a password. It is not
- * repeated. */
+/* Checks the connection string, and reads the database's name and whether it has a password. Error
+ * messages do not repeat it. */
 static int check_conninfo(postgres *s, char dbname[COMMON_NAME_MAX + 1], mcp_error *error)
 {
     bool secret = false;
@@ -144,7 +145,7 @@ static int check_conninfo(postgres *s, char dbname[COMMON_NAME_MAX + 1], mcp_err
     return MCP_OK;
 }
 
-/* As libpq would have it. */
+/* Writes the default name as libpq would choose it. */
 static void default_name(char name[COMMON_NAME_MAX + 1])
 {
     PQconninfoOption *all = PQconndefaults();
@@ -171,7 +172,7 @@ static int set_name(postgres *s, const char *given, mcp_error *error)
                            "postgres", &s->base.name, &s->base.prefix, error);
 }
 
-/* A server that answers and does not let us in will not do so later. */
+/* Tries to connect. Fails if the server answers and refuses, because it would refuse later too. */
 static int try_once(postgres *s, mcp_error *error)
 {
     char text[300] = "";
@@ -217,7 +218,7 @@ static int make_pool(postgres *s, mcp_error *error)
                : rc;
 }
 
-/* Without its pool. *ret is to be freed, after a failure too. */
+/* Makes the source without its pool. *ret must be freed, also after an error. */
 static int make_source(mcp_server *server, const mcp_host *host, const mcp_postgres_options *o,
                        postgres **ret, mcp_error *error)
 {
@@ -275,7 +276,7 @@ const char mcp_postgres_schema[] = COMMON_DATABASE_SCHEMA(
     "read the server's files\"},",
     COMMON_QUERIES_SCHEMA("$1, $2 in the order of `parameters`", ""));
 
-/* `tool` is room for the tool's name, with its NUL. */
+/* `tool` has room for the tool's name and its NUL. */
 static int read_options(const char *conninfo, const mcp_json *json, const char *name,
                         const mcp_allocator *allocator, char tool[COMMON_TOOL_NAME + 1],
                         mcp_postgres_options *ret, mcp_error *error)
@@ -305,9 +306,9 @@ int mcp_postgres_mount_json(mcp_server *server, const char *conninfo, const mcp_
     return rc == MCP_OK ? mcp_postgres_mount(server, &o, error) : rc;
 }
 
-/* ---- whether it works ------------------------------------------------------------------------ */
+/* ---- checking -------------------------------------------------------------------------------- */
 
-/* A host whose log keeps what was said last of saved queries. */
+/* The log function of a host that keeps the last message about saved queries. */
 static void keep_line(const char *level, const char *line, void *user)
 {
     mcp_error *error = user;

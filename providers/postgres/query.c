@@ -1,11 +1,11 @@
-/* query.c: statements from outside: the tool's, and saved queries.
+/* query.c: runs statements from outside, which are the tool's and saved queries.
  *
  * There are several lines of defence, each of which would stop most attacks. Only a statement that
- * begins like a read is sent. The protocol accepts a single statement. A query is embedded in
+ * begins like a read is sent. The protocol accepts only one statement. A query is embedded in
  * DECLARE CURSOR, which the server allows only for queries that change nothing. It runs in a
- * transaction that is made read-only irrevocably by a query before it. The transaction is rolled
- * back, and the session state discarded. A role that could do harm by reading (files of the server,
- * programs) is not used unless the operator allows it.
+ * read-only transaction, in which an earlier query has made this mode permanent. The transaction is
+ * rolled back, and the state of the session is discarded. A role that could do harm by reading
+ * (files of the server, programs) is not used unless the operator allows it.
  */
 #include "provider.h"
 
@@ -17,12 +17,12 @@
 enum {
     LONGEST_SQL = 64 << 10,
     LONGEST_TEXT = 64 << 10,
-    LONGEST_BLOB = 4 << 10, /* BLOBs up to this many bytes are returned, in Base64 */
+    LONGEST_BLOB = 4 << 10, /* BLOBs up to this many bytes are returned in Base64 */
 };
 
-/* ---- how it begins --------------------------------------------------------------------------- */
+/* ---- the beginning of a statement ------------------------------------------------------------ */
 
-/* Skips a comment, white space or an opening parenthesis. */
+/* Skips a comment, white space or an opening parenthesis. Returns false if there is none. */
 static bool skip_one(const char **p)
 {
     const char *s = *p;
@@ -37,7 +37,7 @@ static bool skip_one(const char **p)
     if (s[0] != '/' || s[1] != '*')
         return false;
     size_t depth = 0;
-    do { /* they nest */
+    do { /* comments can be nested */
         bool open = s[0] == '/' && s[1] == '*', close = s[0] == '*' && s[1] == '/';
         depth += open;
         depth -= close;
@@ -72,7 +72,8 @@ postgres_beginning postgres_beginning_of(const char *sql)
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-/* A statement may have changed the encoding, and a database may have none. */
+/* The name may not be UTF-8, because a statement may have changed the encoding, and a database
+ * may have none. */
 static void add_name(mcp_json_writer *w, const char *name)
 {
     mcp_json_add_string(w, common_text_utf8(mcp_str_from(name)) ? name : "?");
@@ -95,8 +96,8 @@ static bool ends_in_a_character(mcp_str text, size_t at)
     return at == text.len || ((unsigned char)text.ptr[at] & 0xc0) != 0x80;
 }
 
-/* Writes the size, and the beginning of a text. Binary values, and text that is not UTF-8, are
- * written completely if they are small. */
+/* Writes a long value: its size, and its beginning if it is text. Binary values, and text that is
+ * not UTF-8, are written in full if they are small. */
 static void put_long(postgres_job *j, const PGresult *r, int at)
 {
     unsigned char bytes[LONGEST_BLOB];
@@ -125,12 +126,13 @@ static int put_result_row(postgres_op *op, const PGresult *r)
     if (!j->more && !j->rows)
         put_names(j, r);
     if (!PQntuples(r)) {
-        j->more = j->rows == 0; /* for the names of columns */
+        j->more = j->rows == 0; /* the result has only the names of the columns */
         return MCP_OK;
     }
     if (j->rows == j->limit || (j->rows && j->size > j->s->max_bytes)) {
-        j->offset = 1;                                            /* there are more */
-        return j->rows == j->op.fetch - 1 ? MCP_OK : MCP_PENDING; /* or it was the last row */
+        j->offset = 1;                                            /* there are more rows */
+        return j->rows == j->op.fetch - 1 ? MCP_OK : MCP_PENDING; /* the latter if this was
+                                                                   * the last row */
     }
     mcp_json_begin_array(j->json);
     for (int i = 0; i < PQnfields(r); i++)
@@ -142,7 +144,7 @@ static int put_result_row(postgres_op *op, const PGresult *r)
 }
 
 /* The database's message about a statement is shown only to its author. The reader of a saved query
- * supplied only the parameters. */
+ * has supplied only the parameters. */
 static void fail_with_words(postgres_job *j)
 {
     bool saved = !j->as_tool, value = strncmp(j->op.state, "22", 2) == 0;
@@ -183,9 +185,9 @@ static void end_result(postgres_job *j, int rc)
     }
 }
 
-/* The server has parsed the statement alone before (postgres_op.alone), so that no parenthesis in
- * it can close the statement around it here. The database checks the size of a row, because libpq
- * receives a whole row, however large. */
+/* The server has already parsed the statement by itself (postgres_op.alone), so a parenthesis in it
+ * cannot close the subquery here. The database limits the size of a row, because libpq always
+ * receives whole rows. */
 void postgres_put_query(postgres_sql *to, const char *sql, size_t max_bytes)
 {
     size_t len = strlen(sql);

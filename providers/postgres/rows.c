@@ -1,8 +1,8 @@
-/* rows.c: a row by its key, pages of rows, and single values.
+/* rows.c: reads a row by its key, pages of rows, and single values.
  *
- * Values that are too long for a row, or are not text, are replaced by their size and a URI from
- * which they can be read in parts. The statement for a row by its key stays prepared: one round
- * trip.
+ * A value that is too long for a row, or is not text, is replaced by its size and a URI from which
+ * it can be read in parts. The statement that reads a row by its key is prepared once, so each
+ * later read needs one round trip.
  */
 #include "provider.h"
 
@@ -13,7 +13,7 @@
 
 enum {
     DEFAULT_LIMIT = 100,
-    LONGEST_IN_ROW = 256 << 10, /* longest text in a row, in bytes */
+    LONGEST_IN_ROW = 256 << 10, /* bytes of the longest text in a row */
     LONGEST_IN_ROWS = 16 << 10,
     DEFAULT_LENGTH = 1 << 20,
 };
@@ -65,7 +65,7 @@ static void put_where_key(postgres_sql *sql, const postgres_table *t)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* Writes the description of a value that is not in the row. Without a key it has no URI. */
+/* Writes the size and the URI of a value that is not in the row. Without a key there is no URI. */
 static void put_elsewhere(postgres_job *j, const PGresult *r, int at)
 {
     mcp_json_writer *w = j->json;
@@ -100,8 +100,9 @@ static void put_value(postgres_job *j, const PGresult *r, int at, size_t longest
         put_elsewhere(j, r, at);
 }
 
-/* Whether a part of the key has the canonical spelling. "02" and, for some types, another case find
- * rows too, but a row has only one URI, because access rules and notices use it. */
+/* Whether a part of the key has the canonical spelling. "02" and, for some types, another
+ * case would find a row too. But a row has only one URI, because access rules and
+ * notifications use it. */
 static bool is_key_part(const postgres_job *j, const PGresult *r, size_t i, int at)
 {
     return mcp_str_eq((mcp_str){PQgetvalue(r, 0, at), (size_t)PQgetlength(r, 0, at)},
@@ -110,7 +111,7 @@ static bool is_key_part(const postgres_job *j, const PGresult *r, size_t i, int 
 
 /* ---- one row --------------------------------------------------------------------------------- */
 
-/* False: the number of values differs from the number of the key's columns. */
+/* Returns false if the number of values differs from the number of the key's columns. */
 static bool set_key(postgres_job *j)
 {
     if (!postgres_has_key(j->table) || j->table->n_key != j->target.n_key)
@@ -132,7 +133,7 @@ static bool is_spelled_so(const postgres_job *j, const PGresult *r)
 static int put_row(postgres_op *op, const PGresult *r)
 {
     postgres_job *j = op->user;
-    if (!PQntuples(r) || j->rows) /* with inheritance, a key may exist twice */
+    if (!PQntuples(r) || j->rows) /* with inheritance, several rows may have the same key */
         return MCP_OK;
     if (PQnfields(r) != (int)j->table->n_column)
         return MCP_EPROTOCOL;
@@ -148,7 +149,7 @@ static int put_row(postgres_op *op, const PGresult *r)
     return MCP_OK;
 }
 
-/* A value that is invalid for the key's column means that there is no such row. */
+/* A value that is invalid for the type of the key's column means that there is no such row. */
 static void end_row(postgres_job *j, int rc)
 {
     if (postgres_job_stale(j, rc))
@@ -198,7 +199,8 @@ void postgres_run_row(postgres_job *j)
 
 /* ---- pages of rows --------------------------------------------------------------------------- */
 
-/* Columns called "limit", "offset" or "format" are requested in quotes: ?%22limit%22=1. */
+/* Returns the column of a parameter. Columns named "limit", "offset" or "format" are written in
+ * quotes: ?%22limit%22=1. */
 static const postgres_column *column_of(const postgres_table *t, mcp_str name)
 {
     if (name.len > 2 && name.ptr[0] == '"' && name.ptr[name.len - 1] == '"')
@@ -211,7 +213,7 @@ static bool is_number_param(mcp_str name)
     return mcp_str_eq(name, MCP_STR("limit")) || mcp_str_eq(name, MCP_STR("offset"));
 }
 
-/* A stable order, so that each page continues where the previous one ended. */
+/* Appends a stable order, so that each page continues where the previous one ended. */
 static void put_order(postgres_sql *sql, const postgres_table *t)
 {
     for (size_t i = 0; postgres_has_key(t) && i < t->n_key; i++) {
@@ -220,7 +222,7 @@ static void put_order(postgres_sql *sql, const postgres_table *t)
     }
 }
 
-/* False after failing the job. */
+/* Appends the conditions. If one is invalid, makes the job fail and returns false. */
 static bool put_conditions(postgres_job *j)
 {
     const char *before = " WHERE ";
@@ -277,7 +279,7 @@ static int put_page_row(postgres_op *op, const PGresult *r)
     return MCP_OK;
 }
 
-/* The URI of the next page: the same with another offset. */
+/* Adds the URI of the next page: the same URI with another offset. */
 static void put_next(postgres_job *j)
 {
     char number[2][24];
@@ -297,7 +299,7 @@ static void put_next(postgres_job *j)
     mcp_json_key(j->json, "next"), mcp_json_add_string(j->json, postgres_sql_text(&j->text));
 }
 
-/* 42883: the column's type has no operator "=". */
+/* The state 42883 means that the column's type has no operator "=". */
 static void end_page(postgres_job *j, int rc)
 {
     if (postgres_job_stale(j, rc))
@@ -348,7 +350,7 @@ void postgres_run_rows(postgres_job *j)
 
 /* ---- one value ------------------------------------------------------------------------------- */
 
-/* The columns are the size in bytes, the requested part as bytea, and the key. */
+/* The columns are the value's size in bytes, the requested part as bytea, and the key. */
 static int put_cell(postgres_op *op, const PGresult *r)
 {
     postgres_job *j = op->user;
@@ -415,7 +417,7 @@ static bool only_range(postgres_job *j)
     return postgres_job_only(j, names);
 }
 
-/* The database cuts out the part, so larger values are never transferred. */
+/* The database extracts the requested part, so large values are never transferred as a whole. */
 static void read_cell(postgres_job *j)
 {
     uint64_t offset, length;

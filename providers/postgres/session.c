@@ -1,9 +1,9 @@
-/* session.c: one connection, from the words of its source to a session that is set up. Blocks: for
- * workers, and for the start.
+/* session.c: opens one connection from its connection string and sets up the session. It blocks, so
+ * it is called on workers and at the start.
  *
- * Whatever the network does, it ends: libpq's own limit stops at the end of the log-in, and what
- * sets a session up comes after it. A connection to one host is made step by step, so that it can
- * be given up at any moment; of several hosts libpq alone knows which one is next.
+ * Every wait has a time limit. libpq's own limit covers only the log-in, not the set-up after it. A
+ * connection to one host is made step by step, so that it can be given up at any time. With several
+ * hosts only libpq can do it, because only libpq knows which host is next.
  */
 #define _GNU_SOURCE
 #include "pool.h"
@@ -17,7 +17,7 @@
 enum {
     CONNECT_S = 5,
     MOST_CONNECT_S = 60,
-    LOOK_MS = 100, /* interval for checking whether it was given up */
+    LOOK_MS = 100, /* interval of checking whether it was given up */
 };
 
 void postgres_why(const char *message, char text[300])
@@ -36,10 +36,10 @@ void postgres_why(const char *message, char text[300])
 /* ---- waiting --------------------------------------------------------------------------------- */
 
 typedef struct patience {
-    int seconds; /* limit for the log-in, and again for the set-up */
+    int seconds; /* time limit of the log-in, and again of the set-up */
     int64_t until;
     const atomic_bool *given_up;
-    bool stopped; /* it was given up, and this was noticed */
+    bool stopped; /* the wait ended because it was given up */
 } patience;
 
 static int64_t now_ms(void)
@@ -49,7 +49,7 @@ static int64_t now_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* False: a time-out, or it was given up. */
+/* Returns false after a time-out or if it was given up. */
 static bool wait_for(PGconn *conn, short events, patience *p)
 {
     for (;;) {
@@ -67,7 +67,7 @@ static bool wait_for(PGconn *conn, short events, patience *p)
 }
 
 /* Data that TLS has already decrypted does not make the descriptor readable. Each call of libpq
- * takes at least half of a record, so it is called several times. */
+ * reads at least half of a TLS record, so it is called several times. */
 bool postgres_consume(PGconn *conn)
 {
     int times = PQsslInUse(conn) || PQgssEncInUse(conn) ? 3 : 1;
@@ -108,9 +108,9 @@ PGresult *postgres_answer(PGconn *conn, uint64_t ms)
 
 /* ---- setting up ------------------------------------------------------------------------------ */
 
-/* A second safeguard besides the transaction around each statement: the session is read-only too,
- * and statements end even if the client is gone (servers on Linux, from version 14, check the
- * connection; others end at the time limit). */
+/* A second safeguard in addition to the transaction around each statement: the session itself is
+ * read-only. And statements end even if the client is gone: servers on Linux, from version 14 on,
+ * check the connection; others end a statement at its time limit. */
 void postgres_session_sql(char sql[POSTGRES_SESSION_SQL], uint64_t timeout_ms)
 {
     snprintf(sql, POSTGRES_SESSION_SQL,
@@ -128,14 +128,15 @@ void postgres_session_sql(char sql[POSTGRES_SESSION_SQL], uint64_t timeout_ms)
 }
 
 /* Privileges with which a query could do more than read tables: read and write files of the server,
- * run programs there, create and drop replication slots. A rollback undoes none of this. */
+ * run programs there, and create and drop replication slots. A rollback undoes none of this. */
 static const char mighty_sql[] =
     "SELECT rolsuper OR rolreplication OR EXISTS (SELECT 1 FROM pg_catalog.pg_roles p WHERE "
     "p.rolname IN ('pg_read_server_files', 'pg_write_server_files', 'pg_execute_server_program') "
     "AND pg_catalog.pg_has_role(p.oid, 'MEMBER')) FROM pg_catalog.pg_roles WHERE rolname = "
     "session_user";
 
-/* Sends everything in one message. The second result is whether the role has such privileges. */
+/* Sends all statements in one message. The second result tells whether the role has
+ * such privileges. */
 static bool set_up(PGconn *conn, const char *sql, patience *p, bool *mighty)
 {
     bool ok = PQsetnonblocking(conn, 1) == 0 && PQsendQuery(conn, sql);
@@ -161,7 +162,8 @@ static void quiet(void *user, const PGresult *notice)
 
 /* ---- connecting ------------------------------------------------------------------------------ */
 
-/* Reads libpq's effective options: the time limit, and whether there are several hosts. */
+/* Reads libpq's effective options: the time limit, and whether there are several
+ * hosts (the result). */
 static bool look_at_options(PGconn *conn, int *seconds)
 {
     PQconninfoOption *all = PQconninfo(conn);
@@ -172,13 +174,14 @@ static bool look_at_options(PGconn *conn, int *seconds)
         if (o->val && strncmp(o->keyword, "host", 4) == 0 && strchr(o->val, ','))
             several = true;
     }
-    if (*seconds < 1 || *seconds > MOST_CONNECT_S) /* the source may also specify no limit */
+    if (*seconds < 1 || *seconds > MOST_CONNECT_S) /* the connection string may also
+                                                    * request no limit */
         *seconds = MOST_CONNECT_S;
     PQconninfoFree(all);
     return several;
 }
 
-/* False: a time-out, or it was given up. */
+/* Returns false after a time-out or if it was given up. */
 static bool step_by_step(PGconn *conn, patience *p)
 {
     PostgresPollingStatusType status = PGRES_POLLING_WRITING;
@@ -192,10 +195,10 @@ static bool step_by_step(PGconn *conn, patience *p)
     return true;
 }
 
-/* NULL: no memory. *late: it did not complete in time. */
+/* Returns NULL if there is no memory. Sets *late if it timed out or was given up. */
 static PGconn *dial(const char *conninfo, patience *p, bool *late)
 {
-    /* Defaults stand before the source's own words, what must be so behind them. */
+    /* The later value of a keyword wins: defaults are before conninfo, required values after it. */
     static const char *const keywords[] = {"connect_timeout",  "tcp_user_timeout",
                                            "keepalives_idle",  "keepalives_interval",
                                            "keepalives_count", "fallback_application_name",
@@ -228,7 +231,7 @@ PGconn *postgres_connect(const char *conninfo, uint64_t timeout_ms, const char *
     postgres_session_sql(session, timeout_ms);
     snprintf(sql, sizeof(sql), "%s;%s;%.90s", session, mighty_sql, after ? after : "");
     if (conn && !late && PQstatus(conn) == CONNECTION_OK) {
-        PQsetNoticeReceiver(conn, quiet, NULL); /* libpq's own prints to stderr */
+        PQsetNoticeReceiver(conn, quiet, NULL); /* libpq's default prints to stderr */
         p.until = now_ms() + p.seconds * 1000;
         if (set_up(conn, sql, &p, mighty))
             return conn;
@@ -240,7 +243,8 @@ PGconn *postgres_connect(const char *conninfo, uint64_t timeout_ms, const char *
     return NULL;
 }
 
-/* A trust that is missing now is missing later; the words are libpq's and OpenSSL's. */
+/* A certificate that is not trusted now will not be trusted later. The words are from messages of
+ * libpq and OpenSSL. */
 bool postgres_is_refusal(const char *conninfo, const char *text)
 {
     static const char *const words[] = {"certificate", "private key", "does not support SSL"};

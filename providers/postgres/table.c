@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
-/* The schema of "=" is PostgreSQL's own, or that of a type that an extension brings along with it.
- * By its name alone it could be anybody's, whose arguments fit better: there is none for varchar
- * but that for text. */
+/* "=" is called with its schema: PostgreSQL's own, or that of the type's extension. Without a
+ * schema, a user-defined operator could be called if its argument types match better. For example,
+ * PostgreSQL has no "=" for varchar, only one for text. */
 const char postgres_table_sql[] =
     "SELECT c.relkind, a.attname, t.oid::pg_catalog.int8,"
     " pg_catalog.format_type(a.atttypid, a.atttypmod), coalesce(k.place, 0),"
@@ -106,7 +106,7 @@ int postgres_table_add(const mcp_allocator *alloc, postgres_table *t, const PGre
     return c->name && c->type && c->equal && c->cast ? MCP_OK : MCP_ENOMEM;
 }
 
-/* ---- those that are kept --------------------------------------------------------------------- */
+/* ---- the cache ------------------------------------------------------------------------------- */
 
 postgres_table *postgres_tables_find(postgres_tables *all, mcp_str schema, mcp_str name,
                                      int64_t now)
@@ -138,7 +138,7 @@ void postgres_tables_drop(postgres_tables *all, postgres_table *t)
     }
 }
 
-/* In the place of the one that has been there for the longest time. */
+/* Replaces the entry that has been in the cache for the longest time. */
 void postgres_tables_keep(postgres_tables *all, postgres_table *t, int64_t now)
 {
     size_t oldest = 0;

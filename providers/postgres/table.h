@@ -1,9 +1,9 @@
-/* table.h: what the database's catalogue says about a table: the columns that may be read, and its
- * key.
+/* table.h: a table according to the database's catalogue: the columns that the role may read, and
+ * its key.
  *
- * A name that came from a peer is looked up there and is then the catalogue's own; nothing else
- * reaches a statement as an identifier. What was looked up is kept for some seconds, or until a
- * statement that was made of it fails.
+ * A name from a peer is looked up in the catalogue, and only the catalogue's own names are used as
+ * identifiers in statements. Tables are cached for some seconds, or until a statement for them
+ * fails.
  */
 #ifndef POSTGRES_TABLE_H
 #define POSTGRES_TABLE_H
@@ -14,15 +14,16 @@ enum { POSTGRES_TABLES = 64, POSTGRES_TABLE_MS = 5000 };
 
 typedef struct postgres_column {
     char *name;
-    char *type;   /* as SQL spells it */
-    unsigned oid; /* of a domain what it is made of */
-    char *equal;  /* the schema of the operator "=" for it, quoted */
-    char *cast;   /* what it needs of the other side: "::TYPE" for a composite type, else "" */
-    int key;      /* its place in the primary key, from 1; 0: none */
+    char *type;   /* as in SQL */
+    unsigned oid; /* for a domain, of its base type */
+    char *equal;  /* the quoted schema of the type's operator "=" */
+    char *cast;   /* cast for the other operand: "::TYPE" for a composite type, otherwise "" */
+    int key;      /* position in the primary key, from 1; 0 if it is not part of it */
 } postgres_column;
 
-/* Of a type that is PostgreSQL's own: comparing and casting it runs nobody's function. */
-enum { POSTGRES_FIRST_OF_USERS = 16384 }; /* oid */
+/* Whether the type is one of PostgreSQL's own, so that comparing and casting it runs no
+ * user-defined function. */
+enum { POSTGRES_FIRST_OF_USERS = 16384 }; /* OIDs below this are PostgreSQL's own */
 static inline bool postgres_column_is_plain(const postgres_column *c)
 {
     return c->oid < POSTGRES_FIRST_OF_USERS;
@@ -33,12 +34,13 @@ typedef struct postgres_table {
     char kind; /* pg_class.relkind */
     postgres_column *column;
     size_t n_column, n_key;
-    /* Reading it runs nobody's function; nor does finding a row by its key, which is one at most. */
+    /* Reading it runs no user-defined function; nor does finding a row by its key, which returns at
+     * most one row. */
     bool inert;
-    uint64_t number; /* its row's statement: see postgres_op.statement */
-    char *row_sql;   /* made when it is wanted first */
+    uint64_t number; /* identifies the statement for a row; see postgres_op.statement */
+    char *row_sql;   /* the statement for a row; built when it is first needed */
     int64_t until;
-    unsigned used; /* by how many it is held */
+    unsigned used; /* number of users */
     bool kept;
 } postgres_table;
 
@@ -48,24 +50,24 @@ typedef struct postgres_tables {
     uint64_t numbers;
 } postgres_tables;
 
-/* Parameters: schema and table. A row for each column, for postgres_table_add(). */
+/* Parameters: schema and table. Returns a row for each column, for postgres_table_add(). */
 extern const char postgres_table_sql[];
 
-/* Which of the part i of a key (from 0) it is. */
+/* Returns the column of part i (from 0) of the key. */
 const postgres_column *postgres_table_key(const postgres_table *t, size_t i);
 const postgres_column *postgres_table_column(const postgres_table *t, mcp_str name);
 
 postgres_table *postgres_table_new(const mcp_allocator *alloc, mcp_str schema, mcp_str name);
 int postgres_table_add(const mcp_allocator *alloc, postgres_table *t, const PGresult *row);
 
-/* The one that is kept, held; NULL: none. */
+/* Returns a cached table, to be released by the caller, or NULL if there is none. */
 postgres_table *postgres_tables_find(postgres_tables *all, mcp_str schema, mcp_str name,
                                      int64_t now);
-/* Keeps it; it stays held. */
+/* Adds the table to the cache. The caller must still release it. */
 void postgres_tables_keep(postgres_tables *all, postgres_table *t, int64_t now);
 void postgres_tables_drop(postgres_tables *all, postgres_table *t);
 void postgres_tables_clear(postgres_tables *all);
-/* Not held any more. NULL is allowed. */
+/* Releases the caller's use of the table. NULL is allowed. */
 void postgres_table_release(const mcp_allocator *alloc, postgres_table *t);
 
 #endif

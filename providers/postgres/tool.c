@@ -1,10 +1,11 @@
-/* tool.c: the tool that runs a query. */
+/* tool.c: the query tool. */
 #include "provider.h"
 
 _Static_assert((int)COMMON_QUERY_VALUES <= (int)POSTGRES_MAX_VALUES,
                "a statement has room for all parameters");
 
-/* A value as PostgreSQL reads it; NULL: SQL's. False: no memory, or a NUL in it. */
+/* Converts a value to PostgreSQL's text; *ret is NULL for NULL. Returns false if there is no memory
+ * or the value contains NUL. */
 static bool text_of(postgres_job *j, const mcp_json *value, const char **ret)
 {
     mcp_str text = mcp_json_string(value);
@@ -24,7 +25,7 @@ static bool text_of(postgres_job *j, const mcp_json *value, const char **ret)
     return *ret != NULL;
 }
 
-/* False: the job has ended. */
+/* Sets the parameters. If they are invalid, makes the job fail and returns false. */
 static bool set_values(postgres_job *j, const mcp_json *values)
 {
     size_t n = mcp_json_count(values);

@@ -20,7 +20,7 @@ static bool take_aspect(common_pieces *p, postgres_target *t)
            common_pieces_take_keys(p, t->key, POSTGRES_URI_KEYS, &t->n_key);
 }
 
-/* A name, which begins with "$" only where that is encoded. */
+/* Reads a name. It may begin with "$" only if that is percent-encoded. */
 static bool take_name(common_pieces *p, mcp_str *ret)
 {
     return (!p->rest.len || *p->rest.ptr != '$') && common_pieces_take(p, "/?#", ret) && ret->len;
@@ -61,7 +61,7 @@ int postgres_uri_parse(mcp_str rest, char *room, postgres_target *ret)
     return p.rest.len ? MCP_ENOTFOUND : MCP_OK;
 }
 
-/* One piece, encoded. */
+/* Appends one percent-encoded segment. */
 static void put_piece(postgres_sql *to, mcp_str text)
 {
     char encoded[3];

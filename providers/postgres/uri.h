@@ -9,9 +9,9 @@
  *     postgres://NAME/SCHEMA/$function/SIGNATURE           a function: "total(integer, text)"
  *     postgres://NAME/$query/QUERY?PARAMETER=VALUE         a saved query
  *
- * Each piece is one segment, with everything percent-encoded but unreserved characters: any name
- * makes the round trip. A schema or table whose name begins with "$" is spelled with %24. Whether
- * the objects exist is not checked here.
+ * Each part is one segment, in which all but unreserved characters are percent-encoded, so any name
+ * can be used. A schema or table whose name begins with "$" is spelled with %24. Whether the
+ * objects exist is not checked here.
  */
 #ifndef POSTGRES_URI_H
 #define POSTGRES_URI_H
@@ -33,7 +33,8 @@ typedef enum postgres_kind {
     POSTGRES_KIND_QUERY,
 } postgres_kind;
 
-/* All texts are decoded, NUL-terminated, and contain no NUL: PostgreSQL has none. */
+/* All strings are decoded, NUL-terminated, and contain no NUL, because
+ * PostgreSQL's names cannot. */
 typedef struct postgres_target {
     postgres_kind kind;
     mcp_str schema;
@@ -45,16 +46,16 @@ typedef struct postgres_target {
     size_t n_param;
 } postgres_target;
 
-/* Takes apart what stands behind "postgres://NAME/". `room` holds at least rest.len +
- * POSTGRES_URI_ROOM bytes and keeps the texts. MCP_OK; MCP_ENOTFOUND: nothing of ours is spelled so
- * (a bad "%", NUL, too many keys or parameters, a fragment). */
+/* Parses what follows "postgres://NAME/". `room` holds the strings; it has at least rest.len +
+ * POSTGRES_URI_ROOM bytes. Returns MCP_OK, or MCP_ENOTFOUND if no resource has such a URI (a bad
+ * "%", NUL, too many keys or parameters, a fragment). */
 enum { POSTGRES_URI_ROOM = POSTGRES_URI_KEYS + 2 * POSTGRES_URI_PARAMS + 8 };
 int postgres_uri_parse(mcp_str rest, char *room, postgres_target *ret);
 
-/* The way back: the one canonical spelling, behind a prefix. */
+/* Appends the canonical URI of the target, after a prefix. */
 void postgres_uri_put(postgres_sql *to, const char *prefix, const postgres_target *target);
 
-/* The parameter of a name; NULL: none. */
+/* Returns the value of a parameter, or NULL if there is none. */
 const mcp_str *postgres_uri_param(const postgres_target *target, const char *name);
 
 #endif

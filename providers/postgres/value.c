@@ -13,7 +13,7 @@ static size_t digits(mcp_str s, size_t *i)
     return *i - from;
 }
 
-/* As JSON spells numbers: "1.50" and "1e+20" are, "NaN" is not. */
+/* Whether the text is a number in JSON: "1.50" and "1e+20" are, "NaN" is not. */
 static bool is_number(mcp_str s)
 {
     size_t i = s.len && s.ptr[0] == '-';
@@ -32,9 +32,9 @@ static bool is_number(mcp_str s)
     return i == s.len;
 }
 
-/* What is JSON for the database need not be for everybody (a key twice, deep nesting): then it is a
- * text. It is put as it stands, for numbers would lose digits; its lines, which are never within a
- * string, become one. */
+/* Writes a JSON value. PostgreSQL accepts some JSON that our parser does not (a key twice, deep
+ * nesting); this is written as a string. Otherwise it is copied, because parsed numbers would lose
+ * digits. Line breaks, which are never inside of a string, become spaces. */
 static void put_json(mcp_json_writer *w, char *bytes, mcp_str text)
 {
     mcp_json_doc *doc = NULL;

@@ -1,7 +1,7 @@
-/* value.h: values of PostgreSQL, which come as its text, as JSON.
+/* value.h: converts values of PostgreSQL, which arrive as text, to JSON.
  *
- * Numbers stay exact; those that are none ("NaN", "Infinity") are strings, json is itself, arrays
- * and all other types are PostgreSQL's text.
+ * Numbers stay exact. "NaN" and "Infinity" become strings, and json values are copied. Arrays and
+ * all other types become strings with PostgreSQL's text.
  */
 #ifndef POSTGRES_VALUE_H
 #define POSTGRES_VALUE_H
@@ -9,7 +9,7 @@
 #include <libpq-fe.h>
 #include <mcp/json.h>
 
-/* pg_type.oid of the types with special handling; they never change. */
+/* pg_type.oid of the types with special handling. These numbers never change. */
 enum {
     POSTGRES_BOOL = 16,
     POSTGRES_BYTEA = 17,
@@ -24,13 +24,13 @@ enum {
     POSTGRES_JSONB = 3802,
 };
 
-/* Writes the value of the result's first row. False: it is bytea, longer than `longest`, or no
- * UTF-8, and nothing was written. *size grows by about what was. */
+/* Writes the value of the result's first row, and adds its approximate size to *size. Returns false
+ * if it is bytea, longer than `longest`, or not UTF-8; then nothing was written. */
 bool postgres_put_value(mcp_json_writer *w, const PGresult *r, int column, size_t longest,
                         size_t *size);
 
-/* The bytes that a bytea's text stands for: how many there are, and, where `to` is not NULL, the
- * first `most`. */
+/* Decodes the text of a bytea. Returns its number of bytes, and writes the first `most` of them to
+ * `to` if that is not NULL. */
 size_t postgres_bytes(mcp_str text, unsigned char *to, size_t most);
 
 #endif

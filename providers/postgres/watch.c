@@ -1,10 +1,10 @@
 /* watch.c: announces changes of the database.
  *
- * The database itself reports changes of data: a trigger notifies the channel mcp_changes
- * (docs/postgres.md has it), with {"schema": …, "table": …} and, if known, "key": [one row's key].
- * Schema changes are detected by polling the row versions of the catalogue. Both use a connection
- * of their own, which is open while there are subscribers. After it was lost, everything may have
- * changed and is announced as changed.
+ * A trigger in the database reports changes of data: it notifies the channel mcp_changes (see
+ * docs/postgres.md) with {"schema": …, "table": …} and, if known, "key": [one row's key]. Changes
+ * of the schema are found by polling the row versions of the catalogue. Both use a connection of
+ * their own, which is open while there are subscribers. If it was lost, changes may have been
+ * missed, so everything is announced as changed.
  */
 #include "provider.h"
 
@@ -14,9 +14,9 @@
 
 enum { LONGEST_LOOK_MS = 10000 };
 
-/* Numbers of row versions: a changed row has a new one, a dropped one takes its own along. Of
- * pg_class only what is told: TRUNCATE and VACUUM FULL make a new version too, and change nothing.
- * Tables of one session are nobody's news. */
+/* Sums of row versions. A changed row gets a new version, and the version of a dropped row is
+ * missing from the sum. For pg_class only the columns that matter are compared, because TRUNCATE
+ * and VACUUM FULL also make new row versions. Temporary tables are ignored. */
 #define VERSIONS "pg_catalog.concat(count(*), ' ', sum(xmin::pg_catalog.text::pg_catalog.int8))"
 #define OF_ALL(relation)                                                                       \
     relation " >= 16384 AND " relation " <> ALL (ARRAY(SELECT t.oid FROM pg_catalog.pg_class " \
@@ -45,12 +45,12 @@ static const char look_sql[] =
                                                     " FROM pg_catalog.pg_namespace WHERE nspname "
                                                     "!~ '^pg_'))";
 
-/* ---- telling --------------------------------------------------------------------------------- */
+/* ---- announcing ------------------------------------------------------------------------------ */
 
 typedef struct change {
-    bool schema; /* of the catalogue: everything */
+    bool schema; /* the schema has changed, which affects everything */
     mcp_str in, table;
-    const mcp_json *key; /* NULL: any row */
+    const mcp_json *key; /* NULL means any row */
 } change;
 
 static bool is_key(const mcp_json *key, const postgres_target *t)
@@ -65,8 +65,8 @@ static bool is_key(const mcp_json *key, const postgres_target *t)
     return true;
 }
 
-/* What a saved query looks at is not known: any change may concern it. Of a view's rows who
- * notifies has to speak. */
+/* It is not known which tables a saved query reads, so any change affects it. For a view, the
+ * notification must name the view itself. */
 static bool concerns(const change *c, const postgres_target *t)
 {
     if (c->schema || t->kind == POSTGRES_KIND_QUERY)
@@ -109,13 +109,13 @@ static void on_notify(void *user, const PGnotify *notice)
     c.in = mcp_json_string(mcp_json_get(root, "schema"));
     c.table = mcp_json_string(mcp_json_get(root, "table"));
     c.key = mcp_json_get(root, "key");
-    if (!c.in.ptr || !c.table.ptr) /* who knows what it means */
+    if (!c.in.ptr || !c.table.ptr) /* not understood: any row may have changed */
         c = (change){.schema = false};
     tell(user, &c);
     mcp_json_free(doc);
 }
 
-/* What happened while nobody listened is not known. */
+/* Changes may have been missed while there was no connection. */
 static void on_connected(void *user, bool again)
 {
     postgres *s = user;
@@ -123,7 +123,7 @@ static void on_connected(void *user, bool again)
         s->watch.missed = true;
 }
 
-/* ---- looking --------------------------------------------------------------------------------- */
+/* ---- checking the schema --------------------------------------------------------------------- */
 
 static int put_look(postgres_op *op, const PGresult *r)
 {
@@ -167,7 +167,7 @@ uint64_t postgres_watch_look(common_source *base)
     return 0;
 }
 
-/* ---- coming and going ------------------------------------------------------------------------ */
+/* ---- subscribers ----------------------------------------------------------------------------- */
 
 void postgres_watch_end(common_source *base)
 {
