@@ -120,7 +120,7 @@ typedef struct mcp__transfer_request {
     mcp__method method;
     const char *url;
     const mcp__headers *headers; /* copied */
-    mcp_str body;                /* of a POST; borrowed until the transfer is freed */
+    mcp_str body;                /* of a POST; borrowed until the transfer has ended */
     uint64_t timeout_ms;         /* of the whole transfer; 0 means none */
     bool decode;                 /* asks for a compressed answer and decompresses it */
     bool once;                   /* a request that may have arrived is not sent again */

@@ -1,12 +1,11 @@
-/* address.c: addresses such as "127.0.0.1:8642", "[::1]:0", "localhost:8642" and
- * "unix:/run/mcp.sock": parsing, listening, and the peers of connections.
+/* address.c: parses addresses such as "127.0.0.1:8642", "[::1]:0", "localhost:8642" and
+ * "unix:/run/mcp.sock", listens on them, and describes the peers of connections.
  *
- * Names other than localhost are not resolved: a server should listen where its address says, not
- * where a name server points.
+ * Names other than localhost are not resolved, because a name server must not decide where a server
+ * listens.
  *
- * What may surprise: the file of a Unix socket gets its mode before it exists, through the
- * descriptor. There is thus no moment in which others could connect, and the process's umask is
- * unchanged.
+ * The mode of a Unix socket is set on its descriptor before bind() creates the file. Other users
+ * can thus never connect in between, and the umask of the process is not changed.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -44,7 +43,7 @@ static bool parse_port(const char *text, uint16_t *ret)
     return value <= UINT16_MAX;
 }
 
-/* Parses a numeric host. Returns the family, or 0. `host` has no brackets. */
+/* Parses a numeric host without brackets. Returns its address family, or 0 if it is not numeric. */
 static int numbers_of(const char *host, any_address *to)
 {
     memset(to, 0, sizeof(*to));
@@ -141,9 +140,9 @@ static int failed(mcp_error *error, const char *what)
     return mcp__fail(error, code, 0, "%s: %s", what, strerror(errno));
 }
 
-/* Accepted sockets inherit these options. Output that the peer does not take should wait in this
- * process's memory, where it is counted, and not in the kernel's, which would take megabytes per
- * answer. Data in flight to the peer is not limited, so this slows down no peer. */
+/* Sets options, which accepted sockets inherit. TCP_NOTSENT_LOWAT keeps unsent output in the memory
+ * of this process, where it is counted. Otherwise the kernel would buffer megabytes for each slow
+ * peer. Data in flight is not limited, so no peer is slowed down. */
 static void set_options(int fd)
 {
     enum { UNSENT = 128 * 1024 };
@@ -165,7 +164,7 @@ static int listen_inet(mcp__address *a, int fd, mcp_error *error)
     snprintf(host, sizeof(host), "%.*s", (int)(strlen(a->host) - 2 * bracket), a->host + bracket);
     int family = numbers_of(host, &numbers);
     snprintf(text, sizeof(text), "%s:%u", a->host, a->port);
-    numbers.v4.sin_port = htons(a->port); /* at the same offset in both */
+    numbers.v4.sin_port = htons(a->port); /* the port has the same offset in v6 */
     set_options(fd);
     if (family == AF_INET6)
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
@@ -176,7 +175,8 @@ static int listen_inet(mcp__address *a, int fd, mcp_error *error)
     return MCP_OK;
 }
 
-/* Removes the file of a socket without a listener. Any other file stays. */
+/* Removes the file of a Unix socket on which no process listens. Fails if there is any other
+ * file. */
 static int remove_stale_socket(const struct sockaddr_un *local, mcp_error *error)
 {
     struct stat st;
@@ -238,8 +238,8 @@ static void describe_process(int fd, char *peer)
                  (unsigned long)who.uid);
 }
 
-/* Writes the address that limits count by. For IPv6 this is the network, because a host typically
- * has 2^64 addresses. */
+/* Writes the address to which limits apply. For IPv6, this is the /64 network, because a host
+ * typically has all its 2^64 addresses. */
 static void name_address(char *address, const char *host, const struct in6_addr *v6)
 {
     char network[INET6_ADDRSTRLEN];

@@ -1,12 +1,11 @@
-/* connection.c: one accepted socket: moves bytes between it and the endpoint, and closes it.
+/* connection.c: moves bytes between an accepted socket and the endpoint, and closes the socket.
  *
- * Output of the endpoint during input is collected and sent with one call; other output is sent at
- * once. Only bytes that the socket does not take are kept, in a buffer that is freed when it is
- * empty.
+ * Output that the endpoint writes while it handles input is collected and sent with one call. Other
+ * output is sent immediately. Only bytes that the socket does not take are buffered, and the buffer
+ * is freed when it is empty.
  *
- * What may surprise: callbacks only set flags. Reporting pending bytes, shutting down and closing
- * happen in settle(), before the loop waits again, so nothing is freed while the endpoint is using
- * it.
+ * Callbacks of the endpoint only set flags. mcp__connection_settle() reports pending bytes, shuts
+ * down and closes before the loop blocks, so nothing is freed while the endpoint uses it.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -17,11 +16,11 @@
 #include "io/http_server/net.h"
 
 enum {
-    READS = 4, /* of one socket, before others get their turn */
-    OUT_FIRST = 4 * 1024,
-    LARGE = 64 * 1024,
-    TELLING = 16 * 1024, /* writes of this size are followed by a report of pending bytes */
-    OUT_LIMIT = 256 * 1024 * 1024, /* a last resort: the endpoint stops much earlier */
+    READS = 4,                     /* reads from a socket in one turn, so that others get a turn */
+    OUT_FIRST = 4 * 1024,          /* first size of the output buffer */
+    LARGE = 64 * 1024,             /* from this size on, a message does not double the buffer */
+    TELLING = 16 * 1024,           /* after writes of this size, the pending bytes are reported */
+    OUT_LIMIT = 256 * 1024 * 1024, /* of pending bytes; the endpoint stops much earlier */
 };
 
 static int64_t now_of(const mcp__connection *c)
@@ -29,7 +28,7 @@ static int64_t now_of(const mcp__connection *c)
     return mcp__loop_now(c->net->loop);
 }
 
-/* Schedules settle() before the loop waits. */
+/* Schedules mcp__connection_settle() before the loop blocks. */
 static void mark(mcp__connection *c)
 {
     mcp__net *net = c->net;
@@ -74,7 +73,6 @@ static bool make_room(mcp__connection *c, size_t n)
         c->start = 0;
         c->end = pending;
     }
-    /* A large message grows the buffer only to the size that is needed. */
     while (cap < pending + n)
         cap = n < LARGE ? cap * 2 : pending + n;
     char *out = cap == c->cap ? c->out : mcp__resize(&c->net->loop->allocator, c->out, cap);
@@ -96,7 +94,7 @@ static void keep(mcp__connection *c, mcp_str bytes)
     mark(c);
 }
 
-/* Returns how many bytes the socket took. */
+/* Returns how many bytes the socket took. It is 0 if the socket would block or has failed. */
 static size_t try_send(mcp__connection *c, mcp_str bytes)
 {
     ssize_t n;
@@ -135,8 +133,8 @@ static void send_plain(mcp__connection *c, mcp_str bytes)
         send_raw(c, bytes);
         return;
     }
-    /* In pieces, because the buffer in which OpenSSL collects them stays allocated with the
-     * connection. */
+    /* The bytes are encrypted in pieces, because OpenSSL does not shrink its output buffer until
+     * the connection is closed. */
     do {
         mcp_str piece = {bytes.ptr, MCP__MIN(bytes.len, (size_t)MCP__NET_BUFFER)};
         if (!c->failed && mcp__tls_write(c->tls, piece) < 0)
@@ -180,7 +178,7 @@ static void on_write(mcp_http_connection *http, mcp_str bytes, void *user)
     net->output_len += bytes.len;
 }
 
-/* Shrinks the buffer of a slow reader as it empties. */
+/* Shrinks a large output buffer after most of it has been sent. */
 static void shrink(mcp__connection *c)
 {
     size_t pending = pending_of(c);
@@ -197,7 +195,7 @@ static void shrink(mcp__connection *c)
     c->cap = pending;
 }
 
-/* Sends waiting bytes when the socket is writable. */
+/* Sends pending bytes when the socket is writable. */
 static void flush(mcp__connection *c)
 {
     while (pending_of(c) && !c->failed) {
@@ -213,7 +211,7 @@ static void flush(mcp__connection *c)
     mark(c);
 }
 
-/* Reading resumes in settle(). */
+/* The endpoint accepts input again. mcp__connection_settle() then resumes reading. */
 static void on_resume(mcp_http_connection *http, void *user)
 {
     (void)http;
@@ -260,7 +258,7 @@ static void hand_over_decrypted(mcp__connection *c, mcp_str bytes)
     while (!c->failed && !c->closing && !c->eof &&
            (n = mcp__tls_read(c->tls, c->net->plain, MCP__NET_BUFFER)) > 0)
         hand_over(c, (mcp_str){c->net->plain, (size_t)n});
-    send_encrypted(c); /* handshake messages or an alert */
+    send_encrypted(c); /* messages of the handshake, or an alert */
     if (mcp__tls_ready(c->tls))
         mcp_http_handshake_done(c->http, now_of(c));
     if (n == MCP_ECLOSED && !c->eof)
@@ -269,7 +267,7 @@ static void hand_over_decrypted(mcp__connection *c, mcp_str bytes)
         fail(c);
 }
 
-/* Reads once. Returns whether there may be more at once. */
+/* Reads once. Returns whether more input may be available already. */
 static bool read_some(mcp__connection *c)
 {
     ssize_t n;
@@ -313,14 +311,14 @@ static void on_ready(mcp__socket *socket, uint32_t events)
         flush(c);
     if (MCP__LIKELY(events & EPOLLIN) && reading(c))
         read_turn(c);
-    /* Both directions are closed, or the connection was reset. */
+    /* These events mean that both directions are closed, or that the connection was reset. */
     if (MCP__UNLIKELY(events & (EPOLLHUP | EPOLLERR)))
         fail(c);
 }
 
 /* ---- closing -------------------------------------------------------------------------------- */
 
-/* Closes it, but keeps its memory until no event can refer to it. */
+/* Closes the socket. The memory is freed later, when no event can refer to it any more. */
 static void retire(mcp__connection *c)
 {
     mcp__net_close(&c->socket);
@@ -336,7 +334,7 @@ void mcp__connections_free_dead(mcp__net *net)
     while (!mcp__list_empty(&net->dead)) {
         mcp__connection *c = mcp__container(net->dead.next, mcp__connection, link);
         if (c->is_dirty)
-            break; /* settle_all() handles it next; those after it wait too */
+            break; /* settle_all() needs it in the next turn */
         mcp__list_remove(&c->link);
         mcp__release(&net->loop->allocator, c);
     }
@@ -360,8 +358,9 @@ void mcp__connection_drop(mcp__connection *c)
     retire(c);
 }
 
-/* Ends only our direction. The peer may still be sending, and a reset would destroy the answer.
- * Further input goes to the endpoint, which decides when to close. */
+/* Shuts down the output only. The peer may still be sending: closing the socket would then reset
+ * the connection, and the peer could lose the answer. Further input goes to the endpoint, which
+ * decides when to close. */
 static void shut_output(mcp__connection *c)
 {
     c->shutting = false;
@@ -382,7 +381,7 @@ static void finish(mcp__connection *c)
     mcp__connection_drop(c);
 }
 
-/* Reports pending bytes to the endpoint, if they have changed. */
+/* Reports the number of pending bytes to the endpoint, unless it is 0 and was 0 before. */
 static void report_pending(mcp__connection *c)
 {
     size_t pending = pending_of(c);

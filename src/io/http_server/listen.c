@@ -1,10 +1,9 @@
-/* listen.c: an endpoint (mcp/http.h) on a listening socket: accepting, time, draining, closing.
+/* listen.c: connects an endpoint (mcp/http.h) with a listening socket: accepts connections, runs
+ * the endpoint's timers, drains and closes.
  *
- * The endpoint knows the protocol, connection.c moves the bytes; this file connects the two.
- *
- * What may surprise: when descriptors run out, a reserved one is closed to accept a connection and
- * close it at once. The peer is thus turned away, instead of waiting in a queue that would wake up
- * the loop for ever.
+ * When no descriptor is left, a reserved one is closed in order to accept a connection and close it
+ * immediately. The peer thus sees the connection end. A connection that is not accepted would stay
+ * in the queue and wake up the loop again and again.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -20,12 +19,12 @@
 #include "io/http_server/net.h"
 
 enum {
-    ACCEPTS = 64,   /* in one go */
-    PAUSE_MS = 100, /* when the system lacks memory for another connection */
-    SHED = 8,       /* idle connections that are closed together when descriptors run short */
-    SHED_AGAIN_MS = 100,
-    KEEP_FILES = 512,
-    LOG_MS = 10000,
+    ACCEPTS = 64,        /* connections accepted in one turn */
+    PAUSE_MS = 100,      /* pause when the system lacks memory for another connection */
+    SHED = 8,            /* idle connections to close when descriptors run short */
+    SHED_AGAIN_MS = 100, /* pause after a search that found none */
+    KEEP_FILES = 512,    /* default of keep_files, at most a quarter of the limit */
+    LOG_MS = 10000,      /* at least this time is between two log lines */
 };
 
 static const char default_address[] = "127.0.0.1:8642";
@@ -58,7 +57,7 @@ static void log_turned_away(mcp_listener *l)
     host->log("warning", line, host->user);
 }
 
-/* Accepts a peer and closes its connection, because no descriptor is left. */
+/* Accepts a connection and closes it, because no descriptor is left. */
 static bool turn_away(mcp_listener *l)
 {
     mcp__net *net = l->net;
@@ -73,8 +72,8 @@ static bool turn_away(mcp_listener *l)
     return fd >= 0 && net->reserve >= 0;
 }
 
-/* A new descriptor has the smallest free number, which therefore tells how many are open at
- * least. */
+/* Returns whether descriptors run short. A new descriptor gets the lowest free number, so at least
+ * fd others are open. */
 static bool runs_short(const mcp_listener *l, int fd)
 {
     struct rlimit limit;
@@ -85,8 +84,8 @@ static bool runs_short(const mcp_listener *l, int fd)
     return (rlim_t)fd + keep >= limit.rlim_cur;
 }
 
-/* Closes idle connections of any listener, first those that have not authenticated. Their
- * descriptors are free after this turn. */
+/* Closes idle connections of all listeners, preferably those that have not authenticated. Their
+ * descriptors become free at the end of this turn. */
 static void shed(mcp__net *net)
 {
     int64_t now = mcp__loop_now(net->loop);
@@ -105,7 +104,7 @@ static void shed(mcp__net *net)
     net->shed_at = n ? now : now + SHED_AGAIN_MS;
 }
 
-/* Returns whether to accept again at once. */
+/* Handles a failed accept4(). Returns whether to try again immediately. */
 static bool accept_failed(mcp_listener *l, int sys)
 {
     switch (sys) {
@@ -132,7 +131,7 @@ static bool accept_one(mcp_listener *l)
     char peer[MCP__ADDRESS_TEXT], address[MCP__ADDRESS_TEXT];
 
     if (l->net->shedding)
-        return false; /* peers wait until connections have been closed */
+        return false; /* new connections wait until the idle ones are closed */
     int fd = accept4(l->socket.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0)
         return accept_failed(l, errno);
@@ -218,7 +217,8 @@ static void warn_if_open(mcp_listener *l, const mcp__address *a, const mcp_http_
     host->log("warning", text, host->user);
 }
 
-/* A numeric address is also allowed as a host name, because DNS rebinding needs a name. */
+/* Creates the endpoint. The address on which it listens is allowed as Host, which is safe because
+ * DNS rebinding needs a name. */
 static int make_endpoint(mcp_listener *l, const mcp__address *a, const mcp_http_options *given,
                          mcp_error *error)
 {
@@ -290,8 +290,8 @@ int mcp_listener_reload_tls(mcp_listener *l, mcp_error *error)
     return l->tls ? mcp__tls_load(l->tls, l->tls_cert, l->tls_key, error) : MCP_OK;
 }
 
-/* The socket is opened last, so that on a failure no peer connects in vain and no file is left
- * behind. */
+/* Opens the listener. The socket comes last, so that a failure leaves no file, and no peer connects
+ * before. */
 static int open_listener(mcp_listener *l, const mcp_listen_options *o, mcp_error *error)
 {
     mcp__address a;
@@ -359,7 +359,7 @@ int mcp_loop_listen(mcp_loop *loop, mcp_server *server, const mcp_listen_options
 
 /* ---- closing -------------------------------------------------------------------------------- */
 
-/* Removes the file of a Unix socket if it is still this listener's. */
+/* Closes the socket. Removes the file of a Unix socket, unless another process has replaced it. */
 static void stop_accepting(mcp_listener *l)
 {
     struct stat st;
@@ -405,7 +405,8 @@ mcp_http *mcp_listener_http(mcp_listener *l)
     return l->http;
 }
 
-/* Closing the last listener of a server on this loop also takes the loop's host from the server. */
+/* Removes the loop's host from the server when the server's last listener on this loop is closed.
+ * Before that, another listener takes over this duty. */
 static void take_host_back(mcp_listener *l)
 {
     const mcp__link *all = &l->net->listeners;

@@ -1,11 +1,11 @@
-/* net.c: shared by the sockets of a loop: an epoll set, which libuv sees as a single descriptor,
- * and the clocks.
+/* net.c: the sockets of a loop, in an epoll set that libuv watches as a single descriptor, and the
+ * clocks.
  *
- * What may surprise: there is no libuv handle per connection. A socket costs only its own struct
- * and is freed as soon as it is closed. With many ready sockets, a turn needs one more call of
- * epoll_wait() than libuv's own set would. Work that the callbacks of a turn leave (a tick, a
- * close, reports to the endpoint) is done in one place, turn(), before the loop waits again. All
- * connections share the buffers: an idle one has none.
+ * A connection has no libuv handle. It costs only its own struct, which is freed in the turn in
+ * which it is closed. In return, each turn with input needs one more call of epoll_wait(). Work
+ * that callbacks leave for later (a tick, a close, reports to the endpoint) is done by turn(),
+ * before the loop blocks. The buffers are shared by all connections, so an idle connection has
+ * none.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -18,13 +18,13 @@
 #include "io/http_server/net.h"
 
 enum {
-    BATCH = 256, /* ready sockets handled together */
-    ROUNDS = 8,  /* before timers get their turn */
+    BATCH = 256, /* ready sockets that one call of epoll_wait() returns */
+    ROUNDS = 8,  /* calls of epoll_wait() in one turn, so that timers get a turn */
 };
 
 /* ---- turns --------------------------------------------------------------------------------------- */
 
-/* turn() handles what is due. */
+/* Only wakes up the loop. turn() then runs what is due. */
 static void on_timer(uv_timer_t *timer)
 {
     mcp__net *net = timer->data;
@@ -90,7 +90,7 @@ static void on_ready(uv_poll_t *poll, int status, int events)
         n = epoll_wait(net->epoll, ready, BATCH, 0);
         for (int i = 0; i < n; i++) {
             mcp__socket *socket = ready[i].data.ptr;
-            if (socket->fd >= 0) /* an earlier one may have closed it */
+            if (socket->fd >= 0) /* the callback of an earlier one may have closed it */
                 socket->ready(socket, ready[i].events);
         }
     }

@@ -1,8 +1,8 @@
 /* serve.c: runs a loop with listeners until it is stopped, then lets requests in progress finish.
  *
- * SIGTERM, SIGINT and mcp_loop_stop() begin to drain; a second one of them, or drain_ms, ends it at
- * once. What may surprise: SIGHUP has no effect here, unlike on stdio, where it means that the
- * terminal is gone.
+ * SIGTERM, SIGINT or mcp_loop_stop() begins to drain. Draining ends after drain_ms, or when one of
+ * the three comes again. SIGHUP is not handled here. On stdio it means that the terminal hung up,
+ * but a daemon has no terminal.
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -99,8 +99,8 @@ static void drain(serving *s, uint64_t ms)
         one_turn(s);
 }
 
-/* Answers all remaining requests with an error, and waits shortly for peers to read it. Returns the
- * number of requests. */
+/* Answers all remaining requests with an error, and gives peers a short time to read it. Returns
+ * the number of these requests. */
 static size_t cut(serving *s)
 {
     mcp__net *net = s->loop->net;

@@ -1,12 +1,12 @@
-/* tls.c: TLS by OpenSSL 3, between bytes of a socket and plain bytes.
+/* tls.c: encrypts and decrypts with OpenSSL 3. It works on buffers and uses no socket.
  *
- * What may surprise: OpenSSL is not linked, but loaded with the first certificate (base/library.h).
- * Linking it would cost 1.5 to 3 ms at every start, even of a server that uses only stdio. A static
- * program links it with MCP_TLS_LINK.
+ * OpenSSL is not linked. It is loaded with the first certificate (base/library.h), because linking
+ * it would cost 1.5 to 3 ms at every start, even of a server that uses only stdio. A static program
+ * links it with MCP_TLS_LINK.
  *
- * TLS 1.2 and newer; of TLS 1.2 only cipher suites with forward secrecy and authenticated encryption
- * (RFC 9325, 4.2). ALPN is http/1.1. No renegotiation, no compression, and no session tickets that
- * outlive the process.
+ * TLS 1.2 and newer are accepted. For TLS 1.2, only cipher suites with forward secrecy and
+ * authenticated encryption are allowed (RFC 9325, 4.2). The only protocol of ALPN is http/1.1.
+ * There is no renegotiation and no compression, and session tickets do not outlive the process.
  */
 #define _GNU_SOURCE
 #include <openssl/err.h>
@@ -69,7 +69,7 @@ MCP__LOAD_OPENSSL(functions, FUNCTIONS, "libssl.so.3", "TLS needs OpenSSL 3")
 static int openssl_failed(const mcp__tls *tls, const char *what, mcp_error *error)
 {
     unsigned long code = tls->f.ERR_peek_error();
-    /* OpenSSL has no text for errors of the system. */
+    /* OpenSSL has no messages for errors of system calls. */
     const char *reason = ERR_SYSTEM_ERROR(code) ? strerror(ERR_GET_REASON(code))
                                                 : tls->f.ERR_reason_error_string(code);
 
@@ -180,7 +180,7 @@ mcp__tls_session *mcp__tls_session_new(mcp__tls *tls)
         mcp__tls_session_free(s);
         return NULL;
     }
-    /* An empty buffer means "not yet", not the end. */
+    /* An empty buffer must not mean the end of the input. */
     f->BIO_ctrl(s->in, BIO_C_SET_BUF_MEM_EOF_RETURN, -1, NULL);
     f->SSL_set_bio(s->ssl, s->in, s->out);
     f->SSL_set_accept_state(s->ssl);
@@ -226,7 +226,7 @@ bool mcp__tls_ready(const mcp__tls_session *s)
     return s->tls->f.SSL_is_init_finished(s->ssl) == 1;
 }
 
-/* Nothing can be written before the handshake is complete: the connection has failed then. */
+/* Fails before the handshake is complete, when nothing can be written yet. */
 int mcp__tls_write(mcp__tls_session *s, mcp_str bytes)
 {
     while (bytes.len) {
