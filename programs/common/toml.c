@@ -94,7 +94,7 @@ static size_t enter(parser *p, size_t table, mcp_str key)
     return NONE;
 }
 
-/* ---- space ----------------------------------------------------------------------------------- */
+/* ---- white space and comments ---------------------------------------------------------------- */
 
 static char peek(const parser *p)
 {
@@ -142,7 +142,7 @@ static void end_line(parser *p)
         fail(p, MCP_EPARSE, "a line ends behind a value");
 }
 
-/* ---- texts ----------------------------------------------------------------------------------- */
+/* ---- strings --------------------------------------------------------------------------------- */
 
 static void put_code(parser *p, unsigned code)
 {

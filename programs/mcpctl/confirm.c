@@ -92,7 +92,7 @@ static void remember(const char *path, const char *hash)
         chmod(path, 0600);
 }
 
-/* ---- the question ---------------------------------------------------------------------------- */
+/* ---- confirmation ---------------------------------------------------------------------------- */
 
 static void show_line(const char *line)
 {

@@ -11,7 +11,7 @@
 
 #include <common/file.h>
 
-/* ---- the parts ------------------------------------------------------------------------------- */
+/* ---- the parts of an entry ------------------------------------------------------------------- */
 
 /* Gets the text of a string or number. */
 static bool text_of(const mcp_json *v, char number[32], mcp_str *ret)

@@ -26,7 +26,7 @@ bool fetch_is_for(const char *uri)
     return strncmp(uri, "https://", 8) == 0;
 }
 
-/* ---- the answer in the form of a server's ---------------------------------------------------- */
+/* ---- the answer as a result of resources/read ------------------------------------------------ */
 
 static bool is_text(mcp_str bytes)
 {

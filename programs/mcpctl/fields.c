@@ -260,7 +260,7 @@ bool field_fits(const field *f, mcp_str json, field_reason *why)
     return rc != MCP_EINVAL;
 }
 
-/* ---- asking ---------------------------------------------------------------------------------- */
+/* ---- prompting ------------------------------------------------------------------------------- */
 
 static mcp_str kind_of(const mcp_json *schema)
 {

@@ -75,7 +75,7 @@ int part_make(const ctl *c, part *ret)
     return EXIT_OK;
 }
 
-/* ---- cutting --------------------------------------------------------------------------------- */
+/* ---- extracting a part ----------------------------------------------------------------------- */
 
 static mcp_str cut_bytes(uint64_t first, uint64_t count, mcp_str text)
 {

@@ -23,8 +23,7 @@ static int ping_once(ctl *c, double *ms)
 
 static int put_time(ctl *c, double ms)
 {
-    ms = (double)(int64_t)(ms * 1000 + 0.5) / 1000; /* rounded to microseconds, the clock's
-                                                     * resolution */
+    ms = (double)(int64_t)(ms * 1000 + 0.5) / 1000; /* rounded to microseconds */
     if (!c->set.json) {
         printf("%.3f ms\n", ms);
         return flush_stdout(c) ? EXIT_OK : EXIT_LOCAL;

@@ -49,7 +49,7 @@ int run_prompts(ctl *c)
     return definitions_list(c, &prompt_definitions);
 }
 
-/* ---- one ------------------------------------------------------------------------------------- */
+/* ---- one prompt ------------------------------------------------------------------------------ */
 
 static int put_messages(ctl *c, const mcp_json *result, void *user)
 {

@@ -99,7 +99,7 @@ const char *roots_path(const session *s, size_t i)
     return s->roots && i < s->roots->paths.count ? s->roots->paths.items[i] : NULL;
 }
 
-/* ---- telling --------------------------------------------------------------------------------- */
+/* ---- notifying the server -------------------------------------------------------------------- */
 
 /* Returns the file:// URI of a path, which the caller frees, or NULL if out of memory. */
 static char *uri_of(const char *path)

@@ -122,7 +122,7 @@ int access_read(config *c, access_rules **ret)
     return rc;
 }
 
-/* ---- asking ---------------------------------------------------------------------------------- */
+/* ---- checking access ------------------------------------------------------------------------- */
 
 static bool is_about(const rule *r, mcp_str principal)
 {

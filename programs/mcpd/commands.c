@@ -97,7 +97,7 @@ static void environment(tool *t)
         set_variable(t, key, mcp_json_string(v));
 }
 
-/* ---- the rest -------------------------------------------------------------------------------- */
+/* ---- other members --------------------------------------------------------------------------- */
 
 static void schema(tool *t)
 {
@@ -171,7 +171,7 @@ static int add(tool *t, mcp_server *server)
     return rc;
 }
 
-/* ---- whether tools can run ------------------------------------------------------------------- */
+/* ---- checking whether tools can run ---------------------------------------------------------- */
 
 static bool is_program(const char *path)
 {

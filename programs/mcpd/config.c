@@ -41,7 +41,7 @@ void config_free(config *c)
     free(c);
 }
 
-/* ---- telling --------------------------------------------------------------------------------- */
+/* ---- reporting errors ------------------------------------------------------------------------ */
 
 static int tell_at(const config *c, int code, size_t offset, const char *what)
 {
@@ -280,7 +280,7 @@ int config_read_text(const char *path, const char *folder, mcp_str text, config_
     return finish(c, parse(c), ret);
 }
 
-/* ---- texts and paths ------------------------------------------------------------------------- */
+/* ---- strings and paths ----------------------------------------------------------------------- */
 
 const char *config_keep(config *c, char *text)
 {

@@ -11,7 +11,7 @@
 
 enum { LONGEST = 1024 };
 
-/* ---- making ---------------------------------------------------------------------------------- */
+/* ---- adding patterns ------------------------------------------------------------------------- */
 
 /* Adds a string and takes ownership of it. */
 static int add(globs *list, char *text)

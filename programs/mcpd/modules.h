@@ -94,8 +94,8 @@ char *modules_absolute(modules *m, const char *word, const char *base);
 /* Returns the home folder if the path begins with "~/". Returns NULL if it does not, or if the
  * folder is unknown. */
 const char *modules_home(const char *path);
-/* Makes a path absolute that is relative to the folder `base` (NULL: the current folder) or begins
- * with "~/". The caller frees the result. Returns NULL if out of memory, or if there is no current
+/* Makes a path absolute that begins with "~/" or is relative to the folder `base` (if NULL, to the
+ * current folder). The caller frees the result. Returns NULL if out of memory, or if there is no current
  * folder. */
 char *modules_place(const char *path, const char *base);
 /* Writes the options with their paths made absolute. Returns false on failure. */

@@ -56,7 +56,7 @@ static double start_time(void)
     return seconds(CLOCK_REALTIME) - seconds(CLOCK_BOOTTIME) + since_boot;
 }
 
-/* 0: not known. */
+/* Returns the resident memory in bytes, or 0 if it is unknown. */
 static double resident(void)
 {
     char line[256];
@@ -64,7 +64,7 @@ static double resident(void)
     return at ? (double)strtoull(at, NULL, 10) * (double)sysconf(_SC_PAGESIZE) : 0;
 }
 
-/* 0: not known. */
+/* Returns the number of open descriptors, or 0 if it is unknown. */
 static size_t open_files(void)
 {
     DIR *d = opendir("/proc/self/fd");
