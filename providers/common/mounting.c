@@ -33,6 +33,21 @@ int common_set_name(const mcp_allocator *alloc, const char *scheme, mcp_str name
     return *ret_prefix && *ret_name ? MCP_OK : MCP_ENOMEM;
 }
 
+/* ---- what a source offers -------------------------------------------------------------------- */
+
+int common_offer_template(common_offer offer, const mcp_resource_template *tmpl, void *user,
+                          mcp_error *error)
+{
+    return offer.to ? offer.to->add_template(tmpl, error, offer.to->user)
+                    : mcp_server_add_template(offer.server, tmpl, user, error);
+}
+
+int common_offer_tool(common_offer offer, const mcp_tool *tool, void *user, mcp_error *error)
+{
+    return offer.to ? offer.to->add_tool(tool, error, offer.to->user)
+                    : mcp_server_add_tool(offer.server, tool, user, error);
+}
+
 /* ---- templates ------------------------------------------------------------------------------- */
 
 bool common_template_name(common_buffer *to, const char *prefix, const char *name, const char *what)
@@ -50,7 +65,7 @@ static bool put_uri(common_buffer *to, const char *prefix, const char *rest)
            common_buffer_append(to, "", 1) == MCP_OK;
 }
 
-int common_templates_add(const common_templates *all, mcp_server *server,
+int common_templates_add(const common_templates *all, common_offer offer,
                          const mcp_allocator *alloc, const char *name, const char *prefix,
                          void *user, mcp_error *error)
 {
@@ -63,8 +78,8 @@ int common_templates_add(const common_templates *all, mcp_server *server,
         uri.len = full.len = 0;
         rc = MCP_ENOMEM;
         if (put_uri(&uri, prefix, t->rest) && common_template_name(&full, prefix, name, t->name))
-            rc = mcp_server_add_template(
-                server,
+            rc = common_offer_template(
+                offer,
                 MCP_OPTIONS(mcp_resource_template, .uri_template = uri.ptr, .name = full.ptr,
                             .title = t->title, .description = t->description, .mime_type = t->mime,
                             .read = all->read, .complete = all->complete),

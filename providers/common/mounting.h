@@ -4,7 +4,7 @@
 #ifndef COMMON_MOUNTING_H
 #define COMMON_MOUNTING_H
 
-#include <mcp/server.h>
+#include <mcp/module.h>
 
 #include "buffer.h"
 
@@ -25,6 +25,20 @@ static inline int common_refuse(mcp_error *error, int code, const char *what, co
  * MCP_EINVAL or MCP_ENOMEM. */
 int common_set_name(const mcp_allocator *alloc, const char *scheme, mcp_str name,
                     const char *source, char **ret_name, char **ret_prefix, mcp_error *error);
+
+/* ---- what a source offers -------------------------------------------------------------------- */
+
+/* The receiver of the templates and tools of a source: a server that serves them or, if `to` is set,
+ * a description of the source. */
+typedef struct common_offer {
+    mcp_server *server;
+    const mcp_description *to;
+} common_offer;
+
+/* As mcp_server_add_template() and mcp_server_add_tool(). */
+int common_offer_template(common_offer offer, const mcp_resource_template *tmpl, void *user,
+                          mcp_error *error);
+int common_offer_tool(common_offer offer, const mcp_tool *tool, void *user, mcp_error *error);
 
 /* ---- templates ------------------------------------------------------------------------------- */
 
@@ -47,7 +61,7 @@ typedef struct common_templates {
     mcp_complete_fn *complete;
 } common_templates;
 
-int common_templates_add(const common_templates *all, mcp_server *server,
+int common_templates_add(const common_templates *all, common_offer offer,
                          const mcp_allocator *alloc, const char *name, const char *prefix,
                          void *user, mcp_error *error);
 

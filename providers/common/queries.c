@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "mounting.h"
 #include "pieces.h"
 #include "replies.h"
 #include "table_text.h"
@@ -289,7 +288,7 @@ static bool put_name(common_buffer *to, const common_query *q, const char *name,
     return ok;
 }
 
-static int add_template(common_query *q, mcp_server *server, const mcp_allocator *alloc,
+static int add_template(common_query *q, common_offer offer, const mcp_allocator *alloc,
                         const char *name, const char *prefix, mcp_error *error)
 {
     common_buffer uri, about, full;
@@ -298,8 +297,8 @@ static int add_template(common_query *q, mcp_server *server, const mcp_allocator
     common_buffer_init(&about, alloc);
     common_buffer_init(&full, alloc);
     if (put_template(&uri, q) && describe(&about, q) && put_name(&full, q, name, prefix))
-        rc = mcp_server_add_template(
-            server,
+        rc = common_offer_template(
+            offer,
             MCP_OPTIONS(mcp_resource_template, .uri_template = uri.ptr, .name = full.ptr,
                         .title = q->title ? q->title : q->name, .description = about.ptr,
                         .mime_type = "application/json", .read = read_query, .complete = complete),
@@ -310,7 +309,7 @@ static int add_template(common_query *q, mcp_server *server, const mcp_allocator
     return rc;
 }
 
-int common_queries_register(common_queries *all, mcp_server *server, const mcp_allocator *alloc,
+int common_queries_register(common_queries *all, common_offer offer, const mcp_allocator *alloc,
                             const char *name, const char *prefix, mcp_read_fn *read, void *user,
                             mcp_error *error)
 {
@@ -319,6 +318,6 @@ int common_queries_register(common_queries *all, mcp_server *server, const mcp_a
     all->user = user;
     for (size_t i = 0; rc == MCP_OK && i < all->n; i++)
         if (all->query[i].n_parameter)
-            rc = add_template(&all->query[i], server, alloc, name, prefix, error);
+            rc = add_template(&all->query[i], offer, alloc, name, prefix, error);
     return rc;
 }

@@ -10,6 +10,8 @@
 #include <mcp/provider.h>
 #include <mcp/uri.h>
 
+#include "mounting.h"
+
 enum { COMMON_QUERY_PARAMETERS = 32 };
 
 /* The schema of the member "queries" in a database's options. `placeholders` explains how a
@@ -79,9 +81,9 @@ const common_parameter *common_query_parameter(const common_query *q, mcp_str na
 bool common_query_takes(const common_query *q, const mcp_uri_pair *given, size_t n, bool *text,
                         char why[300]);
 
-/* Registers a template for each query with parameters. It is named by common_template_name() with
+/* Offers a template for each query with parameters. It is named by common_template_name() with
  * "query.QUERY" as WHAT, and read by `read`. */
-int common_queries_register(common_queries *all, mcp_server *server, const mcp_allocator *alloc,
+int common_queries_register(common_queries *all, common_offer offer, const mcp_allocator *alloc,
                             const char *name, const char *prefix, mcp_read_fn *read, void *user,
                             mcp_error *error);
 /* Adds the list entry of a query. Queries with required parameters have none. */

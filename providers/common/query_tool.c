@@ -49,7 +49,7 @@ static void default_name(const common_query_tool *t, char name[LONGEST_NAME + 1]
             *p = '_';
 }
 
-int common_query_tool_add(const common_query_tool *t, mcp_server *server,
+int common_query_tool_add(const common_query_tool *t, common_offer offer,
                           const mcp_allocator *alloc, mcp_error *error)
 {
     char made[LONGEST_NAME + 1], title[200], about[900];
@@ -64,8 +64,8 @@ int common_query_tool_add(const common_query_tool *t, mcp_server *server,
              t->product, t->database, t->prefix, t->tables);
     common_buffer_init(&input, alloc);
     int rc = put_input(&input, t)
-                 ? mcp_server_add_tool(
-                       server,
+                 ? common_offer_tool(
+                       offer,
                        MCP_OPTIONS(mcp_tool, .name = name, .title = title, .description = about,
                                    .input_schema = input.ptr, .output_schema = output_schema,
                                    .read_only = MCP_HINT_YES, .destructive = MCP_HINT_NO,

@@ -12,6 +12,7 @@
 #include <mcp/server.h>
 
 #include "buffer.h"
+#include "mounting.h"
 
 enum { COMMON_QUERY_ROWS = 100 /* default of `limit` */, COMMON_QUERY_VALUES = 64 };
 
@@ -29,9 +30,9 @@ typedef struct common_query_tool {
     void *user;
 } common_query_tool;
 
-/* Registers the tool. Returns MCP_OK, MCP_EEXIST if another source has a tool with this name,
+/* Offers the tool. Returns MCP_OK, MCP_EEXIST if another source has a tool with this name,
  * MCP_EINVAL for an invalid name, or MCP_ENOMEM. error->text has the details. */
-int common_query_tool_add(const common_query_tool *tool, mcp_server *server,
+int common_query_tool_add(const common_query_tool *tool, common_offer offer,
                           const mcp_allocator *alloc, mcp_error *error);
 
 /* Gets the parameters of a call: an array or, with `names`, also an object; NULL means none. They

@@ -50,14 +50,12 @@ void common_source_log(const common_source *s, const char *what, const char *why
 
 /* ---- mounting -------------------------------------------------------------------------------- */
 
-static int add_all(common_source *s, size_t n_templates, const char *tool, mcp_error *error)
+static int add_all(common_source *s, common_offer offer, const char *tool, mcp_error *error)
 {
     const common_source_kind *kind = s->kind;
-    common_templates templates = kind->templates;
-    templates.n = n_templates;
-    int rc = common_templates_add(&templates, s->server, &s->alloc, s->name, s->prefix, s, error);
+    int rc = common_templates_add(&kind->templates, offer, &s->alloc, s->name, s->prefix, s, error);
     if (rc == MCP_OK)
-        rc = common_queries_register(&s->queries, s->server, &s->alloc, s->name, s->prefix,
+        rc = common_queries_register(&s->queries, offer, &s->alloc, s->name, s->prefix,
                                      kind->templates.read, s, error);
     if (rc != MCP_OK || !kind->tool || (tool && !*tool))
         return rc;
@@ -67,21 +65,44 @@ static int add_all(common_source *s, size_t n_templates, const char *tool, mcp_e
     t.database = s->name;
     t.prefix = s->prefix;
     t.user = s;
-    return common_query_tool_add(&t, s->server, &s->alloc, error);
+    return common_query_tool_add(&t, offer, &s->alloc, error);
 }
 
-int common_source_mount(common_source *s, size_t n_templates, const char *tool, const char *given,
-                        mcp_error *error)
+static int refuse_taken(const common_source_kind *kind, const char *given, mcp_error *error)
+{
+    char why[120];
+    snprintf(why, sizeof(why), "another %.40s has its name; choose one: ?name=NAME", kind->noun);
+    return common_refuse(error, MCP_EEXIST, given, why);
+}
+
+int common_source_mount(common_source *s, const char *tool, const char *given, mcp_error *error)
 {
     const common_source_kind *kind = s->kind;
-    char why[120];
     int rc = mcp_server_mount(s->server, s->prefix, &kind->provider, s, error);
     if (rc == MCP_OK)
-        return add_all(s, n_templates, tool, error);
-    if (rc != MCP_EEXIST) /* s has been freed */
-        return rc;
-    snprintf(why, sizeof(why), "another %.40s has its name; choose one: ?name=NAME", kind->noun);
-    return common_refuse(error, rc, given, why);
+        return add_all(s, (common_offer){.server = s->server}, tool, error);
+    return rc == MCP_EEXIST ? refuse_taken(kind, given, error) : rc; /* s is gone */
+}
+
+int common_source_describe(common_source *s, const char *tool, const char *given,
+                           const mcp_source_path *paths, size_t n_paths, const mcp_description *to,
+                           mcp_error *error)
+{
+    const common_source_kind *kind = s->kind;
+    int rc = to->source(MCP_OPTIONS(mcp_source, .prefix = s->prefix,
+                                    .lists = kind->provider.list != NULL,
+                                    .subscribe = kind->provider.watch != NULL,
+                                    .list_changed = kind->provider.watch_list != NULL,
+                                    .in_process = kind->in_process),
+                        error, to->user);
+    if (rc == MCP_EEXIST)
+        rc = refuse_taken(kind, given, error);
+    for (size_t i = 0; rc == MCP_OK && i < n_paths; i++)
+        rc = to->add_path(&paths[i], error, to->user);
+    if (rc == MCP_OK)
+        rc = add_all(s, (common_offer){.to = to}, tool, error);
+    common_source_free(s);
+    return rc;
 }
 
 /* ---- canonical URIs -------------------------------------------------------------------------- */

@@ -9,8 +9,6 @@
 #ifndef COMMON_SOURCE_H
 #define COMMON_SOURCE_H
 
-#include <mcp/provider.h>
-
 #include "mounting.h"
 #include "queries.h"
 #include "query_tool.h"
@@ -27,6 +25,7 @@ typedef struct common_source_kind {
     common_templates templates;
     const common_query_tool *tool; /* members that are equal for all sources of the kind; NULL
                                     * means no tool */
+    bool in_process;               /* mcp_source.in_process */
 
     /* Appends the canonical form of `rest`, the part of a URI after the prefix. It omits the
      * parameters that select a part of the resource or its format, because changes and access rules
@@ -83,11 +82,14 @@ common_source *common_source_new(const common_source_kind *kind, size_t size, mc
 /* The callback mcp_provider.release; `source` is a common_source. NULL is allowed. */
 void common_source_free(void *source);
 
-/* Mounts the source with its first `n_templates` templates, its saved queries and its query tool.
- * `tool` is the name of the tool; NULL selects the default name, and "" disables the tool. Takes
- * ownership of the source in every case. `given` identifies the source in messages. */
-int common_source_mount(common_source *s, size_t n_templates, const char *tool, const char *given,
-                        mcp_error *error);
+/* Mounts the source with its templates, its saved queries and, unless `tool` is "", the tool. NULL
+ * selects the tool's default name. Takes ownership of the source in every case. `given` names the
+ * source in messages. */
+int common_source_mount(common_source *s, const char *tool, const char *given, mcp_error *error);
+/* Describes the same and the paths instead, as mcp_module.describe does. Frees the source. */
+int common_source_describe(common_source *s, const char *tool, const char *given,
+                           const mcp_source_path *paths, size_t n_paths, const mcp_description *to,
+                           mcp_error *error);
 
 /* Logs one line "WHAT: WHY" for the operator if the host has a log. */
 void common_source_log(const common_source *s, const char *what, const char *why);

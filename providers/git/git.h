@@ -7,7 +7,7 @@
 #ifndef MCP_GIT_H
 #define MCP_GIT_H
 
-#include <mcp/mcp.h>
+#include <mcp/module.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -42,6 +42,11 @@ int mcp_git_mount(mcp_server *server, const mcp_git_options *options, mcp_error 
 extern const char mcp_git_schema[];
 int mcp_git_mount_json(mcp_server *server, const char *path, const mcp_json *options,
                        const char *name, const mcp_allocator *allocator, mcp_error *error);
+
+/* Describes what such a mount offers without looking at the repository, for mcp_module.describe. */
+int mcp_git_describe_json(const char *path, const mcp_json *options, const char *name,
+                          const mcp_allocator *allocator, const mcp_description *to,
+                          mcp_error *error);
 
 #ifdef __cplusplus
 }

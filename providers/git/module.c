@@ -9,5 +9,11 @@ static int mount(mcp_server *server, const char *source, const mcp_json *options
     return mcp_git_mount_json(server, source, options, name, NULL, error);
 }
 
+static int describe(const char *source, const mcp_json *options, const char *name,
+                    const mcp_description *to, mcp_error *error)
+{
+    return mcp_git_describe_json(source, options, name, NULL, to, error);
+}
+
 MCP_MODULE(git, .about = "git repositories", .options_schema = mcp_git_schema,
-           .source_is_path = true, .mount = mount);
+           .source_is_path = true, .mount = mount, .describe = describe);

@@ -8,14 +8,15 @@ enum {
     MAX_READ = 10 << 20,
     MAX_BYTES = 1 << 20,
     TIMEOUT_MS = 10000,
-    OF_WORKTREE = 2,  /* number of templates that need a working tree */
     CACHE = 16 << 20, /* bytes, for all repositories of the process */
+    WITHIN = 4096,    /* size of the buffer for the option `within` */
 };
 
 /* ---- templates ------------------------------------------------------------------------------- */
 
-/* The last two need a working tree. A path that may be empty has an additional template without it,
- * because hosts make forms from templates, and a form requires every variable of the path. */
+/* The list is the same for every repository. What the last two stand for does not exist in a bare
+ * repository. A path that may be empty has an additional template without it, because hosts make
+ * forms from templates, and a form requires every variable of the path. */
 static const common_template templates[] = {
     {"{rev}/{+path}{?offset,length,format}", "file", "File or folder at a revision",
      "rev: branch, tag, HEAD or commit id, with ~N or ^N for its ancestors. Of a large file: "
@@ -168,11 +169,13 @@ static int start_libgit2(void)
     return MCP_OK;
 }
 
+/* Makes the source without looking at the repository. *ret has to be freed, also after a failure. */
 static int make(mcp_server *server, const mcp_git_options *o, repo **ret, mcp_error *error)
 {
+    *ret = NULL;
     if (!o->path || !*o->path)
         return common_refuse(error, MCP_EINVAL, "git", "no repository is named");
-    repo *r = (repo *)common_source_new(&kind, sizeof(*r), server, o->allocator);
+    repo *r = *ret = (repo *)common_source_new(&kind, sizeof(*r), server, o->allocator);
     if (!r)
         return MCP_ENOMEM;
     const mcp_allocator *alloc = &r->base.alloc;
@@ -181,31 +184,26 @@ static int make(mcp_server *server, const mcp_git_options *o, repo **ret, mcp_er
     r->timeout_ms = common_or_default(o->timeout_ms, TIMEOUT_MS);
     r->path = common_copy(alloc, o->path, strlen(o->path));
     r->within = o->within ? common_copy(alloc, o->within, strlen(o->within)) : NULL;
-    int rc = start_libgit2();
     if (!r->path || (!r->within && o->within))
-        rc = MCP_ENOMEM;
-    if (rc == MCP_OK)
-        rc = common_set_name(alloc, "git", o->name ? mcp_str_from(o->name) : default_name(o->path),
-                             o->path, &r->base.name, &r->base.prefix, error);
-    if (rc == MCP_OK)
-        rc = repo_layout_open(r->path, r->within, &r->base.alloc, &r->layout, error);
-    if (rc == MCP_OK)
-        *ret = r;
-    else
-        common_source_free(r);
-    return rc;
+        return MCP_ENOMEM;
+    return common_set_name(alloc, "git", o->name ? mcp_str_from(o->name) : default_name(o->path),
+                           o->path, &r->base.name, &r->base.prefix, error);
 }
 
 int mcp_git_mount(mcp_server *server, const mcp_git_options *options, mcp_error *error)
 {
-    repo *r = NULL;
+    repo *r;
     mcp_git_options o = {0};
     memcpy(&o, options, options->size < sizeof(o) ? options->size : sizeof(o));
     int rc = make(server, &o, &r, error);
-    if (rc != MCP_OK)
-        return rc;
-    size_t n = kind.templates.n - (repo_layout_has_worktree(r->layout) ? 0 : OF_WORKTREE);
-    return common_source_mount(&r->base, n, NULL, o.path, error);
+    if (rc == MCP_OK)
+        rc = start_libgit2();
+    if (rc == MCP_OK)
+        rc = repo_layout_open(r->path, r->within, &r->base.alloc, &r->layout, error);
+    if (rc == MCP_OK)
+        return common_source_mount(&r->base, NULL, o.path, error);
+    common_source_free(r);
+    return rc;
 }
 
 /* ---- options as JSON ------------------------------------------------------------------------- */
@@ -222,19 +220,45 @@ const char mcp_git_schema[] =
     "\"timeout_ms\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":3600000,"
     "\"description\":\"How long one request may take; default 10000\"}}}";
 
+/* `within` is the buffer for the option of that name. */
+static int read_options(const char *path, const mcp_json *json, const char *name,
+                        const mcp_allocator *allocator, char within[WITHIN], mcp_git_options *ret,
+                        mcp_error *error)
+{
+    *ret = (mcp_git_options){.size = sizeof(*ret),
+                             .path = path,
+                             .name = name,
+                             .max_read = common_number(json, "max_read"),
+                             .max_bytes = common_number(json, "max_bytes"),
+                             .timeout_ms = common_number(json, "timeout_ms"),
+                             .allocator = allocator};
+    return common_text(json, "within", within, WITHIN, &ret->within, error);
+}
+
 int mcp_git_mount_json(mcp_server *server, const char *path, const mcp_json *options,
                        const char *name, const mcp_allocator *allocator, mcp_error *error)
 {
-    char folder[4096];
-    const char *within;
-    int rc = common_text(options, "within", folder, sizeof(folder), &within, error);
-    if (rc != MCP_OK)
-        return rc;
-    return mcp_git_mount(server,
-                         MCP_OPTIONS(mcp_git_options, .path = path, .name = name, .within = within,
-                                     .max_read = common_number(options, "max_read"),
-                                     .max_bytes = common_number(options, "max_bytes"),
-                                     .timeout_ms = common_number(options, "timeout_ms"),
-                                     .allocator = allocator),
-                         error);
+    char within[WITHIN];
+    mcp_git_options o;
+    int rc = read_options(path, options, name, allocator, within, &o, error);
+    return rc == MCP_OK ? mcp_git_mount(server, &o, error) : rc;
+}
+
+int mcp_git_describe_json(const char *path, const mcp_json *options, const char *name,
+                          const mcp_allocator *allocator, const mcp_description *to,
+                          mcp_error *error)
+{
+    char within[WITHIN];
+    mcp_git_options o;
+    repo *r = NULL;
+    int rc = read_options(path, options, name, allocator, within, &o, error);
+    if (rc == MCP_OK)
+        rc = make(NULL, &o, &r, error);
+    if (rc == MCP_OK) {
+        mcp_source_path paths[] = {{.size = sizeof(*paths), .path = path},
+                                   {.size = sizeof(*paths), .path = o.within}};
+        return common_source_describe(&r->base, NULL, path, paths, o.within ? 2 : 1, to, error);
+    }
+    common_source_free(r);
+    return rc;
 }

@@ -14,5 +14,11 @@ static int check(const char *source, const mcp_json *options, const char *name, 
     return mcp_postgres_check_json(source, options, name, NULL, error);
 }
 
+static int describe(const char *source, const mcp_json *options, const char *name,
+                    const mcp_description *to, mcp_error *error)
+{
+    return mcp_postgres_describe_json(source, options, name, NULL, to, error);
+}
+
 MCP_MODULE(postgres, .about = "PostgreSQL databases", .options_schema = mcp_postgres_schema,
-           .mount = mount, .check = check);
+           .mount = mount, .describe = describe, .check = check);

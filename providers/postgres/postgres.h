@@ -7,7 +7,7 @@
 #ifndef MCP_POSTGRES_H
 #define MCP_POSTGRES_H
 
-#include <mcp/mcp.h>
+#include <mcp/module.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -47,6 +47,11 @@ int mcp_postgres_mount(mcp_server *server, const mcp_postgres_options *options, 
 extern const char mcp_postgres_schema[];
 int mcp_postgres_mount_json(mcp_server *server, const char *conninfo, const mcp_json *options,
                             const char *name, const mcp_allocator *allocator, mcp_error *error);
+
+/* Describes what such a mount offers without contacting the database, for mcp_module.describe. */
+int mcp_postgres_describe_json(const char *conninfo, const mcp_json *options, const char *name,
+                               const mcp_allocator *allocator, const mcp_description *to,
+                               mcp_error *error);
 
 /* Checks whether the database can be read now and whether its saved queries can be run, without
  * mounting it. Blocks for some seconds at most. Returns the errors of mcp_postgres_mount(), or

@@ -68,6 +68,7 @@ static const common_source_kind kind = {
     .templates = {templates, sizeof(templates) / sizeof(*templates), postgres_read_template,
                   postgres_complete},
     .tool = &postgres_tool,
+    .in_process = true, /* libpq needs the network, the environment and the user's files */
     .canonical = canonical,
     .texts_room = POSTGRES_URI_ROOM,
     .begin = postgres_watch_begin,
@@ -261,7 +262,7 @@ int mcp_postgres_mount(mcp_server *server, const mcp_postgres_options *options, 
         return rc;
     }
     snprintf(name, sizeof(name), "%s", s->base.name);
-    return common_source_mount(&s->base, kind.templates.n, o.tool, name, error);
+    return common_source_mount(&s->base, o.tool, name, error);
 }
 
 /* ---- options as JSON ------------------------------------------------------------------------- */
@@ -304,6 +305,24 @@ int mcp_postgres_mount_json(mcp_server *server, const char *conninfo, const mcp_
     mcp_postgres_options o;
     int rc = read_options(conninfo, options, name, allocator, tool, &o, error);
     return rc == MCP_OK ? mcp_postgres_mount(server, &o, error) : rc;
+}
+
+int mcp_postgres_describe_json(const char *conninfo, const mcp_json *options, const char *name,
+                               const mcp_allocator *allocator, const mcp_description *to,
+                               mcp_error *error)
+{
+    char tool[COMMON_TOOL_NAME + 1], given[COMMON_NAME_MAX + 1];
+    mcp_postgres_options o;
+    postgres *s = NULL;
+    int rc = read_options(conninfo, options, name, allocator, tool, &o, error);
+    if (rc == MCP_OK)
+        rc = make_source(NULL, NULL, &o, &s, error);
+    if (rc == MCP_OK) {
+        snprintf(given, sizeof(given), "%s", s->base.name);
+        return common_source_describe(&s->base, o.tool, given, NULL, 0, to, error);
+    }
+    common_source_free(s);
+    return rc;
 }
 
 /* ---- checking -------------------------------------------------------------------------------- */

@@ -73,8 +73,10 @@ struct sqlite_conn {
                    * MCP_ECANCELLED, … */
 };
 
-int sqlite_file_init(sqlite_file *f, const char *path, const mcp_allocator *alloc,
-                     mcp_error *error);
+void sqlite_file_init(sqlite_file *f, const mcp_allocator *alloc);
+/* Finds the file, and checks that it is one that can be read. MCP_ENOTFOUND, MCP_EACCESS,
+ * MCP_ENOMEM. */
+int sqlite_file_find(sqlite_file *f, const char *path, mcp_error *error);
 void sqlite_file_clear(sqlite_file *f);
 
 /* The limits of one use. */

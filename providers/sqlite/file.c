@@ -99,11 +99,15 @@ static int refuse(mcp_error *error, int code, const char *path, const char *why)
     return code;
 }
 
-int sqlite_file_init(sqlite_file *f, const char *path, const mcp_allocator *alloc, mcp_error *error)
+void sqlite_file_init(sqlite_file *f, const mcp_allocator *alloc)
 {
-    struct stat st;
     *f = (sqlite_file){.alloc = alloc};
     pthread_mutex_init(&f->lock, NULL);
+}
+
+int sqlite_file_find(sqlite_file *f, const char *path, mcp_error *error)
+{
+    struct stat st;
     char *real = realpath(path, NULL);
     if (!real || stat(real, &st) != 0) {
         int code = errno == ENOMEM                       ? MCP_ENOMEM
@@ -112,9 +116,9 @@ int sqlite_file_init(sqlite_file *f, const char *path, const mcp_allocator *allo
         free(real);
         return refuse(error, code, path, strerror(errno));
     }
-    f->path = common_copy(alloc, real, strlen(real));
-    f->wal = common_alloc(alloc, strlen(real) + 5);
-    f->journal = common_alloc(alloc, strlen(real) + 9);
+    f->path = common_copy(f->alloc, real, strlen(real));
+    f->wal = common_alloc(f->alloc, strlen(real) + 5);
+    f->journal = common_alloc(f->alloc, strlen(real) + 9);
     if (f->wal)
         sprintf(f->wal, "%s-wal", real);
     if (f->journal)

@@ -14,5 +14,11 @@ static int check(const char *source, const mcp_json *options, const char *name, 
     return mcp_sqlite_check_json(source, options, name, NULL, error);
 }
 
+static int describe(const char *source, const mcp_json *options, const char *name,
+                    const mcp_description *to, mcp_error *error)
+{
+    return mcp_sqlite_describe_json(source, options, name, NULL, to, error);
+}
+
 MCP_MODULE(sqlite, .about = "SQLite databases", .options_schema = mcp_sqlite_schema,
-           .source_is_path = true, .mount = mount, .check = check);
+           .source_is_path = true, .mount = mount, .describe = describe, .check = check);

@@ -1,7 +1,9 @@
 /* provider.c: mounts a database with its templates, its saved queries and the tool. */
+#define _GNU_SOURCE
 #include "provider.h"
 
 #include <limits.h>
+#include <stdlib.h>
 
 /* ---- templates ------------------------------------------------------------------------------- */
 
@@ -105,12 +107,14 @@ static int check_database(sqlite *s, const char *path, mcp_error *error)
     return rc == MCP_PENDING ? MCP_OK : rc;
 }
 
+/* Makes the source without looking at its file. *ret has to be freed, also after a failure. */
 static int make(mcp_server *server, const mcp_sqlite_options *o, sqlite **ret, mcp_error *error)
 {
+    *ret = NULL;
     if (!o->path || !*o->path)
         return common_refuse(error, MCP_EINVAL, "sqlite",
                              "the database is missing: write sqlite:FILE");
-    sqlite *s = (sqlite *)common_source_new(&kind, sizeof(*s), server, o->allocator);
+    sqlite *s = *ret = (sqlite *)common_source_new(&kind, sizeof(*s), server, o->allocator);
     if (!s)
         return MCP_ENOMEM;
     s->max_rows = (size_t)common_or_default(o->max_rows, COMMON_MAX_ROWS);
@@ -118,31 +122,37 @@ static int make(mcp_server *server, const mcp_sqlite_options *o, sqlite **ret, m
     s->max_read = (size_t)common_or_default(o->max_read, COMMON_MAX_READ);
     s->timeout_ms = common_or_default(o->timeout_ms, COMMON_TIMEOUT_MS);
     common_buffer_init(&s->kept.texts, &s->base.alloc);
-    int rc = sqlite_file_init(&s->file, o->path, &s->base.alloc, error);
+    sqlite_file_init(&s->file, &s->base.alloc);
     s->file.max_value = s->max_read < INT_MAX / 2 ? s->max_read : INT_MAX / 2;
-    if (rc == MCP_OK)
-        rc = common_set_name(&s->base.alloc, "sqlite",
-                             o->name ? mcp_str_from(o->name) : default_name(s->file.path), o->path,
+    int rc = common_set_name(&s->base.alloc, "sqlite",
+                             o->name ? mcp_str_from(o->name) : default_name(o->path), o->path,
                              &s->base.name, &s->base.prefix, error);
+    return rc == MCP_OK ? common_queries_load(&s->base.queries, &s->base.alloc, s->base.prefix,
+                                              o->queries, error)
+                        : rc;
+}
+
+static int make_open(mcp_server *server, const mcp_sqlite_options *o, sqlite **ret,
+                     mcp_error *error)
+{
+    int rc = make(server, o, ret, error);
     if (rc == MCP_OK)
-        rc = check_database(s, o->path, error);
+        rc = sqlite_file_find(&(*ret)->file, o->path, error);
     if (rc == MCP_OK)
-        rc = sqlite_saved_load(s, o->queries, error);
-    if (rc == MCP_OK)
-        *ret = s;
-    else
-        common_source_free(s);
-    return rc;
+        rc = check_database(*ret, o->path, error);
+    return rc == MCP_OK ? sqlite_saved_check(*ret, error) : rc;
 }
 
 int mcp_sqlite_mount(mcp_server *server, const mcp_sqlite_options *options, mcp_error *error)
 {
-    sqlite *s = NULL;
+    sqlite *s;
     mcp_sqlite_options o = {0};
     memcpy(&o, options, options->size < sizeof(o) ? options->size : sizeof(o));
-    int rc = make(server, &o, &s, error);
-    return rc == MCP_OK ? common_source_mount(&s->base, kind.templates.n, o.tool, o.path, error)
-                        : rc;
+    int rc = make_open(server, &o, &s, error);
+    if (rc == MCP_OK)
+        return common_source_mount(&s->base, o.tool, o.path, error);
+    common_source_free(s);
+    return rc;
 }
 
 /* ---- options as JSON ------------------------------------------------------------------------- */
@@ -179,6 +189,52 @@ int mcp_sqlite_mount_json(mcp_server *server, const char *path, const mcp_json *
     return rc == MCP_OK ? mcp_sqlite_mount(server, &o, error) : rc;
 }
 
+/* Describes the source and frees it. The paths are the database and the files that SQLite keeps
+ * beside it, with symbolic links resolved. SQLite writes to the -shm file for readers as well. */
+static int describe(sqlite *s, const mcp_sqlite_options *o, const mcp_description *to,
+                    mcp_error *error)
+{
+    enum { BESIDE = 3 };
+    static const char *const endings[BESIDE] = {"-wal", "-shm", "-journal"};
+    mcp_source_path paths[1 + BESIDE];
+    common_buffer names[BESIDE];
+    char *real = realpath(o->path, NULL);
+    bool ok = true;
+    paths[0] = (mcp_source_path){.size = sizeof(*paths), .replaced = true, .path = o->path};
+    for (size_t i = 0; i < BESIDE; i++) {
+        common_buffer_init(&names[i], &s->base.alloc);
+        ok = ok && common_put(&names[i], real ? real : o->path) &&
+             common_put(&names[i], endings[i]) && common_buffer_append(&names[i], "", 1) == MCP_OK;
+        paths[i + 1] = (mcp_source_path){
+            .size = sizeof(*paths), .write = i == 1, .replaced = true, .path = names[i].ptr};
+    }
+    free(real);
+    int rc = MCP_ENOMEM;
+    if (ok)
+        rc = common_source_describe(&s->base, o->tool, o->path, paths, 1 + BESIDE, to, error);
+    else
+        common_source_free(s);
+    for (size_t i = 0; i < BESIDE; i++)
+        common_buffer_free(&names[i]);
+    return rc;
+}
+
+int mcp_sqlite_describe_json(const char *path, const mcp_json *options, const char *name,
+                             const mcp_allocator *allocator, const mcp_description *to,
+                             mcp_error *error)
+{
+    char tool[COMMON_TOOL_NAME + 1];
+    mcp_sqlite_options o;
+    sqlite *s = NULL;
+    int rc = read_options(path, options, name, allocator, tool, &o, error);
+    if (rc == MCP_OK)
+        rc = make(NULL, &o, &s, error);
+    if (rc == MCP_OK)
+        return describe(s, &o, to, error);
+    common_source_free(s);
+    return rc;
+}
+
 int mcp_sqlite_check_json(const char *path, const mcp_json *options, const char *name,
                           const mcp_allocator *allocator, mcp_error *error)
 {
@@ -186,13 +242,15 @@ int mcp_sqlite_check_json(const char *path, const mcp_json *options, const char 
     char tool[COMMON_TOOL_NAME + 1], text[256];
     mcp_sqlite_options o;
     sqlite_conn *conn = NULL;
-    sqlite *s;
+    sqlite *s = NULL;
     int code;
     int rc = read_options(path, options, name, allocator, tool, &o, error);
     if (rc == MCP_OK)
-        rc = make(NULL, &o, &s, error);
-    if (rc != MCP_OK)
+        rc = make_open(NULL, &o, &s, error);
+    if (rc != MCP_OK) {
+        common_source_free(s);
         return rc;
+    }
     sqlite_bounds bounds = {.timeout_ms = s->timeout_ms < LONGEST_MS ? s->timeout_ms : LONGEST_MS};
     rc = sqlite_use(&s->file, &conn, &bounds, check_use, NULL, &code, text);
     if (rc != MCP_OK)

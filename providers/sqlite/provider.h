@@ -161,8 +161,8 @@ int sqlite_load_keyed(sqlite_conn *conn, const sqlite_job *job, sqlite_table **r
 
 /* ---- saved queries and the tool (query.c, saved.c, tool.c) ----------------------------------- */
 
-/* Loads the saved queries and, if the database is available, checks each. */
-int sqlite_saved_load(sqlite *s, const mcp_json *queries, mcp_error *error);
+/* Checks each saved query if the database is available. */
+int sqlite_saved_check(sqlite *s, mcp_error *error);
 
 extern const common_query_tool sqlite_tool;
 

@@ -62,9 +62,9 @@ static int check_query(sqlite *s, const common_query *q, mcp_error *error)
     return rc == MCP_ENOMEM ? rc : MCP_OK;
 }
 
-int sqlite_saved_load(sqlite *s, const mcp_json *queries, mcp_error *error)
+int sqlite_saved_check(sqlite *s, mcp_error *error)
 {
-    int rc = common_queries_load(&s->base.queries, &s->base.alloc, s->base.prefix, queries, error);
+    int rc = MCP_OK;
     for (size_t i = 0; rc == MCP_OK && i < s->base.queries.n; i++)
         rc = check_query(s, &s->base.queries.query[i], error);
     return rc;

@@ -8,7 +8,7 @@
 #ifndef MCP_SQLITE_H
 #define MCP_SQLITE_H
 
-#include <mcp/mcp.h>
+#include <mcp/module.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -44,6 +44,11 @@ int mcp_sqlite_mount(mcp_server *server, const mcp_sqlite_options *options, mcp_
 extern const char mcp_sqlite_schema[];
 int mcp_sqlite_mount_json(mcp_server *server, const char *path, const mcp_json *options,
                           const char *name, const mcp_allocator *allocator, mcp_error *error);
+
+/* Describes what such a mount offers without looking at the file, for mcp_module.describe. */
+int mcp_sqlite_describe_json(const char *path, const mcp_json *options, const char *name,
+                             const mcp_allocator *allocator, const mcp_description *to,
+                             mcp_error *error);
 
 /* Checks whether the database can be read now, without mounting it. Blocks while the database is
  * locked, for up to two seconds or the options' timeout_ms if that is less. Returns the errors of

@@ -182,8 +182,10 @@ static void test_other_kinds(void **state)
     open_repository("bare.git");
     READS("bare/-/status", NOT_FOUND);
     check_reply("list", ask(&p, LIST, ""), (const char *const[5]){"bare/-/tags", "!status"});
+    READS("bare/-/staged", NOT_FOUND);
+    READS("bare/-/unstaged/a.txt", NOT_FOUND);
     check_reply("templates", ask(&p, "resources/templates/list", ""),
-                (const char *const[5]){"bare/-/blame/", "!staged"});
+                (const char *const[5]){"bare/-/blame/", "bare/-/staged/", "bare/-/unstaged/"});
     peer_close(&p);
     p.page_size = 0;
     open_repository("none");
