@@ -280,8 +280,7 @@ static void test_no_memory(void **state)
                     f->client, "t", NULL,
                     MCP_OPTIONS(mcp_call_options, .done = fake_done, .user = f), NULL);
                 fake_run(f);
-                for (size_t i = 0; i < p.asked;
-                     i++) { /* an answer that failed for lack of memory is repeated */
+                for (size_t i = 0; i < p.asked; i++) { /* repeat it after MCP_ENOMEM */
                     int again = answer(p.open[i], ACCEPT);
                     if (again == MCP_ENOMEM)
                         again = answer(p.open[i], ACCEPT);

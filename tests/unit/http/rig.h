@@ -1,14 +1,14 @@
 /* rig.h: an HTTP endpoint over the fixture server, and connections that are strings.
  *
- * Requests are written with \n for line ends, and these stand for something longer:
+ * Requests are written with \n for line ends. These macros are expanded in them:
  *
  *     {{std}}      Host, Content-Type, Accept
  *     {{modern M}} the same, MCP-Protocol-Version 2026-07-28 and Mcp-Method M
  *     {{meta}}     "_meta":{…} of a modern request
- *     {{session}}  the id of the session begun last
+ *     {{session}}  the id of the latest session
  *     {{len}}      the length of what follows the empty line
  *
- * What is expected has \n for line ends too, and ~ for anything.
+ * Expected output also has \n for line ends, and ~ matches anything.
  */
 #ifndef MCP_TESTS_HTTP_RIG_H
 #define MCP_TESTS_HTTP_RIG_H
@@ -38,7 +38,7 @@ typedef struct rig {
     unsigned random;
     size_t woken;
     char session[64];
-    mcp_http_record record; /* of the last request; its texts are gone */
+    mcp_http_record record; /* of the last request; its strings are no longer valid */
     char traceparent[64];
     size_t logged;
 } rig;
@@ -48,9 +48,9 @@ typedef struct wire {
     mcp_http_connection *c;
     char *out; /* without \r */
     size_t len, cap;
-    int closed; /* how, plus 1 */
+    int closed; /* 0 while open, then the mcp_http_close plus 1 */
     size_t writes;
-    size_t pending; /* told after each write, added up */
+    size_t pending; /* the sum of what was reported after each write */
     bool slow;
 } wire;
 
@@ -65,7 +65,7 @@ static int rig_random(void *bytes, size_t len, void *user)
     return MCP_OK;
 }
 
-/* "Bearer NAME" is NAME. */
+/* The token of a principal is its name: "Bearer NAME" authenticates NAME. */
 static inline int rig_authenticate(mcp_str authorization, char *principal, size_t room, void *user)
 {
     (void)user;
@@ -166,7 +166,7 @@ static inline void wire_open(wire *w, rig *r)
     assert_int_equal(wire_open_from(w, r, "peer"), MCP_OK);
 }
 
-/* Forgets what was written. */
+/* Clears the recorded output. */
 static inline void wire_clear(wire *w)
 {
     w->len = w->writes = 0;
@@ -189,7 +189,7 @@ static void wire_end(wire *w)
 
 static void wire_bytes(wire *w, const char *bytes, size_t len)
 {
-    /* A copy of exactly that size, so that a read beyond it is seen. */
+    /* Use a copy of exactly that size, so that the address sanitizer detects reads beyond it. */
     char *copy = malloc(len ? len : 1);
     assert_non_null(copy);
     memcpy(copy, bytes, len);
@@ -197,7 +197,7 @@ static void wire_bytes(wire *w, const char *bytes, size_t len)
     free(copy);
 }
 
-/* Lets time pass, tick by tick. */
+/* Advances the time in ticks. */
 static inline void rig_pass(rig *r, int64_t ms)
 {
     int64_t end = r->now + ms;
@@ -255,7 +255,7 @@ static void expand_macro(const rig *r, expansion *e, mcp_str name)
     expansion_add(e, text, (size_t)len);
 }
 
-/* The macros but {{len}}. */
+/* Expands all macros except {{len}}. */
 static expansion expand_macros(const rig *r, const char *text)
 {
     expansion e = {0};
@@ -277,11 +277,11 @@ static expansion expand_macros(const rig *r, const char *text)
     return e;
 }
 
-/* One request as it goes over the wire. */
+/* Expands one request to the bytes on the wire. */
 static void expand_request(const rig *r, const char *request, expansion *ret)
 {
     expansion e = expand_macros(r, request);
-    /* what is written with \r\n has its empty line so too */
+    /* a request that is written with \r\n has its empty line in this form */
     const char *end = strstr(e.ptr, "\n\n"), *other = strstr(e.ptr, "\r\n\r\n");
     if (other && (!end || other < end))
         end = other + 2;
@@ -310,7 +310,7 @@ static inline void wire_send(wire *w, const char *request)
     free(e.ptr);
 }
 
-/* Whether a text is as expected, ~ being anything. */
+/* Returns whether a text matches, where ~ in `expected` stands for anything. */
 static inline bool rig_matches(const char *text, const char *expected)
 {
     const char *star = NULL, *from = NULL;
@@ -341,7 +341,7 @@ static inline bool rig_matches(const char *text, const char *expected)
 
 /* ---- sessions -------------------------------------------------------------------------------- */
 
-/* Begins a legacy session on a connection of its own; r->session is its id. */
+/* Begins a legacy session on a separate connection, and sets r->session to its id. */
 static inline void rig_initialize_as(rig *r, const char *revision, const char *more_headers,
                                      const char *capabilities)
 {

@@ -1,5 +1,5 @@
-/* Limits per caller over HTTP: a caller is a principal, or else an address, whatever connection or
- * session he comes on.
+/* Limits per caller over HTTP: the caller is the principal, or otherwise the address, regardless of
+ * the connection and the session.
  */
 #include "rig.h"
 
@@ -20,7 +20,7 @@ static void begin(void)
     assert_int_equal(mcp_http_new(fixture_server(r.fixture), &o, &r.http, NULL), MCP_OK);
 }
 
-/* A modern one, or a legacy one without a session. */
+/* Makes a modern call, or a legacy call without a session. */
 static void call(wire *w, bool modern)
 {
     char message[1000], body[500];

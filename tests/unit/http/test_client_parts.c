@@ -1,4 +1,5 @@
-/* The client's small parts: headers of a request, the head of an answer and what it means, URLs. */
+/* Small parts of the client: the headers of a request, the head of a response and its meaning,
+ * URLs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +21,7 @@ static void test_headers(void **state)
     (void)state;
     static const struct {
         mcp_str name, value;
-        const char *line; /* NULL: refused */
+        const char *line; /* NULL if rejected */
     } cases[] = {
         {{"A", 1}, {"b", 1}, "A: b"},
         {{"Mcp-Param-Empty", 15}, {"", 0}, "Mcp-Param-Empty;"},
@@ -179,7 +180,7 @@ static void test_answer_limits(void **state)
     assert_int_equal(n, MCP__ANSWER_MOST / sizeof(line) + 1);
     mcp__answer_free(&a);
 
-    /* Challenges beyond the limit are left out as a whole. */
+    /* A challenge beyond the limit is omitted completely. */
     static char challenge[5000];
     int len = snprintf(challenge, sizeof(challenge), "WWW-Authenticate: %04000d\r\n", 1);
     mcp__answer_init(&a, NULL);
@@ -189,7 +190,7 @@ static void test_answer_limits(void **state)
     assert_int_equal(a.challenge.len, 2 * 4000 + 2);
     mcp__answer_free(&a);
 
-    /* So is one for which not even the comma has room. */
+    /* So is one if there is no room for the comma. */
     for (size_t spare = 0; spare <= 3; spare++) {
         static char first[MCP__CHALLENGE_MOST + 64];
         len = snprintf(first, sizeof(first), "WWW-Authenticate: %0*d\r\n",
@@ -284,7 +285,7 @@ static void test_origins(void **state)
         {"http://a/mcp", "http://a/x?y", true},
         {"http://a/mcp", "http://A:80/", true},
         {"https://a/mcp", "https://a:443/", true},
-        {"http://a/mcp", "https://a/mcp", true}, /* nothing gets worse */
+        {"http://a/mcp", "https://a/mcp", true}, /* the security is not reduced */
         {"http://a:8080/mcp", "https://a:8080/mcp", false},
         {"https://a/mcp", "http://a/mcp", false},
         {"http://a/", "http://b/", false},

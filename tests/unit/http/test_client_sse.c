@@ -1,5 +1,5 @@
-/* Event streams as a client reads them: every example as a whole, cut at every byte, and byte by
- * byte. */
+/* The client's parser of event streams. It reads every example as a whole, split at every byte, and
+ * byte by byte. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* What came out: "type|data|id\n" for each event, then "retry=N". */
+/* The output of the parser: "type|data|id\n" for each event, then "retry=N". */
 typedef struct result {
     char text[8192];
     size_t len;
@@ -34,7 +34,7 @@ static void note(result *r, const mcp__sse *p, const mcp__sse_event *event)
 static void feed(result *r, mcp__sse *p, mcp_str bytes)
 {
     mcp__sse_event event;
-    /* From memory of exactly that size, so that the sanitizer sees a step too far. */
+    /* Read from a block of exactly that size, so that the sanitizer detects reads beyond it. */
     char *copy = malloc(bytes.len + 1);
     assert_non_null(copy);
     if (bytes.len)
@@ -48,7 +48,7 @@ static void feed(result *r, mcp__sse *p, mcp_str bytes)
     free(exact);
 }
 
-/* The stream in pieces that end at `cut` and then every `step` bytes. */
+/* Reads the stream in pieces, the first of `cut` bytes and the others of `step` bytes. */
 static void read_stream(result *r, mcp_str stream, size_t cut, size_t step,
                         const mcp_allocator *allocator)
 {
@@ -82,27 +82,27 @@ static const struct {
      "|a|\n"},
     {"\xEF\xBB"
      "data: a\n\n",
-     ""}, /* half a mark is the beginning of a name */
+     ""}, /* half a byte order mark is the beginning of a name */
     {"data: a\n\n\xEF\xBB\xBF"
      "data: b\n\n",
-     "|a|\n"}, /* only at the very beginning */
+     "|a|\n"}, /* it is skipped only at the beginning */
     {"data\n\n", "||\n"},
     {"data:\n\n", "||\n"},
     {"data\ndata\n\n", "|\n|\n"},
     {"data: \n\n", "||\n"},
     {":\n\n: comment\n\ndata: a\n:x\n\n", "|a|\n"},
     {"event: endpoint\ndata: /m?s=1\n\n", "endpoint|/m?s=1|\n"},
-    {"event: x\n\ndata: a\n\n", "x||\n|a|\n"}, /* its type goes with it */
+    {"event: x\n\ndata: a\n\n", "x||\n|a|\n"}, /* the type is discarded with the event */
     {"event: x\nevent: y\ndata: a\n\n", "y|a|\n"},
     {"event: a-type-that-is-longer-than-anything-we-know\ndata: a\n\n",
      "a-type-that-is-longer-than-anyth|a|\n"},
     {"id: 7\ndata: a\n\ndata: b\n\n", "|a|7\n|b|7\n"},
     {"id: 7\n\n", "||7\n"}, /* an event that only makes the stream resumable */
     {"id: 7\ndata: \nretry: 500\n\n", "||7\nretry=500"},
-    {"data: a\nid: 7\n\nid\ndata: b\n\n", "|a|7\n|b|\n"}, /* an empty id takes it back */
-    {"id: a\tb\ndata: x\n\n", "|x|\n"}, /* what cannot stand in a header is no id */
+    {"data: a\nid: 7\n\nid\ndata: b\n\n", "|a|7\n|b|\n"}, /* an empty id clears it */
+    {"id: a\tb\ndata: x\n\n", "|x|\n"}, /* an id that is not valid in a header is ignored */
     {"data: x\nid: 7\nid: a\x01\n\n", "|x|\n"},
-    {"id: 1\ndata: a\n\nid: 2\ndata: b", "|a|1\n"}, /* half an event is none, nor its id */
+    {"id: 1\ndata: a\n\nid: 2\ndata: b", "|a|1\n"}, /* an incomplete event is ignored */
     {"id: 1\ndata: a\n\nid: 2\ndata: b\n", "|a|1\n"},
     {"retry: 5\n\n", "retry=5"},
     {"retry: 5\nretry: 5x\nretry:\nretry: -1\n\n", "retry=5"},
@@ -162,8 +162,8 @@ static void test_restart(void **state)
     mcp__sse_free(&p);
 }
 
-/* Too long an event leaves its beginning, and the next one is whole. Memory stays within the
- * limit. */
+/* An event that is too long is reported with its beginning, and the next one is complete. Memory
+ * stays within the limit. */
 static void test_limit(void **state)
 {
     (void)state;
@@ -216,7 +216,7 @@ static void test_long_id(void **state)
     }
 }
 
-/* Short lines that end with \r, in one large piece: not as slow as the square of it. */
+/* Short lines that end with \r in one large piece must not take quadratic time. */
 static void test_carriage_returns(void **state)
 {
     (void)state;

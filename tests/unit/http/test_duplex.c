@@ -33,7 +33,7 @@ static void open_as(wire *w, rig *r, const char *headers)
     wire_clear(w);
 }
 
-/* What the POST of one message to that session is answered with. */
+/* Sends one message to a session by POST and checks the response. */
 static void post_to(rig *r, const char *id, const char *headers, const char *body,
                     const char *expected)
 {
@@ -71,8 +71,7 @@ static void initialize(wire *w, rig *r, const char *capabilities)
     wire_expect(w, "");
 }
 
-/* Answers, notices, questions and their answers: all on the one stream, in the order in which they
- * come. */
+/* Answers, notifications and requests of the server use the one stream, in order. */
 static void test_messages(void **state)
 {
     (void)state;
@@ -112,7 +111,7 @@ static void test_messages(void **state)
     rig_end(&r);
 }
 
-/* The session ends with its stream, and what it was doing too. */
+/* When the stream is closed, the session ends and its requests are cancelled. */
 static void test_end(void **state)
 {
     (void)state;
@@ -143,7 +142,7 @@ static void test_end(void **state)
     }
 }
 
-/* Draining, a stream waits for the answers that come on it. */
+/* While draining, a stream stays open for its pending answers. */
 static void test_drain(void **state)
 {
     (void)state;
@@ -173,8 +172,7 @@ static void test_drain(void **state)
     rig_end(&r);
 }
 
-/* What is not answered at the end of the drain gets an error, each call its own, before the stream
- * ends. */
+/* At the end of the drain, each pending call gets an error before the stream ends. */
 static void test_cut(void **state)
 {
     (void)state;
@@ -209,7 +207,8 @@ static void test_cut(void **state)
     rig_end(&r);
 }
 
-/* Neither a stranger's session, nor one of the other transport, nor a guess. */
+/* A message is rejected for the session of another principal, for one of the other transport, and
+ * for a guessed id. */
 static void test_whose(void **state)
 {
     (void)state;
@@ -298,7 +297,7 @@ static void test_refused(void **state)
     wire_end(&stream);
     rig_end(&r);
 
-    rig_begin(&r, NULL); /* where nobody asked for it */
+    rig_begin(&r, NULL); /* the option is not set */
     wire_open(&stream, &r);
     wire_send(&stream, GET_STREAM "\n");
     wire_expect(&stream, "HTTP/1.1 404 ~");
@@ -315,8 +314,8 @@ static void test_refused(void **state)
     }
 }
 
-/* Sessions are counted with the others, and a client that does not read its stream may not ask for
- * more. */
+/* These sessions count for the session limit, and a client that does not read its stream cannot
+ * send more requests. */
 static void test_limits(void **state)
 {
     (void)state;
@@ -325,7 +324,7 @@ static void test_limits(void **state)
     rig_begin(&r, &(mcp_http_options){.sse_path = "/sse", .max_sessions = 1, .max_output = 100});
     open_as(&b, &r, "");
     open_as(&a, &r, "");
-    wire_expect(&b, "0\n\n"); /* it was not initialized, and made room */
+    wire_expect(&b, "0\n\n"); /* it was evicted because it was not initialized */
     wire_end(&b);
     initialize(&a, &r, "");
     wire_open(&b, &r);
@@ -346,7 +345,7 @@ static void test_limits(void **state)
     rig_end(&r);
 }
 
-/* A stream on which nothing is initialized has the time of an idle session. */
+/* A stream without initialization has the time-out of an idle session. */
 static void test_idle(void **state)
 {
     (void)state;
@@ -369,7 +368,7 @@ static void test_idle(void **state)
     rig_end(&r);
 }
 
-/* HTTP/1.0 has no chunks. */
+/* HTTP/1.0 has no chunked encoding. */
 static void test_old_http(void **state)
 {
     (void)state;

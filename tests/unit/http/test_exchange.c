@@ -1,5 +1,5 @@
-/* Raw HTTP in, raw HTTP out, for requests without a session: each row as a whole, split at every
- * byte, with memory that runs out, and cut off at every byte. */
+/* Raw HTTP requests without a session and their raw responses. Each row is sent as a whole, split
+ * at every byte, with every allocation failing, and truncated at every byte. */
 #include "rig.h"
 
 #define JSON_HEAD "HTTP/1.1 200 OK\nContent-Type: application/json\nContent-Length: ~\n\n"
@@ -10,7 +10,7 @@
 #define REFUSED(status)                                          \
     "HTTP/1.1 " status "\nContent-Type: application/json\n~\n\n" \
     "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32600,\"message\":\"~\"}}"
-/* With the id of the request, which was read. */
+/* A rejection with the id of the request. */
 #define REFUSED_ONE(status)                                      \
     "HTTP/1.1 " status "\nContent-Type: application/json\n~\n\n" \
     "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32600,\"message\":\"~\"}}"
@@ -18,11 +18,11 @@
     "HTTP/1.1 " status "\nConnection: close\nContent-Type: application/json\n~\n\n" \
     "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32600,\"message\":\"~\"}}"
 
-/* A header that is not what the message says, whose id the answer has. */
+/* A header that does not match the message; the answer has the id of the message. */
 #define MISMATCH(why)                                                                      \
     "HTTP/1.1 400 Bad Request\nContent-Type: application/json\n~\n\n{\"jsonrpc\":\"2.0\"," \
     "\"id\":1,\"error\":{\"code\":-32020,\"message\":\"Header mismatch: " why "\"}}"
-/* One that no HTTP parser reads on behind. */
+/* A request that cannot be parsed; the connection is closed after it. */
 #define UNREADABLE                                                                       \
     "HTTP/1.1 400 Bad Request\nConnection: close\nContent-Type: application/json\n~\n\n" \
     "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32020,\"message\":\"Header mismatch: ~\"}}"
@@ -31,7 +31,7 @@
 #define CALL(method, params) \
     "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"" method "\",\"params\":{ " params "} }"
 
-/* The connection is closed by us if the answer says so. */
+/* The server closes the connection if the response has "Connection: close". */
 static const struct row {
     const char *name;
     const char *in[3];
@@ -254,7 +254,7 @@ static const struct row {
      "HTTP/1.1 200 OK\nContent-Type: text/plain; version=0.0.4; charset=utf-8\n~mcp_connections "
      "1\n~"},
 
-    /* where from */
+    /* hosts and origins */
     {"no Host", {"GET /healthz HTTP/1.1\n\n"}, REFUSED("400 Bad Request")},
     {"two Hosts",
      {"GET /healthz HTTP/1.1\nHost: localhost\nHost: localhost\n\n"},
@@ -283,7 +283,7 @@ static const struct row {
      {POST("{{std}}Origin: http://127.0.0.1:8642\n", CALL("ping", ""))},
      JSON_HEAD "~"},
 
-    /* forms */
+    /* media types */
     {"text",
      {POST("Host: localhost\nContent-Type: text/plain\n", CALL("ping", ""))},
      REFUSED_ONE("415 Unsupported Media Type")},
@@ -425,8 +425,7 @@ static void expand_row(const rig *r, const struct row *row, expansion *e)
         expand_request(r, row->in[i], e);
 }
 
-/* Feeds two parts; bytes behind the end of a closed connection are not sent, as a transport would
- * do. */
+/* Feeds two parts. Like a transport, it sends no bytes after the connection is closed. */
 static void feed(wire *w, const expansion *e, size_t cut)
 {
     wire_bytes(w, e->ptr, cut);
@@ -463,7 +462,7 @@ static void test_rows(void **state)
     rig_end(&r);
 }
 
-/* One byte at a time, all in one go. */
+/* Feeds each request byte by byte, all on one connection. */
 static void test_bytes(void **state)
 {
     (void)state;
@@ -483,8 +482,8 @@ static void test_bytes(void **state)
     rig_end(&r);
 }
 
-/* A connection that ends at any byte, by closing or by half: no leak, and another is served as
- * before. */
+/* A connection that is closed or half-closed after any byte causes no leak, and another one is
+ * served as before. */
 static void test_cut(void **state)
 {
     (void)state;
@@ -515,8 +514,8 @@ static void test_cut(void **state)
     rig_end(&r);
 }
 
-/* Every allocation fails once: an answer of any kind or a closed connection, and nothing is
- * left. */
+/* Each allocation fails in turn: the result is some answer or a closed connection, and no memory is
+ * leaked. */
 static void test_memory(void **state)
 {
     (void)state;
@@ -548,7 +547,7 @@ static void test_memory(void **state)
     }
 }
 
-/* A handler that would have to ask its client for what that did not declare. */
+/* A handler that needs a capability that its client did not declare. */
 static void test_undeclared(void **state)
 {
     (void)state;

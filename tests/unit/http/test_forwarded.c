@@ -1,5 +1,5 @@
-/* The client behind a trusted proxy: addresses as text against the system's own functions, lists
- * against a slow model that reads them from the right, and what the address is used for.
+/* The client behind a trusted proxy: compares the parser of addresses with the system's functions
+ * and the evaluation of lists with a slow model, and tests the uses of the address.
  */
 #include "rig.h"
 
@@ -18,7 +18,7 @@ static unsigned below(unsigned n)
 
 /* ---- addresses ------------------------------------------------------------------------------- */
 
-/* What the system says; false: it is no address. */
+/* Parses an address with the system's functions. Returns false if it is invalid. */
 static bool model_read(const char *text, unsigned char to[16])
 {
     struct in_addr v4;
@@ -160,7 +160,7 @@ static void test_hosts(void **state)
     }
 }
 
-/* Bit by bit. */
+/* Compares the first `bits` bits one by one. */
 static bool model_has(const unsigned char a[16], const unsigned char b[16], unsigned bits)
 {
     for (unsigned i = 0; i < bits; i++)
@@ -232,7 +232,7 @@ static void open_as(wire *w, rig *r, const char *peer, const char *address)
                      MCP_OK);
 }
 
-/* headers: whole lines. */
+/* `headers` is complete lines. */
 static void get(wire *w, const char *headers)
 {
     char text[4000];
@@ -278,7 +278,7 @@ static void test_who(void **state)
         get(&w, rows[i].headers);
         assert_int_equal(code, 200);
         assert_string_equal(client, rows[i].want);
-        get(&w, ""); /* the next request on the connection has an address of its own */
+        get(&w, ""); /* the next request on the connection may have another address */
         mcp__http_ip ip;
         char own[MCP__HTTP_IP_TEXT] = "unix";
         if (mcp__http_ip_read_host(mcp_str_from(rows[i].peer), &ip))
@@ -289,7 +289,7 @@ static void test_who(void **state)
     }
 }
 
-/* From the right, entry by entry, each one again from the start. */
+/* The model: examines the entries from the right, each time from the start. */
 static const char *model(const char *const *entries, size_t n, const char *own)
 {
     for (size_t i = n; i-- > 0;) {
@@ -352,14 +352,14 @@ static void listen_as(wire *w, const char *forwarded)
     wire_bytes(w, text, strlen(text));
 }
 
-/* Connections of a proxy count for the client while it has a request on them. */
+/* A connection of a proxy counts for the client's address while a request of the client is on it. */
 static void test_per_address(void **state)
 {
     rig r;
     wire w[6];
     (void)state;
     begin(&r, 2);
-    for (size_t i = 0; i < COUNT(w); i++) /* more than two of the proxy's own */
+    for (size_t i = 0; i < COUNT(w); i++) /* more than two of the proxy itself */
         open_as(&w[i], &r, "10.0.0.1:1", "10.0.0.1");
     for (size_t i = 0; i < 3; i++) {
         char from[40];
@@ -384,8 +384,7 @@ static int every(mcp_request *req, const mcp_json *arguments, void *user)
     return mcp_reply_text(req, "done");
 }
 
-/* How many of so many calls on one connection are let through by a server whose limits nobody
- * set. */
+/* Returns how many calls on one connection succeed with the default limits. */
 static int good_calls(const char *peer, const char *address, const char *const *from, size_t n_from)
 {
     static const mcp_tool tool = {.size = sizeof(tool), .name = "every", .call = every};
@@ -439,7 +438,7 @@ static void test_rates(void **state)
     assert_int_equal(good_calls("unix:pid=1", "unix", one, 1), 2000);
     assert_int_equal(good_calls("127.0.0.1:1", "127.0.0.1", here, 1), 2100);
     assert_int_equal(good_calls("127.0.0.2:1", "127.0.0.2", one, 1), 2100); /* not trusted */
-    /* what is this machine to a proxy elsewhere is not this machine */
+    /* a loopback address from a remote proxy does not mean this machine */
     assert_int_equal(good_calls("10.0.0.1:1", "10.0.0.1", here, 1), 2000);
 }
 
@@ -460,7 +459,7 @@ static void test_refused(void **state)
     rig_end(&r);
 }
 
-/* One request through a proxy, each allocation failing in turn. */
+/* One request through a proxy, with each allocation failing in turn. */
 static void test_no_memory(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* A connection whose transport shakes hands first has a time of its own for that. */
+/* A connection whose transport begins with a handshake has a separate time-out for it. */
 #include "rig.h"
 
 static void accept_shaking(wire *w, rig *r)
@@ -26,7 +26,7 @@ static void test_too_long(void **state)
         rig_pass(&r, cases[i].ms - 1);
         assert_int_equal(w.closed, 0);
         rig_pass(&r, 2);
-        assert_int_equal(w.closed, MCP_HTTP_ABORT + 1); /* nothing that could still be sent */
+        assert_int_equal(w.closed, MCP_HTTP_ABORT + 1); /* nothing can be sent any more */
         assert_string_equal(wire_text(&w), "");
         wire_end(&w);
         rig_end(&r);

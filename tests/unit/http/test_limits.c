@@ -1,4 +1,4 @@
-/* Limits of size, number and time; allowed hosts and origins; what is logged. */
+/* Limits of size, number and time; allowed hosts and origins; the log. */
 #include "rig.h"
 
 #define CALL(method, params) \
@@ -139,7 +139,8 @@ static void test_sizes(void **state)
     }
 }
 
-/* After an early refusal our direction ends, the rest is thrown away for a while, then all ends. */
+/* After an early rejection the server closes its direction, discards input for a while, then closes
+ * the connection. */
 static void test_lingering(void **state)
 {
     (void)state;
@@ -238,7 +239,7 @@ static void test_same_ids(void **state)
     rig_end(&r);
 }
 
-/* What is pipelined waits as bytes, answered in order; too much of it stops the reading. */
+/* Pipelined requests are buffered and answered in order; too many bytes stop reading. */
 static void test_pipeline(void **state)
 {
     (void)state;
@@ -249,7 +250,7 @@ static void test_pipeline(void **state)
     wire_send(&w,
               "POST /mcp HTTP/1.1\n{{modern tools/call}}Mcp-Name: pending\n"
               "Content-Length: {{len}}\n\n" CALL("tools/call", "\"name\":\"pending\",{{meta}}"));
-    assert_true(mcp_http_wants_input(w.c)); /* to see when the client goes */
+    assert_true(mcp_http_wants_input(w.c)); /* to notice when the client disconnects */
     size_t sent = 0;
     while (mcp_http_wants_input(w.c)) {
         wire_send(&w, HEALTH);
@@ -304,8 +305,8 @@ static void test_times(void **state)
     }
 }
 
-/* A little every second is still too slow: the time is for the whole head, and for the whole
- * body. */
+/* A few bytes every second are still too slow: the time limits apply to the whole head and the
+ * whole body. */
 static void test_trickle(void **state)
 {
     (void)state;
@@ -423,7 +424,7 @@ static void test_cors(void **state)
                     "Access-Control-Allow-Headers: content-type, mcp-method\n\n");
     wire_clear(&w);
     wire_send(&w, LIST);
-    wire_expect(&w, "HTTP/1.1 401 ~"); /* without an Origin there is nothing to say of CORS */
+    wire_expect(&w, "HTTP/1.1 401 ~"); /* without an Origin there are no CORS headers */
     assert_null(strstr(wire_text(&w), "Access-Control"));
     wire_clear(&w);
     wire_send(
@@ -457,7 +458,7 @@ static void test_trusted(void **state)
     rig_end(&r);
 }
 
-/* ---- for the operator ------------------------------------------------------------------------ */
+/* ---- health and log -------------------------------------------------------------------------- */
 
 static int64_t late_clock(void *user)
 {

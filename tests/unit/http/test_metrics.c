@@ -1,4 +1,4 @@
-/* /metrics: what tools and sources are counted as, in the form that Prometheus reads. */
+/* /metrics: the counters of tools and sources, in the format of Prometheus. */
 #include "rig.h"
 
 #define POST "POST /mcp HTTP/1.1\n{{std}}Content-Length: {{len}}\n\n"
@@ -16,7 +16,7 @@ static int read_nothing(mcp_request *req, mcp_str uri, void *user)
     return MCP_ENOTFOUND;
 }
 
-/* Each tool and source by its name, which is escaped, and what a peer invented by none. */
+/* Tools and sources have escaped names; names that a peer invented do not appear. */
 static void test_metrics_by_name(void **state)
 {
     (void)state;

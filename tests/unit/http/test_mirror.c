@@ -1,4 +1,4 @@
-/* Parameters of a tool that headers repeat, compared with the arguments. */
+/* Compares the arguments of a tool with the headers that repeat them. */
 #include "rig.h"
 
 #define MISMATCH                                                                           \
@@ -27,7 +27,7 @@ static const struct {
     {"9007199254740993", "9007199254740993", true},
     {"9007199254740992", "9007199254740993", false},
     {"9007199254740992.9", "9007199254740993", false},
-    /* what the text was cannot be known any more */
+    /* beyond 2^53 the original text is lost */
     {"9007199254740992", "9007199254740993.0", false},
     {"9007199254740993", "9007199254740993.0", false},
     {"18446744073709551615", "18446744073709551615", true},

@@ -1,5 +1,5 @@
-/* What is remembered of a peer is its principal's: another token that knows every id can neither
- * use it, nor end it, nor hear of it. */
+/* The state of a peer belongs to its principal: another token that knows every id can neither use
+ * it, nor end it, nor get its notifications. */
 #include "rig.h"
 
 #define SSE_HEAD "HTTP/1.1 200 OK\nContent-Type: text/event-stream\n~"
@@ -14,8 +14,8 @@
     "\n" CALL("subscriptions/listen", \
               "\"notifications\":{\"resourceSubscriptions\":[\"fixed:/text\"]},{{meta}}")
 
-/* A request whose head lacks the principal and the empty line: HEAD, then a body that begins with
- * the empty line. */
+/* Sends a request as a principal: `head` without Authorization and the empty line, and a body that
+ * begins with the empty line. */
 static void send_as(wire *w, const char *who, const char *head, const char *body)
 {
     char request[2048];
@@ -39,7 +39,7 @@ static void update(rig *r)
     rig_pass(r, 250);
 }
 
-/* Everything that one can do with the id of a session. */
+/* Everything that a client can do with the id of a session. */
 static const struct {
     const char *head, *body;
 } session_uses[] = {
@@ -74,14 +74,14 @@ static void test_session(void **state)
         update(&r);
         wire_expect(&stream, "~resources/updated~fixed:/text~");
     }
-    /* and each of them does something for her */
+    /* and each of them works for alice */
     for (size_t i = 0; i < COUNT(session_uses); i++)
         once_as(&r, "alice", session_uses[i].head, session_uses[i].body, "HTTP/1.1 20~");
     wire_end(&stream);
     rig_end(&r);
 }
 
-/* Streams and calls have nothing but the ids that their clients chose: the same ones, here. */
+/* Streams and calls are identified only by the ids that their clients chose, here the same ones. */
 static void test_stream(void **state)
 {
     (void)state;
@@ -124,7 +124,7 @@ static void test_revoke(void **state)
     send_as(&idle, "alice", session_uses[1].head, session_uses[1].body);
     wire_expect(&idle, "HTTP/1.1 200 OK\n~");
 
-    mcp_http_revoke(r.http, NULL, r.now); /* that is nobody */
+    mcp_http_revoke(r.http, NULL, r.now); /* this is not a principal */
     assert_int_equal(modern.closed, 0);
     mcp_http_revoke(r.http, "alice", r.now);
     assert_int_equal(modern.closed, 1 + MCP_HTTP_CLOSE);

@@ -1,5 +1,4 @@
-/* The pieces that stand alone: the heap of timers, media types, what is kept of a head, the event
- * store. */
+/* Independent parts: the heap of timers, media types, the stored headers, the event store. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +13,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* Random sets, moves and stops: the earliest is always on top. */
+/* Sets, moves and stops random timers; the earliest must always be on top. */
 static void test_timers(void **state)
 {
     (void)state;
@@ -226,7 +225,7 @@ static void test_store(void **state)
     replay_is(&store, "x", 7, 3, MCP_OK, "");
     replay_is(&store, "x", 7, 4, MCP_ENOTFOUND, "");
     replay_is(&store, "x", 8, 0, MCP_ENOTFOUND, "");
-    /* The oldest go; a gap is not passed over. */
+    /* The oldest events are evicted; a replay does not skip the gap. */
     for (uint64_t i = 4; i <= 9; i++)
         assert_int_equal(store.append(MCP_STR("x"), 0, i, MCP_STR("long enough"), store.user),
                          MCP_OK);

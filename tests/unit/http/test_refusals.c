@@ -1,5 +1,5 @@
-/* What a refusal says: the id of the request where that was read, the limit, and the option by the
- * name that the program gave it. Each row as a whole and split at every byte. */
+/* Rejections contain the id of the request if it could be read, the limit, and the program's name
+ * of the option. Each row is sent as a whole and split at every byte. */
 #include "rig.h"
 
 static const char *option_name(const char *member, void *user)
@@ -80,7 +80,7 @@ static void test_rows(void **state)
     rig_end(&r);
 }
 
-/* Of a stranger nothing long is kept: a body is read to its end, and forgotten as it comes. */
+/* The body of an unauthorized request is read to its end but not stored. */
 static void test_long(void **state)
 {
     (void)state;
@@ -115,7 +115,7 @@ static void test_long(void **state)
     }
 }
 
-/* Without memory the status says it alone, or the connection ends. */
+/* Without memory only the status is sent, or the connection is closed. */
 static void test_memory(void **state)
 {
     (void)state;

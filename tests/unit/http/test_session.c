@@ -1,4 +1,4 @@
-/* Legacy sessions: their life, whose they are, their streams and what is replayed on them. */
+/* Legacy sessions: their lifetime, their owners, their streams, and replayed events. */
 #include "rig.h"
 
 #define JSON_HEAD "HTTP/1.1 200 OK\nContent-Type: application/json\nContent-Length: ~\n\n"
@@ -43,9 +43,10 @@ static void test_life(void **state)
                 "HTTP/1.1 202 Accepted\n~");
     expect_once(&r, POST("{\"jsonrpc\":\"2.0\"}"), "HTTP/1.1 400 Bad Request\n~-32600~");
     expect_once(&r, POST(CALL("unknown", "")), JSON_HEAD "~-32601~");
-    expect_once(&r, POST(CALL("initialize", "")), JSON_HEAD "~\"error\"~"); /* a new one, refused */
+    expect_once(&r, POST(CALL("initialize", "")), JSON_HEAD "~\"error\"~"); /* rejected */
     expect_once(&r, POST("[" CALL("ping", "") "]"), "HTTP/1.1 400 Bad Request\n~-32600~");
-    /* its own revision wins over the header's, but the header must be one at all */
+    /* the revision of the session takes precedence over the header, which must be valid
+     * nevertheless */
     expect_once(
         &r,
         "POST /mcp HTTP/1.1\n{{std}}Mcp-Session-Id: {{session}}\n"
@@ -116,8 +117,8 @@ static int call_who(mcp_request *req, const mcp_json *arguments, void *user)
     return mcp_reply_textf(req, "you are %s", mcp_request_principal(req));
 }
 
-/* The principal of a modern request is that of its own Authorization, whatever came before it on
- * the same connection. */
+/* The principal of a modern request depends only on its own Authorization, not on earlier requests
+ * of the connection. */
 static void test_changing_principal(void **state)
 {
     (void)state;
@@ -153,7 +154,7 @@ static void test_cap(void **state)
     char first[64];
     rig_initialize(&r, "2025-06-18", "");
     memcpy(first, r.session, sizeof(first));
-    /* Two that are in use are not evicted, however long they are idle. */
+    /* Two sessions in use are not evicted, however long they are idle. */
     wire w[2];
     for (size_t i = 0; i < 2; i++) {
         rig_initialize(&r, "2025-06-18", "");
@@ -251,7 +252,8 @@ static void test_post_stream(void **state)
         wire_open(&w, &r);
         wire_send(&w, PROGRESS);
         wire_expect(&w, rows[i].expected);
-        /* "~" would be an empty event too, over which older clients stumble. */
+        /* Not written as "~", which would also match an empty event; older clients cannot parse
+         * one. */
         assert_int_equal(strstr(wire_text(&w), "id: 2-0") != NULL, i == 0);
         wire_end(&w);
         rig_end(&r);
@@ -286,7 +288,7 @@ static void test_replay(void **state)
     rig_end(&r);
 }
 
-/* A call whose client goes away in the middle: it is not cancelled, and its answer waits. */
+/* A call whose client disconnects is not cancelled, and its answer is stored. */
 static void test_away(void **state)
 {
     (void)state;
@@ -296,16 +298,16 @@ static void test_away(void **state)
     wire_open(&w, &r);
     wire_send(&w, POST(CALL("tools/call", "\"name\":\"pending\"")));
     wire_expect(&w, "");
-    rig_pass(&r, 1000); /* it takes long: it becomes a stream */
+    rig_pass(&r, 1000); /* it takes long, so the response becomes a stream */
     wire_expect(&w, SSE_HEAD PRIME("2-0") "3\n:\n\n\n");
     wire_end(&w);
     assert_int_equal(fixture_cancelled(r.fixture), 0);
 
-    /* back before it is answered */
+    /* the client reconnects before the answer */
     wire_open(&w, &r);
     wire_send(&w, GET("Last-Event-ID: 2-0\n"));
     wire_expect(&w, SSE_HEAD);
-    wire second; /* and once more, while the first is still thought to be there */
+    wire second; /* and once more, while the first connection still seems to be open */
     wire_open(&second, &r);
     wire_send(&second, GET("Last-Event-ID: 2-0\n"));
     wire_expect(&w, SSE_HEAD "0\n\n");
@@ -315,7 +317,7 @@ static void test_away(void **state)
     wire_end(&second);
     wire_end(&w);
 
-    /* back after it */
+    /* the client reconnects after the answer */
     wire_open(&w, &r);
     wire_send(&w, POST(CALL("tools/call", "\"name\":\"pending\"")));
     rig_pass(&r, 1000);
@@ -336,8 +338,8 @@ static int leave(mcp_request *req, const mcp_json *arguments, void *user)
     return MCP_PENDING;
 }
 
-/* A handler lets go of the connection, and its answer waits for who comes back: in sessions of
- * 2025-11-25, for who takes a stream. */
+/* A handler closes the stream, and its answer is stored until the client reconnects. This needs a
+ * session of 2025-11-25 and a client that accepts streams. */
 static void test_ended_stream(void **state)
 {
     (void)state;
@@ -378,7 +380,8 @@ static void test_ended_stream(void **state)
     }
 }
 
-/* What a handler asks comes on the stream of its call, and the answer as a POST of its own. */
+/* The request of a handler is sent on the stream of its call, and the answer arrives in a separate
+ * POST. */
 static void test_asking(void **state)
 {
     (void)state;
@@ -403,7 +406,7 @@ static void test_get_stream(void **state)
     (void)state;
     rig r;
     begin_session(&r, NULL, "2025-11-25");
-    /* Without a stream changes wait, as one; a stream that opens gets them. */
+    /* Without a stream, changes are merged into one notification, which the next stream gets. */
     for (int i = 0; i < 3; i++) {
         char name[16];
         snprintf(name, sizeof(name), "new%d", i);
@@ -419,7 +422,7 @@ static void test_get_stream(void **state)
     wire_expect(&a, "~\nid: 0-1\ndata: {\"jsonrpc\":\"2.0\","
                     "\"method\":\"notifications/tools/list_changed\"}\n\n\n");
 
-    /* Only the youngest of several streams gets the notification. */
+    /* Only the newest of several streams gets the notification. */
     wire_clear(&a);
     wire_open(&b, &r);
     wire_send(&b, GET(""));
@@ -435,13 +438,13 @@ static void test_get_stream(void **state)
     wire_expect(&a, "~\nid: 0-3\ndata: {~prompts/list_changed~}\n\n\n");
     wire_end(&a);
 
-    /* An event that never was is none to wait for. */
+    /* A client that names an event that never existed gets no replay. */
     wire_open(&a, &r);
     wire_send(&a, GET("Last-Event-ID: 0-99\n"));
     wire_expect(&a, SSE_HEAD PRIME("0-3"));
     wire_end(&a);
 
-    /* A stream that was lost resumes where it was. */
+    /* A lost stream resumes after its last event. */
     wire_open(&a, &r);
     wire_send(&a, GET("Last-Event-ID: 0-1\n"));
     wire_expect(&a, SSE_HEAD PRIME("0-1") "~id: 0-2\n~id: 0-3\n~");
@@ -449,7 +452,7 @@ static void test_get_stream(void **state)
     rig_end(&r);
 }
 
-/* A quiet stream of a session gets a comment, also one that was lost and came back. */
+/* An idle stream of a session gets comments, also after it was lost and resumed. */
 static void test_heartbeat(void **state)
 {
     (void)state;
@@ -503,7 +506,7 @@ static void test_max_streams(void **state)
         wire_send(&w[i], GET(""));
     }
     expect_once(&r, GET(""), "HTTP/1.1 429 Too Many Requests\n~max_streams~");
-    /* Notices are left out where there can be no stream. */
+    /* Notifications are omitted if the response cannot be a stream. */
     expect_once(&r, PROGRESS, JSON_HEAD "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":~");
     wire_end(&w[0]);
     expect_once(&r, PROGRESS, SSE_HEAD "~");
@@ -511,7 +514,7 @@ static void test_max_streams(void **state)
     rig_end(&r);
 }
 
-/* A session that ends while others wait for it. */
+/* A session that ends while requests are pending. */
 static void test_end(void **state)
 {
     (void)state;
@@ -543,7 +546,7 @@ static void test_cancel(void **state)
                 "HTTP/1.1 202 Accepted\n~");
     assert_int_equal(fixture_cancelled(r.fixture), 1);
     wire_expect(&w, "");
-    fixture_finish(r.fixture, 0); /* it is not answered; its POST ends some time later */
+    fixture_finish(r.fixture, 0); /* it gets no answer; its POST ends some time later */
     rig_pass(&r, 15001);
     wire_expect(&w, SSE_HEAD "0\n\n");
     wire_clear(&w);
@@ -564,7 +567,7 @@ static void test_cancel(void **state)
     rig_end(&r);
 }
 
-/* Every allocation of a session's life fails once; every request still gets an answer. */
+/* Each allocation of a session's lifetime fails in turn; every request still gets a response. */
 static void test_memory(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Event streams that stay: subscriptions, slow calls, slow readers, clients that go, the end of the
- * server. */
+/* Long-lived event streams: subscriptions, slow calls, slow readers, clients that disconnect, the
+ * shutdown of the server. */
 #include "rig.h"
 
 #define SSE_HEAD                                                     \
@@ -63,7 +63,7 @@ static void test_listen(void **state)
     rig_end(&r);
 }
 
-/* What is logged of a stream when it ends was said when it began. */
+/* The log record at the end of a stream has the data of its beginning. */
 static size_t streams_logged;
 
 static void check_log(const mcp_http_record *record, void *user)
@@ -104,7 +104,7 @@ static void test_log(void **state)
     rig_end(&r);
 }
 
-/* Quiet streams get a comment; those that are not do not. */
+/* Idle streams get comments, others do not. */
 static void test_heartbeat(void **state)
 {
     (void)state;
@@ -127,7 +127,7 @@ static void test_heartbeat(void **state)
     rig_end(&r);
 }
 
-/* A call that takes long becomes a stream; then its client goes, and it is cancelled. */
+/* The response to a slow call becomes a stream; when its client disconnects, the call is cancelled. */
 static void test_slow_call(void **state)
 {
     (void)state;
@@ -143,7 +143,7 @@ static void test_slow_call(void **state)
     fixture_finish(r.fixture, 0);
     wire_expect(&w, SSE_HEAD BEAT "~\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,~later~}\n\n\n0\n\n");
     wire_clear(&w);
-    wire_send(&w, HEALTH); /* the connection goes on */
+    wire_send(&w, HEALTH); /* the connection remains usable */
     wire_expect(&w, "HTTP/1.1 200 OK\n~ok\n");
     wire_send(&w, PENDING);
     wire_end(&w);
@@ -190,7 +190,8 @@ static void test_half_closed(void **state)
     rig_end(&r);
 }
 
-/* A reader that stops: it gets one notice for all that changed meanwhile; others get theirs. */
+/* A reader that stopped gets one notification for all changes in the meantime; others are not
+ * affected. */
 static void test_slow_reader(void **state)
 {
     (void)state;
@@ -236,14 +237,14 @@ static void test_stalled(void **state)
     rig_pass(&r, 250);
     assert_true(w.pending > 100);
     rig_pass(&r, 50000);
-    mcp_http_set_pending(w.c, --w.pending, r.now); /* one byte is something */
+    mcp_http_set_pending(w.c, --w.pending, r.now); /* one byte counts as progress */
     rig_pass(&r, 59000);
     assert_int_equal(w.closed, 0);
     rig_pass(&r, 2000);
     assert_int_equal(w.closed, MCP_HTTP_ABORT + 1);
     wire_end(&w);
 
-    /* The same for one that is closed already and does not take its last bytes. */
+    /* The same for a connection that is closing while its client does not read the last bytes. */
     wire_open(&w, &r);
     w.slow = true;
     wire_send(&w, "GET /healthz HTTP/1.1\nHost: localhost\nConnection: close\n\n");
@@ -259,8 +260,8 @@ static void test_stalled(void **state)
     rig_end(&r);
 }
 
-/* Subscriptions end with their result, idle connections end, calls are finished, later ones
- * refused. */
+/* On a drain, subscriptions end with their result, idle connections are closed, calls are finished,
+ * and later calls are rejected. */
 static void test_drain(void **state)
 {
     (void)state;
@@ -302,7 +303,7 @@ static void test_drain(void **state)
     rig_end(&r);
 }
 
-/* A legacy client without a session that goes has not cancelled. */
+/* A legacy client without a session that disconnects does not cancel its call. */
 static void test_orphan(void **state)
 {
     (void)state;
@@ -325,7 +326,7 @@ static void test_orphan(void **state)
     rig_end(&r); /* before it is answered */
 }
 
-/* A handler that answers after everything is gone. */
+/* A handler that answers after everything is freed. */
 static void test_late(void **state)
 {
     (void)state;
@@ -341,7 +342,7 @@ static void test_late(void **state)
     rig_end(&r);
 }
 
-/* What an idle subscription holds. */
+/* The memory of an idle subscription. */
 static size_t held;
 
 static void *counting_allocate(size_t size, void *user)
@@ -406,7 +407,7 @@ static void test_weight(void **state)
     assert_int_equal(held, 0);
 }
 
-/* Every allocation of a subscription's life fails once. */
+/* Each allocation of a subscription's lifetime fails in turn. */
 static void test_memory(void **state)
 {
     (void)state;

@@ -1,10 +1,10 @@
-/* fake_engine.h: the transport's side of a client, without a client: it sends what the test says
- * and writes down what it is told, so that a transport can be tested alone.
+/* fake_engine.h: replaces the client behind a transport, so that the transport can be tested alone.
+ * It sends the messages of the test and logs the calls of the transport.
  *
  * The functions of mcp/client.h and mcp/channel.h that a transport calls are defined here, and the
  * real ones are not linked. The log has a line for each call:
  *
- *     got 7 {"id":7}              a message was received in exchange 7
+ *     got 7 {"id":7} a message arrived in exchange 7
  *     long 7 {"id":7…             its beginning: it was too long
  *     end 7 404 session broke-off retry=2000 text=… body=…
  *     gone text                   the connection is over
@@ -16,10 +16,10 @@
 
 enum { ENGINE_MESSAGES = 64 };
 
-/* What answers have after their id. */
+/* The members of an answer after its id. */
 #define ENGINE_RESULT "\"result\":{}"
 
-/* What is to be sent. */
+/* A message to be sent. */
 typedef struct engine_message {
     mcp_exchange exchange;
     mcp_client_output output;
@@ -44,7 +44,7 @@ struct mcp_client {
     mcp_exchange awaited[ENGINE_MESSAGES];
     bool wants_fall_back; /* the next end asks for HTTP+SSE */
     bool fell_back;
-    mcp_exchange abandon_on_message; /* this exchange, as soon as something comes on it */
+    mcp_exchange abandon_on_message; /* abandon this exchange when its first message arrives */
     size_t head;                     /* of the last message that was too long */
     char log[16384];
     size_t len;
@@ -68,7 +68,7 @@ static inline void engine_open(mcp_client *client)
     client->channel.max_message = 4000;
 }
 
-/* Sends it when the transport next ticks. */
+/* Sends the message at the transport's next tick. */
 static inline void engine_send(mcp_client *client, engine_message message)
 {
     assert_true(client->n_queued < ENGINE_MESSAGES);
@@ -146,7 +146,7 @@ void mcp_client_exchange_ended(mcp_client *client, mcp_exchange exchange,
     assert_true(client->connected);
     assert_null(client->sending);
     if (exchange && !mcp_client_awaits(client, exchange))
-        return; /* it may tell of every end */
+        return; /* the transport may report every end */
     client->awaited[exchange] = 0;
     engine_log(client, "end %d %d%s", (int)exchange, end->status, end->session ? " session" : "");
     if (end->broke_off)

@@ -1,5 +1,5 @@
-/* http_client_rig.h: a client's HTTP transport between a server that does what the test says and an
- * engine that writes down what it is told.
+/* http_client_rig.h: a client's HTTP transport between a scripted server and an engine that logs
+ * the transport's calls.
  */
 #ifndef MCP_TESTS_HTTP_CLIENT_RIG_H
 #define MCP_TESTS_HTTP_CLIENT_RIG_H
@@ -19,9 +19,9 @@ typedef struct fixture {
     mcp_client client;
     mcp_http_client *http;
     script server;
-    const char *text;    /* of what handlers answer with */
-    const char *status;  /* and how */
-    const char *refusal; /* of a stream that was there before */
+    const char *text;    /* the body of the handlers' answers */
+    const char *status;  /* and their status */
+    const char *refusal; /* the status for a stream that existed before */
     const char *headers;
     int hooked, ended;
     int hook_rc;
@@ -159,7 +159,7 @@ static inline void answer_text(script_connection *c, const script_request *r)
                  f->headers ? f->headers : "Content-Type: application/json", f->text);
 }
 
-/* A legacy server: answers POSTs, gives sessions, has a stream as `text` says. */
+/* A legacy server: answers POSTs, creates sessions, and offers a stream with `text`. */
 static inline void answer_legacy(script_connection *c, const script_request *r)
 {
     fixture *f = c->script->user;
@@ -182,7 +182,7 @@ static inline void answer_legacy(script_connection *c, const script_request *r)
     }
 }
 
-/* A DELETE that nobody answers holds nobody up. */
+/* Never answers, for example a DELETE, which must not block the client. */
 static inline void silence(script_connection *c, const script_request *r)
 {
     (void)c;

@@ -1,9 +1,8 @@
-/* http_script.h: an HTTP server that does what the test says, byte by byte, on the loop of the
- * client.
+/* http_script.h: a scripted HTTP server on the loop of the client, which can send any bytes.
  *
- * A request that is complete is kept and handed to `handle`, which writes what it likes:
- * script_reply() a whole answer, script_write() any bytes, script_close() the end, script_later()
- * something later.
+ * A complete request is stored and passed to `handle`, which may send a whole response with
+ * script_reply() or any bytes with script_write(), close the connection with script_close(), or
+ * send bytes later with script_later().
  */
 #ifndef MCP_TESTS_HTTP_SCRIPT_H
 #define MCP_TESTS_HTTP_SCRIPT_H
@@ -41,7 +40,7 @@ typedef struct script_connection {
     char in[16384];
     size_t len;
     bool closed, ending;
-    int pending; /* pieces that come later */
+    int pending; /* pieces to be sent later */
     uv_timer_t timer;
     void (*later)(struct script_connection *c);
     script_request request; /* the last */
@@ -137,7 +136,8 @@ static inline void script_write(script_connection *c, const char *text)
     script_write_bytes(c, text, strlen(text));
 }
 
-/* "200 OK", "Content-Type: application/json" (lines joined by \r\n, may be NULL), a body. */
+/* Sends a response: a status such as "200 OK", headers such as "Content-Type: application/json"
+ * (joined by \r\n, or NULL), and a body. */
 static inline void script_reply(script_connection *c, const char *status, const char *headers,
                                 const char *body)
 {
@@ -196,7 +196,7 @@ static void script_shutdown(script_connection *c)
         free(shutdown);
 }
 
-/* After what was written. */
+/* Closes the connection after the pending output. */
 static inline void script_end(script_connection *c)
 {
     c->ending = true;
@@ -217,7 +217,7 @@ static inline void script_later(script_connection *c, uint64_t ms, void (*fn)(sc
     uv_timer_start(&c->timer, script_timer_due, ms, 0);
 }
 
-/* The value of a header, or "" when there is none. */
+/* Returns the value of a header, or "" if it is absent. */
 static inline const char *script_header(const script_request *r, const char *name, char room[512])
 {
     size_t len = strlen(name);
@@ -244,7 +244,7 @@ static inline bool script_has(const script_request *r, const char *name)
     return strcasestr(r->head, line) != NULL;
 }
 
-/* Takes one request from the front. */
+/* Parses and removes the first request of the buffer. */
 static bool script_take(script_connection *c)
 {
     c->in[c->len] = 0;
@@ -338,7 +338,7 @@ static inline void script_open(script *s, mcp_loop *loop,
     uv_unref((uv_handle_t *)&s->listener);
 }
 
-/* The client is closed before. */
+/* The client must be closed before. */
 static inline void script_free(script *s, mcp_loop *loop)
 {
     for (int i = 0; i < s->n_connections; i++)

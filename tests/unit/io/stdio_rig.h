@@ -1,8 +1,7 @@
-/* stdio_rig.h: a server on a pair of pipes, in a process of its own, and its peer.
+/* stdio_rig.h: a server on a pair of pipes in a separate process, and its peer.
  *
  * The server has several tools: "big" answers with 20,000 bytes, "slow" answers after 50 ms, or
- * never, "busy" keeps a worker busy for 300 ms. How often "big" ran is counted in memory that both
- * processes share.
+ * never, "busy" keeps a worker busy for 300 ms. Shared memory counts how often "big" ran.
  */
 #ifndef MCP_TESTS_STDIO_RIG_H
 #define MCP_TESTS_STDIO_RIG_H
@@ -78,7 +77,7 @@ static inline void answer_late(void *arg)
     d->req = NULL;
 }
 
-/* user: how long it takes. */
+/* `user` is the duration. */
 static inline int slow(mcp_request *req, const mcp_json *arguments, void *user)
 {
     (void)arguments;
@@ -109,7 +108,7 @@ static inline int busy(mcp_request *req, const mcp_json *arguments, void *user)
     return mcp_request_work(req, busy_work, busy_done, user);
 }
 
-/* What a careless handler or library does. */
+/* Prints to stdout, as a careless handler or library might. */
 static inline int chatty(mcp_request *req, const mcp_json *arguments, void *user)
 {
     (void)arguments;
@@ -219,7 +218,7 @@ static inline void say_str(const peer *p, const char *text)
     say(p, text, strlen(text));
 }
 
-/* Everything until the end of the stream, or until `lines` lines came (0: no matter). */
+/* Reads until the end of the stream, or until `lines` lines have arrived (0 means no limit). */
 static inline size_t hear(int fd, char *to, size_t room, size_t lines)
 {
     size_t len = 0;
@@ -259,7 +258,7 @@ static inline void close_input(peer *p)
     p->to = -1;
 }
 
-/* Its exit status, or 128 + signal. */
+/* Waits for the server and returns its exit status, or 128 plus the signal. */
 static inline int wait_end(peer *p)
 {
     int status;
@@ -280,7 +279,7 @@ static inline int64_t now_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* Until the server has read all that was said. */
+/* Waits until the server has read all input. */
 static inline void wait_until_read(const peer *p)
 {
     int left = 1;
@@ -298,8 +297,8 @@ static inline void wait_for_slow_call(void)
         usleep(200);
 }
 
-/* Bytes that can be said to a server that does not get rid of its answers, until it has taken
- * nothing for a while. */
+/* Sends lines to a server whose answers are not read, until it stops reading. Returns the number of
+ * bytes. */
 static inline size_t say_until_stuck(const peer *p, const char *line)
 {
     size_t len = strlen(line), said = 0;

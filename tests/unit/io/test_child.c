@@ -1,5 +1,5 @@
-/* test_child.c: servers as child processes: how they start, end, and are ended. Small shell scripts
- * play the servers. */
+/* test_child.c: servers as child processes: start, exit and termination. The servers are small
+ * shell scripts. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -150,7 +150,7 @@ static void test_exit_status(void **state)
     }
 }
 
-/* The answer that was written just before the end still counts. */
+/* An answer that is written just before the exit is still received. */
 static void test_answer_before_exit(void **state)
 {
     fixture f;
@@ -174,7 +174,7 @@ static void test_closes_its_output(void **state)
     assert_int_equal(close_fixture(&f), 4);
 }
 
-/* SIGTERM is ignored, its stdin too. */
+/* A server that ignores SIGTERM and the end of its stdin is killed. */
 static void test_killed_at_last(void **state)
 {
     fixture f;
@@ -250,7 +250,7 @@ static void test_group_dies_too(void **state)
     }
 }
 
-/* Ten megabytes on stderr, before the answer: nobody reads them, and nothing stops. */
+/* Ten megabytes on stderr before the answer, which nothing reads, do not block the server. */
 static void test_stderr_flood(void **state)
 {
     fixture f;
@@ -268,7 +268,7 @@ static void test_stderr_flood(void **state)
     close_fixture(&f);
 }
 
-/* A server that reads nothing does not hold us up, and closing it works. */
+/* A server that reads nothing does not block the client and can be closed. */
 static void test_does_not_read(void **state)
 {
     fixture f;
@@ -352,7 +352,7 @@ static void test_surroundings(void **state)
     close_fixture(&f);
 }
 
-/* The second does not inherit the first one's pipes: the first sees the end of its input. */
+/* The second child does not inherit the pipes of the first, so the first gets the end of its input. */
 static void test_two_children(void **state)
 {
     fixture first, second;

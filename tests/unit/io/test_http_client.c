@@ -1,5 +1,5 @@
-/* Streamable HTTP as a client's transport speaks it: one message and its answer, what goes wrong
- * with it, and how many at once. Streams, sessions and authorization have files of their own. */
+/* Streamable HTTP in a client's transport: one message and its answer, failures, and the number of
+ * concurrent requests. Other files test streams, sessions and authorization. */
 #define _GNU_SOURCE
 #include "http_client_rig.h"
 
@@ -36,7 +36,7 @@ static void test_post(void **state)
     assert_false(script_has(request(&f, 0), "Expect"));
     assert_false(script_has(request(&f, 0), "Cookie"));
 
-    /* Again, and on the same connection. */
+    /* A second request on the same connection. */
     m = ENGINE_REQUEST(2, .modern = true);
     f.text = ANSWER(2);
     engine_send(&f.client, m);
@@ -47,7 +47,7 @@ static void test_post(void **state)
     assert_int_equal(f.server.n_requests, 2); /* no DELETE */
 }
 
-/* What is no answer is told with its status. */
+/* A response that is not an answer is reported with its status. */
 static void test_refusals(void **state)
 {
     static const struct {
@@ -100,7 +100,7 @@ static void test_refusals(void **state)
     }
 }
 
-/* ---- the ways of dying ----------------------------------------------------------------------- */
+/* ---- lost connections ------------------------------------------------------------------------ */
 
 static void test_deaths(void **state)
 {
@@ -143,8 +143,8 @@ static void die_of_second(script_connection *c, const script_request *r)
     script_close(c);
 }
 
-/* A connection that was used before ends without an answer: what may have an effect is not sent a
- * second time. */
+/* A reused connection is closed without an answer: a request that may have an effect is not sent
+ * again. */
 static void test_sent_once(void **state)
 {
     (void)state;
@@ -235,7 +235,7 @@ static void test_notification(void **state)
         "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n",
         "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 4\r\n\r\nnull",
         "HTTP/1.1 500 x\r\nContent-Length: 0\r\n\r\n",
-        SCRIPT_STREAM, /* which never says anything */
+        SCRIPT_STREAM, /* which sends no event */
         "",
     };
 
@@ -316,7 +316,7 @@ static void test_max_exchanges(void **state)
     }
     run_for(&f, 30);
     assert_int_equal(f.server.n_requests, 2);
-    /* The server may be waiting for it before it answers those. */
+    /* The server may need this reply before it answers the others. */
     send_reply(&f);
     run_for(&f, 30);
     assert_int_equal(f.server.n_requests, 3);
@@ -327,7 +327,8 @@ static void test_max_exchanges(void **state)
     close_fixture(&f); /* with one still open */
 }
 
-/* Who asks (pings, say) without end and takes no answers has them dropped, and calls go on. */
+/* If a server sends endless requests, such as pings, and does not read the replies, they are
+ * dropped and calls continue. */
 static void test_replies_not_taken(void **state)
 {
     enum { ASKED = 5000, MOST_BLOCKS = 2000 };
@@ -350,7 +351,7 @@ static bool thirty_requests(fixture *f)
     return f->server.n_requests == 30;
 }
 
-/* Those that are taken make room for others. */
+/* Replies that the server reads make room for others. */
 static void test_replies_taken(void **state)
 {
     enum { ROUNDS = 10, EACH = 30 };

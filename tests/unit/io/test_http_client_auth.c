@@ -1,4 +1,4 @@
-/* Challenges: the program's hook answers them, now or later. */
+/* Challenges: the program's hook answers them, immediately or later. */
 #define _GNU_SOURCE
 #include "http_client_rig.h"
 

@@ -1,5 +1,4 @@
-/* Plain GETs: what is fetched, what is refused, what is limited; and the addresses that are
- * nobody's business. */
+/* Plain GETs: results, rejections and limits, and the private addresses that are refused. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -51,7 +50,7 @@ static void close_fixture(fixture *f)
     assert_int_equal(f->memory.live, 0);
 }
 
-/* "/path" at our server, or a whole URL. */
+/* Fetches "/path" from the test's server, or a whole URL. */
 static int fetch(fixture *f, const char *url, const mcp_fetch_options *more, mcp_fetch **ret)
 {
     char whole[512];
@@ -269,7 +268,7 @@ static void test_limits(void **state)
     close_fixture(&f);
 }
 
-/* What is counted is what comes out of the compression: 1030 bytes become a million. */
+/* The limit applies to the decompressed size: 1030 bytes become a million. */
 static void serve_bomb(script_connection *c, const script_request *r)
 {
     static const unsigned char head[] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3};
@@ -316,7 +315,7 @@ static void test_bomb(void **state)
     close_fixture(&f);
 }
 
-/* ---- who is not asked ------------------------------------------------------------------------ */
+/* ---- private addresses ----------------------------------------------------------------------- */
 
 static void test_private(void **state)
 {
@@ -335,7 +334,7 @@ static void test_private(void **state)
         {"http://a:b@example.com/", MCP_EINVAL},
         {"no url", MCP_EINVAL},
     };
-    /* These say nothing by themselves, but resolve to this machine. */
+    /* These spellings do not look like it, but resolve to this machine. */
     static const char *const hidden[] = {"http://127.1:%d/text", "http://2130706433:%d/text",
                                          "http://0x7f000001:%d/text", "http://0:%d/text"};
     static const char *const spelled[] = {
@@ -353,7 +352,7 @@ static void test_private(void **state)
             fail_msg("%s: %s", cases[i].url, f.text);
     }
     assert_int_equal(f.calls, 0);
-    /* An open connection of somebody who may does not help. */
+    /* An open connection of a permitted fetch is not reused. */
     assert_int_equal(fetch(&f, "/text", NULL, NULL), MCP_OK);
     wait_for_it(&f);
     for (size_t i = 0; i < COUNT(hidden); i++) {
@@ -364,7 +363,7 @@ static void test_private(void **state)
             fail_msg("%s: %d %s", url, f.rc, f.text);
     }
     assert_int_equal(f.server.n_requests, 1);
-    /* A proxy would look them up, and nobody at what it found. */
+    /* A proxy would resolve the names, and its results could not be checked. */
     for (size_t i = 0; i < COUNT(spelled); i++) {
         if (fetch(&f, spelled[i], &(mcp_fetch_options){.proxy = "http://127.0.0.1:1"}, NULL) !=
             MCP_EACCESS)
@@ -460,13 +459,13 @@ static void test_cancel(void **state)
     mcp_fetch_cancel(NULL);
     for (int i = 0; i < 1000 && !f.server.n_aborted; i++)
         mcp_loop_step(f.loop, 10);
-    assert_int_equal(f.server.n_aborted, 1); /* the server sees it */
+    assert_int_equal(f.server.n_aborted, 1); /* the server notices it */
     assert_int_equal(f.server.n_requests, 1);
     assert_int_equal(f.calls, 0);
     close_fixture(&f);
 }
 
-/* A loop that is freed ends what goes on. */
+/* Freeing the loop cancels pending fetches. */
 static void test_loop_ends(void **state)
 {
     fixture f;
@@ -506,7 +505,7 @@ static void test_arguments(void **state)
     close_fixture(&f);
 }
 
-/* Each allocation fails in turn, those of libcurl not. */
+/* Each allocation fails in turn, except those of libcurl. */
 static void test_no_memory(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
-/* The client over HTTP with our own endpoint, each revision, in one loop: calls, pages, progress,
- * questions, subscriptions, cancelling, sessions that are lost, authorization; by TCP, by a Unix
- * socket, by TLS. */
+/* The client with the library's own HTTP endpoint in one loop, in each revision: calls, pages,
+ * progress, input requests, subscriptions, cancellation, lost sessions, authorization; over TCP,
+ * Unix sockets and TLS. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -231,7 +231,7 @@ static void test_every_revision(void **state)
     }
 }
 
-/* HTTP+SSE, which the client finds by itself; the revision is agreed on as ever. */
+/* HTTP+SSE, which the client detects; the revision is negotiated as usual. */
 static void test_http_sse(void **state)
 {
     static const char *const agreed[] = {"2024-11-05", "2025-11-25"};
@@ -285,7 +285,7 @@ static void test_tls(void **state)
     use_it(&w, NULL);
     mcp_http_client_close(w.http);
     mcp_client_free(w.client);
-    open_client(&w, NULL, (mcp_http_client_options){.url = url}); /* nobody vouches for it */
+    open_client(&w, NULL, (mcp_http_client_options){.url = url}); /* untrusted */
     assert_true(mcp_client_wait(w.client, 0, &doc, &error) < 0);
     assert_non_null(strstr(error.text, "certificate"));
     mcp_json_free(doc);
@@ -313,7 +313,7 @@ static void on_state(mcp_client *client, mcp_subscription *subscription,
         w->lost++;
 }
 
-/* A peer that connects and does not go on with its handshake is let go. */
+/* A peer that connects and does not finish its handshake is disconnected. */
 static void test_stuck_handshake(void **state)
 {
     static const char *const beginnings[] = {"", "\x16\x03\x01"};
@@ -334,7 +334,7 @@ static void test_stuck_handshake(void **state)
             mcp_loop_step(w.loop, 10);
             n = recv(fd, &byte, 1, MSG_DONTWAIT);
             if (n < 0 && errno != EAGAIN)
-                n = 0; /* a reset will do */
+                n = 0; /* a reset counts as closed too */
         }
         assert_int_equal(n, 0);
         assert_int_equal(mcp_listener_connections(w.listener), 0);
@@ -360,7 +360,7 @@ static void test_subscription(void **state)
                                  &subscription),
             MCP_OK);
         run_until(&w, &w.active, 1);
-        /* The stream for notices may be there a moment later. */
+        /* The stream for notifications may open a moment later. */
         for (int k = 0; k < 100 && !w.changed; k++) {
             mcp_server_resource_updated(fixture_server(w.server), "fixed:/text");
             mcp_loop_step(w.loop, 10);
@@ -397,7 +397,8 @@ static void test_cancel(void **state)
 
 /* ---- losses ---------------------------------------------------------------------------------- */
 
-/* The server is started anew at the same address: a session is gone, and made again. */
+/* The server is restarted at the same address: the session is lost, and the client starts a new
+ * one. */
 static void test_server_restarts(void **state)
 {
     (void)state;
@@ -417,7 +418,7 @@ static void test_server_restarts(void **state)
     }
 }
 
-/* Who only listens finds out too. */
+/* A client that only listens detects it too. */
 static void test_restart_while_listening(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* What older revisions have: sessions, the stream of the server's own messages, HTTP+SSE of
+/* Features of older revisions: sessions, the stream for the server's own messages, HTTP+SSE of
  * 2024-11-05. */
 #define _GNU_SOURCE
 #include "http_client_rig.h"
@@ -40,7 +40,7 @@ static void test_session(void **state)
     expect_header(&f, 2, "Mcp-Session-Id", "s1");
     expect_header(&f, 2, "MCP-Protocol-Version", "2025-11-25");
     assert_false(script_has(request(&f, 2), "Last-Event-ID"));
-    /* The stream brings messages of no exchange. */
+    /* Messages on the stream belong to no exchange. */
     script_write(f.server.connections[request(&f, 2)->connection - 1],
                  "data: {\"method\":\"hi\"}\n\n");
     engine_send(&f.client, ENGINE_REQUEST(2));
@@ -52,7 +52,7 @@ static void test_session(void **state)
     engine_send(&f.client, modern);
     wait_for_ends(&f);
     assert_false(script_has(request(&f, 4), "Mcp-Session-Id"));
-    /* A new handshake forgets it, and ends the stream. */
+    /* A new handshake discards the session id and closes the stream. */
     engine_send(&f.client, handshake(3));
     wait_for_ends(&f);
     assert_false(script_has(request(&f, 5), "Mcp-Session-Id"));
@@ -91,7 +91,7 @@ static void test_session_lost(void **state)
     close_fixture(&f);
 }
 
-/* What was said just before the end is not lost: the server would wait for it. */
+/* A message that was sent just before closing is not lost, because the server may wait for it. */
 static void test_last_words(void **state)
 {
     fixture f;
@@ -134,7 +134,7 @@ static void test_delete_in_vain(void **state)
     assert_string_equal(request(&f, f.server.n_requests - 1)->method, "DELETE");
 }
 
-/* The GET: when it is asked for again, and when not. */
+/* The GET for the stream: when it is repeated, and when not. */
 static void test_stream(void **state)
 {
     static const struct {
@@ -164,7 +164,7 @@ static void test_stream(void **state)
         if (cases[i].again)
             expect_header(&f, 3, "Last-Event-ID", cases[i].last_id);
         assert_true(gets < 5); /* no storm */
-        /* Only that there is none is said. */
+        /* Only a rejection is reported. */
         bool refused = strncmp(cases[i].text, "HTTP/1.1 4", 10) == 0;
         assert_true(refused == (strstr(f.client.log, "end 0 40") != NULL));
         assert_true(refused || !strstr(f.client.log, "end"));
@@ -184,8 +184,8 @@ static void open_once(script_connection *c, const script_request *r)
     answer_legacy(c, r);
 }
 
-/* A session whose stream was there and is not known any more is gone; 400 is what many servers say
- * then. */
+/* If a stream existed and the server no longer knows it, the session is lost; many servers answer
+ * 400 then. */
 static void test_stream_lost(void **state)
 {
     static const char *const cases[][2] = {
@@ -260,19 +260,19 @@ static void test_http_sse(void **state)
     assert_string_equal(request(&f, 2)->method, "POST");
     assert_string_equal(request(&f, 2)->path, "/messages?id=7");
     run_for(&f, 20);
-    expect(&f, ""); /* the POST says nothing */
+    expect(&f, ""); /* the response to the POST is empty */
     script_connection *stream = f.server.connections[request(&f, 1)->connection - 1];
     script_write(stream, "event: message\ndata: " ANSWER(2) "\n\n");
     wait_for_ends(&f);
     expect(&f, "got 0 " ANSWER(2) "\n");
-    /* A POST that is refused is told, and the connection stays. */
+    /* A rejected POST is reported, and the connection stays open. */
     f.status = "400 x";
     engine_send(&f.client, ENGINE_REQUEST(3));
     wait_for_ends(&f);
     expect(&f,
            "end 3 400 text=the server answered with HTTP status 400 (Bad Request) body=Accepted\n");
     assert_int_equal(f.ended, 0);
-    /* With the stream all ends. */
+    /* When the stream ends, everything ends. */
     engine_send(&f.client, ENGINE_REQUEST(4));
     script_end(stream);
     assert_true(run_until(&f, is_gone));
@@ -315,7 +315,7 @@ static void test_no_http_sse(void **state)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* Each allocation fails in turn: something is always told, and nothing is lost. */
+/* Each allocation fails in turn: an outcome is always reported, and no memory is leaked. */
 static void test_no_memory(void **state)
 {
     (void)state;

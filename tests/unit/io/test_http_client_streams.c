@@ -1,4 +1,4 @@
-/* Event streams as answers: whole and in pieces, broken and resumed. */
+/* Event streams as answers: whole and in pieces, interrupted and resumed. */
 #define _GNU_SOURCE
 #include "http_client_rig.h"
 
@@ -16,7 +16,7 @@ static void answer_events(script_connection *c, const script_request *r)
     script_end(c);
 }
 
-/* Cut at every byte. */
+/* Splits the stream at every byte. */
 static void test_events(void **state)
 {
     fixture f;
@@ -112,7 +112,7 @@ static void test_resume(void **state)
     assert_true(request(&f, 1)->at - request(&f, 0)->at >= 60);
     assert_true(request(&f, 2)->at - request(&f, 1)->at >= 30);
     run_for(&f, 100);
-    assert_int_equal(f.server.n_requests, 3); /* the answer came: enough */
+    assert_int_equal(f.server.n_requests, 3); /* the answer has arrived, so no further GET */
     close_fixture(&f);
 }
 
@@ -147,7 +147,7 @@ static void test_resume_fails(void **state)
     }
 }
 
-/* Without an id there is nothing to resume. */
+/* A stream without an id cannot be resumed. */
 static void test_no_id(void **state)
 {
     fixture f;

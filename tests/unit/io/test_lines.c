@@ -1,4 +1,4 @@
-/* test_lines.c: streams cut into lines: every split, limits, memory that runs out. */
+/* test_lines.c: streams split into lines: every split, limits, allocation failures. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 #include "io/stdio/stdio.h"
 #include "support/failalloc.h"
 
-/* What comes out is written as "whole|" or "<head of an oversized one|". */
+/* Records the output as "line|", or "<head|" for an oversized line. */
 static void collect(int kind, mcp_str line, char *seen)
 {
     strcat(seen, kind == MCP__LINE_OVERSIZED ? "<" : "");
@@ -141,7 +141,7 @@ static void test_head_is_kept(void **state)
     free(long_line);
 }
 
-/* The end of a line that is too long is kept however it comes in. */
+/* The end of an oversized line is stored, however it is split. */
 static void test_tail_is_kept(void **state)
 {
     enum { LEN = 30000, MAX = 10 };
@@ -194,8 +194,8 @@ static void test_shrinks(void **state)
     free(big);
 }
 
-/* No memory for a line that is allowed: it is refused like one that is too long, and nothing else
- * is lost. No memory at all: said. */
+/* A line for which there is no memory is handled like an oversized line, and no other line is lost.
+ * If there is no memory at all, an error is returned. */
 static void test_no_memory(void **state)
 {
     enum { LEN = 500000 };

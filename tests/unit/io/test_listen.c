@@ -1,6 +1,5 @@
-/* test_listen.c: listeners almost without clients: addresses, Unix sockets' files, warnings, the
- * Date header, memory that runs out. What happens on the connections is
- * tests/fault/test_http_sockets.c.
+/* test_listen.c: listeners: addresses, the files of Unix sockets, warnings, the Date header,
+ * allocation failures. tests/fault/test_http_sockets.c tests the connections.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -176,12 +175,12 @@ static void test_port(void **state)
     mcp_listener_close(l);
     l = opened(f, address);
     mcp_listener_drain(l);
-    mcp_listener_close(opened(f, address)); /* a drained one holds nothing */
+    mcp_listener_close(opened(f, address)); /* a drained listener does not keep the loop running */
     mcp_listener_close(l);
 }
 
-/* A reply does not wait until its client has acknowledged the one before: 40 ms each, with most
- * clients. */
+/* A reply is not delayed until the client has acknowledged the previous one (Nagle's algorithm),
+ * which takes 40 ms with most clients. */
 static void test_no_delay(void **state)
 {
     static const char *const addresses[] = {"127.0.0.1:0", "[::1]:0"};
@@ -209,7 +208,7 @@ static void test_no_delay(void **state)
     }
 }
 
-/* The last listener gives the server's host back. */
+/* Closing the last listener restores the server's host. */
 static void test_host(void **state)
 {
     fixture *f = *state;
@@ -284,8 +283,8 @@ static void test_unix_socket(void **state)
     mcp_listener_close(l);
 }
 
-/* A file that a dead server left behind is replaced; one that is something else is not; and what
- * somebody put in our place is not removed. */
+/* The socket file of a dead server is replaced, any other file is not. A file that has replaced our
+ * socket is not removed. */
 static void test_unix_leftovers(void **state)
 {
     fixture *f = *state;
@@ -342,7 +341,7 @@ static void test_date_text(void **state)
     assert_true(mcp__date_text(&d, INT64_MAX).len > 0);
 }
 
-/* The answer to one GET /healthz; in is NUL-terminated. */
+/* Sends one GET /healthz and reads the response into `in`, NUL-terminated. */
 static void ask(fixture *f, char *in, size_t room)
 {
     static const char request[] =

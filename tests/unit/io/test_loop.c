@@ -1,4 +1,4 @@
-/* test_loop.c: the loop and the host on it: timers, descriptors, workers, stop, log. */
+/* test_loop.c: the loop and its host: timers, descriptors, workers, stop, log. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -61,7 +61,7 @@ static void test_timer(void **state)
     assert_int_equal(never, 0);
     assert_true(mcp_loop_now(loop) - before >= 19);
     host->timer_stop(t, host->user); /* also after it fired */
-    /* One that is never stopped goes with the loop. */
+    /* A timer that is never stopped is freed with the loop. */
     assert_non_null(host->timer_start(100000, count, &never, host->user));
 }
 
@@ -169,7 +169,7 @@ static void stuck_done(void *arg)
     ((stuck *)arg)->done = true;
 }
 
-/* More work than there are threads: what waits is never begun, what runs is waited for. */
+/* With more work than threads, a drain waits for running work and discards queued work. */
 static void test_drain(void **state)
 {
     enum { N = 200 };
@@ -223,7 +223,7 @@ static void test_stop(void **state)
 
     (void)state;
     assert_non_null(host->timer_start(60000, count, &fired, host->user));
-    /* Before it runs, in a signal handler, from another thread. */
+    /* mcp_loop_stop() before the loop runs, in a signal handler, and from another thread. */
     mcp_loop_stop(loop);
     assert_int_equal(mcp_loop_run(loop), MCP_OK);
     signal(SIGALRM, stop_it);
@@ -234,7 +234,7 @@ static void test_stop(void **state)
     while (mcp_loop_step(loop, 60000) == MCP_OK)
         ;
     pthread_join(thread, NULL);
-    assert_int_equal(mcp_loop_step(loop, 1), MCP_OK); /* it counts once */
+    assert_int_equal(mcp_loop_step(loop, 1), MCP_OK); /* a stop is effective once */
     assert_int_equal(fired, 0);
 }
 
@@ -244,8 +244,8 @@ static void test_step_waits(void **state)
     int steps = 0;
 
     (void)state;
-    /* One may end early: where libuv uses io_uring that interrupts its poll. But it does not
-     * spin. */
+    /* Where libuv uses io_uring, a step may end early, because that interrupts its poll. The loop
+     * must not spin. */
     for (; mcp_loop_now(loop) - before < 20; steps++)
         assert_int_equal(mcp_loop_step(loop, 20), MCP_OK);
     assert_in_range(steps, 1, 10);
@@ -319,7 +319,7 @@ static void test_escape(void **state)
     }
 }
 
-/* Runs fn with stderr on a pipe that nobody reads, and returns what is in it afterwards. */
+/* Runs fn with stderr on a pipe that nothing reads, and stores the contents of the pipe afterwards. */
 static size_t with_stderr(void (*fn)(void), char *to, size_t room)
 {
     int ends[2], saved = dup(2);
@@ -379,7 +379,7 @@ static void say_much(void)
     host->log("debug", "after", host->user);
 }
 
-/* A full stderr does not hold us up; what was lost is told. */
+/* A full stderr does not block the loop; lost lines are counted in a later one. */
 static void test_log_never_waits(void **state)
 {
     char *got = malloc(200000);

@@ -1,4 +1,4 @@
-/* test_output.c: messages to a pipe that takes some, none, or is broken. */
+/* test_output.c: messages to a pipe that is slow, full or broken. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -60,8 +60,8 @@ static void test_collects_a_turn(void **state)
     close_fixture(&f);
 }
 
-/* Sizes around the pipe's capacity and the border of "large", behind something that waits:
- * everything arrives, in order, however little the reader takes at a time. */
+/* Sizes around the pipe's capacity and the threshold of "large" messages, after queued output:
+ * everything arrives in order, for any size of the reader's reads. */
 static void test_short_writes(void **state)
 {
     static const size_t sizes[] = {1, 4096, 65535, 65536, 65537, 300000, 1000000};
@@ -128,7 +128,7 @@ static void test_limit(void **state)
     free(big);
 }
 
-/* The queue's memory follows what waits, not what passed through it. */
+/* The memory of the queue depends on the pending bytes, not on the total. */
 static void test_memory_is_bounded(void **state)
 {
     char *got = malloc(LIMIT), line[1000];

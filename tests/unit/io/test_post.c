@@ -1,6 +1,5 @@
-/* test_post.c: a server on stdio whose handlers answer from threads: of their own, by posting, and
- * of the pool. The server runs in a thread, so that all of it can be run under the thread
- * sanitizer.
+/* test_post.c: a server on stdio whose handlers answer from their own threads, by posting, and from
+ * the pool. The server runs in a thread, so that the thread sanitizer can check everything.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -66,7 +65,7 @@ static int slow(mcp_request *req, const mcp_json *arguments, void *user)
     return mcp_request_work(req, slow_work, slow_done, NULL);
 }
 
-/* What a read does: short. */
+/* Short work, like a read. */
 static void quick_work(void *user)
 {
     (void)user;
@@ -117,7 +116,7 @@ static int threaded(mcp_request *req, const mcp_json *arguments, void *user)
     return start_thread(thread_main, req);
 }
 
-/* Works until it hears that nobody waits for it. */
+/* Works until it notices the cancellation. */
 static void *patient_main(void *arg)
 {
     atomic_fetch_add(&s.threads, 1);
@@ -143,7 +142,7 @@ static void *serve(void *arg)
     mcp_loop_serve_stdio(
         s.loop, s.server,
         MCP_OPTIONS(mcp_stdio_options, .input = s.in, .output = s.out, .no_signals = true), NULL);
-    /* Those that are cancelled now still post. */
+    /* Cancelled work still posts. */
     while (atomic_load(&s.cancelled) < atomic_load(&s.threads) ||
            atomic_load(&s.finished) < atomic_load(&s.threads))
         mcp_loop_step(s.loop, 10);
@@ -232,7 +231,7 @@ static void call_tool(int id, const char *name)
         id, name, id);
 }
 
-/* The next line, without its newline; fails after ten seconds. */
+/* Returns the next line without its newline; fails after ten seconds. */
 static char *next_line(void)
 {
     char *end;
@@ -266,9 +265,9 @@ static void until(atomic_int *what, int value)
     assert_true(atomic_load(what) >= value);
 }
 
-/* ---- what is true ---------------------------------------------------------------------------- */
+/* ---- the tests ------------------------------------------------------------------------------- */
 
-/* Two hundred calls that block are under way together; meanwhile everything else is answered. */
+/* Two hundred blocking calls run concurrently; meanwhile everything else is answered. */
 static void test_slow_calls_delay_nobody(void **state)
 {
     bool answered[SLOW] = {false};
@@ -326,7 +325,8 @@ static void test_posted_answers(void **state)
     assert_true(quiet());
 }
 
-/* The thread hears of it without being told on the server's thread, and its answer goes nowhere. */
+/* The thread notices the cancellation without a callback on the server's thread, and its answer is
+ * discarded. */
 static void test_cancelled_meanwhile(void **state)
 {
     (void)state;
@@ -417,7 +417,7 @@ static void test_changes(void **state)
         told_resource |= strstr(line, "notifications/resources/updated") != NULL;
         if (strstr(line, "\"id\":2"))
             listed = strstr(line, "\"name\":\"a_49\"") && strstr(line, "\"name\":\"d_49\"");
-        if (strstr(line, "\"id\":2") && !listed) /* what was posted may come after what was said */
+        if (strstr(line, "\"id\":2") && !listed) /* posted changes may arrive after the replies */
             say("{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\"}\n");
     }
 }

@@ -1,5 +1,5 @@
-/* test_sandbox.c: what a process in the sandbox can still do. Each attempt runs in a process of its own, once
- * outside, where it must succeed, and once inside. */
+/* test_sandbox.c: what a process in the sandbox can still do. Each attempt runs in separate
+ * processes, once outside, where it must succeed, and once inside. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,7 +31,7 @@ static char folder[] = "/tmp/mcp-sandbox-XXXXXX";
 static char inside[64], outside[64], written[64];
 static int inherited = -1; /* a descriptor of a socket */
 
-/* Each returns 0, or errno. */
+/* Each attempt returns 0 or errno. */
 typedef int attempt(void);
 
 static int failed(long rc)
@@ -217,8 +217,8 @@ static int library(void)
 static const struct {
     const char *name;
     attempt *run;
-    unsigned needs; /* one of these kinds forbids it; 0: it is allowed */
-    bool outside;   /* whether it works outside: not everywhere for all */
+    unsigned needs; /* the kinds of restriction that forbid it; 0 if it is allowed */
+    bool outside;   /* whether it works outside, which depends on the machine */
 } attempts[] = {
     {"read inside", read_inside, 0, true},
     {"write where it may", write_written, 0, true},
@@ -275,7 +275,7 @@ static void enter(void)
     }
 }
 
-/* The exit status of a process that tries it: errno. */
+/* Runs the attempt in a process and returns its exit status, which is errno. */
 static int try(attempt *run, bool in)
 {
     int status = 0;

@@ -1,4 +1,5 @@
-/* test_stdio.c: a server on a pair of descriptors: framing, back-pressure, and what the descriptors may be. */
+/* test_stdio.c: a server on a pair of descriptors: framing, back-pressure, and kinds of
+ * descriptors. */
 #define _GNU_SOURCE
 #include "stdio_rig.h"
 
@@ -76,7 +77,7 @@ static void test_oversized(void **state)
     free(x);
 }
 
-/* More than any buffer holds, while the answers are read, each in its place. */
+/* More pings than any buffer holds, while the answers are read, in order. */
 static void test_many_pings(void **state)
 {
     enum { N = 100000 };
@@ -121,17 +122,17 @@ static void test_reader_stops(void **state)
     size_t calls = say_until_stuck(&p, call) / strlen(call);
     /* Reading stopped... */
     assert_true(calls * strlen(call) < 1024 * 1024);
-    /* ...and so did answering: what waits fits the limit and one message. */
+    /* ...and so did answering: the pending output is at most the limit plus one message. */
     int before = atomic_load(&shared->big_calls);
     assert_in_range(before, MAX_OUTPUT / (BIG + 200), (MAX_OUTPUT + PIPE) / BIG + 2);
-    /* The reader comes back: everything is answered. */
+    /* The reader continues: everything is answered. */
     close_input(&p);
     assert_int_equal(count_lines(p.from), calls);
     assert_int_equal(wait_end(&p), 0);
 }
 
-/* Answers of which few may wait, in a pipe that takes them at once: what was read before goes on,
- * though nothing more comes and nothing is left to write. */
+/* With a low output limit and a pipe that is drained at once, input that is already buffered is
+ * processed, even if no more input arrives and nothing is left to write. */
 static void test_congested_in_passing(void **state)
 {
     enum { N = 100 };
@@ -144,14 +145,14 @@ static void test_congested_in_passing(void **state)
     for (size_t i = 0; i < N; i++)
         memcpy(pings + i * sizeof(PING("1")), PING("1") "\n", sizeof(PING("1")));
     say(&p, pings, sizeof(pings));
-    alarm(10); /* it would be silent for ever */
+    alarm(10); /* otherwise it would block forever */
     hear(p.from, got, sizeof(got), N);
     alarm(0);
     close_input(&p);
     assert_int_equal(wait_end(&p), 0);
 }
 
-/* A reader that does not come back cannot keep the server after the end of input. */
+/* A reader that stopped for good cannot keep the server running after the end of input. */
 static void test_reader_never_returns(void **state)
 {
     static char got[1000];
@@ -191,7 +192,7 @@ static void test_stray_print(void **state)
     assert_int_equal(wait_end(&p), 0);
 }
 
-/* Input and output that are files, which cannot be polled. */
+/* Input and output are files, which cannot be polled. */
 static void test_files(void **state)
 {
     char in_name[] = "/tmp/mcp-test-XXXXXX", out_name[] = "/tmp/mcp-test-XXXXXX", got[200];
@@ -226,8 +227,8 @@ static void test_dev_null(void **state)
     close(null);
 }
 
-/* One socket for both directions, given by number; half closed by the peer, it still gets its
- * answer; and it does not stay non-blocking. */
+/* One socket for both directions, given by number. After the peer half-closes it, the peer still
+ * gets its answer. The socket does not stay non-blocking. */
 static void test_socket(void **state)
 {
     int ends[2], status;

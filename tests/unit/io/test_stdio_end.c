@@ -1,4 +1,4 @@
-/* test_stdio_end.c: every way in which a server on a pair of pipes may end. */
+/* test_stdio_end.c: all ways in which a server on a pair of pipes may end. */
 #define _GNU_SOURCE
 #include "stdio_rig.h"
 
@@ -54,7 +54,8 @@ static void test_signals(void **state)
     }
 }
 
-/* The server may be freed afterwards: the worker is done, or we are told that it is not. */
+/* After a signal, either the worker is done and the server may be freed, or the result says that it
+ * is still running. */
 static void test_signal_while_busy(void **state)
 {
     static const struct {
@@ -70,7 +71,7 @@ static void test_signal_while_busy(void **state)
         say_str(&p, HELLO TOOL("1", "busy"));
         hear(p.from, got, sizeof(got), 1);
         wait_for_slow_call();
-        usleep(20 * 1000); /* until a thread has taken it */
+        usleep(20 * 1000); /* until a thread has started it */
         int64_t before = now_ms();
         kill(p.pid, SIGTERM);
         hear(p.from, got, sizeof(got), 0);
@@ -133,7 +134,7 @@ static void test_broken_pipe(void **state)
     close(p.err);
 }
 
-/* ...and it is noticed also while there is nothing to write. */
+/* ...and the closed pipe is noticed even if there is nothing to write. */
 static void test_reader_gone_while_idle(void **state)
 {
     char got[100];
@@ -152,8 +153,8 @@ static void test_reader_gone_while_idle(void **state)
     close(p.err);
 }
 
-/* A host that is killed while another process has its ends of the pipes too: we have, because it
- * got them from here. The server becomes our child then. */
+/* A host that is killed while another process also holds its ends of the pipes: the test does,
+ * because it created them. The server becomes a child of the test then. */
 static pid_t fork_host(const int in[2], const int out[2], const mcp_stdio_options *options,
                        pid_t *ret_server)
 {

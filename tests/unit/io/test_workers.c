@@ -1,5 +1,5 @@
-/* test_workers.c: worker threads and posts: how many run at once, who waits for whom, what is
- * refused, and that everything ends on the loop's thread.
+/* test_workers.c: worker threads and posts: how many jobs run concurrently, in what order, what is
+ * rejected, and that every job is completed on the loop's thread.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -34,9 +34,9 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* ---- jobs that last until they are told ------------------------------------------------------ */
+/* ---- jobs that block until they are released ------------------------------------------------- */
 
-/* What waits does not use the processor: hundreds do. */
+/* Waiting jobs block on a condition and use no CPU, because there are hundreds. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 
@@ -80,7 +80,7 @@ static void release(job *jobs, size_t n)
     pthread_mutex_unlock(&lock);
 }
 
-/* Runs the loop until as many have begun, for at most ms; how many have. */
+/* Runs the loop until `wanted` jobs have begun, for at most ms. Returns how many have begun. */
 static size_t begun(job *jobs, size_t n, size_t wanted, int64_t ms)
 {
     int64_t end = mcp_loop_now(loop) + ms;
@@ -111,7 +111,7 @@ static void until_done(const job *jobs, size_t n)
 
 /* ---- how many at once ------------------------------------------------------------------------ */
 
-/* Two hundred that block run at once; with them all there, what is short still gets through. */
+/* Two hundred blocking jobs run concurrently; short jobs still run beside them. */
 static void test_many_at_once(void **state)
 {
     enum { N = 200, MORE = 300 };
@@ -133,7 +133,7 @@ static void test_many_at_once(void **state)
     until_done(jobs, MORE);
 }
 
-/* Short jobs by the hundred stay on a few threads. */
+/* Hundreds of short jobs run on a few threads. */
 static void test_few_threads_for_short_jobs(void **state)
 {
     enum { N = 1000 };
@@ -174,8 +174,7 @@ static void test_limits(void **state)
     assert_false(jobs[5].done || jobs[9].done || jobs[5].begun);
 }
 
-/* When one that is long ends, the next one that is long has its thread, though short ones wait
- * too. */
+/* When a long job ends, the next long job gets its thread, even if short jobs are queued. */
 static void test_long_ones_have_their_share(void **state)
 {
     enum { LONG, SHORT, LONG_TOO, SHORT_TOO, N };
@@ -225,7 +224,7 @@ static void test_idle_threads_end(void **state)
     for (int i = 0; i < 500 && threads_of_process() > before; i++)
         usleep(10000);
     assert_int_equal(threads_of_process(), before);
-    /* and come again */
+    /* and threads are created again */
     static job one = {.released = true};
     assert_int_equal(add(&one, true), MCP_OK);
     until_done(&one, 1);
@@ -254,7 +253,7 @@ static void test_signals_are_blocked(void **state)
     assert_false(sigismember(&ours, SIGTERM));
 }
 
-/* `done` may give more to do. */
+/* `done` may queue more work. */
 static int again;
 
 static void once_more(void *arg)
@@ -337,7 +336,7 @@ static void post_again(void *arg)
         assert_int_equal(host->post(post_again, arg, host->user), MCP_OK);
 }
 
-/* One that posts itself again lets others have their turn, and the loop its end. */
+/* A function that posts itself again starves neither other posts nor the end of the loop. */
 static void test_endless_posts(void **state)
 {
     (void)state;
@@ -353,7 +352,7 @@ static void test_endless_posts(void **state)
     assert_int_equal(mcp_loop_drain(loop, 5), MCP_ETIMEOUT);
 }
 
-/* The queue alone does not keep a loop running, but is emptied before it ends. */
+/* Queued posts do not keep a loop running, but they run before it ends. */
 static void test_posts_at_the_end(void **state)
 {
     mcp_loop *other;
