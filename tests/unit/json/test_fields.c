@@ -1,4 +1,4 @@
-/* Tables of fields: their schema, a struct from JSON and JSON from a struct. */
+/* Tables of fields: their schema, reading a struct from JSON and writing it as JSON. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -54,7 +54,7 @@ static void test_schema(void **state)
 
 static void read_text(const char *json, trip *t)
 {
-    static mcp_json_doc *doc; /* its strings are borrowed */
+    static mcp_json_doc *doc; /* the strings of the struct are borrowed from it */
     mcp_json_free(doc);
     doc = NULL;
     assert_int_equal(mcp_json_parse(mcp_str_from(json), NULL, NULL, &doc, NULL), MCP_OK);
@@ -74,7 +74,7 @@ static void test_read(void **state)
     assert_int_equal(t.days, 9007199254740993);
     assert_true(t.weight == 1);
     assert_true(t.back);
-    /* What is missing or of another type stays. */
+    /* Members that are missing or of another type keep their values. */
     t = (trip){.days = 7, .weight = 2, .back = true};
     read_text("{\"to\":5,\"days\":\"x\",\"weight\":null,\"back\":1}", &t);
     assert_null(t.to.ptr);
@@ -85,7 +85,8 @@ static void test_read(void **state)
     assert_int_equal(t.days, 7);
 }
 
-/* All that conforms to the schema is read: an integer has the bounds of int64_t, however it is written. */
+/* Every value that conforms to the schema is read. The limits of an integer are those of int64_t,
+ * in any notation. */
 static void test_integers(void **state)
 {
     static const struct {
@@ -97,7 +98,7 @@ static void test_integers(void **state)
         {"{\"days\":1e17}", 100000000000000000},
         {"{\"days\":-9.223372036854775808e18}", INT64_MIN},
         {"{\"days\":3.0}", 3},
-        {"{\"days\":9223372036854775808}", 7}, /* what does not conform changes nothing */
+        {"{\"days\":9223372036854775808}", 7}, /* a value that does not conform changes nothing */
         {"{\"days\":1e19}", 7},
         {"{\"days\":0.5}", 7},
     };
@@ -173,7 +174,7 @@ static void test_refused(void **state)
     }
 }
 
-/* Where the parts of a struct begin does not have to be the order of the table. */
+/* The order of the members of a struct may differ from the order of the table. */
 static void test_overlap(void **state)
 {
     const struct {
@@ -192,7 +193,7 @@ static void test_overlap(void **state)
              .offset = rows[i].offset,
              .max_items = rows[i].items,
              .count_offset = rows[i].count_offset}};
-        bool first = rows[i].offset == 0; /* then it stands where "n" would */
+        bool first = rows[i].offset == 0; /* then it overlaps "n" */
         assert_int_equal(mcp__fields_check(table + first, 3 - first, false, NULL),
                          rows[i].fits ? MCP_OK : MCP_EINVAL);
     }
@@ -227,7 +228,7 @@ static void test_lists_and_open_ranges(void **state)
               "\"any\":{\"type\":\"integer\",\"minimum\":-9223372036854775808,"
               "\"maximum\":9223372036854775807},"
               "\"positive\":{\"type\":\"number\",\"minimum\":0}},\"required\":[]}");
-    /* More than there is room for is not written, and the writer says so. */
+    /* A list with more elements than its capacity is not written, and the writer reports an error. */
     list l = {.words = {MCP_STR("a"), MCP_STR("b")}, .n_words = 3};
     w = mcp_json_writer_new(NULL, 0);
     mcp_fields_write(list_fields, 5, &l, w);
@@ -241,7 +242,7 @@ static void test_lists_and_open_ranges(void **state)
     expect(w, "{\"words\":[\"a\",\"b\"]}");
 }
 
-/* A form has arrays of choices alone. */
+/* In a form, only choices can be arrays. */
 static void test_forms(void **state)
 {
     const mcp_field free_words[] = {MCP_STRINGS_FIELD(list, words, n_words, .required = true)};

@@ -1,4 +1,4 @@
-/* Parsing: what is accepted, what is refused and where, the limits, duplicate keys. */
+/* Parsing: accepted and rejected texts, positions of errors, limits, duplicate keys. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -9,7 +9,7 @@
 #include "json/json.h"
 #include "support/failalloc.h"
 
-/* Parses both ways, which must agree, and returns the code; the error is of the first way. */
+/* Parses in both ways, which must agree, and returns the code and the error of the first. */
 static int parse_both(mcp_str text, const mcp_json_limits *limits, mcp_error *error)
 {
     mcp_json_doc *doc = NULL, *doc2 = NULL;
@@ -115,7 +115,8 @@ static void test_arguments(void **state)
     mcp_json_free(NULL);
 }
 
-/* Depth n of arrays, objects or both by turns, with brackets in strings that do not count. */
+/* Writes n nested arrays, objects or both alternately, with brackets in strings, which do not
+ * count. */
 static size_t nested(char *to, size_t depth, int kind)
 {
     size_t len = 0;
@@ -147,7 +148,7 @@ static void test_depth(void **state)
             assert_non_null(strstr(error.text, "limit"));
         }
     }
-    /* Wide is not deep. */
+    /* Many elements do not count as depth. */
     size_t len = 0;
     text[len++] = '[';
     for (int i = 0; i < 1000; i++)
@@ -155,7 +156,8 @@ static void test_depth(void **state)
     len += (size_t)sprintf(text + len, "\"[\"]");
     mcp_error error = {0};
     assert_int_equal(parse_both((mcp_str){text, len}, NULL, &error), MCP_OK);
-    /* Not JSON, and the scan must stay within it: strings without end, brackets that only close. */
+    /* Invalid JSON, beyond which the scan must not read: unterminated strings, only closing
+     * brackets. */
     memset(text, ']', 200);
     assert_int_equal(parse_both((mcp_str){text, 200}, NULL, &error), MCP_EPARSE);
     memset(text, '[', 64);
@@ -174,11 +176,11 @@ static void test_bytes(void **state)
     assert_int_equal(parse_both(MCP_STR("[1,2]"), &limits, &error), MCP_OK);
     assert_int_equal(parse_both(MCP_STR("[1,2] "), &limits, &error), MCP_ELIMIT);
     assert_non_null(strstr(error.text, "5"));
-    limits.size = sizeof(size_t); /* a caller that does not know of max_bytes */
+    limits.size = sizeof(size_t); /* an older caller without max_bytes */
     assert_int_equal(parse_both(MCP_STR("[1,2] "), &limits, &error), MCP_OK);
 }
 
-/* n members with distinct keys, and the key of member `same` again at the end when it is not n. */
+/* Writes n members with distinct keys, then the key of member `same` again, unless that is n. */
 static mcp_str object_of(char *to, size_t n, size_t same, size_t *at)
 {
     size_t len = 0;
@@ -214,7 +216,7 @@ static void test_duplicates(void **state)
     }
 }
 
-/* 100,000 keys, in order, which would take a quadratic check a minute. */
+/* 100,000 sorted keys, for which a quadratic check would take a minute. */
 static void test_many_keys(void **state)
 {
     (void)state;
@@ -231,7 +233,7 @@ static void test_many_keys(void **state)
     free(text);
 }
 
-/* The allocator struct may be gone before the document is. */
+/* The allocator struct may be freed before the document. */
 static void test_allocator_is_copied(void **state)
 {
     (void)state;
@@ -276,7 +278,7 @@ static void test_no_memory(void **state)
         mcp_json_free(doc);
         assert_int_equal(f.live, 0);
         if (f.calls < n) {
-            assert_true(n > 3); /* text, values, keys were each refused once */
+            assert_true(n > 3); /* the allocations of text, values and keys each failed */
             break;
         }
     }

@@ -1,4 +1,4 @@
-/* The parts of a JSON text, as they came. */
+/* The parts of a JSON text, unchanged. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@ static const struct {
     {"12", ""},
     {"\"{\"", ""},
     {"", ""},
-    /* not JSON: whatever comes, nothing beyond the end is read */
+    /* invalid JSON: nothing beyond the end is read */
     {"{\"a\"", ""},
     {"{\"a\":", ""},
     {"[1,", "=1|"},
@@ -38,7 +38,7 @@ static void test_parts(void **state)
     for (size_t i = 0; i < MCP__COUNT(cases); i++) {
         char parts[256] = "";
         size_t len = strlen(cases[i].text);
-        char *exact = malloc(len + 1); /* so that reading beyond is seen */
+        char *exact = malloc(len + 1); /* so that the address sanitizer detects reads beyond it */
         memcpy(exact, cases[i].text, len);
         char *text = realloc(exact, len ? len : 1);
         mcp_json_text_iter it = {0};

@@ -1,4 +1,4 @@
-/* The accessors: every type, chains over nothing, iteration, number conversions. */
+/* The accessors: every type, chains over missing values, iteration, number conversions. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -146,7 +146,7 @@ static void test_numbers(void **state)
     (void)state;
     static const struct {
         const char *text;
-        int64_t integer; /* 42 where it has none */
+        int64_t integer; /* 42, the fallback, if it has none */
         double number;
     } numbers[] = {
         {"0", 0, 0},

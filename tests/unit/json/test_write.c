@@ -1,4 +1,4 @@
-/* The stateless writer: escapes, UTF-8, numbers, values as they came. */
+/* The stateless writer: escapes, UTF-8, numbers, unchanged values. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -44,7 +44,7 @@ static void test_strings(void **state)
     mcp__buf_free(&b);
 }
 
-/* Every byte at every place of a word and of the fast loop: written, then read back. */
+/* Every byte at every offset of a word and of the fast loop is written, then read back. */
 static void test_every_byte_everywhere(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* The public writer: commas, balance, and every misuse remembered. */
+/* The public writer: commas, balanced brackets, and errors after every kind of misuse. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -51,8 +51,9 @@ static void test_sample(void **state)
     mcp_json_free(doc);
 }
 
-/* One letter per call, so that misuse is a table: { [ begin, . end, k key, v value, r raw with a
- * newline, e empty raw, u a string that is not UTF-8, U such a key. */
+/* Makes one call for each letter, so that misuse can be written as a table: { [ begin, . end, k
+ * key, v value, r raw with a newline, e empty raw, u a string that is not UTF-8, U a key that is
+ * not UTF-8. */
 static void play(mcp_json_writer *w, const char *calls)
 {
     for (; *calls; calls++) {
@@ -105,7 +106,7 @@ static void test_misuse(void **state)
         {"[e.", MCP_EINVAL, NULL},
         {"[u.", MCP_EINVAL, NULL},
         {"{Uv.", MCP_EINVAL, NULL},
-        {"[u...", MCP_EINVAL, NULL}, /* the first failure counts */
+        {"[u...", MCP_EINVAL, NULL}, /* the first error is reported */
         {"k[u", MCP_ESTATE, NULL},
     };
     mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
@@ -139,7 +140,7 @@ static void test_depth(void **state)
     mcp_json_doc *doc = NULL;
     assert_int_equal(mcp_json_parse(text, &limits, NULL, &doc, NULL), MCP_OK);
     mcp_json_writer_reset(w);
-    mcp_json_add_value(w, mcp_json_root(doc)); /* the deepest value there is */
+    mcp_json_add_value(w, mcp_json_root(doc)); /* the deepest possible value */
     assert_int_equal(mcp_json_writer_finish(w, &text), MCP_OK);
     mcp_json_free(doc);
     mcp_json_writer_reset(w);

@@ -1,5 +1,4 @@
-/* The frame of messages: every kind, every shape that is none, ids read and found, and what is
- * written. */
+/* JSON-RPC messages: every kind, invalid shapes, parsing ids, scanning for ids, and the output. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -85,7 +84,7 @@ static void test_kinds(void **state)
     }
 }
 
-/* What is wrong with a message does not hide what it looks like: a notification is never
+/* An invalid message is still classified by its form, because a notification must never be
  * answered. */
 static void test_looks(void **state)
 {
@@ -114,7 +113,7 @@ static void test_looks(void **state)
     }
 }
 
-/* One value, one text: so an id is found again however its peer writes it. */
+/* Each id value has one text, so it can be looked up in whatever notation the peer uses. */
 static void test_put_id(void **state)
 {
     (void)state;
@@ -167,7 +166,7 @@ static void test_is_id(void **state)
 
 static const struct {
     const char *head;
-    const char *id; /* NULL: none is found */
+    const char *id; /* NULL if none is found */
 } scans[] = {
     {"{\"id\":1,", "1"},
     {"{\"id\":1}", "1"},
@@ -185,7 +184,7 @@ static const struct {
     {"{\"params\":{\"id\":2}", NULL},
     {"[{\"id\":2}]", NULL},
     {"{\"Id\":2,\"ID\":3,", NULL},
-    /* cut off: a part of an id is none */
+    /* truncated: a part of an id is not an id */
     {"{\"id\":12", NULL},
     {"{\"id\":\"ab", NULL},
     {"{\"id\":\"ab\\", NULL},
@@ -219,7 +218,7 @@ static void test_scan_id(void **state)
     }
 }
 
-/* An id that is cut off at any byte is never another id. */
+/* An id that is truncated at any byte is never read as another id. */
 static void test_scan_id_truncated(void **state)
 {
     (void)state;
@@ -235,14 +234,15 @@ static void test_scan_id_truncated(void **state)
     }
 }
 
-/* Of each end of a message: the id where the last array or object is before it, or none, and never
- * another one. */
+/* For every tail of a message, the scan finds the id if the last array or object precedes it, or
+ * nothing, but never another id. */
 static void test_scan_id_back(void **state)
 {
     (void)state;
     static const struct {
-        const char *before, *after; /* the message; any more than `after` shows the id */
-        const char *id;             /* NULL: no end does */
+        const char *before,
+            *after;     /* the message; a tail that is longer than `after` shows the id */
+        const char *id; /* NULL if no tail shows it */
     } cases[] = {
         {"{\"params\":{\"x\":1},", "\"id\":77}", "77"},
         {"{\"params\":[],", "\"id\" :\t-7 ,\"jsonrpc\" : \"2.0\"\n} ", "-7"},

@@ -1,4 +1,4 @@
-/* Cursors: what went in comes out, and nothing else is taken for one. */
+/* Cursors: encoding and decoding round-trip, and every other string is rejected. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -10,7 +10,7 @@
 
 enum { LIST = 3 };
 
-/* The token without its quotes; free it. */
+/* Returns the token without its quotes; the caller frees it. */
 static mcp_str make(mcp__buf *b, uint32_t part, mcp_str position, const char *principal)
 {
     const mcp__cursor cursor = {.list = LIST, .part = part, .position = position};
@@ -23,7 +23,7 @@ static mcp_str make(mcp__buf *b, uint32_t part, mcp_str position, const char *pr
 
 static bool take(mcp_str token, uint8_t list, const char *principal, mcp__cursor *ret)
 {
-    char *room = malloc(token.len + 1); /* exactly, for the address sanitizer */
+    char *room = malloc(token.len + 1); /* of exactly this size, for the address sanitizer */
     bool ok = mcp__read_cursor(token, list, mcp_str_from(principal), room, ret);
     free(room);
     return ok;
@@ -94,7 +94,7 @@ static void test_every_corruption(void **state)
                 fail_msg("byte %zu as %d is accepted", at, byte);
         }
     }
-    /* cut short, and made longer */
+    /* truncated, and extended */
     for (size_t len = 0; len < token.len; len++)
         assert_false(take((mcp_str){token.ptr, len}, LIST, "me", &got));
     memcpy(copy, token.ptr, token.len);

@@ -1,4 +1,4 @@
-/* Numbers as headers and messages write them: the same exactly when all their digits are. */
+/* Compares numbers in headers and messages: they are equal if and only if all their digits are. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -71,7 +71,7 @@ static void test_numbers(void **state)
 
 enum { BEFORE = 40, AFTER = 40 };
 
-/* A number is an array of digits around a point. */
+/* A number is an array of digits around the decimal point. */
 typedef struct model {
     bool negative;
     char digits[BEFORE + AFTER + 1]; /* NUL-terminated */
@@ -90,7 +90,8 @@ static bool is_zero(const model *m)
     return strspn(m->digits, "0") >= BEFORE + AFTER;
 }
 
-/* Writes it in one of its forms: with more zeros, and the point moved and an exponent for it. */
+/* Writes the number in a random notation: with additional zeros, and with a moved point and an
+ * exponent. */
 static void write_model(const model *m, char *to, size_t room)
 {
     char plain[2 * (BEFORE + AFTER)] = {0};

@@ -1,5 +1,5 @@
-/* What objects share, in each revision: names, annotations, icons, _meta, and what stands in for
- * content that a revision does not have.
+/* Common members of objects in each revision: names, annotations, icons, _meta; and the
+ * replacements for content that a revision does not support.
  */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* The table of revisions: found by name, negotiated, consistent in itself. */
+/* The table of revisions: lookup by name, negotiation, consistency. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -46,7 +46,7 @@ static void test_negotiate(void **state)
     assert_string_equal(mcp__revision_newest(false)->name, "2025-11-25");
 }
 
-/* What a revision has, the next one has too: only batches went away again. */
+/* The next revision has every feature of the previous one, except batches, which were removed. */
 static void test_columns_grow(void **state)
 {
     (void)state;

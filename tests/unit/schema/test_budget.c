@@ -1,5 +1,5 @@
-/* Schemas and values made to hurt: each ends, soon and with MCP_ELIMIT, and not by a crash. Every
- * allocation failing too. And one schema in several threads. */
+/* Hostile schemas and values: each ends soon with MCP_ELIMIT, and without a crash. Also allocation
+ * failures, and one schema in several threads. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <setjmp.h>
@@ -73,7 +73,7 @@ static void test_endless(void **state)
         assert_limit(schemas[i], "{\"a\":1}", "512 schemas inside each other");
 }
 
-/* The highest depth there is, on the stack of a thread as programs have them. */
+/* The maximum depth, on the stack of an ordinary thread. */
 static void *run_deepest(void *user)
 {
     mcp_schema_options o = {.size = sizeof(o), .max_depth = SIZE_MAX};
@@ -131,7 +131,7 @@ static void test_exponential(void **state)
             strcat(text, step);
         }
         strcat(text, "\"d40\":{\"type\":\"null\"}}}");
-        /* the default budget once; it takes its time under a sanitizer */
+        /* the default budget only once, because it is slow under a sanitizer */
         mcp_schema_options few = {.size = sizeof(few), .max_steps = k ? 200000 : 0};
         mcp_error error = {0};
         assert_int_equal(run(text, &few, k ? "1" : "null", &error), MCP_ELIMIT);
@@ -181,7 +181,7 @@ static void test_schema_limits(void **state)
     free(many), free(fits), free(large), free(deep), free(closed);
 }
 
-/* What grows with the number of subschemas as well is limited by itself. */
+/* Sizes that grow with the number of subschemas have their own limit. */
 static void test_amplified(void **state)
 {
     mcp_error error = {0};
@@ -195,7 +195,7 @@ static void test_amplified(void **state)
     assert_int_equal(run(patterns, NULL, "1", &error), MCP_ELIMIT);
     assert_non_null(strstr(error.text, "the patterns are over the limit of"));
     free(id), free(base), free(patterns);
-    /* digits that are read for each constant */
+    /* the digits are read for each constant */
     char *number = repeat("[", "7", "", 200000, "]");
     char *many = repeat("{\"items\":{\"enum\":[", "12345678901234567890123", ",", 5000, "]}}");
     assert_int_equal(run(many, NULL, number, &error), MCP_ELIMIT);
@@ -221,7 +221,7 @@ static void test_patterns(void **state)
                      MCP_ELIMIT);
     assert_int_equal(run("{\"pattern\":\"(?R)\"}", NULL, as, NULL), MCP_ELIMIT);
     free(as);
-    /* a small budget is used up by many matches, each of them harmless */
+    /* many harmless matches use up a small budget */
     mcp_schema_options few = {.size = sizeof(few), .max_steps = 10000};
     char *many = repeat("[", "\"aaaaaaaaaaaa!\"", ",", 400, "]");
     assert_int_equal(run("{\"items\":{\"not\":{\"pattern\":\"^(a+)+$\"}}}", &few, many, &error),
@@ -298,7 +298,7 @@ static void count_issue(const mcp_schema_issue *issue, void *user)
     ++*(size_t *)user;
 }
 
-/* All that there is once, with values that conform and that do not. */
+/* Uses every feature once, with values that conform and values that do not. */
 static int everything(const mcp_allocator *a, const mcp_json *good, const mcp_json *bad)
 {
     mcp_schema_options o = {.size = sizeof(o), .allocator = a, .assert_formats = true};
@@ -358,7 +358,7 @@ static void test_memory(void **state)
     mcp_json_free(bad);
 }
 
-/* What conforms costs no memory; one match data is kept from match to match. */
+/* Validating a conforming value allocates nothing, and the match data is reused. */
 static void test_no_allocation(void **state)
 {
     failalloc f = {0};

@@ -1,5 +1,4 @@
-/* What a schema may be and what is refused, with the place in the text; documents by URI;
- * dialects. */
+/* Valid and invalid schemas, with the position of the error; documents by URI; dialects. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -157,7 +156,7 @@ static void test_drafts(void **state)
     (void)state;
     assert_int_equal(run(NULL, sibling, NULL, "1"), MCP_EINVAL);
     assert_int_equal(run(NULL, sibling, &old, "1"), MCP_OK);
-    /* $schema goes before the option */
+    /* $schema takes precedence over the option */
     snprintf(text, sizeof(text), "{\"$schema\":\"%s\",%s", old_draft, sibling + 1);
     assert_int_equal(run(NULL, text, NULL, "1"), MCP_OK);
     assert_int_equal(
@@ -167,7 +166,7 @@ static void test_drafts(void **state)
                      MCP_OK);
     assert_int_equal(run(NULL, "{\"minContains\":0,\"contains\":false}", &old, "[]"), MCP_EINVAL);
     assert_int_equal(run(NULL, "{\"minContains\":0,\"contains\":false}", NULL, "[]"), MCP_OK);
-    /* a resource inside of another draft's document */
+    /* a resource inside a document of another draft */
     assert_int_equal(
         run(NULL,
             "{\"$defs\":{\"o\":{\"$id\":\"u:o\",\"$schema\":"
@@ -228,21 +227,21 @@ static void test_set(void **state)
     assert_int_equal(run(set, "{\"$ref\":\"/./dir/x/../sub/c.json\"}", &options, "1"), MCP_EINVAL);
     assert_int_equal(run(set, "{\"$ref\":\"//example.com/dir/sub/c.json\"}", &options, "1"),
                      MCP_EINVAL);
-    /* an anchor by the name where the document is, and by its own */
+    /* an anchor in a document, by the document's URI and by its own $id */
     assert_int_equal(mcp_schema_set_add(set, MCP_STR("u:here"),
                                         MCP_STR("{\"$id\":\"u:own\",\"not\":{\"$anchor\":\"z\"}}"),
                                         NULL),
                      MCP_OK);
     assert_int_equal(run(set, "{\"$ref\":\"u:here#z\"}", NULL, "1"), MCP_OK);
     assert_int_equal(run(set, "{\"$ref\":\"u:own#z\"}", NULL, "1"), MCP_OK);
-    /* what the schema says itself goes first */
+    /* the schema's own resources take precedence */
     assert_int_equal(
         run(set, "{\"$ref\":\"urn:deep\",\"$defs\":{\"m\":{\"$id\":\"urn:deep\"}}}", NULL, "2"),
         MCP_OK);
     mcp_schema_set_free(set);
 }
 
-/* A bad document in the set only matters to schemas that refer to it. */
+/* An invalid document in the set affects only schemas that refer to it. */
 static void test_bad_document(void **state)
 {
     mcp_schema_set *set = NULL;
@@ -297,7 +296,7 @@ static void test_vocabularies(void **state)
     assert_int_equal(
         mcp_schema_compile_text(set, MCP_STR("{\"$schema\":\"u:itself\"}"), NULL, &schema, &error),
         MCP_EUNSUPPORTED);
-    /* no applicators: `not` says nothing */
+    /* without applicators `not` has no effect */
     assert_int_equal(
         run(set, "{\"$schema\":\"u:optional\",\"type\":\"null\",\"not\":true}", NULL, "null"),
         MCP_OK);
@@ -310,7 +309,7 @@ static void test_vocabularies(void **state)
     mcp_schema_set_free(set);
 }
 
-/* From a parsed value, numbers and all; the value may go. */
+/* From a parsed value, including its numbers; the value may be freed afterwards. */
 static void test_from_value(void **state)
 {
     mcp_json_doc *doc = NULL;

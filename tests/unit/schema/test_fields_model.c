@@ -1,5 +1,6 @@
-/* Tables of fields against a model of them: random tables, random objects. What the generated schema accepts, what is read
- * into the struct and what is written of it is worked out here once more, value by value, with nothing of the library.
+/* Compares tables of fields with a model, for random tables and random objects. The model computes
+ * independently, value by value, what the generated schema accepts, what is read into the struct
+ * and what is written from it.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +17,8 @@
 
 enum { MAX_FIELDS = 6, MAX_ITEMS = 3, ROUNDS = 6000, FAILING_ROUNDS = 25 };
 
-/* ---- chance: the same in every run ------------------------------------------------------------------ */
+/* ---- random numbers, the same in every run
+ * ------------------------------------------------------- */
 
 static uint64_t seed;
 
@@ -108,7 +110,7 @@ static void make_range(mcp_field *f)
     f->minimum = *PICK(minima);
     f->maximum = *PICK(maxima);
     if (f->minimum > f->maximum)
-        f->maximum = below(2) ? MCP_NO_MAXIMUM : f->minimum; /* equal ones are no range */
+        f->maximum = below(2) ? MCP_NO_MAXIMUM : f->minimum; /* equal bounds mean no range */
     if (f->type == MCP_FIELD_NUMBER && f->maximum == 3)
         f->maximum = 3.25;
 }
@@ -151,7 +153,7 @@ typedef enum value_kind {
     VALUE_NUMBER,
     VALUE_BOOL,
     VALUE_LIST,
-    VALUE_MIXED_LIST, /* with one element that is no string */
+    VALUE_MIXED_LIST, /* one element is not a string */
     VALUE_NULL,
     VALUE_OBJECT,
     VALUE_KINDS
@@ -293,7 +295,7 @@ static bool same_words(const record *r, const mcp_field *f, const value *v)
     return same;
 }
 
-/* Whether the struct has what the value says, or else what it had before. */
+/* Returns whether the struct has the value, or its previous contents if the value is absent. */
 static bool is_read(const mcp_field *f, const value *v, const record *got, const record *before)
 {
     const number *n = v->kind == VALUE_NUMBER ? v->number : NULL;
@@ -357,7 +359,8 @@ static bool same_strings(const mcp_str *a, const mcp_str *b, size_t n)
     return same;
 }
 
-/* Whether `back`, which was filled with zeros, has what `r` has; what JSON cannot say is not there. */
+/* Returns whether `back`, which was zeroed, has the contents of `r`, except what JSON cannot
+ * represent. */
 static bool came_back(const mcp_field *f, const record *r, const record *back)
 {
     const void *a = at(r, f->offset), *b = at(back, f->offset);
@@ -426,7 +429,7 @@ static void test_objects(void **state)
         mcp_json_free(doc);
         seed = round;
     }
-    assert_in_range(accepted, ROUNDS / 8, ROUNDS - ROUNDS / 8); /* both happen often */
+    assert_in_range(accepted, ROUNDS / 8, ROUNDS - ROUNDS / 8); /* both outcomes are frequent */
 }
 
 static int write_and_read(const table *t, const record *r, const mcp_allocator *a)

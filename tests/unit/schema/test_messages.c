@@ -1,5 +1,5 @@
-/* What is said of a value that does not conform: the path, what was expected, the keyword. One
- * row per keyword at least, since a model mends its call by these words. */
+/* The messages for values that do not conform: the path, what was expected, and the keyword. Every
+ * keyword has at least one row, because a model corrects its call by these messages. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 typedef struct row {
     const char *schema;
     const char *value;
-    const char *text; /* NULL: the value conforms */
+    const char *text; /* NULL if the value conforms */
 } row;
 
 static const row rows[] = {
@@ -109,7 +109,7 @@ static const row rows[] = {
     {"false", "1", "(root): nothing is allowed here (false)"},
     {"true", "1", NULL},
     {"{}", "1", NULL},
-    /* what came nearest: the branch of the right kind, and the one that got deepest */
+    /* the best branch is reported: the one of the right type, and the one that matched deepest */
     {"{\"oneOf\":[{\"properties\":{\"k\":{\"const\":\"a\"},\"v\":{\"type\":\"string\"}}},"
      "{\"properties\":{\"k\":{\"const\":\"b\"},\"v\":{\"type\":\"integer\"}}}]}",
      "{\"k\":\"b\",\"v\":true}",
@@ -121,7 +121,7 @@ static const row rows[] = {
      "/p: none of the 2 alternatives matches; nearest: /1: expected string, got integer (type) "
      "(anyOf)"},
     {"{\"anyOf\":[{\"type\":\"null\"}]}", "1", "(root): expected null, got integer (type) (anyOf)"},
-    /* nothing of a value reaches a terminal as a control */
+    /* control characters of a value are escaped */
     {"{\"additionalProperties\":false}", "{\"\\u001b[31m\\u0085\":1}",
      "/?[31m??: unknown property \"?[31m??\" (additionalProperties)"},
 };
@@ -227,7 +227,7 @@ static void test_only_so_many(void **state)
     assert_int_equal(c.count, 0);
 }
 
-/* A path that does not fit is cut at its front: the end says where to look. */
+/* A path that is too long is truncated at its beginning, because its end is more useful. */
 static void test_long_path(void **state)
 {
     char value[2000] = "",

@@ -1,4 +1,4 @@
-/* Numbers by value: comparing, multiples, equality and hashes, over all ways to write them. */
+/* Numbers by value: comparison, multiples, equality and hashes, in all notations. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@ static const mcp_json *parse(const char *text, mcp_json_doc **doc)
     return mcp_json_root(*doc);
 }
 
-/* Each smaller than the next row; what stands in one row is equal. */
+/* Each row is less than the next; the numbers in one row are equal. */
 static const char *const ascending[][5] = {
     {"-1e400", "-10e399"},
     {"-123456789012345678901234567890"},

@@ -1,7 +1,6 @@
 /* The official JSON-Schema-Test-Suite, as Debian's libtest-json-schema-acceptance-perl installs
- * it: all required tests of both drafts, and of the optional ones those that are about what we
- * do. Its remotes/ are registered under http://localhost:1234/. Where it lies can be said with
- * JSON_SCHEMA_TEST_SUITE. */
+ * it: all required tests of both drafts, and the optional tests of supported features. Its remotes/
+ * are registered under http://localhost:1234/. JSON_SCHEMA_TEST_SUITE can name another folder. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <setjmp.h>
@@ -45,7 +44,7 @@ static const char *suite_root(void)
 
 /* ---- remotes --------------------------------------------------------------------------------- */
 
-/* Other drafts' documents are left out: no test of ours leads there. */
+/* Documents of other drafts are left out; no test here refers to them. */
 static bool is_foreign(const char *name)
 {
     return strncmp(name, "draft", 5) == 0 && strcmp(name, "draft2020-12") != 0 &&

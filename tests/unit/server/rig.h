@@ -1,5 +1,5 @@
-/* rig.h: a server with one handler for everything, and peers that keep what they are sent. The time
- * is what the test says.
+/* rig.h: a server with one handler for everything, and peers that record what they receive. The
+ * test sets the time.
  */
 #ifndef MCP_TESTS_SERVER_RIG_H
 #define MCP_TESTS_SERVER_RIG_H
@@ -55,7 +55,7 @@ static void rig_cancelled(mcp_request *req, void *user)
     ((rig *)user)->n_cancelled++;
 }
 
-/* A handler: answers later, or never. */
+/* A handler that stores the request; the test may answer it later. */
 static inline int rig_keep(rig *r, mcp_request *req)
 {
     assert_true(r->n_kept < sizeof(r->kept) / sizeof(r->kept[0]));
@@ -64,7 +64,7 @@ static inline int rig_keep(rig *r, mcp_request *req)
     return MCP_PENDING;
 }
 
-/* A handler: answers at once. */
+/* A handler that answers immediately. */
 static inline int rig_ok(rig *r, mcp_request *req)
 {
     (void)r, (void)req;
@@ -82,7 +82,7 @@ static void rig_send(mcp_channel *channel, mcp_exchange exchange, mcp_str messag
     r->sent[r->len] = 0;
 }
 
-/* What was sent since the last time. */
+/* Returns the output since the previous call. */
 static inline const char *rig_sent(rig *r)
 {
     r->sent[r->len] = 0;
@@ -97,8 +97,8 @@ static inline int rig_add_tool(rig *r, const char *name, uint64_t timeout_ms)
         r, NULL);
 }
 
-/* With a tool "t" and a prompt "p" that completes "a". The name, version and allocator of the
- * options are set here. */
+/* Creates the server with a tool "t" and a prompt "p", whose argument "a" has completion. Sets the
+ * name, version and allocator of the options. */
 static inline int rig_open(rig *r, mcp_server_options *o, rig_handler *handler)
 {
     static const mcp_prompt_argument argument = {.size = sizeof(argument), .name = "a"};

@@ -1,5 +1,5 @@
-/* task_rig.h: a server whose tool `job` may be called as a task, with a calendar that the test
- * moves, and peers of both eras.
+/* task_rig.h: a server whose tool `job` may be called as a task, with a calendar clock that the
+ * test sets, and peers of both eras.
  */
 #ifndef MCP_TESTS_TASK_RIG_H
 #define MCP_TESTS_TASK_RIG_H
@@ -17,7 +17,7 @@
 
 enum { PAGE = 5 }; /* entries in one page of a list */
 
-/* The calendar, milliseconds since 1970, and the task that was made last. */
+/* The calendar clock, in milliseconds since 1970, and the latest task. */
 typedef struct world {
     rig r;
     int64_t calendar;
@@ -102,7 +102,7 @@ static inline const char *make_task(world *w, mcp_channel *channel)
     return text;
 }
 
-/* A session of 2025-11-25. */
+/* Opens a session of 2025-11-25. */
 static inline mcp_channel *asking_peer(world *w, const char *principal)
 {
     mcp_channel *channel = peer(w, principal);

@@ -1,5 +1,5 @@
-/* What a principal may not see is nowhere: not listed, read, called, completed, subscribed to or
- * announced, and looks like what does not exist.
+/* A hidden item cannot be listed, read, called, completed or subscribed to, is never announced, and
+ * looks as if it did not exist.
  */
 #define _GNU_SOURCE /* memmem() */
 #include <stdarg.h>
@@ -40,7 +40,7 @@ static void release(void *user)
     ((world *)user)->released++;
 }
 
-/* ---- what is there --------------------------------------------------------------------------- */
+/* ---- the items ------------------------------------------------------------------------------- */
 
 static int read_text(mcp_request *req, mcp_str uri, const mcp_uri_match *match, void *user)
 {
@@ -81,7 +81,7 @@ static int read_mem(mcp_request *req, mcp_str uri, void *user)
 
 static int resolve(mcp_str uri, char *canonical, size_t room, void *user)
 {
-    /* "mem:SECRET" is another way to say it that only the provider knows. */
+    /* "mem:SECRET" is another spelling, which only the provider knows. */
     bool secret = strncmp(uri.ptr, "mem:SECRET", uri.len) == 0 ||
                   strncmp(uri.ptr, "mem:%73ecret", uri.len) == 0;
     (void)user;
@@ -215,7 +215,7 @@ static void test_lists(void **state)
     }
 }
 
-/* {what is hidden, what does not exist}: but for the name the answers are the same. */
+/* {a hidden item, one that does not exist}: the answers are the same except for the name. */
 static void test_looks_like_nothing(void **state)
 {
     (void)state;
@@ -321,7 +321,7 @@ static void test_announcements(void **state)
     assert_non_null(strstr(w.sent, "mem:open"));
     close_world(&w);
 
-    /* Rules that come later count for what is subscribed to. */
+    /* New rules also apply to existing subscriptions. */
     open_world(&w, "bob");
     assert_int_equal(mcp_server_set_access(w.server, NULL), MCP_OK);
     assert_int_equal(w.released, 1);
@@ -338,7 +338,7 @@ static void test_announcements(void **state)
     close_world(&w);
 }
 
-/* A provider's second page begins after an entry that its reader may not see. */
+/* The second page of a provider begins after an entry that the reader may not see. */
 static int list_in_pages(mcp_request *req, mcp_str cursor, size_t max, void *user)
 {
     (void)max, (void)user;
@@ -348,8 +348,7 @@ static int list_in_pages(mcp_request *req, mcp_str cursor, size_t max, void *use
     return mcp_reply_next(req, MCP_STR("after the secret one"));
 }
 
-/* Decodes the unpadded Base64 of URLs, as anybody could; what is none of its digits counts as
- * zeros. */
+/* Decodes unpadded Base64 for URLs. Other characters count as zeros. */
 static size_t decoded(const char *text, char *to, size_t room)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -364,8 +363,8 @@ static size_t decoded(const char *text, char *to, size_t room)
     return len;
 }
 
-/* A cursor is good for nobody else and for no other list; where there are rules it says nothing to
- * who reads it. */
+/* A cursor is valid only for its principal and its list. With access rules, its contents are
+ * encrypted. */
 static void test_cursors(void **state)
 {
     (void)state;
@@ -426,7 +425,7 @@ static const char *make_instructions(mcp_request *req, void *user)
                                      : NULL;
 }
 
-/* Instructions made by a function for each request; without it, the common ones again. */
+/* Instructions that a function makes for each request; without the function, the common ones. */
 static void test_instructions(void **state)
 {
     static const char *const who[] = {"alice", "bob"};

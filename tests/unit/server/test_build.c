@@ -1,5 +1,6 @@
-/* What is offered made anew: what a build made is replaced at once, what was outside of it stays, a
- * build that fails leaves everything as it was, and nothing is released that a request still needs.
+/* Rebuilding the offered items: the items of the previous build are replaced at once, other items
+ * stay, a build that fails changes nothing, and objects that a request still needs are not
+ * released.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,7 +26,7 @@ typedef struct world {
     char sent[1 << 16];
     size_t len;
     int64_t now;
-    int round, released[9], watched[9], lists[9]; /* of the build of each round */
+    int round, released[9], watched[9], lists[9]; /* counts for the build of each round */
     mcp_request *kept;
     void (*timer)(void *arg);
     void *timer_arg;
@@ -37,7 +38,7 @@ typedef struct space {
     int round;
 } space;
 
-/* ---- the host: one timer, which the test lets fire ------------------------------------------- */
+/* ---- the host: one timer, which the test fires ----------------------------------------------- */
 
 static mcp_host_timer *timer_start(uint64_t ms, void (*fn)(void *arg), void *arg, void *user)
 {
@@ -140,7 +141,7 @@ static int call(mcp_request *req, const mcp_json *arguments, void *user)
     return mcp_reply_textf(req, "tool of round %d", ((space *)user)->round);
 }
 
-/* Answers later, once it knows its client's roots. */
+/* Answers after its client has sent the roots. */
 static int asks(mcp_request *req, const mcp_json *arguments, void *user)
 {
     const mcp_json *roots;
@@ -159,7 +160,7 @@ static void close_tool(void *user)
     ((space *)user)->w->released[((space *)user)->round] += 10;
 }
 
-/* A mount and a tool; round 7 fails at its end. */
+/* Builds a mount and a tool; round 7 fails at its end. */
 static int build(mcp_server *server, void *user, mcp_error *error)
 {
     world *w = user;
@@ -302,7 +303,7 @@ static void failure_changes_nothing(void **state)
     close_world(&w);
 }
 
-/* One notice for each list, and the new provider watches for existing subscribers. */
+/* One notification for each list, and the new provider watches for existing subscribers. */
 static void told_once(void **state)
 {
     static world w;
@@ -359,7 +360,7 @@ static void requests_keep_theirs(void **state)
     close_world(&w);
 }
 
-/* Also when it runs again after its client was asked something: it is the tool that it was. */
+/* A tool that runs again after an input request is still the tool of the old build. */
 static void reruns_keep_theirs(void **state)
 {
     static world w;
@@ -386,7 +387,7 @@ static void reruns_keep_theirs(void **state)
     close_world(&w);
 }
 
-/* What still waits for its timer is released with the server. */
+/* Objects that wait for the timer are released with the server. */
 static void released_with_the_server(void **state)
 {
     static world w;
@@ -400,7 +401,8 @@ static void released_with_the_server(void **state)
     assert_null(w.timer);
 }
 
-/* What waits for a timer of a host that goes waits for the next one, or for the server's end. */
+/* When the host is removed, objects that wait for its timer are released by the next host's timer,
+ * or with the server. */
 static void host_goes(void **state)
 {
     static world w;
@@ -418,7 +420,7 @@ static void host_goes(void **state)
     assert_int_equal(run(&w, 3), MCP_OK);
     mcp_server_set_host(w.server, NULL);
     assert_null(w.timer);
-    w.timer = close_tool; /* a stranger's by now: nobody stops it */
+    w.timer = close_tool; /* the timer of a removed host must not be stopped */
     close_world(&w);
     assert_non_null(w.timer);
     assert_int_equal(w.released[2], 11);

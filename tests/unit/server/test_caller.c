@@ -1,5 +1,6 @@
-/* A trusted parent says for whom it asks: the form of the answer, the principal, whether there are
- * rules; nobody else may. And access rules that answer in batches.
+/* A trusted parent process names the caller of a request: the revision of the answer, the
+ * principal, whether there are rules. Nothing else may. Also access rules that are evaluated in
+ * batches.
  */
 #include "rig.h"
 

@@ -1,5 +1,5 @@
-/* Handlers that take too long: when their time is over, what the peer and they are told, and that a
- * late answer comes to nothing.
+/* Handlers that take too long: when they time out, what the peer and the handler receive, and that
+ * a late answer is discarded.
  */
 #include <stdlib.h>
 
@@ -49,7 +49,7 @@ static void test_too_late(void **state)
     assert_true(mcp_request_cancelled(r.kept[0]));
     assert_int_equal(mcp_channel_in_flight(channel), 0);
     assert_true(mcp_channel_deadline(channel) == INT64_MAX);
-    /* Its late answer is dropped; its id may be used again. */
+    /* The late answer is discarded, and the id may be used again. */
     rig_call_tool(&r, channel, 7, "t");
     assert_int_equal(mcp_channel_in_flight(channel), 1);
     assert_int_equal(mcp_reply_text(r.kept[0], "late"), MCP_OK);
@@ -65,7 +65,7 @@ static void test_too_late(void **state)
     end();
 }
 
-/* Cancelling goes to the request that has the id now, not to the one that had it. */
+/* A cancellation applies to the current request of the id, not to an earlier one. */
 static void test_cancel_finds_the_living(void **state)
 {
     (void)state;
@@ -134,7 +134,7 @@ static void test_progress_is_life(void **state)
     end();
 }
 
-/* A part that comes later is as good as progress: here each page of a list has the whole time. */
+/* A deferred part counts as progress: each page of a list has the full time. */
 static int list_later(mcp_request *req, mcp_str cursor, size_t max, void *user)
 {
     (void)max, (void)user;
@@ -186,8 +186,8 @@ static int keep_always(rig *self, mcp_request *req)
     return rig_keep(self, req);
 }
 
-/* While the client is asked, it is not the handler's time that passes; later: it began to before it
- * asked. */
+/* The time for a request to the client does not count for the handler. `later` means that the
+ * handler was deferred before it asked. */
 static void wait_for_the_client(bool later)
 {
     begin(100, later ? keep_always : ask_then_keep);
@@ -276,7 +276,7 @@ static unsigned next_random(unsigned *seed)
     return *seed = *seed * 1103515245 + 12345, *seed >> 16 & 0x7fff;
 }
 
-/* Various deadlines, some requests finished in between: each expires in its own millisecond. */
+/* Many deadlines, with some requests finished in between: each expires in the right millisecond. */
 static void test_many(void **state)
 {
     enum { TOOLS = 37, CALLS = 400 };
@@ -297,7 +297,7 @@ static void test_many(void **state)
         rig_call_tool(&r, channel, id, name);
         due[id] = -1;
     }
-    /* What each tool's time is, the server says itself; so it is read from the answers. */
+    /* The answers contain the time-out of each tool, so it is read from there. */
     size_t answered = 0, finished = 0;
     for (int64_t now = r.now; now < 2000; now++) {
         int64_t next = mcp_channel_deadline(channel);
@@ -332,8 +332,8 @@ static void test_many(void **state)
 
 /* ---- a batch --------------------------------------------------------------------------------- */
 
-/* The array goes out when the last one was answered or gave up; what a handler reads stays until it
- * ends. */
+/* The array is sent when the last request was answered or timed out. The data of a handler stays
+ * valid until the handler ends. */
 static void test_batch(void **state)
 {
     (void)state;

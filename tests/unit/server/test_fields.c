@@ -1,5 +1,5 @@
-/* Tables of fields at a server: malformed ones are refused where they are given, and a tool with good ones survives that
- * any allocation fails.
+/* Tables of fields in a server: invalid tables are rejected at registration, and a tool with valid
+ * ones survives every allocation failure.
  */
 #include "rig.h"
 

@@ -1,5 +1,5 @@
-/* Memory of work: how many bytes are held at the same time, whose turn it is, and what becomes of
- * those that wait. The host runs what the test says, when it says so.
+/* The memory limit for work: how many bytes are held at once, the order of callers, and the outcome
+ * of waiting jobs. The host runs work when the test requests it.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,7 +25,7 @@ typedef struct rig {
     mcp_host host;
     mcp_server *server;
     mcp_channel *channel[3];
-    size_t bytes; /* of the next work */
+    size_t bytes; /* for the next job */
     bool refuses; /* the host takes no work */
     int64_t now;
     job jobs[MANY];
@@ -34,11 +34,11 @@ typedef struct rig {
     void *timer_arg;
     uint64_t timer_ms;
     size_t n_worked, n_done, n_answers, n_errors;
-    char order[2048]; /* whose work ran */
+    char order[2048]; /* the callers whose jobs ran, in order */
     char last[2048];
 } rig;
 
-/* Of one call. */
+/* The job of one call. */
 typedef struct task {
     rig *r;
     char name;
@@ -186,7 +186,7 @@ static void fire(rig *r)
     fn(r->timer_arg);
 }
 
-/* The oldest job that the host has. */
+/* Runs the oldest job of the host. */
 static void run_one(rig *r)
 {
     assert_true(r->n_jobs > 0);
@@ -262,7 +262,7 @@ static void test_larger_than_the_limit_runs_alone(void **state)
     r.bytes = SIZE_MAX;
     ask(&r, 1, 0);
     r.bytes = READ;
-    ask(&r, 2, 0); /* would fit, but came later */
+    ask(&r, 2, 0); /* would fit, but is behind another */
     assert_int_equal(r.n_jobs, 1);
     run_one(&r);
     assert_int_equal(r.n_jobs, 1);

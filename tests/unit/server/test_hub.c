@@ -1,7 +1,8 @@
-/* The hub: when notices are due, what is watched and for how long, who is told; with every
- * allocation failing.
+/* The hub: when notifications are due, which URIs are watched and for how long, and who is
+ * notified; with every allocation failing.
  *
- * What is said and in which form is in the transcripts; here it is deadlines and counts.
+ * The transcripts test the contents and form of notifications; this file tests deadlines and
+ * counts.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -108,13 +109,13 @@ static void test_deadlines(void **state)
     listen(p, 1, "\"resourceSubscriptions\":[\"mem:a\"]", 1000);
     assert_true(mcp_channel_deadline(p->channel) == INT64_MAX);
 
-    /* nothing of interest to it */
+    /* a change that the peer did not subscribe to */
     mcp_server_resource_updated(w.server, "mem:b");
     mcp_server_resources_changed(w.server);
     assert_int_equal(p->n_woken, 0);
     assert_true(mcp_channel_deadline(p->channel) == INT64_MAX);
 
-    /* the first change wakes; from the tick after it the interval runs */
+    /* the first change wakes the channel; the interval starts with the next tick */
     mcp_server_resource_updated(w.server, "mem:a");
     mcp_server_resource_updated(w.server, "mem:a");
     assert_int_equal(p->n_woken, 1);
@@ -129,7 +130,7 @@ static void test_deadlines(void **state)
     assert_int_equal(p->n_updated, 1);
     assert_true(mcp_channel_deadline(p->channel) == INT64_MAX);
 
-    /* late is as good */
+    /* a late tick works too */
     mcp_server_resource_updated(w.server, "mem:a");
     mcp_channel_tick(p->channel, 2000);
     mcp_channel_tick(p->channel, 99999);
@@ -155,7 +156,7 @@ static void test_congestion(void **state)
         mcp_server_resources_changed(w.server);
         mcp_channel_tick(p->channel, 1000 + i);
     }
-    assert_int_equal(w.memory.live, live); /* it costs nothing that grows */
+    assert_int_equal(w.memory.live, live); /* repeated changes allocate nothing */
     assert_int_equal(p->n_updated + p->n_lists, 0);
     assert_true(mcp_channel_deadline(p->channel) == INT64_MAX);
     mcp_channel_set_writable(p->channel, true, 5000);
@@ -199,7 +200,7 @@ static void test_watching(void **state)
     close_world(&w);
 }
 
-/* A refused subscription changes nothing, so there are no notices. */
+/* A rejected subscription changes nothing, so there are no notifications. */
 static void test_nothing_changed(void **state)
 {
     (void)state;
@@ -227,7 +228,7 @@ static void test_nothing_changed(void **state)
     close_world(&w);
 }
 
-/* A subscriber that leaves between the change and its notice. */
+/* A subscriber that unsubscribes between the change and its notification. */
 static void test_gone_before_the_notice(void **state)
 {
     (void)state;

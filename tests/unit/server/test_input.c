@@ -1,5 +1,5 @@
-/* What modern peers keep for us: whom it is good for, how long, under which key; and what happens
- * without randomness. What is asked, and in which form, is in the transcripts.
+/* The request state that modern peers return: for whom it is valid, for how long and with which
+ * key, and the behaviour without randomness. The transcripts test the input requests themselves.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -59,7 +59,7 @@ static void on_send(mcp_channel *channel, mcp_exchange exchange, mcp_str message
     snprintf(w->sent, sizeof(w->sent), "%.*s", (int)message.len, message.ptr);
 }
 
-/* Sends one request about what is called "name" on a channel of its own, as over HTTP. */
+/* Sends one request for the item "name" on a new channel, as over HTTP. */
 static void ask_by(world *w, const char *method, const char *principal, const char *more)
 {
     char text[8192];
@@ -79,7 +79,7 @@ static void ask_by(world *w, const char *method, const char *principal, const ch
     mcp_channel_free(channel);
 }
 
-/* Keeps the state of an answer that requests input. */
+/* Sends a request and stores the state of its answer, which requests input. */
 static void begin_by(world *w, const char *method, const char *principal)
 {
     ask_by(w, method, principal, "");
@@ -157,7 +157,7 @@ static int get_name(mcp_request *req, const mcp_json *arguments, void *user)
     return rc == MCP_OK ? mcp_reply_text(req, "cancel nothing") : rc;
 }
 
-/* The same principal, name and question: a tool's state is none of a prompt's. */
+/* With the same principal, name and question, the state of a tool is not valid for a prompt. */
 static void test_belongs_to_its_method(void **state)
 {
     (void)state;
@@ -199,7 +199,7 @@ static void test_keys(void **state)
     open_world(&other);
     set_key(&w, 'a', 0);
     begin(&w, NULL);
-    set_key(&w, 'b', 'a'); /* rotated: the old one is good still */
+    set_key(&w, 'b', 'a'); /* rotated: the old key is still accepted */
     assert_true(goes_on(&w, NULL));
     set_key(&other, 'a', 0); /* another instance with the same key */
     memcpy(other.state, w.state, sizeof(w.state));
@@ -236,7 +236,7 @@ static void test_every_bit_counts(void **state)
     mcp_server_free(w.server);
 }
 
-/* A time that no clock reaches is for ever, and not in the past. */
+/* A lifetime beyond the range of the clock means forever, not the past. */
 static void test_longest_lifetime(void **state)
 {
     (void)state;
@@ -270,7 +270,7 @@ static void keep_sent(mcp_channel *channel, mcp_exchange exchange, mcp_str messa
     ((char *)user)[message.len] = '\0';
 }
 
-/* What could not come back is not given out. */
+/* A state that would be too large for a request is not sent. */
 static void test_state_fits_a_message(void **state)
 {
     (void)state;

@@ -1,6 +1,5 @@
-/* Handlers that do what they should not: they answer twice or never, return what is no outcome, say
- * what is not UTF-8. The peer gets one well-formed answer, and the next request is as if nothing
- * had been.
+/* Faulty handlers: they answer twice or never, return an invalid code, or write text that is not
+ * UTF-8. The peer gets one well-formed answer, and the next request is not affected.
  */
 #include <limits.h>
 
@@ -27,7 +26,7 @@ static int finishes_with(rig *self, mcp_request *req)
     return MCP_PENDING;
 }
 
-/* Finished and returned: the return counts. */
+/* If a handler calls finish and also returns a result, the returned result counts. */
 static int finishes_and_returns(rig *self, mcp_request *req)
 {
     (void)self;
@@ -61,7 +60,7 @@ static int structured_twice(rig *self, mcp_request *req)
     return mcp_reply_structured(req, MCP_STR("{\"a\":2}"));
 }
 
-/* As it was written, with all digits, but on one line. */
+/* Passed unchanged, with all digits, but on one line. */
 static int structured_on_lines(rig *self, mcp_request *req)
 {
     (void)self;
@@ -152,7 +151,7 @@ static int bad_completion(rig *self, mcp_request *req)
     return MCP_OK;
 }
 
-/* The notice is not sent; the answer is. */
+/* The notification is not sent, but the answer is. */
 static int bad_notices(rig *self, mcp_request *req)
 {
     (void)self;
@@ -210,7 +209,7 @@ static int fine(rig *self, mcp_request *req)
     return mcp_reply_text(req, "fine");
 }
 
-/* One line, which is JSON, with the id. */
+/* Checks that the answer is one line of JSON with the id. */
 static void check_answer(size_t i)
 {
     const char *text = rig_sent(&r);

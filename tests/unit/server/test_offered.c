@@ -1,5 +1,5 @@
-/* Tools that are listed for some clients (mcp_tool.offered), and what a program that looks into its
- * own server may ask of its lists (mcp_channel_options.page_size, list_mount). */
+/* Tools that are listed only for some clients (mcp_tool.offered), and lists for a program that
+ * examines its own server (mcp_channel_options.page_size, list_mount). */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,7 +15,7 @@
 typedef struct peer {
     mcp_channel *channel;
     char sent[16 << 10];
-    const char *without; /* a mount that its lists leave out */
+    const char *without; /* a mount that the lists omit */
 } peer;
 
 static void keep(mcp_channel *channel, mcp_exchange exchange, mcp_str message, void *user)
@@ -33,7 +33,7 @@ static int call(mcp_request *req, const mcp_json *arguments, void *user)
     return mcp_reply_text(req, "called");
 }
 
-/* To the client whose name is the tool's `user`. */
+/* Offers the tool to the client whose name is the tool's `user`. */
 static bool offered(const mcp_request *req, void *user)
 {
     mcp_str name = mcp_json_string(mcp_json_get(mcp_request_client_info(req), "name"));
@@ -110,7 +110,7 @@ static void test_modern(void **state)
     LACKS(p, "for_simple"), HAS(p, "for_all");
     modern(&p, "server/discover", "", "rich");
     HAS(p, "\"tools\":{"), HAS(p, "\"cacheScope\":\"private\"");
-    modern(&p, "tools/call", "\"name\":\"for_simple\",", "rich"); /* no matter of access */
+    modern(&p, "tools/call", "\"name\":\"for_simple\",", "rich"); /* calling is still allowed */
     HAS(p, "called");
     mcp_channel_free(p.channel);
     mcp_server_free(server);
@@ -130,7 +130,7 @@ static void test_capability(void **state)
     mcp_server_free(server);
 }
 
-/* Sessions side by side, each with its own client. */
+/* Concurrent sessions, each with its own client. */
 static void test_legacy(void **state)
 {
     static const char list[] = "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/list\"}";

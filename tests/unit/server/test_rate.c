@@ -1,5 +1,5 @@
-/* How often a caller may ask: what is at once, what comes back with time, who counts as one caller,
- * and that many callers cost a bounded amount of memory.
+/* The rate limit of a caller: the burst, the refill over time, which peers count as one caller, and
+ * that many callers use bounded memory.
  */
 #include "rig.h"
 
@@ -26,7 +26,7 @@ static int complete(mcp_channel *channel)
                    "\"argument\":{\"name\":\"a\",\"value\":\"\"}," RIG_META "}}");
 }
 
-/* How many of n are answered with a result. */
+/* Makes n calls and returns how many succeed. */
 static int calls(mcp_channel *channel, int n)
 {
     int good = 0;
@@ -63,7 +63,7 @@ static void test_burst_and_refill(void **state)
     r.now += 100;
     rig_call_tool(&r, c, 1, "t");
     assert_has(rig_sent(&r), "{\"retryAfterMs\":150}");
-    r.now += 150; /* what was refused cost nothing */
+    r.now += 150; /* rejected calls are not counted */
     assert_int_equal(calls(c, 10), 1);
     r.now += 500;
     assert_int_equal(calls(c, 10), 2);
@@ -88,7 +88,7 @@ static void test_who_is_one_caller(void **state)
 {
     static const struct {
         const char *principal, *caller;
-        int left; /* of five, after those before */
+        int left; /* how many of five calls succeed after the previous ones */
     } cases[] = {
         {"ann", NULL, 5}, {"bob", NULL, 5},      {"ann", "10.0.0.1", 0}, {NULL, NULL, 5},
         {NULL, NULL, 0},  {NULL, "10.0.0.1", 5}, {NULL, "10.0.0.2", 5},  {NULL, "10.0.0.1", 0},
@@ -131,7 +131,7 @@ static mcp_channel *local_peer(void)
     return peer("p", NULL);
 }
 
-/* Callers on the same machine only have the limits that the program set. */
+/* Callers on the same machine only have limits that the program set. */
 static void test_local(void **state)
 {
     (void)state;
@@ -171,7 +171,7 @@ static void test_names(void **state)
     rig_close(&r);
 }
 
-/* Questions about tasks have a limit of their own, whether there is such a task or not. */
+/* Requests about tasks have a separate limit, whether the task exists or not. */
 static void test_polls(void **state)
 {
     static const char *const methods[] = {"tasks/get", "tasks/result", "tasks/list"};
@@ -202,7 +202,7 @@ static void test_polls(void **state)
     rig_close(&r);
 }
 
-/* Very many a second, and clocks at their ends. */
+/* Very high rates, and clocks at the ends of their range. */
 static void test_extremes(void **state)
 {
     (void)state;

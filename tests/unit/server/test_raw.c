@@ -1,5 +1,5 @@
-/* A provider that passes on what another server says: lists and calls of its own, results as text
- * in the form of each revision, what is left out by access rules, memory that runs out.
+/* A provider that forwards another server: its lists and calls, results as raw JSON in the form of
+ * each revision, entries that access rules hide, allocation failures.
  */
 #include "rig.h"
 
@@ -233,7 +233,7 @@ static void test_legacy(void **state)
     greet(&r, c, "2025-06-18");
     s = legacy(&r, c, "tools/call", "\"name\":\"n_a\"");
     assert_has(s, "\"type\":\"resource_link\"");
-    assert_lacks(s, "structuredContent"); /* an array is for newer ones */
+    assert_lacks(s, "structuredContent"); /* only newer revisions allow an array */
     s = legacy(&r, c, "tools/list", "");
     assert_has(s, "\"title\":\"A\"");
     assert_lacks(s, "outputSchema");

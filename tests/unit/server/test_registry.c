@@ -1,4 +1,4 @@
-/* What can be registered, what is refused and why, with every allocation failing. */
+/* What can be registered, what is rejected and why; also with every allocation failing. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -43,7 +43,7 @@ static void test_server_options(void **state)
         {.size = sizeof(mcp_server_options), .name = "s", .version = "\xc0\x80"},
         {.size = sizeof(mcp_server_options), .name = "s", .version = "1", .title = "\xed\xa0\x80"},
         {.size = sizeof(mcp_server_options), .name = "s", .version = "1", .instructions = "\x80"},
-        /* of an older header: what he does not know does not count */
+        /* from an older header: members beyond its size are ignored */
         {.size = offsetof(mcp_server_options, version), .name = "s", .version = "1"},
     };
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
@@ -57,7 +57,7 @@ static void test_server_options(void **state)
     mcp_server_free(NULL);
 }
 
-/* What cannot be set leaves what was. */
+/* Invalid instructions leave the old ones unchanged. */
 static void test_instructions(void **state)
 {
     static const char ask[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\","
@@ -310,7 +310,7 @@ static void test_no_memory(void **state)
     assert_true(n > 100);
 }
 
-/* What failed to register for want of memory can be registered afterwards. */
+/* An item whose registration failed for lack of memory can be registered afterwards. */
 static void test_no_memory_leaves_no_trace(void **state)
 {
     (void)state;

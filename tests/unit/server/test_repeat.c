@@ -1,5 +1,5 @@
-/* mcp_request_repeat(): steps by the host's timers, and every way in which they end. Whatever ends the request, no timer is
- * left and no step comes after.
+/* mcp_request_repeat(): steps by the host's timers, and every way in which they end. After the end
+ * of the request, no timer is left and no step runs.
  */
 #include "rig.h"
 
@@ -7,7 +7,7 @@ struct mcp_host_timer {
     void (*fn)(void *arg);
     void *arg;
     uint64_t ms;
-    bool over; /* it fired: the one who started it still has to stop it */
+    bool over; /* it fired, but must still be stopped */
 };
 
 static struct {
@@ -50,7 +50,7 @@ static void timer_stop(mcp_host_timer *timer, void *user)
     t.n_timers--;
 }
 
-/* The one timer's time is over. */
+/* Fires the only timer. */
 static void fire(void)
 {
     for (size_t i = 0; i < 4; i++) {
@@ -208,7 +208,7 @@ static void test_cancelled(void **state)
     }
 }
 
-/* The step's own channel is closed under it. */
+/* The step closes its own channel. */
 static int closes(mcp_request *req, void *user)
 {
     (void)user;

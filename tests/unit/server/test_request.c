@@ -1,5 +1,6 @@
-/* The life of a request as a handler sees it: finished within the handler or later, after a cancel,
- * after its channel is gone, on a worker; and what builders refuse.
+/* The lifetime of a request from the handler's point of view: finished within the handler or later,
+ * after a cancellation, after its channel is closed, on a worker; and invalid arguments of the
+ * reply functions.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,7 +26,7 @@ struct peer {
     handler *call;
     mcp_request *kept;
     size_t n_cancelled, n_done, n_worked;
-    int results[32]; /* what builders returned */
+    int results[32]; /* the results of the reply functions */
     void (*work)(void *arg);
     void (*done)(void *arg);
     void *arg;
@@ -233,7 +234,7 @@ static void test_after_a_cancel(void **state)
     cancel(&p);
     assert_int_equal(p.n_cancelled, 1);
     assert_true(mcp_request_cancelled(p.kept));
-    /* everything may still be called, and nothing comes of it */
+    /* all functions may still be called, without effect */
     assert_int_equal(mcp_reply_text(p.kept, "unheard"), MCP_OK);
     mcp_request_progress(p.kept, 1, 0, NULL);
     assert_non_null(mcp_request_alloc(p.kept, 100));
@@ -339,14 +340,14 @@ static void test_work_on_a_host(void **state)
     assert_string_equal(sent(&p), "");
     p.done(p.arg);
     assert_has(sent(&p), "\"worked 1\"");
-    /* cancelled meanwhile: done is called all the same */
+    /* cancelled in the meantime: done is still called */
     ask_tool(&p);
     cancel(&p);
     p.work(p.arg);
     p.done(p.arg);
     assert_int_equal(p.n_done, 2);
     assert_string_equal(sent(&p), "");
-    /* its channel is gone meanwhile */
+    /* its channel is closed in the meantime */
     ask_tool(&p);
     mcp_channel_free(p.channel);
     p.channel = NULL;
@@ -368,7 +369,7 @@ static void test_work_refused(void **state)
     peer_free(&p);
 }
 
-/* ---- what a handler may ask and say ---------------------------------------------------------- */
+/* ---- functions for handlers ------------------------------------------------------------------ */
 
 static int look(peer *p, mcp_request *req)
 {
@@ -396,7 +397,7 @@ static void test_asked(void **state)
     peer_free(&p);
 }
 
-/* Each adds something wrong; the first failure stays. */
+/* Each call adds invalid content; the first error is reported. */
 static int wrong_content(peer *p, mcp_request *req)
 {
     static const mcp_content cases[] = {
@@ -522,7 +523,7 @@ static int report_often(peer *p, mcp_request *req)
     return MCP_OK;
 }
 
-/* At most 20 in a second, and the last one. */
+/* At most 20 in a second, and the last one is always sent. */
 static void test_progress_limit(void **state)
 {
     (void)state;
@@ -594,8 +595,7 @@ static void logged_line(const char *level, const char *line, void *user)
     snprintf(logged.last, sizeof(logged.last), "%s", line);
 }
 
-/* The error names the limit that was met; the log has one line for each interval, with the
- * number. */
+/* The error names the limit that was reached. The log has one line for each interval, with a count. */
 static void test_no_files(void **state)
 {
     (void)state;
@@ -619,7 +619,7 @@ static void test_no_files(void **state)
     peer_free(&p);
 }
 
-/* What the peer of ask() declares is {"roots":{}}. */
+/* The peer of ask() declares {"roots":{}}. */
 static int require_each(peer *p, mcp_request *req)
 {
     static const struct {

@@ -1,6 +1,6 @@
-/* Who answers for a URI that several could: the exact resource, then the most specific template,
- * then the provider, in whatever order they came; and every template that is listed can be read and
- * completed.
+/* Which item answers for a URI that several match: the exact resource, then the most specific
+ * template, then the provider, independent of the order of registration. Every listed template can
+ * be read and completed.
  */
 #include "rig.h"
 
@@ -23,7 +23,7 @@ static int complete_by(mcp_request *req, mcp_str name, mcp_str value, const mcp_
     return mcp_reply_completion(req, mcp_str_from(user));
 }
 
-/* From the least specific to the most. */
+/* Sorted from the least to the most specific. */
 static const struct {
     const char *text, *variable, *says;
 } templates[] = {
@@ -109,7 +109,7 @@ static void test_order(void **state)
             add_exact(&r);
         for (size_t i = 0; i < sizeof(reads) / sizeof(reads[0]); i++)
             assert_has(read_uri(&r, channel, reads[i].uri), reads[i].says);
-        /* What goes leaves the place to the next one. */
+        /* After a removal the next item answers. */
         mcp_server_remove_resource(r.server, "x:/a/1");
         assert_has(read_uri(&r, channel, "x:/a/1"), "<x:/a/{name}>");
         for (size_t i = 0; i < n; i++)

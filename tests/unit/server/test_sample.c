@@ -1,5 +1,5 @@
-/* The messages that a handler asks a model with: generated ones, against the rules of "Message
- * Content Constraints" (2026-07-28, client/sampling) as a slow and obvious model has them.
+/* The messages of sampling requests. Generated conversations are compared with a slow and simple
+ * model of the rules in "Message Content Constraints" (2026-07-28, client/sampling).
  */
 #include "rig.h"
 

@@ -1,5 +1,5 @@
-/* A handler that finishes its request as soon as it hears that nobody wants it, by whatever way it
- * hears. */
+/* A handler that finishes its request from within its cancel callback, for every cause of the
+ * cancellation. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
-/* Tasks beside what transcripts show: other principals, channels and servers that go, wrong calls.
- * Time and limits, and stores of one's own, have files of their own.
+/* Tests of tasks that transcripts cannot express: other principals, channels and servers that are
+ * closed, invalid calls. Other files test time, limits and custom stores.
  */
 #include "task_rig.h"
 
-/* ---- whose they are -------------------------------------------------------------------------- */
+/* ---- ownership ------------------------------------------------------------------------------- */
 
 static void test_principals(void **state)
 {
@@ -21,7 +21,7 @@ static void test_principals(void **state)
             char known[512];
             snprintf(known, sizeof(known), "%.511s", ask_of(w, other, methods[k]));
             assert_has(known, "\"code\":-32602");
-            /* It is the error of what does not exist, letter for letter. */
+            /* The error is exactly that of a task that does not exist. */
             char id[32];
             memcpy(id, w->id, sizeof(id));
             memcpy(w->id, "XXXXXXXXXXXXXXXXXXXXXX", 22);
@@ -82,7 +82,7 @@ static void test_list_is_ones_own(void **state)
     free(w);
 }
 
-/* ---- what goes ------------------------------------------------------------------------------- */
+/* ---- closed channels and servers ------------------------------------------------------------- */
 
 static void test_outlives_its_channel(void **state)
 {
@@ -125,7 +125,7 @@ static void test_session_goes(void **state)
     say_plainly(w, channel, "tasks/result", params);
     mcp_channel_free(channel);
     rig_sent(&w->r);
-    /* Neither has anybody to tell. */
+    /* Neither has a peer to notify. */
     for (size_t i = 0; i < 2; i++) {
         mcp_request_progress(w->r.kept[i], 1, 2, "half");
         mcp_request_log(w->r.kept[i], MCP_LOG_ERROR, NULL, MCP_STR("1"));
@@ -154,12 +154,12 @@ static void test_server_goes(void **state)
     for (int i = 0; i < 3; i++)
         make_task(w, channel);
     say_plainly(w, asking, "tools/call", "\"name\":\"job\",\"task\":{}");
-    /* One was cancelled already, and its handler never said that it heard. */
+    /* One was already cancelled, and its handler did not react. */
     ask_of(w, channel, "tasks/cancel");
     assert_int_equal(w->r.n_cancelled, 1);
     mcp_channel_free(channel);
     mcp_channel_free(asking);
-    rig_close(&w->r); /* gives everything back */
+    rig_close(&w->r); /* frees everything */
     assert_int_equal(w->r.n_cancelled, 4);
     free(w);
 }
@@ -177,7 +177,7 @@ static void test_server_goes_while_asking(void **state)
     free(w);
 }
 
-/* The session that is asked goes; the next tasks/result is asked again. */
+/* The session that got an input request is closed; the next tasks/result gets it again. */
 static void test_asked_again(void **state)
 {
     (void)state;

@@ -29,7 +29,7 @@ static void timer_stop(mcp_host_timer *timer, void *user)
     ((clockwork *)user)->stopped++;
 }
 
-/* The host's timer cancels what runs too long, though no channel is there that could tick. */
+/* The host's timer cancels a task that runs too long, even without any channel that ticks. */
 static void test_timer_of_the_host(void **state)
 {
     (void)state;
@@ -56,7 +56,7 @@ static void test_timer_of_the_host(void **state)
     free(w);
 }
 
-/* A host that goes takes its timers with it; what runs as a task has some there too. */
+/* A host that is removed takes its timers with it, including those of running tasks. */
 static void test_host_changes(void **state)
 {
     (void)state;
@@ -77,7 +77,7 @@ static void test_host_changes(void **state)
     assert_int_equal(w->r.n_cancelled, 1);
     assert_has(ask_of(w, channel, "tasks/get"), "\"cancelled\"");
     finish(w, 0);
-    /* Without one the channel's clock does it. */
+    /* Without a host, the ticks of a channel cancel it. */
     w->calendar += 5000;
     assert_true(mcp_channel_deadline(channel) <= w->r.now);
     mcp_channel_free(channel);
@@ -86,7 +86,7 @@ static void test_host_changes(void **state)
     free(w);
 }
 
-/* What is over makes room, though no timer has run yet. */
+/* Expired tasks do not count for the limit, even if no timer has fired yet. */
 static void test_room_in_time(void **state)
 {
     (void)state;
@@ -212,13 +212,13 @@ static void test_bytes(void **state)
                as_task);
     mcp_channel *channel = peer(w, NULL);
     size_t made = 0;
-    /* Messages of what runs are counted, and given back. */
+    /* The messages of running tasks count for the memory limit, and are freed. */
     while (strstr(make_task(w, channel), "\"task\""))
         made++;
     assert_in_range(made, 2, 4);
     finish(w, 0);
     assert_has(make_task(w, channel), "\"task\"");
-    /* And what is kept. */
+    /* So do the stored results. */
     w->r.handler = at_once;
     for (size_t i = 1; i < w->r.n_kept; i++)
         finish(w, i);
@@ -231,7 +231,7 @@ static void test_bytes(void **state)
     free(w);
 }
 
-/* Calls count that go on after their tasks are over: there are no more of them than that. */
+/* Calls that continue after their tasks have ended still count for the limit. */
 static void test_calls_go_on(void **state)
 {
     (void)state;
@@ -256,7 +256,7 @@ static void test_calls_go_on(void **state)
     free(w);
 }
 
-/* Answers are kept while the task runs: they count. */
+/* Answers of the client are stored while the task runs, so they count too. */
 static void test_large_answers(void **state)
 {
     (void)state;

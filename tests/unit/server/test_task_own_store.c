@@ -1,11 +1,11 @@
-/* Tasks in a store of the program's own: one that works, and ones that fail.
+/* Tasks in a store of the program: one that works, and ones that fail.
  */
 #include "task_rig.h"
 
 typedef struct shelf {
-    mcp_task task; /* the one that it has; .size 0: none */
+    mcp_task task; /* the stored task; .size is 0 if there is none */
     char texts[4096];
-    int fail_add, fail_update, fail_get; /* codes; MCP_OK: none */
+    int fail_add, fail_update, fail_get; /* the results of the functions */
     size_t updates, fail_after, removed, released;
 } shelf;
 
@@ -101,8 +101,7 @@ static void test_own_store(void **state)
     mcp_channel_free(channel);
     rig_close(&w->r);
     assert_int_equal(s.released, 1);
-    /* A server that comes after it finds what was kept; what was running then can be cancelled
-     * only. */
+    /* A later server finds the stored tasks; those that were running can only be cancelled. */
     s.task.status = MCP_TASK_WORKING;
     s.task.detail = (mcp_str){"", 0};
     memset(&w->r, 0, sizeof(w->r));
@@ -139,7 +138,7 @@ static void test_store_fails(void **state)
     mcp_request *req = w->r.kept[0];
     mcp_reply_text(req, "lost");
     mcp_reply_finish(req, MCP_OK);
-    /* If that cannot be stored either, the task is removed and does not stay forever. */
+    /* If the error cannot be stored either, the task is removed. */
     assert_int_equal(s.removed, 1);
     s.fail_update = MCP_OK;
     assert_has(ask_of(w, channel, "tasks/get"), "\"code\":-32602");

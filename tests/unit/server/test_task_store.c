@@ -1,5 +1,5 @@
-/* The store of tasks in memory, by itself: order, limits, what an update leaves as it was, no
- * memory. */
+/* The in-memory store of tasks: order, limits, members that an update does not change, allocation
+ * failures. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -111,11 +111,11 @@ static void test_update(void **state)
     assert_int_equal(got.status, MCP_TASK_COMPLETED);
     assert_int_equal(got.detail.len, 5000);
     assert_memory_equal(got.detail.ptr, large, 5000);
-    /* What it is, and whose, does not change. */
+    /* The id and the principal do not change. */
     assert_true(mcp_str_eq(got.principal, MCP_STR("alice")));
     assert_true(mcp_str_eq(got.revision, MCP_STR("2026-07-28")));
     assert_int_equal(got.created_ms, 7);
-    /* What one gives back another may have. */
+    /* Memory that one task frees can be used by another. */
     size_t n = 0;
     char id[] = "0";
     for (; add(&s, id, NULL) == MCP_OK; id[0]++)
@@ -129,7 +129,7 @@ static void test_update(void **state)
     close_shelf(&s);
 }
 
-/* However full it is, what is short finds room. */
+/* A full store still accepts short results. */
 static void test_short_always_fits(void **state)
 {
     (void)state;
@@ -158,7 +158,7 @@ static void test_counts(void **state)
     assert_int_equal(add(&s, "b", "alice"), MCP_OK);
     assert_int_equal(add(&s, "c", "alice"), MCP_ELIMIT);
     assert_int_equal(add(&s, "c", ""), MCP_OK);
-    assert_int_equal(add(&s, "d", NULL), MCP_OK); /* nobody is not the empty name */
+    assert_int_equal(add(&s, "d", NULL), MCP_OK); /* NULL differs from the empty principal */
     assert_int_equal(add(&s, "e", NULL), MCP_ELIMIT);
     s.store.remove(MCP_STR("a"), s.store.user);
     assert_int_equal(add(&s, "e", NULL), MCP_OK);

@@ -1,5 +1,5 @@
-/* The calls for other threads, with a host of the test's own: what is left with it, in which order
- * it runs, and what is refused. (Real threads: tests/unit/io/test_post.c.)
+/* The functions for other threads, with a host of the test: what is posted to it, in which order it
+ * runs, and what is rejected. (Real threads: tests/unit/io/test_post.c.)
  */
 #include "rig.h"
 

@@ -1,5 +1,5 @@
-/* What is counted of tools and mounts: every way to end, what has a name and what is "other", and
- * that neither names that peers invent nor tools that come and go leave anything behind.
+/* The usage counters of tools and mounts: every outcome, named entries and "other", and that
+ * neither invented names nor removed tools leave entries behind.
  */
 #include "rig.h"
 
@@ -29,7 +29,7 @@ static seen look(mcp_usage_kind kind, const char *principal)
     return s;
 }
 
-/* "tool ok=1 error=2 ...", what is 0 left out, for each one. */
+/* Returns "tool ok=1 error=2 ..." for each entry, without zeros. */
 static const char *tell(mcp_usage_kind kind, const char *principal)
 {
     static char text[2048];
@@ -184,7 +184,7 @@ static void test_later(void **state)
     mcp_reply_finish(r.kept[0], MCP_OK);
     TOOLS("t ok=1 now=3 ms=11");
     cancel(2);
-    TOOLS("t ok=1 now=3 ms=11"); /* its handler still has it */
+    TOOLS("t ok=1 now=3 ms=11"); /* its handler is still running */
     mcp_reply_finish(r.kept[1], MCP_OK);
     TOOLS("t ok=1 gone=1 now=2 ms=22");
     mcp_channel_tick(peer, r.now += 5000);
@@ -201,7 +201,7 @@ static void test_later(void **state)
     rig_close(&r);
 }
 
-/* Calls of unknown names leave nothing behind, whatever the name and however many. */
+/* Calls of unknown names leave no entries, for any name and number. */
 static void test_invented(void **state)
 {
     (void)state;
@@ -240,14 +240,14 @@ static void test_come_and_go(void **state)
     }
     assert_int_equal(r.memory.live, live);
     TOOLS("other ok=2000");
-    /* What still answers keeps its name for as long. */
+    /* A removed tool keeps its entry while its calls are running. */
     assert_int_equal(rig_add_tool(&r, "u", 0), MCP_OK);
     call_as(rig_keep, "u");
     assert_int_equal(mcp_server_remove_tool(r.server, "u"), MCP_OK);
     TOOLS("u now=1; other ok=2000");
     mcp_reply_finish(r.kept[0], MCP_OK);
     TOOLS("other ok=2001");
-    /* It is not two things of one name. */
+    /* A tool named "other" does not make two entries of one name. */
     assert_int_equal(rig_add_tool(&r, "other", 0), MCP_OK);
     call_as(tool_error, "other");
     TOOLS("other ok=2001 tool=1");
@@ -331,8 +331,8 @@ static int slow(rig *its, mcp_request *req)
     return mcp_reply_text(req, "slow");
 }
 
-/* The host's clock is read once per request; a request that waited for another one of its batch
- * does not count that time. */
+/* The host's clock is read once for each request. The time that a request waits for another one of
+ * its batch does not count. */
 static void test_clock(void **state)
 {
     (void)state;
@@ -356,7 +356,7 @@ static void test_clock(void **state)
     end();
 }
 
-/* ---- who may know ---------------------------------------------------------------------------- */
+/* ---- access ---------------------------------------------------------------------------------- */
 
 static bool may(const char *principal, mcp_item item, mcp_str name, void *user)
 {
@@ -381,7 +381,7 @@ static void test_access(void **state)
     read_uri("mem:x");
     read_uri("mem://secret/x");
     assert_int_equal(mcp_server_set_access(r.server, MCP_OPTIONS(mcp_access, .may = may)), MCP_OK);
-    call_as(rig_ok, "secret"); /* which is not there for this peer */
+    call_as(rig_ok, "secret"); /* which this peer may not see */
     assert_string_equal(tell(MCP_USAGE_TOOL, "root"), "t ok=1; secret ok=1; other error=1");
     assert_string_equal(tell(MCP_USAGE_TOOL, "p"), "t ok=1; other ok=1 error=1");
     TOOLS("other ok=2 error=1");
@@ -393,7 +393,7 @@ static void test_access(void **state)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* A request that is counted costs no memory of its own. */
+/* Counting a request allocates nothing. */
 static void test_allocations(void **state)
 {
     (void)state;

@@ -1,8 +1,7 @@
 /* template_cases.h: the cases of the public RFC 6570 suite (uritemplate-test: the examples of the
- * specification, the extended and the negative cases), in our own form: sets of values as JSON, and
- * for each template what it expands to. Where the suite allows any order of a map's members we keep
- * the given one, so there is one right answer. The last column says what matching the expansion
- * gives. */
+ * specification, the extended and the negative cases) in another form: sets of values as JSON, and
+ * for each template its expansion. If the suite allows any order of a map's members, the order of
+ * the input is expected. The last column is the result of matching the expansion. */
 #ifndef TEMPLATE_CASES_H
 #define TEMPLATE_CASES_H
 
@@ -10,10 +9,10 @@
 
 /* clang-format off */
 typedef enum back {
-    ROUND,    /* the values, which expand to the same again */
-    SHIFTED,  /* the same, but for an undefined variable, whose place the next one takes */
+    ROUND,    /* the values, which have the same expansion */
+    SHIFTED,  /* the same, except that the next variable gets the place of an undefined one */
     LOSSY,    /* a match; a map's members became elements, or a "%XX" in a value was decoded */
-    NO_MATCH, /* an exploded map: its names are not the template's */
+    NO_MATCH, /* an exploded map, whose names the template does not have */
     REFUSED,  /* the template is not matchable */
 } back;
 
@@ -247,7 +246,7 @@ static const char negative_values[] =
     "\"default-graph-uri\": [\"http://www.example/book/\", \"http://www.example/papers/\"], "
     "\"query\": \"PREFIX dc: <http://purl.org/dc/elements/1.1/> SELECT ?book ?who WHERE { ?book dc:creator ?who }\"}";
 
-/* Each is refused, by parsing or by expanding. */
+/* Each of these is rejected by the parser or by the expansion. */
 static const char *const negative_cases[] = {
     "{/id*",
     "/id*}",

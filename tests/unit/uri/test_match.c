@@ -1,5 +1,5 @@
-/* Matching URIs against templates: what matches, what comes out, the way back from every expansion,
- * and that time and memory stay linear. */
+/* Matching URIs against templates: matches and their values, the inverse of every expansion, and
+ * linear time and memory. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,7 +34,7 @@ static size_t append(char *to, size_t size, size_t len, mcp_str s)
     return len + s.len;
 }
 
-/* The variable's name as a C string. */
+/* Copies the variable's name as a C string. */
 static const char *variable(const mcp_uri_template *t, size_t i, char name[128])
 {
     mcp_str s = mcp_uri_template_variable(t, i);
@@ -44,7 +44,7 @@ static const char *variable(const mcp_uri_template *t, size_t i, char name[128])
     return name;
 }
 
-/* "name=item~item|name=item": what is there, in the order of the template's variables. */
+/* Writes "name=item~item|name=item" for the matched variables, in the order of the template. */
 static void render(const mcp_uri_template *t, const mcp_uri_match *m, char *to, size_t size)
 {
     size_t len = append(to, size, 0, MCP_STR(""));
@@ -65,7 +65,7 @@ static void render(const mcp_uri_template *t, const mcp_uri_match *m, char *to, 
 
 static const struct row {
     const char *text, *uri;
-    const char *found; /* NULL: no match */
+    const char *found; /* NULL if there is no match */
 } rows[] = {
     /* literals */
     {"a:b", "a:b", ""},
@@ -263,7 +263,7 @@ static void check(const char *text, const char *uri, const char *found)
     mcp_uri_template *t = parse(text);
     mcp_uri_match *m = NULL;
     size_t len = strlen(uri);
-    char *exact = malloc(len ? len : 1); /* so that reading behind it is seen */
+    char *exact = malloc(len ? len : 1); /* so that the address sanitizer detects reads beyond it */
     memcpy(exact, uri, len);
     int rc = mcp_uri_template_match(t, (mcp_str){exact, len}, NULL, &m);
     assert_int_equal(mcp_uri_template_match(t, (mcp_str){exact, len}, NULL, NULL), rc);
@@ -316,9 +316,9 @@ static void test_unmatchable(void **state)
     }
 }
 
-/* ---- the way back ---------------------------------------------------------------------------- */
+/* ---- the inverse of expansions --------------------------------------------------------------- */
 
-/* Expands what was matched: a value with unencoded commas, or an exploded one, as a list. */
+/* Expands the matched values: a value with unencoded commas, or an exploded one, as a list. */
 static char *expand_match(const mcp_uri_template *t, const mcp_uri_match *m)
 {
     enum { VARIABLES = 16, ITEMS = 16 };
@@ -341,7 +341,7 @@ static char *expand_match(const mcp_uri_template *t, const mcp_uri_match *m)
     return out;
 }
 
-/* A string that went in comes out, as far as a prefix lets it. */
+/* Checks that each string value is recovered, up to the length of a prefix modifier. */
 static void check_strings(const template_case *c, const mcp_uri_template *t, const mcp_uri_match *m,
                           const mcp_json *values)
 {
@@ -393,7 +393,7 @@ static void test_suite(void **state)
     }
 }
 
-/* Every byte in every kind of variable comes back. */
+/* Every byte in every kind of variable is recovered. */
 static void test_every_byte(void **state)
 {
     (void)state;
@@ -472,11 +472,11 @@ static mcp_uri_template *parse_big(const char *head, const char *repeated, const
     return t;
 }
 
-/* Each would take minutes to years if the work were quadratic or worse: 10,000 expressions over a
- * URI of 1 MiB, which nearly matches at every place. */
+/* Each would take minutes to years with quadratic or worse time: 10,000 expressions and a URI of 1
+ * MiB, which nearly matches at every offset. */
 static const struct heavy {
     const char *head, *repeated, *tail;
-    const char *unit; /* the URI: head, then this as often as it fits */
+    const char *unit; /* the URI is head, then this repeated */
     const char *end;
     int code;
 } heavy[] = {
@@ -534,11 +534,11 @@ static void test_no_memory(void **state)
     failalloc f = {0};
     mcp_allocator a = failalloc_allocator(&f);
     assert_int_equal(mcp_uri_template_match(t, MCP_STR("y:1"), &a, NULL), MCP_ENOTFOUND);
-    assert_int_equal(f.calls, 0); /* another prefix costs nothing */
+    assert_int_equal(f.calls, 0); /* another prefix allocates nothing */
     mcp_uri_template_free(t);
 }
 
-/* ---- the one spelling ------------------------------------------------------------------------ */
+/* ---- the canonical spelling ------------------------------------------------------------------ */
 
 static const struct {
     const char *template, *uri, *spelling;

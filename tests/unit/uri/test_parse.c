@@ -1,4 +1,4 @@
-/* RFC 3986: pieces, refusals, percent-encoding both ways. */
+/* RFC 3986: components, invalid URIs, percent-encoding and decoding. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 
 #include <mcp/uri.h>
 
-/* NULL: the piece is absent (has_* is false, or for a host that there is no authority). */
+/* NULL means that the component is absent (has_* is false; for a host, there is no authority). */
 typedef struct pieces {
     const char *text, *scheme, *userinfo, *host;
     int port;
@@ -115,7 +115,7 @@ static void test_refused(void **state)
     }
 }
 
-/* Nothing behind the end is read: the address sanitizer sees an exact block. */
+/* Nothing beyond the end is read: the block has the exact size, for the address sanitizer. */
 static void test_every_cut(void **state)
 {
     (void)state;
@@ -226,7 +226,7 @@ static void test_encode(void **state)
     }
 }
 
-/* Every byte goes out and comes back, and what goes out is a URI. */
+/* Encoding and decoding every byte round-trips, and the encoded text is a valid URI. */
 static void test_every_byte(void **state)
 {
     (void)state;

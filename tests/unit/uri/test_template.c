@@ -1,4 +1,4 @@
-/* RFC 6570: what parses, what it expands to, order, limits, memory. */
+/* RFC 6570: parsing, expansion, order of specificity, limits, allocation failures. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,7 +34,7 @@ static mcp_json_doc *parse_json(const char *text)
     return doc;
 }
 
-/* A JSON object's members as an array of values, for the call that takes one. */
+/* The members of a JSON object as an array of values, for the function that expects one. */
 typedef struct value_array {
     mcp_uri_value values[MAX_VALUES];
     mcp_uri_pair items[MAX_VALUES][MAX_ITEMS];
@@ -191,7 +191,7 @@ static void test_accessors(void **state)
     mcp_uri_template_free(t);
 }
 
-/* From the most specific to the least; equal lines are marked. */
+/* Sorted from the most specific to the least; equal entries are marked. */
 static const struct ranked {
     const char *text;
     bool same_as_before;
@@ -278,7 +278,7 @@ static void test_values(void **state)
     mcp_uri_template_free(t);
 }
 
-/* A cut never divides a character, nor a "%XX" that passes through. */
+/* A prefix never splits a character, nor a "%XX" that is passed through. */
 static void test_prefix(void **state)
 {
     (void)state;
