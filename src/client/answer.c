@@ -51,8 +51,9 @@ int mcp__client_judge(const mcp_client *client, const mcp__revision *r, uint64_t
     case MCP_ETIMEOUT:
         return mcp__fail(error, rc, 0, "no answer within %llu.%03u s%s%s",
                          (unsigned long long)(ms / 1000), (unsigned)(ms % 1000),
-                         *client->connection.unread.text ? "; what came could not be read: " : "",
-                         client->connection.unread.text);
+                         *client->connection.malformed.text ? "; what came could not be read: "
+                                                            : "",
+                         client->connection.malformed.text);
     case MCP_EPROTOCOL: return mcp__fail(error, rc, 0, "the answer is malformed: %s", why);
     default: return mcp__fail(error, rc, 0, "%s", why);
     }
@@ -74,7 +75,7 @@ static void deliver(mcp__call *call, const mcp_json *result)
 void mcp__call_succeeded(mcp__call *call, const mcp_json *result)
 {
     if (mcp_str_eq(call->method, MCP_STR("tools/list")) &&
-        (mcp__client_mirrors(call->client) || mcp__tasks_are_asked(call->client))) {
+        (mcp__client_mirrors(call->client) || mcp__tasks_are_requested(call->client))) {
         mcp_json_doc *rest = NULL;
         int rc = mcp__tools_learn(call->client, result, &rest);
         if (rest)
@@ -96,13 +97,13 @@ static bool lacks_definition(const mcp__call *call, int64_t code)
     if (call->relisted || !mcp_str_eq(call->method, MCP_STR("tools/call")))
         return false;
     if (code == MCP__METHOD_NOT_FOUND || code == MCP__INVALID_REQUEST)
-        return mcp__tasks_are_asked(call->client) && !call->as_task;
+        return mcp__tasks_are_requested(call->client) && !call->as_task;
     return code == MCP__HEADER_MISMATCH && mcp__client_mirrors(call->client);
 }
 
 /* Retries a call that the server refused if another attempt may succeed. Returns true if the call
  * will be sent again. */
-static bool tried_again(mcp__call *call, const mcp_json *object)
+static bool retry(mcp__call *call, const mcp_json *object)
 {
     mcp_client *client = call->client;
     int64_t code = mcp__error_code(object);
@@ -117,11 +118,11 @@ static bool tried_again(mcp__call *call, const mcp_json *object)
 
 /* Repeats the call in a new session if this answer shows that the old session has ended. Returns
  * true if the call will be sent again. */
-static bool renewed(mcp__call *call)
+static bool repeat_in_new_session(mcp__call *call)
 {
     mcp_client *client = call->client;
-    bool gone = mcp__end_lost_session(client->failure.end) && !client->revision->modern;
-    if (!gone || call->renewed || call->cancelled)
+    bool session_ended = mcp__end_lost_session(client->failure.end) && !client->revision->modern;
+    if (!session_ended || call->renewed || call->cancelled)
         return false;
     call->renewed = true;
     mcp__call_again(call, 0);
@@ -129,7 +130,7 @@ static bool renewed(mcp__call *call)
     return true;
 }
 
-static void failed(mcp__call *call, int rc, const mcp_json *result, mcp_error *error)
+static void on_failed(mcp__call *call, int rc, const mcp_json *result, mcp_error *error)
 {
     mcp_client *client = call->client;
     if (rc == MCP_ETIMEOUT)
@@ -139,13 +140,13 @@ static void failed(mcp__call *call, int rc, const mcp_json *result, mcp_error *e
         if (!call->cancelled && mcp__pages_restart(call, mcp__error_code(result)))
             return;
     }
-    if (renewed(call) || (call->task && mcp__call_task_failed(call, rc)) ||
-        (rc == MCP_EREMOTE && tried_again(call, result)) || mcp__call_repeat(call, error))
+    if (repeat_in_new_session(call) || (call->task && mcp__call_task_failed(call, rc)) ||
+        (rc == MCP_EREMOTE && retry(call, result)) || mcp__call_repeat(call, error))
         return;
     mcp__call_finish(call, rc, rc == MCP_EREMOTE ? result : NULL, error);
 }
 
-static uint64_t time_it_had(const mcp__call *call)
+static uint64_t time_allowed(const mcp__call *call)
 {
     int64_t ms = mcp__client_now(call->client) - call->sent_at;
     return call->progressed ? (uint64_t)ms : call->options.timeout_ms;
@@ -165,7 +166,7 @@ void mcp__call_answered(mcp_channel *channel, int rc, const mcp_json *result, vo
         mcp__call_task_begin(call, result);
         return;
     }
-    rc = mcp__client_judge(client, client->revision, time_it_had(call), rc, result, &error);
+    rc = mcp__client_judge(client, client->revision, time_allowed(call), rc, result, &error);
     if (rc == MCP_INPUT_REQUIRED && !call->cancelled) {
         rc = mcp__round_begin(call, result, &error);
         if (rc == MCP_OK)
@@ -177,6 +178,6 @@ void mcp__call_answered(mcp_channel *channel, int rc, const mcp_json *result, vo
         mcp__cache_put(call, result);
         mcp__call_succeeded(call, result);
     } else {
-        failed(call, rc, result, &error);
+        on_failed(call, rc, result, &error);
     }
 }

@@ -34,22 +34,22 @@ static void set_timeouts(mcp_client *client, bool run)
 
 /* Suspends the time-outs of all calls while a user answers, because a server does not say to which
  * call its question belongs. */
-static void hold_calls(mcp_client *client)
+static void suspend_timeouts(mcp_client *client)
 {
-    client->calls.held = true;
+    client->calls.suspended = true;
     set_timeouts(client, false);
 }
 
-static void release_calls(mcp_client *client)
+static void resume_timeouts(mcp_client *client)
 {
     for (mcp__link *l = client->questions.list.next; l != &client->questions.list; l = l->next) {
         const mcp_question *q = mcp__container(l, mcp_question, link);
         if (q->asked)
             return;
     }
-    if (client->calls.held && client->channel)
+    if (client->calls.suspended && client->channel)
         set_timeouts(client, true);
-    client->calls.held = false;
+    client->calls.suspended = false;
 }
 
 /* Returns the handle of the call in whose exchange the server sent its request, or 0 if the call is
@@ -122,7 +122,7 @@ void mcp__client_asked(mcp__incoming *in)
     }
     asked->question->asked = asked;
     asked->question->handle = call_of(client, in->exchange);
-    hold_calls(client);
+    suspend_timeouts(client);
     mcp__question_ask(asked->question);
 }
 
@@ -133,7 +133,7 @@ void mcp__client_asked_cancelled(mcp__incoming *in)
     if (asked->question)
         mcp__question_withdraw(asked->question);
     mcp__incoming_drop(in);
-    release_calls(client);
+    resume_timeouts(client);
 }
 
 /* Sends the answer to a question. */
@@ -162,6 +162,6 @@ void mcp__client_answer(mcp_client *client)
             reply(q);
         mcp__question_free(q);
     }
-    release_calls(client);
+    resume_timeouts(client);
     mcp__rounds_end(client);
 }

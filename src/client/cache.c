@@ -80,14 +80,14 @@ static bool is_cacheable(const mcp__call *call)
 /* Appends the key of a result. `own` is true for a result that only this authorization may see. */
 static void put_key(mcp__buf *b, const mcp__call *call, bool own)
 {
-    const char *who = call->client->connection.principal;
+    const char *principal = call->client->connection.principal;
     mcp__buf_str(b, call->method);
     mcp__buf_char(b, 0);
     mcp__buf_str(b, mcp__buf_view(&call->params));
     mcp__buf_char(b, 0);
     mcp__buf_char(b, own ? 'o' : 'p');
-    if (own && who)
-        mcp__buf_char(b, ':'), mcp__buf_str(b, mcp_str_from(who));
+    if (own && principal)
+        mcp__buf_char(b, ':'), mcp__buf_str(b, mcp_str_from(principal));
 }
 
 static entry *find(const mcp__call *call, bool own)

@@ -134,7 +134,7 @@ static int send(mcp__call *call)
                             .timeout_ms = mcp__call_time(call)};
     call->sent_at = mcp__client_now(client);
     if (mcp__list_empty(&client->calls.sent))
-        client->connection.unread =
+        client->connection.malformed =
             (mcp_error){0}; /* earlier output, such as a banner, is unrelated to this call */
     if (!call->repeats) {
         call->began_at = call->sent_at;
@@ -155,11 +155,11 @@ static int send(mcp__call *call)
 static void run(mcp__call *call)
 {
     mcp_error error = {0};
-    mcp_json_doc *known = mcp__cache_get(call);
-    if (known) {
+    mcp_json_doc *cached = mcp__cache_get(call);
+    if (cached) {
         mcp__channel_forget_text(call->client->channel); /* the text belongs to another answer */
-        mcp__call_succeeded(call, mcp_json_root(known));
-        mcp_json_free(known);
+        mcp__call_succeeded(call, mcp_json_root(cached));
+        mcp_json_free(cached);
         return;
     }
     int rc = mcp__tools_check(call, &error);
@@ -181,7 +181,7 @@ static mcp__call *take_first(mcp__link *list)
 }
 
 /* Initializes the list `to` and moves all calls of `from` to it. */
-static void take_all(mcp__link *from, mcp__link *to)
+static void move_all(mcp__link *from, mcp__link *to)
 {
     mcp__list_init(to);
     while (!mcp__list_empty(from))
@@ -223,7 +223,7 @@ void mcp__client_fail_waiting(mcp_client *client, int rc, const mcp_json *result
     mcp__link *const lists[] = {&client->calls.parked, &client->calls.queue};
     for (size_t i = 0; i < MCP__COUNT(lists); i++) {
         mcp__link failing;
-        take_all(lists[i], &failing);
+        move_all(lists[i], &failing);
         while (!mcp__list_empty(&failing))
             mcp__call_finish(take_first(&failing), rc, result, error);
     }
@@ -306,7 +306,7 @@ static int can_call(const mcp_client *client)
 
 /* Whether a call can be sent at once: the client is ready, the current time is known, and no other
  * call is queued before this one. A failure to send is then returned to the caller. */
-static bool goes_at_once(const mcp__call *call)
+static bool can_send_now(const mcp__call *call)
 {
     const mcp_client *client = call->client;
     return mcp__client_is_ready(client) && client->channel->in_use &&
@@ -324,7 +324,7 @@ int mcp__call_begin(mcp__call *call, mcp_call_id *ret)
         call->error = mcp__zalloc(client->allocator, sizeof(*call->error));
         rc = call->error ? MCP_OK : MCP_ENOMEM;
     }
-    if (rc == MCP_OK && goes_at_once(call))
+    if (rc == MCP_OK && can_send_now(call))
         rc = send(call);
     else if (rc == MCP_OK)
         mcp__call_again(call, 0);

@@ -46,7 +46,7 @@ typedef struct mcp__call {
     int64_t due;      /* earliest time to send a queued call, latest to continue a parked one */
     double progress;
     bool progressed;
-    uint64_t changes; /* client->learnt.changes when it was sent */
+    uint64_t changes; /* client->learnt.changes when the call was sent */
 
     unsigned rounds;      /* number of rounds of questions */
     bool awaits_urls;     /* the user is visiting the URLs that the server named */
@@ -58,18 +58,18 @@ typedef struct mcp__call {
     mcp__call_task *task; /* the task that the call has become; NULL if none */
 
     bool cancelled;
-    char *reason;
+    char *reason; /* for the cancellation; NULL if none */
 
-    bool keep;
-    int rc;                /* of a kept outcome */
+    bool keep;             /* mcp_client_wait() will take the outcome */
+    int rc;                /* the code of a kept call */
     mcp_json_doc *outcome; /* the result of a kept call, or the error with URLs of a parked one */
-    mcp_error *error;
+    mcp_error *error;      /* the error of a kept call */
 } mcp__call;
 
 /* ---- call.c ---------------------------------------------------------------------------------- */
 
 void mcp__call_move(mcp__call *call, mcp__call_phase phase);
-/* Queues the call to be sent (again). members, input and so on must be up to date. */
+/* Queues the call to be sent, or sent again. params, members and input must be up to date. */
 void mcp__call_again(mcp__call *call, int64_t due);
 /* Reports the outcome and frees the call, or keeps it for mcp_client_wait(). */
 void mcp__call_finish(mcp__call *call, int rc, const mcp_json *result, const mcp_error *error);
@@ -133,7 +133,7 @@ void mcp__pages_free(mcp__pages *pages);
 
 /* Whether the server of 2025-11-25 accepts tool calls as tasks, and the program has enabled
  * tasks. */
-bool mcp__tasks_are_asked(const mcp_client *client);
+bool mcp__tasks_are_requested(const mcp_client *client);
 /* Whether this call has to be sent with a `task`. */
 bool mcp__call_task_is_wanted(const mcp__call *call);
 /* Whether this result is a task that was created for the call. */

@@ -31,8 +31,8 @@ static void on_malformed(mcp_channel *channel, mcp_str id, int rc, mcp_str why)
     mcp_client *client = client_of(channel);
     int64_t number;
     if (!read_id(id, &number)) {
-        mcp__fail(&client->connection.unread, rc, 0, "%.*s",
-                  (int)MCP__MIN(why.len, sizeof(client->connection.unread.text)), why.ptr);
+        mcp__fail(&client->connection.malformed, rc, 0, "%.*s",
+                  (int)MCP__MIN(why.len, sizeof(client->connection.malformed.text)), why.ptr);
         return;
     }
     mcp_error error; /* for a NUL-terminated copy */
@@ -77,7 +77,7 @@ static void on_tick(mcp_channel *channel, int64_t now)
 
 static bool wants_start(const mcp_client *client)
 {
-    return client->start.wanted || !mcp__list_empty(&client->calls.queue) ||
+    return client->start.requested || !mcp__list_empty(&client->calls.queue) ||
            !mcp__list_empty(&client->subscriptions.list);
 }
 
@@ -305,11 +305,11 @@ void mcp_client_disconnected(mcp_client *client, const char *why)
     client->channel = NULL;
     client->state = MCP__CLIENT_LOST;
     client->start.probes = 0;
-    client->connection.unread = (mcp_error){0};
+    client->connection.malformed = (mcp_error){0};
     mcp_channel_free(channel); /* fails all requests in flight, including those of a start */
     mcp_error error;
     mcp__fail(&error, MCP_ECLOSED, 0, "%s", client->failure.why);
-    if (client->start.wanted && !starting)
+    if (client->start.requested && !starting)
         mcp__client_start_failed(client, MCP_ECLOSED, NULL, &error);
     withdraw_questions(client);
     mcp__client_fail_waiting(client, MCP_ECLOSED, NULL, &error);

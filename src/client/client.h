@@ -76,10 +76,10 @@ struct mcp_client {
     struct {
         mcp_transport_options transport;
         void (*send)(mcp_channel *channel, mcp_exchange exchange, mcp_str message, void *user);
-        char *principal;  /* identifies the authorization; NULL if there is none */
-        bool deaf;        /* the legacy server has no stream for notifications */
-        bool misbehaved;  /* a forbidden request of the server has been reported */
-        mcp_error unread; /* why the last message that answers no request was malformed */
+        char *principal;     /* identifies the authorization; NULL if there is none */
+        bool no_stream;      /* the legacy server has no stream for notifications */
+        bool misbehaved;     /* a forbidden request of the server has been reported */
+        mcp_error malformed; /* why the last message that answers no request was malformed */
     } connection;
 
     /* The message that is being passed to the transport. */
@@ -98,7 +98,7 @@ struct mcp_client {
 
     /* The start: from mcp_client_start() to a revision that both sides support. */
     struct {
-        bool wanted; /* mcp_client_start() was called */
+        bool requested; /* mcp_client_start() was called */
         mcp_result_fn *fn;
         void *user;
         const mcp__revision *only;   /* the only allowed revision; NULL to detect the revision */
@@ -121,7 +121,7 @@ struct mcp_client {
         mcp__link queue, sent, parked, kept; /* mcp__call */
         size_t cancelled;                    /* cancelled calls that are still in a list */
         bool waiting;                        /* mcp_client_wait() is running the transport */
-        bool held;                           /* time-outs are suspended while a user answers */
+        bool suspended;                      /* time-outs are suspended while a user answers */
     } calls;
 
     /* Input requests of the server. */
@@ -143,7 +143,7 @@ struct mcp_client {
     /* The program's subscriptions. */
     struct {
         mcp__link list;   /* mcp_subscription */
-        size_t telling;   /* number of callers that are running callbacks */
+        size_t callbacks; /* nesting depth of running callbacks */
         bool resync;      /* the set of subscriptions changed */
         mcp__map watched; /* for legacy servers; see watch.c */
     } subscriptions;

@@ -134,11 +134,11 @@ mcp_str mcp_client_result_text(const mcp_client *client)
 
 bool mcp__end_is_foreign(const mcp_exchange_end *end)
 {
-    static const int not_that[] = {401, 403, 407, 408, 425, 429};
+    static const int excluded[] = {401, 403, 407, 408, 425, 429};
     if (!end)
         return false;
-    for (size_t i = 0; i < MCP__COUNT(not_that); i++) {
-        if (end->status == not_that[i])
+    for (size_t i = 0; i < MCP__COUNT(excluded); i++) {
+        if (end->status == excluded[i])
             return false;
     }
     /* Some servers answer an unknown request with an internal error. */
@@ -201,15 +201,15 @@ static const mcp_json *error_in(mcp_client *client, const mcp_exchange_end *end,
 static void stream_ended(mcp_client *client, const mcp_exchange_end *end, int64_t now)
 {
     bool legacy = mcp__client_is_ready(client) && !client->revision->modern;
-    bool gone = end->session && (end->status == 404 || end->status == 400);
-    if (!legacy || (!gone && end->status < 400))
+    bool session_lost = end->session && (end->status == 404 || end->status == 400);
+    if (!legacy || (!session_lost && end->status < 400))
         return;
     client->channel->now = now;
-    if (gone) {
+    if (session_lost) {
         mcp__client_renew(client);
         return;
     }
-    client->connection.deaf = true;
+    client->connection.no_stream = true;
     client->subscriptions.resync = true;
     mcp__client_attend(client);
 }

@@ -25,11 +25,11 @@ static void put_filled(mcp__buf *b, const mcp_json *schema, const mcp_json *cont
     if (!mcp_json_is(properties, MCP_JSON_OBJECT))
         properties = NULL;
     for (const mcp_json *p; (p = mcp_json_next(properties, &all, &key)) != NULL;) {
-        const mcp_json *otherwise = mcp_json_get(p, "default");
+        const mcp_json *fallback = mcp_json_get(p, "default");
         /* Some generators write null for "none", but an answer must not contain null (schema,
          * ElicitResult). */
-        if (otherwise && !mcp_json_is(otherwise, MCP_JSON_NULL) && !mcp_json_get_str(content, key))
-            put_member(&filled, key, otherwise);
+        if (fallback && !mcp_json_is(fallback, MCP_JSON_NULL) && !mcp_json_get_str(content, key))
+            put_member(&filled, key, fallback);
     }
     mcp__json_end(&filled);
 }

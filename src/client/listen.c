@@ -23,7 +23,7 @@ static bool is_wanted(const mcp_client *client, mcp_change change)
     for (mcp__link *l = client->subscriptions.list.next; l != &client->subscriptions.list;
          l = l->next) {
         const mcp_subscription *s = mcp__subscription_of(l);
-        if (!s->dead && mcp__subscription_wants(s, change))
+        if (!s->ended && mcp__subscription_wants(s, change))
             return true;
     }
     return false;
@@ -39,7 +39,7 @@ static int put_uris(const mcp_client *client, mcp__buf *b)
     for (mcp__link *l = client->subscriptions.list.next; l != &client->subscriptions.list;
          l = l->next) {
         mcp_subscription *s = mcp__subscription_of(l);
-        for (size_t i = 0; !s->dead && i < s->n_uris; i++) {
+        for (size_t i = 0; !s->ended && i < s->n_uris; i++) {
             mcp_str uri = mcp_str_from(s->uris[i]);
             int added = mcp__map_add(&seen, uri, s);
             if (added == MCP_ENOMEM)
@@ -80,24 +80,24 @@ static bool put_filter(const mcp_client *client, mcp__buf *b, int *rc)
  * It is not shorter than the server's Retry-After, up to LONGEST_ASKED_MS. */
 static int64_t back_off(const mcp_client *client)
 {
-    uint64_t wait = client->options.retry_ms, most = client->options.max_retry_ms;
-    for (unsigned i = 1; i < client->listen.failures && wait < most; i++)
+    uint64_t wait = client->options.retry_ms, limit = client->options.max_retry_ms;
+    for (unsigned i = 1; i < client->listen.failures && wait < limit; i++)
         wait *= 2;
-    wait = MCP__MIN(MCP__MIN(wait, most), (uint64_t)INT32_MAX);
+    wait = MCP__MIN(MCP__MIN(wait, limit), (uint64_t)INT32_MAX);
     const uint64_t seed[2] = {(uintptr_t)client, client->listen.failures};
-    uint64_t asked = client->failure.end ? client->failure.end->retry_after_ms : 0;
-    wait = MCP__MAX(wait, MCP__MIN(asked, (uint64_t)LONGEST_ASKED_MS) * 4 / 3);
-    uint64_t dice = mcp__siphash("retry", 5, seed) % 512;
-    return (int64_t)(wait * 3 / 4 + wait * dice / 1024 + 1);
+    uint64_t retry_after = client->failure.end ? client->failure.end->retry_after_ms : 0;
+    wait = MCP__MAX(wait, MCP__MIN(retry_after, (uint64_t)LONGEST_ASKED_MS) * 4 / 3);
+    uint64_t jitter = mcp__siphash("retry", 5, seed) % 512;
+    return (int64_t)(wait * 3 / 4 + wait * jitter / 1024 + 1);
 }
 
-static void drop_stream(mcp_client *client, mcp__stream **stream, bool tell)
+static void drop_stream(mcp_client *client, mcp__stream **stream, bool notify)
 {
     mcp__stream *s = *stream;
     *stream = NULL;
     if (!s)
         return;
-    if (client->channel && mcp__channel_forget(client->channel, s->id) && tell)
+    if (client->channel && mcp__channel_forget(client->channel, s->id) && notify)
         mcp__client_give_up(client, s->id, NULL);
     mcp__release(client->allocator, s);
 }
@@ -109,20 +109,21 @@ static void forget_filter(mcp_client *client)
     client->listen.ack_by = client->listen.retry_at = INT64_MAX;
 }
 
-static void lost(mcp_client *client, const mcp_error *error)
+static void on_lost(mcp_client *client, const mcp_error *error)
 {
     mcp__listen *listen = &client->listen;
     int64_t now = mcp__client_now(client);
-    bool lived = listen->honoured && now - listen->since >= (int64_t)client->options.max_retry_ms;
+    bool was_stable =
+        listen->honoured && now - listen->since >= (int64_t)client->options.max_retry_ms;
     drop_stream(client, &listen->stream, true);
     drop_stream(client, &listen->replaced, true);
     forget_filter(client);
-    listen->failures = lived ? 1 : listen->failures + 1;
+    listen->failures = was_stable ? 1 : listen->failures + 1;
     listen->retry_at = now + back_off(client);
     mcp__subscriptions_report(client, MCP_SUBSCRIPTION_LOST, error);
 }
 
-static void refused(mcp_client *client, const mcp_error *error)
+static void on_refused(mcp_client *client, const mcp_error *error)
 {
     drop_stream(client, &client->listen.replaced, true);
     forget_filter(client);
@@ -136,19 +137,19 @@ static void on_ended(mcp_channel *channel, int rc, const mcp_json *result, void 
     mcp__listen *listen = &client->listen;
     mcp_error error = {0};
     (void)channel;
-    bool present = s == listen->stream;
-    *(present ? &listen->stream : &listen->replaced) = NULL;
+    bool is_current = s == listen->stream;
+    *(is_current ? &listen->stream : &listen->replaced) = NULL;
     mcp__release(client->allocator, s);
-    if (!present)
+    if (!is_current)
         return; /* a newer stream replaces it */
     int judged = mcp__client_judge(client, client->revision, 0, rc, result, &error);
     int64_t code = rc == MCP_EREMOTE ? mcp__error_code(result) : 0;
     if (judged >= MCP_OK)
         mcp__fail(&error, MCP_ECLOSED, 0, "the server ended the subscription");
     if (code == MCP__METHOD_NOT_FOUND || code == MCP__INVALID_PARAMS)
-        refused(client, &error);
+        on_refused(client, &error);
     else
-        lost(client, &error);
+        on_lost(client, &error);
 }
 
 /* ---- opening a stream ----------------------------------------------------------------------- */
@@ -175,7 +176,7 @@ static int send_listen(mcp_client *client, mcp__stream *s, bool *wanted)
 }
 
 /* Keeps the current stream open until its replacement is acknowledged. */
-static void step_back(mcp_client *client)
+static void retain_stream(mcp_client *client)
 {
     mcp__listen *listen = &client->listen;
     if (listen->honoured && !listen->replaced) {
@@ -192,7 +193,7 @@ static void open_stream(mcp_client *client)
     mcp__listen *listen = &client->listen;
     bool wanted = false;
     listen->retry_at = INT64_MAX;
-    step_back(client);
+    retain_stream(client);
     mcp__stream *s = mcp__zalloc(client->allocator, sizeof(*s));
     int rc = s ? MCP_OK : MCP_ENOMEM;
     if (s)
@@ -213,7 +214,7 @@ static void open_stream(mcp_client *client)
     } else {
         mcp_error error;
         mcp__fail(&error, rc, 0, "%s", mcp_error_text(rc));
-        lost(client, &error);
+        on_lost(client, &error);
     }
 }
 
@@ -224,7 +225,7 @@ void mcp__listen_resync(mcp_client *client)
     if (listen->ack_by <= now) {
         mcp_error error;
         mcp__fail(&error, MCP_ETIMEOUT, 0, "the server does not acknowledge the subscription");
-        lost(client, &error);
+        on_lost(client, &error);
     }
     if (!client->subscriptions.resync && listen->retry_at > now)
         return;
@@ -252,7 +253,7 @@ static void report_acknowledged(mcp_client *client)
         mcp_subscription *s = mcp__subscription_of(l);
         if (mcp__subscription_is_served(s))
             mcp__subscription_report(s, MCP_SUBSCRIPTION_ACTIVE, NULL);
-        else if (!s->told || s->state != MCP_SUBSCRIPTION_REFUSED)
+        else if (!s->reported || s->state != MCP_SUBSCRIPTION_REFUSED)
             mcp__subscription_report(s, MCP_SUBSCRIPTION_REFUSED, &error);
     }
     mcp__subscriptions_release(client);
@@ -269,7 +270,7 @@ void mcp__listen_acknowledged(mcp_client *client, const mcp_json *params)
     int rc = mcp__client_copy(client, mcp_json_get(params, "notifications"), &filter);
     if (rc != MCP_OK) {
         mcp__fail(&error, rc, 0, "%s", mcp_error_text(rc));
-        lost(client, &error);
+        on_lost(client, &error);
         return;
     }
     drop_stream(client, &listen->replaced, true);
@@ -288,7 +289,7 @@ void mcp__listen_cancelled(mcp_client *client, const mcp_json *params)
     mcp__release(client->allocator, client->listen.stream);
     client->listen.stream = NULL;
     mcp__fail(&error, MCP_ECLOSED, 0, "the server ended the subscription");
-    lost(client, &error);
+    on_lost(client, &error);
 }
 
 bool mcp__listen_honours(const mcp_client *client, mcp_change change, mcp_str uri)

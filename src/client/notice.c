@@ -9,21 +9,21 @@ static mcp__call *call_of_token(mcp_client *client, const mcp_json *token)
 {
     int64_t handle = mcp_json_is(token, MCP_JSON_INT) ? mcp_json_int(token, 0) : 0;
     mcp__call *call = handle > 0 ? mcp__call_find(client, (mcp_call_id)handle) : NULL;
-    bool out = call && (call->phase == MCP__CALL_SENT || call->task);
-    return out && call->options.progress ? call : NULL;
+    bool is_running = call && (call->phase == MCP__CALL_SENT || call->task);
+    return is_running && call->options.progress ? call : NULL;
 }
 
 /* Restarts the time-out after a progress notification, within the limit for the whole call. */
-static void prolong(const mcp__call *call)
+static void extend_timeout(const mcp__call *call)
 {
     const mcp_client *client = call->client;
-    uint64_t ms = call->options.timeout_ms, most = call->options.max_timeout_ms;
+    uint64_t ms = call->options.timeout_ms, limit = call->options.max_timeout_ms;
     int64_t now = mcp__client_now(client);
-    if (ms >= INT64_MAX / 2 || client->calls.held || call->phase != MCP__CALL_SENT)
+    if (ms >= INT64_MAX / 2 || client->calls.suspended || call->phase != MCP__CALL_SENT)
         return;
     int64_t at = now + (int64_t)ms;
-    if (most < INT64_MAX / 2)
-        at = MCP__MIN(at, call->began_at + (int64_t)most);
+    if (limit < INT64_MAX / 2)
+        at = MCP__MIN(at, call->began_at + (int64_t)limit);
     mcp__channel_set_timeout(client->channel, call->id, at);
 }
 
@@ -39,7 +39,7 @@ static void on_progress(mcp_client *client, const mcp_json *params)
         return;
     call->progressed = true;
     call->progress = progress;
-    prolong(call);
+    extend_timeout(call);
     bool has_total = mcp_json_number(total, -1) == mcp_json_number(total, 1);
     const mcp_progress p = {.size = sizeof(p),
                             .progress = progress,
@@ -57,7 +57,7 @@ static void on_message(mcp_client *client, const mcp_json *params)
                             mcp_json_get(params, "data"), client->options.user);
 }
 
-static void changed(mcp_client *client, mcp_change change, mcp_str uri)
+static void on_changed(mcp_client *client, mcp_change change, mcp_str uri)
 {
     mcp__cache_changed(client, change, uri);
     mcp__subscriptions_changed(client, change, uri);
@@ -67,25 +67,25 @@ static void on_resource(mcp_client *client, const mcp_json *params)
 {
     const mcp_json *uri = mcp_json_get(params, "uri");
     if (mcp_json_is(uri, MCP_JSON_STRING))
-        changed(client, MCP_CHANGE_RESOURCE, mcp_json_string(uri));
+        on_changed(client, MCP_CHANGE_RESOURCE, mcp_json_string(uri));
 }
 
 static void on_resources(mcp_client *client, const mcp_json *params)
 {
     (void)params;
-    changed(client, MCP_CHANGE_RESOURCES, (mcp_str){0});
+    on_changed(client, MCP_CHANGE_RESOURCES, (mcp_str){0});
 }
 
 static void on_prompts(mcp_client *client, const mcp_json *params)
 {
     (void)params;
-    changed(client, MCP_CHANGE_PROMPTS, (mcp_str){0});
+    on_changed(client, MCP_CHANGE_PROMPTS, (mcp_str){0});
 }
 
 static void on_tools(mcp_client *client, const mcp_json *params)
 {
     (void)params;
-    changed(client, MCP_CHANGE_TOOLS, (mcp_str){0});
+    on_changed(client, MCP_CHANGE_TOOLS, (mcp_str){0});
 }
 
 static void on_complete(mcp_client *client, const mcp_json *params)

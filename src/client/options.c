@@ -36,16 +36,16 @@ const char *mcp__client_log_level(const char *name)
 
 /* ---- reading the options -------------------------------------------------------------------- */
 
-static void default_size(size_t *value, size_t otherwise)
+static void default_size(size_t *value, size_t fallback)
 {
     if (*value == 0)
-        *value = otherwise;
+        *value = fallback;
 }
 
-static void default_ms(uint64_t *value, uint64_t otherwise)
+static void default_ms(uint64_t *value, uint64_t fallback)
 {
     if (*value == 0)
-        *value = otherwise;
+        *value = fallback;
 }
 
 static void set_defaults(mcp_client_options *o)
@@ -66,12 +66,12 @@ static void set_defaults(mcp_client_options *o)
 
 uint64_t mcp__client_probe_ms(const mcp_client *client)
 {
-    uint64_t ms = client->options.probe_ms, most = client->options.timeout_ms;
+    uint64_t ms = client->options.probe_ms, limit = client->options.timeout_ms;
     if (!ms)
         ms = client->connection.transport.exchanges ? DEFAULT_EXCHANGE_PROBE_MS : DEFAULT_PROBE_MS;
     if (!client->connection.transport.exchanges)
-        most /= 2; /* all requests of a start share the time-out */
-    return MCP__MIN(ms, most);
+        limit /= 2; /* all requests of a start share the time-out */
+    return MCP__MIN(ms, limit);
 }
 
 static int find_revision(const char *name, const mcp__revision **ret, mcp_error *error)
@@ -82,17 +82,17 @@ static int find_revision(const char *name, const mcp__revision **ret, mcp_error 
     *ret = mcp__revision_find(mcp_str_from(name));
     if (*ret)
         return MCP_OK;
-    char known[128] = "";
+    char supported[128] = "";
     for (size_t i = 0, at = 0; i < MCP__REVISIONS; i++) {
         mcp_str r = mcp_str_from(mcp__revisions[i].name);
-        if (at + r.len + 3 > sizeof(known))
+        if (at + r.len + 3 > sizeof(supported))
             break;
         if (at)
-            memcpy(known + at, ", ", 2), at += 2;
-        memcpy(known + at, r.ptr, r.len + 1), at += r.len;
+            memcpy(supported + at, ", ", 2), at += 2;
+        memcpy(supported + at, r.ptr, r.len + 1), at += r.len;
     }
     return mcp__fail(error, MCP_EINVAL, 0, "\"%.32s\" is not a revision that we speak: %s", name,
-                     known);
+                     supported);
 }
 
 /* Writes `{"name":…,"version":…,"title":…`, then the members of newer revisions. */

@@ -141,7 +141,7 @@ static int compose(const mcp__call *call, const mcp_json *last, mcp_json_doc **r
 /* ---- the next page -------------------------------------------------------------------------- */
 
 /* Remembers a cursor. Returns MCP_EEXIST if it occurred before. */
-static int note(mcp__pages *p, mcp_str cursor)
+static int remember_cursor(mcp__pages *p, mcp_str cursor)
 {
     static const uint64_t seeds[2][2] = {{0x6d63702d6c697374, 1}, {0x6d63702d6c697374, 2}};
     uint64_t *key = mcp__arena_alloc(&p->arena, 2 * sizeof(*key));
@@ -152,7 +152,7 @@ static int note(mcp__pages *p, mcp_str cursor)
     return mcp__map_add(&p->seen, (mcp_str){(const char *)key, 2 * sizeof(*key)}, key);
 }
 
-static int ask_next(mcp__call *call, const mcp_json *cursor, mcp_error *error)
+static int request_next(mcp__call *call, const mcp_json *cursor, mcp_error *error)
 {
     mcp__pages *p = call->pages;
     size_t max_pages = call->client->options.max_pages;
@@ -163,7 +163,7 @@ static int ask_next(mcp__call *call, const mcp_json *cursor, mcp_error *error)
     if (p->count >= max_pages)
         return mcp__fail(error, MCP_ELIMIT, 0, "%s has more than %zu pages (max_pages)",
                          call->method.ptr, p->count);
-    int rc = note(p, mcp_json_string(cursor));
+    int rc = remember_cursor(p, mcp_json_string(cursor));
     if (rc == MCP_EEXIST)
         return mcp__fail(error, MCP_EPROTOCOL, 0,
                          "%s does not end: after page %zu the server gave a cursor a second time",
@@ -218,7 +218,7 @@ void mcp__pages_take(mcp__call *call, const mcp_json *result)
     const mcp_json *cursor = mcp_json_get(result, "nextCursor");
     bool last = !cursor || mcp_json_is(cursor, MCP_JSON_NULL);
     if (rc == MCP_OK && !last)
-        rc = ask_next(call, cursor, &error);
+        rc = request_next(call, cursor, &error);
     if (rc != MCP_OK && !error.code)
         mcp__fail(&error, rc, 0, "%s", mcp_error_text(rc));
     if (rc != MCP_OK)

@@ -134,8 +134,9 @@ int mcp__call_new(mcp_client *client, mcp_str method, mcp_str params,
     int rc = params.len ? parse_params(params, client->allocator, &doc) : MCP_OK;
     if (rc != MCP_OK)
         return rc;
-    const char *named = mcp__mirror_name(method);
-    mcp_str name = mcp_json_string(named ? mcp_json_get(mcp_json_root(doc), named) : NULL);
+    const char *name_member = mcp__mirror_name(method);
+    mcp_str name =
+        mcp_json_string(name_member ? mcp_json_get(mcp_json_root(doc), name_member) : NULL);
     mcp__call *call = allocate(client, method, name);
     rc = call ? read_options(call, options) : MCP_ENOMEM;
     if (rc == MCP_OK && doc)
@@ -159,7 +160,7 @@ typedef enum meta_kind { NO_META, PROGRESS_META, WHOLE_META } meta_kind;
 
 /* Whether a request carries a progress token. The requests of a task do not, because the token of
  * the original call stays valid. */
-static bool tells_progress(const mcp__call *call)
+static bool sends_progress_token(const mcp__call *call)
 {
     return call->options.progress && !call->task;
 }
@@ -170,10 +171,10 @@ static meta_kind meta_of(const mcp__call *call)
         return NO_META;
     if (call->client->revision->modern)
         return WHOLE_META;
-    return tells_progress(call) ? PROGRESS_META : NO_META;
+    return sends_progress_token(call) ? PROGRESS_META : NO_META;
 }
 
-static void put_meta(const mcp__call *call, meta_kind kind, mcp_str theirs, mcp__buf *b)
+static void put_meta(const mcp__call *call, meta_kind kind, mcp_str caller_meta, mcp__buf *b)
 {
     const char *level = call->log_level ? call->log_level : call->client->self.log_level;
     mcp__json_list meta = mcp__json_begin_object(b);
@@ -185,13 +186,13 @@ static void put_meta(const mcp__call *call, meta_kind kind, mcp_str theirs, mcp_
             mcp__json_put_str(b, mcp_str_from(level));
         }
     }
-    if (tells_progress(call)) {
+    if (sends_progress_token(call)) {
         mcp__json_name(&meta, "progressToken");
         mcp__json_put_uint(b, call->handle);
     }
-    if (theirs.len) {
+    if (caller_meta.len) {
         mcp__json_next(&meta);
-        mcp__buf_str(b, theirs);
+        mcp__buf_str(b, caller_meta);
     }
     mcp__json_end(&meta);
 }
@@ -199,7 +200,7 @@ static void put_meta(const mcp__call *call, meta_kind kind, mcp_str theirs, mcp_
 void mcp__call_put_params(const mcp__call *call, mcp__buf *b)
 {
     mcp_str all = mcp__buf_view(&call->params);
-    mcp_str theirs = call->members < all.len ? mcp__str_sub(all, call->members) : MCP_STR("");
+    mcp_str caller_meta = call->members < all.len ? mcp__str_sub(all, call->members) : MCP_STR("");
     const mcp_str members[] = {{all.ptr, call->members}, mcp__buf_view(&call->input)};
     meta_kind kind = meta_of(call);
     mcp__json_list params = mcp__json_begin_object(b);
@@ -213,9 +214,9 @@ void mcp__call_put_params(const mcp__call *call, mcp__buf *b)
         mcp__json_name(&params, "task");
         mcp__buf_lit(b, "{}");
     }
-    if (kind != NO_META || theirs.len) {
+    if (kind != NO_META || caller_meta.len) {
         mcp__json_name(&params, "_meta");
-        put_meta(call, kind, theirs, b);
+        put_meta(call, kind, caller_meta, b);
     }
     mcp__json_end(&params);
 }

@@ -43,7 +43,7 @@ static void fail_sent(mcp_client *client, const mcp_error *error)
     }
 }
 
-static void lost(mcp_client *client)
+static void on_lost(mcp_client *client)
 {
     uint64_t ms = client->options.ping_timeout_ms;
     mcp_error error;
@@ -63,23 +63,23 @@ static void lost(mcp_client *client)
 
 /* ---- sending -------------------------------------------------------------------------------- */
 
-static void ask_later(mcp_client *client, uint64_t ms)
+static void schedule_ping(mcp_client *client, uint64_t ms)
 {
     client->ping.due = mcp__client_now(client) + (int64_t)ms;
 }
 
-static void unanswered(mcp_client *client)
+static void on_unanswered(mcp_client *client)
 {
-    int64_t for_ms = mcp__client_now(client) - client->ping.unanswered_since;
-    int64_t most = (int64_t)client->options.ping_timeout_ms;
-    bool late = mcp__client_now(client) - client->ping.sent_at > most + LATE_MS;
-    if (late || client->calls.held) { /* the server may wait for a user's answer */
+    int64_t silent_ms = mcp__client_now(client) - client->ping.unanswered_since;
+    int64_t limit = (int64_t)client->options.ping_timeout_ms;
+    bool is_late = mcp__client_now(client) - client->ping.sent_at > limit + LATE_MS;
+    if (is_late || client->calls.suspended) { /* the server may wait for a user's answer */
         client->ping.unanswered_since = INT64_MAX;
-        ask_later(client, client->calls.held ? client->options.ping_ms : 0);
-    } else if (for_ms >= most) {
-        lost(client);
+        schedule_ping(client, client->calls.suspended ? client->options.ping_ms : 0);
+    } else if (silent_ms >= limit) {
+        on_lost(client);
     } else {
-        ask_later(client, MCP__MIN(client->options.ping_ms, (uint64_t)(most - for_ms)));
+        schedule_ping(client, MCP__MIN(client->options.ping_ms, (uint64_t)(limit - silent_ms)));
     }
 }
 
@@ -98,10 +98,10 @@ static void on_ping(mcp_channel *channel, int rc, const mcp_json *result, void *
     if (end && end->status == 404 && end->session) {
         mcp__client_renew(client);
     } else if (rc == MCP_ETIMEOUT || rc == MCP_EIO || rc == MCP_ECLOSED || rc == MCP_EACCESS) {
-        unanswered(client);
+        on_unanswered(client);
     } else { /* an error is an answer, too */
         client->ping.unanswered_since = INT64_MAX;
-        ask_later(client, client->options.ping_ms);
+        schedule_ping(client, client->options.ping_ms);
     }
 }
 
@@ -117,5 +117,5 @@ void mcp__ping_tick(mcp_client *client)
     client->ping.sent_at = now;
     client->ping.unanswered_since = MCP__MIN(client->ping.unanswered_since, now);
     if (mcp__client_send(client, &s, MCP_STR("{}"), on_ping, client, &client->ping.id) != MCP_OK)
-        ask_later(client, client->options.ping_ms);
+        schedule_ping(client, client->options.ping_ms);
 }

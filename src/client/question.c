@@ -15,12 +15,12 @@ enum { CREDIT = 60000 }; /* the cost of one question; a millisecond adds per_min
 
 static bool take_token(mcp__token_bucket *b, int64_t now, uint64_t *retry_ms)
 {
-    uint64_t most = (uint64_t)MCP__MAX(b->per_minute / 2, (size_t)1) * CREDIT;
+    uint64_t limit = (uint64_t)MCP__MAX(b->per_minute / 2, (size_t)1) * CREDIT;
     uint64_t passed = now > b->filled ? (uint64_t)(now - b->filled) : 0;
-    if (!b->filled || passed > most / b->per_minute)
-        b->credit = most;
+    if (!b->filled || passed > limit / b->per_minute)
+        b->credit = limit;
     else
-        b->credit = MCP__MIN(most, b->credit + passed * b->per_minute);
+        b->credit = MCP__MIN(limit, b->credit + passed * b->per_minute);
     b->filled = now;
     if (b->credit < CREDIT) {
         *retry_ms = (CREDIT - b->credit) / b->per_minute + 1;
@@ -155,7 +155,7 @@ void mcp__question_free(mcp_question *q)
 
 /* Marks a question as answered. Even a withdrawn question is freed only at the next tick, because
  * the list of questions may be iterated right now. */
-static void answered(mcp_question *q)
+static void mark_answered(mcp_question *q)
 {
     q->answered = true;
     q->client->questions.open--;
@@ -171,7 +171,7 @@ static void answer_roots(mcp_question *q)
         mcp__buf_reset(&q->answer, 0);
         q->code = MCP__INTERNAL_ERROR;
     }
-    answered(q);
+    mark_answered(q);
 }
 
 void mcp__question_ask(mcp_question *q)
@@ -185,7 +185,7 @@ void mcp__question_ask(mcp_question *q)
         answer_roots(q); /* the client knows the roots, so the program is not asked */
         return;
     }
-    q->told = true;
+    q->delivered = true;
     fns[q->kind](client, q, client->options.user);
 }
 
@@ -196,7 +196,7 @@ void mcp__question_withdraw(mcp_question *q)
     if (q->withdrawn)
         return;
     q->withdrawn = true;
-    if (q->answered || !q->told) {
+    if (q->answered || !q->delivered) {
         mcp__question_free(q);
         return;
     }
@@ -274,12 +274,12 @@ static int check_open(const mcp_question *q, bool fits, mcp_error *error)
 }
 
 /* Completes an answer. If the answer could not be written, the question stays open. */
-static int written(mcp_question *q, int rc, mcp_error *error)
+static int complete_answer(mcp_question *q, int rc, mcp_error *error)
 {
     if (rc == MCP_OK)
         rc = q->answer.failed;
     if (rc == MCP_OK) {
-        answered(q);
+        mark_answered(q);
         return MCP_OK;
     }
     if (error && error->code != rc)
@@ -312,27 +312,27 @@ int mcp_question_accept(mcp_question *question, const char *content, mcp_error *
     }
     mcp__buf_char(&question->answer, '}');
     mcp_json_free(doc);
-    return written(question, rc, error);
+    return complete_answer(question, rc, error);
 }
 
-static int act(mcp_question *q, mcp_str answer)
+static int answer_with(mcp_question *q, mcp_str answer)
 {
     bool fits = q && (q->kind == MCP_QUESTION_FORM || q->kind == MCP_QUESTION_URL);
     int rc = check_open(q, fits, NULL);
     if (rc != MCP_OK)
         return rc;
     mcp__buf_str(&q->answer, answer);
-    return written(q, MCP_OK, NULL);
+    return complete_answer(q, MCP_OK, NULL);
 }
 
 int mcp_question_decline(mcp_question *question)
 {
-    return act(question, MCP_STR("{\"action\":\"decline\"}"));
+    return answer_with(question, MCP_STR("{\"action\":\"decline\"}"));
 }
 
 int mcp_question_cancel(mcp_question *question)
 {
-    return act(question, MCP_STR("{\"action\":\"cancel\"}"));
+    return answer_with(question, MCP_STR("{\"action\":\"cancel\"}"));
 }
 
 int mcp_question_sampled(mcp_question *question, const char *result, mcp_error *error)
@@ -353,7 +353,7 @@ int mcp_question_sampled(mcp_question *question, const char *result, mcp_error *
         rc = mcp__fail(error, MCP_EINVAL, 0, "a sampling result has role, content and model");
     if (rc == MCP_OK) {
         mcp__json_put_value(&question->answer, root);
-        rc = written(question, MCP_OK, error);
+        rc = complete_answer(question, MCP_OK, error);
     }
     mcp_json_free(doc);
     return rc;
@@ -361,18 +361,18 @@ int mcp_question_sampled(mcp_question *question, const char *result, mcp_error *
 
 int mcp_question_fail(mcp_question *question, int code, const char *message)
 {
-    static const char no[] = "rejected by the user";
+    static const char default_text[] = "rejected by the user";
     int rc = check_open(question, true, NULL);
     if (rc != MCP_OK)
         return rc;
-    mcp_str text = message ? mcp_str_from(message) : mcp_str_from(no);
+    mcp_str text = message ? mcp_str_from(message) : mcp_str_from(default_text);
     size_t len = MCP__MIN(text.len, (size_t)MAX_FAILURE);
     len = mcp__utf8_valid(text.ptr, mcp__utf8_cut(text.ptr, len));
     mcp__buf_add(&question->answer, text.ptr, len);
     rc = question->answer.failed;
     if (rc == MCP_OK)
         question->code = code ? code : REJECTED;
-    return written(question, rc, NULL);
+    return complete_answer(question, rc, NULL);
 }
 
 /* ---- roots ----------------------------------------------------------------------------------- */
@@ -407,7 +407,7 @@ int mcp_question_roots(mcp_question *question, const mcp_root *roots, size_t n, 
     mcp__buf_lit(&question->answer, "{\"roots\":");
     rc = put_roots(&question->answer, roots, n, error);
     mcp__buf_char(&question->answer, '}');
-    return written(question, rc, error);
+    return complete_answer(question, rc, error);
 }
 
 int mcp_client_set_roots(mcp_client *client, const mcp_root *roots, size_t n)

@@ -33,7 +33,7 @@ struct mcp_question {
     size_t key_len;
     void (*on_cancel)(mcp_question *question, void *user);
     void *on_cancel_user;
-    bool told;      /* the program has received it */
+    bool delivered; /* the program has received it */
     bool answered;  /* the program has answered it */
     bool withdrawn; /* its answer is not needed any more */
     bool accepted;

@@ -12,7 +12,7 @@ enum {
 };
 
 /* Whether repeating a call has no further effect. */
-static bool changes_nothing(const mcp__call *call)
+static bool is_repeatable(const mcp__call *call)
 {
     static const mcp_str methods[] = {
         MCP_STR("completion/complete"), MCP_STR("prompts/get"),
@@ -56,7 +56,7 @@ bool mcp__call_repeat(mcp__call *call, mcp_error *error)
     if (end->retry_after_ms < INT64_MAX / 2)
         pause = MCP__MAX(pause, (int64_t)end->retry_after_ms);
     call->deadline = MCP__MAX(call->deadline, deadline_of(call));
-    if (!changes_nothing(call)) {
+    if (!is_repeatable(call)) {
         explain(error, "was not repeated, because it may have had an effect", call->method);
     } else if (call->repeats == MOST_REPEATS) {
         explain(error, "was repeated in vain", call->method);

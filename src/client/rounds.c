@@ -41,7 +41,7 @@ static void ask_all(mcp__call *call)
     mcp_client *client = call->client;
     for (mcp__link *l = client->questions.list.next; l != &client->questions.list; l = l->next) {
         mcp_question *q = mcp__container(l, mcp_question, link);
-        if (q->call == call && !q->told && !q->answered)
+        if (q->call == call && !q->delivered && !q->answered)
             mcp__question_ask(q);
     }
 }
@@ -73,10 +73,10 @@ static int put_state(mcp__call *call, const mcp_json *state)
 
 static int count_round(mcp__call *call, mcp_error *error)
 {
-    size_t most = call->client->options.max_rounds;
-    if (call->rounds >= most)
+    size_t limit = call->client->options.max_rounds;
+    if (call->rounds >= limit)
         return mcp__fail(error, MCP_ELIMIT, 0,
-                         "the server still asks for input after %zu rounds (max_rounds)", most);
+                         "the server still asks for input after %zu rounds (max_rounds)", limit);
     call->rounds++;
     call->no_store = true;
     return MCP_OK;
@@ -210,7 +210,7 @@ static bool is_accepted(const mcp_question *q)
 }
 
 /* Without an id, the server cannot report the completion, so the client does not wait for it. */
-static bool is_over(const mcp_question *q)
+static bool has_ended(const mcp_question *q)
 {
     return q->completed || !mcp_question_elicitation_id(q).len;
 }
@@ -223,22 +223,22 @@ static void resume(mcp__call *call)
 }
 
 /* Continues when the user has decided about every URL. */
-static void go_to_urls(mcp__call *call)
+static void continue_urls(mcp__call *call)
 {
-    mcp_json_doc *refusal = call->outcome;
+    mcp_json_doc *original = call->outcome;
     call->outcome = NULL;
     if (all_questions(call, is_accepted)) {
         call->awaits_urls = true;
         call->due = mcp__client_now(call->client) + COMPLETION_MS;
-        if (all_questions(call, is_over))
+        if (all_questions(call, has_ended))
             resume(call);
     } else {
         mcp_error error = {0};
         int rc = mcp__client_judge(call->client, call->client->revision, 0, MCP_EREMOTE,
-                                   mcp_json_root(refusal), &error);
-        mcp__call_finish(call, rc, mcp_json_root(refusal), &error);
+                                   mcp_json_root(original), &error);
+        mcp__call_finish(call, rc, mcp_json_root(original), &error);
     }
-    mcp_json_free(refusal);
+    mcp_json_free(original);
 }
 
 bool mcp__round_begin_urls(mcp__call *call, const mcp_json *object)
@@ -299,22 +299,22 @@ static bool was_expected(mcp_client *client, mcp_str id)
 
 void mcp__round_completed(mcp_client *client, mcp_str id)
 {
-    bool known = was_expected(client, id);
+    bool is_known = was_expected(client, id);
     for (mcp__link *l = client->questions.list.next; l != &client->questions.list; l = l->next) {
         mcp_question *q = mcp__container(l, mcp_question, link);
         if (!q->call || q->kind != MCP_QUESTION_URL || !q->accepted ||
             !mcp_str_eq(mcp_question_elicitation_id(q), id))
             continue;
-        known |= !q->completed;
+        is_known |= !q->completed;
         q->completed = true;
     }
     for (mcp__link *l = client->calls.parked.next; l != &client->calls.parked;) {
         mcp__call *call = mcp__container(l, mcp__call, link);
         l = l->next;
-        if (call->awaits_urls && all_questions(call, is_over))
+        if (call->awaits_urls && all_questions(call, has_ended))
             resume(call);
     }
-    if (known && client->options.elicitation_complete)
+    if (is_known && client->options.elicitation_complete)
         client->options.elicitation_complete(client, id, client->options.user);
 }
 
@@ -332,7 +332,7 @@ static void end_round(mcp__call *call)
         }
     }
     if (call->outcome) {
-        go_to_urls(call);
+        continue_urls(call);
         return;
     }
     int rc = put_responses(call);

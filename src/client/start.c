@@ -38,7 +38,7 @@ static void report(mcp_client *client, int rc, const mcp_json *result, const mcp
     mcp_result_fn *fn = client->start.fn;
     client->start.fn = NULL;
     forget_requests(client);
-    client->start.wanted = false;
+    client->start.requested = false;
     client->start.probes = 0;
     client->start.probe_repeated = false;
     client->start.rc = rc;
@@ -79,7 +79,7 @@ static void ready(mcp_client *client, const mcp__revision *r)
 }
 
 /* Copies the result, because it is needed longer than its message. */
-static int keep(mcp_client *client, const mcp_json *result)
+static int store_result(mcp_client *client, const mcp_json *result)
 {
     mcp_json_doc *doc = NULL;
     int rc = mcp__client_copy(client, result, &doc);
@@ -134,7 +134,7 @@ static void on_discovered(mcp_client *client, const mcp_json *result)
         mcp__client_start_failed(client, rc, NULL, &error);
         return;
     }
-    rc = keep(client, result);
+    rc = store_result(client, result);
     if (rc == MCP_OK)
         ready(client, r);
     else
@@ -206,7 +206,7 @@ static bool is_late_proof(const mcp_client *client, int rc, const mcp_json *resu
 }
 
 /* A broken event stream does not show the era, so the probe is repeated once. */
-static bool probed_again(mcp_client *client)
+static bool repeat_probe(mcp_client *client)
 {
     if (!client->failure.end || !client->failure.end->broke_off || client->start.probe_repeated)
         return false;
@@ -232,7 +232,7 @@ static void on_probe(mcp_channel *channel, int rc, const mcp_json *result, void 
         forget_requests(client);
         client->start.trying = mcp__revision_newest(true);
     }
-    if (probed_again(client))
+    if (repeat_probe(client))
         return;
     int judged =
         mcp__client_judge(client, client->start.trying, probe_ms(client), rc, result, &error);
@@ -327,7 +327,7 @@ static void on_initialize(mcp_channel *channel, int rc, const mcp_json *result, 
     }
     if (try_older_transport(client, rc, result)) {
         client->state = MCP__CLIENT_IDLE; /* starts again at the next tick */
-        client->start.wanted = client->start.handshake_only = true;
+        client->start.requested = client->start.handshake_only = true;
         mcp__client_attend(client);
         return;
     }
@@ -342,7 +342,7 @@ static void on_initialize(mcp_channel *channel, int rc, const mcp_json *result, 
         return;
     }
     client->start.trying = r;
-    rc = keep(client, result);
+    rc = store_result(client, result);
     if (rc == MCP_OK)
         rc = mcp__client_notify(client, MCP_STR("notifications/initialized"), MCP_STR("{}"));
     if (rc == MCP_OK)
@@ -381,9 +381,9 @@ static int send_initialize(mcp_client *client, const mcp__revision *r)
 
 void mcp__client_begin(mcp_client *client)
 {
-    bool asked = client->start.wanted || !mcp__list_empty(&client->calls.queue) ||
-                 !mcp__list_empty(&client->subscriptions.list);
-    if (client->state != MCP__CLIENT_IDLE || !asked)
+    bool is_wanted = client->start.requested || !mcp__list_empty(&client->calls.queue) ||
+                     !mcp__list_empty(&client->subscriptions.list);
+    if (client->state != MCP__CLIENT_IDLE || !is_wanted)
         return;
     bool modern =
         !client->start.handshake_only && (!client->start.only || client->start.only->modern);
@@ -404,7 +404,7 @@ void mcp__client_renew(mcp_client *client)
     mcp__ping_end(client);
     mcp__watch_forget(client); /* its subscriptions ended with the session */
     client->state = MCP__CLIENT_IDLE;
-    client->start.wanted = client->start.handshake_only = true;
+    client->start.requested = client->start.handshake_only = true;
     mcp__client_attend(client);
 }
 
@@ -414,11 +414,11 @@ int mcp_client_start(mcp_client *client, mcp_result_fn *fn, void *user)
         return MCP_EINVAL;
     if (client->state == MCP__CLIENT_LOST)
         return MCP_ECLOSED;
-    if (client->state == MCP__CLIENT_READY || client->start.wanted)
+    if (client->state == MCP__CLIENT_READY || client->start.requested)
         return MCP_ESTATE;
     if (client->state == MCP__CLIENT_FAILED)
         client->state = MCP__CLIENT_IDLE;
-    client->start.wanted = true;
+    client->start.requested = true;
     client->start.fn = fn;
     client->start.user = user;
     mcp__client_attend(client);

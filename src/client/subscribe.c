@@ -59,7 +59,7 @@ static bool has_exactly(const mcp_subscription *s, mcp_str uri)
 
 /* Whether a URI of the subscription is an ancestor of `uri`. A server may report a change of a part
  * of a subscribed resource (2026-07-28, server/resources). */
-static bool has_above(const mcp_subscription *s, mcp_str uri)
+static bool has_ancestor(const mcp_subscription *s, mcp_str uri)
 {
     for (size_t i = 0; i < s->n_uris; i++) {
         mcp_str own = mcp_str_from(s->uris[i]);
@@ -83,17 +83,17 @@ static void subscription_free(mcp_subscription *s)
 
 void mcp__subscriptions_hold(mcp_client *client)
 {
-    client->subscriptions.telling++;
+    client->subscriptions.callbacks++;
 }
 
 void mcp__subscriptions_release(mcp_client *client)
 {
-    if (--client->subscriptions.telling)
+    if (--client->subscriptions.callbacks)
         return;
     for (mcp__link *l = client->subscriptions.list.next; l != &client->subscriptions.list;) {
         mcp_subscription *s = mcp__subscription_of(l);
         l = l->next;
-        if (s->dead)
+        if (s->ended)
             subscription_free(s);
     }
 }
@@ -101,12 +101,12 @@ void mcp__subscriptions_release(mcp_client *client)
 void mcp__subscription_report(mcp_subscription *s, mcp_subscription_state state,
                               const mcp_error *error)
 {
-    bool known = s->told && s->state == state;
+    bool is_unchanged = s->reported && s->state == state;
     /* Each failed attempt is reported while there is a connection, even if the state is the
      * same. */
-    if (s->dead || (known && (state == MCP_SUBSCRIPTION_ACTIVE || !s->client->channel)))
+    if (s->ended || (is_unchanged && (state == MCP_SUBSCRIPTION_ACTIVE || !s->client->channel)))
         return;
-    s->told = true;
+    s->reported = true;
     s->state = state;
     if (s->options.state)
         s->options.state(s->client, s, state, error, s->options.user);
@@ -123,23 +123,23 @@ void mcp__subscriptions_report(mcp_client *client, mcp_subscription_state state,
 }
 
 static void report_change(mcp_client *client, mcp_change change, mcp_str uri,
-                          bool (*is)(const mcp_subscription *s, mcp_str uri))
+                          bool (*matches)(const mcp_subscription *s, mcp_str uri))
 {
     for (mcp__link *l = client->subscriptions.list.next; l != &client->subscriptions.list;
          l = l->next) {
         mcp_subscription *s = mcp__subscription_of(l);
-        if (!s->dead && mcp__subscription_wants(s, change) && is(s, uri))
+        if (!s->ended && mcp__subscription_wants(s, change) && matches(s, uri))
             s->options.changed(client, s, change, uri, s->options.user);
     }
 }
 
-static bool any(const mcp_subscription *s, mcp_str uri)
+static bool has_any(const mcp_subscription *s, mcp_str uri)
 {
     (void)s, (void)uri;
     return true;
 }
 
-static bool somebody_has(const mcp_client *client, mcp_str uri)
+static bool is_subscribed(const mcp_client *client, mcp_str uri)
 {
     for (mcp__link *l = client->subscriptions.list.next; l != &client->subscriptions.list;
          l = l->next) {
@@ -153,9 +153,9 @@ void mcp__subscriptions_changed(mcp_client *client, mcp_change change, mcp_str u
 {
     mcp__subscriptions_hold(client);
     if (change != MCP_CHANGE_RESOURCE)
-        report_change(client, change, uri, any);
+        report_change(client, change, uri, has_any);
     else
-        report_change(client, change, uri, somebody_has(client, uri) ? has_exactly : has_above);
+        report_change(client, change, uri, is_subscribed(client, uri) ? has_exactly : has_ancestor);
     mcp__subscriptions_release(client);
 }
 
@@ -205,7 +205,7 @@ int mcp_client_subscribe(mcp_client *client, const mcp_subscription_options *opt
 int mcp_subscription_set_uris(mcp_subscription *subscription, const char *const *uris, size_t n)
 {
     char **copy = NULL;
-    if (!subscription || subscription->dead)
+    if (!subscription || subscription->ended)
         return MCP_EINVAL;
     mcp_client *client = subscription->client;
     int rc = copy_uris(client->allocator, uris, n, &copy);
@@ -214,7 +214,7 @@ int mcp_subscription_set_uris(mcp_subscription *subscription, const char *const 
     free_uris(client->allocator, subscription->uris, subscription->n_uris);
     subscription->uris = copy;
     subscription->n_uris = n;
-    subscription->told = false;
+    subscription->reported = false;
     resync(client);
     return MCP_OK;
 }
@@ -254,11 +254,11 @@ bool mcp__subscription_is_served(const mcp_subscription *s)
 
 void mcp_subscription_end(mcp_subscription *subscription)
 {
-    if (!subscription || subscription->dead)
+    if (!subscription || subscription->ended)
         return;
     mcp_client *client = subscription->client;
-    if (client->subscriptions.telling)
-        subscription->dead = true;
+    if (client->subscriptions.callbacks)
+        subscription->ended = true;
     else
         subscription_free(subscription);
     resync(client);

@@ -30,8 +30,8 @@ struct mcp_subscription {
     mcp_subscription_options options;
     char **uris; /* owned */
     size_t n_uris;
-    bool dead; /* ended while callbacks were running */
-    bool told; /* its state has been reported to the program */
+    bool ended;    /* ended while callbacks were running */
+    bool reported; /* its state has been reported to the program */
     mcp_subscription_state state;
 };
 

@@ -25,7 +25,7 @@ struct mcp__call_task {
     int64_t deadline; /* of the whole task */
     int64_t poll_ms;
     unsigned failures;
-    bool over;         /* cancelling would be pointless, or has been requested */
+    bool ended;        /* cancelling would be pointless, or has been requested */
     mcp__buf answered; /* keys of answered questions, as JSON strings between newlines */
     int rc;            /* the outcome of the call, while the step is TASK_CANCEL */
     mcp_error error;
@@ -49,7 +49,7 @@ static const mcp_json *tasks_capability(const mcp_client *client)
     return mcp_json_get(mcp_client_server_capabilities(client), "tasks");
 }
 
-bool mcp__tasks_are_asked(const mcp_client *client)
+bool mcp__tasks_are_requested(const mcp_client *client)
 {
     const mcp_json *requests = mcp_json_get(tasks_capability(client), "requests");
     return client->options.tasks && client->revision->tasks == MCP__TASKS_ASKED &&
@@ -59,7 +59,7 @@ bool mcp__tasks_are_asked(const mcp_client *client)
 bool mcp__call_task_is_wanted(const mcp__call *call)
 {
     if (call->task || call->own_task || !mcp_str_eq(call->method, MCP_STR("tools/call")) ||
-        !mcp__tasks_are_asked(call->client))
+        !mcp__tasks_are_requested(call->client))
         return false;
     const mcp__tool *tool = mcp__tools_find(call->client, call->name);
     return tool && tool->needs_task;
@@ -77,7 +77,7 @@ bool mcp__call_task_begins(const mcp__call *call, const mcp_json *result)
 
 /* ---- the next request ------------------------------------------------------------------------ */
 
-static void go(mcp__call *call, task_step step, int64_t due)
+static void send_step(mcp__call *call, task_step step, int64_t due)
 {
     static const mcp_str methods[] = {[TASK_POLL] = MCP_STR("tasks/get"),
                                       [TASK_UPDATE] = MCP_STR("tasks/update"),
@@ -94,8 +94,8 @@ static void go(mcp__call *call, task_step step, int64_t due)
 
 static int64_t deadline_from(const mcp__call *call)
 {
-    uint64_t most = call->options.max_timeout_ms;
-    return most < INT64_MAX / 2 ? mcp__client_now(call->client) + (int64_t)most : INT64_MAX;
+    uint64_t limit = call->options.max_timeout_ms;
+    return limit < INT64_MAX / 2 ? mcp__client_now(call->client) + (int64_t)limit : INT64_MAX;
 }
 
 static void poll_later(mcp__call *call)
@@ -103,13 +103,13 @@ static void poll_later(mcp__call *call)
     mcp__call_task *task = call->task;
     int64_t now = mcp__client_now(call->client);
     mcp_error error;
-    if (now >= task->deadline && !call->client->calls.held) {
+    if (now >= task->deadline && !call->client->calls.suspended) {
         mcp__fail(&error, MCP_ETIMEOUT, 0, "the task did not end within %llu s",
                   (unsigned long long)(call->options.max_timeout_ms / 1000));
         mcp__call_finish(call, MCP_ETIMEOUT, NULL, &error);
         return;
     }
-    go(call, TASK_POLL, now + task->poll_ms);
+    send_step(call, TASK_POLL, now + task->poll_ms);
 }
 
 /* ---- the task's state ----------------------------------------------------------------------- */
@@ -170,12 +170,12 @@ static bool take_end(mcp__call *call, mcp_str status, const mcp_json *state)
     bool cancelled = mcp_str_eq(status, MCP_STR("cancelled"));
     if (!completed && !cancelled && !mcp_str_eq(status, MCP_STR("failed")))
         return false;
-    call->task->over = true;
+    call->task->ended = true;
     if (cancelled)
         finish_with(call, MCP_ECANCELLED, "the server cancelled the task",
                     mcp_json_string(mcp_json_get(state, "statusMessage")));
     else if (call->client->revision->tasks == MCP__TASKS_ASKED)
-        go(call, TASK_RESULT, 0);
+        send_step(call, TASK_RESULT, 0);
     else if (completed)
         take_result(call, mcp_json_get(state, "result"));
     else
@@ -200,7 +200,7 @@ static void take_state(mcp__call *call, const mcp_json *state)
     else if (!mcp_str_eq(status, MCP_STR("input_required")))
         finish_with(call, MCP_EPROTOCOL, "the task has an unknown status", status);
     else if (call->client->revision->tasks == MCP__TASKS_ASKED)
-        go(call, TASK_RESULT, 0); /* the questions arrive while tasks/result is in flight */
+        send_step(call, TASK_RESULT, 0); /* the questions arrive while tasks/result is in flight */
     else
         take_questions(call, mcp_json_get(state, "inputRequests"));
 }
@@ -262,7 +262,7 @@ void mcp__call_task_answered(mcp__call *call, const mcp_json *result)
     case TASK_POLL: take_state(call, result); break;
     case TASK_UPDATE: poll_later(call); break;
     case TASK_RESULT:
-        task->over = true;
+        task->ended = true;
         take_result(call, result);
         break;
     case TASK_CANCEL: end(call); break;
@@ -278,12 +278,12 @@ bool mcp__call_task_failed(mcp__call *call, int rc)
         return true;
     }
     if (rc == MCP_EREMOTE)
-        task->over = true; /* the task is unknown to the server, or has failed */
+        task->ended = true; /* the task is unknown to the server, or has failed */
     if (!lost || task->step == TASK_UPDATE || call->cancelled ||
         !mcp__client_is_ready(call->client) || call->client->channel->closed ||
         ++task->failures > MOST_FAILURES)
         return false;
-    task->over = false;
+    task->ended = false;
     poll_later(call);
     return true;
 }
@@ -305,13 +305,13 @@ bool mcp__call_task_end(mcp__call *call, int *rc, mcp_error *error)
         *error = task->error;
         return false;
     }
-    if (*rc == MCP_OK || *rc == MCP_ECLOSED || task->over || !may_cancel(call))
+    if (*rc == MCP_OK || *rc == MCP_ECLOSED || task->ended || !may_cancel(call))
         return false;
-    task->over = true;
+    task->ended = true;
     task->rc = *rc;
     task->error = *error;
     call->options.timeout_ms = MCP__MIN(call->options.timeout_ms, (uint64_t)CANCEL_MS);
-    go(call, TASK_CANCEL, 0);
+    send_step(call, TASK_CANCEL, 0);
     return true;
 }
 
@@ -350,5 +350,5 @@ int mcp__call_task_note_answer(mcp__call *call, mcp_str key)
 void mcp__call_task_update(mcp__call *call)
 {
     call->task->deadline = deadline_from(call); /* the time that the user needed does not count */
-    go(call, TASK_UPDATE, 0);
+    send_step(call, TASK_UPDATE, 0);
 }

@@ -60,9 +60,9 @@ static int compile(mcp_client *client, const mcp_json *definition, mcp__tool *to
 static int remember(mcp_client *client, mcp__tool *tool)
 {
     tool_free(client, mcp__map_remove(&client->learnt.tools, mcp_str_from(tool->name)));
-    bool worth = tool->refused || tool->mirror.count || tool->needs_task || tool->repeatable;
+    bool is_relevant = tool->refused || tool->mirror.count || tool->needs_task || tool->repeatable;
     int rc = MCP_ELIMIT;
-    if (worth && client->learnt.tools.count < MAX_TOOLS)
+    if (is_relevant && client->learnt.tools.count < MAX_TOOLS)
         rc = mcp__map_add(&client->learnt.tools, mcp_str_from(tool->name), tool);
     if (rc != MCP_OK)
         tool_free(client, tool);

@@ -123,10 +123,10 @@ int mcp_client_set_log_level(mcp_client *client, const char *level)
 {
     if (!client)
         return MCP_EINVAL;
-    const char *known = mcp__client_log_level(level);
-    if (level && !known)
+    const char *static_name = mcp__client_log_level(level);
+    if (level && !static_name)
         return MCP_EINVAL;
-    client->self.log_level = known;
+    client->self.log_level = static_name;
     return mcp__client_is_ready(client) ? mcp__client_send_level(client) : MCP_OK;
 }
 

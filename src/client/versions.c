@@ -30,14 +30,14 @@ bool mcp__version_is_legacy_only(const mcp_client *client, const mcp_json *list)
 }
 
 /* Writes the server's list as "a, b, c", truncated to the size of the buffer. */
-static void put_list(char *to, size_t room, const mcp_json *list)
+static void put_list(char *to, size_t size, const mcp_json *list)
 {
     size_t at = 0;
     mcp_json_iter it = {0};
     to[0] = 0;
     for (const mcp_json *v; (v = mcp_json_next(list, &it, NULL)) != NULL;) {
         mcp_str s = mcp_json_string(v);
-        if (s.len > 32 || at + s.len + 3 > room)
+        if (s.len > 32 || at + s.len + 3 > size)
             break;
         if (at)
             memcpy(to + at, ", ", 2), at += 2;
@@ -49,15 +49,15 @@ static void put_list(char *to, size_t room, const mcp_json *list)
 
 int mcp__version_none_in_common(const mcp_client *client, const mcp_json *list, mcp_error *error)
 {
-    char theirs[128];
-    put_list(theirs, sizeof(theirs), list);
+    char listed[128];
+    put_list(listed, sizeof(listed), list);
     if (client->start.only)
         return mcp__fail(error, MCP_EPROTOCOL, 0,
                          "the server does not speak revision %s that was asked for, but: %s",
-                         client->start.only->name, *theirs ? theirs : "none that it names");
+                         client->start.only->name, *listed ? listed : "none that it names");
     return mcp__fail(error, MCP_EPROTOCOL, 0,
                      "the server speaks no modern revision that we know, but: %s",
-                     *theirs ? theirs : "none that it names");
+                     *listed ? listed : "none that it names");
 }
 
 int mcp__version_agreed(const mcp_client *client, const mcp_json *result, const mcp__revision **ret,

@@ -31,7 +31,7 @@ static int step(mcp_client *client, mcp_error *error)
 
 /* ---- waiting for the start ------------------------------------------------------------------ */
 
-static bool start_is_over(const mcp_client *client)
+static bool start_has_ended(const mcp_client *client)
 {
     return client->state != MCP__CLIENT_IDLE && client->state != MCP__CLIENT_STARTING;
 }
@@ -39,9 +39,9 @@ static bool start_is_over(const mcp_client *client)
 static int wait_start(mcp_client *client, mcp_json_doc **ret, mcp_error *error)
 {
     int rc = MCP_OK;
-    if (client->state == MCP__CLIENT_IDLE && !client->start.wanted)
+    if (client->state == MCP__CLIENT_IDLE && !client->start.requested)
         rc = mcp_client_start(client, NULL, NULL);
-    while (rc == MCP_OK && client->channel && !start_is_over(client))
+    while (rc == MCP_OK && client->channel && !start_has_ended(client))
         rc = step(client, error);
     if (rc != MCP_OK)
         return rc;

@@ -56,7 +56,7 @@ static void report_settled(mcp_client *client)
 {
     mcp_error none;
     mcp__fail(&none, MCP_EUNSUPPORTED, 0, "%s",
-              client->connection.deaf
+              client->connection.no_stream
                   ? "the server has no stream for notices (it refuses GET), so that none can come"
                   : "the server does not tell of such changes");
     mcp__subscriptions_hold(client);
@@ -64,11 +64,11 @@ static void report_settled(mcp_client *client)
          l = l->next) {
         mcp_subscription *s = mcp__subscription_of(l);
         const mcp_error *why = &none;
-        if (s->dead || !is_settled(s, &why))
+        if (s->ended || !is_settled(s, &why))
             continue;
-        if (!client->connection.deaf && mcp__subscription_is_served(s))
+        if (!client->connection.no_stream && mcp__subscription_is_served(s))
             mcp__subscription_report(s, MCP_SUBSCRIPTION_ACTIVE, NULL);
-        else if (!s->told || s->state != MCP_SUBSCRIPTION_REFUSED)
+        else if (!s->reported || s->state != MCP_SUBSCRIPTION_REFUSED)
             mcp__subscription_report(s, MCP_SUBSCRIPTION_REFUSED, why);
     }
     mcp__subscriptions_release(client);
@@ -76,7 +76,8 @@ static void report_settled(mcp_client *client)
 
 /* ---- one resource ---------------------------------------------------------------------------- */
 
-static int ask(mcp_client *client, const char *method, mcp_str uri, mcp_result_fn *fn, void *user)
+static int send_request(mcp_client *client, const char *method, mcp_str uri, mcp_result_fn *fn,
+                        void *user)
 {
     mcp__call *call = NULL;
     mcp__buf b;
@@ -97,7 +98,7 @@ static void unwatch(watched *w)
 {
     mcp_client *client = w->client;
     if (w->phase == WATCHED && mcp__client_is_ready(client))
-        (void)ask(client, "resources/unsubscribe", w->uri, NULL, NULL);
+        (void)send_request(client, "resources/unsubscribe", w->uri, NULL, NULL);
     mcp__map_remove(&client->subscriptions.watched, w->uri);
     mcp__release(client->allocator, w);
 }
@@ -132,7 +133,7 @@ static void subscribe(watched *w)
         refuse(w, MCP_EUNSUPPORTED, "the server does not offer subscriptions to resources");
         return;
     }
-    int rc = ask(w->client, "resources/subscribe", w->uri, on_subscribed, w);
+    int rc = send_request(w->client, "resources/subscribe", w->uri, on_subscribed, w);
     if (rc != MCP_OK)
         refuse(w, rc, mcp_error_text(rc));
 }
@@ -168,7 +169,7 @@ static int add_all(mcp_client *client)
     for (mcp__link *l = client->subscriptions.list.next; l != &client->subscriptions.list;
          l = l->next) {
         mcp_subscription *s = mcp__subscription_of(l);
-        for (size_t i = 0; rc == MCP_OK && !s->dead && i < s->n_uris; i++)
+        for (size_t i = 0; rc == MCP_OK && !s->ended && i < s->n_uris; i++)
             rc = add(client, mcp_str_from(s->uris[i]));
     }
     return rc;
@@ -204,7 +205,7 @@ void mcp__watch_resync(mcp_client *client)
 void mcp__watch_forget(mcp_client *client)
 {
     size_t at = 0;
-    client->connection.deaf = false;
+    client->connection.no_stream = false;
     for (watched *w; (w = mcp__map_next(&client->subscriptions.watched, &at)) != NULL;) {
         mcp__map_remove(&client->subscriptions.watched, w->uri);
         if (w->phase == ASKED)
@@ -214,5 +215,5 @@ void mcp__watch_forget(mcp_client *client)
     }
     for (mcp__link *l = client->subscriptions.list.next; l != &client->subscriptions.list;
          l = l->next)
-        mcp__subscription_of(l)->told = false;
+        mcp__subscription_of(l)->reported = false;
 }

@@ -108,7 +108,7 @@ void mcp__build_free_all(mcp_server *server)
 
 /* ---- putting aside and back ----------------------------------------------------------------- */
 
-static void put_aside(mcp_server *server, snapshot *o)
+static void save(mcp_server *server, snapshot *o)
 {
     memcpy(o->registry, server->registry, sizeof(o->registry));
     o->by_specificity = server->by_specificity;
@@ -126,7 +126,7 @@ static void put_aside(mcp_server *server, snapshot *o)
     server->n_mounts = 0;
 }
 
-static void put_back(mcp_server *server, const snapshot *o)
+static void load_saved(mcp_server *server, const snapshot *o)
 {
     memcpy(server->registry, o->registry, sizeof(o->registry));
     server->by_specificity = o->by_specificity;
@@ -177,11 +177,11 @@ static void discard(mcp_server *server, snapshot *o, mcp__build *last)
 static void watch_lists(mcp_server *server, const snapshot *before)
 {
     for (size_t i = 0; i < server->n_mounts; i++)
-        if (server->mounts[i]->built && mcp__mount_is_listened(server, server->mounts[i]))
+        if (server->mounts[i]->built && mcp__mount_is_subscribed(server, server->mounts[i]))
             mcp__mount_watch_list(server, server->mounts[i]);
     for (size_t i = 0; i < before->n_mounts; i++) {
         const mcp__mount *m = before->mounts[i];
-        if (m->built && m->provider.unwatch_list && mcp__mount_is_listened(server, m))
+        if (m->built && m->provider.unwatch_list && mcp__mount_is_subscribed(server, m))
             m->provider.unwatch_list(m->user);
     }
 }
@@ -210,11 +210,11 @@ static void replace(mcp_server *server, snapshot *before)
 
 static void restore(mcp_server *server, const snapshot *before)
 {
-    snapshot made;
+    snapshot next;
     mcp__build *b = server->build;
-    put_aside(server, &made);
-    put_back(server, before);
-    discard(server, &made, NULL);
+    save(server, &next);
+    load_saved(server, before);
+    discard(server, &next, NULL);
     build_free(b);
 }
 
@@ -228,11 +228,11 @@ int mcp_server_rebuild(mcp_server *server,
         return mcp__fail(error, MCP_EINVAL, 0, "a server and a build are needed");
     if (server->building)
         return mcp__fail(error, MCP_ESTATE, 0, "a build is under way");
-    mcp__build *made = build_new(server);
-    if (!made)
+    mcp__build *next = build_new(server);
+    if (!next)
         return mcp__fail(error, MCP_ENOMEM, 0, "out of memory");
-    put_aside(server, &before);
-    server->build = made;
+    save(server, &before);
+    server->build = next;
     int rc = keep(server, &before);
     if (rc != MCP_OK)
         mcp__fail(error, rc, 0, "out of memory");

@@ -5,8 +5,8 @@
 
 /* Returns what the client declared. A modern client declares it in each request, a legacy client
  * once in `initialize`. */
-static const mcp_json *said_by_client(const mcp_request *req, const char *modern,
-                                      const char *legacy)
+static const mcp_json *declared_by_client(const mcp_request *req, const char *modern,
+                                          const char *legacy)
 {
     if (req->revision->modern)
         return mcp_json_get(mcp_request_meta(req), modern);
@@ -17,7 +17,7 @@ static const mcp_json *said_by_client(const mcp_request *req, const char *modern
 
 const mcp_json *mcp_request_client_capabilities(const mcp_request *req)
 {
-    return said_by_client(req, MCP__META_CAPABILITIES, "capabilities");
+    return declared_by_client(req, MCP__META_CAPABILITIES, "capabilities");
 }
 
 void mcp__request_take_caller(mcp_request *req)
@@ -36,7 +36,7 @@ const mcp_json *mcp_request_client_info(const mcp_request *req)
 {
     if (req->caller)
         return mcp_json_get(req->caller, "clientInfo");
-    return said_by_client(req, MCP__META_CLIENT_INFO, "clientInfo");
+    return declared_by_client(req, MCP__META_CLIENT_INFO, "clientInfo");
 }
 
 /* Whether the value declares a capability: it is an object, even an empty one. Only
@@ -48,7 +48,7 @@ static bool is_declared(const mcp_json *capability)
 
 /* A capability that the revision does not have counts as missing, even if the client declares
  * it. */
-static bool exists(const mcp__revision *r, mcp_str group, mcp_str member)
+static bool is_in_revision(const mcp__revision *r, mcp_str group, mcp_str member)
 {
     if (mcp_str_eq(group, MCP_STR("elicitation")))
         return r->elicitation && (r->elicitation_modes || !mcp_str_eq(member, MCP_STR("url")));
@@ -60,7 +60,7 @@ static bool exists(const mcp__revision *r, mcp_str group, mcp_str member)
 static bool declares(const mcp_request *req, mcp_str group, mcp_str member)
 {
     const mcp_json *found = mcp_json_get_str(mcp_request_client_capabilities(req), group);
-    if (!exists(req->revision, group, member))
+    if (!is_in_revision(req->revision, group, member))
         return false;
     if (!is_declared(found) || !member.len)
         return is_declared(found);
@@ -123,7 +123,7 @@ int mcp_request_require(mcp_request *req, const char *capability)
     mcp_str data = required_data(req, group, member);
     if (!data.ptr)
         return MCP_ENOMEM;
-    if (!exists(req->revision, group, member))
+    if (!is_in_revision(req->revision, group, member))
         return mcp_reply_fail_data(
             req, req->revision->missing_capability_code, data.ptr,
             "This needs the capability %s, which revision %s of the protocol "

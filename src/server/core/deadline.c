@@ -58,7 +58,7 @@ static mcp_request *meld_all(mcp_request *at)
     return heap;
 }
 
-static void take_out(mcp_request *req)
+static void heap_remove(mcp_request *req)
 {
     mcp__deadline *d = &req->deadline;
     mcp_request *below = meld_all(d->first);
@@ -76,12 +76,12 @@ static void take_out(mcp_request *req)
     d->first = d->before = d->after = NULL;
 }
 
-static void put_in(mcp_request *req, mcp__session *session, int64_t now)
+static void heap_insert(mcp_request *req, mcp__session *session, int64_t now)
 {
     mcp__deadline *d = &req->deadline;
     d->due = d->ms < (uint64_t)(INT64_MAX - now) ? now + (int64_t)d->ms : INT64_MAX;
     d->session = session;
-    d->alive = false;
+    d->progressed = false;
     session->deadlines = meld(session->deadlines, req);
 }
 
@@ -91,7 +91,7 @@ void mcp__deadline_start(mcp_request *req)
 {
     mcp__deadline *d = &req->deadline;
     mcp_channel *channel = req->in.channel;
-    d->alive = true; /* restarts a running deadline */
+    d->progressed = true; /* restarts a running deadline */
     if (d->session || !channel || channel->closed || req->cancelled)
         return;
     d->ms = req->target.entry && req->target.entry->timeout_ms
@@ -100,7 +100,7 @@ void mcp__deadline_start(mcp_request *req)
     if (d->ms == UINT64_MAX)
         return;
     mcp__session *session = channel->state;
-    put_in(req, session, MCP__MAX(channel->now, 0));
+    heap_insert(req, session, MCP__MAX(channel->now, 0));
     if (session->deadlines == req)
         mcp__channel_wake(channel);
 }
@@ -109,7 +109,7 @@ void mcp__deadline_stop(mcp_request *req)
 {
     if (!req->deadline.session)
         return;
-    take_out(req);
+    heap_remove(req);
     req->deadline.session = NULL;
 }
 
@@ -137,9 +137,9 @@ static void time_out(mcp_request *req)
     mcp__buf why, data;
     mcp__buf_init(&why, &req->server->allocator, SIZE_MAX);
     mcp__buf_init(&data, &req->server->allocator, SIZE_MAX);
-    bool own = req->target.entry && req->target.entry->timeout_ms;
+    bool has_own = req->target.entry && req->target.entry->timeout_ms;
     mcp__buf_printf(&why, "Internal error: no answer and no progress within %" PRIu64 " ms (%s)",
-                    req->deadline.ms, own ? "the tool's timeout_ms" : "handler_timeout_ms");
+                    req->deadline.ms, has_own ? "the tool's timeout_ms" : "handler_timeout_ms");
     mcp__buf_printf(&data, "{\"timeoutMs\":%" PRIu64 "}", req->deadline.ms);
     mcp__incoming_abandon(&req->in, MCP__INTERNAL_ERROR,
                           why.failed ? MCP_STR("Internal error: no answer in time")
@@ -157,11 +157,11 @@ void mcp__deadline_tick(mcp__session *session, int64_t now)
     while (session->deadlines && session->deadlines->deadline.due <= now) {
         mcp_request *req = session->deadlines;
         /* While the client answers an input request, the handler is not late. */
-        bool asked = req->state != MCP__REQUEST_PENDING && !mcp__input_is_held(req);
-        bool alive = req->deadline.alive || asked;
+        bool awaits_input = req->state != MCP__REQUEST_PENDING && !mcp__input_is_held(req);
+        bool restart = req->deadline.progressed || awaits_input;
         mcp__deadline_stop(req);
-        if (alive)
-            put_in(req, session, now);
+        if (restart)
+            heap_insert(req, session, now);
         else
             time_out(req);
     }

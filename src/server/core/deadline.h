@@ -9,10 +9,12 @@
 /* A request's place in its session's heap of deadlines. */
 typedef struct mcp__deadline {
     mcp__session *session; /* NULL if not in a heap */
-    mcp_request *first, *before, *after;
-    int64_t due;
-    uint64_t ms;
-    bool alive; /* progress was reported since the insertion */
+    mcp_request *first;    /* child */
+    mcp_request *before;   /* left sibling, or the parent of the first child */
+    mcp_request *after;    /* right sibling */
+    int64_t due;           /* by the clock of the channel, in milliseconds */
+    uint64_t ms;           /* the handler's time-out */
+    bool progressed;       /* progress was reported since the insertion */
 } mcp__deadline;
 
 /* Starts or restarts the deadline of a handler that will answer later. */
@@ -21,6 +23,7 @@ void mcp__deadline_start(mcp_request *req);
  * leaves its channel. */
 void mcp__deadline_stop(mcp_request *req);
 void mcp__deadline_stop_all(mcp__session *session);
+/* Ends the requests whose deadline has been reached. */
 void mcp__deadline_tick(mcp__session *session, int64_t now);
 
 #endif

@@ -14,10 +14,10 @@
 #include "server/core/request.h"
 
 enum {
-    FREE_BYTES = 64 << 10, /* smaller work is not limited */
+    MIN_BYTES = 64 << 10, /* smaller work is not limited */
     DEFAULT_LIMIT = 128 << 20,
     WAIT_MS = 30 * 1000,
-    LOOK_MS = 500, /* interval at which waiting requests are checked for their time-out */
+    CHECK_MS = 500, /* interval at which waiting requests are checked for their time-out */
     MAX_WAITING = 4096,
     MAX_WAITING_EACH = 1024,
 };
@@ -106,7 +106,7 @@ static holder *holder_of(mcp_request *req)
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
-static void look(void *arg);
+static void check_waiting(void *arg);
 
 static void stop_timer(mcp_server *server)
 {
@@ -114,17 +114,18 @@ static void stop_timer(mcp_server *server)
     if (holds->timer)
         server->host.timer_stop(holds->timer, server->host.user);
     holds->timer = NULL;
-    holds->soon = false;
+    holds->immediate = false;
 }
 
-static void arm(mcp_server *server, bool soon)
+static void arm(mcp_server *server, bool immediate)
 {
     mcp__holds *holds = &server->holds;
-    if (holds->timer && (holds->soon || !soon))
+    if (holds->timer && (holds->immediate || !immediate))
         return;
     stop_timer(server);
-    holds->timer = server->host.timer_start(soon ? 0 : LOOK_MS, look, server, server->host.user);
-    holds->soon = soon;
+    holds->timer = server->host.timer_start(immediate ? 0 : CHECK_MS, check_waiting, server,
+                                            server->host.user);
+    holds->immediate = immediate;
 }
 
 static int refuse(mcp_request *req, const char *what)
@@ -209,7 +210,7 @@ static void begin(mcp__hold *h)
     h->done(req, h->user);
 }
 
-static void look(void *arg)
+static void check_waiting(void *arg)
 {
     mcp_server *server = arg;
     mcp__holds *holds = &server->holds;
@@ -244,8 +245,8 @@ int mcp_request_work_sized(mcp_request *req, size_t bytes, void (*fn)(void *user
     mcp__holds *holds = &server->holds;
     if (req->hold)
         give_back(req->hold);
-    if (bytes < FREE_BYTES || !server->has_host || !server->host.work ||
-        !server->host.timer_start || !server->host.now)
+    if (bytes < MIN_BYTES || !server->has_host || !server->host.work || !server->host.timer_start ||
+        !server->host.now)
         return mcp_request_work(req, fn, done, user);
     if (!req->hold)
         req->hold = mcp_request_alloc(req, sizeof(*req->hold));

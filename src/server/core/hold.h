@@ -9,14 +9,14 @@
 typedef struct mcp__hold mcp__hold;
 
 typedef struct mcp__holds {
-    size_t limit, used, most;
-    mcp__link turns;   /* callers with waiting requests, next turn first */
-    mcp__link waiting; /* mcp__hold, of all callers */
+    size_t limit, used, most; /* in bytes; `most` is the maximum that was ever used */
+    mcp__link turns;          /* callers with waiting requests, next turn first */
+    mcp__link waiting;        /* mcp__hold, of all callers */
     size_t n_waiting;
     mcp__map by_name; /* callers */
     uint64_t waited, refused;
     mcp_host_timer *timer;
-    bool soon; /* the timer was started because memory was released */
+    bool immediate; /* the timer was started because memory was released */
 } mcp__holds;
 
 void mcp__hold_init(mcp_server *server, size_t limit);

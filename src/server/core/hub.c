@@ -135,7 +135,7 @@ void mcp__mount_watch_list(mcp_server *server, const mcp__mount *mount)
 }
 
 /* Returns the lists to which any stream is subscribed, as bits. */
-static unsigned listened(const mcp_server *server)
+static unsigned subscribed_lists(const mcp_server *server)
 {
     unsigned lists = 0;
     for (unsigned k = 0; k < MCP__KINDS; k++)
@@ -152,27 +152,27 @@ static unsigned lists_of(const mcp__mount *mount)
     return lists;
 }
 
-bool mcp__mount_is_listened(const mcp_server *server, const mcp__mount *mount)
+bool mcp__mount_is_subscribed(const mcp_server *server, const mcp__mount *mount)
 {
-    return lists_of(mount) & listened(server);
+    return lists_of(mount) & subscribed_lists(server);
 }
 
 void mcp__stream_set_lists(mcp__stream *stream, unsigned lists)
 {
     mcp_server *server = stream->session->server;
-    unsigned before = listened(server), had = stream->lists;
+    unsigned before = subscribed_lists(server), previous = stream->lists;
     stream->lists = lists;
     for (unsigned k = 0; k < MCP__KINDS; k++) {
         server->list_streams[k] += lists >> k & 1;
-        server->list_streams[k] -= had >> k & 1;
+        server->list_streams[k] -= previous >> k & 1;
     }
-    unsigned after = listened(server);
+    unsigned after = subscribed_lists(server);
     for (size_t i = 0; i < server->n_mounts && before != after; i++) {
         const mcp__mount *m = server->mounts[i];
-        bool was = lists_of(m) & before, is = lists_of(m) & after;
-        if (is && !was)
+        bool was_watched = lists_of(m) & before, is_watched = lists_of(m) & after;
+        if (is_watched && !was_watched)
             mcp__mount_watch_list(server, m);
-        else if (was && !is && m->provider.unwatch_list)
+        else if (was_watched && !is_watched && m->provider.unwatch_list)
             m->provider.unwatch_list(m->user);
     }
 }
@@ -197,7 +197,7 @@ void mcp__hub_arm(mcp__session *session)
     mcp__channel_wake(session->channel);
 }
 
-static void updated(mcp_server *server, mcp_str key)
+static void mark_topic(mcp_server *server, mcp_str key)
 {
     mcp__topic *topic = mcp__map_get(&server->topics, key);
     if (!topic)
@@ -212,7 +212,7 @@ static void updated(mcp_server *server, mcp_str key)
 
 void mcp_server_resource_updated(mcp_server *server, const char *uri)
 {
-    updated(server, mcp_str_from(uri));
+    mark_topic(server, mcp_str_from(uri));
 }
 
 void mcp_server_updated_for(mcp_server *server, const char *uri, const char *principal)
@@ -221,7 +221,7 @@ void mcp_server_updated_for(mcp_server *server, const char *uri, const char *pri
     mcp__buf_init(&key, &server->allocator, SIZE_MAX);
     mcp__topic_put_key(&key, uri, principal);
     if (!key.failed)
-        updated(server, mcp__buf_view(&key));
+        mark_topic(server, mcp__buf_view(&key));
     mcp__buf_free(&key);
 }
 
@@ -321,12 +321,12 @@ static bool send_notice(const mcp__stream *stream, mcp_str method, mcp_str uri)
     if (stream->listen || uri.ptr)
         mcp__buf_char(&b, '}');
     mcp__buf_char(&b, '}');
-    bool made = !b.failed;
-    if (made)
+    bool written = !b.failed;
+    if (written)
         mcp__channel_send(channel, stream->listen ? stream->listen->in.exchange : 0,
                           mcp__buf_view(&b), (mcp_output_info){0});
     mcp__channel_give_buf(channel, &b);
-    return made;
+    return written;
 }
 
 /* Sends a notification for each marked list. Returns false if the peer stops reading or memory runs

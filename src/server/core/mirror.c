@@ -56,9 +56,9 @@ static int take_decoded(mcp_request *req, const char *header, mcp_str *value)
 }
 
 static int compare(mcp_request *req, const char *header, mcp_str value, mcp_str expected,
-                   const char *otherwise)
+                   const char *why)
 {
-    return mcp_str_eq(value, expected) ? MCP_OK : mismatch(req, header, otherwise);
+    return mcp_str_eq(value, expected) ? MCP_OK : mismatch(req, header, why);
 }
 
 int mcp__mirror_check_revision(mcp_request *req)
@@ -119,9 +119,9 @@ static bool same_number(mcp_request *req, mcp_str text, const mcp_json *value)
 static int compare_argument(mcp_request *req, const mcp__mirrored *m, const mcp_json *argument)
 {
     mcp_str value;
-    bool there = find_header(req, m->header, &value), same;
+    bool is_present = find_header(req, m->header, &value), same;
     if (!argument || mcp_json_is(argument, MCP_JSON_NULL))
-        return there ? mismatch(req, m->header, "has no value in the arguments") : MCP_OK;
+        return is_present ? mismatch(req, m->header, "has no value in the arguments") : MCP_OK;
     int rc = take_decoded(req, m->header, &value);
     if (rc != MCP_OK)
         return rc;

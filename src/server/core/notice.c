@@ -68,7 +68,7 @@ static bool progress_is_due(mcp_request *req, double progress, double total)
 
 void mcp_request_progress(mcp_request *req, double progress, double total, const char *message)
 {
-    req->deadline.alive = true;
+    req->deadline.progressed = true;
     const mcp_json *token = mcp_json_get(mcp_request_meta(req), "progressToken");
     mcp_channel *channel = mcp__request_channel(req);
     bool notices = mcp__is_id(token) && channel;
@@ -121,7 +121,7 @@ static int wanted_level(const mcp_request *req)
     return wanted < 0 ? (int)MCP__COUNT(level_names) : wanted;
 }
 
-static bool wants(mcp_request *req, mcp_log_level level)
+static bool is_wanted(mcp_request *req, mcp_log_level level)
 {
     return req->server->options.logging && mcp__request_channel(req) && !req->cancelled &&
            (int)level >= wanted_level(req) && (size_t)level < MCP__COUNT(level_names);
@@ -138,7 +138,7 @@ static void put_log_head(mcp_request *req, mcp__buf *b, mcp_log_level level, con
 
 void mcp_request_log(mcp_request *req, mcp_log_level level, const char *logger, mcp_str data)
 {
-    if (!wants(req, level) || !take(req, &req->notices.log_rate))
+    if (!is_wanted(req, level) || !take(req, &req->notices.log_rate))
         return;
     mcp__buf b = mcp__channel_take_buf(mcp__request_channel(req));
     put_log_head(req, &b, level, logger);
@@ -151,7 +151,7 @@ void mcp_request_log(mcp_request *req, mcp_log_level level, const char *logger, 
 void mcp_request_logf(mcp_request *req, mcp_log_level level, const char *logger, const char *format,
                       ...)
 {
-    if (!wants(req, level) || !take(req, &req->notices.log_rate))
+    if (!is_wanted(req, level) || !take(req, &req->notices.log_rate))
         return;
     char text[1024];
     va_list args;

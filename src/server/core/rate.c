@@ -81,11 +81,11 @@ static bucket *bucket_of(const mcp_request *req)
 static int64_t take(int64_t *full, const mcp__rate_limit *limit, int64_t now)
 {
     int64_t each = MCP__MAX(US / (int64_t)limit->per_second, 1);
-    int64_t then = MCP__MAX(*full, now) + each;
-    int64_t early = then - now - each * (int64_t)limit->burst;
-    if (early > 0)
-        return early;
-    *full = then;
+    int64_t full_at = MCP__MAX(*full, now) + each;
+    int64_t wait = full_at - now - each * (int64_t)limit->burst;
+    if (wait > 0)
+        return wait;
+    *full = full_at;
     return 0;
 }
 
@@ -122,8 +122,8 @@ int mcp__rate_take(mcp_request *req, mcp__rate which)
     if (!b)
         return MCP_ENOMEM;
     int64_t now = MCP__MIN(MCP__MAX(req->in.channel->now, 0), INT64_MAX / 2000) * 1000;
-    int64_t early = take(&b->full[which], limit, now);
-    return early ? refuse(req, which, (early + 999) / 1000) : MCP_OK;
+    int64_t wait = take(&b->full[which], limit, now);
+    return wait ? refuse(req, which, (wait + 999) / 1000) : MCP_OK;
 }
 
 static void set_limit(mcp__callers *callers, mcp__rate which, uint32_t per_second, uint32_t burst)

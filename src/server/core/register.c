@@ -392,9 +392,9 @@ static bool is_tool_name(const char *name)
            strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.") == len;
 }
 
-/* Makes the schema of a table of fields, if there is one. The caller releases *made. */
+/* Generates the schema of a table of fields, if there is one. The caller releases *generated. */
 static int make_schema(const mcp_server *server, const mcp_field *fields, size_t n,
-                       const char **schema, char **made, mcp_error *error)
+                       const char **schema, char **generated, mcp_error *error)
 {
     if (!n)
         return MCP_OK;
@@ -409,10 +409,10 @@ static int make_schema(const mcp_server *server, const mcp_field *fields, size_t
     mcp_json_writer *w = mcp_json_writer_new(&server->allocator, 0);
     mcp_fields_schema(fields, n, w);
     rc = mcp_json_writer_finish(w, &text);
-    if (rc == MCP_OK && !(*made = mcp__strdup(&server->allocator, text)))
+    if (rc == MCP_OK && !(*generated = mcp__strdup(&server->allocator, text)))
         rc = MCP_ENOMEM;
     mcp_json_writer_free(w);
-    *schema = *made;
+    *schema = *generated;
     return rc == MCP_OK ? rc : mcp__fail(error, rc, 0, "a table of fields: %s", mcp_error_text(rc));
 }
 

@@ -102,7 +102,7 @@ typedef struct mcp__mount {
  * list are not announced. */
 void mcp__mount_watch_list(mcp_server *server, const mcp__mount *mount);
 /* Whether a stream is subscribed to a list that the mount is part of. */
-bool mcp__mount_is_listened(const mcp_server *server, const mcp__mount *mount);
+bool mcp__mount_is_subscribed(const mcp_server *server, const mcp__mount *mount);
 /* Returns the mount with the longest prefix of the URI, or NULL. */
 mcp__mount *mcp__mount_find(const mcp_server *server, mcp_str uri);
 

@@ -9,7 +9,7 @@
 #include "server/tasks/task.h"
 
 /* Returns MCP_OK if more may be added to the reply, or a code that says why not. */
-static int closed(const mcp_request *req)
+static int check_open(const mcp_request *req)
 {
     if (req->reply.failed)
         return req->reply.failed;
@@ -55,7 +55,7 @@ mcp__buf *mcp__reply_begin(mcp_request *req)
  * reply has failed. */
 static mcp__buf *next_entry(mcp_request *req)
 {
-    if (closed(req) != MCP_OK)
+    if (check_open(req) != MCP_OK)
         return NULL;
     if ((!req->in.channel && !req->task) || !req->method || !req->method->array) {
         remember(req, MCP_ESTATE);
@@ -110,7 +110,7 @@ static void put_message(const mcp_request *req, mcp__buf *b, const mcp_content *
 int mcp_reply_content(mcp_request *req, const mcp_content *content)
 {
     mcp_content c;
-    int rc = closed(req);
+    int rc = check_open(req);
     if (rc == MCP_OK)
         rc = MCP__TAKE(&c, content, mcp_content, NULL);
     if (rc == MCP_OK)
@@ -188,8 +188,8 @@ static mcp_str copy_in_one_line(mcp_request *req, mcp_str json)
 
 int mcp_reply_structured(mcp_request *req, mcp_str json)
 {
-    if (closed(req) != MCP_OK)
-        return closed(req);
+    if (check_open(req) != MCP_OK)
+        return check_open(req);
     mcp_json_doc *doc = NULL;
     int rc = mcp_json_parse(json, NULL, &req->server->allocator, &doc, NULL);
     if (rc != MCP_OK)
@@ -220,8 +220,8 @@ int mcp_reply_fields(mcp_request *req, const mcp_field *fields, size_t n, const 
 
 int mcp_reply_description(mcp_request *req, const char *description)
 {
-    if (closed(req) != MCP_OK)
-        return closed(req);
+    if (check_open(req) != MCP_OK)
+        return check_open(req);
     req->reply.description = mcp__request_copy(req, mcp_str_from(description));
     return req->reply.failed;
 }
@@ -253,8 +253,8 @@ static int add_member(mcp_request *req, mcp_str key)
 /* Begins a member of _meta. The caller then appends the value. */
 static int begin_meta(mcp_request *req, mcp_str key)
 {
-    if (closed(req) != MCP_OK)
-        return closed(req);
+    if (check_open(req) != MCP_OK)
+        return check_open(req);
     if (has_member(req, key))
         return MCP_EEXIST;
     if (add_member(req, key) != MCP_OK)
@@ -287,10 +287,10 @@ int mcp__reply_meta(mcp_request *req, const char *key, mcp_str json)
 
 int mcp_reply_meta(mcp_request *req, const char *key, mcp_str json)
 {
-    static const char *const ours[] = {MCP__META_SERVER_INFO, MCP__META_SUBSCRIPTION,
-                                       MCP__META_RELATED_TASK};
-    for (size_t i = 0; i < MCP__COUNT(ours); i++) {
-        if (strcmp(key, ours[i]) == 0)
+    static const char *const reserved[] = {MCP__META_SERVER_INFO, MCP__META_SUBSCRIPTION,
+                                           MCP__META_RELATED_TASK};
+    for (size_t i = 0; i < MCP__COUNT(reserved); i++) {
+        if (strcmp(key, reserved[i]) == 0)
             return MCP_EEXIST;
     }
     return mcp__reply_meta(req, key, json);
@@ -314,7 +314,7 @@ void mcp_reply_finish(mcp_request *req, int outcome)
         return;
     }
     req->state = MCP__REQUEST_RUNNING;
-    req->deadline.alive = true;
+    req->deadline.progressed = true;
     if (outcome == MCP_OK && !req->cancelled && req->method->resume) {
         mcp__build_take(req);
         outcome = req->method->resume(req);

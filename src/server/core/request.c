@@ -96,16 +96,16 @@ static const mcp__revision *early_revision(mcp_request *req)
     req->revision = mcp__revision_newest(false);
     if (mcp_str_eq(method, MCP_STR("initialize")) || mcp_str_eq(method, MCP_STR("ping")))
         return req->revision;
-    mcp__buf served;
-    mcp__buf_init(&served, &req->server->allocator, SIZE_MAX);
+    mcp__buf supported;
+    mcp__buf_init(&supported, &req->server->allocator, SIZE_MAX);
     for (size_t i = 0; i < MCP__REVISIONS; i++)
-        mcp__buf_printf(&served, "%s%s", i ? ", " : "", mcp__revisions[i].name);
+        mcp__buf_printf(&supported, "%s%s", i ? ", " : "", mcp__revisions[i].name);
     mcp_reply_fail(req, MCP__INVALID_PARAMS,
                    "Invalid params: the request has no _meta with \"" MCP__META_REVISION
                    "\" and \"" MCP__META_CAPABILITIES
                    "\", and initialize was not received; served are %.*s",
-                   served.failed ? 0 : (int)served.len, served.ptr);
-    mcp__buf_free(&served);
+                   supported.failed ? 0 : (int)supported.len, supported.ptr);
+    mcp__buf_free(&supported);
     return NULL;
 }
 
@@ -150,7 +150,7 @@ static const mcp__method *find_method(mcp_str name)
     return NULL;
 }
 
-static bool offered(const mcp_server *server, const mcp__method *method)
+static bool is_offered(const mcp_server *server, const mcp__method *method)
 {
     switch (method->needs) {
     case MCP__NEEDS_NOTHING: return true;
@@ -177,9 +177,9 @@ static void run_method(mcp_request *req)
     const mcp__method *method = find_method(name);
     int outcome;
     if (method && (method->revisions & mcp__revision_bit(req->revision)) &&
-        offered(req->server, method)) {
+        is_offered(req->server, method)) {
         req->method = method;
-        if (!method->lasts)
+        if (!method->long_lived)
             mcp__build_take(req);
         outcome = method->limited ? mcp__rate_take(req, method->rate) : MCP_OK;
         if (outcome == MCP_OK && has_input(req))
@@ -284,8 +284,8 @@ void mcp__request_finish(mcp_request *req, int outcome)
     }
     if (req->repeat)
         mcp__repeat_stop(req);
-    bool gone = !req->task && (!req->in.channel || req->in.channel->closed);
-    if (req->cancelled || gone) {
+    bool is_disconnected = !req->task && (!req->in.channel || req->in.channel->closed);
+    if (req->cancelled || is_disconnected) {
         drop(req);
         return;
     }
@@ -419,8 +419,8 @@ mcp_str mcp__request_copy(mcp_request *req, mcp_str s)
 mcp_str mcp__request_format(mcp_request *req, const char *format, va_list args)
 {
     char small[512];
-    va_list again;
-    va_copy(again, args);
+    va_list args_copy;
+    va_copy(args_copy, args);
     int len = vsnprintf(small, sizeof(small), format, args);
     mcp_str text = {0};
     if (len >= 0 && (size_t)len < sizeof(small)) {
@@ -428,11 +428,11 @@ mcp_str mcp__request_format(mcp_request *req, const char *format, va_list args)
     } else if (len >= 0) {
         char *to = mcp_request_alloc(req, (size_t)len + 1);
         if (to) {
-            vsnprintf(to, (size_t)len + 1, format, again);
+            vsnprintf(to, (size_t)len + 1, format, args_copy);
             text = (mcp_str){to, (size_t)len};
         }
     }
-    va_end(again);
+    va_end(args_copy);
     if (!text.ptr && !req->reply.failed)
         req->reply.failed = MCP_ENOMEM;
     return text;

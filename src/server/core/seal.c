@@ -122,17 +122,18 @@ MCP__LOAD_OPENSSL(functions, FUNCTIONS, "libcrypto.so.3", "sealing needs OpenSSL
 /* ---- keys ------------------------------------------------------------------------------------ */
 
 /* Derives the key and its name from the secret with one-way functions. */
-static int derive(const functions *f, mcp__buf *room, const void *secret, size_t len, seal_key *to)
+static int derive(const functions *f, mcp__buf *scratch, const void *secret, size_t len,
+                  seal_key *to)
 {
     static const char *const purposes[] = {"mcp seal name", "mcp seal key"};
     unsigned char digest[2][KEY];
     for (size_t i = 0; i < 2; i++) {
-        mcp__buf_reset(room, SIZE_MAX);
-        mcp__buf_str(room, mcp_str_from(purposes[i]));
-        mcp__buf_add(room, secret, len);
-        if (room->failed)
-            return room->failed;
-        if (f->EVP_Digest(room->ptr, room->len, digest[i], NULL, f->EVP_sha256(), NULL) != 1)
+        mcp__buf_reset(scratch, SIZE_MAX);
+        mcp__buf_str(scratch, mcp_str_from(purposes[i]));
+        mcp__buf_add(scratch, secret, len);
+        if (scratch->failed)
+            return scratch->failed;
+        if (f->EVP_Digest(scratch->ptr, scratch->len, digest[i], NULL, f->EVP_sha256(), NULL) != 1)
             return MCP_EIO;
     }
     memcpy(to->name, digest[0], NAME);
@@ -147,18 +148,18 @@ static void wipe(void *bytes, size_t len)
 
 static int derive_keys(mcp__seal *seal, const mcp_seal_options *o, const mcp_allocator *allocator)
 {
-    mcp__buf room;
-    mcp__buf_init(&room, allocator, 0);
-    mcp__buf_reserve(&room, o->key_len + o->old_key_len + 64); /* one block, wiped afterwards */
-    int rc = room.failed;
+    mcp__buf scratch;
+    mcp__buf_init(&scratch, allocator, 0);
+    mcp__buf_reserve(&scratch, o->key_len + o->old_key_len + 64); /* one block, wiped afterwards */
+    int rc = scratch.failed;
     if (rc == MCP_OK)
-        rc = derive(&seal->f, &room, o->key, o->key_len, &seal->keys[0]);
+        rc = derive(&seal->f, &scratch, o->key, o->key_len, &seal->keys[0]);
     if (rc == MCP_OK && o->old_key)
-        rc = derive(&seal->f, &room, o->old_key, o->old_key_len, &seal->keys[1]);
+        rc = derive(&seal->f, &scratch, o->old_key, o->old_key_len, &seal->keys[1]);
     seal->n_keys = o->old_key ? 2 : 1;
-    if (room.ptr)
-        wipe(room.ptr, room.cap);
-    mcp__buf_free(&room);
+    if (scratch.ptr)
+        wipe(scratch.ptr, scratch.cap);
+    mcp__buf_free(&scratch);
     return rc;
 }
 

@@ -50,7 +50,7 @@ int mcp_request_work(mcp_request *req, void (*fn)(void *user),
 
 /* ---- calls from other threads --------------------------------------------------------------- */
 
-typedef struct note {
+typedef struct posted_call {
     mcp_allocator allocator; /* of the note, which may outlive the request */
     mcp_server *server;
     mcp_request *req;
@@ -59,11 +59,11 @@ typedef struct note {
         void (*request)(mcp_request *req, void *user);
     } fn;
     void *user;
-} note;
+} posted_call;
 
 static void deliver(void *arg)
 {
-    note n = *(note *)arg;
+    posted_call n = *(posted_call *)arg;
     mcp__release(&n.allocator, arg);
     if (n.req)
         n.fn.request(n.req, n.user);
@@ -71,11 +71,11 @@ static void deliver(void *arg)
         n.fn.server(n.server, n.user);
 }
 
-static int post(mcp_server *server, const note *what)
+static int post(mcp_server *server, const posted_call *what)
 {
     if (!server->has_host || !server->host.post)
         return MCP_EUNSUPPORTED;
-    note *n = mcp__alloc(&server->allocator, sizeof(*n));
+    posted_call *n = mcp__alloc(&server->allocator, sizeof(*n));
     if (!n)
         return MCP_ENOMEM;
     *n = *what;
@@ -89,16 +89,18 @@ int mcp_server_post(mcp_server *server, void (*fn)(mcp_server *server, void *use
 {
     if (!server || !fn)
         return MCP_EINVAL;
-    return post(
-        server,
-        &(note){.allocator = server->allocator, .server = server, .fn.server = fn, .user = user});
+    return post(server, &(posted_call){.allocator = server->allocator,
+                                       .server = server,
+                                       .fn.server = fn,
+                                       .user = user});
 }
 
 int mcp_request_post(mcp_request *req, void (*fn)(mcp_request *req, void *user), void *user)
 {
     if (!req || !fn)
         return MCP_EINVAL;
-    return post(
-        req->server,
-        &(note){.allocator = req->server->allocator, .req = req, .fn.request = fn, .user = user});
+    return post(req->server, &(posted_call){.allocator = req->server->allocator,
+                                            .req = req,
+                                            .fn.request = fn,
+                                            .user = user});
 }

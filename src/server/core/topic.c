@@ -134,11 +134,11 @@ void mcp__hub_rewatch(mcp_server *server)
         mcp_str uri = mcp_str_from(t->key.ptr);
         const mcp__mount *m = mcp__mount_find(server, uri);
         bool registered = mcp__registry_find(server, MCP__RESOURCES, uri) != NULL;
-        bool of_one = uri.len < t->key.len;
+        bool is_private = uri.len < t->key.len;
         mcp__topic before = *t;
         t->unwatch = NULL;
         t->unwatch_for = NULL;
-        if (!registered && m && of_one == (m->provider.watch_for != NULL))
+        if (!registered && m && is_private == (m->provider.watch_for != NULL))
             watch(m, t);
         unwatch(&before);
     }

@@ -176,7 +176,7 @@ static bool is_unused(mcp_usage *usage)
 
 /* Whether the principal may see the name of a meter. A scheme alone reveals no name that a rule
  * could hide. */
-static bool may_know(const mcp_server *server, const char *principal, const mcp_usage *usage)
+static bool may_see(const mcp_server *server, const char *principal, const mcp_usage *usage)
 {
     if (!server->access.may)
         return true;
@@ -197,7 +197,7 @@ void mcp_server_usage(const mcp_server *server, const char *principal, mcp_usage
         mcp_usage *usage = &mcp__container(l, mcp__meter, link)->usage;
         if (is_unused(usage))
             continue;
-        if (may_know(server, principal, usage))
+        if (may_see(server, principal, usage))
             each(usage, user);
         else
             add_up(&other, usage);

@@ -10,7 +10,7 @@
 #include "server/tasks/tasks.h"
 
 enum {
-    MAX_WRONG = 8, /* number of invalid answers that are tolerated */
+    MAX_INVALID = 8, /* number of invalid answers that are tolerated */
 };
 
 struct mcp__input *mcp__input_need(mcp_request *req)
@@ -183,7 +183,7 @@ int mcp__input_give(mcp_request *req, mcp_str key, const mcp_json *value, bool r
 }
 
 /* Prepares the error for a handler that returns MCP_EREMOTE without setting an error of its own. */
-static int refused(mcp_request *req, const mcp__ask *ask, const mcp_json *error)
+static int set_refusal(mcp_request *req, const mcp__ask *ask, const mcp_json *error)
 {
     mcp_str why = mcp_json_string(mcp_json_get(error, "message"));
     mcp__buf b;
@@ -214,7 +214,7 @@ static int find_answer(mcp_request *req, const mcp__ask *ask, mcp__answer **ret)
         return MCP_OK;
     drop_answer(answer);
     *ret = NULL;
-    if (++input->wrong > MAX_WRONG)
+    if (++input->n_invalid > MAX_INVALID)
         return mcp_reply_fail(req, MCP__INTERNAL_ERROR,
                               "The client's answers to %s (\"%s\") do not fit what was asked",
                               ask->method, ask->key);
@@ -238,7 +238,7 @@ int mcp__input_ask(mcp_request *req, const mcp__ask *ask, const mcp_json **ret)
     if (!answer)
         return mcp__input_add(req, ask);
     if (answer->refused)
-        return refused(req, ask, answer->value);
+        return set_refusal(req, ask, answer->value);
     *ret = answer->value;
     return MCP_OK;
 }

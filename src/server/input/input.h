@@ -41,7 +41,7 @@ struct mcp__input {
     size_t n_questions;
     size_t n_sent;             /* legacy: outgoing requests without an answer */
     bool held;                 /* legacy: the questions wait for notifications/initialized */
-    unsigned wrong;            /* number of invalid answers */
+    unsigned n_invalid;        /* number of invalid answers */
     const mcp_json *responses; /* modern: inputResponses; read when a handler asks */
     mcp_json_doc *opened;      /* the decrypted requestState */
     char series[33];           /* see mcp_request_series(); empty if not generated yet */

@@ -22,14 +22,14 @@ static bool has_argument(const mcp__entry *entry, mcp_str name)
 
 /* What `ref` refers to: an entry, or an item of a mount. Both pointers are NULL for a plain
  * resource, which has nothing to complete. */
-typedef struct referred {
+typedef struct reference {
     mcp__entry *entry;
     const mcp__mount *mount;
     mcp_item item;
     mcp_str name;
-} referred;
+} reference;
 
-static int find_ref(mcp_request *req, referred *to)
+static int find_ref(mcp_request *req, reference *to)
 {
     const mcp_json *ref = mcp_json_get(req->in.message.params, "ref");
     mcp_str type = mcp_json_string(mcp_json_get(ref, "type"));
@@ -73,7 +73,7 @@ static bool are_strings(const mcp_json *object)
 
 int mcp__run_complete(mcp_request *req)
 {
-    referred to = {0};
+    reference to = {0};
     int rc = find_ref(req, &to);
     if (rc != MCP_OK)
         return rc;
@@ -142,8 +142,9 @@ void mcp_reply_completion_total(mcp_request *req, uint64_t total)
 void mcp__complete_tail(mcp_request *req, mcp__buf *b)
 {
     /* The handler's total may include values that this caller may not see. */
-    bool told = req->completion.has_total && !req->server->access.may;
-    uint64_t total = told ? MCP__MAX(req->completion.total, req->reply.count) : req->reply.count;
+    bool has_total = req->completion.has_total && !req->server->access.may;
+    uint64_t total =
+        has_total ? MCP__MAX(req->completion.total, req->reply.count) : req->reply.count;
     mcp__buf_lit(b, ",\"total\":");
     mcp__json_put_uint(b, total);
     if (total > MCP__MIN(req->reply.count, (size_t)MAX_VALUES))

@@ -113,7 +113,7 @@ static int add_registered(mcp_request *req)
 }
 
 /* Whether the list includes a mount. */
-static bool lists(const mcp_request *req, const mcp__mount *mount)
+static bool includes(const mcp_request *req, const mcp__mount *mount)
 {
     const mcp_channel *channel = req->in.channel;
     if (req->method->lists != MCP__RESOURCES)
@@ -130,7 +130,7 @@ static int add_mounted(mcp_request *req, const mcp__mount *mount)
                                                MCP_ITEM_PROMPT, MCP_ITEM_TOOL};
     const mcp__page *page = &req->page;
     mcp__kind kind = req->method->lists;
-    if (!lists(req, mount))
+    if (!includes(req, mount))
         return MCP_OK;
     int rc =
         kind == MCP__RESOURCES
@@ -149,7 +149,7 @@ static int add_part(mcp_request *req)
 static bool more_parts(const mcp_request *req, size_t parts)
 {
     for (size_t part = req->page.part; part < parts; part++) {
-        if (part == 0 || lists(req, req->server->mounts[part - 1]))
+        if (part == 0 || includes(req, req->server->mounts[part - 1]))
             return true;
     }
     return false;
@@ -183,10 +183,10 @@ int mcp__run_list(mcp_request *req)
     int rc = read_cursor(req);
     if (rc != MCP_OK)
         return rc;
-    size_t most = req->in.channel->options.page_size;
+    size_t limit = req->in.channel->options.page_size;
     req->page.room = req->server->options.page_size;
-    if (most && most < req->page.room)
-        req->page.room = most;
+    if (limit && limit < req->page.room)
+        req->page.room = limit;
     return add_parts(req);
 }
 

@@ -24,10 +24,10 @@ struct mcp__method {
     mcp__form form;     /* what handlers add to the array */
     mcp__kind lists;    /* with MCP__FORM_ENTRIES: the kind of the entries */
     bool cacheable;
-    bool is_list; /* cached for list_ttl_ms instead of read_ttl_ms */
-    bool lasts;   /* may stay open without limit, so it has no reference to a build */
-    bool slow;    /* its handlers may block for long */
-    bool limited; /* rate-limited by `rate` */
+    bool is_list;    /* cached for list_ttl_ms instead of read_ttl_ms */
+    bool long_lived; /* may stay open without limit, so it has no reference to a build */
+    bool slow;       /* its handlers may block for long */
+    bool limited;    /* rate-limited by `rate` */
     mcp__rate rate;
     int (*run)(mcp_request *req);
     /* Runs the handler again from its start, with the client's answers. NULL if input requests are

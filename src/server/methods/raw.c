@@ -55,13 +55,13 @@ static bool put_name(void *user, mcp__pass_name kind, mcp_str name, mcp__buf *b)
 {
     const passing *p = user;
     bool uri = kind == MCP__PASS_NAME_URI || kind == MCP__PASS_NAME_TEMPLATE;
-    char made[MCP_NAME_ROOM];
+    char mapped[MCP_NAME_ROOM];
     if (uri && p->raw.uri_prefix)
         mcp__buf_str(b, mcp_str_from(p->raw.uri_prefix));
     if (!uri && p->raw.name) {
-        if (p->raw.name((mcp_item)kind, name, made, p->raw.user) != MCP_OK)
+        if (p->raw.name((mcp_item)kind, name, mapped, p->raw.user) != MCP_OK)
             return false;
-        mcp__buf_str(b, mcp_str_from(made));
+        mcp__buf_str(b, mcp_str_from(mapped));
     } else {
         mcp__buf_str(b, name);
     }
@@ -257,10 +257,10 @@ static int put_page(passing *p, const mcp_json *array, mcp_str text)
     mcp_json_iter it = {0};
     mcp_json_text_iter texts = {0};
     const mcp_json *entry;
-    mcp_str one;
+    mcp_str entry_text;
     while ((entry = mcp_json_next(array, &it, NULL)) != NULL &&
-           mcp_json_text_next(text, &texts, NULL, &one)) {
-        int rc = put_entry(p, b, entry, one);
+           mcp_json_text_next(text, &texts, NULL, &entry_text)) {
+        int rc = put_entry(p, b, entry, entry_text);
         if (rc != MCP_OK)
             return rc;
     }

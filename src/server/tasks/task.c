@@ -6,7 +6,7 @@
  * that this process needs while the handler runs.
  *
  * A cancelled task is final at once, although its handler may run for a long time. The task is then
- * in the list `over` until the handler has finished.
+ * in the list `ended` until the handler has finished.
  */
 #include "server/core/seal.h"
 #include "server/tasks/task.h"
@@ -69,8 +69,8 @@ int mcp__task_find(mcp_request *req, mcp_task *ret)
 int mcp__task_charge(const mcp_server *server, mcp__task *task, size_t bytes)
 {
     struct mcp__tasks *t = server->tasks;
-    size_t most = t->settings.max_running_bytes;
-    if (bytes > most - MCP__MIN(t->running_bytes, most))
+    size_t limit = t->settings.max_running_bytes;
+    if (bytes > limit - MCP__MIN(t->running_bytes, limit))
         return MCP_ELIMIT;
     t->running_bytes += bytes;
     task->bytes += bytes;
@@ -123,14 +123,14 @@ int mcp__task_changed(mcp__task *task, mcp_str detail)
     return rc;
 }
 
-/* Moves a task from the live tasks to `over`. Its request is freed only when the handler
+/* Moves a task from the live tasks to `ended`. Its request is freed only when the handler
  * finishes. */
 static void retire(mcp__task *task)
 {
     struct mcp__tasks *t = task->req->server->tasks;
     mcp__map_remove(&t->by_id, task->state.id);
     mcp__list_remove(&task->link);
-    mcp__list_append(&t->over, &task->link);
+    mcp__list_append(&t->ended, &task->link);
 }
 
 /* Stores the end of a task. A result that cannot be stored is replaced with an error. If the error
@@ -289,7 +289,7 @@ void mcp__tasks_forget(mcp_server *server, const mcp__session *session)
     if (!server->tasks)
         return;
     forget(&server->tasks->live, session);
-    forget(&server->tasks->over, session);
+    forget(&server->tasks->ended, session);
 }
 
 void mcp_server_cancel_tasks(mcp_server *server)
@@ -300,9 +300,9 @@ void mcp_server_cancel_tasks(mcp_server *server)
                          MCP_STR("The server ended"));
 }
 
-void mcp__tasks_leave_host(mcp_server *server, bool for_good)
+void mcp__tasks_leave_host(mcp_server *server, bool cancel_all)
 {
-    if (for_good) /* handlers have timers of that host too */
+    if (cancel_all) /* handlers have timers of that host too */
         mcp_server_cancel_tasks(server);
     if (server->tasks)
         mcp__tasks_stop_timer(server);
@@ -316,6 +316,6 @@ void mcp__tasks_end(mcp_server *server)
     mcp__tasks_stop_timer(server);
     mcp_server_cancel_tasks(server);
     /* Requests whose handlers have not finished. */
-    while (!mcp__list_empty(&t->over))
-        leave(mcp__container(t->over.next, mcp__task, link)->req);
+    while (!mcp__list_empty(&t->ended))
+        leave(mcp__container(t->ended.next, mcp__task, link)->req);
 }

@@ -18,7 +18,7 @@ enum { MCP__TASK_ID = 22 }; /* 128 bits in base64url */
 
 /* A call that runs as a task in this process. It is freed with its request. */
 typedef struct mcp__task {
-    mcp__link link; /* in tasks->live, or in tasks->over while a handler still runs */
+    mcp__link link; /* in tasks->live, or in tasks->ended while a handler still runs */
     mcp_request *req;
     mcp__session *session; /* 2025-11-25: the session to notify; NULL if none */
     mcp_task state;        /* as in the store, but without the detail */
@@ -45,8 +45,8 @@ typedef struct mcp__task_watch {
 struct mcp__tasks {
     mcp_task_settings settings;
     mcp_task_store store;
-    mcp__link live, over; /* mcp__task */
-    mcp__map by_id;       /* only the live tasks */
+    mcp__link live, ended; /* mcp__task */
+    mcp__map by_id;        /* only the live tasks */
     size_t running_bytes;
     int64_t due; /* when a task may expire next, in ms since 1970; INT64_MAX if never */
     mcp_host_timer *timer;

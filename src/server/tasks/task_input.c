@@ -78,7 +78,7 @@ static int show_questions(mcp__task *task)
     return rc;
 }
 
-static void go_on(mcp__task *task)
+static void resume(mcp__task *task)
 {
     task->parked = false;
     task->state.status = MCP_TASK_WORKING;
@@ -87,7 +87,7 @@ static void go_on(mcp__task *task)
 static void give_up(mcp__task *task, int rc)
 {
     mcp__task_withdraw(task);
-    go_on(task);
+    resume(task);
     task->req->state = MCP__REQUEST_RUNNING;
     mcp__request_finish(task->req, rc);
 }
@@ -108,7 +108,7 @@ void mcp__task_park(mcp_request *req)
 
 static void run_again(mcp__task *task)
 {
-    go_on(task);
+    resume(task);
     int rc = mcp__task_changed(task, MCP_STR(""));
     if (rc == MCP_OK)
         mcp__input_rerun(task->req);

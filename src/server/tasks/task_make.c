@@ -11,7 +11,7 @@ enum {
     CALL_BYTES = 1024, /* counted besides the message, because a handler may outlive its task */
 };
 
-static const mcp_json *asked_for(const mcp_request *req)
+static const mcp_json *task_param(const mcp_request *req)
 {
     return mcp_json_get(req->in.message.params, "task");
 }
@@ -24,7 +24,7 @@ static bool can_have_task(const mcp_request *req)
         return false;
     switch (req->revision->tasks) {
     case MCP__TASKS_NONE: return false;
-    case MCP__TASKS_ASKED: return asked_for(req) != NULL;
+    case MCP__TASKS_ASKED: return task_param(req) != NULL;
     case MCP__TASKS_EXTENSION: return mcp_request_can(req, MCP__TASKS_CAPABILITY);
     }
     return false;
@@ -79,7 +79,7 @@ static uint64_t clamp_ttl(const struct mcp__tasks *t, uint64_t ttl_ms)
 /* Returns the ttl that a client of 2025-11-25 requested, or 0 if none. */
 static uint64_t asked_ttl(const mcp_request *req)
 {
-    double ttl = mcp_json_number(mcp_json_get(asked_for(req), "ttl"), 0);
+    double ttl = mcp_json_number(mcp_json_get(task_param(req), "ttl"), 0);
     return ttl < 1 ? 0 : ttl < 9e15 ? (uint64_t)ttl : UINT64_MAX;
 }
 
@@ -190,7 +190,7 @@ static int make_asked(mcp_request *req, const mcp_json *asked)
 
 int mcp__task_begin(mcp_request *req)
 {
-    const mcp_json *asked = asked_for(req);
+    const mcp_json *asked = task_param(req);
     const mcp__entry *tool = req->target.entry;
     mcp__tasks_form form = req->revision->tasks;
     if (form == MCP__TASKS_ASKED && req->server->tasks && asked)

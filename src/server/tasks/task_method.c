@@ -83,15 +83,15 @@ static int cancel(mcp_request *req, mcp_task *task)
 int mcp__run_task_cancel(mcp_request *req)
 {
     mcp_task task;
-    bool tells = req->revision->tasks == MCP__TASKS_ASKED;
+    bool returns_task = req->revision->tasks == MCP__TASKS_ASKED;
     int rc = find_declared(req, &task);
     if (rc != MCP_OK)
         return rc;
     if (!mcp__task_is_final(task.status))
         rc = cancel(req, &task);
-    else if (tells)
+    else if (returns_task)
         rc = mcp_reply_fail(req, MCP__INVALID_PARAMS, "Invalid params: the task has ended already");
-    if (rc != MCP_OK || !tells)
+    if (rc != MCP_OK || !returns_task)
         return rc;
     rc = mcp__task_find(req, &task);
     return rc == MCP_OK ? keep_tail(req, &task) : rc;
@@ -192,9 +192,9 @@ static int add_to_page(const mcp_task *given, void *arg)
 {
     page *p = arg;
     mcp_request *req = p->req;
-    mcp_task kept;
-    const mcp_task *task = &kept;
-    int rc = MCP__TAKE(&kept, given, mcp_task, NULL);
+    mcp_task record;
+    const mcp_task *task = &record;
+    int rc = MCP__TAKE(&record, given, mcp_task, NULL);
     if (rc != MCP_OK)
         return rc;
     if (!mcp__task_is_seen(req, task, p->now))

@@ -50,7 +50,7 @@ static struct mcp__tasks *tasks_new(mcp_server *server)
     if (!t)
         return NULL;
     mcp__list_init(&t->live);
-    mcp__list_init(&t->over);
+    mcp__list_init(&t->ended);
     /* Ids are random, so a peer cannot choose colliding ones. */
     mcp__map_init(&t->by_id, &server->allocator, (uintptr_t)t, 0);
     t->due = INT64_MAX;
@@ -88,7 +88,7 @@ int mcp_server_set_tasks(mcp_server *server, const mcp_task_settings *settings, 
         return rc;
     struct mcp__tasks *t = server->tasks;
     set_defaults(&s);
-    if (t && (!mcp__list_empty(&t->live) || !mcp__list_empty(&t->over) || t->due != INT64_MAX))
+    if (t && (!mcp__list_empty(&t->live) || !mcp__list_empty(&t->ended) || t->due != INT64_MAX))
         return mcp__fail(error, MCP_ESTATE, 0, "there are tasks already");
     rc = open_store(server, &s, &store, error);
     if (rc != MCP_OK)

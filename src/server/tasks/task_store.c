@@ -8,12 +8,12 @@
 
 enum { SPARE = 1024 };
 
-typedef struct kept {
+typedef struct record {
     mcp__link link; /* in memory->tasks */
     mcp_task task;
     char *texts;  /* message and detail */
     char fixed[]; /* id, principal, revision */
-} kept;
+} record;
 
 typedef struct memory {
     const mcp_allocator *allocator;
@@ -37,7 +37,7 @@ static size_t text_size(const mcp_task *task)
 static size_t cost(const mcp_task *task)
 {
     size_t texts = text_size(task);
-    return sizeof(kept) + fixed_size(task) + (texts > SPARE ? texts : SPARE);
+    return sizeof(record) + fixed_size(task) + (texts > SPARE ? texts : SPARE);
 }
 
 static mcp_str copy(char **at, mcp_str from)
@@ -67,11 +67,11 @@ static bool has_room(const memory *m, const mcp_task *task)
     size_t count = 0;
     for (mcp__link *l = m->tasks.next; l != &m->tasks; l = l->next)
         count +=
-            mcp__same_principal(mcp__container(l, kept, link)->task.principal, task->principal);
+            mcp__same_principal(mcp__container(l, record, link)->task.principal, task->principal);
     return count < m->max_per_principal;
 }
 
-static void kept_free(const memory *m, kept *k)
+static void record_free(const memory *m, record *k)
 {
     mcp__release(m->allocator, k->texts);
     mcp__release(m->allocator, k);
@@ -82,7 +82,7 @@ static int memory_add(const mcp_task *task, void *user)
     memory *m = user;
     if (!has_room(m, task))
         return MCP_ELIMIT;
-    kept *k = mcp__zalloc(m->allocator, sizeof(*k) + fixed_size(task));
+    record *k = mcp__zalloc(m->allocator, sizeof(*k) + fixed_size(task));
     if (!k)
         return MCP_ENOMEM;
     char *at = k->fixed;
@@ -93,7 +93,7 @@ static int memory_add(const mcp_task *task, void *user)
     k->texts = copy_texts(m, &k->task);
     int rc = k->texts ? mcp__map_add(&m->by_id, k->task.id, k) : MCP_ENOMEM;
     if (rc != MCP_OK) {
-        kept_free(m, k);
+        record_free(m, k);
         return rc;
     }
     k->task.sequence = ++m->last_sequence;
@@ -105,7 +105,7 @@ static int memory_add(const mcp_task *task, void *user)
 static int memory_update(const mcp_task *task, void *user)
 {
     memory *m = user;
-    kept *k = mcp__map_get(&m->by_id, task->id);
+    record *k = mcp__map_get(&m->by_id, task->id);
     if (!k)
         return MCP_ENOTFOUND;
     mcp_task next = *task;
@@ -130,7 +130,7 @@ static int memory_update(const mcp_task *task, void *user)
 static int memory_get(mcp_str id, mcp_task *ret, void *user)
 {
     const memory *m = user;
-    const kept *k = mcp__map_get(&m->by_id, id);
+    const record *k = mcp__map_get(&m->by_id, id);
     if (k)
         mcp_task_copy(ret, &k->task);
     return k ? MCP_OK : MCP_ENOTFOUND;
@@ -142,7 +142,7 @@ static int memory_list(uint64_t after, int (*each)(const mcp_task *task, void *a
     memory *m = user;
     int rc = MCP_OK;
     for (mcp__link *l = m->tasks.next; rc == MCP_OK && l != &m->tasks;) {
-        const kept *k = mcp__container(l, kept, link);
+        const record *k = mcp__container(l, record, link);
         l = l->next;
         if (k->task.sequence > after)
             rc = each(&k->task, arg);
@@ -153,19 +153,19 @@ static int memory_list(uint64_t after, int (*each)(const mcp_task *task, void *a
 static void memory_remove(mcp_str id, void *user)
 {
     memory *m = user;
-    kept *k = mcp__map_remove(&m->by_id, id);
+    record *k = mcp__map_remove(&m->by_id, id);
     if (!k)
         return;
     m->bytes -= cost(&k->task);
     mcp__list_remove(&k->link);
-    kept_free(m, k);
+    record_free(m, k);
 }
 
 static void memory_release(void *user)
 {
     memory *m = user;
     while (!mcp__list_empty(&m->tasks))
-        memory_remove(mcp__container(m->tasks.next, kept, link)->task.id, m);
+        memory_remove(mcp__container(m->tasks.next, record, link)->task.id, m);
     mcp__map_free(&m->by_id);
     mcp__release(m->allocator, m);
 }

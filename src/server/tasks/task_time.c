@@ -4,7 +4,7 @@
 #include "server/core/seal.h"
 #include "server/tasks/task.h"
 
-enum { LOOK_AGAIN_MS = 1000 }; /* shortest interval between searches of the store */
+enum { MIN_INTERVAL_MS = 1000 }; /* shortest interval between searches of the store */
 
 static void on_timer(void *arg);
 
@@ -26,8 +26,8 @@ void mcp__tasks_due_at(mcp_server *server, int64_t end)
         return;
     mcp__tasks_stop_timer(server);
     int64_t ms = end - mcp__server_clock(server);
-    if (ms < LOOK_AGAIN_MS)
-        ms = LOOK_AGAIN_MS;
+    if (ms < MIN_INTERVAL_MS)
+        ms = MIN_INTERVAL_MS;
     t->timer = server->host.timer_start((uint64_t)ms, on_timer, server, server->host.user);
 }
 

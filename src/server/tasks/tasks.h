@@ -45,9 +45,9 @@ void mcp__tasks_tick(mcp_server *server);
 /* Returns when to call mcp__tasks_tick() again, by the channel's clock, or INT64_MAX if never. The
  * server must have tasks. */
 int64_t mcp__tasks_deadline(const mcp_channel *channel);
-/* Stops the timer before the host changes. If for_good is set, also cancels all tasks, because
+/* Stops the timer before the host changes. If cancel_all is set, also cancels all tasks, because
  * there will be no new host. */
-void mcp__tasks_leave_host(mcp_server *server, bool for_good);
+void mcp__tasks_leave_host(mcp_server *server, bool cancel_all);
 void mcp__tasks_enter_host(mcp_server *server);
 void mcp__tasks_free(mcp_server *server);
 
