@@ -49,11 +49,11 @@ int mcp__client_judge(const mcp_client *client, const mcp__revision *r, uint64_t
     case MCP_OK: return judge_result(r, result, error);
     case MCP_EREMOTE: return judge_error(result, error);
     case MCP_ETIMEOUT:
-        return mcp__fail(error, rc, 0, "no answer within %llu.%03u s%s%s",
-                         (unsigned long long)(ms / 1000), (unsigned)(ms % 1000),
-                         *client->connection.malformed.text ? "; what came could not be read: "
-                                                            : "",
-                         client->connection.malformed.text);
+        return mcp__fail(
+            error, rc, 0, "no answer within %llu.%03u s%s%s", (unsigned long long)(ms / 1000),
+            (unsigned)(ms % 1000),
+            *client->connection.malformed.text ? "; a received message could not be read: " : "",
+            client->connection.malformed.text);
     case MCP_EPROTOCOL: return mcp__fail(error, rc, 0, "the answer is malformed: %s", why);
     default: return mcp__fail(error, rc, 0, "%s", why);
     }

@@ -93,7 +93,7 @@ static void report_misbehaviour(mcp_client *client, mcp_str method)
         return;
     client->connection.misbehaved = true;
     mcp__fail(&what, MCP_EPROTOCOL, 0,
-              "the server sent the request %.*s, which a server of revision %s must not; it is not "
+              "the server sent the request %.*s, which revision %s forbids; the request is not "
               "answered",
               (int)MCP__MIN(method.len, (size_t)64), method.ptr, client->revision->name);
     client->options.misbehaved(client, what.text, client->options.user);

@@ -212,7 +212,7 @@ void mcp_client_free(mcp_client *client)
         return;
     while (!mcp__list_empty(&client->subscriptions.list))
         mcp_subscription_end(mcp__subscription_of(client->subscriptions.list.next));
-    mcp_client_disconnected(client, "the client is at its end");
+    mcp_client_disconnected(client, "the client was freed");
     while (!mcp__list_empty(&client->calls.kept))
         mcp__call_free(mcp__container(client->calls.kept.next, mcp__call, link));
     free_questions(client);

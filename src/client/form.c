@@ -57,7 +57,7 @@ int mcp__form_fill(const mcp_json *schema, const mcp_json *content, const mcp_al
                    mcp__buf *b, mcp_error *error)
 {
     if (!mcp_json_is(content, MCP_JSON_OBJECT))
-        return mcp__fail(error, MCP_EINVAL, 0, "what a form was filled with is an object, not %s",
+        return mcp__fail(error, MCP_EINVAL, 0, "the content of a form must be an object, not %s",
                          mcp_json_type_name(mcp_json_typeof(content)));
     size_t start = b->len;
     put_filled(b, schema, content);

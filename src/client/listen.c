@@ -224,7 +224,7 @@ void mcp__listen_resync(mcp_client *client)
     int64_t now = mcp__client_now(client);
     if (listen->ack_by <= now) {
         mcp_error error;
-        mcp__fail(&error, MCP_ETIMEOUT, 0, "the server does not acknowledge the subscription");
+        mcp__fail(&error, MCP_ETIMEOUT, 0, "the server did not acknowledge the subscription");
         on_lost(client, &error);
     }
     if (!client->subscriptions.resync && listen->retry_at > now)
@@ -246,7 +246,7 @@ static bool is_stream(const mcp__stream *s, const mcp_json *id)
 static void report_acknowledged(mcp_client *client)
 {
     mcp_error error;
-    mcp__fail(&error, MCP_EUNSUPPORTED, 0, "the server does not tell of such changes");
+    mcp__fail(&error, MCP_EUNSUPPORTED, 0, "the server does not report such changes");
     mcp__subscriptions_hold(client);
     for (mcp__link *l = client->subscriptions.list.next; l != &client->subscriptions.list;
          l = l->next) {

@@ -91,8 +91,8 @@ static int find_revision(const char *name, const mcp__revision **ret, mcp_error 
             memcpy(supported + at, ", ", 2), at += 2;
         memcpy(supported + at, r.ptr, r.len + 1), at += r.len;
     }
-    return mcp__fail(error, MCP_EINVAL, 0, "\"%.32s\" is not a revision that we speak: %s", name,
-                     supported);
+    return mcp__fail(error, MCP_EINVAL, 0, "\"%.32s\" is not one of the supported revisions: %s",
+                     name, supported);
 }
 
 /* Writes `{"name":…,"version":…,"title":…`, then the members of newer revisions. */
@@ -124,7 +124,7 @@ static int put_object(mcp__buf *b, const char *text, const char *name, mcp_error
         return MCP_OK;
     if (rc == MCP_ENOMEM)
         return mcp__fail(error, rc, 0, "no memory for a client");
-    return mcp__fail(error, MCP_EINVAL, 0, "\"%s\" is no JSON object: %s", name, why.text);
+    return mcp__fail(error, MCP_EINVAL, 0, "\"%s\" is not a JSON object: %s", name, why.text);
 }
 
 /* Declares the extension for tasks, unless the program has declared it. */

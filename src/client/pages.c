@@ -86,7 +86,8 @@ static int check_array(const mcp__call *call, const mcp_json *result, mcp_error 
     mcp_str name = {p->array_len ? p->array : "entries", p->array_len ? p->array_len : 7};
     mcp_json_type type = mcp_json_typeof(mcp_json_get_str(result, name));
     if (type != MCP_JSON_ARRAY)
-        return mcp__fail(error, MCP_EPROTOCOL, 0, "in the answer to %s \"%.*s\" is %s, not array",
+        return mcp__fail(error, MCP_EPROTOCOL, 0,
+                         "the answer to %s is malformed: \"%.*s\" is %s, not array",
                          call->method.ptr, (int)name.len, name.ptr, mcp_json_type_name(type));
     return MCP_OK;
 }
@@ -158,8 +159,8 @@ static int request_next(mcp__call *call, const mcp_json *cursor, mcp_error *erro
     size_t max_pages = call->client->options.max_pages;
     if (!mcp_json_is(cursor, MCP_JSON_STRING))
         return mcp__fail(error, MCP_EPROTOCOL, 0,
-                         "in the answer to %s \"nextCursor\" is %s, not string", call->method.ptr,
-                         mcp_json_type_name(mcp_json_typeof(cursor)));
+                         "the answer to %s is malformed: \"nextCursor\" is %s, not string",
+                         call->method.ptr, mcp_json_type_name(mcp_json_typeof(cursor)));
     if (p->count >= max_pages)
         return mcp__fail(error, MCP_ELIMIT, 0, "%s has more than %zu pages (max_pages)",
                          call->method.ptr, p->count);

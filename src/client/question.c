@@ -39,7 +39,7 @@ static int check_limits(mcp_client *client, uint64_t *retry_ms, mcp_error *error
                          client->questions.open);
     if (!take_token(&client->questions.bucket, mcp__client_now(client), retry_ms))
         return mcp__fail(error, MCP_ELIMIT, 0,
-                         "more questions than %zu in a minute (questions_per_minute)",
+                         "more than %zu questions in a minute (questions_per_minute)",
                          client->questions.bucket.per_minute);
     return MCP_OK;
 }
@@ -269,7 +269,7 @@ static int check_open(const mcp_question *q, bool fits, mcp_error *error)
     }
     if (fits)
         return MCP_OK;
-    mcp__fail(error, MCP_ESTATE, 0, "this is no answer to such a question");
+    mcp__fail(error, MCP_ESTATE, 0, "a question of this kind cannot be answered in this way");
     return MCP_ESTATE;
 }
 
@@ -350,7 +350,7 @@ int mcp_question_sampled(mcp_question *question, const char *result, mcp_error *
     if (!mcp_json_is(mcp_json_get(root, "role"), MCP_JSON_STRING) ||
         !mcp_json_is(mcp_json_get(root, "model"), MCP_JSON_STRING) ||
         !(mcp_json_is(content, MCP_JSON_OBJECT) || mcp_json_is(content, MCP_JSON_ARRAY)))
-        rc = mcp__fail(error, MCP_EINVAL, 0, "a sampling result has role, content and model");
+        rc = mcp__fail(error, MCP_EINVAL, 0, "a sampling result must have role, content and model");
     if (rc == MCP_OK) {
         mcp__json_put_value(&question->answer, root);
         rc = complete_answer(question, MCP_OK, error);

@@ -59,9 +59,9 @@ bool mcp__call_repeat(mcp__call *call, mcp_error *error)
     if (!is_repeatable(call)) {
         explain(error, "was not repeated, because it may have had an effect", call->method);
     } else if (call->repeats == MOST_REPEATS) {
-        explain(error, "was repeated in vain", call->method);
+        explain(error, "was repeated without success", call->method);
     } else if (now >= call->deadline - pause) {
-        explain(error, "was not repeated, because its time is over", call->method);
+        explain(error, "was not repeated, because its time-out has expired", call->method);
     } else {
         call->repeats++;
         mcp__call_again(call, now + pause);

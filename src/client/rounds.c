@@ -24,7 +24,7 @@ static int add_question(mcp__call *call, mcp_str key, mcp_str method, const mcp_
     int rc = mcp__question_new(call->client, method, params, &q, &retry_ms, &why);
     if (rc == MCP_ENOTFOUND || rc == MCP_EUNSUPPORTED)
         return mcp__fail(error, MCP_EUNSUPPORTED, 0,
-                         "the server asks for input that this client does not give (%.*s)",
+                         "the server asks for input that this client does not support (%.*s)",
                          (int)MCP__MIN(method.len, (size_t)64), method.ptr ? method.ptr : "");
     if (rc != MCP_OK)
         return mcp__fail(error, rc, 0, "%s", why.text);
@@ -100,15 +100,14 @@ int mcp__round_begin(mcp__call *call, const mcp_json *result, mcp_error *error)
     if (!may_ask(call->method))
         return mcp__fail(
             error, MCP_EPROTOCOL, 0,
-            "the server answered %s with questions (input_required), which only calls of "
-            "tools, reads and prompts may be answered with",
+            "the server answered %s with questions (input_required), which is allowed only for "
+            "tools/call, resources/read and prompts/get",
             call->method.ptr);
     const mcp_json *requests = mcp_json_get(result, "inputRequests");
     const mcp_json *state = mcp_json_get(result, "requestState");
     if ((requests && !mcp_json_is(requests, MCP_JSON_OBJECT)) ||
         (state && !mcp_json_is(state, MCP_JSON_STRING)) || (!requests && !state))
-        return mcp__fail(error, MCP_EPROTOCOL, 0,
-                         "the server asks for input, but not in a form that can be understood");
+        return mcp__fail(error, MCP_EPROTOCOL, 0, "the server's request for input is malformed");
     int rc = count_round(call, error);
     if (rc == MCP_OK)
         rc = put_state(call, state);

@@ -105,8 +105,9 @@ static int check_members(const mcp_json *result, const char *method, mcp_error *
     for (size_t i = 0; i < MCP__COUNT(members); i++) {
         mcp_json_type type = mcp_json_typeof(mcp_json_get(result, members[i].name));
         if (type != MCP_JSON_NONE && type != members[i].type)
-            return mcp__fail(error, MCP_EPROTOCOL, 0, "in the answer to %s \"%s\" is %s, not %s",
-                             method, members[i].name, mcp_json_type_name(type),
+            return mcp__fail(error, MCP_EPROTOCOL, 0,
+                             "the answer to %s is malformed: \"%s\" is %s, not %s", method,
+                             members[i].name, mcp_json_type_name(type),
                              mcp_json_type_name(members[i].type));
     }
     return MCP_OK;
@@ -125,9 +126,10 @@ static void on_discovered(mcp_client *client, const mcp_json *result)
     }
     int rc = check_members(result, "server/discover", &error);
     if (rc == MCP_OK && !mcp_json_is(versions, MCP_JSON_ARRAY))
-        rc = mcp__fail(&error, MCP_EPROTOCOL, 0,
-                       "in the answer to server/discover \"supportedVersions\" is %s, not array",
-                       mcp_json_type_name(mcp_json_typeof(versions)));
+        rc = mcp__fail(
+            &error, MCP_EPROTOCOL, 0,
+            "the answer to server/discover is malformed: \"supportedVersions\" is %s, not array",
+            mcp_json_type_name(mcp_json_typeof(versions)));
     if (rc == MCP_OK && !r)
         rc = mcp__version_none_in_common(client, versions, &error);
     if (rc != MCP_OK) {
@@ -154,8 +156,7 @@ static void on_unsupported(mcp_client *client, const mcp_json *object)
         rc = mcp__version_none_in_common(client, list, &error);
     else if (client->start.probes >= MAX_PROBES)
         rc = mcp__fail(&error, MCP_EPROTOCOL, 0,
-                       "the server refuses revision %s although it says that it supports it",
-                       r->name);
+                       "the server rejects revision %s although it lists it as supported", r->name);
     else
         rc = send_probe(client, r);
     if (rc != MCP_OK && !error.code)

@@ -53,11 +53,11 @@ int mcp__version_none_in_common(const mcp_client *client, const mcp_json *list, 
     put_list(listed, sizeof(listed), list);
     if (client->start.only)
         return mcp__fail(error, MCP_EPROTOCOL, 0,
-                         "the server does not speak revision %s that was asked for, but: %s",
-                         client->start.only->name, *listed ? listed : "none that it names");
+                         "the server does not support the requested revision %s; it lists: %s",
+                         client->start.only->name, *listed ? listed : "none");
     return mcp__fail(error, MCP_EPROTOCOL, 0,
-                     "the server speaks no modern revision that we know, but: %s",
-                     *listed ? listed : "none that it names");
+                     "the server supports no modern revision that this client knows; it lists: %s",
+                     *listed ? listed : "none");
 }
 
 int mcp__version_agreed(const mcp_client *client, const mcp_json *result, const mcp__revision **ret,
@@ -67,18 +67,19 @@ int mcp__version_agreed(const mcp_client *client, const mcp_json *result, const 
     mcp_str name = mcp_json_string(version);
     const mcp__revision *r = mcp__revision_find(name);
     if (!mcp_json_is(version, MCP_JSON_STRING))
-        return mcp__fail(error, MCP_EPROTOCOL, 0,
-                         "in the answer to initialize \"protocolVersion\" is %s, not string",
-                         mcp_json_type_name(mcp_json_typeof(version)));
+        return mcp__fail(
+            error, MCP_EPROTOCOL, 0,
+            "the answer to initialize is malformed: \"protocolVersion\" is %s, not string",
+            mcp_json_type_name(mcp_json_typeof(version)));
     int n = (int)MCP__MIN(name.len, (size_t)64);
     if (!r || r->modern)
         return mcp__fail(error, MCP_EPROTOCOL, 0,
-                         "the server wants to speak revision \"%.*s\", which is not one of ours", n,
-                         name.ptr);
+                         "the server chose revision \"%.*s\", which this client does not support",
+                         n, name.ptr);
     if (client->start.only && r != client->start.only)
         return mcp__fail(error, MCP_EPROTOCOL, 0,
-                         "the server wants to speak revision %s, not %s that was asked for",
-                         r->name, client->start.only->name);
+                         "the server chose revision %s instead of the requested %s", r->name,
+                         client->start.only->name);
     *ret = r;
     return MCP_OK;
 }

@@ -26,7 +26,7 @@ static int step(mcp_client *client, mcp_error *error)
     client->calls.waiting = true;
     int rc = client->connection.transport.step(LONGEST_MS, channel->options.user);
     client->calls.waiting = false;
-    return rc >= 0 ? MCP_OK : mcp__fail(error, rc, 0, "waiting was stopped");
+    return rc >= 0 ? MCP_OK : mcp__fail(error, rc, 0, "the wait was interrupted");
 }
 
 /* ---- waiting for the start ------------------------------------------------------------------ */
@@ -87,7 +87,7 @@ int mcp_client_wait(mcp_client *client, mcp_call_id handle, mcp_json_doc **ret, 
         call = rc == MCP_OK ? NULL : mcp__call_find(client, handle);
         if (call) { /* otherwise the failure has finished the call */
             call->keep = false;
-            mcp_client_cancel(client, handle, "nobody waits for it any more");
+            mcp_client_cancel(client, handle, "the caller stopped waiting");
             return rc;
         }
     }

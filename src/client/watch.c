@@ -57,8 +57,8 @@ static void report_settled(mcp_client *client)
     mcp_error none;
     mcp__fail(&none, MCP_EUNSUPPORTED, 0, "%s",
               client->connection.no_stream
-                  ? "the server has no stream for notices (it refuses GET), so that none can come"
-                  : "the server does not tell of such changes");
+                  ? "the server has no stream for notifications (it rejects GET)"
+                  : "the server does not report such changes");
     mcp__subscriptions_hold(client);
     for (mcp__link *l = client->subscriptions.list.next; l != &client->subscriptions.list;
          l = l->next) {

@@ -62,7 +62,7 @@ static void test_null(void **state)
         MCP_OPTIONS(mcp_server_options, .name = "s", .version = "1");
     const mcp_tool *tool = MCP_OPTIONS(mcp_tool, .name = "t", .call = answer_none);
     REFUSED(mcp_server_new(NULL, &none, &error), "a mcp_server_options" REQUIRED);
-    REFUSED(mcp_server_new(options, NULL, &error), "nowhere");
+    REFUSED(mcp_server_new(options, NULL, &error), "ret is required");
     REFUSED(mcp_server_add_resource(s, NULL, NULL, &error), "a mcp_resource" REQUIRED);
     REFUSED(mcp_server_add_template(s, NULL, NULL, &error), "a mcp_resource_template" REQUIRED);
     REFUSED(mcp_server_add_prompt(s, NULL, NULL, &error), "a mcp_prompt" REQUIRED);
@@ -70,8 +70,8 @@ static void test_null(void **state)
     REFUSED(mcp_server_add_tool(NULL, tool, NULL, &error), "a server" REQUIRED);
     REFUSED(mcp_server_mount(s, "x:", NULL, NULL, &error), "a mcp_provider" REQUIRED);
     REFUSED(mcp_server_connect(s, NULL, &channel, &error), "a mcp_channel_options" REQUIRED);
-    REFUSED(mcp_server_connect(NULL, NULL, &channel, &error), "a server and a place");
-    REFUSED(mcp_server_rebuild(NULL, build_nothing, NULL, &error), "a server and a build");
+    REFUSED(mcp_server_connect(NULL, NULL, &channel, &error), "server and ret");
+    REFUSED(mcp_server_rebuild(NULL, build_nothing, NULL, &error), "server and build");
     REFUSED(mcp_server_set_tasks(s, NULL, &error), "a mcp_task_settings" REQUIRED);
     REFUSED(mcp_server_set_seal(s, NULL, &error), "a mcp_seal_options" REQUIRED);
     REFUSED(mcp_client_new(NULL, &client, &error), "a mcp_client_options" REQUIRED);

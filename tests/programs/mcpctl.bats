@@ -276,7 +276,7 @@ KINDS
     [[ $output == *"without --revision"* ]]
     run "$MCPCTL" info --revision 2025-11-25 -- "$stranger"
     [ "$status" -eq 4 ]
-    [[ $output == *"not 2025-11-25"* ]]
+    [[ $output == *"instead of the requested 2025-11-25"* ]]
 }
 
 @test "output that cannot be written" {

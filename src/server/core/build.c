@@ -225,9 +225,9 @@ int mcp_server_rebuild(mcp_server *server,
     mcp__no_error(error);
     snapshot before;
     if (!server || !build)
-        return mcp__fail(error, MCP_EINVAL, 0, "a server and a build are needed");
+        return mcp__fail(error, MCP_EINVAL, 0, "server and build are required");
     if (server->building)
-        return mcp__fail(error, MCP_ESTATE, 0, "a build is under way");
+        return mcp__fail(error, MCP_ESTATE, 0, "a build is in progress");
     mcp__build *next = build_new(server);
     if (!next)
         return mcp__fail(error, MCP_ENOMEM, 0, "out of memory");

@@ -128,8 +128,8 @@ static void time_out(mcp_request *req)
     if (mcp__input_is_held(req)) {
         mcp__input_give_up(req,
                            mcp_reply_fail(req, MCP__INTERNAL_ERROR,
-                                          "Internal error: this asks the client for something, "
-                                          "and notifications/initialized did not come"));
+                                          "Internal error: input of the client is required, but "
+                                          "notifications/initialized was not received"));
         return;
     }
     req->cancelled = true;

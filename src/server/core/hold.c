@@ -134,8 +134,8 @@ static int refuse(mcp_request *req, const char *what)
     const char *name = o->option_name ? o->option_name("max_work_memory", o->user) : NULL;
     req->server->holds.refused++;
     return mcp_reply_fail_data(req, MCP__INTERNAL_ERROR, "{\"retryAfterMs\":1000}",
-                               "Internal error: %s: what is being read for all clients may take "
-                               "%zu bytes of memory (%s); try again later",
+                               "Internal error: %s; the limit for all clients together is "
+                               "%zu bytes (%s): try again later",
                                what, req->server->holds.limit, name ? name : "max_work_memory");
 }
 
@@ -221,7 +221,7 @@ static void check_waiting(void *arg)
         if (h->until > now)
             break;
         dequeue(h);
-        refuse(h->req, "no room was left for this read in 30 seconds");
+        refuse(h->req, "no memory became available for this read within 30 seconds");
         h->done(h->req, h->user);
     }
     while (!mcp__list_empty(&holds->turns)) {

@@ -71,7 +71,7 @@ int mcp__mirror_check_revision(mcp_request *req)
     int rc = take_value(req, header, &value);
     return rc != MCP_OK ? rc
                         : compare(req, header, value, mcp_json_string(version),
-                                  "is not what the message's _meta says");
+                                  "does not match the message's _meta");
 }
 
 static int compare_name(mcp_request *req, mcp_str expected)
@@ -79,7 +79,7 @@ static int compare_name(mcp_request *req, mcp_str expected)
     mcp_str value;
     int rc = take_decoded(req, "Mcp-Name", &value);
     return rc != MCP_OK ? rc
-                        : compare(req, "Mcp-Name", value, expected, "is not what the message says");
+                        : compare(req, "Mcp-Name", value, expected, "does not match the message");
 }
 
 int mcp__mirror_check_method(mcp_request *req)
@@ -87,7 +87,7 @@ int mcp__mirror_check_method(mcp_request *req)
     mcp_str method = req->in.message.method, value;
     int rc = take_value(req, "Mcp-Method", &value);
     if (rc == MCP_OK)
-        rc = compare(req, "Mcp-Method", value, method, "is not the message's method");
+        rc = compare(req, "Mcp-Method", value, method, "does not match the message's method");
     const char *param = mcp__mirror_name(method);
     const mcp_json *name = param ? mcp_json_get(req->in.message.params, param) : NULL;
     /* If the parameter is missing, the method itself reports that. */
@@ -136,7 +136,7 @@ static int compare_argument(mcp_request *req, const mcp__mirrored *m, const mcp_
     case MCP_JSON_REAL: same = same_number(req, value, argument); break;
     default: return MCP_OK; /* the validation of the arguments reports a wrong type */
     }
-    return same ? MCP_OK : mismatch(req, m->header, "is not what the arguments say");
+    return same ? MCP_OK : mismatch(req, m->header, "does not match the arguments");
 }
 
 int mcp__mirror_check_tool(mcp_request *req, const mcp__mirror *mirror, const mcp_json *arguments)

@@ -96,7 +96,7 @@ static const struct {
 } kinds[MCP__RATES] = {
     {"tool calls", "calls_per_second", {.per_second = 500, .burst = 2000}},
     {"completions", "completions_per_second", {.per_second = 200, .burst = 1000}},
-    {"questions about tasks", "polls_per_second", {.per_second = 500, .burst = 2000}},
+    {"requests about tasks", "polls_per_second", {.per_second = 500, .burst = 2000}},
 };
 
 static int refuse(mcp_request *req, mcp__rate which, int64_t ms)

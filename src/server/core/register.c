@@ -76,7 +76,7 @@ static int add(mcp_server *server, mcp__entry *e, int rc, mcp_error *error)
         rc = mcp__registry_place(server, e);
     if (rc != MCP_OK) {
         mcp__fail(error, rc, 0, "cannot register %s: %s", e->key.ptr,
-                  rc == MCP_EINVAL ? "a text is not UTF-8, or JSON text is not of the right kind"
+                  rc == MCP_EINVAL ? "a string is not UTF-8, or JSON text has the wrong type"
                                    : mcp_error_text(rc));
         mcp__entry_unref(e);
         return rc;
@@ -426,16 +426,17 @@ static int add_tool(mcp_server *server, mcp_tool d, void *user, mcp_error *error
         return rc;
     if (!is_tool_name(d.name))
         return mcp__fail(error, MCP_EINVAL, 0,
-                         "a tool's name is 1 to 128 of A-Z a-z 0-9 _ - . : \"%s\" is not", d.name);
+                         "a tool's name must be 1 to 128 of A-Z a-z 0-9 _ - . but is \"%s\"",
+                         d.name);
     if (!d.input_schema)
         d.input_schema = "{\"type\":\"object\"}";
     rc = check_object_schema(&server->allocator, d.input_schema);
     if (rc == MCP_ENOMEM)
         return no_memory(error);
     if (rc != MCP_OK)
-        return mcp__fail(
-            error, MCP_EINVAL, 0,
-            "tool %s: the input schema has to be a JSON object with \"type\":\"object\"", d.name);
+        return mcp__fail(error, MCP_EINVAL, 0,
+                         "tool %s: the input schema must be a JSON object with \"type\":\"object\"",
+                         d.name);
     mcp__entry *e = entry_new(server, MCP__TOOLS, d.name, user);
     if (!e)
         return no_memory(error);

@@ -260,7 +260,7 @@ static int check_mount(const mcp_server *server, const char *prefix, const mcp_p
         return mcp__fail(error, MCP_EINVAL, 0, "a provider needs a \"name\"");
     for (size_t i = 0; i < server->n_mounts; i++) {
         if (strcmp(server->mounts[i]->prefix, prefix) == 0)
-            return mcp__fail(error, MCP_EEXIST, 0, "something is mounted at %s already", prefix);
+            return mcp__fail(error, MCP_EEXIST, 0, "a provider is mounted at %s already", prefix);
     }
     return MCP_OK;
 }

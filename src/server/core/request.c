@@ -70,7 +70,7 @@ static const mcp__revision *modern_revision(mcp_request *req, const mcp_json *me
     if (!mcp_json_is(mcp_json_get(meta, MCP__META_CAPABILITIES), MCP_JSON_OBJECT)) {
         mcp_reply_fail(req, MCP__INVALID_PARAMS,
                        "Invalid params: _meta \"" MCP__META_CAPABILITIES
-                       "\" must be an object; every request of %s carries it",
+                       "\" must be an object; every request of revision %s must have it",
                        r->name);
         return NULL;
     }
@@ -82,7 +82,7 @@ static const mcp__revision *modern_revision(mcp_request *req, const mcp_json *me
     const mcp_json *level = mcp_json_get(meta, MCP__META_LOG_LEVEL);
     if (level && mcp__log_level(mcp_json_string(level)) < 0) {
         mcp_reply_fail(req, MCP__INVALID_PARAMS,
-                       "Invalid params: _meta \"" MCP__META_LOG_LEVEL "\" is no log level");
+                       "Invalid params: _meta \"" MCP__META_LOG_LEVEL "\" is not a log level");
         return NULL;
     }
     return !has_headers || mcp__mirror_check_method(req) == MCP_OK ? r : NULL;
@@ -103,7 +103,7 @@ static const mcp__revision *early_revision(mcp_request *req)
     mcp_reply_fail(req, MCP__INVALID_PARAMS,
                    "Invalid params: the request has no _meta with \"" MCP__META_REVISION
                    "\" and \"" MCP__META_CAPABILITIES
-                   "\", and initialize was not received; served are %.*s",
+                   "\", and initialize was not received; the server supports %.*s",
                    supported.failed ? 0 : (int)supported.len, supported.ptr);
     mcp__buf_free(&supported);
     return NULL;
@@ -132,7 +132,7 @@ static const mcp__revision *find_revision(mcp_request *req)
         return legacy_revision(req, meta);
     if (req->in.batch) {
         req->revision = mcp__revision_newest(true);
-        mcp_reply_fail(req, MCP__INVALID_REQUEST, "Invalid request: %s has no batches",
+        mcp_reply_fail(req, MCP__INVALID_REQUEST, "Invalid request: revision %s has no batches",
                        req->revision->name);
         return NULL;
     }

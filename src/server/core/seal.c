@@ -182,7 +182,7 @@ static int set_seal(mcp_server *server, const mcp_seal_options *o, mcp_error *er
     if (rc == MCP_OK) {
         rc = derive_keys(seal, o, &server->allocator);
         if (rc != MCP_OK)
-            mcp__fail(error, rc, 0, "no key could be made");
+            mcp__fail(error, rc, 0, "no key could be derived");
     }
     if (rc != MCP_OK) {
         wipe(seal, sizeof(*seal));
@@ -199,7 +199,7 @@ static int set_own_key(mcp_server *server, mcp_seal_options *o, mcp_error *error
     unsigned char key[KEY];
     int rc = mcp__server_random(server, key, sizeof(key));
     if (rc != MCP_OK)
-        return mcp__fail(error, rc, 0, "there is no randomness for a key");
+        return mcp__fail(error, rc, 0, "no random bytes are available for a key");
     o->key = key;
     o->key_len = sizeof(key);
     rc = set_seal(server, o, error);
@@ -218,7 +218,7 @@ int mcp_server_set_seal(mcp_server *server, const mcp_seal_options *options, mcp
     if (rc != MCP_OK)
         return rc;
     if ((o.key && o.key_len < KEY) || (o.old_key && o.old_key_len < KEY))
-        return mcp__fail(error, MCP_EINVAL, 0, "a key to seal with has %d bytes or more", KEY);
+        return mcp__fail(error, MCP_EINVAL, 0, "a sealing key must have at least %d bytes", KEY);
     return o.key ? set_seal(server, &o, error) : set_own_key(server, &o, error);
 }
 
@@ -260,12 +260,12 @@ int mcp__seal_text(mcp_server *server, mcp_str bound, mcp_str plain, mcp__buf *t
     if (rc != MCP_OK)
         return rc;
     if (plain.len > MCP__SEAL_MAX || bound.len > MCP__SEAL_MAX)
-        return mcp__fail(error, MCP_ELIMIT, 0, "there is more to seal than %d bytes",
+        return mcp__fail(error, MCP_ELIMIT, 0, "the data to seal is longer than %d bytes",
                          MCP__SEAL_MAX);
     size_t len = HEAD + plain.len + TAG;
     unsigned char *raw = mcp__alloc(&server->allocator, len);
     if (!raw)
-        return mcp__fail(error, MCP_ENOMEM, 0, "no memory to seal with");
+        return mcp__fail(error, MCP_ENOMEM, 0, "no memory to seal");
     raw[0] = VERSION;
     memcpy(raw + 1, server->seal->keys[0].name, NAME);
     rc = mcp__server_random(server, raw + 1 + NAME, NONCE);
@@ -330,5 +330,5 @@ int mcp__seal_open(mcp_server *server, mcp_str bound, mcp_str token, mcp__buf *p
     size_t len = mcp__base64url_decode(raw, token);
     rc = len == SIZE_MAX ? MCP_EINVAL : open_raw(server, bound, raw, len, plain);
     mcp__release(&server->allocator, raw);
-    return rc == MCP_OK ? rc : mcp__fail(error, rc, 0, "it is not what this server gave out");
+    return rc == MCP_OK ? rc : mcp__fail(error, rc, 0, "it was not issued by this server");
 }

@@ -90,7 +90,7 @@ int mcp_server_new(const mcp_server_options *options, mcp_server **ret, mcp_erro
     mcp__no_error(error);
     mcp_server_options o = {.name = NULL};
     int rc = ret ? MCP__TAKE(&o, options, mcp_server_options, error)
-                 : mcp__fail(error, MCP_EINVAL, 0, "nowhere to put the server");
+                 : mcp__fail(error, MCP_EINVAL, 0, "ret is required");
     if (rc == MCP_OK)
         rc = check_options(&o, error);
     if (rc != MCP_OK)
@@ -119,8 +119,8 @@ int mcp_server_new(const mcp_server_options *options, mcp_server **ret, mcp_erro
         rc = mcp_server_set_instructions(server, o.instructions);
     if (rc != MCP_OK) {
         mcp_server_free(server);
-        return mcp__fail(error, rc, 0, "cannot make the server: %s",
-                         rc == MCP_EINVAL ? "a text is not UTF-8" : mcp_error_text(rc));
+        return mcp__fail(error, rc, 0, "cannot create the server: %s",
+                         rc == MCP_EINVAL ? "a string is not UTF-8" : mcp_error_text(rc));
     }
     server->options = o;
     forget_texts(&server->options);

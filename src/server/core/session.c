@@ -11,7 +11,7 @@ int mcp_server_connect(mcp_server *server, const mcp_channel_options *options, m
 {
     mcp__no_error(error);
     if (!server || !ret)
-        return mcp__fail(error, MCP_EINVAL, 0, "a server and a place for the channel are needed");
+        return mcp__fail(error, MCP_EINVAL, 0, "server and ret are required");
     mcp__session *session = mcp__zalloc(&server->allocator, sizeof(*session));
     if (!session)
         return mcp__fail(error, MCP_ENOMEM, 0, "no memory for a channel");
@@ -111,7 +111,7 @@ static void role_notification(mcp_channel *channel, const mcp__message *message)
 static void end_request(mcp_request *req)
 {
     static const mcp_str why = MCP_STR("Invalid request: a new session began on this stream "
-                                       "(initialize) before this one was answered");
+                                       "(initialize) before this request was answered");
     if (req->cancelled)
         return;
     if (req->state == MCP__REQUEST_WAITING) {

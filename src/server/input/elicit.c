@@ -126,9 +126,10 @@ static int put_schema(mcp_request *req, mcp__buf *b, const char *text)
         rc = put_old_form(b, schema);
     mcp_json_free(doc);
     if (rc == MCP_EUNSUPPORTED)
-        return mcp_reply_fail(req, req->revision->missing_capability_code,
-                              "This needs a form with lists of choices, which revision %s has not",
-                              req->revision->name);
+        return mcp_reply_fail(
+            req, req->revision->missing_capability_code,
+            "This needs a form with lists of choices, which revision %s does not have",
+            req->revision->name);
     return rc;
 }
 

@@ -89,7 +89,7 @@ static int put_params(mcp_request *req, const mcp__ask *ask, mcp__question *q)
     mcp__buf_free(&b);
     if (rc == MCP_EINVAL || rc == MCP_EPARSE)
         mcp_reply_fail(req, MCP__INTERNAL_ERROR,
-                       "Internal error: what is asked with the key \"%s\" is not well-formed",
+                       "Internal error: the input request with the key \"%s\" is malformed",
                        ask->key);
     return rc;
 }
@@ -216,8 +216,8 @@ static int find_answer(mcp_request *req, const mcp__ask *ask, mcp__answer **ret)
     *ret = NULL;
     if (++input->n_invalid > MAX_INVALID)
         return mcp_reply_fail(req, MCP__INTERNAL_ERROR,
-                              "The client's answers to %s (\"%s\") do not fit what was asked",
-                              ask->method, ask->key);
+                              "The client's answers to %s (\"%s\") are invalid", ask->method,
+                              ask->key);
     return MCP_OK;
 }
 
@@ -315,7 +315,7 @@ void mcp__input_deliver(mcp_request *req)
 {
     if (!req->input || req->input->n_questions == 0) {
         mcp_reply_fail(req, MCP__INTERNAL_ERROR,
-                       "Internal error: the handler needs input and asked for none");
+                       "Internal error: the handler requires input, but made no input request");
         mcp__request_finish(req, MCP_ESTATE);
     } else if (req->task) {
         mcp__task_park(req);

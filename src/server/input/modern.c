@@ -95,7 +95,7 @@ static int bad_state(mcp_request *req, const char *why)
 {
     return mcp_reply_fail(
         req, MCP__INVALID_PARAMS,
-        "Invalid params: \"requestState\": %s; send the request without it to begin anew", why);
+        "Invalid params: \"requestState\": %s; send the request without it to start again", why);
 }
 
 static void read_names(struct mcp__input *input, const mcp_json *names)
@@ -163,7 +163,7 @@ static int open_state(mcp_request *req, mcp_str token)
     if (rc == MCP_OK)
         rc = read_state(req, mcp__buf_view(&plain));
     else if (rc == MCP_EINVAL)
-        rc = bad_state(req, "it is not what this server gave out for this request");
+        rc = bad_state(req, "it was not issued by this server for this request");
     mcp__buf_free(&plain);
     mcp__buf_free(&bound);
     return rc;
@@ -267,8 +267,8 @@ static int check_length(mcp_request *req, size_t len)
     size_t max = req->in.channel->options.max_message;
     return len <= max / 2 ? MCP_OK
                           : mcp_reply_fail(req, MCP__INTERNAL_ERROR,
-                                           "Internal error: what has to be kept for the next round "
-                                           "is too large for max_message (%zu)",
+                                           "Internal error: the state for the next round is too "
+                                           "large for max_message (%zu)",
                                            max);
 }
 

@@ -100,15 +100,16 @@ static const char *tool_problem(const mcp_json *before, const mcp_json *message)
         all++;
     if (count_of(before, "tool_use") &&
         (!results || !each_has(before, "tool_use", "id", message, "tool_result", "toolUseId")))
-        return "a tool_use of the message before it has no tool_result in it";
+        return "it has no tool_result for a tool_use of the previous message";
     if (!results)
-        return user && count_of(message, "tool_use") ? "a user's message has no tool_use" : NULL;
+        return user && count_of(message, "tool_use") ? "a user message must not have a tool_use"
+                                                     : NULL;
     if (!user)
-        return "only a user's message has tool_results";
+        return "only a user message may have a tool_result";
     if (results != all)
-        return "there is something else beside its tool_results";
+        return "it has other content beside its tool_results";
     if (!each_has(message, "tool_result", "toolUseId", before, "tool_use", "id"))
-        return "a tool_result answers no tool_use of the message before it";
+        return "a tool_result refers to no tool_use of the previous message";
     return NULL;
 }
 
@@ -125,11 +126,10 @@ static int check_tool_use(mcp_request *req, const mcp_json *messages)
         before = m;
     }
     if (!problem && count_of(before, "tool_use"))
-        problem = "its tool_use is followed by no tool_result";
+        problem = "no tool_result follows its tool_use";
     if (problem)
         return mcp_reply_fail(req, MCP__INTERNAL_ERROR,
-                              "Internal error: message %zu that sampling was asked for with: %s", n,
-                              problem);
+                              "Internal error: message %zu of a sampling request: %s", n, problem);
     return with_tools ? mcp_request_require(req, "sampling.tools") : MCP_OK;
 }
 

@@ -14,7 +14,7 @@ static int bad_cursor(mcp_request *req)
 {
     return mcp_reply_fail(
         req, MCP__INVALID_PARAMS,
-        "Invalid params: \"cursor\" is not one of this list: begin again without it");
+        "Invalid params: \"cursor\" is not valid for this list: start again without it");
 }
 
 /* A position may name an item that the caller may not see, so cursors are encrypted if there are

@@ -59,7 +59,7 @@ int mcp__task_find(mcp_request *req, mcp_task *ret)
     int rc = mcp__task_look(req, id, ret);
     if (rc == MCP_ENOTFOUND)
         return mcp_reply_fail(req, MCP__INVALID_PARAMS,
-                              "Invalid params: there is no task %.*s, or its time is over",
+                              "Invalid params: there is no task %.*s, or it has expired",
                               mcp__shown(id), id.ptr);
     return rc;
 }
@@ -144,12 +144,12 @@ static int keep_end(mcp__task *task, mcp_str detail)
     bool large = rc == MCP_ELIMIT;
     task->state.status = MCP_TASK_FAILED;
     task->state.is_error = true;
-    task->state.message = large ? MCP_STR("The result is larger than what may be kept (max_bytes)")
-                                : MCP_STR("The result could not be kept");
-    detail = large ? MCP_STR("{\"code\":-32603,\"message\":\"Internal error: the result is larger "
-                             "than what may be kept (max_bytes)\"}")
+    task->state.message = large ? MCP_STR("The result is too large to be stored (max_bytes)")
+                                : MCP_STR("The result could not be stored");
+    detail = large ? MCP_STR("{\"code\":-32603,\"message\":\"Internal error: the result is too "
+                             "large to be stored (max_bytes)\"}")
                    : MCP_STR("{\"code\":-32603,\"message\":\"Internal error: the result could not "
-                             "be kept\"}");
+                             "be stored\"}");
     rc = mcp__task_changed(task, detail);
     if (rc != MCP_OK)
         t->store.remove(task->state.id, t->store.user);

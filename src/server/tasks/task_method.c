@@ -128,7 +128,7 @@ static int answer_result(mcp_request *req, const mcp_task *task)
 {
     if (task->status == MCP_TASK_CANCELLED)
         return mcp_reply_fail(req, MCP__INVALID_PARAMS,
-                              "Invalid params: the task was cancelled: it has no result");
+                              "Invalid params: the task was cancelled and has no result");
     if (task->is_error)
         return answer_error(req, task->detail);
     char *text = mcp_request_alloc(req, task->detail.len + 1);
@@ -156,7 +156,7 @@ void mcp__task_serve_waiter(mcp__task *task, const mcp_task *record)
     mcp__list_remove(&req->waiter);
     int rc = record ? answer_result(req, record)
                     : mcp_reply_fail(req, MCP__INVALID_PARAMS,
-                                     "Invalid params: the task is not kept any more");
+                                     "Invalid params: the task is not stored any more");
     mcp_reply_finish(req, rc);
 }
 
@@ -171,7 +171,7 @@ int mcp__run_task_result(mcp_request *req)
     mcp__task *live = mcp__task_live(req->server, task.id);
     if (!live)
         return mcp_reply_fail(req, MCP__INTERNAL_ERROR,
-                              "Internal error: the task does not run here any more");
+                              "Internal error: the task does not run on this server any more");
     mcp__list_append(&live->waiters, &req->waiter);
     mcp__task_ask(live); /* this may end the task */
     return MCP_PENDING;
@@ -225,7 +225,7 @@ static int read_cursor(mcp_request *req, uint64_t *after)
         cursor.position.len != sizeof(*after))
         return mcp_reply_fail(
             req, MCP__INVALID_PARAMS,
-            "Invalid params: \"cursor\" is not one of this list: begin again without it");
+            "Invalid params: \"cursor\" is not valid for this list: start again without it");
     memcpy(after, cursor.position.ptr, sizeof(*after));
     return MCP_OK;
 }
@@ -251,7 +251,7 @@ int mcp__run_task_list(mcp_request *req)
     uint64_t after;
     if (!mcp__tasks_listed(req->in.channel))
         return mcp_reply_fail(req, MCP__METHOD_NOT_FOUND,
-                              "Method not found: tasks are not listed for peers without a name");
+                              "Method not found: tasks are not listed for anonymous peers");
     int rc = read_cursor(req, &after);
     if (rc != MCP_OK)
         return rc;

@@ -110,7 +110,7 @@ static const struct {
     {"{\"jsonrpc\":\"2.0\",\"id\":-$}", MCP_ETIMEOUT, "within", MCP_ETIMEOUT},
     {"{\"jsonrpc\":\"2.0\",\"id\":1000000000000000000000$}", MCP_ETIMEOUT, "within", MCP_ETIMEOUT},
     {"Listening on port 8080", MCP_ETIMEOUT,
-     "within 2.500 s; what came could not be read: ", MCP_ETIMEOUT},
+     "within 2.500 s; a received message could not be read: ", MCP_ETIMEOUT},
     {"{\"jsonrpc\":", MCP_ETIMEOUT, "could not be read: ", MCP_ETIMEOUT},
     {"", MCP_ETIMEOUT, "within", MCP_ETIMEOUT},
     {NULL, MCP_ETIMEOUT, "within", MCP_ETIMEOUT},
@@ -228,8 +228,7 @@ static void test_server_requests(void **state)
         }
         assert_int_equal(f.pages, era ? 0 : 1); /* reported once */
         if (!era)
-            assert_contains(f.text,
-                            "the request ping, which a server of revision 2026-07-28 must not");
+            assert_contains(f.text, "the request ping, which revision 2026-07-28 forbids");
         fake_close(&f);
     }
 }

@@ -310,7 +310,7 @@ static void test_wait_is_not_possible(void **state)
 
     open_waiting(&f, broken, true);
     assert_int_equal(mcp_client_wait(f.client, 0, NULL, &error), MCP_EPROTOCOL);
-    assert_contains(error.text, "none that it names");
+    assert_contains(error.text, "it lists: none");
     fake_close(&f);
 }
 

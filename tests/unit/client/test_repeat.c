@@ -93,7 +93,7 @@ static void test_how_often(void **state)
     int64_t before = f.now;
     call(&f, "resources/read", "{\"uri\":\"mem:a\"}");
     assert_int_equal(f.rc, MCP_ECLOSED);
-    assert_contains(f.text, "resources/read was repeated in vain");
+    assert_contains(f.text, "resources/read was repeated without success");
     assert_int_equal(count_of(&f, "resources/read"), 4);
     assert_int_equal(f.now - before, 250 + 500 + 1000);
     fake_close(&f);
@@ -127,7 +127,7 @@ static void test_deadline(void **state)
     fake_ready(&f, broken, MCP_OPTIONS(mcp_client_options, .timeout_ms = 700), true);
     call(&f, "prompts/list", NULL);
     assert_int_equal(f.rc, MCP_ECLOSED);
-    assert_contains(f.text, "was not repeated, because its time is over");
+    assert_contains(f.text, "was not repeated, because its time-out has expired");
     assert_int_equal(count_of(&f, "prompts/list"), 2);
     fake_close(&f);
 

@@ -227,7 +227,7 @@ static void test_back_off(void **state)
     f.until = f.now + 700;
     fake_run(&f);
     assert_string_equal(l.told, "L");
-    assert_contains(l.error, "does not acknowledge");
+    assert_contains(l.error, "did not acknowledge");
     assert_contains(fake_last(&f), "notifications/cancelled");
     fake_close(&f);
 }
@@ -409,7 +409,7 @@ static void test_watch_without_stream(void **state)
         mcp_client_exchange_ended(f.client, 0, &end, f.now);
         fake_run(&f);
         assert_string_equal(l.told, "AX");
-        assert_contains(l.error, "no stream for notices");
+        assert_contains(l.error, "no stream for notifications");
         fake_close(&f);
     }
 }

@@ -288,7 +288,7 @@ static void test_who_waits_too_long_is_refused(void **state)
     fire(&r);
     assert_int_equal(r.n_answers, 2);
     assert_int_equal(r.n_errors, 2);
-    assert_non_null(strstr(r.last, "25165824 bytes of memory (max_work_memory); try again later"));
+    assert_non_null(strstr(r.last, "25165824 bytes (max_work_memory): try again later"));
     assert_non_null(strstr(r.last, "\"retryAfterMs\":1000"));
     assert_null(r.timer);
     while (r.n_jobs)

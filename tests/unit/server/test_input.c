@@ -320,7 +320,7 @@ static void test_needs_keys_and_randomness(void **state)
     w.no_random = true;
     ask_by(&w, "tools/call", NULL, "");
     assert_non_null(strstr(w.sent, "-32603"));
-    assert_non_null(strstr(w.sent, "randomness"));
+    assert_non_null(strstr(w.sent, "random bytes"));
     w.no_random = false;
     begin(&w, NULL);
     assert_true(goes_on(&w, NULL));

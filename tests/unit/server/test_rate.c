@@ -194,7 +194,7 @@ static void test_polls(void **state)
                  "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"%s\",\"params\":{\"taskId\":\"t\"}}",
                  i + 1, methods[i % 3]);
         rig_say(&r, c, message);
-        limited += strstr(rig_sent(&r), "too many questions about tasks: one caller may make 1 a "
+        limited += strstr(rig_sent(&r), "too many requests about tasks: one caller may make 1 a "
                                         "second (polls_per_second)") != NULL;
         assert_int_equal(limited, i < 3 ? 0 : i - 2);
     }
