@@ -68,19 +68,22 @@ typedef struct mcp__call {
 
 /* ---- call.c ---------------------------------------------------------------------------------- */
 
+/* Moves the call to the list of a phase. */
 void mcp__call_move(mcp__call *call, mcp__call_phase phase);
 /* Queues the call to be sent, or sent again. params, members and input must be up to date. */
 void mcp__call_again(mcp__call *call, int64_t due);
 /* Reports the outcome and frees the call, or keeps it for mcp_client_wait(). */
 void mcp__call_finish(mcp__call *call, int rc, const mcp_json *result, const mcp_error *error);
+/* Finishes the call with the text of an error code. */
 void mcp__call_fail(mcp__call *call, int rc);
 /* Returns the unfinished call with this handle, or NULL. */
 mcp__call *mcp__call_find(mcp_client *client, mcp_call_id handle);
+/* Returns the finished call with this handle whose outcome was kept, or NULL. */
 mcp__call *mcp__call_kept(mcp_client *client, mcp_call_id handle);
 void mcp__call_free(mcp__call *call);
 /* Sends or queues a new call. On failure the call is freed. */
 int mcp__call_begin(mcp__call *call, mcp_call_id *ret);
-/* Sends queued calls. Only during a call of the channel. */
+/* Sends queued calls. Must be called only during a call of the channel. */
 void mcp__client_flush(mcp_client *client);
 /* Finishes cancelled calls, and handles parked calls that are due. */
 void mcp__client_sweep(mcp_client *client);
@@ -149,7 +152,9 @@ bool mcp__call_task_failed(mcp__call *call, int rc);
  * because the server is first requested to cancel the task. If the function returns false, it may
  * have changed *rc and *error. *error must not be part of the task. */
 bool mcp__call_task_end(mcp__call *call, int *rc, mcp_error *error);
+/* Whether the program has answered the question of the task with this key. */
 bool mcp__call_task_has_answered(const mcp__call *call, mcp_str key);
+/* Records that the question with this key has been answered. Returns MCP_OK or MCP_ENOMEM. */
 int mcp__call_task_note_answer(mcp__call *call, mcp_str key);
 /* Sends the answers in call->input to the task. */
 void mcp__call_task_update(mcp__call *call);

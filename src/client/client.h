@@ -182,11 +182,13 @@ int mcp__client_copy(const mcp_client *client, const mcp_json *value, mcp_json_d
 
 /* ---- options.c ------------------------------------------------------------------------------- */
 
+/* Checks client->options, sets their defaults and renders client->self. */
 int mcp__client_read_options(mcp_client *client, mcp_error *error);
-/* Returns the time-out of server/discover. */
+/* Returns the time-out of server/discover, in milliseconds. */
 uint64_t mcp__client_probe_ms(const mcp_client *client);
-/* Returns the level's name in static storage, or NULL. */
+/* Returns the name of the log level in static storage, or NULL if there is no such level. */
 const char *mcp__client_log_level(const char *name);
+/* Append clientInfo or capabilities in the form of revision r. */
 void mcp__client_put_info(const mcp_client *client, const mcp__revision *r, mcp__buf *b);
 void mcp__client_put_capabilities(const mcp_client *client, const mcp__revision *r, mcp__buf *b);
 /* Appends the members of _meta that revision r requires in every request, without braces. */
@@ -226,6 +228,7 @@ const mcp__revision *mcp__version_first_legacy(const mcp_client *client);
  * channel. */
 int mcp__client_send(mcp_client *client, const mcp__sending *s, mcp_str params, mcp__answer_fn *fn,
                      void *user, int64_t *id);
+/* Sends a notification. */
 int mcp__client_notify(mcp_client *client, mcp_str method, mcp_str params);
 /* Notifies the server and the transport that the answer to this request is not needed any more. */
 void mcp__client_give_up(mcp_client *client, int64_t id, const char *reason);
@@ -237,6 +240,7 @@ void mcp__ping_begin(mcp_client *client);
 void mcp__ping_end(mcp_client *client);
 /* Sends a ping when it is due. Must be called only during a call of the channel. */
 void mcp__ping_tick(mcp_client *client);
+/* Returns when mcp__ping_tick() must be called next, or INT64_MAX if never. */
 int64_t mcp__ping_due(const mcp_client *client);
 
 /* ---- typed.c --------------------------------------------------------------------------------- */
@@ -255,6 +259,7 @@ bool mcp__end_lost_session(const mcp_exchange_end *end);
 
 /* ---- notice.c -------------------------------------------------------------------------------- */
 
+/* Handles a notification of the server. */
 void mcp__client_notified(mcp_channel *channel, const mcp__message *message);
 
 #endif

@@ -11,17 +11,19 @@
 /* Cached results. */
 typedef struct mcp__cache {
     mcp__map entries;
-    mcp__link recent; /* least recently used first */
-    size_t bytes, limit;
+    mcp__link recent;    /* least recently used first */
+    size_t bytes, limit; /* memory in use, and its limit */
 } mcp__cache;
 
 /* ---- cache.c --------------------------------------------------------------------------------- */
 
 void mcp__cache_init(mcp_client *client, size_t limit);
 void mcp__cache_free(mcp_client *client);
+/* Whether mcp__cache_get() would return a result. */
 bool mcp__cache_has(const mcp__call *call);
-/* Returns the cached result for this call, or NULL. */
+/* Returns a copy of the cached result for this call, which the caller owns, or NULL. */
 mcp_json_doc *mcp__cache_get(mcp__call *call);
+/* Caches a result if its caching hints allow that. Out of memory, it is not cached. */
 void mcp__cache_put(mcp__call *call, const mcp_json *result);
 /* Remove the results that a change makes stale, or all results of a method. */
 void mcp__cache_changed(mcp_client *client, mcp_change change, mcp_str uri);
@@ -43,6 +45,7 @@ bool mcp__client_mirrors(const mcp_client *client);
 /* Stores what the tool definitions of a page say. *ret is a copy of the page without the refused
  * tools, which the caller owns, or NULL if none is refused. */
 int mcp__tools_learn(mcp_client *client, const mcp_json *result, mcp_json_doc **ret);
+/* Returns what is stored about a tool, or NULL. */
 const mcp__tool *mcp__tools_find(const mcp_client *client, mcp_str name);
 /* Checks a tools/call before it is sent. */
 int mcp__tools_check(mcp__call *call, mcp_error *error);

@@ -12,7 +12,7 @@
 typedef struct mcp__token_bucket {
     size_t per_minute;
     uint64_t credit; /* in 1/60,000 of a question */
-    int64_t filled;
+    int64_t filled;  /* when credit was added last, in milliseconds; 0 if never */
 } mcp__token_bucket;
 
 /* A request of a legacy server, and its question. */
@@ -54,6 +54,7 @@ int mcp__question_new(mcp_client *client, mcp_str method, const mcp_json *params
                       mcp_question **ret, uint64_t *retry_ms, mcp_error *error);
 /* Passes the question to the program. */
 void mcp__question_ask(mcp_question *question);
+/* Withdraws a question whose answer is not needed any more, and notifies the program. */
 void mcp__question_withdraw(mcp_question *question);
 void mcp__question_free(mcp_question *question);
 /* Sends the answers given so far. */

@@ -57,14 +57,18 @@ void mcp__subscriptions_changed(mcp_client *client, mcp_change change, mcp_str u
  * time was reached. */
 void mcp__client_resync(mcp_client *client);
 
+/* For modern servers: opens, replaces or retries the stream if necessary. */
 void mcp__listen_resync(mcp_client *client);
+/* Returns when mcp__listen_resync() must be called next, or INT64_MAX if never. */
 int64_t mcp__listen_due(const mcp_client *client);
 void mcp__listen_acknowledged(mcp_client *client, const mcp_json *params);
 void mcp__listen_cancelled(mcp_client *client, const mcp_json *params);
+/* Whether the server has accepted this part of the filter. */
 bool mcp__listen_honours(const mcp_client *client, mcp_change change, mcp_str uri);
 /* Must be called when the connection was lost. */
 void mcp__listen_forget(mcp_client *client);
 
+/* For legacy servers: subscribes and unsubscribes resources if necessary. */
 void mcp__watch_resync(mcp_client *client);
 bool mcp__watch_honours(const mcp_client *client, mcp_change change, mcp_str uri);
 /* Must be called when the connection or the session was lost. */

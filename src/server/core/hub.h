@@ -11,7 +11,7 @@ typedef struct mcp__session mcp__session;
 typedef struct mcp__stream {
     mcp__link link; /* in session->streams */
     mcp__session *session;
-    mcp_request *listen;
+    mcp_request *listen;  /* NULL for a legacy session */
     unsigned lists;       /* the subscribed lists, as bits 1 << mcp__kind */
     unsigned dirty_lists; /* those of the subscribed lists that changed */
     mcp__link subscriptions;
@@ -20,9 +20,11 @@ typedef struct mcp__stream {
 } mcp__stream;
 
 void mcp__stream_init(mcp__stream *stream, mcp__session *session, mcp_request *listen);
+/* Ends all subscriptions of a stream and frees its memory, but not the stream itself. */
 void mcp__stream_clear(mcp__stream *stream);
 /* Returns the lists for which this server announces changes, as bits 1 << mcp__kind. */
 unsigned mcp__hub_lists(const mcp_server *server);
+/* Replaces the subscribed lists. Providers start or stop watching as necessary. */
 void mcp__stream_set_lists(mcp__stream *stream, unsigned lists);
 /* Returns MCP_OK (also if the stream is subscribed already), MCP_ENOTFOUND if no such resource can
  * exist or the caller may not read it, MCP_ELIMIT if there are too many subscriptions, or another
@@ -37,6 +39,7 @@ void mcp__hub_list_changed(mcp_server *server, mcp__kind kind, const mcp__entry 
 void mcp__hub_rewatch(mcp_server *server);
 /* Schedules notifications for the marks of a session. */
 void mcp__hub_arm(mcp__session *session);
+/* Sends the notifications of a session that are due. */
 void mcp__hub_tick(mcp__session *session, int64_t now);
 void mcp__hub_free(mcp_server *server);
 

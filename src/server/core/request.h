@@ -31,9 +31,9 @@ typedef struct mcp__member mcp__member; /* a name in _meta; defined in reply.c *
 
 /* What the request refers to. */
 typedef struct mcp__target {
-    mcp__entry *entry;
-    mcp_str uri; /* resources/read */
-    mcp_uri_match *match;
+    mcp__entry *entry;    /* holds a reference; NULL if none */
+    mcp_str uri;          /* for resources/read; in the message */
+    mcp_uri_match *match; /* of a template; owned, NULL if none */
 } mcp__target;
 
 /* The result built so far. */
@@ -60,23 +60,24 @@ typedef struct mcp__reply_error {
     mcp_str refusal; /* why the client did not answer an input request */
 } mcp__reply_error;
 
-/* tools/call */
+/* The result of a tools/call. */
 typedef struct mcp__tool_result {
     bool is_error;
     mcp_str structured;  /* JSON in the arena */
-    bool has_structured; /* the handler set it, even if the revision cannot carry it */
-    bool as_text;        /* sent as text, because the revision cannot carry it */
+    bool has_structured; /* the handler set it, even if the revision does not have it */
+    bool as_text;        /* sent as text, because the revision does not have it */
 } mcp__tool_result;
 
 /* A page of a list. */
 typedef struct mcp__page {
-    uint32_t part;
+    uint32_t part;    /* 0 for registered entries, or the number of a mount plus 1 */
     mcp_str position; /* where the part continues */
     size_t room;      /* number of entries that may still be added */
     bool has_next;
-    mcp_str next; /* in the arena */
+    mcp_str next; /* the position at which the next page begins, in the arena */
 } mcp__page;
 
+/* The notifications that a request has sent. */
 typedef struct mcp__notices {
     bool progress_begun;
     double progress_last;

@@ -16,7 +16,8 @@ typedef struct mcp__topic {
 } mcp__topic;
 
 /* Returns the topic of a URI for a subscriber; creates and watches it if necessary. `principal` is
- * NULL for an anonymous subscriber. */
+ * NULL for an anonymous subscriber. Returns MCP_OK, MCP_ENOTFOUND, MCP_ENOMEM or an error of the
+ * provider. */
 int mcp__topic_of(mcp_server *server, mcp_str uri, const char *principal, mcp__topic **ret);
 /* Frees a topic that has no subscribers any more. */
 void mcp__topic_free(mcp_server *server, mcp__topic *t);

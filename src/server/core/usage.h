@@ -32,8 +32,8 @@ typedef enum mcp__used_outcome {
 /* What is counted for a request. */
 typedef struct mcp__used {
     mcp__meter *meter; /* NULL if not counted */
-    int64_t since;
-    uint64_t bytes;
+    int64_t since;     /* when the request began, in milliseconds */
+    uint64_t bytes;    /* size of the contents in the result */
     mcp__used_outcome outcome;
 } mcp__used;
 

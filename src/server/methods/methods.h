@@ -18,17 +18,18 @@ typedef enum mcp__form {
 struct mcp__method {
     const char *name;
     unsigned revisions; /* MCP__IN_* */
-    int needs;          /* an mcp__kind that the server has to offer, or MCP__NEEDS_* */
+    int needs;          /* an mcp__kind that the server must offer, or MCP__NEEDS_* */
     const char *within; /* text before the array; NULL for the brace of the result */
-    const char *array;  /* the result's one array, or NULL */
+    const char *array;  /* name of the array in the result, or NULL */
     mcp__form form;     /* what handlers add to the array */
     mcp__kind lists;    /* with MCP__FORM_ENTRIES: the kind of the entries */
     bool cacheable;
     bool is_list;    /* cached for list_ttl_ms instead of read_ttl_ms */
     bool long_lived; /* may stay open without limit, so it has no reference to a build */
-    bool slow;       /* its handlers may block for long */
+    bool slow;       /* its handlers may block for a long time */
     bool limited;    /* rate-limited by `rate` */
     mcp__rate rate;
+    /* Answers a request. Returns a code like a handler. */
     int (*run)(mcp_request *req);
     /* Runs the handler again from its start, with the client's answers. NULL if input requests are
      * not allowed. */
@@ -101,8 +102,10 @@ void mcp__complete_tail(mcp_request *req, mcp__buf *b);
 
 /* ---- an open subscriptions/listen ------------------------------------------------------------ */
 
-void mcp__listen_end(mcp_request *req);   /* the peer cancelled it */
-void mcp__listen_close(mcp_request *req); /* the server ends it, with a result */
+/* Ends a subscription without a result, because the peer cancelled it. Frees the request. */
+void mcp__listen_end(mcp_request *req);
+/* Ends a subscription with a result, because the server closes the channel. */
+void mcp__listen_close(mcp_request *req);
 /* Moves an acknowledged subscription to a smaller block without its message. `req` is freed. */
 void mcp__listen_shrink(mcp_request *req);
 
