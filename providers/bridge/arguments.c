@@ -28,24 +28,25 @@ static const char *const names[] = {"list_resources", "find_resources", "search_
 
 /* ---- single arguments ------------------------------------------------------------------------ */
 
-static int take_number(bridge_way *w, const mcp_json *arguments, const char *name, size_t usual,
-                       size_t *ret, bool *told)
+static int take_number(bridge_way *w, const mcp_json *arguments, const char *name, size_t fallback,
+                       size_t *ret, bool *replied)
 {
-    int64_t number = mcp_json_int(mcp_json_get(arguments, name), (int64_t)usual);
-    *told = number < 1 || number > MAX_LIMIT;
-    if (*told)
+    int64_t number = mcp_json_int(mcp_json_get(arguments, name), (int64_t)fallback);
+    *replied = number < 1 || number > MAX_LIMIT;
+    if (*replied)
         return mcp_reply_tool_error(w->req, "%s must be a whole number from 1 to %d", name,
                                     MAX_LIMIT);
     *ret = (size_t)number;
     return MCP_OK;
 }
 
-static int take_glob(bridge_way *w, const mcp_json *arguments, const char *name, bool *told)
+static int take_glob(bridge_way *w, const mcp_json *arguments, const char *name, bool *replied)
 {
     w->query.glob = mcp_json_string(mcp_json_get(arguments, name));
-    *told = characters(w->query.glob) > MAX_GLOB;
-    return *told ? mcp_reply_tool_error(w->req, "%s is longer than %d characters", name, MAX_GLOB)
-                 : MCP_OK;
+    *replied = characters(w->query.glob) > MAX_GLOB;
+    return *replied
+               ? mcp_reply_tool_error(w->req, "%s is longer than %d characters", name, MAX_GLOB)
+               : MCP_OK;
 }
 
 /* Reads the cursor "WHICH:POSITION", see way.c. */
@@ -73,27 +74,27 @@ static bool take_position(bridge_way *w, mcp_str cursor)
     return common_buffer_append(&w->token, rest.ptr, rest.len) == MCP_OK;
 }
 
-static int take_cursor(bridge_way *w, const mcp_json *arguments, bool *told)
+static int take_cursor(bridge_way *w, const mcp_json *arguments, bool *replied)
 {
     mcp_str cursor = mcp_json_string(mcp_json_get(arguments, "cursor"));
     w->first = !cursor.len; /* models send empty strings for omitted arguments */
     w->step = w->only_templates            ? BRIDGE_AT_TEMPLATES
               : w->by_sources && w->all->n ? BRIDGE_AT_SOURCE
                                            : BRIDGE_AT_PAGE;
-    *told = !w->first && !take_position(w, cursor);
-    return *told ? refuse_cursor(w, names[w->tool]) : MCP_OK;
+    *replied = !w->first && !take_position(w, cursor);
+    return *replied ? refuse_cursor(w, names[w->tool]) : MCP_OK;
 }
 
 /* ---- arguments of each tool ------------------------------------------------------------------ */
 
-static int take_name(bridge_way *w, const mcp_json *arguments, bool *told)
+static int take_name(bridge_way *w, const mcp_json *arguments, bool *replied)
 {
-    int rc = take_glob(w, arguments, "name", told);
+    int rc = take_glob(w, arguments, "name", replied);
     mcp_str *glob = &w->query.glob;
-    if (*told)
+    if (*replied)
         return rc;
-    *told = glob->len == 0;
-    if (*told)
+    *replied = glob->len == 0;
+    if (*replied)
         return mcp_reply_tool_error(w->req, "name is missing: give a part of a name, or a glob");
     if (memchr(glob->ptr, '*', glob->len) || memchr(glob->ptr, '?', glob->len) ||
         memchr(glob->ptr, '[', glob->len))
@@ -108,7 +109,7 @@ static int take_name(bridge_way *w, const mcp_json *arguments, bool *told)
     return MCP_OK;
 }
 
-static int take_needle(bridge_way *w, const mcp_json *arguments, bool *told)
+static int take_needle(bridge_way *w, const mcp_json *arguments, bool *replied)
 {
     char why[200];
     search_needle_options o = {.text = mcp_json_string(mcp_json_get(arguments, "query")),
@@ -116,8 +117,8 @@ static int take_needle(bridge_way *w, const mcp_json *arguments, bool *told)
                                .ignore_case =
                                    mcp_json_bool(mcp_json_get(arguments, "ignore_case"), false)};
     int rc = search_needle_new(&o, &w->all->alloc, &w->query.needle, why);
-    *told = rc == MCP_EINVAL;
-    return *told ? mcp_reply_tool_error(w->req, "query: %s", why) : rc;
+    *replied = rc == MCP_EINVAL;
+    return *replied ? mcp_reply_tool_error(w->req, "query: %s", why) : rc;
 }
 
 static void take_kind(bridge_way *w, const mcp_json *arguments)
@@ -132,43 +133,43 @@ static void take_kind(bridge_way *w, const mcp_json *arguments)
         w->query.kinds = SEARCH_OTHERS;
 }
 
-static int take_own(bridge_way *w, const mcp_json *arguments, bool *told)
+static int take_own(bridge_way *w, const mcp_json *arguments, bool *replied)
 {
     if (w->tool == BRIDGE_FIND)
-        return take_name(w, arguments, told);
-    int rc = take_glob(w, arguments, "pattern", told);
-    if (rc != MCP_OK || *told || w->tool == BRIDGE_LIST)
+        return take_name(w, arguments, replied);
+    int rc = take_glob(w, arguments, "pattern", replied);
+    if (rc != MCP_OK || *replied || w->tool == BRIDGE_LIST)
         return rc;
-    rc = take_number(w, arguments, "per_file", 20, &w->query.per_item, told);
-    return rc == MCP_OK && !*told ? take_needle(w, arguments, told) : rc;
+    rc = take_number(w, arguments, "per_file", 20, &w->query.per_item, replied);
+    return rc == MCP_OK && !*replied ? take_needle(w, arguments, replied) : rc;
 }
 
-static int take_all(bridge_way *w, const mcp_json *arguments, bool *told)
+static int take_all(bridge_way *w, const mcp_json *arguments, bool *replied)
 {
     int rc = take_number(w, arguments, "limit", w->tool == BRIDGE_SEARCH ? 100 : 200,
-                         &w->query.limit, told);
+                         &w->query.limit, replied);
     take_kind(w, arguments);
     if (w->tool == BRIDGE_SEARCH)
         w->query.kinds = SEARCH_FILES | SEARCH_OTHERS;
     w->query.under = mcp_json_string(mcp_json_get(arguments, "under"));
     w->only_templates =
         w->tool == BRIDGE_LIST && mcp_json_bool(mcp_json_get(arguments, "templates"), false);
-    if (rc == MCP_OK && !*told)
-        rc = take_own(w, arguments, told);
+    if (rc == MCP_OK && !*replied)
+        rc = take_own(w, arguments, replied);
     w->by_sources = w->tool != BRIDGE_LIST || w->query.under.len || w->query.glob.len;
-    return rc == MCP_OK && !*told ? take_cursor(w, arguments, told) : rc;
+    return rc == MCP_OK && !*replied ? take_cursor(w, arguments, replied) : rc;
 }
 
 static int call(mcp_request *req, const mcp_json *arguments, bridge_tools *all, bridge_tool tool)
 {
-    bool told = false;
+    bool replied = false;
     bridge_way *w = mcp_request_alloc(req, sizeof(*w));
     if (!w)
         return MCP_ENOMEM;
     *w = (bridge_way){.all = all, .req = req, .tool = tool};
     common_buffer_init(&w->token, &all->alloc);
-    int rc = take_all(w, arguments, &told);
-    if (rc == MCP_OK && !told)
+    int rc = take_all(w, arguments, &replied);
+    if (rc == MCP_OK && !replied)
         return bridge_way_run(w);
     common_buffer_free(&w->token);
     search_needle_free(w->query.needle);

@@ -45,7 +45,7 @@ static size_t distance(mcp_str a, mcp_str b)
 }
 
 /* Returns the distance of two names, or FARTHEST if they are not similar. */
-static size_t how_far(mcp_str wanted, mcp_str name)
+static size_t name_distance(mcp_str wanted, mcp_str name)
 {
     if (!wanted.len || !name.len || wanted.len > LONGEST || name.len > LONGEST)
         return FARTHEST;
@@ -58,7 +58,7 @@ static size_t how_far(mcp_str wanted, mcp_str name)
 
 int bridge_near_try(bridge_near *n, mcp_request *req, mcp_str uri)
 {
-    size_t far = how_far(n->name, bridge_last_piece(uri)), at = 0;
+    size_t far = name_distance(n->name, bridge_last_piece(uri)), at = 0;
     if (far >= FARTHEST || uri.len > 500)
         return MCP_OK;
     while (at < n->n && n->distance[at] <= far)

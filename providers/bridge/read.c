@@ -106,7 +106,7 @@ static int put_error(const reading *r)
 }
 
 /* Writes the error for a missing resource, with similar URIs. */
-static int put_not_there(const reading *r)
+static int reply_not_found(const reading *r)
 {
     const bridge_near *n = &r->near;
     const char *before[BRIDGE_NEAR] = {" Did you mean ", ", or ", ", or "}, *uris[BRIDGE_NEAR];
@@ -121,7 +121,7 @@ static int put_not_there(const reading *r)
                                 uris[0], before[1], uris[1], before[2], uris[2], n->n ? "?" : "");
 }
 
-static bool is_not_there(const reading *r)
+static bool is_not_found(const reading *r)
 {
     mcp_str message = mcp_json_string(mcp_json_get(r->ask.error, "message"));
     return r->ask.rc == MCP_OK && mcp_str_eq(message, MCP_STR("Resource not found"));
@@ -216,7 +216,7 @@ static int ask(reading *r, step what)
 
 /* Looks for similar URIs. Returns MCP_OK when the next answer is available, MCP_PENDING, or
  * MCP_ENOTFOUND when there are no further places to look. */
-static int look_around(reading *r)
+static int find_similar(reading *r)
 {
     int rc = MCP_OK;
     if (r->step == AT_RESOURCE) {
@@ -248,16 +248,16 @@ static int reply(reading *r)
 static int advance(reading *r)
 {
     int rc = MCP_OK;
-    if (r->step == AT_RESOURCE && !is_not_there(r)) {
+    if (r->step == AT_RESOURCE && !is_not_found(r)) {
         rc = reply(r);
     } else {
         do
-            rc = r->ask.rc == MCP_OK ? look_around(r) : r->ask.rc;
+            rc = r->ask.rc == MCP_OK ? find_similar(r) : r->ask.rc;
         while (rc == MCP_OK);
         if (rc == MCP_PENDING)
             return rc;
         if (rc == MCP_ENOTFOUND)
-            rc = put_not_there(r);
+            rc = reply_not_found(r);
     }
     common_ask_clear(&r->ask);
     return rc;

@@ -42,7 +42,7 @@ static const char find_input[] = OBJECT("\"name\"",
     "name, ignoring case: readme; with a slash, part of the path: src/main; with * ? or [ a "
     "glob for all of it: *.md, src/**/*.c\"},"
     "\"kind\":{\"type\":\"string\",\"enum\":[\"file\",\"folder\",\"resource\"],\"description\":"
-    "\"Only these; a resource is what is neither file nor folder\"},"
+    "\"Only this kind; a resource is neither a file nor a folder\"},"
     UNDER ","
     BOUNDED("limit", "1", "1000", "Maximum entries; default 200") ","
     CURSOR);
@@ -79,20 +79,20 @@ static const char search_input[] = OBJECT("\"query\"",
     BOUNDED("per_file", "1", "1000", "Maximum lines per file; default 20") ","
     CURSOR);
 
-#define MATCH OBJECT("\"line\",\"text\"", \
-    NUMBER("line", "From 1 on") ","       \
-    TEXT("text", "The line, or what is around the match"))
+#define MATCH OBJECT("\"line\",\"text\"",     \
+    NUMBER("line", "Line number, from 1") "," \
+    TEXT("text", "The line, or the text around the match"))
 
 #define MATCHES OBJECT("\"uri\",\"matches\"",  \
     TEXT("uri", "Of the file or resource") "," \
     ARRAY("matches", MATCH) ","                \
     FLAG("more", "It has more matches"))
 
-#define SKIPPED OBJECT("",                                       \
-    NUMBER("binary", "That are no text") ","                     \
-    NUMBER("large", "That are too large") ","                    \
-    NUMBER("slow", "On which the expression takes too long") "," \
-    NUMBER("unreadable", "That cannot be read"))
+#define SKIPPED OBJECT("",                              \
+    NUMBER("binary", "Not text") ","                    \
+    NUMBER("large", "Too large") ","                    \
+    NUMBER("slow", "The expression takes too long") "," \
+    NUMBER("unreadable", "Cannot be read"))
 
 static const char search_output[] = OBJECT("\"files\",\"searched\",\"skipped\"",
     ARRAY("files", MATCHES) ","

@@ -360,20 +360,20 @@ static void nothing(void *user)
     (void)user;
 }
 
-static void on_breath(mcp_request *req, void *user)
+static void after_yield(mcp_request *req, void *user)
 {
     (void)req;
     resume(user);
 }
 
 /* Whether this call pauses to let other requests run on the server's thread. */
-static bool takes_breath(bridge_way *w)
+static bool yields(bridge_way *w)
 {
     int64_t now = search_now();
     if (now - w->slice < slice_ns || !has_workers(w))
         return false;
     w->slice = now;
-    return mcp_request_work(w->req, nothing, on_breath, w) == MCP_PENDING;
+    return mcp_request_work(w->req, nothing, after_yield, w) == MCP_PENDING;
 }
 
 /* ---- steps ----------------------------------------------------------------------------------- */
@@ -431,7 +431,7 @@ static int advance(bridge_way *w)
 {
     while (w->rc == MCP_OK && w->step != BRIDGE_AT_END) {
         bool cancelled = mcp_request_cancelled(w->req);
-        if (!cancelled && takes_breath(w))
+        if (!cancelled && yields(w))
             return MCP_PENDING;
         int rc = cancelled ? MCP_ECANCELLED : begin_step(w);
         if (rc == MCP_PENDING)

@@ -69,7 +69,4 @@ void bridge_way_later(void *way);
 int bridge_way_reply(bridge_way *w);
 int bridge_put_template(bridge_way *w, const mcp_json *tmpl);
 
-/* arguments.c */
-int bridge_way_arguments(bridge_way *w, const mcp_json *arguments, bool *told);
-
 #endif

@@ -21,7 +21,7 @@ enum {
     LOOK_MS = 50,     /* polling interval if the system cannot report the end of a program */
     PIECE = 64 << 10, /* bytes of one read */
     PIECES = 16,      /* reads before other events are handled */
-    KEPT_ERRORS = 8 << 10,
+    MAX_ERRORS = 8 << 10,
 };
 
 typedef enum reason { ENDED = 0, CANCELLED, TOO_LONG, TOO_MUCH, NO_MEMORY } reason;
@@ -34,7 +34,7 @@ struct command_run {
     const mcp_host *host;
     mcp_host_poll *poll_out, *poll_err, *poll_end;
     mcp_host_timer *timer;
-    int64_t started, told, kill_at; /* kill_at is 0 until SIGTERM is sent */
+    int64_t started, reported, kill_at; /* kill_at is 0 until SIGTERM is sent */
     reason why;
     common_buffer output, errors;
 };
@@ -194,18 +194,18 @@ static void keep_output(command_run *r, const char *bytes, size_t len)
 /* Keeps only the end of stderr, which usually explains a failure. */
 static void keep_errors(command_run *r, const char *bytes, size_t len)
 {
-    if (len > KEPT_ERRORS)
-        bytes += len - KEPT_ERRORS, len = KEPT_ERRORS;
-    if (r->errors.len + len > KEPT_ERRORS) {
-        size_t gone = r->errors.len + len - KEPT_ERRORS;
-        memmove(r->errors.ptr, r->errors.ptr + gone, r->errors.len - gone);
-        r->errors.len -= gone;
+    if (len > MAX_ERRORS)
+        bytes += len - MAX_ERRORS, len = MAX_ERRORS;
+    if (r->errors.len + len > MAX_ERRORS) {
+        size_t excess = r->errors.len + len - MAX_ERRORS;
+        memmove(r->errors.ptr, r->errors.ptr + excess, r->errors.len - excess);
+        r->errors.len -= excess;
     }
     common_buffer_append(&r->errors, bytes, len);
 }
 
 /* Reads the available output. Returns false at the end of the output. */
-static bool take(command_run *r, int fd)
+static bool read_output(command_run *r, int fd)
 {
     char bytes[PIECE];
     for (int i = 0; i < PIECES; i++) {
@@ -225,14 +225,14 @@ static bool take(command_run *r, int fd)
 static void on_output(void *arg)
 {
     command_run *r = arg;
-    if (!take(r, r->child.out))
+    if (!read_output(r, r->child.out))
         unpoll(r, &r->poll_out);
 }
 
 static void on_errors(void *arg)
 {
     command_run *r = arg;
-    if (!take(r, r->child.err))
+    if (!read_output(r, r->child.err))
         unpoll(r, &r->poll_err);
 }
 
@@ -243,9 +243,9 @@ static void on_end(void *arg)
     if (status < 0)
         return;
     if (r->poll_out)
-        take(r, r->child.out);
+        read_output(r, r->child.out);
     if (r->poll_err)
-        take(r, r->child.err);
+        read_output(r, r->child.err);
     finish(r, status);
 }
 
@@ -255,9 +255,9 @@ static void tell(command_run *r, int64_t t)
 {
     char text[96]; /* the elapsed time is the progress value */
     double seconds = (double)(t - r->started) / 1000;
-    if (t - r->told < TICK_MS)
+    if (t - r->reported < TICK_MS)
         return;
-    r->told = t;
+    r->reported = t;
     snprintf(text, sizeof(text), "%s: %zu bytes so far", r->tool->o.name, r->output.len);
     mcp_request_progress(r->req, seconds, 0, text);
 }
@@ -283,10 +283,10 @@ static void on_timer(void *arg)
  * program is still noticed. */
 static void arm(command_run *r)
 {
-    int64_t t = now(r), due = r->told + TICK_MS;
-    int64_t late = r->started + (int64_t)r->tool->o.timeout_ms;
-    if (r->why == ENDED && late < due)
-        due = late;
+    int64_t t = now(r), due = r->reported + TICK_MS;
+    int64_t deadline = r->started + (int64_t)r->tool->o.timeout_ms;
+    if (r->why == ENDED && deadline < due)
+        due = deadline;
     if (r->kill_at && r->kill_at < due)
         due = r->kill_at;
     if (r->child.end < 0 && t + LOOK_MS < due)
@@ -378,7 +378,7 @@ static int watch(command_run *r)
     r->poll_err = h->poll_start(r->child.err, on_errors, r, h->user);
     if (r->child.end >= 0)
         r->poll_end = h->poll_start(r->child.end, on_end, r, h->user);
-    r->started = r->told = now(r);
+    r->started = r->reported = now(r);
     arm(r);
     bool all = r->poll_out && r->poll_err && (r->poll_end || r->child.end < 0) && r->timer;
     return all ? MCP_OK : MCP_ENOMEM;

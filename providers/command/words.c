@@ -51,7 +51,7 @@ static int refuse(command_fill *f, mcp_str which, const char *why)
     return MCP_EINVAL;
 }
 
-static bool may_dash(const command_fill *f, mcp_str name)
+static bool may_begin_with_dash(const command_fill *f, mcp_str name)
 {
     for (size_t i = 0; i < f->n_allow; i++)
         if (mcp_str_eq(name, mcp_str_from(f->allow[i])))
@@ -80,10 +80,10 @@ static int append_argument(command_fill *f, mcp_str name, common_buffer *to)
     case MCP_JSON_NONE:
     case MCP_JSON_NULL: return MCP_PENDING;
     case MCP_JSON_ARRAY:
-    case MCP_JSON_OBJECT: return refuse(f, name, "is not a text, number or boolean");
+    case MCP_JSON_OBJECT: return refuse(f, name, "is not a string, number or boolean");
     case MCP_JSON_STRING:
         if (text.len && memchr(text.ptr, 0, text.len))
-            return refuse(f, name, "has a NUL in it");
+            return refuse(f, name, "contains NUL");
         return common_buffer_append(to, text.ptr, text.len);
     default: return append_other(value, to);
     }
@@ -99,7 +99,8 @@ int command_word(command_fill *f, const char *word, common_buffer *to)
         rc = name.len ? append_argument(f, name, to)
                       : common_buffer_append(to, literal.ptr, literal.len);
         bool first = before == begin && to->len > begin;
-        if (rc == MCP_OK && name.len && first && to->ptr[begin] == '-' && !may_dash(f, name))
+        if (rc == MCP_OK && name.len && first && to->ptr[begin] == '-' &&
+            !may_begin_with_dash(f, name))
             rc = refuse(f, name, "may not begin with a minus: it would be taken for an option");
     }
     if (rc == MCP_OK)

@@ -125,7 +125,7 @@ bool common_asking_may(common_asking *a, mcp_str uri)
 static bool answer_some(common_asking *a)
 {
     mcp_str uris[BATCH];
-    bool shown[BATCH], wrong = false;
+    bool shown[BATCH], mismatch = false;
     size_t n = 0, at = a->answered;
     for (; n < BATCH && at < a->texts.len; at += uris[n - 1].len + 2)
         uris[n++] = text_at(a, at);
@@ -135,32 +135,32 @@ static bool answer_some(common_asking *a)
     for (size_t i = 0; i < n; i++) {
         char *state = a->texts.ptr + a->answered;
         char found = shown[i] ? SHOWN : HIDDEN;
-        wrong = wrong || found != *state;
+        mismatch = mismatch || found != *state;
         *state = found;
         a->answered += uris[i].len + 2;
     }
-    return wrong;
+    return mismatch;
 }
 
 /* Checks all assumptions. Returns whether one was wrong. */
 static bool answer_all(common_asking *a)
 {
-    bool wrong = false;
+    bool mismatch = false;
     while (a->answered < a->texts.len)
-        wrong = answer_some(a) || wrong;
-    return wrong;
+        mismatch = answer_some(a) || mismatch;
+    return mismatch;
 }
 
 bool common_asking_again(common_asking *a, int *rc)
 {
     if (*rc == MCP_ENOMEM || *rc == MCP_ECANCELLED)
         return false;
-    bool wrong = answer_all(a);
+    bool mismatch = answer_all(a);
     a->hidden = 0;
     a->turn++;
-    if (wrong && a->turn == TURNS)
+    if (mismatch && a->turn == TURNS)
         a->rc = MCP_ETIMEOUT;
     if (a->rc != MCP_OK)
         *rc = a->rc;
-    return wrong && a->rc == MCP_OK;
+    return mismatch && a->rc == MCP_OK;
 }

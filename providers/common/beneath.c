@@ -128,7 +128,7 @@ static int failed(common_beneath at)
 
 /* Gets the status of a file beneath the root without following links. O_PATH does not open
  * the file itself. */
-static int look_confined(common_beneath at, const char *rel, struct stat *st)
+static int stat_confined(common_beneath at, const char *rel, struct stat *st)
 {
     *st = (struct stat){0};
     int fd = open_plain(at, rel, O_PATH);
@@ -154,16 +154,16 @@ static bool is_served_kind(const struct stat *st)
  * fstat. Every other result, in particular "not found", is replaced by the result of the confined
  * lookup; otherwise it would reveal what exists outside. To win the race, an attacker has to be
  * able to create a device node in the tree, and gains only its open() call. */
-static int look_first(common_beneath at, const char *rel, int *flags)
+static int check_first(common_beneath at, const char *rel, int *flags)
 {
     struct stat st;
     int rc = MCP_OK;
     if (at.walk || fstatat(at.fd, *rel ? rel : ".", &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) < 0)
-        rc = look_confined(at, rel, &st);
+        rc = stat_confined(at, rel, &st);
     else if (S_ISLNK(st.st_mode))
         return COMMON_IS_LINK; /* the caller resolves it beneath the root, or rejects it */
     else if (!is_served_kind(&st))
-        rc = look_confined(at, rel, &st);
+        rc = stat_confined(at, rel, &st);
     if (rc != MCP_OK)
         return rc;
     if (!is_served_kind(&st))
@@ -175,7 +175,7 @@ static int look_first(common_beneath at, const char *rel, int *flags)
 int common_beneath_open(common_beneath at, const char *rel, int *ret_fd, struct stat *st)
 {
     int flags = O_RDONLY;
-    int rc = look_first(at, rel, &flags);
+    int rc = check_first(at, rel, &flags);
     if (rc != MCP_OK)
         return rc;
     int fd = open_plain(at, rel, flags);

@@ -20,7 +20,7 @@ typedef struct common_line {
 struct common_door {
     mcp_server *server;
     mcp_allocator alloc;
-    line *waiting, *spent;
+    line *waiting, *finished;
     mcp_host_timer *timer;
 };
 
@@ -39,9 +39,9 @@ static void free_spent(common_door *door)
     if (door->timer && host) /* otherwise the host has freed the timer */
         host->timer_stop(door->timer, host->user);
     door->timer = NULL;
-    while (door->spent) {
-        line *l = door->spent;
-        door->spent = l->next;
+    while (door->finished) {
+        line *l = door->finished;
+        door->finished = l->next;
         free_line(l);
     }
 }
@@ -51,12 +51,12 @@ static void on_timer(void *arg)
     free_spent(arg);
 }
 
-static void spend(line *l)
+static void retire(line *l)
 {
     common_door *door = l->door;
     const mcp_host *host = mcp_server_host(door->server);
-    l->next = door->spent;
-    door->spent = l;
+    l->next = door->finished;
+    door->finished = l;
     if (!door->timer && host && host->timer_start && host->timer_stop)
         door->timer = host->timer_start(0, on_timer, door, host->user);
 }
@@ -79,13 +79,13 @@ static int64_t now(const common_door *door)
 /* ---- answers --------------------------------------------------------------------------------- */
 
 /* Removes the line first, because `later` may send another request. */
-static void go_on(common_ask *ask, line *l)
+static void resume(common_ask *ask, line *l)
 {
     unlink_line(l);
     l->ask = NULL;
     ask->line = NULL;
     mcp_request_on_cancel(ask->req, NULL, NULL);
-    spend(l);
+    retire(l);
     ask->later(ask->user);
 }
 
@@ -128,7 +128,7 @@ static void on_message(mcp_channel *channel, mcp_exchange exchange, mcp_str mess
     if (l->receiving)
         l->ask = NULL;
     else
-        go_on(ask, l);
+        resume(ask, l);
 }
 
 static void on_cancel(mcp_request *req, void *user)
@@ -139,7 +139,7 @@ static void on_cancel(mcp_request *req, void *user)
     ask->rc = MCP_ECANCELLED;
     l->ask = NULL;
     mcp_channel_exchange_gone(l->channel, 0, now(l->door));
-    go_on(ask, l);
+    resume(ask, l);
 }
 
 /* ---- requests -------------------------------------------------------------------------------- */
@@ -252,7 +252,7 @@ void common_door_free(common_door *door)
         common_ask *ask = l->ask;
         door->waiting = l->next;
         if (ask) /* a waiting line has a request */
-            ask->rc = MCP_ECLOSED, go_on(ask, l);
+            ask->rc = MCP_ECLOSED, resume(ask, l);
     }
     free_spent(door);
     mcp_allocator a = door->alloc;

@@ -94,18 +94,19 @@ static int in_class(const char *name, size_t len, byte c)
 }
 
 /* Parses a "[:name:]" at `p`. Returns what follows it, or NULL if `p` is an ordinary member. *hit
- * becomes 1 or 0 for whether `c` is in the class, or -1 for an unknown name. *known caches the
+ * becomes 1 or 0 for whether `c` is in the class, or -1 for an unknown name. *next_close caches the
  * position of the next `]` or the end, so that it is searched for once, however many brackets
  * open before it. */
-static const char *class_at(const char *p, const char *end, byte c, const char **known, int *hit)
+static const char *class_at(const char *p, const char *end, byte c, const char **next_close,
+                            int *hit)
 {
     if (end - p < 2 || p[0] != '[' || p[1] != ':')
         return NULL;
-    if (*known < p + 2) {
-        *known = memchr(p + 2, ']', (size_t)(end - p - 2));
-        *known = *known ? *known : end;
+    if (*next_close < p + 2) {
+        *next_close = memchr(p + 2, ']', (size_t)(end - p - 2));
+        *next_close = *next_close ? *next_close : end;
     }
-    const char *close = *known;
+    const char *close = *next_close;
     if (close == end || close == p + 2 || close[-1] != ':')
         return NULL;
     *hit = in_class(p + 2, (size_t)(close - p - 3), c);

@@ -92,9 +92,9 @@ int common_templates_add(const common_templates *all, common_offer offer,
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-uint64_t common_or_default(uint64_t value, uint64_t otherwise)
+uint64_t common_or_default(uint64_t value, uint64_t fallback)
 {
-    return value ? value : otherwise;
+    return value ? value : fallback;
 }
 
 uint64_t common_number(const mcp_json *options, const char *key)

@@ -67,7 +67,7 @@ int common_templates_add(const common_templates *all, common_offer offer,
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-uint64_t common_or_default(uint64_t value, uint64_t otherwise);
+uint64_t common_or_default(uint64_t value, uint64_t fallback);
 /* Returns a number of the options, or 0 if it is absent. */
 uint64_t common_number(const mcp_json *options, const char *key);
 /* Copies a string of the options to `room`, NUL-terminated. *ret is NULL if it is absent. Returns

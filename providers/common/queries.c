@@ -185,7 +185,7 @@ int common_queries_load(common_queries *all, const mcp_allocator *alloc, const c
         q->all = all;
         rc = load_query(alloc, prefix, q, mcp_json_at(from, i), error);
         if (rc == MCP_OK && common_queries_find(all, mcp_str_from(q->name)) != q)
-            rc = common_query_refuse(error, q->name, "the name comes twice");
+            rc = common_query_refuse(error, q->name, "the name is used twice");
     }
     return ok ? rc : MCP_ENOMEM;
 }

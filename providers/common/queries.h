@@ -23,7 +23,7 @@ enum { COMMON_QUERY_PARAMETERS = 32 };
     "\"additionalProperties\":false,\"properties\":{"                                              \
     "\"name\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":64},"                             \
     "\"title\":{\"type\":\"string\"},\"description\":{\"type\":\"string\"},"                       \
-    "\"sql\":{\"type\":\"string\",\"minLength\":1,\"description\":\"One statement that reads; its" \
+    "\"sql\":{\"type\":\"string\",\"minLength\":1,\"description\":\"One read-only statement, with" \
     " parameters as " placeholders "\"},"                                                          \
     "\"parameters\":{\"type\":\"array\",\"maxItems\":32,\"items\":{\"type\":\"object\","           \
     "\"required\":[\"name\"],\"additionalProperties\":false,\"properties\":{"                      \

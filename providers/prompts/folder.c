@@ -51,7 +51,7 @@ static int add_name(prompts_folder *f, const char *name)
     bool found;
     size_t at = place_of(f, name, &found);
     if (f->count == PROMPTS_MAX_FILES) {
-        f->cut = true;
+        f->truncated = true;
         if (found || at == f->count)
             return MCP_OK;
         common_release(&f->alloc, f->entries[--f->count].file);
@@ -84,7 +84,7 @@ static int read_names(prompts_folder *f, int fd)
             const linux_dirent *e = (const void *)(buffer + at);
             at += e->reclen;
             if (++seen > MOST_NAMES)
-                return f->cut = true, MCP_OK;
+                return f->truncated = true, MCP_OK;
             if (e->type == DT_DIR || !is_prompt_file(e->name))
                 continue;
             int rc = add_name(f, e->name);
@@ -120,7 +120,7 @@ static bool is_settled(const struct stat *st)
     return seconds * 1000000000LL + now.tv_nsec - st->st_ctim.tv_nsec > SETTLED_NS;
 }
 
-static int wrong(prompts_entry *e, const char *why)
+static int set_fault(prompts_entry *e, const char *why)
 {
     e->fault.line = 0;
     snprintf(e->fault.text, sizeof(e->fault.text), "%s", why);
@@ -139,7 +139,7 @@ static int open_entry(common_beneath at, prompts_entry *e, int *fd)
         if (rc == MCP_OK)
             rc = common_beneath_open(at, real, fd, &e->st);
         if (rc == COMMON_IS_LINK || rc == MCP_EACCESS)
-            return wrong(e, "the link does not point to a file in this folder");
+            return set_fault(e, "the link does not point to a file in this folder");
     }
     if (rc == MCP_OK && !S_ISREG(e->st.st_mode)) {
         close(*fd);
@@ -148,7 +148,7 @@ static int open_entry(common_beneath at, prompts_entry *e, int *fd)
     }
     if (rc == MCP_ENOMEM || rc == MCP_EFILES || rc == MCP_OK)
         return rc;
-    return wrong(e, rc == MCP_EACCESS ? "it is not a readable file" : mcp_error_text(rc));
+    return set_fault(e, rc == MCP_EACCESS ? "it is not a readable file" : mcp_error_text(rc));
 }
 
 static int read_bytes(int fd, prompts_entry *e, common_buffer *out)
@@ -159,7 +159,7 @@ static int read_bytes(int fd, prompts_entry *e, common_buffer *out)
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return wrong(e, strerror(errno));
+            return set_fault(e, strerror(errno));
         if (n == 0)
             break;
         out->len += (size_t)n;
@@ -177,7 +177,7 @@ static const prompts_entry *entry_before(const prompts_folder *before, const cha
 
 static bool same_fault(const prompts_entry *e, const prompts_entry *old)
 {
-    return old && old->wrong && old->fault.line == e->fault.line &&
+    return old && old->invalid && old->fault.line == e->fault.line &&
            strcmp(old->fault.text, e->fault.text) == 0;
 }
 
@@ -205,13 +205,13 @@ static int read_entry(common_beneath at, prompts_entry *e, const prompts_entry *
     int rc = open_entry(at, e, &fd);
     bool unchanged = rc == MCP_OK && old && old->settled && same_stamp(&old->st, &e->st);
     if (rc == MCP_OK && (uint64_t)e->st.st_size > PROMPTS_MAX_ALL_BYTES - *total)
-        rc = wrong(e, "the prompts have more than 16 MiB together");
+        rc = set_fault(e, "the prompts have more than 16 MiB together");
     else if (rc == MCP_OK)
         *total += (size_t)e->st.st_size;
     e->settled = rc == MCP_OK && is_settled(&e->st);
     if (rc == MCP_OK && unchanged) {
         keep(e, old);
-        e->wrong = old->wrong;
+        e->invalid = old->invalid;
         e->fault = old->fault;
     } else if (rc == MCP_OK) {
         rc = parse_file(fd, e, alloc);
@@ -219,8 +219,8 @@ static int read_entry(common_beneath at, prompts_entry *e, const prompts_entry *
     if (fd >= 0)
         close(fd);
     if (rc == MCP_EINVAL) {
-        e->wrong = true;
-        e->news = !same_fault(e, old);
+        e->invalid = true;
+        e->is_new = !same_fault(e, old);
         keep(e, old);
     }
     return rc == MCP_EINVAL ? MCP_OK : rc;

@@ -24,9 +24,9 @@ typedef struct prompts_entry {
     prompts_document *doc; /* the last valid version, or NULL */
     bool kept;             /* `doc` is borrowed from the previous reading until
                             * prompts_folder_adopt() takes a reference */
-    bool wrong;            /* the file is invalid: see `fault`, whose line is 0 if it concerns
+    bool invalid;          /* the file is invalid: see `fault`, whose line is 0 if it concerns
                             * the whole file */
-    bool news;             /* the fault differs from that of the previous reading */
+    bool is_new;           /* the fault differs from that of the previous reading */
     prompts_fault fault;
 } prompts_entry;
 
@@ -34,7 +34,7 @@ typedef struct prompts_folder {
     mcp_allocator alloc;
     prompts_entry *entries;
     size_t count;
-    bool cut; /* there are more than PROMPTS_MAX_FILES files */
+    bool truncated; /* there are more than PROMPTS_MAX_FILES files */
 } prompts_folder;
 
 /* Reads the folder. `before` is the previous reading or NULL, and must live until

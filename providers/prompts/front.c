@@ -235,7 +235,7 @@ static int read_key(front *f, const line *l, const key *keys, size_t n, unsigned
                             prompts_shown(name), name.ptr, names);
     }
     if (*seen & 1u << i)
-        return prompts_fail(f->p, l->number, "the key \"%s\" comes twice", keys[i].name);
+        return prompts_fail(f->p, l->number, "the key \"%s\" appears twice", keys[i].name);
     *seen |= 1u << i;
     void *at = (char *)to + keys[i].at;
     switch (keys[i].kind) {

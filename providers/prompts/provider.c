@@ -185,9 +185,9 @@ static int take_over(mcp_prompts *p, prompts_folder *folder, prompts_folder *bef
     prompts_document **chosen = common_alloc(&p->alloc, (folder->count + 1) * sizeof(*chosen));
     size_t n = chosen ? choose(p, folder, chosen) : 0;
     for (size_t i = 0; i < folder->count; i++)
-        if (folder->entries[i].wrong && folder->entries[i].news)
+        if (folder->entries[i].invalid && folder->entries[i].is_new)
             say_fault(p, &folder->entries[i]);
-    if (folder->cut && (!before || !before->cut))
+    if (folder->truncated && (!before || !before->truncated))
         say(p, "%.300s: there are more than %d prompts; the rest is left out", p->path,
             PROMPTS_MAX_FILES);
     prompts_folder_adopt(folder);

@@ -39,7 +39,7 @@ static void pcre_free(void *ptr, void *user)
 
 /* ---- creating and freeing -------------------------------------------------------------------- */
 
-static int wrong(char why[200], size_t at, int code)
+static int invalid(char why[200], size_t at, int code)
 {
     char text[120] = "";
     pcre2_get_error_message(code, (PCRE2_UCHAR *)text, sizeof(text));
@@ -60,7 +60,7 @@ static int compile(search_needle *n, const search_needle_options *o, char why[20
     pcre2_set_parens_nest_limit(context, NESTING_LIMIT);
     n->code = pcre2_compile((PCRE2_SPTR)o->text.ptr, o->text.len, flags, &code, &at, context);
     pcre2_compile_context_free(context);
-    return n->code ? MCP_OK : wrong(why, at, code);
+    return n->code ? MCP_OK : invalid(why, at, code);
 }
 
 static int set_up(search_needle *n, const search_needle_options *o, char why[200])

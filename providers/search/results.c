@@ -139,19 +139,19 @@ int search_put_entry(search_results *r, const search_entry *e)
     const struct {
         const char *key;
         mcp_str text;
-    } said[] = {{"name", e->name},
-                {"title", e->title},
-                {"description", e->description},
-                {"mimeType", e->mime_type}};
+    } members[] = {{"name", e->name},
+                   {"title", e->title},
+                   {"description", e->description},
+                   {"mimeType", e->mime_type}};
     mcp_json_writer *w = r->json;
     mcp_json_begin_object(w);
     mcp_json_key(w, "kind"), mcp_json_add_string(w, kind_name(e->kind));
     mcp_json_key(w, "uri"), mcp_json_add_str(w, e->uri);
     if (e->has_size)
         mcp_json_key(w, "size"), mcp_json_add_uint(w, e->size);
-    for (size_t i = 0; i < sizeof(said) / sizeof(*said); i++)
-        if (said[i].text.len)
-            mcp_json_key(w, said[i].key), mcp_json_add_str(w, said[i].text);
+    for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++)
+        if (members[i].text.len)
+            mcp_json_key(w, members[i].key), mcp_json_add_str(w, members[i].text);
     mcp_json_end(w);
     r->count++;
     return put_line(&r->text, e);

@@ -168,7 +168,7 @@ static const struct {
     {"---\nname: a\n", 1, "no line ---"},
     {"---\nname: a\n--\nText", 3, "key: value"},
     {"---\nnaem: a\n---\nText", 2, "unknown key \"naem\"; there are name, title"},
-    {"---\nname: a\nname: b\n---\nText", 3, "comes twice"},
+    {"---\nname: a\nname: b\n---\nText", 3, "appears twice"},
     {"---\nname\n---\nText", 2, "key: value"},
     {"---\nname:a\n---\nText", 2, "key: value"},
     {"---\nname:\n---\nText", 2, "value is missing"},

@@ -24,7 +24,7 @@ static void expect(const prompts_folder *f, const char *files)
     char shown[1024] = "";
     for (size_t i = 0; i < f->count; i++) {
         const prompts_entry *e = &f->entries[i];
-        const char *form = !e->wrong ? "%s " : e->doc ? "(%s) " : "%s! ";
+        const char *form = !e->invalid ? "%s " : e->doc ? "(%s) " : "%s! ";
         snprintf(shown + strlen(shown), sizeof(shown) - strlen(shown), form, e->file);
     }
     assert_string_equal(shown, files);
@@ -83,18 +83,18 @@ static void what_is_wrong_keeps_what_it_was(void **state)
     tree_file(&t, "b.md", "{{x}}");
     prompts_folder *f = read_folder(&t, NULL);
     expect(f, "a.md b.md! ");
-    assert_true(f->entries[1].news);
+    assert_true(f->entries[1].is_new);
     f = read_folder(&t, f);
-    assert_false(f->entries[1].news); /* said once */
+    assert_false(f->entries[1].is_new); /* said once */
     tree_file(&t, "a.md", "{{wrong}}");
     f = read_folder(&t, f);
     expect(f, "(a.md) b.md! ");
-    assert_true(f->entries[0].news);
+    assert_true(f->entries[0].is_new);
     assert_int_equal(f->entries[0].fault.line, 1);
     assert_true(mcp_str_eq(f->entries[0].doc->pieces[0].text, MCP_STR("right")));
     tree_file(&t, "a.md", "{{other}}");
     f = read_folder(&t, f);
-    assert_true(f->entries[0].news); /* another fault */
+    assert_true(f->entries[0].is_new); /* another fault */
     tree_file(&t, "a.md", "right again");
     assert_int_equal(unlink(tree_at(&t, "b.md")), 0);
     f = read_folder(&t, f);
@@ -139,7 +139,7 @@ static void the_first_thousand(void **state)
     }
     prompts_folder *f = read_folder(&t, NULL);
     assert_int_equal(f->count, PROMPTS_MAX_FILES);
-    assert_true(f->cut);
+    assert_true(f->truncated);
     assert_string_equal(f->entries[0].file, "p0000.md");
     assert_string_equal(f->entries[PROMPTS_MAX_FILES - 1].file, "p0999.md");
     prompts_folder_free(f);

@@ -97,7 +97,7 @@ static void test_wrong_queries(void **state)
          "letters"},
         {"{\"queries\":[{\"name\":\"q\",\"sql\":\"SELECT 1\"},{\"name\":\"q\",\"sql\":\"SELECT "
          "2\"}]}",
-         "comes twice"},
+         "is used twice"},
         {"{\"queries\":[{\"sql\":\"SELECT 1\"}]}", "required"},
     };
     (void)state;
