@@ -21,7 +21,7 @@ static int open_file(const char *path, file_trust trust, mcp_error *error)
         snprintf(error->text, sizeof(error->text), "%s", strerror(errno));
     if (fd < 0 || trust == FILE_NAMED || (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)))
         return fd;
-    snprintf(error->text, sizeof(error->text), "it is no regular file");
+    snprintf(error->text, sizeof(error->text), "it is not a regular file");
     close(fd);
     return -1;
 }

@@ -223,8 +223,8 @@ size_t text_width(mcp_str s)
 void text_put_cell(FILE *to, mcp_str s, size_t width)
 {
     joining before = {0};
-    bool cut = width_up_to(s, width) > width;
-    size_t left = cut ? width - 1 : width;
+    bool is_truncated = width_up_to(s, width) > width;
+    size_t left = is_truncated ? width - 1 : width;
     while (s.len) {
         glyph g = next_glyph(&s, TEXT_LINE, &before);
         if (g.columns > left)
@@ -232,7 +232,7 @@ void text_put_cell(FILE *to, mcp_str s, size_t width)
         fwrite(g.bytes, 1, g.len, to);
         left -= g.columns;
     }
-    if (cut)
+    if (is_truncated)
         fputs("\xe2\x80\xa6", to);
     fprintf(to, "%*s", (int)left, "");
 }
@@ -261,7 +261,7 @@ typedef struct wrapping {
     size_t column,
         hang;   /* hang: the indentation of a line of the text, repeated where it is wrapped */
     bool empty; /* nothing has been written in this line yet, not even its indentation */
-    bool fresh; /* this is the beginning of a line of the text and not its continuation */
+    bool is_line_start; /* this is the beginning of a line of the text and not its continuation */
 } wrapping;
 
 /* Returns the length of the line end at s, or 0. In TEXT_LINE there are none, since control
@@ -328,7 +328,7 @@ static void put_word(wrapping *w, mcp_str blanks, mcp_str word, size_t columns, 
 {
     size_t at = column_after(w->column, blanks), width = w->form.width;
     bool fits = !width || at + columns <= width;
-    if (fits && w->fresh && w->form.indent + (at - w->column) + NARROWEST <= width)
+    if (fits && w->is_line_start && w->form.indent + (at - w->column) + NARROWEST <= width)
         w->hang = at - w->column;
     if (!fits && w->column > w->form.indent + w->hang)
         end_line(w);
@@ -340,12 +340,12 @@ static void put_word(wrapping *w, mcp_str blanks, mcp_str word, size_t columns, 
     }
     text_put(w->to, word, mode);
     w->column += columns;
-    w->empty = w->fresh = false;
+    w->empty = w->is_line_start = false;
 }
 
 size_t text_put_wrapped(FILE *to, mcp_str s, text_mode mode, text_lines form)
 {
-    wrapping w = {.to = to, .form = form, .column = form.column, .fresh = true};
+    wrapping w = {.to = to, .form = form, .column = form.column, .is_line_start = true};
     if (form.width < form.indent + NARROWEST)
         w.form.width = 0;
     while (s.len) {
@@ -354,7 +354,7 @@ size_t text_put_wrapped(FILE *to, mcp_str s, text_mode mode, text_lines form)
         size_t newline = newline_at(s, mode);
         if (newline) {
             w.hang = 0;
-            w.fresh = true;
+            w.is_line_start = true;
             end_line(&w);
             s = rest(s, newline);
             continue;

@@ -133,7 +133,7 @@ static void show_call(const ctl *c, const mcp_json *tool, const char *arguments)
     const server *s = c->session->server;
     const mcp_json *info = mcp_client_server_info(c->session->client);
     fflush(stdout);
-    say("this is to be called:");
+    say("this tool call needs your confirmation:");
     show_line("server", s->name  ? mcp_str_from(s->name)
                         : s->url ? mcp_str_from(s->url)
                                  : mcp_json_string(mcp_json_get(info, "name")));

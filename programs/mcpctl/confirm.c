@@ -85,7 +85,7 @@ static void remember(const char *path, const char *hash)
 {
     FILE *f = path ? fopen(path, "ae") : NULL;
     if (!f || fprintf(f, "%s\n", hash) < 0)
-        say("cannot remember the answer: %s", path ? strerror(errno) : "there is no HOME");
+        say("cannot store the confirmation: %s", path ? strerror(errno) : "there is no HOME");
     if (f)
         fclose(f);
     if (f)

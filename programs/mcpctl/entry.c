@@ -232,7 +232,7 @@ static int read_variables(ctl *c, server *s, const char *path)
     int rc = file_load(path, FILE_FOUND, MOST, &text, &len, &error);
     if (rc != MCP_OK || memchr(text, 0, len)) {
         say("the file of variables %s cannot be used: %s", path,
-            rc == MCP_OK ? "it is no text" : error.text);
+            rc == MCP_OK ? "it contains a NUL character" : error.text);
         free(text);
         return EXIT_USAGE;
     }

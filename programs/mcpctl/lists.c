@@ -43,8 +43,8 @@ static int on_page(ctl *c, const mcp_json *result, void *user)
     for (const mcp_json *v; (v = mcp_json_next(list, &it, NULL)) != NULL;)
         roster_add(r->names, mcp_json_string(mcp_json_get(v, kinds[r->kind].key)));
     if (++r->pages == MOST_PAGES)
-        r->names->cut = true;
-    return r->names->cut ? ENOUGH : EXIT_OK;
+        r->names->is_incomplete = true;
+    return r->names->is_incomplete ? ENOUGH : EXIT_OK;
 }
 
 /* Returns false if the list cannot be compared. roster_clear() must be called in any case. */
@@ -54,13 +54,13 @@ static bool read_list(lists *l, mcp_change kind, roster *ret)
     if (l->of[kind].too_long || !session_offers(l->c, kinds[kind].capability))
         return false;
     int code = session_quietly(l->c, kinds[kind].method, on_page, &r);
-    l->of[kind].too_long = ret->cut;
-    if (ret->cut)
+    l->of[kind].too_long = ret->is_incomplete;
+    if (ret->is_incomplete)
         say("watch: the list of %s is too long: its changes are not shown", kinds[kind].capability);
     else if (code != EXIT_OK && !l->c->session->interrupted)
         say("watch: the list of %s cannot be read now: its changes are shown with the next one",
             kinds[kind].capability);
-    return code == EXIT_OK && !ret->cut;
+    return code == EXIT_OK && !ret->is_incomplete;
 }
 
 lists *lists_new(ctl *c)

@@ -22,9 +22,9 @@
     X(EXIT_CONNECT, 3, "The server could not be started or reached, or it ended too early.")  \
     X(EXIT_PROTOCOL, 4, "The server did not answer in time or violated the protocol.")        \
     X(EXIT_LOCAL, 5,                                                                          \
-      "A local failure: output that cannot be written or is refused to a terminal, or "       \
-      "no memory.")                                                                           \
-    X(EXIT_REFUSED, 6, "A question was answered with no, or could not be asked.")             \
+      "A local failure: the output cannot be written, or is binary and goes to a terminal, "  \
+      "or there is no memory.")                                                               \
+    X(EXIT_REFUSED, 6, "The user declined a question, or could not be asked.")                \
     X(EXIT_NOTHING, 7, "find or context found nothing.")
 typedef enum exit_code {
 #define EXIT_ENUM(name, number, text) name = (number),

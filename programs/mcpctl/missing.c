@@ -88,7 +88,7 @@ static int take_defaults(completing *m)
             return EXIT_LOCAL;
         add_text(m, &f, json);
         if (!m->c->set.quiet)
-            say("call %s: by default %.*s=%s", m->tool, (int)f.name.len, f.name.ptr, json);
+            say("call %s: using the default %.*s=%s", m->tool, (int)f.name.len, f.name.ptr, json);
         free(json);
     }
     return EXIT_OK;

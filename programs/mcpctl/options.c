@@ -353,7 +353,7 @@ static int take_word(command_line *line, const char *word)
     else
         say("there is no command '%s'", word);
     if (in_shell)
-        hint("'help' shows what there is");
+        hint("'help' lists the commands");
     else
         command_line_hint(line);
     return EXIT_USAGE;
@@ -374,7 +374,7 @@ static int check_options(const ctl *c, const command_line *line)
 static int check_server(const ctl *c)
 {
     if (c->server && c->set.server) {
-        say("there are two servers: --server and the command behind --");
+        say("there are two servers: --server and the command after --");
         return EXIT_USAGE;
     }
     bool none = !c->set.server && (!c->server || !c->server[0]);

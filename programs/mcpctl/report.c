@@ -43,35 +43,36 @@ static const char *server_label(const session *s)
 
 /* Returns the end of the server's output on stderr. If it is truncated, it begins at a line or a
  * word. Output from before the call is included only if the server ended. */
-static mcp_str end_of_stderr(const session *s, int rc, bool *cut)
+static mcp_str end_of_stderr(const session *s, int rc, bool *is_truncated)
 {
     enum { KEPT = 4096 }; /* mcp/io.h */
     mcp_str text = s->child ? mcp_child_stderr(s->child) : (mcp_str){0};
     uint64_t since = s->stderr_written - s->stderr_before;
-    *cut = text.len >= KEPT;
+    *is_truncated = text.len >= KEPT;
     if (since < text.len && (since || rc != MCP_ECLOSED)) {
-        *cut = false;
+        *is_truncated = false;
         return (mcp_str){text.ptr + text.len - since, (size_t)since};
     }
-    const char *begin = *cut ? memchr(text.ptr, '\n', text.len - 1) : NULL;
-    if (*cut && !begin)
+    const char *begin = *is_truncated ? memchr(text.ptr, '\n', text.len - 1) : NULL;
+    if (*is_truncated && !begin)
         begin = memchr(text.ptr, ' ', text.len - 1);
     size_t skipped = begin ? (size_t)(begin - text.ptr) + 1 : 0;
     return skipped ? (mcp_str){text.ptr + skipped, text.len - skipped} : text;
 }
 
-/* Shows the server's output on stderr. `told` is the text that was already reported. */
-static void show_stderr(const session *s, int rc, const char *told)
+/* Shows the server's output on stderr. `reported` is the text that was already reported. */
+static void show_stderr(const session *s, int rc, const char *reported)
 {
-    bool cut;
-    mcp_str text = end_of_stderr(s, rc, &cut);
+    bool is_truncated;
+    mcp_str text = end_of_stderr(s, rc, &is_truncated);
     if (s->verbose || !text.len)
         return;
     /* The report contains a single line already, unless it was too long. */
     size_t len = text.len - (text.ptr[text.len - 1] == '\n');
-    if (!memchr(text.ptr, '\n', len) && memmem(told, strlen(told), text.ptr, len))
+    if (!memchr(text.ptr, '\n', len) && memmem(reported, strlen(reported), text.ptr, len))
         return;
-    fprintf(stderr, "mcpctl: %s the server wrote to stderr:\n", cut ? "the last of what" : "what");
+    fprintf(stderr, "mcpctl: %s the server wrote to stderr:\n",
+            is_truncated ? "the last of what" : "what");
     text_put(stderr, text, TEXT_BLOCK);
     if (text.ptr[text.len - 1] != '\n')
         fputc('\n', stderr);
@@ -148,7 +149,7 @@ static void hint_capability(const mcp_json *needed)
     else if (mcp_json_get(needed, "elicitation"))
         hint("it asks for input, which requires a terminal");
     else if (mcp_json_get(needed, "roots"))
-        hint("it needs to know your folders: --root DIR tells it one");
+        hint("it needs to know your folders: --root DIR names one");
     else
         hint_missing(needed);
 }

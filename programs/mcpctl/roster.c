@@ -26,7 +26,7 @@ void roster_add(roster *r, mcp_str name)
     bool fits = r->count < MOST_NAMES && name.len < MOST_BYTES - r->bytes && grow(r);
     char *copy = fits ? malloc(name.len + 1) : NULL;
     if (!copy) {
-        r->cut = true;
+        r->is_incomplete = true;
         return;
     }
     if (name.len)

@@ -23,8 +23,8 @@ typedef struct watching {
     ctl *c;
     change *queue; /* to be printed outside of callbacks, because printing may need calls */
     size_t waiting, room;
-    uint64_t told;
-    bool awake, active, looked, refused, gap;
+    uint64_t n_printed;
+    bool is_woken, active, is_checked, refused, gap;
     lists *lists; /* NULL if only the fact that lists changed is reported */
 } watching;
 
@@ -48,7 +48,7 @@ static void note(watching *w, mcp_change kind, mcp_str uri)
     char *copy = text_dup(uri);
     if (copy)
         w->queue[w->waiting++] = (change){kind, copy};
-    w->awake = true;
+    w->is_woken = true;
 }
 
 static void on_changed(mcp_client *client, mcp_subscription *subscription, mcp_change kind,
@@ -64,7 +64,7 @@ static void on_state(mcp_client *client, mcp_subscription *subscription,
     watching *w = user;
     const ctl *c = w->c;
     (void)client, (void)subscription;
-    w->awake = true;
+    w->is_woken = true;
     bar_clear();
     if (c->session->interrupted)
         return;
@@ -120,7 +120,7 @@ static int put_change(watching *w, const change *k)
     char now[32];
     int code = EXIT_OK;
     time_format(time_now(), now);
-    w->told++;
+    w->n_printed++;
     if (c->set.json)
         code = put_json_change(w, k, now);
     else
@@ -134,13 +134,13 @@ static int put_change(watching *w, const change *k)
 static int put_changes(watching *w)
 {
     int code = EXIT_OK;
-    bool enough = false;
-    while (w->waiting && code == EXIT_OK && !enough) {
+    bool is_done = false;
+    while (w->waiting && code == EXIT_OK && !is_done) {
         change k = w->queue[0];
         memmove(w->queue, w->queue + 1, --w->waiting * sizeof(*w->queue));
         code = put_change(w, &k);
         free(k.uri);
-        enough = w->c->set.count && w->told >= w->c->set.count;
+        is_done = w->c->set.count && w->n_printed >= w->c->set.count;
     }
     return code;
 }
@@ -181,7 +181,7 @@ static void look_at(const watching *w, const mcp_subscription *subscription, con
 static void look_at_all(watching *w, const mcp_subscription *subscription)
 {
     ctl *c = w->c;
-    w->looked = true;
+    w->is_checked = true;
     if (!c->n_args && (c->set.read || (c->out_is_terminal && !c->set.json)))
         w->lists = lists_new(c); /* without memory they are not compared */
     for (size_t i = 0; i < c->n_args && !c->set.quiet; i++)
@@ -194,11 +194,11 @@ static int run_until_enough(watching *w, const mcp_subscription *subscription)
     ctl *c = w->c;
     int code = EXIT_OK;
     while (code == EXIT_OK && !c->session->interrupted && !w->refused) {
-        if (c->set.count && w->told >= c->set.count)
+        if (c->set.count && w->n_printed >= c->set.count)
             break;
-        w->awake = false;
-        session_wait(c, &w->awake, 1000);
-        if (w->active && !w->looked)
+        w->is_woken = false;
+        session_wait(c, &w->is_woken, 1000);
+        if (w->active && !w->is_checked)
             look_at_all(w, subscription);
         code = put_changes(w);
         if (code == EXIT_OK)

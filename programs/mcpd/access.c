@@ -55,7 +55,7 @@ static int add_glob(config *c, globs *to, const mcp_json *value, bool places, co
              : places                      ? add_place(c, to, text)
                                            : globs_add(to, text);
     if (rc == MCP_EINVAL)
-        return config_wrong(c, rc, pointer, "a NUL cannot be in it");
+        return config_wrong(c, rc, pointer, "it contains a NUL character");
     if (rc == MCP_ELIMIT)
         return config_wrong(c, rc, pointer, "longer than 1024 bytes");
     return rc;

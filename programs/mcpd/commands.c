@@ -54,13 +54,13 @@ static mcp_hint told_hint(const tool *t, const char *key)
 
 static void set_variable(tool *t, mcp_str name, mcp_str value)
 {
-    char *made = NULL;
-    if (asprintf(&made, "%.*s=%.*s", (int)name.len, name.ptr, (int)value.len, value.ptr) < 0)
-        made = NULL;
-    const char *kept = config_keep(t->c, made);
-    t->failed = t->failed || !kept;
-    if (kept)
-        t->environment[t->o.n_environment++] = kept;
+    char *pair = NULL;
+    if (asprintf(&pair, "%.*s=%.*s", (int)name.len, name.ptr, (int)value.len, value.ptr) < 0)
+        pair = NULL;
+    const char *owned = config_keep(t->c, pair);
+    t->failed = t->failed || !owned;
+    if (owned)
+        t->environment[t->o.n_environment++] = owned;
 }
 
 static void pass_variable(tool *t, const char *name)
@@ -208,9 +208,9 @@ const char *commands_lacks(config *c, const mcp_json *one, mcp_error *error)
     const mcp_json *in = mcp_json_get(one, "folder");
     const char *folder = config_place(c, in ? mcp_json_string(in) : MCP_STR("."));
     struct stat st;
-    bool there = folder && stat(folder, &st) == 0 &&
-                 (S_ISDIR(st.st_mode) || (errno = ENOTDIR, false)) && access(folder, X_OK) == 0;
-    if (folder && !there) {
+    bool exists = folder && stat(folder, &st) == 0 &&
+                  (S_ISDIR(st.st_mode) || (errno = ENOTDIR, false)) && access(folder, X_OK) == 0;
+    if (folder && !exists) {
         snprintf(error->text, sizeof(error->text), "the folder %.200s: %s", folder,
                  strerror(errno));
         return in ? "/folder" : "";

@@ -17,8 +17,8 @@ struct config {
     char *text; /* the file converted to JSON; offsets are the same as in the file */
     size_t len;
     mcp_json_doc *doc;
-    char **made; /* strings owned by the configuration */
-    size_t n_made;
+    char **strings; /* strings owned by the configuration */
+    size_t n_strings;
     config_tell *tell;
 };
 
@@ -31,9 +31,9 @@ void config_free(config *c)
 {
     if (!c)
         return;
-    for (size_t i = 0; i < c->n_made; i++)
-        free(c->made[i]);
-    free(c->made);
+    for (size_t i = 0; i < c->n_strings; i++)
+        free(c->strings[i]);
+    free(c->strings);
     mcp_json_free(c->doc);
     free(c->text);
     free(c->folder);
@@ -284,13 +284,13 @@ int config_read_text(const char *path, const char *folder, mcp_str text, config_
 
 const char *config_keep(config *c, char *text)
 {
-    char **grown = text ? realloc(c->made, (c->n_made + 1) * sizeof(*grown)) : NULL;
+    char **grown = text ? realloc(c->strings, (c->n_strings + 1) * sizeof(*grown)) : NULL;
     if (!grown) {
         free(text);
         return NULL;
     }
-    c->made = grown;
-    return c->made[c->n_made++] = text;
+    c->strings = grown;
+    return c->strings[c->n_strings++] = text;
 }
 
 const char *config_text(config *c, const mcp_json *value)
@@ -339,10 +339,10 @@ static const char *option_text(config *c, const option *o, const mcp_json *value
     if (strcmp(o->name, "http") != 0 || !is_socket(text))
         return config_text(c, value);
     const char *path = config_place(c, (mcp_str){text.ptr + 5, text.len - 5});
-    char *made = NULL;
-    if (!path || asprintf(&made, "unix:%s", path) < 0)
+    char *address = NULL;
+    if (!path || asprintf(&address, "unix:%s", path) < 0)
         return NULL;
-    return config_keep(c, made);
+    return config_keep(c, address);
 }
 
 static int fill_text(config *c, const option *o, const mcp_json *value, settings *s)
@@ -389,28 +389,28 @@ static const char *source_path(config *c, const mcp_json *value)
 
 static int fill_source(config *c, const mcp_json *value, size_t i, settings *s)
 {
-    source made = {.index = i, .base = c->folder};
+    source one = {.index = i, .base = c->folder};
     char pointer[64];
     snprintf(pointer, sizeof(pointer), "/sources/%zu", i);
     if (mcp_json_is(value, MCP_JSON_STRING)) {
-        made.text = config_text(c, value);
-        if (made.text && !modules_is_source(made.text))
-            made.text = source_path(c, value);
+        one.text = config_text(c, value);
+        if (one.text && !modules_is_source(one.text))
+            one.text = source_path(c, value);
     } else if (mcp_json_get(value, "module")) {
-        made.module = config_text(c, mcp_json_get(value, "module"));
-        made.text = config_text(c, mcp_json_get(value, "source"));
-        made.name = config_text(c, mcp_json_get(value, "name"));
-        made.options = mcp_json_get(value, "options");
+        one.module = config_text(c, mcp_json_get(value, "module"));
+        one.text = config_text(c, mcp_json_get(value, "source"));
+        one.name = config_text(c, mcp_json_get(value, "name"));
+        one.options = mcp_json_get(value, "options");
     } else if (mcp_json_get(value, "path")) {
-        made.text = source_path(c, mcp_json_get(value, "path"));
+        one.text = source_path(c, mcp_json_get(value, "path"));
     } else {
         return config_wrong(c, MCP_EINVAL, pointer,
                             "a source must have a path, or a module and a source");
     }
-    if (mcp_json_get(value, "path") && made.module)
+    if (mcp_json_get(value, "path") && one.module)
         return config_wrong(c, MCP_EINVAL, pointer,
                             "a source must have a path or a module, not both");
-    return made.text && sources_add(&s->sources, &made) ? MCP_OK : MCP_ENOMEM;
+    return one.text && sources_add(&s->sources, &one) ? MCP_OK : MCP_ENOMEM;
 }
 
 int config_fill(config *c, settings *s)

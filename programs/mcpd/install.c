@@ -79,13 +79,13 @@ static bool load(edit *d)
         return REFUSE(d, "%s", strerror(errno));
     if (fd < 0)
         return (d->old = strdup("")) || REFUSE(d, "out of memory");
-    bool ok =
-        (fstat(fd, &d->was) == 0 && S_ISREG(d->was.st_mode)) || REFUSE(d, "it is no regular file");
+    bool ok = (fstat(fd, &d->was) == 0 && S_ISREG(d->was.st_mode)) ||
+              REFUSE(d, "it is not a regular file");
     if (ok && file_read(fd, LARGEST, &d->old, &d->len, &error) != MCP_OK)
         ok = REFUSE(d, "%s", error.text);
     close(fd);
     if (ok && memchr(d->old, 0, d->len))
-        ok = REFUSE(d, "there is a NUL in it");
+        ok = REFUSE(d, "it contains a NUL character");
     return ok;
 }
 
@@ -149,7 +149,7 @@ static bool edit_object(edit *d, const char *whole, mcp_str json, const mcp_json
     const mcp_json *servers = mcp_json_get(root, key);
     size_t at = strspn(json.ptr, " \t\r\n"), from, to, begin, end;
     if (!mcp_json_is(root, MCP_JSON_OBJECT) || (servers && !mcp_json_is(servers, MCP_JSON_OBJECT)))
-        return REFUSE(d, "%s in it is no object", servers ? key : "what is");
+        return REFUSE(d, "%s in it is not an object", servers ? key : "what is");
     if (!servers)
         return put_first(d, whole, 1, at, mcp_json_count(root) == 0);
     if (!jsonc_member(json, at, key, &from, &to))

@@ -19,7 +19,7 @@
 static const char *const levels[] = {"debug", "info", "warning", "error", "none"};
 static unsigned least_level = 2;
 static bool as_json, with_times, with_requests, has_errors;
-static size_t lost;
+static size_t n_dropped;
 
 static unsigned level_number(const char *name)
 {
@@ -52,15 +52,16 @@ static void put(const char *line, size_t len)
 {
     char text[80];
     int saved = errno;
-    if (lost) {
-        int n = as_json
-                    ? snprintf(text, sizeof(text), "{\"level\":\"warning\",\"lost\":%zu}\n", lost)
-                    : snprintf(text, sizeof(text), "mcpd: warning: %zu lines lost\n", lost);
+    if (n_dropped) {
+        int n =
+            as_json
+                ? snprintf(text, sizeof(text), "{\"level\":\"warning\",\"lost\":%zu}\n", n_dropped)
+                : snprintf(text, sizeof(text), "mcpd: warning: %zu lines lost\n", n_dropped);
         if (try_write(text, (size_t)n))
-            lost = 0;
+            n_dropped = 0;
     }
-    if (lost || !try_write(line, len))
-        lost++;
+    if (n_dropped || !try_write(line, len))
+        n_dropped++;
     errno = saved;
 }
 
@@ -123,7 +124,7 @@ static void end_json(mcp_json_writer *w)
         line[text.len] = '\n';
         put(line, text.len + 1);
     } else {
-        lost++;
+        n_dropped++;
     }
     mcp_json_writer_free(w);
 }

@@ -108,7 +108,7 @@ typedef struct program {
     mcp_server *server;
     mcp_prompts *prompts;
     reload *reload;
-    bool wrong; /* an error was reported by --check-config */
+    bool has_errors; /* an error was reported by --check-config */
 } program;
 
 static int run_loop(program *p, mcp_error *error)
@@ -155,7 +155,7 @@ static int at_option(program *p, const char *name, size_t index, int rc, mcp_err
     if (error->text[0])
         say("%s", error->text);
     *error = (mcp_error){0};
-    p->wrong = true;
+    p->has_errors = true;
     return MCP_OK;
 }
 
@@ -213,8 +213,8 @@ static int check_serving(program *p, mcp_error *error)
 static int check(program *p, mcp_error *error)
 {
     int rc = check_serving(p, error);
-    p->wrong = commands_look(p->config, true) || p->wrong;
-    if (rc == MCP_OK && !p->wrong && !log_has_errors())
+    p->has_errors = commands_look(p->config, true) || p->has_errors;
+    if (rc == MCP_OK && !p->has_errors && !log_has_errors())
         printf("%s: it is valid\n", p->line.config);
     return rc;
 }
@@ -238,7 +238,7 @@ static int serve(program *p)
     mcp_error error = {0};
     int rc = prepare(p, &error), status = 0;
     if (rc == MCP_OK && p->now.check_config)
-        rc = check(p, &error), status = p->wrong || log_has_errors();
+        rc = check(p, &error), status = p->has_errors || log_has_errors();
     else if (rc == MCP_OK && (p->now.print_config || p->now.install))
         status = print_what(p);
     else if (rc == MCP_OK)
@@ -255,7 +255,7 @@ static int serve(program *p)
 static int refuse(const settings *line, const settings *s)
 {
     if (line->check_config && !line->config)
-        return say("--check-config needs --config; --doctor looks at a command line too"), 2;
+        return say("--check-config requires --config; --doctor also checks a command line"), 2;
     if (!options_what(s) && !line->config && !line->doctor) {
         options_usage(stderr);
         fprintf(stderr, "Name a folder or a file to serve, or try 'mcpd --help'.\n");

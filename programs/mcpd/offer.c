@@ -76,22 +76,22 @@ static bool seen(size_t index, void *user)
 static const char *make_instructions(mcp_request *req, void *user)
 {
     const offer *o = user;
-    char *made = about_all(o->now, o->modules, seen, &(reader){o, req});
-    const char *kept = made ? mcp_request_strdup(req, mcp_str_from(made)) : NULL;
-    free(made);
-    return kept;
+    char *generated = about_all(o->now, o->modules, seen, &(reader){o, req});
+    const char *copy = generated ? mcp_request_strdup(req, mcp_str_from(generated)) : NULL;
+    free(generated);
+    return copy;
 }
 
 /* On failure the old instructions stay, since they are only a hint. */
 static void instruct(mcp_server *server, offer *o)
 {
     const char *own = o->now->instructions;
-    char *made = own ? NULL : about_all(o->now, o->modules, seen, &(reader){o, NULL});
-    const char *text = made ? made : own;
+    char *generated = own ? NULL : about_all(o->now, o->modules, seen, &(reader){o, NULL});
+    const char *text = generated ? generated : own;
     if (text)
         mcp_server_set_instructions(server, text);
     mcp_server_set_instructions_hook(server, o->rules && !own ? make_instructions : NULL, o);
-    free(made);
+    free(generated);
 }
 
 /* ---- polling for absent sources -------------------------------------------------------------- */

@@ -71,8 +71,8 @@ static int check_names(config *c, const mcp_json *who, size_t rule, const tokens
         return check_name(c, who, pointer, known);
     for (const mcp_json *v; (v = mcp_json_next(who, &it, NULL)) != NULL;) {
         snprintf(pointer, sizeof(pointer), "/access/%zu/principal/%zu", rule, it.index - 1);
-        int wrong = check_name(c, v, pointer, known);
-        rc = rc == MCP_OK ? wrong : rc;
+        int code = check_name(c, v, pointer, known);
+        rc = rc == MCP_OK ? code : rc;
     }
     return rc;
 }
@@ -84,8 +84,8 @@ int principals_check(config *c, const tokens *known)
     const mcp_json *rules = c ? mcp_json_get(config_root(c), "access") : NULL;
     for (const mcp_json *v; (v = mcp_json_next(rules, &it, NULL)) != NULL;) {
         const mcp_json *who = mcp_json_get(v, "principal");
-        int wrong = who ? check_names(c, who, it.index - 1, known) : MCP_OK;
-        rc = rc == MCP_OK ? wrong : rc;
+        int code = who ? check_names(c, who, it.index - 1, known) : MCP_OK;
+        rc = rc == MCP_OK ? code : rc;
     }
     return rc;
 }

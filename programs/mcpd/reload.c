@@ -138,7 +138,7 @@ static int change_tokens(const reload *r, reading *next, tokens **ret)
     int rc = tokens_load(next->now.token_file, next->config, ret, &error);
     if (rc == MCP_OK && !*ret != !*r->c.known) {
         tokens_free(*ret);
-        tell("requiring tokens or not takes effect after a restart");
+        tell("switching tokens on or off requires a restart");
         return MCP_EINVAL;
     }
     return fail(&error, rc);

@@ -108,7 +108,7 @@ static int read_paths(child *c, const mcp_json *list, const char *to[PATHS], mcp
     for (size_t i = 0; i < n; i++) {
         to[i] = keep(c, mcp_json_string(mcp_json_at(list, i)));
         if (!to[i])
-            return MODULES_FAIL(error, MCP_EINVAL, "a path of the source is no text");
+            return MODULES_FAIL(error, MCP_EINVAL, "a path of the source is not a string");
     }
     return MCP_OK;
 }

@@ -193,7 +193,7 @@ END
 {"a": 1|it is not JSON
 {\n  "a": nope}|line 2, column 8
 []|no object
-{"mcpServers": []}|mcpServers in it is no object
+{"mcpServers": []}|mcpServers in it is not an object
 {"a": 1, "a": 2}|twice
 {"mcpServers": {"mcpd": 1}, "mcpServers": {}}|twice
 {"mcp\\u0053ervers": {}}|cannot be edited safely

@@ -100,7 +100,7 @@ WORDS
     apart "$MCPCTL" call --yes book day=2026-11-22 seats=1 -- "$workshop"
     [ "$status" -eq 0 ]
     [ "$output" = 'called with {"day":"2026-11-22","seats":1,"class":"b"}' ]
-    [[ $stderr == *'by default class="b"'* ]]
+    [[ $stderr == *'using the default class="b"'* ]]
     apart "$MCPCTL" call --quiet book day=2026-11-22 seats=1 -- "$workshop"
     [[ $stderr == *'arguments {"day":"2026-11-22","seats":1,"class":"b"}'* ]]
 }
@@ -299,7 +299,7 @@ LINES
     [ "$status" -eq 6 ]
     [[ $stderr == *"(roots/list)"*"was given no roots: --root DIR"* && $stderr != *--sampler* ]]
     apart "$MCPCTL" call --yes lacks of=roots -- "$workshop"
-    [[ $status == 6 && $stderr == *"not declared"*"--root DIR tells it one"* ]]
+    [[ $status == 6 && $stderr == *"not declared"*"--root DIR names one"* ]]
     apart "$MCPCTL" call --yes lacks of=telepathy -- "$workshop"
     [[ $status == 6 && $stderr == *"it needs telepathy, which mcpctl does not have"* ]]
     apart "$MCPCTL" call --yes lacks of=extension -- "$workshop"

@@ -310,11 +310,11 @@ WORDS
         [ "$status" -eq 2 ]
         [[ $output == *"the file of variables $file cannot be used: $why"* ]]
     done <<'FILES'
-/dev/zero|it is no regular file
-fifo|it is no regular file
-.|it is no regular file
+/dev/zero|it is not a regular file
+fifo|it is not a regular file
+.|it is not a regular file
 large|it has more than 262144 bytes
-binary|it is no text
+binary|it contains a NUL character
 none|No such file or directory
 FILES
     # This also holds for the folder's configuration; a file that the user names may be a pipe.
@@ -323,7 +323,7 @@ FILES
         ln -sf "$file" .mcp.json
         run timeout 5 "$MCPCTL" servers
         [ "$status" -eq 0 ]
-        [[ $output == *".mcp.json: it is no regular file"* ]]
+        [[ $output == *".mcp.json: it is not a regular file"* ]]
     done
     run timeout 5 bash -c '"$0" servers --config <(cat good.json)' "$MCPCTL"
     [[ $status == 0 && $output == s* ]]

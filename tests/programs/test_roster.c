@@ -48,7 +48,7 @@ static void differences(void **state)
         fclose(f);
         assert_string_equal(text, cases[i].differences);
         assert_int_equal(count, strlen(text) / 2);
-        assert_false(before.cut || after.cut);
+        assert_false(before.is_incomplete || after.is_incomplete);
         roster_clear(&before);
         roster_clear(&after);
         free(text);
@@ -66,14 +66,14 @@ static void limits(void **state)
     memset(name, 'x', len);
     for (int i = 0; i < 200000; i++)
         roster_add(&r, MCP_STR("name"));
-    assert_false(r.cut);
+    assert_false(r.is_incomplete);
     roster_add(&r, MCP_STR("name"));
-    assert_true(r.cut);
+    assert_true(r.is_incomplete);
     roster_clear(&r);
-    assert_false(r.cut);
+    assert_false(r.is_incomplete);
     for (int i = 0; i < 40; i++)
         roster_add(&r, (mcp_str){name, len});
-    assert_true(r.cut);
+    assert_true(r.is_incomplete);
     assert_int_equal(r.count, 31);
     roster_clear(&r);
     free(name);

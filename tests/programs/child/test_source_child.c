@@ -215,7 +215,7 @@ static void test_cannot_start(void **state)
         {"{\"module\":\"probe\",\"file\":\"/no/such.so\",\"source\":\"x\"}", "/no/such.so"},
         {"{\"module\":\"probe\",\"file\":\"" PROBE "\",\"source\":\"refuse\"}", "not found"},
         {"{\"module\":\"probe\",\"file\":\"" PROBE "\",\"source\":\"x\",\"read\":[1]}",
-         "a path of the source is no text"},
+         "a path of the source is not a string"},
     };
 
     (void)state;
