@@ -70,8 +70,8 @@ static int convert(mcp_request *req, const mcp_json *arguments, void *user)
     double value = mcp_json_number(mcp_json_get(arguments, "value"), 0);
     (void)user;
     if (strcmp(from->kind, to->kind) != 0)
-        return mcp_reply_tool_error(req, "%s is a unit of %s, but %s of %s: choose two of one kind",
-                                    from->name, from->kind, to->name, to->kind);
+        return mcp_reply_tool_error(req, "%s is a unit of %s, but %s is a unit of %s", from->name,
+                                    from->kind, to->name, to->kind);
     return reply_quantity(req, (from->factor * value + from->zero - to->zero) / to->factor,
                           to->name);
 }

@@ -14,7 +14,7 @@ static const known_host hosts[] = {
      .url_type = "http",
      .note = "Claude Code: merge it into .mcp.json in the project's folder.\n"
              "Claude Desktop: merge it into ~/.config/Claude/claude_desktop_config.json (on macOS\n"
-             "~/Library/Application Support/Claude/), then start it again. It takes no addresses."},
+             "~/Library/Application Support/Claude/), then restart it. It accepts no addresses."},
     {.name = "claude-code",
      .title = "Claude Code",
      .key = "mcpServers",
@@ -24,13 +24,13 @@ static const known_host hosts[] = {
      .below = HOST_HERE,
      .file = ".mcp.json",
      .note =
-         "That is for one project; for all of them: claude mcp add --scope user NAME -- COMMAND"},
+         "This is for one project. For all projects: claude mcp add --scope user NAME -- COMMAND"},
     {.name = "claude-desktop",
      .title = "Claude Desktop",
      .key = "mcpServers",
      .below = HOST_CONFIG,
      .file = "Claude/claude_desktop_config.json",
-     .note = "On macOS it is in ~/Library/Application Support/Claude. Start Claude Desktop again."},
+     .note = "On macOS it is in ~/Library/Application Support/Claude. Restart Claude Desktop."},
     {.name = "codex",
      .title = "Codex",
      .toml = true,

@@ -74,7 +74,7 @@ suite('tool', example('tool'), t => {
 
     it('says what is wrong in a result, for the model', async () => {
         for (const [args, say] of [
-            [{ value: 2, from: 'km', to: 'kg' }, /choose two of one kind/],
+            [{ value: 2, from: 'km', to: 'kg' }, /kg is a unit of mass/],
             [{ value: 'two', from: 'km', to: 'm' }, /\/value: expected number/],
             [{ value: 2, from: 'km' }, /missing property "to"/],
         ]) {

@@ -516,7 +516,7 @@ END
     ! as token-of-bob resources/list '' | grep -q '"result"'
     sed -i '/"tokens"/d' access.json
     kill -HUP "$server"
-    heard_in_log 'takes effect after a restart' log
+    heard_in_log 'switching tokens on or off requires a restart' log
     ! as '' resources/list '' | grep -q '"result"'
     as other-token resources/list '' | grep -q '"result"'
     finish

@@ -192,7 +192,7 @@ END
     done <<'END'
 {"a": 1|it is not JSON
 {\n  "a": nope}|line 2, column 8
-[]|no object
+[]|is not an object
 {"mcpServers": []}|mcpServers in it is not an object
 {"a": 1, "a": 2}|twice
 {"mcpServers": {"mcpd": 1}, "mcpServers": {}}|twice
