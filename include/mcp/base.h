@@ -61,6 +61,7 @@ static inline mcp_str mcp_str_from(const char *s)
     return r;
 }
 
+/* Returns whether two strings have the same bytes. */
 static inline bool mcp_str_eq(mcp_str a, mcp_str b)
 {
     return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);

@@ -173,6 +173,7 @@ MCP_API void mcp_channel_free(mcp_channel *channel);
  * session (a modern peer never has one). Static storage. */
 MCP_API const char *mcp_channel_revision(const mcp_channel *channel);
 
+/* Returns `user` of the options. */
 MCP_API void *mcp_channel_user(const mcp_channel *channel);
 
 #ifdef __cplusplus

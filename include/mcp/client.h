@@ -359,6 +359,7 @@ typedef enum mcp_question_kind {
     MCP_QUESTION_ROOTS,    /* mcp_question_roots() */
 } mcp_question_kind;
 
+/* Returns the kind of a question. */
 MCP_API mcp_question_kind mcp_question_kind_of(const mcp_question *question);
 /* Returns all params of the question, or an empty object if there are none. They live as long as
  * the question. */
@@ -368,6 +369,7 @@ MCP_API const mcp_json *mcp_question_params(const mcp_question *question);
 MCP_API mcp_str mcp_question_message(const mcp_question *question);
 /* Returns the requestedSchema of a form, or NULL for other kinds. */
 MCP_API const mcp_json *mcp_question_schema(const mcp_question *question);
+/* Returns the URL to open; empty for other kinds than MCP_QUESTION_URL. */
 MCP_API mcp_str mcp_question_url(const mcp_question *question);
 /* Returns the identifier that elicitation_complete gets when the interaction is complete
  * (2025-11-25). May be empty. */
@@ -403,6 +405,7 @@ typedef struct mcp_root {
     const char *name;
 } mcp_root;
 
+/* Answers MCP_QUESTION_ROOTS with n roots. */
 MCP_API int mcp_question_roots(mcp_question *question, const mcp_root *roots, size_t n,
                                mcp_error *error);
 /* Answers a question of any kind with a failure. A legacy server gets an error with this code and

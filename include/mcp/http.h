@@ -219,7 +219,9 @@ MCP_API void mcp_http_set_clock_source(mcp_http *http, mcp_str (*date)(void *use
  * most one line in ten seconds for each limit. NULL, the default, discards them. */
 MCP_API void mcp_http_set_log(mcp_http *http, void (*warn)(const char *line, void *user),
                               void *user);
+/* Handles the time-outs that are due. */
 MCP_API void mcp_http_tick(mcp_http *http, int64_t now);
+/* Returns the latest time at which mcp_http_tick() must be called, or INT64_MAX if there is none. */
 MCP_API int64_t mcp_http_deadline(const mcp_http *http);
 
 /* Begins to drain the endpoint: ends listen streams with their result, closes idle connections,
@@ -235,6 +237,7 @@ MCP_API size_t mcp_http_cut(mcp_http *http, int64_t now);
  * after a token was withdrawn. A client that still has access can connect again and is
  * authenticated again. */
 MCP_API void mcp_http_revoke(mcp_http *http, const char *principal, int64_t now);
+/* Returns the number of connections. */
 MCP_API size_t mcp_http_connections(const mcp_http *http);
 /* Closes up to n connections that are between requests or in the head of one, the oldest first. Use
  * it when few descriptors are left. If `strangers` is true, only connections without an
@@ -305,6 +308,7 @@ MCP_API void mcp_http_set_pending(mcp_http_connection *connection, size_t bytes,
 /* Frees a connection that was lost or closed. Its requests are cancelled (modern) or continue
  * (legacy). Must not be called from within a callback. NULL is allowed. */
 MCP_API void mcp_http_connection_free(mcp_http_connection *connection, int64_t now);
+/* Returns `user` of the options of the connection. */
 MCP_API void *mcp_http_connection_user(const mcp_http_connection *connection);
 
 #ifdef __cplusplus

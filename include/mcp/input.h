@@ -98,6 +98,7 @@ typedef struct mcp_elicited {
     const void *reserved[2]; /* always NULL */
 } mcp_elicited;
 
+/* Asks the user a question. On success *ret is the answer. */
 MCP_API int mcp_request_elicit(mcp_request *req, const char *key, const mcp_elicit *what,
                                mcp_elicited *ret);
 

@@ -62,6 +62,7 @@ MCP_API void mcp_loop_stop(mcp_loop *loop);
 /* Handles the events that are ready, after waiting for at most ms milliseconds (0 means without
  * waiting). Returns MCP_OK, or MCP_ECANCELLED after mcp_loop_stop(). */
 MCP_API int mcp_loop_step(mcp_loop *loop, uint64_t ms);
+/* Returns the time of the loop, in milliseconds of a monotonic clock. */
 MCP_API int64_t mcp_loop_now(const mcp_loop *loop);
 /* Returns the host for mcp_server_set_host(). It lives as long as the loop. */
 MCP_API const mcp_host *mcp_loop_host(mcp_loop *loop);
@@ -161,6 +162,7 @@ MCP_API void mcp_listener_drain(mcp_listener *listener);
 MCP_API int mcp_listener_reload_tls(mcp_listener *listener, mcp_error *error);
 /* Ends draining: calls mcp_http_cut() for the endpoint and returns its result. */
 MCP_API size_t mcp_listener_cut(mcp_listener *listener);
+/* Returns the number of open connections. */
 MCP_API size_t mcp_listener_connections(const mcp_listener *listener);
 /* Calls mcp_http_revoke() for the endpoint. */
 MCP_API void mcp_listener_revoke(mcp_listener *listener, const char *principal);

@@ -33,12 +33,14 @@ typedef enum mcp_json_type {
     MCP_JSON_OBJECT,
 } mcp_json_type;
 
+/* Returns the type of a value; MCP_JSON_NONE for NULL. */
 MCP_API mcp_json_type mcp_json_typeof(const mcp_json *value);
 
 /* Returns the name of a type for messages, for example "object" or "string", and "nothing" for
  * MCP_JSON_NONE. Static storage. */
 MCP_API const char *mcp_json_type_name(mcp_json_type type);
 
+/* Returns whether a value has the given type. */
 static inline bool mcp_json_is(const mcp_json *value, mcp_json_type type)
 {
     return mcp_json_typeof(value) == type;
@@ -89,7 +91,9 @@ typedef struct mcp_json_limits {
  * NULL. Returns MCP_OK, MCP_EPARSE (error->offset is the position), MCP_ELIMIT or MCP_ENOMEM. */
 MCP_API int mcp_json_parse(mcp_str text, const mcp_json_limits *limits,
                            const mcp_allocator *allocator, mcp_json_doc **ret, mcp_error *error);
+/* Frees a document with all of its values. NULL is allowed. */
 MCP_API void mcp_json_free(mcp_json_doc *doc);
+/* Returns the root value of a document; NULL for NULL. */
 MCP_API const mcp_json *mcp_json_root(const mcp_json_doc *doc);
 
 /* ---- texts ----------------------------------------------------------------------------------- */
@@ -126,13 +130,16 @@ typedef struct mcp_json_writer mcp_json_writer;
 /* Makes a writer. Returns NULL if out of memory. `limit` is the maximum number of bytes of the
  * text; 0 means 64 MiB. */
 MCP_API mcp_json_writer *mcp_json_writer_new(const mcp_allocator *allocator, size_t limit);
+/* Frees a writer and its text. NULL is allowed. */
 MCP_API void mcp_json_writer_free(mcp_json_writer *w);
 
+/* Begin an object or array, and end the innermost one. Each value in an object must follow a key. */
 MCP_API void mcp_json_begin_object(mcp_json_writer *w);
 MCP_API void mcp_json_begin_array(mcp_json_writer *w);
 MCP_API void mcp_json_end(mcp_json_writer *w);
 MCP_API void mcp_json_key(mcp_json_writer *w, const char *key);
 MCP_API void mcp_json_key_str(mcp_json_writer *w, mcp_str key);
+/* Add one value. Strings are escaped, and bytes are written as a string in Base64. */
 MCP_API void mcp_json_add_null(mcp_json_writer *w);
 MCP_API void mcp_json_add_bool(mcp_json_writer *w, bool value);
 MCP_API void mcp_json_add_int(mcp_json_writer *w, int64_t value);

@@ -178,6 +178,8 @@ typedef struct mcp_resource_template {
     mcp_complete_fn *complete;
 } mcp_resource_template;
 
+/* Registers or removes a template, like mcp_server_add_resource() and
+ * mcp_server_remove_resource(). */
 MCP_API int mcp_server_add_template(mcp_server *server, const mcp_resource_template *tmpl,
                                     void *user, mcp_error *error);
 MCP_API int mcp_server_remove_template(mcp_server *server, const char *uri_template);
@@ -211,6 +213,7 @@ typedef struct mcp_prompt {
     mcp_complete_fn *complete;
 } mcp_prompt;
 
+/* Registers or removes a prompt, like mcp_server_add_resource() and mcp_server_remove_resource(). */
 MCP_API int mcp_server_add_prompt(mcp_server *server, const mcp_prompt *prompt, void *user,
                                   mcp_error *error);
 MCP_API int mcp_server_remove_prompt(mcp_server *server, const char *name);
@@ -273,6 +276,7 @@ typedef struct mcp_tool {
  * is not allowed (2026-07-28, basic/transports/streamable-http); *error says which and where. */
 MCP_API int mcp_server_add_tool(mcp_server *server, const mcp_tool *tool, void *user,
                                 mcp_error *error);
+/* Removes a tool. Calls in flight continue. Returns MCP_OK or MCP_ENOTFOUND. */
 MCP_API int mcp_server_remove_tool(mcp_server *server, const char *name);
 
 /* ---- rebuilding, instructions, hooks --------------------------------------------------------- */
