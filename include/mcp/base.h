@@ -70,10 +70,10 @@ static inline bool mcp_str_eq(mcp_str a, mcp_str b)
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 /* The memory functions of an object. All three are required and behave like malloc, realloc and
- * free. If one returns NULL, the library reports MCP_ENOMEM; it never calls abort(). `release` must
- * accept NULL. The struct is copied; `user` must outlive every object that uses it. If the program
- * uses worker threads or posts from other threads (mcp/provider.h), the functions are called from
- * any thread, possibly concurrently. */
+ * free. If `allocate` or `resize` returns NULL, the library reports MCP_ENOMEM; it never calls
+ * abort(). `release` must accept NULL. The struct is copied; `user` must outlive every object that
+ * uses it. If the program uses worker threads or posts from other threads (mcp/provider.h), the
+ * functions are called from any thread, possibly concurrently. */
 typedef struct mcp_allocator {
     void *(*allocate)(size_t size, void *user);
     void *(*resize)(void *ptr, size_t size, void *user);

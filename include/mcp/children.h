@@ -145,7 +145,7 @@ MCP_API void mcp_service_get_state(const mcp_service *service, mcp_service_state
  * end. */
 MCP_API const char *mcp_service_cause_name(size_t cause);
 
-/* ---- the sandbox ------------------------------------------------------------------------------- */
+/* ---- the sandbox ----------------------------------------------------------------------------- */
 
 /* The rights that a process can give up. Each kind is useful alone, because a kernel or a container
  * may lack the others. */

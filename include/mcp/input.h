@@ -151,8 +151,7 @@ MCP_API mcp_str mcp_sampled_text(const mcp_json *result);
  * `name`. */
 MCP_API int mcp_request_roots(mcp_request *req, const char *key, const mcp_json **ret);
 
-/* ---- state across rounds
- * ---------------------------------------------------------------------- */
+/* ---- state across rounds --------------------------------------------------------------------- */
 
 /* The handler's own state, which may be any bytes, up to 8 KiB. mcp_request_state() returns the
  * state that was last set in an earlier round, or the empty string if there is none.

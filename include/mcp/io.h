@@ -133,7 +133,8 @@ typedef struct mcp_listen_options {
     const mcp_http_options *http; /* `random`, `date`, `clock` and `allocator` may be NULL */
     /* The number of the process's descriptors (RLIMIT_NOFILE) that connections leave free for other
      * purposes, such as reading files. When no more are left, idle connections are closed, those
-     * without a token first, and new ones get 503. 0: a quarter of the limit, at most 512. */
+     * without a token first, and new ones get 503. The default is a quarter of the limit, at most
+     * 512. */
     size_t keep_files;
 } mcp_listen_options;
 

@@ -133,10 +133,11 @@ MCP_API mcp_json_writer *mcp_json_writer_new(const mcp_allocator *allocator, siz
 /* Frees a writer and its text. NULL is allowed. */
 MCP_API void mcp_json_writer_free(mcp_json_writer *w);
 
-/* Begin an object or array, and end the innermost one. Each value in an object must follow a key. */
+/* Begin an object or array, and end the innermost one. */
 MCP_API void mcp_json_begin_object(mcp_json_writer *w);
 MCP_API void mcp_json_begin_array(mcp_json_writer *w);
 MCP_API void mcp_json_end(mcp_json_writer *w);
+/* Writes the key of a member. The next call must add its value. */
 MCP_API void mcp_json_key(mcp_json_writer *w, const char *key);
 MCP_API void mcp_json_key_str(mcp_json_writer *w, mcp_str key);
 /* Add one value. Strings are escaped, and bytes are written as a string in Base64. */

@@ -120,7 +120,7 @@ MCP_API int mcp_reply_resource(mcp_request *req, const mcp_resource *resource);
  * it, with a checksum, in the cursor that the peer gets. */
 MCP_API int mcp_reply_next(mcp_request *req, mcp_str cursor);
 
-/* ---- forwarding the messages of another server ---------------------------------------------- */
+/* ---- forwarding the messages of another server ----------------------------------------------- */
 
 /* Room for a name of a tool or prompt, with the NUL. */
 #define MCP_NAME_ROOM 1024
@@ -166,7 +166,7 @@ MCP_API mcp_str mcp_request_params_text(mcp_request *req);
 
 /* Announces a change of the list of resources (or of templates), prompts or tools. */
 MCP_API void mcp_server_list_changed(mcp_server *server, mcp_item item);
-/* The same to one principal only (NULL: anonymous). */
+/* The same for one principal only (NULL means anonymous). */
 MCP_API void mcp_server_list_changed_for(mcp_server *server, mcp_item item, const char *principal);
 /* Like mcp_server_resource_updated(), for a resource that watch_for() watches for this
  * principal. */

@@ -11,8 +11,8 @@
  *     }
  *     static const mcp_tool compute_tool = {… .task_support = MCP_TASK_OPTIONAL, .call = compute};
  *
- * The handler is the same for every peer. For a peer that supports tasks (2026-07-28: it declared
- * the extension io.modelcontextprotocol/tasks in this request; 2025-11-25: it asked for a task)
+ * The handler is the same for every peer. For a peer that supports tasks (in 2026-07-28 it declared
+ * the extension io.modelcontextprotocol/tasks in this request; in 2025-11-25 it requested a task)
  * mcp_request_task() answers the request with the handle, and the reply that the handler then
  * builds becomes the result of the task, which is kept for its TTL. For every other peer the call
  * continues as usual. Builders, progress, input requests (mcp/input.h), mcp_request_on_cancel() and
@@ -50,12 +50,11 @@ typedef struct mcp_task_options {
 } mcp_task_options;
 
 /* Turns the request into a task if the peer supports tasks. Call it before anything is added to the
- * reply; options may be NULL. A second call changes the options that are not 0: the TTL (still
- * counted from the creation), the poll interval, the message. Returns MCP_OK even if the call
- * continues without a task; mcp_request_task_id() returns NULL in that case. Otherwise returns
- * MCP_ELIMIT (too many tasks; the reply says so), MCP_ESTATE (not a call of a tool that declares
- * task_support, or the reply is not empty), MCP_EIO (no randomness) or MCP_ENOMEM, which the
- * handler must return. */
+ * reply; options may be NULL. A second call changes those options that are not 0. The TTL is still
+ * counted from the creation of the task. Returns MCP_OK even if the call continues without a task;
+ * mcp_request_task_id() returns NULL in that case. Otherwise returns MCP_ELIMIT (too many tasks;
+ * the reply says so), MCP_ESTATE (not a call of a tool that declares task_support, or the reply is
+ * not empty), MCP_EIO (no randomness) or MCP_ENOMEM, which the handler must return. */
 MCP_API int mcp_request_task(mcp_request *req, const mcp_task_options *options);
 
 /* Returns the id of the task that this request became, or NULL if it is not a task. The string

@@ -41,14 +41,14 @@ static inline void mcp__refer_to_version(void)
     (void)*(const volatile char *)&MCP__PAIR;
 }
 
-/* ---- error.c ---------------------------------------------------------------------------------- */
+/* ---- error.c --------------------------------------------------------------------------------- */
 
 /* Fills *error (which may be NULL) and returns code, so that a failing function ends with
  * `return mcp__fail(error, MCP_EPARSE, offset, "…", …)`. */
 MCP__SHARED int mcp__fail(mcp_error *error, int code, size_t offset, const char *format, ...)
     MCP_PRINTF(4, 5);
 
-/* ---- memory.c --------------------------------------------------------------------------------- */
+/* ---- memory.c -------------------------------------------------------------------------------- */
 
 /* Uses malloc(), realloc() and free(). */
 MCP__SHARED extern const mcp_allocator mcp__default_allocator;
@@ -77,7 +77,7 @@ MCP__SHARED void *mcp__zalloc(const mcp_allocator *a, size_t size);
 /* Returns a NUL-terminated copy of s, or NULL if out of memory. */
 MCP__SHARED char *mcp__strdup(const mcp_allocator *a, mcp_str s);
 
-/* ---- options.c -------------------------------------------------------------------------------- */
+/* ---- options.c ------------------------------------------------------------------------------- */
 
 /* Copies a struct of the program. The struct begins with its size and may have fewer or more
  * members than the library's; members that it does not have are zero in the copy. Returns
@@ -106,7 +106,7 @@ static inline void mcp__no_error(mcp_error *error)
     }
 }
 
-/* ---- buf.c: a growing byte buffer with a limit -------------------------------------------------- */
+/* ---- buf.c: a growing byte buffer with a limit ----------------------------------------------- */
 
 /* Initialize with mcp__buf_init(); a limit of 0 means no limit. The first failure (MCP_ENOMEM,
  * MCP_ELIMIT) is stored in `failed`, and later appends do nothing, so the caller can check once
@@ -163,7 +163,7 @@ static inline mcp_str mcp__buf_view(const mcp__buf *b)
     return s;
 }
 
-/* ---- arena.c: many small pieces that are freed together ------------------------------------- */
+/* ---- arena.c: many small pieces that are freed together -------------------------------------- */
 
 /* Embed an arena in another struct and call mcp__arena_init(). Pieces are aligned for any type. The
  * first block can be memory of the caller (such as the inline space of a request), which is never
@@ -183,7 +183,7 @@ void mcp__arena_reset(mcp__arena *a);               /* the same; the arena can b
 void *mcp__arena_alloc(mcp__arena *a, size_t size); /* NULL if out of memory */
 char *mcp__arena_strdup(mcp__arena *a, mcp_str s);  /* NUL-terminated; NULL if out of memory */
 
-/* ---- map.c: byte-string keys to pointers -------------------------------------------------------- */
+/* ---- map.c: byte-string keys to pointers ----------------------------------------------------- */
 
 /* Open addressing with SipHash-1-3 under a seed. Keys are borrowed: they must live as long as the
  * value that they map to. Initialize with mcp__map_init(). */
@@ -216,7 +216,7 @@ MCP__SHARED void *mcp__map_next(const mcp__map *m, size_t *at);
 
 uint64_t mcp__siphash(const void *bytes, size_t len, const uint64_t seed[2]);
 
-/* ---- list: an intrusive doubly linked list, all inline -------------------------------------- */
+/* ---- list: an intrusive doubly linked list, all inline --------------------------------------- */
 
 typedef struct mcp__link {
     struct mcp__link *prev, *next;
@@ -247,7 +247,7 @@ static inline void mcp__list_remove(mcp__link *link)
     link->prev = link->next = link;
 }
 
-/* ---- utf8.c and base64.c ----------------------------------------------------------------------- */
+/* ---- utf8.c and base64.c --------------------------------------------------------------------- */
 
 /* Returns the number of bytes at the start that are valid UTF-8 (no surrogates, no overlong forms,
  * at most U+10FFFF), which is len if all are valid. ASCII is checked 8 bytes at a time. */

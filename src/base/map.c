@@ -14,7 +14,7 @@ enum {
     SMALLEST = 8,
 };
 
-/* ---- SipHash-1-3 (Aumasson, Bernstein) --------------------------------------------------------- */
+/* ---- SipHash-1-3 (Aumasson, Bernstein) ------------------------------------------------------- */
 
 static inline uint64_t rotl(uint64_t x, int bits)
 {
@@ -69,7 +69,7 @@ uint64_t mcp__siphash(const void *bytes, size_t len, const uint64_t seed[2])
     return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
-/* ---- the table --------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 void mcp__map_init(mcp__map *m, const mcp_allocator *allocator, uint64_t seed0, uint64_t seed1)
 {

@@ -17,7 +17,7 @@ enum {
     SPARE_KEPT = 256 << 10, /* maximum size of the buffer that is stored for the next message */
 };
 
-/* ---- sending -------------------------------------------------------------------------------- */
+/* ---- sending --------------------------------------------------------------------------------- */
 
 const mcp_output_info *mcp_channel_output_info(const mcp_channel *channel)
 {
@@ -86,7 +86,7 @@ void mcp__channel_refuse(mcp_channel *channel, mcp_exchange exchange, int code, 
     send_error(channel, exchange, (mcp_str){0}, code, why);
 }
 
-/* ---- requests in flight --------------------------------------------------------------------------------- */
+/* ---- requests in flight ---------------------------------------------------------------------- */
 
 static void detach(mcp__incoming *in)
 {
@@ -146,7 +146,7 @@ void mcp__incoming_answer(mcp__incoming *in, mcp_str message)
     detach(in);
 }
 
-/* ---- receiving ------------------------------------------------------------------------------ */
+/* ---- receiving ------------------------------------------------------------------------------- */
 
 /* Allocates the block of one message: the request struct, then `room` bytes for its text. */
 static mcp__incoming *incoming_new(mcp_channel *channel, mcp_exchange exchange, size_t room,
@@ -484,7 +484,7 @@ int mcp_channel_receive_oversized(mcp_channel *channel, mcp_exchange exchange, m
     return MCP_OK;
 }
 
-/* ---- time --------------------------------------------------------------------------------------------------- */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 int64_t mcp_channel_deadline(const mcp_channel *channel)
 {

@@ -110,7 +110,7 @@ struct mcp_channel {
     bool timed; /* whether the role may have a deadline */
 };
 
-/* ---- channel.c ---------------------------------------------------------------------------------- */
+/* ---- channel.c ------------------------------------------------------------------------------- */
 
 /* Makes a channel. `options` are those of the program. The allocator must outlive the channel and
  * its requests. */
@@ -181,7 +181,7 @@ MCP__SHARED void mcp__channel_trim(mcp_channel *channel);
 /* Returns the request in flight with that id (JSON value), in any exchange, or NULL. */
 mcp__incoming *mcp__channel_find(mcp_channel *channel, const mcp_json *id);
 
-/* ---- for transports ------------------------------------------------------------------------- */
+/* ---- for transports -------------------------------------------------------------------------- */
 
 static inline const char *mcp__channel_principal(const mcp_channel *channel)
 {
@@ -210,7 +210,8 @@ static inline void mcp__channel_assume(mcp_channel *channel, const mcp__revision
 {
     channel->role->assume(channel, mcp_str_from(legacy->name));
 }
-/* Returns the request in flight after `in` (NULL: the first one), or NULL at the end. */
+/* Returns the request in flight after `in`, or the first one if `in` is NULL. Returns NULL at the
+ * end. */
 static inline const mcp__incoming *mcp__channel_next_request(const mcp_channel *channel,
                                                              const mcp__incoming *in)
 {
@@ -227,8 +228,7 @@ static inline const mcp__incoming *mcp__channel_request_of(const mcp_channel *ch
     return in;
 }
 
-/* ---- text.c: the unchanged text of the message that is being received
- * ------------------------- */
+/* ---- text.c: the unchanged text of the message that is being received ------------------------ */
 
 /* Returns the text of a member of the message. The key includes its quotes. ptr is NULL if there is
  * no such member or if the text of the message is not known. The result is borrowed until the
@@ -240,7 +240,7 @@ static inline void mcp__channel_forget_text(mcp_channel *channel)
     channel->element = 0;
 }
 
-/* ---- outgoing.c --------------------------------------------------------------------------------- */
+/* ---- outgoing.c ------------------------------------------------------------------------------ */
 
 /* Sends a request; params is the JSON text of an object. fn is called exactly once, and never
  * before this call returns. timeout_ms 0 means no time-out. Returns MCP_OK, or MCP_ECLOSED,

@@ -11,7 +11,7 @@ enum {
     DEFAULT_MAX_BATCH = 256,
 };
 
-/* ---- creating and closing ------------------------------------------------------------------- */
+/* ---- creating and closing -------------------------------------------------------------------- */
 
 static void default_limit(size_t *limit, size_t value)
 {
@@ -152,7 +152,7 @@ void mcp__channel_trim(mcp_channel *channel)
     mcp__buf_init(&channel->spare, channel->allocator, channel->options.max_reply);
 }
 
-/* ---- time --------------------------------------------------------------------------------------------------- */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 void mcp_channel_tick(mcp_channel *channel, int64_t now)
 {

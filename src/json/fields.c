@@ -22,7 +22,7 @@ static const struct kind *kind_of(const mcp_field *f)
     return (size_t)f->type < MCP__COUNT(kinds) ? &kinds[f->type] : NULL;
 }
 
-/* ---- reading ---------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* Also accepts a real with an integral value such as 1e17, which is an integer in JSON Schema. */
 static void read_int(const mcp_json *value, int64_t *to)
@@ -79,7 +79,7 @@ void mcp_fields_read(const mcp_field *fields, size_t n, const mcp_json *object, 
     }
 }
 
-/* ---- writing ---------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static void write_strings(const mcp_str *from, size_t count, size_t room, mcp_json_writer *w)
 {
@@ -122,8 +122,7 @@ void mcp_fields_write(const mcp_field *fields, size_t n, const void *from, mcp_j
     mcp_json_end(w);
 }
 
-/* ---- tables that are rejected
- * -------------------------------------------------------------------- */
+/* ---- tables that are rejected ---------------------------------------------------------------- */
 
 static bool is_text(const char *s)
 {
@@ -232,7 +231,7 @@ int mcp__fields_check(const mcp_field *fields, size_t n, bool form, mcp_error *e
     return rc;
 }
 
-/* ---- the schema ------------------------------------------------------------------------------------- */
+/* ---- the schema ------------------------------------------------------------------------------ */
 
 static void add_text(mcp_json_writer *w, const char *key, const char *text)
 {

@@ -72,7 +72,7 @@ void mcp__json_put_text(mcp__buf *b, mcp_str json);
  * NULL if the writer failed or no value is allowed here. */
 mcp__buf *mcp__json_writer_place(mcp_json_writer *w);
 
-/* ---- fields.c: see mcp/fields.h --------------------------------------------------------------------- */
+/* ---- fields.c: see mcp/fields.h -------------------------------------------------------------- */
 
 /* Writes the schema of a table. If `closed`, the schema forbids other properties, which not every
  * kind of schema can express. */
@@ -81,7 +81,7 @@ void mcp__fields_schema(const mcp_field *fields, size_t n, bool closed, mcp_json
  * `form`, the table describes a form, in which an array must have one_of. */
 int mcp__fields_check(const mcp_field *fields, size_t n, bool form, mcp_error *error);
 
-/* ---- writer.c --------------------------------------------------------------------------------------- */
+/* ---- writer.c -------------------------------------------------------------------------------- */
 
 /* Makes a writer fail with `code`, unless it has failed before. */
 void mcp__json_writer_fail(mcp_json_writer *w, int code);

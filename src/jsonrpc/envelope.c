@@ -121,8 +121,7 @@ void mcp__put_id(mcp__buf *b, const mcp_json *id)
         mcp__json_put_value(b, id);
 }
 
-/* ---- finding an id in a message that cannot be parsed
- * ---------------------------------------------- */
+/* ---- finding an id in a message that cannot be parsed ---------------------------------------- */
 
 /* Returns the offset after the closing quote of the string that begins at text[at], or 0 if the
  * string does not end in text. */
@@ -203,7 +202,7 @@ bool mcp__scan_id(mcp_str head, const mcp_allocator *allocator, mcp__buf *id)
     return false;
 }
 
-/* ---- finding an id from the end ------------------------------------------------------------- */
+/* ---- finding an id from the end -------------------------------------------------------------- */
 
 /* These functions get `end`, the offset after the token that they examine. They return 0 if the
  * token begins before the start of text. */
@@ -285,7 +284,7 @@ int mcp__explain_unparsed(mcp_str text, const mcp_error *error, mcp__buf *id, mc
     return limit ? MCP__INVALID_REQUEST : MCP__PARSE_ERROR;
 }
 
-/* ---- writing --------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 void mcp__put_result_head(mcp__buf *b, mcp_str id)
 {

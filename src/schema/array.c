@@ -78,7 +78,7 @@ bool mcp__schema_run_contains(validation *st, const node *n, const contains *c, 
                               count);
 }
 
-/* ---- uniqueItems ------------------------------------------------------------------------------ */
+/* ---- uniqueItems ----------------------------------------------------------------------------- */
 
 typedef struct hashed {
     uint64_t hash;
@@ -151,7 +151,7 @@ bool mcp__schema_run_unique(validation *st, const node *n, const mcp_json *v)
     return ok;
 }
 
-/* ---- unevaluatedItems ------------------------------------------------------------------------- */
+/* ---- unevaluatedItems ------------------------------------------------------------------------ */
 
 bool mcp__schema_run_unevaluated_items(validation *st, const node *n, const node *rest,
                                        const mcp_json *v, evaluated *seen)

@@ -44,7 +44,7 @@ int mcp__schema_no_memory(compiler *c)
     return mcp__fail(c->error, MCP_ENOMEM, 0, "out of memory for a schema");
 }
 
-/* ---- the queue -------------------------------------------------------------------------------- */
+/* ---- the queue ------------------------------------------------------------------------------- */
 
 void mcp__schema_queue(compiler *c, node *n)
 {
@@ -110,8 +110,7 @@ static int compile_all(compiler *c, mcp_str text)
     return rc;
 }
 
-/* ---- creating and freeing
- * ---------------------------------------------------------------------- */
+/* ---- creating and freeing -------------------------------------------------------------------- */
 
 static int check_options(const mcp_schema_options *given, mcp_error *error)
 {

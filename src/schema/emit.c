@@ -38,7 +38,7 @@ const node *mcp__emit_subschema(compiler *c, const mcp_json *value)
     return n;
 }
 
-/* ---- any instance ----------------------------------------------------------------------------- */
+/* ---- any instance ---------------------------------------------------------------------------- */
 
 static unsigned type_bits(mcp_str name)
 {
@@ -175,7 +175,7 @@ static int emit_if(compiler *c, keyword word)
     return MCP_OK;
 }
 
-/* ---- numbers and strings ---------------------------------------------------------------------- */
+/* ---- numbers and strings --------------------------------------------------------------------- */
 
 static bool is_number(const mcp_json *value)
 {
@@ -257,7 +257,7 @@ static int emit_format(compiler *c, keyword word)
     return MCP_OK;
 }
 
-/* ---- the table of emitters ------------------------------------------------------------------ */
+/* ---- the table of emitters ------------------------------------------------------------------- */
 
 /* If `word` is KW_COUNT, the function looks up its keywords itself. */
 static const struct {

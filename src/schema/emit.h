@@ -19,7 +19,7 @@ int mcp__emit_list(compiler *c, const mcp_json *value, node_list *list);
 /* Compiles a regular expression. */
 int mcp__emit_new_pattern(compiler *c, keyword word, mcp_str source, const pattern **ret);
 
-/* ---- emit_container.c ------------------------------------------------------------------------------------- */
+/* ---- emit_container.c ------------------------------------------------------------------------ */
 
 int mcp__emit_unique(compiler *c, keyword word);
 int mcp__emit_items(compiler *c, keyword word);

@@ -6,7 +6,7 @@
  */
 #include "schema/schema.h"
 
-/* ---- RFC 3339 --------------------------------------------------------------------------------- */
+/* ---- RFC 3339 -------------------------------------------------------------------------------- */
 
 /* Returns the number that the n digits at s[at] represent, or -1 if they are not all digits. */
 static int digits(mcp_str s, size_t at, size_t n)
@@ -125,7 +125,7 @@ static int check_duration(const mcp_schema *schema, mcp_str s)
     return read_units(s, &at, "HMS", &time) && time > 0 && at == s.len;
 }
 
-/* ---- identifiers ------------------------------------------------------------------------------ */
+/* ---- identifiers ----------------------------------------------------------------------------- */
 
 static int check_uuid(const mcp_schema *schema, mcp_str s)
 {
@@ -170,7 +170,7 @@ static int check_regex(const mcp_schema *schema, mcp_str s)
     return rc == MCP_ENOMEM ? rc : rc == MCP_OK;
 }
 
-/* ---- hosts and URIs --------------------------------------------------------------------------- */
+/* ---- hosts and URIs -------------------------------------------------------------------------- */
 
 static int check_email(const mcp_schema *schema, mcp_str s)
 {

@@ -7,7 +7,7 @@ static bool is_alnum(char c)
     return mcp__schema_letter(c) || mcp__schema_digit(c);
 }
 
-/* ---- hosts ------------------------------------------------------------------------------------ */
+/* ---- hosts ----------------------------------------------------------------------------------- */
 
 /* RFC 1123 section 2.1: a label has at most 63 characters and neither begins nor ends with "-". */
 static bool is_label(mcp_str s)
@@ -84,7 +84,7 @@ bool mcp__schema_is_ipv6(mcp_str s)
     return gap ? groups < 8 : groups == 8;
 }
 
-/* ---- email addresses -------------------------------------------------------------------------- */
+/* ---- email addresses ------------------------------------------------------------------------- */
 
 /* RFC 5321 section 4.1.2, Local-part: a dot-string or a quoted string. */
 static bool is_local_part(mcp_str s, bool utf8)
@@ -141,7 +141,7 @@ bool mcp__schema_is_email(mcp_str s, bool utf8)
            (mcp__schema_is_hostname(host) || is_address_literal(host) || (utf8 && has_wide(host)));
 }
 
-/* ---- RFC 3986 and RFC 3987 -------------------------------------------------------------------- */
+/* ---- RFC 3986 and RFC 3987 ------------------------------------------------------------------- */
 
 static bool is_pchar(mcp_str s, size_t i, const char *more, bool iri)
 {

@@ -30,7 +30,7 @@ typedef struct decimal {
 static const double TEN[] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                              1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
 
-/* ---- to decimals ------------------------------------------------------------------------------ */
+/* ---- to decimals ----------------------------------------------------------------------------- */
 
 static int64_t read_exponent(const char *s, const char *end)
 {
@@ -151,7 +151,7 @@ static void to_decimal(const mcp_json *number, decimal *d)
     }
 }
 
-/* ---- comparing -------------------------------------------------------------------------------- */
+/* ---- comparing ------------------------------------------------------------------------------- */
 
 static char next_digit(const decimal *d, size_t *at)
 {
@@ -243,7 +243,7 @@ bool mcp__schema_as_size(const mcp_json *number, size_t *ret)
     return !d.negative || d.count == 0;
 }
 
-/* ---- multiples -------------------------------------------------------------------------------- */
+/* ---- multiples ------------------------------------------------------------------------------- */
 
 /* Returns (a + b) mod m for any a, b < m, without overflow. */
 static uint64_t add_mod(uint64_t a, uint64_t b, uint64_t m)

@@ -68,7 +68,7 @@ static const member *find(const members *m, mcp_str name)
     return NULL;
 }
 
-/* ---- one pass --------------------------------------------------------------------------------- */
+/* ---- one pass -------------------------------------------------------------------------------- */
 
 static bool unknown_member(validation *st, const node *n, const members *m, mcp_str name)
 {
@@ -184,7 +184,7 @@ bool mcp__schema_run_members(validation *st, const node *n, const members *m, co
     return ok;
 }
 
-/* ---- dependencies ----------------------------------------------------------------------------- */
+/* ---- dependencies ---------------------------------------------------------------------------- */
 
 bool mcp__schema_run_dependent_required(validation *st, const node *n, const dependencies *d,
                                         const mcp_json *v)
@@ -222,7 +222,7 @@ bool mcp__schema_run_dependent_schemas(validation *st, const dependencies *d, co
     return ok;
 }
 
-/* ---- unevaluatedProperties -------------------------------------------------------------------- */
+/* ---- unevaluatedProperties ------------------------------------------------------------------- */
 
 bool mcp__schema_run_unevaluated_properties(validation *st, const node *n, const node *rest,
                                             const mcp_json *v, evaluated *seen)

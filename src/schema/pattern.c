@@ -72,7 +72,7 @@ static int set_up(mcp_schema *schema)
     return MCP_OK;
 }
 
-/* ---- rewriting -------------------------------------------------------------------------------- */
+/* ---- rewriting ------------------------------------------------------------------------------- */
 
 /* What \s and \S match, for use inside a class. An escape at both ends prevents a "-" beside them
  * from being read as a range. */
@@ -242,7 +242,7 @@ static int rewrite(mcp_str source, mcp__buf *to, mcp_error *why)
     return to->failed;
 }
 
-/* ---- compiling -------------------------------------------------------------------------------- */
+/* ---- compiling ------------------------------------------------------------------------------- */
 
 static int compile(const mcp_schema *schema, mcp_str source, pcre2_code **ret, mcp_error *why)
 {
@@ -312,7 +312,7 @@ mcp_str mcp__schema_pattern_source(const pattern *p)
     return p->source;
 }
 
-/* ---- matching --------------------------------------------------------------------------------- */
+/* ---- matching -------------------------------------------------------------------------------- */
 
 /* One block is stored for the next validation. A second thread at the same time allocates another
  * one. */

@@ -12,7 +12,7 @@
 #include "base/base.h"
 #include "json/json.h"
 
-/* ---- keywords.c ------------------------------------------------------------------------------- */
+/* ---- keywords.c ------------------------------------------------------------------------------ */
 
 /* A dialect is a set of these bits. A keyword belongs to the dialects that have its bits. */
 enum {
@@ -119,7 +119,7 @@ unsigned mcp__schema_vocabulary(mcp_str uri);
 /* Returns the dialect of a built-in metaschema's URI (without its empty fragment), or 0. */
 unsigned mcp__schema_dialect(mcp_str uri);
 
-/* ---- the program ------------------------------------------------------------------------------ */
+/* ---- the program ----------------------------------------------------------------------------- */
 
 typedef struct node node;
 typedef struct resource resource;

@@ -51,7 +51,7 @@ static int find_resource(compiler *c, mcp_str uri, resource **ret)
     return rc;
 }
 
-/* ---- fragments -------------------------------------------------------------------------------- */
+/* ---- fragments ------------------------------------------------------------------------------- */
 
 /* Decodes "%XX" into the arena. */
 static int decode(compiler *c, mcp_str s, mcp_str *ret)
@@ -200,7 +200,7 @@ int mcp__schema_find(compiler *c, const node *from, keyword word, mcp_str refere
     return MCP_OK;
 }
 
-/* ---- dialects --------------------------------------------------------------------------------- */
+/* ---- dialects -------------------------------------------------------------------------------- */
 
 static int read_vocabularies(compiler *c, const node *at, const mcp_json *vocabularies,
                              unsigned *ret)

@@ -15,7 +15,7 @@ enum {
     LONGEST_NEAREST = 160,
 };
 
-/* ---- pieces of text --------------------------------------------------------------------------- */
+/* ---- pieces of text -------------------------------------------------------------------------- */
 
 /* Replaces control characters, including C1 in UTF-8, with "?". */
 static void clean(char *s, size_t len)
@@ -106,7 +106,7 @@ void mcp__schema_where(mcp__buf *b, const node *n, keyword word)
         put_step(b, mcp_str_from(mcp__schema_keywords[word].name));
 }
 
-/* ---- delivering ------------------------------------------------------------------------------- */
+/* ---- delivering ------------------------------------------------------------------------------ */
 
 /* Writes the error text, such as "/a/b: expected … (type)". A long path is shortened at its
  * beginning. */
@@ -189,7 +189,7 @@ bool mcp__schema_report(validation *st, const node *n, keyword word, const char 
     return deliver(st, n, word, &message);
 }
 
-/* ---- messages for particular keywords ------------------------------------------------------- */
+/* ---- messages for particular keywords -------------------------------------------------------- */
 
 static const char *kind_of(const mcp_json *v)
 {
@@ -296,7 +296,7 @@ bool mcp__schema_report_unknown(validation *st, const node *n, const members *m,
     return deliver(st, n, m ? KW_ADDITIONAL_PROPERTIES : KW_UNEVALUATED_PROPERTIES, &message);
 }
 
-/* ---- alternatives ----------------------------------------------------------------------------- */
+/* ---- alternatives ---------------------------------------------------------------------------- */
 
 typedef struct nearest {
     size_t base; /* length of the path to the value to which the branches are applied */

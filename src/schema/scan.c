@@ -51,7 +51,7 @@ static int add_node(compiler *c, const mcp_json *value, place at, node **ret)
     return MCP_OK;
 }
 
-/* ---- names ------------------------------------------------------------------------------------ */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static int add_anchor(compiler *c, node *n, keyword word, mcp_str name)
 {
@@ -159,7 +159,7 @@ static int scan_id(compiler *c, node *n)
     return rc || !fragment.len ? rc : add_anchor(c, n, KW_ID, fragment);
 }
 
-/* ---- subschemas ------------------------------------------------------------------------------- */
+/* ---- subschemas ------------------------------------------------------------------------------ */
 
 static place below(const node *n, keyword word, mcp_str step, size_t index)
 {
@@ -260,7 +260,7 @@ int mcp__schema_scan_value(compiler *c, const mcp_json *value, const node *paren
     return scan(c, value, below(parent, KW_COUNT, (mcp_str){"", 0}, SIZE_MAX), ret);
 }
 
-/* ---- documents -------------------------------------------------------------------------------- */
+/* ---- documents ------------------------------------------------------------------------------- */
 
 static int parse(compiler *c, mcp_str text, const mcp_json **ret)
 {

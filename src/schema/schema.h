@@ -25,7 +25,7 @@
 
 #include "schema/program.h"
 
-/* ---- nodes --------------------------------------------------------------------------------------- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 typedef enum node_kind {
     NODE_TRUE,
@@ -69,7 +69,7 @@ struct mcp_schema {
     _Atomic(void *) spare; /* match data of PCRE2 for the next match */
 };
 
-/* ---- resolve.c -------------------------------------------------------------------------------- */
+/* ---- resolve.c ------------------------------------------------------------------------------- */
 
 /* Splits a URI into the text before "#" and after it. Returns false if there is no "#". */
 bool mcp__schema_split(mcp_str uri, mcp_str *without, mcp_str *fragment);
@@ -80,7 +80,7 @@ enum { SCHEMA_MAX_URI = 2048 };
  * in the arena. The base may be relative. Returns MCP_ELIMIT or MCP_ENOMEM on failure. */
 int mcp__schema_resolve(mcp__arena *arena, mcp_str base, mcp_str reference, mcp_str *ret);
 
-/* ---- set.c and metaschemas.c ------------------------------------------------------------------ */
+/* ---- set.c and metaschemas.c ----------------------------------------------------------------- */
 
 typedef struct set_entry {
     mcp_str uri;
@@ -99,7 +99,7 @@ struct mcp_schema_set {
 /* Returns the text of the built-in metaschema with that URI, or an empty text. */
 mcp_str mcp__schema_builtin(mcp_str uri);
 
-/* ---- compiling: scan.c, reference.c, compile.c, emit.c ----------------------------------------- */
+/* ---- compiling: scan.c, reference.c, compile.c, emit.c --------------------------------------- */
 
 enum { MAX_INSTRUCTIONS = 40 };
 
@@ -149,7 +149,7 @@ int mcp__schema_find_dialect(compiler *c, const node *at, mcp_str uri, unsigned 
 void mcp__schema_queue(compiler *c, node *n);
 int mcp__schema_emit(compiler *c); /* compiles all keywords of c->node */
 
-/* ---- number.c --------------------------------------------------------------------------------- */
+/* ---- number.c -------------------------------------------------------------------------------- */
 
 /* Returns a negative number, 0 or a positive number if a is less than, equal to or greater than
  * b. */
@@ -162,7 +162,7 @@ bool mcp__schema_is_multiple(const mcp_json *number, const divisor *d);
  * larger than that. Returns false for other numbers. */
 bool mcp__schema_as_size(const mcp_json *number, size_t *ret);
 
-/* ---- equal.c ---------------------------------------------------------------------------------- */
+/* ---- equal.c --------------------------------------------------------------------------------- */
 
 /* Both functions subtract the steps of their work from *steps. When *steps is 0, they return false
  * or an arbitrary hash. */
@@ -170,7 +170,7 @@ bool mcp__schema_equal(const mcp_json *a, const mcp_json *b, size_t *steps);
 /* Equal values have equal hashes. */
 uint64_t mcp__schema_hash(const mcp_json *value, size_t *steps);
 
-/* ---- pattern.c -------------------------------------------------------------------------------- */
+/* ---- pattern.c ------------------------------------------------------------------------------- */
 
 /* Compiles a pattern and adds it to schema->patterns. Returns MCP_OK, MCP_EINVAL (the reason is in
  * *why), MCP_ELIMIT or MCP_ENOMEM. */
@@ -188,7 +188,7 @@ void mcp__schema_match_done(const mcp_schema *schema, void *match_data);
 /* Checks whether a text is a valid pattern. Returns MCP_OK, MCP_EINVAL or MCP_ENOMEM. */
 int mcp__schema_pattern_check(const mcp_schema *schema, mcp_str source);
 
-/* ---- format.c --------------------------------------------------------------------------------- */
+/* ---- format.c -------------------------------------------------------------------------------- */
 
 /* Returns 1 if the text has the format, 0 if not, or MCP_ENOMEM. */
 typedef int format_fn(const mcp_schema *schema, mcp_str text);
@@ -220,7 +220,7 @@ static inline bool mcp__schema_hex(char c)
     return mcp__schema_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-/* ---- evaluated.c ------------------------------------------------------------------------------ */
+/* ---- evaluated.c ----------------------------------------------------------------------------- */
 
 /* The set of members or elements of one instance that were evaluated. */
 typedef struct evaluated {
@@ -230,7 +230,7 @@ typedef struct evaluated {
     uint64_t few; /* the memory of `words` for up to 64 members */
 } evaluated;
 
-/* ---- validate.c ------------------------------------------------------------------------------- */
+/* ---- validate.c ------------------------------------------------------------------------------ */
 
 /* The path from the root of the instance, on the C stack. */
 typedef struct frame {
@@ -290,7 +290,7 @@ static inline bool mcp__schema_go_on(const validation *st)
     return !st->mute && !st->fatal && st->wanted > 0;
 }
 
-/* ---- object.c and array.c --------------------------------------------------------------------- */
+/* ---- object.c and array.c -------------------------------------------------------------------- */
 
 /* Returns a number made of the length and some bytes of a name, so that most comparisons of names
  * compare integers. */
@@ -326,7 +326,7 @@ static inline bool mcp__schema_evaluated_has(const evaluated *e, size_t i)
     return e->all || (e->words[i / 64] >> (i % 64) & 1);
 }
 
-/* ---- report.c --------------------------------------------------------------------------------- */
+/* ---- report.c -------------------------------------------------------------------------------- */
 
 /* These always return false. */
 bool mcp__schema_report(validation *st, const node *n, keyword word, const char *format, ...)

@@ -18,7 +18,7 @@ bool mcp__schema_exhausted(validation *st, const char *what, size_t limit)
     return false;
 }
 
-/* ---- one value -------------------------------------------------------------------------------- */
+/* ---- one value ------------------------------------------------------------------------------- */
 
 static bool run_type(validation *st, const node *n, unsigned types, const mcp_json *v, unsigned bit)
 {
@@ -140,7 +140,7 @@ static bool run_format(validation *st, const node *n, const format_info *f, cons
     return rc > 0 || (rc == 0 && mcp__schema_report(st, n, KW_FORMAT, "expected %s", f->expected));
 }
 
-/* ---- combinations ----------------------------------------------------------------------------- */
+/* ---- combinations ---------------------------------------------------------------------------- */
 
 static bool run_all_of(validation *st, const node_list *list, const mcp_json *v, evaluated *seen)
 {
@@ -222,7 +222,7 @@ static bool run_dynamic_ref(validation *st, const dynamic_ref *d, const mcp_json
     return mcp__schema_apply(st, target, v, seen, KW_DYNAMIC_REF);
 }
 
-/* ---- a schema --------------------------------------------------------------------------------- */
+/* ---- a schema -------------------------------------------------------------------------------- */
 
 static bool run_instruction(validation *st, const node *n, const instruction *in, const mcp_json *v,
                             unsigned bit, evaluated *seen)
@@ -342,7 +342,7 @@ bool mcp__schema_try(validation *st, const node *n, const mcp_json *v, evaluated
     return ok;
 }
 
-/* ---- the calls -------------------------------------------------------------------------------- */
+/* ---- the calls ------------------------------------------------------------------------------- */
 
 enum { DEFAULT_MAX_REASONS = 16 };
 

@@ -11,7 +11,7 @@ typedef struct expansion {
     mcp_error *error;
 } expansion;
 
-/* ---- text --------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 /* Appends s, percent-encoding all characters that are not in the classes `keep`. If keep_triplets,
  * "%XX" is not encoded again. */
@@ -59,7 +59,7 @@ static mcp_str cut(mcp_str s, uint32_t limit, bool triplets)
     return (mcp_str){s.ptr, at};
 }
 
-/* ---- one variable ------------------------------------------------------------------------------- */
+/* ---- one variable ---------------------------------------------------------------------------- */
 
 static void put_name(mcp__buf *out, const mcp__uri_operator *op, mcp_str name, bool empty)
 {
@@ -148,7 +148,7 @@ static int put_spec(expansion *x, const mcp__uri_operator *op, const mcp__uri_sp
     return MCP_OK;
 }
 
-/* ---- the template ------------------------------------------------------------------------------- */
+/* ---- the template ---------------------------------------------------------------------------- */
 
 static int put_part(expansion *x, const mcp__uri_part *part)
 {
@@ -194,7 +194,7 @@ int mcp__uri_expand(const mcp_uri_template *t, mcp__uri_lookup *lookup, const vo
     return rc;
 }
 
-/* ---- values in arrays --------------------------------------------------------------------------- */
+/* ---- values in arrays ------------------------------------------------------------------------ */
 
 static int lookup_value(const void *values, size_t count, mcp_str name, mcp__arena *arena,
                         mcp_uri_value *ret, mcp_error *error)

@@ -13,7 +13,7 @@
 
 #include "uri/match.h"
 
-/* ---- normal form -------------------------------------------------------------------------------- */
+/* ---- normal form ----------------------------------------------------------------------------- */
 
 static bool is_normal(char c)
 {
@@ -79,7 +79,7 @@ static int new_match(const mcp_uri_template *t, mcp_str uri, const mcp_allocator
     return MCP_OK;
 }
 
-/* ---- values ------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static bool has_more_chars(mcp_str s, size_t limit)
 {
@@ -121,7 +121,7 @@ static bool assign(mcp_uri_match *m, const mcp__uri_group *g, const mcp__uri_spe
     return true;
 }
 
-/* ---- one expression ----------------------------------------------------------------------------- */
+/* ---- one expression -------------------------------------------------------------------------- */
 
 typedef struct cursor {
     const char *at, *end; /* raw */
@@ -221,7 +221,7 @@ static bool match_named(mcp_uri_match *m, const mcp__uri_group *g, cursor *c)
     return true;
 }
 
-/* ---- gaps --------------------------------------------------------------------------------------- */
+/* ---- gaps ------------------------------------------------------------------------------------ */
 
 static size_t run_length(mcp_str s, size_t from, unsigned stops)
 {
@@ -353,7 +353,7 @@ void mcp_uri_match_free(mcp_uri_match *m)
     mcp__release(&allocator, m);
 }
 
-/* ---- reading a match ------------------------------------------------------------------------------ */
+/* ---- reading a match ------------------------------------------------------------------------- */
 
 static const slot *find_slot(const mcp_uri_match *m, const char *name)
 {

@@ -54,7 +54,7 @@ static size_t offset_of(const mcp_uri_template *t, mcp_str part)
     return (size_t)(part.ptr - t->text.ptr);
 }
 
-/* ---- literals ----------------------------------------------------------------------------------- */
+/* ---- literals -------------------------------------------------------------------------------- */
 
 static int normalize_literal(mcp_uri_template *t, mcp_str text, bool first, mcp_str *ret)
 {
@@ -111,7 +111,7 @@ static int move_on(int where, unsigned seen)
     return (seen & QUERY) && where == IN_PATH ? IN_QUERY : where;
 }
 
-/* ---- groups ------------------------------------------------------------------------------------- */
+/* ---- groups ---------------------------------------------------------------------------------- */
 
 static int by_name(const void *a, const void *b)
 {
@@ -216,7 +216,7 @@ static int build_gap(mcp_uri_template *t, mcp__uri_gap *gap, size_t *at, int *wh
     return MCP_OK;
 }
 
-/* ---- directions --------------------------------------------------------------------------------- */
+/* ---- directions ------------------------------------------------------------------------------ */
 
 /* Returns whether the gap is one variable that matches any text without its stops. */
 static bool swallows(const mcp__uri_gap *gap)

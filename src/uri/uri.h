@@ -11,7 +11,7 @@
 
 #include "base/base.h"
 
-/* ---- chars.c ---------------------------------------------------------------------------------- */
+/* ---- chars.c --------------------------------------------------------------------------------- */
 
 enum {
     MCP__URI_UNRESERVED = 1, /* RFC 3986 section 2.3 */
@@ -56,7 +56,7 @@ size_t mcp__uri_normal(mcp_str s, size_t *at, char out[3]);
 /* Returns the length of "scheme:" at the start of s, or 0. */
 size_t mcp__uri_scheme_length(mcp_str s);
 
-/* ---- template.c ------------------------------------------------------------------------------- */
+/* ---- template.c ------------------------------------------------------------------------------ */
 
 /* The properties of an operator (RFC 6570, the table in appendix A). */
 typedef struct mcp__uri_operator {
@@ -90,7 +90,7 @@ typedef struct mcp__uri_part {
     size_t spec_count;
 } mcp__uri_part;
 
-/* ---- plan.c ----------------------------------------------------------------------------------- */
+/* ---- plan.c ---------------------------------------------------------------------------------- */
 
 /* An expression, or several that are matched together: {?a}{&b} is one group. */
 typedef struct mcp__uri_group {
@@ -137,7 +137,7 @@ struct mcp_uri_template {
  * or MCP_ENOMEM. */
 int mcp__uri_plan(mcp_uri_template *t);
 
-/* ---- match.c ---------------------------------------------------------------------------------- */
+/* ---- match.c --------------------------------------------------------------------------------- */
 
 /* Writes the URI of a match in its canonical spelling, NUL-terminated. {?…}, {&…} and {;…} are
  * parameters and are left out. All URIs that give the same values to the other variables have the
@@ -145,7 +145,7 @@ int mcp__uri_plan(mcp_uri_template *t);
  * encoded that must be encoded there. Returns false if `room` is too small. */
 bool mcp__uri_match_spell(const mcp_uri_match *m, char *to, size_t room);
 
-/* ---- expand.c --------------------------------------------------------------------------------- */
+/* ---- expand.c -------------------------------------------------------------------------------- */
 
 /* Looks up a value for expansion. Returns MCP_OK, MCP_ENOTFOUND if the variable is undefined, or a
  * failure that it has described in *error. The arena is for values that must be created; it is
