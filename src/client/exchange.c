@@ -172,18 +172,18 @@ static int code_of(const mcp_exchange_end *end)
     return end->status >= 200 && end->status < 300 ? MCP_ECLOSED : MCP_EIO;
 }
 
-static const char *text_of(const mcp_exchange_end *end, mcp_error *room)
+static const char *text_of(const mcp_exchange_end *end, mcp_error *buffer)
 {
     int code = code_of(end);
     if (end->text && *end->text)
         return end->text;
     if (end->status == 0)
-        mcp__fail(room, code, 0, "the server cannot be reached");
+        mcp__fail(buffer, code, 0, "the server cannot be reached");
     else if (code == MCP_ECLOSED)
-        mcp__fail(room, code, 0, "the server ended its answer before it was complete");
+        mcp__fail(buffer, code, 0, "the server ended its answer before it was complete");
     else
-        mcp__fail(room, code, 0, "the server answered with HTTP status %d", end->status);
-    return room->text;
+        mcp__fail(buffer, code, 0, "the server answered with HTTP status %d", end->status);
+    return buffer->text;
 }
 
 /* Returns the JSON-RPC error in a body, or NULL. */
@@ -218,7 +218,7 @@ void mcp_client_exchange_ended(mcp_client *client, mcp_exchange exchange,
                                const mcp_exchange_end *end, int64_t now)
 {
     mcp_exchange_end e;
-    mcp_error room;
+    mcp_error buffer;
     mcp_json_doc *doc = NULL;
     if (!client || !client->channel || exchange > INT64_MAX ||
         MCP__TAKE(&e, end, mcp_exchange_end, NULL) != MCP_OK)
@@ -233,14 +233,14 @@ void mcp_client_exchange_ended(mcp_client *client, mcp_exchange exchange,
         client->options.trace(client, false, exchange, e.body, client->options.user);
     /* These two outcomes take precedence over the body: the session has ended (2025-11-25), or
      * authorization is required. */
-    bool ended = !error || (e.status == 404 && e.session) || code_of(&e) == MCP_EACCESS;
+    bool has_no_answer = !error || (e.status == 404 && e.session) || code_of(&e) == MCP_EACCESS;
     channel->now = now;
     channel->in_use = true;
-    client->failure.end = ended || mcp__end_lost_session(&e) ? &e : NULL;
+    client->failure.end = has_no_answer || mcp__end_lost_session(&e) ? &e : NULL;
     client->failure.status = e.status;
-    client->failure.why = text_of(&e, &room);
-    mcp__channel_fail(channel, (int64_t)exchange, ended ? code_of(&e) : MCP_EREMOTE,
-                      ended ? NULL : error);
+    client->failure.why = text_of(&e, &buffer);
+    mcp__channel_fail(channel, (int64_t)exchange, has_no_answer ? code_of(&e) : MCP_EREMOTE,
+                      has_no_answer ? NULL : error);
     client->failure.why = NULL;
     client->failure.end = NULL;
     client->failure.status = 0;

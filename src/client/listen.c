@@ -80,15 +80,15 @@ static bool put_filter(const mcp_client *client, mcp__buf *b, int *rc)
  * It is not shorter than the server's Retry-After, up to LONGEST_ASKED_MS. */
 static int64_t back_off(const mcp_client *client)
 {
-    uint64_t wait = client->options.retry_ms, limit = client->options.max_retry_ms;
-    for (unsigned i = 1; i < client->listen.failures && wait < limit; i++)
-        wait *= 2;
-    wait = MCP__MIN(MCP__MIN(wait, limit), (uint64_t)INT32_MAX);
+    uint64_t delay = client->options.retry_ms, limit = client->options.max_retry_ms;
+    for (unsigned i = 1; i < client->listen.failures && delay < limit; i++)
+        delay *= 2;
+    delay = MCP__MIN(MCP__MIN(delay, limit), (uint64_t)INT32_MAX);
     const uint64_t seed[2] = {(uintptr_t)client, client->listen.failures};
     uint64_t retry_after = client->failure.end ? client->failure.end->retry_after_ms : 0;
-    wait = MCP__MAX(wait, MCP__MIN(retry_after, (uint64_t)LONGEST_ASKED_MS) * 4 / 3);
+    delay = MCP__MAX(delay, MCP__MIN(retry_after, (uint64_t)LONGEST_ASKED_MS) * 4 / 3);
     uint64_t jitter = mcp__siphash("retry", 5, seed) % 512;
-    return (int64_t)(wait * 3 / 4 + wait * jitter / 1024 + 1);
+    return (int64_t)(delay * 3 / 4 + delay * jitter / 1024 + 1);
 }
 
 static void drop_stream(mcp_client *client, mcp__stream **stream, bool notify)

@@ -41,8 +41,8 @@ static int64_t deadline_of(const mcp__call *call)
 /* Appends the reason why the call was not repeated to the error. */
 static void explain(mcp_error *error, const char *why, mcp_str method)
 {
-    mcp_error first = *error;
-    mcp__fail(error, first.code, first.offset, "%.160s; %.*s %s", first.text,
+    mcp_error original = *error;
+    mcp__fail(error, original.code, original.offset, "%.160s; %.*s %s", original.text,
               (int)MCP__MIN(method.len, (size_t)32), method.ptr, why);
 }
 
@@ -52,19 +52,19 @@ bool mcp__call_repeat(mcp__call *call, mcp_error *error)
     const mcp_exchange_end *end = client->failure.end;
     if (!end || !end->broke_off || !client->revision->modern || call->task || call->cancelled)
         return false;
-    int64_t pause = (int64_t)FIRST_PAUSE_MS << call->repeats, now = mcp__client_now(client);
+    int64_t delay = (int64_t)FIRST_PAUSE_MS << call->repeats, now = mcp__client_now(client);
     if (end->retry_after_ms < INT64_MAX / 2)
-        pause = MCP__MAX(pause, (int64_t)end->retry_after_ms);
+        delay = MCP__MAX(delay, (int64_t)end->retry_after_ms);
     call->deadline = MCP__MAX(call->deadline, deadline_of(call));
     if (!is_repeatable(call)) {
         explain(error, "was not repeated, because it may have had an effect", call->method);
     } else if (call->repeats == MOST_REPEATS) {
         explain(error, "was repeated without success", call->method);
-    } else if (now >= call->deadline - pause) {
+    } else if (now >= call->deadline - delay) {
         explain(error, "was not repeated, because its time-out has expired", call->method);
     } else {
         call->repeats++;
-        mcp__call_again(call, now + pause);
+        mcp__call_again(call, now + delay);
         return true;
     }
     return false;

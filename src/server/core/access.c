@@ -10,7 +10,7 @@
 #include "server/core/request.h"
 #include "uri/uri.h"
 
-enum { SPELLED = MCP_URI_MAX_LENGTH + 4 }; /* size of a buffer for a URI */
+enum { CANONICAL_SIZE = MCP_URI_MAX_LENGTH + 4 }; /* size of a buffer for a URI */
 
 int mcp_server_set_access(mcp_server *server, const mcp_access *access)
 {
@@ -104,9 +104,9 @@ static bool spell(const mcp_server *server, mcp_str uri, char *to, size_t room)
 
 bool mcp__access_read(const mcp_server *server, const char *principal, mcp_str uri)
 {
-    char spelled[SPELLED];
-    return spell(server, uri, spelled, sizeof(spelled)) &&
-           ask(server, principal, MCP_ITEM_RESOURCE, mcp_str_from(spelled));
+    char canonical[CANONICAL_SIZE];
+    return spell(server, uri, canonical, sizeof(canonical)) &&
+           ask(server, principal, MCP_ITEM_RESOURCE, mcp_str_from(canonical));
 }
 
 bool mcp_request_may(const mcp_request *req, mcp_item item, mcp_str name)
@@ -138,13 +138,13 @@ static void ask_all(const mcp_request *req, mcp_item item, const mcp_str *names,
 static int spell_all(const mcp_server *server, const mcp_str *names, size_t n, mcp__buf *text,
                      size_t *at)
 {
-    char spelled[SPELLED];
+    char canonical[CANONICAL_SIZE];
     for (size_t i = 0; i < n; i++) {
         at[i] = SIZE_MAX;
-        if (!spell(server, names[i], spelled, sizeof(spelled)))
+        if (!spell(server, names[i], canonical, sizeof(canonical)))
             continue;
         at[i] = text->len;
-        mcp__buf_add(text, spelled, strlen(spelled) + 1);
+        mcp__buf_add(text, canonical, strlen(canonical) + 1);
     }
     return text->failed;
 }
@@ -152,24 +152,24 @@ static int spell_all(const mcp_server *server, const mcp_str *names, size_t n, m
 static int may_read_all(const mcp_request *req, const mcp_str *names, size_t n, bool *allowed)
 {
     const mcp_allocator *a = &req->server->allocator;
-    size_t *at = mcp__alloc(a, n * sizeof(*at)), asked = 0;
-    mcp_str *spelled = mcp__alloc(a, n * sizeof(*spelled));
+    size_t *at = mcp__alloc(a, n * sizeof(*at)), count = 0;
+    mcp_str *canonical = mcp__alloc(a, n * sizeof(*canonical));
     bool *answers = mcp__zalloc(a, n * sizeof(*answers));
     mcp__buf text;
     mcp__buf_init(&text, a, SIZE_MAX);
-    int rc = at && spelled && answers ? spell_all(req->server, names, n, &text, at) : MCP_ENOMEM;
+    int rc = at && canonical && answers ? spell_all(req->server, names, n, &text, at) : MCP_ENOMEM;
     for (size_t i = 0; rc == MCP_OK && i < n; i++) {
         if (at[i] != SIZE_MAX)
-            spelled[asked++] = mcp_str_from(text.ptr + at[i]);
+            canonical[count++] = mcp_str_from(text.ptr + at[i]);
     }
-    if (rc == MCP_OK && asked)
-        ask_all(req, MCP_ITEM_RESOURCE, spelled, asked, answers);
-    asked = 0;
+    if (rc == MCP_OK && count)
+        ask_all(req, MCP_ITEM_RESOURCE, canonical, count, answers);
+    count = 0;
     for (size_t i = 0; rc == MCP_OK && i < n; i++)
-        allowed[i] = at[i] != SIZE_MAX && answers[asked++];
+        allowed[i] = at[i] != SIZE_MAX && answers[count++];
     mcp__buf_free(&text);
     mcp__release(a, answers);
-    mcp__release(a, spelled);
+    mcp__release(a, canonical);
     mcp__release(a, at);
     return rc;
 }
@@ -218,15 +218,16 @@ static char *expand(const mcp_request *req, const mcp_uri_template *tmpl, mcp_st
 bool mcp__may_complete(const mcp_request *req, const mcp_uri_template *tmpl, mcp_str value,
                        mcp_str uri)
 {
-    char spelled[SPELLED];
+    char canonical[CANONICAL_SIZE];
     const mcp_server *server = req->server;
     if (!server->access.may || !tmpl)
         return true;
     char *expanded = expand(req, tmpl, value);
-    bool known = expanded && spell(server, mcp_str_from(expanded), spelled, sizeof(spelled));
+    bool has_spelling =
+        expanded && spell(server, mcp_str_from(expanded), canonical, sizeof(canonical));
     mcp__release(&server->allocator, expanded);
-    if (expanded && !known && uri.ptr)
-        known = spell(server, uri, spelled, sizeof(spelled));
-    return known &&
-           ask(server, mcp_request_principal(req), MCP_ITEM_RESOURCE, mcp_str_from(spelled));
+    if (expanded && !has_spelling && uri.ptr)
+        has_spelling = spell(server, uri, canonical, sizeof(canonical));
+    return has_spelling &&
+           ask(server, mcp_request_principal(req), MCP_ITEM_RESOURCE, mcp_str_from(canonical));
 }

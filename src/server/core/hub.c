@@ -21,7 +21,7 @@ typedef struct mcp__subscription {
 static const struct {
     mcp__kind kind;
     mcp_str method;
-} list_notices[] = {
+} list_notifications[] = {
     {MCP__RESOURCES, {"notifications/resources/list_changed", 36}},
     {MCP__PROMPTS, {"notifications/prompts/list_changed", 34}},
     {MCP__TOOLS, {"notifications/tools/list_changed", 32}},
@@ -119,9 +119,10 @@ void mcp__stream_unsubscribe(mcp__stream *stream, mcp_str uri)
 unsigned mcp__hub_lists(const mcp_server *server)
 {
     unsigned lists = 0;
-    for (size_t i = 0; i < MCP__COUNT(list_notices) && !server->options.no_list_changed; i++) {
-        if (mcp__server_offers(server, list_notices[i].kind))
-            lists |= 1u << list_notices[i].kind;
+    for (size_t i = 0; i < MCP__COUNT(list_notifications) && !server->options.no_list_changed;
+         i++) {
+        if (mcp__server_offers(server, list_notifications[i].kind))
+            lists |= 1u << list_notifications[i].kind;
     }
     return lists;
 }
@@ -300,7 +301,7 @@ void mcp_server_resources_changed_by(mcp_server *server, const char *uri)
 /* ---- notifications --------------------------------------------------------------------------- */
 
 /* Returns false if out of memory. */
-static bool send_notice(const mcp__stream *stream, mcp_str method, mcp_str uri)
+static bool send_notification(const mcp__stream *stream, mcp_str method, mcp_str uri)
 {
     mcp_channel *channel = stream->session->channel;
     mcp__buf b = mcp__channel_take_buf(channel);
@@ -331,42 +332,42 @@ static bool send_notice(const mcp__stream *stream, mcp_str method, mcp_str uri)
 
 /* Sends a notification for each marked list. Returns false if the peer stops reading or memory runs
  * out; the remaining marks stay set. */
-static bool send_list_notices(mcp__stream *stream)
+static bool send_list_notifications(mcp__stream *stream)
 {
-    for (size_t i = 0; i < MCP__COUNT(list_notices); i++) {
-        unsigned list = 1u << list_notices[i].kind;
+    for (size_t i = 0; i < MCP__COUNT(list_notifications); i++) {
+        unsigned list = 1u << list_notifications[i].kind;
         if (!(stream->dirty_lists & list))
             continue;
         if (!stream->session->channel->writable ||
-            !send_notice(stream, list_notices[i].method, (mcp_str){0}))
+            !send_notification(stream, list_notifications[i].method, (mcp_str){0}))
             return false;
         stream->dirty_lists &= ~list;
     }
     return true;
 }
 
-static bool send_all_list_notices(mcp__session *session)
+static bool send_all_list_notifications(mcp__session *session)
 {
-    bool all = send_list_notices(&session->legacy);
+    bool all = send_list_notifications(&session->legacy);
     for (mcp__link *l = session->streams.next; all && l != &session->streams; l = l->next)
-        all = send_list_notices(mcp__container(l, mcp__stream, link));
+        all = send_list_notifications(mcp__container(l, mcp__stream, link));
     return all;
 }
 
 /* Returns true if all marks have been reported. */
-static bool send_notices(mcp__session *session)
+static bool send_notifications(mcp__session *session)
 {
     if (session->lists_dirty)
-        session->lists_dirty = !send_all_list_notices(session);
+        session->lists_dirty = !send_all_list_notifications(session);
     while (!session->lists_dirty && !mcp__list_empty(&session->dirty)) {
         mcp__subscription *s = mcp__container(session->dirty.next, mcp__subscription, in_dirty);
         if (!session->channel->writable ||
             (may_read(s->stream, s->uri) &&
-             !send_notice(s->stream, MCP_STR("notifications/resources/updated"), s->uri)))
+             !send_notification(s->stream, MCP_STR("notifications/resources/updated"), s->uri)))
             return false;
         mcp__list_remove(&s->in_dirty);
     }
-    return !session->lists_dirty && mcp__task_send_notices(session);
+    return !session->lists_dirty && mcp__task_send_notifications(session);
 }
 
 void mcp__hub_tick(mcp__session *session, int64_t now)
@@ -376,5 +377,5 @@ void mcp__hub_tick(mcp__session *session, int64_t now)
         session->due = now + interval;
     if (session->due > now || !session->channel->writable)
         return;
-    session->due = send_notices(session) ? INT64_MAX : now + interval;
+    session->due = send_notifications(session) ? INT64_MAX : now + interval;
 }

@@ -28,7 +28,7 @@ static bool take(const mcp_request *req, mcp__notice_rate *rate)
     return rate->count++ < MAX_PER_SECOND;
 }
 
-static void send_notice(mcp_request *req, mcp__buf *b)
+static void send_notification(mcp_request *req, mcp__buf *b)
 {
     mcp_channel *channel = mcp__request_channel(req);
     mcp__buf_char(b, '}');
@@ -71,10 +71,10 @@ void mcp_request_progress(mcp_request *req, double progress, double total, const
     req->deadline.progressed = true;
     const mcp_json *token = mcp_json_get(mcp_request_meta(req), "progressToken");
     mcp_channel *channel = mcp__request_channel(req);
-    bool notices = mcp__is_id(token) && channel;
-    if (req->cancelled || !(notices || req->task) || !progress_is_due(req, progress, total))
+    bool is_requested = mcp__is_id(token) && channel;
+    if (req->cancelled || !(is_requested || req->task) || !progress_is_due(req, progress, total))
         return;
-    if (!notices) {
+    if (!is_requested) {
         mcp_request_task_message(req, message);
         return;
     }
@@ -92,7 +92,7 @@ void mcp_request_progress(mcp_request *req, double progress, double total, const
     if (req->revision->progress_message)
         mcp__object_str(&o, "message", message);
     mcp__object_end(&o);
-    send_notice(req, &b);
+    send_notification(req, &b);
 }
 
 /* ---- log messages ---------------------------------------------------------------------------- */
@@ -145,7 +145,7 @@ void mcp_request_log(mcp_request *req, mcp_log_level level, const char *logger, 
     if (mcp__json_put_checked(&b, data, MCP_JSON_NONE, NULL) != MCP_OK && !b.failed)
         b.failed = MCP_EINVAL;
     mcp__buf_char(&b, '}');
-    send_notice(req, &b);
+    send_notification(req, &b);
 }
 
 void mcp_request_logf(mcp_request *req, mcp_log_level level, const char *logger, const char *format,
@@ -163,7 +163,7 @@ void mcp_request_logf(mcp_request *req, mcp_log_level level, const char *logger,
     put_log_head(req, &b, level, logger);
     mcp__json_put_str(&b, (mcp_str){text, len});
     mcp__buf_char(&b, '}');
-    send_notice(req, &b);
+    send_notification(req, &b);
 }
 
 /* ---- the connection -------------------------------------------------------------------------- */

@@ -32,12 +32,12 @@ static bool is_used(const mcp__task *task, mcp_str name)
     return false;
 }
 
-static mcp_str name_of(const mcp__task *task, const mcp__question *q, char room[NAME_ROOM])
+static mcp_str name_of(const mcp__task *task, const mcp__question *q, char buffer[NAME_ROOM])
 {
     mcp_str name = q->key;
     for (unsigned n = 2; is_used(task, name); n++) {
-        int len = snprintf(room, NAME_ROOM, "%.*s~%u", (int)q->key.len, q->key.ptr, n);
-        name = (mcp_str){room, (size_t)len};
+        int len = snprintf(buffer, NAME_ROOM, "%.*s~%u", (int)q->key.len, q->key.ptr, n);
+        name = (mcp_str){buffer, (size_t)len};
     }
     return name;
 }
@@ -46,9 +46,9 @@ static mcp__question *question_named(const mcp__task *task, mcp_str name)
 {
     mcp__link *questions = &task->req->input->questions;
     for (mcp__link *l = questions->next; l != questions; l = l->next) {
-        char room[NAME_ROOM];
+        char buffer[NAME_ROOM];
         mcp__question *q = mcp__container(l, mcp__question, link);
-        if (mcp_str_eq(name_of(task, q, room), name))
+        if (mcp_str_eq(name_of(task, q, buffer), name))
             return q;
     }
     return NULL;
@@ -59,9 +59,9 @@ static void put_questions(const mcp__task *task, mcp__buf *b)
     mcp__link *questions = &task->req->input->questions;
     mcp__json_list members = mcp__json_begin_object(b);
     for (mcp__link *l = questions->next; l != questions; l = l->next) {
-        char room[NAME_ROOM];
+        char buffer[NAME_ROOM];
         const mcp__question *q = mcp__container(l, mcp__question, link);
-        mcp__put_question(&members, name_of(task, q, room), q);
+        mcp__put_question(&members, name_of(task, q, buffer), q);
     }
     mcp__json_end(&members);
 }
@@ -131,9 +131,9 @@ static int charge(mcp__task *task, const mcp_json *value)
 static int give(mcp__task *task, mcp__question *q, const mcp_json *value, bool refused)
 {
     mcp_request *req = task->req;
-    char room[NAME_ROOM];
+    char buffer[NAME_ROOM];
     answered *a = mcp_request_alloc(req, sizeof(*a));
-    char *name = mcp_request_strdup(req, name_of(task, q, room));
+    char *name = mcp_request_strdup(req, name_of(task, q, buffer));
     int rc = a && name ? charge(task, value) : MCP_ENOMEM;
     if (rc == MCP_OK)
         rc = mcp__input_give(req, q->key, value, refused);

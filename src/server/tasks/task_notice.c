@@ -149,7 +149,7 @@ static bool send_state(const mcp__task_watch *w, const mcp_task *task)
     return done;
 }
 
-bool mcp__task_send_notices(mcp__session *session)
+bool mcp__task_send_notifications(mcp__session *session)
 {
     const struct mcp__tasks *t = session->server->tasks;
     while (!mcp__list_empty(&session->dirty_tasks)) {

@@ -58,6 +58,6 @@ int mcp__task_listen_check(mcp_request *req, const mcp_json *filter);
 int mcp__task_listen(mcp_request *req, const mcp_json *filter, mcp__object *honoured);
 void mcp__task_stream_clear(mcp__stream *stream);
 /* Sends notifications for marked watches. Returns true if no marked watch is left. */
-bool mcp__task_send_notices(mcp__session *session);
+bool mcp__task_send_notifications(mcp__session *session);
 
 #endif
