@@ -36,7 +36,7 @@ static int take_value(mcp_request *req, const char *header, mcp_str *value)
     if (!find_header(req, header, value))
         return mismatch(req, header, "is missing");
     if (value->len && memchr(value->ptr, '\n', value->len))
-        return mismatch(req, header, "came more than once");
+        return mismatch(req, header, "occurs more than once");
     return is_plain(*value) ? MCP_OK : mismatch(req, header, "has invalid characters");
 }
 
