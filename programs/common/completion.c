@@ -9,7 +9,7 @@
 
 #include "text.h"
 
-/* The first sentence of a help text, without characters that are special in one of the three
+/* Writes the first sentence of a help text, without characters that are special in one of the three
  * shells. */
 static void put_about(FILE *to, const char *text)
 {

@@ -77,7 +77,7 @@ void man_line(FILE *to, const char *text)
     fputc('\n', to);
 }
 
-/* "a", "b" and "c" */
+/* Writes " Only for a, b and c." */
 static void man_commands(FILE *to, const char *only)
 {
     const char *before = " Only for ";

@@ -159,8 +159,8 @@ static bool read_number(const option *o, const char *text, uint64_t *ret)
     return *ret >= o->min && *ret <= o->max;
 }
 
-/* Decimal seconds with up to three digits after the point. Does not use strtod(), which depends on
- * the locale. */
+/* Reads decimal seconds with up to three digits after the point. It does not use strtod(), which
+ * depends on the locale. */
 static bool read_seconds(const char *text, uint64_t *ms)
 {
     uint64_t value = 0, scale = 1000;

@@ -427,7 +427,7 @@ char *text_dup(mcp_str s)
 
 enum { LONGEST = 2048 };
 
-/* Continuation lines are indented by the width of the name and ": ". */
+/* Writes a message. Continuation lines are indented by the width of the name and ": ". */
 static void put_message(const char *format, va_list args)
 {
     char text[LONGEST];

@@ -35,7 +35,8 @@ static void keep(char *to, size_t room, mcp_str text)
     to[len] = 0;
 }
 
-/* A "dumb" terminal would print the sequence that clears a line. */
+/* Returns whether the terminal can clear a line. A "dumb" terminal would print the sequence for
+ * it. */
 static bool can_be_redrawn(void)
 {
     const char *term = getenv("TERM");

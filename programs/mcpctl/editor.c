@@ -1,4 +1,4 @@
-/* editor.c: libedit, loaded on demand.
+/* editor.c: reads lines with libedit, which is loaded on demand.
  *
  * The few functions and constants that are used are declared below. They belong to libedit.so.2 and
  * have never changed in it. mcpctl reads the keys itself, so that the session with the server
@@ -20,7 +20,7 @@
 
 enum { IDLE_MS = 200, HISTORY = 500 };
 
-/* histedit.h */
+/* Constants of histedit.h. */
 enum {
     EL_PROMPT = 0,
     EL_EDITOR = 2,
@@ -141,7 +141,8 @@ static size_t typed_length(const char *text, size_t len)
     return n;
 }
 
-/* TAB is handled here and not by a libedit function, which would leak the function's name. */
+/* Handles TAB. This is not done by a libedit function, because libedit would leak the function's
+ * name. */
 static void on_tab(editor *e)
 {
     const lineinfo *info = e->el_line(e->el);
@@ -361,8 +362,8 @@ const char *editor_read(editor *e, bool *interrupted)
 
 /* ---- single prompts -------------------------------------------------------------------------- */
 
-/* All prompts share one editor that is never closed, because closing it would discard input typed
- * ahead. */
+/* Returns the editor that all prompts share. It is never closed, because closing it would discard
+ * input that was typed ahead. */
 static editor *questions_editor(const editor_options *with)
 {
     static editor *one;

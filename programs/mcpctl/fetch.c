@@ -1,6 +1,6 @@
 /* fetch.c: fetches an https:// resource directly from the web. A server lists such URIs for clients
- * that can load them without it (2026-07-28, server/resources, "Common URI Schemes"), and may
- * refuse to read them.
+ * that can load them directly (2026-07-28, server/resources, "Common URI Schemes"), and may refuse
+ * to read them.
  *
  * The URI is untrusted: it is fetched only if the user agrees or --fetch is given, and the library
  * sends no requests to this machine or to private networks.

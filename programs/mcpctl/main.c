@@ -20,7 +20,8 @@ static void on_signal(int number)
     mcp_loop_stop(the_loop);
 }
 
-/* The first signal ends the server in an orderly way. A second one kills mcpctl. */
+/* Catches signals. The first one ends the server in an orderly way, and a second one kills
+ * mcpctl. */
 static void catch_signals(void)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};

@@ -7,8 +7,8 @@
 #include "session.h"
 #include "terminal.h"
 
-/* A common fault of servers on stdio: print() to stdout, which is reserved for messages. mcpctl
- * continues, but a host may not. */
+/* Warns of a common fault of servers on stdio: print() to stdout, which is reserved for messages.
+ * mcpctl continues, but a host may not. */
 static void warn_of_noise(session *s, mcp_str line)
 {
     size_t i = 0;
@@ -74,7 +74,7 @@ void notice_misbehaved(mcp_client *client, const char *what, void *user)
     say("warning: %s", what);
 }
 
-/* A lost server is treated like one that ended: the call has failed, and the next command
+/* Treats a lost server like one that ended: the call has failed, and the next command
  * reconnects. */
 void notice_lost(mcp_client *client, const char *why, void *user)
 {
@@ -82,7 +82,7 @@ void notice_lost(mcp_client *client, const char *why, void *user)
     ((session *)user)->ended = true;
 }
 
-/* Any cached proposal may be out of date. */
+/* Forgets cached proposals, because any of them may be out of date. */
 void notice_change(mcp_client *client, mcp_str method, const mcp_json *params, void *user)
 {
     static const char *const changes[] = {

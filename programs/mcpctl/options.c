@@ -386,7 +386,7 @@ static int check_server(const ctl *c)
     return EXIT_USAGE;
 }
 
-/* If no server is given otherwise, an address as the first word selects it. */
+/* Takes an address as the first word for the server, unless a server is given otherwise. */
 static void take_address(ctl *c)
 {
     bool named = c->set.server || (c->server && c->server[0]);

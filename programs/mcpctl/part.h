@@ -1,4 +1,4 @@
-/* part.h: parts of a resource: ranges of bytes or lines, or its end. */
+/* part.h: parts of a resource: ranges of bytes or lines, or the end of the resource. */
 #ifndef MCPCTL_PART_H
 #define MCPCTL_PART_H
 

@@ -11,7 +11,7 @@ static double now_ms(void)
     return (double)t.tv_sec * 1000 + (double)t.tv_nsec / 1e6;
 }
 
-/* Modern revisions have no ping, but every server supports server/discover. */
+/* Sends one request. Modern revisions have no ping, but every server supports server/discover. */
 static int ping_once(ctl *c, double *ms)
 {
     bool modern = mcp_client_is_modern(c->session->client);

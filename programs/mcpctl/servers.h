@@ -66,7 +66,7 @@ enum {
 
 typedef struct server_file {
     const char *path;
-    bool project; /* in the current folder */
+    bool project; /* the file is in the current folder */
     const file_format *format;
     const mcp_json *root;
 } server_file;
@@ -95,7 +95,7 @@ typedef struct expansion {
     bool only_shown;
     unsigned kinds;         /* EXPAND_… */
     const server *server;   /* the server that needs the inputs */
-    const mcp_json *inputs; /* of the file; may be NULL */
+    const mcp_json *inputs; /* the inputs that the file defines; may be NULL */
     words asked;            /* identifiers and answers in turn */
 } expansion;
 int expand_text(expansion *e, mcp_str text, char **ret);

@@ -25,7 +25,7 @@ typedef struct waiting {
     result_fn *fn;
     void *user;
     mcp_call_id call;   /* 0 while the server starts */
-    const char *method; /* of the list that is read */
+    const char *method; /* the method of the list that is read */
     size_t pages;       /* pages received so far */
     bool quietly;       /* errors are not reported */
     bool done, enough;
@@ -41,7 +41,7 @@ static int64_t now_us(void)
     return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
-/* A signal arrived: cancels the call, notifies the server and ends the wait. A start cannot be
+/* Cancels the call after a signal, notifies the server and ends the wait. A start cannot be
  * cancelled. */
 static void interrupt(waiting *w)
 {

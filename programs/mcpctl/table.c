@@ -16,7 +16,7 @@ enum {
 };
 
 typedef struct cell {
-    size_t at, len; /* in the table's buffer */
+    size_t at, len; /* the text of the cell in the table's buffer */
     size_t width;
     cell_kind kind;
 } cell;
@@ -28,7 +28,7 @@ struct table {
     size_t count, room;
     char *bytes;
     size_t used, bytes_room;
-    size_t width[TABLE_COLUMNS]; /* of the widest cell so far */
+    size_t width[TABLE_COLUMNS]; /* width of the widest cell so far */
     bool has_text[TABLE_COLUMNS], has_number[TABLE_COLUMNS];
 };
 

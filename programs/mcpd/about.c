@@ -69,7 +69,7 @@ static void put_line(FILE *to, const char *module, const char *text)
         fprintf(to, "\n- %s", module);
 }
 
-/* If the options are invalid, mounting reports the error. */
+/* Writes a source of the command line. If its options are invalid, mounting reports the error. */
 static void put_word(FILE *to, modules *m, const char *word)
 {
     modules_word w;

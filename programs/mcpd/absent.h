@@ -13,7 +13,7 @@
 
 typedef struct absent_source {
     char *path, *text; /* the missing path, and the message about it */
-    size_t index;      /* of all sources */
+    size_t index;      /* index in the list of all sources */
 } absent_source;
 
 typedef struct absent {

@@ -14,8 +14,8 @@
 
 typedef struct access_rules access_rules;
 
-/* *ret is NULL if there are no rules. Returns MCP_OK, or a negative code after reporting the
- * error. */
+/* Compiles the rules; *ret is NULL if there are none. Returns MCP_OK, or a negative code after
+ * reporting the error. */
 int access_read(config *c, access_rules **ret);
 /* NULL is allowed. */
 void access_free(access_rules *rules);

@@ -170,7 +170,8 @@ static void add_principal(const char *name, const char **list, size_t *n)
     list[(*n)++] = name;
 }
 
-/* The principals that can connect; with access rules, one for each token. */
+/* Lists the principals that can connect, and returns their number. Without access rules, all tokens
+ * count as one. */
 static size_t principals(const settings *now, config *c, const tokens *known, const char **list)
 {
     size_t n = 0;

@@ -1,4 +1,4 @@
-/* http.h: mcpd --http. */
+/* http.h: serves over HTTP (mcpd --http). */
 #ifndef MCPD_HTTP_H
 #define MCPD_HTTP_H
 

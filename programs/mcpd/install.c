@@ -191,8 +191,8 @@ static bool change_json(edit *d, const char *whole)
 /* How a line of TOML relates to the table that is to be inserted. */
 typedef enum kinship { UNRELATED, THE_SAME, UNCLEAR } kinship;
 
-/* Multi-line strings and unusual spellings are not parsed, so lines that merely look similar are
- * UNCLEAR. */
+/* Compares a line with the table's header. Multi-line strings and unusual spellings are not parsed,
+ * so lines that merely look similar are UNCLEAR. */
 static kinship compare_line(const edit *d, const char *line, const char *table, size_t len)
 {
     const char *key = d->entry->host->key;

@@ -40,7 +40,8 @@ void log_configure(const settings *s)
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-/* A pipe that is writable accepts PIPE_BUF bytes without blocking. */
+/* Writes a line if this does not block. A pipe that is writable accepts PIPE_BUF bytes without
+ * blocking. */
 static bool try_write(const char *line, size_t len)
 {
     struct pollfd p = {.fd = STDERR_FILENO, .events = POLLOUT};

@@ -15,7 +15,7 @@ typedef struct note {
 struct notes {
     note *items;
     size_t count;
-    mcp_annotations made; /* for the current resource */
+    mcp_annotations made; /* the annotations of the current resource */
 };
 
 void notes_free(notes *n)

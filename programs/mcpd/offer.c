@@ -71,7 +71,7 @@ static bool seen(size_t index, void *user)
     return places_may(&r->o->places, index, r->req);
 }
 
-/* With access rules, instructions are generated for each caller and mention only the sources that
+/* Generates the instructions for a caller. With access rules, they mention only the sources that
  * the caller may see. */
 static const char *make_instructions(mcp_request *req, void *user)
 {
@@ -82,7 +82,7 @@ static const char *make_instructions(mcp_request *req, void *user)
     return copy;
 }
 
-/* On failure the old instructions stay, since they are only a hint. */
+/* Sets the instructions. On failure the old ones stay, because they are only a hint. */
 static void instruct(mcp_server *server, offer *o)
 {
     const char *own = o->now->instructions;

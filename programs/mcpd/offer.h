@@ -23,7 +23,7 @@ typedef struct offer {
     mcp_bridge *bridge;            /* the resource tools; NULL until they are needed */
     bool strict;                   /* an absent source is an error even if there are others */
     absent absent, coming;         /* absent sources; those of a build that is not complete yet */
-    source_places places, placing; /* of the sources; those of a build that is not complete yet */
+    source_places places, placing; /* those in force; those of a build that is not complete yet */
     bool looking;                  /* the build was started because an absent source appeared */
     mcp_server *server;            /* needed to poll for absent sources, as are the next three */
     const mcp_host *host;

@@ -50,7 +50,8 @@ static int tell_unknown(const config *c, const char *pointer, const char *name, 
     return config_wrong(c, MCP_EINVAL, pointer, "%s", text);
 }
 
-/* A pattern with a star is accepted, because it also applies to future principals. */
+/* Checks a name in a rule. A pattern with a star is accepted, because it also applies to future
+ * principals. */
 static int check_name(config *c, const mcp_json *value, const char *pointer, const tokens *known)
 {
     const char *name = config_text(c, value);

@@ -79,7 +79,7 @@ static bool is_known(const mcp_json *schema, mcp_str key)
            mcp_json_get_str(mcp_json_get(schema, "properties"), key) != NULL;
 }
 
-/* A connection string may be a URI with a query of its own:
+/* Returns whether the source is a URI, which may have a query of its own:
  * "postgres://db/shop?sslmode=require&name=x". */
 static bool has_own_query(const modules_word *word)
 {
@@ -148,7 +148,7 @@ static int read_options(char *text, modules_word *word, mcp_error *error)
     return rc;
 }
 
-/* "git:~/src": shells do not expand "~" there, so it is done here. */
+/* Expands "~" as in "git:~/src", because shells do not expand it there. */
 static bool expand_home(modules_word *word)
 {
     const char *home = word->module->source_is_path ? modules_home(word->source) : NULL;
