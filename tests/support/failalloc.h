@@ -1,4 +1,4 @@
-/* failalloc.h: an allocator that counts, and fails where it is told to.
+/* failalloc.h: an allocator that counts its calls and fails at a chosen one.
  *
  *     for (size_t n = 1;; n++) {
  *         failalloc f = {.fail_at = n};

@@ -1,11 +1,11 @@
-/* fixture.h: a server with one of everything, on the public API alone.
+/* fixture.h: a server with one item of every kind, which uses only the public API.
  *
  *   fixed:/...   registered resources and templates
- *   mem:...      a mounted provider: lists lazily, watches, answers later where it is told to
+ *   mem:...      a mounted provider: lists in pages, watches, and answers later if configured
  *   tools        echo, every, fails, object, array, progress, logs, pending, work, broken, refuses
  *   prompts      plain, args, every
  *
- * What answers later waits until fixture_finish().
+ * Deferred answers wait for fixture_finish().
  */
 #ifndef MCP_TESTS_FIXTURE_H
 #define MCP_TESTS_FIXTURE_H
@@ -21,8 +21,8 @@ typedef struct fixture_options {
     bool deferred_list; /* the provider lists later */
     bool no_subscribe, no_list_changed, declare, cache_public, logging, strict;
     bool fields;      /* only a tool made of a table of fields is registered */
-    bool asks;        /* what asks the client is registered too */
-    bool tasks;       /* what may be called as a task is registered too */
+    bool asks;        /* items that request input from the client are registered too */
+    bool tasks;       /* tools that may be called as tasks are registered too */
     size_t page_size; /* 4 */
     size_t max_tasks, max_task_bytes;
     /* Tool calls of each caller, one more a second; 0: no limit, since time hardly passes here. */
@@ -31,11 +31,12 @@ typedef struct fixture_options {
 } fixture_options;
 
 int fixture_new(const fixture_options *options, fixture **ret, mcp_error *error);
-/* Ends what is pending, then frees the server; its channels have to be gone. */
+/* Finishes pending requests, then frees the server. Its channels must be freed before. */
 void fixture_free(fixture *f);
 mcp_server *fixture_server(fixture *f);
 
-/* fixture_asks.c; how often what is done once was done since. */
+/* fixture_asks.c: registers the items that request input. fixture_once_count() returns how often
+ * their guarded action ran. */
 int fixture_add_asks(mcp_server *server, mcp_error *error);
 int fixture_once_count(void);
 
@@ -51,12 +52,12 @@ int fixture_wait(fixture *f, mcp_request *req, mcp_str text,
 /* The calendar: milliseconds since the beginning of 2026. */
 void fixture_set_time(fixture *f, int64_t ms);
 
-/* Answers what waits: the n-th (from 1), or all for 0. */
+/* Answers the n-th waiting request, counted from 1, or all if n is 0. */
 void fixture_finish(fixture *f, size_t n);
 size_t fixture_pending(const fixture *f);
-/* How many requests heard of their cancellation. */
+/* Returns how many requests got their cancel callback. */
 size_t fixture_cancelled(const fixture *f);
-/* URIs of the provider that are watched; whether its list is. */
+/* Return the number of watched URIs of the provider, and of watches of its list. */
 size_t fixture_watched(const fixture *f);
 size_t fixture_list_watched(const fixture *f);
 

@@ -1,5 +1,5 @@
-/* fixture_asks.c: a tool for each thing that a client can be asked, and a prompt and a resource
- * that ask too. */
+/* fixture_asks.c: a tool for each kind of input request, and a prompt and a resource that request
+ * input too. */
 #include "fixture.h"
 
 #include <stdio.h>

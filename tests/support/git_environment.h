@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* git sees nobody's configuration, and its clock stands. */
+/* git uses no configuration files, and its dates are fixed. */
 static inline void use_git_environment(void)
 {
     static const char *const environment[][2] = {

@@ -1,5 +1,5 @@
-/* peer.h: a server of one provider and one peer of it, on a modern channel: a request, its reply,
- * and how many notices came. What the provider is mounted with is the test's own.
+/* peer.h: a server with one provider and one peer on a modern channel, which records the reply to a
+ * request and counts notifications. The test mounts the provider.
  */
 #ifndef MCP_TESTS_PEER_H
 #define MCP_TESTS_PEER_H
@@ -89,7 +89,7 @@ static inline void peer_send(peer *p, int id, const char *method, const char *pa
     mcp_channel_receive(p->channel, 0, (mcp_str){message, (size_t)n}, now());
 }
 
-/* What was answered at once, "" when nothing was. */
+/* Sends a request and returns its synchronous answer, or "" if there is none. */
 static inline const char *ask(peer *p, const char *method, const char *params)
 {
     p->reply[0] = 0;
@@ -97,7 +97,7 @@ static inline const char *ask(peer *p, const char *method, const char *params)
     return p->reply;
 }
 
-/* Runs the loop until there are so many, or for this time. */
+/* Runs the loop until *what reaches `count`, for at most `ms`. */
 static inline bool run_until(peer *p, const size_t *what, size_t count, int64_t ms)
 {
     for (int64_t until = now() + ms; *what < count && now() < until;) {
@@ -107,7 +107,7 @@ static inline bool run_until(peer *p, const size_t *what, size_t count, int64_t 
     return *what >= count;
 }
 
-/* Asks and runs the loop until the answer is there. */
+/* Sends a request and runs the loop until the answer arrives. */
 static inline const char *ask_and_wait(peer *p, const char *method, const char *params)
 {
     size_t before = p->replies;
@@ -117,7 +117,7 @@ static inline const char *ask_and_wait(peer *p, const char *method, const char *
     return p->reply;
 }
 
-/* What a reply has to hold; "!" before what must not be there. */
+/* Checks that a reply contains each string, or lacks it if it begins with "!". */
 static inline void check_reply(const char *what, const char *reply, const char *const has[5])
 {
     for (size_t i = 0; i < 5 && has[i]; i++) {

@@ -2,11 +2,11 @@
  *
  *     transcript_runner [--plain] [--newest REVISION] [--dump FILE] TRANSCRIPT...
  *
- * Each section of a file runs plainly, and then again once for every allocation that it makes, with
- * that one failing: then only this is asked of the server, that what it says is JSON, that it gives
- * everything back, and that it serves the next request. --plain leaves that out. --newest runs
- * modern sections in that revision. --dump writes every message with its revision and method, to be
- * held against the schema of that revision.
+ * Each section of a file runs normally, and then again for every allocation that it makes, with
+ * that allocation failing. In these runs the server must only write valid JSON, free all memory,
+ * and serve the next request. --plain skips these runs. --newest runs modern sections in that
+ * revision. --dump writes every message with its revision and method, for validation against the
+ * schema of that revision.
  */
 #include "transcript.h"
 
@@ -60,7 +60,7 @@ static void complain(run *r, const char *what, const char *detail)
            detail);
 }
 
-/* ---- what the server says -------------------------------------------------------------------- */
+/* ---- output of the server -------------------------------------------------------------------- */
 
 static void text_of(const mcp_json *value, text *ret)
 {
@@ -173,7 +173,7 @@ static void no_more_outputs(run *r)
         complain(r, "a message that was not expected", r->outputs[r->next_output].ptr);
 }
 
-/* ---- what the peer does ---------------------------------------------------------------------- */
+/* ---- actions of the peer --------------------------------------------------------------------- */
 
 static void tick(run *r)
 {

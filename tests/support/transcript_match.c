@@ -1,8 +1,8 @@
 /* transcript_match.c: compares a message with what is expected of it.
  *
  * Expected text is JSON in which `...` stands for any value; at the end of an object or array it
- * stands for anything more. A comma too many is forgiven, so that macros may bring theirs. `...` is
- * turned into a string that no message has before the text is parsed.
+ * stands for anything more. A superfluous comma is allowed, so that macros may end with one. `...`
+ * is turned into a string that no message has before the text is parsed.
  */
 #include "transcript.h"
 

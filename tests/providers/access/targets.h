@@ -1,6 +1,6 @@
-/* targets.h: what can be asked for, and of each answer what it shows of whom: the marks in it, and
- * for each mark the names that have to be allowed for it. Written down by hand, so that nothing
- * here depends on what is tested.
+/* targets.h: everything that can be requested, the marks that each answer shows, and for each mark
+ * the names that the rules must allow. The tables are written by hand, so that they do not depend
+ * on the tested code.
  */
 #ifndef MCP_TESTS_ACCESS_TARGETS_H
 #define MCP_TESTS_ACCESS_TARGETS_H
@@ -11,15 +11,15 @@ enum { NAME = 160, SHOWS = 24, TARGETS = 256 };
 
 typedef struct shown {
     char mark[NAME + 16];
-    char needs[3][NAME]; /* beside the target's own name; "": none */
+    char needs[3][NAME]; /* in addition to the target's own name; "" if none */
 } shown;
 
 typedef struct target {
-    char uri[NAME];     /* its one spelling */
+    char uri[NAME];     /* its canonical spelling */
     const char *params; /* NAME=VALUE with spaces between, any of which may be given */
-    bool needed;        /* they have to be: without them the answer does not show it */
+    bool needed;        /* the parameters are required for the answer to show the mark */
     size_t fixed;       /* bytes of uri in which nothing may be encoded */
-    const char *method; /* of what is not read by a URI, and its params; uri is "" then */
+    const char *method; /* for targets without a URI: the method and its params; uri is "" */
     const char *request;
     shown shows[SHOWS];
     size_t n;
@@ -250,7 +250,7 @@ static inline void add_git(void)
 
 /* ---- databases and what has no provider ------------------------------------------------------ */
 
-/* What the description of a table or view shows: its own, and what names others. */
+/* The marks in the description of a table or view: its own, and names of others. */
 static const struct {
     const char *of, *mark, *other; /* behind the database; "": none */
     bool text, json, whole;        /* where it is: whole: in the database's, too */
@@ -373,7 +373,7 @@ static inline void add_completions(void)
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
-/* Marks are whole URIs, which are their own names. */
+/* The marks of a list are whole URIs, which are also the names. */
 static inline void add_list(const char *method, const char *request)
 {
     static const char *const uris[] = {
@@ -421,7 +421,7 @@ static inline void add_lists(void)
     add_shown(t, "MARK(note:note:own?x=1)", "note:own?x=1", "");
 }
 
-/* All of them; where the lists begin, which name what all providers have. */
+/* Adds all targets. Returns the index of the first list, which names the items of all providers. */
 static inline size_t add_targets(void)
 {
     n_targets = 0;

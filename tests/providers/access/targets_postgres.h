@@ -1,5 +1,4 @@
-/* targets_postgres.h: what can be asked for of the PostgreSQL database "mart", as targets.h has the
- * rest. */
+/* targets_postgres.h: the targets of the PostgreSQL database "mart"; targets.h has the others. */
 #ifndef MCP_TESTS_ACCESS_TARGETS_POSTGRES_H
 #define MCP_TESTS_ACCESS_TARGETS_POSTGRES_H
 
@@ -44,8 +43,8 @@ static const struct {
                    {"public/odd%20%C3%A9%2F%25", "public", "odd é/%"},
                    {"back%20room/stock", "back room", "stock"}};
 
-/* What the description of a thing shows that names others, in its JSON, and in its SQL, alone and
- * with its database. */
+/* The marks of other items in the description of an item, in its JSON and its SQL, alone and as
+ * part of the database. */
 static const struct {
     const char *of, *mark, *needs[2]; /* of: behind the database; needs: beside it */
     const char *format;
@@ -226,7 +225,7 @@ static inline void add_mart_lists(size_t first)
 static inline void add_mart(size_t lists)
 {
     add_mart_lists(lists);
-    /* The database's words about what is broken show nothing. */
+    /* The database's error message about a broken view shows no mark. */
     add_target("limit=9 offset=0", MART_FIXED, MART "back%%20room/broken/rows");
     add_mart_tables();
     add_mart_descriptions();

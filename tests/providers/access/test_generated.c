@@ -1,10 +1,10 @@
-/* Access rules, by generation: every template with its parameters in any order and spelling, under
- * random rules, through resources/read, the tools, prompts that embed, lists, completion and
- * subscriptions. No answer shows the mark of what the rules hide, and every answer has the marks of
- * what they show.
+/* Access rules with generated requests: every template with its parameters in any order and
+ * spelling, under random rules, through resources/read, the tools, prompts that embed resources,
+ * lists, completion and subscriptions. No answer may show the mark of a hidden item, and every
+ * answer must have the marks of the visible ones.
  *
- * MCP_ACCESS_URIS is how many are asked for (10,000, and a fourth of that on workers, with
- * PostgreSQL), MCP_ACCESS_SEED the first random number. The million:
+ * MCP_ACCESS_URIS is the number of requests (default 10,000; a quarter of it on workers, with
+ * PostgreSQL), MCP_ACCESS_SEED the random seed. For a million requests:
  *
  *     MCP_ACCESS_URIS=1000000 build/dev/tests/test_access_generated
  */
@@ -32,9 +32,9 @@ static bool chance(uint32_t percent)
 
 typedef struct spelled {
     char uri[2048];
-    bool valid;      /* it means the target, all of it */
+    bool valid;      /* it names the whole target */
     bool has_params; /* a query stands behind it */
-    bool renamed;    /* other words stand before its query: it may be something else */
+    bool renamed;    /* other parameters precede its query, so it may name something else */
     const target *t;
 } spelled;
 
@@ -43,7 +43,7 @@ static char *put_encoded(char *to, char c)
     return to + sprintf(to, chance(50) ? "%%%02X" : "%%%02x", (unsigned char)c);
 }
 
-/* Some characters as %XX, and %XX in another case; "/" stays. */
+/* Encodes some characters as %XX, or changes the case of %XX, but keeps "/". */
 static char *put_text(char *to, const char *text, size_t len, uint32_t percent)
 {
     for (size_t i = 0; i < len; i++) {
@@ -102,7 +102,7 @@ static const char *const junk[] = {
     "%3Fx.md", "?offset=0&offset=0",
 };
 
-/* What may mean something else, or nothing. */
+/* Appends parameters that may change the meaning of the URI or make it invalid. */
 static char *put_junk(spelled *s, char *to)
 {
     s->valid = false;
@@ -237,7 +237,7 @@ static bool may_note(const spelled *s, const char *mark)
     return allowed(uri);
 }
 
-/* No mark stands in the answer that is not the target's. */
+/* Checks that the answer has only marks of the target. */
 static void check_foreign(const spelled *s)
 {
     for (const char *at = p.reply; (at = strstr(at, "MARK(")) != NULL; at++) {
@@ -302,8 +302,7 @@ static void ask_by_prompt(void)
     check_answer(&embedded[i]);
 }
 
-/* The acknowledgement names what is honoured: that of which there is no word is none of the
- * caller's business. */
+/* The acknowledgement names the accepted subscriptions; a hidden resource must be absent. */
 static void ask_to_listen(const spelled *s)
 {
     static int id = 100;
@@ -343,7 +342,7 @@ static void ask_one(void)
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
-/* What a prompt embeds is written once, in the words that come by chance. */
+/* Writes the prompt files once, with random spellings of the embedded URIs. */
 static void write_prompts(void)
 {
     char name[128];
@@ -383,7 +382,7 @@ static void run(size_t count)
     assert_true(served > count / 10 && hidden > count / 10);
 }
 
-/* What there is of PostgreSQL needs a host. */
+/* The PostgreSQL targets need a host. */
 static void begin(mcp_loop *loop)
 {
     size_t lists = add_targets();
@@ -416,7 +415,7 @@ static void test_on_workers(void **state)
 
 #define KEY(template, known) OF(template "/row{/key*}{?format}", "key", "", known)
 
-/* However many are hidden before it. */
+/* Completion finds a visible value after any number of hidden ones. */
 static void test_completion_behind_hidden(void **state)
 {
     static const rule these[] = {{false, "**/many/row/*"}, {true, "**/many/row/150"}};
@@ -433,7 +432,7 @@ static void test_completion_behind_hidden(void **state)
     close_world(&p);
 }
 
-/* SQLite's words about a view name what it selects from. */
+/* SQLite's error message about a view names its tables, so it must be hidden. */
 static void test_words_are_kept(void **state)
 {
     static const rule these[] = {{false, "sqlite://shop/gone"}};

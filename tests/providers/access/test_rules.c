@@ -1,6 +1,6 @@
-/* Access rules over all providers: what is asked for in other words, in parts, or beside something
- * else is what the rules are asked about. test_generated.c has the same for spellings by the
- * thousand.
+/* Access rules over all providers: the rules are applied to the requested item, whether it is
+ * requested with another spelling, in parts, or together with others. test_generated.c tests
+ * thousands of spellings.
  */
 #define _GNU_SOURCE
 #include "world.h"
@@ -66,7 +66,7 @@ static void check(const row *rows, size_t n, mcp_loop *loop)
     close_world(&p);
 }
 
-/* Without workers, where everything happens at once, and with them. */
+/* Runs the rows without workers, where requests are answered synchronously, and with them. */
 static void check_both(const row *rows, size_t n)
 {
     check(rows, n, NULL);
@@ -140,8 +140,8 @@ static const row spellings[] = {
      NOT_HERE},
     {{DENY("**/customer/**")}, READ, URI("sqlite://shop/%63ustomer/row/1"), NOT_HERE},
     {{DENY("**/customer/**")}, READ, URI("sqlite://shop/sale/rows?limit=1"), {"MARK(sale)"}},
-    /* What the provider cannot spell is not there, whatever another form of it would be allowed
-     * by. */
+    /* A URI that the provider does not recognize does not exist, even if a rule allows another form
+     * of it. */
     {ONLY_MD, READ, URI("git://app/HEAD/secret.key?nothing=.md"), NOT_HERE},
     {ONLY_MD, READ, URI("git://app/HEAD//secret.key/x.md"), NOT_HERE},
     /* without a provider */
@@ -176,7 +176,7 @@ static const row subscriptions[] = {
     {{DENY("note:a")}, LISTEN_METHOD, LISTEN("note:%61?from=1"), {"!note:"}},
 };
 
-/* The acknowledgement names what is honoured. */
+/* The acknowledgement names the accepted subscriptions. */
 static void test_subscriptions(void **state)
 {
     (void)state;
@@ -201,7 +201,7 @@ static void test_subscriptions(void **state)
                                                              "\"},\"context\":{"                  \
                                                              "\"arguments\":{" known "}}"
 
-/* A value stands for something also where the rest of the template is missing. */
+/* A completed value names an item even if the rest of the template is missing. */
 static const row completions[] = {
     {NO_KEY,
      COMPLETE,

@@ -1,5 +1,5 @@
-/* The tools for resources over all providers, with and without rules: what they list is what
- * resources/list lists, what they read is what resources/read reads, and nothing else shows.
+/* The resource tools over all providers, with and without rules: they list exactly what
+ * resources/list lists, read exactly what resources/read reads, and show nothing else.
  */
 #define _GNU_SOURCE
 #include "world.h"
@@ -20,7 +20,7 @@ static const char script[] =
 
 static mcp_json_doc *last;
 
-/* The result, until the next question; NULL: there was an error. */
+/* Returns the result, valid until the next request, or NULL after an error. */
 static const mcp_json *result_of(const char *method, const char *params)
 {
     const char *reply = ask_any(&p, method, params);
@@ -105,7 +105,7 @@ static const struct {
     size_t n;
 } sets[] = {{open_to_all, 1}, {no_keys, 2}, {only_md, 3}, {no_files, 1}, {nothing, 1}};
 
-/* Independent of the page size of the tool. */
+/* The lists are independent of the page size of the tool. */
 static void check_lists(void)
 {
     static const char *const limits[] = {"\"limit\":1", "\"limit\":7", "\"limit\":50",
@@ -129,7 +129,7 @@ static void check_lists(void)
     forget(&listed);
 }
 
-/* What is found by its name is what the list has of it. */
+/* find_resources returns the entries of the list. */
 static void check_find(void)
 {
     uris listed = {.n = 0}, wanted = {.n = 0}, found = {.n = 0};
@@ -205,7 +205,7 @@ static void check_reads(void)
     }
 }
 
-/* Each resource that holds the mark and may be read is found, and none else. */
+/* A search finds exactly the readable resources that contain the mark. */
 static void check_search(void)
 {
     uris listed = {.n = 0}, wanted = {.n = 0}, found = {.n = 0};
@@ -258,7 +258,7 @@ static void test_with_workers(void **state)
     check_all(new_loop());
 }
 
-/* Something has to be there for the properties to be about. */
+/* Checks that there are resources for the other tests. */
 static void test_what_is_there(void **state)
 {
     (void)state;

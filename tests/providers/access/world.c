@@ -149,8 +149,8 @@ void set_rules(const peer *p, const rule *these, size_t n)
 
 /* ---- the server ------------------------------------------------------------------------------ */
 
-/* Notes without a provider: "note:NAME" for any name, shown from its beginning or from `from` on,
- * and one by its name. */
+/* Notes without a provider: "note:NAME" for any name, from its beginning or from the offset `from`,
+ * and one note that is registered by its name. */
 static int read_note(mcp_request *req, mcp_str uri, const mcp_uri_match *match, void *user)
 {
     mcp_str name = uri;

@@ -1,9 +1,8 @@
-/* world.h: one server with every provider that is there, whose items each hold a mark of their own,
- * and access rules that are a list of globs. What a rule says is found here in the slowest and
- * plainest way.
+/* world.h: one server with every available provider, whose items each contain a unique mark, and
+ * access rules that are a list of globs. The rules are evaluated in the simplest way, as a model.
  *
- * Beneath a temporary folder: docs/ (files), app (a repository), shop.db, prompts/, and, for who
- * asks for it, pg/ (a PostgreSQL server, whose database is "mart").
+ * A temporary folder contains docs/ (files), app (a repository), shop.db, prompts/ and, if a test
+ * needs it, pg/ (a PostgreSQL server with the database "mart").
  */
 #ifndef MCP_TESTS_ACCESS_WORLD_H
 #define MCP_TESTS_ACCESS_WORLD_H
@@ -19,13 +18,13 @@ extern char top[64];
 /* ---- the folder ------------------------------------------------------------------------------ */
 
 typedef struct world_options {
-    const char *script;   /* makes what is there: run by a shell, in the folder */
+    const char *script;   /* a shell script that creates the contents, run in the folder */
     const char *database; /* statements that make mart; NULL: no PostgreSQL is started */
 } world_options;
 
 void make_world(const world_options *options);
 void remove_world(void);
-/* Whether there is a PostgreSQL server: it was asked for, built, and is installed. */
+/* Returns whether there is a PostgreSQL server: it is requested, built and installed. */
 bool has_database(void);
 
 /* Runs a group of tests in a world. */
@@ -58,12 +57,12 @@ void set_rules(const peer *p, const rule *these, size_t n);
 /* ---- the server ------------------------------------------------------------------------------ */
 
 mcp_loop *new_loop(void);
-/* On a loop, which it takes over: with workers, and PostgreSQL where it is; without one everything
- * happens at once. */
+/* Opens the server on a loop, which it then owns, with workers, and with PostgreSQL if available.
+ * Without a loop all requests are answered synchronously. */
 void open_world(peer *p, mcp_loop *loop);
 void close_world(peer *p);
 
-/* The reply, at once or when it is there. */
+/* Sends a request and returns the reply, waiting for it if necessary. */
 const char *ask_any(peer *p, const char *method, const char *params);
 
 #endif

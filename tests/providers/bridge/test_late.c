@@ -1,6 +1,5 @@
-/* The tools over resources that answer later: the answer goes on, a cancel ends both, and so does
- * the end of the bridge or of the channel. Memory that is used after its time is what the
- * sanitizers see here.
+/* The tools over resources that answer later: the answer is forwarded, and a cancellation ends both
+ * requests, as does closing the bridge or the channel. The sanitizers detect uses of freed memory.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -159,7 +158,7 @@ static void test_cancel(void **state)
     assert_int_equal(w.cancelled, 1);
     assert_int_equal(mcp_channel_in_flight(w.channel), 0);
     fakehost_run(&w.host, 5);
-    mcp_reply_finish(w.waiting, MCP_ECANCELLED); /* its handler comes too late */
+    mcp_reply_finish(w.waiting, MCP_ECANCELLED); /* its handler finishes too late */
     w.waiting = NULL;
     call(&w, "list_resources", "");
     cancel(&w);
@@ -169,7 +168,7 @@ static void test_cancel(void **state)
     close_world(&w);
 }
 
-/* The peer goes, or the bridge, while a resource is waited for. */
+/* The peer or the bridge is closed while a read is pending. */
 static void test_end(void **state)
 {
     world w;

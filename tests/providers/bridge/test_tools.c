@@ -1,5 +1,5 @@
-/* The four tools over files, as a peer sees them: text, structured content, who may see what; and
- * that a long search comes in slices, with progress, and ends when nobody waits any more. */
+/* The four tools over files from a peer's point of view: text, structured content, access rules;
+ * and that a long search runs in slices, with progress, and ends when it is cancelled. */
 #define _GNU_SOURCE
 #include "../files/tree.h"
 
@@ -184,7 +184,7 @@ static const struct {
      {ENTRY("b/other.md"), "!README", "\"searched\":1"}},
     {"list_resources", "\"under\":\"other:\"", {"Nothing was found", "!file:"}},
     {"list_resources", "\"pattern\":\"*.none\"", {"Nothing was found", "{\"entries\":[]}"}},
-    /* what is not there, and what is like it */
+    /* missing resources, and similar ones */
     {"read_resource",
      "\"uri\":\"file://$T/a/readme.md\"",
      {IS_ERROR, "There is no resource file://$T/a/readme.md",
@@ -368,7 +368,7 @@ static void work_once(peer *p)
 
 enum { SLOW_FILES = 150 };
 
-/* Files on each of which the expression uses up what it may. */
+/* Creates files on each of which the regular expression uses up its budget. */
 static void make_slow(peer *p)
 {
     char name[32];
@@ -413,7 +413,7 @@ static void test_cancel(void **state)
     work_once(&p);
     assert_null(p.job.work);
     assert_string_equal(p.reply, "");
-    /* and when the channel goes */
+    /* and when the channel is closed */
     call(&p, SLOW);
     work_once(&p);
     mcp_channel_free(p.channel);

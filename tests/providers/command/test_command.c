@@ -1,5 +1,5 @@
-/* Programs as tools, run for real: what they get, what becomes of what they write, and that nothing
- * of them is left behind, whichever way they end.
+/* Real programs as tools: their input and environment, the handling of their output, and that no
+ * process or descriptor is left, however they end.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -98,7 +98,7 @@ static void begin(int id, const char *call)
     mcp_channel_receive(w.channel, 0, mcp_str_from(text), mcp_loop_now(w.loop));
 }
 
-/* Until so much was said, or it is hopeless. */
+/* Runs the loop until the output has `what`, or until a time-out. */
 static const char *until(const char *what)
 {
     for (int i = 0; i < 200 && !strstr(w.sent, what); i++)
@@ -135,7 +135,7 @@ static void each_word_once(void **state)
                 "\"text\":\"[x; $(id) 'y' *][b=-3][last]\"");
     assert_says(call("{\"a\":\"-x\",\"b\":1}"), "\"isError\":true");
     assert_says(w.sent, "may not begin with a minus");
-    assert_says(call("{\"a\":7}"), "\"isError\":true"); /* the schema's business */
+    assert_says(call("{\"a\":7}"), "\"isError\":true"); /* the schema rejects it */
 }
 
 static void behind_two_dashes(void **state)
@@ -245,8 +245,7 @@ static void cannot_be_started(void **state)
 
 /* ---- nothing is left ------------------------------------------------------------------------- */
 
-/* The pid that was written, and whether it is still there (a zombie that init has to reap counts as
- * gone). */
+/* Returns whether the process exists. A zombie that init must reap counts as ended. */
 static bool is_alive(int pid)
 {
     char path[64], text[256];
@@ -283,7 +282,7 @@ static int read_pid(const char *path)
     return pid;
 }
 
-/* A tool whose program has one of its own, whose pid it writes. */
+/* Adds a tool whose program starts a child and writes the pid of the child. */
 static void add_family(char path[64], const char *end)
 {
     char script[256];
@@ -429,7 +428,7 @@ static void every_allocation(void **state)
     w.memory.fail_at = 0;
 }
 
-/* An error of the server's, and not what the program says. */
+/* The error is the server's, not output of the program. */
 static void without_descriptors(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Words and their arguments: a word stays one word with any argument. */
+/* Words of a command line with arguments: a word stays one word for any argument. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

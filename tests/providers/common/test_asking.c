@@ -1,5 +1,6 @@
-/* What a job on a worker may show: a page of things of which the caller may see some, found by
- * assumptions, against the plain count; how few turns it takes; every allocation failing.
+/* Access checks of a job on a worker, which assumes answers and verifies them later. Pages of
+ * items, some of which the caller may see, are compared with a simple count; also the number of
+ * rounds, and every allocation failing.
  */
 #define _GNU_SOURCE
 #include "peer.h"
@@ -26,7 +27,8 @@ static bool may(const char *principal, mcp_item item, mcp_str name, void *user)
     return item != MCP_ITEM_RESOURCE || !w.hidden[strtoul(name.ptr + strlen("x:/"), NULL, 10)];
 }
 
-/* As a job does it: the first `limit` things that may be seen, and whether there is another one. */
+/* Runs one round as a job does: finds the first `limit` visible items, and whether there is another
+ * one. */
 static void one_turn(common_asking *a)
 {
     char uri[32];

@@ -1,4 +1,5 @@
-/* test_glob.c: one pattern, one path, and patterns that would take a naive matcher for ever. */
+/* test_glob.c: one pattern and one path, and patterns for which a naive matcher would take
+ * exponential time. */
 #define _GNU_SOURCE
 #include "glob.h"
 #include "../files/tree.h"
@@ -116,8 +117,8 @@ static void test_hostile(void **state)
     assert_false(common_glob_match(mcp_str_from(pattern), mcp_str_from(path)));
 }
 
-/* Brackets that open and never close, in patterns of half a megabyte: each is read once, not once
- * per bracket (that would be 10^11 steps) and not once per byte of the path (minutes, in all). */
+/* Unclosed brackets in patterns of half a megabyte: the pattern is read once, not once for each
+ * bracket (10^11 steps) and not once for each byte of the path (minutes in total). */
 static void test_brackets(void **state)
 {
     static const char *const pieces[] = {"[[:alpha:", "[[:", "a", "[:a"};

@@ -1,4 +1,4 @@
-/* What providers take their URIs apart with: prefixes, numbers, what may be asked for. */
+/* The functions with which providers parse URIs: prefixes, numbers, parameters. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>

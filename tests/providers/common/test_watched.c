@@ -1,4 +1,4 @@
-/* The list of what is watched: in, out, with what a provider remembers of each, every allocation
+/* The list of watched URIs: adding, removing, the provider's data for each, every allocation
  * failing. */
 #include <setjmp.h>
 #include <stdarg.h>

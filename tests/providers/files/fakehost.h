@@ -1,4 +1,4 @@
-/* fakehost.h: a mcp_host over poll(), for tests of what watches: timers, one descriptor, a log. */
+/* fakehost.h: an mcp_host over poll() for tests of watches: timers, one descriptor, a log. */
 #ifndef MCP_TESTS_FAKEHOST_H
 #define MCP_TESTS_FAKEHOST_H
 
@@ -101,7 +101,7 @@ static mcp_host_timer *fakehost_first(fakehost *h)
     return first;
 }
 
-/* Does what comes up within this time. */
+/* Runs the timers and the descriptor for this time. */
 static inline void fakehost_run(fakehost *h, int64_t ms)
 {
     int64_t end = fakehost_now(h) + ms;

@@ -79,7 +79,7 @@ static const struct {
     {"absolute", MCP_EACCESS, true},
     {"top", MCP_EACCESS, true},
     {"top/etc/passwd", MCP_EACCESS, true},
-    /* What is not there outside looks like what is. */
+    /* A missing target outside gets the same error as an existing one. */
     {"to-out/nothing", MCP_EACCESS, true},
     {"top/etc/nothing/at/all", MCP_EACCESS, true},
     {"top/dev/null", MCP_EACCESS, true},
@@ -122,7 +122,7 @@ static files_roots open_inside(const tree *t)
     return roots;
 }
 
-/* What may come: no answer depends on what there is outside, or on what is left out. */
+/* Files that may be created later: no answer depends on files outside, or on excluded files. */
 static void check_awaited(const files_root *root)
 {
     static const struct {
@@ -179,8 +179,8 @@ static void test_containment(void **state)
     tree_remove(&t);
 }
 
-/* The folder of the devices and /proc as roots: what is no file is refused, links of the kernel
- * that lead anywhere are not followed. */
+/* /dev and /proc as roots: anything but a regular file is rejected, and the kernel's magic links
+ * are not followed. */
 static void test_devices(void **state)
 {
     static const struct {
@@ -235,7 +235,7 @@ static void test_not_opened(void **state)
     tree_remove(&t);
 }
 
-/* Folders are opened without a look at them first: the link must be refused by the open itself. */
+/* Folders are opened without a prior check, so the open itself must reject a link. */
 static void test_folders(void **state)
 {
     static const char *const links[] = {"to-out", "top", "to-dir", "to-dir/x", "top/etc"};

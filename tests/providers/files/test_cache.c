@@ -1,4 +1,4 @@
-/* test_cache.c: a kept file answers only while a read would have answered the same.
+/* test_cache.c: a cached file is used only while a new read would give the same result.
  *
  * Compiled with include/, providers/files and tests/support on the include path, linked to the
  * files provider and cmocka. */
@@ -46,7 +46,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* Reads the file the whole way and keeps it. */
+/* Reads the file and caches it. */
 static void keep(fixture *f, const char *rel)
 {
     char bytes[64 << 10];
@@ -117,8 +117,7 @@ static void aged(fixture *f)
     (void)f;
     wait_ms(FILES_CACHE_MS + 30);
 }
-/* The way to the file leads outside now, to the very same inode: found when the entry's time is
- * over. */
+/* The path now leads outside, to the same inode; this is detected when the entry expires. */
 static void moved_out(fixture *f)
 {
     char outside[256];

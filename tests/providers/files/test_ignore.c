@@ -1,4 +1,5 @@
-/* test_ignore.c: what is left out; the same tree is shown to git, where there is one.
+/* test_ignore.c: which files are excluded; the results are compared with git's, if git is
+ * installed.
  *
  * Compiled with include/, providers/files and tests/support on the include path, linked to the
  * files provider and cmocka. */
@@ -263,7 +264,7 @@ static void test_cache_bound(void **state)
         assert_int_equal(visible(&roots.items[0], rel, false), i % 50 != 1);
         assert_true(files_ignore_cached(ig) <= 8);
     }
-    /* A chain that is longer than the cache still works, and is given up afterwards. */
+    /* A chain of folders that is longer than the cache still works, and is freed afterwards. */
     assert_true(visible(&roots.items[0], "a/b/c/d/e/f/g/h/i/j/k/l/m", false));
     assert_false(visible(&roots.items[0], "d1/e/x", false));
     assert_true(files_ignore_cached(ig) <= 8);
@@ -434,7 +435,7 @@ static void test_no_memory(void **state)
             rc = files_ignore_visible(roots.items[0].ignore, "sub/z.c", 7, false, &seen);
             if (rc == MCP_OK)
                 assert_false(seen);
-            /* Nothing that failed is remembered as an answer. */
+            /* A failure is not cached as a result. */
             assert_int_equal(
                 files_ignore_visible(roots.items[0].ignore, "sub/z.c", 7, false, &seen), MCP_OK);
             assert_false(seen);

@@ -1,6 +1,6 @@
-/* Many large files that are read at the same time: how many of their bytes the provider holds at
- * once. The host runs everything that it was given before it reports any of it as done, as threads
- * would while the server's is busy.
+/* Concurrent reads of many large files: how many bytes the provider holds at once. The host runs
+ * all queued work before it reports any as done, as worker threads would while the server's thread
+ * is busy.
  */
 #define _GNU_SOURCE
 #include "tree.h"

@@ -1,6 +1,6 @@
-/* The files provider as a peer sees it: a request and what its reply has to contain. Without a
- * host, so everything happens at once; workers and watching through one are in
- * tests/programs/mcpd.bats. */
+/* The files provider from a peer's point of view: requests, and what the replies must contain.
+ * There is no host, so requests are answered synchronously; tests/programs/mcpd.bats tests workers
+ * and watches. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <ftw.h>
@@ -42,7 +42,7 @@ static int setup(void **state)
     put(".hidden", "x", 1);
     put(".gitignore", "*.o\n", 4);
     put("a.o", "x", 1);
-    put("text.bin", "plain", 5); /* what its name says is not what it is */
+    put("text.bin", "plain", 5); /* the contents do not match the name */
     put("bytes.txt", "a\303", 2);
     put("nul.txt", "a\0b", 3);
     put("empty.bin", "", 0);
@@ -375,8 +375,7 @@ static void test_subscription(void **state)
     peer_close(&p);
 }
 
-/* What can be subscribed to says nothing about what is outside, and nothing about what is left
- * out. */
+/* Subscriptions reveal nothing about files outside or excluded files. */
 static void test_subscribable(void **state)
 {
     static const struct {
@@ -468,7 +467,7 @@ typedef struct counted {
     mcp_files_options options;
 } counted;
 
-/* A peer of many/ whose provider's allocations are counted: each folder that is read makes some. */
+/* Opens a peer for many/ and counts the provider's allocations, some for each folder that is read. */
 static void counted_open(counted *c)
 {
     *c = (counted){.worker = {.host = {sizeof(mcp_host), .now = never, .work = defer}}};
@@ -481,7 +480,8 @@ static void counted_open(counted *c)
     assert_int_equal(peer_open(&c->peer, &c->options, &c->worker.host), MCP_OK);
 }
 
-/* What the worker allocates for this request, which may be cancelled before it begins. */
+/* Returns the number of the worker's allocations for this request, which may be cancelled before it
+ * begins. */
 static size_t work_for(const char *method, const char *params, bool cancel)
 {
     static const char cancelled[] = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
@@ -531,7 +531,7 @@ static void test_work(void **state)
     remove_many();
 }
 
-/* Pages of what matches: each is full, the last one says that it is. */
+/* Pages of matches: each page is full, and the last one is marked as the last. */
 static void test_matched_pages(void **state)
 {
     peer p = {.tools = true};

@@ -1,10 +1,10 @@
-/* test_swap.c: a file or a folder becomes a link that leads outside while it is read, and back.
- * Whatever the moment, what lies outside is never shown: neither with openat2 nor with the walk of
- * older kernels.
+/* test_swap.c: a file or a folder is replaced by a link that leads outside while it is read, and
+ * back. Files outside are never shown, at whatever moment this happens, neither with openat2 nor
+ * with the walk for older kernels.
  *
- * The linker hands the provider's system calls to this file (--wrap), so a swap falls exactly
- * between two of them. Without a host everything happens within mcp_channel_receive(). Swaps at any
- * other moment, from another thread, are in test_beneath.c. */
+ * The linker redirects the provider's system calls to this file (--wrap), so that a swap happens
+ * exactly between two of them. There is no host, so everything happens within
+ * mcp_channel_receive(). test_beneath.c swaps from another thread at random moments. */
 #define _GNU_SOURCE
 #include "files.h"
 #include "tree.h"
@@ -24,7 +24,7 @@ static struct {
     unsigned links;     /* the places that are links now */
 } served;
 
-/* Everything outside is called secret and says so, too. */
+/* All files outside are named "secret" and contain that word. */
 static int make(void **state)
 {
     tree *t = &served.t;
@@ -234,7 +234,7 @@ static void read_one(peer *p, size_t which, void (*between)(void))
     assert_non_null(strstr(p->reply, "\"id\":1"));
 }
 
-/* What a number of reads came to. */
+/* The results of a number of reads. */
 typedef struct outcome {
     size_t rounds;
     size_t swapped; /* in which a place on the way was swapped between two system calls */

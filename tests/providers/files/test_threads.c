@@ -1,4 +1,4 @@
-/* test_threads.c: workers list, read, look up types and meet changing rules at the same time.
+/* test_threads.c: workers list, read and look up types concurrently while the rules change.
  *
  * Compiled with include/, providers/files and tests/support on the include path, linked to the
  * files provider and cmocka. Says most under the thread sanitizer. */

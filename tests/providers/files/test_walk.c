@@ -1,4 +1,5 @@
-/* test_walk.c: pages are the whole set in order, whatever happens between them, at a bounded cost.
+/* test_walk.c: the pages give the whole set in order, with bounded cost, even if the tree changes
+ * between them.
  *
  * Compiled with include/, providers/files and tests/support on the include path, linked to the
  * files provider and cmocka. */
@@ -10,7 +11,7 @@
 
 #include <sys/resource.h>
 
-/* What was listed: "root:path" and a slash for folders. */
+/* The listed entries: "root:path", with a slash for folders. */
 typedef struct list {
     char **items;
     size_t count, cap;
@@ -174,7 +175,7 @@ static void test_fields(void **state)
     const files_walk_options stopping = {.stop = stop};
     assert_int_equal(files_walk_page(&roots, &bad, &stopping, check_fields, NULL, &at, &result),
                      MCP_ECANCELLED);
-    /* Cursors that we never gave out. */
+    /* Forged cursors. */
     static const struct {
         size_t root;
         int place;
@@ -226,7 +227,7 @@ static void test_roots(void **state)
     }
     assert_int_equal(files_roots_owner(&roots, 0, "sub/nested/x", 12), 2);
     assert_int_equal(files_roots_owner(&roots, 0, "sub/nested2", 11), 0);
-    /* A root that is gone is passed over. */
+    /* A root that no longer exists is skipped. */
     list l = {0};
     assert_int_equal(unlink(tree_at(&t, "single")), 0);
     all_pages(&roots, 3, 0, &l);
@@ -607,7 +608,8 @@ static void test_no_memory(void **state)
     tree_remove(&t);
 }
 
-/* Without descriptors nothing is passed over in silence: the page fails, and says of what. */
+/* Without descriptors no entry is silently skipped: the page fails with an error that names the
+ * cause. */
 static void test_no_descriptors(void **state)
 {
     struct rlimit before, none;

@@ -1,4 +1,4 @@
-/* Watching: what is reported for which change, with inotify, with a spent budget, and without
+/* Watching: the reports for each change, with inotify, with an exhausted watch budget, and without
  * inotify. */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -241,7 +241,7 @@ static void settle(bench *b)
     while (files_watch_count(b->watch).scanning);
 }
 
-/* Until what is expected is there; what is not gets a little time to come after all. */
+/* Runs until the expected reports have arrived, then a little longer to catch unexpected ones. */
 static void wait_for(bench *b, const struct change *c, int64_t quiet)
 {
     for (int64_t end = fakehost_now(NULL) + 2000; fakehost_now(NULL) < end;) {
@@ -325,8 +325,7 @@ static void test_again_and_again(void **state)
     bench_close(&b);
 }
 
-/* Watched is what is on the way to what is subscribed to, once for all of them, and nothing
- * beside. */
+/* Only the folders on the paths of subscribed files are watched, each once. */
 static void test_only_what_is_subscribed(void **state)
 {
     static const char *const subs[] = {"f07/x", "f07/y", "f07", "f07/not/yet"};
@@ -375,7 +374,7 @@ static void test_new_folders_are_watched(void **state)
     bench_close(&b);
 }
 
-/* What is moved in from elsewhere was made unseen, with all that is in it. */
+/* A folder that is moved in was created unwatched, with all its contents. */
 static void test_moved_folders_are_watched(void **state)
 {
     bench b;
@@ -466,7 +465,7 @@ static files_dir *add(files_dirs *dirs, const char *path, files_dir_use use)
     return d;
 }
 
-/* The one that was not used for the longest time goes, pinned ones stay. */
+/* The least recently used watch is removed, pinned ones are kept. */
 static void test_least_recently_used(void **state)
 {
     files_dirs dirs;
@@ -512,7 +511,7 @@ static void test_queue_overflow(void **state)
     bench_close(&b);
 }
 
-/* ---- the hard way ---------------------------------------------------------------------------- */
+/* ---- without inotify ------------------------------------------------------------------------- */
 
 static void test_no_memory(void **state)
 {

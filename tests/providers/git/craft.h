@@ -1,6 +1,6 @@
-/* craft.h: repositories made byte by byte, as git would never make them: loose objects and packs
- * whose parts do not agree. For tests and for the fuzzer of packs; what fails here ends the
- * program. */
+/* craft.h: writes repositories byte by byte in ways that git never would: loose objects and packs
+ * with inconsistent parts. It is used by tests and by the fuzz targets of packs; any failure ends
+ * the program. */
 #ifndef MCP_TESTS_GIT_CRAFT_H
 #define MCP_TESTS_GIT_CRAFT_H
 
@@ -60,7 +60,7 @@ static inline void craft_file(const char *path, const void *bytes, size_t len)
 
 /* ---- deflated -------------------------------------------------------------------------------- */
 
-/* `text`, and behind it so many bytes of zero. */
+/* Appends `text`, followed by `zeros` zero bytes, deflated. */
 static inline void craft_deflate(craft_bytes *to, const void *text, size_t len, uint64_t zeros)
 {
     static unsigned char nothing[1 << 16];
@@ -86,8 +86,8 @@ static inline void craft_deflate(craft_bytes *to, const void *text, size_t len, 
 
 /* ---- loose objects --------------------------------------------------------------------------- */
 
-/* The file of a loose object, whatever its name promises. `git`: the repository's folder with
- * "objects" in it. */
+/* Writes the file of a loose object, which need not match its name. `git` is the repository's
+ * folder that contains "objects". */
 static inline void craft_loose(const char *git, const git_oid *id, const void *file, size_t len)
 {
     char hex[GIT_OID_HEXSZ + 1], path[PATH_MAX + 64];
@@ -98,7 +98,7 @@ static inline void craft_loose(const char *git, const git_oid *id, const void *f
     craft_file(path, file, len);
 }
 
-/* One that is as it should be. */
+/* Writes a valid loose object. */
 static inline git_oid craft_object(const char *git, git_object_t type, const void *text, size_t len)
 {
     git_oid id;
@@ -139,7 +139,7 @@ enum { CRAFT_OFS = 6, CRAFT_REF = 7, CRAFT_ENTRIES = 6000 };
 
 typedef struct craft_pack {
     craft_bytes bytes;
-    git_oid id[CRAFT_ENTRIES]; /* in the index, which is sorted by the caller's giving them so */
+    git_oid id[CRAFT_ENTRIES]; /* for the index; the caller must add them sorted */
     uint64_t at[CRAFT_ENTRIES];
     size_t n;
 } craft_pack;
@@ -150,8 +150,8 @@ static inline void craft_pack_begin(craft_pack *p)
     craft_put(&p->bytes, "PACK\0\0\0\2\0\0\0\0", 12);
 }
 
-/* An entry of this type and size, in front of what it stands for; `distance` is an OFS_DELTA's,
- * `base` a REF_DELTA's. The stream follows. */
+/* Writes the header of an entry with this type and size; the caller appends the deflated stream.
+ * `distance` is for an OFS_DELTA, `base` for a REF_DELTA. */
 static inline void craft_entry(craft_pack *p, const git_oid *id, unsigned type, uint64_t size,
                                uint64_t distance, const git_oid *base)
 {
@@ -211,7 +211,7 @@ static inline craft_bytes craft_index(const craft_pack *p)
     return x;
 }
 
-/* Writes both files. The sums at their ends are zero: they are not what keeps anybody safe. */
+/* Writes both files. Their checksums are zero, because the reader does not rely on them. */
 static inline void craft_pack_end(craft_pack *p, const char *git)
 {
     char path[PATH_MAX + 64];
@@ -224,7 +224,7 @@ static inline void craft_pack_end(craft_pack *p, const char *git)
     craft_free(&x);
 }
 
-/* A number as deltas begin with two of. */
+/* Appends a size as in the header of a delta. */
 static inline void craft_size(craft_bytes *b, uint64_t n)
 {
     for (; n >= 0x80; n >>= 7)

@@ -1,5 +1,5 @@
-/* gitalloc.h: libgit2's memory counted, and an allocation of it failing where it is told to: what
- * failalloc.h is for ours. From any thread. gitalloc_install() comes before libgit2 is started. */
+/* gitalloc.h: counts libgit2's allocations and makes a chosen one fail, as failalloc.h does for
+ * ours. It is thread-safe. Call gitalloc_install() before libgit2 is initialized. */
 #ifndef MCP_TESTS_GIT_GITALLOC_H
 #define MCP_TESTS_GIT_GITALLOC_H
 

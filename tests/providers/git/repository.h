@@ -1,5 +1,5 @@
-/* repository.h: repositories that git made in a temporary folder, and a server of one with one
- * peer: a request, its reply. */
+/* repository.h: repositories that git creates in a temporary folder, and a server for one of them
+ * with one peer. */
 #ifndef MCP_TESTS_GIT_REPOSITORY_H
 #define MCP_TESTS_GIT_REPOSITORY_H
 
@@ -10,7 +10,7 @@
 
 static char top[64];
 
-/* Runs a script there. */
+/* Runs a script in the folder. */
 static inline void sh(const char *script)
 {
     static char text[16 << 10];
@@ -35,7 +35,7 @@ static inline void remove_top(void)
     assert_int_equal(system(command), 0);
 }
 
-/* For cmocka: an empty folder, and its end. */
+/* Setup and teardown for cmocka: create an empty folder and remove it. */
 static inline int setup_top(void **state)
 {
     (void)state;
@@ -50,7 +50,7 @@ static inline int teardown_top(void **state)
     return 0;
 }
 
-/* What a command says, without its newline. */
+/* Returns the output of a command without its newline. */
 static inline const char *output_of(const char *script)
 {
     static char line[4096];

@@ -1,8 +1,7 @@
-/* Repositories made to harm: objects that are not as long as they say, deltas that read outside of
- * their base or lead to themselves, bases that fill the memory. Each is an error, at once and
- * within the memory that is allowed, and on the server's thread nothing of it is done that takes
- * long. Whatever byte of a good repository is another one: an error or what was there before, never
- * anything else. */
+/* Hostile repositories: objects with wrong lengths, deltas that read outside of their base or refer
+ * to themselves, bases that fill the memory. Each gives an error, immediately and within the memory
+ * limit, and no slow work runs on the server's thread. After a change of any byte of a valid
+ * repository, the result is an error or the original contents, never anything else. */
 #define _GNU_SOURCE
 #include "repository.h"
 
@@ -71,7 +70,7 @@ static void open_peer(const mcp_host *host)
         fail_msg("%s", p.error.text);
 }
 
-/* What is said of the file "f" of that id, and how much it takes. */
+/* Reads the file "f" with that id, and checks how much memory it takes. */
 static const char *read_file(const git_oid *id, size_t memory)
 {
     craft_commit(git, id);
@@ -201,8 +200,8 @@ static void begin_pack(void)
     craft_pack_begin(&pack);
 }
 
-/* A delta that leads to itself; two that lead to each other; places before the pack and behind
- * it. */
+/* A delta whose base is itself, two that are each other's base, and offsets before and after the
+ * pack. */
 static void test_cycles(void **state)
 {
     craft_bytes d = delta_of(10, 10);
@@ -228,7 +227,7 @@ static void test_cycles(void **state)
     craft_free(&d);
 }
 
-/* A chain of so many deltas, each of which copies its base. */
+/* Writes a chain of `links` deltas, each of which copies its base. */
 static void put_chain(size_t links)
 {
     craft_bytes d = delta_of(10, 10);
@@ -258,7 +257,7 @@ static void test_chains(void **state)
         put_chain(links[i]);
 }
 
-/* What a delta is made of, behind its sizes. */
+/* The instructions of a delta, which follow its sizes. */
 static void test_instructions(void **state)
 {
     static const struct {
@@ -323,7 +322,7 @@ static void test_sizes_of_deltas(void **state)
 
 /* ---- bombs ----------------------------------------------------------------------------------- */
 
-/* A small result of a base that is larger than anything. */
+/* A small result from an enormous base. */
 static void test_large_base(void **state)
 {
     static const uint64_t sizes[] = {6ULL << 30, REPO_OBJECT_MAX + 1, UINT64_MAX >> 4};
@@ -342,7 +341,7 @@ static void test_large_base(void **state)
     }
 }
 
-/* Each delta makes twice as much of its base, and the last one a little. */
+/* Each delta doubles the size of its base, and the last one has a small result. */
 static void test_growing_results(void **state)
 {
     enum { DOUBLINGS = 20 };
@@ -389,7 +388,7 @@ static void test_indexes(void **state)
     for (size_t round = 0; round < 150; round++) {
         craft_bytes bad = {0};
         craft_put(&bad, good.ptr, good.len);
-        for (int n = 0; n < 3; n++) { /* where it says how many, where, and which */
+        for (int n = 0; n < 3; n++) { /* the counts, the offsets and the ids */
             seed = seed * 1664525U + 1013904223U;
             size_t at = seed >> 8;
             at = round % 2 ? at % bad.len : 8 + 1024 + at % (bad.len - 8 - 1024);
@@ -402,7 +401,7 @@ static void test_indexes(void **state)
     craft_free(&good);
 }
 
-/* ---- any byte of a good one ------------------------------------------------------------------ */
+/* ---- any byte of a valid repository ---------------------------------------------------------- */
 
 static const char *const read_all[] = {"h/HEAD/a",        "h/HEAD/d/b",   "h/v1/a",
                                        "h/HEAD/",         "h/-/log/HEAD", "h/-/diff/v1/HEAD",
@@ -474,7 +473,7 @@ static int hold(void (*work)(void *), void (*done)(void *), void *arg, void *use
     return MCP_OK;
 }
 
-/* What takes long waits for a worker, and the server answers. */
+/* Slow work waits for a worker, and the server stays responsive. */
 static void test_meanwhile(void **state)
 {
     static const mcp_host host = {.size = sizeof(host), .work = hold};

@@ -1,5 +1,5 @@
-/* What is listed can be read: files of any name, templates with any of their variables, pages of a
- * tree that changes between them, a repository that is named in any way. */
+/* Everything that is listed can be read: files with any name, templates with any of their
+ * variables, pages of a tree that changes between them, repositories with any name. */
 #define _GNU_SOURCE
 #include "repository.h"
 
@@ -120,8 +120,8 @@ static void test_names(void **state)
 
 /* ---- pages of a tree that changes ------------------------------------------------------------ */
 
-/* Before each page the tree of HEAD is another one: what was there all the time is listed once, as
- * is what came behind the position; the entry that the position names may go. */
+/* Before each page the tree of HEAD changes. Entries that exist all the time are listed once, and
+ * so are those that are added after the position. The entry that the position names may be removed. */
 static void test_moving(void **state)
 {
     static const char *const changes[] = {

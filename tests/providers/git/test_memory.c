@@ -1,9 +1,9 @@
-/* Memory does not grow with what is read: ten thousand different blobs, loose and packed, a long
- * log, a long list.
+/* Memory does not grow with the number of reads: ten thousand different blobs, loose and packed, a
+ * long log, a long list.
  *
- * Counted three times: what the provider asks its allocator for, what libgit2 asks its own for, and
- * what of the process's memory is nobody else's. libgit2 keeps small objects up to a limit, which
- * is set low here, so that it is reached at once: what grows then grows for ever. */
+ * Three figures are measured: the provider's allocations, libgit2's allocations, and the private
+ * memory of the process. libgit2 caches small objects up to a limit, which is set low here, so that
+ * it is reached at once; any later growth is a leak. */
 #define _GNU_SOURCE
 #include "repository.h"
 

@@ -1,5 +1,5 @@
-/* Every allocation failing, the provider's own and libgit2's: an error, no crash, the next time all
- * is well, and nothing stays behind. */
+/* Every allocation of the provider and of libgit2 fails in turn: the result is an error, not a
+ * crash, the next request succeeds, and no memory is leaked. */
 #define _GNU_SOURCE
 #include "repository.h"
 

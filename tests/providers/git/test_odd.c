@@ -1,5 +1,5 @@
-/* Repositories that are whole for git and not what one expects: with objects that are not here
- * (shallow and partial clones), written long ago, or made to keep somebody busy. */
+/* Unusual repositories that are valid for git: with missing objects (shallow and partial clones),
+ * in old formats, or made to cause much work. */
 #define _GNU_SOURCE
 #include "repository.h"
 #include "support/nofiles.h"
@@ -47,7 +47,7 @@ static void read_at_head(const char *name, const char *kind, const char *const h
     reads(rest, has);
 }
 
-/* What is not here is not taken for what never was. */
+/* A missing object is distinguished from one that never existed. */
 static void test_missing(void **state)
 {
     (void)state;
@@ -115,7 +115,7 @@ static void test_many_parents(void **state)
     peer_close(&p);
 }
 
-/* Ten folders in each of ten folders, thirty times, and no file: 10^30 of them. */
+/* Thirty levels of ten folders each and no file: 10^30 folders. */
 static void test_nothing_but_folders(void **state)
 {
     (void)state;
@@ -167,7 +167,7 @@ static void test_long_texts(void **state)
     peer_close(&p);
 }
 
-/* Comparing cannot be interrupted, so that what may take minutes is not begun. */
+/* A comparison cannot be interrupted, so one that may take minutes is not started. */
 static void test_many_lines(void **state)
 {
     (void)state;
@@ -214,7 +214,7 @@ static void test_words_in_the_configuration(void **state)
     peer_close(&p);
 }
 
-/* What cannot be looked at now is not taken for what is not there, however far it comes. */
+/* A file that cannot be opened for lack of descriptors does not count as missing, at any step. */
 static void test_no_descriptors(void **state)
 {
     static const struct {

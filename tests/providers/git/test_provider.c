@@ -1,5 +1,5 @@
-/* The git provider as a peer sees it: a request and what its reply has to contain. Without a host,
- * so that everything happens at once. */
+/* The git provider from a peer's point of view: requests, and what the replies must contain. There
+ * is no host, so requests are answered synchronously. */
 #define _GNU_SOURCE
 #include "repository.h"
 

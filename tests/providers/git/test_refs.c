@@ -1,6 +1,6 @@
-/* packed-refs with very many references, in any order, and with lines that are none: what would
- * take long is not done on the server's thread, and not without an end elsewhere; who watches hears
- * of changes all the same.
+/* packed-refs with very many references, in any order, and with invalid lines: slow reads do not
+ * run on the server's thread and have a time limit elsewhere, and subscribers are still notified of
+ * changes.
  */
 #define _GNU_SOURCE
 #include "repository.h"
@@ -62,7 +62,7 @@ static void test_where(void **state)
     }
 }
 
-/* The time of the request is the end. */
+/* The read ends at the time limit of the request. */
 static void test_how_long(void **state)
 {
     (void)state;

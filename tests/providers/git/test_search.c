@@ -1,5 +1,5 @@
-/* Searching in the files of a revision, and answers as text: what git grep finds is found, whatever
- * the pages are; and what JSON says the text says too. */
+/* Searching the files of a revision: the results are those of git grep, for any page size. Also
+ * answers as text, which have the same contents as JSON. */
 #define _GNU_SOURCE
 #include "repository.h"
 

@@ -1,5 +1,5 @@
-/* Who subscribed is told when something else is there, however it came there, and not otherwise. On
- * a real loop, with git itself as the one that changes things. */
+/* Subscribers are notified if and only if the contents change, however they were changed. The test
+ * uses a real loop, and git makes the changes. */
 #define _GNU_SOURCE
 #include "repository.h"
 
@@ -102,7 +102,7 @@ static void test_burst(void **state)
     peer_close(&p);
 }
 
-/* It goes and comes back, as another one, and is watched still. */
+/* A repository that is removed and replaced by another one is still watched. */
 static void test_comes_back(void **state)
 {
     (void)state;

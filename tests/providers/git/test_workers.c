@@ -1,6 +1,6 @@
-/* The git provider with worker threads: many reads at once, cancelled at any time, while the
- * repository is packed anew, taken away or replaced, and while the peer goes. Made for the thread
- * sanitizer: what a read says is compared with what the same read says alone. */
+/* The git provider with worker threads: concurrent reads, cancelled at any time, while the
+ * repository is repacked, removed or replaced, and while the peer is closed. It is intended for the
+ * thread sanitizer. Each result is compared with that of the same read alone. */
 #define _GNU_SOURCE
 #include "repository.h"
 
@@ -334,8 +334,8 @@ static void test_replaced(void **state)
     peer_close(&p);
 }
 
-/* Its objects are taken away from under it: what is not found is an error, and what is found is
- * right. */
+/* Its objects are removed while it is used: a missing object gives an error, and everything else is
+ * correct. */
 static void test_taken_apart(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* The working tree: what git status and git diff say is said, and nothing is opened that lies
- * elsewhere, is in .git, or that an index made by a stranger leads to. */
+/* The working tree: the results are those of git status and git diff, and no file is opened outside
+ * of it, in .git, or through a hostile index. */
 #define _GNU_SOURCE
 #include "repository.h"
 
@@ -109,8 +109,8 @@ static void test_nothing_is_run(void **state)
        "git config --unset diff.external");
 }
 
-/* An index of a stranger's: of what it says is tracked nothing is read that does not lie beneath
- * the working tree, or is in .git; what is damaged is said to be. */
+/* A hostile index: no tracked path outside the working tree or in .git is read, and a damaged index
+ * is reported. */
 static void test_hostile_index(void **state)
 {
     (void)state;

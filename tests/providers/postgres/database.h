@@ -1,5 +1,4 @@
-/* database.h: a PostgreSQL server of the test's own, and a server of MCP on a loop with one
- * peer. */
+/* database.h: a PostgreSQL server for the test, and an MCP server on a loop with one peer. */
 #ifndef MCP_TESTS_POSTGRES_DATABASE_H
 #define MCP_TESTS_POSTGRES_DATABASE_H
 
@@ -14,7 +13,7 @@
 static char top[64], conninfo[160];
 static mcp_loop *loop;
 
-/* `server VERB DIR`; its exit status. */
+/* Runs `server VERB DIR` and returns its exit status. */
 static inline int server(const char *verb)
 {
     char command[600];
@@ -24,7 +23,7 @@ static inline int server(const char *verb)
     return status == -1 ? 1 : status >> 8;
 }
 
-/* 77: there is no PostgreSQL here. */
+/* Creates and starts the PostgreSQL server. Returns 77 if PostgreSQL is not installed. */
 static inline int make_database(void)
 {
     char command[600];

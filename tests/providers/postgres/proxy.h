@@ -1,6 +1,6 @@
-/* proxy.h: a network between the provider and its server that can be told to swallow: what comes is
- * taken, as by a network whose other end is gone, and nothing of it arrives, in either direction,
- * until it is told to go on. */
+/* proxy.h: a proxy between the provider and its server that can be frozen. A frozen proxy accepts
+ * data but forwards nothing in either direction, like a network that drops packets, until it is
+ * released. */
 #ifndef MCP_TESTS_POSTGRES_PROXY_H
 #define MCP_TESTS_POSTGRES_PROXY_H
 

@@ -1,7 +1,6 @@
-/* What somebody may have put into the database to lead a reader astray, and what a stranger's
- * statement may try to leave behind: functions and operators that are taken for PostgreSQL's own,
- * errors without words, locks, names and values of every kind, things that vanish while they are
- * read. */
+/* Hostile database contents and hostile statements: functions and operators that shadow
+ * PostgreSQL's own, errors without messages, locks, names and values of every kind, and objects
+ * that are dropped while they are read. */
 #define _GNU_SOURCE
 #include "database.h"
 
@@ -282,7 +281,7 @@ static void test_mighty_roles(void **state)
     }
 }
 
-/* Parts of a password that libpq would take for something else, and tell. */
+/* Passwords of which libpq would misread a part and print it. */
 static void test_torn_passwords(void **state)
 {
     static const char *const sources[] = {
@@ -390,7 +389,7 @@ static void *come_and_go(void *arg)
     return NULL;
 }
 
-/* It is there or it is not; it is never an error. */
+/* The object exists or not; the result is never another error. */
 static void test_vanishing(void **state)
 {
     static const exchange reads[] = {{LIST, "", {"\"resources\""}},

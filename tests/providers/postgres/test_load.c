@@ -1,5 +1,5 @@
-/* Much at once, and much data: what is slow holds up nothing that is quick, and memory depends on
- * what is asked for, not on what there is. */
+/* Many requests and much data: slow queries do not delay quick ones, and memory depends on the
+ * request, not on the size of the database. */
 #define _GNU_SOURCE
 #include "database.h"
 

@@ -1,6 +1,6 @@
-/* Every allocation of ours failing, while the database is mounted, connected to, asked, lost and
- * watched: an error, no crash, nothing that is never answered, nothing that stays behind, and the
- * next time all is well. libpq's own memory is libpq's. */
+/* Every allocation of the provider fails in turn, while it mounts, connects, answers, reconnects
+ * and watches: the result is an error, not a crash, every request is answered, no memory is leaked,
+ * and the next request succeeds. libpq's own allocations do not fail here. */
 #define _GNU_SOURCE
 #include "database.h"
 

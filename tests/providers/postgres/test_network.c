@@ -1,6 +1,6 @@
-/* A network that swallows, at every point of the way: what is asked ends with an error, everything
- * else goes on, nobody storms, and when it is back everything is as before. Beside the database
- * behind that network ("shop") there is the same one without it ("near"). */
+/* A network that stops forwarding, at every step of the protocol: the request ends with an error,
+ * everything else continues, there is no storm of connections, and everything works again when the
+ * network does. The database is mounted through that network ("shop") and directly ("near"). */
 #define _GNU_SOURCE
 #include "listening.h"
 
@@ -248,8 +248,7 @@ static void test_storm(void **state)
     close_both();
 }
 
-/* Who does not want to wait any more frees the place: the next does not wait for the time of
- * those. */
+/* A cancelled request frees its connection slot, so the next one does not wait for the time-out. */
 static void test_cancel(void **state)
 {
     char cancel[120];

@@ -1,5 +1,5 @@
-/* The PostgreSQL provider as a peer sees it, against a real server: a request and what its reply
- * has to contain; the attacks; the server that stops, comes back and hangs. */
+/* The PostgreSQL provider with a real server, from a peer's point of view: requests, and what the
+ * replies must contain; attacks; a server that stops, restarts and hangs. */
 #define _GNU_SOURCE
 #include "database.h"
 

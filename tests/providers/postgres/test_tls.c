@@ -1,5 +1,5 @@
-/* PostgreSQL over TCP: with TLS or without, by password; what is not trusted and what is not let
- * in. */
+/* PostgreSQL over TCP: with and without TLS, with passwords; untrusted certificates and rejected
+ * logins. */
 #define _GNU_SOURCE
 #include "listening.h"
 

@@ -1,4 +1,4 @@
-/* prompts_rig.h: a server of prompt files, with resources of its own, and one peer. */
+/* prompts_rig.h: a server with prompt files, several resources and one peer. */
 #ifndef MCP_TESTS_PROMPTS_RIG_H
 #define MCP_TESTS_PROMPTS_RIG_H
 
@@ -157,7 +157,7 @@ static const char *ask(peer *p, const char *method, const char *params)
     return send_text(p, message);
 }
 
-/* The messages of a prompt as text, between brackets; or the error. */
+/* Returns the messages of a prompt as text in brackets, or the error. */
 static const char *get(peer *p, const char *name, const char *arguments)
 {
     char params[2048];

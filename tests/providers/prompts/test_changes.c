@@ -1,4 +1,4 @@
-/* test_changes.c: what a peer is told when prompt files change, and prompts without memory. */
+/* test_changes.c: notifications when prompt files change, and allocation failures. */
 #define _GNU_SOURCE
 #include "prompts_rig.h"
 

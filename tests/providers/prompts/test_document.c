@@ -1,4 +1,4 @@
-/* Prompt files as bytes: what they come to, and what is said of those that are wrong. */
+/* Parsing prompt files: the results, and the errors of invalid files. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* The folder as it is read: which files count, in what order, what is kept from one reading to the
- * next. */
+/* Reading the folder of prompts: which files count, in what order, and what is reused from the
+ * previous reading. */
 #define _GNU_SOURCE
 #include "../files/tree.h"
 
@@ -17,8 +17,8 @@ static prompts_folder *read_folder(const tree *t, prompts_folder *before)
     return f;
 }
 
-/* "file" for each that is right, "file!" for each that is wrong, "(file)" for one that is wrong and
- * was right before. */
+/* Compares the files: "file" is valid, "file!" is invalid, "(file)" is invalid now and was valid
+ * before. */
 static void expect(const prompts_folder *f, const char *files)
 {
     char shown[1024] = "";

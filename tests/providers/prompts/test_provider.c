@@ -1,5 +1,5 @@
-/* test_provider.c: the prompts as a peer sees them: what it gets, and what is read for it. Without
- * workers, so that a reading is over when it was begun; workers are in tests/programs/prompts.bats. */
+/* test_provider.c: prompts from a peer's point of view: the messages, and the embedded resources.
+ * There are no workers, so files are read synchronously; tests/programs/prompts.bats tests workers. */
 #define _GNU_SOURCE
 #include "prompts_rig.h"
 
@@ -175,7 +175,7 @@ static void the_peer_is_gone_meanwhile(void **state)
     close_peer(p);
 }
 
-/* A host that was only lent takes its timers along. */
+/* The timers of a borrowed host end with it. */
 static void the_host_is_gone_meanwhile(void **state)
 {
     peer *p = new_peer();

@@ -1,5 +1,4 @@
-/* What a search looks for: which line it is found on, what is refused, and that nothing takes for
- * ever. */
+/* Search patterns: on which lines they match, which are rejected, and bounded time. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +11,7 @@
 #include "failalloc.h"
 #include "needle.h"
 
-/* What is found, in brackets, separated by commas: one match per line, as a search goes on. */
+/* Returns the matches in brackets, separated by commas, one for each matching line. */
 static const char *find_all(const char *needle, bool regex, bool ignore_case, const char *text)
 {
     static char found[1024];

@@ -1,5 +1,4 @@
-/* database.h: a database in a temporary folder, and a server of it with one peer: a request, its
- * reply. */
+/* database.h: a database in a temporary folder, and a server for it with one peer. */
 #ifndef MCP_TESTS_SQLITE_DATABASE_H
 #define MCP_TESTS_SQLITE_DATABASE_H
 

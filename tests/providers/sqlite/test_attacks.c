@@ -1,6 +1,5 @@
-/* What is wrong with a database, or put into it to hurt: views that do not work or never end, keys
- * that name nothing, other encodings, FIFOs in its place, pages that were tampered with; functions
- * that would take for ever. */
+/* Broken and hostile databases: views that fail or never end, dangling keys, other encodings, FIFOs
+ * in place of the file, tampered pages; functions that would take forever. */
 #define _GNU_SOURCE
 #include "database.h"
 

@@ -1,5 +1,5 @@
-/* Files that a stranger made to keep a server busy: what takes long, or might, happens on workers
- * and ends in time, and others are answered meanwhile. */
+/* Files that are made to keep a server busy: work that takes long, or might, runs on workers and
+ * ends in time, and other requests are answered meanwhile. */
 #define _GNU_SOURCE
 #include "database.h"
 

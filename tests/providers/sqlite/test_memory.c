@@ -1,5 +1,5 @@
-/* Every allocation failing, the provider's own and SQLite's: an error, no crash, and nothing stays
- * behind. */
+/* Every allocation of the provider and of SQLite fails in turn: the result is an error, not a
+ * crash, and no memory is leaked. */
 #define _GNU_SOURCE
 #include "database.h"
 
@@ -87,8 +87,8 @@ static int open_all(peer *p)
 
 static size_t opening; /* what opening took the last time */
 
-/* Opens, asks, closes, with one failure at `at` in one of the two. True: it came too late to
- * happen. */
+/* Opens, requests and closes, with failure number `at` in one of the two allocators. Returns true
+ * if there were fewer allocations, so none failed. */
 static bool try_one(const exchange *e, failalloc *which, size_t at)
 {
     static peer p;

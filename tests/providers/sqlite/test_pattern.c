@@ -1,5 +1,5 @@
-/* LIKE, GLOB and the other functions of SQL that are replaced: the results of SQLite's own for any
- * bytes, and an end when the time is over. */
+/* LIKE, GLOB and the other SQL functions that the provider replaces: they give SQLite's results for
+ * any bytes, and end when the time is over. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

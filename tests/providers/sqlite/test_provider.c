@@ -1,5 +1,5 @@
-/* The SQLite provider as a peer sees it: a request and what its reply has to contain. Without a
- * host, so that everything happens at once; workers are in test_workers.c. */
+/* The SQLite provider from a peer's point of view: requests, and what the replies must contain.
+ * There is no host, so requests are answered synchronously; test_workers.c tests workers. */
 #define _GNU_SOURCE
 #include "shop.h"
 

@@ -1,4 +1,4 @@
-/* test_saved.c: saved queries as a peer sees them, and those that are refused. */
+/* test_saved.c: saved queries from a peer's point of view, and rejected ones. */
 #define _GNU_SOURCE
 #include "shop.h"
 

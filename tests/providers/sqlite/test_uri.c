@@ -1,4 +1,4 @@
-/* sqlite:// URIs: what is one, what it means, and that the way back leads to the same. */
+/* sqlite:// URIs: parsing, meaning, and formatting, which must give the same URI. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* The SQLite provider on a real loop with workers: beside writers, behind locks, cancelled,
- * watching. */
+/* The SQLite provider on a real loop with workers: concurrent writers, locks, cancellation,
+ * watches. */
 #define _GNU_SOURCE
 #include "database.h"
 
@@ -41,8 +41,8 @@ static sqlite3 *open_writer(const char *sql)
 
 /* ---- locks ----------------------------------------------------------------------------------- */
 
-/* Somebody has the whole database for himself: the loop goes on, and the answer comes when he is
- * done. */
+/* Another process has an exclusive lock: the loop continues, and the answer arrives when the lock
+ * is released. */
 static void test_locked(void **state)
 {
     mcp_sqlite_options o = {0};

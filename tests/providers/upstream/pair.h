@@ -1,5 +1,5 @@
-/* pair.h: a server in front of another one, for fuzzing: without assertions, and what comes is
- * whatever it is. Without another server the messages to it are dropped.
+/* pair.h: a server in front of another one, for fuzzing. It accepts any messages and has no
+ * assertions about them. Without another server, the messages to it are dropped.
  */
 #ifndef MCP_TESTS_PAIR_H
 #define MCP_TESTS_PAIR_H
@@ -59,7 +59,7 @@ static void pair_send_there(mcp_channel *channel, mcp_exchange exchange, mcp_str
     pair_put(user, text, false);
 }
 
-/* Whatever another server says, what leaves is one line of JSON. */
+/* Checks that each output of the front server is one line of JSON, for any input. */
 static void pair_answer(mcp_channel *channel, mcp_exchange exchange, mcp_str text, void *user)
 {
     mcp_json_doc *doc = NULL;
@@ -140,7 +140,7 @@ static void pair_open(pair *p, mcp_server *other)
         abort();
 }
 
-/* Time passes, and everything that is on its way arrives. */
+/* Advances the time and delivers all pending messages. */
 static void pair_turn(pair *p)
 {
     for (int i = 0; i < 4 || (p->first < p->n && i < 2 * PAIR_MESSAGES); i++) {

@@ -1,10 +1,10 @@
 /* Generated exchanges with one server, directly and through a server in front of it: the answers
- * have to be the same text but for names, URIs and cursors. docs/upstream.md lists what is not.
+ * must be identical except for names, URIs and cursors. docs/upstream.md lists the other
+ * differences.
  *
- * The server answers with what the generator makes of the request's number: members that nobody
- * knows, numbers with many digits, deep objects, URIs in every place. It repeats what it was asked,
- * so that what is lost on the way there shows too. MCP_EXCHANGES is how many are made of each
- * revision.
+ * The answer depends on the request's number: unknown members, numbers with many digits, deep
+ * objects, URIs in every position. It also repeats the request, so that losses in requests are
+ * detected too. MCP_EXCHANGES is the number of exchanges in each revision.
  */
 #include <inttypes.h>
 

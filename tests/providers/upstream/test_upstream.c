@@ -1,5 +1,5 @@
-/* Another server as a provider: what passes, sessions by principal, names, changes, a server that
- * is gone and comes back, cancellation, memory that runs out at every place.
+/* Another server as a provider: forwarded messages, sessions of each principal, names, changes, a
+ * server that disconnects and reconnects, cancellation, every allocation failing.
  */
 #include "wires.h"
 

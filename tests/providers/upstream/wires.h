@@ -1,5 +1,5 @@
-/* wires.h: a server in front of another one, in memory: the sessions of the provider are wires
- * between its clients and channels of the other server. Time is what the test says.
+/* wires.h: a server in front of another one, in memory. Each session of the provider is a wire
+ * between its client and a channel of the other server. The test sets the time.
  */
 #ifndef MCP_TESTS_WIRES_H
 #define MCP_TESTS_WIRES_H
@@ -107,7 +107,7 @@ static int wires_connect(mcp_client *client, const char *principal, void **ret, 
     return MCP_OK;
 }
 
-/* What is on its way is lost. */
+/* Discards the messages in flight. */
 static void wires_cut(wire *w)
 {
     wires *all = w->all;
@@ -181,7 +181,7 @@ static void wires_timer_stop(mcp_host_timer *timer, void *user)
     ((wires *)user)->timer = NULL;
 }
 
-/* Everything that is on its way arrives. */
+/* Delivers all messages in flight. */
 static inline void wires_run(wires *all)
 {
     for (unsigned idle = 0; idle < 3;) {

@@ -240,9 +240,8 @@ static void test_scan_id_back(void **state)
 {
     (void)state;
     static const struct {
-        const char *before,
-            *after;     /* the message; a tail that is longer than `after` shows the id */
-        const char *id; /* NULL if no tail shows it */
+        const char *before, *after; /* the message; tails longer than `after` show the id */
+        const char *id;             /* NULL if no tail shows it */
     } cases[] = {
         {"{\"params\":{\"x\":1},", "\"id\":77}", "77"},
         {"{\"params\":[],", "\"id\" :\t-7 ,\"jsonrpc\" : \"2.0\"\n} ", "-7"},
