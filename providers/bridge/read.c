@@ -282,7 +282,7 @@ int bridge_call_read(mcp_request *req, const mcp_json *arguments, void *user)
     *r = (reading){.all = user, .req = req, .uri = mcp_str_from(whole)};
     if (memchr(uri.ptr, 0, uri.len))
         return mcp_reply_tool_error(
-            req, "uri contains a NUL, which is not allowed in a URI: encode it as %%00.");
+            req, "uri contains NUL, which is not allowed in a URI: encode it as %%00.");
     int rc = ask(r, AT_RESOURCE);
     return rc == MCP_OK ? advance(r) : rc;
 }

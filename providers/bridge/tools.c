@@ -52,14 +52,14 @@ static const char find_input[] = OBJECT("\"name\"",
     TEXT("uri", "Read it with read_resource") ","                                 \
     NUMBER("size", "Bytes") ","                                                   \
     TEXT("name", "Its name") ","                                                  \
-    TEXT("title", "Its name for people") ","                                      \
+    TEXT("title", "Its display name") ","                                         \
     TEXT("description", "What it is") ","                                         \
     TEXT("mimeType", "Its MIME type"))
 
 #define TEMPLATE OBJECT("\"uriTemplate\",\"name\"",                    \
-    TEXT("uriTemplate", "A URI template (RFC 6570)") "," \
+    TEXT("uriTemplate", "A URI template (RFC 6570)") ","               \
     TEXT("name", "Its name") ","                                       \
-    TEXT("title", "Its name for people") ","                           \
+    TEXT("title", "Its display name") ","                              \
     TEXT("description", "What it is, and what to fill in") ","         \
     TEXT("mimeType", "Its MIME type"))
 

@@ -438,8 +438,8 @@ int command_call(mcp_request *req, const mcp_json *arguments, void *user)
     if (!can_run(mcp_server_host(t->server)))
         return mcp_reply_fail(req, MCP_CODE_INTERNAL, "This server cannot run programs");
     if (t->n_runs >= t->o.concurrency)
-        return mcp_reply_tool_error(req, "%s runs %zu times already: try again later", t->o.name,
-                                    t->n_runs);
+        return mcp_reply_tool_error(req, "%s is already running %zu times: try again later",
+                                    t->o.name, t->n_runs);
     common_buffer_init(&c.text, &t->alloc);
     int rc = fill(t, &f, &c);
     if (rc == MCP_OK)

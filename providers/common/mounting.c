@@ -110,7 +110,7 @@ int common_text(const mcp_json *options, const char *key, char *room, size_t siz
     if (!text.ptr)
         return MCP_OK;
     if (text.len >= size || memchr(text.ptr, 0, text.len))
-        return common_refuse(error, MCP_EINVAL, key, "it is too long, or there is NUL in it");
+        return common_refuse(error, MCP_EINVAL, key, "it is too long or contains NUL");
     memcpy(room, text.ptr, text.len);
     room[text.len] = 0;
     *ret = room;

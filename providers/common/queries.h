@@ -33,7 +33,7 @@ enum { COMMON_QUERY_PARAMETERS = 32 };
     "\"default\":{\"type\":[\"string\",\"number\"]},"                                              \
     "\"required\":{\"type\":\"boolean\"},"                                                         \
     "\"values\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},"                              \
-    "\"description\":\"What completion offers\"}}}}}}}"
+    "\"description\":\"Values for completion\"}}}}}}}"
 
 typedef enum common_parameter_type {
     COMMON_PARAMETER_TEXT,

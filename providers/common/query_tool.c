@@ -21,14 +21,15 @@ static bool put_input(common_buffer *to, const common_query_tool *t)
 {
     const char *const parts[] = {
         "{\"type\":\"object\",\"required\":[\"sql\"],\"additionalProperties\":false,"
-        "\"properties\":{\"sql\":{\"type\":\"string\",\"description\":\"One statement in ",
+        "\"properties\":{\"sql\":{\"type\":\"string\",\"description\":\"One read-only statement "
+        "in ",
         t->product,
-        "'s SQL that reads: ",
+        "'s SQL: ",
         t->reads,
         "\"},\"parameters\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},"
         "\"description\":\"Values for ",
         t->places,
-        ", as texts\"},\"parameters_json\":{\"type\":\"string\",\"description\":\"Instead of "
+        ", as strings\"},\"parameters_json\":{\"type\":\"string\",\"description\":\"Instead of "
         "parameters: ",
         t->json,
         "\"},\"limit\":{\"type\":\"integer\",\"minimum\":1,\"description\":\"Maximum number of "

@@ -15,7 +15,7 @@ static void tell(const postgres *s, const common_query *q, const char *state, co
 {
     char line[600], other[80] = "";
     if (strcmp(state, "08P01") == 0)
-        snprintf(other, sizeof(other), "its parameters are not the statement's: ");
+        snprintf(other, sizeof(other), "its parameters do not match the statement: ");
     snprintf(line, sizeof(line), "postgres: %.80s: the saved query %.70s: %s%.300s", s->base.name,
              q->name, other, why);
     if (s->host.log)

@@ -261,7 +261,7 @@ static int read_argument_name(front *f, const line *l, mcp_str rest, void *to)
             PROMPTS_MAX_NAME);
     for (size_t i = 0; i < d->n_arguments; i++) {
         if (&d->arguments[i] != a && strcmp(d->arguments[i].name, a->name) == 0)
-            return prompts_fail(f->p, l->number, "there is an argument \"%s\" already", a->name);
+            return prompts_fail(f->p, l->number, "the argument \"%s\" already exists", a->name);
     }
     return MCP_OK;
 }

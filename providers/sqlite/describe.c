@@ -17,7 +17,7 @@ static bool wants_text(sqlite_job *j, bool *ret)
         (!format || *ret || mcp_str_eq(*format, MCP_STR("json"))))
         return true;
     sqlite_job_fail(j, MCP_CODE_INVALID_PARAMS,
-                    "format must be json or text, and nothing else can be asked for");
+                    "format must be json or text; no other parameter is supported here");
     return false;
 }
 

@@ -166,7 +166,7 @@ int sqlite_guard_prepare(sqlite_conn *c, mcp_str sql, sqlite3_stmt **ret, char w
     else if (rc == SQLITE_OK && has_more(c, tail))
         reason = "only one statement is allowed";
     else if (rc == SQLITE_OK && !sqlite3_stmt_readonly(stmt))
-        reason = "only statements that read are allowed";
+        reason = "only read-only statements are allowed";
     else if (rc != SQLITE_OK && c->calls > MOST_CALLS)
         reason = "it calls functions in more than 1000 places (those of JSON in more than 100)";
     else if ((rc & 0xff) == SQLITE_AUTH)

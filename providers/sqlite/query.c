@@ -176,7 +176,7 @@ static int bind_arguments(sqlite_job *j, sqlite3_stmt *stmt, bool *ok)
             *ok = false;
             return sqlite_job_fail(
                 j, MCP_CODE_INVALID_PARAMS,
-                "Parameter %d (%.100s) must be a text, a number, true, false or null", i,
+                "Parameter %d (%.100s) must be a string, a number, true, false or null", i,
                 name ? name : "?");
         }
     }

@@ -349,7 +349,7 @@ static void so_many_at_a_time(void **state)
     for (int id = 1; id <= 3; id++)
         begin(id, "{}");
     assert_says(w.sent, "\"id\":3,\"result\"");
-    assert_says(w.sent, "t runs 2 times already");
+    assert_says(w.sent, "t is already running 2 times");
     until("\"id\":1,\"result\"");
     until("\"id\":2,\"result\"");
     w.len = 0;
