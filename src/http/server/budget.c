@@ -199,7 +199,7 @@ void mcp__http_press(mcp_http *http)
     }
 }
 
-int64_t mcp__http_next_look(const mcp_http *http)
+int64_t mcp__http_next_check(const mcp_http *http)
 {
     return http->now + POLL_MS;
 }

@@ -90,6 +90,6 @@ bool mcp__http_starves(mcp_http_connection *c);
 void mcp__http_press(mcp_http *http);
 bool mcp__http_pressed(const mcp_http *http);
 /* Returns the time of the next check for a request that waits for memory. */
-int64_t mcp__http_next_look(const mcp_http *http);
+int64_t mcp__http_next_check(const mcp_http *http);
 
 #endif

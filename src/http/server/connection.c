@@ -10,7 +10,7 @@ enum {
     LINGER_MS = 2000,
     HALF_CLOSED_MS = 1000,
     PRESSED_MS = 5000, /* longest time-out of a peer while memory is nearly spent */
-    TELLING =
+    LARGE_WRITE =
         16
         << 10, /* writes of this size are counted until the transport reports its pending output */
 };
@@ -23,7 +23,7 @@ void mcp__http_set_phase(mcp_http_connection *c, mcp__http_phase phase)
     c->since = c->http->now;
     c->held = c->starved = false;
     if (phase > MCP__HTTP_BODY)
-        mcp__http_read_over(c);
+        mcp__http_end_reading(c);
 }
 
 /* ---- answers ------------------------------------------------------------------------------------------------ */
@@ -35,7 +35,7 @@ void mcp__http_write(mcp_http_connection *c, mcp_str bytes)
     c->wrote_at = c->http->now;
     c->bytes_out += bytes.len;
     c->http->metrics.bytes_out += bytes.len;
-    if (bytes.len >= TELLING) {
+    if (bytes.len >= LARGE_WRITE) {
         c->burst += bytes.len;
         mcp__http_connection_charge(c);
     }
@@ -135,14 +135,14 @@ void mcp__http_finish(mcp_http_connection *c, int status, int code)
     if (!c->keep_alive || c->http->draining) {
         mcp__http_close(c, MCP_HTTP_CLOSE);
     } else {
-        mcp__http_go_on(c);
+        mcp__http_schedule_input(c);
     }
     mcp__http_connection_charge(c);
     if (c->phase != MCP__HTTP_CLOSED)
         mcp__http_connection_arm(c);
 }
 
-void mcp__http_go_on(mcp_http_connection *c)
+void mcp__http_schedule_input(mcp_http_connection *c)
 {
     c->resume = c->input.len > 0;
     if (c->resume && !c->congested)
@@ -179,7 +179,7 @@ static void shrink_head(mcp_http_connection *c)
         c->principal = small + principal;
 }
 
-void mcp__http_slim(mcp_http_connection *c)
+void mcp__http_trim_stream(mcp_http_connection *c)
 {
     mcp__buf_free(&c->body);
     if (c->peer)
@@ -211,14 +211,14 @@ static uint64_t time_limit(const mcp_http_connection *c, uint64_t ms)
 static int64_t rest_deadline(const mcp_http_connection *c, uint64_t ms)
 {
     int64_t due = after(c->since, time_limit(c, ms));
-    return c->starved ? MCP__MIN(due, c->look_at) : due;
+    return c->starved ? MCP__MIN(due, c->check_at) : due;
 }
 
 static int64_t waiting_deadline(const mcp_http_connection *c)
 {
     if (c->ended && !c->session)
         return after(c->ended_at, HALF_CLOSED_MS);
-    return c->held ? c->look_at : after(c->wrote_at, c->http->options.heartbeat_ms);
+    return c->held ? c->check_at : after(c->wrote_at, c->http->options.heartbeat_ms);
 }
 
 static int64_t phase_deadline(const mcp_http_connection *c)
@@ -228,7 +228,7 @@ static int64_t phase_deadline(const mcp_http_connection *c)
     case MCP__HTTP_IDLE:
         if (c->resume && !c->congested)
             return INT64_MIN;
-        return after(c->since, c->shaking ? o->handshake_ms : o->idle_ms);
+        return after(c->since, c->in_handshake ? o->handshake_ms : o->idle_ms);
     case MCP__HTTP_HEAD: return rest_deadline(c, o->header_ms);
     case MCP__HTTP_BODY: return rest_deadline(c, o->body_ms);
     case MCP__HTTP_WAITING: return waiting_deadline(c);
@@ -286,7 +286,7 @@ static void rest_due(mcp_http_connection *c, mcp__http_refusal slow)
     } else if (mcp__http_starves(c) && waited_long(c, c->starved_at)) {
         mcp__http_refuse_early(c, mcp__http_no_room(c, 0));
     } else if (mcp__http_starves(c)) {
-        c->look_at = mcp__http_next_look(c->http);
+        c->check_at = mcp__http_next_check(c->http);
     } else {
         c->starved = false;
         c->resume_input(c, c->user);
@@ -297,7 +297,7 @@ static void held_due(mcp_http_connection *c)
 {
     bool wait = mcp__http_must_wait(c);
     if (wait && !waited_long(c, c->since)) {
-        c->look_at = mcp__http_next_look(c->http);
+        c->check_at = mcp__http_next_check(c->http);
         return;
     }
     if (wait)
@@ -312,7 +312,7 @@ static void phase_due(mcp_http_connection *c)
         if (c->resume && !c->congested)
             mcp__http_parse_input(c);
         else
-            mcp__http_close(c, c->shaking ? MCP_HTTP_ABORT : MCP_HTTP_CLOSE);
+            mcp__http_close(c, c->in_handshake ? MCP_HTTP_ABORT : MCP_HTTP_CLOSE);
         if (c->ended && c->phase <= MCP__HTTP_BODY && !c->resume)
             mcp__http_close(c, MCP_HTTP_CLOSE);
         break;
@@ -419,7 +419,7 @@ int mcp_http_accept(mcp_http *http, const mcp_http_connection_options *options, 
     c->peer_name = peer;
     c->trusted = o.trusted_host;
     c->proxy = mcp__http_is_proxy(http, &o);
-    c->shaking = o.handshake;
+    c->in_handshake = o.handshake;
     mcp__list_init(&c->in_getters);
     mcp__buf_init(&c->head.bytes, http->allocator, 0);
     mcp__buf_init(&c->body, http->allocator, 0);
@@ -478,9 +478,9 @@ void mcp_http_connection_free(mcp_http_connection *c, int64_t now)
 
 void mcp_http_handshake_done(mcp_http_connection *c, int64_t now)
 {
-    if (!c->shaking)
+    if (!c->in_handshake)
         return;
-    c->shaking = false;
+    c->in_handshake = false;
     if (c->phase == MCP__HTTP_IDLE)
         c->since = now;
 }

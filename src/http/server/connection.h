@@ -54,21 +54,21 @@ struct mcp_http_connection {
     uint8_t method;     /* the JSON-RPC method: a row of the counters */
     uint8_t status_row; /* the status of the answer: an index of mcp__http_statuses */
     bool complete;      /* the parser has reached the end of a request */
-    bool whole;         /* the body is complete */
-    bool unkept;        /* the body is read and discarded */
-    bool shaking;       /* the transport's handshake is in progress */
+    bool body_complete; /* the body is complete */
+    bool discards_body; /* the body is read and discarded */
+    bool in_handshake;  /* the transport's handshake is in progress */
     bool trusted, keep_alive, chunked, ended, cors, congested, writing;
-    bool counted;     /* counted in session->n_streams */
-    bool resume;      /* parsing of `input` has to continue */
-    bool stream_only; /* the answer is an open subscription */
-    bool held;        /* the request waits for memory */
-    bool starved;     /* reading the rest of the request waits for memory */
-    bool known;       /* `authenticate` has accepted a request */
+    bool counted;       /* counted in session->n_streams */
+    bool resume;        /* parsing of `input` has to continue */
+    bool stream_only;   /* the answer is an open subscription */
+    bool held;          /* the request waits for memory */
+    bool starved;       /* reading the rest of the request waits for memory */
+    bool authenticated; /* `authenticate` has accepted a request */
 
     mcp__http_charge charge;
-    size_t message;              /* memory of the request being answered, in bytes */
-    size_t burst;                /* bytes written that `pending` may not include yet */
-    int64_t look_at, starved_at; /* when to check the memory again; when reading stopped */
+    size_t message;               /* memory of the request being answered, in bytes */
+    size_t burst;                 /* bytes written that `pending` may not include yet */
+    int64_t check_at, starved_at; /* when to check the memory again; when reading stopped */
 
     int64_t since;                /* when the phase began */
     int64_t began;                /* when the request was complete */
@@ -100,7 +100,7 @@ void mcp__http_write(mcp_http_connection *c, mcp_str bytes);
 void mcp__http_finish(mcp_http_connection *c, int status, int code);
 /* Schedules parsing of the input that is left. It takes place after the peer has read enough of its
  * output. */
-void mcp__http_go_on(mcp_http_connection *c);
+void mcp__http_schedule_input(mcp_http_connection *c);
 /* Updates the charge of the connection from the sizes of its buffers. */
 void mcp__http_connection_charge(mcp_http_connection *c);
 void mcp__http_close(mcp_http_connection *c, mcp_http_close how);
@@ -108,7 +108,7 @@ void mcp__http_connection_arm(mcp_http_connection *c);
 void mcp__http_connection_due(mcp_http_connection *c);
 /* Frees the memory that an open stream does not need: the body and, unless it will be logged, the
  * head. */
-void mcp__http_slim(mcp_http_connection *c);
+void mcp__http_trim_stream(mcp_http_connection *c);
 /* Compares two principals. NULL stands for anonymous and equals only NULL. */
 static inline bool mcp__http_same_principal(const char *a, const char *b)
 {
@@ -156,7 +156,7 @@ static inline bool mcp__http_must_wait(mcp_http_connection *c)
     return mcp__http_spent(c, 3, c->charge.bytes - c->pending - c->burst);
 }
 /* Lets another connection of the caller read its body: this one is complete or was discarded. */
-static inline void mcp__http_read_over(mcp_http_connection *c)
+static inline void mcp__http_end_reading(mcp_http_connection *c)
 {
     if (c->charge.share && c->charge.share->reader == c)
         c->charge.share->reader = NULL;

@@ -77,7 +77,7 @@ void mcp__http_duplex_open(mcp_http_connection *c)
     mcp__http_flush(c);
     if (c->phase != MCP__HTTP_STREAMING)
         return;
-    mcp__http_slim(c);
+    mcp__http_trim_stream(c);
     mcp__http_session_writable(s);
 }
 
@@ -86,10 +86,10 @@ bool mcp__http_duplex_due(mcp__http_session *s)
     mcp_http_connection *c = stream_of(s);
     if (c && s->http->draining && mcp_channel_in_flight(s->peer->channel) == 0)
         mcp__http_sse_end(c, 0); /* the end of the stream announces the shutdown */
-    bool over = s->over;
-    if (over)
+    bool ended = s->ended;
+    if (ended)
         mcp__http_session_free(s);
-    return over;
+    return ended;
 }
 
 size_t mcp__http_duplex_cut(mcp_http_connection *c)

@@ -294,7 +294,7 @@ static void run_exchange(mcp_http_connection *c, mcp__http_message *m, const mcp
     mcp__http_hand_over(c, peer, m);
     if (c->phase == MCP__HTTP_STREAMING && mcp_channel_in_flight(peer->channel) == 0) {
         c->stream_only = true;
-        mcp__http_slim(c);
+        mcp__http_trim_stream(c);
     }
 }
 
@@ -312,7 +312,8 @@ static void answer_without(mcp_http_connection *c, mcp__http_message *m, mcp__ht
 }
 
 /* Handles a legacy message of a client without a session. */
-static void stateless(mcp_http_connection *c, mcp__http_message *m, const mcp__revision *revision)
+static void handle_stateless(mcp_http_connection *c, mcp__http_message *m,
+                             const mcp__revision *revision)
 {
     bool in_session = methods[m->method].traits & IN_SESSION;
     if (in_session || (m->has_response && !m->has_request))
@@ -323,7 +324,7 @@ static void stateless(mcp_http_connection *c, mcp__http_message *m, const mcp__r
         answer_without(c, m, MCP__HTTP_FINE); /* a notification without a session has no effect */
 }
 
-static void modern(mcp_http_connection *c, mcp__http_message *m)
+static void handle_modern(mcp_http_connection *c, mcp__http_message *m)
 {
     bool listens = m->has_request && methods[m->method].traits & LISTEN;
     if (m->has_response && !m->in.batch)
@@ -337,7 +338,8 @@ static void modern(mcp_http_connection *c, mcp__http_message *m)
                        MCP__HTTP_FINE); /* over HTTP, a client's notifications have no effect */
 }
 
-static void in_session(mcp_http_connection *c, mcp__http_session *session, mcp__http_message *m)
+static void handle_in_session(mcp_http_connection *c, mcp__http_session *session,
+                              mcp__http_message *m)
 {
     bool cancels = methods[m->method].traits & CANCELS;
     mcp__http_legacy_post(c, session, m);
@@ -345,7 +347,7 @@ static void in_session(mcp_http_connection *c, mcp__http_session *session, mcp__
         mcp__http_stream_reap(session);
 }
 
-static void legacy(mcp_http_connection *c, mcp__http_message *m)
+static void handle_legacy(mcp_http_connection *c, mcp__http_message *m)
 {
     mcp_str named = mcp__http_header(&c->head, MCP__HTTP_REVISION);
     mcp_str id = mcp__http_header(&c->head, MCP__HTTP_SESSION);
@@ -360,9 +362,9 @@ static void legacy(mcp_http_connection *c, mcp__http_message *m)
     else if (!revision)
         answer_without(c, m, MCP__HTTP_BAD_REVISION);
     else if (session)
-        in_session(c, session, m);
+        handle_in_session(c, session, m);
     else
-        stateless(c, m, revision);
+        handle_stateless(c, m, revision);
 }
 
 void mcp__http_post(mcp_http_connection *c)
@@ -371,7 +373,7 @@ void mcp__http_post(mcp_http_connection *c)
     if (!mcp__http_read_message(c, &m))
         return;
     if (m.in.modern)
-        modern(c, &m);
+        handle_modern(c, &m);
     else
-        legacy(c, &m);
+        handle_legacy(c, &m);
 }

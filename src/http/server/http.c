@@ -348,11 +348,11 @@ size_t mcp_http_cut(mcp_http *http, int64_t now)
         mcp_http_connection *c = mcp__container(l, mcp_http_connection, link);
         const mcp__incoming *in = request_of(c);
         l = l->next;
-        bool waits =
+        bool is_unanswered =
             c->held || (in && (c->phase == MCP__HTTP_WAITING || c->phase == MCP__HTTP_STREAMING));
-        if (waits)
+        if (is_unanswered)
             mcp__http_cut_off(c, in ? mcp__incoming_id(in) : (mcp_str){0});
-        cut += waits + mcp__http_duplex_cut(c);
+        cut += is_unanswered + mcp__http_duplex_cut(c);
         mcp__http_close(c, MCP_HTTP_CLOSE);
     }
     mcp__http_leave(http);
@@ -404,7 +404,7 @@ size_t mcp_http_busy(const mcp_http *http)
 
 static bool may_be_shed(const mcp_http_connection *c, bool strangers)
 {
-    return c->phase <= MCP__HTTP_HEAD && !c->pending && !(strangers && c->known);
+    return c->phase <= MCP__HTTP_HEAD && !c->pending && !(strangers && c->authenticated);
 }
 
 size_t mcp_http_shed(mcp_http *http, size_t n, bool strangers, int64_t now)

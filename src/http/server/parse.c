@@ -11,15 +11,15 @@
 
 enum {
     INPUT_PAUSE =
-        64 << 10,        /* number of unparsed bytes at which the transport should stop reading */
-    BODY_KEPT = 4 << 10, /* largest buffer for a body that is kept between requests */
-    SWALLOW =
+        64 << 10, /* number of unparsed bytes at which the transport should stop reading */
+    BODY_RETAINED = 4 << 10, /* largest buffer for a body that is kept between requests */
+    DISCARD_MAX =
         64 << 10, /* a refused body up to this size is read, so that the connection stays open */
-    ID_WITHIN =
+    ID_BODY_MAX =
         8 << 10, /* a refused body up to this size is kept, so that the refusal can repeat its id */
 };
 
-static mcp_http_connection *of(llhttp_t *parser)
+static mcp_http_connection *connection_of(llhttp_t *parser)
 {
     return mcp__container(parser, mcp_http_connection, parser);
 }
@@ -41,7 +41,7 @@ static int stop(mcp_http_connection *c, mcp__http_refusal why)
 
 static int on_message_begin(llhttp_t *parser)
 {
-    mcp_http_connection *c = of(parser);
+    mcp_http_connection *c = connection_of(parser);
     mcp__http_set_phase(c, MCP__HTTP_HEAD);
     mcp__http_head_reset(&c->head);
     c->bytes_in = c->bytes_out = 0;
@@ -50,7 +50,7 @@ static int on_message_begin(llhttp_t *parser)
     c->forwarded = MCP__HTTP_DIRECT;
     if (c->client)
         mcp__http_uncount_client(c);
-    c->cors = c->stream_only = c->whole = false;
+    c->cors = c->stream_only = c->body_complete = false;
     c->http_method = 0;
     c->target = MCP__HTTP_ENDPOINT;
     c->method = 0;
@@ -71,7 +71,7 @@ static int measure(mcp_http_connection *c, size_t len, mcp__http_refusal why)
 
 static int on_url(llhttp_t *parser, const char *at, size_t len)
 {
-    mcp_http_connection *c = of(parser);
+    mcp_http_connection *c = connection_of(parser);
     mcp__buf_add(&c->head.bytes, at, len);
     c->head.target.len += (uint32_t)len;
     return measure(c, len, MCP__HTTP_LONG_TARGET);
@@ -79,7 +79,7 @@ static int on_url(llhttp_t *parser, const char *at, size_t len)
 
 static int on_header_field(llhttp_t *parser, const char *at, size_t len)
 {
-    mcp_http_connection *c = of(parser);
+    mcp_http_connection *c = connection_of(parser);
     if (c->phase == MCP__HTTP_HEAD) /* of a trailer, only the length and number are checked */
         mcp__http_head_name(&c->head, at, len);
     return measure(c, len, MCP__HTTP_LONG_HEAD);
@@ -87,7 +87,7 @@ static int on_header_field(llhttp_t *parser, const char *at, size_t len)
 
 static int on_header_field_complete(llhttp_t *parser)
 {
-    mcp_http_connection *c = of(parser);
+    mcp_http_connection *c = connection_of(parser);
     if (c->phase != MCP__HTTP_HEAD)
         c->head.count++;
     else
@@ -99,7 +99,7 @@ static int on_header_field_complete(llhttp_t *parser)
 
 static int on_header_value(llhttp_t *parser, const char *at, size_t len)
 {
-    mcp_http_connection *c = of(parser);
+    mcp_http_connection *c = connection_of(parser);
     if (c->phase == MCP__HTTP_HEAD)
         mcp__http_head_value(&c->head, at, len);
     return measure(c, len, MCP__HTTP_LONG_HEAD);
@@ -107,7 +107,7 @@ static int on_header_value(llhttp_t *parser, const char *at, size_t len)
 
 static int on_header_value_complete(llhttp_t *parser)
 {
-    mcp_http_connection *c = of(parser);
+    mcp_http_connection *c = connection_of(parser);
     if (c->phase != MCP__HTTP_HEAD)
         return 0;
     bool forwarded = c->proxy && c->head.field_kind == MCP__HTTP_FORWARDED_FOR;
@@ -127,13 +127,13 @@ static bool expects_body(const llhttp_t *parser)
 static bool worth_reading(const mcp_http_connection *c)
 {
     return !expects_body(&c->parser) ||
-           (!(c->parser.flags & F_CHUNKED) && c->parser.content_length <= SWALLOW &&
+           (!(c->parser.flags & F_CHUNKED) && c->parser.content_length <= DISCARD_MAX &&
             !mcp__http_header(&c->head, MCP__HTTP_EXPECT).ptr);
 }
 
 static int on_headers_complete(llhttp_t *parser)
 {
-    mcp_http_connection *c = of(parser);
+    mcp_http_connection *c = connection_of(parser);
     /* Upgrade and CONNECT are not supported. If this were set, the parser would stop. */
     parser->upgrade = 0;
     c->http_method = parser->method;
@@ -153,7 +153,8 @@ static int on_headers_complete(llhttp_t *parser)
         return stop(c, why);
     }
     c->refusal = (uint8_t)why;
-    c->unkept = why && (!mcp__http_refusal_reads(why) || parser->content_length > ID_WITHIN);
+    c->discards_body =
+        why && (!mcp__http_refusal_reads(why) || parser->content_length > ID_BODY_MAX);
     if (!why && expects_body(parser) && parser->http_minor >= 1 &&
         mcp__http_header(&c->head, MCP__HTTP_EXPECT).ptr)
         mcp__http_write(c, MCP_STR("HTTP/1.1 100 Continue\r\n\r\n"));
@@ -184,10 +185,10 @@ static bool keep_body(mcp_http_connection *c)
 
 static int on_body(llhttp_t *parser, const char *at, size_t len)
 {
-    mcp_http_connection *c = of(parser);
-    if (c->unkept)
+    mcp_http_connection *c = connection_of(parser);
+    if (c->discards_body)
         return 0;
-    size_t max = c->refusal ? ID_WITHIN : c->http->options.max_body;
+    size_t max = c->refusal ? ID_BODY_MAX : c->http->options.max_body;
     size_t before = c->body.len + c->body_span.len;
     if (len > max || before > max - len)
         return stop(c, MCP__HTTP_LONG_BODY);
@@ -203,7 +204,7 @@ static int on_body(llhttp_t *parser, const char *at, size_t len)
 
 static int on_message_complete(llhttp_t *parser)
 {
-    of(parser)->complete = true;
+    connection_of(parser)->complete = true;
     return HPE_PAUSED;
 }
 
@@ -255,7 +256,7 @@ static void run(mcp_http_connection *c)
     else
         mcp__http_handle(c);
     c->body_span = (mcp_str){0};
-    mcp__buf_reset(&c->body, BODY_KEPT);
+    mcp__buf_reset(&c->body, BODY_RETAINED);
 }
 
 /* Runs a complete request, now or when there is memory for an answer. A health probe never
@@ -263,7 +264,7 @@ static void run(mcp_http_connection *c)
 static void run_request(mcp_http_connection *c)
 {
     c->complete = false;
-    c->whole = true;
+    c->body_complete = true;
     c->wrote_at = c->began = c->http->now;
     mcp__http_set_phase(c, MCP__HTTP_WAITING);
     if (c->refusal || c->target == MCP__HTTP_HEALTHZ || !mcp__http_must_wait(c)) {
@@ -271,7 +272,7 @@ static void run_request(mcp_http_connection *c)
         return;
     }
     c->http->budget->waited++;
-    c->look_at = mcp__http_next_look(c->http);
+    c->check_at = mcp__http_next_check(c->http);
     c->held = true;
 }
 
@@ -284,7 +285,7 @@ void mcp__http_run_held(mcp_http_connection *c)
 /* Refuses a request whose partial body cannot be kept. */
 static void refuse_unkept(mcp_http_connection *c)
 {
-    mcp__http_refusal why = mcp__http_no_room(c, SWALLOW);
+    mcp__http_refusal why = mcp__http_no_room(c, DISCARD_MAX);
     if (!c->held) {
         mcp__http_refuse_early(c, why);
         return;
@@ -338,7 +339,7 @@ void mcp__http_parse_input(mcp_http_connection *c)
     if (!c->input.len)
         mcp__buf_reset(&c->input, 0);
     if (c->phase == MCP__HTTP_IDLE)
-        mcp__http_go_on(c);
+        mcp__http_schedule_input(c);
 }
 
 static void keep_input(mcp_http_connection *c, mcp_str bytes)
@@ -347,10 +348,10 @@ static void keep_input(mcp_http_connection *c, mcp_str bytes)
     if (c->input.failed)
         mcp__http_close(c, MCP_HTTP_ABORT);
     else if (c->phase == MCP__HTTP_IDLE)
-        mcp__http_go_on(c);
+        mcp__http_schedule_input(c);
 }
 
-static void look_at_memory(mcp_http_connection *c)
+static void check_memory(mcp_http_connection *c)
 {
     mcp__http_connection_charge(c);
     bool partial = c->phase == MCP__HTTP_HEAD || c->phase == MCP__HTTP_BODY;
@@ -358,14 +359,14 @@ static void look_at_memory(mcp_http_connection *c)
         return;
     c->starved = true;
     c->starved_at = c->http->now;
-    c->look_at = mcp__http_next_look(c->http);
+    c->check_at = mcp__http_next_check(c->http);
 }
 
 int mcp_http_receive(mcp_http_connection *c, mcp_str bytes, int64_t now)
 {
     mcp__http_enter(c->http, now);
     c->http->metrics.bytes_in += bytes.len;
-    c->shaking = false;
+    c->in_handshake = false;
     if (c->input.len) {
         keep_input(c, bytes);
         mcp__http_parse_input(c);
@@ -374,7 +375,7 @@ int mcp_http_receive(mcp_http_connection *c, mcp_str bytes, int64_t now)
         if (bytes.len)
             keep_input(c, bytes);
     }
-    look_at_memory(c);
+    check_memory(c);
     mcp__http_connection_arm(c);
     mcp__http_leave(c->http);
     return mcp_http_wants_input(c) ? MCP_OK : MCP_PENDING;

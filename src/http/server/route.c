@@ -47,7 +47,7 @@ static bool cut_port(mcp_str *host)
     return ok && host->len;
 }
 
-static bool listed(const char *const *list, size_t n, mcp_str value)
+static bool is_listed(const char *const *list, size_t n, mcp_str value)
 {
     for (size_t i = 0; i < n; i++) {
         mcp_str allowed = mcp_str_from(list[i]);
@@ -61,7 +61,7 @@ static bool host_allowed(const mcp_http_options *o, mcp_str host)
 {
     if (!cut_port(&host))
         return false;
-    return is_loopback(host) || listed(o->allow_hosts, o->n_allow_hosts, host);
+    return is_loopback(host) || is_listed(o->allow_hosts, o->n_allow_hosts, host);
 }
 
 static bool names_host(mcp_str target, size_t *len)
@@ -78,7 +78,7 @@ static bool names_host(mcp_str target, size_t *len)
 static bool origin_allowed(const mcp_http_options *o, mcp_str origin)
 {
     size_t len;
-    if (listed(o->allow_origins, o->n_allow_origins, origin))
+    if (is_listed(o->allow_origins, o->n_allow_origins, origin))
         return true;
     if (!names_host(origin, &len))
         return false;
@@ -155,16 +155,16 @@ static mcp__http_refusal find_target(mcp_http_connection *c)
         c->target = MCP__HTTP_METRICS;
     else
         return MCP__HTTP_NO_PATH;
-    bool messages = c->target == MCP__HTTP_ENDPOINT || c->target == MCP__HTTP_DUPLEX;
-    bool ours = c->http_method == HTTP_GET || c->http_method == HTTP_HEAD;
-    if (messages)
-        ours = c->http_method == HTTP_POST || c->http_method == HTTP_GET ||
-               (c->http_method == HTTP_DELETE && c->target == MCP__HTTP_ENDPOINT);
-    if (messages && c->http_method == HTTP_OPTIONS && c->cors) {
+    bool has_messages = c->target == MCP__HTTP_ENDPOINT || c->target == MCP__HTTP_DUPLEX;
+    bool is_allowed = c->http_method == HTTP_GET || c->http_method == HTTP_HEAD;
+    if (has_messages)
+        is_allowed = c->http_method == HTTP_POST || c->http_method == HTTP_GET ||
+                     (c->http_method == HTTP_DELETE && c->target == MCP__HTTP_ENDPOINT);
+    if (has_messages && c->http_method == HTTP_OPTIONS && c->cors) {
         c->target = MCP__HTTP_PREFLIGHT;
-        ours = true;
+        is_allowed = true;
     }
-    return ours ? MCP__HTTP_FINE : MCP__HTTP_NOT_ALLOWED;
+    return is_allowed ? MCP__HTTP_FINE : MCP__HTTP_NOT_ALLOWED;
 }
 
 static mcp__http_refusal authenticate(mcp_http_connection *c)
@@ -180,7 +180,7 @@ static mcp__http_refusal authenticate(mcp_http_connection *c)
     if (rc != MCP_OK)
         return MCP__HTTP_UNAUTHORIZED;
     principal[sizeof(principal) - 1] = 0;
-    c->known = true;
+    c->authenticated = true;
     /* The principal is stored behind the headers. They are complete, so nothing moves it. */
     size_t at = c->head.bytes.len;
     mcp__buf_add(&c->head.bytes, principal, strlen(principal) + 1);
@@ -215,8 +215,8 @@ static mcp__http_refusal check_form(mcp_http_connection *c)
     if (coding.len && !mcp__str_same(coding, MCP_STR("identity")))
         return MCP__HTTP_BAD_CODING;
     /* The answer to a POST of HTTP+SSE has no body, so its media type does not matter. */
-    bool takes = c->head.accepts & MCP__HTTP_JSON || c->target == MCP__HTTP_DUPLEX;
-    return takes ? MCP__HTTP_FINE : MCP__HTTP_NOT_ACCEPTABLE;
+    bool is_accepted = c->head.accepts & MCP__HTTP_JSON || c->target == MCP__HTTP_DUPLEX;
+    return is_accepted ? MCP__HTTP_FINE : MCP__HTTP_NOT_ACCEPTABLE;
 }
 
 mcp__http_refusal mcp__http_route(mcp_http_connection *c)

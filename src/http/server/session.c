@@ -171,7 +171,7 @@ void mcp__http_session_detach(mcp_http_connection *c)
     s->attached--;
     mcp__http_session_use(s);
     if (s->duplex) {
-        s->over = true;
+        s->ended = true;
         mcp__http_wake(s->http, &s->peer->timer);
     }
 }

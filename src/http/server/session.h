@@ -26,14 +26,14 @@ struct mcp__http_session {
     mcp__link streams;
     mcp__link getters;        /* connections of stream 0, newest last */
     mcp__http_stream general; /* stream 0 */
-    uint64_t told;            /* last event of stream 0 that was written to a connection */
+    uint64_t last_written;    /* last event of stream 0 that was written to a connection */
     uint64_t next_stream;
     size_t attached;  /* connections that use this session */
     size_t n_streams; /* connections on which an event stream of this session is open */
     int64_t idle_since;
     bool stored; /* the event store has events of this session */
     bool duplex; /* uses HTTP+SSE: all messages go on stream 0, and the session ends with it */
-    bool over;   /* its stream has ended, so the next tick frees the session */
+    bool ended;  /* its stream has ended, so the next tick frees the session */
     bool busy;   /* in http->busy_sessions, so it cannot be evicted */
 };
 

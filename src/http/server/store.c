@@ -2,18 +2,18 @@
  * discards the oldest ones first. */
 #include "http/server/session.h"
 
-typedef struct kept {
-    struct kept *next;
+typedef struct stored_event {
+    struct stored_event *next;
     uint64_t stream, event;
     size_t len;
     char message[];
-} kept;
+} stored_event;
 
 typedef struct session_log {
     char id[64];
     size_t id_len;
     mcp__http_charge charge;
-    kept *first, *last;
+    stored_event *first, *last;
 } session_log;
 
 struct mcp__http_store {
@@ -31,7 +31,7 @@ static void charge(mcp__http_store *store, session_log *log, size_t bytes)
 
 static void drop_first(mcp__http_store *store, session_log *log)
 {
-    kept *k = log->first;
+    stored_event *k = log->first;
     log->first = k->next;
     if (!log->first)
         log->last = NULL;
@@ -68,17 +68,17 @@ static bool has_room(const mcp__http_store *store, const session_log *log, size_
 static int append(mcp_str session, uint64_t stream, uint64_t event, mcp_str message, void *user)
 {
     mcp__http_store *store = user;
-    if (message.len > store->limit || message.len + sizeof(kept) > store->limit)
+    if (message.len > store->limit || message.len + sizeof(stored_event) > store->limit)
         return MCP_ELIMIT;
     session_log *log = log_of(store, session);
-    while (log && log->first && !has_room(store, log, sizeof(kept) + message.len))
+    while (log && log->first && !has_room(store, log, sizeof(stored_event) + message.len))
         drop_first(store, log);
-    if (log && !has_room(store, log, sizeof(kept) + message.len))
+    if (log && !has_room(store, log, sizeof(stored_event) + message.len))
         return MCP_ELIMIT;
-    kept *k = log ? mcp__alloc(store->allocator, sizeof(*k) + message.len) : NULL;
+    stored_event *k = log ? mcp__alloc(store->allocator, sizeof(*k) + message.len) : NULL;
     if (!k)
         return MCP_ENOMEM;
-    *k = (kept){.stream = stream, .event = event, .len = message.len};
+    *k = (stored_event){.stream = stream, .event = event, .len = message.len};
     if (message.len)
         memcpy(k->message, message.ptr, message.len);
     charge(store, log, log->charge.bytes + sizeof(*k) + k->len);
@@ -97,7 +97,7 @@ static int replay(mcp_str session, uint64_t stream, uint64_t event,
     const session_log *log = mcp__map_get(&store->logs, session);
     uint64_t next = event + 1;
     int rc = MCP_ENOTFOUND;
-    for (const kept *k = log ? log->first : NULL; k; k = k->next) {
+    for (const stored_event *k = log ? log->first : NULL; k; k = k->next) {
         if (k->stream != stream)
             continue;
         if (k->event == event)

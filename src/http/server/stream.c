@@ -125,7 +125,7 @@ static void send_general(mcp__http_session *s, mcp_str message)
     emit(&s->general, c, message, &code);
     if (!c)
         return;
-    s->told = s->general.events;
+    s->last_written = s->general.events;
     mcp__http_flush(c);
 }
 
@@ -256,10 +256,10 @@ static void open_general(mcp_http_connection *c, uint64_t from)
     prime(c, 0, from);
     replay r = {.c = c};
     replay_after(&r, from);
-    s->told = s->general.events;
+    s->last_written = s->general.events;
     mcp__list_append(&s->getters, &c->in_getters);
     mcp__http_flush(c);
-    mcp__http_slim(c);
+    mcp__http_trim_stream(c);
     mcp__http_session_writable(s);
 }
 
@@ -299,7 +299,7 @@ static void replay_rest(mcp_http_connection *c, uint64_t stream, uint64_t event)
 
 void mcp__http_stream_open(mcp_http_connection *c, mcp__http_session *s, mcp_str last_event)
 {
-    uint64_t number = 0, event = s->told;
+    uint64_t number = 0, event = s->last_written;
     if (last_event.len && !read_event_id(last_event, &number, &event)) {
         mcp__http_refuse(c, MCP__HTTP_BAD_EVENT);
         return;

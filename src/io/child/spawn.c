@@ -34,7 +34,7 @@ typedef struct plan {
     const mcp__spawn *s;
     const char *path; /* the program to execute */
     int cwd;          /* descriptor of the working directory; -1 leaves it unchanged */
-    int tell;         /* pipe that the child writes errno to on failure; exec closes it */
+    int report_fd;    /* pipe that the child writes errno to on failure; exec closes it */
     pid_t parent;
 } plan;
 
@@ -43,7 +43,7 @@ typedef struct plan {
 /* These functions do only what is safe after vfork(): they make system calls, allocate nothing, and
  * change nothing that the parent uses. */
 
-static int above(int fd)
+static int move_above(int fd)
 {
     return fd < 0 || fd >= ABOVE ? fd : fcntl(fd, F_DUPFD_CLOEXEC, ABOVE);
 }
@@ -53,7 +53,7 @@ static bool place_descriptors(const mcp__spawn *s)
     int from[MCP__SPAWN_FDS];
 
     for (int i = 0; i < s->n_fds; i++) {
-        from[i] = above(s->fds[i]);
+        from[i] = move_above(s->fds[i]);
         if (from[i] < 0)
             return false;
     }
@@ -117,7 +117,7 @@ static bool bind_to_parent(const plan *p)
 }
 
 /* Removes const: exec() declares the arrays as writable, but does not write to them. */
-static char *const *texts(const char *const *texts)
+static char *const *without_const(const char *const *texts)
 {
     union {
         const char *const *in;
@@ -128,17 +128,17 @@ static char *const *texts(const char *const *texts)
 
 static void run(const plan *p)
 {
-    int tell = above(p->tell);
+    int report_fd = move_above(p->report_fd);
     const mcp__spawn *s = p->s;
 
     if (setsid() >= 0 && bind_to_parent(p) && (p->cwd < 0 || fchdir(p->cwd) == 0) &&
         place_descriptors(s) && set_limits(s)) {
         close_others(s->n_fds);
         reset_signals();
-        execvpe(p->path, texts(s->argv), s->env ? texts(s->env) : environ);
+        execvpe(p->path, without_const(s->argv), s->env ? without_const(s->env) : environ);
     }
     int why = errno ? errno : ESRCH;
-    while (write(tell, &why, sizeof(why)) < 0 && errno == EINTR)
+    while (write(report_fd, &why, sizeof(why)) < 0 && errno == EINTR)
         ;
     _exit(127);
 }
@@ -214,7 +214,7 @@ static int start_plan(plan *p, pid_t *ret)
 
     if (pipe2(ends, O_CLOEXEC) < 0)
         return errno;
-    p->tell = ends[1];
+    p->report_fd = ends[1];
     p->parent = getpid();
     pid_t pid = start(p);
     int why = pid < 0 ? errno : 0;

@@ -79,7 +79,7 @@ static void look_at(mcp_http_client *http, mcp__client_exchange *e)
     if (may_start(http, e))
         mcp__client_exchange_start(e);
     else if (e->stage == MCP__SENT && e->due <= mcp__http_now(http))
-        mcp__client_exchange_enough(e);
+        mcp__client_exchange_stop(e);
     else if (e == http->stream && e->stage == MCP__WAITING && http->mode == MCP__HTTP_OVER)
         mcp__client_exchange_drop(e);
 }
@@ -101,7 +101,7 @@ static void settle(void *arg)
     mcp_http_client *http = arg;
 
     if (http->starved)
-        mcp__http_over(http, "there was no memory to send a message");
+        mcp__http_disconnect(http, "there was no memory to send a message");
     for (mcp__link *l = http->exchanges.next; l != &http->exchanges; l = l->next)
         look_at(http, mcp__container(l, mcp__client_exchange, link));
     sweep(http);
@@ -225,7 +225,7 @@ static void drop_all(mcp_http_client *http)
         mcp__client_exchange_drop(mcp__container(l, mcp__client_exchange, link));
 }
 
-void mcp__http_over(mcp_http_client *http, const char *why)
+void mcp__http_disconnect(mcp_http_client *http, const char *why)
 {
     char text[256];
 
@@ -240,7 +240,7 @@ void mcp__http_over(mcp_http_client *http, const char *why)
         http->options.on_end(text, http->options.user);
 }
 
-void mcp__http_no_fall_back(mcp_http_client *http, int status, const char *why)
+void mcp__http_fall_back_failed(mcp_http_client *http, int status, const char *why)
 {
     char text[256];
 
@@ -377,7 +377,7 @@ void mcp_http_client_free(mcp_http_client *http)
         return;
     http->closing = http->freed = true;
     drop_all(http);
-    mcp__http_over(http, "the connection was closed");
+    mcp__http_disconnect(http, "the connection was closed");
     http->pump.closed = release_if_closed;
     close_handles(http);
 }
@@ -390,7 +390,7 @@ void mcp_http_client_close(mcp_http_client *http)
     send_last_messages(http);
     drop_all(http);
     end_session(http);
-    mcp__http_over(http, "the connection was closed");
+    mcp__http_disconnect(http, "the connection was closed");
     http_free(http);
 }
 

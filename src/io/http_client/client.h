@@ -141,12 +141,12 @@ struct mcp__transfer {
     mcp__answer answer;
     char *url;
     unsigned redirects;
-    int failed;     /* error for which a callback stopped libcurl, or MCP_OK */
-    bool added;     /* libcurl's multi handle has it */
-    bool satisfied; /* head() or bytes() returned false */
-    bool told_head; /* head() was called */
-    bool begun;     /* the request was sent; set only if it may be sent only once */
-    bool looks;     /* checks the addresses to which it connects */
+    int failed;          /* error for which a callback stopped libcurl, or MCP_OK */
+    bool added;          /* libcurl's multi handle has it */
+    bool satisfied;      /* head() or bytes() returned false */
+    bool head_reported;  /* head() was called */
+    bool begun;          /* the request was sent; set only if it may be sent only once */
+    bool checks_address; /* checks the addresses to which it connects */
     char error[CURL_ERROR_SIZE];
 };
 
@@ -217,7 +217,7 @@ void mcp__client_exchange_drop(mcp__client_exchange *e);
  * status, or 0 if there was none. */
 void mcp__client_exchange_end(mcp__client_exchange *e, int status, const char *text);
 /* Stops the transfer of an exchange whose deadline has passed, and handles what has arrived. */
-void mcp__client_exchange_enough(mcp__client_exchange *e);
+void mcp__client_exchange_stop(mcp__client_exchange *e);
 /* Continues an exchange that waits for authorization, or ends it if rc is an error. */
 void mcp__client_exchange_authorized(mcp__client_exchange *e, int rc);
 
@@ -272,14 +272,14 @@ static inline int64_t mcp__http_now(const mcp_http_client *http)
     return mcp__loop_now(http->pump.loop);
 }
 /* Ends the connection for the given reason, and drops all exchanges. */
-void mcp__http_over(mcp_http_client *http, const char *why);
+void mcp__http_disconnect(mcp_http_client *http, const char *why);
 /* Sets the defaults of http->options, and copies the strings. Returns MCP_OK, MCP_EINVAL,
  * MCP_ELIMIT or MCP_ENOMEM. */
 int mcp__http_client_read_options(mcp_http_client *http, mcp_error *error);
 /* Sets the strings, which the program owns, to NULL. */
 void mcp__http_client_forget_texts(mcp_http_client_options *o);
 /* Ends a failed attempt to use HTTP+SSE. Ends the messages that wait for it. */
-void mcp__http_no_fall_back(mcp_http_client *http, int status, const char *why);
+void mcp__http_fall_back_failed(mcp_http_client *http, int status, const char *why);
 /* Returns how many milliseconds to wait after `failures` failures in a row. `retry` is the server's
  * value in milliseconds, or -1. */
 uint64_t mcp__http_delay(const mcp_http_client *http, int64_t retry, unsigned failures);

@@ -68,7 +68,7 @@ static void take_endpoint(mcp__client_exchange *e, mcp_str reference)
     }
     mcp__release(http->allocator, url);
     mcp__client_exchange_drop(e);
-    mcp__http_no_fall_back(http, 200, "the server names an endpoint of another origin");
+    mcp__http_fall_back_failed(http, 200, "the server names an endpoint of another origin");
 }
 
 static void take_event(mcp__client_exchange *e, const mcp__sse_event *event)
@@ -100,7 +100,7 @@ bool mcp__client_exchange_events(mcp__client_exchange *e, mcp_str bytes)
 
 /* ---- the end of a stream ---------------------------------------------------------------------------------- */
 
-static void go_on_later(mcp__client_exchange *e)
+static void retry_later(mcp__client_exchange *e)
 {
     uint64_t ms = mcp__http_delay(e->http, e->sse.retry, e->failures);
     uint64_t least = is_session_stream(e) ? LEAST_STREAM_DELAY_MS : LEAST_DELAY_MS;
@@ -112,9 +112,9 @@ static void go_on_later(mcp__client_exchange *e)
     mcp__http_note(e->http);
 }
 
-static const char *ending(int rc, const char *text, const char *otherwise)
+static const char *ending(int rc, const char *text, const char *fallback)
 {
-    return rc < 0 && text ? text : otherwise;
+    return rc < 0 && text ? text : fallback;
 }
 
 /* Handles the end of a stream that a POST began. */
@@ -133,7 +133,7 @@ static void call_stream_ended(mcp__client_exchange *e, int rc, const char *text)
                                  ending(rc, text, "the event stream ended before the answer"));
     } else {
         e->resuming = true;
-        go_on_later(e);
+        retry_later(e);
     }
 }
 
@@ -143,9 +143,9 @@ static void connection_ended(mcp__client_exchange *e, int rc, const char *text)
 
     mcp__client_exchange_drop(e);
     if (http->mode == MCP__HTTP_SSE_OPENING)
-        mcp__http_no_fall_back(http, 0, ending(rc, text, "no endpoint was named in time"));
+        mcp__http_fall_back_failed(http, 0, ending(rc, text, "no endpoint was named in time"));
     else
-        mcp__http_over(http, ending(rc, text, "the server ended the event stream"));
+        mcp__http_disconnect(http, ending(rc, text, "the server ended the event stream"));
 }
 
 void mcp__client_exchange_stream_ended(mcp__client_exchange *e, int rc, const char *text)
@@ -160,13 +160,13 @@ void mcp__client_exchange_stream_ended(mcp__client_exchange *e, int rc, const ch
     }
     if (!e->heard)
         e->failures++;
-    go_on_later(e);
+    retry_later(e);
 }
 
 /* ---- no stream -------------------------------------------------------------------------------------------- */
 
 /* Returns whether a status is temporary. */
-static bool is_passing(int status)
+static bool is_temporary(int status)
 {
     return status == 408 || status == 425 || status == 429 || status >= 500;
 }
@@ -191,15 +191,15 @@ static void session_stream_refused(mcp__client_exchange *e, const char *text)
 void mcp__client_exchange_stream_refused(mcp__client_exchange *e, const char *text)
 {
     mcp_http_client *http = e->http;
-    bool passing = is_passing(e->status);
+    bool temporary = is_temporary(e->status);
 
     e->failures++;
     if (is_session_stream(e) && http->mode != MCP__STREAMABLE) {
         int status = e->status;
         mcp__client_exchange_drop(e);
-        mcp__http_no_fall_back(http, status, text);
-    } else if (is_session_stream(e) ? passing : passing && e->failures <= MOST_FAILURES) {
-        go_on_later(e);
+        mcp__http_fall_back_failed(http, status, text);
+    } else if (is_session_stream(e) ? temporary : temporary && e->failures <= MOST_FAILURES) {
+        retry_later(e);
     } else if (is_session_stream(e)) {
         session_stream_refused(e, text);
     } else {

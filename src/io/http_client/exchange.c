@@ -268,7 +268,7 @@ static void refused(mcp__client_exchange *e, const mcp__answer *answer)
         mcp__client_exchange_end(e, answer->status, text);
 }
 
-static void taken(mcp__client_exchange *e)
+static void accepted(mcp__client_exchange *e)
 {
     mcp_http_client *http = e->http;
     bool opens = e->initialized && http->mode == MCP__STREAMABLE && !http->closing;
@@ -278,11 +278,11 @@ static void taken(mcp__client_exchange *e)
         mcp__stream_open(http);
 }
 
-static void judge(mcp__client_exchange *e, int rc, const char *text)
+static void handle_answer(mcp__client_exchange *e, int rc, const char *text)
 {
     const mcp__answer *answer = &e->transfer->answer;
 
-    if (!e->transfer->told_head) {
+    if (!e->transfer->head_reported) {
         if (is_get(e))
             mcp__client_exchange_stream_ended(e, rc, text);
         else
@@ -292,7 +292,7 @@ static void judge(mcp__client_exchange *e, int rc, const char *text)
     switch (e->verdict) {
     case MCP__VERDICT_EVENTS: mcp__client_exchange_stream_ended(e, rc, text); break;
     case MCP__VERDICT_MESSAGE: receive_body(e, rc, text); break;
-    case MCP__VERDICT_TAKEN: taken(e); break;
+    case MCP__VERDICT_TAKEN: accepted(e); break;
     default: refused(e, answer); break;
     }
 }
@@ -307,7 +307,7 @@ static void on_done(void *arg, int rc, const char *text)
         e->due = INT64_MAX;
         http->n_sent[e->asked]--;
     }
-    judge(e, rc, text);
+    handle_answer(e, rc, text);
     e->transfer = NULL;
     mcp__pump_turn(&http->pump);
     mcp__http_note(http);
@@ -315,7 +315,7 @@ static void on_done(void *arg, int rc, const char *text)
 
 static const mcp__transfer_events events = {.head = on_head, .bytes = on_bytes, .done = on_done};
 
-void mcp__client_exchange_enough(mcp__client_exchange *e)
+void mcp__client_exchange_stop(mcp__client_exchange *e)
 {
     mcp__transfer *t = e->transfer;
 
@@ -387,7 +387,7 @@ void mcp__client_exchange_drop(mcp__client_exchange *e)
 void mcp__client_exchange_end(mcp__client_exchange *e, int status, const char *text)
 {
     mcp_http_client *http = e->http;
-    bool told = e->stage != MCP__GONE && http->pump.channel;
+    bool is_reported = e->stage != MCP__GONE && http->pump.channel;
     mcp_exchange_end end = {
         .size = sizeof(end),
         .status = status,
@@ -400,7 +400,7 @@ void mcp__client_exchange_end(mcp__client_exchange *e, int status, const char *t
     if (status / 100 != 2)
         end.body = mcp__buf_view(&e->body);
     mcp__client_exchange_drop(e);
-    if (told && e->number)
+    if (is_reported && e->number)
         mcp_client_exchange_ended(http->pump.client, e->number, &end, mcp__http_now(http));
     mcp__pump_turn(&http->pump);
 }

@@ -61,10 +61,10 @@ static int copy_address(mcp_http_client *http, const mcp_http_client_options *o,
     return MCP_OK;
 }
 
-static void set_default(uint64_t *value, uint64_t otherwise)
+static void set_default(uint64_t *value, uint64_t fallback)
 {
     if (!*value)
-        *value = otherwise;
+        *value = fallback;
 }
 
 static void set_defaults(mcp_http_client_options *o)

@@ -139,7 +139,7 @@ static curl_socket_t open_socket(void *user, curlsocktype purpose, struct curl_s
     mcp__transfer *t = user;
 
     (void)purpose;
-    if (t->looks && !mcp__address_is_public(&address->addr)) {
+    if (t->checks_address && !mcp__address_is_public(&address->addr)) {
         t->failed = MCP_EACCESS;
         return CURL_SOCKET_BAD;
     }
@@ -169,7 +169,7 @@ static bool is_redirect(int status)
     return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
 }
 
-static bool is_told(const mcp__transfer *t)
+static bool has_receiver(const mcp__transfer *t)
 {
     return t->events && !t->satisfied;
 }
@@ -180,18 +180,18 @@ static size_t on_header(char *bytes, size_t one, size_t n, void *user)
     mcp__transfer *t = user;
 
     (void)one;
-    if (!is_told(t))
+    if (!has_receiver(t))
         return 0;
     int rc = mcp__answer_line(&t->answer, (mcp_str){bytes, n});
     if (rc < 0) {
         t->failed = rc;
         return 0;
     }
-    if (!t->answer.complete || t->told_head || is_redirect(t->answer.status))
+    if (!t->answer.complete || t->head_reported || is_redirect(t->answer.status))
         return n;
-    t->told_head = true;
+    t->head_reported = true;
     t->satisfied = !t->events->head(t->arg, &t->answer);
-    return is_told(t) ? n : 0;
+    return has_receiver(t) ? n : 0;
 }
 
 static size_t on_bytes(char *bytes, size_t one, size_t n, void *user)
@@ -199,12 +199,12 @@ static size_t on_bytes(char *bytes, size_t one, size_t n, void *user)
     mcp__transfer *t = user;
 
     (void)one;
-    if (!is_told(t))
+    if (!has_receiver(t))
         return 0;
-    if (!t->told_head)
+    if (!t->head_reported)
         return n; /* the body of a redirect */
     t->satisfied = !t->events->bytes(t->arg, (mcp_str){bytes, n});
-    return is_told(t) ? n : 0;
+    return has_receiver(t) ? n : 0;
 }
 
 /* ---- the end ---------------------------------------------------------------------------------------------- */
@@ -251,7 +251,7 @@ static void finish(mcp__transfer *t, int rc, const char *text)
 
 /* ---- redirects -------------------------------------------------------------------------------------------- */
 
-static bool may_go(const mcp__transfer *t, const char *to, char *why, size_t room)
+static bool may_redirect(const mcp__transfer *t, const char *to, char *why, size_t room)
 {
     mcp_str from = mcp_str_from(t->url), where = mcp_str_from(to);
 
@@ -272,7 +272,7 @@ static bool may_go(const mcp__transfer *t, const char *to, char *why, size_t roo
     return false;
 }
 
-static int go_to(mcp__transfer *t, const char *to)
+static int follow(mcp__transfer *t, const char *to)
 {
     const mcp__curl *f = &t->multi->f;
     char *url = mcp__strdup(&t->multi->loop->allocator, mcp_str_from(to));
@@ -302,8 +302,8 @@ static void redirect(mcp__transfer *t)
         rc = MCP_EPROTOCOL;
         snprintf(why, sizeof(why), "the server redirects to nowhere (HTTP status %d)",
                  t->answer.status);
-    } else if (may_go(t, to, why, sizeof(why))) {
-        rc = go_to(t, to);
+    } else if (may_redirect(t, to, why, sizeof(why))) {
+        rc = follow(t, to);
         snprintf(why, sizeof(why), "%s", mcp_error_text(rc));
     }
     if (rc != MCP_OK)
@@ -314,7 +314,7 @@ void mcp__transfer_over(mcp__transfer *t, CURLcode code)
 {
     char text[CURL_ERROR_SIZE];
 
-    if (t->events && code == CURLE_OK && !t->told_head && is_redirect(t->answer.status)) {
+    if (t->events && code == CURLE_OK && !t->head_reported && is_redirect(t->answer.status)) {
         redirect(t);
         return;
     }
@@ -408,7 +408,7 @@ static void set_once(mcp__transfer *t)
 
 /* Sets how to connect. A connection whose address is checked is not taken from the pool, because
  * connections in the pool were not checked. */
-static bool set_way(mcp__transfer *t)
+static bool set_connection(mcp__transfer *t)
 {
     const mcp__target *target = &t->target;
     const char *proxy = target->proxy;
@@ -416,11 +416,11 @@ static bool set_way(mcp__transfer *t)
     if (!proxy &&
         (target->unix_socket || target->public_only || mcp__url_is_loopback(mcp_str_from(t->url))))
         proxy = "";
-    t->looks = target->public_only && proxy && !*proxy;
+    t->checks_address = target->public_only && proxy && !*proxy;
     return (!target->unix_socket || set_text(t, CURLOPT_UNIX_SOCKET_PATH, target->unix_socket)) &&
            (!proxy || set_text(t, CURLOPT_PROXY, proxy)) &&
            (!target->ca_file || set_text(t, CURLOPT_CAINFO, target->ca_file)) &&
-           (!t->looks ||
+           (!t->checks_address ||
             (set_long(t, CURLOPT_FRESH_CONNECT, 1) && set_long(t, CURLOPT_FORBID_REUSE, 1)));
 }
 
@@ -454,17 +454,17 @@ static int set_up(mcp__transfer *t, const mcp__transfer_request *r)
     (void)set_long(t, CURLOPT_QUICK_EXIT, 1);
     if (r->once)
         set_once(t);
-    bool good = set_callbacks(t) && set_way(t) && set_method(t, r->body) &&
-                set_text(t, CURLOPT_URL, t->url) &&
-                t->multi->f.curl_easy_setopt(t->easy, CURLOPT_HTTPHEADER, t->headers) == CURLE_OK &&
-                set_text(t, CURLOPT_PROTOCOLS_STR, "http,https") &&
-                set_text(t, CURLOPT_USERAGENT, "libmcp/" MCP_VERSION_STRING) &&
-                set_long(t, CURLOPT_NOSIGNAL, 1) && set_long(t, CURLOPT_TCP_KEEPALIVE, 1) &&
-                set_long(t, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1) &&
-                set_long(t, CURLOPT_CONNECTTIMEOUT_MS, clamp(connect_ms)) &&
-                set_long(t, CURLOPT_TIMEOUT_MS, clamp(r->timeout_ms)) &&
-                (!r->decode || set_text(t, CURLOPT_ACCEPT_ENCODING, ""));
-    return good ? MCP_OK : MCP_ENOMEM;
+    bool ok = set_callbacks(t) && set_connection(t) && set_method(t, r->body) &&
+              set_text(t, CURLOPT_URL, t->url) &&
+              t->multi->f.curl_easy_setopt(t->easy, CURLOPT_HTTPHEADER, t->headers) == CURLE_OK &&
+              set_text(t, CURLOPT_PROTOCOLS_STR, "http,https") &&
+              set_text(t, CURLOPT_USERAGENT, "libmcp/" MCP_VERSION_STRING) &&
+              set_long(t, CURLOPT_NOSIGNAL, 1) && set_long(t, CURLOPT_TCP_KEEPALIVE, 1) &&
+              set_long(t, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1) &&
+              set_long(t, CURLOPT_CONNECTTIMEOUT_MS, clamp(connect_ms)) &&
+              set_long(t, CURLOPT_TIMEOUT_MS, clamp(r->timeout_ms)) &&
+              (!r->decode || set_text(t, CURLOPT_ACCEPT_ENCODING, ""));
+    return ok ? MCP_OK : MCP_ENOMEM;
 }
 
 int mcp__transfer_start(mcp__multi *multi, const mcp__transfer_request *r, mcp__transfer **ret)

@@ -19,7 +19,7 @@ enum {
     READS = 4,                     /* reads from a socket in one turn, so that others get a turn */
     OUT_FIRST = 4 * 1024,          /* first size of the output buffer */
     LARGE = 64 * 1024,             /* from this size on, a message does not double the buffer */
-    TELLING = 16 * 1024,           /* after writes of this size, the pending bytes are reported */
+    LARGE_WRITE = 16 * 1024,       /* after writes of this size, the pending bytes are reported */
     OUT_LIMIT = 256 * 1024 * 1024, /* of pending bytes; the endpoint stops much earlier */
 };
 
@@ -160,8 +160,8 @@ static void on_write(mcp_http_connection *http, mcp_str bytes, void *user)
     mcp__net *net = c->net;
 
     (void)http;
-    c->told |= bytes.len >= TELLING;
-    if (c->paused || c->told)
+    c->report_due |= bytes.len >= LARGE_WRITE;
+    if (c->paused || c->report_due)
         mark(c);
     if (net->corked != c) {
         send_plain(c, bytes);
@@ -231,7 +231,7 @@ static void on_close(mcp_http_connection *http, mcp_http_close how, void *user)
 
 /* ---- input ----------------------------------------------------------------------------------------- */
 
-static bool reading(const mcp__connection *c)
+static bool may_read(const mcp__connection *c)
 {
     return !c->eof && !c->closing && !c->failed && !c->paused;
 }
@@ -295,7 +295,7 @@ static void read_turn(mcp__connection *c)
     mcp__net *net = c->net;
 
     net->corked = c;
-    for (int i = 0; i < READS && reading(c) && read_some(c); i++)
+    for (int i = 0; i < READS && may_read(c) && read_some(c); i++)
         ;
     net->corked = NULL;
     send_collected(c);
@@ -309,7 +309,7 @@ static void on_ready(mcp__socket *socket, uint32_t events)
 
     if (events & EPOLLOUT)
         flush(c);
-    if (MCP__LIKELY(events & EPOLLIN) && reading(c))
+    if (MCP__LIKELY(events & EPOLLIN) && may_read(c))
         read_turn(c);
     /* These events mean that both directions are closed, or that the connection was reset. */
     if (MCP__UNLIKELY(events & (EPOLLHUP | EPOLLERR)))
@@ -386,9 +386,9 @@ static void report_pending(mcp__connection *c)
 {
     size_t pending = pending_of(c);
 
-    if (!pending && !c->told)
+    if (!pending && !c->report_due)
         return;
-    c->told = pending > 0;
+    c->report_due = pending > 0;
     mcp_http_set_pending(c->http, pending, now_of(c));
 }
 
@@ -410,14 +410,15 @@ void mcp__connection_settle(mcp__connection *c)
     }
     c->paused = !mcp_http_wants_input(c->http);
     uint32_t events =
-        (reading(c) ? (uint32_t)EPOLLIN : 0) | (pending_of(c) ? (uint32_t)EPOLLOUT : 0);
+        (may_read(c) ? (uint32_t)EPOLLIN : 0) | (pending_of(c) ? (uint32_t)EPOLLOUT : 0);
     if (mcp__net_watch(c->net, &c->socket, events) < 0)
         mcp__connection_drop(c);
 }
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
-static int accept_it(mcp__connection *c, const char *peer, const char *address, bool no_files)
+static int accept_connection(mcp__connection *c, const char *peer, const char *address,
+                             bool no_files)
 {
     mcp_listener *l = c->listener;
 
@@ -447,7 +448,7 @@ void mcp__connection_open(mcp_listener *l, int fd, const char *peer, const char 
     c->listener = l;
     c->net = net;
     mcp__list_append(&l->connections, &c->link);
-    int rc = accept_it(c, peer, address, no_files);
+    int rc = accept_connection(c, peer, address, no_files);
     l->n_connections += c->http != NULL;
     if (!c->http)
         retire(c);

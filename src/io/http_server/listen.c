@@ -74,7 +74,7 @@ static bool turn_away(mcp_listener *l)
 
 /* Returns whether descriptors run short. A new descriptor gets the lowest free number, so at least
  * fd others are open. */
-static bool runs_short(const mcp_listener *l, int fd)
+static bool is_short_of_files(const mcp_listener *l, int fd)
 {
     struct rlimit limit;
 
@@ -135,7 +135,7 @@ static bool accept_one(mcp_listener *l)
     int fd = accept4(l->socket.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0)
         return accept_failed(l, errno);
-    bool is_short = runs_short(l, fd);
+    bool is_short = is_short_of_files(l, fd);
     if (is_short)
         shed(l->net);
     mcp__address_peer(fd, peer, address);
@@ -249,7 +249,7 @@ static int make_endpoint(mcp_listener *l, const mcp__address *a, const mcp_http_
     return MCP_OK;
 }
 
-static void name_it(mcp_listener *l, const mcp__address *a)
+static void set_address(mcp_listener *l, const mcp__address *a)
 {
     struct stat st;
 
@@ -307,7 +307,7 @@ static int open_listener(mcp_listener *l, const mcp_listen_options *o, mcp_error
     if (rc == MCP_OK)
         rc = mcp__address_listen(&a, o->socket_mode ? o->socket_mode : 0600, &l->socket.fd, error);
     if (rc == MCP_OK)
-        name_it(l, &a);
+        set_address(l, &a);
     if (rc == MCP_OK && mcp__net_watch(l->net, &l->socket, EPOLLIN) < 0)
         rc = mcp__fail(error, MCP_EIO, 0, "the socket cannot be watched: %s", strerror(errno));
     if (rc == MCP_OK)

@@ -107,12 +107,12 @@ struct mcp__connection {
     char *out; /* pending output is in [start, end) */
     size_t cap, start, end;
     bool is_dirty;
-    bool told;     /* the endpoint expects a report of pending bytes */
-    bool eof;      /* the peer will send nothing more */
-    bool shutting; /* after the pending bytes, the output is shut down */
-    bool closing;  /* after the pending bytes, the connection is closed */
-    bool paused;   /* the endpoint accepts no input at the moment */
-    bool failed;   /* nothing can be sent or received any more */
+    bool report_due; /* the endpoint expects a report of pending bytes */
+    bool eof;        /* the peer will send nothing more */
+    bool shutting;   /* after the pending bytes, the output is shut down */
+    bool closing;    /* after the pending bytes, the connection is closed */
+    bool paused;     /* the endpoint accepts no input at the moment */
+    bool failed;     /* nothing can be sent or received any more */
 };
 
 /* Opens a connection on an accepted socket. Takes ownership of fd, also on failure. peer and

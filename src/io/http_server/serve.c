@@ -9,7 +9,7 @@
 
 #include "io/http_server/net.h"
 
-enum { DRAIN_MS = 10000, LAST_WORDS_MS = 500 };
+enum { DRAIN_MS = 10000, ERROR_MS = 500 };
 
 static const int end_signals[] = {SIGTERM, SIGINT};
 
@@ -18,8 +18,8 @@ typedef struct serving {
     uv_signal_t signals[MCP__COUNT(end_signals)];
     uv_timer_t timer;
     size_t handles;
-    int asked; /* number of requests to stop */
-    bool late;
+    int stop_requests; /* number of requests to stop */
+    bool timed_out;
 } serving;
 
 static void on_signal(uv_signal_t *signal, int number)
@@ -27,14 +27,14 @@ static void on_signal(uv_signal_t *signal, int number)
     serving *s = signal->data;
 
     (void)number;
-    s->asked++;
+    s->stop_requests++;
 }
 
 static void on_timer(uv_timer_t *timer)
 {
     serving *s = timer->data;
 
-    s->late = true;
+    s->timed_out = true;
 }
 
 static void open_handles(serving *s, bool no_signals)
@@ -75,7 +75,7 @@ static void one_turn(serving *s)
 {
     uv_run(&s->loop->uv, UV_RUN_ONCE);
     if (mcp__loop_stopped(s->loop))
-        s->asked++;
+        s->stop_requests++;
 }
 
 static bool has_connections(const mcp__net *net)
@@ -95,7 +95,7 @@ static void drain(serving *s, uint64_t ms)
         mcp_listener_drain(mcp__container(at, mcp_listener, link));
     uv_update_time(&s->loop->uv);
     uv_timer_start(&s->timer, on_timer, ms, 0);
-    while (s->asked < 2 && !s->late && has_connections(net))
+    while (s->stop_requests < 2 && !s->timed_out && has_connections(net))
         one_turn(s);
 }
 
@@ -110,10 +110,10 @@ static size_t cut(serving *s)
         requests += mcp_listener_cut(mcp__container(at, mcp_listener, link));
     if (!requests)
         return 0;
-    s->late = false;
+    s->timed_out = false;
     uv_update_time(&s->loop->uv);
-    uv_timer_start(&s->timer, on_timer, LAST_WORDS_MS, 0);
-    while (!s->late && has_connections(net))
+    uv_timer_start(&s->timer, on_timer, ERROR_MS, 0);
+    while (!s->timed_out && has_connections(net))
         one_turn(s);
     return requests;
 }
@@ -132,8 +132,8 @@ int mcp_loop_serve_http(mcp_loop *loop, const mcp_serve_options *options, mcp_er
     if (rc != MCP_OK)
         return rc;
     open_handles(&s, o.no_signals);
-    s.asked = o.drain_now || mcp__loop_stopped(loop);
-    while (!s.asked)
+    s.stop_requests = o.drain_now || mcp__loop_stopped(loop);
+    while (!s.stop_requests)
         one_turn(&s);
     drain(&s, o.drain_ms ? o.drain_ms : DRAIN_MS);
     size_t requests = cut(&s);

@@ -41,7 +41,7 @@ typedef struct job {
 typedef struct idle {
     mcp__link link;
     uv_cond_t wake;
-    bool called;
+    bool is_woken;
 } idle;
 
 /* ---- limits ---------------------------------------------------------------------------------------- */
@@ -113,13 +113,13 @@ static bool wait_for_work(mcp__workers *w, idle *self)
 {
     int status = 0;
 
-    self->called = false;
+    self->is_woken = false;
     mcp__list_append(&w->idle, &self->link);
-    while (!self->called && !w->stopping && status != UV_ETIMEDOUT)
+    while (!self->is_woken && !w->stopping && status != UV_ETIMEDOUT)
         status = uv_cond_timedwait(&self->wake, &w->lock, w->idle_ms * 1000000);
     mcp__list_remove(&self->link);
-    w->starting -= self->called;
-    return self->called;
+    w->starting -= self->is_woken;
+    return self->is_woken;
 }
 
 /* Counts and unlocks for a thread that ends when this returns. */
@@ -228,7 +228,7 @@ static bool wake_thread(mcp__workers *w, mcp__lane lane)
     if (!mcp__list_empty(&w->idle)) {
         idle *i = mcp__container(w->idle.prev, idle, link);
         mcp__list_remove(&i->link);
-        i->called = true;
+        i->is_woken = true;
         w->starting++;
         uv_cond_signal(&i->wake);
         return true;

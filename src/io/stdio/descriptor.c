@@ -41,7 +41,7 @@ static void open_again(mcp__descriptor *d, int mode)
     d->owned = true;
 }
 
-static void look_at(mcp__descriptor *d, int mode)
+static void inspect(mcp__descriptor *d, int mode)
 {
     struct stat st;
 
@@ -59,7 +59,7 @@ int mcp__descriptor_input(mcp__descriptor *d, int fd)
     if (fcntl(fd, F_GETFD) < 0)
         return -1;
     d->fd = fd;
-    look_at(d, O_RDONLY);
+    inspect(d, O_RDONLY);
     return 0;
 }
 
@@ -71,7 +71,7 @@ int mcp__descriptor_output(mcp__descriptor *d, int fd, bool take)
         return -1;
     d->fd = copy;
     d->owned = true;
-    look_at(d, O_WRONLY);
+    inspect(d, O_WRONLY);
     return take && dup2(STDERR_FILENO, fd) < 0 ? -1 : 0;
 }
 
