@@ -40,7 +40,7 @@ bad-chunk          | 3 | chunk
 bad-length         | 3 | Content-Length
 short              | 3 | bytes
 two-lengths        | 3 | mcpctl: ls:
-empty              | 3 | does not answer
+empty              | 3 | does not contain the answer
 accepted           | 3 | 202
 nothing            | 3 | 204
 odd-status         | 3 | 999

@@ -165,7 +165,7 @@ ask() {
     [ "$(stat -c %a s/mcp.sock)" = 600 ]
     [[ "$(ask resources/list '' --unix-socket s/mcp.sock http://localhost/mcp)" == *hello.txt* ]]
     run -1 --separate-stderr "$MCPD" --http unix:s/mcp.sock project
-    [[ "$stderr" == *"somebody listens"* ]]
+    [[ "$stderr" == *"another process listens"* ]]
     finish
     [ ! -e s/mcp.sock ]
     : > s/mcp.sock

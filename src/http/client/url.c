@@ -40,13 +40,13 @@ int mcp__url_check(mcp_str url, mcp_error *error)
     if (rc == MCP_ENOMEM)
         return rc;
     if (rc < 0 || !is_http(&u))
-        return mcp__fail(error, MCP_EINVAL, 0, "this is no http:// or https:// URL");
+        return mcp__fail(error, MCP_EINVAL, 0, "this is not an http:// or https:// URL");
     /* Passwords in URLs leak into logs and error messages. Fragments are never sent. */
     if (u.has_userinfo)
         return mcp__fail(error, MCP_EINVAL, 0,
-                         "a URL with a user and a password is not taken; send a header instead");
+                         "a URL must not contain a user or password; send a header instead");
     if (u.has_fragment)
-        return mcp__fail(error, MCP_EINVAL, 0, "a URL with a fragment (#) is not taken");
+        return mcp__fail(error, MCP_EINVAL, 0, "a URL must not contain a fragment (#)");
     return MCP_OK;
 }
 

@@ -24,7 +24,7 @@ int mcp_http_budget_new(const mcp_http_budget_options *options, mcp_http_budget 
     mcp__no_error(error);
     mcp_http_budget_options o;
     if (!ret)
-        return mcp__fail(error, MCP_EINVAL, 0, "nowhere to put the budget");
+        return mcp__fail(error, MCP_EINVAL, 0, "a budget needs \"ret\"");
     int rc = MCP__TAKE_OPTIONAL(&o, options, mcp_http_budget_options, error);
     if (rc != MCP_OK)
         return rc;

@@ -395,8 +395,7 @@ int mcp_http_accept(mcp_http *http, const mcp_http_connection_options *options, 
     mcp__no_error(error);
     mcp_http_connection_options o;
     if (!http || !ret)
-        return mcp__fail(error, MCP_EINVAL, 0,
-                         "an endpoint and a place for the connection are needed");
+        return mcp__fail(error, MCP_EINVAL, 0, "a connection needs an endpoint and \"ret\"");
     int rc = MCP__TAKE(&o, options, mcp_http_connection_options, error);
     if (rc != MCP_OK)
         return rc;

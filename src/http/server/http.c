@@ -142,13 +142,14 @@ int mcp_http_new(mcp_server *server, const mcp_http_options *options, mcp_http *
     if (given.sse_path &&
         (given.sse_path[0] != '/' ||
          mcp_str_eq(mcp_str_from(given.sse_path), mcp_str_from(given.path ? given.path : "/mcp"))))
-        return mcp__fail(error, MCP_EINVAL, 0, "\"sse_path\" has to be a path of its own");
+        return mcp__fail(error, MCP_EINVAL, 0,
+                         "\"sse_path\" must start with \"/\" and differ from \"path\"");
     rc = mcp__http_proxies_check(&given, error);
     if (rc < 0)
         return rc;
     rc = given.random(seed, sizeof(seed), given.user);
     if (rc < 0)
-        return mcp__fail(error, rc, 0, "there is no randomness for session ids");
+        return mcp__fail(error, rc, 0, "\"random\" failed");
     const mcp_allocator *a = mcp__allocator(given.allocator);
     mcp_http *http = mcp__zalloc(a, sizeof(*http));
     if (!http)

@@ -34,18 +34,18 @@ static const struct refusal {
                                .text = "the length of the body is not clear: one Content-Length "
                                        "or, in HTTP/1.1, \"Transfer-Encoding: chunked\", not "
                                        "both"},
-    [MCP__HTTP_BAD_VERSION] = {505, true, .text = "only HTTP/1.1 and HTTP/1.0 are spoken here"},
+    [MCP__HTTP_BAD_VERSION] = {505, true, .text = "only HTTP/1.1 and HTTP/1.0 are supported"},
     [MCP__HTTP_BAD_MIRROR] = {400, true, .code = MCP__HEADER_MISMATCH,
                               .text = "Header mismatch: a header that repeats a part of the "
                                       "message has invalid characters"},
     [MCP__HTTP_NO_HOST] = {400, .text = "the request needs a Host header"},
-    [MCP__HTTP_DUPLICATE] = {400, .text = "a header that can have one value only came twice"},
+    [MCP__HTTP_DUPLICATE] = {400, .text = "a header that may have only one value occurs twice"},
     [MCP__HTTP_BAD_HOST] = {403, .anonymous = true, OPTION(allow_hosts),
-                            .text = "the server answers no requests for this Host; who runs it "
-                                    "can allow it"},
+                            .text = "requests for this Host are not allowed; the operator of the "
+                                    "server can allow them"},
     [MCP__HTTP_BAD_ORIGIN] = {403, .anonymous = true, OPTION(allow_origins),
-                              .text = "the server answers no web pages of this Origin; who runs it "
-                                      "can allow it"},
+                              .text = "requests from this Origin are not allowed; the operator of "
+                                      "the server can allow them"},
     [MCP__HTTP_NO_PATH] = {404, .anonymous = true, .text = "there is nothing at this path"},
     [MCP__HTTP_LONG_TARGET] = {414, true, LIMIT(max_header_bytes),
                                .text = "the request's target alone is longer than its head may "
@@ -59,7 +59,7 @@ static const struct refusal {
     [MCP__HTTP_SLOW_HEAD] = {408, true, LIMIT(header_ms),
                              .text = "the headers took longer than %zu ms"},
     [MCP__HTTP_SLOW_BODY] = {408, true, LIMIT(body_ms), .text = "the body took longer than %zu ms"},
-    [MCP__HTTP_NOT_ALLOWED] = {405, .text = "this HTTP method is not for here"},
+    [MCP__HTTP_NOT_ALLOWED] = {405, .text = "this HTTP method is not allowed here"},
     [MCP__HTTP_POST_ONLY] = {405, .text = "only POST is served without a legacy session"},
     [MCP__HTTP_UNAUTHORIZED] = {401, .text = "the server wants a valid token: the Authorization "
                                              "header is missing, or its token is not, or no "
@@ -69,8 +69,8 @@ static const struct refusal {
     [MCP__HTTP_NEEDS_STREAM] = {406, .text = "the answer is an event stream: Accept has to list "
                                              "text/event-stream"},
     [MCP__HTTP_BAD_TYPE] = {415, .text = "Content-Type has to be application/json"},
-    [MCP__HTTP_BAD_CODING] = {415, .text = "a Content-Encoding is not understood here"},
-    [MCP__HTTP_BAD_EXPECT] = {417, .text = "only \"Expect: 100-continue\" can be met"},
+    [MCP__HTTP_BAD_CODING] = {415, .text = "a Content-Encoding is not supported"},
+    [MCP__HTTP_BAD_EXPECT] = {417, .text = "only \"Expect: 100-continue\" is supported"},
     [MCP__HTTP_BAD_REVISION] = {400, .text = "the MCP-Protocol-Version of this request is not "
                                              "one that is served"},
     [MCP__HTTP_NO_SESSION] = {404, .text = "there is no such session: initialize a new one"},
@@ -96,9 +96,9 @@ static const struct refusal {
     [MCP__HTTP_BAD_EVENT] = {400, .text = "this Last-Event-ID is not, or no longer, known: "
                                           "nothing can be replayed"},
     [MCP__HTTP_BAD_MESSAGE] = {400, .anonymous = true,
-                               .text = "the body is not a message that can be taken"},
+                               .text = "the body is not a message that can be accepted"},
     [MCP__HTTP_UNEXPECTED] = {400, .anonymous = true, .text = "a response was not asked for"},
-    [MCP__HTTP_NO_ANSWER] = {503, .text = "there will be no answer: the request was cancelled"},
+    [MCP__HTTP_NO_ANSWER] = {503, .text = "the request was cancelled, so there is no answer"},
     [MCP__HTTP_NO_ROOM] = {503, LIMIT(max_memory),
                            .text = "requests and answers of all clients fill the memory for them, "
                                    "%zu bytes: try again later"},
@@ -111,7 +111,9 @@ static const struct refusal {
     [MCP__HTTP_CUT] = {503, true,
                        .text = "the server ended before the request was answered: whether it was "
                                "carried out is not known"},
-    [MCP__HTTP_NO_RANDOM] = {503, .text = "no session can be made: there is no randomness"},
+    [MCP__HTTP_NO_RANDOM] = {503,
+                             .text =
+                                 "no session can be created: the source of random bytes failed"},
 };
 
 const mcp__http_status_line mcp__http_statuses[MCP__HTTP_STATUSES] = {

@@ -168,7 +168,7 @@ static int start_process(mcp_child *c, const int theirs[MCP__CHILD_PIPES],
     s.cwd = c->options.cwd;
     place(&s, theirs, null, extra->fourth);
     int status = uv_signal_start(&c->signal, on_child_signal, SIGCHLD);
-    int rc = status < 0 ? mcp__uv_fail(error, status, "the end of a child cannot be noticed")
+    int rc = status < 0 ? mcp__uv_fail(error, status, "SIGCHLD cannot be watched")
                         : mcp__spawn_process(&s, &c->pid, error);
     if (null >= 0)
         close(null);

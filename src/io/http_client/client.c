@@ -244,7 +244,7 @@ void mcp__http_fall_back_failed(mcp_http_client *http, int status, const char *w
 {
     char text[256];
 
-    snprintf(text, sizeof(text), "neither Streamable HTTP nor HTTP+SSE is to be had there: %s",
+    snprintf(text, sizeof(text), "neither Streamable HTTP nor HTTP+SSE is available there: %s",
              why);
     http->mode = MCP__STREAMABLE;
     /* Exchanges added during the loop are skipped. */

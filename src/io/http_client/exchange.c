@@ -228,7 +228,7 @@ static void receive_body(mcp__client_exchange *e, int rc, const char *text)
     /* The client ignores this if the body was the answer. */
     mcp__client_exchange_end(e, 200,
                              e->is_cut ? "the answer is longer than our limit"
-                                       : "the body of the answer does not answer what was asked");
+                                       : "the body does not contain the answer to the request");
 }
 
 /* Asks the program for authorization. Returns true if the program handles it. */

@@ -184,14 +184,14 @@ static int remove_stale_socket(const struct sockaddr_un *local, mcp_error *error
     if (lstat(local->sun_path, &st) < 0)
         return MCP_OK; /* bind() reports the error */
     if (!S_ISSOCK(st.st_mode))
-        return mcp__fail(error, MCP_EEXIST, 0, "%s is there and not a socket", local->sun_path);
+        return mcp__fail(error, MCP_EEXIST, 0, "%s exists and is not a socket", local->sun_path);
     int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (probe < 0)
         return failed(error, local->sun_path);
     int refused = connect(probe, (const struct sockaddr *)local, sizeof(*local)) < 0 ? errno : 0;
     close(probe);
     if (refused != ECONNREFUSED)
-        return mcp__fail(error, MCP_EEXIST, 0, "%s: somebody listens there already",
+        return mcp__fail(error, MCP_EEXIST, 0, "%s: another process listens there already",
                          local->sun_path);
     unlink(local->sun_path);
     return MCP_OK;

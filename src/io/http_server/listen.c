@@ -213,7 +213,8 @@ static void warn_if_open(mcp_listener *l, const mcp__address *a, const mcp_http_
     if (a->loopback || http->authenticate || !host || !host->log)
         return;
     snprintf(text, sizeof(text),
-             "listening at %s without authentication: whoever reaches it may use it", l->address);
+             "listening at %s without authentication: everyone who can connect may use it",
+             l->address);
     host->log("warning", text, host->user);
 }
 
@@ -331,7 +332,7 @@ int mcp_loop_listen(mcp_loop *loop, mcp_server *server, const mcp_listen_options
     mcp__net *net = NULL;
 
     if (!loop || !server || !ret)
-        return mcp__fail(error, MCP_EINVAL, 0, "a loop, a server and a place are needed");
+        return mcp__fail(error, MCP_EINVAL, 0, "a loop, a server and ret are needed");
     int rc = MCP__TAKE_OPTIONAL(&o, options, mcp_listen_options, error);
     if (rc == MCP_OK)
         rc = mcp__net_get(loop, &net, error);

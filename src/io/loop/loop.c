@@ -235,7 +235,7 @@ int mcp_loop_new(const mcp_allocator *allocator, mcp_loop **ret, mcp_error *erro
     mcp__refer_to_version();
     allocator = mcp__allocator(allocator);
     if (!ret)
-        return mcp__fail(error, MCP_EINVAL, 0, "nowhere to put the loop");
+        return mcp__fail(error, MCP_EINVAL, 0, "ret is needed");
     mcp_loop *loop = mcp__zalloc(allocator, sizeof(*loop));
     if (!loop)
         return mcp__fail(error, MCP_ENOMEM, 0, "no memory for the event loop");

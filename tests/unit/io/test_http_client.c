@@ -79,8 +79,8 @@ static void test_refusals(void **state)
         {"204 No Content", "X: y", "",
          "end 1 204 text=the server answered with HTTP status 204 and nothing else\n"},
         {"200 OK", "Content-Type: application/json", "{\"id\":7}",
-         "got 1 {\"id\":7}\nend 1 200 text=the body of the answer does not answer what was "
-         "asked\n"},
+         "got 1 {\"id\":7}\nend 1 200 text=the body does not contain the answer to the "
+         "request\n"},
         {"200 OK", "Content-Type: application/json; charset=utf-8", ANSWER(1),
          "got 1 " ANSWER(1) "\n"},
         {"304 x", NULL, "", "end 1 304 text=the server answered with HTTP status 304\n"},
