@@ -7,7 +7,7 @@
 
 #include "base/base.h"
 
-enum { SMALLEST = 64 };
+enum { MIN_CAPACITY = 64 };
 
 void mcp__buf_init(mcp__buf *b, const mcp_allocator *allocator, size_t limit)
 {
@@ -48,7 +48,7 @@ MCP__NOINLINE char *mcp__buf_grow(mcp__buf *b, size_t n)
         return b->ptr + b->len;
     size_t cap = b->cap <= b->limit / 2 ? b->cap * 2 : b->limit;
     cap = MCP__MAX(cap, b->len + n);
-    cap = MCP__MAX(cap, MCP__MIN((size_t)SMALLEST, b->limit));
+    cap = MCP__MAX(cap, MCP__MIN((size_t)MIN_CAPACITY, b->limit));
     char *ptr = b->ptr ? mcp__resize(b->allocator, b->ptr, cap) : mcp__alloc(b->allocator, cap);
     if (!ptr)
         return fail(b, MCP_ENOMEM);
@@ -59,25 +59,25 @@ MCP__NOINLINE char *mcp__buf_grow(mcp__buf *b, size_t n)
 
 void mcp__buf_printf(mcp__buf *b, const char *format, ...)
 {
-    char small[256];
-    va_list args, again;
+    char short_text[256];
+    va_list args, args_copy;
     va_start(args, format);
-    va_copy(again, args);
-    int n = vsnprintf(small, sizeof(small), format, args);
+    va_copy(args_copy, args);
+    int n = vsnprintf(short_text, sizeof(short_text), format, args);
     if (n < 0) {
         if (!b->failed)
             b->failed = MCP_EINVAL;
-    } else if ((size_t)n < sizeof(small)) {
-        mcp__buf_add(b, small, (size_t)n);
+    } else if ((size_t)n < sizeof(short_text)) {
+        mcp__buf_add(b, short_text, (size_t)n);
     } else {
         /* vsnprintf() also writes a NUL. */
         char *to = mcp__buf_reserve(b, (size_t)n + 1);
         if (to) {
-            vsnprintf(to, (size_t)n + 1, format, again);
+            vsnprintf(to, (size_t)n + 1, format, args_copy);
             b->len += (size_t)n;
         }
     }
-    va_end(again);
+    va_end(args_copy);
     va_end(args);
 }
 

@@ -11,7 +11,7 @@ enum {
     EMPTY = 0,
     TOMBSTONE = 1,
     FIRST_HASH = 2,
-    SMALLEST = 8,
+    MIN_SLOTS = 8,
 };
 
 /* ---- SipHash-1-3 (Aumasson, Bernstein) ------------------------------------------------------- */
@@ -119,7 +119,7 @@ static void place(mcp__map *m, mcp__map_slot entry)
 
 static int rehash(mcp__map *m)
 {
-    size_t cap = SMALLEST;
+    size_t cap = MIN_SLOTS;
     while (cap / 2 < m->count + 1) {
         if (cap > SIZE_MAX / 2 / sizeof(mcp__map_slot))
             return MCP_ENOMEM;
@@ -147,7 +147,7 @@ static int make_room(mcp__map *m)
     if (m->used + 1 > m->cap / 4 * 3)
         return rehash(m);
     /* Shrinking may fail: if there is no memory for a smaller table, the old table stays. */
-    if (m->cap > 8 * SMALLEST && m->count < m->cap / 16)
+    if (m->cap > 8 * MIN_SLOTS && m->count < m->cap / 16)
         (void)rehash(m);
     return MCP_OK;
 }
@@ -205,7 +205,7 @@ void *mcp__map_remove(mcp__map *m, mcp_str key)
     void *value = slot->value;
     vacate(m, (size_t)(slot - m->slots));
     /* The smallest table stays allocated: a map that is often empty then needs no allocation. */
-    if (--m->count == 0 && m->cap > SMALLEST)
+    if (--m->count == 0 && m->cap > MIN_SLOTS)
         mcp__map_free(m);
     return value;
 }

@@ -6,7 +6,7 @@
  */
 #include "base/base.h"
 
-enum { LARGEST = 1 << 16 }; /* larger than any struct; most uninitialized sizes exceed it */
+enum { MAX_SIZE = 1 << 16 }; /* larger than any struct; most uninitialized sizes exceed it */
 
 static size_t size_of(const void *given)
 {
@@ -17,7 +17,7 @@ static size_t size_of(const void *given)
 
 static bool is_size(size_t size)
 {
-    return size >= sizeof(size_t) && size <= LARGEST;
+    return size >= sizeof(size_t) && size <= MAX_SIZE;
 }
 
 static void copy(void *to, size_t to_size, const void *from)
@@ -67,8 +67,8 @@ int mcp__check_array(const void *array, size_t n, const char *type, mcp_error *e
             return no_size(type, error);
         if (size_of((const char *)array + i * stride) != stride)
             return mcp__fail(error, MCP_EINVAL, 0,
-                             "\"size\" has to be sizeof(%s) in every element of an array: number "
-                             "%zu has another",
+                             "\"size\" must be sizeof(%s) in every element of an array: element "
+                             "%zu has another size",
                              type, i);
     }
     return MCP_OK;

@@ -41,7 +41,7 @@ void mcp__batch_add(mcp__batch *batch, mcp_str message, mcp_str id)
             append(batch, mcp__buf_view(&error));
         mcp__channel_give_buf(batch->channel, &error);
         if (short_of_memory) {
-            batch->lost = true;
+            batch->is_incomplete = true;
             return;
         }
     }
@@ -56,12 +56,12 @@ void mcp__batch_answered(mcp__batch *batch)
     if (batch->answers && channel && !channel->closed) {
         batch->out.limit += 1;
         mcp__buf_char(&batch->out, ']');
-        batch->lost |= batch->out.failed != MCP_OK;
+        batch->is_incomplete |= batch->out.failed != MCP_OK;
         if (!batch->out.failed)
             mcp__channel_send(channel, batch->exchange, mcp__buf_view(&batch->out),
                               (mcp_output_info){.kind = MCP_OUTPUT_RESPONSE});
     }
-    if (batch->lost && channel && !channel->closed)
+    if (batch->is_incomplete && channel && !channel->closed)
         mcp__channel_refuse(channel, batch->exchange, MCP__INTERNAL_ERROR,
                             MCP_STR("out of memory: answers of this batch are missing"));
     mcp__buf_free(&batch->out);

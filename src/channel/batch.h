@@ -9,10 +9,10 @@ struct mcp__batch {
     mcp_channel *channel;
     mcp_exchange exchange;
     mcp_json_doc *doc;
-    size_t open;    /* requests without an answer, plus one while the batch is being read */
-    size_t refs;    /* users of the document: those counted in `open`, and abandoned requests */
-    size_t answers; /* number of answers in `out` */
-    bool lost;      /* out of memory: an answer is missing */
+    size_t open;        /* requests without an answer, plus one while the batch is being read */
+    size_t refs;        /* users of the document: those counted in `open`, and abandoned requests */
+    size_t answers;     /* number of answers in `out` */
+    bool is_incomplete; /* out of memory: an answer is missing */
     mcp__buf out;
 };
 

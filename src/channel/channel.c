@@ -306,7 +306,7 @@ static void receive_element(mcp__batch *batch, const mcp_json *element)
     batch->channel->element++;
     mcp__incoming *in = incoming_new(batch->channel, batch->exchange, 0, &text);
     if (!in) {
-        batch->lost = true;
+        batch->is_incomplete = true;
         return;
     }
     in->batch = batch;
@@ -353,7 +353,7 @@ static int run_batch(mcp_channel *channel, mcp_exchange exchange, mcp_json_doc *
     const char *problem = NULL;
     size_t count = mcp_json_count(mcp_json_root(doc));
     if (!channel->role->batches(channel))
-        problem = "batches are a thing of revision 2025-03-26 only: send one message";
+        problem = "only revision 2025-03-26 allows batches: send one message";
     else if (count == 0)
         problem = "the batch is empty";
     else if (count > channel->options.max_batch)

@@ -136,18 +136,18 @@ static bool is_whole(double d)
     return (double)(int64_t)d == d;
 }
 
-static const char *wrong_range(const mcp_field *f, bool whole)
+static const char *range_problem(const mcp_field *f, bool is_integer)
 {
     bool low = f->minimum == MCP_NO_MINIMUM, high = f->maximum == MCP_NO_MAXIMUM;
     if (!(low || (f->minimum >= -0x1p63 && f->minimum < 0x1p63)) ||
         !(high || (f->maximum >= -0x1p63 && f->maximum < 0x1p63)))
         return "has a minimum or a maximum that is out of range";
-    if (whole && ((!low && !is_whole(f->minimum)) || (!high && !is_whole(f->maximum))))
+    if (is_integer && ((!low && !is_whole(f->minimum)) || (!high && !is_whole(f->maximum))))
         return "is an integer, but its minimum or maximum is not";
     return f->minimum > f->maximum ? "has a minimum above its maximum" : NULL;
 }
 
-static const char *wrong_list(const mcp_field *f)
+static const char *list_problem(const mcp_field *f)
 {
     if (f->max_items == 0 || f->max_items > PTRDIFF_MAX / sizeof(mcp_str))
         return "has no array: max_items is its length";
@@ -156,7 +156,7 @@ static const char *wrong_list(const mcp_field *f)
     return f->count_offset % _Alignof(size_t) ? "has a count_offset that is not aligned" : NULL;
 }
 
-static const char *wrong_with(const mcp_field *f, bool form)
+static const char *field_problem(const mcp_field *f, bool form)
 {
     const struct kind *k = kind_of(f);
     if (!k)
@@ -173,7 +173,7 @@ static const char *wrong_with(const mcp_field *f, bool form)
         return "has max_items, min_items or count_offset, but is not an array";
     if (form && k->list && !f->one_of)
         return "is an array without one_of, which a form cannot have";
-    return k->list ? wrong_list(f) : wrong_range(f, f->type == MCP_FIELD_INT);
+    return k->list ? list_problem(f) : range_problem(f, f->type == MCP_FIELD_INT);
 }
 
 /* A part of the struct; both members are in bytes. */
@@ -202,10 +202,10 @@ static bool share_memory(const mcp_field *f, const mcp_field *g)
     return overlap(a[0], b[0]) || overlap(a[0], b[1]) || overlap(a[1], b[0]) || overlap(a[1], b[1]);
 }
 
-static const char *wrong_beside(const mcp_field *f, const mcp_field *before)
+static const char *conflict_with(const mcp_field *f, const mcp_field *before)
 {
     if (strcmp(f->name, before->name) == 0)
-        return "is there twice";
+        return "occurs twice";
     return share_memory(f, before) ? "is the same member of the struct as another field" : NULL;
 }
 
@@ -218,13 +218,13 @@ int mcp__fields_check(const mcp_field *fields, size_t n, bool form, mcp_error *e
         mcp__take_element(&f, sizeof(f), fields, i);
         if (!f.name || !*f.name || !is_text(f.name))
             return mcp__fail(error, MCP_EINVAL, 0, "field %zu has no name in UTF-8", i);
-        const char *why = wrong_with(&f, form);
+        const char *why = field_problem(&f, form);
         for (size_t k = 0; k < i && !why; k++) {
             mcp__take_element(&before, sizeof(before), fields, k);
-            why = wrong_beside(&f, &before);
+            why = conflict_with(&f, &before);
         }
         if (!why && (spans_of(&f, own), overlap(own[0], own[1])))
-            why = "has its count inside of its array";
+            why = "has its count inside its array";
         if (why)
             rc = mcp__fail(error, MCP_EINVAL, 0, "field \"%s\" %s", f.name, why);
     }
@@ -281,25 +281,25 @@ static void add_items(mcp_json_writer *w, const mcp_field *f)
     add_count(w, "maxItems", f->max_items);
 }
 
-/* Adds a minimum or maximum. If `none`, the table sets no limit, and an integer has the limit
+/* Adds a minimum or maximum. If `unlimited`, the table sets no limit, and an integer has the limit
  * `last` of int64_t. */
 static void add_limit(mcp_json_writer *w, const mcp_field *f, const char *key, double limit,
-                      bool none, int64_t last)
+                      bool unlimited, int64_t last)
 {
-    if (none && f->type != MCP_FIELD_INT)
+    if (unlimited && f->type != MCP_FIELD_INT)
         return;
     mcp_json_key(w, key);
     if (f->type == MCP_FIELD_INT)
-        mcp_json_add_int(w, none ? last : (int64_t)limit);
+        mcp_json_add_int(w, unlimited ? last : (int64_t)limit);
     else
         mcp_json_add_real(w, limit);
 }
 
 static void add_range(mcp_json_writer *w, const mcp_field *f)
 {
-    bool none = !(f->maximum > f->minimum);
-    add_limit(w, f, "minimum", f->minimum, none || f->minimum == MCP_NO_MINIMUM, INT64_MIN);
-    add_limit(w, f, "maximum", f->maximum, none || f->maximum == MCP_NO_MAXIMUM, INT64_MAX);
+    bool unlimited = !(f->maximum > f->minimum);
+    add_limit(w, f, "minimum", f->minimum, unlimited || f->minimum == MCP_NO_MINIMUM, INT64_MIN);
+    add_limit(w, f, "maximum", f->maximum, unlimited || f->maximum == MCP_NO_MAXIMUM, INT64_MAX);
 }
 
 static void add_property(mcp_json_writer *w, const mcp_field *f)

@@ -126,10 +126,10 @@ static int find_duplicate(const yyjson_val *object, const mcp_allocator *a, cons
 static int duplicate_error(const yyjson_val *key, const char *base, mcp_error *error)
 {
     mcp_str text = text_of(key);
-    int shown = (int)mcp__utf8_cut(text.ptr, MCP__MIN(text.len, (size_t)64));
+    int shown_len = (int)mcp__utf8_cut(text.ptr, MCP__MIN(text.len, (size_t)64));
     size_t offset = (size_t)(text.ptr - base);
     return mcp__fail(error, MCP_EPARSE, offset ? offset - 1 : 0,
-                     "an object has the key \"%.*s\" twice", shown, text.ptr);
+                     "an object has the key \"%.*s\" twice", shown_len, text.ptr);
 }
 
 /* yyjson stores all values of a document in one array, so visiting them needs no recursion. */
@@ -143,12 +143,12 @@ int mcp__json_check_keys(const mcp_json *root, const char *base, const mcp_alloc
     for (; value < end; value++) {
         if (unsafe_yyjson_get_type((void *)(uintptr_t)value) != YYJSON_TYPE_OBJ)
             continue;
-        const yyjson_val *twice = NULL;
-        int rc = find_duplicate(value, a, &twice);
+        const yyjson_val *duplicate = NULL;
+        int rc = find_duplicate(value, a, &duplicate);
         if (rc)
             return mcp__fail(error, rc, 0, "out of memory for the keys of a JSON object");
-        if (twice)
-            return duplicate_error(twice, base, error);
+        if (duplicate)
+            return duplicate_error(duplicate, base, error);
     }
     return MCP_OK;
 }

@@ -56,14 +56,14 @@ static void alc_free(void *ctx, void *ptr)
 /* ---- depth, before parsing ------------------------------------------------------------------- */
 
 /* Counts the bytes '{' and '[', including those inside strings, 8 bytes at a time, and stops when
- * the count exceeds `enough`. The count is an upper bound of the depth, which proves for nearly
+ * the count exceeds `max`. The count is an upper bound of the depth, which proves for nearly
  * every message that it is not too deep. */
-static size_t count_openers(const char *text, size_t len, size_t enough)
+static size_t count_openers(const char *text, size_t len, size_t max)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101);
     const uint64_t low7 = ones * 0x7f;
     size_t count = 0, i = 0;
-    for (; len - i >= 8 && count <= enough; i += 8) {
+    for (; len - i >= 8 && count <= max; i += 8) {
         uint64_t word;
         memcpy(&word, text + i, sizeof(word));
         /* '[' | 0x20 is '{', so these two bytes become zero. The next line sets the top bit of each

@@ -123,7 +123,7 @@ static bool is_object_schema(const mcp_json *schema)
 }
 
 /* Returns whether the revision allows this value as structuredContent. */
-static bool carries(const mcp__revision *r, const mcp_json *structured)
+static bool allows_structured(const mcp__revision *r, const mcp_json *structured)
 {
     return r->structured && (r->structured_any || mcp_json_is(structured, MCP_JSON_OBJECT));
 }
@@ -133,7 +133,7 @@ static bool is_left_out(const mcp__pass *p, const row *r, const mcp_json *value)
     switch (r->action) {
     case HOP: return true;
     case COUNT: return p->value != NULL;
-    case STRUCTURED: return !carries(p->to, value);
+    case STRUCTURED: return !allows_structured(p->to, value);
     case OUTPUT_SCHEMA:
         return !has(p->to, r->column) || (!p->to->output_schema_any && !is_object_schema(value));
     default: return !has(p->to, r->column);
@@ -153,7 +153,7 @@ static size_t decoded_size(mcp_str text)
 
 /* If the revision does not have this kind of content block, returns true and fills *c for
  * put_stand_in(). */
-static bool is_unknown(const mcp__revision *r, const mcp_json *block, mcp_content *c)
+static bool is_unsupported(const mcp__revision *r, const mcp_json *block, mcp_content *c)
 {
     mcp_str type = mcp_json_string(mcp_json_get(block, "type"));
     *c = (mcp_content){.size = sizeof(*c),
@@ -173,15 +173,15 @@ static bool put_stand_in(const mcp__pass *p, mcp__buf *b, const mcp_json *block,
     mcp__buf uri;
     mcp__buf_init(&uri, b->allocator, 0);
     mcp_str given = mcp_json_string(mcp_json_get(block, "uri"));
-    bool there = !given.ptr || p->name(p->user, MCP__PASS_NAME_URI, given, &uri);
+    bool exists = !given.ptr || p->name(p->user, MCP__PASS_NAME_URI, given, &uri);
     mcp__buf_char(&uri, 0);
     if (uri.failed && !b->failed)
         b->failed = uri.failed;
     c->uri = given.ptr && !uri.failed ? uri.ptr : NULL;
-    if (there)
+    if (exists)
         mcp__put_content_block(b, p->to, c);
     mcp__buf_free(&uri);
-    return there;
+    return exists;
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -195,13 +195,13 @@ static bool put_name(const mcp__pass *p, mcp__buf *b, mcp__pass_name kind, const
         return true;
     }
     mcp__buf_init(&name, b->allocator, 0);
-    bool there = p->name(p->user, kind, mcp_json_string(value), &name);
+    bool exists = p->name(p->user, kind, mcp_json_string(value), &name);
     if (name.failed && !b->failed)
         b->failed = name.failed;
-    else if (there)
+    else if (exists)
         mcp__json_put_str(b, mcp__buf_view(&name));
     mcp__buf_free(&name);
-    return there;
+    return exists;
 }
 
 static void put_each(const mcp__pass *p, mcp__buf *b, mcp__pass_shape shape, const mcp_json *array,
@@ -215,11 +215,11 @@ static void put_each(const mcp__pass *p, mcp__buf *b, mcp__pass_shape shape, con
     while ((v = mcp_json_next(array, &it, NULL)) != NULL &&
            mcp_json_text_next(text, &texts, NULL, &element)) {
         mcp__json_list before = list;
-        size_t mark = b->len;
+        size_t start = b->len;
         mcp__json_next(&list);
         if (mcp__pass_object(p, b, shape, v, element) || b->failed)
             continue;
-        b->len = mark;
+        b->len = start;
         list = before;
     }
     mcp__json_end(&list);
@@ -244,10 +244,10 @@ static void put_values(const mcp__pass *p, mcp__buf *b, const mcp_json *array, m
 
 /* Returns whether structuredContent has to be sent as text: it is the only content, and the
  * revision of the peer does not allow it (2026-07-28, server/tools, "Structured Content"). */
-static bool is_said_as_text(const mcp__pass *p, mcp__pass_shape shape, const mcp_json *result)
+static bool needs_text(const mcp__pass *p, mcp__pass_shape shape, const mcp_json *result)
 {
     const mcp_json *structured = mcp_json_get(result, "structuredContent");
-    return shape == MCP__PASS_CALL && structured && !carries(p->to, structured) &&
+    return shape == MCP__PASS_CALL && structured && !allows_structured(p->to, structured) &&
            mcp_json_count(mcp_json_get(result, "content")) == 0;
 }
 
@@ -267,15 +267,15 @@ static void put_as_text(const mcp__pass *p, mcp__buf *b, const mcp_json *structu
 
 static void take_meta(const mcp__pass *p, const mcp_json *meta, mcp_str text)
 {
-    static const char *const ours[] = {MCP__META_SERVER_INFO, MCP__META_SUBSCRIPTION,
-                                       MCP__META_RELATED_TASK};
+    static const char *const hop_keys[] = {MCP__META_SERVER_INFO, MCP__META_SUBSCRIPTION,
+                                           MCP__META_RELATED_TASK};
     mcp_json_iter it = {0};
     mcp_json_text_iter texts = {0};
     mcp_str key, value;
     while (mcp_json_next(meta, &it, &key) && mcp_json_text_next(text, &texts, NULL, &value)) {
         bool hop = false;
-        for (size_t i = 0; i < MCP__COUNT(ours); i++)
-            hop = hop || mcp_str_eq(key, mcp_str_from(ours[i]));
+        for (size_t i = 0; i < MCP__COUNT(hop_keys); i++)
+            hop = hop || mcp_str_eq(key, mcp_str_from(hop_keys[i]));
         if (!hop)
             p->meta(p->user, key, value);
     }
@@ -317,14 +317,14 @@ static bool put_member(const mcp__pass *p, mcp__json_list *list, const row *r, m
 {
     mcp__json_list before = *list;
     mcp__buf *b = list->buf;
-    size_t mark = b->len;
+    size_t start = b->len;
     mcp__json_key(list, key);
     if (!r)
         mcp__json_put_text(b, text);
     else if (!put_value(p, b, r, value, text)) {
         if (r->action != DROP_OR_KEEP)
             return false;
-        b->len = mark;
+        b->len = start;
         *list = before;
     }
     return true;
@@ -337,7 +337,7 @@ static bool put_members(const mcp__pass *p, mcp__json_list *list, mcp__pass_shap
     mcp_json_text_iter texts = {0};
     const mcp_json *v;
     mcp_str key, member;
-    bool as_text = is_said_as_text(p, shape, value);
+    bool as_text = needs_text(p, shape, value);
     while ((v = mcp_json_next(value, &it, &key)) != NULL &&
            mcp_json_text_next(text, &texts, NULL, &member)) {
         const row *r = find_row(shape, key);
@@ -369,7 +369,7 @@ bool mcp__pass_object(const mcp__pass *pass, mcp__buf *b, mcp__pass_shape shape,
         mcp__json_put_text(b, text);
         return true;
     }
-    if (shape == MCP__PASS_BLOCK && is_unknown(pass->to, value, &c))
+    if (shape == MCP__PASS_BLOCK && is_unsupported(pass->to, value, &c))
         return put_stand_in(pass, b, value, &c);
     mcp__json_list list = mcp__json_begin_object(b);
     if (!put_members(pass, &list, shape, value, text))
@@ -383,12 +383,12 @@ bool mcp__pass_object(const mcp__pass *pass, mcp__buf *b, mcp__pass_shape shape,
 int mcp__pass_code(const mcp__revision *to, int64_t code, bool unknown_resource)
 {
     /* These errors concern the connection to the other server, and not the request of the peer. */
-    static const int of_the_hop[] = {MCP__HEADER_MISMATCH, MCP__MISSING_CAPABILITY,
-                                     MCP__UNSUPPORTED_REVISION, MCP__URL_REQUIRED};
+    static const int hop_codes[] = {MCP__HEADER_MISMATCH, MCP__MISSING_CAPABILITY,
+                                    MCP__UNSUPPORTED_REVISION, MCP__URL_REQUIRED};
     if (unknown_resource || code == MCP__LEGACY_NOT_FOUND)
         return to->not_found;
-    for (size_t i = 0; i < MCP__COUNT(of_the_hop); i++) {
-        if (code == of_the_hop[i])
+    for (size_t i = 0; i < MCP__COUNT(hop_codes); i++) {
+        if (code == hop_codes[i])
             return MCP__INTERNAL_ERROR;
     }
     return code && code >= INT32_MIN && code <= INT32_MAX ? (int)code : MCP__INTERNAL_ERROR;

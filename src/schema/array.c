@@ -96,7 +96,7 @@ static int by_hash(const void *a, const void *b)
 
 /* h is sorted by hash. If there are few elements, all hashes are 0 instead, so that all pairs are
  * compared. */
-static bool find_twins(validation *st, const node *n, const hashed *h, size_t count)
+static bool check_all_differ(validation *st, const node *n, const hashed *h, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         for (size_t k = i + 1; k < count && h[k].hash == h[i].hash; k++) {
@@ -122,7 +122,7 @@ static bool run_unique(validation *st, const node *n, const mcp_json *v, hashed 
     }
     if (count > FEW_ITEMS)
         qsort(h, count, sizeof(h[0]), by_hash);
-    return find_twins(st, n, h, count);
+    return check_all_differ(st, n, h, count);
 }
 
 /* A separate function, so that the array is not on the stack while nested schemas run. */

@@ -57,7 +57,7 @@ void mcp__schema_queue(compiler *c, node *n)
 
 /* Queues all nodes of a resource that have a dynamic anchor, because a $dynamicRef may refer to any
  * of them. */
-static void enter(compiler *c, resource *r)
+static void queue_dynamic_anchors(compiler *c, resource *r)
 {
     if (r->entered)
         return;
@@ -68,7 +68,7 @@ static void enter(compiler *c, resource *r)
 
 static int compile_node(compiler *c, node *n)
 {
-    enter(c, n->resource);
+    queue_dynamic_anchors(c, n->resource);
     if (n->kind != NODE_OBJECT)
         return MCP_OK;
     c->node = n;

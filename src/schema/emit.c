@@ -216,7 +216,7 @@ static int emit_limit(compiler *c, keyword word)
     };
     size_t limit, i = 0;
     if (!mcp__schema_as_size(c->values[word], &limit))
-        return mcp__emit_refuse(c, word, "an integer from 0 on is needed");
+        return mcp__emit_refuse(c, word, "a non-negative integer is needed");
     while (kinds[i].word != word)
         i++;
     mcp__emit(c, (op)kinds[i].code, word, kinds[i].applies)->u.limit = limit;

@@ -39,9 +39,9 @@ int mcp__emit_contains(compiler *c, keyword word)
     *k = (contains){mcp__emit_subschema(c, c->values[word]), 1, SIZE_MAX,
                     !(c->node->resource->dialect & VOCAB_DRAFT_07)};
     if (c->values[KW_MIN_CONTAINS] && !mcp__schema_as_size(c->values[KW_MIN_CONTAINS], &k->min))
-        return mcp__emit_refuse(c, KW_MIN_CONTAINS, "an integer from 0 on is needed");
+        return mcp__emit_refuse(c, KW_MIN_CONTAINS, "a non-negative integer is needed");
     if (c->values[KW_MAX_CONTAINS] && !mcp__schema_as_size(c->values[KW_MAX_CONTAINS], &k->max))
-        return mcp__emit_refuse(c, KW_MAX_CONTAINS, "an integer from 0 on is needed");
+        return mcp__emit_refuse(c, KW_MAX_CONTAINS, "a non-negative integer is needed");
     mcp__emit(c, OP_CONTAINS, word, IS_ARRAY)->u.contains = k;
     return MCP_OK;
 }

@@ -10,7 +10,7 @@
 bool mcp__schema_evaluated_init(validation *st, evaluated *e, const mcp_json *v)
 {
     *e = (evaluated){.count = mcp_json_count(v)};
-    e->words = &e->few;
+    e->words = &e->first_word;
     if (e->count <= 64)
         return true;
     size_t words = e->count / 64 + 1;
@@ -24,7 +24,7 @@ bool mcp__schema_evaluated_init(validation *st, evaluated *e, const mcp_json *v)
 
 void mcp__schema_evaluated_free(validation *st, evaluated *e)
 {
-    if (e->words != &e->few)
+    if (e->words != &e->first_word)
         mcp__release(&st->schema->allocator, e->words);
 }
 

@@ -204,7 +204,7 @@ static size_t scheme_length(mcp_str s)
 
 /* Splits s at the first of the characters in `stops`: returns the part before it and sets *s to the
  * rest. */
-static mcp_str cut(mcp_str *s, const char *stops)
+static mcp_str split_at(mcp_str *s, const char *stops)
 {
     size_t n = 0;
     while (n < s->len && !(s->ptr[n] && strchr(stops, s->ptr[n])))
@@ -226,20 +226,20 @@ bool mcp__schema_is_uri_reference(mcp_str s, bool absolute, bool iri)
     bool authority = mcp__str_starts(s, MCP_STR("//"));
     if (authority) {
         s = mcp__str_sub(s, 2);
-        if (!is_authority(cut(&s, "/?#"), iri))
+        if (!is_authority(split_at(&s, "/?#"), iri))
             return false;
     }
-    mcp_str path = cut(&s, "?#");
+    mcp_str path = split_at(&s, "?#");
     /* In a relative reference the first segment must not contain a colon, because it would be read
      * as a scheme. */
-    mcp_str rest = path, first = cut(&rest, "/");
+    mcp_str rest = path, first = split_at(&rest, "/");
     if (!scheme && !authority && first.len && memchr(first.ptr, ':', first.len))
         return false;
     if (!all_chars(path, "/:@", iri))
         return false;
     if (s.len && s.ptr[0] == '?') {
         s = mcp__str_sub(s, 1);
-        if (!all_chars(cut(&s, "#"), "/:@?", iri))
+        if (!all_chars(split_at(&s, "#"), "/:@?", iri))
             return false;
     }
     return s.len == 0 || all_chars(mcp__str_sub(s, 1), "/:@?", iri);

@@ -265,7 +265,7 @@ static int compile(const mcp_schema *schema, mcp_str source, pcre2_code **ret, m
     if (code == PCRE2_ERROR_HEAP_FAILED)
         return MCP_ENOMEM;
     pcre2_get_error_message(code, (PCRE2_UCHAR *)message, sizeof(message));
-    return mcp__fail(why, MCP_EINVAL, at, "the pattern %s is wrong: %s",
+    return mcp__fail(why, MCP_EINVAL, at, "the pattern %s is invalid: %s",
                      mcp__schema_show(&shown, source), message);
 }
 
@@ -341,13 +341,13 @@ static int match(const pattern *p, mcp_str text, pcre2_match_data *data,
 static int match_again(const mcp_schema *schema, const pattern *p, mcp_str text,
                        pcre2_match_data *data, size_t *steps)
 {
-    size_t most = schema->limits.pattern_limit, limit = FIRST_LIMIT;
+    size_t max_limit = schema->limits.pattern_limit, limit = FIRST_LIMIT;
     int rc = PCRE2_ERROR_MATCHLIMIT;
     pcre2_match_context *context = pcre2_match_context_copy(schema->pcre->match);
     if (!context)
         return PCRE2_ERROR_NOMEMORY;
-    while (rc == PCRE2_ERROR_MATCHLIMIT && limit < most) {
-        limit = MCP__MIN(limit * 10, most);
+    while (rc == PCRE2_ERROR_MATCHLIMIT && limit < max_limit) {
+        limit = MCP__MIN(limit * 10, max_limit);
         if (*steps <= limit / CALLS_PER_STEP) {
             *steps = 0;
             break;

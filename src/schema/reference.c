@@ -192,10 +192,10 @@ int mcp__schema_find(compiler *c, const node *from, keyword word, mcp_str refere
     if (rc && rc != MCP_EPARSE)
         return rc;
     if (!found)
-        return mcp__schema_refuse(c, MCP_ENOTFOUND, from, word, "\"%s\" leads nowhere%s",
+        return mcp__schema_refuse(c, MCP_ENOTFOUND, from, word,
+                                  "the target \"%s\" does not exist%s",
                                   mcp__schema_show(&shown, reference),
-                                  r ? ""
-                                    : "; nothing is fetched, other documents must be registered");
+                                  r ? "" : "; documents are not fetched but must be registered");
     *ret = found;
     return MCP_OK;
 }

@@ -41,11 +41,11 @@ const char *mcp__schema_show(excerpt *to, mcp_str s)
 }
 
 /* Shortens what was appended after `start`. */
-static void shorten(mcp__buf *b, size_t start, size_t most)
+static void shorten(mcp__buf *b, size_t start, size_t max)
 {
-    if (b->failed || b->len - start <= most)
+    if (b->failed || b->len - start <= max)
         return;
-    b->len = start + mcp__utf8_cut(b->ptr + start, most);
+    b->len = start + mcp__utf8_cut(b->ptr + start, max);
     mcp__buf_lit(b, "...");
 }
 

@@ -63,7 +63,7 @@ static int add_anchor(compiler *c, node *n, keyword word, mcp_str name)
     if (rc == MCP_ENOMEM)
         return mcp__schema_no_memory(c);
     if (rc == MCP_EEXIST && mcp__map_get(&c->anchors, key) != n)
-        return mcp__schema_refuse(c, MCP_EEXIST, n, word, "the anchor \"%s\" is given twice",
+        return mcp__schema_refuse(c, MCP_EEXIST, n, word, "the anchor \"%s\" is defined twice",
                                   mcp__schema_show(&shown, name));
     return MCP_OK;
 }
@@ -116,7 +116,7 @@ static int add_resource(compiler *c, node *n, mcp_str uri, unsigned dialect)
     if (rc == MCP_ENOMEM)
         return mcp__schema_no_memory(c);
     if (rc == MCP_EEXIST && !c->root_done)
-        return mcp__schema_refuse(c, MCP_EEXIST, n, KW_ID, "the URI \"%s\" is given twice",
+        return mcp__schema_refuse(c, MCP_EEXIST, n, KW_ID, "the URI \"%s\" is defined twice",
                                   mcp__schema_show(&shown, uri));
     n->resource = r;
     return MCP_OK;

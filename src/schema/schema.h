@@ -227,7 +227,7 @@ typedef struct evaluated {
     bool all;
     size_t count; /* members of the instance */
     uint64_t *words;
-    uint64_t few; /* the memory of `words` for up to 64 members */
+    uint64_t first_word; /* the memory of `words` for up to 64 members */
 } evaluated;
 
 /* ---- validate.c ------------------------------------------------------------------------------ */

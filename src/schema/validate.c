@@ -88,27 +88,27 @@ static size_t count_characters(mcp_str s)
 static bool run_length(validation *st, const node *n, keyword word, size_t limit, const mcp_json *v)
 {
     mcp_str s = mcp_json_string(v);
-    bool least = word == KW_MIN_LENGTH;
-    if (least ? s.len / 4 >= limit : s.len <= limit)
+    bool is_minimum = word == KW_MIN_LENGTH;
+    if (is_minimum ? s.len / 4 >= limit : s.len <= limit)
         return true;
     if (!mcp__schema_step(st, s.len / 64))
         return false;
     size_t count = count_characters(s);
-    if (least ? count >= limit : count <= limit)
+    if (is_minimum ? count >= limit : count <= limit)
         return true;
     return mcp__schema_report(st, n, word, "expected at %s %zu character%s, got %zu",
-                              least ? "least" : "most", limit, limit == 1 ? "" : "s", count);
+                              is_minimum ? "least" : "most", limit, limit == 1 ? "" : "s", count);
 }
 
 static bool run_count(validation *st, const node *n, keyword word, size_t limit, const mcp_json *v)
 {
-    bool least = word == KW_MIN_ITEMS || word == KW_MIN_PROPERTIES;
+    bool is_minimum = word == KW_MIN_ITEMS || word == KW_MIN_PROPERTIES;
     bool array = word == KW_MIN_ITEMS || word == KW_MAX_ITEMS;
     size_t count = mcp_json_count(v);
-    if (least ? count >= limit : count <= limit)
+    if (is_minimum ? count >= limit : count <= limit)
         return true;
     return mcp__schema_report(st, n, word, "expected at %s %zu %s, got %zu",
-                              least ? "least" : "most", limit, array ? "items" : "properties",
+                              is_minimum ? "least" : "most", limit, array ? "items" : "properties",
                               count);
 }
 

@@ -44,7 +44,7 @@ static void put_value(mcp__buf *out, const mcp__uri_operator *op, mcp_str s)
 }
 
 /* Returns the first `limit` characters. If `triplets`, "%XX" counts as one character. */
-static mcp_str cut(mcp_str s, uint32_t limit, bool triplets)
+static mcp_str first_characters(mcp_str s, uint32_t limit, bool triplets)
 {
     size_t at = 0;
     for (uint32_t n = 0; n < limit && at < s.len; n++) {
@@ -72,7 +72,7 @@ static void put_string(mcp__buf *out, const mcp__uri_operator *op, const mcp__ur
                        mcp_str s)
 {
     if (spec->prefix)
-        s = cut(s, spec->prefix, op->allow_reserved);
+        s = first_characters(s, spec->prefix, op->allow_reserved);
     if (op->named)
         put_name(out, op, spec->variable->name, s.len == 0);
     put_value(out, op, s);

@@ -99,7 +99,7 @@ static bool is_cut_of(mcp_str part, uint32_t prefix, mcp_str whole)
 
 /* Returns whether two occurrences of a variable have the same value, apart from prefix
  * modifiers. */
-static bool agree(const slot *s, const mcp__uri_spec *spec, mcp_str value)
+static bool have_same_value(const slot *s, const mcp__uri_spec *spec, mcp_str value)
 {
     if (value.len < s->value.len)
         return is_cut_of(value, spec->prefix, s->value);
@@ -112,10 +112,10 @@ static bool assign(mcp_uri_match *m, const mcp__uri_group *g, const mcp__uri_spe
     slot *s = &m->slots[spec->variable->index];
     if (spec->prefix && has_more_chars(value, spec->prefix))
         return false;
-    bool better = !s->spec || (s->spec->prefix && (!spec->prefix || value.len > s->value.len));
-    if (s->spec && !agree(s, spec, value))
+    bool replaces = !s->spec || (s->spec->prefix && (!spec->prefix || value.len > s->value.len));
+    if (s->spec && !have_same_value(s, spec, value))
         return false;
-    if (better)
+    if (replaces)
         *s = (slot){raw, value, spec, g->op, g};
     s->group = g;
     return true;

@@ -42,7 +42,7 @@ static unsigned stops_of(char sign, int where)
     return sign == '/' ? QUERY | HASH : SLASH | QUERY | HASH;
 }
 
-static int refuse(mcp_uri_template *t, size_t offset, const char *why)
+static int set_unmatchable(mcp_uri_template *t, size_t offset, const char *why)
 {
     if (t->unmatchable.code == MCP_OK)
         mcp__fail(&t->unmatchable, MCP_EUNSUPPORTED, offset, "%s", why);
@@ -104,11 +104,11 @@ static int find_borders(mcp_uri_template *t, mcp__uri_gap *gap, bool backward)
     return MCP_OK;
 }
 
-static int move_on(int where, unsigned seen)
+static int component_after(int where, unsigned stops_seen)
 {
-    if (seen & HASH)
+    if (stops_seen & HASH)
         return IN_FRAGMENT;
-    return (seen & QUERY) && where == IN_PATH ? IN_QUERY : where;
+    return (stops_seen & QUERY) && where == IN_PATH ? IN_QUERY : where;
 }
 
 /* ---- groups ---------------------------------------------------------------------------------- */
@@ -131,7 +131,7 @@ static int sort_group(mcp_uri_template *t, mcp__uri_group *g, size_t offset)
     qsort(g->sorted, g->spec_count, sizeof(mcp__uri_spec *), by_name);
     for (size_t i = 1; i < g->spec_count; i++) {
         if (by_name(&g->sorted[i - 1], &g->sorted[i]) == 0)
-            return refuse(t, offset, "a named variable comes twice in one expression");
+            return set_unmatchable(t, offset, "a named variable occurs twice in one expression");
     }
     return MCP_OK;
 }
@@ -141,9 +141,9 @@ static int check_group(mcp_uri_template *t, mcp__uri_group *g, size_t offset)
     for (size_t i = 0; i < g->spec_count; i++) {
         const mcp__uri_variable *v = g->specs[i].variable;
         if (v->exploded && v->uses > 1)
-            refuse(t, offset, "an exploded variable may stand in the template only once");
+            set_unmatchable(t, offset, "an exploded variable may occur in the template only once");
         if (g->specs[i].explode && !g->op->named && i + 1 < g->spec_count)
-            refuse(t, offset, "an exploded variable must be the last of its expression");
+            set_unmatchable(t, offset, "an exploded variable must be the last of its expression");
     }
     return g->op->named ? sort_group(t, g, offset) : MCP_OK;
 }
@@ -156,20 +156,21 @@ static bool continues(const mcp__uri_part *before, const mcp__uri_part *part)
 }
 
 /* Ensures that no earlier expression of the gap contains the first character of group number
- * `later`, because an expression ends where the next one begins. */
-static void separate(mcp_uri_template *t, const mcp__uri_gap *gap, size_t later)
+ * `index`, because an expression ends where the next one begins. */
+static void separate(mcp_uri_template *t, const mcp__uri_gap *gap, size_t index)
 {
-    const mcp__uri_operator *op = gap->groups[later].op;
+    const mcp__uri_operator *op = gap->groups[index].op;
     unsigned lead = mcp__uri_stop(op->first);
-    for (size_t i = 0; i < later && t->unmatchable.code == MCP_OK; i++) {
+    for (size_t i = 0; i < index && t->unmatchable.code == MCP_OK; i++) {
         mcp__uri_group *g = &gap->groups[i];
         bool encodes = !g->op->allow_reserved && g->op->sep != op->first &&
                        g->op->first != op->first && g->stops;
         if (lead && (encodes || (g->stops & lead)))
             g->stops |= lead;
         else
-            refuse(t, gap->offset,
-                   "nothing tells these expressions apart; put a literal between them");
+            set_unmatchable(
+                t, gap->offset,
+                "these expressions cannot be distinguished; put a literal between them");
     }
 }
 
@@ -203,7 +204,8 @@ static int build_gap(mcp_uri_template *t, mcp__uri_gap *gap, size_t *at, int *wh
             .spec_count = part->spec_count,
             .stops = stops_of(part->op->sign, *where),
         };
-        *where = move_on(*where, part->op->sign == '&' ? QUERY : mcp__uri_stop(part->op->first));
+        *where =
+            component_after(*where, part->op->sign == '&' ? QUERY : mcp__uri_stop(part->op->first));
     }
     for (size_t i = 0; i < gap->group_count; i++) {
         if (i > 0)
@@ -219,7 +221,7 @@ static int build_gap(mcp_uri_template *t, mcp__uri_gap *gap, size_t *at, int *wh
 /* ---- directions ------------------------------------------------------------------------------ */
 
 /* Returns whether the gap is one variable that matches any text without its stops. */
-static bool swallows(const mcp__uri_gap *gap)
+static bool is_plain_variable(const mcp__uri_gap *gap)
 {
     const mcp__uri_group *g = gap->groups;
     return gap->group_count == 1 && !g->op->first && g->spec_count == 1 && !g->specs->prefix;
@@ -252,14 +254,14 @@ static bool from_left(const mcp__uri_gap *gap, const mcp__uri_gap *next)
 {
     if (stops_within(gap->literal) & gap->stops)
         return true;
-    return fits_cut_at_end(gap) && swallows(next) && (next->stops & ~gap->stops) == 0;
+    return fits_cut_at_end(gap) && is_plain_variable(next) && (next->stops & ~gap->stops) == 0;
 }
 
 static bool from_right(const mcp__uri_gap *gap, const mcp__uri_gap *next)
 {
     if (stops_within(gap->literal) & next->stops)
         return true;
-    return fits_cut_at_start(next) && swallows(gap) && (gap->stops & ~next->stops) == 0;
+    return fits_cut_at_start(next) && is_plain_variable(gap) && (gap->stops & ~next->stops) == 0;
 }
 
 /* Puts the pivot as far to the left as possible, so that the last occurrence of a literal is used
@@ -271,7 +273,7 @@ static int choose_pivot(mcp_uri_template *t)
         pivot--;
     for (size_t i = 0; i < pivot; i++) {
         if (!from_left(&t->gaps[i], &t->gaps[i + 1]))
-            return refuse(t, t->gaps[i].offset, "nothing tells where this expression ends");
+            return set_unmatchable(t, t->gaps[i].offset, "the end of this expression is ambiguous");
     }
     t->pivot = pivot;
     for (size_t i = 0; i + 1 < t->gap_count; i++) {
@@ -301,7 +303,7 @@ int mcp__uri_plan(mcp_uri_template *t)
         }
         if (normalize_literal(t, t->parts[at].text, at == 0, literal) != MCP_OK)
             return MCP_ENOMEM;
-        where = move_on(where, stops_within(*literal));
+        where = component_after(where, stops_within(*literal));
         at++;
     }
     return t->gap_count ? choose_pivot(t) : MCP_OK;

@@ -205,7 +205,7 @@ static int parse_literal(parser *p)
         else
             return malformed(p, c == '}'   ? "\"}\" without \"{\""
                                 : c == '%' ? "\"%\" without two hexadecimal digits"
-                                           : "this byte may not stand in a template");
+                                           : "this byte is not allowed in a template");
     }
     mcp__uri_part part = {.text = {p->text.ptr + start, p->at - start}};
     p->t->parts[p->t->part_count++] = part;

@@ -118,7 +118,7 @@ static void test_no_size(void **state)
                                   MCP_OPTIONS(mcp_prompt, .name = "p", .get = answer_none,
                                               .arguments = arguments, .n_arguments = 2),
                                   NULL, &error),
-            "every element of an array: number 1");
+            "every element of an array: element 1");
     REFUSED(mcp_server_connect(s, &(mcp_channel_options){.send = send_none}, &channel, &error),
             "\"size\" of a mcp_channel_options is not set");
     REFUSED(mcp_client_new(&(mcp_client_options){.name = "c", .version = "1"}, &client, &error),

@@ -81,7 +81,7 @@ static void test_array(void **state)
     assert_int_equal(to.b, 5);
     from[1].size = 0;
     assert_int_equal(mcp__check_array(from, 2, "ours", &error), MCP_EINVAL);
-    assert_non_null(strstr(error.text, "number 1"));
+    assert_non_null(strstr(error.text, "element 1"));
 }
 
 int main(void)

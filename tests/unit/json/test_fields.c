@@ -134,7 +134,7 @@ static void test_refused(void **state)
         {"field 1 has no name", {.size = sizeof(mcp_field), .offset = 8}},
         {"field 1 has no name", {.size = sizeof(mcp_field), .offset = 8, .name = "\xff"}},
         {"\"size\"", {.name = "f"}},
-        {"\"first\" is there twice", {.size = sizeof(mcp_field), .name = "first", .offset = 8}},
+        {"\"first\" occurs twice", {.size = sizeof(mcp_field), .name = "first", .offset = 8}},
         WRONG("\"f\" is the same member", .offset = 0),
         WRONG("\"f\" has an unknown type", .offset = 8, .type = (mcp_field_type)9),
         WRONG("\"f\" has an offset", .offset = 12, .type = MCP_FIELD_INT),
