@@ -73,6 +73,21 @@ static void release(void *user)
     free(n);
 }
 
+static void set_prefix(char prefix[64], const char *name)
+{
+    snprintf(prefix, 64, "notes://%.40s/", name ? name : "all");
+}
+
+/* What `mount` offers, known without it. */
+static int describe(const char *source, const mcp_json *options, const char *name,
+                    const mcp_description *to, mcp_error *error)
+{
+    char prefix[64];
+    (void)source, (void)options;
+    set_prefix(prefix, name);
+    return to->source(MCP_OPTIONS(mcp_source, .prefix = prefix, .lists = true), error, to->user);
+}
+
 static int mount(mcp_server *server, const char *source, const mcp_json *options, const char *name,
                  mcp_error *error)
 {
@@ -84,7 +99,7 @@ static int mount(mcp_server *server, const char *source, const mcp_json *options
     memcpy(n->text, source, strlen(source) + 1);
     mcp_str separator = mcp_json_string(mcp_json_get(options, "separator"));
     n->separator = separator.len ? *separator.ptr : ',';
-    snprintf(n->prefix, sizeof(n->prefix), "notes://%.40s/", name ? name : "all");
+    set_prefix(n->prefix, name);
     return mcp_server_mount(server, n->prefix,
                             MCP_OPTIONS(mcp_provider, .name = "notes", .list = list,
                                         .read = read_note, .release = release),
@@ -95,4 +110,5 @@ static const char options_schema[] =
     "{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{"
     "\"separator\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":1}}}";
 
-MCP_MODULE(notes, .about = "The lines of a text", .options_schema = options_schema, .mount = mount);
+MCP_MODULE(notes, .about = "The lines of a text", .options_schema = options_schema, .mount = mount,
+           .describe = describe);

@@ -116,6 +116,42 @@ static void look_at_path(const char *path)
         doctor_find(FINDING_WRONG, "source", "%s: neither a folder nor a file", path);
 }
 
+static void put_count(FILE *to, size_t count, const char *noun)
+{
+    if (count)
+        fprintf(to, ", %zu %s%s", count, noun, count > 1 ? "s" : "");
+}
+
+static void put_texts(FILE *to, const char *before, const described_texts *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        fprintf(to, "%s%s", i ? ", " : before, list->items[i]);
+}
+
+/* Reports what a source offers by its options alone, and what a sandbox has to allow for it. */
+static void look_at_description(offer *o, const source *s, const char *shown)
+{
+    described d = {.n_templates = 0};
+    mcp_error error = {0};
+    char text[sizeof(found.items[0].text)] = "";
+    int rc = offer_describe(o, s, &d, &error);
+    FILE *to = rc == MCP_OK ? fmemopen(text, sizeof(text), "w") : NULL;
+    if (to) {
+        put_texts(to, "", &d.prefixes);
+        put_count(to, d.n_resources, "resource");
+        put_count(to, d.n_templates, "template");
+        put_count(to, d.n_prompts, "prompt");
+        put_texts(to, ", the tool ", &d.tools);
+        put_texts(to, "; it opens ", &d.paths);
+        fputs(d.in_process ? "; it needs the process of the server" : "", to);
+        fclose(to);
+        doctor_find(FINDING_OK, "source", "%s: %s", shown, text);
+    } else if (rc < 0 && rc != MCP_EUNSUPPORTED)
+        doctor_find(FINDING_WRONG, "source", "%s: %s", shown,
+                    error.text[0] ? error.text : "it cannot be described");
+    described_clear(&d);
+}
+
 /* A database can be mounted although it is not reachable, so the module checks it. */
 static void look_at_module(offer *o, const source *s)
 {
@@ -130,10 +166,12 @@ static void look_at_module(offer *o, const source *s)
     else if (offer_try(o, s, &error) != MCP_OK)
         doctor_find(FINDING_WRONG, "source", "%s: %s", shown ? shown : "",
                     error.text[0] ? error.text : "its options are wrong");
-    else
+    else {
         doctor_find(FINDING_OK, "source", "%s: %sby the module %s (%s), built with libmcp %s",
                     shown ? shown : "", modules_can_try(module) ? "answers; " : "", module->name,
                     module->about ? module->about : "no description", module->version);
+        look_at_description(o, s, shown ? shown : "");
+    }
     free(shown);
 }
 

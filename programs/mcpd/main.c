@@ -29,6 +29,7 @@
 #include "offer.h"
 #include "reload.h"
 #include "source_child.h"
+#include "sources.h"
 
 /* Prints an error in the configuration for the user. */
 static void tell(const char *line)
@@ -182,7 +183,9 @@ static int prepare(program *p, mcp_error *error)
         rc = check_locate(p->config, &p->line, "name", 0, make_server(s, &host, &p->server, error),
                           error);
     }
-    if (rc == MCP_OK)
+    if (rc == MCP_OK && s->check_config && !sources_check(&p->offer))
+        p->wrong = true; /* all that opening them could report as well is reported */
+    else if (rc == MCP_OK)
         rc = at_option(p, "sources", 0, offer_make(&p->offer, p->server, error), error);
     if (rc == MCP_OK)
         rc = at_option(p, "token-file", 0, tokens_load(s->token_file, p->config, &p->known, error),

@@ -9,6 +9,7 @@
 #include "absent.h"
 #include "access.h"
 #include "config.h"
+#include "described.h"
 #include "modules.h"
 #include "options.h"
 #include "places.h"
@@ -41,6 +42,11 @@ void offer_clear(offer *o);
 /* Checks whether a source of a module works now. Returns MCP_OK, also if the module cannot check
  * it; otherwise error->text says why not. */
 int offer_try(offer *o, const source *s, mcp_error *error);
+
+/* Adds to *ret what the module says about the source, which is not opened. Returns MCP_OK,
+ * MCP_EUNSUPPORTED if the module cannot say it, or another negative code; error->text then says
+ * why, unless the error was reported. */
+int offer_describe(offer *o, const source *s, described *ret, mcp_error *error);
 
 /* Returns the argument for a module, in which a path relative to the configuration file's folder is
  * made absolute. The caller frees it. Returns NULL if out of memory. */

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <common/text.h>
+
 #include "log.h"
 
 /* Returns XDG_DATA_HOME or its default in the home folder, or NULL if there is none. The caller
@@ -63,22 +65,49 @@ static int place_options(const mcp_module *module, const mcp_json *options, cons
 
 static int leave_out(offer *o, const source *s, const char *path, mcp_error *error);
 
-/* Mounts a source. If `server` is NULL, only checks whether the source works. */
-static int mount_placed(offer *o, const source *s, const mcp_module *module, mcp_server *server,
+/* What is done with a source: it is mounted into a server or described, and if both are NULL it is
+ * only checked whether it works. */
+typedef struct purpose {
+    mcp_server *server;
+    const mcp_description *to;
+} purpose;
+
+/* Makes sure that nothing else is wrong with a source that does not exist yet. */
+static int check_absent(const mcp_module *module, const char *text, const mcp_json *options,
+                        const char *name, mcp_error *error)
+{
+    described d = {.n_templates = 0};
+    mcp_description to = described_by(&d);
+    mcp_error why = {0};
+    int rc = modules_can_describe(module) ? modules_describe(module, text, options, name, &to, &why)
+                                          : MCP_OK;
+    if (rc != MCP_OK)
+        *error = why;
+    described_clear(&d);
+    return rc;
+}
+
+static int mount_placed(offer *o, const source *s, const mcp_module *module, purpose what_for,
                         const char *what, const mcp_json *options, const char *name,
                         mcp_error *error)
 {
+    mcp_server *server = what_for.server;
     mcp_json_doc *doc = NULL;
     char *placed = offer_place(module, what, s->base);
     int rc = placed ? MCP_OK : MCP_ENOMEM;
     if (rc == MCP_OK && options && s->base)
         rc = place_options(module, options, s->base, &doc);
+    if (doc)
+        options = mcp_json_root(doc);
     if (rc == MCP_OK)
-        rc = server ? modules_mount(module, server, placed, doc ? mcp_json_root(doc) : options,
-                                    name, error)
-                    : modules_try(module, placed, doc ? mcp_json_root(doc) : options, name, error);
-    if (server && rc == MCP_ENOTFOUND && module->source_is_path && absent_is(placed))
-        rc = leave_out(o, s, placed, error);
+        rc = what_for.to ? modules_describe(module, placed, options, name, what_for.to, error)
+             : server    ? modules_mount(module, server, placed, options, name, error)
+                         : modules_try(module, placed, options, name, error);
+    if (server && rc == MCP_ENOTFOUND && module->source_is_path && absent_is(placed)) {
+        rc = check_absent(module, placed, options, name, error);
+        if (rc == MCP_OK)
+            rc = leave_out(o, s, placed, error);
+    }
     mcp_json_free(doc);
     free(placed);
     return rc;
@@ -94,7 +123,7 @@ static int check_options(const offer *o, const source *s, const mcp_module *modu
     return config_check(o->config, mcp_str_from(module->options_schema), pointer, s->options);
 }
 
-static int mount_module(offer *o, const source *s, mcp_server *server, mcp_error *error)
+static int mount_module(offer *o, const source *s, purpose what_for, mcp_error *error)
 {
     const mcp_module *module;
     modules_word w;
@@ -103,21 +132,27 @@ static int mount_module(offer *o, const source *s, mcp_server *server, mcp_error
         rc = modules_read_word(o->modules, s->text, &w, error);
         if (rc != MCP_OK)
             return rc;
-        rc =
-            mount_placed(o, s, w.module, server, w.source, mcp_json_root(w.options), w.name, error);
+        rc = mount_placed(o, s, w.module, what_for, w.source, mcp_json_root(w.options), w.name,
+                          error);
         modules_clear_word(&w);
         return rc;
     }
     rc = modules_find(o->modules, mcp_str_from(s->module), &module, error);
     if (rc == MCP_OK && (rc = check_options(o, s, module)) != MCP_OK)
         error->text[0] = 0; /* the error was reported already */
-    return rc == MCP_OK ? mount_placed(o, s, module, server, s->text, s->options, s->name, error)
+    return rc == MCP_OK ? mount_placed(o, s, module, what_for, s->text, s->options, s->name, error)
                         : rc;
 }
 
 int offer_try(offer *o, const source *s, mcp_error *error)
 {
-    return mount_module(o, s, NULL, error);
+    return mount_module(o, s, (purpose){.server = NULL}, error);
+}
+
+int offer_describe(offer *o, const source *s, described *ret, mcp_error *error)
+{
+    mcp_description to = described_by(ret);
+    return mount_module(o, s, (purpose){.to = &to}, error);
 }
 
 /* ---- all sources ----------------------------------------------------------------------------- */
@@ -171,7 +206,7 @@ static int mount_all(offer *o, mcp_server *server, texts *paths, mcp_error *erro
     for (size_t i = 0; rc == MCP_OK && i < all->count; i++) {
         const source *one = &all->items[i];
         if (source_is_module(one))
-            rc = locate(o, one, mount_module(o, one, server, error), error);
+            rc = locate(o, one, mount_module(o, one, (purpose){.server = server}, error), error);
         else if (!files && paths->count)
             files = true, rc = mount_files(o, server, paths, error);
         if (rc == MCP_OK && !absent_is_at(&o->coming, i))
@@ -207,4 +242,23 @@ int sources_mount(offer *o, mcp_server *server, mcp_error *error)
     int rc = mount_all(o, server, &paths, error);
     texts_clear(&paths);
     return rc == MCP_OK ? tell_absent(o, error) : rc;
+}
+
+bool sources_check(offer *o)
+{
+    described d = {.n_templates = 0};
+    bool right = true;
+    for (size_t i = 0; i < o->now->sources.count; i++) {
+        const source *one = &o->now->sources.items[i];
+        mcp_error error = {0};
+        int rc = source_is_module(one) ? offer_describe(o, one, &d, &error) : MCP_OK;
+        if (rc == MCP_OK || rc == MCP_EUNSUPPORTED)
+            continue;
+        (void)locate(o, one, rc, &error);
+        if (error.text[0])
+            say("%s", error.text);
+        right = false;
+    }
+    described_clear(&d);
+    return right;
 }

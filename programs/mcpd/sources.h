@@ -8,4 +8,8 @@
  * code after reporting the error, or with *error set. */
 int sources_mount(offer *o, mcp_server *server, mcp_error *error);
 
+/* Checks the options and names of all sources of modules without opening them, and reports every
+ * error. Returns whether there is none. A module that cannot describe its sources is left out. */
+bool sources_check(offer *o);
+
 #endif

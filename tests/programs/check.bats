@@ -97,3 +97,26 @@ END
     run -0 "$MCPD" --config c.json --check-config
     [ ! -e s ]
 }
+
+@test "the options and names of all sources are checked, whether they exist or not; each fault is reported" {
+    sqlite3 shop.db 'CREATE TABLE t(x)'
+    cat >c.json <<'END'
+{"sources": [
+ {"module":"sqlite","source":"shop.db"},
+ {"module":"sqlite","source":"none.db","options":{"queries":[{"name":"a","sql":"x"},{"name":"a","sql":"x"}]}},
+ {"module":"sqlite","source":"x/shop.db"},
+ {"module":"sqlite","source":"shop.db","name":"y","options":{"nope":1}},
+ {"module":"sqlite","source":"y/other.db","options":{"tool":"query_sqlite_shop"}}
+]}
+END
+    run -1 --separate-stderr "$MCPD" --config c.json --check-config
+    [ -z "$output" ]
+    [ "${#stderr_lines[@]}" -eq 4 ]
+    [ "${stderr_lines[0]}" = 'c.json:3:2: sqlite: the saved query a: the name comes twice' ]
+    [[ "${stderr_lines[1]}" == 'c.json:4:2: sqlite: '*'/x/shop.db: another database has its name; choose one: ?name=NAME' ]]
+    [[ "${stderr_lines[2]}" == 'c.json:5:'*'unknown key "nope"'* ]]
+    [[ "${stderr_lines[3]}" == 'c.json:6:2: sqlite: other: another source has the tool query_sqlite_shop'* ]]
+    # the start says it too, of a source that is not there yet
+    run -1 --separate-stderr timeout 10 "$MCPD" --config c.json </dev/null
+    [ "$stderr" = 'c.json:3:2: sqlite: the saved query a: the name comes twice' ]
+}

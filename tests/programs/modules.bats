@@ -104,6 +104,17 @@ refused() { # PATTERN ARGUMENT...: checks for exit status 1, an empty stdout, an
     refused '*unknown property "sslmode"*' --module "$NOTES" 'notes:a?sslmode=require'
 }
 
+@test "the doctor and the check of a configuration say what a module describes" {
+    run -0 --separate-stderr "$MCPD" --doctor --module "$NOTES" notes:a
+    [[ "$output" == *"ok      source: notes:a: notes://all/"$'\n'* ]]
+    cat >c.json <<END
+{"module": "$NOTES", "sources": [{"module": "notes", "source": "a"},
+ {"module": "notes", "source": "b"}]}
+END
+    run -1 --separate-stderr "$MCPD" --config c.json --check-config
+    [ "$stderr" = "c.json:2:2: notes: another source has the prefix notes://all/" ]
+}
+
 @test "two sources of one module; a name cannot be used twice" {
     run -0 legacy --module "$NOTES" notes:a notes:b?name=other -- "$(request resources/list '{}')"
     [ "$(jq -r '.[0].result.resources | map(.uri) | join(" ")' <<<"$output")" = "notes://all/1 notes://other/1" ]

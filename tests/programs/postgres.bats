@@ -94,6 +94,7 @@ setup() {
 @test "the doctor reports whether a database answers and accepts the role" {
     run mcpd --doctor postgres:shop
     [ "$status" = 0 ] && [[ "$output" == *'source: postgres:shop: answers; '* ]] || { echo "$output"; return 1; }
+    [[ "$output" == *': postgres://shop/, 7 templates, the tool query_postgres_shop; it needs the process of the server'* ]]
     for case in 'postgres:host=/nowhere dbname=shop|/nowhere' 'postgres:dbname=none|"none" does not exist' \
         'postgres:dbname=shop user=x password=s3cret|role "x" does not exist'; do
         run mcpd --doctor "${case%%|*}"

@@ -1,0 +1,24 @@
+/* described.h: collects what modules say about sources before these are opened (mcp/module.h). */
+#ifndef MCPD_DESCRIBED_H
+#define MCPD_DESCRIBED_H
+
+#include <mcp/module.h>
+
+typedef struct described_texts {
+    char **items;
+    size_t count;
+} described_texts;
+
+/* One source or several. Zero-initialize it. */
+typedef struct described {
+    described_texts prefixes, tools, paths;
+    size_t n_templates, n_resources, n_prompts;
+    bool in_process; /* of the last source */
+} described;
+
+/* Returns the functions that add to `d`. A prefix or the name of a tool that another source has
+ * already is refused with MCP_EEXIST. */
+mcp_description described_by(described *d);
+void described_clear(described *d);
+
+#endif
