@@ -7,16 +7,13 @@
 /* The memory of one caller. */
 typedef struct mcp__http_share {
     size_t used;
-    size_t count; /* number of charges that refer to it */
-    const struct mcp_http_connection
-        *reader; /* the only one of its connections that reads a body while memory is short */
+    size_t count;                             /* number of charges that refer to it */
+    const struct mcp_http_connection *reader; /* reads a body although memory is short, or NULL */
     size_t len;
     char text[]; /* the key: 'p' and the principal, or 'a' and the address */
 } mcp__http_share;
 
-enum {
-    MCP__HTTP_MUCH = 32 << 20
-}; /* least number of released bytes that is reported to the program */
+enum { MCP__HTTP_MUCH = 32 << 20 }; /* least release that is reported, in bytes */
 
 /* The memory of one object, and the share to which it is charged. A zero-initialized charge has no
  * share. */

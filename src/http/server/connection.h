@@ -136,7 +136,7 @@ static inline bool mcp__http_is_local(const mcp_http_connection *c)
 /* ---- memory of a connection: budget.c ------------------------------------------------------- */
 
 /* Returns whether the given number of quarters is spent: of the whole budget, or of the caller's
- * share. `without` bytes are not counted. Shortens time-outs if the whole budget is concerned. */
+ * share. `without` bytes are not counted. If it is the whole budget, time-outs are shortened. */
 static inline bool mcp__http_spent(mcp_http_connection *c, size_t quarters, size_t without)
 {
     mcp_http_budget *b = c->http->budget;

@@ -334,8 +334,7 @@ static void handle_modern(mcp_http_connection *c, mcp__http_message *m)
     else if (m->has_request || m->has_invalid || m->in.batch)
         run_exchange(c, m, NULL);
     else
-        answer_without(c, m,
-                       MCP__HTTP_FINE); /* over HTTP, a client's notifications have no effect */
+        answer_without(c, m, MCP__HTTP_FINE); /* a notification has no effect here */
 }
 
 static void handle_in_session(mcp_http_connection *c, mcp__http_session *session,

@@ -40,10 +40,9 @@ struct mcp__http_peer {
      * a connection only while it receives a message. */
     mcp_http_connection *connection;
     mcp__http_session *session;
-    const mcp__revision
-        *legacy;             /* for legacy requests without a session: their revision; else NULL */
-    mcp__http_charge charge; /* the memory of an orphan's request */
-    bool done;               /* an orphan whose request has been answered: the next tick frees it */
+    const mcp__revision *legacy; /* revision of legacy requests without a session, or NULL */
+    mcp__http_charge charge;     /* the memory of an orphan's request */
+    bool done; /* an orphan whose request has been answered: the next tick frees it */
 };
 
 /* Creates a channel for the caller of this connection's request. Returns MCP_OK or MCP_ENOMEM. */

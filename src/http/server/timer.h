@@ -6,8 +6,7 @@
 
 /* A timer, part of the object that it belongs to. Initialize it with zeros. */
 typedef struct mcp__http_timer {
-    struct mcp__http_timer *child, *next,
-        *prev; /* prev is the left sibling or, for the first, the parent */
+    struct mcp__http_timer *child, *next, *prev; /* prev: left sibling or parent */
     int64_t due;
     bool armed;
     bool of_peer; /* belongs to a mcp__http_peer, else to a connection */

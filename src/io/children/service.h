@@ -26,9 +26,8 @@ typedef enum mcp__service_phase {
 typedef struct mcp__service_lines {
     char line[MCP__SERVICE_LINE];
     size_t len;
-    int64_t filled;  /* when tokens were last added */
-    uint64_t tokens; /* lines that may be logged now */
-
+    int64_t filled;                  /* when tokens were last added */
+    uint64_t tokens;                 /* lines that may be logged now */
     uint64_t seen, left_out, untold; /* lines: all; not logged; not logged and not yet reported */
 } mcp__service_lines;
 

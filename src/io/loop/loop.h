@@ -78,9 +78,8 @@ struct mcp_loop {
     mcp__posts posts;
     mcp__workers workers;
     int log_level;
-    size_t log_lost; /* lines discarded because stderr would have blocked */
-    struct mcp__net
-        *net; /* http_server/net.h, or NULL; not linked into a program that never listens */
+    size_t log_lost;      /* lines discarded because stderr would have blocked */
+    struct mcp__net *net; /* http_server/net.h, or NULL; linked only if used */
     void (*net_free)(struct mcp__net *net);
     struct mcp__multi *multi; /* http_client/client.h, or NULL; linked only if used */
     void (*multi_stop)(struct mcp__multi *multi);
