@@ -320,8 +320,8 @@ MCP_API int mcp_client_ping(mcp_client *client, const mcp_call_options *options,
 MCP_API int mcp_client_cancel(mcp_client *client, mcp_call_id call, const char *reason);
 
 /* Blocks until a call is over, and runs the transport meanwhile. The call must have been made with
- * an identifier and without `done`. 0 stands for mcp_client_start(), which is called if it was not
- * called yet. Other callbacks run meanwhile. Returns the call's rc. ret (may be NULL) gets a
+ * an identifier and without `done`. If `call` is 0, waits for mcp_client_start(), and calls it
+ * first if that has not been done yet. Other callbacks run meanwhile. Returns the call's rc. ret (may be NULL) gets a
  * document that the caller must free: the result or, with MCP_EREMOTE, the error object. error is
  * written as for every failure. Also returns MCP_ESTATE (the transport has no `step`, or this is a
  * callback of the client), MCP_ENOTFOUND (no call with this identifier keeps an outcome) or

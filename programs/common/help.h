@@ -9,7 +9,7 @@
  * with a newline. */
 void help_wrap(FILE *to, const char *text, int indent, int column);
 
-/* Writes one line and its explanation: "  --name VALUE, -n     Text." */
+/* Writes one entry: `left`, then `text`, which explains it and starts at `column`: "  --name VALUE, -n     Text." */
 void help_entry(FILE *to, const char *left, const char *text, int column);
 /* Writes the options of the command; if `command` is NULL, those that all commands have. */
 void help_options(FILE *to, const option *table, size_t count, const char *command);

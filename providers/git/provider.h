@@ -47,7 +47,7 @@ typedef struct repo_job {
     char message[400];
     uint64_t size;          /* if not 0, the size that was too large */
     mcp_json_writer *json;  /* the answer in JSON, unless one of the next members is set */
-    git_odb_object *object; /* a blob, in which `bytes` is the answer */
+    git_odb_object *object; /* a blob; the answer is `bytes`, a part of it */
     mcp_str bytes;
     common_buffer text; /* the answer as text, if has_text */
     bool has_text;
@@ -58,7 +58,7 @@ typedef struct repo_job {
 
 /* Makes the request fail with an error that is not a failure of the provider. Returns MCP_OK. */
 int repo_job_fail(repo_job *job, int code, const char *format, ...) MCP_PRINTF(3, 4);
-/* Reads a number of the query; *ret is `fallback` if it is absent. If it is invalid, makes the job
+/* Reads a numeric parameter of the query; *ret is `fallback` if it is absent. If it is invalid, makes the job
  * fail and returns false. */
 bool repo_job_number(repo_job *job, repo_param param, uint64_t min, uint64_t max, uint64_t fallback,
                      uint64_t *ret);

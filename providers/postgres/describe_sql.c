@@ -211,8 +211,8 @@ const char postgres_function_json[] =
 
 /* ---- which pieces mention which objects ------------------------------------------------------ */
 
-/* The pieces, with the objects that they depend on according to the catalogue: a function, or a
- * table, its row type, an array of that type or a sequence of the table. The body of a function is
+/* The pieces, with the objects on which they depend according to the catalogue. Such an object is a
+ * function or a table; a row type, an array of it, or a sequence counts as its table. The body of a function is
  * plain text. It mentions an object if the object's name is one of its words or, for names that are
  * not words, occurs in it. */
 #define NAMES(tables, functions)                                                                   \

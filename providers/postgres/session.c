@@ -17,7 +17,7 @@
 enum {
     CONNECT_S = 5,
     MOST_CONNECT_S = 60,
-    LOOK_MS = 100, /* interval of checking whether it was given up */
+    LOOK_MS = 100, /* interval of checking *given_up */
 };
 
 void postgres_why(const char *message, char text[300])
@@ -39,7 +39,7 @@ typedef struct patience {
     int seconds; /* time limit of the log-in, and again of the set-up */
     int64_t until;
     const atomic_bool *given_up;
-    bool stopped; /* the wait ended because it was given up */
+    bool stopped; /* the wait ended before its time-out, because *given_up was set */
 } patience;
 
 static int64_t now_ms(void)
@@ -49,7 +49,7 @@ static int64_t now_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* Returns false after a time-out or if it was given up. */
+/* Returns false after a time-out, or when *given_up is set. */
 static bool wait_for(PGconn *conn, short events, patience *p)
 {
     for (;;) {
@@ -181,7 +181,7 @@ static bool look_at_options(PGconn *conn, int *seconds)
     return several;
 }
 
-/* Returns false after a time-out or if it was given up. */
+/* Returns false after a time-out, or when *given_up is set. */
 static bool step_by_step(PGconn *conn, patience *p)
 {
     PostgresPollingStatusType status = PGRES_POLLING_WRITING;

@@ -12,8 +12,8 @@
 
 enum {
     POLL_MS = 50,
-    SMALL = 16 << 10,  /* a body up to this size is read unless the limit is reached */
-    PRESSED_MS = 5000, /* how long shorter time-outs apply after memory was nearly spent */
+    SMALL = 16 << 10,   /* a body up to this size is read unless the limit is reached */
+    PRESSURE_MS = 5000, /* how long shorter time-outs apply after memory was nearly spent */
 };
 
 /* ---- life -------------------------------------------------------------------------------------------- */
@@ -39,7 +39,7 @@ int mcp_http_budget_new(const mcp_http_budget_options *options, mcp_http_budget 
     budget->hold_ms = o.hold_ms ? o.hold_ms : 5000;
     budget->released = o.released;
     budget->user = o.user;
-    budget->pressed_until = INT64_MIN;
+    budget->pressure_until = INT64_MIN;
     mcp__list_init(&budget->endpoints);
     /* A random seed is not needed, because peers cannot choose their addresses and principals
      * freely. */
@@ -179,17 +179,17 @@ mcp__http_refusal mcp__http_no_room(mcp_http_connection *c, size_t bytes)
 
 bool mcp__http_pressed(const mcp_http *http)
 {
-    return http->now < http->budget->pressed_until;
+    return http->now < http->budget->pressure_until;
 }
 
 /* Sets the timers of all connections again, because their time-outs have become shorter. This
- * happens at most once in PRESSED_MS. */
+ * happens at most once in PRESSURE_MS. */
 void mcp__http_press(mcp_http *http)
 {
     mcp_http_budget *b = http->budget;
-    if (http->now < b->pressed_until)
+    if (http->now < b->pressure_until)
         return;
-    b->pressed_until = http->now + PRESSED_MS;
+    b->pressure_until = http->now + PRESSURE_MS;
     for (mcp__link *e = b->endpoints.next; e != &b->endpoints; e = e->next) {
         mcp_http *other = mcp__container(e, mcp_http, in_budget);
         other->now = http->now;

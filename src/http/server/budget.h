@@ -32,7 +32,7 @@ struct mcp_http_budget {
     size_t stored;     /* the part of `used` that holds events for replay */
     mcp__map shares;
     mcp__link endpoints;
-    int64_t pressed_until;
+    int64_t pressure_until;
     uint64_t waited, refused; /* requests that waited; requests and answers refused */
     mcp__http_complaint complaint;
 };
