@@ -1,4 +1,5 @@
-/* asks.c: tools and a prompt that ask the client: its user, its model, its roots. */
+/* asks.c: tools and a prompt that request input from the client: from its user, its model, its
+ * roots. */
 #include "fixture.h"
 
 static const char name_form[] =
@@ -154,7 +155,7 @@ static int call_rounds(mcp_request *req, const mcp_json *arguments, void *user)
     return rc == MCP_OK ? mcp_reply_text(req, "Both steps were answered.") : rc;
 }
 
-/* Asks for what the client can be asked for. */
+/* Makes every input request that the client supports. */
 static int call_possible(mcp_request *req, const mcp_json *arguments, void *user)
 {
     (void)arguments, (void)user;

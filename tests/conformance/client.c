@@ -1,12 +1,11 @@
-/* client.c: the client that the official conformance suite starts, once for each scenario, on the
- * public API alone.
+/* client.c: the client that the official conformance suite starts once for each scenario. It uses
+ * only the public API.
  *
  *     MCP_CONFORMANCE_SCENARIO=NAME conformance-client URL
  *
- * What to do in which scenario stands in one table; the rest is an ordinary blocking client. Nobody
- * tells it which revision the server speaks, though the suite would: it finds out. Scenarios that
- * it does not know, those of authorization among them, end at once. The exit status says whether
- * all went well.
+ * A table has the actions for each scenario; the rest is an ordinary blocking client. It negotiates
+ * the revision itself, although the suite would name it. Unknown scenarios, such as those of
+ * authorization, end at once. The exit status is 0 if everything succeeded.
  */
 #include <mcp/io.h>
 #include <stdio.h>
@@ -18,12 +17,12 @@
 typedef struct run {
     mcp_client *client;
     mcp_error error;
-    size_t refused; /* tools that were left out */
+    size_t refused; /* tools with invalid definitions, which were omitted */
 } run;
 
 /* ---- calls that are waited for --------------------------------------------------------------- */
 
-/* NULL after a failure, which is told. */
+/* Waits for a call and returns its result, or reports the failure and returns NULL. */
 static mcp_json_doc *outcome(run *r, const char *what, int rc, mcp_call_id call)
 {
     mcp_json_doc *result = NULL;
@@ -45,7 +44,7 @@ static mcp_json_doc *list(run *r, const char *method)
     return outcome(r, method, rc, call);
 }
 
-/* NUL-terminated; NULL: no memory, or a text that holds a NUL itself. */
+/* Returns a NUL-terminated copy, or NULL if there is no memory or the text contains a NUL. */
 static char *copied(mcp_str text)
 {
     if (!text.ptr || memchr(text.ptr, 0, text.len))
@@ -126,7 +125,7 @@ static bool play_calls(run *r, const mcp_json *what)
     return ok;
 }
 
-/* Calls what is left of a list some of whose tools cannot be called. */
+/* Calls the valid tools of a list with some invalid ones. */
 static bool play_valid_tools(run *r, const mcp_json *arguments)
 {
     mcp_json_doc *result = list(r, "tools/list");
@@ -173,7 +172,7 @@ static bool play_echo_schema(run *r, const mcp_json *what)
     return ok;
 }
 
-/* Everything that is listed is called, read and got. */
+/* Calls, reads and gets everything that is listed. */
 static bool play_everything(run *r, const mcp_json *arguments)
 {
     static const struct {
@@ -203,7 +202,7 @@ static bool play_everything(run *r, const mcp_json *arguments)
 
 #define CALL(tool, arguments) "{\"name\":\"" tool "\",\"arguments\":" arguments "}"
 
-/* Without a last column the context of the scenario is taken. */
+/* Without a last column the context of the scenario is used. */
 static const struct {
     const char *name;
     play_fn *play;
@@ -230,7 +229,7 @@ static const struct {
 
 /* ---- the client ------------------------------------------------------------------------------ */
 
-/* A user who leaves every field as it is, and agrees to what has to be confirmed. */
+/* Answers like a user who keeps every default and confirms everything. */
 static void fill_in(mcp_client *client, mcp_question *question, void *user)
 {
     (void)client, (void)user;
@@ -243,7 +242,7 @@ static void fill_in(mcp_client *client, mcp_question *question, void *user)
     }
 }
 
-/* Nothing of the suite asks for it, but what is declared is judged. */
+/* The suite makes no sampling request, but checks the declared capability. */
 static void sample(mcp_client *client, mcp_question *question, void *user)
 {
     (void)client, (void)user;

@@ -1,8 +1,8 @@
-/* fixture.h: what the official conformance suite wants to find on a server, on the public API
- * alone.
+/* fixture.h: the items that the official conformance suite expects on a server. It uses only the
+ * public API.
  *
- * Names, texts and timing are the suite's: tools.c, tasks.c, resources.c and prompts.c say what
- * each is for only where the name does not.
+ * The suite defines the names, texts and timing. tools.c, tasks.c, resources.c and prompts.c
+ * explain an item only if its name does not.
  */
 #ifndef CONFORMANCE_FIXTURE_H
 #define CONFORMANCE_FIXTURE_H
@@ -23,7 +23,7 @@ int fixture_add_prompts(mcp_server *server, mcp_error *error);
 int fixture_add_asks(mcp_server *server, mcp_error *error);
 int fixture_add_task_tools(mcp_server *server, mcp_error *error);
 
-/* For test_trigger_prompt_change: tells those who listen that the list changed. */
+/* For test_trigger_prompt_change: notifies subscribers that the list changed. */
 int fixture_change_prompts(mcp_server *server);
 
 #endif

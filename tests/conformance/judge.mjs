@@ -1,8 +1,10 @@
-// judge.mjs LEG TABLE RESULTS: says in TAP which scenarios of TABLE passed, as RESULTS/<revision>/ has them.
+// judge.mjs LEG TABLE RESULTS: reports in TAP which scenarios of TABLE passed, according to
+// RESULTS/<revision>/.
 //
-// The suite's own exit status judges only what it scores, and takes a warning or a check that it could not
-// make for a success; here all of a scenario's checks count. Only a scenario that TABLE calls unchecked may skip
-// all of them, and one that TABLE says "skips N" of has to skip N. How a client ended counts too.
+// The suite's own exit status covers only scored scenarios, and treats warnings and skipped checks
+// as success. Here all checks of a scenario count. Only a scenario that TABLE marks as unchecked
+// may skip all checks, and one with "skips N" must skip exactly N. The exit status of a client
+// counts too.
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 

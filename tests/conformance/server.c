@@ -1,9 +1,9 @@
-/* server.c: the server that the official conformance suite is run against.
+/* server.c: the server for the official conformance suite.
  *
  *     conformance-server PORT      http://127.0.0.1:PORT/mcp, both eras; 0 is a port that is free
  *     conformance-server --stdio   for other clients than the suite's, which is for HTTP
  *
- * Says the URL on stdout once it listens, and ends on SIGTERM and SIGINT.
+ * Prints the URL on stdout once it listens. SIGTERM and SIGINT end it.
  */
 #include <stdio.h>
 #include <stdlib.h>

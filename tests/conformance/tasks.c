@@ -1,5 +1,5 @@
-/* tasks.c: tools that go on as tasks, in the way that the suite's tasks-* scenarios look for.
- * `user` of each is the server.
+/* tasks.c: tools that run as tasks, as the suite's tasks-* scenarios expect. `user` of each is the
+ * server.
  */
 #include "fixture.h"
 

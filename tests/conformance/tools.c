@@ -1,5 +1,5 @@
-/* tools.c: tools with each kind of content, errors, notices on the way, and those that look for a
- * rule of the protocol. `user` of each is the server.
+/* tools.c: tools with each kind of content, errors, notifications during a call, and tools that
+ * test a rule of the protocol. `user` of each is the server.
  */
 #include <stdio.h>
 
@@ -52,7 +52,7 @@ static int call_fails(mcp_request *req, const mcp_json *arguments, void *user)
     return mcp_reply_tool_error(req, "This tool intentionally returns an error for testing");
 }
 
-/* ---- notices on the way, three of them, with time between ------------------------------------ */
+/* ---- three notifications during a call, with pauses ------------------------------------------ */
 
 enum { NOTICES = 3, PAUSE_MS = 50 };
 
@@ -120,7 +120,7 @@ static int call_with_logging(mcp_request *req, const mcp_json *arguments, void *
     return call_slowly(req, log_message, "The messages were logged.", user);
 }
 
-/* The connection ends before the answer, which comes when the client is back. */
+/* Closes the connection before the answer, which is sent when the client reconnects. */
 static void finish_later(void *arg)
 {
     slow_call *call = arg;
@@ -152,7 +152,7 @@ static int call_without_capability(mcp_request *req, const mcp_json *arguments, 
     return rc == MCP_OK ? mcp_reply_text(req, "The client can sample.") : rc;
 }
 
-/* A stream of answers must not carry requests of ours: there is nothing to ask for. */
+/* A response stream must not carry requests of the server, so this requests nothing. */
 static int call_streaming(mcp_request *req, const mcp_json *arguments, void *user)
 {
     (void)arguments, (void)user;
@@ -160,7 +160,7 @@ static int call_streaming(mcp_request *req, const mcp_json *arguments, void *use
     return mcp_reply_text(req, "Nothing was asked for.");
 }
 
-/* Logs, whether or not the peer wants to hear of it. */
+/* Logs, whether or not the peer enabled log messages. */
 static int call_logging(mcp_request *req, const mcp_json *arguments, void *user)
 {
     (void)arguments, (void)user;

@@ -1,9 +1,9 @@
-/* http_peer.h: an HTTP server on real sockets, in a process of its own, and what a client does by
- * hand.
+/* http_peer.h: an HTTP server on real sockets in a separate process, and helpers for raw HTTP
+ * clients.
  *
  * The server has a resource, mem://one, and six tools: "echo" answers with its argument, "big" with
  * 20,000 bytes, "huge" with 6 MiB, "slow" after 300 ms, "touch" announces that the resource
- * changed, "files" opens eight files. To be included first, once in a program, after defining
+ * changed, "files" opens eight files. Include it first, once in each program, after defining
  * _GNU_SOURCE.
  */
 #ifndef MCP_TESTS_HTTP_PEER_H
@@ -140,7 +140,7 @@ static inline mcp_server *make_server(void)
 
 static struct setting {
     mcp_http_options http;
-    rlim_t descriptors; /* 0: as they are */
+    rlim_t descriptors; /* limit of descriptors; 0 keeps the current one */
     uint64_t drain_ms;
 } setting;
 
@@ -259,10 +259,10 @@ static inline int connected(void)
     "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":" \
     "\"2026-07-28\",\"io.modelcontextprotocol/clientCapabilities\":{}}"
 
-/* Whose token goes with what post() makes; NULL: none. */
+/* The token for requests of post(), or NULL for none. */
 static const char *bearer;
 
-/* A whole request; static storage. */
+/* Returns a complete request, in static storage. */
 static inline const char *post(int id, const char *method, const char *name, const char *members)
 {
     static char text[4096];
@@ -306,8 +306,8 @@ static inline void send_all(int fd, const char *text)
     assert_int_equal(send(fd, text, len, MSG_NOSIGNAL), len);
 }
 
-/* Reads one reply with a Content-Length; its body, static storage. The status is left in
- * *status. */
+/* Reads one response with a Content-Length. Returns its body, in static storage, and stores the
+ * status in *status. */
 static inline const char *read_reply(int fd, int *status)
 {
     static char in[2 * HUGE];
@@ -342,7 +342,7 @@ static inline void expect(int fd, int status, const char *word)
         fail_msg("no %s in %s", word, body ? body : "nothing");
 }
 
-/* Reads until all of it contains the word; how much came. */
+/* Reads until the input contains the word. Returns the number of bytes. */
 static inline size_t read_until(int fd, const char *word)
 {
     static char in[256 * 1024];

@@ -1,8 +1,8 @@
-/* A server that is short of memory for a long time: any allocation may fail, again and again, in
- * the middle of anything. Nothing leaks, nothing that is said is broken, and when memory is back
- * everything is served.
+/* A server that is short of memory for a long time: any allocation may fail, repeatedly, at any
+ * point. No memory is leaked, every message is well-formed, and all requests succeed once memory is
+ * available.
  *
- * (One allocation failing at a time, each in its turn, is what the transcripts do.)
+ * (The transcripts make single allocations fail, each in turn.)
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@
 
 typedef struct memory {
     uint64_t random;
-    unsigned one_in; /* of so many allocations one fails; 0: none */
+    unsigned one_in; /* one of this many allocations fails; 0 means none */
     size_t live, failed;
 } memory;
 

@@ -1,12 +1,12 @@
-/* test_http_budget.c: what one client makes the server hold (answers that he does not read, halves
- * of requests, idle connections) has a bound, the others are served meanwhile, and all of it is
- * given back.
+/* test_http_budget.c: the memory that one client can make the server hold (unread responses,
+ * incomplete requests, idle connections) is bounded and finally freed, and other clients are served
+ * meanwhile.
  */
 #define _GNU_SOURCE
 #include "http_peer.h"
 
 #ifdef __SANITIZE_ADDRESS__
-enum { ROOM_KIB = 512 << 10 }; /* it keeps what is freed for a while */
+enum { ROOM_KIB = 512 << 10 }; /* the sanitizer keeps freed memory for a while */
 #else
 enum { ROOM_KIB = 96 << 10 };
 #endif
@@ -36,7 +36,7 @@ static long resident_kib(void)
 
 static const char *asking;
 
-/* A value of /metrics. */
+/* Returns a value of /metrics. */
 static long metric(const char *name)
 {
     char wanted[64], request[128];
@@ -111,7 +111,7 @@ static void test_unread_answers(void **state)
     assert_int_equal(stop(), 0);
 }
 
-/* Unread data waits where it is counted, and not in the system's buffers. */
+/* Unread data waits in buffers that are counted, not in those of the system. */
 static void test_unread_answers_are_counted(void **state)
 {
     (void)state;
@@ -125,7 +125,7 @@ static void test_unread_answers_are_counted(void **state)
     assert_int_equal(stop(), 0);
 }
 
-/* The others have the rest of the budget, each only his share of it. */
+/* Other clients have the rest of the budget, each only up to its quota. */
 static void test_unread_answers_of_many(void **state)
 {
     (void)state;
@@ -173,7 +173,7 @@ static void send_half(int fd)
     for (size_t sent = 0; sent < 3900000;) {
         ssize_t n = send(fd, spaces, sizeof(spaces), MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n <= 0)
-            return; /* it is not read from any more */
+            return; /* the server stopped reading from it */
         sent += (size_t)n;
     }
 }
@@ -203,7 +203,7 @@ static void test_half_bodies(void **state)
     assert_int_equal(stop(), 0);
 }
 
-/* Requests behind each other on one connection are not answered ahead of the reader. */
+/* Pipelined requests are not processed ahead while the client does not read. */
 static void test_pipelined_answers(void **state)
 {
     (void)state;
@@ -226,7 +226,7 @@ static void test_pipelined_answers(void **state)
     assert_int_equal(stop(), 0);
 }
 
-/* Requests wait before anything is refused, and continue when there is memory. */
+/* Requests wait before any is rejected, and continue when memory is available. */
 static void test_waits_first(void **state)
 {
     (void)state;

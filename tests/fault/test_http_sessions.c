@@ -1,8 +1,8 @@
-/* test_http_sessions.c: very many clients on real sockets: sessions that nobody ends, and answers
- * that go to who asked although all of them chose the same ids.
+/* test_http_sessions.c: very many clients on real sockets: sessions that are never ended, and
+ * answers that reach the right client although all clients choose the same ids.
  *
- * The server is a process of its own, so that its memory can be looked at. Its tool "gather"
- * answers nobody until CLIENTS have asked, and then all of them, the last one first.
+ * The server is a separate process, so that its memory can be measured. Its tool "gather" waits for
+ * calls of CLIENTS clients, then answers all of them, the last one first.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -147,7 +147,7 @@ static long memory_kib(void)
 
 typedef struct client {
     int fd;
-    size_t start, end; /* [start, end) of in was received and not yet looked at */
+    size_t start, end; /* in[start, end) is received but not yet parsed */
     char in[4096];
     /* The last reply, NUL-terminated. */
     int status;
@@ -182,7 +182,7 @@ static void say(client *c, const char *text)
     assert_int_equal(send(c->fd, text, len, MSG_NOSIGNAL), len);
 }
 
-/* A POST; static storage. */
+/* Returns a POST request, in static storage. */
 static const char *post(const char *headers, const char *body)
 {
     static char text[2048];
@@ -266,9 +266,9 @@ static int ping(client *c, const char *id)
     return c->status;
 }
 
-/* ---- sessions without an end ----------------------------------------------------------------- */
+/* ---- sessions that are never ended ----------------------------------------------------------- */
 
-/* Begins so many sessions; the ids of the first and the last. */
+/* Begins n sessions and returns the ids of the first and the last. */
 static void begin_sessions(client *c, size_t n, char first[64], char last[64])
 {
     const char *one = post("", initialize);
@@ -299,7 +299,8 @@ static size_t sessions_counted(client *c)
     return strtoul(line + strlen("\nmcp_sessions "), NULL, 10);
 }
 
-/* The memory is flat beyond the limit, the oldest go, and one whose stream is open stays. */
+/* Beyond the limit memory stays constant: the oldest sessions are evicted, except one with an open
+ * stream. */
 static void test_sessions_without_end(void **state)
 {
     char used[64], first[64], last[64], unused[64];

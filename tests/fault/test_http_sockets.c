@@ -1,6 +1,6 @@
-/* test_http_sockets.c: an HTTP server on real sockets, in a process of its own, and clients that
- * behave badly: slow, cut off, half closed, not reading, too many. In every case the others are
- * served.
+/* test_http_sockets.c: an HTTP server on real sockets in a separate process, and clients that
+ * misbehave: slow, disconnected, half-closed, not reading, too many. In every case other clients
+ * are served.
  */
 #define _GNU_SOURCE
 #include "http_peer.h"
@@ -146,7 +146,7 @@ static void test_half_closed(void **state)
     assert_int_equal(stop(), 0);
 }
 
-/* The refusal reaches a client that is still sending. */
+/* The rejection reaches a client that is still sending. */
 static void test_too_large(void **state)
 {
     static char rest[512 * 1024];
@@ -192,7 +192,8 @@ static long memory_kib(void)
     return kib;
 }
 
-/* A client that asks for much and reads nothing is not read from, and dropped in the end. */
+/* The server stops reading from a client that sends many requests and reads nothing, and finally
+ * disconnects it. */
 static void test_reader_stops(void **state)
 {
     struct timeval soon = {0, 300000};
@@ -226,7 +227,7 @@ static void test_reader_stops(void **state)
     assert_int_equal(stop(), 0);
 }
 
-/* The same on a stream of events, while others hear of every change. */
+/* The same on an event stream, while other clients get every notification. */
 static void test_stream_reader_stops(void **state)
 {
     (void)state;
@@ -273,8 +274,8 @@ static void test_many_streams(void **state)
     assert_int_equal(stop(), 0);
 }
 
-/* Out of descriptors: new connections are refused until descriptors are available again. */
-/* The server may still have to notice that others are gone. */
+/* Without descriptors, new connections are rejected until descriptors are available again. */
+/* The server may still have to notice that other clients disconnected. */
 static void expect_service_soon(void)
 {
     int status = 0;
@@ -361,7 +362,7 @@ static void test_drain(void **state)
     child = 0;
 }
 
-/* Clients that keep a connection for later are not waited for. */
+/* A drain does not wait for idle connections. */
 static void test_drain_idle(void **state)
 {
     (void)state;
@@ -379,8 +380,7 @@ static void test_drain_idle(void **state)
     close(other);
 }
 
-/* What takes longer than that gets an error instead of silence, as an answer or as the end of a
- * stream. */
+/* Requests that take longer than the drain get an error, as a response or at the end of a stream. */
 static void test_drain_cuts(void **state)
 {
     int status = -1;
@@ -399,7 +399,7 @@ static void test_drain_cuts(void **state)
     child = 0;
 }
 
-/* A request that is never finished does not keep it from ending. */
+/* A request that is never completed does not keep the server from ending. */
 static void test_drain_is_bounded(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
-/* What a program does wrong with the calls themselves is MCP_EINVAL with a text that says what:
- * NULL where something is required, a struct whose size was forgotten. And a call that succeeds
- * leaves an error that says so. */
+/* Wrong use of the functions returns MCP_EINVAL with a message that names the mistake: NULL for a
+ * required argument, or a struct whose size is not set. A successful call sets the error to
+ * success. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* Our client and our server face to face, in each revision: what one says the other understands. */
+/* The client and the server of the library connected to each other, in each revision. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* A message on its way. */
+/* A message in flight. */
 typedef struct letter {
     struct letter *next;
     bool to_server;
@@ -27,7 +27,7 @@ typedef struct pair {
     int64_t now;
     size_t done, changes, notices;
     int rc;
-    char text[512]; /* of the result, or of the error */
+    char text[512]; /* text of the result or of the error */
     char progress[64];
 } pair;
 
@@ -62,7 +62,7 @@ static void carry(pair *p)
     free(l);
 }
 
-/* Until nothing is on its way; then time passes, half a second at the most. */
+/* Runs until no message is in flight, then advances the time, by at most half a second. */
 static void run(pair *p)
 {
     int64_t end = p->now + 500;
@@ -199,7 +199,7 @@ static void test_questions(void **state)
     (void)state;
     static const struct {
         const char *tool, *text;
-        size_t revisions; /* how many of them can ask so; the rest is an error */
+        size_t revisions; /* how many revisions support it; an error in others */
     } lines[] = {
         {"name", "accept {\"name\":\"Ada\"}", 4},
         {"choice", "accept {\"one\":\"a\",\"sure\":true}", 3},
@@ -243,7 +243,7 @@ static void test_the_rest(void **state)
         call(&p, "logs");
         assert_int_equal(p.notices, 2);
 
-        /* All pages, and some of what they name. */
+        /* All pages, and reads of some of their entries. */
         mcp_client_list(p.client, "resources/list", NULL, on_done, &p);
         mcp_client_read(p.client, "fixed:/text",
                         MCP_OPTIONS(mcp_call_options, .done = on_done, .user = &p), NULL);
@@ -255,7 +255,7 @@ static void test_the_rest(void **state)
         assert_int_equal(p.done, 4);
         assert_int_equal(p.rc, MCP_OK);
 
-        /* Taken back: the server hears of it. */
+        /* A cancelled call: the server is notified. */
         mcp_client_call_tool(p.client, "pending", NULL,
                              MCP_OPTIONS(mcp_call_options, .done = on_done, .user = &p), &id);
         run(&p);

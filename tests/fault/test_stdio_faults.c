@@ -1,6 +1,6 @@
-/* test_stdio_faults.c: the stdio server with memory that runs out at every single allocation of the
- * transport, and with input that ends at every byte: it never crashes, leaks, or writes half a
- * line.
+/* test_stdio_faults.c: the stdio server with each allocation of the transport failing in turn, and
+ * with input that is truncated at every byte. It never crashes, leaks memory, or writes an
+ * incomplete line.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -20,7 +20,7 @@
 
 #define PING(id) "{\"jsonrpc\":\"2.0\",\"id\":" id ",\"method\":\"ping\"}\n"
 
-/* Serves `in` on a socket pair, in this process; what comes out is at most `room` bytes. */
+/* Serves the input `in` on a socket pair in this process. The output has at most `room` bytes. */
 static int serve(const mcp_allocator *allocator, mcp_str in, char *out, size_t room, size_t *len)
 {
     mcp_error error = {0};
@@ -80,7 +80,7 @@ static void test_no_memory(void **state)
     free(in);
 }
 
-/* What was cut off is answered as what it is, and what came before it as ever. */
+/* A truncated message is answered as such, and earlier messages are answered normally. */
 static void test_input_ends_anywhere(void **state)
 {
     static const char in[] = PING("1") PING("\"two\"");
@@ -116,7 +116,7 @@ static void test_leaves_no_trace(void **state)
     assert_ptr_equal(after.sa_handler, SIG_DFL);
     next = dup(0);
     close(next);
-    /* libuv keeps one pair of descriptors for signals once and for all. */
+    /* libuv permanently keeps one pair of descriptors for signals. */
     assert_in_range(next - lowest, 0, 2);
 }
 

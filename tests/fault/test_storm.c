@@ -1,11 +1,11 @@
-/* A server among peers that do anything at any time: calls that ask, become tasks, wait, and are
- * answered late; replies to what was asked and to what was not; cancels, lost exchanges, closed
- * channels, new builds, time that passes. Drawn from a seed, so that what fails once fails again:
- * `test_fault_storm SEED [ROUNDS]` tells each seed before it.
+/* A server whose peers do random things at random times: calls that request input, become tasks,
+ * wait, and are answered late; expected and unexpected replies; cancellations, lost exchanges,
+ * closed channels, rebuilds, time-outs. Everything depends on a seed, so that a failure can be
+ * repeated: `test_fault_storm SEED [ROUNDS]` prints each seed before its round.
  *
- * What has to hold: no memory is lost or used after it was given back (the sanitizer sees it), and
- * of every request that nobody cancelled there is exactly one answer, at the latest when all
- * handlers ended and all time-outs are over. With a heap that fails now and then, at most one.
+ * The invariants: no memory is leaked or used after it is freed (the sanitizer checks this), and
+ * every request that was not cancelled gets exactly one answer, at the latest when all handlers
+ * have ended and all time-outs have expired. If allocations fail randomly, it gets at most one.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,9 +34,9 @@
 
 enum { PEERS = 4, IDS = 4096, EXCHANGES = 5, SEEN = 16, TEXT = 32 * 1024, TOKEN = 4242 };
 
-/* What is known of one request. */
+/* The state of one request. */
 typedef struct asked {
-    bool excused; /* it may stay without an answer */
+    bool excused; /* it need not get an answer */
     unsigned exchange, answers;
 } asked;
 
@@ -45,12 +45,12 @@ typedef struct peer {
     bool modern, closed;
     int next_id;
     asked ids[IDS];
-    int64_t questions[SEEN]; /* ids of the server's, the last ones */
+    int64_t questions[SEEN]; /* the latest ids of the server's requests */
     unsigned n_questions;
 } peer;
 
 typedef struct storm {
-    bool failing; /* the heap, now and then */
+    bool failing; /* allocations fail randomly */
     uint64_t seed;
     uint64_t dice;
     failalloc memory;
@@ -67,7 +67,7 @@ typedef struct storm {
     void *timer_arg;
 } storm;
 
-/* A handler and a peer's send know no more than a pointer of their own. */
+/* Global, because handlers and the peers' send functions get only their own pointer. */
 static storm s;
 
 static unsigned dice(unsigned sides)
@@ -119,7 +119,8 @@ static int ask_one(mcp_request *req, const char *key)
     }
 }
 
-/* Up to three questions; sometimes the handler goes on although one cannot be asked. */
+/* Makes up to three input requests; sometimes the handler continues although the client does not
+ * support one. */
 static int ask(mcp_request *req)
 {
     bool needed = false;
@@ -142,7 +143,8 @@ static int keep(mcp_request *req)
     return MCP_PENDING;
 }
 
-/* One step of a handler. False: go on with another; else *ret is what it returns. */
+/* Runs one step of a handler. Returns false to continue with another step; otherwise *ret is the
+ * handler's result. */
 static bool step(mcp_request *req, int *ret)
 {
     switch (dice(10)) {
@@ -179,7 +181,7 @@ static int handle(mcp_request *req)
     return rc;
 }
 
-/* `user` lives as long as anything that was built with it. */
+/* `user` must outlive everything that was built with it. */
 static int call(mcp_request *req, const mcp_json *arguments, void *user)
 {
     (void)arguments;
@@ -307,7 +309,7 @@ static void note_answer(peer *p, const mcp_json *message, mcp_str text)
     int64_t id = mcp_json_int(mcp_json_get(message, "id"), -1);
     const mcp_json *result = mcp_json_get(message, "result");
     const mcp_json *task = mcp_json_get(result, "task") ? mcp_json_get(result, "task") : result;
-    /* What cannot even be parsed for lack of memory has no id. */
+    /* A message that cannot be parsed for lack of memory is answered without an id. */
     if (s.failing && mcp_json_is(mcp_json_get(message, "id"), MCP_JSON_NULL))
         return;
     if (id < 1 || id >= p->next_id || ++p->ids[id].answers > 1)
@@ -365,7 +367,7 @@ static void connect_peer(peer *p, bool principal)
     say(p, 0, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
 }
 
-/* The value that is written where a question was, right or wrong. */
+/* Returns a random answer to an input request, valid or not. */
 static const char *some_result(void)
 {
     static const char any[] =
@@ -381,7 +383,7 @@ static const char *some_result(void)
     return dice(2) ? any : results[dice(COUNT(results))];
 }
 
-/* Sends METHOD with PARAMS under an id of its own. */
+/* Sends METHOD with PARAMS and a new id. */
 static void request(peer *p, const char *method, const char *params)
 {
     static char message[TEXT];
@@ -398,7 +400,7 @@ static void request(peer *p, const char *method, const char *params)
     say(p, exchange, message);
 }
 
-/* ---- what may happen ------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static void call_something(peer *p)
 {
@@ -573,7 +575,7 @@ static void one_thing(void)
 
 /* ---- rounds ---------------------------------------------------------------------------------- */
 
-/* All handlers end, and all time-outs are over. */
+/* Ends all handlers, and lets all time-outs expire. */
 static void calm_down(void)
 {
     for (int i = 0; i < 4; i++) {

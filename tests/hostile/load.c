@@ -1,14 +1,15 @@
-/* load: healthy clients of one server beside clients that provoke it, and what the healthy ones notice.
+/* load: measures how healthy clients of a server are affected by hostile ones.
  *
  *   load PORT PID SECONDS CLIENTS URI PROVOKERS FILE
  *
- * Each of CLIENTS connections reads URI every INTERVAL ms. Each of PROVOKERS connections sends the requests of FILE in
- * turn: each is one line, an HTTP request in which "\r\n" and "\\" are written so. PID is the server's, whose memory and
- * children's is looked at. Prints one line of name=value pairs; the exit status is 1 when a healthy request was not
- * answered well.
+ * Each of CLIENTS connections reads URI every INTERVAL ms. Each of PROVOKERS connections sends the
+ * requests of FILE in turn. Each line of FILE is an HTTP request with the escapes "\r\n" and "\\".
+ * PID is the server; its memory and that of its children is measured. Prints one line of name=value
+ * pairs. The exit status is 1 if a healthy request failed.
  *
- * An answer's time is the kernel's, of when it came in at the socket: that this program had to wait for a CPU is no part
- * of it. How long it had to is late_us. Provokers are another process, so that large answers keep no healthy client.
+ * The time of a response is the kernel's time stamp of its arrival, so it does not include the time
+ * that this program waits for a CPU, which is late_us. The provokers run in another process, so
+ * that large responses do not delay the healthy clients.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -51,7 +52,7 @@ static _Noreturn void die(const char *what)
 static int64_t now_ns(void)
 {
     struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t); /* as the kernel's stamps */
+    clock_gettime(CLOCK_REALTIME, &t); /* the clock of the kernel's time stamps */
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
@@ -85,7 +86,7 @@ static uint32_t *latency; /* us */
 static size_t n_latency, bad;
 static int64_t late;
 
-/* The time at which the last of it came in. */
+/* Receives bytes and stores the time at which the last of them arrived. */
 static ssize_t receive(client *c, int64_t *when)
 {
     char control[64];
@@ -106,7 +107,7 @@ static ssize_t receive(client *c, int64_t *when)
     return n;
 }
 
-/* Whether all of an answer with a length is there. */
+/* Returns whether a response with a Content-Length is complete. */
 static bool whole(const client *c)
 {
     const char *end = strstr(c->in, "\r\n\r\n"), *length = strcasestr(c->in, "content-length:");
@@ -198,8 +199,8 @@ static void answered(client *c)
         provoked->slowest_ms = took;
 }
 
-/* An answer is taken for one when its first bytes are there; a new connection for each, so that none is waited for to
- * its end. */
+/* The first bytes of a response are enough. Each request uses a new connection, so that no response
+ * must be read to its end. */
 static void provoke_next(client *c, int epoll, size_t step)
 {
     if (c->fd >= 0)
@@ -235,7 +236,7 @@ static void provoke(size_t n, int64_t end)
         }
         usleep(2000);
     }
-    for (size_t i = 0; i < n; i++) /* what is in flight gets its time */
+    for (size_t i = 0; i < n; i++) /* requests in flight may finish */
         while (c[i].fd >= 0) {
             ssize_t got = recv(c[i].fd, c[i].in, IN, MSG_DONTWAIT);
             if (got < 0 && errno == EAGAIN && now_ms() < end + STUCK_MS) {
@@ -266,7 +267,7 @@ static long memory(const char *pid)
     return resident * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
-/* The largest of its children. */
+/* Returns the memory of the largest child. */
 static long child_memory(const char *pid)
 {
     char path[128], child[24];
@@ -282,7 +283,8 @@ static long child_memory(const char *pid)
     return most;
 }
 
-/* ---- all of it ----------------------------------------------------------------------------------------------- */
+/* ---- main
+ * ---------------------------------------------------------------------------------------------------- */
 
 static int by_size(const void *a, const void *b)
 {

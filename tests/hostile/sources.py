@@ -1,4 +1,4 @@
-"""Sources that mean harm, made the same each time.
+"""Hostile sources, with the same contents in every run.
 
 A kind of KINDS makes three states of one source: make() a good one, harm() what it is about, mend() the good one again.
 URIS are those that meet the harm, GOOD is one that only a mended source answers. `sources.py KIND FOLDER` makes the
@@ -12,7 +12,7 @@ import struct
 import sys
 import zlib
 
-SCALE = float(os.environ.get("HOSTILE_SCALE", "1"))  # of what is large; the tests take less
+SCALE = float(os.environ.get("HOSTILE_SCALE", "1"))  # scales the large sources; the tests use less
 
 
 def scaled(n):
@@ -225,7 +225,7 @@ def graph_lies(g):
     g.put("objects/info/commit-graph", data + hashlib.sha1(data).digest())
     tip = []
     tree = g.tree([])
-    for _ in range(scaled(3000)):  # each has the one before twice
+    for _ in range(scaled(3000)):  # each contains the previous one twice
         tip = [g.commit(tree, tip * 2)]
     g.main(tip[0])
 
@@ -364,7 +364,7 @@ class Hostile:
         self._harm(self.source)
 
     def requests(self):
-        """(method, parameters, name for the header) of every method that meets the source."""
+        """Returns (method, parameters, name for the header) for every method that uses the source."""
         yield from ((m, {}, None) for m in ("resources/list", "resources/templates/list", "tools/list", "prompts/list"))
         yield from (("resources/read", {"uri": u}, u) for u in self.uris)
         for name in ("rev", "path") if self.git else ("table",):

@@ -1,5 +1,6 @@
-// One mcpd with one configuration file: two folders, a database, prompts and command tools at once, to two principals
-// with different rights, over stdio and HTTP, to every client and to mcpctl; and the file read again meanwhile.
+// One mcpd with one configuration file: two folders, a database, prompts and command tools, for two
+// principals with different rights, over stdio and HTTP, with every client and mcpctl; and the file
+// is reloaded meanwhile.
 
 import assert from 'node:assert/strict';
 import { execFile, execFileSync, spawn } from 'node:child_process';

@@ -1,5 +1,6 @@
-// One mcpd that serves a folder, two git repositories, a SQLite file and a PostgreSQL database at once: to every client
-// over both transports, and to mcpctl. What happens when the database goes away is in outage.test.mjs.
+// One mcpd that serves a folder, two git repositories, a SQLite file and a PostgreSQL database,
+// with every client over both transports, and with mcpctl. outage.test.mjs tests an outage of the
+// database.
 
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
@@ -34,7 +35,7 @@ async function allResources(peer) {
     return { all, pages };
 }
 
-// Every template: the values that it is expanded with, and what is then read.
+// Every template: the values for its expansion, and the expected contents.
 const throughTemplates = ({ path, head }) => [
     ['file://{+path}', { path: path('readme.md') }, is(README)],
     ['file://{+path}{?offset,length}', { path: path('readme.md'), offset: '2', length: '10' }, is('Everything')],
@@ -87,7 +88,7 @@ const throughTemplates = ({ path, head }) => [
         has('SELECT sum(total)')],
 ];
 
-// Template, argument, what was typed, what is known of the others, what is offered.
+// Template, argument, prefix, values of other arguments, expected completions.
 const completions = ({ path }) => [
     ['file://{+path}{?tail}', 'path', path('re'), {}, [path('readme.md')]],
     ['git://code/{rev}/{+path}{?offset,length,format}', 'rev', 'fe', {}, ['feature/new']],
@@ -234,7 +235,7 @@ describe('mcpd FOLDER git:A git:B sqlite:FILE postgres:DATABASE', { concurrency:
 
             it('tells of every change who wants to know, and of nothing else', async () => {
                 const watch = await peer.watch({ uris: watched(sources), list: true });
-                // It listens to PostgreSQL a little later than it says so.
+                // mcpd starts listening to PostgreSQL shortly after it reports so.
                 await provoke(n => sources.postgres(`COMMENT ON TABLE sale IS '${n}'`), () => peer.events.some(listChanged), 'the database');
                 await settle(peer.events);
                 for (const [what, change, uris, list = false] of changes(sources)) {

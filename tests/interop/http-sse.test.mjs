@@ -1,4 +1,4 @@
-// HTTP+SSE, the transport of 2024-11-05, as the SDKs' clients for it speak it.
+// HTTP+SSE, the transport of 2024-11-05, with the clients of the SDKs.
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
-// What only HTTP has: sessions and their end, streams that break, several clients at once, tokens.
-// What a server answers is in resources.test.mjs, over HTTP too.
+// Features of HTTP: sessions and their end, interrupted streams, concurrent clients, tokens.
+// resources.test.mjs tests the server's answers, also over HTTP.
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { settle, until, updatedFor, waitFor } from './support/wait.mjs';
 
 const mcpd = process.env.MCPD;
 
-// A request by hand, with headers that a client would not send.
+// Sends a raw request, with headers that a client would not send.
 const raw = (url, method, headers, message) =>
     fetch(url, {
         method,

@@ -1,5 +1,5 @@
-// mcpctl against servers of others and against mcpd: every command that applies, its exit status, its text and
-// the form of its JSON.
+// mcpctl with official servers and with mcpd: every applicable command, its exit status, its text
+// and the form of its JSON.
 
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -195,7 +195,7 @@ function everythingSuite(name, open) {
                 out: new RegExp(`^echo\n[^]*\tupdated\t${uri}\n[^]*This is a simple prompt`), err: /nothing/,
             });
         });
-        // Only of a command.
+        // Only for a server that mcpctl starts.
         if (name === 'stdio') it('trace', async () => {
             const file = join(folder, 'between.jsonl');
             const got = await run(MCPCTL, ['ls', '--', MCPCTL, 'trace', file, ...way().to]);
@@ -275,7 +275,7 @@ function sdkSuite(name, open, { modern }) {
             await check(['call', '-y', 'count', 'to=3'], { out: /^Counted to 3, and told\.\n$/ });
             await check(['call', '-y', 'fail'], { status: 1, err: /It does not work/ });
         });
-        // This SDK asks only modern clients.
+        // This SDK sends input requests only to modern clients.
         if (modern) it('what the server asks', async () => {
             await check(['call', '-y', 'ask'], { terminal: true, typed: 'red\ny\n', out: /Which colour\?[^]*It is red\./ });
             await check(['call', '-y', 'ask'], { status: 6, err: /-32021[^]*which requires a terminal/ });
@@ -283,7 +283,7 @@ function sdkSuite(name, open, { modern }) {
         it('context', async () => {
             await check(['context'], { out: /^# Context\n\n## text\n\n`mem:\/\/text`\n\n```\none\ntwo\nthree\n```\n$/ });
         });
-        // On stdio no other client can touch it.
+        // Over stdio no other client can change the resource.
         if (modern && !name.startsWith('stdio')) it('watch', async () => {
             const watching = check(['watch', '--read', '--count', '1', 'mem://text'], { out: /\tupdated\tmem:\/\/text\n[^]*three\n/ });
             let over = false;

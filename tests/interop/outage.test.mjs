@@ -1,5 +1,6 @@
-// One mcpd that serves a folder, repositories and two databases under load, while PostgreSQL is stopped, killed, cut off
-// and comes back: the rest is served throughout, no request is left without an answer, and afterwards all is as before.
+// One mcpd that serves a folder, repositories and two databases under load, while PostgreSQL is
+// stopped, killed, disconnected and restarted: the other sources are served throughout, every
+// request gets an answer, and afterwards everything works again.
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -15,7 +16,8 @@ const LONG = 60_000; // milliseconds that are "for ever"
 const away = /cannot be reached now|cannot be read now|It took too long/;
 const sales = 'postgres://shop/public/sale/rows';
 
-// Reads this again and again until stop() is called. `good` and `bad` count; what must not be is in `wrong`.
+// Reads the URI repeatedly until stop() is called. `good` and `bad` count the answers; `wrong` has
+// the unexpected ones.
 function startReader(peer, { source, uri, check }) {
     const reader = { source, good: 0, bad: 0, wrong: [], slowest: 0 };
     let on = true;
@@ -27,7 +29,7 @@ function startReader(peer, { source, uri, check }) {
         } catch (error) {
             reader.bad++;
             if (source !== 'PostgreSQL' || !away.test(error.message)) reader.wrong.push(error);
-            // It would ask a thousand times a second.
+            // Without this pause it would send a thousand requests a second.
             await new Promise(resolve => setTimeout(resolve, 20));
         }
         reader.slowest = Math.max(reader.slowest, Date.now() - begin);
@@ -53,7 +55,7 @@ describe('under load, while the database goes and comes', { timeout: 240_000 }, 
         for (const client of clients) peers.push(await dial(client, server.url));
         const uris = [sales, 'git://code/main/list.txt', 'sqlite://shop/invoice/rows', sources.uri(sources.deep)];
         watches = await Promise.all(peers.map(peer => peer.watch({ uris, list: true })));
-        // Of the database more than it has connections for.
+        // More readers of the database than it has connections.
         const all = samples(sources);
         all.push(all.at(-1));
         readers = peers.flatMap(peer => all.map(sample => startReader(peer, sample)));
@@ -70,7 +72,7 @@ describe('under load, while the database goes and comes', { timeout: 240_000 }, 
 
     const those = { database: r => r.source === 'PostgreSQL', rest: r => r.source !== 'PostgreSQL' };
 
-    // Each of these readers gets so many more answers of this kind.
+    // Waits until each of these readers has got more answers of this kind.
     async function more(which, kind) {
         const before = new Map(readers.filter(which).map(reader => [reader, reader[kind]]));
         const late = () => [...before].filter(([reader, count]) => reader[kind] < count + MANY[kind]);

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# scripts/check-abi notices what would break a program that is built already, and nothing else.
+# scripts/check-abi detects exactly the changes that would break an already built program.
 
 setup() {
     command -v abidiff >/dev/null || skip "abidiff is not installed"
@@ -17,13 +17,13 @@ check() {
     "$BATS_TEST_TMPDIR/scripts/check-abi"
 }
 
-@test "what did not change is accepted, and so are comments" {
+@test "unchanged headers and changed comments are accepted" {
     check
     sed -i 's|^typedef struct mcp_tool {|/* More words.\n * And a line. */\n&|' "$headers/server.h"
     check
 }
 
-@test "a member in the middle" {
+@test "a new member in the middle is detected" {
     sed -i '/^typedef struct mcp_tool {/,/^}/s|    const char \*title;|    int surprise;\n&|' "$headers/server.h"
     run check
     [ "$status" -eq 1 ]
@@ -31,14 +31,14 @@ check() {
     [[ $output == *"check-abi --update"* ]]
 }
 
-@test "another argument" {
+@test "a changed argument is detected" {
     sed -i 's|mcp_server_remove_tool(mcp_server \*server,|mcp_server_remove_tool(mcp_server *server, int why,|' "$headers/server.h"
     run check
     [ "$status" -eq 1 ]
     [[ $output == *"mcp_server_remove_tool"* ]]
 }
 
-@test "another value" {
+@test "a changed value is detected" {
     sed -i 's|X(ENOMEM, 1,|X(ENOMEM, 77,|; s|MCP_OK = 0|MCP_OK = 7|' "$headers/base.h"
     sed -i 's|MCP_HINT_UNSET = 0|MCP_HINT_UNSET = 5|' "$headers/server.h"
     run check

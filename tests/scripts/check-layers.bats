@@ -1,4 +1,4 @@
-# scripts/check-layers on trees of one file: what it lets pass and what it does not.
+# scripts/check-layers on trees of one file: what it accepts and what it rejects.
 
 setup() {
     root=$BATS_TEST_TMPDIR
@@ -8,7 +8,8 @@ setup() {
     cd "$root"
 }
 
-# passes FILE INCLUDE..., refuses FILE INCLUDE: FILE is made of the #include lines.
+# passes FILE INCLUDE..., refuses FILE INCLUDE: write FILE with these #include lines and run the
+# script.
 passes() {
     local file=$1
     shift
@@ -52,7 +53,7 @@ refuses() {
     refuses src/json/inner/x.c '"server/core/server.h"'
     refuses src/json/inner/x.c '"inner.h"'
 }
-@test "a folder that is no layer" {
+@test "a folder that is not a layer" {
     mkdir src/other
     echo 'int x;' >src/other/x.c
     run scripts/check-layers
@@ -66,7 +67,7 @@ refuses() {
     passes include/mcp/x.h '<mcp/base.h>' '<stddef.h>'
     refuses include/mcp/x.h '<yyjson.h>'
 }
-@test "programs: public headers, their own, a provider's one header" {
+@test "programs: public headers, their own headers, a provider's public header" {
     touch programs/mcpd/own.h providers/files/files.h providers/files/inner.h
     passes programs/mcpd/x.c '<mcp/mcp.h>' '<unistd.h>' '"own.h"' '"files.h"'
     passes programs/mcpd/x.c '<files.h>'
@@ -86,7 +87,7 @@ refuses() {
         rm $folder/x.c
     done
 }
-@test "a way around by .." {
+@test "a path with .." {
     mkdir src/base
     touch src/base/base.h
     refuses programs/mcpd/x.c '"../../src/base/base.h"'

@@ -1,4 +1,4 @@
-# scripts/check-size on files of its own.
+# scripts/check-size on generated files.
 
 setup() {
     cd "$BATS_TEST_TMPDIR"
@@ -6,7 +6,7 @@ setup() {
     cp "$BATS_TEST_DIRNAME/../../scripts/check-size" scripts/
 }
 
-# function_of LINES FILE: adds a function of so many lines.
+# function_of LINES FILE: adds a function of LINES lines.
 function_of() {
     {
         printf 'static int name(int a,\n                int b)\n{\n'
@@ -28,13 +28,13 @@ function_of() {
     [ "$status" -eq 1 ]
     [ "$output" = "src/base/x.c:69: a function of 61 lines, where 60 are allowed" ]
 }
-@test "a table is no function" {
+@test "a table does not count as a function" {
     { echo 'static const int t[] = {'; seq -f '    %g,' 90; echo '};'; } >src/base/x.c
     function_of 20 src/base/x.c
     run scripts/check-size
     [ "$status" -eq 0 ]
 }
-@test "a file of 500 lines passes, one of 501 does not; of the tests one may have 700" {
+@test "a file of 500 lines passes, one of 501 does not; a test may have 700" {
     seq -f '/* %g */' 500 >src/base/x.h
     seq -f '/* %g */' 700 >tests/unit/x.c
     run scripts/check-size src/base/x.h tests/unit/x.c

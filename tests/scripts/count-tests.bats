@@ -1,4 +1,4 @@
-# scripts/count-tests on what ctest writes: the closing line, and that nothing that went wrong is lost.
+# scripts/count-tests on the output of ctest: the last line, and that every failure is counted.
 
 setup() {
     count=$BATS_TEST_DIRNAME/../../scripts/count-tests
@@ -19,16 +19,16 @@ closing() {
     [ "$status" -eq "$2" ]
 }
 
-@test "a test that says nothing of cases is one" {
+@test "a test without cases counts as one" {
     a_test run 'hello\n'
     a_test fail 'hello\n'
     closing "1 passed, 1 failed, 0 skipped" 1
 }
-@test "TAP: its cases" {
+@test "TAP: the cases are counted" {
     a_test run '1..3\nok 1 - a\nok 2 - b\nok 3 # SKIP why\n'
     closing "2 passed, 0 failed, 1 skipped" 0
 }
-@test "cmocka's way to say skipped" {
+@test "cmocka's form of skipped cases" {
     a_test run '1..2\nok 1 - a\nnot ok 2 # SKIP b\n# ok - group\n'
     closing "1 passed, 0 failed, 1 skipped" 0
 }
@@ -37,23 +37,23 @@ closing() {
     closing "1 passed, 1 failed, 0 skipped" 1
     [[ $output == *"failed: "*"this one"* ]]
 }
-@test "a crash after good cases" {
+@test "a crash after passed cases" {
     a_test fail '1..1\nok 1 - a\n'
     closing "1 passed, 1 failed, 0 skipped" 1
 }
-@test "an early exit that looks well" {
+@test "an early exit with status 0" {
     a_test run '1..5\nok 1 - a\nok 2 - b\n'
     closing "2 passed, 3 failed, 0 skipped" 1
 }
-@test "an end in the middle, after a case that failed" {
+@test "an early end after a failed case" {
     a_test fail '1..5\nok 1 - a\nnot ok 2 - b\n'
     closing "1 passed, 4 failed, 0 skipped" 1
 }
-@test "a case that failed while its program says that all is well" {
+@test "a failed case of a program with exit status 0" {
     a_test run 'not ok 1 - a\n'
     closing "0 passed, 1 failed, 0 skipped" 1
 }
-@test "node's runner" {
+@test "node's test runner" {
     a_test fail 'ℹ tests 4\nℹ pass 1\nℹ fail 2\nℹ cancelled 0\nℹ skipped 1\nℹ todo 0\n'
     closing "1 passed, 2 failed, 1 skipped" 1
 }
@@ -66,7 +66,7 @@ closing() {
     a_test notrun 'Unable to find executable: x' '<skipped message="Unable to find executable"/>'
     closing "0 passed, 1 failed, 0 skipped" 1
 }
-@test "no results, or half of them, are a failure" {
+@test "missing or incomplete results are a failure" {
     run "$count" "$BATS_TEST_TMPDIR/none.xml"
     [ "${lines[-1]}" = "0 passed, 1 failed, 0 skipped" ]
     a_test run 'ok 1 - a\n'

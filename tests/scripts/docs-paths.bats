@@ -1,5 +1,5 @@
-# What README.md, CHANGELOG.md and docs name of the tree is there: the targets of links, C files and headers, and paths
-# that begin with a folder at the top.
+# Files that README.md, CHANGELOG.md and docs mention exist: the targets of links, C files and
+# headers, and paths that begin with a top folder.
 
 setup_file() {
     cd "$BATS_TEST_DIRNAME/../.."
@@ -11,11 +11,11 @@ setup() {
     pages=(README.md CHANGELOG.md docs/*.md)
 }
 
-# Names of files and folders that somebody quotes, as page:name.
+# Prints the quoted names of files and folders as page:name.
 quoted() {
     grep -oHE '`[A-Za-z0-9_./-]+`' "${pages[@]}" | tr -d '`' | sort -u
 }
-# In a tree where paths end with the name.
+# Succeeds if a path of the tree ends with the name.
 in_tree() {
     grep -qE "/${1//./\\.}/?\$" "$BATS_FILE_TMPDIR/tree"
 }
@@ -36,7 +36,7 @@ in_tree() {
     echo "$missing"
     [ -z "$missing" ]
 }
-@test "links lead to files of the tree" {
+@test "links point to files of the tree" {
     missing=
     while IFS=: read -r page target; do
         [ -e "$(dirname "$page")/$target" ] || missing+="$page links to $target"$'\n'

@@ -1,4 +1,4 @@
-# docs/guide.md: its pieces of C are those of the examples, its links lead somewhere.
+# docs/guide.md: its C fragments equal the examples, and its links are valid.
 
 setup() {
     root=$BATS_TEST_DIRNAME/../..
@@ -6,7 +6,8 @@ setup() {
     cd "$BATS_TEST_TMPDIR"
 }
 
-# extract FILE: each block of C as a file N.c, and the example that it is of, which a comment in front of it names, as N.of
+# extract FILE: writes each block of C to a file N.c, and the name of its example, from the
+# preceding comment, to N.of
 extract() {
     awk '/^<!-- .* -->$/ { of = $2; next }
          /^```c$/ { n++; inside = 1; printf "%s", of > (n ".of"); of = ""; next }
@@ -15,7 +16,7 @@ extract() {
          { of = "" }' "$1"
 }
 
-# stands PIECE FILE: whether its lines stand there, one after the other, just so
+# stands PIECE FILE: succeeds if FILE contains the lines of PIECE consecutively
 stands() {
     local piece file
     piece=$'\n'$(<"$1")$'\n'
@@ -23,7 +24,7 @@ stands() {
     [[ $file == *"$piece"* ]]
 }
 
-@test "the pieces of C stand in the examples, line by line" {
+@test "the examples contain the C fragments, line by line" {
     local n of
     extract "$guide"
     [ -f 20.c ]
@@ -34,7 +35,7 @@ stands() {
     done
 }
 
-@test "one that was changed is found" {
+@test "a changed fragment is detected" {
     extract "$guide"
     sed 's/MCP_OK/MCP_PENDING/' 2.c 3.c 4.c >changed.c
     ! stands changed.c "$root/examples/tool.c"
@@ -45,7 +46,7 @@ stands() {
     stands 2.c "$root/examples/tool.c"
 }
 
-@test "every example is spoken of, and what is linked is there" {
+@test "every example is mentioned, and every link is valid" {
     local link file
     for file in "$root"/examples/*.c; do
         grep -q "(../examples/${file##*/})" "$guide" || { echo "nothing of ${file##*/}"; return 1; }

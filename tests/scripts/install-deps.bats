@@ -1,5 +1,5 @@
-# scripts/install-deps on systems that this one is not: what it says, and that it installs all or nothing. apt, and
-# what is installed, are small scripts in a folder of PATH.
+# scripts/install-deps on other simulated systems: its output, and that it installs everything or
+# nothing. apt and the probed commands are small scripts in a folder of PATH.
 
 bats_require_minimum_version 1.5.0
 
@@ -8,7 +8,7 @@ setup() {
     mkdir "$BATS_TEST_TMPDIR/bin"
     cd "$BATS_TEST_TMPDIR"
     export PATH=$BATS_TEST_TMPDIR/bin:$PATH OS_RELEASE=$BATS_TEST_TMPDIR/os-release
-    stub pkg-config 'exit 1' # no library is there
+    stub pkg-config 'exit 1' # no library is installed
     stub apt-get 'echo "$*" >>apt.log'
     stub sudo '"$@"'
     stub apt-cache 'for name do :; done; ! grep -qx "$name" absent'
@@ -39,7 +39,7 @@ END
     ! grep -w install apt.log
 }
 
-@test "a system that has all of them: they are installed, and it says where this was tried" {
+@test "a system that has all of them: they are installed, and the tested systems are named" {
     system ubuntu 25.04 'Ubuntu 25.04'
     run -0 "$deps"
     [[ $output == *"Ubuntu 25.04 has all packages, but this script is tested on Debian 12 and 13 only"* ]]
@@ -51,7 +51,7 @@ END
     grep -q 'install.* libllhttp-dev.* libyyjson-dev' apt.log
 }
 
-@test "package lists that cannot be had are no reason to call a system too old" {
+@test "if package lists cannot be downloaded, the system is not called too old" {
     system debian 13 'Debian GNU/Linux 13 (trixie)'
     stub apt-get 'exit 1'
     echo libyyjson-dev >absent
@@ -60,7 +60,7 @@ END
     [[ $output != *"since"* ]]
 }
 
-@test "a system without apt: what is missing, by Debian's names" {
+@test "a system without apt: the missing packages, with Debian's names" {
     system fedora 42 'Fedora Linux 42'
     # everything else of PATH, without apt-get
     mkdir tools
@@ -72,7 +72,7 @@ END
     [[ $output == *"Fedora Linux 42 has no apt."*libyyjson-dev* ]]
 }
 
-@test "when nothing is missing it asks nobody, and the list has the line editor of the shell" {
+@test "if nothing is missing, apt is not called, and the list has the line editor of the shell" {
     stub pkg-config 'exit 0'
     system ubuntu 24.04 'Ubuntu 24.04'
     "$deps"

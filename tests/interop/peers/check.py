@@ -33,12 +33,12 @@ import time
 
 SMALL = sys.argv[1] == "--small"
 NAME, MCPCTL, *COMMAND = sys.argv[2 if SMALL else 1:]
-LONG = 60  # seconds that are "for ever"
+LONG = 60  # seconds that count as "forever"
 BANNER = r"warning: the server wrote something other than a message to stdout: Noisy MCP server 1\.0"
 STRAY = 10  # lines of noise that are looked at; and many
 FLOOD = 2000
 
-# What an SDK does not have, and why; a check that needs it is reported with the reason.
+# Features that an SDK lacks, and why; a check that needs one is skipped with the reason.
 LACKS = {
     "sdk1": {"watch": "SDK 1.x always declares resources.subscribe as false"},
     "fastmcp2": {
@@ -86,7 +86,7 @@ class Stdio:
 
     @staticmethod
     def is_over(pid):
-        """With all of its threads: then its pipes are closed and its parent knows."""
+        """Waits until all of its threads have ended, its pipes are closed and its parent is notified."""
         process = pathlib.Path("/proc", str(pid))
         try:
             return "\nState:\tZ" in process.joinpath("status").read_text() and len(list(process.joinpath("task").iterdir())) == 1
@@ -104,7 +104,7 @@ class Stdio:
 
 
 class Http:
-    """A server that is started again whenever it ends, as by an init system, on the port that it had."""
+    """A server that is restarted on the same port whenever it ends, as by an init system."""
 
     name = "HTTP"
 
@@ -134,7 +134,7 @@ class Http:
         until(self.listens, lambda: f"a server; {pathlib.Path(self.log).read_text()[-2000:]}")
 
     def died(self, starts):
-        """For a moment the one that ends listens still: waits for the next one."""
+        """The old server may still listen for a moment, so this waits for the next one."""
         until(lambda: self.starts > starts, "another start")
         self.ready()
 
@@ -158,11 +158,11 @@ def run(way, words, typed=""):
     return done.returncode, done.stdout, done.stderr
 
 
-running = []  # that a check that failed may have left
+running = []  # processes that a failed check may have left
 
 
 class Running:
-    """A command that goes on: what it wrote so far, and a way to type."""
+    """A running command: its output so far, and a method to type."""
 
     def __init__(self, way, words):
         self.process = subprocess.Popen(
@@ -207,8 +207,8 @@ class Running:
 
 # ---- commands: what they print, how they end; over both ways ------------------------------------------------------
 
-TIMEOUT = "{t}"  # long enough for the start, too short for the server's slow things
-SLOW = "{n}"  # so many steps of the slow tool take longer than that
+TIMEOUT = "{t}"  # long enough for the start, too short for the server's slow tools
+SLOW = "{n}"  # this number of steps of the slow tool takes longer than that
 
 # name, words, status, stdout, stderr (None: the banner and nothing else), needs
 COMMANDS = [
@@ -258,7 +258,7 @@ def run_command(way, words, status, out, err, t):
 
 
 def shell_cancels(way, t):
-    """A call that timed out was cancelled in the server, and the session goes on."""
+    """A call that timed out is cancelled in the server, and the session continues."""
     shell = Running(way, ["shell", "--yes", "--timeout", str(t)])
     shell.type(f"call slow steps={int(t * 15)} tell=false")
     shell.complains(r"call slow: no answer within")
@@ -274,7 +274,7 @@ def shell_cancels(way, t):
 
 
 def shell_survives(way, _):
-    """The server ends in a call: that fails, the next command has a server again."""
+    """The server ends during a call: the call fails, and the next command starts a server again."""
     shell = Running(way, ["shell", "--yes"])
     shell.type("read mem://text")
     shell.says("three\n")
@@ -288,7 +288,7 @@ def shell_survives(way, _):
 
 
 def shell_restarts(way, _):
-    """The server was restarted between two commands: both work, whatever the session was."""
+    """The server is restarted between two commands: both work, although the session was lost."""
     shell = Running(way, ["shell", "--yes"])
     lines = [("call cancelled", "0\n"), ("read mem://text", "three\n"), ("ls", "mem://slow\n")]
     for i, (line, text) in enumerate(lines[:1] if SMALL else lines):
@@ -302,7 +302,7 @@ def shell_restarts(way, _):
 
 
 def watch_survives(way, _):
-    """watch tells of changes, also after a restart, and says that there was a gap."""
+    """watch reports changes, also after a restart, and reports the gap."""
     watch = Running(way, ["watch", "mem://live"])
     watch.says("\tupdated\tmem://live\n", 2)
     way.restart(watch)
