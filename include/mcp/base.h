@@ -32,10 +32,11 @@ extern "C" {
 #define MCP_VERSION_PATCH  0
 #define MCP_VERSION_STRING "0.1.0"
 
-/* Returns the version of the library that is running, for example "0.1.0". Static storage. */
+/* Returns the version of the library that is running, for example "0.1.0". The string has static
+ * storage. */
 MCP_API const char *mcp_version(void);
 /* Returns the i-th protocol revision that the library supports, for example "2026-07-28", or NULL
- * past the end. The newest revision has index 0. Static storage. */
+ * past the end. The newest revision has index 0. The string has static storage. */
 MCP_API const char *mcp_revision(size_t i);
 
 /* ---- strings --------------------------------------------------------------------------------- */
@@ -116,7 +117,7 @@ typedef enum mcp_outcome {
 } mcp_outcome;
 
 /* Return the name and the text of a code, for example "MCP_ENOMEM" and "out of memory". An unknown
- * code gives "MCP_E?" and "unknown error". Static storage. */
+ * code gives "MCP_E?" and "unknown error". Both strings have static storage. */
 MCP_API const char *mcp_error_name(int code);
 MCP_API const char *mcp_error_text(int code);
 

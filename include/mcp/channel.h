@@ -170,7 +170,7 @@ MCP_API void mcp_channel_close(mcp_channel *channel, int64_t now);
 MCP_API void mcp_channel_free(mcp_channel *channel);
 
 /* Returns the revision of the legacy session, for example "2025-11-25", or NULL if there is no
- * session (a modern peer never has one). Static storage. */
+ * session (a modern peer never has one). The string has static storage. */
 MCP_API const char *mcp_channel_revision(const mcp_channel *channel);
 
 /* Returns `user` of the options. */

@@ -555,7 +555,7 @@ MCP_API const mcp_client_output *mcp_client_sending(mcp_client *client);
  * NUL-terminated and borrowed until the next call. May be called only within `send`. */
 MCP_API bool mcp_client_header(mcp_client *client, size_t index, mcp_str *name, mcp_str *value);
 /* Returns the value of MCP-Protocol-Version for the transport's own requests (GET and DELETE of a
- * session), or NULL if the revision has no such header. Static storage. */
+ * session), or NULL if the revision has no such header. The string has static storage. */
 MCP_API const char *mcp_client_version_header(const mcp_client *client);
 
 /* Describes how an exchange ended, if it had no answer to pass to mcp_channel_receive(). */

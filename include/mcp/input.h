@@ -24,8 +24,8 @@
  * client can send the same state more than once. A program that must prevent this can store the
  * value of mcp_request_series() and compare it.
  *
- * Only tools/call, prompts/get and resources/read may ask. 2026-07-28, basic/patterns/mrtr,
- * client/elicitation, client/sampling, client/roots; 2025-11-25, the same pages of client.
+ * Only tools/call, prompts/get and resources/read may ask. See 2026-07-28, basic/patterns/mrtr,
+ * client/elicitation, client/sampling and client/roots; and 2025-11-25, the same pages of client.
  */
 #ifndef MCP_INPUT_H
 #define MCP_INPUT_H

@@ -37,7 +37,7 @@ typedef enum mcp_json_type {
 MCP_API mcp_json_type mcp_json_typeof(const mcp_json *value);
 
 /* Returns the name of a type for messages, for example "object" or "string", and "nothing" for
- * MCP_JSON_NONE. Static storage. */
+ * MCP_JSON_NONE. The string has static storage. */
 MCP_API const char *mcp_json_type_name(mcp_json_type type);
 
 /* Returns whether a value has the given type. */

@@ -34,10 +34,10 @@ typedef struct mcp_request mcp_request;
 
 /* ---- reading the request --------------------------------------------------------------------- */
 
-/* Returns the protocol revision in which this request is answered, for example "2026-07-28". Static
- * storage. */
+/* Returns the protocol revision in which this request is answered, for example "2026-07-28". The
+ * string has static storage. */
 MCP_API const char *mcp_request_revision(const mcp_request *req);
-/* Returns the method, for example "resources/read". Static storage. */
+/* Returns the method, for example "resources/read". The string has static storage. */
 MCP_API const char *mcp_request_method(const mcp_request *req);
 /* Return the whole params object and its _meta, or NULL if there is none. */
 MCP_API const mcp_json *mcp_request_params(const mcp_request *req);
@@ -47,7 +47,7 @@ MCP_API const mcp_json *mcp_request_meta(const mcp_request *req);
 MCP_API const mcp_json *mcp_request_client_capabilities(const mcp_request *req);
 /* Returns the client's description of itself, an Implementation ("name", "version", …), from this
  * request (modern) or from the start of its session (legacy). Returns NULL if there is none. The
- * description is not verified. 2026-07-28, basic, "_meta". */
+ * description is not verified. See 2026-07-28, basic, "_meta". */
 MCP_API const mcp_json *mcp_request_client_info(const mcp_request *req);
 /* Returns the authenticated caller, as the transport reported it, or NULL if anonymous. */
 MCP_API const char *mcp_request_principal(const mcp_request *req);
@@ -73,7 +73,7 @@ typedef enum mcp_audience {
     MCP_AUDIENCE_ASSISTANT = 2,
 } mcp_audience;
 
-/* 2026-07-28, server/resources, "Annotations". */
+/* See 2026-07-28, server/resources, "Annotations". */
 typedef struct mcp_annotations {
     size_t size;
     unsigned audience;         /* MCP_AUDIENCE_* combined with |; 0 if not set */
@@ -82,7 +82,7 @@ typedef struct mcp_annotations {
     const char *last_modified; /* ISO 8601, for example "2025-01-12T15:00:58Z" */
 } mcp_annotations;
 
-/* 2026-07-28, basic, "icons". */
+/* See 2026-07-28, basic, "icons". */
 typedef struct mcp_icon {
     size_t size;
     const char *src; /* an https: or data: URI; required */
@@ -228,7 +228,7 @@ typedef enum mcp_log_level {
  * MCP_LOG_INFO and above. Does nothing on a server without mcp_server_options.logging. `logger` may
  * be NULL; `data` is the text of any JSON value. At most 20 per second and request are sent. Do not
  * log secrets: the peer's model may read them. mcp_request_logf() sends a string that is formatted
- * as by printf. 2026-07-28, server/utilities/logging. */
+ * as by printf. See 2026-07-28, server/utilities/logging. */
 MCP_API void mcp_request_log(mcp_request *req, mcp_log_level level, const char *logger,
                              mcp_str data);
 MCP_API void mcp_request_logf(mcp_request *req, mcp_log_level level, const char *logger,
@@ -236,8 +236,8 @@ MCP_API void mcp_request_logf(mcp_request *req, mcp_log_level level, const char 
 
 /* For an answer that takes long: closes the connection on which the peer waits, if the peer can
  * fetch the messages later (over HTTP within a session of 2025-11-25, with Last-Event-ID). The
- * request continues, and its messages are stored. In all other cases this does nothing. 2025-11-25,
- * basic/transports, "Sending Messages to the Server". */
+ * request continues, and its messages are stored. In all other cases this does nothing. See
+ * 2025-11-25, basic/transports, "Sending Messages to the Server". */
 MCP_API void mcp_request_end_stream(mcp_request *req);
 
 /* For a handler that waits or continues in steps: calls fn(req, user) every ms milliseconds on the

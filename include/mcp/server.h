@@ -125,7 +125,7 @@ MCP_API int mcp_server_connect(mcp_server *server, const mcp_channel_options *op
 typedef int mcp_read_fn(mcp_request *req, mcp_str uri, const mcp_uri_match *match, void *user);
 
 /* A resource: registered with mcp_server_add_resource(), or an entry of a provider's list. Strings
- * are UTF-8 and NUL-terminated. 2026-07-28, server/resources, "Resource". */
+ * are UTF-8 and NUL-terminated. See 2026-07-28, server/resources, "Resource". */
 typedef struct mcp_resource {
     size_t size;
     const char *uri;  /* required, RFC 3986 with a scheme */
@@ -161,7 +161,7 @@ typedef int mcp_complete_fn(mcp_request *req, mcp_str name, mcp_str value, const
 /* A template for resources (RFC 6570, all levels). The server tries templates if no registered URI
  * is equal to the requested one, and uses the most specific template that matches
  * (mcp_uri_template_compare()). Registering a template whose match would be ambiguous fails with
- * MCP_EUNSUPPORTED. 2026-07-28, server/resources, "Resource Templates". */
+ * MCP_EUNSUPPORTED. See 2026-07-28, server/resources, "Resource Templates". */
 typedef struct mcp_resource_template {
     size_t size;
     const char *uri_template; /* required */
@@ -220,7 +220,7 @@ MCP_API int mcp_server_remove_prompt(mcp_server *server, const char *name);
 
 /* ---- tools ----------------------------------------------------------------------------------- */
 
-/* The values of a tool's hints, which are for people. 2026-07-28, schema, ToolAnnotations. */
+/* The values of a tool's hints, which are for people. See 2026-07-28, schema, ToolAnnotations. */
 typedef enum mcp_hint { MCP_HINT_UNSET = 0, MCP_HINT_NO, MCP_HINT_YES } mcp_hint;
 
 /* Answers tools/call. `arguments` is an object that conforms to the input schema, or NULL if there
@@ -394,8 +394,8 @@ MCP_API int mcp_server_post(mcp_server *server, void (*fn)(mcp_server *server, v
 /* ---- changes --------------------------------------------------------------------------------- */
 
 /* Reports that the contents of a resource changed. Its subscribers get one notification for all
- * changes within coalesce_ms. For a provider's resource pass the provider's canonical URI. Cheap if
- * there are no subscribers. */
+ * changes within coalesce_ms. For a provider's resource pass the provider's canonical URI. This is
+ * fast if there are no subscribers. */
 MCP_API void mcp_server_resource_updated(mcp_server *server, const char *uri);
 
 /* Reports that the set of resources changed in a way that the server cannot detect, such as a

@@ -23,7 +23,7 @@
  * does not exist for any other. Anonymous peers can use any anonymous task whose id they know (128
  * random bits); they may list tasks only if all exchanges share one stream (stdio).
  *
- * https://github.com/modelcontextprotocol/ext-tasks; 2025-11-25, basic/utilities/tasks.
+ * See https://github.com/modelcontextprotocol/ext-tasks, and 2025-11-25, basic/utilities/tasks.
  */
 #ifndef MCP_TASK_H
 #define MCP_TASK_H
