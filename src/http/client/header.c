@@ -25,8 +25,8 @@ static bool is_token(mcp_str s)
     return s.len != 0;
 }
 
-/* Checks a value according to RFC 9110, 5.5. Bytes above ASCII are allowed, because some servers
- * need them. */
+/* Checks a value according to RFC 9110, 5.5. Bytes above ASCII are allowed, because they are used
+ * in practice. */
 static bool is_value(mcp_str s)
 {
     for (size_t i = 0; i < s.len; i++) {

@@ -1,7 +1,7 @@
 /* timer.c: a pairing heap of timers, whose links are part of the timers.
  *
- * Nothing is allocated. Adding a timer takes one comparison, and removing one takes logarithmic
- * time on average. With ten thousand connections, an event moves only its own timer.
+ * Nothing is allocated. Adding a timer takes one comparison, and removing one takes amortized
+ * logarithmic time. With ten thousand connections, an event moves only its own timer.
  */
 #include "http/server/timer.h"
 

@@ -160,8 +160,8 @@ static void thread_main(void *arg)
     leave(w);
 }
 
-/* Starts a thread. It blocks all signals except those that a crash raises, so that the program's
- * own threads handle them. */
+/* Starts a thread. It blocks all signals except those that a crash raises; the others are left to
+ * the program's own threads. */
 static bool start_thread(mcp__workers *w)
 {
     static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
