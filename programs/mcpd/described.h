@@ -13,7 +13,7 @@ typedef struct described_texts {
 typedef struct described {
     described_texts prefixes, tools, paths;
     size_t n_templates, n_resources, n_prompts;
-    bool in_process; /* of the last source */
+    bool in_process; /* requested by the module of the last source */
 } described;
 
 /* Returns the functions that add to `d`. A prefix or the name of a tool that another source has

@@ -9,18 +9,19 @@
 /* Serves one source in the sandbox, on descriptor 3, until the descriptor is closed. The first line
  * on it describes the source. It is a JSON object:
  *
- *   module    its name; required
- *   file      its shared object; without it, it is looked for as for a source of the command line
- *   source    what is to be mounted; required
- *   options   for the module
- *   name      of the source in URIs
- *   read      paths that may be read; without it, the source if that is a path, and what SQLite
- *             puts beside a file
- *   write     paths that may be written too
- *   sandbox   false: none (trusted data)
+ *   module    the name of the module; required
+ *   file      the shared object of the module; by default it is searched for as for a source of the
+ *             command line
+ *   source    the source to mount; required
+ *   options   the options of the module
+ *   name      the name of the source in URIs
+ *   read      paths that may be read; by default the source, if it is a path, and the files that
+ *             SQLite creates beside a database
+ *   write     paths that may also be written
+ *   sandbox   false for trusted data, so that the process enters no sandbox
  *   page_size, max_message
  *
- * Returns the exit status; 1 after a line on stderr that says why. */
+ * Returns the exit status: 0, or 1 after writing the reason to stderr. */
 int source_child_run(void);
 
 #endif
