@@ -184,7 +184,7 @@ static int prepare(program *p, mcp_error *error)
                           error);
     }
     if (rc == MCP_OK && s->check_config && !sources_check(&p->offer))
-        p->wrong = true; /* all that opening them could report as well is reported */
+        p->has_errors = true; /* what opening them would report was reported */
     else if (rc == MCP_OK)
         rc = at_option(p, "sources", 0, offer_make(&p->offer, p->server, error), error);
     if (rc == MCP_OK)
