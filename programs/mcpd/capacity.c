@@ -15,12 +15,16 @@ enum {
     TRIM_DELAY_MS = 1000, /* time from the first release to malloc_trim() */
 };
 
+uint64_t capacity_files(const settings *s)
+{
+    uint64_t each = s->max_connections ? s->max_connections : DEFAULT_CONNECTIONS;
+    return OTHER_FILES + s->http.count * each;
+}
+
 void capacity_raise_files(const settings *s)
 {
     struct rlimit limit;
-    rlim_t wanted = OTHER_FILES;
-    if (s->http.count)
-        wanted += s->http.count * (s->max_connections ? s->max_connections : DEFAULT_CONNECTIONS);
+    rlim_t wanted = capacity_files(s);
     if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur >= wanted)
         return;
     limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;

@@ -7,8 +7,15 @@
 
 #include "options.h"
 
-/* Raises the soft limit of open files to the number that the listeners and everything else may
- * need, as far as the hard limit allows. The limit is not raised further, because child processes
+/* Defaults of the libraries, in bytes: mcp_http_budget_options.max_memory and
+ * mcp_server_options.max_work_memory. */
+#define CAPACITY_MEMORY      ((uint64_t)512 << 20)
+#define CAPACITY_WORK_MEMORY ((uint64_t)128 << 20)
+
+/* Returns the number of descriptors that the listeners and everything else may need. */
+uint64_t capacity_files(const settings *s);
+
+/* Raises the soft limit of open files to that number, as far as the hard limit allows. The limit is not raised further, because child processes
  * inherit it, and some of them close every descriptor up to the limit. */
 void capacity_raise_files(const settings *s);
 

@@ -14,6 +14,7 @@
 #include <mcp/io.h>
 
 #include "about.h"
+#include "capacity.h"
 #include "commands.h"
 #include "http.h"
 #include "tokens.h"
@@ -85,6 +86,32 @@ static void look_at_machine(const settings *now)
                     : watches / 4 < budget ? watches / 4
                                            : budget,
                     watches, watches < budget ? " (more: sysctl fs.inotify.max_user_watches)" : "");
+}
+
+/* Compares the limits of HTTP with what the machine, or the container, has. */
+static void look_at_limits(const settings *now)
+{
+    struct rlimit files;
+    unsigned long long needed = capacity_files(now);
+    unsigned long long held = (now->max_memory ? now->max_memory : CAPACITY_MEMORY) +
+                              (now->max_work_memory ? now->max_work_memory : CAPACITY_WORK_MEMORY);
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    unsigned long long memory = (unsigned long long)pages * (unsigned long long)page;
+    unsigned long long group = number_in("/sys/fs/cgroup/memory.max");
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0)
+        doctor_find(files.rlim_max < needed ? FINDING_WARNING : FINDING_OK, "limits",
+                    "connections: up to %llu descriptors are needed, and the system allows %llu%s",
+                    needed, (unsigned long long)files.rlim_max,
+                    files.rlim_max < needed ? ": lower --max-connections, or raise the hard limit "
+                                              "of open files (LimitNOFILE)"
+                                            : "");
+    if (pages <= 0 || page <= 0)
+        return;
+    if (group && group < memory)
+        memory = group;
+    doctor_find(held > memory / 4 * 3 ? FINDING_WARNING : FINDING_OK, "limits",
+                "memory: clients may occupy %llu of %llu MiB%s", held >> 20, memory >> 20,
+                held > memory / 4 * 3 ? ": lower --max-memory or --max-work-memory" : "");
 }
 
 /* ---- sources --------------------------------------------------------------------------------- */
@@ -339,6 +366,8 @@ static int report_json(const settings *now, offer *o, bool configured)
 int doctor_look(const settings *now, offer *o, bool configured)
 {
     look_at_machine(now);
+    if (now->http.count)
+        look_at_limits(now);
     if (configured) {
         if (o->config)
             doctor_find(FINDING_OK, "configuration", "%s: it is valid", now->config);

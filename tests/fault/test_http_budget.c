@@ -104,6 +104,9 @@ static void test_unread_answers(void **state)
     assert_true(resident_kib() - before < ROOM_KIB);
     expect(fds[COUNT - 1], 503, "12582912 bytes: read the answers, then try again (max_share");
     assert_true(metric("mcp_memory_refusals_total") > 0);
+    assert_true(metric("mcp_limit_refusals_total{limit=\"max_share\"}") > 0);
+    assert_int_equal(metric("mcp_limit_refusals_total{limit=\"max_memory\"}"), 0);
+    assert_in_range(metric("mcp_limit_used{limit=\"max_share\"}"), 4 << 20, 13 << 20);
     for (int i = 0; i < COUNT; i++)
         close(fds[i]);
     wait_for_memory(1 << 16);

@@ -112,11 +112,11 @@ END
     run -1 --separate-stderr "$MCPD" --config c.json --check-config
     [ -z "$output" ]
     [ "${#stderr_lines[@]}" -eq 4 ]
-    [ "${stderr_lines[0]}" = 'c.json:3:2: sqlite: the saved query a: the name comes twice' ]
+    [ "${stderr_lines[0]}" = 'c.json:3:2: sqlite: the saved query a: the name is used twice' ]
     [[ "${stderr_lines[1]}" == 'c.json:4:2: sqlite: '*'/x/shop.db: another database has its name; choose one: ?name=NAME' ]]
     [[ "${stderr_lines[2]}" == 'c.json:5:'*'unknown key "nope"'* ]]
     [[ "${stderr_lines[3]}" == 'c.json:6:2: sqlite: other: another source has the tool query_sqlite_shop'* ]]
     # the start says it too, of a source that is not there yet
     run -1 --separate-stderr timeout 10 "$MCPD" --config c.json </dev/null
-    [ "$stderr" = 'c.json:3:2: sqlite: the saved query a: the name comes twice' ]
+    [ "$stderr" = 'c.json:3:2: sqlite: the saved query a: the name is used twice' ]
 }

@@ -194,6 +194,35 @@ ask() {
     finish
 }
 
+@test "a refusal names its limit by the option, and so do the metrics" {
+    serve --http 127.0.0.1:0 --max-per-address 2 --max-memory 8M --max-share 4M
+    local port=${base##*:} first second answer
+    exec {first}<>"/dev/tcp/127.0.0.1/$port" {second}<>"/dev/tcp/127.0.0.1/$port"
+    for _ in {1..50}; do # until both are accepted
+        answer=$(curl -sS "$base/healthz")
+        [[ "$answer" == *already* ]] && break
+        sleep 0.05
+    done
+    [[ "$answer" == *"2 connections from this address already (--max-per-address)"* ]]
+    exec {first}>&-
+    for _ in {1..50}; do
+        curl -sS "$base/metrics" >metrics
+        grep -q mcp_build_info metrics && break
+        sleep 0.05
+    done
+    exec {second}>&-
+    grep -qxF 'mcp_limit{limit="--max-per-address"} 2' metrics
+    grep -qxF 'mcp_limit{limit="--max-memory"} 8388608' metrics
+    grep -qxF 'mcp_limit{limit="--max-share"} 4194304' metrics
+    grep -qxF 'mcp_limit_used{limit="--max-per-address"} 2' metrics
+    grep -q '^mcp_limit_refusals_total{limit="--max-per-address"} [1-9]' metrics
+    grep -qxF 'mcp_limit_refusals_total{limit="--keep-files"} 0' metrics
+    finish
+    run "$MCPD" --http 127.0.0.1:0 --doctor --max-connections 1000000 project
+    [[ "$output" == *"warning limits: connections: up to 1004096 descriptors are needed, "*"--max-connections"* ]]
+    [[ "$output" == *"limits: memory: clients may occupy 640 of "* ]]
+}
+
 @test "calls from this machine have no limit unless an option sets one" {
     local body='{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_resources","arguments":{}}}'
     ask_often() { # makes nine calls and prints how many have a result

@@ -94,6 +94,12 @@ void mcp__http_answer_fitting(mcp_http_connection *c, const mcp__http_answer *an
 mcp_str mcp__http_fitting(mcp_http_connection *c, mcp_str message, mcp__buf *instead, int *code);
 /* Logs the text of a refusal with mcp__http_complain(). */
 void mcp__http_complain_of(mcp_http *http, mcp__http_complaint *complaint, mcp__http_refusal why);
+/* Returns the limit that a refusal is about. */
+size_t mcp__http_limit_of(const mcp_http *http, mcp__http_refusal why);
+/* Returns the program's name of an option, such as "--max-body" for "max_body", or `member`. */
+const char *mcp__http_option_name(const mcp_http *http, const char *member);
+/* Returns the member of mcp_http_options that a refusal is about, or NULL. */
+const char *mcp__http_option_of(mcp__http_refusal why);
 /* Writes the JSON-RPC error for a request that the stopping server leaves unanswered. `id` is JSON
  * text. Initializes the buffer, which the caller frees, even on failure. Returns the code of the
  * error. */

@@ -173,6 +173,7 @@ mcp__http_refusal mcp__http_no_room(mcp_http_connection *c, size_t bytes)
     double own = ((double)share + (double)bytes) / (double)b->max_share;
     mcp__http_refusal why = own >= whole ? MCP__HTTP_NO_SHARE : MCP__HTTP_NO_ROOM;
     b->refused++;
+    b->share_refused += why == MCP__HTTP_NO_SHARE;
     mcp__http_complain_of(c->http, &b->complaint, why);
     return why;
 }

@@ -34,6 +34,7 @@ struct mcp_http_budget {
     mcp__link endpoints;
     int64_t pressure_until;
     uint64_t waited, refused; /* requests that waited; requests and answers refused */
+    uint64_t share_refused;   /* the part of `refused` for which a share was spent */
     mcp__http_complaint complaint;
 };
 

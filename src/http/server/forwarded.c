@@ -391,6 +391,8 @@ mcp__http_refusal mcp__http_count_peer(mcp_http_connection *c, const char *addre
 {
     mcp__http_refusal why =
         address ? find(c->http, mcp_str_from(address), &c->address) : MCP__HTTP_FINE;
+    if (c->address)
+        c->address->is_proxy = c->proxy;
     c->local = c->trusted || (c->address && names_loopback(c->address->text));
     if (why || !c->address || c->proxy || c->address->count <= max_of(c))
         return why;

@@ -33,6 +33,7 @@ typedef struct mcp__http_store mcp__http_store;
 /* An address from which connections come, and the number of its open connections. */
 typedef struct mcp__http_address {
     size_t count;
+    bool is_proxy; /* is a trusted proxy, whose connections are not limited */
     size_t len;
     char text[]; /* NUL-terminated */
 } mcp__http_address;

@@ -25,6 +25,9 @@ typedef enum metric_id {
     SOURCE_IN_FLIGHT,
     SOURCE_BYTES,
     SOURCE_DURATION,
+    LIMIT,
+    LIMIT_USED,
+    LIMIT_REFUSALS,
     CONNECTIONS,
     CONNECTIONS_TOTAL,
     CONNECTIONS_REFUSED,
@@ -69,6 +72,12 @@ static const struct {
     [SOURCE_BYTES] = {"mcp_source_read_bytes_total", "counter", "Bytes of resource contents read."},
     [SOURCE_DURATION] = {"mcp_source_read_duration_seconds", "histogram",
                          "From a read of a resource to its result."},
+    [LIMIT] = {"mcp_limit", "gauge", "Limits of bytes, connections and sessions, by option."},
+    [LIMIT_USED] = {"mcp_limit_used", "gauge",
+                    "How much of a limit is used; if it applies to each client, by the client that "
+                    "uses most."},
+    [LIMIT_REFUSALS] = {"mcp_limit_refusals_total", "counter",
+                        "Connections, requests and answers refused because of a limit."},
     [CONNECTIONS] = {"mcp_connections", "gauge", "Open connections."},
     [CONNECTIONS_TOTAL] = {"mcp_connections_total", "counter", "Connections accepted."},
     [CONNECTIONS_REFUSED] = {"mcp_connections_refused_total", "counter",
@@ -302,6 +311,70 @@ static void put_used(const mcp_http *http, const char *principal, mcp__buf *b)
     }
 }
 
+/* ---- limits ----------------------------------------------------------------------------------------- */
+
+enum { UNKNOWN = -1 };
+
+/* A limit with its use. Negative values are unknown, and are not written. */
+typedef struct limit {
+    const char *member; /* of the options */
+    int64_t limit, used;
+    uint64_t refused;
+} limit;
+
+/* Returns what the caller holds that holds most. */
+static size_t largest_share(const mcp_http_budget *budget)
+{
+    size_t most = 0, at = 0;
+    for (const mcp__http_share *s; (s = mcp__map_next(&budget->shares, &at)) != NULL;)
+        most = MCP__MAX(most, s->used);
+    return most;
+}
+
+/* Returns the connections of the address that has most, without trusted proxies. */
+static size_t largest_address(const mcp_http *http)
+{
+    size_t most = 0, at = 0;
+    for (const mcp__http_address *a; (a = mcp__map_next(&http->addresses, &at)) != NULL;)
+        most = a->is_proxy ? most : MCP__MAX(most, a->count);
+    return most;
+}
+
+static limit limit_of(const mcp_http *http, mcp__http_refusal why, size_t used)
+{
+    return (limit){mcp__http_option_of(why), (int64_t)mcp__http_limit_of(http, why), (int64_t)used,
+                   http->metrics.by_refusal[why]};
+}
+
+static void put_limits(const mcp_http *http, mcp__buf *b)
+{
+    const mcp_http_budget *budget = http->budget;
+    mcp_work_memory work = {.size = sizeof(work)};
+    mcp_server_get_work_memory(http->server, &work);
+    limit all[] = {
+        limit_of(http, MCP__HTTP_NO_ROOM, budget->used),
+        limit_of(http, MCP__HTTP_NO_SHARE, largest_share(budget)),
+        {"max_work_memory", (int64_t)work.limit, (int64_t)work.held, work.refused},
+        limit_of(http, MCP__HTTP_MANY_CONNECTIONS, http->n_connections),
+        limit_of(http, MCP__HTTP_MANY_PER_ADDRESS, largest_address(http)),
+        {"keep_files", UNKNOWN, UNKNOWN, http->metrics.by_refusal[MCP__HTTP_NO_FILES]},
+        limit_of(http, MCP__HTTP_MANY_SESSIONS, http->n_sessions),
+    };
+    all[0].refused = budget->refused - budget->share_refused;
+    all[1].refused = budget->share_refused;
+    for (metric_id id = LIMIT; id <= LIMIT_REFUSALS; id++) {
+        put_head(b, id);
+        for (size_t i = 0; i < MCP__COUNT(all); i++) {
+            const label l = {"limit", mcp_str_from(mcp__http_option_name(http, all[i].member))};
+            int64_t value = id == LIMIT ? all[i].limit : all[i].used;
+            if (id == LIMIT_REFUSALS)
+                put_value(b, id, &l, all[i].refused);
+            else if (value >= 0)
+                put_value(b, id, &l, (uint64_t)value);
+        }
+    }
+}
+
 /* ---- output --------------------------------------------------------------------------------- */
 
 static void add_text(mcp_str text, void *arg)
@@ -315,6 +388,7 @@ void mcp__http_put_metrics(mcp_http *http, const char *principal, mcp__buf *b)
     get_values(http, values);
     put_requests(&http->metrics, b);
     put_used(http, principal, b);
+    put_limits(http, b);
     for (metric_id id = CONNECTIONS; id < METRICS; id++) {
         if (id == SSE_SESSIONS && !http->options.sse_path)
             continue;

@@ -20,7 +20,8 @@ enum {
     MCP__HTTP_METHODS = 20,
     MCP__HTTP_RESULTS = 3,
     MCP__HTTP_BUCKETS = 10,
-    MCP__HTTP_STATUSES = 18
+    MCP__HTTP_STATUSES = 18,
+    MCP__HTTP_MOST_REFUSALS = 64
 };
 
 typedef struct mcp__http_metrics {
@@ -31,6 +32,8 @@ typedef struct mcp__http_metrics {
     uint64_t bytes_in, bytes_out;
     uint64_t sessions_begun, sessions_evicted, sessions_expired, duplex_begun;
     uint64_t accepted, refused, shed;
+    /* By mcp__http_refusal; those for lack of memory are counted in the budget. */
+    uint64_t by_refusal[MCP__HTTP_MOST_REFUSALS];
     size_t streams;
 } mcp__http_metrics;
 

@@ -8,6 +8,8 @@
 #include "jsonrpc/envelope.h"
 #include "protocol/revision.h"
 
+_Static_assert((int)MCP__HTTP_REFUSALS <= (int)MCP__HTTP_MOST_REFUSALS, "each has a counter");
+
 enum {
     ONE_WRITE = 64 << 10, /* a longer body is written separately, without a copy */
     OUT_KEPT = 256 << 10, /* largest output buffer that is kept */
@@ -251,7 +253,19 @@ void mcp__http_reply(mcp_http_connection *c, int status, int code, mcp_str messa
     mcp__http_answer_fitting(c, &a);
 }
 
-static size_t limit_of(const mcp_http *http, mcp__http_refusal why)
+const char *mcp__http_option_of(mcp__http_refusal why)
+{
+    return refusals[why].option;
+}
+
+const char *mcp__http_option_name(const mcp_http *http, const char *member)
+{
+    const mcp_http_options *o = &http->options;
+    const char *name = o->option_name ? o->option_name(member, o->user) : NULL;
+    return name ? name : member;
+}
+
+size_t mcp__http_limit_of(const mcp_http *http, mcp__http_refusal why)
 {
     const mcp_http_options *o = &http->options;
     if (why == MCP__HTTP_NO_ROOM || why == MCP__HTTP_NO_SHARE)
@@ -295,18 +309,16 @@ static void put_id(mcp_http_connection *c, const struct refusal *r, mcp__buf *id
 
 static void put_text(const mcp_http *http, mcp__http_refusal why, mcp__buf *text)
 {
-    const mcp_http_options *o = &http->options;
     const struct refusal *r = &refusals[why];
     const char *at = r->has_limit ? strstr(r->text, "%zu") : NULL;
     if (at) {
         mcp__buf_add(text, r->text, (size_t)(at - r->text));
-        mcp__buf_printf(text, "%zu%s", limit_of(http, why), at + 3);
+        mcp__buf_printf(text, "%zu%s", mcp__http_limit_of(http, why), at + 3);
     } else {
         mcp__buf_str(text, mcp_str_from(r->text));
     }
-    const char *name = r->option && o->option_name ? o->option_name(r->option, o->user) : NULL;
     if (r->option)
-        mcp__buf_printf(text, " (%s)", name ? name : r->option);
+        mcp__buf_printf(text, " (%s)", mcp__http_option_name(http, r->option));
 }
 
 static const char *allowed(const mcp_http_connection *c, mcp__http_refusal why)
@@ -337,6 +349,8 @@ static void refuse_with(mcp_http_connection *c, mcp__http_refusal why, mcp_str k
     mcp__buf_init(&id, a, 0);
     mcp__buf_init(&text, a, 0);
     mcp__buf_init(&body, a, 0);
+    if (why != MCP__HTTP_NO_ROOM && why != MCP__HTTP_NO_SHARE)
+        c->http->metrics.by_refusal[why]++;
     if (known.len)
         mcp__buf_str(&id, known);
     else

@@ -1,4 +1,4 @@
-/* A minimal program with the transports: creates an empty loop, which ends at once. */
+/* The same with the transports: a loop is made, with nothing on it, and ends at once. */
 #include <mcp/io.h>
 
 int main(void)

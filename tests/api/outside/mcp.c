@@ -1,4 +1,4 @@
-/* A minimal user program: creates and frees a server. */
+/* A stranger's first program: a server object is made and freed. */
 #include <mcp/mcp.h>
 
 int main(void)

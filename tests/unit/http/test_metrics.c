@@ -63,8 +63,56 @@ static void test_metrics_by_name(void **state)
     rig_end(&r);
 }
 
+static const char *option_name(const char *member, void *user)
+{
+    (void)user;
+    return strcmp(member, "max_connections") == 0 ? "--most" : NULL;
+}
+
+/* Each limit has its value, its use, and the refusals that it caused. */
+static void test_metrics_of_limits(void **state)
+{
+    (void)state;
+    rig r;
+    wire w[5];
+    rig_begin(&r, &(mcp_http_options){.max_connections = 4,
+                                      .max_per_address = 2,
+                                      .max_memory = 1 << 20,
+                                      .max_share = 1 << 18,
+                                      .option_name = option_name});
+    assert_int_equal(wire_open_from(&w[0], &r, "a"), MCP_OK);
+    assert_int_equal(wire_open_from(&w[1], &r, "a"), MCP_OK);
+    assert_int_equal(wire_open_from(&w[2], &r, "a"), MCP_ELIMIT);
+    wire_end(&w[2]);
+    assert_int_equal(wire_open_from(&w[2], &r, "b"), MCP_OK);
+    assert_int_equal(wire_open_from(&w[3], &r, "c"), MCP_OK);
+    assert_int_equal(wire_open_from(&w[4], &r, "d"), MCP_ELIMIT);
+    wire_expect(&w[4], "HTTP/1.1 503 ~4 connections already (--most)~");
+    wire_end(&w[4]);
+    wire_end(&w[3]);
+    wire_send(&w[2], "GET /metrics HTTP/1.1\nHost: localhost\n\n");
+    wire_expect(&w[2], "~\nmcp_limit{limit=\"max_memory\"} 1048576\n"
+                       "mcp_limit{limit=\"max_share\"} 262144\n"
+                       "mcp_limit{limit=\"max_work_memory\"} 134217728\n"
+                       "mcp_limit{limit=\"--most\"} 4\n"
+                       "mcp_limit{limit=\"max_per_address\"} 2\n"
+                       "mcp_limit{limit=\"max_sessions\"} 10000\n~"
+                       "mcp_limit_used{limit=\"--most\"} 3\n"
+                       "mcp_limit_used{limit=\"max_per_address\"} 2\n"
+                       "mcp_limit_used{limit=\"max_sessions\"} 0\n~"
+                       "mcp_limit_refusals_total{limit=\"max_share\"} 0\n"
+                       "mcp_limit_refusals_total{limit=\"max_work_memory\"} 0\n"
+                       "mcp_limit_refusals_total{limit=\"--most\"} 1\n"
+                       "mcp_limit_refusals_total{limit=\"max_per_address\"} 1\n"
+                       "mcp_limit_refusals_total{limit=\"keep_files\"} 0\n~");
+    for (size_t i = 0; i < 3; i++)
+        wire_end(&w[i]);
+    rig_end(&r);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_metrics_by_name)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_metrics_by_name),
+                                       cmocka_unit_test(test_metrics_of_limits)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
