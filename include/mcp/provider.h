@@ -153,9 +153,10 @@ MCP_API int mcp_reply_raw(mcp_request *req, const mcp_raw *result);
  * If the page has a nextCursor, calls mcp_reply_next() with "=" followed by that cursor. Returns
  * the codes of mcp_reply_raw(). */
 MCP_API int mcp_reply_raw_page(mcp_request *req, const mcp_raw *page);
-/* Makes the reply an error of another server: `error` is a JSON-RPC error object. An unknown
- * resource gets the code that the peer's revision defines, and errors that concern the connection to the
- * other server become internal errors. Returns a negative code, which the handler must return. */
+/* Makes the reply an error of another server: `error` is a JSON-RPC error object. The error for an
+ * unknown resource gets the code that the peer's revision defines, and errors that concern the
+ * connection to the other server become internal errors. Returns a negative code, which the handler
+ * must return. */
 MCP_API int mcp_reply_raw_error(mcp_request *req, const mcp_raw *error);
 
 /* Returns the text of the request's params as the peer sent it, including unknown members and all

@@ -1,12 +1,12 @@
 #!/bin/sh
 # install.sh BUILD HERE: installs BUILD to a temporary prefix and builds the program in HERE/outside
-# against it as a stranger would: with pkg-config, shared and static, and with find_package.
+# against it as a user would: with pkg-config, shared and static, and with find_package.
 . "${0%/*}/lib.sh"
 build=$1
 outside=$2/outside
 prefix=$tmp/installed
 
-# Moved after it was installed: nothing in the tree may know where it was.
+# Move the tree after installation: no file may contain its old path.
 step "cmake --install" "$cmake" --install "$build" --prefix "$tmp/elsewhere"
 [ $failed -eq 0 ] || { echo "1..$number"; exit 1; }
 mv "$tmp/elsewhere" "$prefix"

@@ -1,8 +1,9 @@
 #!/bin/sh
-# modules.sh BUILD SOURCE: a module is written, built and loaded as a stranger would do it: against an installed
-# libmcp, by pkg-config, with nothing of the source tree. The example of docs/modules.md with its own command; then
-# the project's own modules, from a copy of their folder and of those that several share alone, which proves that they use
-# nothing private. At last what the build says without a module's library, and that it can be left out.
+# modules.sh BUILD SOURCE: builds and loads modules as a user would: against an installed libmcp,
+# with pkg-config, without the source tree. The example of docs/modules.md with its own command;
+# then the project's own modules, from a copy of their folder and of those that several share alone,
+# which proves that they use nothing private. Finally, the error of the build without a module's
+# library, and the option that omits the module.
 . "${0%/*}/lib.sh"
 build=$1
 source=$2
@@ -97,7 +98,7 @@ while read -r name packages beside served pattern; do
     step "$name: built by pkg-config, out of the tree" outside "$name" "$packages" "$beside"
     step "$name: uses no private symbol" not private "./$name.so"
     step "$name: is not linked with libmcp" not linked "./$name.so"
-    # A database that is away keeps nothing else from being served.
+    # An unreachable database does not keep other sources from being served.
     step "$name: is loaded and serves" lists "$pattern" --module "./$name.so" "$name:$served" repository
 done <<'MODULES'
 git libgit2,zlib,libpcre2-8 search repository git://repository/

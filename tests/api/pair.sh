@@ -1,6 +1,6 @@
 #!/bin/sh
-# pair.sh BUILD SOURCE: a libmcp and a libmcp-io of different versions do not work together by accident: with shared
-# libraries a program does not start, and with archives it is not linked.
+# pair.sh BUILD SOURCE: checks that a libmcp and a libmcp-io of different versions cannot be
+# combined: with shared libraries a program does not start, and with archives it does not link.
 . "${0%/*}/lib.sh"
 build=$1
 source=$2

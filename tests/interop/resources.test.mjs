@@ -1,5 +1,5 @@
 // What a host does with `mcpd DIR`, done by each client: list, read, templates, completion, changes,
-// errors. The last test of each peer looks at everything that crossed the wire in its era.
+// errors. The last test of each peer checks all messages on the wire in its era.
 
 import assert from 'node:assert/strict';
 import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -62,7 +62,7 @@ async function wireError(peer, call) {
     return reply.error;
 }
 
-// Waiting is most of what they do.
+// They spend most of their time waiting.
 describe('mcpd DIR', { concurrency: 3 }, () => {
     for (const { name, era, open } of peers) {
         describe(name, { timeout: 120_000, concurrency: false }, () => {
@@ -105,7 +105,7 @@ describe('mcpd DIR', { concurrency: 3 }, () => {
                 const at = new Map(resources.map(r => [relative(tree.root, fileURLToPath(r.uri)), r]));
                 for (const r of resources) {
                     assert.ok(r.name.length > 0, r.uri);
-                    // A list does not look into files: a name that says nothing has no type there.
+                    // A list does not read files, so a name without a known extension has no type.
                     if (!r.uri.endsWith('/blob.bin')) assert.match(r.mimeType, /^[\w.+-]+\/[\w.+-]+$/, r.uri);
                     assert.match(r.annotations.lastModified, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/, r.uri);
                     const age = Date.now() - Date.parse(r.annotations.lastModified);

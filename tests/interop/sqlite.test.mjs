@@ -1,4 +1,4 @@
-// `mcpd sqlite:FILE`, as the official clients see it, in both eras and over both transports.
+// `mcpd sqlite:FILE` with the official clients, in both eras and over both transports.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';

@@ -1,4 +1,4 @@
-/* What the headers have for C++ alone, as C++17 and C++20. */
+/* The parts of the headers that are only for C++, as C++17 and C++20. */
 #include <mcp/io.h>
 #include <mcp/module.h>
 

@@ -1,7 +1,7 @@
-/* A program that hands every kind of struct to the libraries and takes every kind from them. What
- * it prints is the same whichever headers it was built with: ours, those of a later version with
- * one more member everywhere, or those of an earlier one without the last member of each (which
- * this program therefore does not use). */
+/* A program that passes every kind of struct to the libraries and receives every kind from them.
+ * Its output must be the same for all headers with which it is built: the current ones, those of a
+ * later version with one more member in every struct, and those of an earlier version without the
+ * last member of each struct, which this program therefore does not use. */
 #include <mcp/io.h>
 #include <mcp/mcp.h>
 #include <stdio.h>

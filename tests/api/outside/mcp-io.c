@@ -1,4 +1,4 @@
-/* The same with the transports: a loop is made, with nothing on it, and ends at once. */
+/* A minimal program with the transports: creates an empty loop, which ends at once. */
 #include <mcp/io.h>
 
 int main(void)

@@ -1,4 +1,4 @@
-/* A stranger's first program: a server object is made and freed. */
+/* A minimal user program: creates and frees a server. */
 #include <mcp/mcp.h>
 
 int main(void)

@@ -86,7 +86,7 @@ class Stdio:
 
     @staticmethod
     def is_over(pid):
-        """Waits until all of its threads have ended, its pipes are closed and its parent is notified."""
+        """Returns whether all of its threads have ended, so that its pipes are closed and its parent is notified."""
         process = pathlib.Path("/proc", str(pid))
         try:
             return "\nState:\tZ" in process.joinpath("status").read_text() and len(list(process.joinpath("task").iterdir())) == 1

@@ -1,5 +1,6 @@
-# prepare.sh: the other SDKs, in the versions that are tested, installed or compiled into $dir. To be sourced by bash, by run
-# (their clients) and servers (their servers), which set $here, $dir, and $peer to one of the names below.
+# prepare.sh: installs or compiles the tested versions of the other SDKs in $dir. It is sourced by
+# the bash scripts run (for their clients) and servers (for their servers), which set $here, $dir,
+# and $peer to one of the names below.
 #
 # sdk1 and sdk2 are the official Python SDK 1.x and 2.x, go the official Go SDK (go/go.mod), rmcp the official Rust SDK
 # (rust/Cargo.toml). The exit status is 77, and a reason is printed, when a registry or a compiler is out of reach.

@@ -1,4 +1,4 @@
-// git repositories for tests, made by git itself, of whose configuration nothing is the user's.
+// git repositories for tests, created by git without the user's configuration.
 
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';

@@ -1,7 +1,8 @@
-// The three clients behind one shape, over both transports, and a tap on what really crossed the wire.
+// The three clients behind one interface, over both transports, and a tap that records the messages
+// on the wire.
 //
-// The tap matters: the SDKs hide what they received (a client of 2.x rewrites an error's code, strips
-// resultType and _meta), and those are the very things that differ between the eras.
+// The tap is needed because the SDKs hide what they received: a client of 2.x rewrites the code of
+// an error and removes resultType and _meta, which are the differences between the eras.
 
 import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as Stdio1 } from '@modelcontextprotocol/sdk/client/stdio.js';
@@ -58,7 +59,7 @@ function tap(transport) {
 }
 
 const commonCalls = client => ({
-    // A client of 2.x walks all pages itself.
+    // A client of 2.x reads all pages itself.
     templates: async () => {
         const all = [];
         for (let cursor; ; ) {
@@ -79,7 +80,7 @@ const commonCalls = client => ({
     close: () => client.close(),
 });
 
-// Legacy: one subscribe per URI; list_changed comes unasked.
+// Legacy: one resources/subscribe for each URI; list_changed needs no subscription.
 const legacyWatch = client => async ({ uris = [] }) => {
     for (const uri of uris) await client.subscribeResource({ uri });
     return {

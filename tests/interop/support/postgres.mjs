@@ -1,5 +1,6 @@
-// A PostgreSQL server of the tests' own, in a temporary folder, as tests/providers/postgres/server runs it: stopped,
-// started, killed, and frozen, which is what a network that is cut looks like from here: it answers nothing.
+// A PostgreSQL server for the tests in a temporary folder, which tests/providers/postgres/server
+// runs. It can be stopped, started, killed, and frozen: a frozen server does not answer, like an
+// interrupted network.
 
 import { execFile, execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';

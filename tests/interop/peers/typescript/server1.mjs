@@ -102,7 +102,8 @@ async function answer(request, response) {
     const session = request.headers['mcp-session-id'];
     let transport = sessions.get(session);
     if (session && !transport) {
-        // What the SDK's examples and servers made of them answer: the newer 404, the older 400.
+        // The status for an unknown session in the SDK's examples and servers derived from them:
+        // newer ones answer 404, older ones 400.
         const status = Number(process.env.LOST_SESSION ?? 404);
         const error = status === 404 ? { code: -32001, message: 'Session not found' }
             : { code: -32000, message: 'Bad Request: No valid session ID provided' };
