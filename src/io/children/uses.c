@@ -55,7 +55,8 @@ int mcp_service_begin(mcp_service *s, mcp_service_use *use, mcp_error *error)
         s->uses++;
         return MCP_OK;
     }
-    int64_t wait = s->phase == MCP__SERVICE_DOWN ? s->not_before - mcp_loop_now(s->loop) : 0;
+    bool over = s->phase == MCP__SERVICE_DOWN || s->phase == MCP__SERVICE_ENDED;
+    int64_t wait = over ? s->not_before - mcp_loop_now(s->loop) : 0;
     if (wait > MOST_WAIT_MS)
         return refuse(s, wait, error);
     use->state = WAITING;
