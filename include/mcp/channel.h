@@ -88,9 +88,11 @@ typedef struct mcp_channel_options {
     /* The peer of this server is a program that forwards requests of its own callers and checks
      * access again, such as the process that started this one. The object MCP_META_CALLER in a
      * request's _meta then describes the caller, instead of this channel. All of its members are
-     * optional: "revision" (for which the answer is written), "principal", "clientInfo", and
-     * "restricted" (false if no access rules apply to the caller). Never set it unless the peer is
-     * trusted to name any principal. */
+     * optional: "revision" (for which the answer is written), "principal", "clientInfo",
+     * "restricted" (false if no access rules apply to the caller), and "pageSize" (the maximum
+     * number of entries in a page of a list, at most the server's page_size). Cursors are then not
+     * encrypted, because the peer encloses them in its own. Never set it unless the peer is trusted
+     * to name any principal. */
     bool trusted_parent;
 
     /* For a program that queries its own server: the maximum number of entries in a page of a list.

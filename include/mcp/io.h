@@ -82,8 +82,9 @@ typedef struct mcp_stdio_options {
     size_t size;
     int input; /* descriptors; if both are 0, stdin and stdout */
     int output;
-    bool keep_stdout; /* do not redirect descriptor 1 of the program to stderr */
-    bool no_signals;  /* do not end on SIGTERM, SIGINT and SIGHUP, or with the parent process */
+    bool keep_stdout;    /* do not redirect descriptor 1 of the program to stderr */
+    bool no_signals;     /* do not end on SIGTERM, SIGINT and SIGHUP, or with the parent process */
+    bool trusted_parent; /* as in mcp_channel_options */
     const char *principal;
     size_t max_message; /* as in mcp_channel_options */
     size_t max_output;  /* unsent bytes at which reading stops; default 1 MiB */

@@ -110,7 +110,8 @@ static int connect_channel(mcp__stdio *s, mcp_server *server)
                               MCP_OPTIONS(mcp_channel_options, .send = mcp__stdio_send,
                                           .wake = mcp__stdio_wake, .user = s,
                                           .principal = s->options.principal, .shared_stream = true,
-                                          .local = true, .max_message = s->options.max_message),
+                                          .local = true, .max_message = s->options.max_message,
+                                          .trusted_parent = s->options.trusted_parent),
                               &s->channel, s->error);
 }
 

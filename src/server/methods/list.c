@@ -18,10 +18,11 @@ static int bad_cursor(mcp_request *req)
 }
 
 /* A position may name an item that the caller may not see, so cursors are encrypted if there are
- * access rules. */
+ * access rules. A trusted parent encrypts them itself; its cursors outlive this process. */
 static bool is_sealed(const mcp_request *req)
 {
-    return req->server->access.may != NULL;
+    const mcp_channel *channel = req->in.channel;
+    return req->server->access.may != NULL && !(channel && channel->options.trusted_parent);
 }
 
 /* Decrypts a cursor if necessary. Returns false if this server did not make it. */
@@ -183,7 +184,8 @@ int mcp__run_list(mcp_request *req)
     int rc = read_cursor(req);
     if (rc != MCP_OK)
         return rc;
-    size_t limit = req->in.channel->options.page_size;
+    int64_t wanted = mcp_json_int(mcp_json_get(req->caller, "pageSize"), 0);
+    size_t limit = wanted > 0 ? (size_t)wanted : req->in.channel->options.page_size;
     req->page.room = req->server->options.page_size;
     if (limit && limit < req->page.room)
         req->page.room = limit;
