@@ -158,8 +158,8 @@ static int make_params(upstream_ask *a)
     mcp_str original = upstream_names_find(&up->names, mcp_str_from(a->name));
     if (!original.ptr)
         return MCP_ENOTFOUND;
-    const upstream_change change = {.name = original};
-    return upstream_params(a->req, &change, &up->alloc, &a->params);
+    const common_passing change = {.name = original};
+    return common_passing_params(a->req, &change, &up->alloc, &a->params);
 }
 
 static void on_learnt(mcp_client *client, int rc, const mcp_json *result, const mcp_error *error,

@@ -17,17 +17,17 @@ static mcp_str uri_there(const upstream *up, mcp_str uri)
     return (mcp_str){uri.ptr + len, uri.len - len};
 }
 
-static int pass(upstream *up, mcp_request *req, const upstream_change *change, upstream_ask *ask)
+static int pass(upstream *up, mcp_request *req, const common_passing *change, upstream_ask *ask)
 {
     ask->method = mcp_request_method(req);
-    int rc = upstream_params(req, change, &up->alloc, &ask->params);
+    int rc = common_passing_params(req, change, &up->alloc, &ask->params);
     return rc == MCP_OK ? upstream_ask_begin(up, req, ask) : rc;
 }
 
 static int list_items(mcp_request *req, mcp_item item, mcp_str cursor, size_t max, void *user)
 {
     upstream_ask ask = {.lists = true, .goes_on = cursor.len > 0, .item = item};
-    upstream_change change = {.cursor = {NULL, 0}};
+    common_passing change = {.cursor = {NULL, 0}};
     (void)max; /* the pages of the other server are forwarded as they are */
     if (cursor.len && cursor.ptr[0] != '=')
         return MCP_EINVAL;
@@ -47,7 +47,7 @@ static int read_one(mcp_request *req, mcp_str uri, void *user)
     upstream_ask ask = {.item = MCP_ITEM_RESOURCE};
     if (!is_below(up, uri))
         return MCP_ENOTFOUND;
-    const upstream_change change = {.uri = uri_there(up, uri)};
+    const common_passing change = {.uri = uri_there(up, uri)};
     return pass(up, req, &change, &ask);
 }
 
@@ -63,7 +63,7 @@ static int run(mcp_request *req, mcp_item item, mcp_str name, void *user)
 {
     upstream *up = user;
     upstream_ask ask = {.item = item};
-    const upstream_change change = {.name = upstream_names_find(&up->names, name)};
+    const common_passing change = {.name = upstream_names_find(&up->names, name)};
     if (change.name.ptr)
         return pass(up, req, &change, &ask);
     return upstream_names_is_changed(&up->names, name) ? look_up(up, req, item, name)
@@ -74,7 +74,7 @@ static int complete(mcp_request *req, mcp_item item, mcp_str name, void *user)
 {
     upstream *up = user;
     upstream_ask ask = {.item = item};
-    upstream_change change = {.ref = true};
+    common_passing change = {.ref = true};
     if (item == MCP_ITEM_PROMPT)
         change.name = upstream_names_find(&up->names, name);
     else if (is_below(up, name))

@@ -5,6 +5,7 @@
 #include <mcp/children.h>
 
 #include "names.h"
+#include "passing.h"
 #include "upstream.h"
 
 typedef struct upstream_session upstream_session;
@@ -85,20 +86,6 @@ void upstream_link_close(upstream_session *s);
 int upstream_ask_begin(upstream *up, mcp_request *req, const upstream_ask *like);
 /* Answers the requests that still wait for the process of a session that ends. */
 void upstream_asks_fail(upstream_session *s, int rc, const mcp_error *error);
-
-/* ---- params.c -------------------------------------------------------------------------------- */
-
-/* What changes in the params of a forwarded request. */
-typedef struct upstream_change {
-    mcp_str cursor; /* ptr is NULL for no cursor */
-    mcp_str name, uri;
-    bool ref; /* name or uri are members of `ref` */
-} upstream_change;
-
-/* Writes the params for the other server to *ret: a NUL-terminated string, owned by the caller.
- * Returns MCP_OK, MCP_ENOMEM or another error of the JSON writer. */
-int upstream_params(mcp_request *req, const upstream_change *change, const mcp_allocator *alloc,
-                    char **ret);
 
 /* ---- watch.c --------------------------------------------------------------------------------- */
 

@@ -1,18 +1,29 @@
-/* params.c: copies the params of a request for the other server, without the members that belong to
+/* passing.c: copies the params of a request for another server, without the members that belong to
  * a single hop. */
+#include "passing.h"
+
 #include <string.h>
 
-#include "session.h"
+#include "buffer.h"
 
 /* Whether the member of `_meta` belongs to the connection with the peer. */
 static bool is_of_hop(mcp_str key)
 {
     static const char prefix[] = "io.modelcontextprotocol/";
-    return mcp_str_eq(key, MCP_STR("progressToken")) ||
+    return mcp_str_eq(key, MCP_STR("progressToken")) || mcp_str_eq(key, MCP_STR(MCP_META_CALLER)) ||
            (key.len >= sizeof(prefix) - 1 && memcmp(key.ptr, prefix, sizeof(prefix) - 1) == 0);
 }
 
-static void put_meta(mcp_json_writer *w, const mcp_json *meta, mcp_str text)
+static void put_caller(mcp_json_writer *w, const common_passing *c)
+{
+    if (!c->caller.ptr)
+        return;
+    mcp_json_key(w, MCP_META_CALLER);
+    mcp_json_add_raw(w, c->caller);
+}
+
+static void put_meta(mcp_json_writer *w, const common_passing *c, const mcp_json *meta,
+                     mcp_str text)
 {
     mcp_json_iter it = {0};
     mcp_json_text_iter texts = {0};
@@ -24,12 +35,13 @@ static void put_meta(mcp_json_writer *w, const mcp_json *meta, mcp_str text)
         mcp_json_key_str(w, key);
         mcp_json_add_text(w, value);
     }
+    put_caller(w, c);
     mcp_json_end(w);
 }
 
 /* Writes the other server's name or URI instead of ours. Returns false if `key` is neither of
  * them. */
-static bool put_changed(mcp_json_writer *w, const upstream_change *c, mcp_str key)
+static bool put_changed(mcp_json_writer *w, const common_passing *c, mcp_str key)
 {
     mcp_str value = {NULL, 0};
     if (mcp_str_eq(key, MCP_STR("name")))
@@ -43,7 +55,7 @@ static bool put_changed(mcp_json_writer *w, const upstream_change *c, mcp_str ke
     return true;
 }
 
-static void put_ref(mcp_json_writer *w, const upstream_change *c, const mcp_json *ref, mcp_str text)
+static void put_ref(mcp_json_writer *w, const common_passing *c, const mcp_json *ref, mcp_str text)
 {
     mcp_json_iter it = {0};
     mcp_json_text_iter texts = {0};
@@ -70,23 +82,25 @@ static bool is_left_out(mcp_str key)
     return false;
 }
 
-static void put_member(mcp_json_writer *w, const upstream_change *c, mcp_str key,
+static void put_member(mcp_json_writer *w, const common_passing *c, mcp_str key,
                        const mcp_json *value, mcp_str text)
 {
     bool object = mcp_json_is(value, MCP_JSON_OBJECT);
     if (is_left_out(key) || (!c->ref && put_changed(w, c, key)))
         return;
+    if (!object && c->caller.ptr && mcp_str_eq(key, MCP_STR("_meta")))
+        return; /* it is made */
     mcp_json_key_str(w, key);
     if (object && mcp_str_eq(key, MCP_STR("_meta")))
-        put_meta(w, value, text);
+        put_meta(w, c, value, text);
     else if (object && c->ref && mcp_str_eq(key, MCP_STR("ref")))
         put_ref(w, c, value, text);
     else
         mcp_json_add_text(w, text);
 }
 
-int upstream_params(mcp_request *req, const upstream_change *change, const mcp_allocator *alloc,
-                    char **ret)
+int common_passing_params(mcp_request *req, const common_passing *change,
+                          const mcp_allocator *alloc, char **ret)
 {
     mcp_str text = mcp_request_params_text(req), made;
     const mcp_json *params = mcp_request_params(req), *v;
@@ -100,6 +114,12 @@ int upstream_params(mcp_request *req, const upstream_change *change, const mcp_a
     while ((v = mcp_json_next(params, &it, &key)) != NULL &&
            mcp_json_text_next(text, &texts, NULL, &value))
         put_member(w, change, key, v, value);
+    if (change->caller.ptr && !mcp_json_is(mcp_json_get(params, "_meta"), MCP_JSON_OBJECT)) {
+        mcp_json_key(w, "_meta");
+        mcp_json_begin_object(w);
+        put_caller(w, change);
+        mcp_json_end(w);
+    }
     if (change->cursor.ptr) {
         mcp_json_key(w, "cursor");
         mcp_json_add_str(w, change->cursor);
