@@ -401,6 +401,7 @@ static int fill_source(config *c, const mcp_json *value, size_t i, settings *s)
         one.text = config_text(c, mcp_json_get(value, "source"));
         one.name = config_text(c, mcp_json_get(value, "name"));
         one.options = mcp_json_get(value, "options");
+        one.in_process = !mcp_json_bool(mcp_json_get(value, "isolate"), true);
     } else if (mcp_json_get(value, "path")) {
         one.text = source_path(c, mcp_json_get(value, "path"));
     } else {

@@ -17,6 +17,7 @@
 #include "capacity.h"
 #include "commands.h"
 #include "http.h"
+#include "isolate.h"
 #include "tokens.h"
 
 /* The findings so far. They are global, like the program's output. */
@@ -58,6 +59,26 @@ static unsigned long long number_in(const char *path)
     if (f)
         fclose(f);
     return read ? strtoull(line, NULL, 10) : 0;
+}
+
+/* What keeps the processes of sources from the rest of the machine. */
+static void look_at_sandbox(const settings *now)
+{
+    mcp_sandbox_part part = {.size = sizeof(part)};
+    bool any = false;
+    if (now->no_isolate) {
+        doctor_find(FINDING_OK, "sandbox", "switched off by no-isolate");
+        return;
+    }
+    for (size_t i = 0; mcp_sandbox_probe(i, &part) == MCP_OK; i++) {
+        if (!part.given)
+            doctor_find(FINDING_WARNING, "sandbox",
+                        "the kernel or the container denies the part \"%s\": %s", part.name,
+                        part.without);
+        any = any || !part.given;
+    }
+    if (!any)
+        doctor_find(FINDING_OK, "sandbox", "all of its parts are available");
 }
 
 static void look_at_machine(const settings *now)
@@ -368,6 +389,7 @@ int doctor_look(const settings *now, offer *o, bool configured)
     look_at_machine(now);
     if (now->http.count)
         look_at_limits(now);
+    look_at_sandbox(now);
     if (configured) {
         if (o->config)
             doctor_find(FINDING_OK, "configuration", "%s: it is valid", now->config);

@@ -11,6 +11,7 @@
 
 #include "about.h"
 #include "capacity.h"
+#include "isolate.h"
 #include "log.h"
 #include "process.h"
 
@@ -18,6 +19,7 @@
 typedef struct endpoint {
     tokens *const *known;       /* *known is NULL if no tokens are required */
     mcp_files *const *watching; /* *watching is NULL if no files are served */
+    const offer *offer;         /* NULL if nothing is served */
     mcp_http_budget *budget;    /* shared by all addresses */
 } endpoint;
 
@@ -43,6 +45,8 @@ static void metrics(void (*add)(mcp_str text, void *arg), void *arg, void *user)
 {
     const endpoint *e = user;
     process_metrics(add, arg);
+    if (e->offer)
+        isolate_metrics(e->offer, add, arg);
     if (!*e->watching)
         return;
     mcp_files_counts c = mcp_files_watching(*e->watching);
@@ -191,10 +195,10 @@ void http_reload_tls(const listeners *at, const settings *s)
 }
 
 int http_serve(const settings *s, mcp_loop *loop, mcp_server *server, tokens *const *known,
-               mcp_files *const *watching, listeners *at, mcp_error *error)
+               const offer *o, listeners *at, mcp_error *error)
 {
     const mcp_host *host = mcp_loop_host(loop);
-    endpoint e = {.known = known, .watching = watching};
+    endpoint e = {.known = known, .watching = &o->watching, .offer = o};
     trimming t = {.host = host};
     int rc = mcp_http_budget_new(
         MCP_OPTIONS(mcp_http_budget_options, .max_memory = (size_t)s->max_memory,

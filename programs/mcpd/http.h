@@ -4,7 +4,7 @@
 
 #include <mcp/io.h>
 
-#include "files.h"
+#include "offer.h"
 #include "options.h"
 #include "tokens.h"
 
@@ -24,10 +24,10 @@ void http_reload_tls(const listeners *at, const settings *s);
 
 /* Listens at every --http, and serves until a signal (with --stdio also until the end of input).
  * Returns the results of mcp_loop_listen() and mcp_loop_serve_http(). /metrics includes the figures
- * of *watching. Each request is authorized with *known. If *known is NULL from the start, every
+ * of what is offered. Each request is authorized with *known. If *known is NULL from the start, every
  * request is accepted. */
 int http_serve(const settings *s, mcp_loop *loop, mcp_server *server, tokens *const *known,
-               mcp_files *const *watching, listeners *at, mcp_error *error);
+               const offer *o, listeners *at, mcp_error *error);
 /* Opens the address at `index` as http_serve() would, and closes it again. Returns the errors of
  * mcp_loop_listen(). */
 int http_try(const settings *s, size_t index, mcp_loop *loop, mcp_server *server,

@@ -135,7 +135,7 @@ static int run_loop(program *p, mcp_error *error)
             greet(s);
         rc =
             s->http.count
-                ? http_serve(s, p->loop, p->server, &p->known, &p->offer.watching, &p->at, error)
+                ? http_serve(s, p->loop, p->server, &p->known, &p->offer, &p->at, error)
                 : mcp_loop_serve_stdio(p->loop, p->server,
                                        MCP_OPTIONS(mcp_stdio_options, .principal = "stdio"), error);
         mcp_server_cancel_tasks(p->server); /* first, because the next call waits for their work */

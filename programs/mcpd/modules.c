@@ -291,9 +291,7 @@ static int check_schema(const mcp_module *module, const mcp_json *options, mcp_e
     return rc;
 }
 
-/* Checks the options, which may be NULL, against the module's schema. Returns MCP_OK, or MCP_EINVAL
- * with the position and the reason. */
-static int check_options(const mcp_module *module, const mcp_json *options, mcp_error *error)
+int modules_check_options(const mcp_module *module, const mcp_json *options, mcp_error *error)
 {
     if (!options)
         return MCP_OK;
@@ -326,7 +324,7 @@ bool modules_can_try(const mcp_module *module)
 int modules_try(const mcp_module *module, const char *source, const mcp_json *options,
                 const char *name, mcp_error *error)
 {
-    int rc = check_options(module, options, error);
+    int rc = modules_check_options(module, options, error);
     if (rc != MCP_OK || !modules_can_try(module))
         return rc;
     rc = module->check(source, options, name, error);
@@ -345,7 +343,7 @@ bool modules_can_describe(const mcp_module *module)
 int modules_describe(const mcp_module *module, const char *source, const mcp_json *options,
                      const char *name, const mcp_description *to, mcp_error *error)
 {
-    int rc = check_options(module, options, error);
+    int rc = modules_check_options(module, options, error);
     if (rc != MCP_OK)
         return rc;
     if (!modules_can_describe(module))
@@ -361,7 +359,7 @@ int modules_describe(const mcp_module *module, const char *source, const mcp_jso
 int modules_mount(const mcp_module *module, mcp_server *server, const char *source,
                   const mcp_json *options, const char *name, mcp_error *error)
 {
-    int rc = check_options(module, options, error);
+    int rc = modules_check_options(module, options, error);
     if (rc != MCP_OK)
         return rc;
     rc = module->mount(server, source, options, name, error);

@@ -64,6 +64,8 @@ int modules_mount(const mcp_module *module, mcp_server *server, const char *sour
  * some seconds. */
 int modules_try(const mcp_module *module, const char *source, const mcp_json *options,
                 const char *name, mcp_error *error);
+/* Checks the options alone. */
+int modules_check_options(const mcp_module *module, const mcp_json *options, mcp_error *error);
 bool modules_can_try(const mcp_module *module);
 
 /* Checks the options, then lets the module describe the source, without opening it. Errors as those
@@ -101,6 +103,9 @@ char *modules_place(const char *path, const char *base);
 /* Writes the options with their paths made absolute. Returns false on failure. */
 bool modules_put_options(mcp_json_writer *w, const mcp_module *module, const mcp_json *options,
                          const char *base);
+/* Calls each(path, user) for each option that is a path. */
+void modules_each_path(const mcp_module *module, const mcp_json *options,
+                       void (*each)(mcp_str path, void *user), void *user);
 /* The same for options of the command line, "?NAME=VALUE&..." or "". The caller frees it. */
 char *modules_place_words(const mcp_module *module, const char *options, const char *base);
 

@@ -144,7 +144,9 @@ int offer_make(offer *o, mcp_server *server, mcp_error *error)
         rc = notes_read(o->config, &said);
     if (rc == MCP_OK) {
         annotate(server, said);
+        o->building = rules;
         rc = mcp_server_rebuild(server, build, o, error);
+        o->building = NULL;
         if (rc != MCP_OK)
             annotate(server, o->notes);
     }

@@ -5,6 +5,7 @@
 
 #include <bridge.h>
 #include <files.h>
+#include <isolated.h>
 
 #include "absent.h"
 #include "access.h"
@@ -19,6 +20,8 @@ typedef struct offer {
     config *config;      /* NULL without a configuration file */
     const settings *now; /* the settings in force */
     access_rules *rules;
+    const access_rules *building; /* those of a build that is not complete yet */
+    mcp_isolated_group isolated;  /* the sources in processes of their own */
     notes *notes;
     mcp_files *watching;           /* NULL if no files are served */
     mcp_bridge *bridge;            /* the resource tools; NULL until they are needed */

@@ -124,6 +124,12 @@ static const option table[] = {
      .is_path = true,
      .help = "Load a module from FILE, for sources NAME:..., where NAME is the name of the "
              "module."},
+    {.name = "no-isolate",
+     .kind = OPTION_FLAG,
+     .at = AT(no_isolate),
+     .help = "Serve all sources in the server's own process, without a sandbox. Use it only for "
+             "trusted data. By default each git and SQLite source, and each source of another "
+             "module, has a process of its own."},
     {.name = "list-modules",
      .kind = OPTION_FLAG,
      .at = AT(list_modules),

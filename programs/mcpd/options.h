@@ -15,6 +15,7 @@ typedef struct source {
     const char *name;        /* with a module: the name in URIs; may be NULL */
     const mcp_json *options; /* with a module; may be NULL */
     const char *base; /* the folder for relative paths of a module; NULL for the current folder */
+    bool in_process;  /* the source gets no process of its own */
     size_t index;     /* in the configuration file's list */
 } source;
 
@@ -32,6 +33,7 @@ typedef struct settings {
     bool hidden, no_ignore;
     texts include, exclude;
     uint64_t page_size, max_read, watch_budget;
+    bool no_isolate;
     bool resource_tools, no_resource_tools, no_watch, no_subscribe, no_list_changed;
     const char *name, *instructions, *log_level, *log_format, *print_config, *install,
         *install_file;

@@ -78,6 +78,19 @@ bool modules_put_options(mcp_json_writer *w, const mcp_module *module, const mcp
     return ok;
 }
 
+void modules_each_path(const mcp_module *module, const mcp_json *options,
+                       void (*each)(mcp_str path, void *user), void *user)
+{
+    mcp_json_doc *schema = options ? schema_of(module) : NULL;
+    mcp_json_iter it = {0};
+    mcp_str key;
+    for (const mcp_json *v; (v = mcp_json_next(options, &it, &key)) != NULL;) {
+        if (is_path(schema, key))
+            each(mcp_json_string(v), user);
+    }
+    mcp_json_free(schema);
+}
+
 /* ---- options as text ------------------------------------------------------------------------- */
 
 /* Writes a value, encoded for "NAME=". */

@@ -8,7 +8,7 @@
 #include "source_child.h"
 
 #include <errno.h>
-#include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +16,7 @@
 
 #include <mcp/children.h>
 
+#include "asking.h"
 #include "modules.h"
 
 enum {
@@ -30,8 +31,10 @@ typedef struct child {
     const mcp_module *module;
     const char *source, *name;
     const char *read[PATHS], *write[PATHS];
-    char *kept[2 * PATHS + 8]; /* owns all these strings */
+    char *kept[2 * PATHS + 4]; /* owns all these strings */
     size_t n_kept;
+    bool reports; /* descriptor 4 is there */
+    bool mounted;
     mcp_loop *loop;
     mcp_server *server;
 } child;
@@ -89,6 +92,7 @@ static const char *text_of(child *c, const char *name)
 static int load(child *c, mcp_error *error)
 {
     const char *name = text_of(c, "module"), *file = text_of(c, "file");
+    c->reports = mcp_json_bool(member(c, "report"), false);
     c->source = text_of(c, "source");
     c->name = text_of(c, "name");
     if (!name || !c->source)
@@ -113,33 +117,13 @@ static int read_paths(child *c, const mcp_json *list, const char *to[PATHS], mcp
     return MCP_OK;
 }
 
-/* Adds the source itself and the files that SQLite creates beside a database. */
-static bool default_paths(child *c)
-{
-    static const char *const suffixes[] = {"-wal", "-shm", "-journal"};
-    if (!c->module->source_is_path)
-        return true;
-    c->read[0] = c->source;
-    for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
-        char path[PATH_MAX];
-        int n = snprintf(path, sizeof(path), "%s%s", c->source, suffixes[i]);
-        c->read[i + 1] = n > 0 && (size_t)n < sizeof(path) ? keep(c, mcp_str_from(path)) : NULL;
-        if (!c->read[i + 1])
-            return false;
-    }
-    return true;
-}
-
 static int enter_sandbox(child *c, mcp_error *error)
 {
-    const mcp_json *read = member(c, "read");
     if (!mcp_json_bool(member(c, "sandbox"), true))
         return MCP_OK;
-    int rc = read_paths(c, read, c->read, error);
+    int rc = read_paths(c, member(c, "read"), c->read, error);
     if (rc == MCP_OK)
         rc = read_paths(c, member(c, "write"), c->write, error);
-    if (rc == MCP_OK && !read && !default_paths(c))
-        rc = MODULES_FAIL(error, MCP_ENOMEM, "out of memory");
     if (rc != MCP_OK)
         return rc;
     return mcp_sandbox_enter(MCP_OPTIONS(mcp_sandbox_options, .read = c->read, .write = c->write),
@@ -155,18 +139,28 @@ static size_t number_of(const child *c, const char *name)
 static int serve(child *c, mcp_error *error)
 {
     int rc = mcp_loop_new(NULL, &c->loop, error);
+    mcp_host host = rc == MCP_OK ? *mcp_loop_host(c->loop) : (mcp_host){0};
+    if (c->reports)
+        host.log = asking_log;
     if (rc == MCP_OK)
-        rc = mcp_server_new(
-            MCP_OPTIONS(mcp_server_options, .name = c->module->name, .version = MCP_VERSION_STRING,
-                        .page_size = number_of(c, "page_size"), .host = mcp_loop_host(c->loop),
-                        .no_rate_limits = true, .declare_resources = true),
-            &c->server, error);
+        rc = mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = c->module->name,
+                                        .version = MCP_VERSION_STRING,
+                                        .page_size = number_of(c, "page_size"), .host = &host,
+                                        .max_work_memory = number_of(c, "max_work_memory"),
+                                        .no_rate_limits = true, .declare_resources = true),
+                            &c->server, error);
     if (rc == MCP_OK)
         rc = modules_mount(c->module, c->server, c->source, member(c, "options"), c->name, error);
+    if (rc == MCP_OK && mcp_json_bool(member(c, "access"), false))
+        rc = asking_set(c->server, error);
+    if (rc == MCP_OK && c->reports && !asking_mounted(c->server))
+        rc = MODULES_FAIL(error, MCP_ECLOSED, "descriptor 4 does not take a line");
+    c->mounted = rc == MCP_OK;
     if (rc == MCP_OK)
         rc = mcp_loop_serve_stdio(c->loop, c->server,
                                   MCP_OPTIONS(mcp_stdio_options, .input = PEER, .output = PEER,
                                               .keep_stdout = true, .no_signals = true,
+                                              .principal = ASKING_PARENT, .trusted_parent = true,
                                               .max_message = number_of(c, "max_message")),
                                   error);
     if (rc == MCP_ETIMEOUT)
@@ -180,6 +174,7 @@ int source_child_run(void)
 {
     child c = {0};
     mcp_error error = {0};
+    signal(SIGPIPE, SIG_IGN);
     int rc = read_description(&c, &error);
     if (rc == MCP_OK)
         rc = load(&c, &error);
@@ -187,8 +182,12 @@ int source_child_run(void)
         rc = enter_sandbox(&c, &error);
     if (rc == MCP_OK)
         rc = serve(&c, &error);
-    if (rc < 0)
-        fprintf(stderr, "%s\n", error.text[0] ? error.text : mcp_error_text(rc));
+    if (rc < 0 && !error.text[0])
+        snprintf(error.text, sizeof(error.text), "%s", mcp_error_text(rc));
+    if (rc < 0 && !c.mounted && c.reports)
+        asking_failed(rc, error.text);
+    else if (rc < 0)
+        fprintf(stderr, "%s\n", error.text);
     while (c.n_kept)
         free(c.kept[--c.n_kept]);
     modules_free(c.modules);

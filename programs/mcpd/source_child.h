@@ -15,11 +15,13 @@
  *   source    the source to mount; required
  *   options   the options of the module
  *   name      the name of the source in URIs
- *   read      paths that may be read; by default the source, if it is a path, and the files that
- *             SQLite creates beside a database
+ *   read      paths that may be read
  *   write     paths that may also be written
  *   sandbox   false for trusted data, so that the process enters no sandbox
- *   page_size, max_message
+ *   report    true: the mounts, or the reason why there are none, are written to descriptor 4
+ *             (isolated.h)
+ *   access    true: there are access rules, which are asked for on descriptor 4
+ *   page_size, max_message, max_work_memory
  *
  * Returns the exit status: 0, or 1 after writing the reason to stderr. */
 int source_child_run(void);

@@ -10,6 +10,7 @@
 
 #include <common/text.h>
 
+#include "isolate.h"
 #include "log.h"
 
 /* Returns XDG_DATA_HOME or its default in the home folder, or NULL if there is none. The caller
@@ -87,6 +88,19 @@ static int check_absent(const mcp_module *module, const char *text, const mcp_js
     return rc;
 }
 
+static int mount_or_try(offer *o, const source *s, const mcp_module *module, purpose what_for,
+                        const char *placed, const mcp_json *options, const char *name,
+                        mcp_error *error)
+{
+    if (what_for.to)
+        return modules_describe(module, placed, options, name, what_for.to, error);
+    if (!what_for.server)
+        return modules_try(module, placed, options, name, error);
+    if (isolate_wants(o, s, module))
+        return isolate_mount(o, module, what_for.server, placed, options, name, error);
+    return modules_mount(module, what_for.server, placed, options, name, error);
+}
+
 static int mount_placed(offer *o, const source *s, const mcp_module *module, purpose what_for,
                         const char *what, const mcp_json *options, const char *name,
                         mcp_error *error)
@@ -100,9 +114,7 @@ static int mount_placed(offer *o, const source *s, const mcp_module *module, pur
     if (doc)
         options = mcp_json_root(doc);
     if (rc == MCP_OK)
-        rc = what_for.to ? modules_describe(module, placed, options, name, what_for.to, error)
-             : server    ? modules_mount(module, server, placed, options, name, error)
-                         : modules_try(module, placed, options, name, error);
+        rc = mount_or_try(o, s, module, what_for, placed, options, name, error);
     if (server && rc == MCP_ENOTFOUND && module->source_is_path && absent_is(placed)) {
         rc = check_absent(module, placed, options, name, error);
         if (rc == MCP_OK)

@@ -67,7 +67,7 @@ read_text() { # URI OPTION...: prints the text of a resource
         [[ "$stderr" == *"${case#*|}"* ]] || { echo "$case: $stderr"; return 1; }
     done
     run -1 --separate-stderr "$MCPD" sqlite:shop.db sqlite:./shop.db </dev/null
-    [[ "$stderr" == *'another database has its name'*'?name='* ]]
+    [[ "$stderr" == *'another '*' has its name'*'?name='* ]]
     run -1 --separate-stderr "$MCPD" 'sqlite:shop.db?name=a b' 'sqlite:shop.db?name=a_b' </dev/null
     [[ "$stderr" == *'another source has the tool query_sqlite_a_b'*'?name='*'?tool='* ]]
 }

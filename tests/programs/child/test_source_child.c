@@ -131,7 +131,9 @@ static bool has(mcp_sandbox_kind kind)
 
 static void line_for(char *to, size_t room, const char *what)
 {
-    snprintf(to, room, "{\"module\":\"probe\",\"file\":\"" PROBE "\",\"source\":\"%s\"}", what);
+    snprintf(to, room,
+             "{\"module\":\"probe\",\"file\":\"" PROBE "\",\"source\":\"%s\",\"read\":[\"%s\"]}",
+             what, what);
 }
 
 /* Each attempt of the module, and the error that it must get, or NULL if it must succeed. */

@@ -1,0 +1,154 @@
+/* asking.c: see asking.h. The process waits for each answer: whoever answers never waits for this
+ * process. What may surprise: the sandbox allows write(), but not send(). */
+#include "asking.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <isolated.h>
+
+#include "modules.h"
+
+enum { PEER = 4 };
+
+static bool put(mcp_str text)
+{
+    while (text.len) {
+        ssize_t n = write(PEER, text.ptr, text.len);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        text.ptr += n;
+        text.len -= (size_t)n;
+    }
+    return true;
+}
+
+/* Sends the text of the writer as one line, in one piece: threads log too. */
+static bool put_line(mcp_json_writer *w)
+{
+    mcp_str text;
+    bool ok = mcp_json_writer_finish(w, &text) == MCP_OK && text.len < MCP_ISOLATED_LINE;
+    char *line = ok ? malloc(text.len + 1) : NULL;
+    if (line) {
+        memcpy(line, text.ptr, text.len);
+        line[text.len] = '\n';
+    }
+    ok = line && put((mcp_str){line, text.len + 1});
+    free(line);
+    mcp_json_writer_free(w);
+    return ok;
+}
+
+bool asking_mounted(const mcp_server *server)
+{
+    const char *prefix;
+    mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
+    mcp_json_begin_object(w);
+    mcp_json_key(w, "mounted");
+    mcp_json_begin_array(w);
+    for (size_t i = 0; (prefix = mcp_server_mount_prefix(server, i)) != NULL; i++)
+        mcp_json_add_string(w, prefix);
+    mcp_json_end(w);
+    mcp_json_end(w);
+    return put_line(w);
+}
+
+void asking_failed(int code, const char *text)
+{
+    mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
+    mcp_json_begin_object(w);
+    mcp_json_key(w, "failed"), mcp_json_add_int(w, code);
+    mcp_json_key(w, "text"), mcp_json_add_string(w, text);
+    mcp_json_end(w);
+    (void)put_line(w);
+}
+
+void asking_log(const char *level, const char *line, void *user)
+{
+    mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
+    (void)user;
+    mcp_json_begin_object(w);
+    mcp_json_key(w, "log"), mcp_json_add_string(w, level);
+    mcp_json_key(w, "text"), mcp_json_add_string(w, line);
+    mcp_json_end(w);
+    (void)put_line(w);
+}
+
+/* ---- access ---------------------------------------------------------------------------------- */
+
+/* The answer: n characters and a newline. */
+static bool read_answer(bool *allowed, size_t n)
+{
+    char text[MCP_ISOLATED_NAMES + 1];
+    size_t len = 0;
+    while (len < n + 1) {
+        ssize_t got = read(PEER, text + len, n + 1 - len);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return false;
+        len += (size_t)got;
+    }
+    for (size_t i = 0; i < n; i++)
+        allowed[i] = text[i] == '1';
+    return text[n] == '\n';
+}
+
+static bool ask(const char *principal, mcp_item item, const mcp_str *names, size_t n, bool *allowed)
+{
+    mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
+    mcp_json_begin_object(w);
+    if (principal)
+        mcp_json_key(w, "principal"), mcp_json_add_string(w, principal);
+    mcp_json_key(w, "item"), mcp_json_add_int(w, item);
+    mcp_json_key(w, "names");
+    mcp_json_begin_array(w);
+    for (size_t i = 0; i < n; i++)
+        mcp_json_add_str(w, names[i]);
+    mcp_json_end(w);
+    mcp_json_end(w);
+    return put_line(w) && read_answer(allowed, n);
+}
+
+/* As many of them as fit into one line, of which JSON may need six bytes for each. */
+static size_t some(const mcp_str *names, size_t n)
+{
+    enum { ROOM = MCP_ISOLATED_LINE / 6 - 1024 };
+    size_t bytes = 0, i = 0;
+    while (i < n && i < MCP_ISOLATED_NAMES && (!i || bytes + names[i].len + 3 < ROOM))
+        bytes += names[i++].len + 3;
+    return i;
+}
+
+static void may_all(const char *principal, mcp_item item, const mcp_str *names, size_t n,
+                    bool *allowed, void *user)
+{
+    bool parent = principal && strcmp(principal, ASKING_PARENT) == 0;
+    (void)user;
+    for (size_t i = 0; i < n; i++)
+        allowed[i] = parent;
+    for (size_t step; !parent && n; names += step, allowed += step, n -= step) {
+        step = some(names, n);
+        if (ask(principal, item, names, step, allowed))
+            continue;
+        for (size_t i = 0; i < step; i++)
+            allowed[i] = false;
+    }
+}
+
+static bool may(const char *principal, mcp_item item, mcp_str name, void *user)
+{
+    bool allowed = false;
+    may_all(principal, item, &name, 1, &allowed, user);
+    return allowed;
+}
+
+int asking_set(mcp_server *server, mcp_error *error)
+{
+    int rc = mcp_server_set_access(server, MCP_OPTIONS(mcp_access, .may = may, .may_all = may_all));
+    return rc == MCP_OK ? rc : MODULES_FAIL(error, rc, "%s", mcp_error_text(rc));
+}

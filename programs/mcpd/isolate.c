@@ -1,0 +1,189 @@
+/* isolate.c: see isolate.h. The process is this program itself (source_child.h). What it may open is
+ * the source, if that is a path, what SQLite keeps beside a file, and the module's options that are
+ * paths.
+ */
+#define _GNU_SOURCE
+#include "isolate.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "source_child.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define MAX_DATA 0 /* their shadow memory counts as data */
+#else
+#define MAX_DATA ((uint64_t)1 << 30)
+#endif
+
+enum { PATHS = 32, GRACE_MS = 60000 };
+
+/* Modules that need what the sandbox denies: the network, other programs. */
+static const char *const in_process[] = {"postgres", "mcp"};
+
+bool isolate_wants(const offer *o, const source *s, const mcp_module *module)
+{
+    for (size_t i = 0; i < sizeof(in_process) / sizeof(*in_process); i++)
+        if (strcmp(module->name, in_process[i]) == 0)
+            return false;
+    return !s->in_process && !o->now->no_isolate;
+}
+
+/* ---- what the process may open --------------------------------------------------------------- */
+
+typedef struct paths {
+    char *items[PATHS + 1]; /* NULL-terminated */
+    char *journal;          /* comes and goes with each change: no reason for a new process */
+    size_t count;
+    bool failed;
+} paths;
+
+static void add_path(paths *p, const char *path, const char *suffix)
+{
+    char *made = NULL;
+    if (p->count == PATHS || asprintf(&made, "%s%s", path, suffix) < 0)
+        p->failed = true;
+    else
+        p->items[p->count++] = made;
+}
+
+static void add_option(mcp_str path, void *user)
+{
+    if (path.ptr)
+        add_path(user, path.ptr, "");
+}
+
+/* What SQLite keeps beside a file lies where the file really is. */
+static void add_source(paths *p, const char *given)
+{
+    struct stat st;
+    char *real = realpath(given, NULL);
+    add_path(p, given, "");
+    if (real && stat(real, &st) == 0 && S_ISREG(st.st_mode)) {
+        add_path(p, real, "-wal");
+        add_path(p, real, "-shm");
+        if (asprintf(&p->journal, "%s-journal", real) < 0)
+            p->journal = NULL, p->failed = true;
+    }
+    free(real);
+}
+
+static void clear(paths *p)
+{
+    while (p->count)
+        free(p->items[--p->count]);
+    free(p->journal);
+}
+
+/* ---- its first line -------------------------------------------------------------------------- */
+
+static void put_text(mcp_json_writer *w, const char *key, const char *text)
+{
+    if (!text)
+        return;
+    mcp_json_key(w, key);
+    mcp_json_add_string(w, text);
+}
+
+/* The file of a module that is not linked in. */
+static const char *file_of(const mcp_module *module)
+{
+    Dl_info own, its;
+    if (!dladdr(&in_process, &own) || !dladdr(module, &its) || own.dli_fbase == its.dli_fbase)
+        return NULL;
+    return its.dli_fname;
+}
+
+static void put_paths(mcp_json_writer *w, const paths *p)
+{
+    mcp_json_key(w, "read");
+    mcp_json_begin_array(w);
+    for (size_t i = 0; i < p->count; i++)
+        mcp_json_add_string(w, p->items[i]);
+    if (p->journal)
+        mcp_json_add_string(w, p->journal);
+    mcp_json_end(w);
+}
+
+/* The caller frees it. NULL: no memory. */
+static char *make_line(const offer *o, const mcp_module *module, const char *text,
+                       const mcp_json *options, const char *name, const paths *p)
+{
+    enum { MARGIN = 65536, LEAST = 4 << 20 };
+    uint64_t body = o->now->max_body > LEAST ? o->now->max_body : LEAST;
+    mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
+    mcp_str made;
+    mcp_json_begin_object(w);
+    put_text(w, "module", module->name);
+    put_text(w, "file", file_of(module));
+    put_text(w, "source", text);
+    put_text(w, "name", name);
+    if (options)
+        mcp_json_key(w, "options"), mcp_json_add_value(w, options);
+    put_paths(w, p);
+    mcp_json_key(w, "report"), mcp_json_add_bool(w, true);
+    mcp_json_key(w, "access"), mcp_json_add_bool(w, o->building != NULL);
+    mcp_json_key(w, "page_size"), mcp_json_add_uint(w, o->now->page_size);
+    mcp_json_key(w, "max_message"), mcp_json_add_uint(w, body + MARGIN);
+    mcp_json_key(w, "max_work_memory"), mcp_json_add_uint(w, o->now->max_work_memory);
+    mcp_json_end(w);
+    bool ok = !p->failed && mcp_json_writer_finish(w, &made) == MCP_OK;
+    char *line = ok ? strndup(made.ptr, made.len) : NULL;
+    mcp_json_writer_free(w);
+    return line;
+}
+
+/* ---- mounting -------------------------------------------------------------------------------- */
+
+static bool may(const char *principal, mcp_item item, mcp_str name, void *user)
+{
+    const offer *o = user;
+    return !o->rules || access_may(principal, item, name, o->rules);
+}
+
+/* What the source may take for one request by its own options, and time to wait for others. */
+static uint64_t timeout_of(const mcp_json *options)
+{
+    int64_t own = mcp_json_int(mcp_json_get(options, "timeout_ms"), 0);
+    return (uint64_t)(own > 0 ? own : 0) + GRACE_MS;
+}
+
+static int mount(offer *o, mcp_server *server, const char *label, const char *line, const paths *p,
+                 const mcp_json *options, mcp_error *error)
+{
+    static const char *const argv[] = {"/proc/self/exe", SOURCE_CHILD, NULL};
+    return mcp_isolated_mount(server,
+                              MCP_OPTIONS(mcp_isolated_options, .name = label, .argv = argv,
+                                          .line = line, .paths = (const char *const *)p->items,
+                                          .may = o->building ? may : NULL, .user = o,
+                                          .max_data = MAX_DATA, .timeout_ms = timeout_of(options),
+                                          .group = &o->isolated),
+                              error);
+}
+
+int isolate_mount(offer *o, const mcp_module *module, mcp_server *server, const char *text,
+                  const mcp_json *options, const char *name, mcp_error *error)
+{
+    paths p = {0};
+    char label[200];
+    int rc = modules_check_options(module, options, error);
+    if (rc != MCP_OK)
+        return rc;
+    if (module->source_is_path)
+        add_source(&p, text);
+    modules_each_path(module, options, add_option, &p);
+    char *line = make_line(o, module, text, options, name, &p);
+    snprintf(label, sizeof(label), "%.32s:%.150s", module->name, name ? name : text);
+    modules_remove_passwords(label);
+    if (line)
+        rc = mount(o, server, label, line, &p, options, error);
+    else
+        rc = MODULES_FAIL(error, MCP_ENOMEM, "%s: a path or a text cannot be passed on", label);
+    free(line);
+    clear(&p);
+    return rc;
+}

@@ -1,0 +1,332 @@
+/* call.c: a request on its way to the process and its answer on its way back.
+ *
+ * A request ends in one of three ways: the answer comes, the peer cancels it, the process dies
+ * (fate.c). A call outlives the request that was cancelled until its client has reported the end.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "passing.h"
+#include "room.h"
+
+enum { MOST_KEY = 8192, MOST_STALE = 3 };
+
+static void call_free(isolated_call *c)
+{
+    isolated *r = c->room;
+    if (c->prev)
+        c->prev->next = c->next;
+    else
+        r->first = c->next;
+    if (c->next)
+        c->next->prev = c->prev;
+    else
+        r->last = c->prev;
+    mcp_service_done(r->link.service, &c->use);
+    common_release(&r->alloc, c->params);
+    common_release(&r->alloc, c->key);
+    common_release(&r->alloc, c);
+}
+
+static void finish(isolated_call *c, int outcome)
+{
+    isolated *r = c->room;
+    mcp_request *req = c->req;
+    bool trial = c->trial;
+    c->req = NULL;
+    if (req)
+        mcp_request_on_cancel(req, NULL, NULL);
+    call_free(c);
+    if (req)
+        mcp_reply_finish(req, outcome);
+    if (trial) {
+        r->trials--;
+        isolated_calls_go_on(r);
+    }
+}
+
+/* A list goes on without this source. */
+static int refuse(const isolated *r, mcp_request *req, bool leaves_out, const char *text)
+{
+    if (!leaves_out)
+        return mcp_reply_fail(req, MCP_CODE_INTERNAL, "%s", text);
+    isolated_say(r, "warning", text);
+    return MCP_OK;
+}
+
+void isolated_call_fail(isolated_call *c, const char *format, ...)
+{
+    char text[600];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    finish(c, c->req ? refuse(c->room, c->req, c->list && !c->goes_on, text) : MCP_ECANCELLED);
+}
+
+/* ---- the answer ------------------------------------------------------------------------------ */
+
+static int reply_entries(const isolated_call *c, const mcp_json *result)
+{
+    mcp_str next = mcp_json_string(mcp_json_get(result, "nextCursor"));
+    const mcp_json *list = mcp_json_get(result, "resources"), *v;
+    mcp_json_iter it = {0};
+    int rc = MCP_OK;
+    while (rc == MCP_OK && (v = mcp_json_next(list, &it, NULL)) != NULL) {
+        isolated_entry e;
+        isolated_entry_read(&e, v, &c->room->alloc);
+        rc = mcp_reply_resource(c->req, &e.resource);
+        rc = rc == MCP_EINVAL ? MCP_OK : rc; /* this one is left out */
+        isolated_entry_free(&e);
+    }
+    if (rc == MCP_ELIMIT)
+        return mcp_reply_fail(c->req, MCP_CODE_INTERNAL, "%s: its page is too long",
+                              c->room->options.name);
+    return rc == MCP_OK && next.len ? mcp_reply_next(c->req, next) : rc;
+}
+
+static int reply(const isolated_call *c, int rc, const mcp_json *result)
+{
+    mcp_raw raw = {
+        .size = sizeof(raw), .json = mcp_client_result_text(c->room->link.client), .value = result};
+    if (rc == MCP_OK && c->list)
+        return reply_entries(c, result);
+    if (!raw.json.ptr)
+        return MCP_EPROTOCOL;
+    return rc == MCP_OK ? mcp_reply_raw(c->req, &raw) : mcp_reply_raw_error(c->req, &raw);
+}
+
+/* Whether the process may have failed only because it was not allowed to open what is there now. */
+static bool is_stale(const isolated_call *c, int rc)
+{
+    return rc == MCP_EREMOTE && c->repeats && c->tries < MOST_STALE && !c->trial &&
+           !isolated_is_current(c->room);
+}
+
+static void on_done(mcp_client *client, int rc, const mcp_json *result, const mcp_error *error,
+                    void *user)
+{
+    isolated_call *c = user;
+    isolated *r = c->room;
+    (void)client;
+    c->call = 0;
+    mcp_service_done(r->link.service, &c->use);
+    if (!c->req || r->closing) {
+        finish(c, MCP_ECANCELLED);
+    } else if (rc == MCP_OK || (rc == MCP_EREMOTE && !is_stale(c, rc))) {
+        isolated_succeeded(r);
+        finish(c, reply(c, rc, result));
+    } else if (rc == MCP_EREMOTE) {
+        c->tries++;
+        isolated_link_refresh(r);
+        isolated_call_again(c);
+    } else if (rc == MCP_ECLOSED || rc == MCP_ETIMEOUT || rc == MCP_EIO || rc == MCP_ESTATE) {
+        c->state = ISOLATED_LOST;
+        c->blamed = rc == MCP_ETIMEOUT;
+        if (c->blamed)
+            mcp_service_abort(r->link.service, "it did not answer in time");
+    } else {
+        isolated_call_fail(c, "%s: %s", r->options.name, error->text);
+    }
+}
+
+static void on_progress(mcp_client *client, mcp_call_id call, const mcp_progress *progress,
+                        void *user)
+{
+    const isolated_call *c = user;
+    (void)client, (void)call;
+    if (!c->req)
+        return;
+    char *message = progress->message.len ? mcp_request_strdup(c->req, progress->message) : NULL;
+    mcp_request_progress(c->req, progress->progress, progress->has_total ? progress->total : 0,
+                         message);
+}
+
+/* ---- the way there --------------------------------------------------------------------------- */
+
+static int send(isolated_call *c)
+{
+    const isolated *r = c->room;
+    const mcp_call_options o = {
+        .size = sizeof(o),
+        .done = on_done,
+        .progress = on_progress,
+        .user = c,
+        .timeout_ms = r->options.timeout_ms,
+    };
+    int rc = mcp_client_request(r->link.client, c->method, c->params, &o, &c->call);
+    if (rc == MCP_OK)
+        c->state = ISOLATED_SENT;
+    return rc;
+}
+
+/* While some are tried alone, the others wait. */
+static bool has_to_wait(const isolated_call *c)
+{
+    return c->room->trials && !c->trial;
+}
+
+static void on_ready(int rc, const mcp_error *error, void *user)
+{
+    isolated_call *c = user;
+    mcp_error why = {0};
+    if (rc == MCP_OK && has_to_wait(c)) {
+        mcp_service_done(c->room->link.service, &c->use);
+        c->state = ISOLATED_QUEUED;
+        return;
+    }
+    if (rc == MCP_OK) {
+        rc = send(c);
+        error = NULL;
+    } else {
+        isolated_link_read(&c->room->link);
+        isolated_link_failure(&c->room->link, &why);
+    }
+    if (rc != MCP_OK)
+        isolated_call_fail(c, "%s",
+                           why.text[0] ? why.text
+                           : error     ? error->text
+                                       : mcp_error_text(rc));
+}
+
+/* MCP_OK: it is on its way, or waits. */
+static int start(isolated_call *c, mcp_error *error)
+{
+    isolated *r = c->room;
+    c->state = ISOLATED_QUEUED;
+    if (has_to_wait(c))
+        return MCP_OK;
+    c->use.ready = on_ready;
+    c->use.user = c;
+    int rc = mcp_service_begin(r->link.service, &c->use, error);
+    if (rc == MCP_PENDING)
+        c->state = ISOLATED_WAITING;
+    return rc == MCP_PENDING ? MCP_OK : rc == MCP_OK ? send(c) : rc;
+}
+
+void isolated_call_again(isolated_call *c)
+{
+    mcp_error error = {0};
+    int rc = start(c, &error);
+    if (rc != MCP_OK)
+        isolated_call_fail(c, "%s", error.text[0] ? error.text : mcp_error_text(rc));
+}
+
+/* The first of those that are tried alone, or all that waited. Each call may free itself and
+ * others, so the search begins anew. */
+void isolated_calls_go_on(isolated *r)
+{
+    isolated_call *c = r->first;
+    while (c && !r->closing) {
+        if (c->state != ISOLATED_QUEUED || (r->trials && !c->trial)) {
+            if (c->trial)
+                return; /* it is tried now */
+            c = c->next;
+            continue;
+        }
+        bool alone = c->trial;
+        isolated_call_again(c);
+        if (alone)
+            return;
+        c = r->first;
+    }
+}
+
+static void on_cancel(mcp_request *req, void *user)
+{
+    isolated_call *c = user;
+    isolated *r = c->room;
+    c->req = NULL;
+    if (c->call) {
+        r->cancelled = isolated_now(r);
+        mcp_client_cancel(r->link.client, c->call, "the client cancelled the request");
+    } else {
+        finish(c, MCP_ECANCELLED);
+    }
+    mcp_reply_finish(req, MCP_ECANCELLED);
+}
+
+static char *make_key(const isolated *r, mcp_request *req)
+{
+    mcp_str uri = mcp_json_string(mcp_json_get(mcp_request_params(req), "uri"));
+    mcp_str params = uri.ptr ? uri : mcp_request_params_text(req);
+    const char *method = mcp_request_method(req);
+    common_buffer b;
+    if (params.len > MOST_KEY)
+        return NULL;
+    common_buffer_init(&b, &r->alloc);
+    bool ok = common_put(&b, method) && common_put(&b, " ") &&
+              common_buffer_append(&b, params.ptr, params.len) == MCP_OK;
+    char *key = ok ? common_copy(&r->alloc, b.ptr, b.len) : NULL;
+    common_buffer_free(&b);
+    return key;
+}
+
+static int make_params(const isolated *r, mcp_request *req, mcp_str cursor, size_t max, char **ret)
+{
+    const mcp_json *info = mcp_request_client_info(req);
+    const char *principal = mcp_request_principal(req);
+    common_passing change = {.cursor = cursor};
+    mcp_json_writer *w = mcp_json_writer_new(&r->alloc, 0);
+    mcp_json_begin_object(w);
+    mcp_json_key(w, "revision"), mcp_json_add_string(w, mcp_request_revision(req));
+    mcp_json_key(w, "restricted"), mcp_json_add_bool(w, mcp_request_restricted(req));
+    if (principal)
+        mcp_json_key(w, "principal"), mcp_json_add_string(w, principal);
+    if (info)
+        mcp_json_key(w, "clientInfo"), mcp_json_add_value(w, info);
+    if (max)
+        mcp_json_key(w, "pageSize"), mcp_json_add_uint(w, max);
+    mcp_json_end(w);
+    int rc = mcp_json_writer_finish(w, &change.caller);
+    if (rc == MCP_OK)
+        rc = common_passing_params(req, &change, &r->alloc, ret);
+    mcp_json_writer_free(w);
+    return rc;
+}
+
+static isolated_call *call_new(isolated *r, mcp_request *req)
+{
+    isolated_call *c = common_alloc(&r->alloc, sizeof(*c));
+    if (!c)
+        return NULL;
+    *c = (isolated_call){.room = r, .req = req, .method = mcp_request_method(req)};
+    c->repeats = strcmp(c->method, "tools/call") != 0;
+    c->prev = r->last;
+    *(r->last ? &r->last->next : &r->first) = c;
+    r->last = c;
+    return c;
+}
+
+int isolated_call_begin(isolated *r, mcp_request *req, mcp_str cursor, size_t max)
+{
+    char why[600];
+    mcp_error error = {0};
+    bool goes_on = cursor.len > 0;
+    isolated_call *c = call_new(r, req);
+    if (!c)
+        return MCP_ENOMEM;
+    c->list = max > 0;
+    c->goes_on = goes_on;
+    c->key = make_key(r, req);
+    if (isolated_is_refused(r, c->key, why, sizeof(why))) {
+        call_free(c);
+        return refuse(r, req, max && !goes_on, why);
+    }
+    int rc = make_params(r, req, cursor, max, &c->params);
+    isolated_link_refresh(r);
+    mcp_request_on_cancel(req, on_cancel, c);
+    if (rc == MCP_OK)
+        rc = start(c, &error);
+    if (rc == MCP_OK)
+        return MCP_PENDING;
+    mcp_request_on_cancel(req, NULL, NULL);
+    call_free(c);
+    return error.text[0] ? refuse(r, req, max && !goes_on, error.text) : rc;
+}
+
+void isolated_calls_free(isolated *r)
+{
+    while (r->first)
+        finish(r->first, MCP_ECANCELLED);
+}

@@ -1,0 +1,271 @@
+/* link.c: the process, its descriptor 4, and the files that it was allowed to open.
+ *
+ * The process is not trusted: a line that is too long, is no question or comes faster than its
+ * answers are taken ends it. No answer waits for anything.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "room.h"
+
+/* ---- descriptor 4 ---------------------------------------------------------------------------- */
+
+static void hang_up(isolated_link *l)
+{
+    if (l->poll)
+        l->host->poll_stop(l->poll, l->host->user);
+    if (l->fd >= 0)
+        close(l->fd);
+    l->poll = NULL;
+    l->fd = -1;
+    l->in.len = 0;
+}
+
+static void refuse(isolated_link *l, const char *why)
+{
+    hang_up(l);
+    isolated_say(l->room, "error", why);
+    mcp_service_abort(l->service, why);
+}
+
+/* The answer to one question, with its newline. False: it is no question. */
+static bool answer(const isolated *r, const mcp_json *question,
+                   char to[static MCP_ISOLATED_NAMES + 1], size_t *len)
+{
+    const mcp_json *names = mcp_json_get(question, "names"), *v;
+    const char *principal = mcp_json_string(mcp_json_get(question, "principal")).ptr;
+    int64_t item = mcp_json_int(mcp_json_get(question, "item"), -1);
+    mcp_json_iter it = {0};
+    *len = 0;
+    if (item < MCP_ITEM_RESOURCE || item > MCP_ITEM_TOOL ||
+        mcp_json_count(names) > MCP_ISOLATED_NAMES)
+        return false;
+    while ((v = mcp_json_next(names, &it, NULL)) != NULL) {
+        mcp_str name = mcp_json_string(v);
+        bool may = name.ptr && (!r->options.may ||
+                                r->options.may(principal, (mcp_item)item, name, r->options.user));
+        to[(*len)++] = may ? '1' : '0';
+    }
+    to[(*len)++] = '\n';
+    return *len > 1;
+}
+
+/* A line for the operator; false: it is none. More than some in a second are dropped. */
+static bool take_log(isolated_link *l, const mcp_json *line)
+{
+    enum { A_SECOND = 20 };
+    static const char *const levels[] = {"debug", "info", "warning", "error"};
+    mcp_str level = mcp_json_string(mcp_json_get(line, "log"));
+    mcp_str text = mcp_json_string(mcp_json_get(line, "text"));
+    int64_t second = isolated_now(l->room) / 1000;
+    if (!level.ptr || !text.ptr)
+        return false;
+    l->lines = second == l->second ? l->lines + 1 : 1;
+    l->second = second;
+    for (size_t i = 0; i < sizeof(levels) / sizeof(*levels); i++) {
+        if (l->lines <= A_SECOND && mcp_str_eq(level, mcp_str_from(levels[i])))
+            isolated_say(l->room, levels[i], text.ptr);
+    }
+    return true;
+}
+
+static void on_line(isolated_link *l, mcp_str line)
+{
+    char text[MCP_ISOLATED_NAMES + 1];
+    mcp_json_doc *doc = NULL;
+    size_t len;
+    int rc = mcp_json_parse(line, NULL, &l->room->alloc, &doc, NULL);
+    if (rc == MCP_OK && take_log(l, mcp_json_root(doc))) {
+        mcp_json_free(doc);
+        return;
+    }
+    if (rc == MCP_OK && !l->report) {
+        l->report = doc;
+        return;
+    }
+    bool asked = rc == MCP_OK && answer(l->room, mcp_json_root(doc), text, &len);
+    mcp_json_free(doc);
+    if (!asked)
+        refuse(l, "its process asks for something that is no question");
+    else if (send(l->fd, text, len, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)len)
+        refuse(l, "its process does not take answers");
+}
+
+static void cut_lines(isolated_link *l)
+{
+    size_t from = 0;
+    for (;;) {
+        const char *end =
+            l->in.len > from ? memchr(l->in.ptr + from, '\n', l->in.len - from) : NULL;
+        if (!end)
+            break;
+        mcp_str line = {l->in.ptr + from, (size_t)(end - l->in.ptr) - from};
+        from += line.len + 1;
+        on_line(l, line);
+        if (l->fd < 0)
+            return;
+    }
+    memmove(l->in.ptr, l->in.ptr + from, l->in.len - from);
+    l->in.len -= from;
+    if (l->in.len >= MCP_ISOLATED_LINE)
+        refuse(l, "its process asks too much at once");
+}
+
+void isolated_link_read(isolated_link *l)
+{
+    enum { TURNS = 8, PIECE = 16384 };
+    for (int i = 0; i < TURNS && l->fd >= 0; i++) {
+        if (common_buffer_reserve(&l->in, PIECE) != MCP_OK) {
+            refuse(l, "out of memory");
+            return;
+        }
+        ssize_t n = recv(l->fd, l->in.ptr + l->in.len, PIECE, MSG_DONTWAIT);
+        if (n < 0 && (errno == EAGAIN || errno == EINTR))
+            return;
+        if (n <= 0) {
+            hang_up(l);
+            return;
+        }
+        l->in.len += (size_t)n;
+        cut_lines(l);
+    }
+}
+
+static void on_readable(void *arg)
+{
+    isolated_link_read(arg);
+}
+
+int isolated_link_failure(const isolated_link *l, mcp_error *error)
+{
+    const mcp_json *report = mcp_json_root(l->report);
+    mcp_str text = mcp_json_string(mcp_json_get(report, "text"));
+    int64_t code = mcp_json_int(mcp_json_get(report, "failed"), 0);
+    if (!code)
+        return MCP_OK;
+    error->code = code < 0 && code > -1000 ? (int)code : MCP_EIO;
+    error->offset = 0;
+    snprintf(error->text, sizeof(error->text), "%.*s", (int)(text.len < 250 ? text.len : 250),
+             text.ptr ? text.ptr : "");
+    return error->code;
+}
+
+/* ---- its files ------------------------------------------------------------------------------- */
+
+static isolated_stamp stamp_of(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 ? (isolated_stamp){(uint64_t)st.st_dev, (uint64_t)st.st_ino}
+                                : (isolated_stamp){0, 0};
+}
+
+static void stamp(isolated *r)
+{
+    for (size_t i = 0; r->options.paths && r->options.paths[i]; i++)
+        r->stamps[i] = stamp_of(r->options.paths[i]);
+    r->stamped = true;
+}
+
+bool isolated_is_current(const isolated *r)
+{
+    for (size_t i = 0; r->stamped && r->options.paths && r->options.paths[i]; i++) {
+        isolated_stamp now = stamp_of(r->options.paths[i]);
+        if (now.dev != r->stamps[i].dev || now.ino != r->stamps[i].ino)
+            return false;
+    }
+    return true;
+}
+
+void isolated_link_refresh(isolated *r)
+{
+    if (isolated_is_current(r))
+        return;
+    r->stamped = false;
+    mcp_service_stop(r->link.service);
+}
+
+/* ---- the process ----------------------------------------------------------------------------- */
+
+/* Makes the process's end of a new pair; ours replaces that of the process before. */
+static int fourth(void *user)
+{
+    isolated_link *l = user;
+    int pair[2];
+    hang_up(l);
+    mcp_json_free(l->report);
+    l->report = NULL;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+        return -1;
+    l->fd = pair[0];
+    l->poll = l->host->poll_start(l->fd, on_readable, l, l->host->user);
+    if (!l->poll) {
+        hang_up(l);
+        close(pair[1]);
+        return -1;
+    }
+    if (l == &l->room->link)
+        stamp(l->room);
+    return pair[1];
+}
+
+static void on_end(const mcp_service_end *end, void *user)
+{
+    isolated_link *l = user;
+    l->ended = true;
+    if (l->on_end)
+        l->on_end(end, l->room);
+}
+
+/* A process that said why it cannot mount its source ends: that is no news, and the reason is told
+ * to whoever needs the process. */
+static void on_log(const char *level, const char *line, void *user)
+{
+    isolated_link *l = user;
+    const mcp_host *host = mcp_server_host(l->room->server);
+    mcp_error why = {0};
+    isolated_link_read(l);
+    if (isolated_link_failure(l, &why) == MCP_OK && host && host->log)
+        host->log(level, line, host->user);
+}
+
+static int open_service(isolated_link *l, mcp_loop *loop, mcp_error *error)
+{
+    static const char *const nothing[] = {NULL};
+    const mcp_isolated_options *o = &l->room->options;
+    return mcp_service_new(
+        loop,
+        MCP_OPTIONS(mcp_service_options, .name = o->name, .argv = o->argv, .env = nothing,
+                    .client = l->client, .socket = true, .first_line = o->line, .fourth = fourth,
+                    .max_data = o->max_data, .with_parent = true, .idle_ms = o->idle_ms,
+                    .on_end = on_end, .log = on_log, .user = l),
+        &l->service, error);
+}
+
+int isolated_link_open(isolated_link *l, isolated *r, mcp_loop *loop, const mcp_host *host,
+                       mcp_error *error)
+{
+    *l = (isolated_link){.room = r, .host = host, .fd = -1};
+    common_buffer_init(&l->in, &r->alloc);
+    int rc = mcp_client_new(MCP_OPTIONS(mcp_client_options, .name = "mcpd",
+                                        .version = MCP_VERSION_STRING, .revision = "2026-07-28",
+                                        .no_cache = true, .retry_ms = 50, .max_retry_ms = 1000,
+                                        .allocator = &r->alloc),
+                            &l->client, error);
+    return rc == MCP_OK ? open_service(l, loop, error) : rc;
+}
+
+void isolated_link_close(isolated_link *l)
+{
+    l->on_end = NULL;
+    mcp_service_free(l->service);
+    mcp_client_free(l->client);
+    if (l->room)
+        hang_up(l);
+    mcp_json_free(l->report);
+    common_buffer_free(&l->in);
+    *l = (isolated_link){.fd = -1};
+}

@@ -1,0 +1,290 @@
+/* provider.c: what the engine asks, and mounting. */
+#include <stdio.h>
+#include <string.h>
+
+#include "room.h"
+
+int64_t isolated_now(const isolated *r)
+{
+    const mcp_host *host = mcp_server_host(r->server);
+    return host->now(host->user);
+}
+
+void isolated_say(const isolated *r, const char *level, const char *text)
+{
+    const mcp_host *host = mcp_server_host(r->server);
+    char line[700];
+    size_t len = strlen(r->options.name);
+    bool named = strncmp(text, r->options.name, len) == 0;
+    snprintf(line, sizeof(line), "%s%s%s", named ? "" : r->options.name, named ? "" : ": ", text);
+    if (host && host->log)
+        host->log(level, line, host->user);
+}
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
+static int pass(mcp_request *req, void *user)
+{
+    return isolated_call_begin(user, req, (mcp_str){NULL, 0}, 0);
+}
+
+int isolated_read(mcp_request *req, mcp_str uri, const mcp_uri_match *match, void *user)
+{
+    (void)uri, (void)match;
+    return pass(req, user);
+}
+
+int isolated_complete(mcp_request *req, mcp_str name, mcp_str value, const mcp_json *context,
+                      void *user)
+{
+    (void)name, (void)value, (void)context;
+    return pass(req, user);
+}
+
+int isolated_run(mcp_request *req, const mcp_json *arguments, void *user)
+{
+    (void)arguments;
+    return pass(req, user);
+}
+
+static int read_one(mcp_request *req, mcp_str uri, void *user)
+{
+    (void)uri;
+    return pass(req, user);
+}
+
+static int list(mcp_request *req, mcp_str cursor, size_t max, void *user)
+{
+    return isolated_call_begin(user, req, cursor.len ? cursor : (mcp_str){NULL, 0}, max);
+}
+
+/* ---- URIs ------------------------------------------------------------------------------------ */
+
+static int digit(char c)
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
+static bool is_unreserved(int c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           (c && strchr("-._~", c));
+}
+
+/* One byte, or what stands for one. Returns how many bytes were read; 0: not allowed. */
+static size_t take_byte(mcp_str uri, size_t at, int *byte, bool *encoded)
+{
+    int high = uri.ptr[at] == '%' && at + 2 < uri.len ? digit(uri.ptr[at + 1]) : -1;
+    int low = high >= 0 ? digit(uri.ptr[at + 2]) : -1;
+    *encoded = low >= 0;
+    *byte = *encoded ? high * 16 + low : (unsigned char)uri.ptr[at];
+    return *byte == 0 ? 0 : *encoded ? 3 : 1;
+}
+
+/* The normal form without parameters: percent-encoded is only what has to be. The process makes its
+ * own canonical spelling of it, and asks for that too. */
+static int resolve(mcp_str uri, char *canonical, size_t room, void *user)
+{
+    size_t n = 0, step;
+    (void)user;
+    for (size_t i = 0; i < uri.len && uri.ptr[i] != '?' && uri.ptr[i] != '#'; i += step) {
+        int c;
+        bool encoded;
+        step = take_byte(uri, i, &c, &encoded);
+        if (!step)
+            return MCP_ENOTFOUND;
+        if (n + 4 > room)
+            return MCP_ELIMIT;
+        if (is_unreserved(c) || (!encoded && c > ' ' && c < 0x7f))
+            canonical[n++] = (char)c;
+        else
+            n += (size_t)snprintf(canonical + n, room - n, "%%%02X", (unsigned)c);
+    }
+    canonical[n] = 0;
+    return MCP_OK;
+}
+
+/* ---- mounting -------------------------------------------------------------------------------- */
+
+static void free_texts(const isolated *r, const char *const *texts)
+{
+    for (size_t i = 0; texts && texts[i]; i++)
+        common_release(&r->alloc, (void *)(uintptr_t)texts[i]);
+    common_release(&r->alloc, (void *)(uintptr_t)texts);
+}
+
+static void isolated_free(isolated *r)
+{
+    mcp_allocator alloc = r->alloc;
+    r->closing = true;
+    isolated_watch_free(r);
+    isolated_link_close(&r->link);
+    isolated_calls_free(r);
+    isolated_kills_free(r);
+    if (r->at) {
+        *r->at = r->next;
+        if (r->next)
+            r->next->at = r->at;
+    }
+    common_release(&alloc, (void *)(uintptr_t)r->options.name);
+    common_release(&alloc, (void *)(uintptr_t)r->options.line);
+    free_texts(r, r->options.argv);
+    free_texts(r, r->options.paths);
+    common_release(&alloc, r);
+}
+
+static void release(void *user)
+{
+    isolated_free(user);
+}
+
+static void nothing(void *user)
+{
+    (void)user;
+}
+
+static void on_end(const mcp_service_end *end, void *room)
+{
+    isolated *r = room;
+    r->stamped = false;
+    r->announces = r->announces || isolated_watches(r);
+    isolated_fate(r, end);
+    isolated_watch_keep(r);
+}
+
+static int fail(mcp_error *error, int rc, const char *text)
+{
+    if (error) {
+        error->code = rc;
+        error->offset = 0;
+        snprintf(error->text, sizeof(error->text), "%s", text);
+    }
+    return rc;
+}
+
+/* Of several mounts only the first one lists, for all of them: the process's list is one. */
+static int mount(isolated *r, const char *prefix, mcp_error *error)
+{
+    const mcp_provider provider = {
+        .size = sizeof(provider),
+        .name = r->options.name,
+        .list = r->mounted ? NULL : list,
+        .read = read_one,
+        .resolve = resolve,
+        .watch = isolated_watch,
+        .unwatch = isolated_unwatch,
+        .watch_list = r->mounted ? NULL : isolated_watch_list,
+        .unwatch_list = r->mounted ? NULL : isolated_unwatch_list,
+        .release = nothing,
+    };
+    r->mounted = true;
+    int rc = mcp_server_mount(r->server, prefix, &provider, r, error);
+    if (rc == MCP_EEXIST && error)
+        snprintf(error->text, sizeof(error->text),
+                 "%.80s: another source has its name (%.80s is mounted already); choose one: "
+                 "?name=NAME",
+                 r->options.name, prefix);
+    return rc;
+}
+
+static bool copy_text(const isolated *r, const char **text)
+{
+    const char *given = *text;
+    *text = given ? common_copy(&r->alloc, given, strlen(given)) : NULL;
+    return !given || *text;
+}
+
+static bool copy_texts(const isolated *r, const char *const **texts)
+{
+    const char *const *given = *texts;
+    size_t n = 0;
+    while (given && given[n])
+        n++;
+    const char **copy = given ? common_alloc(&r->alloc, (n + 1) * sizeof(*copy)) : NULL;
+    *texts = copy;
+    if (!copy)
+        return !given;
+    memset((void *)copy, 0, (n + 1) * sizeof(*copy));
+    for (size_t i = 0; i < n; i++) {
+        copy[i] = given[i];
+        if (!copy_text(r, &copy[i]))
+            return false;
+    }
+    return true;
+}
+
+/* All are tried, so that none is left that is not ours. */
+static bool copy_options(isolated *r, const mcp_isolated_options *given)
+{
+    mcp_isolated_options *o = &r->options;
+    *o = *given;
+    bool name = copy_text(r, &o->name), line = copy_text(r, &o->line),
+         argv = copy_texts(r, &o->argv), paths = copy_texts(r, &o->paths);
+    o->timeout_ms = o->timeout_ms ? o->timeout_ms : 60000;
+    return name && line && argv && paths;
+}
+
+static void enter(isolated *r)
+{
+    mcp_isolated_group *group = r->options.group;
+    if (!group)
+        return;
+    r->next = group->first;
+    r->at = &group->first;
+    if (r->next)
+        r->next->at = &r->next;
+    group->first = r;
+}
+
+static int make(mcp_server *server, const mcp_isolated_options *options, isolated **ret)
+{
+    mcp_allocator alloc = common_allocator(options->allocator);
+    isolated *r = common_alloc(&alloc, sizeof(*r));
+    if (!r)
+        return MCP_ENOMEM;
+    memset(r, 0, sizeof(*r));
+    r->server = server;
+    r->alloc = alloc;
+    r->link.fd = -1;
+    *ret = r;
+    return copy_options(r, options) ? MCP_OK : MCP_ENOMEM;
+}
+
+int mcp_isolated_mount(mcp_server *server, const mcp_isolated_options *options, mcp_error *error)
+{
+    const mcp_host *host = mcp_server_host(server);
+    mcp_loop *loop = host ? mcp_host_loop(host) : NULL;
+    isolated *r = NULL;
+    size_t n = 0;
+    while (options->paths && options->paths[n])
+        n++;
+    if (!options->name || !options->argv || !options->line || !loop || n > ISOLATED_PATHS)
+        return fail(error, MCP_EINVAL, "a name, a program, a line and a loop are needed");
+    int rc = make(server, options, &r);
+    if (rc == MCP_OK)
+        rc = isolated_link_open(&r->link, r, loop, host, error);
+    if (rc == MCP_OK)
+        rc = mcp_server_on_release(server, release, r);
+    if (rc != MCP_OK) {
+        if (r)
+            isolated_free(r);
+        return error && error->text[0] ? rc : fail(error, rc, mcp_error_text(rc));
+    }
+    r->link.on_end = on_end;
+    enter(r);
+    return isolated_learn(r, mount, error);
+}
+
+void mcp_isolated_each(const mcp_isolated_group *group,
+                       void (*each)(const mcp_service_state *state, size_t refused, void *user),
+                       void *user)
+{
+    for (const isolated *r = group->first; r; r = r->next) {
+        mcp_service_state state = {.size = sizeof(state)};
+        mcp_service_get_state(r->link.service, &state);
+        each(&state, r->n_kills, user);
+    }
+}

@@ -1,0 +1,197 @@
+/* watch.c: changes of the source, which its process finds: one subscription to all URIs that are
+ * watched here, and to the lists. While there is anything to watch the process stays up. */
+#include <string.h>
+
+#include "room.h"
+
+enum { SOON_MS = 1, LOOK_MS = 1000 };
+
+static void arm(isolated *r, uint64_t ms);
+
+bool isolated_watches(const isolated *r)
+{
+    return r->n_uris || r->listening;
+}
+
+static const mcp_item changed_item[] = {[MCP_CHANGE_RESOURCES] = MCP_ITEM_RESOURCE,
+                                        [MCP_CHANGE_PROMPTS] = MCP_ITEM_PROMPT,
+                                        [MCP_CHANGE_TOOLS] = MCP_ITEM_TOOL};
+
+/* Whether a change of `uri` concerns what is watched: it is the same, or lies below it. */
+static bool concerns(const char *watched, mcp_str uri)
+{
+    size_t len = strlen(watched);
+    if (uri.len < len || memcmp(uri.ptr, watched, len) != 0)
+        return false;
+    return uri.len == len || (len && watched[len - 1] == '/') || uri.ptr[len] == '/';
+}
+
+static void on_changed(mcp_client *client, mcp_subscription *subscription, mcp_change change,
+                       mcp_str uri, void *user)
+{
+    const isolated *r = user;
+    (void)client, (void)subscription;
+    if (change != MCP_CHANGE_RESOURCE) {
+        mcp_server_list_changed(r->server, changed_item[change]);
+        return;
+    }
+    for (size_t i = 0; i < r->n_uris; i++) {
+        if (concerns(r->uris[i], uri))
+            mcp_server_resource_updated(r->server, r->uris[i]);
+    }
+}
+
+/* What the process before missed is not known. */
+static void on_state(mcp_client *client, mcp_subscription *subscription,
+                     mcp_subscription_state state, const mcp_error *error, void *user)
+{
+    isolated *r = user;
+    (void)client, (void)subscription, (void)error;
+    if (state != MCP_SUBSCRIPTION_ACTIVE || !r->announces)
+        return;
+    r->announces = false;
+    if (r->listening)
+        mcp_server_list_changed(r->server, MCP_ITEM_RESOURCE);
+    for (size_t i = 0; i < r->n_uris; i++)
+        mcp_server_resource_updated(r->server, r->uris[i]);
+}
+
+/* ---- the process while it is needed ---------------------------------------------------------- */
+
+static void on_ready(int rc, const mcp_error *error, void *user)
+{
+    isolated *r = user;
+    (void)error;
+    if (rc != MCP_OK)
+        arm(r, LOOK_MS);
+}
+
+void isolated_watch_keep(isolated *r)
+{
+    mcp_service_state state = {.size = sizeof(state)};
+    mcp_error error;
+    if (!r->link.service)
+        return;
+    mcp_service_get_state(r->link.service, &state);
+    if (!isolated_watches(r) || !state.up)
+        mcp_service_done(r->link.service, &r->watch);
+    if (!isolated_watches(r) || r->watch.state)
+        return;
+    r->watch.ready = on_ready;
+    r->watch.user = r;
+    mcp_service_begin(r->link.service, &r->watch, &error);
+}
+
+static void subscribe(isolated *r)
+{
+    const char *const *uris = (const char *const *)r->uris;
+    if (r->subscription)
+        mcp_subscription_set_uris(r->subscription, uris, r->n_uris);
+    else
+        mcp_client_subscribe(r->link.client,
+                             MCP_OPTIONS(mcp_subscription_options, .uris = uris,
+                                         .n_uris = r->n_uris, .resources = true, .prompts = true,
+                                         .tools = true, .changed = on_changed, .state = on_state,
+                                         .user = r),
+                             &r->subscription);
+}
+
+static void on_time(void *arg)
+{
+    isolated *r = arg;
+    bool soon = r->soon;
+    r->soon = false;
+    if (soon && isolated_watches(r))
+        subscribe(r);
+    if (!isolated_watches(r)) {
+        mcp_subscription_end(r->subscription);
+        r->subscription = NULL;
+    }
+    isolated_link_refresh(r);
+    isolated_watch_keep(r);
+    arm(r, LOOK_MS);
+}
+
+static void stop(isolated *r)
+{
+    const mcp_host *host = mcp_server_host(r->server);
+    if (r->timer)
+        host->timer_stop(r->timer, host->user);
+    r->timer = NULL;
+}
+
+static void arm(isolated *r, uint64_t ms)
+{
+    const mcp_host *host = mcp_server_host(r->server);
+    stop(r);
+    if (!r->closing && (r->soon || isolated_watches(r)))
+        r->timer = host->timer_start(r->soon ? SOON_MS : ms, on_time, r, host->user);
+}
+
+/* Several changes at once become one. */
+static void change(isolated *r)
+{
+    r->soon = true;
+    arm(r, SOON_MS);
+}
+
+/* ---- what the server's hub wants ------------------------------------------------------------- */
+
+int isolated_watch(const char *canonical, void *user)
+{
+    isolated *r = user;
+    if (r->n_uris == r->cap_uris) {
+        size_t cap = r->cap_uris ? r->cap_uris * 2 : 8;
+        char **grown = r->alloc.resize(r->uris, cap * sizeof(*grown), r->alloc.user);
+        if (!grown)
+            return MCP_ENOMEM;
+        r->uris = grown;
+        r->cap_uris = cap;
+    }
+    r->uris[r->n_uris] = common_copy(&r->alloc, canonical, strlen(canonical));
+    if (!r->uris[r->n_uris])
+        return MCP_ENOMEM;
+    r->n_uris++;
+    change(r);
+    return MCP_OK;
+}
+
+void isolated_unwatch(const char *canonical, void *user)
+{
+    isolated *r = user;
+    for (size_t i = 0; i < r->n_uris; i++) {
+        if (strcmp(r->uris[i], canonical) != 0)
+            continue;
+        common_release(&r->alloc, r->uris[i]);
+        r->uris[i] = r->uris[--r->n_uris];
+        change(r);
+        return;
+    }
+}
+
+int isolated_watch_list(void *user)
+{
+    isolated *r = user;
+    r->listening = true;
+    change(r);
+    return MCP_OK;
+}
+
+void isolated_unwatch_list(void *user)
+{
+    isolated *r = user;
+    r->listening = false;
+    change(r);
+}
+
+void isolated_watch_free(isolated *r)
+{
+    stop(r);
+    mcp_service_done(r->link.service, &r->watch);
+    mcp_subscription_end(r->subscription);
+    r->subscription = NULL;
+    while (r->n_uris)
+        common_release(&r->alloc, r->uris[--r->n_uris]);
+    common_release(&r->alloc, r->uris);
+    r->uris = NULL;
+}

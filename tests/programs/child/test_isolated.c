@@ -1,0 +1,448 @@
+/* test_isolated.c: a source in a process of its own, as the peers of its server see it: what it offers, what happens
+ * when its process is killed, and who is told of what.
+ */
+#define _GNU_SOURCE
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <dirent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <isolated.h>
+
+enum { IDS = 400, WAIT_MS = 20000 };
+
+typedef struct fixture {
+    mcp_loop *loop;
+    mcp_server *server;
+    mcp_channel *channel;
+    mcp_isolated_group group;
+    bool rules;
+    unsigned answers[IDS]; /* by id */
+    char *text[IDS];
+    char notices[20000];
+    long pid;
+    uint64_t starts;
+} fixture;
+
+static void on_send(mcp_channel *channel, mcp_exchange exchange, mcp_str message, void *user)
+{
+    fixture *f = user;
+    mcp_json_doc *doc = NULL;
+    (void)channel, (void)exchange;
+    assert_int_equal(mcp_json_parse(message, NULL, NULL, &doc, NULL), MCP_OK);
+    int64_t id = mcp_json_int(mcp_json_get(mcp_json_root(doc), "id"), -1);
+    if (id >= 0 && id < IDS) {
+        f->answers[id]++;
+        free(f->text[id]);
+        f->text[id] = strndup(message.ptr, message.len);
+    } else {
+        size_t n = strlen(f->notices);
+        snprintf(f->notices + n, sizeof(f->notices) - n, "%.*s\n", (int)message.len, message.ptr);
+    }
+    mcp_json_free(doc);
+}
+
+static bool may(const char *principal, mcp_item item, mcp_str name, void *user)
+{
+    (void)item, (void)user;
+    return (principal && strcmp(principal, "boss") == 0) ||
+           !memmem(name.ptr, name.len, "secret", 6);
+}
+
+static int open_source(fixture *f, const char *source, bool rules, uint64_t timeout_ms,
+                       mcp_error *error)
+{
+    static const char *const argv[] = {MCPD, "--source-child", NULL};
+    char line[1000];
+    *f = (fixture){.rules = rules};
+    assert_int_equal(mcp_loop_new(NULL, &f->loop, NULL), MCP_OK);
+    assert_int_equal(
+        mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "t", .version = "1", .page_size = 3,
+                                   .coalesce_ms = 1, .host = mcp_loop_host(f->loop)),
+                       &f->server, NULL),
+        MCP_OK);
+    snprintf(line, sizeof(line),
+             "{\"module\":\"mortal\",\"file\":\"" MORTAL
+             "\",\"source\":\"%s\",\"report\":true,\"access\":%s,\"page_size\":3}",
+             source, rules ? "true" : "false");
+    if (rules)
+        mcp_server_set_access(f->server, MCP_OPTIONS(mcp_access, .may = may));
+    return mcp_isolated_mount(f->server,
+                              MCP_OPTIONS(mcp_isolated_options, .name = "mortal:m", .argv = argv,
+                                          .line = line, .may = rules ? may : NULL,
+                                          .timeout_ms = timeout_ms, .group = &f->group),
+                              error);
+}
+
+static void connect_as(fixture *f, const char *principal)
+{
+    assert_int_equal(mcp_server_connect(f->server,
+                                        MCP_OPTIONS(mcp_channel_options, .send = on_send, .user = f,
+                                                    .principal = principal),
+                                        &f->channel, NULL),
+                     MCP_OK);
+}
+
+static void open_fixture(fixture *f, bool rules, uint64_t timeout_ms)
+{
+    mcp_error error = {0};
+    if (open_source(f, "m", rules, timeout_ms, &error) != MCP_OK)
+        fail_msg("%s", error.text);
+    connect_as(f, NULL);
+}
+
+static void close_fixture(fixture *f)
+{
+    mcp_channel_free(f->channel);
+    mcp_server_free(f->server);
+    mcp_loop_free(f->loop);
+    for (size_t i = 0; i < IDS; i++)
+        free(f->text[i]);
+}
+
+static void say(fixture *f, int id, const char *method, const char *params)
+{
+    char text[2000];
+    snprintf(text, sizeof(text),
+             "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"%s\",\"params\":{%s%s\"_meta\":{"
+             "\"progressToken\":%d,\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+             "\"io.modelcontextprotocol/clientInfo\":{\"name\":\"tester\",\"version\":\"1\"},"
+             "\"libmcp/caller\":{\"principal\":\"boss\",\"restricted\":false},"
+             "\"io.modelcontextprotocol/clientCapabilities\":{}}}}",
+             id, method, params, *params ? "," : "", id);
+    assert_int_equal(mcp_channel_receive(f->channel, 0, mcp_str_from(text), mcp_loop_now(f->loop)),
+                     MCP_OK);
+}
+
+static void step(fixture *f, uint64_t ms)
+{
+    mcp_loop_step(f->loop, ms);
+    mcp_channel_tick(f->channel, mcp_loop_now(f->loop));
+}
+
+static const char *answer(fixture *f, int id)
+{
+    int64_t end = mcp_loop_now(f->loop) + WAIT_MS;
+    while (!f->answers[id] && mcp_loop_now(f->loop) < end)
+        step(f, 5);
+    assert_int_equal(f->answers[id], 1);
+    return f->text[id];
+}
+
+static const char *ask(fixture *f, int id, const char *method, const char *params)
+{
+    say(f, id, method, params);
+    return answer(f, id);
+}
+
+static const char *ask_uri(fixture *f, int id, const char *uri)
+{
+    char params[200];
+    snprintf(params, sizeof(params), "\"uri\":\"%s\"", uri);
+    return ask(f, id, "resources/read", params);
+}
+
+static void has(const char *text, const char *part)
+{
+    if (!strstr(text, part))
+        fail_msg("\"%s\" is not in \"%s\"", part, text);
+}
+
+static void hear(fixture *f, const char *part)
+{
+    int64_t end = mcp_loop_now(f->loop) + WAIT_MS;
+    while (!strstr(f->notices, part) && mcp_loop_now(f->loop) < end)
+        step(f, 5);
+    has(f->notices, part);
+}
+
+static void take_state(const mcp_service_state *state, size_t refused, void *user)
+{
+    fixture *f = user;
+    (void)refused;
+    f->pid = state->pid;
+    f->starts = state->starts;
+}
+
+static void look(fixture *f)
+{
+    f->pid = 0;
+    mcp_isolated_each(&f->group, take_state, f);
+}
+
+static void kill_process(fixture *f)
+{
+    look(f);
+    if (f->pid > 0)
+        kill((pid_t)f->pid, SIGKILL);
+}
+
+static size_t count_files(void)
+{
+    DIR *d = opendir("/proc/self/fd");
+    size_t n = 0;
+    while (readdir(d))
+        n++;
+    closedir(d);
+    return n;
+}
+
+/* ---- what it offers -------------------------------------------------------------------------- */
+
+static void test_offers(void **state)
+{
+    static const struct {
+        const char *method, *params, *part;
+    } rows[] = {
+        {"resources/read", "\"uri\":\"mortal://m/a\"", "alive"},
+        {"resources/read", "\"uri\":\"mortal://m/t/x\"", "alive"},
+        {"resources/read", "\"uri\":\"mortal://m/bytes\"", "\"blob\":\"AAH/\""},
+        {"resources/read", "\"uri\":\"mortal://m/none\"", "Resource not found"},
+        {"resources/read", "\"uri\":\"mortal://m/slow\"", "slow"},
+        {"resources/read", "\"uri\":\"mortal://m/who\"", " - tester 2026-07-28 0 1"},
+        {"resources/list", "", "mortal://m/c"},
+        {"resources/templates/list", "", "mortal://m/t/{what}"},
+        {"prompts/list", "", "\"die\""},
+        {"prompts/get", "\"name\":\"p\"", "prompted"},
+        {"tools/list", "", "\"readOnlyHint\":true"},
+        {"tools/call", "\"name\":\"mortal\",\"arguments\":{}", "called"},
+        {"tools/call", "\"name\":\"mortal\",\"arguments\":{\"what\":7}", "what"},
+        {"completion/complete",
+         "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"mortal://m/t/{what}\"},"
+         "\"argument\":{\"name\":\"what\",\"value\":\"\"}",
+         "\"alive\""},
+    };
+    fixture f;
+    (void)state;
+    open_fixture(&f, false, 0);
+    for (int i = 0; i < (int)(sizeof(rows) / sizeof(*rows)); i++)
+        has(ask(&f, i, rows[i].method, rows[i].params), rows[i].part);
+    has(f.notices, "half");
+    look(&f);
+    assert_int_equal(f.starts, 1);
+    close_fixture(&f);
+}
+
+static void test_pages(void **state)
+{
+    fixture f;
+    mcp_json_doc *doc = NULL;
+    char params[1000];
+    (void)state;
+    open_fixture(&f, true, 0);
+    const char *text = ask(&f, 1, "resources/list", "");
+    assert_null(strstr(text, "mortal://m/d"));
+    assert_int_equal(mcp_json_parse(mcp_str_from(text), NULL, NULL, &doc, NULL), MCP_OK);
+    const mcp_json *result = mcp_json_get(mcp_json_root(doc), "result");
+    kill_process(&f); /* a cursor outlives the process */
+    snprintf(params, sizeof(params), "\"cursor\":\"%s\"",
+             mcp_json_string(mcp_json_get(result, "nextCursor")).ptr);
+    text = ask(&f, 2, "resources/list", params);
+    has(text, "mortal://m/d");
+    assert_null(strstr(text, "secret"));
+    assert_null(strstr(text, "mortal://m/c"));
+    mcp_json_free(doc);
+    close_fixture(&f);
+}
+
+/* What a peer says of itself in the parent's words is not believed. */
+static void test_access(void **state)
+{
+    fixture f;
+    (void)state;
+    open_fixture(&f, true, 0);
+    has(ask_uri(&f, 1, "mortal://m/secret"), "Resource not found");
+    has(ask_uri(&f, 2, "mortal://m/%73ecret"), "Resource not found");
+    has(ask_uri(&f, 3, "mortal://m/who"), " - tester 2026-07-28 1 0");
+    mcp_channel_free(f.channel);
+    connect_as(&f, "boss");
+    has(ask_uri(&f, 4, "mortal://m/who"), " boss tester 2026-07-28 1 1");
+    has(ask_uri(&f, 5, "mortal://m/secret"), "alive");
+    close_fixture(&f);
+}
+
+static void test_mount_fails(void **state)
+{
+    mcp_error error = {0};
+    fixture f;
+    (void)state;
+    assert_int_equal(open_source(&f, "refuse", false, 0, &error), MCP_EACCESS);
+    assert_string_equal(error.text, "mortal: it does not want to");
+    close_fixture(&f);
+}
+
+/* ---- death ----------------------------------------------------------------------------------- */
+
+static void test_killer(void **state)
+{
+    fixture f;
+    (void)state;
+    open_fixture(&f, false, 0);
+    has(ask_uri(&f, 1, "mortal://m/a"), "alive");
+    has(ask_uri(&f, 2, "mortal://m/die"), "it is refused for ten minutes");
+    has(ask_uri(&f, 3, "mortal://m/die"), "it is refused for another");
+    has(ask_uri(&f, 4, "mortal://m/a"), "alive");
+    has(ask_uri(&f, 5, "mortal://m/exit"), "it is refused for ten minutes");
+    look(&f);
+    assert_int_equal(f.starts, 2);
+    has(ask(&f, 6, "tools/call", "\"name\":\"mortal\",\"arguments\":{\"what\":\"/die\"}"),
+        "it is refused for ten minutes");
+    has(ask(&f, 7, "tools/call", "\"name\":\"mortal\",\"arguments\":{}"), "called");
+    has(ask(&f, 8, "prompts/get", "\"name\":\"p\",\"arguments\":{\"die\":\"\"}"), "ten minutes");
+    has(ask(&f, 9, "prompts/get", "\"name\":\"p\""), "prompted");
+    close_fixture(&f);
+}
+
+/* Of several at once each gets another try, alone: only the killer fails. */
+static void test_several(void **state)
+{
+    fixture f;
+    (void)state;
+    open_fixture(&f, false, 0);
+    for (int i = 1; i <= 4; i++)
+        say(&f, i, "resources/read", "\"uri\":\"mortal://m/slow\"");
+    say(&f, 5, "resources/read", "\"uri\":\"mortal://m/die\"");
+    say(&f, 6, "resources/read", "\"uri\":\"mortal://m/a\"");
+    for (int i = 1; i <= 4; i++)
+        has(answer(&f, i), "slow");
+    has(answer(&f, 5), "it is refused for ten minutes");
+    has(answer(&f, 6), "alive");
+    has(ask_uri(&f, 7, "mortal://m/slow"), "slow");
+    close_fixture(&f);
+}
+
+static void test_set_aside(void **state)
+{
+    fixture f;
+    (void)state;
+    open_fixture(&f, false, 0);
+    has(ask_uri(&f, 1, "mortal://m/die/1"), "ten minutes");
+    has(ask_uri(&f, 2, "mortal://m/die/2"), "ten minutes");
+    has(ask_uri(&f, 3, "mortal://m/a"), "alive"); /* begins to count anew */
+    has(ask_uri(&f, 4, "mortal://m/die/3"), "ten minutes");
+    has(ask_uri(&f, 5, "mortal://m/die/4"), "ten minutes");
+    has(ask_uri(&f, 6, "mortal://m/die/5"), "ten minutes");
+    has(ask_uri(&f, 7, "mortal://m/a"), "the source is set aside");
+    has(ask(&f, 8, "resources/list", ""), "\"resources\":[]");
+    close_fixture(&f);
+}
+
+static void test_hangs(void **state)
+{
+    fixture f;
+    (void)state;
+    open_fixture(&f, false, 1500);
+    say(&f, 1, "resources/read", "\"uri\":\"mortal://m/hang\"");
+    step(&f, 10);
+    has(answer(&f, 1), "it did not answer in time");
+    has(ask_uri(&f, 2, "mortal://m/hang"), "it is refused for another");
+    has(ask_uri(&f, 3, "mortal://m/a"), "alive");
+    close_fixture(&f);
+}
+
+static void test_cancelled(void **state)
+{
+    fixture f;
+    (void)state;
+    open_fixture(&f, false, 0);
+    has(ask_uri(&f, 1, "mortal://m/a"), "alive");
+    say(&f, 2, "resources/read", "\"uri\":\"mortal://m/slow\"");
+    step(&f, 5);
+    static const char cancel[] = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
+                                 "\"params\":{\"requestId\":2}}";
+    mcp_channel_receive(f.channel, 0, mcp_str_from(cancel), mcp_loop_now(f.loop));
+    /* A cancelled request may be what kills it: this one gets another try. */
+    say(&f, 3, "resources/read", "\"uri\":\"mortal://m/slow\"");
+    step(&f, 5);
+    step(&f, 5);
+    kill_process(&f);
+    has(answer(&f, 3), "slow");
+    assert_int_equal(f.answers[2], 0);
+    close_fixture(&f);
+}
+
+static void test_subscribed(void **state)
+{
+    fixture f;
+    (void)state;
+    open_fixture(&f, false, 0);
+    say(&f, 1, "subscriptions/listen",
+        "\"notifications\":{\"resourcesListChanged\":true,"
+        "\"resourceSubscriptions\":[\"mortal://m/a\"]}");
+    hear(&f, "acknowledged");
+    has(ask_uri(&f, 2, "mortal://m/a"), "alive");
+    for (int i = 0; i < 50; i++) /* the subscription follows */
+        step(&f, 5);
+    f.notices[0] = 0;
+    has(ask(&f, 3, "tools/call", "\"name\":\"mortal\",\"arguments\":{\"what\":\"change\"}"),
+        "alive");
+    hear(&f, "resources/updated");
+    hear(&f, "resources/list_changed");
+    f.notices[0] = 0;
+    kill_process(&f);
+    hear(&f, "resources/updated");
+    hear(&f, "resources/list_changed");
+    close_fixture(&f);
+}
+
+/* Killed at any moment, whatever is asked: one answer for each, and nothing is left. */
+static void test_killed_anywhere(void **state)
+{
+    static const char *const asked[][2] = {
+        {"resources/read", "\"uri\":\"mortal://m/a\""},
+        {"resources/read", "\"uri\":\"mortal://m/t/x\""},
+        {"resources/list", ""},
+        {"resources/templates/list", ""},
+        {"prompts/list", ""},
+        {"tools/list", ""},
+        {"prompts/get", "\"name\":\"p\""},
+        {"tools/call", "\"name\":\"mortal\",\"arguments\":{}"},
+        {"completion/complete",
+         "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"mortal://m/t/{what}\"},"
+         "\"argument\":{\"name\":\"what\",\"value\":\"\"}"},
+    };
+    enum { METHODS = sizeof(asked) / sizeof(*asked), MOMENTS = 12 };
+    (void)state;
+    for (int method = 0; method < METHODS; method++) {
+        fixture f;
+        size_t before = count_files();
+        open_fixture(&f, false, 0);
+        int id = 0;
+        for (int moment = 0; moment < MOMENTS; moment++) {
+            say(&f, id++, asked[method][0], asked[method][1]);
+            say(&f, id++, asked[method][0], asked[method][1]);
+            for (int i = 0; i < moment; i++)
+                step(&f, (uint64_t)i % 3);
+            kill_process(&f);
+            say(&f, id++, asked[method][0], asked[method][1]);
+            for (int i = id - 3; i < id; i++)
+                answer(&f, i);
+        }
+        for (int i = 0; i < 20; i++)
+            step(&f, 1);
+        for (int i = 0; i < id; i++)
+            assert_int_equal(f.answers[i], 1);
+        assert_int_equal(mcp_channel_in_flight(f.channel), 0);
+        close_fixture(&f);
+        assert_int_equal(count_files(), before);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_offers),          cmocka_unit_test(test_pages),
+        cmocka_unit_test(test_access),          cmocka_unit_test(test_mount_fails),
+        cmocka_unit_test(test_killer),          cmocka_unit_test(test_several),
+        cmocka_unit_test(test_set_aside),       cmocka_unit_test(test_hangs),
+        cmocka_unit_test(test_cancelled),       cmocka_unit_test(test_subscribed),
+        cmocka_unit_test(test_killed_anywhere),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
