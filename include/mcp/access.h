@@ -34,8 +34,8 @@ typedef struct mcp_access {
      * - for a registered resource: the registered URI in normal form (percent-encoded only where
      *   necessary, with upper-case digits);
      * - for a URI below a mount: what mcp_provider.resolve returns for the URI without its query;
-     * - for a template: the template with the values of the path put back, percent-encoded only
-     *   where necessary, and without {?...}, {&...} and {;...}.
+     * - for a template: the template expanded again with the values of its path variables, which
+     *   are percent-encoded only where necessary, and without {?...}, {&...} and {;...}.
      *
      * A URI that `resolve` rejects does not exist, and `may` is not called for it. The function is
      * called on the server's thread, several times per request, so it must be fast and must not

@@ -87,9 +87,8 @@ typedef struct mcp_http_budget_options {
     size_t max_memory; /* in bytes; default 512 MiB */
     size_t max_share;  /* quota of one caller, in bytes; default a quarter of max_memory */
     uint64_t hold_ms;  /* how long a request may wait; default 5,000 */
-    /* Called when at least 32 MiB and half of the held memory were released to the allocator; more
-     * may follow. A program can then call malloc_trim(). Must not call the endpoint. May be
-     * NULL. */
+    /* Called when the memory in use has fallen from its peak by at least 32 MiB and by at least
+     * half. A program can then call malloc_trim(). Must not call the endpoint. May be NULL. */
     void (*released)(size_t bytes, void *user);
     void *user;
     const mcp_allocator *allocator;

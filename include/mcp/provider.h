@@ -41,10 +41,10 @@ typedef struct mcp_provider {
     int (*read_cached)(mcp_request *req, mcp_str uri, void *user);
 
     /* Returns whether the URI may belong to this provider, now or later (a file that does not exist
-     * yet), and writes its canonical spelling to `canonical` (of `room` bytes including the NUL).
-     * mcp_server_resource_updated() uses this spelling. The URI of a template counts too if its
-     * resource can be watched. Returns MCP_OK, MCP_ENOTFOUND or MCP_ELIMIT (no room). If this is
-     * NULL, no resource can be watched.
+     * yet; a URI that matches a template, if its resource can be watched). Writes the canonical
+     * spelling, which mcp_server_resource_updated() uses, to `canonical` (of `room` bytes including
+     * the NUL). Returns MCP_OK, MCP_ENOTFOUND or MCP_ELIMIT (no room). If
+     * this is NULL, no resource can be watched.
      *
      * Access rules use this spelling too: with access rules, a URI for which this function fails
      * does not exist. So all spellings that `read` or a template of this provider answers with the

@@ -24,7 +24,7 @@ bool budget_parse(const char *text, budget *ret)
     return !*end;
 }
 
-/* Returns the cost in quarters of a token, or in bytes. */
+/* Returns the cost in quarters of a token. */
 static uint64_t quarters(mcp_str text, uint64_t most, size_t *fits)
 {
     uint64_t sum = 0;

@@ -7,7 +7,7 @@
  * the .gitignore files of the ancestors up to the repository's top, and in its .git/info/exclude.
  * The user's global file is not read, and a `.git` that is a file is not followed. An excluded
  * folder excludes everything below it. The root itself was named by the user and is never excluded.
- * `.git` is served only with both switches.
+ * `.git` is served only if both `hidden` and `no_ignore` are set.
  *
  * The rules of the last used folders are cached (a bounded number of folders). A changed .gitignore
  * is noticed when its folder is used again. Rules from above the root are read once. All functions
@@ -23,11 +23,13 @@ typedef struct files_ignore_options {
     bool no_ignore;
     const char *const
         *include;         /* globs, as in .gitignore, relative to the root; a file must match */
-    size_t include_count; /* one of them or be in a folder that does; none includes all files */
+    size_t include_count; /* one of them or be in a folder that does; 0 includes all files */
     const char *const *exclude;
     size_t exclude_count;
     size_t max_folders; /* cached folders; 0 means 256 */
-    int64_t fresh_ns;   /* validity of a check of a .gitignore; 0 means 100 ms, < 0 none */
+    /* How long a .gitignore is used before it is checked again. The default is 100 ms; with a
+     * negative value it is checked each time. */
+    int64_t fresh_ns;
 } files_ignore_options;
 
 typedef struct files_ignore files_ignore;

@@ -248,8 +248,8 @@ static int read_delta(repo_reader *r, const descent *d, const repo_link *link, r
     return rc == MCP_OK ? repo_inflate_exactly(&r->inflate, ret->ptr, ret->len, true) : rc;
 }
 
-/* Applies a delta. The last result is written to libgit2's memory; the base goes back
- * to the cache. */
+/* Applies one delta of the chain. `last` is NULL unless this is the last one, whose result is
+ * written to memory of libgit2. The base goes back to the cache. */
 static int apply(repo_reader *r, descent *d, const repo_link *link, uint64_t base_at,
                  repo_reading *last)
 {

@@ -97,8 +97,8 @@ static void put_from(postgres_sql *sql, const postgres_table *t)
     postgres_put(sql, " WHERE ");
 }
 
-/* Finds numbers that begin with the typed digits: the number itself, then ranges (40 to 49, 400 to
- * 499, ...), each with the key's index. */
+/* Adds a query for the keys that begin with the typed digits: the number itself, then ranges (40 to
+ * 49, 400 to 499, ...). Each part uses the key's index. */
 static void put_decades(postgres_job *j, const postgres_column *key, int64_t n)
 {
     postgres_sql *sql = &j->sql;

@@ -60,10 +60,11 @@ typedef struct mcp__call {
     bool cancelled;
     char *reason; /* for the cancellation; NULL if none */
 
-    bool keep;             /* mcp_client_wait() will take the outcome */
-    int rc;                /* the code of a kept call */
-    mcp_json_doc *outcome; /* the result of a kept call, or the error with URLs of a parked one */
-    mcp_error *error;      /* the error of a kept call */
+    bool keep; /* mcp_client_wait() will take the outcome */
+    int rc;    /* the code of a kept call */
+    mcp_json_doc
+        *outcome;     /* of a kept call: the result; of a parked one: the error with its URLs */
+    mcp_error *error; /* the error of a kept call */
 } mcp__call;
 
 /* ---- call.c ---------------------------------------------------------------------------------- */

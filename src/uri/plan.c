@@ -15,9 +15,8 @@
  *
  * A template is not matchable if one of its literals meets a condition in neither direction, or if
  * a literal that must be searched from the right precedes one that must be searched from the left.
- * Within a gap, expressions are distinguished by their first character, which ends the expression
- * before.
- */
+ * Within a gap, each expression is recognized by its first character, which also ends the
+ * expression before it. */
 #include <stdlib.h>
 
 #include "uri/uri.h"

@@ -182,7 +182,7 @@ static bool start_thread(mcp__workers *w)
 
 /* ---- calls from the loop's thread ----------------------------------------------------------- */
 
-/* Returns the number of jobs that have waited for GROW_MS, so that each should get a new thread. */
+/* Returns the number of jobs that have waited for GROW_MS. Each of them should get a new thread. */
 static size_t overdue(const mcp__workers *w, uint64_t now)
 {
     size_t n[MCP__LANES] = {0};
