@@ -15,10 +15,11 @@ typedef struct shown {
 } shown;
 
 typedef struct target {
-    char uri[NAME];     /* its canonical spelling */
-    const char *params; /* NAME=VALUE with spaces between, any of which may be given */
-    bool needed;        /* the parameters are required for the answer to show the mark */
-    size_t fixed;       /* bytes of uri in which nothing may be encoded */
+    char uri[NAME]; /* the canonical spelling */
+    /* parameters as NAME=VALUE, separated by spaces; each is optional in a request */
+    const char *params;
+    bool needed;  /* the mark appears only if the parameters are given */
+    size_t fixed; /* length of the prefix of uri in which no character may be percent-encoded */
     const char *method; /* for targets without a URI: the method and its params; uri is "" */
     const char *request;
     shown shows[SHOWS];
@@ -191,7 +192,7 @@ static inline void add_difference(const char *from, const char *to, const char *
     }
 }
 
-/* As JSON and as text; the files of version 2. */
+/* Searches of the files of version 2, with answers as JSON and as text. */
 static inline void add_searches(void)
 {
     static const char *const requests[] = {
@@ -250,10 +251,12 @@ static inline void add_git(void)
 
 /* ---- databases and what has no provider ------------------------------------------------------ */
 
-/* The marks in the description of a table or view: its own, and names of others. */
+/* The marks in the description of a table or view: its own mark, and the names of other tables. */
 static const struct {
-    const char *of, *mark, *other; /* behind the database; "": none */
-    bool text, json, whole;        /* where it is: whole: in the database's, too */
+    /* of: the path after the database; other: the table that must be allowed too, or "" */
+    const char *of, *mark, *other;
+    /* whether the mark is in the text, in the JSON, and in the description of the database */
+    bool text, json, whole;
 } shop_names[] = {
     {"sale", "col_sale", "", false, true, true},
     {"sale", "col_sale", "customer", true, false, true},
@@ -373,7 +376,7 @@ static inline void add_completions(void)
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
-/* The marks of a list are whole URIs, which are also the names. */
+/* The marks of a list are whole URIs, each of which is also the name that the rules must allow. */
 static inline void add_list(const char *method, const char *request)
 {
     static const char *const uris[] = {

@@ -4,7 +4,7 @@
 
 #include "targets.h"
 
-/* A table's columns are its own marks. */
+/* Each column name of a table is a mark. */
 #define MART_TABLE(schema, table, more)                                                         \
     "CREATE TABLE \"" schema "\".\"" table "\"(id integer PRIMARY KEY, word text, \"col_" table \
     "\" text" more "); INSERT INTO \"" schema "\".\"" table "\" VALUES (1, 'MARK(mart:" schema  \
@@ -43,12 +43,14 @@ static const struct {
                    {"public/odd%20%C3%A9%2F%25", "public", "odd é/%"},
                    {"back%20room/stock", "back room", "stock"}};
 
-/* The marks of other items in the description of an item, in its JSON and its SQL, alone and as
- * part of the database. */
+/* The marks of other items in the description of an item, as JSON or SQL, alone or within the
+ * description of the database or schema. */
 static const struct {
-    const char *of, *mark, *needs[2]; /* of: behind the database; needs: beside it */
+    /* of: the path after the database; needs: other items that must be allowed too */
+    const char *of, *mark, *needs[2];
     const char *format;
-    char where; /* 'a': in its own alone; 'w': in those of the whole; 0: in both */
+    /* 'a': only in its own description; 'w': only in that of the database or schema; 0: in both */
+    char where;
 } mart_names[] = {
     {"public/sale", "REFERENCES public.customer", {MART "public/customer", ""}, "text", 0},
     {"public/sale", "REFERENCES public.customer", {MART "public/customer", ""}, "json", 'a'},
@@ -90,7 +92,7 @@ static inline void add_mart_name(target *t, size_t i)
     snprintf(t->shows[t->n - 1].needs[2], NAME, "%s", mart_names[i].needs[1]);
 }
 
-/* The target is the thing itself, the database, or its schema. */
+/* Adds the marks for item `of` to a target, which is the item itself, its schema or the database. */
 static inline void add_mart_names(target *t, const char *of, const char *format)
 {
     char not_here = strcmp(t->uri + MART_FIXED, of) == 0 ? 'w' : 'a';
@@ -110,7 +112,7 @@ static const char *const mart_things[] = {
     "public/$function/loud%28n%20integer%29",
 };
 
-/* The database, its schemas, and each thing, in both forms. */
+/* Adds the descriptions of the database, its schemas and each item, in both formats. */
 static inline void add_mart_descriptions(void)
 {
     static const char *const wholes[] = {"", "public", "back%20room"};
@@ -197,7 +199,7 @@ static inline void add_mart_completions(void)
     }
 }
 
-/* Beside what else is in the lists: `own` of what add_lists() made. */
+/* Adds the PostgreSQL entries to the lists that add_lists() created from index `first` on. */
 static inline void add_mart_lists(size_t first)
 {
     char mark[NAME + 16], uri[NAME];

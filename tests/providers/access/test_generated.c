@@ -32,9 +32,9 @@ static bool chance(uint32_t percent)
 
 typedef struct spelled {
     char uri[2048];
-    bool valid;      /* it names the whole target */
-    bool has_params; /* a query stands behind it */
-    bool renamed;    /* other parameters precede its query, so it may name something else */
+    bool valid;      /* the URI names the whole target */
+    bool has_params; /* a query was appended */
+    bool renamed;    /* other parameters precede its query, so the URI may name something else */
     const target *t;
 } spelled;
 
@@ -401,7 +401,7 @@ static void test_at_once(void **state)
     close_world(&p);
 }
 
-/* With workers, with PostgreSQL, and with subscriptions, which need a host. */
+/* Runs with workers, PostgreSQL and subscriptions, all of which need a host. */
 static void test_on_workers(void **state)
 {
     (void)state;
@@ -432,7 +432,7 @@ static void test_completion_behind_hidden(void **state)
     close_world(&p);
 }
 
-/* SQLite's error message about a view names its tables, so it must be hidden. */
+/* SQLite's error message about a view names the view's tables, so it must be hidden. */
 static void test_words_are_kept(void **state)
 {
     static const rule these[] = {{false, "sqlite://shop/gone"}};

@@ -49,7 +49,8 @@ typedef struct rule {
 } rule;
 
 enum { RULES = 8 };
-extern rule rules[RULES]; /* up to the first without a glob; the last that matches decides */
+/* ends at the first rule without a glob; the last rule that matches decides */
+extern rule rules[RULES];
 
 bool allowed(const char *name);
 void set_rules(const peer *p, const rule *these, size_t n);
@@ -57,8 +58,8 @@ void set_rules(const peer *p, const rule *these, size_t n);
 /* ---- the server ------------------------------------------------------------------------------ */
 
 mcp_loop *new_loop(void);
-/* Opens the server on a loop, which it then owns, with workers, and with PostgreSQL if available.
- * Without a loop all requests are answered synchronously. */
+/* Opens the server with workers on `loop`, which it takes over; PostgreSQL is mounted if available.
+ * Without a loop, all requests are answered synchronously. */
 void open_world(peer *p, mcp_loop *loop);
 void close_world(peer *p);
 

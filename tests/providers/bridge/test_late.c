@@ -18,7 +18,7 @@ typedef struct world {
     mcp_server *server;
     mcp_bridge *bridge;
     mcp_channel *channel;
-    mcp_request *waiting; /* in its handler */
+    mcp_request *waiting; /* its handler has not answered yet */
     size_t cancelled, progress;
     char reply[16 << 10];
 } world;
@@ -136,12 +136,12 @@ static void test_answer(void **state)
     mcp_reply_text(w.waiting, "here it is");
     mcp_reply_finish(w.waiting, MCP_OK);
     assert_non_null(strstr(w.reply, "{\"type\":\"text\",\"text\":\"here it is\"}"));
-    fakehost_run(&w.host, 5); /* its channel is given back */
+    fakehost_run(&w.host, 5); /* the bridge releases its internal channel */
     call(&w, "search_resources", "\"query\":\"here\"");
     mcp_request *list = w.waiting;
     w.waiting = NULL;
     mcp_reply_finish(list, MCP_OK);
-    assert_non_null(w.waiting); /* what is in it is read */
+    assert_non_null(w.waiting); /* the listed resource is being read */
     mcp_reply_text(w.waiting, "nothing\nand here\n");
     mcp_reply_finish(w.waiting, MCP_OK);
     assert_non_null(strstr(w.reply, "\"matches\":[{\"line\":2,\"text\":\"and here\"}]"));

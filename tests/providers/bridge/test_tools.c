@@ -1,5 +1,5 @@
-/* The four tools over files from a peer's point of view: text, structured content, access rules;
- * and that a long search runs in slices, with progress, and ends when it is cancelled. */
+/* The four tools over files from a peer's point of view: text, structured content, access rules. A
+ * long search runs in slices, reports progress, and ends when it is cancelled. */
 #define _GNU_SOURCE
 #include "../files/tree.h"
 
@@ -14,9 +14,9 @@ typedef struct job {
 
 typedef struct peer {
     tree t;
-    char second[80]; /* another source, beneath the first's folder */
+    char second[80]; /* the folder of the second source */
     mcp_host host;
-    job job; /* waits */
+    job job; /* queued work, if any */
     mcp_server *server;
     mcp_bridge *bridge;
     mcp_channel *channel;
@@ -160,7 +160,8 @@ static void expect(peer *p, const char *part)
 
 static const struct {
     const char *tool, *arguments;
-    const char *has[6]; /* "!" before what must not be there */
+    /* strings that the reply must contain, or must lack if they begin with "!" */
+    const char *has[6];
 } calls[] = {
     /* structured content beside the text */
     {"list_resources",
@@ -332,7 +333,7 @@ static void test_access(void **state)
 
 /* ---- long lines, long searches --------------------------------------------------------------- */
 
-/* Lines that are too long to be shown whole show what is around the match. */
+/* A line that is too long to be shown whole is reduced to the text around the match. */
 static void test_long_lines(void **state)
 {
     static peer p;
@@ -341,7 +342,7 @@ static void test_long_lines(void **state)
     make_tree(&p);
     memset(text, 'x', sizeof(text));
     memcpy(text + 1500, "needle", 6);
-    for (size_t i = 1; i < 1400; i += 2) /* é, whose halves must stay together */
+    for (size_t i = 1; i < 1400; i += 2) /* é has two bytes, which must not be separated */
         memcpy(text + i, "\xc3\xa9", 2);
     tree_bytes(&p.t, "b/long.txt", text, sizeof(text));
     assert_int_equal(open_peer(&p, false, NULL), MCP_OK);
@@ -356,7 +357,7 @@ static void test_long_lines(void **state)
     tree_remove(&p.t);
 }
 
-/* One slice. */
+/* Runs one slice of the work. */
 static void work_once(peer *p)
 {
     job j = p->job;
@@ -368,7 +369,7 @@ static void work_once(peer *p)
 
 enum { SLOW_FILES = 150 };
 
-/* Creates files on each of which the regular expression uses up its budget. */
+/* Creates files on each of which the regular expression exhausts its step limit. */
 static void make_slow(peer *p)
 {
     char name[32];
@@ -413,7 +414,7 @@ static void test_cancel(void **state)
     work_once(&p);
     assert_null(p.job.work);
     assert_string_equal(p.reply, "");
-    /* and when the channel is closed */
+    /* The search also ends when the channel is closed. */
     call(&p, SLOW);
     work_once(&p);
     mcp_channel_free(p.channel);

@@ -46,7 +46,7 @@ static const struct {
     {.word = "-{dash}", .expected = "--rf"},
     {.word = "./{dash}", .expected = "./-rf"},
     {.word = "{dash}", .expected = "-rf", .free_dash = true},
-    {.word = "{n}", .expected = "-5"}, /* allowed by name */
+    {.word = "{n}", .expected = "-5"}, /* `n` is in the list `allow` */
 };
 
 static void filled(void **state)

@@ -1,7 +1,6 @@
-/* Access checks of a job on a worker, which assumes answers and verifies them later. Pages of
- * items, some of which the caller may see, are compared with a simple count; also the number of
- * rounds, and every allocation failing.
- */
+/* Access checks of a job on a worker, which assumes answers and verifies them later. The pages of
+ * visible items are compared with a simple model, the number of rounds is limited, and every
+ * allocation fails once. */
 #define _GNU_SOURCE
 #include "peer.h"
 
@@ -27,8 +26,7 @@ static bool may(const char *principal, mcp_item item, mcp_str name, void *user)
     return item != MCP_ITEM_RESOURCE || !w.hidden[strtoul(name.ptr + strlen("x:/"), NULL, 10)];
 }
 
-/* Runs one round as a job does: finds the first `limit` visible items, and whether there is another
- * one. */
+/* Runs one round as a job does: finds the first `limit` visible items, and whether there are more. */
 static void one_turn(common_asking *a)
 {
     char uri[32];
@@ -113,7 +111,7 @@ static void test_pages(void **state)
     static const struct {
         size_t things, limit, from, to;
         unsigned every;
-        size_t turns; /* at the most */
+        size_t turns; /* the maximum */
     } rows[] = {
         {0, 10, 0, 0, 1, 1},           {5, 10, 0, 0, 1, 1},         {1000, 100, 0, 0, 1, 1},
         {1000, 100, 50, 60, 1, 2},     {1000, 100, 0, 1000, 1, 5},  {1000, 1, 0, 999, 1, 5},

@@ -25,7 +25,7 @@ static const struct {
     {"{\"id\":7,\"note\":\"a\\nb\",\"photo\":{\"type\":\"blob\",\"size\":3},\"j\":[1,\"|\"]}", true,
      "| column | value |\n| --- | --- |\n| id | 7 |\n| note | a<br>b |\n"
      "| photo | {\"type\":\"blob\",\"size\":3} |\n| j | [1,\"\\|\"] |\n"},
-    /* a row whose columns have the names that a page has */
+    /* a row whose columns have the names of a page's members */
     {"{\"rows\":[1],\"columns\":[2]}", true,
      "| column | value |\n| --- | --- |\n| rows | [1] |\n| columns | [2] |\n"},
 };

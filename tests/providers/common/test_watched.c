@@ -20,7 +20,7 @@ static const char *uri_of(size_t i)
     return uri;
 }
 
-/* How many are in. */
+/* Returns how many URIs were added. */
 static size_t fill(common_watched *w, const mcp_allocator *alloc)
 {
     size_t n = 0;

@@ -11,7 +11,7 @@
 
 struct mcp_host_timer {
     struct mcp_host_timer *next;
-    int64_t due; /* INT64_MAX: fired */
+    int64_t due; /* INT64_MAX if the timer has fired */
     void (*fn)(void *arg);
     void *arg;
 };
@@ -27,7 +27,7 @@ typedef struct fakehost {
     mcp_host_timer *timers;
     mcp_host_poll *poll;
     size_t warnings;
-    bool deaf; /* no descriptor can be polled */
+    bool deaf; /* polling a descriptor fails */
 } fakehost;
 
 static int64_t fakehost_now(void *user)
@@ -53,7 +53,7 @@ static void fakehost_timer_stop(mcp_host_timer *timer, void *user)
     fakehost *h = user;
     mcp_host_timer **at = &h->timers;
     while (*at != timer)
-        at = &(*at)->next; /* a crash here: a timer was stopped twice */
+        at = &(*at)->next; /* a crash here means that a timer was stopped twice */
     *at = timer->next;
     free(timer);
 }
@@ -101,7 +101,7 @@ static mcp_host_timer *fakehost_first(fakehost *h)
     return first;
 }
 
-/* Runs the timers and the descriptor for this time. */
+/* Runs due timers and the descriptor's callback for `ms` milliseconds. */
 static inline void fakehost_run(fakehost *h, int64_t ms)
 {
     int64_t end = fakehost_now(h) + ms;

@@ -54,8 +54,8 @@ static void make(tree *t)
 
 static const struct {
     const char *rel;
-    int code;  /* with openat2 */
-    bool link; /* refused by the walk */
+    int code;  /* the expected result with openat2 */
+    bool link; /* the path contains a link, which the walk refuses */
 } cases[] = {
     {"file", MCP_OK, false},
     {"dir/file", MCP_OK, false},
@@ -128,7 +128,7 @@ static void check_awaited(const files_root *root)
     static const struct {
         const char *rel;
         bool yes;
-        bool link; /* refused by the walk */
+        bool link; /* the path contains a link, which the walk refuses */
     } awaited[] = {
         {"nothing", true, false},          {"dir/nothing/at/all", true, false},
         {"file/x", true, false},           {"to-dir/nothing", true, true},
@@ -210,7 +210,7 @@ static void test_devices(void **state)
     }
 }
 
-/* A FIFO or socket that is refused is never opened, so its other end notices nothing. */
+/* A refused FIFO or socket is never opened, so its other end is not affected. */
 static void test_not_opened(void **state)
 {
     tree t;
@@ -286,7 +286,7 @@ static void test_roots(void **state)
     close(fd);
     assert_int_equal(files_root_open(&roots.items[0], "file", &fd, &st), MCP_ENOTFOUND);
     assert_string_equal(roots.items[1].path, tree_at(&t, "outside"));
-    /* Replaced by a link to its neighbour it is no longer served. */
+    /* After it is replaced by a link to another file, it is not served any more. */
     assert_int_equal(unlink(file), 0);
     tree_link(&t, "inside/.hidden", "file");
     assert_true(files_root_open(&roots.items[0], "", &fd, &st) < 0);
@@ -298,7 +298,7 @@ static void test_roots(void **state)
         assert_int_equal(files_roots_open(&bad[i], 1, NULL, NULL, &roots, &error), codes[i]);
         assert_int_equal(error.code, codes[i]);
     }
-    /* A relative path, and a root that is moved while it is served. */
+    /* The root is a relative path, and its folder is moved while it is served. */
     assert_int_equal(chdir(t.path), 0);
     const char *relative = "inside";
     assert_int_equal(files_roots_open(&relative, 1, NULL, NULL, &roots, NULL), MCP_OK);
@@ -323,7 +323,7 @@ typedef struct race {
     atomic_uint swaps;
 } race;
 
-/* Swaps a file and a folder for links that lead outside, and back, as fast as it can. */
+/* Swaps a file and a folder for links that lead outside, and back, as fast as possible. */
 static void *swap(void *user)
 {
     race *r = user;

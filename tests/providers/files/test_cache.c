@@ -32,7 +32,7 @@ static int setup(void **state)
     const char *paths[] = {f.t.path};
     assert_int_equal(files_roots_open(paths, 1, NULL, NULL, &f.roots, NULL), MCP_OK);
     f.cache = files_cache_new(&alloc);
-    wait_ms(80); /* so that the files count as settled */
+    wait_ms(80); /* the files are then old enough to be cached */
     *state = &f;
     return 0;
 }

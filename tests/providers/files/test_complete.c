@@ -114,7 +114,8 @@ static void test_many(void **state)
     tree_make(&t);
     for (int i = 0; i < 150; i++) {
         char name[16];
-        snprintf(name, sizeof(name), "f%03d", (i * 7 + 75) % 150); /* in no order */
+        /* the names are created in no particular order */
+        snprintf(name, sizeof(name), "f%03d", (i * 7 + 75) % 150);
         tree_file(&t, name, "");
     }
     const char *path = t.path;
@@ -133,7 +134,7 @@ static void test_many(void **state)
         size_t least = limits[i].max + limits[i].count;
         if (total > 150 || total < (least < 150 ? least : 150))
             fail_msg("at most %zu, %zu counted: %zu", limits[i].max, limits[i].count, total);
-        if (i == 0) /* not counted to the end */
+        if (i == 0) /* counting stops early */
             assert_true(total < 150);
     }
     const files_complete_options refuse = {.too_large = yes};

@@ -95,8 +95,8 @@ static void test_table(void **state)
     tree_remove(&t);
 }
 
-/* Lines of all lengths over several blocks of 64 KiB; every way must give what a plain search
- * gives. */
+/* Lines of all lengths in several blocks of 64 KiB. Each kind of request must give the result of a
+ * simple search. */
 static void test_blocks(void **state)
 {
     size_t size = 300000, lines = 0;
@@ -153,7 +153,7 @@ static void test_blocks(void **state)
     tree_remove(&t);
 }
 
-/* A hole of 8 GiB before the last lines: memory follows the result. */
+/* A hole of 8 GiB before the last lines: memory use depends on the result, not on the file's size. */
 static void test_huge(void **state)
 {
     const uint64_t hole = (uint64_t)8 << 30;
@@ -218,7 +218,7 @@ static void test_changed(void **state)
     assert_int_equal(files_read_tail(&large, 90, 1, &out), MCP_OK);
     common_buffer_free(&out);
     close(fd);
-    fd = open("/proc/self/status", O_RDONLY); /* has size 0 */
+    fd = open("/proc/self/status", O_RDONLY); /* its size is reported as 0 */
     if (fd >= 0) {
         const files_reader proc = {.fd = fd, .limit = 100000};
         common_buffer_init(&out, NULL);

@@ -1,4 +1,4 @@
-/* test_fileuri.c: URIs to paths and back, and everything that is no path.
+/* test_fileuri.c: URIs are converted to paths and back, and invalid ones are rejected.
  *
  * Compiled with include/, providers/files and tests/support on the include path, linked to the
  * files provider and cmocka. */
@@ -7,7 +7,7 @@
 #include "fileuri.h"
 #include "tree.h"
 
-/* Roots without descriptors: nothing is opened here. */
+/* Roots without descriptors, because nothing is opened here. */
 static char slash_path[] = "", a_path[] = "/a", ab_path[] = "/a/b", evil_path[] = "/allow",
             one_path[] = "/f/one.txt", odd_path[] = "/o d/\xc3\xa9";
 static files_root items[] = {
@@ -26,7 +26,7 @@ static const struct {
     int code;
     size_t root;
     const char *rel;
-    const char *canonical; /* NULL: the URI itself */
+    const char *canonical; /* if NULL, the URI itself */
 } cases[] = {
     {"file:///a/x", MCP_OK, 0, "x", NULL},
     {"file:///a", MCP_OK, 0, "", NULL},
@@ -42,7 +42,8 @@ static const struct {
     {"file:///%61/%78", MCP_OK, 0, "x", "file:///a/x"},
     {"file:///a/%c3%A9", MCP_OK, 0, "\xc3\xa9", "file:///a/%C3%A9"},
     {"file:///a/%FF%fe", MCP_OK, 0, "\xff\xfe", "file:///a/%FF%FE"},
-    {"file:///a/%c0%af", MCP_OK, 0, "\xc0\xaf", "file:///a/%C0%AF"}, /* bytes, not a slash */
+    /* an overlong encoding of a slash is two ordinary bytes */
+    {"file:///a/%c0%af", MCP_OK, 0, "\xc0\xaf", "file:///a/%C0%AF"},
     {"file:///a/%2541", MCP_OK, 0, "%41", NULL},
     {"file:///a/%252e%252e/x", MCP_OK, 0, "%2e%2e/x", NULL},
     {"file:///a/%252f", MCP_OK, 0, "%2f", NULL},
@@ -140,7 +141,7 @@ static void test_top(void **state)
     common_buffer_free(&out);
 }
 
-/* NUL and bytes beyond the string: a URI is a run of bytes. */
+/* NUL bytes, and bytes beyond the end: a URI has a length and no terminator. */
 static void test_bytes(void **state)
 {
     files_target target;
@@ -160,7 +161,7 @@ static void test_bytes(void **state)
     assert_int_equal(files_path_parse(&roots, MCP_STR("/a/../x"), &target), MCP_EPARSE);
 }
 
-/* Every byte that a name may have comes back. */
+/* Every byte that a name may contain survives the round trip. */
 static void test_round_trip(void **state)
 {
     (void)state;

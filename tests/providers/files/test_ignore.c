@@ -48,7 +48,7 @@ static const struct {
     {"a/**", "a", true, 0},
     {"doc/*.txt", "doc/a.txt", false, 1},
     {"doc/*.txt", "doc/x/a.txt", false, 0},
-    {"foo**/bar", "foo/x/bar", false, 1}, /* as git does, against its manual */
+    {"foo**/bar", "foo/x/bar", false, 1}, /* as git behaves, although its manual says otherwise */
 };
 
 static void test_rules(void **state)
@@ -75,7 +75,8 @@ static void test_rule_limits(void **state)
     files_rules *rules;
     memset(text, '\n', len);
     memcpy(text, "first\n", 6);
-    memcpy(text + FILES_RULES_MAX_BYTES - 3, "cuts", 4); /* "cut" would be within the limit */
+    /* the limit falls after "cut", which must not become a rule */
+    memcpy(text + FILES_RULES_MAX_BYTES - 3, "cuts", 4);
     assert_int_equal(files_rules_parse((mcp_str){text, len}, NULL, &rules), MCP_OK);
     assert_int_equal(files_rules_match(rules, MCP_STR("first"), 0, false), 1);
     assert_int_equal(files_rules_match(rules, MCP_STR("cut"), 0, false), 0);
@@ -120,14 +121,14 @@ static void test_switches(void **state)
         {".cache/x", false, false, true, false, true},
         {"build", true, false, false, true, true},
         {"build/deep/x.c", false, false, false, true, true},
-        {"sub/a.o", false, true, true, true, true}, /* let in again by sub/.gitignore */
+        {"sub/a.o", false, true, true, true, true}, /* re-included by sub/.gitignore */
         {"sub/b.o", false, false, false, true, true},
         {"sub/local", false, false, false, true, true},
         {"local", false, true, true, true, true},
         {".git", true, false, false, false, true},
         {".git/config", false, false, false, false, true},
         {"sub/.git", false, false, false, false, true},
-        {"private", false, false, false, true, true}, /* .git/info/exclude */
+        {"private", false, false, false, true, true}, /* excluded by .git/info/exclude */
         {"", true, true, true, true, true},
     };
     tree t;
@@ -205,7 +206,7 @@ static void test_above(void **state)
     assert_true(visible(root, "back", false));
     assert_true(visible(root, "other", false));
     files_roots_close(&roots);
-    /* Without a repository the files above do not count. */
+    /* Without a repository, the rules in parent folders of the root do not apply. */
     assert_int_equal(rename(tree_at(&t, ".git"), tree_at(&t, "git")), 0);
     roots = open_one(tree_at(&t, "a/b/c"), NULL);
     assert_true(visible(&roots.items[0], "x.top", false));
@@ -343,7 +344,7 @@ static size_t build_random(const tree *t, uint32_t *seed, char paths[][300], boo
     return count;
 }
 
-/* What git says to each path, one after the other. */
+/* Obtains git's result for each path. */
 static void ask_git(const tree *t, char paths[][300], size_t count, bool *ignored)
 {
     char command[512], line[300];
@@ -435,7 +436,7 @@ static void test_no_memory(void **state)
             rc = files_ignore_visible(roots.items[0].ignore, "sub/z.c", 7, false, &seen);
             if (rc == MCP_OK)
                 assert_false(seen);
-            /* A failure is not cached as a result. */
+            /* A failed allocation is not cached as a result. */
             assert_int_equal(
                 files_ignore_visible(roots.items[0].ignore, "sub/z.c", 7, false, &seen), MCP_OK);
             assert_false(seen);

@@ -66,7 +66,7 @@ static void release(void *ptr, void *user)
 
 static int host_work(void (*work)(void *), void (*done)(void *), void *arg, void *user)
 {
-    world *w = (world *)user; /* the host is its first member */
+    world *w = (world *)user; /* the host is the first member of world */
     assert_true(w->n_jobs < COUNT);
     w->jobs[w->n_jobs++] = (job){work, done, arg};
     return MCP_OK;

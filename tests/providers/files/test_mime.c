@@ -1,4 +1,5 @@
-/* test_mime.c: types by name, from a database made here, from the table, and from none.
+/* test_mime.c: MIME types by file name, from a database made by the test, from the built-in table,
+ * and with neither.
  *
  * Compiled with include/, providers/files and tests/support on the include path, linked to the
  * files provider and cmocka. */
@@ -62,7 +63,7 @@ static const struct {
     {"README.txt", "text/plain"},
     {"README", "text/x-readme"},
     {"x.two", "first/one"},
-    {"x.ts", "text/x-typescript"}, /* the database is undecided: the table decides */
+    {"x.ts", "text/x-typescript"}, /* ambiguous in the database, so the table decides */
     {"x.old", NULL},
     {"x.older", NULL},
     {"x.newer", "old/type"},
@@ -155,7 +156,8 @@ static void test_no_memory(void **state)
         files_mime *mime;
         int rc = files_mime_new(NULL, tree_at(&t, "system"), &a, &mime);
         if (rc == MCP_OK) {
-            /* "html" is in both; what the database alone knows is known or not. */
+            /* "html" is in the database and in the table. A type that only the database has may be
+             * missing if an allocation failed. */
             assert_type(mime, "a.html", "text/html");
             const char *type = files_mime_of_name(mime, MCP_STR("x.last"));
             assert_true(type != NULL || f.calls >= n);

@@ -42,7 +42,7 @@ static int setup(void **state)
     put(".hidden", "x", 1);
     put(".gitignore", "*.o\n", 4);
     put("a.o", "x", 1);
-    put("text.bin", "plain", 5); /* the contents do not match the name */
+    put("text.bin", "plain", 5); /* the contents do not match the type of the name */
     put("bytes.txt", "a\303", 2);
     put("nul.txt", "a\0b", 3);
     put("empty.bin", "", 0);
@@ -72,7 +72,7 @@ typedef struct peer {
     mcp_server *server;
     mcp_channel *channel;
     mcp_bridge *bridge;
-    bool tools; /* the bridge's, too */
+    bool tools; /* also adds the tools of the bridge */
     char reply[64 << 10];
     fakehost host;
 } peer;
@@ -158,7 +158,8 @@ static const char *ask(peer *p, const char *method, const char *params)
 
 static const struct exchange {
     const char *method, *params;
-    const char *has[4]; /* "!" before what must not be there */
+    /* strings that the reply must contain, or must lack if they begin with "!" */
+    const char *has[4];
 } exchanges[] = {
     {"resources/list",
      "",
@@ -347,7 +348,7 @@ static void test_sources(void **state)
     peer_close(&p);
 }
 
-/* Through the hub: notices use the subscriber's spelling of the URI. */
+/* Notifications pass through the hub and use the subscriber's spelling of the URI. */
 static void test_subscription(void **state)
 {
     peer p = {0};
@@ -370,7 +371,7 @@ static void test_subscription(void **state)
     assert_non_null(strstr(p.reply, "/%6Cines\""));
     mcp_channel_free(p.channel);
     p.channel = NULL;
-    assert_null(p.host.poll); /* the last one went */
+    assert_null(p.host.poll); /* nothing is polled after the last subscription has ended */
     assert_null(p.host.timers);
     peer_close(&p);
 }
@@ -419,7 +420,8 @@ static void test_subscribable(void **state)
 
 /* ---- large folders --------------------------------------------------------------------------- */
 
-/* Two and a half thousand names, long enough that the folder counts as large where sizes tell. */
+/* Enough long names that the folder counts as large on file systems whose folder sizes grow with
+ * the number of entries. */
 enum { MANY = 2500 };
 
 static void make_many(void)
@@ -437,7 +439,7 @@ static void remove_many(void)
     assert_int_equal(nftw("many", remove_entry, 16, FTW_DEPTH | FTW_PHYS), 0);
 }
 
-/* A host with one worker that runs only when the test says so. */
+/* A host with one worker, whose work runs only when the test runs it. */
 typedef struct deferred {
     mcp_host host;
     void (*work)(void *arg), (*done)(void *arg);
@@ -493,7 +495,7 @@ static size_t work_for(const char *method, const char *params, bool cancel)
     if (cancel)
         mcp_channel_receive(c.peer.channel, 0, mcp_str_from(cancelled), 0);
     size_t before = c.memory.calls;
-    while (c.worker.work) { /* a slow machine needs more than one slice */
+    while (c.worker.work) { /* a slow machine needs several slices */
         void (*work)(void *arg) = c.worker.work;
         c.worker.work = NULL;
         work(c.worker.arg);
@@ -509,7 +511,7 @@ static size_t work_for(const char *method, const char *params, bool cancel)
 #define MATCH(pattern, limit) \
     "\"name\":\"list_resources\",\"arguments\":{\"pattern\":\"" pattern "\",\"limit\":" limit "}"
 
-/* With any limit, a folder is not read once per entry; and nothing is read for a cancelled
+/* A folder is not read once per entry, whatever the limit, and nothing is read for a cancelled
  * request. */
 static void test_work(void **state)
 {
@@ -517,7 +519,7 @@ static void test_work(void **state)
     (void)state;
     make_many();
     size_t one = work_for("tools/call", MATCH("nothing", "1"), false);
-    /* each slice of a slow machine's costs a few */
+    /* each additional slice on a slow machine makes a few allocations */
     assert_true(work_for("tools/call", MATCH("nothing", "1000"), false) < 2 * one);
     assert_true(work_for("tools/call", MATCH("nothing", "1"), true) < one / 2);
     if (stat("many", &st) == 0 && st.st_size > 512 << 10)
@@ -525,13 +527,13 @@ static void test_work(void **state)
                     work_for("resources/list", "", false) / 2);
     else
         print_message("# folders do not tell their size here: resources/list not tried\n");
-    if (st.st_size > 512 << 10) /* a completion is found there too */
+    if (st.st_size > 512 << 10) /* a completion finds names in such a folder too */
         work_for("completion/complete",
                  REF ",\"argument\":{\"name\":\"path\",\"value\":\"$T/many/00\"}", false);
     remove_many();
 }
 
-/* Pages of matches: each page is full, and the last one is marked as the last. */
+/* Pages of matches: each page but the last is full, and only the last one has no cursor. */
 static void test_matched_pages(void **state)
 {
     peer p = {.tools = true};

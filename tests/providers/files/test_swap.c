@@ -20,8 +20,9 @@ enum { FILE_LEAF = 1, FOLDER = 2, SUBFOLDER = 4, PLACES = 3 };
 
 static struct {
     tree t;
-    int inside, folder; /* descriptors: a swap never goes through what another swap changed */
-    unsigned links;     /* the places that are links now */
+    /* descriptors of folders, so that a swap works while other parts of the path are links */
+    int inside, folder;
+    unsigned links; /* the places that are links at present */
 } served;
 
 /* All files outside are named "secret" and contain that word. */
@@ -71,11 +72,11 @@ static void swap(unsigned place)
 /* ---- between the system calls ---------------------------------------------------------------- */
 
 static struct {
-    bool no_openat2;       /* as on a kernel that does not know it */
-    bool follows;          /* as if the provider forgot to refuse links */
-    void (*between)(void); /* called before each system call of a read; NULL: nothing is read */
-    unsigned steps;        /* system calls of this read */
-    unsigned openat2;      /* that openat2 carried out */
+    bool no_openat2;       /* simulates a kernel without openat2 */
+    bool follows;          /* simulates a provider that follows links */
+    void (*between)(void); /* called before each system call of a read; NULL outside of reads */
+    unsigned steps;        /* number of system calls of this read */
+    unsigned openat2;      /* number of those that used openat2 successfully */
 } hook;
 
 static void step(void)
@@ -83,7 +84,7 @@ static void step(void)
     if (!hook.between)
         return;
     void (*between)(void) = hook.between;
-    hook.between = NULL; /* what it calls is no part of the read */
+    hook.between = NULL; /* the callback's own system calls are not part of the read */
     between();
     hook.between = between;
     hook.steps++;
@@ -95,7 +96,7 @@ int __real_fstat(int fd, struct stat *st);
 ssize_t __real_pread(int fd, void *to, size_t len, off_t from);
 long __real_syscall(long number, ...);
 
-/* The provider makes no files, so there is no mode. */
+/* The provider creates no files, so the mode is always absent. */
 int __wrap_openat(int dir, const char *path, int flags, ...);
 int __wrap_openat(int dir, const char *path, int flags, ...)
 {
@@ -103,7 +104,7 @@ int __wrap_openat(int dir, const char *path, int flags, ...)
     return __real_openat(dir, path, hook.follows ? flags & ~O_NOFOLLOW : flags);
 }
 
-/* What _FORTIFY_SOURCE makes of a call without a mode. */
+/* With _FORTIFY_SOURCE, the compiler calls this function for an open without a mode. */
 int __wrap___openat_2(int dir, const char *path, int flags);
 int __wrap___openat_2(int dir, const char *path, int flags)
 {
@@ -203,7 +204,7 @@ static void peer_close(peer *p)
 
 static const struct {
     const char *rel;
-    unsigned places; /* on the way */
+    unsigned places; /* the places on this path that may be swapped */
 } reads[] = {
     {"/target", FILE_LEAF},
     {"/target?lines=1", FILE_LEAF},
@@ -237,10 +238,12 @@ static void read_one(peer *p, size_t which, void (*between)(void))
 /* The results of a number of reads. */
 typedef struct outcome {
     size_t rounds;
-    size_t swapped; /* in which a place on the way was swapped between two system calls */
-    size_t shown;   /* that answered with what lies inside */
+    /* reads during which a place on the path was swapped between two system calls */
+    size_t swapped;
+    size_t shown; /* reads that returned the contents inside */
     size_t refused;
-    size_t secret; /* that began with plain files and folders, and showed what lies outside */
+    /* reads that began with plain files and folders, but returned the contents outside */
+    size_t secret;
 } outcome;
 
 static void count(outcome *o, const peer *p, bool plain)
@@ -267,7 +270,7 @@ static void check(const outcome *o)
 
 static struct {
     uint32_t random;
-    unsigned places; /* swapped after the first system call of the read */
+    unsigned places; /* the places that were swapped after the first system call of the read */
 } chosen;
 
 static void swap_sometimes(void)
@@ -280,7 +283,8 @@ static void swap_sometimes(void)
         chosen.places |= place;
 }
 
-/* Every other read begins with plain files and folders, the rest with what the last one left. */
+/* Every other read begins with plain files and folders. The others begin with what the previous
+ * read left. */
 static void read_with_swaps(peer *p, outcome *o)
 {
     while (o->swapped < 2 * ENOUGH && o->rounds < MAX_ROUNDS) {
@@ -312,7 +316,8 @@ static void test_between_calls(void **state)
     }
 }
 
-/* The same swaps do show the secret where links are followed: the test above can fail. */
+/* With a provider that follows links, the same swaps do reveal the secret. So the test above can
+ * detect an error. */
 static void test_can_fail(void **state)
 {
     (void)state;

@@ -1,7 +1,8 @@
 /* test_threads.c: workers list, read and look up types concurrently while the rules change.
  *
  * Compiled with include/, providers/files and tests/support on the include path, linked to the
- * files provider and cmocka. Says most under the thread sanitizer. */
+ * files provider and cmocka. The test is most useful with the thread
+ * sanitizer. */
 #define _GNU_SOURCE
 #include "mime.h"
 #include "root.h"

@@ -54,7 +54,7 @@ static files_roots open_tree(const tree *t, const files_ignore_options *options)
     return open_paths(&path, 1, options);
 }
 
-/* All pages; checks what holds for each. */
+/* Reads all pages and checks the limits of each. */
 static size_t all_pages(const files_roots *roots, size_t max, size_t budget, list *l)
 {
     static files_cursor at;
@@ -337,7 +337,7 @@ static void test_changes(void **state)
                 else
                     unlink(tree_at(&t, path));
             }
-            /* The entry that the cursor names goes away, or becomes something else. */
+            /* The entry that the cursor names is removed, or replaced by a folder. */
             if (strstr(at.path, "moving") && unlink(tree_at(&t, at.path)) == 0 &&
                 tree_random(&seed) % 2)
                 tree_dir(&t, at.path);
@@ -383,7 +383,7 @@ static void test_lost_folder(void **state)
     list_free(&l);
     assert_int_equal(files_walk_page(&roots, &copy, &options, collect, &l, &at, &result), MCP_OK);
     assert_list(&l, (const char *const[]){"0:d"}, 1);
-    /* Swapped for a link that leads outside: not entered. */
+    /* A folder that is replaced by a link to the outside is not entered. */
     tree_link(&t, "a", "/etc");
     list_free(&l);
     assert_int_equal(files_walk_page(&roots, &copy, &options, collect, &l, &at, &result), MCP_OK);
@@ -423,7 +423,7 @@ static void test_cost(void **state)
     while (result.more) {
         assert_int_equal(files_walk_page(&roots, &at, &options, count_entry, &total, &at, &result),
                          MCP_OK);
-        /* The top and at most two folders below it, at each place in the tree. */
+        /* At most the top folder and two folders below it, at any position in the tree. */
         assert_true(result.scans <= 3);
         assert_true(result.examined <= 90);
     }
@@ -432,7 +432,7 @@ static void test_cost(void **state)
     tree_remove(&t);
 }
 
-/* Nothing matches: a page ends after its budget, and the pages come to an end. */
+/* Nothing matches: each page ends when its budget is used up, and the listing ends. */
 static void test_budget(void **state)
 {
     static const char *const include[] = {"*.none"};
@@ -466,7 +466,8 @@ static void test_budget(void **state)
     tree_remove(&t);
 }
 
-/* Deeper than the levels that are kept, with names left over on each of them. */
+/* The tree is deeper than the number of levels that the walk keeps open, and each level has names
+ * after the subfolder. */
 static void test_deep(void **state)
 {
     char path[400] = "";
@@ -498,7 +499,8 @@ static void test_deep(void **state)
     tree_remove(&t);
 }
 
-/* More names than a page, most of them links that lead nowhere: the folder is looked at again. */
+/* There are more names than fit on a page, most of them dangling links, so the folder is read again
+ * for each page. */
 static void test_dead_links(void **state)
 {
     tree t;

@@ -97,7 +97,7 @@ static void bench_open(bench *b, const char *source, size_t budget, bool deaf)
     *b = (bench){0};
     fakehost_init(&b->host);
     b->host.deaf = deaf;
-    /* Looks at a .gitignore are not trusted for any time: tests change them quickly. */
+    /* The cached .gitignore files are checked each time, because the tests change them quickly. */
     files_ignore_options ignore = {.fresh_ns = -1};
     assert_int_equal(files_roots_open(&source, 1, &ignore, NULL, &b->roots, NULL), MCP_OK);
     files_watch_options o = options_of(b, budget, NULL);
@@ -191,7 +191,8 @@ static const struct change {
     const char *sub; /* relative to the top; NULL: only lists */
     void (*act)(void);
     int updated, lists;
-    /* Polling shows that the folder changed, but not what: an additional report is allowed. */
+    /* Polling reports that the folder changed, but not which file, so an additional report is
+     * allowed. */
     bool blurred;
 } changes[] = {
     {"nothing happens", "a.txt", nothing, NO, NO, false},
@@ -233,7 +234,7 @@ static void check(const char *what, const struct change *c, const struct mode *m
         fail_msg("%s, by %s: %s reported %zu times", c->name, m->name, what, seen);
 }
 
-/* Until all folders are found. */
+/* Runs until all folders are found. */
 static void settle(bench *b)
 {
     do
@@ -290,8 +291,7 @@ static void test_changes(void **state)
     }
 }
 
-/* A file that comes back, and comes back again, or is replaced again and again, is still
- * watched. */
+/* A file that is repeatedly created, replaced and removed remains watched. */
 static void test_again_and_again(void **state)
 {
     bench b;
@@ -316,7 +316,7 @@ static void test_again_and_again(void **state)
         fakehost_run(&b.host, 4);
         assert_true(b.updated > before);
     }
-    assert_int_equal(b.lists, 0); /* nobody asked */
+    assert_int_equal(b.lists, 0); /* there is no watch on the list */
     files_watch_remove(b.watch, path);
     put("f", "there");
     size_t before = b.updated;
@@ -361,7 +361,7 @@ static void test_new_folders_are_watched(void **state)
     assert_int_equal(files_watch_list_start(b.watch), MCP_OK);
     fakehost_run(&b.host, 4);
     make_folder("n");
-    make_folder("n/m"); /* before anybody could watch n */
+    make_folder("n/m"); /* n is not watched yet */
     fakehost_run(&b.host, SETTLE_MS);
     assert_true(b.lists > 0);
     assert_int_equal(files_watch_count(b.watch).watched, 3);
@@ -439,7 +439,8 @@ static void test_budget(void **state)
     assert_int_equal(n.watched, BUDGET);
     assert_int_equal(n.polled, FOLDERS + 1 - BUDGET);
     assert_false(n.scanning);
-    for (int i = 0; i < FOLDERS; i++) { /* wherever it is, it is noticed */
+    /* changes are noticed in polled folders as well as in watched ones */
+    for (int i = 0; i < FOLDERS; i++) {
         b.lists = 0;
         snprintf(name, sizeof(name), "f%02d/x", i);
         put(name, "x");
@@ -465,7 +466,7 @@ static files_dir *add(files_dirs *dirs, const char *path, files_dir_use use)
     return d;
 }
 
-/* The least recently used watch is removed, pinned ones are kept. */
+/* The least recently used watch is removed; pinned watches are kept. */
 static void test_least_recently_used(void **state)
 {
     files_dirs dirs;

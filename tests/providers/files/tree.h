@@ -1,5 +1,4 @@
-/* tree.h: a temporary folder, and making files in it. Everything fails loudly: a test needs its
- * tree. */
+/* tree.h: creates a temporary folder and files in it. Any failure ends the test. */
 #ifndef FILES_TESTS_TREE_H
 #define FILES_TESTS_TREE_H
 
@@ -40,7 +39,7 @@ static inline void tree_remove(tree *t)
     nftw(t->path, tree_remove_one, 32, FTW_DEPTH | FTW_PHYS);
 }
 
-/* The absolute path; static storage, two at a time. */
+/* Returns the absolute path in static storage, which is reused by every second call. */
 static inline const char *tree_at(const tree *t, const char *rel)
 {
     static char paths[2][8192];
@@ -67,7 +66,7 @@ static inline void tree_dir(const tree *t, const char *rel)
     tree_dirs(t, rel, strlen(rel));
 }
 
-/* With the folders above it. */
+/* Writes a file and creates the folders above it. */
 static inline void tree_bytes(const tree *t, const char *rel, const void *bytes, size_t len)
 {
     const char *slash = strrchr(rel, '/');
@@ -89,7 +88,7 @@ static inline void tree_link(const tree *t, const char *rel, const char *target)
     assert_int_equal(symlink(target, tree_at(t, rel)), 0);
 }
 
-/* The same numbers in every run. */
+/* A generator that returns the same numbers in every run. */
 static inline uint32_t tree_random(uint32_t *state)
 {
     *state = *state * 1664525u + 1013904223u;

@@ -115,7 +115,8 @@ static inline git_oid craft_object(const char *git, git_object_t type, const voi
     return id;
 }
 
-/* A commit whose tree has one file, "f", of that id; the branch main is this commit. */
+/* Writes a commit whose tree contains one file, "f", with the id `file`. The branch main points to
+ * the commit. */
 static inline void craft_commit(const char *git, const git_oid *file)
 {
     char hex[GIT_OID_HEXSZ + 1], text[256], path[512];
@@ -139,7 +140,7 @@ enum { CRAFT_OFS = 6, CRAFT_REF = 7, CRAFT_ENTRIES = 6000 };
 
 typedef struct craft_pack {
     craft_bytes bytes;
-    git_oid id[CRAFT_ENTRIES]; /* for the index; the caller must add them sorted */
+    git_oid id[CRAFT_ENTRIES]; /* the caller must add entries in the order of their ids */
     uint64_t at[CRAFT_ENTRIES];
     size_t n;
 } craft_pack;
@@ -187,7 +188,7 @@ typedef struct craft_row {
     uint64_t at;
 } craft_row;
 
-/* The index of version 2. */
+/* Returns the pack's index in format version 2. */
 static inline craft_bytes craft_index(const craft_pack *p)
 {
     static craft_row row[CRAFT_ENTRIES];

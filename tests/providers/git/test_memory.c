@@ -11,19 +11,19 @@
 
 enum {
     BLOBS = 10000,
-    LOOSE = 2500, /* these need a file each */
+    LOOSE = 2500, /* each of these has a separate file */
     FOLDERS = 100,
     SLACK = 512 << 10,
     PRIVATE_SLACK = 4 << 20,
-    VARIES = 64 << 10, /* by which the last 256 of them differ from 256 others */
-    BASES = 4 << 20,   /* what the reader of objects keeps to put others together */
+    VARIES = 64 << 10, /* the sizes of 256 cached blobs may differ by so much */
+    BASES = 4 << 20,   /* memory that the object reader uses for delta bases */
 };
 
 static peer p;
 static size_t ours;
 
-/* What a sanitizer keeps of freed memory would count. It has to see this, in spite of
- * -fvisibility=hidden. */
+/* Limits the freed memory that the sanitizer keeps, because it would count as used. The sanitizer
+ * must find this function in spite of -fvisibility=hidden. */
 __attribute__((visibility("default"))) const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
@@ -57,7 +57,7 @@ static void ours_release(void *block, void *user)
     free(block);
 }
 
-#ifdef __SANITIZE_THREAD__ /* gcc's */
+#ifdef __SANITIZE_THREAD__ /* defined by gcc */
 #define IS_TSAN 1
 #elif defined(__has_feature)
 #define IS_TSAN __has_feature(thread_sanitizer)
@@ -65,7 +65,8 @@ static void ours_release(void *block, void *user)
 #define IS_TSAN 0
 #endif
 
-/* Zero under the thread sanitizer, which remembers every place that was ever used. */
+/* Returns 0 under the thread sanitizer, which uses more memory for every address that was ever
+ * used. */
 static size_t private_bytes(void)
 {
     char line[128];
@@ -105,7 +106,8 @@ static void put_blob(FILE *f, int i)
 {
     uint32_t state = (uint32_t)i * 2654435761U + 1;
     fprintf(f, "M 100644 inline d%02d/f%04d\ndata 4000\n", i % FOLDERS, i);
-    for (int k = 0; k < 500; k++) { /* half of it all have, so that packs have deltas */
+    /* the second half is the same in all blobs, so that packs contain deltas */
+    for (int k = 0; k < 500; k++) {
         state = k == 250 ? 1 : state * 1664525U + 1013904223U;
         fprintf(f, "%08x", (unsigned)state);
     }
@@ -118,7 +120,8 @@ static void put_commit(FILE *f, int i)
             1700000000 + i);
 }
 
-/* Each commit adds one file; or there is one commit, and all is loose. */
+/* Creates a repository with one commit per file in a pack, or with a single commit in loose
+ * objects. */
 static void make(const char *name, int files, bool loose)
 {
     char command[512];

@@ -7,15 +7,15 @@
 #include "gitalloc.h"
 
 #if __has_include(<git2/sys/errors.h>)
-#include <git2/sys/errors.h> /* where later ones have git_error_clear() */
+#include <git2/sys/errors.h> /* this header has git_error_clear() in later versions */
 #endif
 
 static failalloc ours;
 static peer p;
 
-/* libgit2 1.5 loses the copy of a name when git_diff_buffers() has no memory for what comes next.
- * What is lost is counted here, so that the leak sanitizer need not look at it. It has to see this,
- * in spite of -fvisibility=hidden. */
+/* libgit2 1.5 leaks the copy of a name if an allocation fails later in git_diff_buffers(). This
+ * test limits that leak itself, so the leak sanitizer ignores libgit2. The sanitizer must find this
+ * function in spite of -fvisibility=hidden. */
 enum { LOST = 1 };
 __attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
@@ -90,7 +90,7 @@ static const struct {
      ""},
 };
 
-static size_t opening[2]; /* what opening took the last time: ours, libgit2's */
+static size_t opening[2]; /* allocations of the last call of peer_open(): ours, libgit2's */
 
 static int open_all(void)
 {
@@ -103,7 +103,7 @@ static int open_all(void)
     return rc;
 }
 
-/* What is subscribed to is looked at. */
+/* Fires the timer, which checks the subscribed resources for changes. */
 static void look(void)
 {
     if (timer.fn)
@@ -116,8 +116,8 @@ static void check_well(size_t i)
         fail_msg("%s {%s}: %s", tried[i].method, tried[i].params, p.reply);
 }
 
-/* Opens, asks, closes, with one failure at `at` in one of the two. True: it came too late to
- * happen. */
+/* Opens, sends a request and closes, with allocation number `at` failing in one of the two
+ * allocators. Returns true if there were fewer allocations, so none failed. */
 static bool try_one(size_t i, bool theirs, size_t at)
 {
     git_error_clear();
@@ -137,7 +137,7 @@ static bool try_one(size_t i, bool theirs, size_t at)
         fail_msg("%s {%s}: %s", tried[i].method, tried[i].params, p.reply);
     assert_true(rc == MCP_OK || rc == MCP_ENOMEM);
     if (late && strcmp(tried[i].method, "subscriptions/listen") == 0)
-        assert_non_null(timer.fn); /* it is watched */
+        assert_non_null(timer.fn); /* the subscription is watched */
     if (rc == MCP_OK && *tried[i].has)
         check_well(i);
     peer_close(&p);
@@ -148,8 +148,7 @@ static bool try_one(size_t i, bool theirs, size_t at)
     return late;
 }
 
-/* What opening takes is tried once, with the first request; with the others what they take
- * themselves. */
+/* For the first request, all allocations fail in turn. For the others, only those after opening do. */
 static void try_all(bool theirs)
 {
     for (size_t i = 0; i < sizeof(tried) / sizeof(*tried); i++)
@@ -180,7 +179,8 @@ static int setup(void **state)
        "printf 'one\\n2\\nthree\\n' >a.txt; git add a.txt; git commit -q -m second; git branch "
        "loose; echo four >>a.txt; echo x >staged; git add staged");
     ours = (failalloc){0};
-    for (size_t i = 0; i < sizeof(tried) / sizeof(*tried); i++) /* what libgit2 makes once */
+    /* libgit2 then keeps what it allocates only once */
+    for (size_t i = 0; i < sizeof(tried) / sizeof(*tried); i++)
         try_one(i, true, SIZE_MAX);
     return 0;
 }

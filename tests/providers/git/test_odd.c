@@ -38,7 +38,7 @@ static void reads(const char *rest, const char *const has[5])
 
 #define DAMAGED "-32603", "damaged or missing"
 
-/* By the whole id of the last commit. */
+/* Reads a.txt through the full id of the last commit. */
 static void read_at_head(const char *name, const char *kind, const char *const has[5])
 {
     char rest[160];
@@ -64,7 +64,7 @@ static void test_missing(void **state)
     READS("cut/-/blame/HEAD/a.txt", DAMAGED);
     READS("cut/-/log/v1", "c1", "!next");
     peer_close(&p);
-    /* here the history ends, until more of it is fetched */
+    /* The history ends here until more of it is fetched. */
     open_repository("shallow.git", 0);
     read_at_head("shallow", "log", (const char *const[5]){"c3", "!c2", "!next", "\"ttlMs\":1000,"});
     read_at_head("shallow", "blame", (const char *const[5]){"c3", "\"ttlMs\":1000,"});
@@ -74,7 +74,7 @@ static void test_missing(void **state)
     peer_close(&p);
 }
 
-/* A tree with the modes of 2005; git shows those of today. */
+/* Trees with file modes that git wrote in 2005; git displays the modes of today. */
 static void test_old_modes(void **state)
 {
     static const char *const entries[][2] = {{"100664 a.txt", "HEAD:a.txt"},
@@ -110,7 +110,8 @@ static void test_many_parents(void **state)
        "git update-ref refs/heads/many $(git commit-tree -m many $(cat ../parents) HEAD^{tree})");
     open_repository("r", 0);
     READS("r/-/log/many?limit=1000", "p1.p", "p64.p", "p65.p", "p70.p", "!next");
-    READS("r/-/log/many/a.txt?limit=1000", "p1.p", "!p70.p"); /* it is the first's as it was */
+    /* a.txt is unchanged since the first parent, so the others are not followed */
+    READS("r/-/log/many/a.txt?limit=1000", "p1.p", "!p70.p");
     READS("r/-/blame/many/a.txt", "p1.p");
     peer_close(&p);
 }
@@ -128,7 +129,7 @@ static void test_nothing_but_folders(void **state)
     peer_close(&p);
 }
 
-/* As deep as it can be asked for, it is listed. */
+/* A tree of the maximum depth of a path is listed. */
 static void test_deep(void **state)
 {
     char rest[2048] = "r/HEAD/";
@@ -180,7 +181,7 @@ static void test_many_lines(void **state)
     peer_close(&p);
 }
 
-/* When the time is over, the results so far are returned. */
+/* When the time limit is reached, the results so far are returned. */
 static void test_no_time(void **state)
 {
     (void)state;
@@ -198,7 +199,8 @@ static void test_no_time(void **state)
     peer_close(&p);
 }
 
-/* Two words of the configuration decide; they are not looked for anywhere else. */
+/* Only two settings of the configuration make a repository unsupported; the same words elsewhere in
+ * the file do not matter. */
 static void test_words_in_the_configuration(void **state)
 {
     (void)state;
@@ -232,7 +234,7 @@ static void test_no_descriptors(void **state)
     (void)state;
     sh("git clone -q r files; cd files; git branch packed; git pack-refs --all; git gc -q; "
        "echo 9 >a.txt; git commit -q -a -m c9; git branch loose");
-    p.page_size = 50; /* beyond what is in the list of each repository */
+    p.page_size = 50; /* more than the number of entries in each list */
     snprintf(id, sizeof(id), "\"uri\":\"git://files/%.10s/a.txt\"",
              output_of("git -C files rev-parse HEAD"));
     for (size_t i = 0; i <= sizeof(rows) / sizeof(*rows); i++) {
@@ -254,7 +256,7 @@ static void test_no_descriptors(void **state)
         char *enough = strdup(p.reply);
         assert_non_null(enough);
         ask(&p, method, params);
-        assert_string_equal(p.reply, enough); /* as with all of them */
+        assert_string_equal(p.reply, enough); /* the same reply as without a limit on descriptors */
         free(enough);
         peer_close(&p);
     }

@@ -91,7 +91,7 @@ static void test_files(void **state)
     check_reads("r", NULL, files, sizeof(files) / sizeof(*files));
 }
 
-/* An object found by a complete id never changes, so it is cacheable for all. */
+/* An object that is named by a full id never changes, so its contents may be cached by anybody. */
 static void test_fixed(void **state)
 {
     char rest[256];
@@ -124,7 +124,8 @@ static void test_kinds(void **state)
     check_reads("r/.git", NULL, (const reading[]){{"r/HEAD/a.txt", {"one\\n2"}}}, 1);
 }
 
-/* Pages of five; each entry can be read; order is that of bytes, a folder before what is in it. */
+/* Pages of five entries, each of which can be read. The entries are in byte order, with a folder
+ * before its contents. */
 static void test_list(void **state)
 {
     static const char *const expected[] = {"r/",
@@ -238,7 +239,7 @@ static void test_history(void **state)
     check_reads("r", NULL, history, sizeof(history) / sizeof(*history));
 }
 
-/* The union of all pages of the log is the history, each once. */
+/* All pages of the log together are the history, with each commit once. */
 static void test_log_pages(void **state)
 {
     char rest[4096] = "r/-/log/HEAD?limit=1", subjects[256] = "";
@@ -287,7 +288,7 @@ static void test_completion(void **state)
     peer_close(&p);
 }
 
-/* A patch that is too long names what it leaves out. */
+/* A patch that is too long lists the files that it omits. */
 static void test_long_diff(void **state)
 {
     mcp_git_options o = {.max_bytes = 60};

@@ -9,8 +9,8 @@ enum { PATIENCE_MS = 60000 };
 
 static peer p;
 
-/* A repository whose packed-refs is made by a shell, from its commit in $ID; "far" is in it
- * alone. */
+/* Creates a repository whose packed-refs file is the output of the shell commands `lines`. $ID is
+ * the id of its only commit. The branch "far" exists only in that file. */
 static void make(const char *lines)
 {
     char script[2000];
@@ -85,7 +85,7 @@ static void listen(const char *uri)
     p.updates = 0;
 }
 
-/* Both are more than is read on the server's thread. */
+/* Reading either resource is too slow for the server's thread. */
 static void test_watched(void **state)
 {
     static const char *const uris[] = {"git://r/-/tags", "git://r/far/a.txt"};

@@ -60,17 +60,17 @@ static void test_found(void **state)
     READS("s/-/search/HEAD?regex=%5Eneedle%24", "a.txt:61", "d/end:1", "!x.c");
     READS("s/-/search/HEAD?text=1.2", "needle 1.2", "!line 1");
     READS("s/-/search/HEAD?text=absent", "\\\"matches\\\":[]", "!next");
-    /* in a folder, a file, by a glob */
+    /* in a folder, in a file, and with a glob */
     READS("s/-/search/HEAD?text=needle&path=src", "src/x.c:1", "!a.txt", "!d/end");
     READS("s/-/search/HEAD?text=needle&path=src/x.c", "src/x.c:3", "!a.txt");
     READS("s/-/search/HEAD?text=needle&path=", "a.txt:61", "d/end:1");
     READS("s/-/search/HEAD?regex=eedle&path=*.c", "src/x.c:1", "src/deep/y.c:1", "!a.txt");
     READS("s/-/search/HEAD?text=needle&path=nothing", NOT_FOUND);
     READS("s/-/search/HEAD?text=needle&path=link", NOT_FOUND);
-    /* a part of a very long line */
+    /* only a part of a very long line is returned */
     READS("s/-/search/HEAD?text=needle&path=d/long", "xxxneedleyyy", "d/long:1");
     assert_true(p.len < 2000);
-    /* by a whole id it never changes */
+    /* a search in a revision with a full id never changes */
     char rest[160];
     snprintf(rest, sizeof(rest), "s/-/search/%.40s?text=needle",
              output_of("git -C s rev-parse HEAD"));
@@ -92,7 +92,7 @@ static void test_refused(void **state)
     READS("s/-/search/HEAD/x?text=a", NOT_FOUND);
 }
 
-/* However large the pages are: the same lines, each once, as git has them. */
+/* For any page size, the pages together have the lines that git finds, each once. */
 static void check_pages(const char *uri, const char *want)
 {
     char rest[4096], got[8192] = "";
@@ -159,7 +159,7 @@ static void test_text(void **state)
         READS(wrong[i], "-32602", "format");
 }
 
-/* When the time is over, the matches so far are returned, or advice if there are none. */
+/* When the time limit is reached, the matches so far are returned, or advice if there are none. */
 static void test_no_time(void **state)
 {
     (void)state;

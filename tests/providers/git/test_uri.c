@@ -1,4 +1,5 @@
-/* URIs and revisions of the git provider: what they mean, their one spelling, what is refused. */
+/* URIs and revisions of the git provider: their meaning, their canonical spelling, and the rejected
+ * ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +14,7 @@ static const struct {
     const char *rest;
     repo_kind kind;
     const char *rev, *other, *path;
-    const char *canonical; /* NULL: rest itself */
+    const char *canonical; /* if NULL, `rest` itself */
 } good[] = {
     {"", REPO_KIND_REPOSITORY, "", "", "", NULL},
     {"HEAD/", REPO_KIND_FILE, "HEAD", "", "", NULL},
@@ -130,7 +131,7 @@ static void test_bad(void **state)
     }
 }
 
-/* What leaves the room that it was given is seen by the sanitizer. */
+/* The sanitizer detects writes beyond the size that repo_uri_parse() requires. */
 static void test_room(void **state)
 {
     (void)state;
@@ -170,7 +171,7 @@ static void test_revisions(void **state)
     assert_false(repo_rev_is_id(MCP_STR("0123456789abcdef0123456789abcdef0123456")));
 }
 
-/* Of whole targets: where a range may stand, and what its sides and steps may be. */
+/* Revision expressions in complete URIs: where a range is allowed, and what its sides may be. */
 static void test_expressions(void **state)
 {
     static const char *const fine[] = {

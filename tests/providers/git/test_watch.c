@@ -5,7 +5,7 @@
 
 enum {
     PATIENCE_MS = 20000,
-    QUIET_MS = 400 /* longer than it takes after git made something */
+    QUIET_MS = 400 /* longer than a notification takes after a change by git */
 };
 
 static peer p;
@@ -30,7 +30,8 @@ static void begin(const char *subscriptions)
     p.updates = p.changes = 0;
 }
 
-/* After the script there are notices of one kind, or of both, or none. */
+/* Runs the script and checks which kinds of notifications follow: an update, a changed list, both
+ * or none. */
 static void after(const char *script, bool updated, bool changed)
 {
     size_t never = 0;
@@ -72,7 +73,7 @@ static void test_references(void **state)
           "</dev/null))",
           true, false);
     after("cd r; git update-ref -d refs/heads/feature/one", false,
-          false); /* it is not there still */
+          false); /* the file did not exist before the change either */
     after("cd r; git branch feature/one main", true, false);
     peer_close(&p);
     begin("\"git://r/-/branches\"");
@@ -86,7 +87,7 @@ static void test_references(void **state)
     peer_close(&p);
 }
 
-/* Many at once are few notices. */
+/* Many changes in a short time cause few notifications. */
 static void test_burst(void **state)
 {
     size_t never = 0;
@@ -97,7 +98,7 @@ static void test_burst(void **state)
         "commit -q -a -m $i; done",
         true, true);
     run_until(&p, &never, 1, QUIET_MS);
-    assert_in_range(p.updates, 1, 2); /* nobody looked while the script ran */
+    assert_in_range(p.updates, 1, 2); /* the loop did not run during the script */
     assert_in_range(p.changes, 1, 2);
     peer_close(&p);
 }
@@ -108,7 +109,7 @@ static void test_comes_back(void **state)
     (void)state;
     begin("\"git://r/HEAD/a.txt\"");
     after("mv r away", false, false);
-    after("git clone -q away r", false, false); /* nothing else is there */
+    after("git clone -q away r", false, false); /* the clone has the same contents */
     after("cd r; echo two >a.txt; git commit -q -a -m second", true, true);
     after("rm -rf r; mv away r", true, true);
     after("cd r; echo three >a.txt; git commit -q -a -m third", true, true);

@@ -42,7 +42,7 @@ static void put_commit(FILE *f, int i, bool goes_on)
     fprintf(f, "commit refs/heads/main\ncommitter A <a@example.org> %d +0000\ndata 1\nx\n%s",
             1700000000 + i, goes_on ? "from refs/heads/main^0\n" : "");
     fprintf(f, "M 100644 inline f%02d\ndata <<END\n", i % FILES);
-    for (int k = 0; k < LINES; k++) /* each line was written by the last commit that came to it */
+    for (int k = 0; k < LINES; k++) /* each line is from the last commit that changed it */
         fprintf(f, "line %d of commit %d\n", k, i - (i / FILES + LINES - k) % LINES);
     fputs("END\n", f);
     if (i)
@@ -72,7 +72,7 @@ static void import(int from, int to, bool loose)
 static char *expected[KINDS];
 static size_t answers, good;
 
-/* The id of a request is its kind, and a number that makes it another one. */
+/* The request's id modulo KINDS is its kind. */
 static void on_answer(mcp_channel *channel, mcp_exchange number, mcp_str message, void *user)
 {
     static char text[MAX_REPLY];
@@ -111,7 +111,7 @@ static void cancel(int id)
     mcp_channel_receive(p.channel, 0, (mcp_str){message, (size_t)n}, now());
 }
 
-/* `changing`: other answers than the expected ones are no failures. */
+/* If `changing`, answers may differ from the expected ones. */
 static void open_peer(const mcp_host *host, bool changing)
 {
     memset(&p, 0, sizeof(p));
@@ -142,7 +142,7 @@ static void wait_for_all(void)
     assert_int_equal(mcp_channel_in_flight(p.channel), 0);
 }
 
-/* What each says when nothing else happens. */
+/* Records the answer to each kind of request in an unchanged repository. */
 static void learn(void)
 {
     open_peer(NULL, false);
@@ -169,7 +169,7 @@ static void test_at_once(void **state)
 
 /* ---- cancelled ------------------------------------------------------------------------------- */
 
-/* A host whose work runs only when the test says so. */
+/* A host whose work runs only when the test runs it. */
 typedef struct held {
     void (*work)(void *), (*done)(void *);
     void *arg;
@@ -230,7 +230,7 @@ static void test_cancelled(void **state)
         check_cancelled(when);
 }
 
-/* The peer goes before, and while, its requests are worked at. */
+/* The channel is closed before, and while, its requests are processed. */
 static void test_peer_gone(void **state)
 {
     static const mcp_host host = {.size = sizeof(host), .work = hold};
@@ -256,7 +256,7 @@ static void test_peer_gone(void **state)
     peer_close(&p);
 }
 
-/* On the loop, at any moment. */
+/* Requests are cancelled at any moment while the loop runs. */
 static void test_cancelled_at_once(void **state)
 {
     (void)state;
@@ -299,7 +299,8 @@ static void check_restored(void)
     assert_int_equal(good, KINDS);
 }
 
-/* Every pack and loose object that is read goes, and is somewhere else: nothing else changes. */
+/* Every pack and loose object is replaced by another file during the reads, but the contents stay
+ * the same. */
 static void test_packed_anew(void **state)
 {
     (void)state;
@@ -316,7 +317,7 @@ static void test_packed_anew(void **state)
     peer_close(&p);
 }
 
-/* It goes, another one takes its place, it comes back. */
+/* The repository is moved away, replaced by another one, and moved back. */
 static void test_replaced(void **state)
 {
     (void)state;
@@ -334,8 +335,8 @@ static void test_replaced(void **state)
     peer_close(&p);
 }
 
-/* Its objects are removed while it is used: a missing object gives an error, and everything else is
- * correct. */
+/* The repository's objects are removed while it is used: a missing object gives an error, and all
+ * other answers are correct. */
 static void test_taken_apart(void **state)
 {
     (void)state;

@@ -9,8 +9,9 @@ static const char script[] =
     "git init -q -b main w; cd w; mkdir -p src/deep; seq 20 >a.txt; seq 20 >b.txt; echo c >c.txt; "
     "echo d >src/d; echo e >src/deep/e; echo f >f.sh; ln -s a.txt link; : >empty; echo same >same; "
     "echo x >'odd #é'; git add .; git commit -q -m one; "
-    "sed -i 's/^7$/seven/' a.txt; git add a.txt; sed -i 's/^9$/nine/' a.txt; " /* both */
-    "echo more >>b.txt; "                                                      /* unstaged */
+    /* both staged and unstaged changes */
+    "sed -i 's/^7$/seven/' a.txt; git add a.txt; sed -i 's/^9$/nine/' a.txt; "
+    "echo more >>b.txt; " /* unstaged */
     "rm c.txt; git rm -q src/d; chmod +x f.sh; ln -sf b.txt link; echo new >new; git add new; "
     "echo untracked >untracked; touch same; echo y >>'odd #é'; git add 'odd #é'";
 
@@ -48,7 +49,7 @@ static void test_status(void **state)
     peer_close(&p);
 }
 
-/* What git says, byte for byte. */
+/* Compares the patch with git's output byte for byte. */
 static void check_patch(const char *rest, const char *command)
 {
     static char want[8192], got[32768];
@@ -93,7 +94,7 @@ static void test_differences(void **state)
     peer_close(&p);
 }
 
-/* No filter and no attribute is obeyed. */
+/* No filter or attribute of the repository has an effect. */
 static void test_nothing_is_run(void **state)
 {
     (void)state;
@@ -135,7 +136,7 @@ static void test_hostile_index(void **state)
     peer_close(&p);
 }
 
-/* Any byte of an index that is another one, and an index that ends anywhere. */
+/* Any byte of the index is changed, or the index is truncated anywhere. */
 static void test_mutations(void **state)
 {
     static unsigned char good[8192], bad[8192];
