@@ -1,7 +1,7 @@
-/* What a module describes is what it mounts, decided by its options alone, and nothing is opened
- * for it.
+/* A module's description agrees with what the module mounts. It depends on the options alone, and
+ * making it opens nothing.
  *
- * A server that is built from a description has to answer like one that has mounted the source:
+ * A server that is built from a description must answer like one that has mounted the source:
  * its capabilities, templates, tools and prompts are compared as text. */
 #define _GNU_SOURCE
 #include <peer.h>
@@ -259,7 +259,8 @@ static void test_equal(void **state)
                     compare(&kinds[i], *source, *options, names[n]);
 }
 
-/* Two sources with one name, or with one name of their tools: the same words. */
+/* Two sources with the same name, or with the same tool name, give the same error when they are
+ * described as when they are mounted. */
 static void test_taken(void **state)
 {
     (void)state;
@@ -321,7 +322,7 @@ static void test_paths(void **state)
     peer_close(&told);
 }
 
-/* From here on, opening a file, a socket or a process ends this process. */
+/* From here on, opening a file or a socket or starting a process kills this process. */
 static void forbid_opening(void)
 {
     static const int forbidden[] = {
@@ -346,7 +347,8 @@ static void forbid_opening(void)
         _exit(77);
 }
 
-/* In a process of its own: how it ended. */
+/* Describes all sources, or, if `really`, opens a file, in a child process. Returns its exit
+ * status. */
 static int opens(bool really)
 {
     int status;
@@ -412,7 +414,8 @@ static void test_no_memory(void **state)
         }
 }
 
-/* What a function of the loader refuses ends the description with its code. */
+/* If a function of the loader fails, the description fails with the same code. `left` is the number
+ * of calls that succeed before. */
 static size_t left;
 
 static int refuse_source(const mcp_source *source, mcp_error *error, void *user)

@@ -41,7 +41,7 @@ static inline int make_database(void)
     return rc ? rc : system(command) >> 8;
 }
 
-/* Runs a statement as its owner, as another program would. */
+/* Runs a statement as the database's owner, from another connection. */
 static inline void run_sql(const char *sql)
 {
     char text[160];
@@ -81,7 +81,7 @@ static inline void check_exchange(peer *p, const exchange *e)
 #define COMPLETE "completion/complete"
 #define URI(u)   "\"uri\":\"postgres://shop/" u "\""
 #define SQL(s)   "\"name\":\"query_postgres_shop\",\"arguments\":{\"sql\":\"" s "\"}"
-/* With more arguments, as JSON. */
+/* The same with more arguments, given as JSON. */
 #define SQL_WITH(s, more) \
     "\"name\":\"query_postgres_shop\",\"arguments\":{\"sql\":\"" s "\"," more "}"
 

@@ -1,4 +1,4 @@
-/* listening.h: the server of database.h on 127.0.0.1 too, with TLS and passwords. */
+/* listening.h: makes the server of database.h also listen on 127.0.0.1, with TLS and passwords. */
 #ifndef MCP_TESTS_POSTGRES_LISTENING_H
 #define MCP_TESTS_POSTGRES_LISTENING_H
 
@@ -19,7 +19,7 @@ static inline int read_port(void)
     return !ok;
 }
 
-/* The password of all is s3cret; libpq finds it where PGPASSFILE says. */
+/* Sets the password of all roles to s3cret. libpq finds it through PGPASSFILE. */
 static inline int write_passwords(void)
 {
     static char path[100];
@@ -39,7 +39,7 @@ static inline int write_passwords(void)
     return 0;
 }
 
-/* As make_database(). */
+/* Like make_database(), but the server also listens on TCP. */
 static inline int make_listening_database(void)
 {
     char command[600];
@@ -51,7 +51,7 @@ static inline int make_listening_database(void)
         rc = server("listen") || read_port();
     if (rc)
         return rc;
-    setenv("PGPORT", port, 1); /* of the Unix socket too */
+    setenv("PGPORT", port, 1); /* the Unix socket's name has this port too */
     snprintf(command, sizeof(command),
              "psql -q -v ON_ERROR_STOP=1 -h %s -U postgres -f '%s/providers/postgres/shop.sql' "
              "postgres >/dev/null",

@@ -17,7 +17,8 @@
 
 enum { PROXY_PAIRS = 200, PROXY_CHUNK = 16384 };
 
-/* One connection: the provider's side and the server's, and what is held of each. */
+/* One connection. Index 0 is the provider's side, index 1 the server's; `held` has the bytes that
+ * were received from that side and not yet forwarded. */
 typedef struct proxy_pair {
     int fd[2];
     char *held[2];
@@ -27,19 +28,19 @@ typedef struct proxy_pair {
 
 typedef struct proxy {
     pthread_t thread;
-    pthread_mutex_t lock; /* of all that follows */
+    pthread_mutex_t lock; /* protects the members below */
     int listener, wake[2];
     unsigned short port, to;
     proxy_pair pair[PROXY_PAIRS];
     size_t n;
     size_t accepted;
     bool frozen, done;
-    bool cut;              /* what is connected is not any more */
-    bool slam;             /* closes what connects */
-    const char *freeze_on; /* once the provider says this; NULL: never */
-    bool only_one;         /* and then only who says it, */
-    bool each;             /* whoever does */
-    size_t freeze_after;   /* once so many bytes more came from the server; 0: never */
+    bool cut;              /* close all existing connections */
+    bool slam;             /* close each new connection at once */
+    const char *freeze_on; /* freeze when the provider sends this string; NULL means never */
+    bool only_one;         /* freeze_on freezes only the connection on which the string was sent */
+    bool each;             /* the same, for every connection on which the string is sent */
+    size_t freeze_after;   /* freeze after this many more bytes from the server; 0 means never */
 } proxy;
 
 static inline struct sockaddr_in proxy_address(unsigned short number)
@@ -80,7 +81,7 @@ static inline void proxy_freeze_all(proxy *x, bool frozen)
         x->pair[i].frozen = frozen;
 }
 
-/* How much of what is held may go on. */
+/* Returns how many of the held bytes may be forwarded. */
 static inline size_t proxy_allowed(proxy *x, proxy_pair *p, int side)
 {
     size_t n = p->n_held[side];
@@ -104,7 +105,7 @@ static inline size_t proxy_allowed(proxy *x, proxy_pair *p, int side)
     return n;
 }
 
-/* False: the connection is over. */
+/* Returns false if the connection has ended. */
 static inline bool proxy_forward(proxy *x, proxy_pair *p, int side)
 {
     size_t n = proxy_allowed(x, p, side);
@@ -183,7 +184,7 @@ static inline void proxy_start(proxy *x, unsigned short to)
     x->port = ntohs(here.sin_port);
 }
 
-/* Between these two it may be told anything. */
+/* Between these two calls, the members of the proxy may be changed. */
 static inline void proxy_hold(proxy *x)
 {
     pthread_mutex_lock(&x->lock);

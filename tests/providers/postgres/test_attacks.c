@@ -7,11 +7,11 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* Objects of an attacker that may create them in `public`, where the tests' role looks up names
- * first. */
+/* Objects of an attacker who may create them in `public`, the schema that is searched first for the
+ * tests' role. */
 static const char traps[] =
-    /* its arguments fit better than those of the "=" that is meant; it turns the session's own
-     * guard off */
+    /* Its arguments match better than those of the intended "=". It disables the session's
+     * read-only default. */
     "CREATE FUNCTION trap_equal(varchar, varchar) RETURNS bool LANGUAGE plpgsql AS $$ BEGIN "
     "PERFORM set_config('default_transaction_read_only', 'off', false); PERFORM "
     "pg_advisory_lock(7); IF current_setting('transaction_read_only') = 'off' THEN INSERT INTO "
@@ -95,7 +95,7 @@ static const char rights[] =
     "GRANT SELECT (id, open) ON discreet TO reader; GRANT SELECT (open) ON keyhole TO reader;";
 
 static const exchange trapped[] = {
-    /* twice: what the first one left behind would help the second */
+    /* read twice, because effects of the first read would help the second */
     {READ, URI("public/worded/row/a"), {"first", "!second"}},
     {READ, URI("public/worded/row/a"), {"first", "!second"}},
     {READ, URI("public/worded/row/none"), {NOT_FOUND}},
@@ -118,10 +118,10 @@ static const exchange trapped[] = {
     {CALL, SQL("SELECT count(*) FROM pg_prepared_statements WHERE from_sql"), {"[[0]]"}},
     {CALL, SQL("SHOW statement_timeout"), {"[[\"2s\"]]"}},
     {CALL, SQL("SHOW search_path"), {"public"}},
-    /* half of the rows is no answer */
+    /* an incomplete result is an error */
     {READ, URI("public/failing/rows"), {"-32603", "an error without a message", "!columns"}},
     {CALL, SQL("SELECT * FROM failing"), {"isError", "an error without a message"}},
-    /* other encodings within a statement */
+    /* text in other encodings within a statement */
     {CALL,
      SQL("SELECT set_config('client_encoding', 'LATIN1', false), 'é', repeat('é', 70000)"),
      {"\"base64\":\"6Q==\"", "{\"type\":\"blob\",\"size\":70000}"}},
@@ -145,7 +145,7 @@ static const exchange kinds_of_values[] = {
     {READ, URI("public/odd/rows?c=(1,%22a%20b%22)"), {"[[1,"}},
     {READ, URI("public/odd/rows?l=1"), {"-32602", "operator does not exist"}},
     {READ, URI("public/parent/row/1"), {"{\\\"id\\\":1,\\\"t\\\":\\\""}},
-    /* a row has one URI */
+    /* other spellings of a row's URI are rejected */
     {READ, URI("public/customer/row/01"), {NOT_FOUND}},
     {READ, URI("public/customer/row/%201"), {NOT_FOUND}},
     {READ, URI("public/customer/cell/name/01"), {NOT_FOUND}},
@@ -162,7 +162,7 @@ static const exchange kinds_of_values[] = {
     {LIST, "", {"two%0Alines%20%1B%5B2J", "public/nothing\"", "!public/nothing/rows", "!hidden"}},
 };
 
-/* What a stranger's statement may try, beside what test_provider.c has. */
+/* Statements that a hostile peer may try, in addition to those of test_provider.c. */
 static const exchange attempts[] = {
     {CALL, SQL("SELECT $$a$$; SELECT 2"), {"isError", "multiple commands"}},
     {CALL, SQL("SELECT $a$; COMMIT; $a$"), {"; COMMIT; "}},
@@ -214,7 +214,7 @@ static const exchange attempts[] = {
     "\"},\"context\":{\"arguments\":{"                                               \
     "\"schema\":\"public\",\"table\":\"" of "\"}}"
 
-/* Keys by their beginning. */
+/* Completion of the beginning of a key. */
 static const exchange beginnings[] = {
     {COMPLETE, KEYS("counted", "1"), {"[\"1\",\"10\",\"12\",\"100\"]"}},
     {COMPLETE, KEYS("counted", "-1"), {"[\"-1\",\"-19\",\"-10\"]"}},
@@ -262,7 +262,7 @@ static void test_beginnings(void **state)
     check(beginnings, sizeof(beginnings) / sizeof(*beginnings), 2000);
 }
 
-/* A role that could do harm beyond a rollback runs no code of other users. */
+/* A role whose privileges allow lasting damage runs no code of other users. */
 static void test_mighty_roles(void **state)
 {
     static const char *const makes[] = {
@@ -281,7 +281,7 @@ static void test_mighty_roles(void **state)
     }
 }
 
-/* Passwords of which libpq would misread a part and print it. */
+/* Passwords of which libpq would misparse a part and print it. */
 static void test_torn_passwords(void **state)
 {
     static const char *const sources[] = {
@@ -298,7 +298,7 @@ static void test_torn_passwords(void **state)
     }
 }
 
-/* Names and values in another encoding than the peer's, and those that it cannot have. */
+/* A database with the encoding LATIN1, and names that this encoding cannot represent. */
 static void test_latin1(void **state)
 {
     static const exchange latin1[] = {
@@ -333,7 +333,7 @@ static void test_attempts(void **state)
     check(attempts, sizeof(attempts) / sizeof(*attempts), 1000);
 }
 
-/* The next `"uri":"..."` of a text in which quotes are escaped or not, from `at` on. */
+/* Returns the next `"uri":"..."` from `at` on, whether its quotes are escaped or not. */
 static const char *next_uri(const char *at, char *to, size_t room)
 {
     const char *from = strstr(at, "postgres://");
@@ -345,7 +345,7 @@ static const char *next_uri(const char *at, char *to, size_t room)
     return from + len;
 }
 
-/* Every URI of the list, and every one that the rows which are listed point at. */
+/* Reads every URI of the list and every URI in the listed rows. */
 static void test_uris(void **state)
 {
     static char list[4 << 20], page[4 << 20];
@@ -373,8 +373,8 @@ static void test_uris(void **state)
 
 static atomic_bool stop;
 
-/* As long as nobody says stop; that one of the two waits for the other's lock, and loses, is part
- * of it. */
+/* Creates and drops objects until `stop` is set. Statements may fail because of a deadlock with the
+ * provider. */
 static void *come_and_go(void *arg)
 {
     while (!atomic_load(&stop)) {
@@ -442,7 +442,8 @@ static void test_news(void **state)
               "\"postgres://shop/public/open_sales\"]}");
     settle();
     snprintf(text, sizeof(text), "host=%s user=postgres dbname=shop", top);
-    PGconn *c = PQconnectdb(text); /* whose table of its own stays while it is looked */
+    /* this session keeps its temporary table open while the provider looks for changes */
+    PGconn *c = PQconnectdb(text);
     for (size_t i = 0; i < sizeof(silent) / sizeof(*silent); i++) {
         PGresult *r = PQexec(c, silent[i]);
         if (PQresultStatus(r) != PGRES_COMMAND_OK)

@@ -5,7 +5,7 @@
 
 #include <malloc.h>
 
-static peer p, quick; /* the same server; each its own replies */
+static peer p, quick; /* two peers of the same server, each with its own replies */
 
 static void open_shop(mcp_postgres_options o)
 {
@@ -48,8 +48,8 @@ static void all_answered(const exchange *e, size_t n)
             check_exchange(&quick, &e[i]);
 }
 
-/* With so many connections more slow queries, and slow views, than could ever run; none of them has
- * been answered when all the quick ones are. */
+/* For each number of connections, sends more slow queries, and reads of slow views, than can run at
+ * once. All quick requests must be answered before the first slow one. */
 static void test_shares(void **state)
 {
     static const struct {
@@ -79,7 +79,7 @@ static void test_shares(void **state)
 size_t __sanitizer_get_current_allocated_bytes(void);
 #endif
 
-/* libpq's too. */
+/* Returns the size of the heap, including libpq's memory. */
 static size_t heap(void)
 {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -90,7 +90,7 @@ static size_t heap(void)
 #endif
 }
 
-/* The most that there was while this was answered. */
+/* Returns the largest size of the heap while the request was processed. */
 static size_t peak_of(const char *method, const char *params, const char *has)
 {
     size_t most = 0, before = p.replies;
@@ -103,7 +103,7 @@ static size_t peak_of(const char *method, const char *params, const char *has)
     return most;
 }
 
-/* 100,000 rows of 500 bytes: what is held at once is an answer, and libpq's buffer. */
+/* 100,000 rows of 500 bytes: only one answer and libpq's buffer are in memory at once. */
 static void test_large(void **state)
 {
     enum { ROOM = 8 << 20 };
@@ -134,8 +134,9 @@ static void test_large(void **state)
     close_shop();
 }
 
-/* 3,000 different rows, of 300 tables: the last hundred need what those before the thousandth needed. Each hundred
- * is compared as a whole, because a connection more or less is open by chance. */
+/* Reads 3,000 different rows of 300 tables. The last hundred must not need more memory than those
+ * before the thousandth. Each hundred is compared as a whole, because the number of open
+ * connections varies. */
 static void test_many(void **state)
 {
     char params[200];

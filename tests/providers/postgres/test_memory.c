@@ -63,7 +63,7 @@ static void close_all(void)
     assert_int_equal(ours.live, 0);
 }
 
-/* After a failure it may be a moment until it is connected to again. */
+/* After a failure, the provider may need a moment to reconnect. */
 static void must_work(const exchange *e)
 {
     for (int i = 0; !strstr(ask_and_wait(&p, e->method, e->params), e->has[0]); i++) {
@@ -73,8 +73,8 @@ static void must_work(const exchange *e)
     }
 }
 
-/* A failure that is survived (nobody needs to hear that a saved query is wrong) leaves everything
- * as it is. */
+/* If mounting succeeds in spite of a failed allocation (for example, when only a warning about a
+ * saved query was lost), requests succeed. */
 static void test_mounting(void **state)
 {
     (void)state;
@@ -93,7 +93,8 @@ static void test_mounting(void **state)
     }
 }
 
-/* With the connection that there is, or with none. False: the failure came too late to happen. */
+/* Uses the existing connection, or begins after it was terminated if `lost`. Returns false if there
+ * were fewer allocations, so none failed. */
 static bool try_one(const exchange *e, size_t at, bool lost)
 {
     ours = (failalloc){0};

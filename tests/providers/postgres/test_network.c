@@ -6,7 +6,7 @@
 
 #include "proxy.h"
 
-static peer p, near; /* the same server; each its own replies */
+static peer p, near; /* two peers of the same server, each with its own replies */
 static proxy net;
 
 #define NEAR "\"uri\":\"postgres://near/public/customer/row/2\""
@@ -32,8 +32,8 @@ static void open_both(const char *words, mcp_postgres_options o)
     assert_int_equal(peer_connect(&near), MCP_OK);
 }
 
-/* Asks until the answer is there: what went before may still cost an error or two, and a busy machine may
- * need longer for one request than its time. */
+/* Repeats the request until the answer is as wanted, because the outage may still cause an error or
+ * two, and a busy machine may need longer than the time limit. */
 static void ask_until(const char *method, const char *params, const char *wanted)
 {
     for (int i = 0; !strstr(ask_and_wait(&p, method, params), wanted); i++) {
@@ -43,7 +43,7 @@ static void ask_until(const char *method, const char *params, const char *wanted
     }
 }
 
-/* The whole path works. */
+/* Requests through the proxy succeed again. */
 static void works_again(void)
 {
     ask_until(READ, ROW, "Ada");
@@ -65,9 +65,9 @@ static void close_both(void)
 
 typedef struct phase {
     const char *name, *words;
-    const char *on; /* see proxy.h */
+    const char *on; /* freeze_on and freeze_after of the proxy */
     size_t after;
-    bool begun; /* there is a connection already, and its table is known */
+    bool begun; /* whether a connection is open and its table is cached */
     const char *method, *params;
 } phase;
 
@@ -112,7 +112,7 @@ static void test_phases(void **state)
         set_trap(ph);
         size_t before = p.replies;
         peer_send(&p, 7, ph->method, ph->params);
-        near_works(); /* meanwhile */
+        near_works(); /* the direct path works during the outage */
         if (!run_until(&p, &p.replies, before + 1, 20000))
             fail_msg("%s: no answer", ph->name);
         if (!proxy_is_frozen(&net))
@@ -124,7 +124,7 @@ static void test_phases(void **state)
     }
 }
 
-/* While it is mounted too: it is away then, and is there later. */
+/* The outage begins while the database is mounted, and ends later. */
 static void test_mounting(void **state)
 {
     static const char *const at[] = {"set_config", "BEGIN", "EXPLAIN", "ROLLBACK"};
@@ -167,7 +167,7 @@ static void test_one_of_many(void **state)
     close_both();
 }
 
-/* As many connections as there may be: each has something to do at the same time. */
+/* Opens the maximum number of connections by using all of them at the same time. */
 static void open_all_connections(void)
 {
     size_t before = p.replies;
@@ -178,7 +178,7 @@ static void open_all_connections(void)
     assert_true(run_until(&p, &p.replies, before + 4, 20000));
 }
 
-/* Where nothing was heard any more, what is idle is not tried before a new connection. */
+/* After a time-out, idle connections are not tried before a new connection is opened. */
 static void test_idle(void **state)
 {
     (void)state;
@@ -199,7 +199,8 @@ static void test_idle(void **state)
 
 /* ---- for longer ------------------------------------------------------------------------------ */
 
-/* Asks all the time, for as long as something is to happen; how often it was asked. */
+/* Sends requests until the proxy has accepted this many connections. Returns the number of
+ * requests. */
 static size_t ask_until_accepted(size_t accepted)
 {
     size_t asked = 0;
@@ -219,7 +220,7 @@ static size_t ask_until_accepted(size_t accepted)
 
 typedef enum trouble { SWALLOWS, SLAMS, SWALLOWS_AT_SET_UP, TROUBLES } trouble;
 
-/* What there is is gone. */
+/* All existing connections are closed, and new ones fail. */
 static void begin_trouble(trouble what)
 {
     proxy_freeze(&net, what == SWALLOWS);
@@ -231,7 +232,7 @@ static void begin_trouble(trouble what)
     proxy_go_on(&net);
 }
 
-/* While it is away, connecting is retried with growing pauses, and not once per request. */
+/* During the outage, the provider reconnects with growing pauses, and not for each request. */
 static void test_storm(void **state)
 {
     (void)state;
@@ -272,7 +273,7 @@ static void test_cancel(void **state)
     close_both();
 }
 
-/* It ends in the middle of anything, and not after its time. */
+/* Closing works in every phase, and does not wait for the time-out. */
 static void test_close(void **state)
 {
     (void)state;
@@ -304,8 +305,8 @@ static void settle(int64_t ms)
     run_until(&p, &never, 1, ms);
 }
 
-/* What was missed is announced once, whether the connection lived on or not; then all is as
- * before. */
+/* Missed changes are announced once, whether the connection survived or not. Later changes are
+ * announced as before. */
 static void test_subscriptions(void **state)
 {
     (void)state;

@@ -17,7 +17,7 @@ static const exchange exchanges[] = {
       "$function/total%28customer%20integer%2C%20status%20text%29", "postgres://shop/$query/top\"",
       "!nextCursor"}},
     {LIST, "\"cursor\":\"x\"", {"-32602"}},
-    /* what cannot be asked for: what, where, and what could be */
+    /* requests for missing items: the error names the item and similar ones */
     {READ,
      URI("public/sale/row/1?x=1"),
      {"-32602", "the parameter x is not supported here, only format",
@@ -160,7 +160,7 @@ static const exchange exchanges[] = {
      {"\"values\":[]"}},
 };
 
-/* What the tool answers, and what it refuses. */
+/* Statements that the tool runs, and hostile ones that it rejects. */
 static const exchange attacks[] = {
     {CALL,
      SQL("SELECT 1 AS one, 'x' AS two"),
@@ -271,7 +271,7 @@ static void test_attacks(void **state)
     peer_close(&p);
 }
 
-/* A role that may read the server's files runs no statements of strangers. */
+/* A role that may read the server's files runs no statements of peers. */
 static void test_superuser(void **state)
 {
     char text[160];
@@ -287,7 +287,7 @@ static void test_superuser(void **state)
     peer_close(&p);
 }
 
-/* As many slow queries as may run at once, and more: a row comes at once. */
+/* With more slow queries than may run at once, a row is still returned immediately. */
 static void test_slow_queries(void **state)
 {
     (void)state;
@@ -320,12 +320,12 @@ static void test_cancel(void **state)
         if (strstr(reply, "[[0]]"))
             break;
         assert_true(i < 99);
-        mcp_loop_step(loop, 20); /* the server looks now and then */
+        mcp_loop_step(loop, 20); /* PostgreSQL checks for the cancellation at intervals */
     }
     peer_close(&p);
 }
 
-/* The table is another one now: what was kept of it does not answer. */
+/* A table is replaced by another one: the cached description must not be used. */
 static void test_changed_tables(void **state)
 {
     (void)state;
@@ -345,7 +345,8 @@ static void test_changed_tables(void **state)
     peer_close(&p);
 }
 
-/* Stopped, started, restarted and killed: an error meanwhile, and answers again. */
+/* PostgreSQL is stopped, started, restarted and killed: requests fail during the outage and succeed
+ * afterwards. */
 static void test_restarts(void **state)
 {
     (void)state;
@@ -388,14 +389,14 @@ static void test_subscriptions(void **state)
     assert_true(run_until(&p, &p.updates, 1, 5000));
     for (int i = 0; i < 10; i++)
         mcp_loop_step(loop, 10);
-    assert_int_equal(p.updates, 1); /* not the customer */
+    assert_int_equal(p.updates, 1); /* no update for the customer */
     assert_int_equal(p.changes, 0);
     run_sql("CREATE TABLE more(x integer)");
     assert_true(run_until(&p, &p.changes, 1, 5000));
     p.updates = 0;
     assert_int_equal(server("stop"), 0);
     assert_int_equal(server("start"), 0);
-    assert_true(run_until(&p, &p.updates, 1, 20000)); /* who knows what happened meanwhile */
+    assert_true(run_until(&p, &p.updates, 1, 20000)); /* data may have changed during the outage */
     p.updates = 0;
     run_sql("UPDATE sale SET total = 9.5 WHERE id = 1");
     assert_true(run_until(&p, &p.updates, 1, 5000));
@@ -452,7 +453,7 @@ static size_t resident_kib(void)
     return pages * 4;
 }
 
-/* 10,000 different rows: what the first thousand needed is what all need. */
+/* Reads 10,000 different rows: the memory does not grow after the first two thousand. */
 static void test_memory(void **state)
 {
     char uri[120];
@@ -472,7 +473,7 @@ static void test_memory(void **state)
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     assert_true(resident_kib() < first + 1024);
 #else
-    (void)first; /* freed memory is kept for a while */
+    (void)first; /* sanitizers keep freed memory for a while */
 #endif
     peer_close(&p);
 }

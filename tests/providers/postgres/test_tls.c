@@ -6,9 +6,9 @@
 static peer p;
 
 typedef struct way {
-    const char *words; /* of the connection string, behind host and port; %s: the test's folder */
-    const char *password; /* in the environment; NULL: the file's */
-    const char *tells;    /* NULL: it opens, without TLS; "TLS": with it */
+    const char *words; /* connection options after host and port; %s stands for the test's folder */
+    const char *password; /* PGPASSWORD; if NULL, the password file is used */
+    const char *tells;    /* part of the error; NULL: success without TLS; "TLS": success with it */
 } way;
 
 #define HERE "host=127.0.0.1 dbname=shop user=reader "
@@ -74,7 +74,7 @@ static void test_ways(void **state)
         check_way(&ways[i]);
 }
 
-/* Rows, values and pages of all sizes arrive whole: TLS cuts them differently. */
+/* Rows, values and pages of all sizes arrive complete, although TLS splits them differently. */
 static void test_sizes(void **state)
 {
     char sql[200], wanted[60];
@@ -95,7 +95,7 @@ static void test_sizes(void **state)
     peer_close(&p);
 }
 
-/* A client that requires TLS refuses a server without it. */
+/* A provider that requires TLS rejects a server without it. */
 static void test_without(void **state)
 {
     static const way strict = {HERE "sslmode=require", NULL, "server does not support SSL"};
@@ -103,7 +103,7 @@ static void test_without(void **state)
     (void)state;
     run_sql("ALTER SYSTEM SET ssl = off");
     run_sql("SELECT pg_reload_conf()");
-    for (int i = 0; i < 100; i++) { /* the server takes its time to look */
+    for (int i = 0; i < 100; i++) { /* the server may need some time */
         PGconn *c = PQconnectdb("host=127.0.0.1 dbname=shop user=reader sslmode=require");
         bool gone = PQstatus(c) != CONNECTION_OK;
         PQfinish(c);

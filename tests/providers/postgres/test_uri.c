@@ -1,4 +1,4 @@
-/* URIs of the PostgreSQL provider: what is one, what is none, and the one canonical spelling. */
+/* URIs of the PostgreSQL provider: which are valid, and their canonical spelling. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "uri.h"
 
 static const struct {
-    const char *rest, *canonical; /* NULL: none of ours */
+    const char *rest, *canonical; /* if `canonical` is NULL, the URI is invalid */
 } cases[] = {
     {"", ""},
     {"?format=text", "?format=text"},

@@ -14,7 +14,7 @@ typedef struct peer {
     mcp_server *server;
     mcp_channel *channel;
     mcp_prompts *prompts;
-    mcp_request *waiting; /* of mem:late */
+    mcp_request *waiting; /* the pending read of mem:late */
     size_t notices;
     unsigned id;
     char reply[64 << 10]; /* the last message */
@@ -171,7 +171,7 @@ static inline void expect(const char *reply, const char *part)
         fail_msg("%s\nin %s", part, reply);
 }
 
-/* Time passes: for the watch, and then for notices. */
+/* Lets time pass, first for the watch and then for notifications. */
 static inline void wait_a_little(peer *p, int64_t ms)
 {
     fakehost_run(&p->host, ms);

@@ -17,22 +17,22 @@ static void changes_are_told_once(void **state)
     wait_a_little(p, 100);
     assert_int_equal(p->notices, 1);
     expect(ask(p, "prompts/list", ""), "[{\"name\":\"a\"},{\"name\":\"b\"},{\"name\":\"c\"}]");
-    /* only a text */
+    /* a change of the text alone */
     tree_file(&p->folder, "b.md", "other");
     wait_a_little(p, 100);
     assert_int_equal(p->notices, 1);
     expect(get(p, "b", ""), "\"text\":\"other\"");
-    /* what a list shows */
+    /* a change that is visible in a list */
     tree_file(&p->folder, "b.md", "---\ntitle: T\n---\nother");
     wait_a_little(p, 100);
     assert_int_equal(p->notices, 2);
     expect(ask(p, "prompts/list", ""),
            "[{\"name\":\"a\"},{\"name\":\"b\",\"title\":\"T\"},{\"name\":\"c\"}]");
-    /* a file that has nothing to do with it */
+    /* an unrelated file */
     tree_file(&p->folder, "notes.txt", "y");
     wait_a_little(p, 100);
     assert_int_equal(p->notices, 2);
-    /* as editors save */
+    /* a file is replaced by rename, as editors do */
     tree_file(&p->folder, "b.md~tmp", "renamed");
     assert_int_equal(rename(tree_at(&p->folder, "b.md~tmp"), tree_at(&p->folder, "b.md")), 0);
     assert_int_equal(unlink(tree_at(&p->folder, "a.md")), 0);
@@ -58,7 +58,7 @@ static void a_bad_file_keeps_its_last_state(void **state)
     expect(get(p, "a", ""), "\"text\":\"good\"");
     tree_file(&p->folder, "b.md", "new");
     wait_a_little(p, 100);
-    assert_int_equal(p->host.warnings, 1); /* said once */
+    assert_int_equal(p->host.warnings, 1); /* the warning is not repeated */
     tree_file(&p->folder, "a.md", "better");
     wait_a_little(p, 100);
     expect(get(p, "a", ""), "\"text\":\"better\"");
@@ -78,7 +78,7 @@ static void a_name_that_is_freed_is_taken(void **state)
     assert_int_equal(unlink(tree_at(&p->folder, "a.md")), 0);
     wait_a_little(p, 100);
     expect(get(p, "n", ""), "second");
-    assert_int_equal(p->notices, 0); /* it looks the same */
+    assert_int_equal(p->notices, 0); /* the entry in the list is unchanged */
     close_peer(p);
 }
 
@@ -118,12 +118,13 @@ static void a_folder_that_is_replaced(void **state)
     assert_int_equal(rename(p->folder.path, old), 0);
     wait_a_little(p, 120);
     assert_int_equal(p->host.warnings, 1);
-    expect(get(p, "a", ""), "\"text\":\"a\""); /* it may be back in a moment */
+    /* the folder may be back in a moment, so the prompts are kept */
+    expect(get(p, "a", ""), "\"text\":\"a\"");
     assert_int_equal(mkdir(p->folder.path, 0700), 0);
     tree_file(&p->folder, "b.md", "b");
     wait_a_little(p, 200);
     expect(ask(p, "prompts/list", ""), "[{\"name\":\"b\"}]");
-    tree_file(&p->folder, "c.md", "c"); /* watched again */
+    tree_file(&p->folder, "c.md", "c"); /* the new folder is watched */
     wait_a_little(p, 100);
     expect(ask(p, "prompts/list", ""), "[{\"name\":\"b\"},{\"name\":\"c\"}]");
     tree gone = {0};
@@ -153,7 +154,7 @@ static void names_of_others_are_theirs(void **state)
                                      &second, &error),
                      MCP_OK);
     assert_int_equal(p->host.warnings, 2);
-    mcp_prompts_free(second); /* does not take the other's with it */
+    mcp_prompts_free(second); /* does not remove the prompts of the first folder */
     assert_int_equal(mcp_server_remove_prompt(p->server, "a"), MCP_OK);
     close_peer(p);
 }
@@ -175,7 +176,7 @@ static void a_folder_that_is_not_there(void **state)
     close_peer(p);
 }
 
-/* Adding, getting with resources, completing and the end, with each allocation failing once. */
+/* Each allocation fails once while prompts are added, read with resources, completed and freed. */
 static void without_memory(void **state)
 {
     peer *p = new_peer();
@@ -220,13 +221,13 @@ static void without_memory(void **state)
     close_peer(p);
 }
 
-/* The same for the memory of the server, of which requests and channels are made. */
+/* The same for the allocator of the server, from which requests and channels are allocated. */
 static void without_memory_of_the_server(void **state)
 {
     peer *p = new_peer();
     mcp_error error;
     (void)state;
-    /* So many that the request's first block does not do for them. */
+    /* So many references that the first block of the request's memory is too small. */
     char text[2000] = "---\narguments:\n  - name: x\n---\n{{x}}\n{{resource: mem:blob}}\n";
     for (int i = 0; i < 31; i++)
         strcat(text, "{{resource: mem:text}}\n");

@@ -161,7 +161,7 @@ static void front_matter_is_read(void **state)
 static const struct {
     const char *text;
     size_t line;
-    const char *why; /* part of it */
+    const char *why; /* a part of the error message */
 } faults[] = {
     {"", 1, "no text"},
     {"---\nname: a\n---\n\n \n", 6, "no text"},
@@ -268,7 +268,7 @@ static void nul_and_size_are_refused(void **state)
     expect_fault(MCP_STR("x"), LONG ".md", 1, "add a front matter");
 }
 
-/* `count` times a line made of its number. */
+/* Checks the error for a file with `count` copies of `line`, each followed by its number. */
 static void expect_limit(const char *head, const char *line, size_t count, const char *tail,
                          size_t fault_line, const char *why)
 {
@@ -341,8 +341,7 @@ static void what_looks_the_same(void **state)
     prompts_document_unref(a);
 }
 
-/* Every prefix of a file with everything in it: a document or a fault, and no byte beyond is
- * read. */
+/* Every prefix of a complete file gives a document or an error, and no byte beyond its end is read. */
 static void every_prefix(void **state)
 {
     (void)state;

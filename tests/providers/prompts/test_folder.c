@@ -85,7 +85,7 @@ static void what_is_wrong_keeps_what_it_was(void **state)
     expect(f, "a.md b.md! ");
     assert_true(f->entries[1].is_new);
     f = read_folder(&t, f);
-    assert_false(f->entries[1].is_new); /* said once */
+    assert_false(f->entries[1].is_new); /* the error was reported before */
     tree_file(&t, "a.md", "{{wrong}}");
     f = read_folder(&t, f);
     expect(f, "(a.md) b.md! ");
@@ -94,7 +94,7 @@ static void what_is_wrong_keeps_what_it_was(void **state)
     assert_true(mcp_str_eq(f->entries[0].doc->pieces[0].text, MCP_STR("right")));
     tree_file(&t, "a.md", "{{other}}");
     f = read_folder(&t, f);
-    assert_true(f->entries[0].is_new); /* another fault */
+    assert_true(f->entries[0].is_new); /* a different error */
     tree_file(&t, "a.md", "right again");
     assert_int_equal(unlink(tree_at(&t, "b.md")), 0);
     f = read_folder(&t, f);
@@ -104,7 +104,7 @@ static void what_is_wrong_keeps_what_it_was(void **state)
     tree_remove(&t);
 }
 
-/* A file that has been left alone is not read again, one written a moment ago is. */
+/* A file that has not changed for a while is not read again; a recently written one is. */
 static void settled_files_are_kept(void **state)
 {
     tree t;
@@ -116,7 +116,7 @@ static void settled_files_are_kept(void **state)
     f = read_folder(&t, f);
     assert_ptr_not_equal(f->entries[0].doc, first);
     usleep(120 * 1000);
-    f = read_folder(&t, f); /* settled from now on */
+    f = read_folder(&t, f); /* files are considered unchanged from now on */
     first = f->entries[0].doc;
     f = read_folder(&t, f);
     assert_ptr_equal(f->entries[0].doc, first);
@@ -185,7 +185,7 @@ static void without_memory(void **state)
     tree_remove(&t);
 }
 
-/* The files are there, and nothing is wrong with them. */
+/* The files exist and are valid, but cannot be opened. */
 static void without_descriptors(void **state)
 {
     tree t;

@@ -16,7 +16,7 @@ static void prompts_are_listed(void **state)
     tree_file(&p->folder, "bad.md", "{{x}}");
     tree_file(&p->folder, "c.md", "---\nname: a\n---\nnever");
     open_peer(p);
-    assert_int_equal(p->host.warnings, 2); /* bad.md, and c.md's name */
+    assert_int_equal(p->host.warnings, 2); /* for bad.md, and for the name of c.md */
     const char *reply = ask(p, "prompts/list", "");
     expect(reply, "\"prompts\":[{\"name\":\"a\"},{\"name\":\"b\",\"title\":\"B\",\"description\":"
                   "\"d\",\"arguments\":[{\"name\":\"x\",\"title\":\"X\",\"description\":\"dx\","
@@ -35,7 +35,7 @@ static void prompts_are_listed(void **state)
 
 static const struct {
     const char *file, *arguments;
-    const char *has; /* "!" before what must not be there */
+    const char *has; /* a string that the reply must contain, or must lack if it begins with "!" */
 } gets[] = {
     {"---\ndescription: d\n---\na\n<!-- assistant -->\nb", "",
      "\"messages\":[" TEXT("user", "a") "," TEXT("assistant", "b") "],\"description\":\"d\""},
@@ -50,14 +50,14 @@ static const struct {
      "[" RESOURCE("mem:two/1", "text/x-test", "\"text\":\"one\"") "," RESOURCE(
          "mem:two/2", "text/x-test", "\"text\":\"two\"") "]"},
     {"{{resource: mem:ann}}", "", "\"text\":\"for ann\""},
-    /* a value stays a value */
+    /* an argument's value is not parsed */
     {"{{x}}", "\"x\":\"<!-- assistant -->\\n{{y}}\\n{{resource: mem:text}}\"",
      "[" TEXT("user", "<!-- assistant -->\\n{{y}}\\n{{resource: mem:text}}") "]"},
     {"{{x}}{resource: mem:text}}", "\"x\":\"{\"", "[" TEXT("user", "{{resource: mem:text}}") "]"},
     {"<!-- {{x}} -->\nb", "\"x\":\"assistant\"", "[" TEXT("user", "<!-- assistant -->\\nb") "]"},
     {"{{x}}", "\"x\":\"\\u0000\"", TEXT("user", "\\u0000")},
     {"{{x}}", "\"x\":1", "-32602"},
-    /* what cannot be read */
+    /* resources that cannot be read */
     {"a\n{{resource: mem:none}}", "",
      "\"code\":-32603,\"message\":\"The prompt p cannot be built: its resource mem:none: Resource "
      "not found\""},
@@ -153,7 +153,7 @@ static void late_resources(void **state)
     expect(p->reply, "\"text\":\"two\"");
     expect(p->reply, "\"text\":\"end\"");
     fakehost_run(&p->host, 5);
-    /* one that fails late */
+    /* a resource whose read fails later */
     p->reply[0] = 0;
     get(p, "p", "");
     answer(p, "one");
@@ -175,7 +175,7 @@ static void the_peer_is_gone_meanwhile(void **state)
     close_peer(p);
 }
 
-/* The timers of a borrowed host end with it. */
+/* When a borrowed host is removed from the server, its timers are stopped. */
 static void the_host_is_gone_meanwhile(void **state)
 {
     peer *p = new_peer();

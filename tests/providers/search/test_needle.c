@@ -11,7 +11,7 @@
 #include "failalloc.h"
 #include "needle.h"
 
-/* Returns the matches in brackets, separated by commas, one for each matching line. */
+/* Returns the matches in brackets, separated by commas, with one for each matching line. */
 static const char *find_all(const char *needle, bool regex, bool ignore_case, const char *text)
 {
     static char found[1024];
@@ -25,7 +25,7 @@ static const char *find_all(const char *needle, bool regex, bool ignore_case, co
         return found;
     }
     *found = 0;
-    /* Exactly as long, so that a byte behind the end is noticed. */
+    /* A copy of the exact length, so that the sanitizer detects reads beyond its end. */
     mcp_str s = mcp_str_from(text);
     char *exact = malloc(s.len ? s.len : 1);
     memcpy(exact, text, s.len);
@@ -71,14 +71,14 @@ static const struct {
     {"x*", 1, 0, "a\nb", "0[],2[]"},
     {"a\\Kb", 1, 0, "ab", "1[b]"},
     {"(*LIMIT_MATCH=4000000000)a", 1, 0, "a", "0[a]"},
-    /* refused */
+    /* rejected patterns */
     {"", 0, 0, "a", "-2 the text to search for must have 1 to 1000 bytes"},
     {"a\nb", 0, 0, "a", "-2 a match cannot span lines: remove line ends and NUL"},
     {"a(", 1, 0, "a",
      "-2 the regular expression is invalid at byte 2: missing closing parenthesis"},
     {"\\C", 1, 0, "a",
      "-2 the regular expression is invalid at byte 2: using \\C is disabled by the application"},
-    /* too long */
+    /* patterns that exceed the step limit */
     {"(a+)+$", 1, 0, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab", "-3"},
     {"(*LIMIT_MATCH=4000000000)(a+)+$", 1, 0, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab",
      "-3"},
@@ -117,7 +117,7 @@ static bool count_down(void *user)
     return (*left)-- == 0;
 }
 
-/* It is asked again and again whether to go on, also where no line matches. */
+/* The callback that may stop the search is called regularly, even if no line matches. */
 static void test_stop(void **state)
 {
     search_needle_options o = {MCP_STR("x$"), true, false};
@@ -137,8 +137,8 @@ static void test_stop(void **state)
     search_needle_free(n);
 }
 
-/* Also within a line, however long; and what begins in a later part of it is found, with what is
- * before it. */
+/* The callback is also called within a long line. A match that begins late in the line is found,
+ * with the text before it. */
 static void test_long_line(void **state)
 {
     static char text[50 * 1000];

@@ -10,7 +10,7 @@
 
 static char top[64], path[96];
 
-/* Runs statements on a connection of its own, as another program would. */
+/* Runs statements on a separate connection, as another program would. */
 static inline void run_sql(const char *sql)
 {
     sqlite3 *db;
@@ -41,7 +41,7 @@ static inline void remove_database(void)
     rmdir(top);
 }
 
-/* For cmocka. */
+/* A teardown function for cmocka. */
 static inline int teardown_database(void **state)
 {
     (void)state;
@@ -73,7 +73,7 @@ static inline void check_exchange(peer *p, const exchange *e)
 
 #define URI(u) "\"uri\":\"sqlite://shop/" u "\""
 #define SQL(s) "\"name\":\"query_sqlite_shop\",\"arguments\":{\"sql\":\"" s "\"}"
-/* With more arguments, as JSON. */
+/* The same with more arguments, given as JSON. */
 #define SQL_WITH(s, more) \
     "\"name\":\"query_sqlite_shop\",\"arguments\":{\"sql\":\"" s "\"," more "}"
 
