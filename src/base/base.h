@@ -79,10 +79,10 @@ MCP__SHARED char *mcp__strdup(const mcp_allocator *a, mcp_str s);
 
 /* ---- options.c ------------------------------------------------------------------------------- */
 
-/* Copies a struct of the program. The struct begins with its size and may have fewer or more
- * members than the library's; members that it does not have are zero in the copy. Returns
- * MCP_EINVAL if `from` is NULL or its size is not set; `to` is then zero. The optional variant
- * accepts NULL, which means a struct whose members are zero. */
+/* Copies a struct that the program passed. The struct begins with its size, and may have fewer or
+ * more members than the library's version of the struct. Members that it lacks are zero in the
+ * copy. Returns MCP_EINVAL if `from` is NULL or its size is not set; `to` is then zero. The
+ * optional variant accepts NULL, which means a struct whose members are zero. */
 MCP__SHARED int mcp__take(void *to, size_t to_size, const void *from, const char *type,
                           mcp_error *error);
 MCP__SHARED int mcp__take_optional(void *to, size_t to_size, const void *from, const char *type,
@@ -179,14 +179,15 @@ typedef struct mcp__arena {
 
 void mcp__arena_init(mcp__arena *a, const mcp_allocator *allocator, void *first, size_t first_size);
 void mcp__arena_free(mcp__arena *a);                /* frees all blocks */
-void mcp__arena_reset(mcp__arena *a);               /* the same; the arena can be used again */
+void mcp__arena_reset(mcp__arena *a);               /* frees all but `first` for reuse */
 void *mcp__arena_alloc(mcp__arena *a, size_t size); /* NULL if out of memory */
 char *mcp__arena_strdup(mcp__arena *a, mcp_str s);  /* NUL-terminated; NULL if out of memory */
 
 /* ---- map.c: byte-string keys to pointers ----------------------------------------------------- */
 
-/* Open addressing with SipHash-1-3 under a seed. Keys are borrowed: they must live as long as the
- * value that they map to. Initialize with mcp__map_init(). */
+/* A hash table with open addressing. Keys are hashed with SipHash-1-3 and a seed. They are
+ * borrowed: they must live as long as the value that they map to. Initialize with
+ * mcp__map_init(). */
 typedef struct mcp__map_slot {
     uint64_t hash;
     mcp_str key;

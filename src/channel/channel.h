@@ -21,13 +21,13 @@ typedef struct mcp__incoming {
     mcp__link link;       /* in channel->in_flight */
     mcp_channel *channel; /* NULL if the channel was freed while a handler still had the request */
     const mcp_allocator *allocator;
-    mcp_json_doc *doc; /* NULL in a batch, which owns the document */
+    mcp_json_doc *doc; /* NULL for a request of a batch: the batch owns the document */
     mcp__message message;
     mcp_str key; /* the exchange's eight bytes, then the id as JSON text */
     mcp_exchange exchange;
     mcp__batch *batch;
     size_t bytes;    /* size of its message, included in channel->bytes_in_flight */
-    bool long_lived; /* not counted as in flight: a subscription */
+    bool long_lived; /* a subscription, which is not counted as in flight */
     bool modern;     /* the request is of the modern era */
     bool malformed;  /* see mcp_output_info */
     bool abandoned;  /* answered already, but its handler has not finished */
@@ -59,7 +59,7 @@ typedef struct mcp__role {
     void (*close)(mcp_channel *channel);
     /* Frees the role's state. */
     void (*release)(mcp_channel *channel);
-    /* Returns whether the peer may send arrays now. */
+    /* Returns whether the peer may send batches (arrays of messages) now. */
     bool (*batches)(const mcp_channel *channel);
     /* Returns the revision of the legacy session, for mcp_channel_revision(). Optional. */
     const char *(*revision)(const mcp_channel *channel);
@@ -70,8 +70,8 @@ typedef struct mcp__role {
     mcp__no_id (*no_id)(const mcp_channel *channel);
     /* Optional: called when a message could not be read. `id` is the JSON text of the id if the
      * message seems to be an answer, else empty. rc is MCP_ELIMIT or MCP_EPROTOCOL. If a role has
-     * this function, no error is sent for such a message: a client does not answer the answers of a
-     * server. */
+     * this function, no error is sent for such a message, because a client must not answer the
+     * answers of a server. */
     void (*malformed)(mcp_channel *channel, mcp_str id, int rc, mcp_str why);
     /* Optional: called for every message that arrives. */
     void (*heard)(mcp_channel *channel, mcp_exchange exchange, mcp_str message);
@@ -112,8 +112,8 @@ struct mcp_channel {
 
 /* ---- channel.c ------------------------------------------------------------------------------- */
 
-/* Makes a channel. `options` are those of the program. The allocator must outlive the channel and
- * its requests. */
+/* Makes a channel. `options` are the options that the program passed. The allocator must outlive
+ * the channel and its requests. */
 int mcp__channel_new(const mcp__role *role, void *state, const mcp_channel_options *options,
                      const mcp_allocator *allocator, mcp_channel **ret, mcp_error *error);
 
@@ -121,7 +121,7 @@ int mcp__channel_new(const mcp__role *role, void *state, const mcp_channel_optio
 void mcp__channel_send(mcp_channel *channel, mcp_exchange exchange, mcp_str message,
                        mcp_output_info info);
 
-/* A message that the transport has parsed already, to find the channel that it belongs to. */
+/* A message that the transport has parsed already in order to find its channel. */
 typedef struct mcp__received {
     mcp_str text;         /* the unchanged text; ptr is NULL if it is not known */
     mcp_json_doc *doc;    /* parsed within the channel's limits with the channel's allocator */
@@ -134,8 +134,8 @@ MCP__SHARED int mcp__channel_receive_read(mcp_channel *channel, mcp_exchange exc
                                           const mcp__received *received, int64_t now);
 
 /* Returns whether a message is of the modern era. A message is modern if its _meta names a
- * revision. If its _meta names none, `named` decides, which is the MCP-Protocol-Version of the
- * transport's metadata and may be empty. */
+ * revision. Otherwise `named` decides. It is the MCP-Protocol-Version in the transport's metadata,
+ * and may be empty. */
 static inline bool mcp__is_modern(const mcp__message *message, mcp_str named)
 {
     const mcp_json *meta = mcp_json_get(message->params, "_meta");

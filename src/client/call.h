@@ -25,7 +25,7 @@ typedef struct mcp__call {
     mcp__call_phase phase;
 
     mcp_str method; /* allocated after the struct, NUL-terminated */
-    mcp_str name;   /* the value of Mcp-Name; allocated after the struct, too */
+    mcp_str name;   /* the value of Mcp-Name; also allocated after the struct */
     /* JSON members without braces. The first part has the members of params except _meta, the
      * second part those of the caller's _meta. */
     mcp__buf params;
@@ -35,7 +35,7 @@ typedef struct mcp__call {
     const char *log_level; /* static storage */
     bool has_level;        /* the caller's _meta has a log level */
     bool notification;     /* queued only to keep the order */
-    bool ping;             /* a ping, for which the method depends on the era */
+    bool ping;             /* a ping, whose method depends on the era */
     bool no_store;         /* the result depends on more than the params */
 
     int64_t id; /* of the request in flight */
@@ -43,7 +43,7 @@ typedef struct mcp__call {
     int64_t began_at; /* when its first attempt was sent */
     int64_t deadline; /* of all attempts together; 0 until the first one is repeated */
     unsigned repeats; /* number of attempts after broken event streams */
-    int64_t due;      /* earliest time to send a queued call, latest to continue a parked one */
+    int64_t due;      /* queued: earliest time to send it; parked: latest time to continue */
     double progress;
     bool progressed;
     uint64_t changes; /* client->learnt.changes when the call was sent */
@@ -117,8 +117,9 @@ int64_t mcp__error_code(const mcp_json *error);
 
 /* ---- repeat.c -------------------------------------------------------------------------------- */
 
-/* Repeats a call whose event stream broke off. Returns false if the call is not repeated. If its
- * event stream broke off, *error then also says why the call is not repeated. */
+/* Repeats the call if its event stream broke off and it has no side effects. Returns false if the
+ * call is not repeated. If the stream broke off, *error then also says why the call is not
+ * repeated. */
 bool mcp__call_repeat(mcp__call *call, mcp_error *error);
 /* Returns the time-out of the request that is sent for the call now, in milliseconds. */
 uint64_t mcp__call_time(const mcp__call *call);
@@ -127,9 +128,9 @@ uint64_t mcp__call_time(const mcp__call *call);
 
 /* Processes a page. The call then requests the next page, or is finished. */
 void mcp__pages_take(mcp__call *call, const mcp_json *result);
-/* Reads the list again from its first page after the server rejected a cursor of its own. Returns
- * false if the list is not read again: after other errors, after one restart, or if the pages go to
- * a callback. */
+/* Reads the list again from its first page after the server rejected a cursor that it had returned.
+ * Returns false if the list is not read again: after other errors, after one restart, or if the
+ * pages go to a callback. */
 bool mcp__pages_restart(mcp__call *call, int64_t code);
 void mcp__pages_free(mcp__pages *pages);
 

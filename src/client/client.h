@@ -63,7 +63,8 @@ struct mcp_client {
     const mcp__revision *revision; /* the revision in use; NULL if not known yet */
     mcp_json_doc *about;           /* the DiscoverResult or InitializeResult */
 
-    /* What requests say about this client. It is written once, from the options. */
+    /* What each request tells the server about this client. It is rendered once, from the
+     * options. */
     struct {
         mcp__buf info;      /* clientInfo as JSON text, without the closing brace */
         size_t short_info;  /* length of the prefix for older revisions */
@@ -110,7 +111,7 @@ struct mcp_client {
         bool handshake_only;  /* the server is known to be of the legacy era */
         bool fell_back;       /* the transport changed to that of 2024-11-05 */
         unsigned probes;
-        bool probe_repeated; /* because its event stream broke off */
+        bool probe_repeated; /* the probe was repeated, because its event stream broke off */
         int rc;              /* how the last start ended */
         mcp_error error;
     } start;

@@ -23,7 +23,7 @@ void mcp__cache_free(mcp_client *client);
 bool mcp__cache_has(const mcp__call *call);
 /* Returns a copy of the cached result for this call, which the caller owns, or NULL. */
 mcp_json_doc *mcp__cache_get(mcp__call *call);
-/* Caches a result if its caching hints allow that. Out of memory, it is not cached. */
+/* Caches a result if its caching hints allow that. If memory runs out, the result is not cached. */
 void mcp__cache_put(mcp__call *call, const mcp_json *result);
 /* Remove the results that a change makes stale, or all results of a method. */
 void mcp__cache_changed(mcp_client *client, mcp_change change, mcp_str uri);
@@ -31,7 +31,7 @@ void mcp__cache_drop(mcp_client *client, mcp_str method);
 
 /* ---- tools.c --------------------------------------------------------------------------------- */
 
-/* What the client remembers about a listed tool. */
+/* What the client stores about a listed tool. */
 typedef struct mcp__tool {
     mcp__mirror mirror;
     char *refused; /* why the definition was refused; NULL if it was accepted */
@@ -42,8 +42,8 @@ typedef struct mcp__tool {
 
 /* Whether the transport has headers and the revision defines their contents. */
 bool mcp__client_mirrors(const mcp_client *client);
-/* Stores what the tool definitions of a page say. *ret is a copy of the page without the refused
- * tools, which the caller owns, or NULL if none is refused. */
+/* Stores the properties of the tools that a page defines. *ret is a copy of the page without the
+ * refused tools, which the caller owns, or NULL if none is refused. */
 int mcp__tools_learn(mcp_client *client, const mcp_json *result, mcp_json_doc **ret);
 /* Returns what is stored about a tool, or NULL. */
 const mcp__tool *mcp__tools_find(const mcp_client *client, mcp_str name);

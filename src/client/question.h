@@ -8,7 +8,7 @@
 #include "channel/channel.h"
 #include "client/call.h"
 
-/* Limits how often a server may ask. */
+/* Limits the rate of a server's questions. */
 typedef struct mcp__token_bucket {
     size_t per_minute;
     uint64_t credit; /* in 1/60,000 of a question */

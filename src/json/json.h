@@ -74,11 +74,11 @@ mcp__buf *mcp__json_writer_place(mcp_json_writer *w);
 
 /* ---- fields.c: see mcp/fields.h -------------------------------------------------------------- */
 
-/* Writes the schema of a table. If `closed`, the schema forbids other properties, which not every
- * kind of schema can express. */
+/* Writes the schema of a table. If `closed` is set, the schema forbids other properties. Not every
+ * kind of schema can express that. */
 void mcp__fields_schema(const mcp_field *fields, size_t n, bool closed, mcp_json_writer *w);
 /* Returns MCP_OK, or MCP_EINVAL if the table is not well-formed; error then names the field. If
- * `form`, the table describes a form, in which an array must have one_of. */
+ * `form` is set, the table describes a form, in which an array must have one_of. */
 int mcp__fields_check(const mcp_field *fields, size_t n, bool form, mcp_error *error);
 
 /* ---- writer.c -------------------------------------------------------------------------------- */

@@ -27,7 +27,7 @@ typedef enum mcp__message_kind {
 typedef struct mcp__message {
     mcp__message_kind kind;
     const mcp_json *id; /* NULL if absent or not valid */
-    /* the message has an id, even if it is not valid: the peer expects an answer */
+    /* the message has an id, valid or not, so the peer expects an answer */
     bool has_id;
     mcp_str method;
     const mcp_json *params; /* an object; NULL if absent */
@@ -52,7 +52,8 @@ MCP__SHARED void mcp__put_id(mcp__buf *b, const mcp_json *id);
  * which `head` is the beginning. Appends the id as JSON text and returns true, or returns false if
  * there is none. */
 MCP__SHARED bool mcp__scan_id(mcp_str head, const mcp_allocator *allocator, mcp__buf *id);
-/* The same for the end of such a message: examines the members after its last array or object. */
+/* Like mcp__scan_id(), but `tail` is the end of such a message. Examines the members after the last
+ * array or object. */
 bool mcp__scan_id_back(mcp_str tail, const mcp_allocator *allocator, mcp__buf *id);
 
 /* Explains why a text could not be parsed. `error` is the error of the parser. Appends the reason

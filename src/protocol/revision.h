@@ -1,5 +1,5 @@
 /* revision.h: the table of the features of each protocol revision. Other code does not compare
- * versions, but reads the row of the revision in which the request is answered.
+ * versions. It reads the row of the revision in which the request is answered.
  */
 #ifndef MCP_SRC_REVISION_H
 #define MCP_SRC_REVISION_H

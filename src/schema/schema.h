@@ -204,7 +204,7 @@ bool mcp__schema_is_hostname(mcp_str s);
 bool mcp__schema_is_ipv4(mcp_str s);
 bool mcp__schema_is_ipv6(mcp_str s);
 bool mcp__schema_is_email(mcp_str s, bool utf8);
-/* If `iri`, bytes outside ASCII are allowed like letters. */
+/* If `iri` is set, bytes outside ASCII are allowed wherever letters are. */
 bool mcp__schema_is_uri_reference(mcp_str s, bool absolute, bool iri);
 
 static inline bool mcp__schema_digit(char c)
@@ -271,7 +271,7 @@ bool mcp__schema_apply(validation *st, const node *n, const mcp_json *v, evaluat
 /* Applies a schema to a member or an element. */
 bool mcp__schema_apply_at(validation *st, const node *n, const mcp_json *v, mcp_str key,
                           size_t index, keyword via);
-/* Applies a schema of which the result is only tested: no failure is reported. */
+/* Applies a schema only to test whether the value conforms. No failure is reported. */
 bool mcp__schema_try(validation *st, const node *n, const mcp_json *v, evaluated *seen,
                      keyword via);
 

@@ -79,7 +79,7 @@ typedef struct mcp__uri_variable {
 /* An occurrence of a variable in an expression. */
 typedef struct mcp__uri_spec {
     mcp__uri_variable *variable;
-    uint32_t prefix; /* number of the modifier {var:3}; 0 if none */
+    uint32_t prefix; /* the number in the modifier, as in {var:3}; 0 if none */
     bool explode;
 } mcp__uri_spec;
 
@@ -139,10 +139,11 @@ int mcp__uri_plan(mcp_uri_template *t);
 
 /* ---- match.c --------------------------------------------------------------------------------- */
 
-/* Writes the URI of a match in its canonical spelling, NUL-terminated. {?…}, {&…} and {;…} are
- * parameters and are left out. All URIs that give the same values to the other variables have the
- * same canonical spelling. Literals are in normal form, and a value has only those characters
- * encoded that must be encoded there. Returns false if `room` is too small. */
+/* Writes the URI of a match in its canonical spelling, NUL-terminated. The expressions {?…}, {&…}
+ * and {;…} are parameters, and are left out. All URIs that give the same values to the other
+ * variables have the same canonical spelling. Literals are in normal form. In values, only those
+ * characters are encoded that must be encoded in that place. Returns false if `room` is too
+ * small. */
 bool mcp__uri_match_spell(const mcp_uri_match *m, char *to, size_t room);
 
 /* ---- expand.c -------------------------------------------------------------------------------- */

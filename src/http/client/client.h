@@ -25,7 +25,7 @@ typedef struct mcp__sse_event {
 
 typedef struct mcp__sse {
     mcp__buf data;     /* of the event being received */
-    mcp__buf id, next; /* the id of the last complete event; that of the event being received */
+    mcp__buf id, next; /* the ids of the last complete event and of the event being received */
     char name[8];      /* of the field being received */
     char type[32];
     unsigned char name_len, type_len;

@@ -38,7 +38,7 @@ typedef enum mcp__http_refusal {
     MCP__HTTP_BAD_REVISION,
     MCP__HTTP_NO_SESSION,
     MCP__HTTP_NEEDS_SESSION,
-    MCP__HTTP_GET_FIRST, /* this one and the next three are for HTTP+SSE */
+    MCP__HTTP_GET_FIRST, /* HTTP+SSE; the next three too */
     MCP__HTTP_NO_STREAM,
     MCP__HTTP_UNREAD,
     MCP__HTTP_NOT_MODERN,
@@ -82,8 +82,8 @@ typedef struct mcp__http_answer {
 /* Writes a complete answer and ends the request. */
 void mcp__http_respond(mcp_http_connection *c, const mcp__http_answer *answer);
 void mcp__http_refuse(mcp_http_connection *c, mcp__http_refusal why);
-/* Answers with a JSON-RPC message. `code` is that of its error, or 0. If the budget has no room for
- * the message, the answer is a refusal. */
+/* Answers with a JSON-RPC message. `code` is the code of the error in it, or 0 if it has none. If
+ * the budget has no room for the message, the request is refused instead. */
 void mcp__http_reply(mcp_http_connection *c, int status, int code, mcp_str message);
 /* Returns whether the budget has room for an outgoing message. */
 bool mcp__http_has_room(const mcp_http_connection *c, mcp_str message);
@@ -123,7 +123,7 @@ void mcp__http_sse_event(mcp_http_connection *c, uint64_t stream, uint64_t event
 /* Writes an event with a type and without an id, as HTTP+SSE needs it. */
 void mcp__http_sse_typed(mcp_http_connection *c, mcp_str type, mcp_str data);
 void mcp__http_sse_comment(mcp_http_connection *c);
-/* Ends the stream and the request. `code` is that of the JSON-RPC error in the answer, or 0. */
+/* Ends the stream and the request. `code` is the code of the JSON-RPC error in the answer, or 0. */
 void mcp__http_sse_end(mcp_http_connection *c, int code);
 void mcp__http_flush(mcp_http_connection *c);
 

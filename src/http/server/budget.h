@@ -7,13 +7,13 @@
 /* The memory of one caller. */
 typedef struct mcp__http_share {
     size_t used;
-    size_t count;                             /* number of charges that refer to it */
+    size_t count;                             /* number of charges that refer to this share */
     const struct mcp_http_connection *reader; /* reads a body although memory is short, or NULL */
     size_t len;
     char text[]; /* the key: 'p' and the principal, or 'a' and the address */
 } mcp__http_share;
 
-enum { MCP__HTTP_MUCH = 32 << 20 }; /* least release that is reported, in bytes */
+enum { MCP__HTTP_MUCH = 32 << 20 }; /* releases of fewer bytes are not reported */
 
 /* The memory of one object, and the share to which it is charged. A zero-initialized charge has no
  * share. */
@@ -34,12 +34,13 @@ struct mcp_http_budget {
     mcp__link endpoints;
     int64_t pressure_until;
     uint64_t waited, refused; /* requests that waited; requests and answers refused */
-    uint64_t share_refused;   /* the part of `refused` for which a share was spent */
+    uint64_t share_refused;   /* the part of `refused` that was due to a share */
     mcp__http_complaint complaint;
 };
 
 /* Moves a charge to the share of the principal or, if that is NULL, of the address. If both are
- * NULL, the charge has no share. Returns MCP_OK, or MCP_ENOMEM without a change. */
+ * NULL, the charge has no share. Returns MCP_OK, or MCP_ENOMEM, in which case nothing is
+ * changed. */
 int mcp__http_charge_to(mcp_http_budget *budget, mcp__http_charge *charge, const char *principal,
                         const char *address);
 /* Initializes a charge of `bytes` to the share of another charge. */

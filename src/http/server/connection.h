@@ -95,10 +95,10 @@ struct mcp_http_connection {
 
 void mcp__http_set_phase(mcp_http_connection *c, mcp__http_phase phase);
 void mcp__http_write(mcp_http_connection *c, mcp_str bytes);
-/* Ends an answer. The connection then continues with the next request, or is closed. `code` is that
- * of the JSON-RPC error in the answer, or 0. */
+/* Ends an answer. The connection then continues with the next request, or is closed. `code` is the
+ * code of the JSON-RPC error in the answer, or 0. */
 void mcp__http_finish(mcp_http_connection *c, int status, int code);
-/* Schedules parsing of the input that is left. It takes place after the peer has read enough of its
+/* Schedules parsing of the input that is left. Parsing begins when the peer has read enough of the
  * output. */
 void mcp__http_schedule_input(mcp_http_connection *c);
 /* Updates the charge of the connection from the sizes of its buffers. */
@@ -109,13 +109,13 @@ void mcp__http_connection_due(mcp_http_connection *c);
 /* Frees the memory that an open stream does not need: the body and, unless it will be logged, the
  * head. */
 void mcp__http_trim_stream(mcp_http_connection *c);
-/* Compares two principals. NULL stands for anonymous and equals only NULL. */
+/* Compares two principals. NULL means anonymous, and equals only NULL. */
 static inline bool mcp__http_same_principal(const char *a, const char *b)
 {
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
-/* Returns the address that limits per caller use for anonymous requests, or NULL if it is unknown.
- * The string is valid during the request. */
+/* Returns the address that identifies the sender of an anonymous request for limits per caller, or
+ * NULL if the address is unknown. The string is valid during the request. */
 static inline const char *mcp__http_caller(const mcp_http_connection *c)
 {
     const mcp__http_address *a = c->client ? c->client : c->address;
@@ -135,8 +135,9 @@ static inline bool mcp__http_is_local(const mcp_http_connection *c)
 
 /* ---- memory of a connection: budget.c ------------------------------------------------------- */
 
-/* Returns whether the given number of quarters is spent: of the whole budget, or of the caller's
- * share. `without` bytes are not counted. If it is the whole budget, time-outs are shortened. */
+/* Returns whether at least `quarters` quarters of the whole budget or of the caller's share are in
+ * use, not counting `without` bytes. If so much of the whole budget is in use, also shortens the
+ * time-outs of peers. */
 static inline bool mcp__http_spent(mcp_http_connection *c, size_t quarters, size_t without)
 {
     mcp_http_budget *b = c->http->budget;
@@ -150,12 +151,13 @@ static inline bool mcp__http_spent(mcp_http_connection *c, size_t quarters, size
 /* Returns whether the connection's request has to wait for memory. */
 static inline bool mcp__http_must_wait(mcp_http_connection *c)
 {
-    /* The memory of the request itself is not counted, because its answer frees that. Unread output
-     * of earlier answers is counted. */
+    /* The memory of the request itself is not counted, because answering the request frees it.
+     * Unread output of earlier answers is counted. */
     mcp__http_connection_charge(c);
     return mcp__http_spent(c, 3, c->charge.bytes - c->pending - c->burst);
 }
-/* Lets another connection of the caller read its body: this one is complete or was discarded. */
+/* Lets another connection of the caller read a body, because the body of this connection is
+ * complete or was discarded. */
 static inline void mcp__http_end_reading(mcp_http_connection *c)
 {
     if (c->charge.share && c->charge.share->reader == c)
@@ -171,8 +173,8 @@ void mcp__http_parse_input(mcp_http_connection *c);
 void mcp__http_refuse_early(mcp_http_connection *c, mcp__http_refusal why);
 /* Returns the body as one string. It is valid until the request has been handled. */
 mcp_str mcp__http_body(mcp_http_connection *c);
-/* Counts and logs a refusal for lack of memory. Returns the refusal that names the fuller limit,
- * `bytes` included: the whole budget or the caller's share. */
+/* Counts and logs a refusal for lack of memory. Returns the refusal for the whole budget or for the
+ * caller's share, whichever would be fuller with `bytes` more. */
 mcp__http_refusal mcp__http_no_room(mcp_http_connection *c, size_t bytes);
 /* Continues a request that waited for memory. */
 void mcp__http_run_held(mcp_http_connection *c);

@@ -36,8 +36,8 @@ struct mcp__http_peer {
     mcp_channel *channel;
     mcp__http_timer timer;
     mcp__link link; /* in http->orphans, if its connection has ended; otherwise unused */
-    /* The connection whose requests it serves, or NULL if that is closed. The peer of a session has
-     * a connection only while it receives a message. */
+    /* The connection whose requests this channel serves, or NULL if that connection is closed. The
+     * peer of a session has a connection only while it receives a message. */
     mcp_http_connection *connection;
     mcp__http_session *session;
     const mcp__revision *legacy; /* revision of legacy requests without a session, or NULL */

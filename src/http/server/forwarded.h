@@ -13,12 +13,12 @@ typedef struct mcp__http_ip {
     unsigned char bytes[16];
 } mcp__http_ip;
 
-/* What the X-Forwarded-For of a request says. */
+/* What the X-Forwarded-For header of a request says about the client. */
 typedef enum mcp__http_forwarded {
-    MCP__HTTP_DIRECT = 0, /* nothing: it is missing, or the peer is not a trusted proxy */
+    MCP__HTTP_DIRECT = 0, /* nothing: the header is missing, or the peer is not a trusted proxy */
     MCP__HTTP_PROXY,      /* all entries are trusted proxies; client_ip is the first of them */
     MCP__HTTP_CLIENT,     /* client_ip is the rightmost entry that is not a trusted proxy */
-    MCP__HTTP_UNREADABLE, /* that rightmost entry is not an address */
+    MCP__HTTP_UNREADABLE, /* that entry is not an address */
 } mcp__http_forwarded;
 
 enum { MCP__HTTP_IP_TEXT = 64 };
@@ -27,7 +27,7 @@ enum { MCP__HTTP_IP_TEXT = 64 };
 typedef struct mcp__http_network {
     mcp__http_ip ip;
     unsigned bits;
-    bool local; /* stands for all connections over Unix sockets */
+    bool local; /* matches all connections over Unix sockets */
 } mcp__http_network;
 
 /* Parses an address without brackets and port. Host names and zones are not accepted. Returns false
@@ -49,8 +49,8 @@ int mcp__http_proxies_set(mcp_http *http);
 bool mcp__http_is_proxy(const mcp_http *http, const mcp_http_connection_options *o);
 /* Processes one X-Forwarded-For field from a trusted proxy. */
 void mcp__http_forwarded_for(mcp_http_connection *c, mcp_str value);
-/* Sets whether the transport's peer is on this machine, and counts its connection. A refused
- * connection counts as well. */
+/* Sets whether the transport's peer is on this machine, and counts its connection, even if the
+ * connection is refused. */
 mcp__http_refusal mcp__http_count_peer(mcp_http_connection *c, const char *address);
 /* Counts the connection for the address of the client behind the proxy, until the request ends. */
 mcp__http_refusal mcp__http_count_client(mcp_http_connection *c);

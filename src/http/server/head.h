@@ -4,8 +4,8 @@
 
 #include "base/base.h"
 
-/* The headers that are used. Each may occur only once, except Accept and X-Forwarded-For. Some
- * headers repeat a part of the message (2026-07-28, basic/transports/streamable-http, "Server
+/* The headers that are used. Each may occur only once, except Accept and X-Forwarded-For. Some of
+ * these headers repeat a part of the message (2026-07-28, basic/transports/streamable-http, "Server
  * Validation"). The server role compares these with the message, and refuses duplicates of them. */
 typedef enum mcp__http_known {
     MCP__HTTP_HOST = 0,
@@ -45,7 +45,7 @@ typedef struct mcp__http_head {
     uint32_t field_value; /* start of its value */
     uint8_t field_kind;
     uint8_t accepts;   /* MCP__HTTP_JSON | MCP__HTTP_SSE */
-    bool duplicate;    /* a header occurred twice that is not compared with the message */
+    bool duplicate;    /* a header that is not compared with the message occurred twice */
     uint32_t repeated; /* compared headers that occurred twice: 1 << mcp__http_known */
     size_t received;   /* bytes of the head, including those not kept */
     size_t count;
@@ -61,7 +61,7 @@ void mcp__http_head_value_end(mcp__http_head *head);
 /* Returns the value of a header. Its ptr is NULL if the header is missing. */
 mcp_str mcp__http_header(const mcp__http_head *head, mcp__http_known known);
 /* Finds a header by name, including Mcp-Param-*. Returns false if it is missing. If it occurred
- * more than once, *value is "\n", which no real value can be. */
+ * more than once, *value is "\n", which cannot be the value of a header. */
 bool mcp__http_find(const mcp__http_head *head, const char *name, mcp_str *value);
 static inline mcp_str mcp__http_text(const mcp__http_head *head, mcp__http_span span)
 {

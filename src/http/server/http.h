@@ -33,7 +33,7 @@ typedef struct mcp__http_store mcp__http_store;
 /* An address from which connections come, and the number of its open connections. */
 typedef struct mcp__http_address {
     size_t count;
-    bool is_proxy; /* is a trusted proxy, whose connections are not limited */
+    bool is_proxy; /* it is a trusted proxy, whose connections are not limited */
     size_t len;
     char text[]; /* NUL-terminated */
 } mcp__http_address;
@@ -81,8 +81,8 @@ static inline void mcp__http_leave(mcp_http *http)
 {
     http->depth--;
 }
-/* Updates http->now if the program calls from outside the endpoint, as a handler does that answers
- * later. */
+/* Updates http->now if the program calls from outside the endpoint, for example from a handler that
+ * answers later. */
 static inline void mcp__http_touch(mcp_http *http)
 {
     if (http->depth == 0 && http->options.clock)
@@ -95,7 +95,7 @@ static inline int64_t mcp__http_now(const mcp_http *http)
 }
 /* Makes the timer due at the next tick, and requests that tick. */
 void mcp__http_wake(mcp_http *http, mcp__http_timer *timer);
-/* Tells the program that mcp_http_deadline() has become earlier. */
+/* Notifies the program that mcp_http_deadline() now returns an earlier time. */
 void mcp__http_call_wake(mcp_http *http);
 
 #endif

@@ -11,7 +11,7 @@ struct mcp__http_stream {
     mcp__link link; /* in session->streams */
     mcp__http_session *session;
     uint64_t number;
-    uint64_t events; /* number of events so far, and the number of the last one */
+    uint64_t events; /* number of events so far, which is also the number of the last event */
     mcp_exchange exchange;
     mcp__http_charge charge;         /* the memory of its request */
     mcp_http_connection *connection; /* NULL if the client is disconnected */
@@ -49,7 +49,7 @@ void mcp__http_session_attach(mcp__http_session *session, mcp_http_connection *c
 void mcp__http_session_detach(mcp_http_connection *c);
 /* Moves the session to http->busy_sessions or http->idle_sessions if its use has changed. */
 void mcp__http_session_use(mcp__http_session *session);
-/* Tells the channel whether stream 0 can take notifications. */
+/* Informs the channel whether notifications can be written to stream 0 now. */
 void mcp__http_session_writable(mcp__http_session *session);
 void mcp__http_session_due(mcp__http_session *session);
 
@@ -66,18 +66,19 @@ mcp__http_stream *mcp__http_stream_new(mcp__http_session *session, mcp_http_conn
 void mcp__http_stream_free(mcp__http_stream *stream);
 /* Ends streams whose requests will not be answered any more. */
 void mcp__http_stream_reap(mcp__http_session *session);
-/* Turns the answer into an event stream, if the client accepts one and there are not too many. */
+/* Makes the answer an event stream, if the client accepts one and the session has not reached its
+ * limit of streams. */
 void mcp__http_stream_begin(mcp__http_stream *stream);
-/* Opens an event stream on c, which sent a GET. last_event is the value of Last-Event-ID, which
- * says where to resume; if it is empty, stream 0 is opened. */
+/* Opens an event stream on c, which sent a GET. last_event is the value of Last-Event-ID, the event
+ * after which to resume. If it is empty, stream 0 is opened. */
 void mcp__http_stream_open(mcp_http_connection *c, mcp__http_session *session, mcp_str last_event);
 
 /* ---- duplex.c: HTTP+SSE ---------------------------------------------------------------------------------------- */
 
 void mcp__http_duplex_open(mcp_http_connection *c);
 void mcp__http_duplex_post(mcp_http_connection *c);
-/* Ends a session that is over, or whose answers are complete while the server drains. Returns true
- * if the session was freed. */
+/* Ends a session whose stream has ended, or whose answers are complete while the server drains.
+ * Returns true if the session was freed. */
 bool mcp__http_duplex_due(mcp__http_session *session);
 /* If the connection is the stream of an HTTP+SSE session, answers all requests in flight with the
  * error of mcp__http_put_cut(), and ends the stream. Returns the number of these requests. */

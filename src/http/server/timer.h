@@ -14,8 +14,8 @@ typedef struct mcp__http_timer {
 
 void mcp__http_timer_set(mcp__http_timer **heap, mcp__http_timer *timer, int64_t due);
 void mcp__http_timer_stop(mcp__http_timer **heap, mcp__http_timer *timer);
-/* Sets the timer, unless it is already due earlier. A timer that then fires too early is set again
- * by its owner, which costs less than moving the timer at each event. */
+/* Sets the timer, unless it is already due earlier. If the timer then fires too early, its owner
+ * sets it again. That costs less than moving the timer at each event. */
 static inline void mcp__http_timer_hasten(mcp__http_timer **heap, mcp__http_timer *timer,
                                           int64_t due)
 {

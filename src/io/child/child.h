@@ -26,14 +26,14 @@ typedef enum mcp__ending {
     MCP__CHILD_EXITED,     /* it has been reaped */
 } mcp__ending;
 
-/* Options for internal callers. With all members zero, the child is like one of
- * mcp_child_spawn(). */
+/* Options for internal callers. If all members are zero, the child is started as mcp_child_spawn()
+ * does it. */
 typedef struct mcp__child_extra {
-    /* The child exchanges messages over descriptor 3, a socket. Its descriptor 0 is then /dev/null,
-     * and 1 refers to its stderr. */
+    /* The child exchanges messages over its descriptor 3, a socket. Its descriptor 0 is then
+     * /dev/null, and its descriptor 1 is the same as its stderr. */
     bool socket;
     int fourth;         /* becomes descriptor 4 if `socket` is set; borrowed; 0 means none */
-    mcp__spawn limits;  /* of this, only the limits are used */
+    mcp__spawn limits;  /* only the limits in it are used */
     mcp_str first_line; /* sent before all messages, if not empty */
     /* Called when the process has been reaped, before all other callbacks. May be NULL. */
     void (*on_gone)(int status, void *user);
@@ -64,9 +64,9 @@ struct mcp_child {
 
 /* ---- child.c ---------------------------------------------------------------------------------------- */
 
-/* Starts a child like mcp_child_spawn(). The options must be a complete struct (MCP__TAKE). Sets
- * *ret on failure too, so that the caller can use mcp__child_kill() and mcp__child_release(), but
- * to NULL if out of memory. */
+/* Starts a child like mcp_child_spawn(). The options must be a complete struct (MCP__TAKE). Also
+ * sets *ret on failure, so that the caller can use mcp__child_kill() and mcp__child_release(). *ret
+ * is NULL if memory ran out. */
 int mcp__child_start(mcp_loop *loop, mcp_client *client, const mcp_child_options *options,
                      const mcp__child_extra *extra, mcp_child **ret, mcp_error *error);
 static inline bool mcp__child_is_running(const mcp_child *c)
@@ -76,7 +76,8 @@ static inline bool mcp__child_is_running(const mcp_child *c)
 /* Sends SIGKILL to the process group of the child immediately. */
 void mcp__child_kill(mcp_child *c);
 /* Frees a child whose process has ended or was never started, without running the loop. Returns
- * false while handles are still being closed. It has to be called again then, in a later turn. */
+ * false while handles are still being closed. In that case it must be called again in a later turn
+ * of the loop. */
 bool mcp__child_release(mcp_child *c);
 /* Begins to end the process: closes its stdin, sends SIGTERM after kill_ms, and SIGKILL after
  * kill_ms more. Further calls have no effect. */
@@ -85,8 +86,8 @@ void mcp__child_close_handle(mcp_child *c, uv_handle_t *handle);
 
 /* ---- pipes.c ------------------------------------------------------------------------------------ */
 
-/* Creates the pipes. The parent's ends are stored in c, the child's in theirs, also on failure; the
- * caller closes the latter. Returns MCP_OK or MCP_EIO. */
+/* Creates the pipes. Stores the parent's ends in c and the child's ends in `theirs`, also on
+ * failure. The caller closes the child's ends. Returns MCP_OK or MCP_EIO. */
 int mcp__child_open_pipes(mcp_child *c, int theirs[MCP__CHILD_PIPES], mcp_error *error);
 /* Starts watching the pipes. Returns MCP_OK, MCP_EIO or MCP_ENOMEM. */
 int mcp__child_watch_pipes(mcp_child *c, mcp_error *error);

@@ -28,7 +28,7 @@ typedef struct mcp__service_lines {
     size_t len;
     int64_t filled;                  /* when tokens were last added */
     uint64_t tokens;                 /* lines that may be logged now */
-    uint64_t seen, left_out, untold; /* lines: all; not logged; not logged and not yet reported */
+    uint64_t seen, left_out, untold; /* all lines; not logged; not reported yet */
 } mcp__service_lines;
 
 struct mcp_service {
@@ -39,13 +39,13 @@ struct mcp_service {
     const char **vectors; /* argv and env */
     mcp_child *child;     /* NULL if there is no process */
     mcp__service_phase phase;
-    bool freed; /* was freed by the program; frees its memory after its process has ended */
+    bool freed; /* the program freed it; the memory is freed after the process has ended */
 
     mcp__link waiting; /* uses that wait for the process */
-    uint64_t uses;     /* number of uses, held or waiting */
+    uint64_t uses;     /* number of uses, active and waiting */
 
     mcp_service_cause cause; /* of the end in progress */
-    char why[200];           /* reason of that end if the service caused it, else empty */
+    char why[200];           /* reason for that end if the service caused it, else empty */
     char text[300];          /* description of the last end */
     uint64_t pause;          /* milliseconds until the next start */
     uint64_t failures;       /* in a row */

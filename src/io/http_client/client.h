@@ -66,18 +66,19 @@ struct mcp__multi {
     mcp__link dead;  /* transfers to free */
     unsigned inside; /* above 0 during a call of libcurl, when its handles must not be used */
     bool starved;    /* memory ran out, so a socket is not watched */
-    /* The number of open libuv handles and of clients. The last one that ends frees the memory: a
-     * client's own handles may be closed after those of the multi. */
+    /* The number of open libuv handles and of clients. The memory is freed when the last of them
+     * ends, because the handles of a client may be closed after those of the multi. */
     size_t n_users;
 };
 
 /* Sets *ret to the loop's multi handle, which is created at first use. Returns MCP_OK,
  * MCP_EUNSUPPORTED if libcurl cannot be used, or MCP_ENOMEM. */
 int mcp__multi_get(mcp_loop *loop, mcp__multi **ret, mcp_error *error);
-/* A client that keeps the multi handle takes a reference, and drops it when it is freed. */
+/* A client that keeps the multi handle takes a reference, and drops the reference when the client
+ * is freed. */
 void mcp__multi_ref(mcp__multi *multi);
 void mcp__multi_unref(mcp__multi *multi);
-/* Schedules the start of waiting transfers, and freeing of dead ones, before the loop blocks. */
+/* Schedules work before the loop blocks: waiting transfers are started, and dead ones are freed. */
 void mcp__multi_note(mcp__multi *multi);
 /* Removes the dead transfers from libcurl and frees them. Must not be called in a callback of
  * libcurl. */
@@ -93,11 +94,11 @@ typedef enum mcp__method { MCP__GET = 0, MCP__POST, MCP__DELETE } mcp__method;
 /* How to connect for a request. */
 typedef struct mcp__target {
     const char *unix_socket; /* path; NULL means TCP */
-    const char *proxy;       /* "" means none; NULL, that of the environment unless for loopback */
+    const char *proxy;       /* "" means no proxy; NULL means the default, see set_connection() */
     const char *ca_file;     /* NULL means the system's certificates */
     uint64_t connect_ms;     /* time-out; 0 means the default, 10000 */
     bool any_origin;  /* redirects may lead to another origin; the headers must have no secrets */
-    bool public_only; /* refuses local and private addresses; a proxy has to do so itself */
+    bool public_only; /* refuse local and private addresses; a proxy must check them itself */
 } mcp__target;
 
 /* The callbacks of a transfer. `head` and `bytes` are called within libcurl: they may start and
@@ -121,9 +122,9 @@ typedef struct mcp__transfer_request {
     const char *url;
     const mcp__headers *headers; /* copied */
     mcp_str body;                /* of a POST; borrowed until the transfer has ended */
-    uint64_t timeout_ms;         /* of the whole transfer; 0 means none */
+    uint64_t timeout_ms;         /* of the whole transfer; 0 means no limit */
     bool decode;                 /* asks for a compressed answer and decompresses it */
-    bool once;                   /* a request that may have arrived is not sent again */
+    bool once;                   /* the request is not sent again if it may have arrived */
     const mcp__target *target;
     const mcp__transfer_events *events;
     void *arg;
@@ -142,7 +143,7 @@ struct mcp__transfer {
     char *url;
     unsigned redirects;
     int failed;          /* error for which a callback stopped libcurl, or MCP_OK */
-    bool added;          /* libcurl's multi handle has it */
+    bool added;          /* it was added to libcurl's multi handle */
     bool satisfied;      /* head() or bytes() returned false */
     bool head_reported;  /* head() was called */
     bool begun;          /* the request was sent; set only if it may be sent only once */
@@ -166,13 +167,14 @@ void mcp__transfer_fail(mcp__transfer *t, int rc);
 bool mcp__address_is_public(const struct sockaddr *address);
 /* Returns whether a URL contains an address that is not public, or a name of this machine. Any
  * other name may still resolve to such an address. A proxy resolves names itself, and its
- * connections cannot be checked, so with one, unusual spellings of addresses are found too. */
+ * connections cannot be checked. If a proxy is used, unusual spellings of addresses are therefore
+ * recognized too. */
 bool mcp__url_is_private(mcp_str url, const char *proxy);
 
 /* ---- exchange.c ------------------------------------------------------------------------------ */
 
 typedef enum mcp__stage {
-    MCP__WAITING = 0, /* waits for its time, or for other exchanges to end */
+    MCP__WAITING = 0, /* waits until it is due, or until other exchanges end */
     MCP__SENT,        /* has a transfer */
     MCP__PARKED,      /* waits for authorization */
     MCP__GONE,        /* will be freed before the loop blocks */
@@ -196,7 +198,7 @@ struct mcp__client_exchange {
     bool broke_off; /* its event stream ended before the answer */
     bool is_cut;    /* the answer is too long and was truncated */
     int64_t due;    /* when to continue or, if MCP__SENT, to stop; INT64_MAX means never */
-    unsigned failures, refusals; /* in a row, of streams; for lack of authorization */
+    unsigned failures, refusals; /* of streams, in a row; of requests, for lack of authorization */
     int status;                  /* HTTP status of the latest refusal */
     uint64_t session;            /* http->n_sessions when it was sent with a session id, else 0 */
     mcp__transfer *transfer;
@@ -264,8 +266,8 @@ struct mcp_http_client {
     bool freed; /* the memory is released when the last handle is closed */
 };
 
-/* Schedules a pass over all exchanges, before the loop blocks: some may have to be started, stopped
- * or freed. */
+/* Schedules a pass over all exchanges before the loop blocks. The pass starts, stops and frees
+ * exchanges as necessary. */
 void mcp__http_note(mcp_http_client *http);
 static inline int64_t mcp__http_now(const mcp_http_client *http)
 {
@@ -278,7 +280,7 @@ void mcp__http_disconnect(mcp_http_client *http, const char *why);
 int mcp__http_client_read_options(mcp_http_client *http, mcp_error *error);
 /* Sets the strings, which the program owns, to NULL. */
 void mcp__http_client_forget_texts(mcp_http_client_options *o);
-/* Ends a failed attempt to use HTTP+SSE. Ends the messages that wait for it. */
+/* Ends a failed attempt to use HTTP+SSE, and the messages that wait for its endpoint. */
 void mcp__http_fall_back_failed(mcp_http_client *http, int status, const char *why);
 /* Returns how many milliseconds to wait after `failures` failures in a row. `retry` is the server's
  * value in milliseconds, or -1. */

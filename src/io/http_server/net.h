@@ -13,7 +13,7 @@ typedef struct mcp__connection mcp__connection;
 
 /* ---- net.c: the sockets of one loop ------------------------------------------------------------- */
 
-/* A formatted date, which is formatted at most once per second. Initialize it with zeros. */
+/* The text of a date, which is formatted at most once per second. Initialize it with zeros. */
 typedef struct mcp__date {
     int64_t second; /* since 1970 */
     size_t len;     /* 0 if it is not formatted yet */
@@ -44,7 +44,7 @@ struct mcp__net {
     size_t output_len;
     bool shedding;       /* idle connections were closed, so nothing is accepted in this turn */
     int64_t shed_at;     /* earliest time of the next search for idle connections */
-    size_t turned_away;  /* connections since the last log line about that */
+    size_t turned_away;  /* connections that were turned away since the last log line about them */
     int64_t away_logged; /* time of that log line, or 0 */
     bool drained;        /* the last connection of a draining listener was closed */
     char *input, *output, *plain;
@@ -85,7 +85,7 @@ struct mcp_listener {
     size_t keep_files;
     int64_t resume_at; /* when to accept again, or INT64_MAX if accepting is not paused */
     bool woken;        /* the endpoint has requested a tick */
-    bool lent;         /* this listener gave the loop's host to the server */
+    bool lent;         /* the server uses the loop's host because of this listener */
     const char *path;  /* of a Unix socket: points into `address`; else NULL */
     uint64_t dev, ino; /* of the socket's file */
     char *address;
@@ -109,15 +109,15 @@ struct mcp__connection {
     bool is_dirty;
     bool report_due; /* the endpoint expects a report of pending bytes */
     bool eof;        /* the peer will send nothing more */
-    bool shutting;   /* after the pending bytes, the output is shut down */
-    bool closing;    /* after the pending bytes, the connection is closed */
+    bool shutting;   /* the output is shut down after the pending bytes are sent */
+    bool closing;    /* the connection is closed after the pending bytes are sent */
     bool paused;     /* the endpoint accepts no input at the moment */
     bool failed;     /* nothing can be sent or received any more */
 };
 
 /* Opens a connection on an accepted socket. Takes ownership of fd, also on failure. peer and
- * address are those of mcp__address_peer(). no_files is set if descriptors are short: the
- * connection is then refused. */
+ * address are those of mcp__address_peer(). no_files is set if there are too few free descriptors;
+ * the connection is then refused. */
 void mcp__connection_open(mcp_listener *l, int fd, const char *peer, const char *address,
                           bool no_files);
 /* Does the work that was deferred to the end of the turn. This may close the connection. */
@@ -133,7 +133,7 @@ enum { MCP__ADDRESS_TEXT = 128 };
 /* A parsed address. */
 typedef struct mcp__address {
     bool loopback;    /* only this machine can connect */
-    bool any;         /* stands for all addresses of this machine */
+    bool any;         /* a wildcard: all addresses of this machine */
     const char *path; /* of a Unix socket, borrowed from the parsed string; else NULL */
     char host[64];    /* numeric, as in a URL */
     uint16_t port;
@@ -141,8 +141,8 @@ typedef struct mcp__address {
 
 /* Parses an address. Returns MCP_OK or MCP_EINVAL. */
 int mcp__address_parse(mcp__address *a, const char *text, mcp_error *error);
-/* Opens a non-blocking listening socket, and sets a->port to the actual port. `mode` is that of the
- * file of a Unix socket. Returns MCP_OK, MCP_EEXIST if the address is in use, MCP_EACCESS or
+/* Opens a non-blocking listening socket, and sets a->port to the actual port. `mode` is the file
+ * mode of a Unix socket. Returns MCP_OK, MCP_EEXIST if the address is in use, MCP_EACCESS or
  * MCP_EIO. */
 int mcp__address_listen(mcp__address *a, unsigned mode, int *ret, mcp_error *error);
 /* Describes the peer of a connection: `peer` for the log, `address` for limits. Examples are

@@ -23,7 +23,7 @@ typedef struct mcp__posted {
 
 typedef struct mcp__posts {
     uv_mutex_t lock;
-    uv_async_t wakeup; /* referenced, and so keeps the loop running, while there is work */
+    uv_async_t wakeup; /* referenced while there is work, so that the loop keeps running */
     mcp__posted *first, **end;
 } mcp__posts;
 
@@ -49,7 +49,7 @@ typedef struct mcp__workers {
     mcp__link idle;              /* idle threads, the most recently used last */
     size_t max_threads, max_long, max_waiting;
     uint64_t idle_ms;             /* a thread without work ends after this time */
-    size_t threads, starting;     /* all threads; those that have not taken a job yet */
+    size_t threads, starting;     /* all threads; new threads without a job so far */
     size_t waiting, long_running; /* queued jobs; long jobs that are running */
     bool stopping, any_ended;
     uv_thread_t ended; /* the last thread that ended, not joined yet */

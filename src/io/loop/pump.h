@@ -17,22 +17,22 @@ typedef struct mcp__pump {
     uv_timer_t deadline;
     bool woken;                /* the channel has requested a tick */
     unsigned handles;          /* number of open handles */
-    void (*closed)(void *arg); /* called after the last handle was closed, or NULL; may free d */
+    void (*closed)(void *arg); /* called after the last handle was closed; may free d; or NULL */
 } mcp__pump;
 
 /* Initializes a pump. `settle` is called once before the loop blocks, after mcp__pump_note() or
  * mcp__pump_wake(). */
 void mcp__pump_init(mcp__pump *d, mcp_loop *loop, mcp_client *client, void (*settle)(void *arg),
                     void *arg);
-/* Connects the client with mcp_client_connect_transport(), and returns its result. The channel gets
- * its first tick before the loop blocks. */
+/* Connects the client with mcp_client_connect_transport(), and returns the result of that call. The
+ * channel gets its first tick before the loop blocks. */
 int mcp__pump_connect(mcp__pump *d, const mcp_channel_options *options,
                       const mcp_transport_options *transport, mcp_error *error);
 /* Schedules a call of settle() before the loop blocks. */
 void mcp__pump_note(mcp__pump *d);
 /* Schedules a tick of the channel and settle(). For the `wake` function of the channel. */
 void mcp__pump_wake(mcp__pump *d);
-/* Calls mcp_channel_tick() if the channel requested that, and sets the timer for its deadline. To
+/* Calls mcp_channel_tick() if the channel requested that, and sets the timer for its deadline. Must
  * be called after each call of the channel. */
 void mcp__pump_turn(mcp__pump *d);
 /* Ends the connection. Calls mcp_client_disconnected() with the reason. */

@@ -35,7 +35,7 @@ typedef struct mcp__stdio {
     bool in_always, out_always;   /* always ready, and not pollable: a file or /dev/null */
     int in_watched;               /* events that in_poll waits for; 0 if it is stopped */
     bool out_watched;
-    int64_t until; /* deadline of the closing phase or, if hung_up, of the whole rest */
+    int64_t until; /* deadline of the closing phase or, if hung_up, of all that is left to do */
     int64_t armed; /* deadline of the timer, or INT64_MAX if it is not set */
 
     uv_timer_t timer;

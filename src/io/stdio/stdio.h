@@ -28,11 +28,12 @@ void mcp__lines_free(mcp__lines *l);
 char *mcp__lines_room(mcp__lines *l, size_t *room);
 /* Reports that n bytes have been read into the buffer. */
 void mcp__lines_added(mcp__lines *l, size_t n);
-/* Returns in *line the next line that is not empty, without its newline. Of an oversized line, this
- * is the head, and l->tail the end. Both are borrowed until the next mcp__lines_room(). The result
- * is MCP__LINE_WHOLE, MCP__LINE_OVERSIZED, or MCP__LINE_NONE if more input is needed. */
+/* Returns in *line the next line that is not empty, without its newline. For an oversized line,
+ * *line is the head of the line, and l->tail its end. Both are borrowed until the next
+ * mcp__lines_room(). The result is MCP__LINE_WHOLE, MCP__LINE_OVERSIZED, or MCP__LINE_NONE if more
+ * input is needed. */
 int mcp__lines_next(mcp__lines *l, mcp_str *line);
-/* Returns a last line without a newline, in the same form. To be called at the end of the input,
+/* Returns a last line without a newline, in the same form. Must be called at the end of the input,
  * after mcp__lines_next() has returned MCP__LINE_NONE. */
 int mcp__lines_rest(mcp__lines *l, mcp_str *line);
 
@@ -43,7 +44,7 @@ typedef struct mcp__output {
     int fd;
     char *ptr;
     size_t cap, start, end;
-    size_t limit; /* of pending bytes; more are a failure */
+    size_t limit; /* maximum of pending bytes; exceeding it is a failure */
     bool blocked; /* the descriptor has to become writable first */
     int failed;   /* MCP_OK, or the first error: MCP_ECLOSED, MCP_EIO, MCP_ENOMEM, MCP_ELIMIT */
     int sys;      /* errno of that error, or 0 */

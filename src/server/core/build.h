@@ -13,8 +13,8 @@ typedef struct mcp__release_hook {
     void *user;
 } mcp__release_hook;
 
-/* The result of one mcp_server_rebuild(). References: one of the server while it is the current
- * build, and one of each request that uses it. */
+/* The result of one mcp_server_rebuild(). The server has a reference while this is the current
+ * build, and so has each request that uses it. */
 typedef struct mcp__build {
     mcp_server *server;
     unsigned refs;
@@ -26,7 +26,7 @@ typedef struct mcp__build {
     mcp_host_timer *timer;
 } mcp__build;
 
-/* Called when the last reference is released. Frees a retired build soon, from a timer. */
+/* Called when the last reference is released. A retired build is then freed soon, by a timer. */
 void mcp__build_unused(mcp__build *build);
 static inline void mcp__build_unref(mcp__build *build)
 {

@@ -10,7 +10,7 @@ typedef struct mcp__hold mcp__hold;
 
 typedef struct mcp__holds {
     size_t limit, used, most; /* in bytes; `most` is the maximum that was ever used */
-    mcp__link turns;          /* callers with waiting requests, next turn first */
+    mcp__link turns;          /* callers with waiting requests, in the order of their turns */
     mcp__link waiting;        /* mcp__hold, of all callers */
     size_t n_waiting;
     mcp__map by_name; /* callers */

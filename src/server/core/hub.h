@@ -37,7 +37,7 @@ void mcp__stream_unsubscribe(mcp__stream *stream, mcp_str uri);
 void mcp__hub_list_changed(mcp_server *server, mcp__kind kind, const mcp__entry *entry);
 /* Makes the current mounts watch all topics. */
 void mcp__hub_rewatch(mcp_server *server);
-/* Schedules notifications for the marks of a session. */
+/* Schedules the notifications of the changes that are marked in a session. */
 void mcp__hub_arm(mcp__session *session);
 /* Sends the notifications of a session that are due. */
 void mcp__hub_tick(mcp__session *session, int64_t now);

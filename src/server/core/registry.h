@@ -22,7 +22,7 @@ typedef enum mcp__kind {
  * registration; revisions with the same form share the text. */
 typedef struct mcp__entry {
     mcp__kind kind;
-    unsigned refs; /* the registry, and requests that use it */
+    unsigned refs; /* held by the registry and by requests that use it */
     bool built;    /* registered within mcp_server_rebuild() */
     uint64_t sequence;
     mcp_str key; /* URI, template or name; NUL-terminated */
@@ -82,7 +82,7 @@ int mcp__registry_keep(mcp_server *server, mcp__entry *entry);
 int mcp__registry_match(const mcp_server *server, mcp_str uri, mcp__entry **entry,
                         mcp_uri_match **match);
 
-/* Whether the server offers anything of a kind. For templates, resources count as well. */
+/* Whether the server offers anything of a kind. Resources and templates are one kind here. */
 bool mcp__server_offers(const mcp_server *server, mcp__kind kind);
 bool mcp__server_completes(const mcp_server *server);
 
@@ -101,7 +101,7 @@ typedef struct mcp__mount {
 /* Makes the provider watch its list. If the provider fails, a warning is logged, and changes of its
  * list are not announced. */
 void mcp__mount_watch_list(mcp_server *server, const mcp__mount *mount);
-/* Whether a stream is subscribed to a list that the mount is part of. */
+/* Whether a stream is subscribed to a list that contains items of the mount. */
 bool mcp__mount_is_subscribed(const mcp_server *server, const mcp__mount *mount);
 /* Returns the mount with the longest prefix of the URI, or NULL. */
 mcp__mount *mcp__mount_find(const mcp_server *server, mcp_str uri);

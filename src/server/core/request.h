@@ -41,7 +41,7 @@ typedef struct mcp__reply {
     mcp__buf out;
     bool begun;
     bool raw;             /* the result comes from another server; see mcp_reply_raw() */
-    int failed;           /* code of the first failure to add to the result */
+    int failed;           /* code of the first failed attempt to add to the result, or MCP_OK */
     size_t count;         /* number of entries in the method's array */
     mcp_str description;  /* prompts/get, in the arena */
     mcp__buf meta;        /* members for _meta, each with a leading comma */
@@ -64,8 +64,8 @@ typedef struct mcp__reply_error {
 typedef struct mcp__tool_result {
     bool is_error;
     mcp_str structured;  /* JSON in the arena */
-    bool has_structured; /* the handler set it, even if the revision does not have it */
-    bool as_text;        /* sent as text, because the revision does not have it */
+    bool has_structured; /* the handler set it; the revision may lack it */
+    bool as_text;        /* it is sent as text, because the revision lacks it */
 } mcp__tool_result;
 
 /* A page of a list. */
@@ -100,7 +100,7 @@ struct mcp_request {
         void *user;
     } on_cancel;
     mcp__arena arena;
-    const mcp_json *caller; /* what a trusted parent says about its caller; NULL if nothing */
+    const mcp_json *caller; /* what a trusted parent reports about the caller; NULL if nothing */
 
     mcp__target target;
     mcp__reply reply;
@@ -144,7 +144,7 @@ void mcp__request_receive(mcp__incoming *in);
 int mcp__request_check_info(mcp_request *req, const mcp_json *info, const char *where);
 /* Ends a request with the code that its handler returned. */
 void mcp__request_finish(mcp_request *req, int outcome);
-/* client_info.c: reads from _meta on whose behalf a trusted parent sends the request. */
+/* client_info.c: reads from _meta the caller on whose behalf a trusted parent sends the request. */
 void mcp__request_take_caller(mcp_request *req);
 /* Calls the cancel function of a request that is marked as cancelled. Returns true if this finished
  * the request, which is then freed. */

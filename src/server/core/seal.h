@@ -1,4 +1,4 @@
-/* seal.h: seals texts that a peer keeps for the server; see seal.c. */
+/* seal.h: encrypts and authenticates texts that a peer keeps for the server; see seal.c. */
 #ifndef MCP_SRC_SEAL_H
 #define MCP_SRC_SEAL_H
 
@@ -11,12 +11,12 @@
 
 typedef struct mcp__seal mcp__seal;
 
-/* Appends a token of `plain` that can be opened only with the same `bound`. Returns MCP_ENOMEM,
- * MCP_ELIMIT, MCP_EUNSUPPORTED or MCP_EIO on failure. */
+/* Appends a token that contains `plain`, encrypted, and that can be opened only with the same
+ * `bound`. Returns MCP_ENOMEM, MCP_ELIMIT, MCP_EUNSUPPORTED or MCP_EIO on failure. */
 int mcp__seal_text(mcp_server *server, mcp_str bound, mcp_str plain, mcp__buf *to,
                    mcp_error *error);
-/* Appends the text in a token. Returns MCP_EINVAL if the token was not made by this server, or is
- * bound to another text. */
+/* Appends the text that a token contains. Returns MCP_EINVAL if the token was not made by this
+ * server, or is bound to another text. */
 int mcp__seal_open(mcp_server *server, mcp_str bound, mcp_str token, mcp__buf *plain,
                    mcp_error *error);
 uint64_t mcp__seal_lifetime(const mcp_server *server);

@@ -15,7 +15,7 @@ struct mcp__session {
     bool initialized;              /* notifications/initialized was received */
     int log_level;                 /* logging/setLevel */
     mcp_json_doc *initialize;      /* the params of initialize: capabilities, clientInfo */
-    mcp__link elicitations;        /* those in URL mode that are not completed */
+    mcp__link elicitations;        /* elicitations in URL mode that are not complete */
     size_t n_elicitations;
     mcp__stream legacy;
 
@@ -23,7 +23,8 @@ struct mcp__session {
     mcp__link dirty;       /* mcp__subscription whose resource changed */
     mcp__link dirty_tasks; /* mcp__task_watch whose task changed */
     bool lists_dirty;
-    /* When to notify. INT64_MAX means never, INT64_MIN one interval after the next tick. */
+    /* When to send notifications. INT64_MAX means never, and INT64_MIN means one interval after the
+     * next tick. */
     int64_t due;
     size_t n_subscriptions;
     size_t n_listens; /* open subscriptions/listen */

@@ -11,7 +11,7 @@ typedef struct mcp__meter {
     mcp_usage usage;
     mcp_server *server;
     mcp__link link; /* in server->meters[].all */
-    size_t refs;    /* number of tools or mounts of this name, and of requests in progress */
+    size_t refs;    /* number of tools or mounts with this name, plus requests in progress */
 } mcp__meter;
 
 typedef struct mcp__meters {
@@ -31,7 +31,7 @@ typedef enum mcp__used_outcome {
 
 /* What is counted for a request. */
 typedef struct mcp__used {
-    mcp__meter *meter; /* NULL if not counted */
+    mcp__meter *meter; /* NULL if the request is not counted */
     int64_t since;     /* when the request began, in milliseconds */
     uint64_t bytes;    /* size of the contents in the result */
     mcp__used_outcome outcome;
@@ -45,7 +45,7 @@ void mcp__usage_free(mcp_server *server);
 mcp__meter *mcp__meter_take(mcp_server *server, mcp_usage_kind kind, mcp_str name);
 /* meter may be NULL. */
 void mcp__meter_give(mcp__meter *meter);
-/* Counts the request for this meter instead of its previous one. */
+/* Counts the request for this meter instead of the request's previous meter. */
 void mcp__usage_begin(mcp_request *req, mcp__meter *meter);
 /* Counts the request for "other", until its own meter is known. */
 void mcp__usage_begin_other(mcp_request *req, mcp_usage_kind kind);

@@ -13,7 +13,7 @@
 #include "server/core/request.h"
 
 enum {
-    MCP__MAX_QUESTIONS = 64, /* open at the same time */
+    MCP__MAX_QUESTIONS = 64, /* questions that are open at the same time */
     MCP__MAX_KEY = 128,
     MCP__MAX_PARAMS = 1 << 20, /* size of one question, in bytes */
     MCP__MAX_STATE = 8 << 10,
@@ -69,7 +69,8 @@ typedef struct mcp__ask {
 /* Implements the functions of mcp/input.h: returns the answer in *ret, or adds the question.
  * Returns MCP_OK, MCP_INPUT_REQUIRED or a negative code. */
 int mcp__input_ask(mcp_request *req, const mcp__ask *ask, const mcp_json **ret);
-/* Adds a question without a search for an answer. Returns MCP_INPUT_REQUIRED or a negative code. */
+/* Adds a question without looking for an answer first. Returns MCP_INPUT_REQUIRED or a negative
+ * code. */
 int mcp__input_add(mcp_request *req, const mcp__ask *ask);
 /* Returns the input state of a request, or NULL if out of memory. Creates the state if
  * necessary. */

@@ -69,7 +69,7 @@ bool mcp__task_is_seen(const mcp_request *req, const mcp_task *task, int64_t now
 mcp__task *mcp__task_live(const mcp_server *server, mcp_str id);
 /* Counts memory that a task holds while it runs. Returns MCP_OK or MCP_ELIMIT. */
 int mcp__task_charge(const mcp_server *server, mcp__task *task, size_t bytes);
-/* Records a change of the state: in the store at once, to subscribers soon. */
+/* Records a change of the state in the store at once, and notifies subscribers soon. */
 int mcp__task_changed(mcp__task *task, mcp_str detail);
 /* Ends a task as cancelled at once and cancels its handler. The task may be freed. `message` is not
  * copied. */

@@ -14,8 +14,8 @@ int mcp__run_task_result(mcp_request *req);
 int mcp__run_task_list(mcp_request *req);
 void mcp__task_tail(mcp_request *req, mcp__buf *b);
 void mcp__task_list_tail(mcp_request *req, mcp__buf *b);
-/* Checks, for a tools/call, whether the tool can be called in this way, and creates the task that
- * the peer requested. */
+/* Checks for a tools/call whether the tool can be called as the peer requests, as a task or not.
+ * Creates the task if the peer requested one. */
 int mcp__task_begin(mcp_request *req);
 /* End a request that is a task. mcp__task_fail() stores an error, mcp__task_complete() the result
  * in req->reply.out. Both free the request. */
@@ -34,8 +34,8 @@ mcp_str mcp__task_id(const struct mcp__task *task);
 /* Returns the session of 2025-11-25 that created the task, or NULL after the session has ended. */
 mcp__session *mcp__task_session(const struct mcp__task *task);
 
-/* Whether the peer of this channel may list tasks: it has a principal, or is the only anonymous one
- * (all exchanges share one stream, as on stdio). */
+/* Whether the peer of this channel may list tasks: the peer has a principal, or is the only
+ * anonymous peer (all exchanges share one stream, as on stdio). */
 bool mcp__tasks_listed(const mcp_channel *channel);
 /* Writes the members for tasks into an object of capabilities. */
 void mcp__task_capabilities(mcp__object *o, const mcp_channel *channel);
