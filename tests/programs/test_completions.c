@@ -1,4 +1,4 @@
-/* Completions that are kept for the next TAB: which, how many, how large and how long. */
+/* Completions that are cached for the next TAB: which, how many, how large and how long. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -10,7 +10,7 @@
 
 #include <mcpctl/completions.h>
 
-/* The text that was kept for a key, or NULL. */
+/* Returns the string that is cached for a key, or NULL. */
 static const char *got(const completions *k, const char *key, int64_t now)
 {
     mcp_str text = mcp_json_string(mcp_json_get(completions_get(k, key, now), "v"));
@@ -46,7 +46,7 @@ static void test_by_key_and_time(void **state)
     assert_string_equal(got(k, "b", 100 + COMPLETIONS_MS - 1), "two");
     assert_null(got(k, "b", 100 + COMPLETIONS_MS));
     assert_null(got(k, "ab", 100));
-    put(k, "b", "three", 100 + COMPLETIONS_MS); /* the old one is still in its place */
+    put(k, "b", "three", 100 + COMPLETIONS_MS); /* the expired entry still has its place */
     assert_string_equal(got(k, "b", 100 + COMPLETIONS_MS), "three");
     completions_free(k);
 }
@@ -59,7 +59,7 @@ static void test_changes(void **state)
     unsigned before = completions_changes(k);
     completions_forget(k);
     assert_null(got(k, "a", 0));
-    put_since(k, "a", "stale", before, 0); /* it was asked for before the change */
+    put_since(k, "a", "stale", before, 0); /* it was requested before the change */
     assert_null(got(k, "a", 0));
     put(k, "a", "fresh", 0);
     assert_string_equal(got(k, "a", 0), "fresh");
@@ -75,7 +75,7 @@ static void test_limits(void **state)
         snprintf(key, sizeof(key), "%d", i);
         put(k, key, key, 0);
     }
-    assert_null(got(k, "0", 0)); /* the oldest */
+    assert_null(got(k, "0", 0)); /* the oldest entry was evicted */
     assert_string_equal(got(k, "1", 0), "1");
     assert_string_equal(got(k, key, 0), key);
     memset(large, 'x', COMPLETIONS_MOST_BYTES);

@@ -1,4 +1,4 @@
-/* What came to a list and went from it. */
+/* The names that were added to a list and removed from it. */
 #define _GNU_SOURCE
 #include <stdarg.h>
 #include <stddef.h>
@@ -32,7 +32,7 @@ static void differences(void **state)
         {"ab", "", "-a-b"},
         {"abc", "cab", ""},
         {"abd", "bec", "-a+c-d+e"},
-        {"aab", "abbb", ""}, /* what comes twice counts once */
+        {"aab", "abbb", ""}, /* a name that occurs twice counts once */
         {"zz", "aaz", "+a"},
     };
     (void)state;
@@ -55,7 +55,7 @@ static void differences(void **state)
     }
 }
 
-/* A list without an end, and one of names without an end. */
+/* The limits on the number of names and on their total length. */
 static void limits(void **state)
 {
     roster r = {0};

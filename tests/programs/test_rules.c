@@ -33,7 +33,7 @@ static void globs_of_uris(void **state)
         {"**.key", "file:///a/b.key", true},
         {"**.key", "file:///a/b.keys", false},
         {"**/*", "file:///a", true},
-        {"mem:a?b[c]", "mem:a?b[c]", true}, /* themselves */
+        {"mem:a?b[c]", "mem:a?b[c]", true}, /* "?" and brackets stand for themselves */
         {"mem:a?b", "mem:axb", false},
         {"mem:a b\xc3\xa9", "mem:a%20b%C3%A9", true},
         {"mem:%41", "mem:%41", true},
@@ -77,7 +77,7 @@ static void globs_of_paths(void **state)
     }
 }
 
-/* What backtracking would need longer for than anybody waits. */
+/* Patterns for which backtracking would take too long. */
 static void in_linear_time(void **state)
 {
     enum { LONG = 8192 };
@@ -136,8 +136,8 @@ static void the_last_rule_decides(void **state)
         {"bob", MCP_ITEM_RESOURCE, "mem:a/x.key", false},
         {"alice", MCP_ITEM_RESOURCE, "mem:x/y.key", false},
         {"alice", MCP_ITEM_RESOURCE, "mem:x/y", true},
-        {"bob", MCP_ITEM_TEMPLATE, "mem:a/{x}", true},  /* it may lead to what he may see */
-        {"bob", MCP_ITEM_TEMPLATE, "mem:{+all}", true}, /* as well */
+        {"bob", MCP_ITEM_TEMPLATE, "mem:a/{x}", true},  /* may expand to an allowed resource */
+        {"bob", MCP_ITEM_TEMPLATE, "mem:{+all}", true}, /* the same */
         {"bob", MCP_ITEM_TEMPLATE, "mem:b/{x}", false},
         {NULL, MCP_ITEM_TEMPLATE, "mem:b/{x}", false},
         {"anonymous", MCP_ITEM_TEMPLATE, "mem:b/{x}", false},

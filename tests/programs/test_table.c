@@ -1,5 +1,4 @@
-/* Rows and logs as a person sees them: columns, widths, what is no such form, and what is
- * hostile. */
+/* Rows and logs as they are displayed: columns, widths, JSON of other forms, and hostile JSON. */
 #define _GNU_SOURCE
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +11,8 @@
 
 #include <mcpctl/view.h>
 
-/* To be freed; NULL: it is none of the forms, and nothing was written. */
+/* Returns a string to be freed, or NULL if the JSON has none of the forms; then nothing was
+ * written. */
 static char *view_of(mcp_str json, size_t width)
 {
     char *text = NULL;
@@ -31,11 +31,11 @@ static char *view_of(mcp_str json, size_t width)
 static const struct {
     const char *json;
     size_t width;
-    const char *shown; /* NULL: as it came */
+    const char *shown; /* NULL if the JSON is displayed unchanged */
 } forms_cases[] = {
     {"{\"columns\":[\"id\",\"name\"],\"rows\":[[1,\"one\"],[20,null],[-3.5,\"\"]]}", 40,
      "  id  name\n   1  one\n  20  NULL\n-3.5  \n"},
-    /* numbers among texts are on the right, their column's name is not */
+    /* numbers in a column of strings are aligned to the right, the column's name is not */
     {"{\"columns\":[\"any\"],\"rows\":[[1],[\"text\"],[null],[true]]}", 40,
      "any\n   1\ntext\nNULL\ntrue\n"},
     {"{\"columns\":[\"n\"],\"rows\":[[1],[null]],\"next\":\"db:t?o=2\",\"whole\":false}", 40,
@@ -46,19 +46,19 @@ static const struct {
     {"{\"columns\":[\"n\"],\"rows\":[[123456789012345678901234567890],[18446744073709551615]]}", 40,
      "                             n\n123456789012345678901234567890\n"
      "          18446744073709551615\n"},
-    /* what is wider than the terminal gives way, the widest first */
+    /* columns that are too wide for the terminal are truncated, the widest first */
     {"{\"columns\":[\"id\",\"text\"],\"rows\":[[1,\"one two three four five\"]]}", 20,
      "id  text\n 1  one two three f…\n"},
     {"{\"columns\":[\"t\",\"u\"],\"rows\":[[\"漢字漢字漢字漢字\",\"e\xcc\x81...........\"]]}", 20,
      "t          u\n漢字漢字…  e\xcc\x81.......…\n"},
     {" [{\"a\":1,\"b\":\"x\"},{\"b\":\"y\",\"c\":null}]\n", 40, "a  b  c\n1  x  \n   y  NULL\n"},
-    /* too many columns: in lines of their own */
+    /* with too many columns, each value has a separate line */
     {"{\"columns\":[\"first\",\"b\",\"c\"],\"rows\":[[\"one two three "
      "four\",2,\"cccccccccc\"],[null,2,3]]}",
      17,
      "first  one two\n       three four\nb      2\nc      cccccccccc\n\n"
      "first  NULL\nb      2\nc      3\n"},
-    /* what a server writes does nothing to the terminal */
+    /* control and invisible characters of a server are escaped */
     {"{\"columns\":[\"a\\u001b[2J\"],\"rows\":[[\"x\\ny\\u202e\"]],\"n\\n\":\"\\u0007\"}", 40,
      "a\\x1b[2J\nx\\x0ay\\u202e\nn\\x0a: \\x07\n"},
     {"{\"commits\":[{\"id\":\"0123456789abcdef\",\"subject\":\"What was "
@@ -74,7 +74,7 @@ static const struct {
      "commit\",\"author\":{\"name\":\"N\","
      "\"time\":\"2026\"}}]}",
      30, "01234567  2026  N  A long lin…\n"},
-    /* almost, or nothing of the kind */
+    /* JSON that is not, or not quite, of this form */
     {"", 40, NULL},
     {"{", 40, NULL},
     {"[]", 40, NULL},
@@ -110,7 +110,7 @@ static void forms(void **state)
     }
 }
 
-/* `part` so many times between two ends. */
+/* Returns `part` repeated `count` times between `before` and `after`. */
 static char *repeated(const char *before, const char *part, size_t count, const char *after)
 {
     char *text = NULL;
@@ -125,7 +125,7 @@ static char *repeated(const char *before, const char *part, size_t count, const 
     return text;
 }
 
-/* What is too large is not formatted, and what is nearly that large is. */
+/* JSON beyond the size limits is not formatted; JSON slightly below them is. */
 static void limits(void **state)
 {
     static const struct {
@@ -151,7 +151,7 @@ static void limits(void **state)
         free(shown);
         free(json);
     }
-    for (size_t len = 1024; len <= 1025; len++) { /* names of columns */
+    for (size_t len = 1024; len <= 1025; len++) { /* the length of a column's name */
         char name[1026] = "", json[2200];
         memset(name, 'n', len);
         snprintf(json, sizeof(json), "[{\"%s\":1}]", name);
@@ -199,7 +199,7 @@ static void widths_and_cuts(void **state)
         assert_null(view_of((mcp_str){json, len}, 80));
 }
 
-/* As the lists of several pages are printed. */
+/* Results that consist of several pages. */
 static void pages(void **state)
 {
     char *text = NULL;

@@ -1,4 +1,4 @@
-/* What a stranger wrote, on a terminal: nothing that controls it or is not seen gets there. */
+/* Strings from a server on a terminal: control characters and invisible characters are escaped. */
 #define _GNU_SOURCE
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 
 enum { LAST = 0x10ffff };
 
-/* In UTF-8; 0 for what has none. */
+/* Encodes a code point as UTF-8. Returns 0 if it has no encoding. */
 static size_t encode(unsigned code, char to[4])
 {
     unsigned char *p = (unsigned char *)to;
@@ -32,7 +32,7 @@ static size_t encode(unsigned code, char to[4])
     return more + 1;
 }
 
-/* Unicode's classes as another library knows them. */
+/* Sets of code points according to another Unicode library. */
 typedef struct judge {
     pcre2_code *code;
     pcre2_match_data *data;
@@ -61,7 +61,7 @@ static void judge_free(judge *j)
     pcre2_code_free(j->code);
 }
 
-/* A file in memory that is written again and again. */
+/* An in-memory file that is rewritten repeatedly. */
 typedef struct sink {
     FILE *f;
     char *text;
@@ -90,8 +90,8 @@ static void sink_close(sink *s)
     free(s->text);
 }
 
-/* Every code point alone: an escape if Unicode calls it a control, a format, a separator of lines
- * or ignorable, itself if not. */
+/* Each code point alone is escaped if Unicode classifies it as control, format, line or paragraph
+ * separator, or default ignorable. Otherwise it is unchanged. */
 static void every_code_point(void **state)
 {
     judge hidden = judge_new("^[\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}]$");
@@ -106,7 +106,8 @@ static void every_code_point(void **state)
         if (!len)
             continue;
         bool is_hidden = judge_is(&hidden, text, len);
-        if (!is_hidden && !text_is_safe((mcp_str){text, len})) /* of a Unicode that is newer */
+        /* assigned in a newer version of Unicode */
+        if (!is_hidden && !text_is_safe((mcp_str){text, len}))
             is_hidden = judge_is(&unknown, text, len);
         count += is_hidden;
         if (is_hidden)
@@ -121,7 +122,7 @@ static void every_code_point(void **state)
             fail_msg("U+%04X is shown as '%s'", code, s.text);
         assert_true(text_is_safe((mcp_str){text, len}) == !is_hidden);
         assert_true(!is_hidden || text_width((mcp_str){text, len}) == strlen(wanted));
-        if (is_hidden && code >= 0x80) { /* JSON has no C0 controls */
+        if (is_hidden && code >= 0x80) { /* JSON does not contain C0 controls */
             rewind(s.f);
             text_put_json(s.f, (mcp_str){text, len});
             fputc(0, s.f), fflush(s.f);
@@ -130,14 +131,14 @@ static void every_code_point(void **state)
             assert_string_equal(s.text, json);
         }
     }
-    assert_true(count > 4000); /* the pattern means something */
+    assert_true(count > 4000); /* checks that the pattern matches enough code points */
     sink_close(&s);
     judge_free(&unknown);
     judge_free(&hidden);
 }
 
-/* In a text of several lines nothing hidden passes either, whatever stands around it; but for a
- * newline and a tab. */
+/* In a text of several lines, every such code point is escaped too, except newline and tab,
+ * whatever surrounds it. */
 static void every_code_point_in_a_text(void **state)
 {
     static const char *const before[] = {"", "a", "\xc3\xa9", "\xe2\x9d\xa4", "1"};
@@ -155,7 +156,7 @@ static void every_code_point_in_a_text(void **state)
             memcpy(text, before[i], n);
             if (!(len = encode(code, text + n)))
                 continue;
-            memcpy(text + n + len, text + n, len); /* twice, and something behind */
+            memcpy(text + n + len, text + n, len); /* twice, with other text after it */
             text[n + 2 * len] = 'z';
             shown(&s, (mcp_str){text, n + 2 * len + 1}, TEXT_BLOCK);
             if (judge_is(&hidden, s.text, strlen(s.text)))
@@ -175,14 +176,14 @@ static void texts(void **state)
         {"\xff\xc3(", "\\xff\\xc3(", "\\xff\\xc3("},
         {"\xed\xa0\x80\xf4\x90\x80\x80\xc0\x80", "\\xed\\xa0\\x80\\xf4\\x90\\x80\\x80\\xc0\\x80",
          "\\xed\\xa0\\x80\\xf4\\x90\\x80\\x80\\xc0\\x80"},
-        /* a heart, a keycap, a family: what joins them is left out */
+        /* emoji sequences: the invisible characters that join them are omitted */
         {"\xe2\x9d\xa4\xef\xb8\x8f!", "\xe2\x9d\xa4\\ufe0f!", "\xe2\x9d\xa4!"},
         {"1\xef\xb8\x8f", "1\\ufe0f", "1"},
         {"\xe2\x9d\xa4\xef\xb8\x8f\xe2\x80\x8d\xf0\x9f\x94\xa5",
          "\xe2\x9d\xa4\\ufe0f\\u200d\xf0\x9f\x94\xa5", "\xe2\x9d\xa4\xf0\x9f\x94\xa5"},
         {"\xd9\x85\xdb\x8c\xe2\x80\x8c\xd8\xb4", "\xd9\x85\xdb\x8c\\u200c\xd8\xb4",
          "\xd9\x85\xdb\x8c\xd8\xb4"},
-        /* but not where they hide something */
+        /* the same characters are escaped where they join nothing */
         {"a\xe2\x80\x8d"
          "b",
          "a\\u200db", "a\\u200db"},

@@ -1,4 +1,4 @@
-/* TOML as the JSON that it means, and what is none. */
+/* TOML is converted to JSON, and invalid TOML is rejected. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -83,7 +83,7 @@ static void limits(void **state)
     mcp_json_doc *doc = NULL;
     mcp_error error;
     (void)state;
-    for (size_t k = 0; k < 8; k++) { /* as a value, and as a key */
+    for (size_t k = 0; k < 8; k++) { /* as a value and as a key */
         char *end = text + sprintf(text, "%s", k < 4 ? "a=" : "");
         for (size_t i = 0; i < MANY; i++)
             end += sprintf(end, "%s", pieces[k % 4]);

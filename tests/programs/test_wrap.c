@@ -1,4 +1,4 @@
-/* Texts in lines of a terminal's width: where they end, and that nothing is lost. */
+/* Wrapping text to the width of a terminal: where the lines end, and that nothing is lost. */
 #define _GNU_SOURCE
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 
 #include <common/text.h>
 
-/* To be freed. */
+/* Returns a string to be freed. */
 static char *wrapped(mcp_str s, text_mode mode, text_lines form, size_t *end)
 {
     char *text = NULL;
@@ -51,16 +51,17 @@ static void lines(void **state)
         {"\tone two", {.width = 30}, "\tone two"},
         {"\tone two three", {.width = 18}, "\tone two\n        three"},
         {"                 one", {.width = 12}, "one"},
-        /* a word that is longer than a line */
+        /* a word that is longer than a line is split */
         {"a bcdefghijklmnopqrs t", {.width = 10}, "a\nbcdefghijk\nlmnopqrs t"},
         {"https://example.com/a", {.width = 12, .indent = 2}, "https://ex\n  ample.com/\n  a"},
-        {"one two", {.width = 12, .indent = 6}, "one two"}, /* no room: the terminal does it */
-        /* two columns each; a line ends between them */
+        /* there is no room, so the terminal wraps the line */
+        {"one two", {.width = 12, .indent = 6}, "one two"},
+        /* wide characters take two columns; a line ends between them */
         {"漢字漢字漢字", {.width = 10}, "漢字漢字漢\n字"},
         {"ab 漢字漢字", {.width = 10}, "ab 漢字漢\n字"},
         {"ab漢字漢字cd", {.width = 10}, "ab漢字漢字\ncd"},
         {"abc漢字漢字", {.width = 10}, "abc漢字漢\n字"},
-        /* none for what combines, and for what is left out */
+        /* combining and omitted characters take no column */
         {"e\xcc\x81"
          "e\xcc\x81"
          "e\xcc\x81 abcdef",
@@ -93,7 +94,7 @@ static void one_line(void **state)
     free(text);
 }
 
-/* What is left of a text without its spaces. */
+/* Removes the white space from a text. */
 static void squeeze(char *text)
 {
     char *to = text;
@@ -103,7 +104,7 @@ static void squeeze(char *text)
     *to = 0;
 }
 
-/* The column behind a line that begins in `column`. */
+/* Returns the column after a line that begins in `column`. */
 static size_t column_behind(mcp_str line, size_t column)
 {
     const char *tab;
@@ -129,7 +130,7 @@ static void make_text(unsigned *seed, char to[400])
     }
 }
 
-/* Texts of anything: no line is too wide, and nothing but spaces is lost or added. */
+/* For generated texts, no line is too wide, and only white space is lost or added. */
 static void anything(void **state)
 {
     unsigned seed = 1;

@@ -1,4 +1,4 @@
-/* mortal.c: a module whose resources end its process: each by its URI, mortal://NAME/WHAT. */
+/* mortal.c: a module with a resource mortal://NAME/WHAT for each way in which its process can end. */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdio.h>

@@ -1,6 +1,5 @@
-/* test_isolated.c: a source in a process of its own, as the peers of its server see it: what it offers, what happens
- * when its process is killed, and who is told of what.
- */
+/* test_isolated.c: a source in a separate process, as the peers of its server see it: its items,
+ * the behaviour when its process is killed, and the notifications. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +22,7 @@ typedef struct fixture {
     mcp_channel *channel;
     mcp_isolated_group group;
     bool rules;
-    unsigned answers[IDS]; /* by id */
+    unsigned answers[IDS]; /* number of answers by id */
     char *text[IDS];
     char notices[20000];
     long pid;
@@ -240,7 +239,7 @@ static void test_pages(void **state)
     assert_null(strstr(text, "mortal://m/d"));
     assert_int_equal(mcp_json_parse(mcp_str_from(text), NULL, NULL, &doc, NULL), MCP_OK);
     const mcp_json *result = mcp_json_get(mcp_json_root(doc), "result");
-    kill_process(&f); /* a cursor outlives the process */
+    kill_process(&f); /* a cursor is still valid after the process was restarted */
     snprintf(params, sizeof(params), "\"cursor\":\"%s\"",
              mcp_json_string(mcp_json_get(result, "nextCursor")).ptr);
     text = ask(&f, 2, "resources/list", params);
@@ -251,7 +250,7 @@ static void test_pages(void **state)
     close_fixture(&f);
 }
 
-/* What a peer says of itself in the parent's words is not believed. */
+/* A peer cannot pose as another principal by sending the members that the parent uses. */
 static void test_access(void **state)
 {
     fixture f;
@@ -299,7 +298,8 @@ static void test_killer(void **state)
     close_fixture(&f);
 }
 
-/* Of several at once each gets another try, alone: only the killer fails. */
+/* If several requests were pending when the process ended, each is repeated alone, so only the one
+ * that kills the process fails. */
 static void test_several(void **state)
 {
     fixture f;
@@ -324,7 +324,7 @@ static void test_set_aside(void **state)
     open_fixture(&f, false, 0);
     has(ask_uri(&f, 1, "mortal://m/die/1"), "ten minutes");
     has(ask_uri(&f, 2, "mortal://m/die/2"), "ten minutes");
-    has(ask_uri(&f, 3, "mortal://m/a"), "alive"); /* begins to count anew */
+    has(ask_uri(&f, 3, "mortal://m/a"), "alive"); /* the count of failures is reset */
     has(ask_uri(&f, 4, "mortal://m/die/3"), "ten minutes");
     has(ask_uri(&f, 5, "mortal://m/die/4"), "ten minutes");
     has(ask_uri(&f, 6, "mortal://m/die/5"), "ten minutes");
@@ -357,7 +357,7 @@ static void test_cancelled(void **state)
     static const char cancel[] = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
                                  "\"params\":{\"requestId\":2}}";
     mcp_channel_receive(f.channel, 0, mcp_str_from(cancel), mcp_loop_now(f.loop));
-    /* A cancelled request may be what kills it: this one gets another try. */
+    /* The cancelled request may be the one that kills the process, so request 3 is repeated. */
     say(&f, 3, "resources/read", "\"uri\":\"mortal://m/slow\"");
     step(&f, 5);
     step(&f, 5);
@@ -377,7 +377,7 @@ static void test_subscribed(void **state)
         "\"resourceSubscriptions\":[\"mortal://m/a\"]}");
     hear(&f, "acknowledged");
     has(ask_uri(&f, 2, "mortal://m/a"), "alive");
-    for (int i = 0; i < 50; i++) /* the subscription follows */
+    for (int i = 0; i < 50; i++) /* time for the subscription to reach the process */
         step(&f, 5);
     f.notices[0] = 0;
     has(ask(&f, 3, "tools/call", "\"name\":\"mortal\",\"arguments\":{\"what\":\"change\"}"),
@@ -391,7 +391,8 @@ static void test_subscribed(void **state)
     close_fixture(&f);
 }
 
-/* Killed at any moment, whatever is asked: one answer for each, and nothing is left. */
+/* The process is killed at any moment, whatever the requests: each gets one answer, and nothing is
+ * leaked. */
 static void test_killed_anywhere(void **state)
 {
     static const char *const asked[][2] = {

@@ -58,7 +58,7 @@ static const exchange wrong[] = {
     {READ, URI("reals/cell/b/9e999"), {"\"blob\":\"AP8=\""}},
     {READ, URI("reals/cell/b/-9e999"), {"\"blob\":\"Af8=\""}},
     {READ, URI("reals/cell/b/0.1"), {"\"blob\":\"Av8=\""}},
-    /* a row has one URI */
+    /* other spellings of a row's URI are rejected */
     {READ, URI("item/row/01"), {NOT_FOUND}},
     {READ, URI("item/row/%201"), {NOT_FOUND}},
     {READ, URI("item/row/1.0"), {NOT_FOUND}},
@@ -71,7 +71,7 @@ static const exchange wrong[] = {
     {READ, URI("wide"), {"!\\\"key\\\"", "!row{"}},
     {READ, URI("wide/rows"), {"\\\"one\\\"", "\\\"two\\\""}},
     {READ, URI("wide/row/1/1/1/1/1/1/1/1/1/1/1/1/1/1/1/1"), {NOT_FOUND}},
-    /* one view that does not work hides nothing else */
+    /* an invalid view does not hide the other tables */
     {READ, URI(""), {"\\\"name\\\":\\\"gone\\\"", "\\\"name\\\":\\\"v2\\\"", "nullable"}},
     {READ, URI("gone"), {"SELECT nosuch", "\\\"columns\\\":[]"}},
     {READ, URI("gone/rows"), {"-32603", "no such column: nosuch"}},
@@ -80,7 +80,7 @@ static const exchange wrong[] = {
     {READ, URI("endless/rows"), {"-32603", "took too long"}},
     {READ, URI("endless"), {"\\\"name\\\":\\\"c\\\""}},
     {READ, URI("made/row/1"), {"{\\\"a\\\":1,\\\"b\\\":\\\"\\\"}"}},
-    /* a call of a function is one step */
+    /* the call of a function is a single step of SQLite's virtual machine */
     {CALL,
      SQL("SELECT length(trim(x, y)) FROM (SELECT hex(zeroblob(500000)) AS x, "
          "replace(hex(zeroblob(500000)), '0', 'b') || '0' AS y)"),
@@ -102,7 +102,7 @@ static const exchange wrong[] = {
     {CALL, SQL("SELECT 'a' GLOB printf('%.*c', 2000, '*')"), {"isError"}},
 };
 
-/* Names that are no UTF-8: what they name can be read, and they hide nothing. */
+/* Names that are not valid UTF-8: the named tables can be read, and they do not hide other tables. */
 static void test_names(void **state)
 {
     static const exchange names[] = {
@@ -128,7 +128,7 @@ static void test_wrong(void **state)
     CHECK(wrong, .timeout_ms = 1500);
 }
 
-/* The same as SQLite's own, for what is text. */
+/* For text values, the replaced functions give the results of SQLite's own. */
 static void test_functions(void **state)
 {
     static const char *const pieces[] = {"",          "a",     "ab",   "aa", "b",  " ",
@@ -199,7 +199,8 @@ static void test_utf16(void **state)
     remove_database();
 }
 
-/* Reads do not block on what never becomes ready; when it is gone, everything works again. */
+/* Opening a FIFO in place of the file does not block. When the FIFO is removed, requests succeed
+ * again. */
 static void test_fifos(void **state)
 {
     static const char *const endings[] = {"-journal", "-wal", ""};
@@ -236,7 +237,7 @@ static void run(const char *command)
         fail_msg("%s", line);
 }
 
-/* Whether or not it can be served then. */
+/* Reads the row if the database can be mounted. */
 static void try_row(const exchange *row)
 {
     mcp_sqlite_options o = {.timeout_ms = 500};
@@ -246,7 +247,7 @@ static void try_row(const exchange *row)
     peer_close(&p);
 }
 
-/* A journal in another place is not followed, and a hot journal is not rolled back here. */
+/* A journal elsewhere in the file system is not used, and a hot journal is not rolled back. */
 static void test_journals(void **state)
 {
     static const exchange row = {READ, URI("item/row/1"), {"\"id\":1", "!elsewhere"}},

@@ -1,5 +1,5 @@
-/* Files that are made to keep a server busy: work that takes long, or might, runs on workers and
- * ends in time, and other requests are answered meanwhile. */
+/* Files that are made to keep a server busy: work that is, or may be, slow runs on workers within
+ * the time limit, and other requests are answered meanwhile. */
 #define _GNU_SOURCE
 #include "database.h"
 
@@ -17,7 +17,7 @@ static void begin(mcp_sqlite_options o)
         fail_msg("%s", p.error.text);
 }
 
-/* Whether the answer came at once, without a worker. */
+/* Returns whether the request was answered synchronously, without a worker. */
 static bool answered_here(const char *method, const char *params)
 {
     size_t before = p.replies;
@@ -53,7 +53,7 @@ static void check_far(const char *method, const char *params, const char *has)
 
 enum { COLUMNS = 60, LONG = 200000, PATTERN = 900 };
 
-/* A pattern that compares all of itself at each place of the text, in each of very many columns. */
+/* Creates generated columns, each of which matches a pattern in quadratic time. */
 static void make_slow(void)
 {
     static char sql[100 * COLUMNS];
@@ -68,7 +68,8 @@ static void make_slow(void)
     run_sql(sql);
 }
 
-/* Others are answered while it runs, and it ends when its time is over, wherever it was then. */
+/* Other requests are answered while it runs, and it ends at its time limit, whatever SQLite does
+ * then. */
 static void test_slow_columns(void **state)
 {
     static const char *const asked[] = {URI("slow/row/1"), URI("slow/rows"), URI("slow/cell/g3/1"),
@@ -89,7 +90,7 @@ static void test_slow_columns(void **state)
     peer_close(&p);
 }
 
-/* One call of a function is one step of a query. */
+/* The call of a function is a single step of SQLite's virtual machine. */
 static void test_slow_calls(void **state)
 {
     static const char *const asked[] = {
@@ -125,7 +126,7 @@ static void test_straight(void **state)
     peer_close(&p);
 }
 
-/* One step that does not look at the bounds, as while SQLite counts the rows of a table: it ends
+/* A single step that does not check the limits, as when SQLite counts the rows of a table. It ends
  * when it is interrupted. */
 static void spin(sqlite3_context *to, int n, sqlite3_value **values)
 {
@@ -159,8 +160,8 @@ static void test_late(void **state)
 
 /* ---- what is not what it says ---------------------------------------------------------------- */
 
-/* What computes, and what other code than the tables' own reads, is not read on the server's
- * thread, whatever the schema calls it; the tables beside it are. */
+/* Computed values, and tables whose code is not SQLite's own, are not read on the server's thread,
+ * whatever the schema calls them. The ordinary tables of the same file are. */
 static void test_kinds(void **state)
 {
     (void)state;
@@ -215,8 +216,8 @@ static void test_large(void **state)
     peer_close(&p);
 }
 
-/* A schema that takes long to parse is parsed on workers, each time; what it says is served, and
- * changes are told. */
+/* A schema that is slow to parse is parsed on a worker for every request. The tables are served,
+ * and subscribers are notified of changes. */
 static void check_schema(void)
 {
     begin((mcp_sqlite_options){0});
@@ -252,13 +253,13 @@ static void test_many_tables(void **state)
         at += sprintf(sql + at, "CREATE TABLE z%d(a, b, c, UNIQUE(a, b));", i);
     strcpy(sql + at, "COMMIT");
     run_sql(sql);
-    begin((mcp_sqlite_options){.timeout_ms = 1}); /* not enough to parse it */
+    begin((mcp_sqlite_options){.timeout_ms = 1}); /* too short to parse the schema */
     check_far(READ, URI("item/row/1"), "took too long");
     peer_close(&p);
     check_schema();
 }
 
-/* The first reader of a log reads all of it. */
+/* The first connection that reads a write-ahead log reads all of it. */
 static void test_long_log(void **state)
 {
     char name[128];
@@ -282,18 +283,18 @@ static void rename_over(void)
     assert_int_equal(system(command), 0);
 }
 
-/* A file that cannot be opened now is there all the same. */
+/* A file that cannot be opened for lack of descriptors does not count as missing. */
 static void test_no_descriptors(void **state)
 {
     (void)state;
     static const char *const modes[] = {"PRAGMA journal_mode=DELETE", "PRAGMA journal_mode=WAL"};
     for (size_t i = 0; i < 2; i++) {
-        int left = -3; /* the connection of the mount is closed first */
+        int left = -3; /* negative, because the mounted connection is closed first */
         run_sql(modes[i]);
         for (bool read = false; !read && left < 8; left++) {
             memset(&p, 0, sizeof(p));
             assert_int_equal(peer_open(&p, &(mcp_sqlite_options){0}, NULL, NULL), MCP_OK);
-            rename_over(); /* what is open already is another file */
+            rename_over(); /* the open connection now refers to another file */
             nofiles_begin(left);
             ask(&p, READ, URI("item/row/1"));
             nofiles_end();

@@ -9,7 +9,7 @@ static failalloc ours, theirs;
 
 /* ---- SQLite's memory ------------------------------------------------------------------------- */
 
-/* Each block with its size in front. */
+/* Returns a block that is preceded by its size. */
 static void *sqlite_alloc(int size)
 {
     int64_t *block = failalloc_allocate((size_t)size + 8, &theirs);
@@ -85,7 +85,7 @@ static int open_all(peer *p)
     return peer_open(p, &o, NULL, &a);
 }
 
-static size_t opening; /* what opening took the last time */
+static size_t opening; /* number of allocations while the database was last opened */
 
 /* Opens, requests and closes, with failure number `at` in one of the two allocators. Returns true
  * if there were fewer allocations, so none failed. */
@@ -107,7 +107,7 @@ static bool try_one(const exchange *e, failalloc *which, size_t at)
             assert_non_null(strstr(p.reply, e->has[i]));
     else if (rc != MCP_OK)
         assert_true(rc == MCP_ENOMEM || p.error.text[0]);
-    else if (p.reply[0]) /* the next time all is well */
+    else if (p.reply[0]) /* the request succeeds when it is repeated */
         check_exchange(&p, e);
     peer_close(&p);
     assert_int_equal(ours.live, 0);
@@ -115,8 +115,7 @@ static bool try_one(const exchange *e, failalloc *which, size_t at)
     return late;
 }
 
-/* What opening takes is tried once, with the first request; with the others what they take
- * themselves. */
+/* For the first request, all allocations fail in turn. For the others, only those after opening do. */
 static void try_all(failalloc *which, size_t step)
 {
     for (size_t i = 0; i < sizeof(tried) / sizeof(*tried); i++)

@@ -17,8 +17,8 @@ static unsigned next_number(unsigned *seed)
     return (*seed = *seed * 1664525 + 1013904223) >> 12;
 }
 
-/* Bytes of which patterns and texts are made: few letters, so that they match often, and everything
- * that is not UTF-8. */
+/* The parts of which patterns and texts are generated: a few letters, so that matches are frequent,
+ * and all kinds of invalid UTF-8. */
 static const char *const pieces[] = {"a",
                                      "A",
                                      "b",
@@ -99,7 +99,7 @@ static void prepare(both *b, const char *sql)
         assert_int_equal(sqlite3_prepare_v2(b->db[i], sql, -1, &b->stmt[i], NULL), SQLITE_OK);
 }
 
-/* The code of the step, and the value or the message. */
+/* Returns the code of the step, and stores the value or the error message. */
 static int step(sqlite3 *db, sqlite3_stmt *stmt, char result[300])
 {
     int rc = sqlite3_step(stmt);
@@ -124,7 +124,7 @@ static void compare(both *b, const char *sql, const char *const *values, int n)
                  rc[1], result[1], rc[0], result[0]);
 }
 
-/* The property: for generated patterns, texts and characters that escape, ours is SQLite's. */
+/* For generated patterns, texts and escape characters, the result is that of SQLite. */
 static void test_same(void **state)
 {
     static const char *const calls[] = {"SELECT quote(?2 LIKE ?1)", "SELECT quote(?2 GLOB ?1)",
@@ -154,7 +154,7 @@ static void test_same(void **state)
     close_both(&b);
 }
 
-/* Values that are no texts, lengths, and what else a call may be given. */
+/* Values of other types, with various lengths, and wrong numbers of arguments. */
 static void test_values(void **state)
 {
     static const char *const values[] = {
@@ -197,7 +197,7 @@ static bool count_down(void *user, size_t bytes)
     return --*left > 0;
 }
 
-/* What would take 10^11 comparisons ends when it may not go on. */
+/* A match that would take 10^11 comparisons ends when its budget is used up. */
 static void test_ends(void **state)
 {
     enum { LONG = 1 << 20, HARD = 100000 };

@@ -16,7 +16,7 @@ static const exchange exchanges[] = {
      {"sqlite://shop/odd%20name%2F%25%C3%A9%3F%23%22q\",\"name\":\"odd name/%é?#\\\"q\"",
       "sqlite://shop/%24query\"", "\"name\":\"open_orders/rows\"", "!nextCursor"}},
     {LIST, "\"cursor\":\"x\"", {"-32602"}},
-    /* what cannot be asked for: what, where, and what could be */
+    /* requests for missing items: the error names the item and similar ones */
     {READ,
      URI("customer/row/1?x=1"),
      {"-32602", "the parameter x is not supported here, only format",
@@ -55,7 +55,7 @@ static const exchange exchanges[] = {
     {READ, URI("docs"), {"virtual table", "\\\"key\\\":[\\\"rowid\\\"]"}},
     {READ, URI("open_orders"), {"\\\"type\\\":\\\"view\\\"", "!row{"}},
     {READ, URI("odd%20name%2F%25%C3%A9%3F%23%22q"), {"\\\"key\\\":[\\\"_rowid_\\\"]"}},
-    /* what is not there */
+    /* missing items */
     {READ, URI("none"), {NOT_FOUND}},
     {READ, URI("none?format=text"), {NOT_FOUND}},
     {READ, URI("CUSTOMER"), {NOT_FOUND}},
@@ -266,7 +266,7 @@ static void test_exchanges(void **state)
     peer_close(&p);
 }
 
-/* What a stranger could try: each of these changes or reaches something, or never ends. */
+/* Hostile statements: each attempts to change or reach something, or never ends. */
 static const exchange attacks[] = {
     {CALL, SQL("ATTACH '/etc/passwd' AS p"), {"isError", "only SELECT, EXPLAIN"}},
     {CALL, SQL("DETACH main"), {"isError", "only SELECT"}},
@@ -338,7 +338,8 @@ static void test_attacks(void **state)
 {
     static peer p;
     mcp_sqlite_options o = {.timeout_ms = 300,
-                            .max_bytes = 64 << 10}; /* large texts are slow with ASan */
+                            /* processing large strings is slow with AddressSanitizer */
+                            .max_bytes = 64 << 10};
     (void)state;
     assert_int_equal(peer_open(&p, &o, NULL, NULL), MCP_OK);
     for (size_t i = 0; i < sizeof(attacks) / sizeof(*attacks); i++)
@@ -400,7 +401,7 @@ static int count(const char *reply, const char *what)
     return n;
 }
 
-/* Every size of a page gives the same entries once each, tables that come and go included. */
+/* For every page size, each entry is listed exactly once, even if tables are created between pages. */
 static void test_pages(void **state)
 {
     static peer p;
@@ -421,7 +422,8 @@ static void test_pages(void **state)
             int n = count(reply, "\"uri\"");
             assert_in_range(n, 0, page);
             entries += n;
-            if (++pages == 3) /* goes behind the position, or before it: neither repeats anything */
+            /* adds entries before and after the position, which must not repeat other entries */
+            if (++pages == 3)
                 run_sql("CREATE TABLE \"!aaa\"(x); CREATE TABLE zzz(x)");
             if (strstr(reply, "shop/zzz\""))
                 strcat(seen, "z");
@@ -494,7 +496,7 @@ static void test_two_databases(void **state)
     peer_close(&p);
 }
 
-/* Two names that are one as a tool's, and a name that was chosen twice. */
+/* Two source names that give the same tool name, and a tool name that is given twice. */
 static void test_tool_names(void **state)
 {
     static const struct {
@@ -518,7 +520,8 @@ static void test_tool_names(void **state)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* 10,000 different rows of eleven tables, beyond what is kept: nothing is left behind. */
+/* Reads 10,000 different rows of eleven tables, which are more than are cached: no memory is
+ * leaked. */
 static void test_flat(void **state)
 {
     static peer p;
@@ -552,7 +555,7 @@ static void test_flat(void **state)
     assert_int_equal(f.live, 0);
 }
 
-/* The schema changes under a statement that is kept. */
+/* The schema changes while a prepared statement is cached. */
 static void test_schema_changes(void **state)
 {
     static peer p;

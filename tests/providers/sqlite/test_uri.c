@@ -1,4 +1,4 @@
-/* sqlite:// URIs: parsing, meaning, and formatting, which must give the same URI. */
+/* sqlite:// URIs: they are parsed and formatted again, which must give the canonical URI. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "uri.h"
 #include "value.h"
 
-/* A target in one line: kind, table, column, keys, parameters. */
+/* Writes a target as one line: kind, table, column, keys, parameters. */
 static void show(const sqlite_target *t, char to[500])
 {
     static const char *const kinds[] = {"database", "table", "rows", "row", "cell", "query"};
@@ -23,8 +23,8 @@ static void show(const sqlite_target *t, char to[500])
 }
 
 static const struct {
-    const char *rest, *shown; /* shown NULL: it is none */
-    const char *canonical;    /* NULL: as it was */
+    const char *rest, *shown; /* if `shown` is NULL, the URI is invalid */
+    const char *canonical;    /* if NULL, `rest` itself */
 } cases[] = {
     {"", "database  ", NULL},
     {"?format=text", "database  &format=text", NULL},

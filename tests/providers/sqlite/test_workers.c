@@ -41,7 +41,7 @@ static sqlite3 *open_writer(const char *sql)
 
 /* ---- locks ----------------------------------------------------------------------------------- */
 
-/* Another process has an exclusive lock: the loop continues, and the answer arrives when the lock
+/* While another process has an exclusive lock, the loop continues. The answer arrives when the lock
  * is released. */
 static void test_locked(void **state)
 {
@@ -55,7 +55,7 @@ static void test_locked(void **state)
         int64_t before = now();
         p.len = 0;
         ask(&p, READ, asked[i]);
-        assert_true(now() - before < 200); /* the call itself does not wait */
+        assert_true(now() - before < 200); /* the call itself does not block */
         assert_false(run_until(&p, &p.len, 1, 60));
         sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
         assert_true(run_until(&p, &p.len, 1, 5000));
@@ -76,7 +76,7 @@ static void test_locked_for_long(void **state)
     mcp_sqlite_options o = {.timeout_ms = 50};
     (void)state;
     sqlite3 *db = open_writer("BEGIN EXCLUSIVE");
-    begin(&o); /* a server starts all the same */
+    begin(&o); /* the database can be mounted while it is locked */
     expect(READ, URI("pair/row/1"), "took too long");
     expect(CALL, SQL("SELECT 1 FROM pair"), "isError");
     sqlite3_close(db);
@@ -103,7 +103,7 @@ static void *write_pairs(void *user)
     return db;
 }
 
-/* A writer that never rests is neither stopped nor seen half-way. */
+/* A process that writes continually is not blocked, and its transactions are never visible in part. */
 static void test_beside_writer(void **state)
 {
     mcp_sqlite_options o = {0};
@@ -126,7 +126,7 @@ static void test_beside_writer(void **state)
     sqlite3_close(db);
 }
 
-/* If no process has it open, no file is created beside it; later writes are noticed. */
+/* If no process has the database open, no file is created next to it. Later writes are noticed. */
 static void test_closed_log(void **state)
 {
     mcp_sqlite_options o = {0};
@@ -147,7 +147,7 @@ static void test_closed_log(void **state)
     peer_close(&p);
 }
 
-/* An empty log is none; many changes within one tick of the clock are all seen. */
+/* An empty log counts as missing. Each of many changes within one tick of the clock is noticed. */
 static void test_empty_log(void **state)
 {
     mcp_sqlite_options o = {0};
@@ -162,14 +162,14 @@ static void test_empty_log(void **state)
     for (int i = 0; i < 20; i++) {
         snprintf(sql, sizeof(sql), "UPDATE pair SET a = %d", i);
         snprintf(has, sizeof(has), "\\\"a\\\":%d,", i);
-        run_sql(sql); /* its close checkpoints, and removes the log */
+        run_sql(sql); /* closing the connection checkpoints and removes the log */
         expect(READ, URI("pair/row/1"), has);
         expect(READ, URI("pair/rows"), "columns");
     }
     peer_close(&p);
 }
 
-/* Another file takes its place. */
+/* The file is replaced by another one. */
 static void test_replaced(void **state)
 {
     mcp_sqlite_options o = {0};
@@ -215,7 +215,7 @@ static void test_cancelled(void **state)
             mcp_loop_step(p.loop, 10);
         assert_true(now() - before < 2000);
     }
-    ask(&p, CALL, endless); /* and one that the end of the peer ends */
+    ask(&p, CALL, endless); /* this one is cancelled when the peer is closed */
     int64_t before = now();
     peer_close(&p);
     assert_true(now() - before < 2000);
@@ -244,7 +244,7 @@ static void check_updates(void)
     assert_int_equal(p.changes, 0);
     run_until(&p, &quiet, 1, 200);
     p.updates = 0;
-    run_until(&p, &quiet, 1, 200); /* what did not change is not told */
+    run_until(&p, &quiet, 1, 200); /* without a change, there is no notification */
     assert_int_equal(p.updates, 0);
     sqlite3_exec(db, "UPDATE pair SET a = 10", NULL, NULL, NULL);
     assert_true(run_until(&p, &p.updates, 1, 3000));

@@ -1,6 +1,6 @@
-/* pair.h: a server in front of another one, for fuzzing. It accepts any messages and has no
- * assertions about them. Without another server, the messages to it are dropped.
- */
+/* pair.h: a server in front of another one, for fuzzing. The front server forwards to the other.
+ * The pair accepts any messages and has no assertions about them. If there is no other server, the
+ * messages to it are dropped. */
 #ifndef MCP_TESTS_PAIR_H
 #define MCP_TESTS_PAIR_H
 
@@ -18,9 +18,9 @@ enum { PAIR_MESSAGES = 512 };
 
 typedef struct pair {
     mcp_server *front, *other;
-    mcp_channel *peer;  /* of the server in front */
-    mcp_channel *here;  /* of the provider's client; NULL: no session is open */
-    mcp_channel *there; /* of the other server */
+    mcp_channel *peer;  /* channel of the front server's peer */
+    mcp_channel *here;  /* channel of the provider's client; NULL if no session is open */
+    mcp_channel *there; /* channel of the other server */
     mcp_client *client;
     int64_t now;
     uint64_t answered;
@@ -29,7 +29,7 @@ typedef struct pair {
         char *text;
         size_t len;
         bool to_other;
-    } queue[PAIR_MESSAGES]; /* more are dropped */
+    } queue[PAIR_MESSAGES]; /* further messages are dropped */
     size_t first, n;
 } pair;
 
@@ -176,7 +176,7 @@ static inline void pair_greet(pair *p)
     pair_say(p, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
 }
 
-/* One request of each kind waits for its answer, in the era of the peer. */
+/* Sends one request of each kind in the peer's protocol era. The requests wait for their answers. */
 static inline void pair_ask_all(pair *p)
 {
     static const char *const asks[] = {

@@ -68,7 +68,7 @@ static void add_value(text *t, unsigned depth)
     add(t, kind ? "]" : "}");
 }
 
-/* Members that nobody knows, each with a comma behind it. */
+/* Adds members that the specification does not define, each with a trailing comma. */
 static void add_unknown(text *t)
 {
     uint32_t n = any(3);
@@ -157,7 +157,7 @@ static void add_argument(text *t)
     add(t, "\"title\":\"A\",\"required\":true}");
 }
 
-/* What all entries of lists have. */
+/* Adds the members that all list entries have. */
 static void add_entry(text *t)
 {
     add_unknown(t);
@@ -214,7 +214,7 @@ static void add_string(text *t)
 
 /* ---- the server ------------------------------------------------------------------------------ */
 
-/* What was asked, without what belongs to the hop. */
+/* Adds the received request, without the members that differ on each hop. */
 static void add_asked(text *t, mcp_request *req)
 {
     mcp_str params = mcp_request_params_text(req), key, value;
@@ -339,7 +339,7 @@ static mcp_server *other_new(void)
 
 static const struct {
     const char *method;
-    const char *direct, *front; /* its own params */
+    const char *direct, *front; /* the params of a direct request, and of one to the front server */
 } methods[] = {
     {"resources/list", "", ""},
     {"resources/templates/list", "", ""},
@@ -368,7 +368,7 @@ static const char *const revisions[] = {"2026-07-28", "2025-11-25", "2025-06-18"
 static const char *const modern_meta = "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
                                        "\"io.modelcontextprotocol/clientCapabilities\":{},";
 
-/* Takes out what a text has of another one, and the cursor. */
+/* Returns a copy of `from` without the occurrences of `part`. */
 static char *without(const char *from, const char *part)
 {
     size_t n = strlen(part), len = 0;
@@ -401,7 +401,7 @@ static char *plain(const char *reply, char *cursor, size_t room)
 
 typedef struct exchange {
     const char *method;
-    text params; /* behind the method's own */
+    text params; /* additional members after those of the method */
     bool modern;
 } exchange;
 

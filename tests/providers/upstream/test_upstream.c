@@ -163,7 +163,7 @@ static void test_names(void **state)
     wires_has(wires_ask(&w, "tools/call", params), "\"text\":\"ann:\"");
     wires_close(&w);
     mcp_server *other = w.other;
-    /* A name of before is known after a restart too: the list is read first. */
+    /* A tool name from before a restart is still recognized, because the list is read first. */
     w = (wires){0};
     assert_int_equal(wires_open(&w, other), MCP_OK);
     assert_int_equal(wires_peer(&w, w.front, "ann"), MCP_OK);
@@ -185,7 +185,7 @@ static void test_sessions(void **state)
         snprintf(text, sizeof(text), "\"text\":\"%s:", who[i] ? who[i] : "-");
         wires_has(wires_ask(&w, "tools/call", "\"name\":\"up_t\""), text);
     }
-    assert_int_equal(w.connects, 3); /* the third took the place of one that was idle */
+    assert_int_equal(w.connects, 3); /* the third session replaced an idle one */
     w.timer(w.timer_arg);
     assert_non_null(w.open->next);
     assert_null(w.open->next->next);
@@ -235,7 +235,7 @@ static void test_down(void **state)
     wires_has(wires_ask(&w, "resources/read", "\"uri\":\"mcp+up:x:/r\""), "<x:/r>");
     wires_cut(w.open);
     wires_has(wires_ask(&w, "resources/read", "\"uri\":\"mcp+up:x:/r\""), "<x:/r>");
-    /* in the middle of a call */
+    /* the connection is lost during a call */
     mcp_channel_receive(w.peer, 0,
                         MCP_STR("{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\""
                                 ":{\"name\":\"up_w\"," WIRES_META "}}"),
@@ -304,7 +304,7 @@ static void test_changes(void **state)
     wires_run(&w);
     assert_int_equal(w.notices, 1);
     wires_has(w.notice, "\"uri\":\"mcp+up:m:/a%62\"");
-    /* a session with subscriptions is not idle */
+    /* a session with subscriptions does not count as idle */
     w.now += 5000;
     w.timer(w.timer_arg);
     assert_non_null(w.open);

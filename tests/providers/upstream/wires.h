@@ -1,6 +1,6 @@
-/* wires.h: a server in front of another one, in memory. Each session of the provider is a wire
- * between its client and a channel of the other server. The test sets the time.
- */
+/* wires.h: a front server that forwards to another server in memory. Each session of the front
+ * server's provider is a wire between the provider's client and a channel of the other server. The
+ * test sets the time. */
 #ifndef MCP_TESTS_WIRES_H
 #define MCP_TESTS_WIRES_H
 
@@ -34,14 +34,14 @@ typedef struct wire {
     struct wire *next;
     wires *all;
     mcp_client *client;
-    mcp_channel *here, *there; /* of the client, of the other server */
+    mcp_channel *here, *there; /* channel of the client, channel of the other server */
 } wire;
 
 struct wires {
     failalloc memory;
     mcp_allocator allocator;
     mcp_server *other, *front;
-    mcp_channel *peer; /* of the one in front */
+    mcp_channel *peer; /* channel of the front server's peer */
     wire *open;
     wire_message *first, **last;
     int64_t now;
@@ -212,7 +212,7 @@ static inline void wires_run(wires *all)
     }
 }
 
-/* The other server is the test's. */
+/* Opens all parts; `other` is the server that the test provides. */
 static inline int wires_open(wires *all, mcp_server *other)
 {
     const mcp_host host = {.size = sizeof(host),
@@ -258,7 +258,7 @@ static inline void wires_close(wires *all)
     all->reply = NULL;
 }
 
-/* Sends a message and waits for what comes of it. */
+/* Sends a message and returns the reply after all messages were delivered. */
 static inline const char *wires_say(wires *all, const char *message)
 {
     free(all->reply);
