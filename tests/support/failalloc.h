@@ -17,8 +17,8 @@
 #include <mcp/base.h>
 
 typedef struct failalloc {
-    size_t calls;   /* allocations and resizes so far */
-    size_t fail_at; /* the call that fails, from 1; 0 is none */
+    size_t calls;   /* number of allocations and resizes */
+    size_t fail_at; /* number of the call that fails, counted from 1; 0 means that none fails */
     size_t live;    /* blocks that are not released */
 } failalloc;
 

@@ -54,7 +54,7 @@ static void finish_one(fixture *f, size_t at)
 
 void fixture_finish(fixture *f, size_t n)
 {
-    size_t all = f->n_waiting; /* an answer may make another one wait */
+    size_t all = f->n_waiting; /* an answer may make another request wait */
     for (size_t i = 0; n == 0 && i < all; i++)
         finish_one(f, 0);
     if (n && n <= f->n_waiting)
@@ -356,7 +356,7 @@ static int call_requires(mcp_request *req, const mcp_json *arguments, void *user
 
 static const struct {
     mcp_tool tool;
-    const char *user; /* NULL: the fixture */
+    const char *user; /* NULL stands for the fixture */
 } tools[] = {
     {{.size = sizeof(mcp_tool),
       .name = "echo",
@@ -457,8 +457,8 @@ static const mcp_prompt prompts[] = {
 #define PROMISE \
     "{\"type\":\"object\",\"properties\":{\"n\":{\"type\":\"integer\"}},\"required\":[\"n\"]}"
 
-/* Tools that do not keep what their output schema promises; on request, because they would stand in
- * every list. */
+/* Tools whose results violate their output schemas. They are registered on request only, because
+ * otherwise every list would contain them. */
 static const struct {
     mcp_tool tool;
     const char *user;
@@ -510,7 +510,7 @@ static int64_t calendar(void *user)
     return 1767225600000 + f->now;
 }
 
-/* So that ids of tasks are known beforehand. */
+/* A generator of predictable bytes, so that task ids are known in advance. */
 static int count_up(void *bytes, size_t len, void *user)
 {
     fixture *f = user;

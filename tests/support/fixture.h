@@ -18,14 +18,15 @@ typedef struct fixture_options {
     const mcp_allocator *allocator;
     bool empty;         /* nothing is registered */
     bool no_provider;   /* nothing is mounted */
-    bool deferred_list; /* the provider lists later */
+    bool deferred_list; /* the provider answers list requests later */
     bool no_subscribe, no_list_changed, declare, cache_public, logging, strict;
-    bool fields;      /* only a tool made of a table of fields is registered */
+    bool fields;      /* only a tool that is described by a table of fields is registered */
     bool asks;        /* items that request input from the client are registered too */
     bool tasks;       /* tools that may be called as tasks are registered too */
-    size_t page_size; /* 4 */
+    size_t page_size; /* the default is 4 */
     size_t max_tasks, max_task_bytes;
-    /* Tool calls of each caller, one more a second; 0: no limit, since time hardly passes here. */
+    /* Number of tool calls that each caller may make at once; the rate is one call a second. 0
+     * means no limit. */
     uint32_t calls_burst;
     uint64_t coalesce_ms;
 } fixture_options;
@@ -36,28 +37,29 @@ void fixture_free(fixture *f);
 mcp_server *fixture_server(fixture *f);
 
 /* fixture_asks.c: registers the items that request input. fixture_once_count() returns how often
- * their guarded action ran. */
+ * the action ran that mcp_request_once() guards. */
 int fixture_add_asks(mcp_server *server, mcp_error *error);
 int fixture_once_count(void);
 
-/* fixture_fields.c: a tool made of a table of fields. */
+/* fixture_fields.c: registers a tool that is described by a table of fields. */
 int fixture_add_fields(mcp_server *server, mcp_error *error);
 
-/* fixture_tasks.c: tools that may be called as tasks. */
+/* fixture_tasks.c: registers tools that may be called as tasks. */
 int fixture_add_tasks(fixture *f, const fixture_options *o, mcp_error *error);
-/* The request waits until fixture_finish(), which answers it with `answer`, given `text`. */
+/* Makes the request wait until fixture_finish(), which then answers it by calling `answer` with
+ * `text`. */
 int fixture_wait(fixture *f, mcp_request *req, mcp_str text,
                  int (*answer)(mcp_request *req, const char *text));
 
-/* The calendar: milliseconds since the beginning of 2026. */
+/* Sets the calendar time to `ms` milliseconds after the beginning of 2026. */
 void fixture_set_time(fixture *f, int64_t ms);
 
 /* Answers the n-th waiting request, counted from 1, or all if n is 0. */
 void fixture_finish(fixture *f, size_t n);
 size_t fixture_pending(const fixture *f);
-/* Returns how many requests got their cancel callback. */
+/* Returns how many cancel callbacks were called. */
 size_t fixture_cancelled(const fixture *f);
-/* Return the number of watched URIs of the provider, and of watches of its list. */
+/* Return the number of URIs that the provider watches, and of watches of its list. */
 size_t fixture_watched(const fixture *f);
 size_t fixture_list_watched(const fixture *f);
 

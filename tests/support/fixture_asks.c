@@ -1,5 +1,5 @@
-/* fixture_asks.c: a tool for each kind of input request, and a prompt and a resource that request
- * input too. */
+/* fixture_asks.c: a tool for each kind of input request, and a prompt and a resource that also
+ * request input. */
 #include "fixture.h"
 
 #include <stdio.h>
@@ -52,7 +52,7 @@ static int say(mcp_request *req, const mcp_elicited *got)
     return mcp_reply_textf(req, "%s %s", actions[got->action], text);
 }
 
-/* `user` is what is elicited. */
+/* `user` is the mcp_elicit that describes the request. */
 static int elicits(mcp_request *req, const mcp_json *arguments, void *user)
 {
     mcp_elicited got;
@@ -86,8 +86,8 @@ static int lists_roots(mcp_request *req, const mcp_json *arguments, void *user)
     return rc == MCP_OK ? mcp_reply_textf(req, "%zu", mcp_json_count(roots)) : rc;
 }
 
-/* Three questions in one round, then one more; a state of its own, and something that is done
- * once. */
+/* Requests three inputs in one round and another one in the next, with a request state, and with an
+ * action that must run once. */
 static int asks_rounds(mcp_request *req, const mcp_json *arguments, void *user)
 {
     mcp_elicited name, choice;

@@ -1,4 +1,5 @@
-/* fixture_fields.c: a tool whose schemas are tables of fields; it answers with what it was given. */
+/* fixture_fields.c: a tool whose schemas are described by tables of fields. It returns its
+ * arguments. */
 #include "fixture.h"
 
 typedef struct trip {

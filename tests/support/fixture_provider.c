@@ -38,7 +38,7 @@ static int mem_list(mcp_request *req, mcp_str cursor, size_t max, void *user)
                             : list_now(req, text, max);
 }
 
-/* One letter from a to f, upper case too; `ret` is the lower one. */
+/* Parses a letter from a to f in lower or upper case; stores it in lower case. */
 static bool mem_letter(mcp_str uri, char *ret)
 {
     if (uri.len != 5)

@@ -1,4 +1,4 @@
-/* fixture_state.h: what the files of the fixture share. */
+/* fixture_state.h: declarations that the files of the fixture share. */
 #ifndef MCP_TESTS_FIXTURE_STATE_H
 #define MCP_TESTS_FIXTURE_STATE_H
 
@@ -8,7 +8,7 @@ enum { MAX_PENDING = 64, MAX_URI = 256 };
 
 typedef struct waiting {
     mcp_request *req;
-    int (*answer)(fixture *f, struct waiting *w); /* the outcome */
+    int (*answer)(fixture *f, struct waiting *w); /* answers the request */
     int (*speak)(mcp_request *req, const char *text);
     char text[MAX_URI];
     size_t max;
@@ -22,10 +22,11 @@ struct fixture {
     size_t n_cancelled;
     size_t n_watched, n_list_watched;
     int64_t now;
-    unsigned drawn; /* how often something random was asked for */
+    unsigned drawn; /* number of calls of the generator */
 };
 
-/* Answers a request later, by `answer`, which gets `text` and `max`. */
+/* Stores a request, which fixture_finish() answers by calling `answer`. `text` and `max` are stored
+ * in the waiting entry. */
 int fixture_wait_for(fixture *f, mcp_request *req, mcp_str text, size_t max,
                      int (*answer)(fixture *, waiting *));
 

@@ -1,5 +1,4 @@
-/* fixture_tasks.c: tools that may be called as tasks. What waits is finished by
- * fixture_finish(). */
+/* fixture_tasks.c: tools that may be called as tasks. fixture_finish() ends the waiting ones. */
 #include "fixture.h"
 
 #include <string.h>
@@ -31,7 +30,7 @@ static int wait_for_outcome(mcp_request *req, const mcp_json *arguments, void *u
     return fixture_wait(user, req, mcp_json_string(mcp_json_get(arguments, "outcome")), finish_job);
 }
 
-/* Waits, and is then what its argument says. */
+/* Becomes a task, then waits. The argument says how the task ends. */
 static int call_job(mcp_request *req, const mcp_json *arguments, void *user)
 {
     int rc = mcp_request_task(req, MCP_OPTIONS(mcp_task_options, .message = "Begun"));
@@ -51,7 +50,7 @@ static int call_quick(mcp_request *req, const mcp_json *arguments, void *user)
     return rc == MCP_OK ? mcp_reply_text(req, "done") : rc;
 }
 
-/* Never says that it could be a task. */
+/* Does not offer to be a task. */
 static int call_plain(mcp_request *req, const mcp_json *arguments, void *user)
 {
     (void)arguments, (void)user;
@@ -110,7 +109,7 @@ static int call_asks_two(mcp_request *req, const mcp_json *arguments, void *user
     return greet(req, &second);
 }
 
-/* Asks before it is a task. */
+/* Requests input before it becomes a task. */
 static int call_asks_before(mcp_request *req, const mcp_json *arguments, void *user)
 {
     mcp_elicited name;

@@ -1,4 +1,4 @@
-/* nofiles.h: a process that can open no more files for a while. */
+/* nofiles.h: temporarily limits the descriptors that the process can open. */
 #ifndef MCP_TESTS_NOFILES_H
 #define MCP_TESTS_NOFILES_H
 
@@ -8,8 +8,8 @@
 
 static struct rlimit nofiles_before;
 
-/* Only `left` descriptors more can be had, if there are no gaps among those that are open; less
- * than 0: also when so many are closed. */
+/* Limits the number of additional descriptors to `left`, if there are no gaps among the open ones.
+ * If `left` is negative, no descriptor can be opened until more than -left have been closed. */
 static inline void nofiles_begin(int left)
 {
     int next = open("/dev/null", O_RDONLY | O_CLOEXEC);

@@ -24,12 +24,12 @@ static inline int64_t now(void)
 }
 
 typedef struct peer {
-    mcp_loop *loop; /* that the server lives on, or NULL; freed with it */
+    mcp_loop *loop; /* runs the server and is freed with it, or NULL */
     mcp_server *server;
     mcp_channel *channel;
-    char reply[4 << 20]; /* the last one, or what a subscription was acknowledged with */
+    char reply[4 << 20]; /* the latest reply, or the acknowledgement of a subscription */
     size_t len, replies, updates, changes;
-    size_t page_size; /* 0: the server's default */
+    size_t page_size; /* 0 means the server's default */
     mcp_error error;
 } peer;
 
@@ -97,7 +97,8 @@ static inline const char *ask(peer *p, const char *method, const char *params)
     return p->reply;
 }
 
-/* Runs the loop until *what reaches `count`, for at most `ms`. */
+/* Runs the loop until *what is at least `count`, for at most `ms` milliseconds. Returns false if
+ * the time was not enough. */
 static inline bool run_until(peer *p, const size_t *what, size_t count, int64_t ms)
 {
     for (int64_t until = now() + ms; *what < count && now() < until;) {

@@ -36,7 +36,9 @@ typedef struct asked {
 typedef struct run {
     const char *file;
     int line;
-    size_t failing; /* which allocation fails once the server stands, from 1: nothing is expected */
+    /* number of the allocation that fails after the server was created, from 1; 0 means none. The
+     * output is then not compared. */
+    size_t failing;
     bool wrong;
     scene scene;
     failalloc memory;
@@ -47,7 +49,7 @@ typedef struct run {
     int64_t now;
     text outputs[MAX_OUTPUTS];
     size_t n_outputs, next_output;
-    bool served; /* the last question of a failing run was answered */
+    bool served; /* the last request of a run with a failing allocation was answered */
     asked asked[MAX_OUTPUTS];
     size_t n_asked;
     FILE *dump;
@@ -412,7 +414,7 @@ static bool connect_peer(run *r, const settings *s)
     return rc == MCP_OK;
 }
 
-/* Runs lines; returns whether the allocation that should fail was reached. */
+/* Runs the lines. Returns whether the allocation that should fail was reached. */
 static bool run_once(run *r, const settings *s, char *const *lines, int first, int last)
 {
     if (connect_peer(r, s)) {
@@ -465,7 +467,7 @@ static void run_section(program *p, const char *file, const settings *s, const c
     }
 }
 
-/* "server empty page=3 max_message=200" */
+/* Parses a line such as "server empty page=3 max_message=200". */
 static bool read_settings(char *words, settings *ret)
 {
     *ret = (settings){0};

@@ -1,4 +1,4 @@
-/* transcript_match.c: compares a message with what is expected of it.
+/* transcript_match.c: compares a message with the expected JSON.
  *
  * Expected text is JSON in which `...` stands for any value; at the end of an object or array it
  * stands for anything more. A superfluous comma is allowed, so that macros may end with one. `...`
@@ -14,7 +14,7 @@ typedef struct rewriting {
     text out;
     char stack[128];
     size_t depth;
-    char last; /* not white space */
+    char last; /* the last character that is not white space */
 } rewriting;
 
 static void put(rewriting *r, const char *s, size_t len)

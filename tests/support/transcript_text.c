@@ -40,7 +40,7 @@ static void add(text *t, const char *s)
 
 /* ---- eras ------------------------------------------------------------------------------------ */
 
-#define NEWEST       "2026-07-28" /* as transcripts write it */
+#define NEWEST       "2026-07-28" /* as transcripts spell it */
 #define FIRST_MODERN "2026-07-28"
 const char *revisions[] = {NEWEST, "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"};
 
@@ -120,7 +120,8 @@ static bool expand_named(const scene *at, const char *name, size_t len, text *re
     return false;
 }
 
-/* What the library's table of revisions says: {{revisions}} as words, {{served}} the modern ones as JSON. */
+/* Expands macros for the library's table of revisions: {{revisions}} to all of them, separated by
+ * commas, {{served}} to the modern ones as JSON. */
 static bool expand_list(const char *name, size_t len, text *ret)
 {
     bool words = len == 9 && memcmp(name, "revisions", 9) == 0;
@@ -138,7 +139,7 @@ static bool expand_list(const char *name, size_t len, text *ret)
     return true;
 }
 
-/* {{8*ab}} */
+/* Expands {{8*ab}} to 8 times "ab". */
 static bool expand_repeat(const char *body, size_t len, text *ret)
 {
     char *star;
@@ -151,7 +152,7 @@ static bool expand_repeat(const char *body, size_t len, text *ret)
     return true;
 }
 
-/* {{-32602|-32002}} */
+/* Expands {{-32602|-32002}}: the first value in modern revisions, the second in legacy ones. */
 static bool expand_choice(const scene *at, const char *body, size_t len, text *ret)
 {
     const char *bar = memchr(body, '|', len);
@@ -165,7 +166,7 @@ static bool expand_choice(const scene *at, const char *body, size_t len, text *r
     return true;
 }
 
-/* Writes the newest revision's own name for the one that transcripts use, from `begin` on. */
+/* Replaces NEWEST by the newest supported revision, from `begin` on. */
 static void rename_newest(text *line, size_t begin)
 {
     size_t len = strlen(NEWEST);
@@ -177,7 +178,7 @@ static void rename_newest(text *line, size_t begin)
 
 bool expand(const scene *at, const char *line, text *ret, const char **problem)
 {
-    size_t named = 0; /* up to here the names are those of the table */
+    size_t named = 0; /* the revisions before this offset were replaced already */
     text_set(ret, "", 0);
     while (*line) {
         if (line[0] != '{' || line[1] != '{' || line[2] == '{') {
