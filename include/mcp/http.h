@@ -198,6 +198,10 @@ typedef struct mcp_http_options {
      * mcp_http_new() returns MCP_EINVAL if an entry is not an address. */
     const char *const *trusted_proxies;
     size_t n_trusted_proxies;
+    /* Connections that carry a request or a stream of one principal, so that a token that many
+     * addresses use does not occupy all connections. The default is 5,000; like max_per_address, the
+     * default does not apply to this machine. SIZE_MAX means no limit per principal. */
+    size_t max_per_principal;
 } mcp_http_options;
 
 /* Makes an endpoint. The server must outlive it. Returns MCP_OK, MCP_EINVAL (no `random`, or a

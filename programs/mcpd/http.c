@@ -97,6 +97,7 @@ static int listen_at(const settings *s, const char *address, endpoint *e, mcp_lo
         .sse_path = s->http_sse ? sse_path : NULL,
         .max_connections = (size_t)s->max_connections,
         .max_per_address = (size_t)s->max_per_address,
+        .max_per_principal = (size_t)s->max_per_principal,
         .budget = e->budget,
         .max_body = (size_t)s->max_body,
         .heartbeat_ms = s->heartbeat * 1000,

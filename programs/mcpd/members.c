@@ -11,6 +11,7 @@ const char *options_of_member(const char *member, void *user)
         {"trusted_proxies", "--trusted-proxy"},
         {"max_connections", "--max-connections"},
         {"max_per_address", "--max-per-address"},
+        {"max_per_principal", "--max-per-principal"},
         {"max_memory", "--max-memory"},
         {"max_share", "--max-share"},
         {"keep_files", "--keep-files"},

@@ -229,6 +229,15 @@ static const option table[] = {
      .unkept = true,
      .help = "Maximum number of HTTP connections from one address (for IPv6, from one /64). "
              "Default 1000; for addresses of this machine, --max-connections."},
+    {.name = "max-per-principal",
+     .kind = OPTION_COUNT,
+     .at = AT(max_per_principal),
+     .argument = "N",
+     .min = 1,
+     .max = 1000000,
+     .unkept = true,
+     .help = "Maximum number of HTTP connections that carry requests or streams of one token. "
+             "Default 5000; for addresses of this machine, --max-connections."},
     {.name = "max-memory",
      .kind = OPTION_SIZE,
      .at = AT(max_memory),

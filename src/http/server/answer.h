@@ -7,7 +7,8 @@
 #include "base/base.h"
 #include "http/server/metrics.h"
 
-enum { MCP__HTTP_PER_ADDRESS = 1000 }; /* default of max_per_address for remote peers */
+/* Defaults of max_per_address and max_per_principal for remote peers. */
+enum { MCP__HTTP_PER_ADDRESS = 1000, MCP__HTTP_PER_PRINCIPAL = 5000 };
 
 /* Why the HTTP layer refuses a request. */
 typedef enum mcp__http_refusal {
@@ -44,6 +45,7 @@ typedef enum mcp__http_refusal {
     MCP__HTTP_NOT_MODERN,
     MCP__HTTP_MANY_CONNECTIONS,
     MCP__HTTP_MANY_PER_ADDRESS,
+    MCP__HTTP_MANY_PER_PRINCIPAL,
     MCP__HTTP_MANY_SESSIONS,
     MCP__HTTP_MANY_STREAMS,
     MCP__HTTP_DRAINING,

@@ -41,6 +41,7 @@ struct mcp_http_connection {
     void *user;
     mcp__http_address *address; /* of the transport's peer */
     mcp__http_address *client;  /* of the request's client; NULL unless a trusted proxy sent it */
+    mcp__http_address *account; /* of the request's principal, or NULL */
     mcp__http_ip client_ip;
     mcp__http_forwarded forwarded;
     bool proxy; /* the peer is a trusted proxy */

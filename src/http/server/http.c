@@ -165,6 +165,7 @@ int mcp_http_new(mcp_server *server, const mcp_http_options *options, mcp_http *
     mcp__list_init(&http->busy_sessions);
     mcp__list_init(&http->orphans);
     mcp__map_init(&http->addresses, http->allocator, seed[0], seed[1]);
+    mcp__map_init(&http->principals, http->allocator, seed[0], seed[1]);
     mcp__map_init(&http->sessions, http->allocator, seed[2], seed[3]);
     mcp__buf_init(&http->out, http->allocator, 0);
     mcp__list_init(&http->in_budget);
@@ -204,6 +205,7 @@ void mcp_http_free(mcp_http *http)
         mcp__http_peer_free(mcp__container(http->orphans.next, mcp__http_peer, link));
     mcp__map_free(&http->sessions);
     mcp__map_free(&http->addresses);
+    mcp__map_free(&http->principals);
     mcp__http_store_free(http->store);
     mcp__list_remove(&http->in_budget);
     if (http->own_budget)

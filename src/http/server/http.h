@@ -30,7 +30,7 @@
 
 typedef struct mcp__http_store mcp__http_store;
 
-/* An address from which connections come, and the number of its open connections. */
+/* An address from which connections come, or a principal, and the number of its connections. */
 typedef struct mcp__http_address {
     size_t count;
     bool is_proxy; /* it is a trusted proxy, whose connections are not limited */
@@ -46,7 +46,7 @@ struct mcp_http {
     llhttp_settings_t parser_settings;
     mcp__link connections;
     size_t n_connections;
-    mcp__map addresses;
+    mcp__map addresses, principals;
     mcp__http_network *proxies; /* options.n_trusted_proxies elements */
     mcp__map sessions;
     mcp__link idle_sessions, busy_sessions;

@@ -331,11 +331,11 @@ static size_t largest_share(const mcp_http_budget *budget)
     return most;
 }
 
-/* Returns the connections of the address that has most, without trusted proxies. */
-static size_t largest_address(const mcp_http *http)
+/* Returns the connections of the address or principal that has most, without trusted proxies. */
+static size_t largest(const mcp__map *in)
 {
     size_t most = 0, at = 0;
-    for (const mcp__http_address *a; (a = mcp__map_next(&http->addresses, &at)) != NULL;)
+    for (const mcp__http_address *a; (a = mcp__map_next(in, &at)) != NULL;)
         most = a->is_proxy ? most : MCP__MAX(most, a->count);
     return most;
 }
@@ -356,7 +356,8 @@ static void put_limits(const mcp_http *http, mcp__buf *b)
         limit_of(http, MCP__HTTP_NO_SHARE, largest_share(budget)),
         {"max_work_memory", (int64_t)work.limit, (int64_t)work.held, work.refused},
         limit_of(http, MCP__HTTP_MANY_CONNECTIONS, http->n_connections),
-        limit_of(http, MCP__HTTP_MANY_PER_ADDRESS, largest_address(http)),
+        limit_of(http, MCP__HTTP_MANY_PER_ADDRESS, largest(&http->addresses)),
+        limit_of(http, MCP__HTTP_MANY_PER_PRINCIPAL, largest(&http->principals)),
         {"keep_files", UNKNOWN, UNKNOWN, http->metrics.by_refusal[MCP__HTTP_NO_FILES]},
         limit_of(http, MCP__HTTP_MANY_SESSIONS, http->n_sessions),
     };

@@ -48,8 +48,7 @@ static int on_message_begin(llhttp_t *parser)
     c->refusal = MCP__HTTP_FINE;
     c->principal = NULL;
     c->forwarded = MCP__HTTP_DIRECT;
-    if (c->client)
-        mcp__http_uncount_client(c);
+    mcp__http_uncount_request(c);
     c->cors = c->stream_only = c->body_complete = false;
     c->http_method = 0;
     c->target = MCP__HTTP_ENDPOINT;

@@ -89,6 +89,9 @@ static const struct refusal {
                                     .text = "there are %zu connections already"},
     [MCP__HTTP_MANY_PER_ADDRESS] = {503, true, LIMIT(max_per_address),
                                     .text = "there are %zu connections from this address already"},
+    [MCP__HTTP_MANY_PER_PRINCIPAL] = {503, LIMIT(max_per_principal),
+                                      .text = "%zu connections carry requests of this client "
+                                              "already: close some of its streams"},
     [MCP__HTTP_MANY_SESSIONS] = {503, LIMIT(max_sessions),
                                  .text = "there are %zu sessions in use already"},
     [MCP__HTTP_MANY_STREAMS] = {429, LIMIT(max_streams),
@@ -276,6 +279,8 @@ size_t mcp__http_limit_of(const mcp_http *http, mcp__http_refusal why)
     const char *at = (const char *)o + refusals[why].limit;
     if (why == MCP__HTTP_MANY_PER_ADDRESS && !o->max_per_address)
         return MCP__HTTP_PER_ADDRESS;
+    if (why == MCP__HTTP_MANY_PER_PRINCIPAL && !o->max_per_principal)
+        return MCP__HTTP_PER_PRINCIPAL;
     bool is_time = why == MCP__HTTP_SLOW_HEAD || why == MCP__HTTP_SLOW_BODY;
     if (is_time)
         memcpy(&wide, at, sizeof(wide));

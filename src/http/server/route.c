@@ -194,6 +194,8 @@ static mcp__http_refusal authenticate(mcp_http_connection *c)
 static mcp__http_refusal find_account(mcp_http_connection *c)
 {
     mcp__http_refusal why = mcp__http_is_forwarded(c) ? mcp__http_count_client(c) : MCP__HTTP_FINE;
+    if (!why && c->principal)
+        why = mcp__http_count_principal(c);
     if (why || mcp__http_charged_to(&c->charge, c->principal, mcp__http_caller(c)))
         return why;
     int rc = mcp__http_charge_to(c->http->budget, &c->charge, c->principal, mcp__http_caller(c));

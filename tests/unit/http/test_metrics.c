@@ -96,14 +96,17 @@ static void test_metrics_of_limits(void **state)
                        "mcp_limit{limit=\"max_work_memory\"} 134217728\n"
                        "mcp_limit{limit=\"--most\"} 4\n"
                        "mcp_limit{limit=\"max_per_address\"} 2\n"
+                       "mcp_limit{limit=\"max_per_principal\"} 5000\n"
                        "mcp_limit{limit=\"max_sessions\"} 10000\n~"
                        "mcp_limit_used{limit=\"--most\"} 3\n"
                        "mcp_limit_used{limit=\"max_per_address\"} 2\n"
+                       "mcp_limit_used{limit=\"max_per_principal\"} 0\n"
                        "mcp_limit_used{limit=\"max_sessions\"} 0\n~"
                        "mcp_limit_refusals_total{limit=\"max_share\"} 0\n"
                        "mcp_limit_refusals_total{limit=\"max_work_memory\"} 0\n"
                        "mcp_limit_refusals_total{limit=\"--most\"} 1\n"
                        "mcp_limit_refusals_total{limit=\"max_per_address\"} 1\n"
+                       "mcp_limit_refusals_total{limit=\"max_per_principal\"} 0\n"
                        "mcp_limit_refusals_total{limit=\"keep_files\"} 0\n~");
     for (size_t i = 0; i < 3; i++)
         wire_end(&w[i]);

@@ -14,6 +14,9 @@
     "\n" CALL("subscriptions/listen", \
               "\"notifications\":{\"resourceSubscriptions\":[\"fixed:/text\"]},{{meta}}")
 
+#define STATELESS "POST /mcp HTTP/1.1\n{{modern tools/list}}Content-Length: {{len}}\n"
+#define TOOLS     "\n" CALL("tools/list", "{{meta}}")
+
 /* Sends a request as a principal: `head` without Authorization and the empty line, and a body that
  * begins with the empty line. */
 static void send_as(wire *w, const char *who, const char *head, const char *body)
@@ -141,12 +144,59 @@ static void test_revoke(void **state)
     rig_end(&r);
 }
 
+static void open_from(wire *w, rig *r, const char *address)
+{
+    assert_int_equal(wire_open_from(w, r, address), MCP_OK);
+}
+
+/* Connections that carry something of a principal are counted wherever they come from, until it
+ * ends; other connections of the same principal are not. */
+static void test_connections_of_a_principal(void **state)
+{
+    (void)state;
+    rig r;
+    wire w[4];
+    rig_begin(&r, &(mcp_http_options){.authenticate = rig_authenticate, .max_per_principal = 2});
+    open_from(&w[0], &r, "a");
+    open_from(&w[1], &r, "b");
+    open_from(&w[2], &r, "127.0.0.1"); /* a limit that is set applies to this machine too */
+    open_from(&w[3], &r, "a");
+    for (int i = 0; i < 2; i++) { /* short requests do not add up */
+        send_as(&w[0], "alice", STATELESS, TOOLS);
+        send_as(&w[3], "alice", STATELESS, TOOLS);
+        wire_expect(&w[3], "HTTP/1.1 200 ~");
+        wire_clear(&w[3]);
+    }
+    wire_clear(&w[0]);
+    send_as(&w[0], "alice", MODERN, LISTEN);
+    send_as(&w[1], "alice", MODERN, LISTEN);
+    wire_expect(&w[1], SSE_HEAD);
+    send_as(&w[2], "alice", MODERN, LISTEN);
+    wire_expect(&w[2], "HTTP/1.1 503 ~Retry-After: ~\"id\":1~2 connections carry ~"
+                       "(max_per_principal)~");
+    wire_clear(&w[2]);
+    send_as(&w[2], "bob", STATELESS, TOOLS); /* on the same connection */
+    wire_expect(&w[2], "HTTP/1.1 200 ~");
+    wire_clear(&w[2]);
+    send_as(&w[3], "bob", "GET /metrics HTTP/1.1\nHost: localhost\n", "\n");
+    wire_expect(&w[3], "~mcp_limit{limit=\"max_per_principal\"} 2\n~"
+                       "mcp_limit_used{limit=\"max_per_principal\"} 2\n~"
+                       "mcp_limit_refusals_total{limit=\"max_per_principal\"} 1\n~");
+    wire_end(&w[0]);
+    send_as(&w[2], "alice", MODERN, LISTEN);
+    wire_expect(&w[2], SSE_HEAD);
+    for (size_t i = 1; i < 4; i++)
+        wire_end(&w[i]);
+    rig_end(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_session),
         cmocka_unit_test(test_stream),
         cmocka_unit_test(test_revoke),
+        cmocka_unit_test(test_connections_of_a_principal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
