@@ -179,7 +179,7 @@ typedef struct mcp__arena {
 
 void mcp__arena_init(mcp__arena *a, const mcp_allocator *allocator, void *first, size_t first_size);
 void mcp__arena_free(mcp__arena *a);                /* frees all blocks */
-void mcp__arena_reset(mcp__arena *a);               /* frees all but `first` for reuse */
+void mcp__arena_reset(mcp__arena *a);               /* frees all blocks; a can be used again */
 void *mcp__arena_alloc(mcp__arena *a, size_t size); /* NULL if out of memory */
 char *mcp__arena_strdup(mcp__arena *a, mcp_str s);  /* NUL-terminated; NULL if out of memory */
 

@@ -57,7 +57,8 @@ static bool put_argument(mcp__buf *b, const mcp_json *value)
     }
 }
 
-/* Finds the parameter's header with this index. Parameters without a value do not count. */
+/* Finds the header with this index among the headers of the parameters. Parameters without a value
+ * are skipped. */
 static bool find_parameter(const mcp__sending *s, const mcp_json *arguments, size_t index,
                            mcp_str *name, mcp__buf *b)
 {
@@ -196,8 +197,7 @@ static const mcp_json *error_in(mcp_client *client, const mcp_exchange_end *end,
     return message.kind == MCP__ERROR ? message.result : NULL;
 }
 
-/* Handles the end of a stream that belongs to no call. The server may not know its session any
- * more. */
+/* Handles the end of a stream that belongs to no call. The server may have lost its session. */
 static void stream_ended(mcp_client *client, const mcp_exchange_end *end, int64_t now)
 {
     bool legacy = mcp__client_is_ready(client) && !client->revision->modern;

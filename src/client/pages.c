@@ -17,8 +17,8 @@ struct mcp__pages {
     char array[32]; /* the name of the member with the entries; empty if not known yet */
 };
 
-/* The array that a page of each method must have. For other methods, it is the first array in the
- * result. */
+/* The array that a page must have, by method. For a method that is not listed, it is the first
+ * array in the result. */
 static const struct {
     const char *method, *array;
 } arrays[] = {

@@ -155,7 +155,7 @@ int mcp__call_new(mcp_client *client, mcp_str method, mcp_str params,
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
-/* Which of the client's own members _meta must have. */
+/* The members that the client itself adds to _meta. */
 typedef enum meta_kind { NO_META, PROGRESS_META, WHOLE_META } meta_kind;
 
 /* Whether a request carries a progress token. The requests of a task do not, because the token of

@@ -2,7 +2,7 @@
  * basic/utilities/ping). Since 2026-07-28 there are neither pings nor sessions.
  *
  * If the program did not run the transport for a while, an answer that arrived in time may be read
- * too late. The server is then sent another ping before it counts as lost.
+ * too late. The client then sends another ping before it considers the server lost.
  */
 #include "client/client.h"
 

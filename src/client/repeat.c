@@ -38,7 +38,7 @@ static int64_t deadline_of(const mcp__call *call)
     return ms < INT64_MAX / 2 ? call->began_at + (int64_t)ms : INT64_MAX;
 }
 
-/* Appends the reason why the call was not repeated to the error. */
+/* Appends to the error the reason why the call was not repeated. */
 static void explain(mcp_error *error, const char *why, mcp_str method)
 {
     mcp_error original = *error;

@@ -1,14 +1,14 @@
 /* start.c: detection of the server's era and revision, and the legacy handshake.
  *
  *     server/discover -> DiscoverResult                 modern
- *                     -> an error of modern servers     modern: repeat with a version of both sides
+ *                     -> an error of modern servers     modern: repeat with a common version
  *                     -> anything else, or nothing      legacy: initialize, then initialized
  *
  * (2026-07-28, basic/transports/stdio, "Backward Compatibility"; 2025-11-25, basic/lifecycle.)
  *
  * On a stream, initialize is sent while server/discover is still in flight. A silent server may be
  * a legacy server, or a modern one that takes long to start and then answers both requests. In the
- * second case the DiscoverResult counts, and the answer to initialize is ignored.
+ * second case the DiscoverResult is used, and the answer to initialize is ignored.
  */
 #include "client/client.h"
 

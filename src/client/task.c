@@ -349,6 +349,6 @@ int mcp__call_task_note_answer(mcp__call *call, mcp_str key)
 
 void mcp__call_task_update(mcp__call *call)
 {
-    call->task->deadline = deadline_from(call); /* the time that the user needed does not count */
+    call->task->deadline = deadline_from(call); /* the time that the user needed is not counted */
     send_step(call, TASK_UPDATE, 0);
 }

@@ -82,8 +82,8 @@ static bool is_repeatable(const mcp_json *definition)
            mcp_json_bool(mcp_json_get(hints, "idempotentHint"), false);
 }
 
-/* Stores what one definition of a list says. Sets *refused if the tool must be left out of the
- * list. */
+/* Stores the properties of one tool from its definition. Sets *refused if the tool must be left out
+ * of the list. */
 static int learn(mcp_client *client, const mcp_json *definition, bool *refused)
 {
     mcp_str name = name_of(definition);

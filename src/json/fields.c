@@ -281,8 +281,8 @@ static void add_items(mcp_json_writer *w, const mcp_field *f)
     add_count(w, "maxItems", f->max_items);
 }
 
-/* Adds a minimum or maximum. If `unlimited`, the table sets no limit, and an integer has the limit
- * `last` of int64_t. */
+/* Adds a minimum or maximum. If `unlimited` is set, the table sets no limit, and an integer gets
+ * the limit `last`, which is that of int64_t. */
 static void add_limit(mcp_json_writer *w, const mcp_field *f, const char *key, double limit,
                       bool unlimited, int64_t last)
 {

@@ -1,4 +1,4 @@
-/* parse.c: JSON text to a document, within limits.
+/* parse.c: parses a JSON text into a document, within limits.
  *
  * yyjson does the parsing. The checks that it lacks are here: size and depth (before it runs),
  * duplicate keys (after it). An mcp_json_doc is yyjson's own document under another name, so a
@@ -56,8 +56,8 @@ static void alc_free(void *ctx, void *ptr)
 /* ---- depth, before parsing ------------------------------------------------------------------- */
 
 /* Counts the bytes '{' and '[', including those inside strings, 8 bytes at a time, and stops when
- * the count exceeds `max`. The count is an upper bound of the depth, which proves for nearly
- * every message that it is not too deep. */
+ * the count exceeds `max`. The count is an upper bound of the depth. For nearly every message it
+ * suffices to prove that the message is not too deep. */
 static size_t count_openers(const char *text, size_t len, size_t max)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101);

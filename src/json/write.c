@@ -60,8 +60,8 @@ static size_t clean_run(const char *p, size_t len)
     return i;
 }
 #else
-/* Returns whether all 8 bytes can be copied unchanged, which are ASCII without control characters,
- * quotes and backslashes. */
+/* Returns whether all 8 bytes can be copied unchanged. They can if all are ASCII, and none is a
+ * control character, a quote or a backslash. */
 static inline bool clean8(const char *p)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101);

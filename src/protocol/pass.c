@@ -31,8 +31,8 @@ typedef struct row {
     const char *member;
     action action;
     unsigned inner;
-    /* Offset of a bool in mcp__revision: the member is left out where it is false. 0 means all
-     * revisions. */
+    /* Offset of a bool in mcp__revision. The member is left out for revisions where that bool is
+     * false. 0 means that all revisions have the member. */
     size_t column;
 } row;
 

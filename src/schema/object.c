@@ -109,7 +109,7 @@ static bool run_name(validation *st, const node *names, mcp_str name, const mcp_
     return ok;
 }
 
-/* Validates one member. *described gets whether a schema for it was found. */
+/* Validates one member. Sets *described to whether a schema for the member was found. */
 static bool run_member(validation *st, const node *n, const members *m, const member *known,
                        mcp_str name, const mcp_json *v, bool *described)
 {

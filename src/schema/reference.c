@@ -160,7 +160,8 @@ static int find_target(compiler *c, const node *from, keyword word, mcp_str with
     int rc = mcp__schema_resolve_at(c, from, word, without, &uri);
     if (!rc)
         rc = find_resource(c, uri, ret);
-    /* The URI under which a document was found and its own $id give the same resource. */
+    /* A lookup by the URI under which a document was found, and a lookup by its own $id, give the
+     * same resource. */
     if (!rc && *ret)
         *ret = (*ret)->root->resource;
     return rc;

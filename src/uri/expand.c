@@ -13,8 +13,8 @@ typedef struct expansion {
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-/* Appends s, percent-encoding all characters that are not in the classes `keep`. If keep_triplets,
- * "%XX" is not encoded again. */
+/* Appends s, percent-encoding all characters that are not in the classes `keep`. If keep_triplets
+ * is set, "%XX" is not encoded again. */
 static void put_encoded(mcp__buf *out, mcp_str s, int keep, bool keep_triplets)
 {
     for (size_t at = 0; at < s.len;) {
@@ -43,7 +43,7 @@ static void put_value(mcp__buf *out, const mcp__uri_operator *op, mcp_str s)
     put_encoded(out, s, keep, op->allow_reserved);
 }
 
-/* Returns the first `limit` characters. If `triplets`, "%XX" counts as one character. */
+/* Returns the first `limit` characters. If `triplets` is set, "%XX" counts as one character. */
 static mcp_str first_characters(mcp_str s, uint32_t limit, bool triplets)
 {
     size_t at = 0;

@@ -177,8 +177,8 @@ static int compare_name(const void *key, const void *element)
     return diff ? diff : (x->len > y.len) - (x->len < y.len);
 }
 
-/* Extends the slot of an exploded variable, which contains all pairs from its first to its last
- * one. */
+/* Extends the slot of an exploded variable by a pair. The slot contains all text from the first to
+ * the last pair of the variable. */
 static void extend(slot *s, mcp_str raw, mcp_str value)
 {
     s->raw.len = (size_t)(raw.ptr + raw.len - s->raw.ptr);
@@ -252,9 +252,9 @@ static bool match_gap(mcp_uri_match *m, const mcp__uri_gap *gap, size_t from, si
     return at == s.len;
 }
 
-/* Finds the first occurrence of the gap's literal in text[from..to), or the last one if `backward`.
- * Fails if one of `stops` comes before it in the direction of the search. The same loop serves both
- * directions, with mirrored indices. */
+/* Finds the first occurrence of the gap's literal in text[from..to), or the last one if `backward`
+ * is set. Fails if one of `stops` comes before it in the direction of the search. The same loop
+ * serves both directions, with mirrored indices. */
 static bool find_literal(mcp_str text, const mcp__uri_gap *gap, size_t from, size_t to,
                          unsigned stops, bool backward, size_t *ret)
 {

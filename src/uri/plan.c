@@ -81,8 +81,8 @@ static unsigned stops_within(mcp_str s)
 }
 
 /* Computes the table for a search in linear time (Knuth, Morris, Pratt). borders[i] is the length
- * of the longest proper border of the first i + 1 bytes, or of the last i + 1 bytes if
- * `backward`. */
+ * of the longest proper border of the first i + 1 bytes, or of the last i + 1 bytes if `backward`
+ * is set. */
 static int find_borders(mcp_uri_template *t, mcp__uri_gap *gap, bool backward)
 {
     mcp_str s = gap->literal;

@@ -82,7 +82,7 @@ static void append_data(mcp__sse *p, const char *bytes, size_t n)
         n = room;
     }
     mcp__buf_add(&p->data, bytes, n);
-    if (p->is_cut) /* the id of the answer can be found in the beginning */
+    if (p->is_cut) /* the beginning, which is kept, may have the id of the answer */
         p->data.len = MCP__MIN(p->data.len, (size_t)MCP__SSE_HEAD);
 }
 
@@ -104,7 +104,7 @@ static void begin_value(mcp__sse *p)
     }
 }
 
-/* A type that is too long is truncated. It cannot equal a known type then. */
+/* A type that is too long is truncated. A truncated type never equals a known one. */
 static void append_type(mcp__sse *p, const char *bytes, size_t n)
 {
     size_t room = sizeof(p->type) - p->type_len;

@@ -277,7 +277,7 @@ static bool waited_long(const mcp_http_connection *c, int64_t since)
     return after(since, c->http->budget->hold_ms) <= c->http->now;
 }
 
-/* The deadline for the rest of a request has passed. */
+/* Called when the deadline for the rest of a request has passed. */
 static void rest_due(mcp_http_connection *c, mcp__http_refusal slow)
 {
     if (!c->starved) {

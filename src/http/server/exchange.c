@@ -111,7 +111,8 @@ static void keep_traceparent(mcp_http_connection *c, const mcp__http_message *m)
     c->traceparent[trace.len] = 0;
 }
 
-/* Copies what the request is about. If memory runs out, the log does without the name. */
+/* Copies the name of what the request is about, such as a tool. If memory runs out, the log omits
+ * the name. */
 static void keep_name(mcp_http_connection *c, const mcp__http_message *m)
 {
     enum { MAX_NAME = 256 };

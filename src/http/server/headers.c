@@ -1,4 +1,4 @@
-/* headers.c: collects the headers of a request that are used, and parses media types.
+/* headers.c: collects those headers of a request that are used, and parses media types.
  *
  * The parser delivers names and values in pieces, which are joined here. A header that neither this
  * layer nor the server uses is discarded as soon as its name is complete.

@@ -271,7 +271,7 @@ void mcp__http_wake(mcp_http *http, mcp__http_timer *timer)
 
 void mcp__http_call_wake(mcp_http *http)
 {
-    /* During a call into the endpoint, no wake-up is needed: its caller reads the deadline
+    /* During a call into the endpoint, no wake-up is needed, because the caller reads the deadline
      * afterwards. */
     if (http->depth || http->woken || !http->wake)
         return;

@@ -315,14 +315,15 @@ static void put_used(const mcp_http *http, const char *principal, mcp__buf *b)
 
 enum { UNKNOWN = -1 };
 
-/* A limit with its use. Negative values are unknown, and are not written. */
+/* A limit, and how much of it is used. A negative value means that it is unknown, and is not
+ * written. */
 typedef struct limit {
     const char *member; /* of the options */
     int64_t limit, used;
     uint64_t refused;
 } limit;
 
-/* Returns what the caller holds that holds most. */
+/* Returns the number of bytes that are charged to the caller that uses most memory. */
 static size_t largest_share(const mcp_http_budget *budget)
 {
     size_t most = 0, at = 0;
@@ -331,7 +332,8 @@ static size_t largest_share(const mcp_http_budget *budget)
     return most;
 }
 
-/* Returns the connections of the address or principal that has most, without trusted proxies. */
+/* Returns the largest number of connections of one address or principal, not counting trusted
+ * proxies. */
 static size_t largest(const mcp__map *in)
 {
     size_t most = 0, at = 0;

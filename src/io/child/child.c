@@ -3,10 +3,10 @@
  * The child gets three pipes, and a session of its own so that its whole process group can be
  * ended. Its stderr is always read, so that it never blocks.
  *
- * When the output of the child ends, the process is ended as by mcp_child_close(). The client is
- * disconnected only when the process has been reaped, because the exit status is known only then.
- * The rest of the process group is killed at the same time: later, another group could have the
- * same number.
+ * When the output of the child ends, the process is ended in the same way as by mcp_child_close().
+ * The client is disconnected only when the process has been reaped, because the exit status is
+ * known only then. The rest of the process group is killed at that time, because another group
+ * could have the same number later.
  */
 #define _GNU_SOURCE
 #include <errno.h>

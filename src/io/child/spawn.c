@@ -2,8 +2,8 @@
  *
  * Between vfork() and exec, the child uses the memory of this process, whose calling thread is
  * suspended. Everything that allocates memory or takes long is therefore done before vfork(). The
- * child reports a failure through a pipe. The shared memory would not do, because the thread
- * sanitizer replaces vfork() by fork().
+ * child reports a failure through a pipe. It cannot use the shared memory for this, because the
+ * thread sanitizer replaces vfork() by fork().
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -191,8 +191,8 @@ static pid_t start(const plan *p)
     return pid;
 }
 
-/* Waits for exec in the child. Returns 0, or the errno of a failure; the child has been reaped
- * then. */
+/* Waits for exec in the child. Returns 0, or the errno of a failure, in which case the child has
+ * been reaped. */
 static int outcome(pid_t pid, int from)
 {
     int why = 0;

@@ -127,11 +127,11 @@ static int restrict_files(const mcp_sandbox_options *o, int version)
     return rc;
 }
 
-/* ---- what there is --------------------------------------------------------------------------------- */
+/* ---- the parts ------------------------------------------------------------------------------------- */
 
 static const struct {
     mcp_sandbox_kind kind;
-    int version; /* of Landlock that is needed; 0 stands for seccomp */
+    int version; /* least version of Landlock; 0 means that seccomp is needed instead */
     const char *name, *without;
 } parts[] = {
     {MCP_SANDBOX_FILES, 1, "files", "a child can open every file that this user can open"},

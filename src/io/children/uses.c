@@ -13,7 +13,7 @@ enum {
     WAITING,
     HELD,
 
-    MOST_WAIT_MS = 1000, /* a use waits for a pause of at most this length, and else fails */
+    MOST_WAIT_MS = 1000, /* a use waits if the pause is at most this long, and fails otherwise */
 };
 
 static const char *const cause_names[] = {
@@ -99,8 +99,9 @@ void mcp__service_tell(mcp_service *s, int rc, const mcp_error *error)
     }
 }
 
-/* Returns the resident memory of a process that is not shared, in bytes, or 0. It is read from
- * /proc/PID/statm, which is cheap and can be read even if the process is not dumpable. */
+/* Returns the size of the resident memory that a process does not share, in bytes, or 0 if it is
+ * unknown. It is read from /proc/PID/statm, which is cheap and can be read even if the process is
+ * not dumpable. */
 static uint64_t memory_of(pid_t pid)
 {
     char path[40], text[120];

@@ -62,8 +62,8 @@ uint64_t mcp__http_delay(const mcp_http_client *http, int64_t retry, unsigned fa
 
 /* ---- deferred work -------------------------------------------------------------------------- */
 
-/* Returns whether an exchange may start now. The limit counts requests apart from notifications and
- * answers: the server may need an answer before it can answer a request. */
+/* Returns whether an exchange may start now. Requests are limited separately from notifications and
+ * answers, because the server may need an answer before it can answer a request. */
 static bool may_start(const mcp_http_client *http, const mcp__client_exchange *e)
 {
     if (e->stage != MCP__WAITING || e->due > mcp__http_now(http))

@@ -1,4 +1,5 @@
-/* curl.c: runs libcurl's multi interface on a loop, which watches its sockets and sets its timer.
+/* curl.c: runs libcurl's multi interface on a loop. The loop watches libcurl's sockets and runs its
+ * timer.
  *
  * libcurl is not linked. It is loaded for the first HTTP client, because linking it would cost
  * several milliseconds at every start (base/library.h). In a callback of libcurl, its handles must

@@ -1,8 +1,8 @@
 /* transfer.c: runs an HTTP request with libcurl.
  *
- * Redirects are followed here, because libcurl has other rules: here, a POST stays a POST, its body
- * is not sent to another origin, and https is never left for http. The callback `bytes` limits the
- * memory of a transfer. It counts bytes after decompression.
+ * Redirects are followed here, because the rules differ from those of libcurl: a POST stays a POST,
+ * its body is not sent to another origin, and a redirect never leads from https to http. The
+ * callback `bytes` limits the memory of a transfer. It counts bytes after decompression.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -61,7 +61,8 @@ static bool is_public_4(const unsigned char *address)
     return true;
 }
 
-/* Returns whether an IPv6 address is public. If it embeds an IPv4 address, that one decides. */
+/* Returns whether an IPv6 address is public. If it embeds an IPv4 address, the embedded address
+ * decides. */
 static bool is_public_6(const unsigned char *address)
 {
     static const network global = {{0x20}, 3};

@@ -22,7 +22,7 @@ enum {
     ACCEPTS = 64,        /* connections accepted in one turn */
     PAUSE_MS = 100,      /* pause when the system lacks memory for another connection */
     SHED = 8,            /* idle connections to close when descriptors run short */
-    SHED_AGAIN_MS = 100, /* pause after a search that found none */
+    SHED_AGAIN_MS = 100, /* pause after a search that found no idle connection */
     KEEP_FILES = 512,    /* default of keep_files, at most a quarter of the limit */
     LOG_MS = 10000,      /* at least this time is between two log lines */
 };
@@ -291,8 +291,8 @@ int mcp_listener_reload_tls(mcp_listener *l, mcp_error *error)
     return l->tls ? mcp__tls_load(l->tls, l->tls_cert, l->tls_key, error) : MCP_OK;
 }
 
-/* Opens the listener. The socket comes last, so that a failure leaves no file, and no peer connects
- * before. */
+/* Opens the listener. The socket is opened last, so that a failure leaves no file behind, and no
+ * peer can connect too early. */
 static int open_listener(mcp_listener *l, const mcp_listen_options *o, mcp_error *error)
 {
     mcp__address a;
@@ -407,7 +407,7 @@ mcp_http *mcp_listener_http(mcp_listener *l)
 }
 
 /* Removes the loop's host from the server when the server's last listener on this loop is closed.
- * Before that, another listener takes over this duty. */
+ * If another listener of the server is left, that listener takes over this duty. */
 static void take_host_back(mcp_listener *l)
 {
     const mcp__link *all = &l->net->listeners;

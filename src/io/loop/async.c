@@ -1,5 +1,6 @@
-/* async.c: runs calls from other threads on the loop's thread. Other threads use only this queue,
- * which has a lock and a uv_async_t: for mcp_host.post and for finished work.
+/* async.c: runs calls from other threads on the loop's thread. Calls of mcp_host.post and finished
+ * work arrive through one queue, which is protected by a lock and wakes up the loop with a
+ * uv_async_t. Other threads use nothing else of the loop.
  *
  * A turn runs only the calls that are queued when it begins. A function that posts itself again
  * therefore does not starve descriptors and timers. Calls in the queue do not keep the loop

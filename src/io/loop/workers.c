@@ -122,7 +122,7 @@ static bool wait_for_work(mcp__workers *w, idle *self)
     return self->is_woken;
 }
 
-/* Counts and unlocks for a thread that ends when this returns. */
+/* Updates the counters and releases the lock for a thread that ends when this function returns. */
 static void leave(mcp__workers *w)
 {
     uv_thread_t before = w->ended;

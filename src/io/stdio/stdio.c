@@ -262,8 +262,8 @@ static int wanted_input(const mcp__stdio *s)
     return s->phase == MCP__STDIO_RUNNING && !s->hung_up ? UV_DISCONNECT : 0;
 }
 
-/* Watches the input. While nothing is read because the peer is slow, a hang-up is still watched
- * for, because the peer may have ended. */
+/* Watches the input. While nothing is read because the peer is slow, a hang-up is still detected,
+ * because the peer may have ended. */
 static void watch_input(mcp__stdio *s)
 {
     int want = wanted_input(s);

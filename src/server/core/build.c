@@ -1,8 +1,9 @@
 /* build.c: replaces everything that the server offers, while requests may be in flight.
  *
- * The registry and the mounts are saved, `build` fills empty ones, and then either the old or the
- * new ones are discarded. The last request of an old provider usually ends within a call of this
- * provider. The provider is therefore released from a timer, shortly afterwards.
+ * The registry and the mounts are saved, and `build` fills an empty registry and an empty list of
+ * mounts. Then either the old or the new contents are discarded. The last request of an old
+ * provider usually ends within a call of this provider. The provider is therefore released from a
+ * timer, shortly afterwards.
  */
 #include "server/core/build.h"
 #include "server/core/request.h"
@@ -106,7 +107,7 @@ void mcp__build_free_all(mcp_server *server)
     run_release_hooks(server, &server->release_hooks);
 }
 
-/* ---- putting aside and back ----------------------------------------------------------------- */
+/* ---- saving and restoring -------------------------------------------------------------------- */
 
 static void save(mcp_server *server, snapshot *o)
 {

@@ -3,7 +3,7 @@
  * The limit applies to the sum of all reservations of a server.
  *
  * Work that does not fit waits. Callers take turns, each with its requests in order, so a caller
- * with a thousand large reads delays another caller by a single read. A request is refused only if
+ * with a thousand large reads delays another caller by only one read. A request is refused only if
  * it waited too long, or if too many requests wait. Released memory is given to waiting requests
  * from a timer, because it is released in the middle of an answer.
  */

@@ -144,7 +144,7 @@ static unsigned subscribed_lists(const mcp_server *server)
     return lists;
 }
 
-/* Returns the lists of which a mount is part, as bits. */
+/* Returns the lists that contain items of a mount, as bits. */
 static unsigned lists_of(const mcp__mount *mount)
 {
     unsigned lists = 1u << MCP__RESOURCES;

@@ -88,8 +88,8 @@ static const mcp__revision *modern_revision(mcp_request *req, const mcp_json *me
     return !has_headers || mcp__mirror_check_method(req) == MCP_OK ? r : NULL;
 }
 
-/* Returns the revision of a request that names none and comes before a session has begun. Sets an
- * error and returns NULL if the method is not allowed there. */
+/* Returns the revision of a request that names no revision and arrives before a session has begun.
+ * Sets an error and returns NULL if the method is not allowed before a session. */
 static const mcp__revision *early_revision(mcp_request *req)
 {
     mcp_str method = req->in.message.method;

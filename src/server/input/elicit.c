@@ -6,7 +6,7 @@
 #include "server/input/input.h"
 #include "server/methods/methods.h"
 
-enum { MAX_ELICITATIONS = 256 /* incomplete ones in URL mode that a session remembers */ };
+enum { MAX_ELICITATIONS = 256 /* elicitations in URL mode that a session stores */ };
 
 static const char method[] = "elicitation/create";
 

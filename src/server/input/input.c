@@ -2,8 +2,8 @@
  * they are sent (2026-07-28, basic/patterns/mrtr).
  *
  * Input requests are not stored between rounds. In each round, the handler runs from its start and
- * makes its requests again. A request that has an answer returns it. The other requests are sent in
- * the next round.
+ * makes its requests again. If a request has an answer already, the handler gets the answer. The
+ * other requests are sent to the client, and its answers begin the next round.
  */
 #include "server/input/input.h"
 #include "server/methods/methods.h"

@@ -1,6 +1,6 @@
 /* modern.c: input requests to a client of a modern revision. The request ends with an
- * InputRequiredResult, and the client repeats it with the answers. The state of the request is
- * sealed into requestState and bound to the caller and the request.
+ * InputRequiredResult, and the client repeats the request with the answers. The state of the
+ * request is sealed into requestState and bound to the caller and the request.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -150,7 +150,7 @@ const mcp__method mcp__methods[] = {
      .run = mcp__run_unsubscribe},
 };
 
-/* Its real name is in the message. */
+/* The name of the requested method is in the message. */
 const mcp__method mcp__method_other = {
     .name = "", .revisions = MCP__IN_ALL, .needs = MCP__NEEDS_NOTHING, .slow = true};
 

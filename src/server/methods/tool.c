@@ -1,5 +1,5 @@
 /* tool.c: tools/call, and the validation with a tool's schemas: of the arguments before the handler
- * runs, and of its structured content afterwards (2026-07-28, server/tools).
+ * runs, and of the structured content afterwards (2026-07-28, server/tools).
  */
 #include "server/core/access.h"
 #include "server/core/mirror.h"

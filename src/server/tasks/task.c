@@ -1,9 +1,9 @@
 /* task.c: finds, changes and ends tasks, which are calls that continue after their answer.
  *
  * A request that becomes a task is answered with the task's handle and detached from its channel.
- * Its handler runs on without a change. The result is written to the store instead of being sent to
- * the peer (reply.c checks req->task). tasks/get reads the store. struct mcp__task is the state
- * that this process needs while the handler runs.
+ * Its handler continues to run, and need not know about the task. The result is written to the
+ * store instead of being sent to the peer (reply.c checks req->task). tasks/get reads the store.
+ * struct mcp__task is the state that this process needs while the handler runs.
  *
  * A cancelled task is final at once, although its handler may run for a long time. The task is then
  * in the list `ended` until the handler has finished.
