@@ -22,11 +22,11 @@ typedef struct mcp_service mcp_service;
 /* Why a process ended. */
 typedef enum mcp_service_cause {
     MCP_SERVICE_IDLE,    /* it was not used for idle_ms */
-    MCP_SERVICE_STOPPED, /* mcp_service_stop() or mcp_service_free() */
+    MCP_SERVICE_STOPPED, /* mcp_service_stop() or mcp_service_free() ended it */
     MCP_SERVICE_EXITED,  /* it exited by itself, with any status */
-    MCP_SERVICE_KILLED,  /* by a signal that the service did not send */
+    MCP_SERVICE_KILLED,  /* a signal that the service did not send ended it */
     MCP_SERVICE_REFUSED, /* it did not start, or did not answer the handshake */
-    MCP_SERVICE_ABORTED, /* mcp_service_abort() */
+    MCP_SERVICE_ABORTED, /* mcp_service_abort() killed it */
 } mcp_service_cause;
 
 typedef struct mcp_service_end {
@@ -34,7 +34,7 @@ typedef struct mcp_service_end {
     mcp_service_cause cause;
     int status;        /* exit status, or 128 + signal; -1 if it never ran */
     const char *text;  /* the reason, for people; borrowed until the callback returns */
-    uint64_t pause_ms; /* the next process is not started earlier than after this time */
+    uint64_t pause_ms; /* the shortest time until the next process is started */
 } mcp_service_end;
 
 typedef struct mcp_service_options {
@@ -43,7 +43,8 @@ typedef struct mcp_service_options {
     const char *const *argv; /* as in mcp_child_options; required */
     const char *const *env;  /* as in mcp_child_options */
     const char *cwd;
-    /* Connected to each process, and started. Must outlive the service. Required. */
+    /* The client that the service connects to each process and starts. It must outlive the service.
+     * Required. */
     mcp_client *client;
 
     /* The process exchanges messages over a socket, its descriptor 3, instead of stdin and stdout.
@@ -56,8 +57,8 @@ typedef struct mcp_service_options {
      * negative number, the start fails. If this is NULL, the process has no descriptor 4. */
     int (*fourth)(void *user);
 
-    /* Limits, set before the program runs. 0 means the limit of this process. Core dumps are always
-     * off. */
+    /* Limits of the new process, which are set before its program runs. 0 means the limit that the
+     * calling process has. Core dumps are always off. */
     uint64_t max_data;  /* RLIMIT_DATA: private memory in bytes */
     uint64_t max_files; /* RLIMIT_NOFILE */
     bool low_priority;  /* SCHED_IDLE: it runs only when the processor is otherwise idle */
@@ -72,17 +73,17 @@ typedef struct mcp_service_options {
      * 10,000. */
     uint64_t start_ms;
     uint64_t kill_ms; /* as in mcp_child_options */
-    /* The pause after the second failure in a row; there is none after the first. It is doubled for
-     * each further failure, up to max_pause_ms. The end of a process that ran for at least 10
-     * seconds does not count as a failure. The defaults are 100 and 60,000. */
+    /* The pause after the second failure in a row. There is no pause after the first failure. Each
+     * further failure doubles the pause, up to max_pause_ms. The end of a process that ran for at
+     * least 10 seconds does not count as a failure. The defaults are 100 and 60,000. */
     uint64_t pause_ms, max_pause_ms;
 
     /* Called after a process ended and the client's pending calls failed. May be NULL. */
     void (*on_end)(const mcp_service_end *end, void *user);
-    /* Gets a line for the operator: the name, and a line that the process wrote to stderr, with
-     * control characters escaped. At most 100 lines at once and 20 per second are passed; the
-     * number of dropped lines is reported. level is "info" or "warning". NULL selects the loop's
-     * log. */
+    /* Called with a line for the operator: the name of the service, and a line that the process
+     * wrote to stderr, with control characters escaped. At most 20 lines per second are passed on
+     * average, and at most 100 at once. The other lines are dropped, and their number is reported.
+     * level is "info" or "warning". NULL selects the loop's log. */
     void (*log)(const char *level, const char *line, void *user);
     void *user;
 } mcp_service_options;
@@ -135,7 +136,7 @@ typedef struct mcp_service_state {
     uint64_t ends[8];               /* number of processes that ended, by mcp_service_cause */
     uint64_t failures;              /* current number of failures in a row */
     uint64_t memory;                /* current private memory in bytes; 0 if unknown */
-    uint64_t lines, lines_left_out; /* lines of stderr that were logged and dropped */
+    uint64_t lines, lines_left_out; /* lines of stderr: all of them, and those not logged */
     uint64_t uses;                  /* number of uses, active and waiting */
 } mcp_service_state;
 
@@ -147,19 +148,20 @@ MCP_API const char *mcp_service_cause_name(size_t cause);
 
 /* ---- the sandbox ----------------------------------------------------------------------------- */
 
-/* The rights that a process can give up. Each kind is useful alone, because a kernel or a container
- * may lack the others. */
+/* The rights that a process can give up. Each kind can be given up alone, because a kernel or a
+ * container may support some kinds and not others. */
 typedef enum mcp_sandbox_kind {
-    MCP_SANDBOX_FILES = 1 << 0,    /* opening files other than the given ones (Landlock) */
-    MCP_SANDBOX_TRUNCATE = 1 << 1, /* truncating other files (Linux 6.2) */
+    MCP_SANDBOX_FILES = 1 << 0,    /* opening files that the options do not list (Landlock) */
+    MCP_SANDBOX_TRUNCATE = 1 << 1, /* truncating such files (Linux 6.2) */
     MCP_SANDBOX_NETWORK = 1 << 2,  /* using TCP (Linux 6.7) */
     MCP_SANDBOX_DEVICES = 1 << 3,  /* sending commands (ioctl) to devices (Linux 6.10) */
     MCP_SANDBOX_SIGNALS =
         /* sending signals to other processes, and connecting to their abstract sockets (Linux
          * 6.12) */
     1 << 4,
-    /* System calls that are not on a list. The list has none that open sockets, run programs, start
-     * processes, trace processes or send signals (seccomp by libseccomp 2, x86-64 and arm64). */
+    /* Making system calls that are not on a fixed list of allowed calls. The list contains no call
+     * that opens sockets, runs programs, starts or traces processes, or sends signals (seccomp by
+     * libseccomp 2, x86-64 and arm64). */
     MCP_SANDBOX_CALLS = 1 << 5,
 } mcp_sandbox_kind;
 
@@ -168,8 +170,8 @@ typedef struct mcp_sandbox_options {
     /* `read` lists files and folders that may be read, and `write` those that may be read and
      * written. A folder includes everything in it. The arrays are NULL-terminated; NULL means none.
      * Paths that do not exist are skipped. Shared libraries, /etc/localtime, /dev/null and
-     * /dev/urandom may always be read. The process can still find out whether any path exists, and
-     * its size and times. */
+     * /dev/urandom may always be read. For any path, the process can still find out whether the
+     * file exists, and its size and times. */
     const char *const *read, *const *write;
     /* MCP_SANDBOX_* combined with |; if one of them is not available, the call fails */
     size_t required;
@@ -180,9 +182,9 @@ typedef struct mcp_sandbox_options {
  * descriptors stay open. Afterwards the process cannot gain privileges by exec (no_new_privs), and
  * cannot be traced or dumped (PR_SET_DUMPABLE).
  *
- * Gives up each kind that is available here, and writes these kinds to *ret; ret may be NULL.
- * Returns MCP_OK, MCP_EIO, MCP_ENOMEM or MCP_EUNSUPPORTED (a required kind is not available). After
- * a failure the process should end. */
+ * Gives up each kind of right that the kernel and the container support, and writes these kinds to
+ * *ret. ret may be NULL. Returns MCP_OK, MCP_EIO, MCP_ENOMEM or MCP_EUNSUPPORTED (a required kind
+ * is not available). After a failure the process should end. */
 MCP_API int mcp_sandbox_enter(const mcp_sandbox_options *options, unsigned *ret, mcp_error *error);
 
 typedef struct mcp_sandbox_part {

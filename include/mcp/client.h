@@ -50,7 +50,7 @@ typedef uint64_t mcp_call_id;
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-/* Called when the server asks for input: see "questions" below. The program must answer the
+/* Called when the server requests input: see "questions" below. The program must answer the
  * question exactly once, within this function or later. */
 typedef void mcp_question_fn(mcp_client *client, mcp_question *question, void *user);
 
@@ -68,7 +68,7 @@ typedef struct mcp_client_options {
      * stream is still accepted, so a modern server may take timeout_ms to start. */
     uint64_t probe_ms;
     uint64_t timeout_ms; /* how long a call may take; default 60000 */
-    size_t max_pages;    /* maximum number of pages per list; default 10000 */
+    size_t max_pages;    /* maximum number of pages of one list; default 10000 */
     /* The maximum size of one message of the server in bytes, unless the transport sets a limit.
      * The default is 64 MiB. */
     size_t max_message;
@@ -84,16 +84,16 @@ typedef struct mcp_client_options {
 
     void *user; /* passed to all functions below */
 
-    /* The input that the server may request. Each function that is set declares its capability. Any
-     * other input request of the server is rejected, and a call that needs it fails with
-     * MCP_EUNSUPPORTED. */
+    /* The input that the server may request. For each function that is set, the client declares the
+     * capability. Any other input request of the server is rejected, and a call that needs it fails
+     * with MCP_EUNSUPPORTED. */
     mcp_question_fn *elicit_form; /* fill in a form */
     mcp_question_fn *elicit_url;  /* open a URL, after asking the user (2025-11-25 and later) */
     mcp_question_fn *sample;      /* sample a language model */
     bool sample_tools;            /* sampling with tools is supported */
     bool sample_context;          /* sampling with includeContext is supported */
-    /* If this is NULL, the roots of mcp_client_set_roots() are sent, if it was called before the
-     * start. */
+    /* If this is NULL, the client sends the roots of mcp_client_set_roots(), provided that it was
+     * called before the start. */
     mcp_question_fn *roots;
 
     /* Called for every notification of the server, in addition to the functions below and to those
@@ -103,7 +103,8 @@ typedef struct mcp_client_options {
      * by mcp_client_set_log_level(). logger may be empty. */
     void (*log)(mcp_client *client, mcp_str level, mcp_str logger, const mcp_json *data,
                 void *user);
-    /* Called when an interaction at a URL that elicit_url accepted is complete (2025-11-25). */
+    /* Called when the interaction at a URL is complete, if elicit_url accepted the question
+     * (2025-11-25). */
     void (*elicitation_complete)(mcp_client *client, mcp_str elicitation_id, void *user);
     /* Called when a tool is removed from the result of tools/list because its definition cannot be
      * honoured (2026-07-28, basic/transports/streamable-http, "Schema Extension"). `why` is one
@@ -119,7 +120,7 @@ typedef struct mcp_client_options {
      * of the call. */
     uint64_t max_timeout_ms;
     size_t max_rounds;           /* maximum rounds of questions for one call; default 10 */
-    size_t max_questions;        /* maximum unanswered at the same time; default 64 */
+    size_t max_questions;        /* maximum of unanswered questions; default 64 */
     size_t questions_per_minute; /* average rate; a burst may have half as many; default 120 */
     size_t max_list;             /* bytes of a list whose pages are collected; default 64 MiB */
     bool no_cache;               /* cache no results */
@@ -128,23 +129,23 @@ typedef struct mcp_client_options {
      * after each failure. The defaults are 1000 and 60000. */
     uint64_t retry_ms, max_retry_ms;
     /* Tool calls may become tasks. In 2025-11-25 (basic/utilities/tasks) the calls of tools that
-     * require it become tasks. In 2026-07-28 the server chooses which calls do, by the extension
-     * io.modelcontextprotocol/tasks, which the client then declares. Such a call is still one call
-     * with one outcome: the engine polls as often as the server requests, passes on the questions
-     * of the task like all others, and cancels the task if the call ends first. The call may take
-     * max_timeout_ms in all; timeout_ms applies to each of its requests. */
+     * require tasks become tasks. In 2026-07-28 the client declares the extension
+     * io.modelcontextprotocol/tasks, and the server chooses which calls become tasks. Such a call
+     * is still one call with one outcome: the engine polls as often as the server requests, passes
+     * on the questions of the task like all others, and cancels the task if the call ends first.
+     * The call may take max_timeout_ms in all; timeout_ms applies to each of its requests. */
     bool tasks;
     /* Called when the server violated the protocol and the client continues. `what` is one
-     * sentence. Called at most once per client. The only violation that is reported is a request
-     * that a modern server sends on its stream, which is not answered. */
+     * sentence. Called at most once per client. Only one violation is reported: a modern server
+     * sends a request on its stream. Such a request is not answered. */
     void (*misbehaved)(mcp_client *client, const char *what, void *user);
     /* The interval of pings to a legacy server, counted from its last answer to a ping. 0 means no
-     * pings. Modern servers have no ping (2026-07-28, changelog, "Major changes", 5) and are not
-     * sent any. A server that answers no ping for ping_timeout_ms (default 10000) counts as lost:
-     * every pending call fails with MCP_ECLOSED, further calls fail with MCP_ESTATE, subscriptions
-     * change to MCP_SUBSCRIPTION_LOST, and `lost` is called unless it is NULL. The transport stays
-     * open: the program must end it, or call mcp_client_start() for a new session on it. While a
-     * question of the server is unanswered, the time-out does not run. */
+     * pings. Modern servers have no ping (2026-07-28, changelog, "Major changes", 5), so the client
+     * sends them none. A server that answers no ping for ping_timeout_ms (default 10000) is
+     * considered lost: every pending call fails with MCP_ECLOSED, further calls fail with
+     * MCP_ESTATE, subscriptions change to MCP_SUBSCRIPTION_LOST, and `lost` is called unless it is
+     * NULL. The transport stays open: the program must end it, or call mcp_client_start() for a new
+     * session on it. While a question of the server is unanswered, the time-out does not run. */
     uint64_t ping_ms, ping_timeout_ms;
     void (*lost)(mcp_client *client, const char *why, void *user);
 } mcp_client_options;
@@ -182,9 +183,9 @@ typedef void mcp_result_fn(mcp_client *client, int rc, const mcp_json *result,
  * `result` is the DiscoverResult or InitializeResult. If the server supports no common revision,
  * the outcome is MCP_EPROTOCOL. Other calls may be made before the start is complete. They are
  * queued until then, and fail if the start fails. fn may be NULL; mcp_client_wait(client, 0, …)
- * waits for the outcome. The first call starts a client that was not started before. After a
- * failure a client may be started again. Returns MCP_OK, MCP_ESTATE (the client is started already)
- * or MCP_ECLOSED (the connection was lost). */
+ * waits for the outcome. The first call of any function that sends a request starts the client if
+ * this was not done before. After a failure a client may be started again. Returns MCP_OK,
+ * MCP_ESTATE (the client is started already) or MCP_ECLOSED (the connection was lost). */
 MCP_API int mcp_client_start(mcp_client *client, mcp_result_fn *fn, void *user);
 
 /* Return what the last successful mcp_client_start() received from the server. The values are valid
@@ -224,12 +225,13 @@ typedef struct mcp_call_options {
     /* if not NULL, progress is requested; the client chooses the token */
     mcp_progress_fn *progress;
     void *user;
-    /* 0 selects the client's timeout_ms, MCP_NO_TIMEOUT means none. The time-out does not run while
-     * a question of the server is unanswered. */
+    /* 0 selects the client's timeout_ms, and MCP_NO_TIMEOUT means no time-out. The time-out does
+     * not run while a question of the server is unanswered. */
     uint64_t timeout_ms;
     uint64_t max_timeout_ms;
     bool no_cache; /* query the server even if the result is cached */
-    /* For this call only, with modern servers. NULL selects that of mcp_client_set_log_level(). */
+    /* The log level for this call only, with modern servers. NULL selects the level of
+     * mcp_client_set_log_level(). */
     const char *log_level;
     mcp_task_fn *task; /* see mcp_client_options.tasks; may be NULL */
 } mcp_call_options;
@@ -241,7 +243,7 @@ typedef struct mcp_call_options {
  *
  * If the event stream of a modern server breaks off, its call is lost (2026-07-28, changelog,
  * "Major changes", 9). Requests without side effects are then repeated, up to three times, after
- * growing pauses and within their time-out. They are lists, reads, prompts/get,
+ * growing pauses and within their time-out. Such requests are lists, reads, prompts/get,
  * completion/complete, server/discover, and calls of a tool that tools/list, if it was read,
  * annotates with readOnlyHint or idempotentHint. The client cannot verify such a hint, but a wrong
  * one harms only the server that gave it. Any other call fails with MCP_ECLOSED, and the error says
@@ -272,8 +274,8 @@ MCP_API mcp_str mcp_client_result_text(const mcp_client *client);
  *
  * If `page` is not NULL, it is called for each page, and the outcome is the last page, or
  * MCP_ECANCELLED if `page` returned false. If `page` is NULL, the outcome is one object with the
- * entries of all pages (MCP_ELIMIT above max_list). In that case, if the server rejects a cursor of
- * its own (-32602), the list is read once more from its first page. The method's array
+ * entries of all pages (MCP_ELIMIT above max_list). In that case, if the server rejects a cursor
+ * that it returned (-32602), the list is read once more from its first page. The method's array
  * ("resources") is always present; its elements are not checked. The time-out applies to each
  * page. */
 typedef bool mcp_page_fn(mcp_client *client, const mcp_json *result, void *user);
@@ -300,9 +302,9 @@ MCP_API int mcp_client_get_prompt(mcp_client *client, const char *name, const ch
 typedef struct mcp_completion_query {
     size_t size;
     const char *prompt;       /* either prompt or uri_template is required */
-    const char *uri_template; /* as it was listed */
+    const char *uri_template; /* exactly as the server listed it */
     const char *argument;     /* name of the argument or variable; required */
-    const char *value;        /* the text entered so far; NULL if none */
+    const char *value;        /* the text that was entered so far; may be NULL */
     /* The values of the other arguments, as JSON text of an object of strings. NULL if none. */
     const char *context;
 } mcp_completion_query;
@@ -320,12 +322,13 @@ MCP_API int mcp_client_ping(mcp_client *client, const mcp_call_options *options,
 MCP_API int mcp_client_cancel(mcp_client *client, mcp_call_id call, const char *reason);
 
 /* Blocks until a call is over, and runs the transport meanwhile. The call must have been made with
- * an identifier and without `done`. If `call` is 0, waits for mcp_client_start(), and calls it
- * first if that has not been done yet. Other callbacks run meanwhile. Returns the call's rc. ret (may be NULL) gets a
- * document that the caller must free: the result or, with MCP_EREMOTE, the error object. error is
- * written as for every failure. Also returns MCP_ESTATE (the transport has no `step`, or this is a
- * callback of the client), MCP_ENOTFOUND (no call with this identifier keeps an outcome) or
- * MCP_ECANCELLED (the loop was stopped; the call was cancelled, but a start continues). */
+ * an identifier and without `done`. If `call` is 0, waits for the outcome of mcp_client_start(),
+ * and calls it first if the client was not started. Other callbacks run meanwhile. Returns the rc
+ * of the call. *ret gets a document that the caller must free: the result or, with MCP_EREMOTE, the
+ * error object. ret may be NULL. After a failure *error holds the reason. Also returns MCP_ESTATE
+ * (the transport has no `step`, or this is a callback of the client), MCP_ENOTFOUND (no call with
+ * this identifier keeps an outcome) or MCP_ECANCELLED (the loop was stopped; the call was
+ * cancelled, but a start continues). */
 MCP_API int mcp_client_wait(mcp_client *client, mcp_call_id call, mcp_json_doc **ret,
                             mcp_error *error);
 
@@ -336,9 +339,9 @@ MCP_API int mcp_client_notify(mcp_client *client, const char *method, const char
 /* Sets the lowest level of log messages that the server should send: "debug", "info", "notice",
  * "warning", "error", "critical", "alert" or "emergency". With NULL a legacy server chooses the
  * level, and a modern server sends no messages. A modern server gets the level with each later
- * call. A legacy server that declares logging gets it now, or at the start. Its answer is not
- * reported; to see the answer, make the call "logging/setLevel" instead. Returns MCP_OK, MCP_EINVAL
- * or MCP_ENOMEM. */
+ * call. A legacy server that declares logging gets it now, or at the start. The server's answer is
+ * not reported. To receive the answer, request "logging/setLevel" instead. Returns MCP_OK,
+ * MCP_EINVAL or MCP_ENOMEM. */
 MCP_API int mcp_client_set_log_level(mcp_client *client, const char *level);
 
 /* ---- questions: input that the server requests ----------------------------------------------- */
@@ -364,7 +367,7 @@ MCP_API mcp_question_kind mcp_question_kind_of(const mcp_question *question);
 /* Returns all params of the question, or an empty object if there are none. They live as long as
  * the question. */
 MCP_API const mcp_json *mcp_question_params(const mcp_question *question);
-/* Returns the text that explains to the user why the server asks. It is empty for
+/* Returns the text that explains to the user why the server requests input. It is empty for
  * MCP_QUESTION_SAMPLE and MCP_QUESTION_ROOTS. */
 MCP_API mcp_str mcp_question_message(const mcp_question *question);
 /* Returns the requestedSchema of a form, or NULL for other kinds. */
@@ -374,7 +377,7 @@ MCP_API mcp_str mcp_question_url(const mcp_question *question);
 /* Returns the identifier that elicitation_complete gets when the interaction is complete
  * (2025-11-25). May be empty. */
 MCP_API mcp_str mcp_question_elicitation_id(const mcp_question *question);
-/* Returns the call for which the server asks, or 0 if that is unknown. */
+/* Returns the call to which the question belongs, or 0 if that is unknown. */
 MCP_API mcp_call_id mcp_question_call(const mcp_question *question);
 /* Sets a function that is called once if the question is withdrawn. It must not answer the
  * question. NULL removes the function. */
@@ -388,7 +391,7 @@ MCP_API void mcp_question_on_cancel(mcp_question *question,
  *
  * mcp_question_accept() reports that the user agreed. `content` is the JSON text of an object with
  * the values of the form; NULL means an empty object. Missing fields get the defaults of the
- * schema; then the object is validated against it. The answer to MCP_QUESTION_URL has no
+ * schema. Then the object is validated against the schema. The answer to MCP_QUESTION_URL has no
  * content. */
 MCP_API int mcp_question_accept(mcp_question *question, const char *content, mcp_error *error);
 /* For forms and URLs: mcp_question_decline() reports that the user declined, and
@@ -428,8 +431,9 @@ typedef enum mcp_change {
 } mcp_change;
 
 typedef enum mcp_subscription_state {
-    /* The server confirmed the subscription; mcp_subscription_honours() says for what. Reported
-     * again after a loss: changes may have been missed in between. */
+    /* The server confirmed the subscription. mcp_subscription_honours() returns for which changes.
+     * Reported again when a lost subscription is renewed; changes may have been missed in
+     * between. */
     MCP_SUBSCRIPTION_ACTIVE = 0,
     /* Lost, or not available now; *error says why. The client retries after retry_ms, and doubles
      * that time after each failure. */
@@ -444,8 +448,8 @@ typedef struct mcp_subscription_options {
     const char *const *uris; /* of resources; copied */
     size_t n_uris;
     bool resources, prompts, tools; /* whether to report changes of these lists */
-    /* Called for each change. With MCP_CHANGE_RESOURCE uri is the subscribed URI or one below it.
-     * Required. */
+    /* Called for each change. With MCP_CHANGE_RESOURCE, uri is the subscribed URI or a URI below
+     * it. Required. */
     void (*changed)(mcp_client *client, mcp_subscription *subscription, mcp_change change,
                     mcp_str uri, void *user);
     /* Called when the state changes. May be NULL. error is NULL with MCP_SUBSCRIPTION_ACTIVE. */
@@ -487,17 +491,19 @@ MCP_API int mcp_base64_decode(void *to, mcp_str text, size_t *ret);
 typedef struct mcp_transport_options {
     size_t size;
 
-    /* Each request of the client is an exchange of its own, as an HTTP POST is: `send` gets a
-     * number that is not 0 and is never reused. The transport passes everything that the server
-     * sends on that exchange to mcp_channel_receive() with that number, until the answer, or until
-     * it calls mcp_client_exchange_ended() because the exchange ended without one. Notifications
-     * carry 0, and answers to requests of the server carry the exchange of the request; the server
-     * answers neither. If this is false, all messages share one stream, as on stdio. */
+    /* Each request of the client is an exchange of its own, like a POST of HTTP. `send` gets the
+     * number of the exchange, which is not 0 and is never reused. The transport passes everything
+     * that the server sends on that exchange to mcp_channel_receive() with that number, until the
+     * answer, or until it calls mcp_client_exchange_ended() because the exchange ended without one.
+     * For a notification `send` gets 0, and for an answer to a request of the server, the exchange
+     * of that request. The server answers neither of them. If this is false, all messages share one
+     * stream, as on stdio. */
     bool exchanges;
     /* Called when the client no longer needs an exchange, because a call was cancelled or timed
      * out, or a subscription ended. The transport closes the exchange, which a modern server treats
-     * as a cancellation. This function is never called after the answer. The transport need not
-     * call mcp_client_exchange_ended() afterwards. Required with `exchanges`. */
+     * as a cancellation. This function is never called for an exchange whose answer was received.
+     * The transport need not call mcp_client_exchange_ended() afterwards. Required with
+     * `exchanges`. */
     void (*abandon)(mcp_channel *channel, mcp_exchange exchange, void *user);
     /* Called when the server accepts neither server/discover nor initialize by POST. Returns
      * whether the transport can fall back to HTTP+SSE (2024-11-05, basic/transports, "HTTP with
@@ -568,9 +574,9 @@ typedef struct mcp_exchange_end {
     /* The body of an answer that is not 2xx, as far as it was read (64 KiB are enough). If it holds
      * a JSON-RPC error, that becomes the answer. */
     mcp_str body;
-    /* The request named a session. A 404 then means that the session has ended: the client begins a
-     * new session and repeats the call once. It treats 400 with a body about the session, which
-     * many servers send instead, in the same way. */
+    /* The request contained a session id. Status 404 then means that the session has ended: the
+     * client begins a new session and repeats the call once. Many servers send status 400 with a
+     * body about the session instead, which the client treats in the same way. */
     bool session;
     /* The answer had begun as an event stream, which broke off. A modern server cannot resume it;
      * the call may be repeated (see mcp_client_request()). */
@@ -582,9 +588,9 @@ typedef struct mcp_exchange_end {
 
 /* Reports the end of an exchange, once per exchange. The client then reacts: it fails the call,
  * tries the next era (2026-07-28, basic/transports/streamable-http, "Backward Compatibility"),
- * begins a new session, or listens again later. An event stream that ended without the answer has
- * status 200 (legacy: after the transport has tried to resume it). Unknown exchange numbers are
- * ignored, so a transport may report every end.
+ * begins a new session, or renews a subscription later. An event stream that ended without the
+ * answer has status 200 (legacy: after the transport has tried to resume it). Unknown exchange
+ * numbers are ignored, so a transport may report every end.
  *
  * Exchange 0 is a stream that belongs to no call. If its session has ended (`session` is set, and
  * the status is 404 or 400), the client begins a new one. Any other refusal (405) means that a
@@ -598,10 +604,10 @@ MCP_API void mcp_client_exchange_ended(mcp_client *client, mcp_exchange exchange
  * `send`. */
 MCP_API bool mcp_client_awaits(const mcp_client *client, mcp_exchange exchange);
 
-/* Sets whose authorization the requests carry from now on. `who` is a name for the owner of the
- * token, not the token itself; NULL means anonymous. Cached results of another owner are no longer
- * used unless they are public. The initial value is the channel's principal. Returns MCP_OK, or
- * MCP_ENOMEM, after which nothing is cached any more. */
+/* Sets the owner of the authorization that requests have from now on. `who` is a name for the owner
+ * of the token, not the token itself. NULL means anonymous. Cached results of another owner are no
+ * longer used unless they are public. The initial value is the channel's principal. Returns MCP_OK,
+ * or MCP_ENOMEM, after which nothing is cached any more. */
 MCP_API int mcp_client_set_authorization(mcp_client *client, const char *who);
 
 #ifdef __cplusplus

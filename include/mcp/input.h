@@ -77,8 +77,8 @@ typedef struct mcp_elicit {
      * or oneOf of const and title), number, integer, boolean, or array of such strings (minItems,
      * maxItems). Each may have title, description and default. Never ask for secrets. The schema is
      * rewritten for clients of revision 2025-06-18, which does not allow oneOf for titles, and
-     * allows defaults only for booleans. Arrays cannot be rewritten: for such clients a question with an array returns
-     * MCP_EREMOTE. */
+     * allows defaults only for booleans. Arrays cannot be rewritten, so a question with an array
+     * returns MCP_EREMOTE for such clients. */
     const char *schema;
     /* The page that the user should open; an https: URL that contains no secrets. */
     const char *url;

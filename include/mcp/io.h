@@ -31,13 +31,13 @@ MCP_API int mcp_loop_new(const mcp_allocator *allocator, mcp_loop **ret, mcp_err
 /* Sets the limits of the host's `work` and `work_long`: at most `threads` worker threads (default
  * 256, maximum 4096) and at most `waiting` queued jobs (default 4096). 0 selects the default. When
  * the queue is full, queuing a job fails with MCP_ELIMIT. Threads are started when needed and end
- * when idle. They have a stack of 1 MiB and block signals. One in eight is never used for
+ * when idle. They have a stack of 1 MiB and block signals. One thread in eight is never used for
  * `work_long`. Returns MCP_OK, or MCP_EINVAL for too many threads. */
 MCP_API int mcp_loop_set_workers(mcp_loop *loop, size_t threads, size_t waiting);
 /* Runs posted functions and ends the work on worker threads. Jobs that have not begun never run,
- * but their `done` is called; the call waits for running jobs, for at most ms milliseconds. Call it
- * after closing the last channel of the loop's servers and before freeing the servers, because
- * `done` needs its server: see mcp_loop_free().
+ * but their `done` is called. Waits for running jobs, for at most ms milliseconds. Call
+ * mcp_loop_drain() after closing the last channel of the loop's servers and before freeing the
+ * servers, because `done` needs its server: see mcp_loop_free().
  *
  * Returns MCP_OK, MCP_EINVAL, or MCP_ETIMEOUT if a job still runs, for example on a file system
  * that hangs. After MCP_ETIMEOUT neither the servers nor the loop may be freed: try again, or leave
@@ -45,16 +45,16 @@ MCP_API int mcp_loop_set_workers(mcp_loop *loop, size_t threads, size_t waiting)
  * uses. */
 MCP_API int mcp_loop_drain(mcp_loop *loop, uint64_t ms);
 /* Stops all remaining activity on the loop and frees it. NULL is allowed. Shut down in this order:
- *   1. close the channels (mcp_loop_serve_stdio() does it; mcp_listener_close());
+ *   1. close the channels (mcp_listener_close(); mcp_loop_serve_stdio() closes its own);
  *   2. mcp_server_cancel_tasks() if calls run as tasks;
  *   3. mcp_loop_drain();
  *   4. mcp_server_free(), because providers stop their timers through the host;
  *   5. mcp_loop_free().
  *
- * The call waits for jobs that were queued without a server. The program's own threads must have
- * stopped posting. */
+ * mcp_loop_free() waits for jobs that were queued without a server. Before the call, the program's
+ * own threads must have stopped posting functions. */
 MCP_API void mcp_loop_free(mcp_loop *loop);
-/* Runs the loop until mcp_loop_stop(), or until there is no event that it could wait for. */
+/* Runs the loop until mcp_loop_stop(), or until it has nothing left to wait for. */
 MCP_API int mcp_loop_run(mcp_loop *loop);
 /* Ends the current mcp_loop_run(), _step() or _serve_stdio(), or the next one if none is running.
  * This is the only call that may be made from a signal handler or another thread. */
@@ -70,8 +70,9 @@ MCP_API const mcp_host *mcp_loop_host(mcp_loop *loop);
  * for any other host. */
 MCP_API mcp_loop *mcp_host_loop(const mcp_host *host);
 /* Sets the lowest level of lines that the host's log() writes to stderr: "debug", "info", "warning"
- * or "error"; NULL, the default, means no lines. Logging never blocks: lines that stderr does not
- * accept are dropped and counted, and the count is reported later. Returns MCP_OK or MCP_EINVAL. */
+ * or "error"; NULL, the default, means that no lines are written. Logging never blocks. Lines that
+ * stderr does not accept are dropped, and their number is reported later. Returns MCP_OK or
+ * MCP_EINVAL. */
 MCP_API int mcp_loop_set_log_level(mcp_loop *loop, const char *level);
 /* Returns the underlying uv_loop_t, for programs that use libuv directly. */
 MCP_API void *mcp_loop_uv(mcp_loop *loop);
@@ -80,7 +81,7 @@ MCP_API void *mcp_loop_uv(mcp_loop *loop);
 
 typedef struct mcp_stdio_options {
     size_t size;
-    int input; /* descriptors; if both are 0, stdin and stdout */
+    int input; /* descriptors; if both are 0, stdin and stdout are used */
     int output;
     bool keep_stdout;    /* do not redirect descriptor 1 of the program to stderr */
     bool no_signals;     /* do not end on SIGTERM, SIGINT and SIGHUP, or with the parent process */
@@ -98,8 +99,9 @@ typedef struct mcp_stdio_options {
  * Unless keep_stdout is set, descriptor 1 is first duplicated to another number and then replaced
  * by stderr, so that a stray printf() cannot reach the peer. It stays replaced after the call,
  * because the C library may flush the buffers of its streams later. SIGPIPE is ignored while
- * serving. Signals that are already ignored (nohup) stay ignored; if SIGHUP is ignored, so is the
- * end of the parent process. While the peer does not read its input, nothing is read from it.
+ * serving. Signals that are already ignored (nohup) stay ignored. If SIGHUP is ignored, the end of
+ * the parent process is ignored too. While the peer does not read what the server sends, the server
+ * reads nothing from the peer.
  *
  * At the end the call drains the work (mcp_loop_drain() for at most drain_ms), unless a listener is
  * or was open on this loop. Returns MCP_OK at a regular end, which includes a signal and a peer
@@ -133,9 +135,9 @@ typedef struct mcp_listen_options {
     const char *tls_cert, *tls_key;
     const mcp_http_options *http; /* `random`, `date`, `clock` and `allocator` may be NULL */
     /* The number of the process's descriptors (RLIMIT_NOFILE) that connections leave free for other
-     * purposes, such as reading files. When no more are left, idle connections are closed, those
-     * without a token first, and new ones get 503. The default is a quarter of the limit, at most
-     * 512. */
+     * purposes, such as reading files. When connections need more descriptors than the rest, idle
+     * connections are closed, beginning with those without a token, and new connections get 503.
+     * The default is a quarter of the limit, at most 512. */
     size_t keep_files;
 } mcp_listen_options;
 
@@ -179,9 +181,9 @@ typedef struct mcp_serve_options {
     uint64_t drain_ms; /* how long draining may take; default 10,000 */
 } mcp_serve_options;
 
-/* Runs the loop until SIGTERM, SIGINT or mcp_loop_stop(), then drains all of its listeners; a
- * second signal ends it at once. Requests that are not answered within drain_ms get an error
- * (mcp_listener_cut()). Signals that are already ignored stay ignored. Afterwards close the
+/* Runs the loop until SIGTERM, SIGINT or mcp_loop_stop(), then drains all of its listeners. A
+ * second signal ends the draining at once. Requests that are not answered within drain_ms get an
+ * error (mcp_listener_cut()). Signals that are already ignored stay ignored. Afterwards close the
  * listeners, then call mcp_loop_drain(). Returns MCP_OK, MCP_ECANCELLED (requests got an error
  * instead of their answer; *error says how many), MCP_ESTATE (no listener is open) or
  * MCP_EINVAL. */
@@ -197,7 +199,7 @@ MCP_API int mcp_serve_http(mcp_server *server, const char *address, const mcp_ht
 
 typedef struct mcp_child_options {
     size_t size;
-    const char *const *argv; /* NULL-terminated; argv[0] is looked up in PATH; never a shell */
+    const char *const *argv; /* NULL-terminated; argv[0] is looked up in PATH; no shell is used */
     /* NULL-terminated; each is "NAME=value"; NULL inherits the environment */
     const char *const *env;
     const char *cwd; /* working directory; NULL inherits it */
@@ -233,13 +235,13 @@ MCP_API int mcp_child_close(mcp_child *child);
 /* ---- HTTP client ----------------------------------------------------------------------------- */
 
 /* Connects to a server by Streamable HTTP of every revision. Falls back to HTTP+SSE of 2024-11-05
- * (2026-07-28, basic/transports/streamable-http; "Backward Compatibility" there). libcurl is loaded
- * by the first mcp_http_client_connect() or mcp_loop_fetch() of the process.
+ * (2026-07-28, basic/transports/streamable-http, "Backward Compatibility"). libcurl is loaded by
+ * the first mcp_http_client_connect() or mcp_loop_fetch() of the process.
  *
  * Each message of the client is a POST of its own; connections are reused. For unsolicited messages
- * of a legacy server, the client opens a GET stream. Streams that break off are resumed with
- * Last-Event-ID after the time that the server sets (`retry`), with longer pauses after repeated
- * failures. Redirects are followed within the origin of the URL, and from http to https on the
+ * of a legacy server, the client opens a GET stream. A stream that breaks off is resumed with
+ * Last-Event-ID, after the pause that the server sets (`retry`). Repeated failures make the pause
+ * longer. Redirects are followed within the origin of the URL, and from http to https on the
  * default ports. There are no cookies, and certificates are verified. */
 typedef struct mcp_http_client mcp_http_client;
 
@@ -262,7 +264,8 @@ typedef struct mcp_http_client_options {
     /* path of a Unix socket to connect to, whatever host the URL (http) names */
     const char *unix_socket;
     /* Headers for every request, "Name: value", NULL-terminated. Headers of HTTP itself and of MCP
-     * cannot be set. They are sent to the URL's origin only and never appear in errors or logs. */
+     * cannot be set. The given headers are sent only to the origin of the URL, and never appear in
+     * errors or logs. */
     const char *const *headers;
     const char *principal; /* owner of the authorization: see mcp_client_set_authorization() */
     /* The proxy, for example "http://proxy:3128". "" means no proxy. If this is NULL, libcurl reads
@@ -291,15 +294,16 @@ typedef struct mcp_http_client_options {
 
     bool no_stream;      /* no GET stream for unsolicited messages of a legacy server */
     bool no_http_sse;    /* do not fall back to HTTP+SSE */
-    uint64_t connect_ms; /* for making a connection; default 10,000 */
-    /* for messages without a time-out (notifications and answers); default 30,000 */
+    uint64_t connect_ms; /* time-out of connecting; default 10,000 */
+    /* time-out of messages that have none of their own (notifications and answers); default
+     * 30,000 */
     uint64_t answer_ms;
-    /* for the last messages, and again for the end of a session; default 1,000 */
+    /* time-out of the last messages, and again of ending the session; default 1,000 */
     uint64_t close_ms;
-    /* before a stream is resumed, unless the server sets it; default 1,000 */
+    /* pause before a stream is resumed, unless the server sets it; default 1,000 */
     uint64_t retry_ms;
     uint64_t max_retry_ms; /* the longest pause after failures; default 60,000 */
-    /* concurrent requests, and as many notifications and answers; default 64 */
+    /* maximum of concurrent requests, and of notifications and answers; default 64 each */
     size_t max_exchanges;
 } mcp_http_client_options;
 
@@ -352,14 +356,14 @@ typedef struct mcp_fetch_options {
     size_t max_bytes;    /* of the body, decompressed; default 16 MiB */
     uint64_t timeout_ms; /* for the whole fetch; default 60,000 */
     bool allow_private;  /* allow this machine and private networks */
-    const char *proxy;   /* NULL means none; a proxy resolves names itself */
+    const char *proxy;   /* NULL means no proxy; a proxy resolves names itself */
     const char *ca_file;
     mcp_fetch_fn *done; /* required; called once, not from within mcp_loop_fetch() */
     void *user;
 } mcp_fetch_options;
 
-/* Begins a fetch. It follows at most 5 redirects, to http and https only, never from https to http,
- * and sends no cookies. ret may be NULL; *ret is valid until `done` is called. mcp_loop_free()
+/* Begins a fetch. At most 5 redirects are followed, to http and https only, and never from https to
+ * http. No cookies are sent. ret may be NULL; *ret is valid until `done` is called. mcp_loop_free()
  * calls `done` with MCP_ECANCELLED. Returns MCP_OK, MCP_EINVAL (the URL is invalid), MCP_EACCESS
  * (the URL names this machine or a private network), MCP_EUNSUPPORTED (no libcurl), MCP_EIO or
  * MCP_ENOMEM. */

@@ -98,14 +98,14 @@ MCP_API const mcp_json *mcp_json_root(const mcp_json_doc *doc);
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
-/* Iterates over the members or elements of a JSON text that was parsed before, and returns their
- * texts. Use it to forward values unchanged: a parsed number has no more digits than a double.
- * Zero-initialize the iterator. The order is that of mcp_json_next(), so that a value and its text
- * can be visited together. If key is not NULL, *key gets the key as it is written, with its quotes
- * and escapes, or the empty string in an array. Returns false at the end, and if the text is not an
- * object or array. */
+/* Iterates over the members or elements of a container, given as a JSON text that was parsed
+ * before, and returns their texts. Use it to forward values unchanged, because a parsed number may
+ * have lost digits that do not fit a double. Zero-initialize the iterator. The order is that of
+ * mcp_json_next(), so that a value and its text can be visited together. If key is not NULL, *key
+ * gets the key as it is written, with its quotes and escapes, or the empty string in an array.
+ * Returns false at the end, and if the text is not an object or array. */
 typedef struct mcp_json_text_iter {
-    size_t at; /* private, as the next one */
+    size_t at; /* private, like `object` */
     bool object;
 } mcp_json_text_iter;
 MCP_API bool mcp_json_text_next(mcp_str container, mcp_json_text_iter *iter, mcp_str *key,
@@ -133,7 +133,7 @@ MCP_API mcp_json_writer *mcp_json_writer_new(const mcp_allocator *allocator, siz
 /* Frees a writer and its text. NULL is allowed. */
 MCP_API void mcp_json_writer_free(mcp_json_writer *w);
 
-/* Begin an object or array, and end the innermost one. */
+/* Begin an object or an array. mcp_json_end() ends the innermost one that is open. */
 MCP_API void mcp_json_begin_object(mcp_json_writer *w);
 MCP_API void mcp_json_begin_array(mcp_json_writer *w);
 MCP_API void mcp_json_end(mcp_json_writer *w);
@@ -151,11 +151,11 @@ MCP_API void mcp_json_add_str(mcp_json_writer *w, mcp_str value);
 MCP_API void mcp_json_add_base64(mcp_json_writer *w, const void *bytes, size_t len);
 /* Copies a parsed value. */
 MCP_API void mcp_json_add_value(mcp_json_writer *w, const mcp_json *value);
-/* Copies JSON text without checking it: the caller must ensure that it is valid. A newline in it
- * makes the writer fail with MCP_EINVAL. */
+/* Copies JSON text without checking it. The caller must ensure that the text is valid. A newline in
+ * the text makes the writer fail with MCP_EINVAL. */
 MCP_API void mcp_json_add_raw(mcp_json_writer *w, mcp_str json);
-/* The same for the text of a value that was parsed, in which newlines can only be white space: each
- * becomes a space. */
+/* Like mcp_json_add_raw(), for the text of a value that was parsed. A newline in such a text can
+ * only be white space, so each newline is written as a space. */
 MCP_API void mcp_json_add_text(mcp_json_writer *w, mcp_str json);
 
 /* Returns MCP_OK and the text, which belongs to the writer and is valid until the writer is used

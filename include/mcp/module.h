@@ -52,7 +52,7 @@ typedef struct mcp_source_path {
     size_t size;
     bool write; /* whether the module writes to it as well */
     /* Whether it may be created or replaced while the source is used, like the -wal file of a
-     * SQLite database. A sandbox that gives access to files, and not to their names
+     * SQLite database. A sandbox that gives access to existing files, and not to paths
      * (mcp_sandbox_enter()), does not give access to the new file. */
     bool replaced;
     /* The path of a file, or of a folder, which includes everything in it. It need not exist. A
@@ -128,7 +128,7 @@ typedef struct mcp_module {
      * in a process that never calls `mount`. Returns MCP_OK, or a negative code with the reason in
      * *error: MCP_EINVAL (the options contradict each other, or the source has no usable name),
      * MCP_ENOMEM, or the code that a function of `to` returned. If this is NULL, or beyond `size`
-     * in a module of version 1, the items of the source are known only after `mount`. */
+     * in a module of version 1, the items of the source are not known before `mount`. */
     int (*describe)(const char *source, const mcp_json *options, const char *name,
                     const mcp_description *to, mcp_error *error);
 } mcp_module;

@@ -3,7 +3,7 @@
  * A provider lists its resources page by page and may answer later. So a provider of a million
  * files needs memory for one page, and a slow disk or database delays no other request. The engine
  * calls a provider for URIs that no registered resource or template matches. A provider registers
- * its templates like any others (mcp_server_add_template()).
+ * its templates with mcp_server_add_template(), as a program does.
  *
  * All functions are called on the server's thread, one at a time; `user` is the argument of
  * mcp_server_mount().
@@ -23,10 +23,10 @@ typedef struct mcp_provider {
     const char *name; /* for messages; required */
 
     /* Adds at most `max` entries of the list with mcp_reply_resource(), in a fixed order, beginning
-     * after the position `cursor`, or at the start if `cursor` is empty. If there may be more
-     * entries, the function then calls mcp_reply_next() with a cursor of its own; even a short or
-     * empty page may have one. Returns MCP_OK, MCP_PENDING or a negative code; MCP_EINVAL means
-     * that the cursor is invalid. If this is NULL, nothing is listed. */
+     * after the position that `cursor` describes, or at the start if `cursor` is empty. If there
+     * may be more entries, the function then calls mcp_reply_next() with a cursor of its own; even
+     * a short or empty page may have one. Returns MCP_OK, MCP_PENDING or a negative code;
+     * MCP_EINVAL means that the cursor is invalid. If this is NULL, nothing is listed. */
     int (*list)(mcp_request *req, mcp_str cursor, size_t max, void *user);
 
     /* Answers resources/read, like mcp_read_fn. May be NULL if templates match all URIs that are
@@ -46,12 +46,12 @@ typedef struct mcp_provider {
      * the NUL). Returns MCP_OK, MCP_ENOTFOUND or MCP_ELIMIT (no room). If
      * this is NULL, no resource can be watched.
      *
-     * Access rules use this spelling too: with access rules, a URI for which this function fails
-     * does not exist. So all spellings that `read` or a template of this provider answers with the
-     * same resource must resolve to the same canonical spelling. For access rules the engine
-     * removes the query first: the part after "?" holds parameters that select a part or a form,
-     * and must not give access to anything else. Without `resolve` the normal form of the URI is
-     * used, also without its query. */
+     * Access rules use this spelling too. While access rules are set, a URI for which this function
+     * fails is treated as one that does not exist. So all spellings that `read` or a template of
+     * this provider answers with the same resource must resolve to the same canonical spelling. For
+     * access rules the engine removes the query first: the query holds parameters that select a
+     * part or a form of the resource, and must not give access to anything else. If `resolve` is
+     * NULL, access rules use the normal form of the URI, also without its query. */
     int (*resolve)(mcp_str uri, char *canonical, size_t room, void *user);
 
     /* Called when the first subscriber to a canonical URI arrives, and when the last one leaves.
@@ -108,8 +108,8 @@ MCP_API int mcp_server_mount(mcp_server *server, const char *prefix, const mcp_p
                              void *user, mcp_error *error);
 
 /* Returns the prefix of the mount with this index, from 0 in the order of mounting, or NULL past
- * the last mount. Within mcp_server_rebuild() only the mounts of the new build count. The string
- * lives as long as the mount. */
+ * the last mount. Within mcp_server_rebuild() the indexes refer to the mounts of the new build
+ * only. The string lives as long as the mount. */
 MCP_API const char *mcp_server_mount_prefix(const mcp_server *server, size_t index);
 
 /* For `list`: adds one entry. Returns MCP_ELIMIT if the page already has `max` entries, and
@@ -153,10 +153,10 @@ MCP_API int mcp_reply_raw(mcp_request *req, const mcp_raw *result);
  * If the page has a nextCursor, calls mcp_reply_next() with "=" followed by that cursor. Returns
  * the codes of mcp_reply_raw(). */
 MCP_API int mcp_reply_raw_page(mcp_request *req, const mcp_raw *page);
-/* Makes the reply an error of another server: `error` is a JSON-RPC error object. The error for an
- * unknown resource gets the code that the peer's revision defines, and errors that concern the
- * connection to the other server become internal errors. Returns a negative code, which the handler
- * must return. */
+/* Makes the reply from an error of another server. `error` is a JSON-RPC error object. The error
+ * for an unknown resource gets the code that the peer's revision defines, and errors that concern
+ * the connection to the other server become internal errors. Returns a negative code, which the
+ * handler must return. */
 MCP_API int mcp_reply_raw_error(mcp_request *req, const mcp_raw *error);
 
 /* Returns the text of the request's params as the peer sent it, including unknown members and all
@@ -167,7 +167,7 @@ MCP_API mcp_str mcp_request_params_text(mcp_request *req);
 
 /* Announces a change of the list of resources (or of templates), prompts or tools. */
 MCP_API void mcp_server_list_changed(mcp_server *server, mcp_item item);
-/* The same for one principal only (NULL means anonymous). */
+/* Like mcp_server_list_changed(), for one principal only (NULL means anonymous). */
 MCP_API void mcp_server_list_changed_for(mcp_server *server, mcp_item item, const char *principal);
 /* Like mcp_server_resource_updated(), for a resource that watch_for() watches for this
  * principal. */
@@ -203,16 +203,17 @@ typedef struct mcp_host {
     /* Logs one line for the operator, without a newline. level is one of "debug", "info",
      * "warning", "error". If this is NULL, nothing is logged. */
     void (*log)(const char *level, const char *line, void *user);
-    /* Like `work`, for jobs that may take long, such as a tool that waits for another service. Any
-     * number of them must not delay jobs of `work`. If this is NULL, `work` is used. */
+    /* Like `work`, for jobs that may take long, such as a tool that waits for another service.
+     * However many of them run, they must not delay jobs of `work`. If this is NULL, `work` is
+     * used. */
     int (*work_long)(void (*work)(void *arg), void (*done)(void *arg), void *arg, void *user);
     /* Runs fn(arg) on the server's thread soon, in the order of the calls; may be called from any
      * thread. Returns MCP_OK, or a negative code if fn will not be called. If this is NULL, posting
      * is not supported. */
     int (*post)(void (*fn)(void *arg), void *arg, void *user);
-    /* Like poll_start, but calls fn(arg) while fd is writable. poll_stop ends it too. A descriptor
-     * may be polled either for reading or for writing; duplicate it for both. If this is NULL, it
-     * is not supported. */
+    /* Like poll_start, but calls fn(arg) while fd is writable. poll_stop ends this polling too. A
+     * descriptor may be polled either for reading or for writing; duplicate it to poll for both. If
+     * this is NULL, polling for writing is not supported. */
     mcp_host_poll *(*poll_start_write)(int fd, void (*fn)(void *arg), void *arg, void *user);
 } mcp_host;
 

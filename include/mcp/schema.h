@@ -22,7 +22,7 @@
  * $dynamicRef, $anchor, embedded resources with $id, unevaluatedProperties and unevaluatedItems,
  * and also `dependencies` of earlier drafts. For draft-07, keywords beside a $ref are ignored, as
  * that draft says. Another dialect is accepted if its metaschema is in the set and requires no
- * vocabulary that this library does not know; any other $schema is rejected. contentEncoding,
+ * vocabulary that this library does not support; any other $schema is rejected. contentEncoding,
  * contentMediaType, contentSchema, readOnly and the like are annotations and assert nothing. An
  * unknown keyword is ignored. A schema in which a known keyword has a malformed value is rejected
  * when it is compiled.
@@ -35,9 +35,10 @@
  * at the very end, [^] and [] work, \uD83D\uDE00 and \u{1F600} are one character, and \p{Letter},
  * \p{L} and \p{Script=Greek} work. They differ from ECMA-262 as follows. "." excludes only CR and
  * LF, not U+2028 and U+2029. PCRE2's own syntax is accepted (atomic groups, possessive quantifiers,
- * recursion, inline flags), except for (*VERBS), callouts and escapes of letters that ECMA-262 does
- * not know. A lookbehind must have a bounded length. A "-" after \w and similar escapes in a class
- * stands for itself. A capture inside a repeated group keeps the value of an earlier iteration.
+ * recursion, inline flags), except for (*VERBS), callouts and escaped letters that ECMA-262 does
+ * not define. A lookbehind must have a bounded length. In a class, a "-" after \w or a similar
+ * escape is a literal "-". A capture inside a repeated group keeps the value of an earlier
+ * iteration.
  */
 #ifndef MCP_SCHEMA_H
 #define MCP_SCHEMA_H
@@ -59,10 +60,10 @@ typedef struct mcp_schema_set mcp_schema_set;
 MCP_API int mcp_schema_set_new(const mcp_allocator *allocator, mcp_schema_set **ret);
 
 /* Registers one JSON document under its absolute URI, which has no fragment or an empty one.
- * Schemas can also refer to it by its own root $id, and to schemas inside it by their $id. The text
- * is copied, and its contents are read when a schema that refers to it is compiled. A URI is looked
- * up first in the schema that is being compiled, then in the set, then among the built-in
- * documents.
+ * Schemas can also refer to the document by the $id of its root, and to the schemas inside it by
+ * their $id. The text is copied, and its contents are read when a schema that refers to it is
+ * compiled. A URI is looked up first in the schema that is being compiled, then in the set, then
+ * among the built-in documents.
  *
  * Returns MCP_OK, MCP_EINVAL (invalid URI), MCP_EPARSE or MCP_ELIMIT (as from mcp_json_parse() for
  * the text), MCP_EEXIST (the URI is registered already) or MCP_ENOMEM. error may be NULL. */
@@ -82,35 +83,37 @@ typedef enum mcp_schema_dialect {
 typedef struct mcp_schema_options {
     size_t size;
     mcp_schema_dialect dialect; /* dialect of a document without $schema */
-    /* `format` is validated (see below), instead of being an annotation */
+    /* whether `format` is validated (see below); if false, it is an annotation */
     bool assert_formats;
-    const char *base_uri; /* a relative root $id or $ref is relative to it; default "" */
+    const char *base_uri; /* base of a relative root $id or $ref; default "" */
     /* Maximum depth of nested schema applications, each of which takes up to 1 KiB of the caller's
      * stack. Default 512, at most 4096. */
     size_t max_depth;
     /* Maximum steps of one validation. Each applied schema, each member and each compared value is
-     * one step; a pattern counts by its work. Default 4,000,000. */
+     * one step. The steps of a pattern depend on the length of the text and the work of the match.
+     * Default 4,000,000. */
     size_t max_steps;
-    size_t max_subschemas; /* in all documents that are used; default 20,000 */
-    /* length of one document's text; default 4 MiB. Its depth may be 128 */
+    size_t max_subschemas; /* maximum in all documents that are used; default 20,000 */
+    /* maximum length of the text of one document; default 4 MiB. The maximum depth is 128 */
     size_t max_bytes;
-    size_t max_pattern;             /* length of a pattern in bytes; default 4,096 */
+    size_t max_pattern;             /* maximum length of a pattern; default 4,096 */
     size_t pattern_limit;           /* internal calls of PCRE2 for one match; default 1,000,000 */
     const mcp_allocator *allocator; /* NULL selects malloc() */
 } mcp_schema_options;
 
 /* The formats that are asserted: date-time, date, time, duration, email, idn-email, hostname,
  * idn-hostname, ipv4, ipv6, uri, uri-reference, iri, iri-reference, uri-template, uuid,
- * json-pointer, relative-json-pointer, regex. Of the internationalized ones only the ASCII part and
- * UTF-8 are checked. An unknown format asserts nothing. If the metaschema has the vocabulary
- * format-assertion, formats are asserted even if assert_formats is false. */
+ * json-pointer, relative-json-pointer, regex. In the internationalized formats, only the ASCII
+ * characters and the validity of UTF-8 are checked. An unknown format asserts nothing. If the
+ * metaschema has the vocabulary format-assertion, formats are asserted even if assert_formats is
+ * false. */
 
 /* A compiled schema. */
 typedef struct mcp_schema mcp_schema;
 
-/* Compiles a schema: an object or a boolean. `schema`, `text` and `set` are not needed afterwards.
- * set, options and error may be NULL. All subschemas of the document are compiled, but of other
- * documents only those that are referred to.
+/* Compiles a schema, which is an object or a boolean. `schema`, `text` and `set` are not needed
+ * afterwards. set, options and error may be NULL. All subschemas of the document are compiled. Of
+ * other documents, only the subschemas that are referred to are compiled.
  *
  * Free the schema with mcp_schema_free(). Returns MCP_OK, MCP_EPARSE (the text is not JSON),
  * MCP_EINVAL (a keyword has a malformed value, a pattern is invalid), MCP_ENOTFOUND (the target of
@@ -135,8 +138,8 @@ typedef struct mcp_schema_issue {
     size_t size;     /* set by the library */
     mcp_str path;    /* JSON Pointer to the value (RFC 6901); empty for the whole value */
     mcp_str keyword; /* name of the keyword, for example "type" */
-    /* The reason, for people and models, such as "expected string, got integer". UTF-8 without
-     * control characters, of moderate length. */
+    /* The reason, for people and models, such as "expected string, got integer". A UTF-8 string of
+     * moderate length, without control characters. */
     mcp_str expected;
     /* location of the keyword, as in "https://example.com/s#/properties/zip/type" */
     mcp_str schema_at;
@@ -155,8 +158,9 @@ typedef void mcp_schema_issue_fn(const mcp_schema_issue *issue, void *user);
 MCP_API int mcp_schema_validate(const mcp_schema *schema, const mcp_json *instance,
                                 mcp_error *error);
 
-/* The same, but calls fn for up to `max` reasons (0 selects 16) instead of stopping at the first.
- * All alternatives of an anyOf or oneOf are one reason, which describes the closest alternative. */
+/* Like mcp_schema_validate(), but calls fn for up to `max` reasons (0 selects 16) instead of
+ * stopping at the first. All alternatives of an anyOf or oneOf together give one reason, which
+ * describes the closest alternative. */
 MCP_API int mcp_schema_validate_all(const mcp_schema *schema, const mcp_json *instance, size_t max,
                                     mcp_schema_issue_fn *fn, void *user, mcp_error *error);
 

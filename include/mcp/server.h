@@ -44,9 +44,10 @@ typedef struct mcp_server_options {
 
     size_t page_size;     /* entries in one page of a list; default 1000 */
     uint64_t list_ttl_ms; /* how long lists may be cached; default 5000; MCP_TTL_NONE forbids it */
-    /* the same for resources; the default 0 means that they must be fetched each time */
+    /* how long resources may be cached; the default 0 means that they must be read each time */
     uint64_t read_ttl_ms;
-    /* Send cacheScope "public" instead of "private": no result depends on the caller. */
+    /* Send cacheScope "public" instead of "private". Set it only if no result depends on the
+     * caller. */
     bool cache_public;
     /* Changes within this time become one notification. Default 100, at most an hour. */
     uint64_t coalesce_ms;
@@ -65,7 +66,7 @@ typedef struct mcp_server_options {
      * `clock` returns milliseconds since 1970. NULL selects the functions of the system. */
     int (*random)(void *bytes, size_t len, void *user);
     int64_t (*clock)(void *user);
-    void *user; /* for these two, and option_name */
+    void *user; /* for `random`, `clock` and `option_name` */
 
     const struct mcp_host *host; /* provides worker threads and timers; may be set later */
     const mcp_allocator *allocator;
@@ -74,15 +75,16 @@ typedef struct mcp_server_options {
      * the peer gets an error that says so. The default is 600,000; UINT64_MAX means no limit. */
     uint64_t handler_timeout_ms;
     /* Rate limits per caller for tool calls (500 per second, bursts of 2000) and completions (200
-     * per second, bursts of 1000). Requests beyond them get an error with data.retryAfterMs. All
-     * requests of one principal count as one caller. Anonymous callers are distinguished by
-     * mcp_channel_options.caller; those without it count as one caller. Default limits do not apply
-     * to callers on this machine (mcp_channel_options.local). If only the rate is set, the burst is
-     * four times the rate. */
+     * per second, bursts of 1000). Requests that exceed a limit get an error with
+     * data.retryAfterMs. All requests of one principal count as one caller. Anonymous callers are
+     * distinguished by mcp_channel_options.caller; those without it count as one caller. Default
+     * limits do not apply to callers on this machine (mcp_channel_options.local). If only the rate
+     * is set, the burst is four times the rate. */
     uint32_t calls_per_second, calls_burst;
     uint32_t completions_per_second, completions_burst;
     bool no_rate_limits;
-    /* The same for tasks/get, tasks/result and tasks/list: 500 per second, bursts of 2000. */
+    /* The rate limit for tasks/get, tasks/result and tasks/list together: 500 per second, bursts of
+     * 2000. */
     uint32_t polls_per_second, polls_burst;
     /* Returns the program's name of one of these options for error texts: "--calls-per-second" for
      * "calls_per_second". If this is NULL, or returns NULL, error texts use the name of the member.
@@ -99,7 +101,7 @@ typedef struct mcp_work_memory {
     size_t size;
     size_t held, limit;
     size_t most;      /* the highest value of `held` so far */
-    size_t n_waiting; /* requests that wait now */
+    size_t n_waiting; /* requests that are waiting */
     uint64_t waited, refused;
 } mcp_work_memory;
 
@@ -152,9 +154,9 @@ MCP_API int mcp_server_add_resource(mcp_server *server, const mcp_resource *reso
  * MCP_ENOTFOUND. */
 MCP_API int mcp_server_remove_resource(mcp_server *server, const char *uri);
 
-/* Answers completion/complete: adds values for the variable `name` that begin with `value`, best
- * first. `context` is an object of strings with the other variables that are known already, or
- * NULL. */
+/* Answers completion/complete. Adds the possible values of the variable `name` that begin with
+ * `value`, the best first. `context` is an object of strings with the variables whose values are
+ * known already, or NULL. */
 typedef int mcp_complete_fn(mcp_request *req, mcp_str name, mcp_str value, const mcp_json *context,
                             void *user);
 
@@ -188,7 +190,7 @@ MCP_API int mcp_server_remove_template(mcp_server *server, const char *uri_templ
 
 typedef struct mcp_prompt_argument {
     size_t size;
-    bool required;    /* without it prompts/get is rejected before the handler runs */
+    bool required;    /* if it is missing, prompts/get is rejected before the handler runs */
     const char *name; /* required */
     const char *title;
     const char *description;
@@ -283,42 +285,42 @@ MCP_API int mcp_server_remove_tool(mcp_server *server, const char *name);
 
 /* Calls build(server, user, error) and atomically replaces all registrations and mounts of the
  * previous build with those of this build. Use it when a configuration is read again. Registrations
- * outside of a build stay. If `build` returns a negative code, or memory runs out (MCP_ENOMEM),
- * nothing changes and the registrations of the new build are released. After a successful build
- * each list is announced as changed, once. Subscriptions stay.
+ * that were made outside of a build stay. If `build` returns a negative code, or memory runs out
+ * (MCP_ENOMEM), nothing changes and the registrations of the new build are released. After a
+ * successful build each list is announced as changed, once. Subscriptions stay.
  *
- * Requests in flight are answered by the build with which they began. The providers of that build
- * are released by a timer of the host, after the last of these requests. A provider's threads must
- * have ended when its release() returns. Must not be called from a handler or from within a build
- * (MCP_ESTATE). Returns what `build` returned. */
+ * Requests in flight are answered by the build that was current when they began. The providers of
+ * that build are released by a timer of the host, after the last of these requests. A provider's
+ * threads must have ended when its release() returns. Must not be called from a handler or from
+ * within a build (MCP_ESTATE). Returns what `build` returned. */
 MCP_API int mcp_server_rebuild(mcp_server *server,
                                int (*build)(mcp_server *server, void *user, mcp_error *error),
                                void *user, mcp_error *error);
 
 /* Registers a release hook: release(user) is called when the current registrations are no longer
- * needed. For a hook registered within a build that is when the build is replaced, otherwise when
- * the server is freed. Use it to free the `user` of tools and other registrations that belong to no
- * provider. Hooks are called in reverse order. Returns MCP_OK, MCP_ENOMEM or MCP_EINVAL; after a
- * failure the hook will not be called. */
+ * needed. A hook that was registered within a build is called when that build is replaced; any
+ * other hook is called when the server is freed. Use it to free the `user` of tools and other
+ * registrations that belong to no provider. Hooks are called in reverse order. Returns MCP_OK,
+ * MCP_ENOMEM or MCP_EINVAL; after a failure the hook will not be called. */
 MCP_API int mcp_server_on_release(mcp_server *server, void (*release)(void *user), void *user);
 
 /* Sets the instructions that clients get from now on. Legacy clients get instructions only when
- * they connect. NULL means none. The string is copied. Returns MCP_OK, MCP_EINVAL (not UTF-8) or
- * MCP_ENOMEM; after a failure the old instructions stay. */
+ * they connect. NULL means no instructions. The string is copied. Returns MCP_OK, MCP_EINVAL (not
+ * UTF-8) or MCP_ENOMEM; after a failure the old instructions stay. */
 MCP_API int mcp_server_set_instructions(mcp_server *server, const char *instructions);
 
 /* Sets a function that makes the instructions for each client. Use it if instructions name items
  * that not every caller may see (mcp_request_may()). It returns a string that lives as long as the
  * request (mcp_request_strdup()), or NULL for none; a string that is not UTF-8 is not sent. If
- * `make` is NULL, all clients get those of mcp_server_set_instructions() again. */
+ * `make` is NULL, all clients get the instructions of mcp_server_set_instructions() again. */
 MCP_API void mcp_server_set_instructions_hook(mcp_server *server,
                                               const char *(*make)(mcp_request *req, void *user),
                                               void *user);
 
-/* Sets a function that is called for each resource before it is listed, including a provider's
- * entries but not resources that were registered before this call. It may change everything but the
- * URI. Anything that it makes the resource point to must live until its next call. NULL removes the
- * function. */
+/* Sets a function that is called for each resource before it is listed, including the entries of
+ * providers, but not for resources that were registered before this call. The function may change
+ * every member but the URI. Memory to which it makes a member point must stay valid until its next
+ * call. NULL removes the function. */
 MCP_API void mcp_server_set_resource_hook(mcp_server *server,
                                           void (*change)(mcp_resource *resource, void *user),
                                           void *user);
@@ -334,10 +336,10 @@ typedef enum mcp_usage_kind {
 #define MCP_USAGE_BUCKETS 5
 
 /* The outcomes of the requests for one tool or source, over all channels, since it was first
- * registered or mounted. All values but `in_flight` are running totals, so those of several
- * processes can be added up. Each request that ended is counted in exactly one of `ok` to `gone`,
- * and in one bucket. A call that became a task ends with the task. Calls that a rate limit refuses
- * before their tool is looked up are not counted. */
+ * registered or mounted. All values but `in_flight` are running totals, so the values of several
+ * processes can be added. Each request that ended is counted in exactly one of `ok` to `gone`, and
+ * in one bucket. A call that became a task ends with the task. Calls that exceed a rate limit are
+ * rejected before their tool is looked up, and are not counted. */
 typedef struct mcp_usage {
     size_t size;
     mcp_usage_kind kind;
@@ -376,9 +378,9 @@ MCP_API void mcp_server_usage(const mcp_server *server, const char *principal, m
 
 /* ---- other threads --------------------------------------------------------------------------- */
 
-/* Runs fn(server, user) on the server's thread soon, in the order of the calls. Only this and
- * mcp_request_post() may be called from any thread. To announce a change or to register an item
- * from another thread, do so in fn.
+/* Runs fn(server, user) on the server's thread soon, in the order of the calls. Only
+ * mcp_server_post() and mcp_request_post() may be called from any thread. To announce a change or
+ * to register an item from another thread, do so in fn.
  *
  *     static void changed(mcp_server *server, void *user) { mcp_server_resource_updated(server, user); }
  *     …
@@ -401,8 +403,7 @@ MCP_API void mcp_server_resource_updated(mcp_server *server, const char *uri);
 /* Reports that the set of resources changed in a way that the server cannot detect, such as a
  * change of a provider's resources. */
 MCP_API void mcp_server_resources_changed(mcp_server *server);
-/* The same for one resource that was added or removed: peers that may not read it are not
- * notified. */
+/* Reports that one resource was added or removed. Peers that may not read it are not notified. */
 MCP_API void mcp_server_resources_changed_by(mcp_server *server, const char *uri);
 
 #ifdef __cplusplus
