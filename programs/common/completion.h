@@ -15,7 +15,7 @@ typedef struct completion {
     size_t count;
     const completion_command *commands; /* NULL if the program has no commands */
     size_t n_commands;
-    const char *values_of; /* the option whose values `values` prints; or NULL */
+    const char *values_of; /* the option that `values` completes, or NULL */
     const char *values;    /* a shell command that prints one value per line */
 } completion;
 

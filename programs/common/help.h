@@ -9,7 +9,8 @@
  * with a newline. */
 void help_wrap(FILE *to, const char *text, int indent, int column);
 
-/* Writes one entry: `left`, then `text`, which explains it and starts at `column`: "  --name VALUE, -n     Text." */
+/* Writes one entry, such as "  --name VALUE, -n     Text.": `left`, and at `column` the text that
+ * explains it. */
 void help_entry(FILE *to, const char *left, const char *text, int column);
 /* Writes the options of the command; if `command` is NULL, those that all commands have. */
 void help_options(FILE *to, const option *table, size_t count, const char *command);

@@ -123,9 +123,10 @@ static bool escape(character c, bool line_end_follows, text_mode mode, char to[1
     return c.broken || is_control(c.code) || is_hidden(c.code);
 }
 
-/* Returns whether a joiner may be left out of a text of several lines: after a character that it
- * can join, and at most two in a row, as in an emoji. Between ASCII letters, or in longer
- * sequences, it only hides something and is shown. */
+/* Returns whether a joiner may be left out of a text of several lines. It may be left out after a
+ * character that it can join, if at most one other joiner is between them, as in an emoji. Between
+ * ASCII letters, or in longer sequences, a joiner can only hide something, so its escape is
+ * shown. */
 static bool is_left_out(character c, text_mode mode, const joining *before)
 {
     bool may = before->code >= 0x80 || (c.code == 0xfe0f && isdigit((int)before->code));

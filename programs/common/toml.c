@@ -19,9 +19,10 @@ typedef enum kind { TABLE, ARRAY, TEXT, WORD } kind;
 typedef struct node {
     kind kind;
     mcp_str key, text;
-    size_t first, last, next; /* index of its first value; NONE if there is none */
-    bool inline_table;        /* index of the first and last value, and of the next sibling; NONE is
-                               * 0, which no value has */
+    /* Indices of its first and last value, and of its next sibling. NONE (0) means that there is
+     * none; no value has the index 0. */
+    size_t first, last, next;
+    bool inline_table;
 } node;
 
 typedef struct parser {

@@ -311,7 +311,8 @@ void editor_free(editor *e)
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-/* Removes the sequences of arrows and other keys: ESC [ ... or ESC O, and a letter or ~. */
+/* Removes the escape sequences of arrow keys and other special keys: ESC [ or ESC O, then digits
+ * and semicolons, then a letter or "~". */
 static void remove_keys(char *line)
 {
     char *to = line;

@@ -28,7 +28,8 @@ typedef struct field_reason {
  * number, or several values separated by commas. The caller frees the result. Returns NULL with the
  * reason in *why if the string is invalid. */
 char *field_value(const field *f, const char *text, field_reason *why);
-/* Returns whether a value is valid. If the schema cannot be used, every value is. */
+/* Returns whether a value is valid. If the schema cannot be used, every value counts as
+ * valid. */
 bool field_fits(const field *f, mcp_str json, field_reason *why);
 
 typedef enum field_answer {

@@ -1,5 +1,6 @@
-/* missing.c: adds missing arguments of a tool. A required one with a default gets the default. For
- * the others, the user is asked on a terminal; without a terminal they are an error. */
+/* missing.c: adds required arguments of a tool that were not given. If all of them have a default in
+ * the schema, the defaults are used. Otherwise mcpctl prompts for every argument that was not given;
+ * without a terminal it reports an error. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 

@@ -211,7 +211,7 @@ static void propose_template(proposing *p)
     mcp_uri_template *t = NULL;
     char *before = NULL;
     if (!text || mcp_uri_template_parse(mcp_str_from(text), NULL, &t, NULL) != MCP_OK) {
-        /* not one of the server's */
+        /* the server has no valid template with this name */
     } else if (!in_value(p, &name, &value)) {
         for (size_t i = 0; i < mcp_uri_template_variable_count(t); i++)
             propose(p, mcp_uri_template_variable(t, i), "=");

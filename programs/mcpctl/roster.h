@@ -8,7 +8,7 @@ typedef struct roster {
     char **names;
     size_t count, room, bytes;
     bool sorted;
-    bool is_incomplete; /* incomplete, because the list is too long or out of memory */
+    bool is_incomplete; /* names are missing: the list is too long, or memory ran out */
 } roster;
 
 /* Adds a copy of the name, up to the first NUL (URIs and names contain none). */

@@ -98,7 +98,7 @@ static int run_words(ctl *shell, words *w)
     if (code == EXIT_OK) {
         inherit(&line, shell);
         code = run_command(shell, &line);
-        line.set.config = (texts){0}; /* it belongs to the shell */
+        line.set.config = (texts){0}; /* owned by the shell, so not freed here */
     }
     ctl_clear(&line);
     return code;

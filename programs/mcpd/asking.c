@@ -1,5 +1,6 @@
-/* asking.c: see asking.h. The process waits for each answer: whoever answers never waits for this
- * process. What may surprise: the sandbox allows write(), but not send(). */
+/* asking.c: see asking.h. The process blocks until each answer arrives. This cannot deadlock,
+ * because the parent never blocks on this process. Lines are sent with write(), because the sandbox
+ * denies send(). */
 #include "asking.h"
 
 #include <errno.h>
@@ -27,7 +28,8 @@ static bool put(mcp_str text)
     return true;
 }
 
-/* Sends the text of the writer as one line, in one piece: threads log too. */
+/* Sends the writer's text as one line and frees the writer. The whole line is passed to write() at
+ * once, because other threads may log at the same time. */
 static bool put_line(mcp_json_writer *w)
 {
     mcp_str text;
@@ -80,7 +82,8 @@ void asking_log(const char *level, const char *line, void *user)
 
 /* ---- access ---------------------------------------------------------------------------------- */
 
-/* The answer: n characters and a newline. */
+/* Reads the answer, which has n characters and a newline. "1" means that the item is allowed.
+ * Returns false if the answer cannot be read or is malformed. */
 static bool read_answer(bool *allowed, size_t n)
 {
     char text[MCP_ISOLATED_NAMES + 1];
@@ -114,7 +117,8 @@ static bool ask(const char *principal, mcp_item item, const mcp_str *names, size
     return put_line(w) && read_answer(allowed, n);
 }
 
-/* As many of them as fit into one line, of which JSON may need six bytes for each. */
+/* Returns how many of the names fit into one line. JSON may need six bytes for each byte of a
+ * name. */
 static size_t some(const mcp_str *names, size_t n)
 {
     enum { ROOM = MCP_ISOLATED_LINE / 6 - 1024 };

@@ -15,8 +15,9 @@
 /* Returns the number of descriptors that the listeners and everything else may need. */
 uint64_t capacity_files(const settings *s);
 
-/* Raises the soft limit of open files to that number, as far as the hard limit allows. The limit is not raised further, because child processes
- * inherit it, and some of them close every descriptor up to the limit. */
+/* Raises the soft limit of open files to that number, as far as the hard limit allows. The limit is
+ * not raised further, because child processes inherit it, and some of them close every descriptor
+ * up to the limit. */
 void capacity_raise_files(const settings *s);
 
 /* Keeps the C library from raising its threshold for large blocks. Otherwise the memory of a burst

@@ -61,7 +61,7 @@ static unsigned long long number_in(const char *path)
     return read ? strtoull(line, NULL, 10) : 0;
 }
 
-/* What keeps the processes of sources from the rest of the machine. */
+/* Reports which parts of the sandbox for the processes of sources are available. */
 static void look_at_sandbox(const settings *now)
 {
     mcp_sandbox_part part = {.size = sizeof(part)};

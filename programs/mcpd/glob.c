@@ -125,7 +125,7 @@ void globs_clear(globs *list)
 
 /* ---- matching -------------------------------------------------------------------------------- */
 
-/* Adds a position, and the positions after it that are reached if stars match nothing. */
+/* Adds a position, and those after it that are reached if the stars in between match nothing. */
 static void arrive(const char *pattern, bool *set, size_t at)
 {
     set[at] = true;

@@ -24,8 +24,8 @@ void http_reload_tls(const listeners *at, const settings *s);
 
 /* Listens at every --http, and serves until a signal (with --stdio also until the end of input).
  * Returns the results of mcp_loop_listen() and mcp_loop_serve_http(). /metrics includes the figures
- * of what is offered. Each request is authorized with *known. If *known is NULL from the start, every
- * request is accepted. */
+ * of what is offered. Each request is authorized with *known. If *known is NULL from the start,
+ * every request is accepted. */
 int http_serve(const settings *s, mcp_loop *loop, mcp_server *server, tokens *const *known,
                const offer *o, listeners *at, mcp_error *error);
 /* Opens the address at `index` as http_serve() would, and closes it again. Returns the errors of

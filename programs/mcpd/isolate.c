@@ -1,6 +1,6 @@
-/* isolate.c: see isolate.h. The process is this program itself (source_child.h). What it may open is
- * the source, if that is a path, what SQLite keeps beside a file, and the module's options that are
- * paths.
+/* isolate.c: see isolate.h. The process runs this program itself (source_child.h). It may open the
+ * source if that is a path, the files that SQLite creates beside a database, and the paths in the
+ * module's options.
  */
 #define _GNU_SOURCE
 #include "isolate.h"
@@ -15,14 +15,15 @@
 #include "source_child.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define MAX_DATA 0 /* their shadow memory counts as data */
+#define MAX_DATA 0 /* no limit: shadow memory counts as data */
 #else
 #define MAX_DATA ((uint64_t)1 << 30)
 #endif
 
 enum { PATHS = 32, GRACE_MS = 60000 };
 
-/* Modules that need what the sandbox denies: the network, other programs. */
+/* Modules that stay in the server's process, because they need what the sandbox denies: the network
+ * or other programs. */
 static const char *const in_process[] = {"postgres", "mcp"};
 
 bool isolate_wants(const offer *o, const source *s, const mcp_module *module)
@@ -37,7 +38,7 @@ bool isolate_wants(const offer *o, const source *s, const mcp_module *module)
 
 typedef struct paths {
     char *items[PATHS + 1]; /* NULL-terminated */
-    char *journal;          /* comes and goes with each change: no reason for a new process */
+    char *journal;          /* not in `items`: its creation needs no new process */
     size_t count;
     bool failed;
 } paths;
@@ -57,7 +58,8 @@ static void add_option(mcp_str path, void *user)
         add_path(user, path.ptr, "");
 }
 
-/* What SQLite keeps beside a file lies where the file really is. */
+/* Adds the source and, if it is a file, the names that SQLite uses beside it. SQLite creates these
+ * files beside the real file, not beside a symbolic link to it. */
 static void add_source(paths *p, const char *given)
 {
     struct stat st;
@@ -89,7 +91,7 @@ static void put_text(mcp_json_writer *w, const char *key, const char *text)
     mcp_json_add_string(w, text);
 }
 
-/* The file of a module that is not linked in. */
+/* Returns the shared object of a module, or NULL if the module is part of the program. */
 static const char *file_of(const mcp_module *module)
 {
     Dl_info own, its;
@@ -109,7 +111,8 @@ static void put_paths(mcp_json_writer *w, const paths *p)
     mcp_json_end(w);
 }
 
-/* The caller frees it. NULL: no memory. */
+/* Makes the line that describes the source to its process (source_child.h). The caller frees it.
+ * Returns NULL if out of memory, or if a path or a string cannot be written. */
 static char *make_line(const offer *o, const mcp_module *module, const char *text,
                        const mcp_json *options, const char *name, const paths *p)
 {
@@ -145,7 +148,8 @@ static bool may(const char *principal, mcp_item item, mcp_str name, void *user)
     return !o->rules || access_may(principal, item, name, o->rules);
 }
 
-/* What the source may take for one request by its own options, and time to wait for others. */
+/* Returns the time limit of one request: the source's own timeout_ms plus GRACE_MS, because the
+ * request may have to wait for others. */
 static uint64_t timeout_of(const mcp_json *options)
 {
     int64_t own = mcp_json_int(mcp_json_get(options, "timeout_ms"), 0);

@@ -1,4 +1,4 @@
-/* isolate_metrics.c: the figures of sources' processes, for /metrics. */
+/* isolate_metrics.c: metrics of the processes of sources, for /metrics. */
 #include <stdio.h>
 
 #include "isolate.h"
@@ -30,7 +30,7 @@ static uint64_t refused(const figures *f)
 
 static const struct {
     const char *name, *type, *help;
-    uint64_t (*value)(const figures *f); /* NULL: ends, by their cause */
+    uint64_t (*value)(const figures *f); /* NULL for the ends, which are counted by cause */
 } metrics[] = {
     {"mcp_source_process_up", "gauge", "Whether the source's process is running.", up},
     {"mcp_source_process_memory_bytes", "gauge", "Private memory of the source's process.", memory},
@@ -45,7 +45,7 @@ typedef struct sink {
     void (*add)(mcp_str text, void *arg);
     void *arg;
     size_t metric, count;
-    bool numbers; /* instead of names, which not everybody may see */
+    bool numbers; /* sources are labelled by number, because names may be secret */
 } sink;
 
 static void escape(const char *text, char *to, size_t room)

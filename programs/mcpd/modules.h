@@ -68,8 +68,9 @@ int modules_try(const mcp_module *module, const char *source, const mcp_json *op
 int modules_check_options(const mcp_module *module, const mcp_json *options, mcp_error *error);
 bool modules_can_try(const mcp_module *module);
 
-/* Checks the options, then lets the module describe the source, without opening it. Errors as those
- * of mcp_module.describe; MCP_EUNSUPPORTED: the module cannot (modules_can_describe()). */
+/* Checks the options, then lets the module describe the source, without opening it. Returns the
+ * errors of mcp_module.describe, or MCP_EUNSUPPORTED if the module has no such function (see
+ * modules_can_describe()). */
 int modules_describe(const mcp_module *module, const char *source, const mcp_json *options,
                      const char *name, const mcp_description *to, mcp_error *error);
 bool modules_can_describe(const mcp_module *module);
@@ -96,9 +97,9 @@ char *modules_absolute(modules *m, const char *word, const char *base);
 /* Returns the home folder if the path begins with "~/". Returns NULL if it does not, or if the
  * folder is unknown. */
 const char *modules_home(const char *path);
-/* Makes a path absolute that begins with "~/" or is relative to the folder `base` (if NULL, to the
- * current folder). The caller frees the result. Returns NULL if out of memory, or if there is no current
- * folder. */
+/* Makes a path absolute. "~/" at its beginning stands for the home folder; otherwise a relative
+ * path is resolved against the folder `base`, or against the current folder if `base` is NULL. The
+ * caller frees the result. Returns NULL if out of memory, or if there is no current folder. */
 char *modules_place(const char *path, const char *base);
 /* Writes the options with their paths made absolute. Returns false on failure. */
 bool modules_put_options(mcp_json_writer *w, const mcp_module *module, const mcp_json *options,
@@ -106,7 +107,8 @@ bool modules_put_options(mcp_json_writer *w, const mcp_module *module, const mcp
 /* Calls each(path, user) for each option that is a path. */
 void modules_each_path(const mcp_module *module, const mcp_json *options,
                        void (*each)(mcp_str path, void *user), void *user);
-/* The same for options of the command line, "?NAME=VALUE&..." or "". The caller frees it. */
+/* Returns options of the command line ("?NAME=VALUE&..." or "") with their paths made absolute. The
+ * caller frees the result. Returns NULL on failure. */
 char *modules_place_words(const mcp_module *module, const char *options, const char *base);
 
 /* ---- passwords (passwords.c) ----------------------------------------------------------------- */

@@ -33,7 +33,7 @@ typedef struct child {
     const char *read[PATHS], *write[PATHS];
     char *kept[2 * PATHS + 4]; /* owns all these strings */
     size_t n_kept;
-    bool reports; /* descriptor 4 is there */
+    bool reports; /* the parent reads reports on descriptor 4 */
     bool mounted;
     mcp_loop *loop;
     mcp_server *server;

@@ -18,10 +18,12 @@
  *   read      paths that may be read
  *   write     paths that may also be written
  *   sandbox   false for trusted data, so that the process enters no sandbox
- *   report    true: the mounts, or the reason why there are none, are written to descriptor 4
+ *   report    true to write the mounts, or the reason why there are none, to descriptor 4
  *             (isolated.h)
- *   access    true: there are access rules, which are asked for on descriptor 4
- *   page_size, max_message, max_work_memory
+ *   access    true if access rules exist; the process then asks on descriptor 4 what a caller may
+ *             see
+ *   page_size, max_work_memory    see mcp_server_options
+ *   max_message                   see mcp_stdio_options
  *
  * Returns the exit status: 0, or 1 after writing the reason to stderr. */
 int source_child_run(void);

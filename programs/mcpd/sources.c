@@ -66,14 +66,14 @@ static int place_options(const mcp_module *module, const mcp_json *options, cons
 
 static int leave_out(offer *o, const source *s, const char *path, mcp_error *error);
 
-/* What is done with a source: it is mounted into a server or described, and if both are NULL it is
- * only checked whether it works. */
+/* What to do with a source. If `to` is set, the source is described to it; otherwise, if `server`
+ * is set, it is mounted there. If both are NULL, the module only checks whether it works. */
 typedef struct purpose {
     mcp_server *server;
     const mcp_description *to;
 } purpose;
 
-/* Makes sure that nothing else is wrong with a source that does not exist yet. */
+/* Checks everything else about a source that does not exist yet, such as its options and name. */
 static int check_absent(const mcp_module *module, const char *text, const mcp_json *options,
                         const char *name, mcp_error *error)
 {

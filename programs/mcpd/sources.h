@@ -9,7 +9,7 @@
 int sources_mount(offer *o, mcp_server *server, mcp_error *error);
 
 /* Checks the options and names of all sources of modules without opening them, and reports every
- * error. Returns whether there is none. A module that cannot describe its sources is left out. */
+ * error. Returns true if there is none. Sources whose module cannot describe them are skipped. */
 bool sources_check(offer *o);
 
 #endif

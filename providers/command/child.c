@@ -1,7 +1,7 @@
 /* child.c: starts programs with posix_spawn() and observes them through a pidfd.
  *
- * Input is a file in memory instead of a pipe, so the server never blocks until the program has
- * read it.
+ * The program reads its input from a file in memory instead of a pipe, so the server never has to
+ * wait while the program reads.
  */
 #define _GNU_SOURCE
 #include "child.h"

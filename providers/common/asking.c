@@ -5,7 +5,7 @@
 
 enum {
     TURNS = 64,
-    FIRST_HIDDEN = 256, /* limit from the third run on; before, no item is assumed to be hidden */
+    FIRST_HIDDEN = 256, /* limit of assumed hidden items in the third run; 0 before, grows later */
     MOST_HIDDEN = 4096, /* checking this many takes some milliseconds on the server's thread */
     FIRST_SLOTS = 256,
     BATCH = 256, /* URIs in one access check */

@@ -19,7 +19,7 @@
 /* Size of the longest path that a system call accepts, including NUL. */
 #define COMMON_PATH_MAX 4096
 
-/* A positive return value: the path contains a symbolic link. */
+/* A positive return value, which means that the path contains a symbolic link. */
 enum { COMMON_IS_LINK = 1 };
 
 /* A borrowed descriptor of the directory (O_PATH is enough). */

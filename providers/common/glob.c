@@ -83,7 +83,7 @@ static const struct {
     {"punct", is_punct}, {"space", is_space}, {"upper", is_upper}, {"xdigit", is_xdigit},
 };
 
-/* Returns 1 or 0 for whether `c` is in the class, or -1 if there is no such class. */
+/* Returns 1 if `c` is in the class, 0 if it is not, or -1 if there is no such class. */
 static int in_class(const char *name, size_t len, byte c)
 {
     for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++) {
@@ -94,7 +94,7 @@ static int in_class(const char *name, size_t len, byte c)
 }
 
 /* Parses a "[:name:]" at `p`. Returns what follows it, or NULL if `p` is an ordinary member. *hit
- * becomes 1 or 0 for whether `c` is in the class, or -1 for an unknown name. *next_close caches the
+ * gets the result of in_class(), which is -1 for an unknown name. *next_close caches the
  * position of the next `]` or the end, so that it is searched for once, however many brackets
  * open before it. */
 static const char *class_at(const char *p, const char *end, byte c, const char **next_close,

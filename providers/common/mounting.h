@@ -28,14 +28,15 @@ int common_set_name(const mcp_allocator *alloc, const char *scheme, mcp_str name
 
 /* ---- what a source offers -------------------------------------------------------------------- */
 
-/* The receiver of the templates and tools of a source: a server that serves them or, if `to` is set,
- * a description of the source. */
+/* The receiver of the templates and tools of a source: a server that serves them or, if `to` is
+ * set, a description of the source. */
 typedef struct common_offer {
     mcp_server *server;
     const mcp_description *to;
 } common_offer;
 
-/* As mcp_server_add_template() and mcp_server_add_tool(). */
+/* These do the same as mcp_server_add_template() and mcp_server_add_tool(), but add to the
+ * receiver. */
 int common_offer_template(common_offer offer, const mcp_resource_template *tmpl, void *user,
                           mcp_error *error);
 int common_offer_tool(common_offer offer, const mcp_tool *tool, void *user, mcp_error *error);
@@ -68,10 +69,10 @@ int common_templates_add(const common_templates *all, common_offer offer,
 /* ---- options --------------------------------------------------------------------------------- */
 
 uint64_t common_or_default(uint64_t value, uint64_t fallback);
-/* Returns a number of the options, or 0 if it is absent. */
+/* Returns the value of a numeric option, or 0 if the option is absent. */
 uint64_t common_number(const mcp_json *options, const char *key);
-/* Copies a string of the options to `room`, NUL-terminated. *ret is NULL if it is absent. Returns
- * MCP_OK, or MCP_EINVAL if the string is too long or contains NUL. */
+/* Copies the value of a string option to `room`, NUL-terminated. *ret is NULL if the option is
+ * absent. Returns MCP_OK, or MCP_EINVAL if the string is too long or contains NUL. */
 int common_text(const mcp_json *options, const char *key, char *room, size_t size, const char **ret,
                 mcp_error *error);
 

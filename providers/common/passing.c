@@ -89,7 +89,7 @@ static void put_member(mcp_json_writer *w, const common_passing *c, mcp_str key,
     if (is_left_out(key) || (!c->ref && put_changed(w, c, key)))
         return;
     if (!object && c->caller.ptr && mcp_str_eq(key, MCP_STR("_meta")))
-        return; /* it is made */
+        return; /* it is not an object; common_passing_params() writes a new one */
     mcp_json_key_str(w, key);
     if (object && mcp_str_eq(key, MCP_STR("_meta")))
         put_meta(w, c, value, text);

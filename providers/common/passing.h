@@ -1,20 +1,20 @@
-/* passing.h: the params of a request on their way to another server: as they came, but for what
- * belongs to one hop. */
+/* passing.h: creates the params of a request that is forwarded to another server. They are copied
+ * unchanged, except for the members that belong to a single hop. */
 #ifndef COMMON_PASSING_H
 #define COMMON_PASSING_H
 
 #include <mcp/provider.h>
 
-/* What is changed on the way. */
+/* The members to change. A string whose ptr is NULL is not set. */
 typedef struct common_passing {
-    mcp_str cursor; /* ptr NULL: without one */
+    mcp_str cursor; /* the other server's cursor; if not set, params have no cursor */
     mcp_str name, uri;
-    bool ref;       /* name or uri are those of `ref` */
-    mcp_str caller; /* JSON text of MCP_META_CALLER; ptr NULL: without one */
+    bool ref;       /* `name` and `uri` replace members of "ref", not of params */
+    mcp_str caller; /* JSON text of MCP_META_CALLER; if not set, it is omitted */
 } common_passing;
 
-/* The params as the other server gets them, NUL-terminated, to be released by the caller. MCP_OK,
- * MCP_ENOMEM, … */
+/* Gets the params for the other server as NUL-terminated text, which the caller releases. Returns
+ * MCP_OK, MCP_ENOMEM, or another error of mcp_json_writer_finish(). */
 int common_passing_params(mcp_request *req, const common_passing *change,
                           const mcp_allocator *alloc, char **ret);
 

@@ -81,7 +81,7 @@ int common_source_mount(common_source *s, const char *tool, const char *given, m
     int rc = mcp_server_mount(s->server, s->prefix, &kind->provider, s, error);
     if (rc == MCP_OK)
         return add_all(s, (common_offer){.server = s->server}, tool, error);
-    return rc == MCP_EEXIST ? refuse_taken(kind, given, error) : rc; /* s is gone */
+    return rc == MCP_EEXIST ? refuse_taken(kind, given, error) : rc; /* s was freed */
 }
 
 int common_source_describe(common_source *s, const char *tool, const char *given,

@@ -18,8 +18,8 @@ struct inotify_event;
 typedef struct common_source common_source;
 
 typedef struct common_source_kind {
-    /* The callbacks for mounting; some are the functions at the end of this header. Its name
-     * is the scheme. */
+    /* The callbacks for mounting; some of them are functions of this header. provider.name is the
+     * scheme of the URIs. */
     mcp_provider provider;
     const char *noun; /* word for a source in messages, for example "database" */
     common_templates templates;
@@ -86,7 +86,8 @@ void common_source_free(void *source);
  * selects the tool's default name. Takes ownership of the source in every case. `given` names the
  * source in messages. */
 int common_source_mount(common_source *s, const char *tool, const char *given, mcp_error *error);
-/* Describes the same and the paths instead, as mcp_module.describe does. Frees the source. */
+/* Instead of mounting the source, describes what common_source_mount() would offer, and the paths
+ * that the source opens (see mcp_module.describe). Frees the source. */
 int common_source_describe(common_source *s, const char *tool, const char *given,
                            const mcp_source_path *paths, size_t n_paths, const mcp_description *to,
                            mcp_error *error);

@@ -28,7 +28,7 @@ struct files_sweep {
     size_t page;       /* entries after which parent folders may be read again */
     mcp_str under;     /* only URIs that begin with this */
     int64_t began;     /* start of the call; see search.h */
-    size_t seen;       /* entries examined by earlier turns; counts on */
+    size_t seen;       /* number of entries examined, including earlier turns */
     /* Whether to collect the entry. Called on a worker. */
     bool (*wants)(const files_sweep *s, const files_entry *entry);
     /* Called for each remaining entry. Returns MCP_OK, FILES_SWEEP_ENOUGH if neither this entry nor

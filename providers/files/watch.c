@@ -175,7 +175,7 @@ typedef struct event {
     bool is_dir, served;
 } event;
 
-/* Handles that the folder itself was deleted, moved away or unmounted. */
+/* Handles an event that says that the folder itself was deleted, moved away or unmounted. */
 static void on_gone(files_watch *w, files_dir *d)
 {
     mcp_str path = {d->node.path, d->node.len};

@@ -1,6 +1,6 @@
 /* index.h: reads git's index of the working tree: the tracked files, what is staged, and the status
- * of the files at that time. It supports versions 2 to 4; a split or sparse index is
- * MCP_EUNSUPPORTED. */
+ * of the files at that time. It supports versions 2 to 4; for a split or sparse index,
+ * its functions return MCP_EUNSUPPORTED. */
 #ifndef REPO_INDEX_H
 #define REPO_INDEX_H
 

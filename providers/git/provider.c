@@ -14,8 +14,8 @@ enum {
 
 /* ---- templates ------------------------------------------------------------------------------- */
 
-/* The list is the same for every repository. What the last two stand for does not exist in a bare
- * repository. A path that may be empty has an additional template without it, because hosts make
+/* The list is the same for every repository. In a bare repository, no resource matches the last two
+ * templates. A path that may be empty has an additional template without it, because hosts make
  * forms from templates, and a form requires every variable of the path. */
 static const common_template templates[] = {
     {"{rev}/{+path}{?offset,length,format}", "file", "File or folder at a revision",
@@ -169,7 +169,7 @@ static int start_libgit2(void)
     return MCP_OK;
 }
 
-/* Makes the source without looking at the repository. *ret has to be freed, also after a failure. */
+/* Makes the source without looking at the repository. *ret must be freed, also after a failure. */
 static int make(mcp_server *server, const mcp_git_options *o, repo **ret, mcp_error *error)
 {
     *ret = NULL;

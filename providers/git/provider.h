@@ -58,8 +58,8 @@ typedef struct repo_job {
 
 /* Makes the request fail with an error that is not a failure of the provider. Returns MCP_OK. */
 int repo_job_fail(repo_job *job, int code, const char *format, ...) MCP_PRINTF(3, 4);
-/* Reads a numeric parameter of the query; *ret is `fallback` if it is absent. If it is invalid, makes the job
- * fail and returns false. */
+/* Reads a numeric parameter of the query; *ret is `fallback` if it is absent. If it is invalid,
+ * makes the job fail and returns false. */
 bool repo_job_number(repo_job *job, repo_param param, uint64_t min, uint64_t max, uint64_t fallback,
                      uint64_t *ret);
 

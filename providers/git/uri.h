@@ -3,21 +3,22 @@
  *
  *     git://NAME/                                  the repository
  *     git://NAME/REV/PATH?offset=N&length=N        a file, or a folder (?after=ENTRY&limit=N)
- *     git://NAME/-/branches?after=REF&limit=N      and tags
+ *     git://NAME/-/branches?after=REF&limit=N      the same for tags: git://NAME/-/tags
  *     git://NAME/-/commit/REV
  *     git://NAME/-/log/REV[/PATH]?from=ID.ID&limit=N
- *     git://NAME/-/diff/REV/REV[/PATH], or with a range in one segment: git://NAME/-/diff/REV..REV[/PATH]
+ *     git://NAME/-/diff/REV/REV[/PATH]
+ *     git://NAME/-/diff/REV..REV[/PATH]            the same with a range in one segment
  *     git://NAME/-/blame/REV/PATH?line=N&lines=N
- *     git://NAME/-/status                          of the working tree
- *     git://NAME/-/staged[/PATH]                   and unstaged: the differences
+ *     git://NAME/-/status                          the status of the working tree
+ *     git://NAME/-/staged[/PATH]                   the staged changes; likewise -/unstaged
  *     git://NAME/-/search/REV?text=TEXT&path=PATH&limit=N, or regex=; ?after=LINE:PATH
  *
  * All of them accept format=json or format=text.
  *
  * REV is one segment (see expr.h for its syntax). The slashes of a reference are encoded as %2F, as
- * the template {rev} does it, so the beginning of the path is unambiguous. "-" is not a REV,
- * because references cannot begin with it. The segments of a path are names: a segment with "%2F",
- * ".", ".." and the empty segment are rejected.
+ * in an expansion of the template variable {rev}, so the beginning of the path is unambiguous. "-"
+ * is not a REV, because references cannot begin with it. The segments of a path are names: ".",
+ * "..", the empty segment and a segment that contains "%2F" are rejected.
  */
 #ifndef REPO_URI_H
 #define REPO_URI_H

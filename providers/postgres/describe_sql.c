@@ -212,9 +212,9 @@ const char postgres_function_json[] =
 /* ---- which pieces mention which objects ------------------------------------------------------ */
 
 /* The pieces, with the objects on which they depend according to the catalogue. Such an object is a
- * function or a table; a row type, an array of it, or a sequence counts as its table. The body of a function is
- * plain text. It mentions an object if the object's name is one of its words or, for names that are
- * not words, occurs in it. */
+ * function or a table; a row type, an array of a row type, or a sequence counts as the table that
+ * it belongs to. The body of a function is plain text. It mentions an object if the object's name
+ * is one of its words or, for names that are not words, occurs in it. */
 #define NAMES(tables, functions)                                                                   \
     "WITH rel AS MATERIALIZED (SELECT c.oid FROM pg_catalog.pg_class c JOIN "                      \
     "pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE " SHOWN " AND " TABLES              \

@@ -2,9 +2,10 @@
  *
  * A worker connects, because names are looked up, files read and certificates checked. Statements
  * are sent, and their rows received, on the server's thread, which never waits. Each statement is
- * sent as one pipeline, inside a read-only transaction that is always rolled back. So a statement
- * leaves nothing in its session that a rollback undoes. After a statement from outside, the rest of
- * the session's state is discarded too.
+ * sent as one pipeline, inside a read-only transaction that is always rolled back, which
+ * undoes whatever a rollback can undo in the session. A "statement from outside" is one that this
+ * provider did not write: it comes from a caller of the tool, or is a saved query. After such a
+ * statement, the rest of the session's state is discarded too.
  *
  * If a statement takes too long or is cancelled, its connection is closed, so that a late result
  * cannot be taken for another statement's. If nothing at all was received for it, the network may

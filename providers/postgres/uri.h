@@ -33,7 +33,8 @@ typedef enum postgres_kind {
     POSTGRES_KIND_QUERY,
 } postgres_kind;
 
-/* All strings are decoded, NUL-terminated, and contain no other NUL, because PostgreSQL has none. */
+/* All strings are decoded and NUL-terminated. They contain no other NUL, because strings of
+ * PostgreSQL cannot. */
 typedef struct postgres_target {
     postgres_kind kind;
     mcp_str schema;

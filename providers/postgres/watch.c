@@ -115,7 +115,8 @@ static void on_notify(void *user, const PGnotify *notice)
     mcp_json_free(doc);
 }
 
-/* Changes may have been missed while there was no connection. */
+/* Called for each new connection. `again` means that there was an earlier one or a failed attempt,
+ * so changes may have been missed in the meantime. */
 static void on_connected(void *user, bool again)
 {
     postgres *s = user;

@@ -96,7 +96,7 @@ typedef struct search_turn {
     search_results *results; /* until the turn ends, only the source uses it, on any thread */
     mcp_str from;            /* position in this source; empty for the beginning */
     int64_t began;           /* start of the call, in nanoseconds of CLOCK_MONOTONIC */
-    size_t seen; /* number of entries examined, for progress; counts on from turn to turn */
+    size_t seen;             /* number of entries examined, including earlier turns; for progress */
     /* Called once on the server's thread when the turn has ended, if run() returned MCP_PENDING. */
     void (*later)(void *user);
     void *user;

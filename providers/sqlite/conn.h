@@ -74,8 +74,8 @@ struct sqlite_conn {
 };
 
 void sqlite_file_init(sqlite_file *f, const mcp_allocator *alloc);
-/* Finds the file, and checks that it is one that can be read. MCP_ENOTFOUND, MCP_EACCESS,
- * MCP_ENOMEM. */
+/* Finds the file, and checks that it is a regular file that can be read. Returns MCP_OK,
+ * MCP_ENOTFOUND, MCP_EACCESS or MCP_ENOMEM. */
 int sqlite_file_find(sqlite_file *f, const char *path, mcp_error *error);
 void sqlite_file_clear(sqlite_file *f);
 

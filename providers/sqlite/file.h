@@ -18,8 +18,8 @@ bool sqlite_same_stamp(const sqlite_stamp *a, const sqlite_stamp *b);
 /* Whether the file was modified so recently that the next change may get the same time. */
 bool sqlite_is_young(const sqlite_stamp *stamp);
 
-/* Whether there is a -wal file that is not empty; a -wal file that takes long to read; a -journal
- * that is not a regular file. */
+/* The first returns whether there is a -wal file that is not empty, the second whether there is one
+ * that takes long to read, and the third whether there is a -journal that is not a regular file. */
 bool sqlite_has_log(const sqlite_file *f);
 bool sqlite_has_long_log(const sqlite_file *f);
 bool sqlite_is_trapped(const sqlite_file *f);

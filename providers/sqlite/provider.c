@@ -107,7 +107,7 @@ static int check_database(sqlite *s, const char *path, mcp_error *error)
     return rc == MCP_PENDING ? MCP_OK : rc;
 }
 
-/* Makes the source without looking at its file. *ret has to be freed, also after a failure. */
+/* Makes the source without looking at its file. *ret must be freed, also after a failure. */
 static int make(mcp_server *server, const mcp_sqlite_options *o, sqlite **ret, mcp_error *error)
 {
     *ret = NULL;
