@@ -19,9 +19,9 @@ typedef enum text_mode {
     TEXT_BLOCK,
 } text_mode;
 
-/* Writes s so that it cannot control a terminal or hide anything. Control characters become \x1b;
- * invisible characters and those that change the order of a text become \u202e (Unicode's classes
- * Cc, Cf, Zl, Zp and Default_Ignorable_Code_Point). */
+/* Writes s so that it cannot control a terminal or hide anything. Control characters become
+ * escapes such as \x1b. Invisible characters, and those that change the order of a text, become
+ * escapes such as \u202e (Unicode's classes Cc, Cf, Zl, Zp and Default_Ignorable_Code_Point). */
 void text_put(FILE *to, mcp_str s, text_mode mode);
 /* Writes the bytes as they are, for files and pipes. */
 void text_put_raw(FILE *to, mcp_str s);

@@ -84,7 +84,7 @@ static int put_one(const ctl *c, printing *p, const mcp_json *definition)
 }
 
 /* Prints the list for people: in columns, with the complete description last. Returns false if out
- * of memory, or if the room is too small. */
+ * of memory, or if the terminal is too narrow. */
 static bool put_table(const ctl *c, printing *p, const mcp_json *list)
 {
     const definitions *d = p->d;

@@ -70,7 +70,7 @@ typedef struct ctl {
 } ctl;
 
 typedef enum command_flags {
-    COMMAND_ALONE = 1,        /* needs no server */
+    COMMAND_ALONE = 1,        /* runs without opening a session */
     COMMAND_NOT_IN_SHELL = 2, /* not available in the shell */
     COMMAND_NO_SERVER = 4,    /* uses no server and does not accept "--" */
 } command_flags;

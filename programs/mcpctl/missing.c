@@ -1,6 +1,6 @@
-/* missing.c: adds required arguments of a tool that were not given. If all of them have a default in
- * the schema, the defaults are used. Otherwise mcpctl prompts for every argument that was not given;
- * without a terminal it reports an error. */
+/* missing.c: adds required arguments of a tool that were not given. If all of them have a default
+ * in the schema, the defaults are used. Otherwise mcpctl prompts for every argument that was not
+ * given; without a terminal it reports an error. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* absent.h: keeps a list of missing sources and polls until they exist.
+/* absent.h: keeps a list of missing sources, which offer.c polls until they exist.
  *
  * At the start, and when the configuration is reloaded, a source whose path does not exist is left
  * out if there is another source. This is logged, and the source is served within two seconds after

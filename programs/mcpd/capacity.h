@@ -24,7 +24,8 @@ void capacity_raise_files(const settings *s);
  * of large answers would never be returned to the system. Call it before any thread is started. */
 void capacity_set_allocator(void);
 
-/* Returns memory to the system soon after much of it became free. Must be zero-initialized. */
+/* Schedules the return of memory to the system soon after much of it became free. Must be
+ * zero-initialized. */
 typedef struct trimming {
     const mcp_host *host;
     mcp_host_timer *timer;

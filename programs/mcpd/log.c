@@ -173,7 +173,7 @@ void log_notice(const char *line)
 /* ---- requests -------------------------------------------------------------------------------- */
 
 /* Returns whether this is a successful health check. Monitoring sends one every few seconds, so
- * they are logged only at a detailed level. */
+ * these requests are logged only at level "debug". */
 static bool is_probe(const mcp_http_record *r)
 {
     return r->status == 200 && mcp_str_eq(r->path, MCP_STR("/healthz"));

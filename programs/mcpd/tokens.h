@@ -11,8 +11,9 @@
 
 typedef struct tokens tokens;
 
-/* Loads the tokens of a file, which read_tokens() reads, and those in the section "tokens" of a
- * configuration. Both may be NULL. *ret is NULL if there are no tokens. */
+/* Loads the tokens of a file (see read_tokens() in tokens.c) and those in the section "tokens" of a
+ * configuration. `path` and `c` may be NULL. *ret is NULL if there are no tokens. Returns MCP_OK or
+ * a negative code. */
 int tokens_load(const char *path, config *c, tokens **ret, mcp_error *error);
 /* Calls gone() with the principal of each token in `before` that is not in `now`, or that has
  * another principal there. */

@@ -99,7 +99,7 @@ static int take_name(bridge_way *w, const mcp_json *arguments, bool *replied)
     if (memchr(glob->ptr, '*', glob->len) || memchr(glob->ptr, '?', glob->len) ||
         memchr(glob->ptr, '[', glob->len))
         return MCP_OK;
-    char *part = mcp_request_strdup(w->req, *glob); /* without wildcards, a substring */
+    char *part = mcp_request_strdup(w->req, *glob); /* no wildcards: a substring */
     if (!part)
         return MCP_ENOMEM;
     for (size_t i = 0; i < glob->len; i++)

@@ -82,7 +82,7 @@ bool bridge_wants_template(bridge_way *w, const mcp_json *tmpl)
     mcp_str uri = member(tmpl, "uriTemplate");
     if (!begins(uri, w->query.under))
         return false;
-    if (w->tool == BRIDGE_SEARCH) /* parts of files, which have been searched themselves */
+    if (w->tool == BRIDGE_SEARCH) /* templates of file: URIs lead to files, which were searched */
         return !begins(uri, MCP_STR("file:"));
     return !w->query.glob.len &&
            has_part(&w->query, member(tmpl, "name"), member(tmpl, "title"), uri);

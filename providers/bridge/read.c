@@ -24,7 +24,7 @@ typedef struct reading {
     mcp_request *req;
     step step;
     mcp_str uri;    /* with its query */
-    mcp_str folder; /* the folder that it would be in, or empty */
+    mcp_str folder; /* the folder that should contain the resource, or empty */
     common_ask ask;
     bridge_near near;
 } reading;

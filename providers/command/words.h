@@ -16,7 +16,7 @@ typedef struct command_fill {
     size_t n_allow;
     bool dash;       /* only the arguments in `allow` may begin with "-" */
     mcp_str which;   /* the name of a rejected argument */
-    const char *why; /* and the reason */
+    const char *why; /* why it was rejected */
 } command_fill;
 
 /* Appends the word to `to`, NUL-terminated. Returns MCP_OK, MCP_ENOMEM, MCP_PENDING if an argument

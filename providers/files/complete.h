@@ -23,7 +23,7 @@ typedef struct files_complete_options {
     const mcp_allocator *alloc;
 } files_complete_options;
 
-/* A positive return value: the values emitted so far must be discarded. */
+/* A positive return value, after which the values emitted so far must be discarded. */
 enum { FILES_IS_LARGE = 2 };
 
 /* Completes a path relative to the root. *ret_total is the number of completions. If not all were

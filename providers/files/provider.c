@@ -271,8 +271,8 @@ static int refuse(mcp_error *error, int code, const char *source, const char *wh
     return code;
 }
 
-/* Explains why a source cannot be served. It serves only the message; opening the source
- * is what decides. */
+/* Explains why a source cannot be served. This check is only for the error message: whether the
+ * source can be served is decided when it is opened. */
 static int check_source(const char *source, mcp_error *error)
 {
     struct stat st;

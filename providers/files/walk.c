@@ -43,7 +43,7 @@ typedef struct walker {
     files_walk_result *result;
     files_cursor *out;
     size_t begin;     /* for files_dir_page(): length of the folder's path */
-    size_t max_depth; /* and the number of levels to list */
+    size_t max_depth; /* for files_dir_page(): number of levels to list */
     level *levels;
     size_t depth, cap;
     bool cut; /* the page ends here, and more entries follow */

@@ -12,7 +12,7 @@ enum { LINES = 200, MAX_LINES = 2000, MAX_LOOKED_AT = 20000, MAX_RANGES = 8192 }
 
 typedef struct range {
     git_oid commit, blob; /* the commit at which the range is queued, and the file's blob there */
-    unsigned kind;        /* file type from the mode: a link is not the same file */
+    unsigned kind;        /* file type, from the mode: a file never matches a link */
     int64_t time;
     size_t final, at, n; /* first line (from 1) in the requested revision and at `commit`;
                           * number of lines */

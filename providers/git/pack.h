@@ -23,7 +23,7 @@ typedef struct repo_pack {
     uint64_t index_size, pack_size;
     unsigned version; /* of the index */
     uint32_t fan[256];
-    char name[]; /* pack/NAME, without .idx */
+    char name[]; /* "pack/NAME", without ".idx" */
 } repo_pack;
 
 typedef struct repo_packs {

@@ -20,7 +20,7 @@ typedef struct repo {
     repo_layout *layout;
     size_t max_read, max_bytes;
     uint64_t timeout_ms;
-    git_oid list_mark; /* while the list is watched, what it depends on; see watch.c */
+    git_oid list_mark; /* while watched, a mark of what the list depends on; see watch.c */
 } repo;
 
 /* Returns the current layout with a reference for the caller, or NULL. Then *rc is MCP_ENOTFOUND

@@ -6,7 +6,7 @@
  * follows a delta that is its own base), and inflate a base before any limit is checked. This
  * reader reads nothing before its size is known and allowed:
  *
- * - A loose object has to end where its header says, and its file with it.
+ * - A loose object has to end where its header says, and its file has to end there too.
  * - A chain of deltas has at most REPO_CHAIN links. The sizes of the base and of all deltas, which
  *   are stored in the pack, are added up first. The size of each result is added before the result
  *   is made, and must be the size that the next delta expects.

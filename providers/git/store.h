@@ -101,9 +101,9 @@ int repo_peel(repo_use *u, git_oid *id, git_object_t *type);
  * `final` (may be NULL) receives the last name. */
 int repo_ref_read(const repo_use *u, mcp_str name, git_oid *id, char final[REPO_REF_MAX + 1]);
 
-/* Resolves a REV of a URI, which is not a range, without peeling tags. *fixed becomes whether it is
- * a complete id, or steps from one, so that it always means the same object. `full` (may be NULL)
- * receives the full name of the reference, or "" for an id or steps. */
+/* Resolves a REV of a URI without peeling tags. The REV must not be a range. *fixed becomes whether
+ * the REV is a complete id, or steps from one, so that it always means the same object. `full` (may
+ * be NULL) receives the full name of the reference, or "" for an id or steps. */
 int repo_rev_find(repo_use *u, mcp_str rev, git_oid *id, bool *fixed, char full[REPO_REF_MAX + 1]);
 
 /* Resolves a REV and peels it to a commit. Returns MCP_ENOTFOUND also if it is not a commit. */

@@ -130,9 +130,9 @@ static int put_result_row(postgres_op *op, const PGresult *r)
         return MCP_OK;
     }
     if (j->rows == j->limit || (j->rows && j->size > j->s->max_bytes)) {
-        j->offset = 1;                                            /* there are more rows */
-        return j->rows == j->op.fetch - 1 ? MCP_OK : MCP_PENDING; /* the latter if this was
-                                                                   * the last row */
+        j->offset = 1; /* there are more rows */
+        /* MCP_OK if this is the last of the fetched rows, so that none has to be discarded. */
+        return j->rows == j->op.fetch - 1 ? MCP_OK : MCP_PENDING;
     }
     mcp_json_begin_array(j->json);
     for (int i = 0; i < PQnfields(r); i++)

@@ -33,8 +33,8 @@ typedef enum postgres_kind {
     POSTGRES_KIND_QUERY,
 } postgres_kind;
 
-/* All strings are decoded and NUL-terminated. They contain no other NUL, because strings of
- * PostgreSQL cannot. */
+/* All strings are decoded and NUL-terminated. They contain no other NUL, because strings in
+ * PostgreSQL never do. */
 typedef struct postgres_target {
     postgres_kind kind;
     mcp_str schema;
