@@ -219,8 +219,8 @@ static int reload(files_ignore *ig, files_ignore_dir *d, const char *file)
 }
 
 /* Reads the .gitignore again if its status changed. The status is taken by path, so it may be
- * that of another file if a folder on the path was replaced by a link. That status then differs from
- * that of the file that was read, so the .gitignore is read again, and that read is confined. */
+ * that of another file if a folder on the path was replaced by a link. That status then differs
+ * from that of the file that was read, so the .gitignore is read again. Reading is confined. */
 static int refresh(files_ignore *ig, files_ignore_dir *d, int64_t now)
 {
     char file[COMMON_PATH_MAX];

@@ -41,7 +41,8 @@ void files_watch_free(files_watch *w);
 
 /* Subscribes to a path in a root. The path need not exist. For a file, its changed contents,
  * creation and removal are reported; for a folder, changes of its set of entries. Does nothing if
- * the path is already subscribed. Returns MCP_OK, MCP_ENOTFOUND if the path is in no root, or MCP_ENOMEM. */
+ * the path is already subscribed. Returns MCP_OK, MCP_ENOTFOUND if the path is in no root, or
+ * MCP_ENOMEM. */
 int files_watch_add(files_watch *w, const char *path);
 void files_watch_remove(files_watch *w, const char *path);
 
