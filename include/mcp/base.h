@@ -121,10 +121,10 @@ typedef enum mcp_outcome {
 MCP_API const char *mcp_error_name(int code);
 MCP_API const char *mcp_error_text(int code);
 
-/* The reason for which a call failed. The caller provides the struct and may pass NULL instead.
- * `code` is the MCP_E* code that the call returns. `offset` is the byte offset of the error in the
- * input, or 0 if the error has no position. `text` is a message for people: one sentence in UTF-8
- * without a full stop, NUL-terminated, truncated at a character boundary if it is too long. After a
+/* The reason why a call failed. The caller provides the struct and may pass NULL instead. `code` is
+ * the MCP_E* code that the call returns. `offset` is the byte offset of the error in the input, or
+ * 0 if the error has no position. `text` is a message for people: one sentence in UTF-8 without a
+ * full stop, NUL-terminated, truncated at a character boundary if it is too long. After a
  * successful call `code` is MCP_OK and `text` is empty. */
 typedef struct mcp_error {
     int code;

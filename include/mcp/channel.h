@@ -27,8 +27,8 @@ extern "C" {
 typedef struct mcp_channel mcp_channel;
 
 /* The transport decides what an exchange is, for example an HTTP request. Messages that answer or
- * accompany a request carry the exchange number of that request. 0 is the stream itself, the only
- * exchange of stdio. */
+ * accompany a request carry the exchange number of that request. Messages that belong to no request
+ * have exchange 0. On stdio all messages have exchange 0. */
 typedef uint64_t mcp_exchange;
 
 typedef struct mcp_channel_options {
@@ -38,9 +38,9 @@ typedef struct mcp_channel_options {
      * until the function returns. Called from within mcp_channel_receive(), _tick(), _close() and
      * mcp_reply_finish(). It must not call the channel. */
     void (*send)(mcp_channel *channel, mcp_exchange exchange, mcp_str message, void *user);
-    /* The deadline is now earlier than the last mcp_channel_deadline() returned. Call
-     * mcp_channel_tick() soon, but not from within this function. May be NULL for a transport that
-     * ticks regularly. */
+    /* Called when the deadline has become earlier than the last value that mcp_channel_deadline()
+     * returned. The transport must call mcp_channel_tick() soon, but not from within this function.
+     * May be NULL for a transport that ticks regularly. */
     void (*wake)(mcp_channel *channel, void *user);
     void *user;
 
@@ -54,9 +54,9 @@ typedef struct mcp_channel_options {
     bool (*header)(mcp_channel *channel, mcp_exchange exchange, const char *name, mcp_str *value,
                    void *user);
 
-    /* A handler asks to end the stream of an exchange before its answer is ready: see
-     * mcp_request_end_stream(). Called from within a handler. If this is NULL, the request is
-     * ignored. */
+    /* Called when a handler wants to end the stream of an exchange before the answer is ready: see
+     * mcp_request_end_stream(). Called from within the handler. If this is NULL, such a stream
+     * stays open. */
     void (*end_stream)(mcp_channel *channel, mcp_exchange exchange, void *user);
 
     /* The authenticated identity of the peer; copied. NULL means anonymous. State that is kept for
@@ -74,7 +74,7 @@ typedef struct mcp_channel_options {
     /* Total bytes of the messages of requests in flight; default 64 MiB. A single request is always
      * accepted, whatever its size. */
     size_t max_in_flight_bytes;
-    /* URIs subscribed to, and as many open listen streams; default 4096 */
+    /* maximum of subscribed URIs, and of open listen streams; default 4096 each */
     size_t max_subscriptions;
     size_t max_batch; /* messages in one batch (2025-03-26 only); default 256 */
 
@@ -86,13 +86,13 @@ typedef struct mcp_channel_options {
     bool local;
 
     /* The peer of this server is a program that forwards requests of its own callers and checks
-     * access again, such as the process that started this one. The object MCP_META_CALLER in a
-     * request's _meta then describes the caller, instead of this channel. All of its members are
-     * optional: "revision" (for which the answer is written), "principal", "clientInfo",
-     * "restricted" (false if no access rules apply to the caller), and "pageSize" (the maximum
-     * number of entries in a page of a list, at most the server's page_size). Cursors are then not
-     * encrypted, because the peer encloses them in its own. Never set it unless the peer is trusted
-     * to name any principal. */
+     * access again, such as the process that started this one. The caller of a request is then
+     * described by the object MCP_META_CALLER in the request's _meta, and not by these options. All
+     * of its members are optional: "revision" (the revision in which the answer is written),
+     * "principal", "clientInfo", "restricted" (false if no access rules apply to the caller), and
+     * "pageSize" (the maximum number of entries in a page of a list, at most the server's
+     * page_size). Cursors are then not encrypted, because the peer encloses them in its own. Never
+     * set it unless the peer is trusted to name any principal. */
     bool trusted_parent;
 
     /* For a program that queries its own server: the maximum number of entries in a page of a list.
@@ -159,12 +159,12 @@ MCP_API int64_t mcp_channel_deadline(const mcp_channel *channel);
  * requests of the exchange without answering them. */
 MCP_API void mcp_channel_exchange_gone(mcp_channel *channel, mcp_exchange exchange, int64_t now);
 
-/* Returns the number of the peer's requests in flight, without open subscriptions. A request that
- * timed out counts as answered, although its handler may still be running. */
+/* Returns the number of the peer's requests in flight. Open subscriptions are not counted. A
+ * request that timed out is not counted either, although its handler may still be running. */
 MCP_API size_t mcp_channel_in_flight(const mcp_channel *channel);
 
 /* Closes the channel gracefully: ends subscriptions with their result, cancels requests in flight
- * and refuses later messages. Idempotent. */
+ * and refuses later messages. Further calls have no effect. */
 MCP_API void mcp_channel_close(mcp_channel *channel, int64_t now);
 
 /* Frees the channel. If it was not closed, closes it first without sending anything. NULL is

@@ -61,9 +61,9 @@ typedef struct mcp_field {
      * limit */
     size_t max_length;
     /* INT and NUMBER: the permitted range, both ends included. It applies only if maximum is larger
-     * than minimum. For a range with one end, set the other to MCP_NO_MINIMUM or MCP_NO_MAXIMUM. An
-     * end is a whole number if the field is an INT, and lies between -2^63 and 2^63. Without a
-     * range, an INT is limited to int64_t. */
+     * than minimum. For a range with only one end, set the other end to MCP_NO_MINIMUM or
+     * MCP_NO_MAXIMUM. If the field is an INT, each end must be a whole number between -2^63 and
+     * 2^63. Without a range, an INT is limited to int64_t. */
     double minimum, maximum;
     size_t max_items;    /* STRINGS: the length of the array in the struct; required */
     size_t min_items;    /* STRINGS: the minimum number of elements */
@@ -117,15 +117,15 @@ typedef struct mcp_field {
 /* Reads the members of an object that conforms to the schema of the table into the struct at `to`.
  * If a member is missing from the object, or does not have the type of its field, the member of the
  * struct is unchanged, so initialize the struct first. An array with more elements than the struct
- * has room for, or with an element that is not a string, counts as having another type. Strings
+ * has room for, or with an element that is not a string, is treated as having another type. Strings
  * point into the document of the object and live as long as it does; they are not NUL-terminated.
  * `object` may be NULL, which means an empty object. The table must be well-formed; if the `size`
  * of a field is not set, nothing is read. */
 MCP_API void mcp_fields_read(const mcp_field *fields, size_t n, const mcp_json *object, void *to);
 
 /* Writes the struct at `from` as an object. A string whose ptr is NULL is left out; every other
- * field is written. Of a STRINGS array only the elements in use are written. A count above
- * max_items makes the writer fail with MCP_EINVAL. */
+ * field is written. For STRINGS, only the elements in use are written. A count above max_items
+ * makes the writer fail with MCP_EINVAL. */
 MCP_API void mcp_fields_write(const mcp_field *fields, size_t n, const void *from,
                               mcp_json_writer *w);
 

@@ -74,12 +74,12 @@ typedef struct mcp_http_record {
 /* A limit for the memory that endpoints use on behalf of peers: incoming bodies, requests in
  * flight, answers that the peer has not read yet, stored events. Any number of endpoints of one
  * thread may share one budget. Each caller (a principal, or an address if anonymous) has a quota of
- * it.
+ * the budget.
  *
  * A budget that is nearly used up delays requests before it rejects them. When more than half of
  * the budget (or of a quota) is used, bodies of more than 16 KiB are not read; when more than three
- * quarters are used, requests wait. A request that waited for hold_ms, and one whose answer does
- * not fit, gets 503 with Retry-After and a JSON-RPC error that names the limit. */
+ * quarters are used, requests wait. A request that waited for hold_ms, or whose answer does not
+ * fit, gets 503 with Retry-After and a JSON-RPC error that names the limit. */
 typedef struct mcp_http_budget mcp_http_budget;
 
 typedef struct mcp_http_budget_options {
@@ -186,14 +186,15 @@ typedef struct mcp_http_options {
     size_t max_memory; /* as in mcp_http_budget_options */
     size_t max_share;
     /* Proxies whose X-Forwarded-For is trusted: "192.0.2.1", "192.0.2.0/24", "2001:db8::/32",
-     * "unix" (any peer of a Unix socket). Copied. From all other peers the header is ignored.
+     * "unix" (any peer of a Unix socket). Copied. In requests of all other peers the header is
+     * ignored.
      *
      * The client of a request from a trusted proxy is the rightmost address in the header that is
-     * not a trusted proxy, or the leftmost if all are. If that entry is not an address, or there is
-     * no such header, the client is the proxy itself. max_per_address, memory quotas, limits per
-     * caller and the log use the client's address. A proxy's connections are not limited by
-     * max_per_address; each counts towards the client's address while a request of that client is
-     * in flight.
+     * not a trusted proxy, or the leftmost address if all are trusted proxies. If that entry is not
+     * an address, or there is no such header, the client is the proxy itself. max_per_address,
+     * memory quotas, limits per caller and the log use the client's address. A proxy's connections
+     * are not limited by max_per_address; each counts towards the client's address while a request
+     * of that client is in flight.
      *
      * mcp_http_new() returns MCP_EINVAL if an entry is not an address. */
     const char *const *trusted_proxies;
@@ -232,9 +233,9 @@ MCP_API int64_t mcp_http_deadline(const mcp_http *http);
  * returns the number of connections that are still busy. */
 MCP_API void mcp_http_drain(mcp_http *http, int64_t now);
 MCP_API size_t mcp_http_busy(const mcp_http *http);
-/* Ends draining: every request that is still in flight gets an error that says so (503, or the last
- * event of its stream), and every connection is closed after its error was sent. Returns the number
- * of such requests. */
+/* Ends draining: every request that is still in flight gets an error (503, or the last event of its
+ * stream) that says that the server is stopping, and every connection is closed after its error was
+ * sent. Returns the number of such requests. */
 MCP_API size_t mcp_http_cut(mcp_http *http, int64_t now);
 /* Ends all sessions, streams and requests in flight of a principal (NULL means anonymous). Use it
  * after a token was withdrawn. A client that still has access can connect again and is
@@ -242,10 +243,10 @@ MCP_API size_t mcp_http_cut(mcp_http *http, int64_t now);
 MCP_API void mcp_http_revoke(mcp_http *http, const char *principal, int64_t now);
 /* Returns the number of connections. */
 MCP_API size_t mcp_http_connections(const mcp_http *http);
-/* Closes up to n connections that are between requests or in the head of one, the oldest first. Use
- * it when few descriptors are left. If `strangers` is true, only connections without an
- * authenticated request so far are closed; without `authenticate` those are all connections.
- * Returns the number of connections that are being closed. */
+/* Closes up to n connections that are between requests or have sent only part of a request's head,
+ * the oldest first. Use it when few descriptors are left. If `strangers` is true, only connections
+ * without an authenticated request so far are closed; without `authenticate` those are all
+ * connections. Returns the number of connections that are being closed. */
 MCP_API size_t mcp_http_shed(mcp_http *http, size_t n, bool strangers, int64_t now);
 
 /* How a connection is to be closed. */
@@ -285,19 +286,19 @@ typedef struct mcp_http_connection_options {
     void (*resume)(mcp_http_connection *connection, void *user);
 } mcp_http_connection_options;
 
-/* Begins a connection. Returns MCP_OK; MCP_ELIMIT if there are too many connections: a 503 was
- * written, `close` was called, and *ret must be freed as usual; or MCP_EINVAL (no `write` or
- * `close`) or MCP_ENOMEM, in which case no connection was made. */
+/* Begins a connection. Returns MCP_OK. Returns MCP_ELIMIT if there are too many connections; a 503
+ * was then written, `close` was called, and *ret must be freed as usual. Returns MCP_EINVAL (no
+ * `write` or `close`) or MCP_ENOMEM if no connection was made. */
 MCP_API int mcp_http_accept(mcp_http *http, const mcp_http_connection_options *options, int64_t now,
                             mcp_http_connection **ret, mcp_error *error);
-/* The handshake that the options announced is complete: from now on idle_ms applies instead of
- * handshake_ms. Received bytes imply this too. */
+/* Reports that the handshake that the options announced is complete. From now on idle_ms applies
+ * instead of handshake_ms. A call of mcp_http_receive() reports the same. */
 MCP_API void mcp_http_handshake_done(mcp_http_connection *connection, int64_t now);
 /* Processes bytes that arrived. Returns MCP_OK, or MCP_PENDING if the transport must stop reading
  * until mcp_http_wants_input() returns true. */
 MCP_API int mcp_http_receive(mcp_http_connection *connection, mcp_str bytes, int64_t now);
-/* Returns whether the transport should read now. It is false, for example, while the peer does not
- * read its answers. Check it after every call. */
+/* Returns whether the transport should read now. The result is false, for example, while the peer
+ * does not read its answers. Check it after every call. */
 MCP_API bool mcp_http_wants_input(const mcp_http_connection *connection);
 /* Reports that the peer will send nothing more. The peer may have closed only its sending direction
  * or the whole connection; the transport cannot distinguish these cases. Complete requests are

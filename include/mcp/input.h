@@ -1,5 +1,5 @@
-/* mcp/input.h: ask the client for input while answering one of its requests. The input is that of
- * the user (elicitation), the answer of a model (sampling), or the folders in which the client
+/* mcp/input.h: ask the client for input while answering one of its requests. The input comes from
+ * the user (elicitation) or from a model (sampling), or is the list of folders in which the client
  * works (roots).
  *
  *     mcp_elicited name;
@@ -39,13 +39,14 @@
 extern "C" {
 #endif
 
-/* What all calls that ask return:
+/* The return values of all calls that ask the client:
  *   MCP_OK              the answer has arrived
  *   MCP_INPUT_REQUIRED  no answer yet: ask the other questions, if any, then return this
- *   MCP_EREMOTE         the client did not declare the capability, or answered with an error (legacy
- *                       only, for example because the user refused a sampling request). The reply
- *                       is the error that says so. In the second case the handler may continue and
- *                       replace the reply; otherwise it must return the code
+ *   MCP_EREMOTE         the client did not declare the capability, or (legacy clients only) answered
+ *                       with an error, for example because the user refused a sampling request. The
+ *                       reply is then an error with this reason. If the client answered with an
+ *                       error, the handler may continue and replace the reply; otherwise it must
+ *                       return the code
  *   MCP_EINVAL          the question is malformed (the reply says where), or the key is empty or
  *                       too long
  *   MCP_ELIMIT          more questions, or larger ones, than the limits allow
@@ -161,8 +162,8 @@ MCP_API mcp_str mcp_request_state(const mcp_request *req);
 MCP_API int mcp_request_set_state(mcp_request *req, mcp_str state);
 
 /* Returns true only in the first round that calls it with this name: for actions that must not be
- * repeated when the handler runs again. Up to 64 names of up to 128 bytes. Beyond these limits, or
- * out of memory, it returns false and the request fails. */
+ * repeated when the handler runs again. A request can use up to 64 names of up to 128 bytes each.
+ * If a limit is exceeded or memory runs out, the function returns false and the request fails. */
 MCP_API bool mcp_request_once(mcp_request *req, const char *name);
 
 /* Returns an idempotency key: 32 hexadecimal digits, NUL-terminated, which are the same in all
@@ -180,7 +181,8 @@ typedef struct mcp_seal_options {
     size_t size;
     const void *key; /* secret; at least 32 cryptographically random bytes; copied */
     size_t key_len;
-    /* Accepted too, so that the key can be changed while peers hold sealed state. */
+    /* The previous key, or NULL. State that was sealed with it is still accepted, so that the key
+     * can be changed while peers hold such state. */
     const void *old_key;
     size_t old_key_len;
     uint64_t lifetime_ms; /* how long a user may take; default 15 minutes */

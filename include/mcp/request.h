@@ -168,11 +168,11 @@ MCP_API void mcp_reply_cache(mcp_request *req, uint64_t ttl_ms, bool is_public);
 
 /* completion/complete: adds one value. The first 100 are sent; the others are only counted. */
 MCP_API int mcp_reply_completion(mcp_request *req, mcp_str value);
-/* The same for a value that stands for a resource, such as the name of a table. With access rules,
- * mcp_reply_completion() drops a value of a template if the caller may not read the URI to which
- * the template expands with this value and the known arguments. While other variables are unknown,
- * no provider may recognize that URI, and then the value is dropped too. This call checks access to
- * `uri` instead (in the example, the URI of the table). */
+/* Like mcp_reply_completion(), for a value that identifies a resource, such as the name of a table.
+ * With access rules, mcp_reply_completion() drops a value of a template if the caller may not read
+ * the URI to which the template expands with this value and the known arguments. While other
+ * variables are unknown, no provider may recognize that URI, and then the value is dropped too.
+ * This call checks access to `uri` instead (in the example, the URI of the table). */
 MCP_API int mcp_reply_completion_for(mcp_request *req, mcp_str value, mcp_str uri);
 /* Sets the total number of values if the handler does not add all of them. */
 MCP_API void mcp_reply_completion_total(mcp_request *req, uint64_t total);
@@ -207,7 +207,8 @@ MCP_API int mcp_request_require(mcp_request *req, const char *capability);
 /* Reports that the handler is making progress, which restarts its time-out (handler_timeout_ms).
  * Sends notifications/progress if the peer requested it with a token. A total of 0 means unknown;
  * message may be NULL. A value that does not increase is dropped, because the specification forbids
- * it. So are notifications beyond 20 per second, except for the last one (progress == total). */
+ * it. Notifications beyond 20 per second are dropped too, except for the last one (progress ==
+ * total). */
 MCP_API void mcp_request_progress(mcp_request *req, double progress, double total,
                                   const char *message);
 
@@ -242,12 +243,12 @@ MCP_API void mcp_request_end_stream(mcp_request *req);
 
 /* For a handler that waits or continues in steps: calls fn(req, user) every ms milliseconds on the
  * channel's thread, counted from the end of the last call, until fn returns something other than
- * MCP_PENDING. That ends the request, as if the handler had returned it. However the request ends,
- * fn is not called afterwards. A cancelled request ends at once; a function set by
- * mcp_request_on_cancel() can release its resources and need not finish it. So do not use this call
- * for a request that is finished in another way, such as by mcp_request_work(). Calling it again,
- * even from fn, replaces the earlier call. A step does not extend the time limit;
- * mcp_request_progress() does.
+ * MCP_PENDING. The request then ends as if the handler had returned that value. However the request
+ * ends, fn is not called afterwards. A cancelled request ends at once; a function set by
+ * mcp_request_on_cancel() can release the resources of the request, and need not finish the
+ * request. So do not use this call for a request that is finished in another way, such as by
+ * mcp_request_work(). Calling it again, even from fn, replaces the earlier call. A step does not
+ * extend the time limit; mcp_request_progress() does.
  *
  * The handler must return what this call returns: MCP_PENDING, MCP_EUNSUPPORTED (the server has no
  * host with timers), MCP_EINVAL (no fn, or ms beyond 24 days) or MCP_ENOMEM. */
@@ -272,7 +273,7 @@ MCP_API int mcp_request_work(mcp_request *req, void (*work)(void *user),
  * blob, rows. Memory for them and for their Base64 form is reserved before the work begins. It is
  * released when the request is finished or when this function is called again for the same request.
  * While mcp_server_options.max_work_memory is used up, the work waits, and callers take turns. A
- * reservation below 64 KiB neither waits nor counts, and a single request above the limit runs
+ * reservation below 64 KiB is neither delayed nor counted. A single request above the limit runs
  * alone.
  *
  * A request that waited for 30 seconds, or that exceeds the maximum number of waiting requests,

@@ -19,9 +19,9 @@
  * mcp_reply_finish() work in both cases.
  *
  * A task does not end with its channel. It is cancelled by tasks/cancel, when its TTL expires, and
- * by mcp_server_free(). It belongs to the principal and the revision that it was made with, and
- * does not exist for any other. Anonymous peers can use any anonymous task whose id they know (128
- * random bits); they may list tasks only if all exchanges share one stream (stdio).
+ * by mcp_server_free(). It belongs to the principal and the revision with which it was made. For
+ * all others, the task does not exist. Anonymous peers can use any anonymous task whose id they
+ * know (128 random bits); they may list tasks only if all exchanges share one stream (stdio).
  *
  * See https://github.com/modelcontextprotocol/ext-tasks, and 2025-11-25, basic/utilities/tasks.
  */
@@ -87,7 +87,7 @@ typedef struct mcp_task {
     mcp_task_status status;
     bool is_error;      /* whether `detail` is an error */
     mcp_str message;    /* the status message; empty if none */
-    int64_t created_ms; /* milliseconds since 1970; so is updated_ms */
+    int64_t created_ms; /* in milliseconds since 1970, like updated_ms */
     int64_t updated_ms;
     uint64_t ttl_ms;
     uint64_t poll_ms;
@@ -158,8 +158,9 @@ MCP_API int mcp_server_set_tasks(mcp_server *server, const mcp_task_settings *se
                                  mcp_error *error);
 
 /* Cancels every call that runs as a task. Call it at the end of a program, before mcp_loop_drain(),
- * which waits for the work of their handlers. The transports of mcp/io.h call it if they gave the
- * server their loop, and mcp_server_set_host() calls it when it removes the host. */
+ * which waits for the work of their handlers. The transports of mcp/io.h call it if the server uses
+ * the host of their loop because of them, and mcp_server_set_host() calls it when it removes the
+ * host. */
 MCP_API void mcp_server_cancel_tasks(mcp_server *server);
 
 #ifdef __cplusplus

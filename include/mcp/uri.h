@@ -25,8 +25,8 @@ extern "C" {
 
 /* The parts of a URI. Each part is a slice of the parsed text, still percent-encoded, and is valid
  * as long as that text. Parts without a has_* flag are empty if absent. A "?" at the end means that
- * there is an empty query. The host of "http://[::1]/" is "::1" with is_ip_literal set (IPvFuture
- * literals too). */
+ * there is an empty query. The host of "http://[::1]/" is "::1" with is_ip_literal set. IPvFuture
+ * literals are treated in the same way. */
 typedef struct mcp_uri {
     mcp_str text;     /* the whole URI */
     mcp_str scheme;   /* as written; compare it with mcp_uri_scheme_is() */
@@ -69,7 +69,7 @@ MCP_API int mcp_uri_decode(mcp_str text, char *to, size_t size, size_t *ret_len)
  * is not NUL-terminated. mcp_uri_decode() restores the original bytes. */
 MCP_API size_t mcp_uri_encode_segment(mcp_str bytes, char *to);
 
-/* The same for a path of several segments: "/" is not encoded. */
+/* Like mcp_uri_encode_segment(), for a path of several segments: "/" is not encoded. */
 MCP_API size_t mcp_uri_encode_path(mcp_str bytes, char *to);
 
 /* ---- RFC 6570: templates --------------------------------------------------------------------- */
@@ -96,7 +96,7 @@ MCP_API int mcp_uri_template_parse_limited(mcp_str text, const mcp_uri_template_
                                            const mcp_allocator *allocator, mcp_uri_template **ret,
                                            mcp_error *error);
 
-/* NULL is allowed. */
+/* Frees a template. NULL is allowed. */
 MCP_API void mcp_uri_template_free(mcp_uri_template *t);
 
 /* Returns the original text, NUL-terminated. It lives as long as the template. */
@@ -184,8 +184,8 @@ MCP_API int mcp_uri_template_expand_strings(const mcp_uri_template *t, const mcp
 
 /* The same with the members of a JSON object: strings, numbers and booleans become strings, arrays
  * of them lists, and objects of them maps. null becomes undefined, also inside an array or object.
- * `values` may be NULL, which means an object without members. Also returns MCP_EINVAL for arrays
- * and objects inside each other, and if `values` is neither an object nor NULL. */
+ * `values` may be NULL, which means an object without members. Also returns MCP_EINVAL for nested
+ * arrays or objects, and if `values` is neither an object nor NULL. */
 MCP_API int mcp_uri_template_expand_json(const mcp_uri_template *t, const mcp_json *values,
                                          const mcp_allocator *allocator, char **ret,
                                          mcp_error *error);
@@ -238,7 +238,7 @@ typedef struct mcp_uri_match mcp_uri_match;
 MCP_API int mcp_uri_template_match(const mcp_uri_template *t, mcp_str uri,
                                    const mcp_allocator *allocator, mcp_uri_match **ret);
 
-/* NULL is allowed. */
+/* Frees a match. NULL is allowed. */
 MCP_API void mcp_uri_match_free(mcp_uri_match *m);
 
 /* Gets the decoded value of a variable. Returns false, and sets *value to the empty string, if the
