@@ -355,11 +355,11 @@ MCP_API int mcp_client_set_log_level(mcp_client *client, const char *level);
  * mcp_question_on_cancel() is called. The program must still answer the question, but the answer is
  * ignored. mcp_client_free() frees the remaining questions. */
 typedef enum mcp_question_kind {
-    MCP_QUESTION_FORM = 0, /* message, schema: accept, decline or cancel */
+    MCP_QUESTION_FORM = 0, /* a form, with message and schema: accept, decline or cancel it */
     MCP_QUESTION_URL,      /* message, url: accept, decline or cancel. Show the whole URL and ask
                               before opening it; never fetch it */
-    MCP_QUESTION_SAMPLE,   /* params of sampling/createMessage: mcp_question_sampled() */
-    MCP_QUESTION_ROOTS,    /* mcp_question_roots() */
+    MCP_QUESTION_SAMPLE,   /* a request for sampling: answer with mcp_question_sampled() */
+    MCP_QUESTION_ROOTS,    /* a request for the roots: answer with mcp_question_roots() */
 } mcp_question_kind;
 
 /* Returns the kind of a question. */

@@ -3,8 +3,8 @@
  * (mcp_loop_listen()).
  *
  * An mcp_http is one endpoint of one server on one loop, with its sessions, limits and counters.
- * The transport feeds a connection with the bytes that arrive, and the connection hands out the
- * bytes to send:
+ * The transport passes the bytes that arrive to a connection, and the connection passes the bytes
+ * to send to the function `write` of its options:
  *
  *     on a connection:   mcp_http_accept(http, options, &connection, &error);
  *     on bytes:          mcp_http_receive(connection, bytes, now);
@@ -14,9 +14,10 @@
  *
  * All calls must be made on one thread. Times are milliseconds of a monotonic clock.
  *
- * Unless switched off, the endpoint also answers GET /healthz ("ok"), whatever its Host, Origin and
- * Authorization, and GET /metrics (Prometheus text), with the same checks as for MCP requests.
- * /metrics contains what mcp_server_usage() reports to the requesting principal.
+ * The endpoint also answers GET /healthz ("ok") and GET /metrics (Prometheus text), unless the
+ * options no_healthz and no_metrics are set. Host, Origin and Authorization are not checked for
+ * /healthz. For /metrics they are checked as for MCP requests. /metrics contains what
+ * mcp_server_usage() reports to the requesting principal.
  */
 #ifndef MCP_HTTP_H
 #define MCP_HTTP_H
@@ -199,9 +200,10 @@ typedef struct mcp_http_options {
      * mcp_http_new() returns MCP_EINVAL if an entry is not an address. */
     const char *const *trusted_proxies;
     size_t n_trusted_proxies;
-    /* Connections that carry a request or a stream of one principal, so that a token that many
-     * addresses use does not occupy all connections. The default is 5,000; like max_per_address, the
-     * default does not apply to this machine. SIZE_MAX means no limit per principal. */
+    /* The maximum number of connections that carry a request or a stream of one principal. It
+     * prevents a token that is used from many addresses from occupying all connections. The default
+     * is 5,000, but like that of max_per_address it does not apply to connections from this
+     * machine. SIZE_MAX means no limit per principal. */
     size_t max_per_principal;
 } mcp_http_options;
 

@@ -53,9 +53,9 @@ extern "C" {
  *   MCP_ESTATE          this request's method may not ask
  *   MCP_ENOMEM
  *
- * `key` identifies the question within this request, up to 128 bytes; use the same key in every
- * round. If an answer is malformed or does not conform to the schema of the question, the question
- * is asked again. Everything that is returned lives as long as the request. */
+ * `key` identifies the question within this request. It has at most 128 bytes and must be the same
+ * in every round. If an answer is malformed or does not conform to the schema of the question, the
+ * question is asked again. Everything that is returned lives as long as the request. */
 
 /* Returns whether the client declared a capability: "elicitation.form", "elicitation.url",
  * "sampling", "sampling.tools", "roots". Unlike mcp_request_require() it does not make the reply an

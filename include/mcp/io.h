@@ -326,7 +326,7 @@ MCP_API void mcp_http_client_close(mcp_http_client *http);
 
 /* Disconnects at once, without ending the session: open exchanges are aborted, and the remaining
  * messages are discarded. May be called from callbacks other than those of the client. The object
- * is freed when the loop runs the next time, or is freed. */
+ * is freed when the loop next runs, or when the loop itself is freed. */
 MCP_API void mcp_http_client_free(mcp_http_client *http);
 
 /* ---- fetching -------------------------------------------------------------------------------- */

@@ -39,7 +39,7 @@ typedef struct mcp_source {
     bool list_changed; /* whether it announces changes of its list: `watch_list` */
     /* Whether the module requests to run in the server's process, because it parses no data that
      * others may have prepared, or needs access that a sandbox denies (network, environment,
-     * programs). The operator's choice has precedence. */
+     * programs). The operator's choice takes precedence. */
     bool in_process;
     /* As in mcp_provider: the lists that the provider serves itself, and the prefix of the names of
      * its tools and prompts. The entries of these lists are not described. */

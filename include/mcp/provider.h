@@ -71,7 +71,7 @@ typedef struct mcp_provider {
 
     /* The kinds of items that it has besides resources, as bits: 1u << MCP_ITEM_TOOL and so on,
      * combined with |. Templates are included only if the provider lists them itself. The server
-     * declares the capabilities for these kinds as long as the provider is mounted. */
+     * declares the capabilities for these kinds while the provider is mounted. */
     unsigned items;
     /* The prefix of the names of its tools and prompts; copied. NULL means "", which covers all
      * names that are not registered. If the prefixes of several providers match a name, the longest

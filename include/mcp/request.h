@@ -56,8 +56,9 @@ MCP_API const char *mcp_request_principal(const mcp_request *req);
  * can end early. */
 MCP_API bool mcp_request_cancelled(const mcp_request *req);
 /* Sets a function that is called once, on the channel's thread, when mcp_request_cancelled()
- * becomes true. It may call mcp_reply_finish() for this request, which then ends when fn returns,
- * but not for another request. A request has one such function; NULL removes it. */
+ * becomes true. It may call mcp_reply_finish() for this request, which then ends when fn returns.
+ * It must not call mcp_reply_finish() for another request. A request has one such function; NULL
+ * removes it. */
 MCP_API void mcp_request_on_cancel(mcp_request *req, void (*fn)(mcp_request *req, void *user),
                                    void *user);
 /* Allocates memory that is freed with the request, aligned for any type. Returns NULL if out of

@@ -49,7 +49,8 @@ typedef struct mcp_server_options {
     /* Send cacheScope "public" instead of "private". Set it only if no result depends on the
      * caller. */
     bool cache_public;
-    /* Changes within this time become one notification. Default 100, at most an hour. */
+    /* Changes within this time become one notification. The default is 100, and the maximum an
+     * hour. */
     uint64_t coalesce_ms;
 
     bool no_subscribe;    /* do not offer subscriptions to single resources */
@@ -260,10 +261,10 @@ typedef struct mcp_tool {
     /* If not 0, replaces the server's handler_timeout_ms. UINT64_MAX means no limit. */
     uint64_t timeout_ms;
     /* Returns whether the tool is listed for the client of this request
-     * (mcp_request_client_info()); `user` is the tool's. If this is NULL, the tool is listed for
-     * every client. This is not access control (mcp/access.h): a client can still call a tool that
-     * is not listed. If this is set, lists of tools are not cached across clients. The function
-     * must return the same result for the same client, and should be fast. */
+     * (mcp_request_client_info()). `user` is that of mcp_server_add_tool(). If this is NULL, the
+     * tool is listed for every client. This is not access control (mcp/access.h): a client can
+     * still call a tool that is not listed. If this is set, lists of tools are not cached across
+     * clients. The function must return the same result for the same client, and should be fast. */
     bool (*offered)(const mcp_request *req, void *user);
     /* Tables from which the schemas are generated (mcp/fields.h), instead of input_schema and
      * output_schema. */

@@ -34,7 +34,7 @@ typedef struct mcp__call {
     mcp_call_options options;
     const char *log_level; /* static storage */
     bool has_level;        /* the caller's _meta has a log level */
-    bool notification;     /* queued only to keep the order */
+    bool notification;     /* a notification, which is queued only to keep the order */
     bool ping;             /* a ping, whose method depends on the era */
     bool no_store;         /* the result depends on more than the params */
 

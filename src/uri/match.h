@@ -10,7 +10,7 @@ typedef struct slot {
     mcp_str value;
     const mcp__uri_spec *spec;   /* NULL if the variable is undefined */
     const mcp__uri_operator *op; /* the operator of the expression */
-    const mcp__uri_group *group; /* the group of its latest occurrence */
+    const mcp__uri_group *group; /* the group of the variable's latest occurrence */
 } slot;
 
 struct mcp_uri_match {

@@ -54,7 +54,7 @@ void mcp__http_forwarded_for(mcp_http_connection *c, mcp_str value);
 mcp__http_refusal mcp__http_count_peer(mcp_http_connection *c, const char *address);
 /* Counts the connection for the address of the client behind the proxy, until the request ends. */
 mcp__http_refusal mcp__http_count_client(mcp_http_connection *c);
-/* Counts the connection for the principal of the request, until the request ends. */
+/* Counts the connection as one of the request's principal, until the request ends. */
 mcp__http_refusal mcp__http_count_principal(mcp_http_connection *c);
 void mcp__http_uncount_request(mcp_http_connection *c);
 void mcp__http_uncount(mcp_http_connection *c);

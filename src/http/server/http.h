@@ -30,7 +30,8 @@
 
 typedef struct mcp__http_store mcp__http_store;
 
-/* An address from which connections come, or a principal, and the number of its connections. */
+/* An address from which connections come, or a principal that uses them, and the number of these
+ * connections. */
 typedef struct mcp__http_address {
     size_t count;
     bool is_proxy; /* it is a trusted proxy, whose connections are not limited */

@@ -163,7 +163,7 @@ static int on_request(void *user, char *to, char *from, int to_port, int from_po
     return CURL_PREREQFUNC_ABORT;
 }
 
-/* ---- what comes back ------------------------------------------------------------------------------------ */
+/* ---- the answer ----------------------------------------------------------------------------------------- */
 
 static bool is_redirect(int status)
 {

@@ -58,8 +58,8 @@ typedef struct mcp__workers {
 int mcp__workers_init(mcp_loop *loop);
 /* Ends the threads and waits for them. All work must have finished. */
 void mcp__workers_free(mcp_loop *loop);
-/* Cancels work that has not begun. Its `done` is called in a later turn of the loop. Running work
- * cannot be cancelled. */
+/* Cancels jobs that have not begun. Their `done` is called in a later turn of the loop. Running
+ * work cannot be cancelled. */
 void mcp__workers_cancel(mcp_loop *loop);
 int mcp__host_work(void (*fn)(void *arg), void (*done)(void *arg), void *arg, void *user);
 int mcp__host_work_long(void (*fn)(void *arg), void (*done)(void *arg), void *arg, void *user);
