@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Returns the time of the clock in nanoseconds: CLOCK_MONOTONIC or CLOCK_PROCESS_CPUTIME_ID. */
+/* Returns the time of `clock`, CLOCK_MONOTONIC or CLOCK_PROCESS_CPUTIME_ID, in nanoseconds. */
 static inline double clock_ns(clockid_t clock)
 {
     struct timespec t;

@@ -173,8 +173,9 @@ static bool peer_read(peer *p)
     return true;
 }
 
-/* Takes the next complete line, without its newline; NULL if there is none. `searched` is the
- * length already searched, so that a long line is searched only once. */
+/* Removes the next complete line from the buffer and returns it without its newline, or NULL if
+ * there is none. `searched` is the length that was searched already, so that a long line is
+ * searched only once. */
 static char *peer_take(peer *p, size_t *searched, size_t *len)
 {
     char *from = p->buffer + p->start;

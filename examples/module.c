@@ -78,7 +78,7 @@ static void set_prefix(char prefix[64], const char *name)
     snprintf(prefix, 64, "notes://%.40s/", name ? name : "all");
 }
 
-/* What `mount` offers, known without it. */
+/* Describes what `mount` will offer, without mounting it. */
 static int describe(const char *source, const mcp_json *options, const char *name,
                     const mcp_description *to, mcp_error *error)
 {

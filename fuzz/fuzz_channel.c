@@ -7,7 +7,7 @@
 
 #include "../tests/support/failalloc.h"
 #include "../tests/support/fixture.c" /* the fuzzers link only the library */
-/* fixture_asks.c, fixture_fields.c, fixture_provider.c and fixture_tasks.c are compiled beside it. */
+/* The other files of the fixture, fixture_*.c, are compiled separately. */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

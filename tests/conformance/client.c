@@ -4,7 +4,7 @@
  *     MCP_CONFORMANCE_SCENARIO=NAME conformance-client URL
  *
  * A table has the actions for each scenario; the rest is an ordinary blocking client. It negotiates
- * the revision itself, although the suite would name it. Unknown scenarios, such as those of
+ * the revision itself and ignores the one that the suite names. Unknown scenarios, such as those of
  * authorization, end at once. The exit status is 0 if everything succeeded.
  */
 #include <mcp/io.h>
@@ -172,7 +172,7 @@ static bool play_echo_schema(run *r, const mcp_json *what)
     return ok;
 }
 
-/* Calls, reads and gets everything that is listed. */
+/* Calls, reads and gets every listed item. */
 static bool play_everything(run *r, const mcp_json *arguments)
 {
     static const struct {
@@ -202,7 +202,7 @@ static bool play_everything(run *r, const mcp_json *arguments)
 
 #define CALL(tool, arguments) "{\"name\":\"" tool "\",\"arguments\":" arguments "}"
 
-/* Without a last column the context of the scenario is used. */
+/* If the last column is empty, the context of the scenario is used. */
 static const struct {
     const char *name;
     play_fn *play;

@@ -1,4 +1,4 @@
-/* resources.c: a text, bytes, one to subscribe to, and a template. */
+/* resources.c: a text resource, a binary resource, one to subscribe to, and a template. */
 #include "fixture.h"
 
 static int read_binary(mcp_request *req, mcp_str uri, const mcp_uri_match *match, void *user)

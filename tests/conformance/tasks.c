@@ -30,7 +30,8 @@ static int wait_for(job *j, uint64_t ms)
     return j->timer ? MCP_PENDING : MCP_ENOMEM;
 }
 
-/* A request ends outside of this callback; without memory for a timer it does so in its time. */
+/* A request must end outside of this callback, so this sets a timer that is due at once. Without
+ * memory for it, the previous timer remains. */
 static void hurry(mcp_request *req, void *user)
 {
     job *j = user;
@@ -133,7 +134,7 @@ static int call_several(mcp_request *req, const mcp_json *arguments, void *user)
     return mcp_reply_text(req, "Both are known.");
 }
 
-/* The question comes before the task. */
+/* Requests input before the task is created. */
 static int call_asking(mcp_request *req, const mcp_json *arguments, void *user)
 {
     mcp_elicited who;

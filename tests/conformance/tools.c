@@ -61,8 +61,8 @@ typedef struct slow_call {
     const mcp_host *host;
     mcp_host_timer *timer;
     void (*notice)(mcp_request *req, int number);
-    const char *text; /* the answer, with the last notice */
-    int number;       /* of the next notice */
+    const char *text; /* the answer and the last notification */
+    int number;       /* of the next notification */
 } slow_call;
 
 static void step(void *arg)
@@ -188,7 +188,7 @@ static int call_change_prompts(mcp_request *req, const mcp_json *arguments, void
     return rc == MCP_OK ? mcp_reply_text(req, "The list of prompts changed.") : rc;
 }
 
-/* Its region is repeated in the header Mcp-Param-Region. */
+/* The argument `region` is repeated in the header Mcp-Param-Region. */
 static const char region_schema[] =
     "{\"type\":\"object\",\"properties\":{"
     "\"region\":{\"type\":\"string\",\"x-mcp-header\":\"Region\"}}}";

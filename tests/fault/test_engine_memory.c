@@ -18,7 +18,7 @@
 
 typedef struct memory {
     uint64_t random;
-    unsigned one_in; /* one of this many allocations fails; 0 means none */
+    unsigned one_in; /* on average, one of this many allocations fails; 0 means that none fails */
     size_t live, failed;
 } memory;
 

@@ -32,8 +32,8 @@ enum {
     PATIENCE_S = 60,
 };
 
-/* What a sanitizer keeps of freed memory would count as ours. It has to see this, in spite of
- * -fvisibility=hidden. */
+/* Limits the freed memory that the sanitizer keeps, because it would count as used. The sanitizer
+ * must find this function in spite of -fvisibility=hidden. */
 __attribute__((visibility("default"))) const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
@@ -205,7 +205,7 @@ static char next_byte(client *c)
     return c->in[c->start++];
 }
 
-/* Without its line end. */
+/* Reads one line, without its line end. */
 static void read_line(client *c, char *to, size_t room)
 {
     size_t len = 0;

@@ -168,8 +168,8 @@ static void test_too_large(void **state)
     assert_int_equal(stop(), 0);
 }
 
-/* What a sanitizer keeps of freed memory would count as ours. It has to see this, in spite of
- * -fvisibility=hidden. */
+/* Limits the freed memory that the sanitizer keeps, because it would count as used. The sanitizer
+ * must find this function in spite of -fvisibility=hidden. */
 __attribute__((visibility("default"))) const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
@@ -274,8 +274,7 @@ static void test_many_streams(void **state)
     assert_int_equal(stop(), 0);
 }
 
-/* Without descriptors, new connections are rejected until descriptors are available again. */
-/* The server may still have to notice that other clients disconnected. */
+/* Repeats the request, because the server may notice later that other clients disconnected. */
 static void expect_service_soon(void)
 {
     int status = 0;
@@ -289,6 +288,7 @@ static void expect_service_soon(void)
     assert_int_equal(status, 200);
 }
 
+/* Without descriptors, new connections are rejected until descriptors are available again. */
 static void test_no_descriptors(void **state)
 {
     (void)state;

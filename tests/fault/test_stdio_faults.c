@@ -61,7 +61,7 @@ static void test_no_memory(void **state)
     (void)state;
     memcpy(in, PING("1"), strlen(PING("1")));
     in_len = strlen(PING("1"));
-    memset(in + in_len, ' ', LONG); /* the buffer has to grow */
+    memset(in + in_len, ' ', LONG); /* makes the buffer grow */
     in_len += LONG;
     memcpy(in + in_len, PING("2"), strlen(PING("2")));
     in_len += strlen(PING("2"));

@@ -60,7 +60,7 @@ typedef struct storm {
     int64_t now, calendar;
     mcp_request *kept[IDS];
     size_t n_kept;
-    char tasks[SEEN][40], states[SEEN][TEXT / 2]; /* the last ones */
+    char tasks[SEEN][40], states[SEEN][TEXT / 2]; /* the latest ones */
     unsigned n_tasks, n_states;
     mcp_host host;
     void (*timer)(void *arg);
@@ -632,7 +632,7 @@ static void play(uint64_t seed, bool failing)
 }
 
 static uint64_t first_seed = 1, rounds = 150;
-static bool tells; /* each seed: where it crashes */
+static bool tells; /* print each seed before its round, to identify the one of a crash */
 
 static void play_all(bool failing)
 {

@@ -292,7 +292,7 @@ static const struct {
     int rc;
     const char *methods, *text;
     size_t fall_backs;
-    const char *revision; /* asked for */
+    const char *revision; /* the requested revision */
     bool falls_back;
 } eras_cases[] = {
     {{MODERN}, MCP_OK, "server/discover ", .text = NULL},

@@ -46,13 +46,13 @@ static void test_progress(void **state)
     (void)state;
     static const char answer[] =
         NOTICE("progress", "{\"progressToken\":1,\"progress\":1,\"total\":4,\"message\":\"one\"}")
-            NOTICE("progress", "{\"progressToken\":1,\"progress\":1,\"total\":4}") /* no more */
-        NOTICE("progress", "{\"progressToken\":1,\"progress\":0.5}")               /* less */
-        NOTICE("progress", "{\"progressToken\":1,\"progress\":\"2\"}")             /* no number */
-        NOTICE("progress", "{\"progressToken\":\"1\",\"progress\":3}")             /* not ours */
-        NOTICE("progress", "{\"progressToken\":99,\"progress\":3}")                /* nobody's */
-        NOTICE("progress", "{\"progress\":3}") NOTICE("progress", "{}")            /* nothing */
-        NOTICE("progress", "{\"progressToken\":1,\"progress\":2.5}") RESULT("{}"); /* more */
+            NOTICE("progress", "{\"progressToken\":1,\"progress\":1,\"total\":4}") /* not larger */
+        NOTICE("progress", "{\"progressToken\":1,\"progress\":0.5}")               /* smaller */
+        NOTICE("progress", "{\"progressToken\":1,\"progress\":\"2\"}")  /* not a number */
+        NOTICE("progress", "{\"progressToken\":\"1\",\"progress\":3}")  /* another token */
+        NOTICE("progress", "{\"progressToken\":99,\"progress\":3}")     /* an unknown token */
+        NOTICE("progress", "{\"progress\":3}") NOTICE("progress", "{}") /* no token */
+        NOTICE("progress", "{\"progressToken\":1,\"progress\":2.5}") RESULT("{}"); /* larger */
     static const fake_reply scripts[2][FAKE_REPLIES] = {{MODERN, {"m", answer}},
                                                         {LEGACY, {"m", answer}}};
     for (int era = 0; era < 2; era++) {
@@ -153,7 +153,7 @@ static void test_cancel(void **state)
                 if (when)
                     mcp_channel_tick(f.channel, f.now);
                 assert_int_equal(mcp_client_cancel(f.client, call, "no \"more\""), MCP_OK);
-                assert_int_equal(f.done, 0); /* not from within */
+                assert_int_equal(f.done, 0); /* not called from within the function */
                 assert_int_equal(mcp_client_cancel(f.client, call, NULL), MCP_ENOTFOUND);
                 fake_run(&f);
                 assert_int_equal(f.done, 1);

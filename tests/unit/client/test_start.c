@@ -427,7 +427,7 @@ static void test_disconnected(void **state)
 {
     (void)state;
     static const fake_reply replies[FAKE_REPLIES] = {{"server/discover", DISCOVERED}, {"a", NULL}};
-    /* steps of 0: before anything was sent, 1: during the probe, many: with a call out */
+    /* 0 steps: before anything was sent; 1: during the probe; many: while a call is in flight */
     for (int stage = 0; stage < 3; stage++) {
         fake f;
         fake_open(&f, replies, MCP_OPTIONS(mcp_client_options, .timeout_ms = 1));

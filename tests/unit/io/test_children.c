@@ -110,7 +110,7 @@ static void close_fixture(fixture *f)
     mcp_service_free(f->service);
     mcp_client_free(f->client);
     mcp_loop_free(f->loop);
-    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* nobody is left */
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* no child process is left */
 }
 
 static void wait_for(fixture *f, const int *what, int value)
@@ -179,11 +179,11 @@ static void test_starts_when_needed(void **state)
     assert_int_equal(f.ends, 0); /* in use: not idle */
     mcp_service_done(f.service, &f.use);
     mcp_service_done(f.service, &f.second);
-    mcp_service_done(f.service, &f.second); /* over already */
+    mcp_service_done(f.service, &f.second); /* has no effect: this use has ended */
     wait_for(&f, &f.ends, 1);
     assert_int_equal(f.cause, MCP_SERVICE_IDLE);
     assert_int_equal(f.last_status, 0);
-    begin(&f); /* and again */
+    begin(&f); /* starts a new process */
     assert_int_equal(f.rc, MCP_OK);
     now = state_of(&f);
     assert_int_equal(now.starts, 2);
@@ -209,7 +209,7 @@ static void on_call(mcp_client *client, int rc, const mcp_json *result, const mc
     f->again = 0;
 }
 
-/* Who repeats a call that failed gets the next process, at once after the first failure. */
+/* A caller that repeats a failed call gets a new process, at once after the first failure. */
 static void test_killed(void **state)
 {
     fixture f;
@@ -360,7 +360,7 @@ static void test_abort(void **state)
     close_fixture(&f);
 }
 
-/* What leaves the process group lives on; what stays in it does not. */
+/* A process that leaves the process group survives; the others of the group do not. */
 static void test_forks_away(void **state)
 {
     fixture f;

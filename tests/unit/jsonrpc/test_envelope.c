@@ -12,7 +12,7 @@
 static const struct {
     const char *text;
     mcp__message_kind kind;
-    const char *method; /* NULL: none */
+    const char *method; /* NULL if absent */
     bool id, params, result;
     int code;
 } kinds_cases[] = {

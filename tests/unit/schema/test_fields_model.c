@@ -17,8 +17,7 @@
 
 enum { MAX_FIELDS = 6, MAX_ITEMS = 3, ROUNDS = 6000, FAILING_ROUNDS = 25 };
 
-/* ---- random numbers, the same in every run
- * ------------------------------------------------------- */
+/* ---- random numbers, the same in every run --------------------------------------------------- */
 
 static uint64_t seed;
 

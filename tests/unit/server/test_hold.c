@@ -262,7 +262,7 @@ static void test_larger_than_the_limit_runs_alone(void **state)
     r.bytes = SIZE_MAX;
     ask(&r, 1, 0);
     r.bytes = READ;
-    ask(&r, 2, 0); /* would fit, but is behind another */
+    ask(&r, 2, 0); /* would fit, but waits behind an earlier one */
     assert_int_equal(r.n_jobs, 1);
     run_one(&r);
     assert_int_equal(r.n_jobs, 1);
