@@ -1,7 +1,7 @@
-/* call.c: a request on its way to the process and its answer on its way back.
+/* call.c: forwards a request to the process, and its answer to the peer.
  *
- * A request ends in one of three ways: the answer comes, the peer cancels it, the process dies
- * (fate.c). A call outlives the request that was cancelled until its client has reported the end.
+ * A request ends when its answer arrives, when the peer cancels it, or when the process ends
+ * (fate.c). After a cancellation the call remains until the client has reported its end.
  */
 #include <stdio.h>
 #include <string.h>
@@ -45,7 +45,8 @@ static void finish(isolated_call *c, int outcome)
     }
 }
 
-/* A list goes on without this source. */
+/* Returns an error or, for the first page of a list, an empty page, so that the list continues with
+ * the other sources. */
 static int refuse(const isolated *r, mcp_request *req, bool leaves_out, const char *text)
 {
     if (!leaves_out)
@@ -76,7 +77,7 @@ static int reply_entries(const isolated_call *c, const mcp_json *result)
         isolated_entry e;
         isolated_entry_read(&e, v, &c->room->alloc);
         rc = mcp_reply_resource(c->req, &e.resource);
-        rc = rc == MCP_EINVAL ? MCP_OK : rc; /* this one is left out */
+        rc = rc == MCP_EINVAL ? MCP_OK : rc; /* omit this entry */
         isolated_entry_free(&e);
     }
     if (rc == MCP_ELIMIT)
@@ -96,7 +97,8 @@ static int reply(const isolated_call *c, int rc, const mcp_json *result)
     return rc == MCP_OK ? mcp_reply_raw(c->req, &raw) : mcp_reply_raw_error(c->req, &raw);
 }
 
-/* Whether the process may have failed only because it was not allowed to open what is there now. */
+/* Whether the request may have failed only because the sandbox does not allow the file that is at
+ * the path now. */
 static bool is_stale(const isolated_call *c, int rc)
 {
     return rc == MCP_EREMOTE && c->repeats && c->tries < MOST_STALE && !c->trial &&
@@ -160,7 +162,7 @@ static int send(isolated_call *c)
     return rc;
 }
 
-/* While some are tried alone, the others wait. */
+/* While a call runs alone, the others wait. */
 static bool has_to_wait(const isolated_call *c)
 {
     return c->room->trials && !c->trial;
@@ -189,7 +191,7 @@ static void on_ready(int rc, const mcp_error *error, void *user)
                                        : mcp_error_text(rc));
 }
 
-/* MCP_OK: it is on its way, or waits. */
+/* Returns MCP_OK if the call was sent or waits. */
 static int start(isolated_call *c, mcp_error *error)
 {
     isolated *r = c->room;
@@ -212,15 +214,14 @@ void isolated_call_again(isolated_call *c)
         isolated_call_fail(c, "%s", error.text[0] ? error.text : mcp_error_text(rc));
 }
 
-/* The first of those that are tried alone, or all that waited. Each call may free itself and
- * others, so the search begins anew. */
+/* A call may free itself and others while it is sent, so the search starts again after each one. */
 void isolated_calls_go_on(isolated *r)
 {
     isolated_call *c = r->first;
     while (c && !r->closing) {
         if (c->state != ISOLATED_QUEUED || (r->trials && !c->trial)) {
             if (c->trial)
-                return; /* it is tried now */
+                return; /* it is running alone */
             c = c->next;
             continue;
         }

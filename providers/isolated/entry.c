@@ -1,4 +1,4 @@
-/* entry.c: an entry of a list as the descriptor that a registration takes. */
+/* entry.c: converts an entry of a list to the descriptor for its registration. */
 #include <stdio.h>
 
 #include "room.h"

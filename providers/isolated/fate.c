@@ -1,8 +1,8 @@
-/* fate.c: what happens when the process dies: whom it is blamed on, who gets another try.
+/* fate.c: handles an unexpected end of the process: finds the request that caused it.
  *
- * One request that was alone in the process killed it. Of several, each gets one more try, alone,
- * while all others wait. The same goes for a single one if something else may have been at work: a
- * cancelled request, the search for changes, or whoever sends SIGKILL.
+ * A request that was alone in the process caused the end. If there were several, each is repeated
+ * alone, while all others wait. A single request is also repeated if something else may have caused
+ * the end: a cancelled request, the search for changes, or SIGKILL from outside.
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
@@ -15,7 +15,7 @@
 
 enum { REFUSED_MS = 600000, STRIKES = 3, CANCELLED_MS = 30000 };
 
-/* When the source was last changed, as far as its path says. */
+/* Returns the modification time of the source's path in nanoseconds, or 0. */
 static int64_t time_of(const isolated *r)
 {
     struct stat st;
@@ -37,7 +37,7 @@ void isolated_kills_free(isolated *r)
         drop_kill(r, 0);
 }
 
-/* Forgets what is old, and everything when the source was changed. */
+/* Removes expired entries, or all of them if the source has changed. */
 static void forget(isolated *r, int64_t now)
 {
     if ((r->n_kills || r->aside) && time_of(r) != r->changed) {
@@ -96,7 +96,7 @@ void isolated_succeeded(isolated *r)
     r->strikes = 0;
 }
 
-/* ---- after a death --------------------------------------------------------------------------- */
+/* ---- after the end --------------------------------------------------------------------------- */
 
 static size_t count_lost(const isolated *r)
 {
@@ -114,8 +114,8 @@ static isolated_call *find_lost(const isolated *r)
     return c;
 }
 
-/* Whether nothing but the calls themselves may have killed it. SIGKILL comes from elsewhere, as from
- * the kernel when memory is short. */
+/* Whether only the calls in flight can have caused the end. SIGKILL comes from outside, for example
+ * from the kernel when memory is short. */
 static bool is_certain(const isolated *r, const mcp_service_end *end)
 {
     return end->status != 128 + SIGKILL && !isolated_watches(r) &&

@@ -1,4 +1,4 @@
-/* learn.c: what a process offers, learnt from one that is started for this on a loop of its own. */
+/* learn.c: registers what a source offers. For this it starts a process on a loop of its own. */
 #include <stdio.h>
 #include <string.h>
 
@@ -52,7 +52,7 @@ static int start(learning *l, mcp_error *error)
     }
     rc = rc == MCP_PENDING ? l->rc : rc;
     isolated_link_read(&l->link);
-    /* What it wrote to stderr is logged at its end. */
+    /* Its stderr is logged when it ends. */
     for (int64_t end = mcp_loop_now(l->loop) + LAST_MS;
          rc != MCP_OK && !l->link.ended && mcp_loop_now(l->loop) < end;)
         mcp_loop_step(l->loop, 10);
@@ -158,7 +158,7 @@ static int add_prompt(isolated *r, const mcp_json *from, mcp_error *error)
 static const struct {
     const char *method, *array;
     int (*add)(isolated *r, const mcp_json *from, mcp_error *error);
-    bool without_mount; /* only if nothing is mounted */
+    bool without_mount; /* requested only if nothing is mounted */
 } lists[] = {
     {"resources/templates/list", "resourceTemplates", add_template, false},
     {"resources/list", "resources", add_resource, true},
@@ -176,7 +176,7 @@ static int add_list(learning *l, size_t i, mcp_error *error)
     if (rc == MCP_OK)
         rc = mcp_client_wait(l->link.client, call, &doc, &why);
     const mcp_json *list = mcp_json_get(mcp_json_root(doc), lists[i].array), *v;
-    if (rc != MCP_OK && rc != MCP_EREMOTE) /* it has no such list */
+    if (rc != MCP_OK && rc != MCP_EREMOTE) /* MCP_EREMOTE: it has no such list */
         fail(error, rc, l->r->options.name, why.text[0] ? why.text : mcp_error_text(rc));
     else
         rc = MCP_OK;

@@ -1,7 +1,7 @@
-/* link.c: the process, its descriptor 4, and the files that it was allowed to open.
+/* link.c: the process, its descriptor 4, and the files that it may open.
  *
- * The process is not trusted: a line that is too long, is no question or comes faster than its
- * answers are taken ends it. No answer waits for anything.
+ * The process is not trusted. It is ended if it sends a line that is too long or is not a question,
+ * or if it does not read its answers. Answering never blocks.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -32,7 +32,7 @@ static void refuse(isolated_link *l, const char *why)
     mcp_service_abort(l->service, why);
 }
 
-/* The answer to one question, with its newline. False: it is no question. */
+/* Writes the answer to one question, with its newline. Returns false if it is not a question. */
 static bool answer(const isolated *r, const mcp_json *question,
                    char to[static MCP_ISOLATED_NAMES + 1], size_t *len)
 {
@@ -54,7 +54,8 @@ static bool answer(const isolated *r, const mcp_json *question,
     return *len > 1;
 }
 
-/* A line for the operator; false: it is none. More than some in a second are dropped. */
+/* Logs a line of the process. Returns false if it is not a log line. Only a few lines per second
+ * are logged. */
 static bool take_log(isolated_link *l, const mcp_json *line)
 {
     enum { A_SECOND = 20 };
@@ -190,7 +191,8 @@ void isolated_link_refresh(isolated *r)
 
 /* ---- the process ----------------------------------------------------------------------------- */
 
-/* Makes the process's end of a new pair; ours replaces that of the process before. */
+/* Creates a pair of sockets and returns the end for the new process. Our end replaces that of the
+ * previous process. */
 static int fourth(void *user)
 {
     isolated_link *l = user;
@@ -220,8 +222,8 @@ static void on_end(const mcp_service_end *end, void *user)
         l->on_end(end, l->room);
 }
 
-/* A process that said why it cannot mount its source ends: that is no news, and the reason is told
- * to whoever needs the process. */
+/* The end of a process that has reported a failed mount is not logged: callers that need the
+ * process get the reason. */
 static void on_log(const char *level, const char *line, void *user)
 {
     isolated_link *l = user;

@@ -1,4 +1,4 @@
-/* provider.c: what the engine asks, and mounting. */
+/* provider.c: the callbacks of the engine, and mounting. */
 #include <stdio.h>
 #include <string.h>
 
@@ -74,7 +74,8 @@ static bool is_unreserved(int c)
            (c && strchr("-._~", c));
 }
 
-/* One byte, or what stands for one. Returns how many bytes were read; 0: not allowed. */
+/* Decodes one byte, which may be percent-encoded. Returns the number of bytes read, or 0 if the
+ * byte is not allowed. */
 static size_t take_byte(mcp_str uri, size_t at, int *byte, bool *encoded)
 {
     int high = uri.ptr[at] == '%' && at + 2 < uri.len ? digit(uri.ptr[at + 1]) : -1;
@@ -84,8 +85,8 @@ static size_t take_byte(mcp_str uri, size_t at, int *byte, bool *encoded)
     return *byte == 0 ? 0 : *encoded ? 3 : 1;
 }
 
-/* The normal form without parameters: percent-encoded is only what has to be. The process makes its
- * own canonical spelling of it, and asks for that too. */
+/* Writes the normal form without parameters, percent-encoded only where necessary. The process
+ * derives its own canonical spelling, and asks whether the principal may see that too. */
 static int resolve(mcp_str uri, char *canonical, size_t room, void *user)
 {
     size_t n = 0, step;
@@ -165,7 +166,7 @@ static int fail(mcp_error *error, int rc, const char *text)
     return rc;
 }
 
-/* Of several mounts only the first one lists, for all of them: the process's list is one. */
+/* Only the first of several mounts lists, because the process has one list for all of them. */
 static int mount(isolated *r, const char *prefix, mcp_error *error)
 {
     const mcp_provider provider = {
@@ -216,7 +217,7 @@ static bool copy_texts(const isolated *r, const char *const **texts)
     return true;
 }
 
-/* All are tried, so that none is left that is not ours. */
+/* Copies all strings, even after a failure, so that none of the caller's remains. */
 static bool copy_options(isolated *r, const mcp_isolated_options *given)
 {
     mcp_isolated_options *o = &r->options;

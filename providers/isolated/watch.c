@@ -1,5 +1,5 @@
-/* watch.c: changes of the source, which its process finds: one subscription to all URIs that are
- * watched here, and to the lists. While there is anything to watch the process stays up. */
+/* watch.c: reports the changes that the process finds. One subscription covers all watched URIs and
+ * the lists. While anything is watched, the process keeps running. */
 #include <string.h>
 
 #include "room.h"
@@ -17,7 +17,7 @@ static const mcp_item changed_item[] = {[MCP_CHANGE_RESOURCES] = MCP_ITEM_RESOUR
                                         [MCP_CHANGE_PROMPTS] = MCP_ITEM_PROMPT,
                                         [MCP_CHANGE_TOOLS] = MCP_ITEM_TOOL};
 
-/* Whether a change of `uri` concerns what is watched: it is the same, or lies below it. */
+/* Whether `uri` is the watched URI or below it. */
 static bool concerns(const char *watched, mcp_str uri)
 {
     size_t len = strlen(watched);
@@ -41,7 +41,7 @@ static void on_changed(mcp_client *client, mcp_subscription *subscription, mcp_c
     }
 }
 
-/* What the process before missed is not known. */
+/* Changes between two processes are not known, so everything is reported as changed. */
 static void on_state(mcp_client *client, mcp_subscription *subscription,
                      mcp_subscription_state state, const mcp_error *error, void *user)
 {
@@ -56,7 +56,7 @@ static void on_state(mcp_client *client, mcp_subscription *subscription,
         mcp_server_resource_updated(r->server, r->uris[i]);
 }
 
-/* ---- the process while it is needed ---------------------------------------------------------- */
+/* ---- keeping the process running ---------------------------------------------------------- */
 
 static void on_ready(int rc, const mcp_error *error, void *user)
 {
@@ -128,14 +128,14 @@ static void arm(isolated *r, uint64_t ms)
         r->timer = host->timer_start(r->soon ? SOON_MS : ms, on_time, r, host->user);
 }
 
-/* Several changes at once become one. */
+/* Combines several changes into one update of the subscription. */
 static void change(isolated *r)
 {
     r->soon = true;
     arm(r, SOON_MS);
 }
 
-/* ---- what the server's hub wants ------------------------------------------------------------- */
+/* ---- callbacks of the hub ------------------------------------------------------------- */
 
 int isolated_watch(const char *canonical, void *user)
 {
