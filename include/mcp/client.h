@@ -171,7 +171,7 @@ MCP_API void mcp_client_free(mcp_client *client);
  *                     or the tool's definition was rejected
  *   MCP_ELIMIT        the answer, the list or the rounds of questions exceed a limit of the client
  *   MCP_EUNSUPPORTED  the server requests input that the program does not provide
- *   MCP_EINVAL        an argument cannot be sent (an integer beyond 2^53 that has to be a header)
+ *   MCP_EINVAL        an argument cannot be sent (a header would need an integer beyond 2^53)
  *   MCP_ENOMEM
  *
  * result is NULL with any code but MCP_OK and MCP_EREMOTE. error is NULL with MCP_OK. Both are
@@ -356,8 +356,8 @@ MCP_API int mcp_client_set_log_level(mcp_client *client, const char *level);
  * ignored. mcp_client_free() frees the remaining questions. */
 typedef enum mcp_question_kind {
     MCP_QUESTION_FORM = 0, /* a form, with message and schema: accept, decline or cancel it */
-    MCP_QUESTION_URL,      /* message, url: accept, decline or cancel. Show the whole URL and ask
-                              before opening it; never fetch it */
+    MCP_QUESTION_URL,      /* a URL, with message and url: accept, decline or cancel it. Show the
+                              whole URL and ask before opening it; never fetch it */
     MCP_QUESTION_SAMPLE,   /* a request for sampling: answer with mcp_question_sampled() */
     MCP_QUESTION_ROOTS,    /* a request for the roots: answer with mcp_question_roots() */
 } mcp_question_kind;

@@ -135,7 +135,7 @@ typedef struct mcp_listen_options {
     const char *tls_cert, *tls_key;
     const mcp_http_options *http; /* `random`, `date`, `clock` and `allocator` may be NULL */
     /* The number of the process's descriptors (RLIMIT_NOFILE) that connections leave free for other
-     * purposes, such as reading files. When connections need more descriptors than the rest, idle
+     * purposes, such as reading files. When connections have used all other descriptors, idle
      * connections are closed, beginning with those without a token, and new connections get 503.
      * The default is a quarter of the limit, at most 512. */
     size_t keep_files;

@@ -50,7 +50,7 @@ typedef struct mcp_source {
 /* A path that the module opens for a source. Shared libraries and their data need not be named. */
 typedef struct mcp_source_path {
     size_t size;
-    bool write; /* whether the module writes to it as well */
+    bool write; /* whether the module also writes to it */
     /* Whether it may be created or replaced while the source is used, like the -wal file of a
      * SQLite database. A sandbox that gives access to existing files, and not to paths
      * (mcp_sandbox_enter()), does not give access to the new file. */

@@ -72,8 +72,9 @@ typedef struct mcp_server_options {
     const struct mcp_host *host; /* provides worker threads and timers; may be set later */
     const mcp_allocator *allocator;
 
-    /* How long a pending request may go without mcp_request_progress() before it is cancelled and
-     * the peer gets an error that says so. The default is 600,000; UINT64_MAX means no limit. */
+    /* How long a pending request may go without mcp_request_progress(). After that time it is
+     * cancelled, and the peer gets an error that names the time-out. The default is 600,000;
+     * UINT64_MAX means no limit. */
     uint64_t handler_timeout_ms;
     /* Rate limits per caller for tool calls (500 per second, bursts of 2000) and completions (200
      * per second, bursts of 1000). Requests that exceed a limit get an error with

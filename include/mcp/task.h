@@ -53,8 +53,9 @@ typedef struct mcp_task_options {
  * reply; options may be NULL. A second call changes those options that are not 0. The TTL is still
  * counted from the creation of the task. Returns MCP_OK even if the call continues without a task;
  * mcp_request_task_id() returns NULL in that case. Otherwise returns MCP_ELIMIT (too many tasks;
- * the reply says so), MCP_ESTATE (not a call of a tool that declares task_support, or the reply is
- * not empty), MCP_EIO (no randomness) or MCP_ENOMEM, which the handler must return. */
+ * the reply is an error that says this), MCP_ESTATE (not a call of a tool that declares
+ * task_support, or the reply is not empty), MCP_EIO (no randomness) or MCP_ENOMEM, which the
+ * handler must return. */
 MCP_API int mcp_request_task(mcp_request *req, const mcp_task_options *options);
 
 /* Returns the id of the task that this request became, or NULL if it is not a task. The string

@@ -43,8 +43,8 @@ static inline mcp_subscription *mcp__subscription_of(mcp__link *l)
 bool mcp__subscription_wants(const mcp_subscription *s, mcp_change change);
 /* Whether the server reports any changes that the subscription includes. */
 bool mcp__subscription_is_served(const mcp_subscription *s);
-/* Must enclose code that calls callbacks of subscriptions. A subscription that ends in between is
- * freed by mcp__subscriptions_release(). */
+/* Must be called before and after code that calls callbacks of subscriptions. A subscription that
+ * ends in a callback is freed by mcp__subscriptions_release(). */
 void mcp__subscriptions_hold(mcp_client *client);
 void mcp__subscriptions_release(mcp_client *client);
 void mcp__subscription_report(mcp_subscription *s, mcp_subscription_state state,

@@ -2,8 +2,8 @@
  * io.modelcontextprotocol/tasks): the client polls the task until the task has ended. The result of
  * the task becomes the result of the call.
  *
- * The caller sees no difference, but the call sends other methods from then on. Its method, name
- * and params are replaced when the task is created.
+ * The caller sees no difference, but after that the call sends other methods. Its method, name and
+ * params are replaced when the task is created.
  */
 #define _GNU_SOURCE /* memmem() */
 #include "client/client.h"

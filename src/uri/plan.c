@@ -11,7 +11,7 @@
  *   ("/" after {name}), so that it has only one possible position;
  * - or the gap after it in that direction can match any text between the nearest occurrence and a
  *   later one. That gap must be a single plain variable, which may contain all characters that the
- *   gap before may contain.
+ *   gap before the literal may contain.
  *
  * A template is not matchable if one of its literals meets a condition in neither direction, or if
  * a literal that must be searched from the right precedes one that must be searched from the left.

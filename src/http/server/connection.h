@@ -60,7 +60,7 @@ struct mcp_http_connection {
     bool in_handshake;  /* the transport's handshake is in progress */
     bool trusted, keep_alive, chunked, ended, cors, congested, writing;
     bool counted;       /* counted in session->n_streams */
-    bool resume;        /* parsing of `input` has to continue */
+    bool resume;        /* parsing of `input` must continue */
     bool stream_only;   /* the answer is an open subscription */
     bool held;          /* the request waits for memory */
     bool starved;       /* reading the rest of the request waits for memory */

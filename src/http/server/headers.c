@@ -23,7 +23,8 @@ static const mcp_str known[MCP__HTTP_KNOWN] = {
     [MCP__HTTP_REQUEST_HEADERS] = {"access-control-request-headers", 30},
 };
 
-/* Precedes the name and value of each Mcp-Param-* in the buffer. It is not aligned there. */
+/* Precedes the name and value of each Mcp-Param-* in the buffer. The struct is not aligned
+ * there. */
 typedef struct param {
     uint32_t next; /* offset of the next one, or 0 */
     uint32_t name_len, value_len;

@@ -16,7 +16,8 @@ enum {
     SMALL = 4 << 10,      /* an answer below this size is sent even if memory is spent */
 };
 
-/* OPTION names the option that decides. LIMIT also inserts its value for %zu. */
+/* OPTION names the option that causes the refusal. LIMIT also inserts the value of that option for
+ * %zu. */
 #define OPTION(member) .option = #member
 #define LIMIT(member)  .limit = offsetof(mcp_http_options, member), .has_limit = true, OPTION(member)
 

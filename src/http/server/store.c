@@ -104,7 +104,7 @@ static int replay(mcp_str session, uint64_t stream, uint64_t event,
             rc = MCP_OK;
         if (k->event < next)
             continue;
-        if (k->event > next) /* an event in between was discarded */
+        if (k->event > next) /* an event before this one was discarded */
             return MCP_ENOTFOUND;
         rc = fn(k->event, (mcp_str){k->message, k->len}, arg);
         if (rc != MCP_OK)

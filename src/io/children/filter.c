@@ -211,7 +211,7 @@ static void add(filter *p, uint32_t action, const char *name, const struct scmp_
         p->failed = -rc;
 }
 
-/* Calls with many commands. Only these commands, the second argument, are allowed. */
+/* Calls whose second argument is a command. Only these commands are allowed. */
 static const struct {
     const char *name;
     unsigned command;

@@ -4,8 +4,8 @@
  * Names other than localhost are not resolved, because a name server must not decide where a server
  * listens.
  *
- * The mode of a Unix socket is set on its descriptor before bind() creates the file. Other users
- * can thus never connect in between, and the umask of the process is not changed.
+ * The mode of a Unix socket is set on its descriptor before bind() creates the file. So there is no
+ * time at which other users could connect, and the umask of the process is not changed.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>

@@ -20,7 +20,7 @@ enum {
     OUT_FIRST = 4 * 1024,          /* first size of the output buffer */
     LARGE = 64 * 1024,             /* from this size on, a message does not double the buffer */
     LARGE_WRITE = 16 * 1024,       /* after writes of this size, the pending bytes are reported */
-    OUT_LIMIT = 256 * 1024 * 1024, /* of pending bytes; the endpoint stops much earlier */
+    OUT_LIMIT = 256 * 1024 * 1024, /* maximum of pending bytes; the endpoint stops much earlier */
 };
 
 static int64_t now_of(const mcp__connection *c)

@@ -24,7 +24,7 @@ enum {
     SHED = 8,            /* idle connections to close when descriptors run short */
     SHED_AGAIN_MS = 100, /* pause after a search that found no idle connection */
     KEEP_FILES = 512,    /* default of keep_files, at most a quarter of the limit */
-    LOG_MS = 10000,      /* at least this time is between two log lines */
+    LOG_MS = 10000,      /* shortest time between two log lines */
 };
 
 static const char default_address[] = "127.0.0.1:8642";

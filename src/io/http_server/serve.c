@@ -1,8 +1,8 @@
 /* serve.c: runs a loop with listeners until it is stopped, then lets requests in progress finish.
  *
  * SIGTERM, SIGINT or mcp_loop_stop() begins to drain. Draining ends after drain_ms, or when one of
- * the three comes again. SIGHUP is not handled here. On stdio it means that the terminal hung up,
- * but a daemon has no terminal.
+ * these three events occurs again. SIGHUP is not handled here. On stdio it means that the terminal
+ * hung up, but a daemon has no terminal.
  */
 #define _GNU_SOURCE
 #include <signal.h>

@@ -8,8 +8,8 @@
 #include "server/core/seal.h"
 #include "server/tasks/task.h"
 
-/* Copies what the tail will write into the request's memory, because the store may remove the task
- * before. */
+/* Copies to the request's memory what the tail will write, because the store may remove the task
+ * before the tail is written. */
 static int keep_tail(mcp_request *req, const mcp_task *task)
 {
     mcp__buf b;
