@@ -20,7 +20,7 @@ typedef struct run {
     size_t refused; /* tools with invalid definitions, which were omitted */
 } run;
 
-/* ---- calls that are waited for --------------------------------------------------------------- */
+/* ---- blocking calls -------------------------------------------------------------------------- */
 
 /* Waits for a call and returns its result, or reports the failure and returns NULL. */
 static mcp_json_doc *outcome(run *r, const char *what, int rc, mcp_call_id call)

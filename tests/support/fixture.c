@@ -71,7 +71,7 @@ size_t fixture_cancelled(const fixture *f)
     return f->n_cancelled;
 }
 
-/* ---- what hangs on things -------------------------------------------------------------------- */
+/* ---- annotations and icons ------------------------------------------------------------------- */
 
 static const mcp_annotations annotations = {
     .size = sizeof(mcp_annotations),

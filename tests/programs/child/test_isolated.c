@@ -192,7 +192,7 @@ static size_t count_files(void)
     return n;
 }
 
-/* ---- what it offers -------------------------------------------------------------------------- */
+/* ---- the offered items ----------------------------------------------------------------------- */
 
 static void test_offers(void **state)
 {

@@ -250,7 +250,7 @@ static void test_completions(void **state)
     check_both(completions, COUNT(completions));
 }
 
-/* ---- what is shown beside -------------------------------------------------------------------- */
+/* ---- related items in answers ---------------------------------------------------------------- */
 
 static const row listings[] = {
     {NO_KEY, READ, URI("git://app/HEAD/"), {"open.md", "sub", "!secret", "!next"}},

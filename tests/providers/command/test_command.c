@@ -122,7 +122,7 @@ static void assert_says(const char *text, const char *part)
         fail_msg("no %s in %s", part, text);
 }
 
-/* ---- what it gets ---------------------------------------------------------------------------- */
+/* ---- input and environment ------------------------------------------------------------------- */
 
 static void each_word_once(void **state)
 {
@@ -182,7 +182,7 @@ static void its_signals(void **state)
     sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
-/* ---- what it writes -------------------------------------------------------------------------- */
+/* ---- output ---------------------------------------------------------------------------------- */
 
 static void what_it_is(void **state)
 {
@@ -341,7 +341,7 @@ static void with_the_server(void **state)
     assert_gone(pid);
 }
 
-/* ---- several, and for long ------------------------------------------------------------------- */
+/* ---- concurrent and long-running programs ---------------------------------------------------- */
 
 static void so_many_at_a_time(void **state)
 {

@@ -112,7 +112,7 @@ static void bench_close(bench *b)
     assert_null(b->host.poll);
 }
 
-/* ---- what is reported for which change ------------------------------------------------------- */
+/* ---- the reports for each change ------------------------------------------------------------- */
 
 static void nothing(void)
 {

@@ -58,7 +58,7 @@ static inline void craft_file(const char *path, const void *bytes, size_t len)
     craft_need(f && fwrite(bytes, 1, len, f) == len && fclose(f) == 0);
 }
 
-/* ---- deflated -------------------------------------------------------------------------------- */
+/* ---- compressed data ------------------------------------------------------------------------- */
 
 /* Appends `text`, followed by `zeros` zero bytes, deflated. */
 static inline void craft_deflate(craft_bytes *to, const void *text, size_t len, uint64_t zeros)

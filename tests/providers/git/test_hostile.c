@@ -456,7 +456,7 @@ static void test_mutations(void **state)
     check_mutations("-name '*.idx'", 50);
 }
 
-/* ---- meanwhile ------------------------------------------------------------------------------- */
+/* ---- requests during slow work --------------------------------------------------------------- */
 
 static struct {
     void (*work)(void *), (*done)(void *);

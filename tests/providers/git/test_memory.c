@@ -148,7 +148,7 @@ static int setup(void **state)
     return 0;
 }
 
-/* ---- reading all of it ----------------------------------------------------------------------- */
+/* ---- reading everything ---------------------------------------------------------------------- */
 
 static void open_peer(const char *name)
 {

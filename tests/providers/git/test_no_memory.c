@@ -47,7 +47,7 @@ static void timer_stop(mcp_host_timer *t, void *user)
 static const mcp_host host = {
     .size = sizeof(host), .timer_start = timer_start, .timer_stop = timer_stop};
 
-/* ---- what is tried --------------------------------------------------------------------------- */
+/* ---- the tested requests --------------------------------------------------------------------- */
 
 #define URI(u) "\"uri\":\"git://r/" u "\""
 #define COMPLETE(n, v)                                            \

@@ -45,7 +45,7 @@ static void reads(const char *rest, const char *const has[5])
 }
 #define READS(rest, ...) reads(rest, (const char *const[5]){__VA_ARGS__})
 
-/* ---- what is found --------------------------------------------------------------------------- */
+/* ---- the matches ----------------------------------------------------------------------------- */
 
 static void test_found(void **state)
 {

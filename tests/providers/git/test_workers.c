@@ -152,7 +152,7 @@ static void learn(void)
     peer_close(&p);
 }
 
-/* ---- at once --------------------------------------------------------------------------------- */
+/* ---- concurrent requests --------------------------------------------------------------------- */
 
 static void test_at_once(void **state)
 {
@@ -277,7 +277,7 @@ static void test_cancelled_at_once(void **state)
     peer_close(&p);
 }
 
-/* ---- changed meanwhile ----------------------------------------------------------------------- */
+/* ---- changes during requests ----------------------------------------------------------------- */
 
 static void ask_meanwhile(const char *script)
 {

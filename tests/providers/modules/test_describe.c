@@ -199,7 +199,7 @@ static int describe(const kind *k, const char *source, const mcp_json *options, 
     return k->describe(source, options, name, alloc, &to, error);
 }
 
-/* ---- the same as is mounted ------------------------------------------------------------------ */
+/* ---- comparison with the mounted module ------------------------------------------------------ */
 
 static peer mounted, told;
 

@@ -21,7 +21,7 @@ static void close_shop(void)
     peer_close(&p);
 }
 
-/* ---- shares ---------------------------------------------------------------------------------- */
+/* ---- slow and quick queries ------------------------------------------------------------------ */
 
 static const exchange by_key[] = {
     {READ, URI("public/customer/row/1"), {"Ada"}},

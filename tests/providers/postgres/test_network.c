@@ -61,7 +61,7 @@ static void close_both(void)
     peer_close(&p);
 }
 
-/* ---- swallowed on the way -------------------------------------------------------------------- */
+/* ---- data that is not forwarded -------------------------------------------------------------- */
 
 typedef struct phase {
     const char *name, *words;
@@ -197,7 +197,7 @@ static void test_idle(void **state)
     close_both();
 }
 
-/* ---- for longer ------------------------------------------------------------------------------ */
+/* ---- longer outages -------------------------------------------------------------------------- */
 
 /* Sends requests until the proxy has accepted this many connections. Returns the number of
  * requests. */

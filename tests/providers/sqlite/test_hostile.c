@@ -49,7 +49,7 @@ static void check_far(const char *method, const char *params, const char *has)
     wait_for_it(params, has);
 }
 
-/* ---- what computes --------------------------------------------------------------------------- */
+/* ---- slow computations ----------------------------------------------------------------------- */
 
 enum { COLUMNS = 60, LONG = 200000, PATTERN = 900 };
 
@@ -158,7 +158,7 @@ static void test_late(void **state)
     sqlite3_cancel_auto_extension((void (*)(void))add_spin);
 }
 
-/* ---- what is not what it says ---------------------------------------------------------------- */
+/* ---- misleading schemas ---------------------------------------------------------------------- */
 
 /* Computed values, and tables whose code is not SQLite's own, are not read on the server's thread,
  * whatever the schema calls them. The ordinary tables of the same file are. */
@@ -192,7 +192,7 @@ static void test_kinds(void **state)
     peer_close(&p);
 }
 
-/* ---- what is large --------------------------------------------------------------------------- */
+/* ---- large schemas and logs ------------------------------------------------------------------ */
 
 static void test_large(void **state)
 {

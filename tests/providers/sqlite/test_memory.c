@@ -53,7 +53,7 @@ static const sqlite3_mem_methods methods = {
     sqlite_alloc, sqlite_release, sqlite_resize, sqlite_size,
     sqlite_round, sqlite_start,   sqlite_stop,   NULL};
 
-/* ---- what is tried --------------------------------------------------------------------------- */
+/* ---- the tested requests --------------------------------------------------------------------- */
 
 static const exchange tried[] = {
     {LIST, "", {"/part/rows"}},

@@ -425,7 +425,7 @@ static void test_redirects(void **state)
     }
 }
 
-/* ---- what is refused at once ----------------------------------------------------------------- */
+/* ---- requests that are rejected at once ------------------------------------------------------ */
 
 static void test_arguments(void **state)
 {

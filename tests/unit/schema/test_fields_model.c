@@ -89,7 +89,7 @@ static const number numbers[] = {
 
 static const double minima[] = {MCP_NO_MINIMUM, -5, 0, 1, 3}, maxima[] = {0, 1, 3, MCP_NO_MAXIMUM};
 
-/* ---- a table, and the struct that it is of ----------------------------------------------------------- */
+/* ---- a table and its struct ------------------------------------------------------------------ */
 
 typedef struct table {
     mcp_field fields[MAX_FIELDS];
