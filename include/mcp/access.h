@@ -62,8 +62,8 @@ MCP_API int mcp_server_set_access(mcp_server *server, const mcp_access *access);
  * spelling. */
 MCP_API bool mcp_request_may(const mcp_request *req, mcp_item item, mcp_str name);
 
-/* The same for n items at once: writes the results to allowed[0 … n-1]. Returns MCP_OK, or
- * MCP_ENOMEM, after which all of them are false. */
+/* Like mcp_request_may(), for n items at once: writes the results to allowed[0 … n-1]. Returns
+ * MCP_OK, or MCP_ENOMEM, after which all of them are false. */
 MCP_API int mcp_request_may_all(const mcp_request *req, mcp_item item, const mcp_str *names,
                                 size_t n, bool *allowed);
 

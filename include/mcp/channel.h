@@ -91,8 +91,8 @@ typedef struct mcp_channel_options {
      * of its members are optional: "revision" (the revision in which the answer is written),
      * "principal", "clientInfo", "restricted" (false if no access rules apply to the caller), and
      * "pageSize" (the maximum number of entries in a page of a list, at most the server's
-     * page_size). Cursors are then not encrypted, because the peer encloses them in its own. Never
-     * set it unless the peer is trusted to name any principal. */
+     * page_size). Cursors are then not encrypted, because the peer encloses them in its own
+     * cursors. Never set it unless the peer is trusted to name any principal. */
     bool trusted_parent;
 
     /* For a program that queries its own server: the maximum number of entries in a page of a list.

@@ -161,7 +161,8 @@ MCP_API void mcp_client_free(mcp_client *client);
 /* ---- start ----------------------------------------------------------------------------------- */
 
 /* The outcome of a call. rc is MCP_OK, or
- *   MCP_EREMOTE       the server's error: error->text is its message, result the error object
+ *   MCP_EREMOTE       the server answered with an error: error->text is the message of that error,
+ *                     and result is the error object
  *   MCP_ETIMEOUT      no answer in time; the request was cancelled, unless it was the handshake
  *   MCP_ECANCELLED    mcp_client_cancel() or a page callback cancelled the call
  *   MCP_ECLOSED       the connection was lost, or the exchange ended without an answer
@@ -244,10 +245,10 @@ typedef struct mcp_call_options {
  * If the event stream of a modern server breaks off, its call is lost (2026-07-28, changelog,
  * "Major changes", 9). Requests without side effects are then repeated, up to three times, after
  * growing pauses and within their time-out. Such requests are lists, reads, prompts/get,
- * completion/complete, server/discover, and calls of a tool that tools/list, if it was read,
- * annotates with readOnlyHint or idempotentHint. The client cannot verify such a hint, but a wrong
- * one harms only the server that gave it. Any other call fails with MCP_ECLOSED, and the error says
- * that it was not repeated.
+ * completion/complete, server/discover, and calls of a tool that is annotated with readOnlyHint or
+ * idempotentHint in a tools/list that the client has read. The client cannot verify such a hint,
+ * but a wrong one harms only the server that gave it. Any other call fails with MCP_ECLOSED, and
+ * the error says that it was not repeated.
  *
  * options may be NULL. If ret is not NULL, *ret gets the identifier of the call. If a call has such
  * an identifier but no `done`, its outcome is kept until mcp_client_wait() returns it or
@@ -326,9 +327,9 @@ MCP_API int mcp_client_cancel(mcp_client *client, mcp_call_id call, const char *
  * and calls it first if the client was not started. Other callbacks run meanwhile. Returns the rc
  * of the call. *ret gets a document that the caller must free: the result or, with MCP_EREMOTE, the
  * error object. ret may be NULL. After a failure *error holds the reason. Also returns MCP_ESTATE
- * (the transport has no `step`, or this is a callback of the client), MCP_ENOTFOUND (no call with
- * this identifier keeps an outcome) or MCP_ECANCELLED (the loop was stopped; the call was
- * cancelled, but a start continues). */
+ * (the transport has no `step`, or this is a callback of the client), MCP_ENOTFOUND (no call has
+ * this identifier, or its outcome is not kept) or MCP_ECANCELLED (the loop was stopped; the call
+ * was cancelled, but a start continues). */
 MCP_API int mcp_client_wait(mcp_client *client, mcp_call_id call, mcp_json_doc **ret,
                             mcp_error *error);
 

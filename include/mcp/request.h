@@ -225,12 +225,13 @@ typedef enum mcp_log_level {
     MCP_LOG_EMERGENCY,
 } mcp_log_level;
 
-/* Sends notifications/message to the peer of this request if the peer requested it. A modern peer
- * sets the level in the request, a legacy peer by logging/setLevel; before that it gets
- * MCP_LOG_INFO and above. Does nothing on a server without mcp_server_options.logging. `logger` may
- * be NULL; `data` is the text of any JSON value. At most 20 per second and request are sent. Do not
- * log secrets: the peer's model may read them. mcp_request_logf() sends a string that is formatted
- * as by printf. See 2026-07-28, server/utilities/logging. */
+/* Sends notifications/message to the peer of this request if the peer requested log messages of
+ * this level. A modern peer sets the lowest level in the request, and a legacy peer by
+ * logging/setLevel. A legacy peer that has not set a level gets MCP_LOG_INFO and above. Does
+ * nothing on a server without mcp_server_options.logging. `logger` may be NULL; `data` is the text
+ * of any JSON value. For one request, at most 20 messages per second are sent. Do not log secrets:
+ * the peer's model may read them. mcp_request_logf() sends a string that is formatted as by printf.
+ * See 2026-07-28, server/utilities/logging. */
 MCP_API void mcp_request_log(mcp_request *req, mcp_log_level level, const char *logger,
                              mcp_str data);
 MCP_API void mcp_request_logf(mcp_request *req, mcp_log_level level, const char *logger,

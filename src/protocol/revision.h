@@ -33,7 +33,8 @@ enum {
 typedef struct mcp__revision {
     const char *name;
 
-    /* has per-request _meta and server/discover; otherwise initialize and a session */
+    /* has _meta in each request and server/discover; other revisions have initialize and
+     * sessions */
     bool modern;
     bool batches;     /* arrays of messages */
     mcp__no_id no_id; /* how an error without a known id is written */
@@ -46,7 +47,7 @@ typedef struct mcp__revision {
     /* results */
     bool result_type; /* resultType, and serverInfo in _meta */
     bool caching;     /* ttlMs, cacheScope */
-    bool completions; /* the capability "completions"; the method is older */
+    bool completions; /* the capability "completions"; older revisions have only the method */
 
     /* fields of listed entries */
     bool title; /* in addition to name */

@@ -87,7 +87,7 @@ struct mcp_http_connection {
 
     mcp_exchange exchange;      /* of the request being answered, or 0 */
     mcp__http_peer *peer;       /* the channel for requests without a session */
-    mcp__http_session *session; /* the session of its stream or its request, or NULL */
+    mcp__http_session *session; /* the session of the connection's stream or request, or NULL */
     mcp__http_stream *stream;
     mcp__link in_getters;
     char traceparent[56]; /* NUL-terminated */
