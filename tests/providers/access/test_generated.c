@@ -61,7 +61,7 @@ static char *put_text(char *to, const char *text, size_t len, uint32_t percent)
     return to;
 }
 
-/* Some of the parameters, in any order. */
+/* Appends some of the parameters, in any order. */
 static char *put_params(spelled *s, char *to, uint32_t percent)
 {
     char all[256], *words[8], *save = NULL;

@@ -19,7 +19,7 @@ static const char script[] =
     "git commit -q -a -m second; echo 'MARK(work)' >>open.md; echo 'MARK(work)' >>secret.key; "
     "echo new >new.md; echo new >new.key; git add new.md new.key; cd ..; " SHOP_SCRIPT;
 
-/* One request under rules. "$T" stands for the folder. */
+/* A request and the access rules under which it is sent. "$T" stands for the folder. */
 typedef struct row {
     rule rules[4];
     const char *method, *params;

@@ -24,7 +24,7 @@ static mcp_bridge *tools;
 
 /* ---- the folder ------------------------------------------------------------------------------ */
 
-/* Runs a script there. */
+/* Runs a script in the folder. */
 static void sh(const char *script)
 {
     static char text[32 << 10];
@@ -34,7 +34,7 @@ static void sh(const char *script)
         fail_msg("%s", script);
 }
 
-/* `server VERB` of the PostgreSQL tests; its exit status. */
+/* Runs `server VERB` of the PostgreSQL tests and returns its exit status. */
 static int database_server(const char *verb)
 {
     char command[600];

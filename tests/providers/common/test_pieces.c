@@ -13,7 +13,7 @@
 static void test_behind(void **state)
 {
     static const struct {
-        const char *uri, *rest; /* NULL: not ours */
+        const char *uri, *rest; /* `rest` is NULL if the URI does not have the prefix */
     } cases[] = {
         {"notes://a%20b/", ""},     {"NOTES://a%20b/x/y?z", "x/y?z"}, {"nOtEs://a%20b/x", "x"},
         {"notes://a%20b", NULL},    {"notes://A%20b/", NULL},         {"notes://other/", NULL},

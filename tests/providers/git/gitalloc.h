@@ -13,11 +13,12 @@
 #include <git2/sys/alloc.h>
 
 static struct {
-    atomic_size_t calls;   /* allocations and resizes so far */
-    atomic_size_t fail_at; /* the call that fails, from 1; 0 is none */
-    atomic_size_t live;    /* blocks that are not released */
-    atomic_size_t bytes;   /* in them */
-    atomic_size_t peak;    /* the most bytes so far */
+    atomic_size_t calls; /* number of allocations and resizes */
+    /* number of the call that fails, counted from 1; 0 means that none fails */
+    atomic_size_t fail_at;
+    atomic_size_t live;  /* blocks that are not released */
+    atomic_size_t bytes; /* their size in bytes */
+    atomic_size_t peak;  /* the maximum of `bytes` */
 } gitalloc;
 
 static void *gitalloc_count(void *p)
@@ -64,7 +65,8 @@ static void *gitalloc_realloc(void *p, size_t size, const char *file, int line)
     return gitalloc_count(grown);
 }
 
-#if LIBGIT2_VER_MAJOR == 1 && LIBGIT2_VER_MINOR < 7 /* later it has these three */
+/* later versions implement these three functions themselves */
+#if LIBGIT2_VER_MAJOR == 1 && LIBGIT2_VER_MINOR < 7
 
 static void *gitalloc_calloc(size_t n, size_t size, const char *file, int line)
 {

@@ -20,7 +20,7 @@ static inline void sh(const char *script)
         fail_msg("%s", script);
 }
 
-/* A folder for repositories. */
+/* Creates the folder for repositories. */
 static inline void make_top(void)
 {
     use_git_environment();
@@ -65,8 +65,8 @@ static inline const char *output_of(const char *script)
     return line;
 }
 
-/* `name` is a repository's beneath the folder; o->path and o->within are made from it. Small pages,
- * unless others are asked for. */
+/* Opens `name`, a repository in the folder; sets o->path and o->within. The pages are small unless
+ * p->page_size is set. */
 static inline int peer_open(peer *p, const char *name, mcp_git_options *o, const mcp_host *host,
                             const mcp_allocator *alloc)
 {

@@ -1,7 +1,7 @@
 /* Hostile repositories: objects with wrong lengths, deltas that read outside of their base or refer
- * to themselves, bases that fill the memory. Each gives an error, immediately and within the memory
- * limit, and no slow work runs on the server's thread. After a change of any byte of a valid
- * repository, the result is an error or the original contents, never anything else. */
+ * to themselves, bases that would exhaust the memory. Each gives an error, immediately and within
+ * the memory limit, and no slow work runs on the server's thread. After a change of any byte of a
+ * valid repository, the result is an error or the original contents. */
 #define _GNU_SOURCE
 #include "repository.h"
 
@@ -79,7 +79,8 @@ static const char *read_file(const git_oid *id, size_t memory)
     atomic_store(&gitalloc.peak, 0);
     size_t before = atomic_load(&live) + atomic_load(&gitalloc.bytes);
     int64_t began = now();
-    read_uri(&p, "h/HEAD/f?offset=0"); /* parts of what one read would refuse */
+    /* reads a part, because the whole file may exceed the limit of one read */
+    read_uri(&p, "h/HEAD/f?offset=0");
     int64_t took = now() - began;
     size_t used = atomic_load(&most) > before ? atomic_load(&most) - before : 0;
     size_t theirs = atomic_load(&gitalloc.peak);
@@ -132,7 +133,7 @@ static void test_loose_sizes(void **state)
         {"blob", "", 0, DAMAGED},
         {"file 1", "0", 0, DAMAGED},
         {"", "", 0, DAMAGED},
-        {"blob 1", "0", 0, DAMAGED}, /* it has another id */
+        {"blob 1", "0", 0, DAMAGED}, /* its name is the id of another object */
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -145,7 +146,7 @@ static void test_loose_sizes(void **state)
     }
 }
 
-/* Cut anywhere, or with something behind it. */
+/* The file is truncated at any position, or followed by other bytes. */
 static void test_loose_length(void **state)
 {
     static char text[600];
@@ -265,23 +266,23 @@ static void test_instructions(void **state)
         const char *bytes;
         size_t len;
     } cases[] = {
-        {10, 10, "\xb0\xff\xff", 3},             /* 65535 bytes of ten */
-        {10, 10, "\x80", 1},                     /* 65536 */
-        {10, 10, "\x91\x05\x0a", 3},             /* from the fifth on */
-        {10, 10, "\x9f\xff\xff\xff\xff\x01", 6}, /* far away */
-        {10, 10, "\x9f\xff\xff\xff\xff", 5},     /* and cut */
+        {10, 10, "\xb0\xff\xff", 3}, /* copies 65,535 bytes from a base of ten */
+        {10, 10, "\x80", 1},         /* copies 65,536 bytes: a size of 0 stands for that */
+        {10, 10, "\x91\x05\x0a", 3}, /* copies ten bytes from offset 5 on */
+        {10, 10, "\x9f\xff\xff\xff\xff\x01", 6}, /* an offset far beyond the base */
+        {10, 10, "\x9f\xff\xff\xff\xff", 5},     /* the same, but the size is missing */
         {10, 10,
          "\x05"
          "abc",
-         4}, /* less than it says */
+         4}, /* fewer bytes than the instruction announces */
         {10, 10, "\x7f", 1},
-        {10, 10, "\x00\x90\x0a", 3},     /* an instruction that is none */
-        {10, 10, "\x90\x09", 2},         /* too little */
-        {10, 10, "\x90\x0a\x90\x0a", 4}, /* too much */
+        {10, 10, "\x00\x90\x0a", 3},     /* an invalid instruction */
+        {10, 10, "\x90\x09", 2},         /* the result is too short */
+        {10, 10, "\x90\x0a\x90\x0a", 4}, /* the result is too long */
         {10, 10, "\x90\x0a\x01z", 4},
         {10, 0, "\x90\x0a", 2},
         {10, 10, "", 0},
-        {11, 11, "\x90\x0b", 2}, /* of another base */
+        {11, 11, "\x90\x0b", 2}, /* the header gives a wrong size of the base */
         {9, 9, "\x90\x09", 2},
         {10, 1ULL << 40, "\x90\x0a", 2},
         {1ULL << 40, 10, "\x90\x0a", 2},
@@ -302,7 +303,7 @@ static void test_instructions(void **state)
     }
 }
 
-/* Nothing but two sizes that never end. */
+/* A delta that consists of two sizes without an end. */
 static void test_sizes_of_deltas(void **state)
 {
     static const char endless[40] = "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff";

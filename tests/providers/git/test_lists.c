@@ -13,7 +13,7 @@ static const char *const names[] = {
 };
 enum { NAMES = sizeof(names) / sizeof(*names) };
 
-/* The reply as JSON; the caller's. */
+/* Sends a request and returns the reply as JSON, which the caller frees. */
 static mcp_json_doc *asked(const char *method, const char *params)
 {
     mcp_json_doc *doc = NULL;
@@ -29,12 +29,11 @@ static const mcp_json *result(const mcp_json_doc *doc, const char *key)
     return mcp_json_get(mcp_json_get(mcp_json_root(doc), "result"), key);
 }
 
-/* Reads a URI as it was said; its text is *text. */
+/* Reads a URI as it is given. The content is stored in *text and belongs to the returned document. */
 static mcp_json_doc *read_it(const char *uri, mcp_str *text)
 {
     char params[4096];
-    snprintf(params, sizeof(params), "\"uri\":\"%s\"",
-             uri); /* a URI has nothing that JSON escapes */
+    snprintf(params, sizeof(params), "\"uri\":\"%s\"", uri); /* a URI needs no escaping in JSON */
     mcp_json_doc *doc = asked("resources/read", params);
     *text = mcp_json_string(mcp_json_get(mcp_json_at(result(doc, "contents"), 0), "text"));
     return doc;
@@ -61,7 +60,7 @@ static void make_names(void)
     }
 }
 
-/* Each is found once in the folder and once in the list. */
+/* Each name must be found once in the folder and once in the list. */
 static void check_names(const mcp_json *entries, bool seen[NAMES])
 {
     for (size_t i = 0; i < mcp_json_count(entries); i++) {
@@ -125,11 +124,12 @@ static void test_names(void **state)
 static void test_moving(void **state)
 {
     static const char *const changes[] = {
-        "true", /* what is always the same comes first */
+        "true", /* nothing changes before the first three pages */
         "true",
         "true",
-        "git rm -q a.txt; echo 0 >0; echo b >b", /* it goes; one comes before, one behind */
-        "git rm -q -r d; echo c >c",             /* the folder that it was at */
+        /* removes the entry of the position; adds entries before and after it */
+        "git rm -q a.txt; echo 0 >0; echo b >b",
+        "git rm -q -r d; echo c >c", /* removes the folder of the position */
         "echo h >h; echo c2 >c",
     };
     char seen[512] = "", cursor[2048] = "", command[256];
@@ -198,7 +198,7 @@ static void check_completion(const char *text)
     }
 }
 
-/* Each that is listed, with all of its variables and without those that it can do without. */
+/* Tests each listed template with all of its variables and without the optional ones. */
 static void test_templates(void **state)
 {
 #define REVS                                                    \
@@ -223,7 +223,7 @@ static void test_templates(void **state)
         snprintf(text, sizeof(text), "%.*s", (int)given.len, given.ptr);
         for (size_t k = 0; k < sizeof(values) / sizeof(*values); k++)
             check_template(text, values[k]);
-        if (!strstr(text, "blame")) /* which is of a file */
+        if (!strstr(text, "blame")) /* blame exists for files only */
             check_template(text, "{\"rev\":\"HEAD\",\"from\":\"v1\",\"to\":\"HEAD\",\"path\":\"\","
                                  "\"range\":\"v1...HEAD\",\"regex\":\"n\"}");
         check_completion(text);

@@ -38,7 +38,7 @@ typedef struct proxy {
     bool cut;              /* close all existing connections */
     bool slam;             /* close each new connection at once */
     const char *freeze_on; /* freeze when the provider sends this string; NULL means never */
-    bool only_one;         /* freeze_on freezes only the connection on which the string was sent */
+    bool only_one;         /* freeze_on freezes every connection on which the string is sent */
     bool each;             /* the same, for every connection on which the string is sent */
     size_t freeze_after;   /* freeze after this many more bytes from the server; 0 means never */
 } proxy;

@@ -21,8 +21,8 @@ static void put(char *to, size_t room, const char *format, ...)
     va_end(args);
 }
 
-/* The messages on one line: "user: " or "assistant: " before each, arguments as <name>, resources
- * as [URI]. */
+/* Writes the messages as one line: "user: " or "assistant: " before each, arguments as <name>,
+ * resources as [URI]. */
 static void show_pieces(const prompts_document *d, char *to, size_t room)
 {
     *to = 0;

@@ -42,7 +42,7 @@ struct mcp_client {
     const engine_message *sending;
     const char *version;
     mcp_exchange awaited[ENGINE_MESSAGES];
-    bool wants_fall_back; /* the next end asks for HTTP+SSE */
+    bool wants_fall_back; /* the next end requests a fallback to HTTP+SSE */
     bool fell_back;
     mcp_exchange abandon_on_message; /* abandon this exchange when its first message arrives */
     size_t head;                     /* of the last message that was too long */

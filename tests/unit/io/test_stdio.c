@@ -152,7 +152,7 @@ static void test_congested_in_passing(void **state)
     assert_int_equal(wait_end(&p), 0);
 }
 
-/* A reader that stopped for good cannot keep the server running after the end of input. */
+/* A reader that never continues cannot keep the server running after the end of input. */
 static void test_reader_never_returns(void **state)
 {
     static char got[1000];
