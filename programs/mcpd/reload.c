@@ -21,7 +21,7 @@ struct reload {
     reload_context c;
     int fd;
     mcp_host_poll *poll;
-    reading *last; /* NULL while the configuration of the start is in force */
+    reading *last; /* NULL while the first configuration is in force */
 };
 
 static sigset_t hangup(void)

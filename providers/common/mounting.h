@@ -44,8 +44,8 @@ int common_offer_tool(common_offer offer, const mcp_tool *tool, void *user, mcp_
 /* ---- templates ------------------------------------------------------------------------------- */
 
 /* Appends MODULE.NAME.WHAT and NUL. No two sources have the same module and name, so no two
- * templates have the same name. `prefix` is the source's, MODULE://NAME/. Returns false if
- * memory is exhausted. */
+ * templates have the same name. `prefix` is that of the source, MODULE://NAME/. Returns
+ * false if memory is exhausted. */
 bool common_template_name(common_buffer *to, const char *prefix, const char *name,
                           const char *what);
 

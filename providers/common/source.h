@@ -45,9 +45,9 @@ typedef struct common_source_kind {
     uint64_t (*look)(common_source *s);
     /* Whether an inotify event concerns the source. NULL means that all events do. */
     bool (*concerns)(const common_source *s, const struct inotify_event *event);
-    /* `mark` records the state of a URI that is watched from now on in item->own, which has
-     * own_size zero bytes; `mark_list` records the state of the list. Both are called after the
-     * item was added, and may be NULL. */
+    /* `mark` is called when a URI begins to be watched, after its item was added. It records the
+     * state of the URI in item->own, which has own_size zero bytes. `mark_list` does the same for
+     * the list. Both may be NULL. */
     size_t own_size;
     void (*mark)(common_source *s, const common_watched_item *item);
     void (*mark_list)(common_source *s);

@@ -50,7 +50,7 @@ static void set_place(files_cursor *c, const files_entry *e)
 /* ---- records of entries ---------------------------------------------------------------------- */
 
 typedef struct record {
-    size_t root, len; /* of the path, which follows with its NUL */
+    size_t root, len; /* of the entry's path, which follows the record, with a NUL */
     uint64_t size;
     bool is_dir;
 } record;

@@ -40,7 +40,7 @@ typedef enum files_place {
     FILES_AFTER_TREE,      /* the entry `path` and its contents */
 } files_place;
 
-/* A position; all zero is the beginning. To store it, save root, place and path[0..len).
+/* A position. A zero-initialized one is the beginning. To store it, save root, place and path[0..len).
  * files_walk_page() validates a stored position. */
 typedef struct files_cursor {
     size_t root;

@@ -57,7 +57,7 @@ void repo_bases_free(repo_reader *r)
         forget(r, &r->base[i]);
 }
 
-/* Takes a base out of the cache. The caller may put it back. */
+/* Takes a base out of the cache. The caller may return it to the cache. */
 static bool take_base(repo_reader *r, const repo_pack *pack, uint64_t at, repo_text *ret)
 {
     repo_base *b = slot_of(r, pack, at);
