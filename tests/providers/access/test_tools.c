@@ -65,7 +65,7 @@ static void forget(uris *u)
     u->n = 0;
 }
 
-/* All pages of a list, or of a tool. */
+/* Reads all pages of a list, or all pages that a tool returns. */
 static void all_pages(uris *to, bool tool, const char *what, const char *array, const char *key,
                       const char *arguments)
 {

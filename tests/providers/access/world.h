@@ -24,7 +24,8 @@ typedef struct world_options {
 
 void make_world(const world_options *options);
 void remove_world(void);
-/* Returns whether there is a PostgreSQL server: it is requested, built and installed. */
+/* Returns whether there is a PostgreSQL server: the test requests it, and it is built and
+ * installed. */
 bool has_database(void);
 
 /* Runs a group of tests in a world. */
@@ -49,7 +50,7 @@ typedef struct rule {
 } rule;
 
 enum { RULES = 8 };
-/* ends at the first rule without a glob; the last rule that matches decides */
+/* The array ends at the first rule without a glob. The last rule that matches decides. */
 extern rule rules[RULES];
 
 bool allowed(const char *name);

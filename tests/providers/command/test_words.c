@@ -16,7 +16,7 @@ static const char arguments[] =
     "\"none\":null,\"with-dash_1\":\"w\"}";
 
 static const struct {
-    const char *word, *expected; /* NULL: rc */
+    const char *word, *expected; /* if `expected` is NULL, the result is `rc` */
     int rc;
     bool free_dash;
 } table[] = {
@@ -26,7 +26,7 @@ static const struct {
     {.word = "--to={a}!", .expected = "--to=x y!"},
     {.word = "{a}{a}", .expected = "x yx y"},
     {.word = "{quote}", .expected = "$(id) `id` ; | & > \" '"},
-    {.word = "{brace}", .expected = "{a}"}, /* not filled again */
+    {.word = "{brace}", .expected = "{a}"}, /* the inserted value is not expanded again */
     {.word = "{{a}", .expected = "{a}"},
     {.word = "{{{a}", .expected = "{x y"},
     {.word = "{print $1}", .expected = "{print $1}"},

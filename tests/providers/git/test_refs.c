@@ -35,7 +35,7 @@ static void begin(uint64_t timeout_ms)
 
 static const struct {
     const char *lines;
-    bool here; /* answered on the server's thread */
+    bool here; /* whether the server's thread answers */
 } files[] = {
     {FAR "; " TAGS("100"), true},
     {TAGS("200000 -1 1") "; " FAR, false},

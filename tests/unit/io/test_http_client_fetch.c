@@ -451,7 +451,7 @@ static void test_cancel(void **state)
     (void)state;
     open_fixture(&f, serve_much);
     assert_int_equal(fetch(&f, "/silent", NULL, &fetching), MCP_OK);
-    mcp_fetch_cancel(fetching); /* before it began */
+    mcp_fetch_cancel(fetching); /* before the fetch began */
     assert_int_equal(fetch(&f, "/silent", NULL, &fetching), MCP_OK);
     for (int i = 0; i < 1000 && !f.server.n_requests; i++)
         mcp_loop_step(f.loop, 10);
@@ -459,7 +459,7 @@ static void test_cancel(void **state)
     mcp_fetch_cancel(NULL);
     for (int i = 0; i < 1000 && !f.server.n_aborted; i++)
         mcp_loop_step(f.loop, 10);
-    assert_int_equal(f.server.n_aborted, 1); /* the server notices it */
+    assert_int_equal(f.server.n_aborted, 1); /* the server notices the cancellation */
     assert_int_equal(f.server.n_requests, 1);
     assert_int_equal(f.calls, 0);
     close_fixture(&f);
