@@ -21,8 +21,8 @@ char *words_join(const char *const *items, size_t count)
     return text;
 }
 
-/* Keeps only entries that contain all words (all entries without words). Returns false if out of
- * memory. */
+/* Keeps only the entries that contain all words. If there are no words, keeps every entry. Returns
+ * false if out of memory. */
 static bool score_all(entries *all, const char *query)
 {
     ranking *r = ranking_new(query);

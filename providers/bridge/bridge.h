@@ -21,7 +21,7 @@ typedef struct mcp_bridge mcp_bridge;
 
 typedef struct mcp_bridge_options {
     size_t size;
-    /* See mcp_tool.offered. NULL offers the tools to all clients. `user` is passed to it. */
+    /* See mcp_tool.offered. Gets `user`. If it is NULL, the tools are offered to all clients. */
     bool (*offered)(const mcp_request *req, void *user);
     void *user;
     const mcp_allocator *allocator; /* also called from the host's worker threads */

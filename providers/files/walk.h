@@ -40,8 +40,8 @@ typedef enum files_place {
     FILES_AFTER_TREE,      /* the entry `path` and its contents */
 } files_place;
 
-/* A position. A zero-initialized one is the beginning. To store it, save root, place and path[0..len).
- * files_walk_page() validates a stored position. */
+/* A position. A zero-initialized one is the beginning. To store a position, save root, place and
+ * path[0..len). files_walk_page() validates a stored position. */
 typedef struct files_cursor {
     size_t root;
     files_place place;
