@@ -1,10 +1,10 @@
 #!/bin/sh
-# engine.sh SOURCE: the engine without libmcp-io, where pkg-config finds yyjson, uriparser and PCRE2 and none of the other
-# packages: it is configured, built, tested and used. Then as a part of another project, by add_subdirectory().
+# engine.sh SOURCE: configures, builds, tests and uses libmcp without libmcp-io, while pkg-config finds yyjson, uriparser
+# and PCRE2, but none of the other packages. Then builds it as a part of another project with add_subdirectory().
 . "${0%/*}/lib.sh"
 source=$1
 
-# Packages that are there and not found.
+# Packages that may be installed but must not be found.
 mkdir "$tmp/pc"
 for package in libuv libllhttp libcurl libssl libcrypto libgit2 sqlite3 libpq; do
     printf 'Name: %s\nDescription: as if it were not there\nVersion: 0\nRequires: not-here\n' "$package" >"$tmp/pc/$package.pc"
@@ -14,7 +14,7 @@ export PKG_CONFIG_PATH="$tmp/pc"
 step "configured without the others" "$cmake" -S "$source" -B "$tmp/engine" -G "${CMAKE_GENERATOR:-Ninja}" \
     -DCMAKE_C_COMPILER="$cc" -DCMAKE_BUILD_TYPE=Debug -DMCP_BUILD_IO=OFF
 step "built, with its tests and examples" "$cmake" --build "$tmp/engine" -j 2
-# What the tests of io are made of is not there; api/ is this test.
+# The tests of libmcp-io are not built here, and this script is one of the tests of api.
 step "its tests pass" ctest --test-dir "$tmp/engine" -j 2 --output-on-failure -L 'unit|transcripts|fault'
 has_tests() { [ "$(ctest --test-dir "$tmp/engine" -N -L 'unit|transcripts' | sed -n 's/^Total Tests: //p')" -gt 100 ]; }
 step "which are many" has_tests
@@ -23,7 +23,7 @@ step "libmcp.so needs none of the others" alone
 
 step "installed" "$cmake" --install "$tmp/engine" --prefix "$tmp/installed"
 pc=$(dirname "$(find "$tmp/installed" -name mcp.pc)")
-# yyjson, uriparser and PCRE2, as archives too.
+# Static linking needs only yyjson, uriparser and PCRE2.
 static_packages() {
     [ "$(PKG_CONFIG_PATH=$pc pkg-config --print-requires-private mcp | awk '{ print $1 }' | sort | tr '\n' ' ')" = \
         'libpcre2-8 liburiparser yyjson ' ]

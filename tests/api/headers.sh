@@ -1,6 +1,6 @@
 #!/bin/sh
-# headers.sh INCLUDE: each public header compiles alone, with nothing before it, as C11 and as C++17. What there is for
-# C++ alone, macros above all, is tried with every C++ compiler that is there.
+# headers.sh INCLUDE: each public header compiles alone as C11 and as C++17. The parts for C++, which are mainly macros,
+# are tested with every installed C++ compiler.
 set -eu
 include=$1
 cc=${CC:-cc}

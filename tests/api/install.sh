@@ -18,8 +18,8 @@ compile() { # module, output, option...
     shift 2
     $cc -std=c11 -Wall -Werror "$outside/$module.c" -o "$output" "$@"
 }
-# Our archives by their names, and what they stand on as shared libraries: with `pkg-config --static`
-# the system's own would have to be there as archives too, with all that those need.
+# Links our archives by name and their dependencies as shared libraries. `pkg-config --static` would
+# require archives of all direct and indirect dependencies, which the system may not have.
 archives() { # module
     pkg-config --cflags "$1"
     pkg-config --libs "$1" | sed 's/-l\(mcp[-a-z]*\)/-l:lib\1.a/g'

@@ -1,4 +1,5 @@
-# lib.sh: what the tests of this folder begin with: a folder for their files, and TAP. Sourced, by `. "${0%/*}/lib.sh"`.
+# lib.sh: creates a temporary folder and defines functions for TAP output. The tests of this folder source it with
+# `. "${0%/*}/lib.sh"`.
 set -eu
 cc=${CC:-cc}
 cmake=${CMAKE:-cmake}
@@ -6,7 +7,7 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
 number=0 failed=0
-step() { # title, command...: succeeds when the command does; else the last lines of its output are shown
+step() { # title, command...: passes if the command succeeds; otherwise shows the last lines of its output
     number=$((number + 1))
     title=$1
     shift

@@ -27,7 +27,7 @@ lists() { # pattern, source...: the list of resources has a line with it
 # ---- the example -------------------------------------------------------------------------------------------
 
 cp "$source/examples/module.c" .
-# The line as the page has it, with the compiler that is tested.
+# The command of docs/modules.md, with the tested compiler.
 command=$(sed -n 's/^ *cc \(-shared .*\)$/\1/p' "$source/docs/modules.md" | head -n 1)
 example() { eval "$cc $command"; }
 step "docs/modules.md: its command builds the example" example
@@ -71,7 +71,7 @@ fi
 
 # ---- the project's own ---------------------------------------------------------------------------------------
 
-outside() { # name, packages and folders beside common, each separated by commas; "-": none
+outside() { # name, packages, folders other than common; lists are separated by commas, and "-" is an empty list
     mkdir "$1"
     cp "$source/providers/$1"/*.[ch] "$1/"
     beside=
@@ -108,7 +108,7 @@ MODULES
 
 # ---- without their libraries -----------------------------------------------------------------------------------
 
-# What pkg-config finds, without one module's library.
+# Configures the project while pkg-config does not find the library of one module.
 without() { # package, option...
     package=$1
     shift

@@ -5,7 +5,7 @@
 build=$1
 source=$2
 
-# Another libmcp: the same sources with a higher last number, so that the soname is the same.
+# Builds another libmcp from the same sources with a higher patch number, which does not change the soname.
 version=$(sed -n 's/.*MCP_VERSION_STRING *"\(.*\)"/\1/p' "$source/include/mcp/base.h")
 other=${version%.*}.$((${version##*.} + 1))
 mkdir "$tmp/source"

@@ -1,8 +1,8 @@
 #!/bin/sh
-# sizes.sh SOURCE LIBRARY...: the promise of `size` (docs/api-stability.md). One program, built against our headers, against
-# headers with one more member in every struct and against headers without the last member of every struct, does the same
-# with the libraries that we have. Structs that never grow are a list on that page; every other one begins with `size`,
-# and has no padding at its end, in which a member that is appended would lie.
+# sizes.sh SOURCE LIBRARY...: tests what docs/api-stability.md guarantees about `size`. A program is built against our
+# headers, against headers with one more member in every struct, and against headers without the last member of every
+# struct. All three must behave the same with our libraries. That page lists the structs that never grow. Every other
+# struct begins with `size` and has no padding at its end, because an appended member would overlap the padding.
 . "${0%/*}/lib.sh"
 source=$1
 shift
@@ -11,7 +11,7 @@ here=$source/tests/api/outside
 frozen=$(sed -n '/^## Structs that never change/,/^## /s/^- `\(mcp_[a-z_]*\)`.*/\1/p' "$source/docs/api-stability.md" |
     tr '\n' ' ')
 
-# Comments out, then one line per struct: "name size-or-not last-member".
+# Removes comments, then prints one line for each struct: its name, "size" or "none", and its last member.
 list_structs() {
     cat "$source"/include/mcp/*.h | sed -e 's|/\*.*\*/||' -e '/\/\*/,/\*\//d' | awk '
         /^typedef struct mcp_[a-z_]* \{/ { name = $3; body = ""; next }
@@ -52,7 +52,7 @@ no_padding() {
 }
 step "no struct ends with padding" no_padding
 
-# Headers with one more member, and without the last one, in all that have a size.
+# Headers with one more member, and without the last member, in all structs that have a size.
 mkdir -p "$tmp/same" "$tmp/more/mcp" "$tmp/less/mcp"
 ln -s "$source/include/mcp" "$tmp/same/mcp"
 for header in "$source"/include/mcp/*.h; do

@@ -1,12 +1,12 @@
 #!/bin/sh
-# symbols.sh LIBRARY...: libmcp.so, and libmcp-io.so where there is one. A shared library exports mcp_* under a version
-# that goes with its soname. What our files share among themselves (mcp__*) stays inside, but for what libmcp-io needs
-# of libmcp: that leaves in a version node of exactly this version. Nothing is compiled into both.
+# symbols.sh LIBRARY...: libmcp.so, and libmcp-io.so if it is built. A shared library exports mcp_* in a version node that
+# corresponds to its soname. Internal functions (mcp__*) are not exported, except those that libmcp-io uses of libmcp.
+# They are in a version node of exactly this version. No function is compiled into both libraries.
 set -eu
 nm=${NM:-nm}
 
 number=0 failed=0
-report() { # what, lines that should not be there
+report() { # title, unexpected lines; there should be none
     number=$((number + 1))
     if [ -z "$2" ]; then
         echo "ok $number - $1"
@@ -16,13 +16,13 @@ report() { # what, lines that should not be there
         failed=1
     fi
 }
-exports() { # "name node" of each
+exports() { # prints the name and version node of each exported symbol
     "$nm" -D --defined-only "$1" | awk '$(NF - 1) != "A" { sub(/@+/, " ", $NF); print $NF }'
 }
-needs() { # the same of what it takes from libmcp
+needs() { # the same for the symbols that it imports from libmcp
     "$nm" -D --undefined-only "$1" | sed -n 's/.* \(mcp_[^@]*\)@*\(.*\)/\1 \2/p'
 }
-global() { # defined in the archive, for other files too
+global() { # symbols that the archive defines with external linkage
     "$nm" --defined-only "$1" 2>/dev/null | awk 'NF == 3 && $2 ~ /[A-Z]/ { print $3 }' | sort -u
 }
 

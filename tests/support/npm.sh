@@ -1,18 +1,18 @@
-# npm.sh: packages from npm, and a node that is new enough, for scripts that drive official programs.
+# npm.sh: installs npm packages and a recent version of node, for scripts that run official programs.
 # To be sourced by bash with `set -euo pipefail`:
 #
-#   npm_prepare FROM DIR   what FROM/package.json asks for is in DIR/node_modules, and $node is a node;
+#   npm_prepare FROM DIR   installs the packages of FROM/package.json to DIR/node_modules and sets $node;
 #                          DIR is locked until the script ends
 #
-# Ends the script with 77 and a reason when there is no npm or the registry is out of reach. node is kept
-# in $MCP_NODE_DIR (default: build/node), where all of these scripts find it.
+# Ends the script with status 77 and a message if npm is missing or the registry is unreachable. node is
+# stored in $MCP_NODE_DIR (default: build/node), where all of these scripts find it.
 
 node22=22.23.3
 node_dir=${MCP_NODE_DIR:-$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)/build/node}
 
 skip() { echo "skipped: $*"; exit 77; }
 
-# A network that is not there skips the tests; anything else that npm dislikes is a failure.
+# If the network is unreachable, the tests are skipped. Any other error of npm is a failure.
 npm_in() {
     local where=$1 log=$1/npm.log
     shift
@@ -28,7 +28,7 @@ npm_in() {
     exit 1
 }
 
-# The system's node if it is new enough, else one from npm.
+# Uses the system's node if it is recent enough, otherwise one from npm.
 find_node() {
     local have arch
     have=$(node --version 2>/dev/null | sed -n 's/^v\([0-9]*\).*/\1/p') || have=
