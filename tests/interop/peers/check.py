@@ -2,19 +2,20 @@
 
 usage: check.py [--small] NAME MCPCTL COMMAND...
 
-COMMAND gets one more argument: stdio, or a port for HTTP. --small: the checks that are marked so. Prints TAP.
+COMMAND gets one more argument: stdio, or a port for HTTP. --small runs only the checks that are marked as small.
+Prints TAP.
 
-What such a server has, so that all of them can be checked alike:
+All of these servers have the following items, so that the checks are the same for all:
 
-    mem://text, mem://live, mem://slow      three lines; what changes all the time; what takes 1.5 s to read
+    mem://text, mem://live, mem://slow      three lines; changes all the time; takes 1.5 s to read
     mem://city/{name}                       with completion of the name
     prompt visit city=                      one message
-    tool slow steps= tell=                  a tenth of a second for each step, with progress if it shall tell
-    tool cancelled                          how many calls of slow were cancelled
-    tool noise lines=                       so many lines on stderr, log notifications, stray lines on stdout
-    tool die                                progress, and the end of the process in the middle of the call
+    tool slow steps= tell=                  takes 0.1 s for each step, and reports progress if `tell` is set
+    tool cancelled                          returns how many calls of slow were cancelled
+    tool noise lines=                       writes `lines` lines to stderr, as log notifications, and as stray lines to stdout
+    tool die                                reports progress, then ends the process during the call
 
-Over stdio each begins with a banner on stdout, where only messages may be.
+Over stdio, each begins with a banner on stdout, where only messages are allowed.
 """
 
 import contextlib
@@ -35,7 +36,7 @@ SMALL = sys.argv[1] == "--small"
 NAME, MCPCTL, *COMMAND = sys.argv[2 if SMALL else 1:]
 LONG = 60  # seconds that count as "forever"
 BANNER = r"warning: the server wrote something other than a message to stdout: Noisy MCP server 1\.0"
-STRAY = 10  # lines of noise that are looked at; and many
+STRAY = 10  # a few stray lines; FLOOD is many
 FLOOD = 2000
 
 # Features that an SDK lacks, and why; a check that needs one is skipped with the reason.
@@ -65,7 +66,7 @@ def until(so, what):
     raise AssertionError(f"waited in vain: {what() if callable(what) else what}")
 
 
-# ---- the two ways to a server: each says what goes to the end of mcpctl's command line ------------------------------
+# ---- the two transports; each class returns the last words of mcpctl's command line --------------------------------
 
 
 class Stdio:
@@ -158,7 +159,7 @@ def run(way, words, typed=""):
     return done.returncode, done.stdout, done.stderr
 
 
-running = []  # processes that a failed check may have left
+running = []  # processes that may still be running after a failed check
 
 
 class Running:
@@ -205,7 +206,7 @@ class Running:
         return status
 
 
-# ---- commands: what they print, how they end; over both ways ------------------------------------------------------
+# ---- commands: their output and status, over both transports --------------------------------------------------------
 
 TIMEOUT = "{t}"  # long enough for the start, too short for the server's slow tools
 SLOW = "{n}"  # this number of steps of the slow tool takes longer than that
@@ -244,7 +245,7 @@ def run_command(way, words, status, out, err, t):
     assert got[0] == status, told
     assert re.search(out, got[1], re.M), told
     if err is None and way.name == "stdio":
-        # One warning for all of the stray lines, with its hint.
+        # There is one warning, with a hint, for all stray lines.
         assert re.search(BANNER, got[2]) and got[2].count("\n") == 2, told
     elif err is None:
         assert got[2] == "", told
@@ -254,7 +255,7 @@ def run_command(way, words, status, out, err, t):
         assert re.search(err, got[2]), told
 
 
-# ---- what takes more than a command ---------------------------------------------------------------------------------
+# ---- checks that need more than one command -------------------------------------------------------------------------
 
 
 def shell_cancels(way, t):

@@ -10,7 +10,7 @@ declare -A versions=([sdk1]=mcp==1.30.0 [sdk2]=mcp==2.3.0 [fastmcp2]=fastmcp==2.
 
 skip() { echo "skipped: $*"; exit 77; }
 
-# $python is the interpreter of a virtual environment with exactly what the peer needs.
+# Sets $python to the interpreter of a virtual environment with exactly the packages of the peer.
 prepare_python() {
     local wanted=${versions[$peer]} stamp=$dir/$peer/requirements
     exec 7>"$dir/$peer.lock"

@@ -1,4 +1,4 @@
-# hostile.bash: for the suites whose servers mean harm; support/hostile says what they do.
+# hostile.bash: functions for the tests with hostile servers; support/hostile describes the servers.
 
 bats_require_minimum_version 1.5.0
 
@@ -7,7 +7,7 @@ setup() {
     hostile=$BATS_TEST_DIRNAME/support/hostile
     bounded=$BATS_TEST_DIRNAME/support/bounded
     export NO_COLOR=1 TERM=xterm LC_ALL=C.UTF-8 HOME=$BATS_TEST_TMPDIR XDG_CONFIG_HOME='' XDG_STATE_HOME=''
-    # What a sanitizer needs beside comes on top.
+    # A sanitizer needs additional time and memory.
     most=250 patience=30
     if grep -q -e __asan_init -e __tsan_init "$MCPCTL"; then
         most=500 patience=120
@@ -20,7 +20,7 @@ teardown() {
     [ -z "${server:-}" ] || kill "$server" 2>/dev/null || :
 }
 
-# Starts one at an address: $url, $server.
+# Starts a server over HTTP; sets $url and $server.
 listen() {
     rm -f "$BATS_TEST_TMPDIR/url"
     "$hostile" --http "$1" >"$BATS_TEST_TMPDIR/url" 2>/dev/null 3>&- &
@@ -38,15 +38,15 @@ stop() {
     server=
 }
 
-# table WAY [PATTERN]: lines "kind | status | a part of what it says | command" of stdin; WAY is stdio or http. Several statuses may
-# be right. What it says is stderr, or, where the status is 0, stdout. It says no more than a
-# screen. Where a message that fits PATTERN is waited for, time is short, because nothing else ends it.
+# table WAY [PATTERN]: runs the tests on stdin, lines of "kind | status | part of the output | command". WAY is stdio or
+# http. Several statuses may be allowed. The output is stdout if the status is 0, otherwise stderr; it must fit on a screen.
+# If the expected output matches PATTERN, the time-out is short, because only the time-out ends the command.
 table() {
     local kind wanted says words where bad=0 patient=${2:-}
     while IFS='|' read -r kind wanted says words; do
         kind=${kind// /} wanted=${wanted// /}
         says=${says#"${says%%[! ]*}"} says=${says%"${says##*[! ]}"}
-        # A test with an expected answer gets the time that a busy machine needs.
+        # If an answer is expected, the time-out allows for a busy machine.
         case $says in
             'no answer'* | $patient) words=${words:-ls --timeout 1} ;;
             *) words=${words:-ls --timeout 20} ;;

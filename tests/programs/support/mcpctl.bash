@@ -1,4 +1,4 @@
-# What the tests of mcpctl share: a folder and a home of their own, the fixture servers, a terminal.
+# What the tests of mcpctl share: a separate folder and home for each test, the fixture servers, a terminal.
 
 bats_require_minimum_version 1.5.0
 
@@ -14,12 +14,12 @@ setup() {
     cd "$BATS_TEST_TMPDIR/work"
 }
 
-# Runs after failed tests too: a process that keeps bats's own descriptor open would block bats.
+# This also runs after failed tests, because a process that keeps a descriptor of bats open would block bats.
 teardown() {
     kill ${server:-} ${others:-} 2>/dev/null || :
 }
 
-# mcpd at an address: $url, $server.
+# Starts mcpd over HTTP; sets $url and $server.
 serve() {
     "$MCPD" --http 127.0.0.1:0 "$@" 2>log 3>&- &
     server=$!
@@ -30,10 +30,10 @@ serve() {
     done
 }
 
-# What it shows on a terminal, on which TYPED is typed; without the carriage returns that the terminal adds.
-# Enter is a carriage return, as a keyboard sends it: line editing turns a newline into one, where no reader of whole
-# lines would find its end. With STAY=1 its input does not end after
-# that: an end that is typed ahead may overtake the last answer.
+# Runs a command on a terminal, types TYPED, and prints the output without the carriage returns that the terminal adds.
+# Enter is sent as a carriage return, as a keyboard does, because line editing would convert a newline to one, and a
+# program that reads whole lines would not find the end of the line. With STAY=1, the input does not end after TYPED,
+# because an end of input that is typed ahead may be processed before the last answer.
 on_terminal() {
     local line typed=$BATS_TEST_TMPDIR/typed fd
     printf -v line '%q ' "$@"

@@ -1,17 +1,17 @@
 # talk.bash: a conversation with a server over its stdin and stdout, in either era, for bats tests.
 #
-#   talk ERA PROGRAM...      starts the server; ERA is modern or legacy, which has a handshake
-#   capabilities=JSON        set before: what the client declares; {} when unset
-#   request METHOD PARAMS    sends a request; meta=MEMBERS in front of it: what else stands in its _meta
+#   talk ERA PROGRAM...      starts the server; ERA is modern, or legacy, which begins with a handshake
+#   capabilities=JSON        set before `talk`: the client's capabilities; the default is {}
+#   request METHOD PARAMS    sends a request; meta=MEMBERS before it adds members to its _meta
 #   say JSON                 sends anything
-#   hear FILTER              waits for a message that passes the jq filter, skipping others: $heard
-#   answer                   waits for the answer to the last request: $heard
-#   result METHOD PARAMS     request and answer: its result is $heard
+#   hear FILTER              waits for a message that passes the jq filter, skips others, and sets $heard
+#   answer                   waits for the answer to the last request and sets $heard
+#   result METHOD PARAMS     sends a request, waits for the answer and sets $heard to its result
 #   failure METHOD PARAMS    the same for an error
-#   is WANTED [FILTER]       what the jq filter makes of $heard is what is wanted, byte for byte
-#   hush                     ends the input; the server must end well
+#   is WANTED [FILTER]       checks that the jq filter converts $heard to WANTED, byte for byte
+#   hush                     closes the server's input; the server must exit with status 0
 #
-# Nothing of this works in a subshell, which has neither the pipes nor the count of ids.
+# These functions do not work in a subshell, which has neither the pipes nor the counter of ids.
 
 talk() {
     era=$1 last_id=0 heard=
@@ -40,7 +40,7 @@ request() {
     say "{\"jsonrpc\":\"2.0\",\"id\":$last_id,\"method\":\"$1\",\"params\":{$members}}"
 }
 
-# The second argument, a text that has to be in it, is there to be quick.
+# The optional second argument is a string that the message must contain; it saves calls of jq.
 hear() {
     while IFS= read -r -t 20 heard <&"$from"; do
         [[ $heard == *"${2:-}"* ]] && jq -e "$1" >/dev/null <<<"$heard" && return 0
@@ -50,7 +50,7 @@ hear() {
     return 1
 }
 
-# A server that asks counts its own requests.
+# The filter excludes requests of the server, whose ids are counted separately.
 answer() { hear ".id == $last_id and (has(\"method\") | not)" "\"id\":$last_id"; }
 
 result() {

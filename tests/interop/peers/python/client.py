@@ -111,7 +111,7 @@ async def sdk1(where):
 
 
 class Sdk2(Sdk1):
-    """Client of SDK 2.x: the same calls by snake case names."""
+    """Client of SDK 2.x: the same calls with names in snake case."""
 
     def __init__(self, client, modern):
         self.session, self.modern, self.event = client, modern, asyncio.Event()
@@ -173,7 +173,7 @@ def sdk2(mode):
 
 
 class Fast(Sdk1):
-    """FastMCP's client, which returns plain values; 2.x reads the first page of a list alone."""
+    """FastMCP's client, which returns plain values; 2.x reads only the first page of a list."""
 
     def __init__(self, client):
         import fastmcp
@@ -217,7 +217,7 @@ async def fastmcp(where):
 
     server = where if isinstance(where, str) else StdioTransport(command=where[0], args=where[1:])
     client = Client(server)
-    # The process is kept, and the client initializes once more on the same stream.
+    # The process continues, and the client initializes again on the same stream.
     async with client:
         assert await client.list_tools()
     async with client:
@@ -227,7 +227,7 @@ async def fastmcp(where):
     await client.close()
 
 
-# ---- what is checked ------------------------------------------------------------------------------------------
+# ---- the checks ------------------------------------------------------------------------------------------
 
 
 def bytes_of(content):

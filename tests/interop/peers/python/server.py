@@ -45,7 +45,7 @@ else:
 
 
 def stray(line):
-    """What print() does to a server on stdio, but for libraries that lead it elsewhere."""
+    """Writes a stray line, as print() in a server on stdio does, even if the library redirects print()."""
     if WAY == "stdio":
         os.write(1, f"{line}\n".encode())
 

@@ -22,7 +22,7 @@ var (
 	ticks     atomic.Int64
 )
 
-// What fmt.Println() does to a server on stdio.
+// Writes a stray line, as fmt.Println() in a server on stdio does.
 func stray(line string) {
 	if way == "stdio" {
 		fmt.Println(line)

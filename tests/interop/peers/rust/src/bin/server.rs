@@ -56,7 +56,7 @@ async fn slow(context: RequestContext<RoleServer>, steps: u64, tells: bool) -> R
 }
 
 impl Noisy {
-    /// What println!() does to a server on stdio.
+    /// Writes a stray line, as println!() in a server on stdio does.
     fn stray(&self, line: &str) {
         if self.stdio {
             println!("{line}");
