@@ -116,7 +116,7 @@ END
     [[ "${stderr_lines[1]}" == 'c.json:4:2: sqlite: '*'/x/shop.db: another database has its name; choose one: ?name=NAME' ]]
     [[ "${stderr_lines[2]}" == 'c.json:5:'*'unknown key "nope"'* ]]
     [[ "${stderr_lines[3]}" == 'c.json:6:2: sqlite: other: another source has the tool query_sqlite_shop'* ]]
-    # the start says it too, of a source that is not there yet
+    # the start reports the error too, for a source that does not exist yet
     run -1 --separate-stderr timeout 10 "$MCPD" --config c.json </dev/null
     [ "$stderr" = 'c.json:3:2: sqlite: the saved query a: the name is used twice' ]
 }

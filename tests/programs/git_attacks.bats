@@ -66,8 +66,7 @@ everything() { # NAME: does everything that a peer can do with the repository
     hear '.method == "notifications/subscriptions/acknowledged"'
 }
 
-# ---- commands that git would run
-# --------------------------------------------------------------------------
+# ---- commands that git would run -----------------------------------------------------------------
 
 @test "configuration, attributes and hooks have no effect" {
     payload="touch $PWD/made"
@@ -159,8 +158,7 @@ END
     [ ! -e made ]
 }
 
-# ---- objects that git would replace
-# -----------------------------------------------------------------------
+# ---- objects that git would replace --------------------------------------------------------------
 
 @test "submodules, links, replacements, grafts, shallow histories: the objects are shown unchanged" {
     first=$(git -C r rev-parse v1) second=$(git -C r rev-parse main)
@@ -202,8 +200,7 @@ END
     harmless /etc/passwd grafts modules replace/
 }
 
-# ---- links to other places
-# --------------------------------------------------------------------------------
+# ---- links to other places -----------------------------------------------------------------------
 
 @test "links outside the repository, cycles and pipes are rejected at the start" {
     make_repository outside secret
@@ -297,8 +294,7 @@ END
     hush
 }
 
-# ---- ownership
-# --------------------------------------------------------------------------------------------
+# ---- ownership -----------------------------------------------------------------------------------
 
 @test "a repository of another owner is served like any other" {
     [ "$(id -u)" != 0 ] || chown -R 12345:12345 r

@@ -94,8 +94,7 @@ make_history() { # N
     done
 }
 
-# ---- one server for successive requests
-# -------------------------------------------------------------------------
+# ---- one server for successive requests ----------------------------------------------------------
 
 serve() { # MCPD'S ARGUMENTS
     mkfifo in out
