@@ -180,11 +180,15 @@ typedef struct mcp_sandbox_options {
 /* Puts the calling thread, and the threads that it starts later, into the sandbox permanently. Call
  * it while there is no other thread, after loading modules and before parsing untrusted data. Open
  * descriptors stay open. Afterwards the process cannot gain privileges by exec (no_new_privs), and
- * cannot be traced or dumped (PR_SET_DUMPABLE).
+ * cannot be traced or dumped (PR_SET_DUMPABLE). It has no capabilities except those to read and
+ * write files of others (CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH), a stack of at most 64 MiB, and it
+ * cannot start threads while its user has more than half of the tasks that the user may have, or
+ * more than 16,384 (RLIMIT_NPROC, which does not limit root).
  *
  * Gives up each kind of right that the kernel and the container support, and writes these kinds to
- * *ret. ret may be NULL. Returns MCP_OK, MCP_EIO, MCP_ENOMEM or MCP_EUNSUPPORTED (a required kind
- * is not available). After a failure the process should end. */
+ * *ret. ret may be NULL. Returns MCP_OK, MCP_EIO, MCP_ENOMEM, MCP_ESTATE (another thread runs; a
+ * module may have started it) or MCP_EUNSUPPORTED (a required kind is not available). After a
+ * failure the process should end. */
 MCP_API int mcp_sandbox_enter(const mcp_sandbox_options *options, unsigned *ret, mcp_error *error);
 
 typedef struct mcp_sandbox_part {

@@ -139,9 +139,9 @@ static void on_progress(mcp_client *client, mcp_call_id call, const mcp_progress
     (void)client, (void)call;
     if (!c->req)
         return;
-    char *message = progress->message.len ? mcp_request_strdup(c->req, progress->message) : NULL;
+    /* It is not copied to the request's memory, because the process may send any number of them. */
     mcp_request_progress(c->req, progress->progress, progress->has_total ? progress->total : 0,
-                         message);
+                         progress->message.len ? progress->message.ptr : NULL);
 }
 
 /* ---- the way there --------------------------------------------------------------------------- */

@@ -39,7 +39,8 @@ static void read_icon(mcp_icon *to, char sizes[64], const mcp_json *from)
     size_t len = 0;
     sizes[0] = 0;
     while ((v = mcp_json_next(mcp_json_get(from, "sizes"), &it, NULL)) != NULL && len < 64) {
-        int n = snprintf(sizes + len, 64 - len, "%s%s", len ? " " : "", mcp_json_string(v).ptr);
+        const char *size = mcp_json_string(v).ptr;
+        int n = size ? snprintf(sizes + len, 64 - len, "%s%s", len ? " " : "", size) : 0;
         len += n > 0 ? (size_t)n : 0;
     }
     *to = (mcp_icon){.size = sizeof(*to),

@@ -4,14 +4,18 @@
  * All other calls fail with EPERM. An exception is clone3(), which fails with ENOSYS so that the C
  * library falls back to clone(). The filter can read the flags of clone(), and allows new threads
  * but no new processes. The list has names instead of numbers, so it is the same on x86-64 and
- * arm64. sendmsg() is not on the list, so the process cannot pass descriptors to others.
+ * arm64. sendmsg() is not on the list, so the process cannot pass descriptors to others. Landlock
+ * does not limit inotify, which would tell the names of files in any folder. mremap() could enlarge
+ * the stack, which RLIMIT_DATA does not count; the C library does without it.
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/seccomp.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -33,6 +37,7 @@ int seccomp_syscall_resolve_name(const char *name);
 int seccomp_rule_add_array(scmp_filter_ctx ctx, uint32_t action, int number, unsigned n,
                            const struct scmp_arg_cmp *args);
 enum {
+    LESS = 2,          /* SCMP_CMP_LT */
     EQUAL = 4,         /* SCMP_CMP_EQ */
     MASKED_EQUAL = 7,  /* SCMP_CMP_MASKED_EQ */
     ATTR_OPTIMIZE = 8, /* SCMP_FLTATR_CTL_OPTIMIZE */
@@ -56,16 +61,12 @@ typedef struct functions {
 static const char *const reading[] = {
     /* memory, threads, signals, exit */
     "brk",
-    "mmap",
     "munmap",
-    "mremap",
     "mprotect",
-    "madvise",
     "msync",
     "futex",
     "futex_waitv",
     "set_robust_list",
-    "get_robust_list",
     "rseq",
     "set_tid_address",
     "membarrier",
@@ -140,7 +141,6 @@ static const char *const reading[] = {
     "pwrite64",
     "pwritev",
     "shutdown",
-    "getsockopt",
     "poll",
     "ppoll",
     "select",
@@ -155,9 +155,6 @@ static const char *const reading[] = {
     "pipe2",
     "timerfd_create",
     "timerfd_settime",
-    "inotify_init1",
-    "inotify_add_watch",
-    "inotify_rm_watch",
     /* receiving from a socket; recv() is recvfrom() */
     "recvfrom",
     "recvmsg",
@@ -192,68 +189,84 @@ bool mcp__filter_available(void)
            load(&f, NULL) == MCP_OK;
 }
 
+enum {
+    /* Threads stay in the namespaces of the process. */
+    THREAD_FLAGS = CLONE_THREAD | CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |
+                   CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET,
+    /* RLIMIT_DATA counts private maps that are not stacks, and nobody could limit shared ones
+     * without a file. */
+    MAP_FLAGS = MAP_TYPE | MAP_GROWSDOWN,
+    HWPOISON = 100, /* MADV_HWPOISON; 101 is MADV_SOFT_OFFLINE. They are for testing the kernel */
+};
+
 typedef struct filter {
     functions f;
     scmp_filter_ctx ctx;
     int failed; /* errno */
 } filter;
 
-/* Adds a rule. Calls that this architecture does not have are skipped. `arg` is a condition for one
- * argument, or NULL. */
-static void add(filter *p, uint32_t action, const char *name, const struct scmp_arg_cmp *arg)
+/* Adds a rule with conditions for arguments. Calls that this architecture does not have are
+ * skipped. */
+static void add(filter *p, uint32_t action, const char *name, unsigned n,
+                const struct scmp_arg_cmp *args)
 {
     int number = p->f.seccomp_syscall_resolve_name(name);
 
     if (number < 0 || p->failed)
         return;
-    int rc = p->f.seccomp_rule_add_array(p->ctx, action, number, arg != NULL, arg);
+    int rc = p->f.seccomp_rule_add_array(p->ctx, action, number, n, args);
     if (rc < 0)
         p->failed = -rc;
 }
 
-/* Calls whose second argument is a command. Only these commands are allowed. */
+/* Calls of which only those with one of these values of an argument are allowed. */
 static const struct {
     const char *name;
-    unsigned command;
-} commands[] = {
-    {"ioctl", 0x5421 /* FIONBIO */},
-    {"ioctl", 0x5451 /* FIOCLEX */},
-    {"ioctl", 0x541b /* FIONREAD */},
-    {"fcntl", F_DUPFD},
-    {"fcntl", F_DUPFD_CLOEXEC},
-    {"fcntl", F_GETFD},
-    {"fcntl", F_SETFD},
-    {"fcntl", F_GETFL},
-    {"fcntl", F_SETFL},
-    {"fcntl", F_GETLK},
-    {"fcntl", F_SETLK},
-    {"fcntl", F_SETLKW},
-    {"fcntl", F_OFD_GETLK},
-    {"fcntl", F_OFD_SETLK},
-    {"fcntl", F_OFD_SETLKW},
-    {"fcntl", F_GETPIPE_SZ},
-    {"fcntl", F_GET_SEALS},
+    struct scmp_arg_cmp arg;
+} conditions[] = {
+    {"ioctl", {1, EQUAL, 0x5421 /* FIONBIO */, 0}},
+    {"ioctl", {1, EQUAL, 0x5451 /* FIOCLEX */, 0}},
+    {"ioctl", {1, EQUAL, 0x541b /* FIONREAD */, 0}},
+    {"fcntl", {1, EQUAL, F_DUPFD, 0}},
+    {"fcntl", {1, EQUAL, F_DUPFD_CLOEXEC, 0}},
+    {"fcntl", {1, EQUAL, F_GETFD, 0}},
+    {"fcntl", {1, EQUAL, F_SETFD, 0}},
+    {"fcntl", {1, EQUAL, F_GETFL, 0}},
+    {"fcntl", {1, EQUAL, F_SETFL, 0}},
+    {"fcntl", {1, EQUAL, F_GETLK, 0}},
+    {"fcntl", {1, EQUAL, F_SETLK, 0}},
+    {"fcntl", {1, EQUAL, F_SETLKW, 0}},
+    {"fcntl", {1, EQUAL, F_OFD_GETLK, 0}},
+    {"fcntl", {1, EQUAL, F_OFD_SETLK, 0}},
+    {"fcntl", {1, EQUAL, F_OFD_SETLKW, 0}},
+    {"fcntl", {1, EQUAL, F_GETPIPE_SZ, 0}},
+    {"fcntl", {1, EQUAL, F_GET_SEALS, 0}},
+    {"getsockopt", {2, EQUAL, SO_TYPE, 0}}, /* SO_PEERPIDFD would be a handle of the parent */
+    {"getsockopt", {2, EQUAL, SO_ERROR, 0}},
+    {"mmap", {3, MASKED_EQUAL, MAP_FLAGS, MAP_PRIVATE}},
+    {"mmap", {3, MASKED_EQUAL, MAP_ANONYMOUS | MAP_GROWSDOWN, 0}},
+    {"madvise", {2, LESS, HWPOISON, 0}},
+    {"madvise", {2, EQUAL, 102 /* MADV_GUARD_INSTALL */, 0}},
+    {"madvise", {2, EQUAL, 103 /* MADV_GUARD_REMOVE */, 0}},
+    {"clone", {0, MASKED_EQUAL, THREAD_FLAGS, CLONE_THREAD}},
+    {"prctl", {0, EQUAL, PR_SET_NAME, 0}},
 };
 
 static void add_rules(filter *p, bool writes)
 {
-    const struct scmp_arg_cmp thread = {0, MASKED_EQUAL, CLONE_THREAD, CLONE_THREAD};
     const struct scmp_arg_cmp self = {0, EQUAL, (uint64_t)getpid(), 0};
-    const struct scmp_arg_cmp own = {0, EQUAL, 0, 0};
-    const struct scmp_arg_cmp name = {0, EQUAL, PR_SET_NAME, 0};
+    const struct scmp_arg_cmp own_limits[] = {{0, EQUAL, 0, 0}, {2, EQUAL, 0, 0}}; /* to read */
 
     for (size_t i = 0; i < MCP__COUNT(reading); i++)
-        add(p, ALLOW, reading[i], NULL);
+        add(p, ALLOW, reading[i], 0, NULL);
     for (size_t i = 0; writes && i < MCP__COUNT(writing); i++)
-        add(p, ALLOW, writing[i], NULL);
-    for (size_t i = 0; i < MCP__COUNT(commands); i++)
-        add(p, ALLOW, commands[i].name, &(struct scmp_arg_cmp){1, EQUAL, commands[i].command, 0});
-    add(p, ALLOW, "clone", &thread);
-    add(p, ALLOW, "tgkill", &self); /* abort() */
-    add(p, ALLOW, "prlimit64", &own);
-    add(p, ALLOW, "prctl", &name);
-    add(p, REFUSE(ENOSYS), "clone3", NULL);
-    add(p, REFUSE(ENOSYS), "io_uring_setup", NULL);
+        add(p, ALLOW, writing[i], 0, NULL);
+    for (size_t i = 0; i < MCP__COUNT(conditions); i++)
+        add(p, ALLOW, conditions[i].name, 1, &conditions[i].arg);
+    add(p, ALLOW, "tgkill", 1, &self); /* abort() */
+    add(p, ALLOW, "prlimit64", MCP__COUNT(own_limits), own_limits);
+    add(p, REFUSE(ENOSYS), "clone3", 0, NULL);
+    add(p, REFUSE(ENOSYS), "io_uring_setup", 0, NULL);
 }
 
 int mcp__filter_enter(bool writes, mcp_error *error)

@@ -7,8 +7,11 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
+#include <sched.h>
 #include <stdio.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -165,9 +168,72 @@ int mcp_sandbox_probe(size_t i, mcp_sandbox_part *ret)
 
 /* ---- entering ---------------------------------------------------------------------------------------- */
 
+enum {
+    STACK = 64 << 20, /* RLIMIT_DATA does not count the stack */
+    TASKS = 16384,    /* of this user, in all processes; the limit does not hold for root */
+    KEPT = 1 << CAP_DAC_OVERRIDE | 1 << CAP_DAC_READ_SEARCH, /* Landlock limits these */
+};
+
+/* Whether other threads run, which would stay outside the sandbox and share the memory of those
+ * inside. unshare() changes nothing here; a container may refuse it. */
+static bool has_threads(void)
+{
+    struct stat st;
+
+#ifdef __SANITIZE_THREAD__
+    return false; /* it has a thread of its own */
+#endif
+    if (unshare(CLONE_THREAD) == 0)
+        return false;
+    if (errno == EINVAL)
+        return true;
+    return stat("/proc/self/task", &st) == 0 && st.st_nlink > 3;
+}
+
+static void lower_limit(int what, rlim_t most)
+{
+    struct rlimit now;
+
+    if (getrlimit((__rlimit_resource_t)what, &now) < 0)
+        return;
+    now.rlim_max = MCP__MIN(now.rlim_max, most);
+    now.rlim_cur = MCP__MIN(now.rlim_cur, most);
+    (void)setrlimit((__rlimit_resource_t)what, &now);
+}
+
+/* Leaves half of the tasks that the user may have to the user's other processes. */
+static void lower_limits(void)
+{
+    struct rlimit tasks = {RLIM_INFINITY, RLIM_INFINITY};
+
+    (void)getrlimit(RLIMIT_NPROC, &tasks);
+    lower_limit(RLIMIT_NPROC, MCP__MIN(tasks.rlim_cur / 2, (rlim_t)TASKS));
+    lower_limit(RLIMIT_STACK, STACK);
+}
+
+/* Root keeps only what may be needed to read the given files. */
+static int drop_capabilities(void)
+{
+    struct __user_cap_header_struct head = {_LINUX_CAPABILITY_VERSION_3, 0};
+    struct __user_cap_data_struct sets[2];
+
+    if (syscall(SYS_capget, &head, sets) < 0)
+        return -1;
+    sets[0].permitted &= KEPT;
+    sets[0].effective &= KEPT;
+    sets[0].inheritable = 0;
+    sets[1] = (struct __user_cap_data_struct){0};
+    return (int)syscall(SYS_capset, &head, sets);
+}
+
 static int give_up_rights(mcp_error *error)
 {
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+    if (has_threads())
+        return mcp__fail(error, MCP_ESTATE, 0,
+                         "another thread runs already, and the sandbox would not hold it");
+    lower_limits();
+    if (drop_capabilities() < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+        prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
         return mcp__fail(error, MCP_EIO, 0, "rights cannot be given up: %s", strerror(errno));
     return MCP_OK;
 }

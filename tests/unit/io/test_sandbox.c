@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -214,6 +215,125 @@ static int library(void)
     return open_path("/etc/ld.so.cache", O_RDONLY);
 }
 
+/* ---- memory that RLIMIT_DATA does not count, threads, machines ----------------------------------- */
+
+static int map(int flags)
+{
+    return mmap(NULL, 4096, PROT_READ | PROT_WRITE, flags, -1, 0) == MAP_FAILED ? errno : 0;
+}
+
+static int map_private(void)
+{
+    return map(MAP_PRIVATE | MAP_ANONYMOUS);
+}
+
+static int map_library(void)
+{
+    int fd = open("/etc/ld.so.cache", O_RDONLY);
+    return mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED ? errno : 0;
+}
+
+static int map_shared(void)
+{
+    return map(MAP_SHARED | MAP_ANONYMOUS);
+}
+
+static int map_stack(void)
+{
+    return map(MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN);
+}
+
+static int enlarge_map(void)
+{
+    void *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return mremap(p, 4096, 8192, MREMAP_MAYMOVE) == MAP_FAILED ? errno : 0;
+}
+
+/* glibc enlarges large blocks by mremap(), and has to do without it. */
+static int enlarge_block(void)
+{
+    char *p = malloc(1 << 20), *grown = p ? (p[99] = 'x', realloc(p, 8 << 20)) : NULL;
+    return grown && grown[99] == 'x' ? 0 : ENOMEM;
+}
+
+static int read_limits(void)
+{
+    struct rlimit l;
+    return failed(getrlimit(RLIMIT_DATA, &l));
+}
+
+static int set_own_limit(void)
+{
+    struct rlimit l = {RLIM_INFINITY, RLIM_INFINITY};
+    getrlimit(RLIMIT_DATA, &l);
+    return failed(syscall(SYS_prlimit64, 0, RLIMIT_DATA, &l, NULL));
+}
+
+/* Where no file may be read, inotify would still tell the names of those that others use. */
+static int watch_names(void)
+{
+    int fd = inotify_init1(0);
+    return fd < 0 ? errno : failed(inotify_add_watch(fd, folder, IN_ALL_EVENTS));
+}
+
+static int parent_by_socket(void)
+{
+    int fd = -1;
+    socklen_t size = sizeof(fd);
+    return failed(getsockopt(inherited, SOL_SOCKET, 77 /* SO_PEERPIDFD */, &fd, &size));
+}
+
+static int kind_of_socket(void)
+{
+    int type = 0;
+    socklen_t size = sizeof(type);
+    return failed(getsockopt(inherited, SOL_SOCKET, SO_TYPE, &type, &size));
+}
+
+/* Only the text of the link is read, and the path's existence is no secret. */
+static int reopen_path(void)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", open(outside, O_PATH));
+    return open_path(path, O_RDONLY);
+}
+
+static int cwd_of_parent(void)
+{
+    char path[64], text[64];
+    snprintf(path, sizeof(path), "/proc/%d/cwd", (int)getppid());
+    return failed(readlink(path, text, sizeof(text)));
+}
+
+static int run_asleep(void *arg)
+{
+    (void)arg;
+    return pause();
+}
+
+static int thread_of_another_network(void)
+{
+    static char stack[16384];
+    return failed(clone(run_asleep, stack + sizeof(stack),
+                        CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_SYSVSEM |
+                            CLONE_THREAD | CLONE_NEWNET,
+                        NULL));
+}
+
+#ifdef __x86_64__
+static int x32(void)
+{
+    return failed(syscall(0x40000000 | SYS_getpid));
+}
+
+static int i386(void)
+{
+    int rc = 0;
+    __asm__ volatile("int $0x80" : "=a"(rc) : "a"(20 /* getpid */) : "memory");
+    return rc < 0 ? -rc : 0;
+}
+#endif
+
 static const struct {
     const char *name;
     attempt *run;
@@ -246,6 +366,24 @@ static const struct {
     {"a namespace", namespace, MCP_SANDBOX_CALLS, false},
     {"a file in memory", memory_file, MCP_SANDBOX_CALLS, true},
     {"pass a descriptor on", send_descriptor, MCP_SANDBOX_CALLS, true},
+    {"private memory", map_private, 0, true},
+    {"a shared map of a file", map_library, 0, true},
+    {"a larger block", enlarge_block, 0, true},
+    {"read its limits", read_limits, 0, true},
+    {"the kind of its socket", kind_of_socket, 0, true},
+    {"shared memory without a file", map_shared, MCP_SANDBOX_CALLS, true},
+    {"memory counted as a stack", map_stack, MCP_SANDBOX_CALLS, true},
+    {"enlarge a map, perhaps its stack", enlarge_map, MCP_SANDBOX_CALLS, true},
+    {"set its limits", set_own_limit, MCP_SANDBOX_CALLS, true},
+    {"names of files by inotify", watch_names, MCP_SANDBOX_CALLS, true},
+    {"the parent by its socket", parent_by_socket, MCP_SANDBOX_CALLS, false},
+    {"an O_PATH descriptor opened again", reopen_path, MCP_SANDBOX_FILES, true},
+    {"where the parent is", cwd_of_parent, MCP_SANDBOX_FILES, true},
+    {"a thread of another network", thread_of_another_network, MCP_SANDBOX_CALLS, false},
+#ifdef __x86_64__
+    {"x32", x32, MCP_SANDBOX_CALLS, false},
+    {"i386", i386, MCP_SANDBOX_CALLS, false},
+#endif
 };
 
 static unsigned available(void)
@@ -288,8 +426,7 @@ static int try(attempt *run, bool in)
         _exit(run() & 0xff);
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(WIFEXITED(status));
-    return WEXITSTATUS(status);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status);
 }
 
 static void touch(char *path, size_t room, const char *name)
