@@ -184,11 +184,15 @@ static void on_ready(int rc, const mcp_error *error, void *user)
         isolated_link_read(&c->room->link);
         isolated_link_failure(&c->room->link, &why);
     }
-    if (rc != MCP_OK)
+    if (rc != MCP_OK && why.code == MCP_ENOTFOUND && !c->list) {
+        isolated_say(c->room, "warning", why.text); /* the source is gone, and what is in it */
+        finish(c, MCP_ENOTFOUND);
+    } else if (rc != MCP_OK) {
         isolated_call_fail(c, "%s",
                            why.text[0] ? why.text
                            : error     ? error->text
                                        : mcp_error_text(rc));
+    }
 }
 
 /* Returns MCP_OK if the call was sent or waits. */

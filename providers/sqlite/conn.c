@@ -341,6 +341,15 @@ int sqlite_not_here(sqlite_conn *c)
     return SQLITE_INTERRUPT;
 }
 
+/* Whether the files beside the database may have changed in a way that a new connection can follow
+ * and this one cannot: it would have to create a -wal file, for example, but the process may not
+ * create files. */
+static bool is_outdated(const sqlite_conn *c, int rc)
+{
+    return (rc & 0xff) == SQLITE_READONLY && !c->immutable && !sqlite_has_log(c->file) &&
+           !sqlite_is_trapped(c->file);
+}
+
 int sqlite_use(sqlite_file *f, sqlite_conn **conn, const sqlite_bounds *bounds, sqlite_use_fn *use,
                void *user, int *sql_code, char text[256])
 {
@@ -351,6 +360,7 @@ int sqlite_use(sqlite_file *f, sqlite_conn **conn, const sqlite_bounds *bounds, 
         int ret;
         if (*conn && is_spent(*conn))
             drop(conn);
+        bool old = *conn != NULL;
         text[0] = 0;
         if (!*conn && (*sql_code = open_conn(f, bounds, conn, &ret, text)) != SQLITE_OK)
             return ret;
@@ -362,6 +372,7 @@ int sqlite_use(sqlite_file *f, sqlite_conn **conn, const sqlite_bounds *bounds, 
         bool large_here = is_large_here(c, rc);
         bool usable = end_use(c);
         bool told = large_here || !c->immutable || c->reason || is_current(c);
+        told = told && !(old && is_outdated(c, rc) && i + 1 < ATTEMPTS);
         ret = large_here ? MCP_PENDING : outcome(c, rc);
         *sql_code = rc;
         if (!usable || !told)

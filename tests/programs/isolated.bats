@@ -1,0 +1,94 @@
+# Sources in processes of their own: files that are replaced, what shows the processes, and how they are switched off.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    load support/talk
+    : "${MCPD:=mcpd}"
+    cd "$BATS_TEST_TMPDIR"
+    [ -f "$MCP_BUILD_DIR/programs/lib/mcp/sqlite.so" ] || skip "built without sqlite"
+    command -v sqlite3 >/dev/null || skip "sqlite3 is not installed"
+    sqlite3 shop.db "CREATE TABLE t(a INTEGER PRIMARY KEY, b TEXT); INSERT INTO t VALUES (1, 'one')"
+}
+
+rows() { # the column b of all rows
+    result resources/read '{"uri":"sqlite://shop/t/rows"}'
+    heard=$(jq -r '.contents[0].text | fromjson | .rows | map(.[1]) | join(" ")' <<<"$heard")
+}
+
+children() {
+    ps -o args= --ppid "$server_pid" | grep -c -e --source-child || :
+}
+
+@test "a log that appears and goes, and a file that is replaced, removed and made again, are followed" {
+    talk modern "$MCPD" sqlite:shop.db
+    rows && [ "$heard" = one ]
+    sqlite3 shop.db "PRAGMA journal_mode=WAL; INSERT INTO t VALUES (2, 'two')" >/dev/null
+    rows && [ "$heard" = "one two" ]
+    coproc writer { sqlite3 shop.db; }
+    echo "INSERT INTO t VALUES (3, 'three'); SELECT 'done';" >&"${writer[1]}"
+    read -r line <&"${writer[0]}"
+    rows && [ "$line $heard" = "done one two three" ]
+    echo .quit >&"${writer[1]}"
+    wait "$writer_PID" || :
+    rows && [ "$heard" = "one two three" ]
+    sqlite3 new.db "CREATE TABLE t(a INTEGER PRIMARY KEY, b TEXT); INSERT INTO t VALUES (1, 'new')"
+    rm -f shop.db-wal shop.db-shm
+    mv new.db shop.db
+    rows && [ "$heard" = new ]
+    rm -f shop.db*
+    failure resources/read '{"uri":"sqlite://shop/t/rows"}'
+    [[ "$heard" == *"not found"* ]]
+    sqlite3 shop.db "CREATE TABLE t(a INTEGER PRIMARY KEY, b TEXT); INSERT INTO t VALUES (1, 'back')"
+    rows && [ "$heard" = back ]
+    hush
+}
+
+@test "one process for each source; none with --no-isolate or \"isolate\": false" {
+    cp shop.db other.db
+    talk modern "$MCPD" sqlite:shop.db sqlite:other.db
+    result tools/list '{}'
+    [ "$(children)" = 0 ]
+    rows
+    [ "$(children)" = 1 ]
+    result resources/read '{"uri":"sqlite://other/t/rows"}'
+    [ "$(children)" = 2 ]
+    hush
+    talk modern "$MCPD" --no-isolate sqlite:shop.db
+    rows && [ "$heard" = one ]
+    [ "$(children)" = 0 ]
+    hush
+    echo '{"sources": [{"module": "sqlite", "source": "shop.db", "isolate": false}]}' >c.json
+    talk modern "$MCPD" --config c.json
+    rows && [ "$heard" = one ]
+    [ "$(children)" = 0 ]
+    hush
+}
+
+@test "a process that is killed comes back; the log and /metrics tell of it" {
+    talk modern "$MCPD" --http unix:socket --stdio sqlite:shop.db
+    rows
+    pid=$(ps -o pid=,args= --ppid "$server_pid" | awk '/--source-child/ {print $1}')
+    kill -9 "$pid"
+    rows && [ "$heard" = one ]
+    for _ in {1..100}; do
+        ! grep -q 'sqlite:shop.db: the process was ended by signal 9' talk.log || break
+        sleep 0.05
+    done
+    grep -q 'sqlite:shop.db: the process was ended by signal 9' talk.log
+    metrics=$(curl -s --unix-socket socket http://localhost/metrics)
+    for line in 'mcp_source_process_up{source="sqlite:shop.db"} 1' \
+        'mcp_source_process_starts_total{source="sqlite:shop.db"} 2' \
+        'mcp_source_process_ends_total{source="sqlite:shop.db",cause="killed"} 1' \
+        'mcp_source_refused{source="sqlite:shop.db"} 0'; do
+        grep -qxF "$line" <<<"$metrics" || { echo "$metrics"; return 1; }
+    done
+    hush
+}
+
+@test "--doctor says what the sandbox is" {
+    run "$MCPD" --doctor sqlite:shop.db
+    [[ "$output" == *sandbox:* ]]
+    run "$MCPD" --doctor --no-isolate sqlite:shop.db
+    [[ "$output" == *"sandbox: switched off by no-isolate"* ]]
+}
