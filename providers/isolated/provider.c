@@ -1,6 +1,7 @@
 /* provider.c: the callbacks of the engine, and mounting. */
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "room.h"
 
@@ -166,9 +167,30 @@ static int fail(mcp_error *error, int rc, const char *text)
     return rc;
 }
 
+/* Whether a prefix contains one of another source or lies within it. The process has read its source
+ * when it says what it mounts, and the longest prefix gets a request. */
+static bool is_of_another(isolated *r, const char *prefix)
+{
+    const char *other;
+    if (!r->mounted)
+        for (r->others = 0; mcp_server_mount_prefix(r->server, r->others);)
+            r->others++;
+    for (size_t i = 0; i < r->others; i++) {
+        other = mcp_server_mount_prefix(r->server, i);
+        size_t len = strlen(prefix), its = strlen(other), scheme = strcspn(other, ":");
+        len = len < its ? len : its;
+        if (strlen(prefix) != its && scheme < len && strncasecmp(prefix, other, scheme) == 0 &&
+            strncmp(prefix + scheme, other + scheme, len - scheme) == 0)
+            return true; /* the server itself refuses equal ones */
+    }
+    return false;
+}
+
 /* Only the first of several mounts lists, because the process has one list for all of them. */
 static int mount(isolated *r, const char *prefix, mcp_error *error)
 {
+    if (prefix && is_of_another(r, prefix))
+        return fail(error, MCP_EEXIST, "it wants to serve URIs of another source");
     const mcp_provider provider = {
         .size = sizeof(provider),
         .name = r->options.name,

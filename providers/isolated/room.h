@@ -48,6 +48,7 @@ struct isolated {
     mcp_allocator alloc;
     mcp_isolated_options options; /* owns its strings */
     bool closing, mounted;
+    size_t others; /* mounts of other sources, before the first one of this */
 
     isolated_link link;
     isolated_stamp stamps[ISOLATED_PATHS];

@@ -54,6 +54,8 @@ static bool may(const char *principal, mcp_item item, mcp_str name, void *user)
            !memmem(name.ptr, name.len, "secret", 6);
 }
 
+static const char *healthy; /* the prefix of another source; NULL: there is none */
+
 static int open_source(fixture *f, const char *source, bool rules, uint64_t timeout_ms,
                        mcp_error *error)
 {
@@ -66,6 +68,9 @@ static int open_source(fixture *f, const char *source, bool rules, uint64_t time
                                    .coalesce_ms = 1, .host = mcp_loop_host(f->loop)),
                        &f->server, NULL),
         MCP_OK);
+    const mcp_provider other = {.size = sizeof(other), .name = "healthy"};
+    if (healthy)
+        assert_int_equal(mcp_server_mount(f->server, healthy, &other, NULL, NULL), MCP_OK);
     snprintf(line, sizeof(line),
              "{\"module\":\"mortal\",\"file\":\"" MORTAL
              "\",\"source\":\"%s\",\"report\":true,\"access\":%s,\"page_size\":3}",
@@ -276,6 +281,22 @@ static void test_mount_fails(void **state)
     close_fixture(&f);
 }
 
+/* The longest prefix gets a request, and the process names its prefixes after it has read its source. */
+static void test_prefix_of_another(void **state)
+{
+    static const char *const others[] = {"mortal://", "mortal://m/deep/", "MORTAL://m/deep/"};
+    (void)state;
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        mcp_error error = {0};
+        fixture f;
+        healthy = others[i];
+        assert_int_equal(open_source(&f, "m", false, 0, &error), MCP_EEXIST);
+        has(error.text, "URIs of another source");
+        healthy = NULL;
+        close_fixture(&f);
+    }
+}
+
 /* ---- death ----------------------------------------------------------------------------------- */
 
 static void test_killer(void **state)
@@ -438,11 +459,17 @@ static void test_killed_anywhere(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_offers),          cmocka_unit_test(test_pages),
-        cmocka_unit_test(test_access),          cmocka_unit_test(test_mount_fails),
-        cmocka_unit_test(test_killer),          cmocka_unit_test(test_several),
-        cmocka_unit_test(test_set_aside),       cmocka_unit_test(test_hangs),
-        cmocka_unit_test(test_cancelled),       cmocka_unit_test(test_subscribed),
+        cmocka_unit_test(test_offers),
+        cmocka_unit_test(test_pages),
+        cmocka_unit_test(test_access),
+        cmocka_unit_test(test_mount_fails),
+        cmocka_unit_test(test_prefix_of_another),
+        cmocka_unit_test(test_killer),
+        cmocka_unit_test(test_several),
+        cmocka_unit_test(test_set_aside),
+        cmocka_unit_test(test_hangs),
+        cmocka_unit_test(test_cancelled),
+        cmocka_unit_test(test_subscribed),
         cmocka_unit_test(test_killed_anywhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
