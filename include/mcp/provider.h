@@ -47,11 +47,11 @@ typedef struct mcp_provider {
      * this is NULL, no resource can be watched.
      *
      * Access rules use this spelling too. While access rules are set, a URI for which this function
-     * fails is treated as one that does not exist. So all spellings that `read` or a template of
-     * this provider answers with the same resource must resolve to the same canonical spelling. For
-     * access rules the engine removes the query first: the query holds parameters that select a
-     * part or a form of the resource, and must not give access to anything else. If `resolve` is
-     * NULL, access rules use the normal form of the URI, also without its query. */
+     * fails is treated as one that does not exist. So if `read` or a template of this provider
+     * returns the same resource for several spellings, all of them must resolve to one canonical
+     * spelling. For access rules the engine removes the query first: the query holds parameters
+     * that select a part or a form of the resource, and must not give access to anything else. If
+     * `resolve` is NULL, access rules use the normal form of the URI, also without its query. */
     int (*resolve)(mcp_str uri, char *canonical, size_t room, void *user);
 
     /* Called when the first subscriber to a canonical URI arrives, and when the last one leaves.

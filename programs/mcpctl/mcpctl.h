@@ -59,7 +59,7 @@ typedef struct session session;
 
 /* A command line of mcpctl or of its shell. */
 typedef struct ctl {
-    settings set;           /* must be first: the option parser gets a pointer to both */
+    settings set;           /* must be first: the parser's pointer to it is also one to ctl */
     const command *command; /* NULL if none was given */
     const char **args;
     size_t n_args;

@@ -206,7 +206,7 @@ static int take_path(offer *o, const source *s, texts *files, mcp_error *error)
     return texts_add(files, s->text) ? MCP_OK : MCP_ENOMEM;
 }
 
-/* Mounts in the order of the lists; files and folders are one mount. */
+/* Mounts the sources in the order of the settings. All files and folders are one mount. */
 static int mount_all(offer *o, mcp_server *server, texts *paths, mcp_error *error)
 {
     const sources *all = &o->now->sources;

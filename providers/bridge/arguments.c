@@ -3,14 +3,14 @@
  */
 #define _GNU_SOURCE
 #include "pieces.h"
-#include "way.h"
+#include "walk.h"
 
 enum {
     MAX_LIMIT = 1000,
     MAX_GLOB = 256, /* characters */
 };
 
-static int refuse_cursor(const bridge_way *w, const char *name)
+static int refuse_cursor(const bridge_walk *w, const char *name)
 {
     return mcp_reply_tool_error(
         w->req, "The cursor is not valid for %s: leave it out to start from the beginning.", name);
@@ -28,7 +28,7 @@ static const char *const names[] = {"list_resources", "find_resources", "search_
 
 /* ---- single arguments ------------------------------------------------------------------------ */
 
-static int take_number(bridge_way *w, const mcp_json *arguments, const char *name, size_t fallback,
+static int take_number(bridge_walk *w, const mcp_json *arguments, const char *name, size_t fallback,
                        size_t *ret, bool *replied)
 {
     int64_t number = mcp_json_int(mcp_json_get(arguments, name), (int64_t)fallback);
@@ -40,7 +40,7 @@ static int take_number(bridge_way *w, const mcp_json *arguments, const char *nam
     return MCP_OK;
 }
 
-static int take_glob(bridge_way *w, const mcp_json *arguments, const char *name, bool *replied)
+static int take_glob(bridge_walk *w, const mcp_json *arguments, const char *name, bool *replied)
 {
     w->query.glob = mcp_json_string(mcp_json_get(arguments, name));
     *replied = characters(w->query.glob) > MAX_GLOB;
@@ -49,8 +49,8 @@ static int take_glob(bridge_way *w, const mcp_json *arguments, const char *name,
                : MCP_OK;
 }
 
-/* Reads the cursor "WHICH:POSITION", see way.c. */
-static bool take_position(bridge_way *w, mcp_str cursor)
+/* Reads the cursor "WHICH:POSITION", see walk.c. */
+static bool take_position(bridge_walk *w, mcp_str cursor)
 {
     uint64_t which;
     const char *colon = cursor.len ? memchr(cursor.ptr, ':', cursor.len) : NULL;
@@ -74,7 +74,7 @@ static bool take_position(bridge_way *w, mcp_str cursor)
     return common_buffer_append(&w->token, rest.ptr, rest.len) == MCP_OK;
 }
 
-static int take_cursor(bridge_way *w, const mcp_json *arguments, bool *replied)
+static int take_cursor(bridge_walk *w, const mcp_json *arguments, bool *replied)
 {
     mcp_str cursor = mcp_json_string(mcp_json_get(arguments, "cursor"));
     w->first = !cursor.len; /* models send empty strings for omitted arguments */
@@ -87,7 +87,7 @@ static int take_cursor(bridge_way *w, const mcp_json *arguments, bool *replied)
 
 /* ---- arguments of each tool ------------------------------------------------------------------ */
 
-static int take_name(bridge_way *w, const mcp_json *arguments, bool *replied)
+static int take_name(bridge_walk *w, const mcp_json *arguments, bool *replied)
 {
     int rc = take_glob(w, arguments, "name", replied);
     mcp_str *glob = &w->query.glob;
@@ -109,7 +109,7 @@ static int take_name(bridge_way *w, const mcp_json *arguments, bool *replied)
     return MCP_OK;
 }
 
-static int take_needle(bridge_way *w, const mcp_json *arguments, bool *replied)
+static int take_needle(bridge_walk *w, const mcp_json *arguments, bool *replied)
 {
     char why[200];
     search_needle_options o = {.text = mcp_json_string(mcp_json_get(arguments, "query")),
@@ -121,7 +121,7 @@ static int take_needle(bridge_way *w, const mcp_json *arguments, bool *replied)
     return *replied ? mcp_reply_tool_error(w->req, "query: %s", why) : rc;
 }
 
-static void take_kind(bridge_way *w, const mcp_json *arguments)
+static void take_kind(bridge_walk *w, const mcp_json *arguments)
 {
     mcp_str kind = mcp_json_string(mcp_json_get(arguments, "kind"));
     w->query.kinds = SEARCH_FILES | SEARCH_FOLDERS | SEARCH_OTHERS;
@@ -133,7 +133,7 @@ static void take_kind(bridge_way *w, const mcp_json *arguments)
         w->query.kinds = SEARCH_OTHERS;
 }
 
-static int take_own(bridge_way *w, const mcp_json *arguments, bool *replied)
+static int take_own(bridge_walk *w, const mcp_json *arguments, bool *replied)
 {
     if (w->tool == BRIDGE_FIND)
         return take_name(w, arguments, replied);
@@ -144,7 +144,7 @@ static int take_own(bridge_way *w, const mcp_json *arguments, bool *replied)
     return rc == MCP_OK && !*replied ? take_needle(w, arguments, replied) : rc;
 }
 
-static int take_all(bridge_way *w, const mcp_json *arguments, bool *replied)
+static int take_all(bridge_walk *w, const mcp_json *arguments, bool *replied)
 {
     int rc = take_number(w, arguments, "limit", w->tool == BRIDGE_SEARCH ? 100 : 200,
                          &w->query.limit, replied);
@@ -163,14 +163,14 @@ static int take_all(bridge_way *w, const mcp_json *arguments, bool *replied)
 static int call(mcp_request *req, const mcp_json *arguments, bridge_tools *all, bridge_tool tool)
 {
     bool replied = false;
-    bridge_way *w = mcp_request_alloc(req, sizeof(*w));
+    bridge_walk *w = mcp_request_alloc(req, sizeof(*w));
     if (!w)
         return MCP_ENOMEM;
-    *w = (bridge_way){.all = all, .req = req, .tool = tool};
+    *w = (bridge_walk){.all = all, .req = req, .tool = tool};
     common_buffer_init(&w->token, &all->alloc);
     int rc = take_all(w, arguments, &replied);
     if (rc == MCP_OK && !replied)
-        return bridge_way_run(w);
+        return bridge_walk_run(w);
     common_buffer_free(&w->token);
     search_needle_free(w->query.needle);
     return rc;

@@ -16,7 +16,7 @@ static mcp_str member(const mcp_json *object, const char *key)
 /* ---- filters --------------------------------------------------------------------------------- */
 
 /* The path after "scheme://authority/", without the query, decoded if possible. */
-static mcp_str path_of(bridge_way *w, mcp_str uri)
+static mcp_str path_of(bridge_walk *w, mcp_str uri)
 {
     const char *at = memchr(uri.ptr, ':', uri.len), *end = uri.ptr + uri.len;
     const char *query = memchr(uri.ptr, '?', uri.len);
@@ -63,7 +63,7 @@ static bool begins(mcp_str text, mcp_str with)
     return text.len >= with.len && (!with.len || memcmp(text.ptr, with.ptr, with.len) == 0);
 }
 
-bool bridge_wants(bridge_way *w, const mcp_json *entry)
+bool bridge_wants(bridge_walk *w, const mcp_json *entry)
 {
     const search_query *q = &w->query;
     mcp_str uri = member(entry, "uri");
@@ -77,7 +77,7 @@ bool bridge_wants(bridge_way *w, const mcp_json *entry)
            has_part(q, name, member(entry, "title"), path);
 }
 
-bool bridge_wants_template(bridge_way *w, const mcp_json *tmpl)
+bool bridge_wants_template(bridge_walk *w, const mcp_json *tmpl)
 {
     mcp_str uri = member(tmpl, "uriTemplate");
     if (!begins(uri, w->query.under))
@@ -88,7 +88,7 @@ bool bridge_wants_template(bridge_way *w, const mcp_json *tmpl)
            has_part(&w->query, member(tmpl, "name"), member(tmpl, "title"), uri);
 }
 
-int bridge_put_entry(bridge_way *w, const mcp_json *entry)
+int bridge_put_entry(bridge_walk *w, const mcp_json *entry)
 {
     const mcp_json *size = mcp_json_get(entry, "size");
     search_entry e = {.kind = kind_of(entry),
@@ -106,7 +106,7 @@ int bridge_put_entry(bridge_way *w, const mcp_json *entry)
 
 /* ---- contents -------------------------------------------------------------------------------- */
 
-static void skip(bridge_way *w, search_skip why)
+static void skip(bridge_walk *w, search_skip why)
 {
     w->results.skipped[why]++;
 }
@@ -114,11 +114,11 @@ static void skip(bridge_way *w, search_skip why)
 static void put_entry_uri(mcp_json_writer *json, const void *user)
 {
     mcp_json_key(json, "uri");
-    mcp_json_add_str(json, member(((const bridge_way *)user)->entry, "uri"));
+    mcp_json_add_str(json, member(((const bridge_walk *)user)->entry, "uri"));
 }
 
 /* Returns MCP_OK without sending a request if the entry is too large. */
-int bridge_ask_entry(bridge_way *w)
+int bridge_ask_entry(bridge_walk *w)
 {
     if (mcp_json_int(mcp_json_get(w->entry, "size"), 0) > MOST_READ) {
         skip(w, SEARCH_LARGE);
@@ -127,7 +127,7 @@ int bridge_ask_entry(bridge_way *w)
     w->one = (common_ask){.req = w->req,
                           .method = "resources/read",
                           .put = put_entry_uri,
-                          .later = bridge_way_later,
+                          .later = bridge_walk_later,
                           .user = w,
                           .max_reply = 2 * MOST_READ};
     return common_door_ask(w->all->bridge->door, &w->one);
@@ -140,7 +140,7 @@ static bool is_too_large(const mcp_json *error)
 }
 
 /* Handles the contents of the entry. The next step searches its lines or reads the next entry. */
-int bridge_take_entry(bridge_way *w)
+int bridge_take_entry(bridge_walk *w)
 {
     int rc = w->one.rc;
     mcp_str text = member(mcp_json_at(mcp_json_get(w->one.result, "contents"), 0), "text");
@@ -153,7 +153,7 @@ int bridge_take_entry(bridge_way *w)
     return rc;
 }
 
-void bridge_next_entry(bridge_way *w)
+void bridge_next_entry(bridge_walk *w)
 {
     common_ask_clear(&w->one);
     w->one = (common_ask){0};
@@ -165,13 +165,13 @@ void bridge_next_entry(bridge_way *w)
 
 static bool stopped(void *user)
 {
-    const bridge_way *w = user;
+    const bridge_walk *w = user;
     return mcp_request_cancelled(w->req) || search_now() - w->slice > item_ns;
 }
 
 void bridge_search_lines(void *user)
 {
-    bridge_way *w = user;
+    bridge_walk *w = user;
     w->slice = search_now();
     search_text t = {.uri = member(w->entry, "uri"),
                      .name = member(w->entry, "name"),
@@ -183,7 +183,7 @@ void bridge_search_lines(void *user)
     w->found = search_put_lines(&w->results, &w->query, &t);
 }
 
-int bridge_take_lines(bridge_way *w)
+int bridge_take_lines(bridge_walk *w)
 {
     int rc = w->found;
     if (rc == MCP_ELIMIT || (rc == MCP_ECANCELLED && !mcp_request_cancelled(w->req))) {

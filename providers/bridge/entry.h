@@ -3,24 +3,24 @@
 #ifndef BRIDGE_ENTRY_H
 #define BRIDGE_ENTRY_H
 
-#include "way.h"
+#include "walk.h"
 
 /* Whether the entry or template matches the query. */
-bool bridge_wants(bridge_way *w, const mcp_json *entry);
-bool bridge_wants_template(bridge_way *w, const mcp_json *tmpl);
+bool bridge_wants(bridge_walk *w, const mcp_json *entry);
+bool bridge_wants_template(bridge_walk *w, const mcp_json *tmpl);
 /* Adds the entry to the results. Returns the errors of search_put_entry(). */
-int bridge_put_entry(bridge_way *w, const mcp_json *entry);
+int bridge_put_entry(bridge_walk *w, const mcp_json *entry);
 
 /* Requests the contents of w->entry. Returns MCP_PENDING, or MCP_OK if the contents are already
  * available or the entry is not read. */
-int bridge_ask_entry(bridge_way *w);
+int bridge_ask_entry(bridge_walk *w);
 /* Handles the contents; the step becomes BRIDGE_AT_LINES if they can be searched. */
-int bridge_take_entry(bridge_way *w);
+int bridge_take_entry(bridge_walk *w);
 /* Searches the contents. May be called on any thread. */
 void bridge_search_lines(void *way);
 /* Handles the result of the search. */
-int bridge_take_lines(bridge_way *w);
+int bridge_take_lines(bridge_walk *w);
 /* Continues with the next entry. */
-void bridge_next_entry(bridge_way *w);
+void bridge_next_entry(bridge_walk *w);
 
 #endif

@@ -4,7 +4,7 @@
 #define _GNU_SOURCE
 #include <stdio.h>
 
-#include "way.h"
+#include "walk.h"
 
 static int put(common_buffer *b, const char *text)
 {
@@ -21,7 +21,7 @@ static mcp_str member(const mcp_json *object, const char *key)
     return mcp_json_string(mcp_json_get(object, key));
 }
 
-static const char *name_of(const bridge_way *w)
+static const char *name_of(const bridge_walk *w)
 {
     static const char *const names[] = {"list_resources", "find_resources", "search_resources"};
     return names[w->tool];
@@ -37,7 +37,7 @@ static int name(common_buffer *to, const char *before, mcp_str uri)
 
 /* Adds a template that was not searched to the list of such templates. Templates that offer a
  * search themselves are listed separately. */
-static int name_template(bridge_way *w, mcp_str uri)
+static int name_template(bridge_walk *w, mcp_str uri)
 {
     enum { MOST = 8 };
     if (memmem(uri.ptr, uri.len, "/-/search/", 10))
@@ -49,13 +49,13 @@ static int name_template(bridge_way *w, mcp_str uri)
                 w->n_templates == MOST ? MCP_STR("…") : uri);
 }
 
-static int put_named(bridge_way *w, const common_buffer *named)
+static int put_named(bridge_walk *w, const common_buffer *named)
 {
     int rc = put_str(&w->results.text, (mcp_str){named->ptr, named->len});
     return rc == MCP_OK && named->len ? put(&w->results.text, ".\n") : rc;
 }
 
-static int put_line(bridge_way *w, const mcp_json *tmpl)
+static int put_line(bridge_walk *w, const mcp_json *tmpl)
 {
     common_buffer *to = &w->results.text;
     mcp_str title = member(tmpl, "title"), about = member(tmpl, "description");
@@ -75,7 +75,7 @@ static int put_line(bridge_way *w, const mcp_json *tmpl)
     return rc == MCP_OK ? put(to, "\n") : rc;
 }
 
-int bridge_put_template(bridge_way *w, const mcp_json *tmpl)
+int bridge_put_template(bridge_walk *w, const mcp_json *tmpl)
 {
     static const char *const keys[] = {"uriTemplate", "name", "title", "description", "mimeType"};
     mcp_json_writer *json = w->results.json;
@@ -95,7 +95,7 @@ int bridge_put_template(bridge_way *w, const mcp_json *tmpl)
 
 /* ---- end of the text ------------------------------------------------------------------------- */
 
-static int put_summary(bridge_way *w)
+static int put_summary(bridge_walk *w)
 {
     static const char *const names[SEARCH_SKIPS] = {"binary", "large", "slow", "unreadable"};
     const search_results *r = &w->results;
@@ -113,14 +113,14 @@ static int put_summary(bridge_way *w)
     return rc == MCP_OK ? put_named(w, &w->templates) : rc;
 }
 
-static int put_nothing(bridge_way *w)
+static int put_nothing(bridge_walk *w)
 {
     if (w->results.count || w->n_templates)
         return MCP_OK;
     return put(&w->results.text, w->cursor.len ? "Nothing so far.\n" : "Nothing was found.\n");
 }
 
-static int put_more(bridge_way *w)
+static int put_more(bridge_walk *w)
 {
     common_buffer *to = &w->results.text;
     int rc = w->more_templates
@@ -138,7 +138,7 @@ static int put_more(bridge_way *w)
 
 /* ---- structured content ---------------------------------------------------------------------- */
 
-static int end_json(bridge_way *w, mcp_str *ret)
+static int end_json(bridge_walk *w, mcp_str *ret)
 {
     static const char *const names[SEARCH_SKIPS] = {"binary", "large", "slow", "unreadable"};
     const search_results *r = &w->results;
@@ -160,7 +160,7 @@ static int end_json(bridge_way *w, mcp_str *ret)
 }
 
 /* Adds a link to each resource with matches, for hosts that let users open them. */
-static int put_links(bridge_way *w)
+static int put_links(bridge_walk *w)
 {
     const common_buffer *links = &w->results.links;
     int rc = MCP_OK;
@@ -177,7 +177,7 @@ static int put_links(bridge_way *w)
 
 /* ---- reply ----------------------------------------------------------------------------------- */
 
-static int reply(bridge_way *w)
+static int reply(bridge_walk *w)
 {
     mcp_str json;
     int rc = w->tool == BRIDGE_SEARCH ? put_summary(w) : put_nothing(w);
@@ -192,7 +192,7 @@ static int reply(bridge_way *w)
     return rc == MCP_OK ? mcp_reply_structured(w->req, json) : rc;
 }
 
-int bridge_way_reply(bridge_way *w)
+int bridge_walk_reply(bridge_walk *w)
 {
     switch (w->rc) {
     case MCP_OK: return reply(w);

@@ -62,8 +62,8 @@ int files_sweep_run(files_sweep *s);
 /* Whether the call was cancelled; for use in take(). May be called on any thread. */
 bool files_sweep_stopped(const files_sweep *s);
 
-/* Converts a position to a word that a model can repeat, and back. The second returns false if the
- * word is invalid. */
+/* Converts a position to a cursor, a short string that a model can copy, and back. The second
+ * function returns false if the string is invalid. */
 int files_sweep_put_cursor(const files_cursor *cursor, common_buffer *out);
 bool files_sweep_take_cursor(const files *f, mcp_str text, files_cursor *ret);
 

@@ -7,13 +7,13 @@
 #include <string.h>
 
 #include "passing.h"
-#include "room.h"
+#include "provider.h"
 
 enum { MOST_KEY = 8192, MOST_STALE = 3 };
 
 static void call_free(isolated_call *c)
 {
-    isolated *r = c->room;
+    isolated *r = c->owner;
     if (c->prev)
         c->prev->next = c->next;
     else
@@ -30,7 +30,7 @@ static void call_free(isolated_call *c)
 
 static void finish(isolated_call *c, int outcome)
 {
-    isolated *r = c->room;
+    isolated *r = c->owner;
     mcp_request *req = c->req;
     bool trial = c->trial;
     c->req = NULL;
@@ -62,7 +62,7 @@ void isolated_call_fail(isolated_call *c, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    finish(c, c->req ? refuse(c->room, c->req, c->list && !c->goes_on, text) : MCP_ECANCELLED);
+    finish(c, c->req ? refuse(c->owner, c->req, c->list && !c->goes_on, text) : MCP_ECANCELLED);
 }
 
 /* ---- the answer ------------------------------------------------------------------------------ */
@@ -75,21 +75,22 @@ static int reply_entries(const isolated_call *c, const mcp_json *result)
     int rc = MCP_OK;
     while (rc == MCP_OK && (v = mcp_json_next(list, &it, NULL)) != NULL) {
         isolated_entry e;
-        isolated_entry_read(&e, v, &c->room->alloc);
+        isolated_entry_read(&e, v, &c->owner->alloc);
         rc = mcp_reply_resource(c->req, &e.resource);
         rc = rc == MCP_EINVAL ? MCP_OK : rc; /* omit this entry */
         isolated_entry_free(&e);
     }
     if (rc == MCP_ELIMIT)
         return mcp_reply_fail(c->req, MCP_CODE_INTERNAL, "%s: its page is too long",
-                              c->room->options.name);
+                              c->owner->options.name);
     return rc == MCP_OK && next.len ? mcp_reply_next(c->req, next) : rc;
 }
 
 static int reply(const isolated_call *c, int rc, const mcp_json *result)
 {
-    mcp_raw raw = {
-        .size = sizeof(raw), .json = mcp_client_result_text(c->room->link.client), .value = result};
+    mcp_raw raw = {.size = sizeof(raw),
+                   .json = mcp_client_result_text(c->owner->link.client),
+                   .value = result};
     if (rc == MCP_OK && c->list)
         return reply_entries(c, result);
     if (!raw.json.ptr)
@@ -102,14 +103,14 @@ static int reply(const isolated_call *c, int rc, const mcp_json *result)
 static bool is_stale(const isolated_call *c, int rc)
 {
     return rc == MCP_EREMOTE && c->repeats && c->tries < MOST_STALE && !c->trial &&
-           !isolated_is_current(c->room);
+           !isolated_is_current(c->owner);
 }
 
 static void on_done(mcp_client *client, int rc, const mcp_json *result, const mcp_error *error,
                     void *user)
 {
     isolated_call *c = user;
-    isolated *r = c->room;
+    isolated *r = c->owner;
     (void)client;
     c->call = 0;
     mcp_service_done(r->link.service, &c->use);
@@ -148,7 +149,7 @@ static void on_progress(mcp_client *client, mcp_call_id call, const mcp_progress
 
 static int send(isolated_call *c)
 {
-    const isolated *r = c->room;
+    const isolated *r = c->owner;
     const mcp_call_options o = {
         .size = sizeof(o),
         .done = on_done,
@@ -165,7 +166,7 @@ static int send(isolated_call *c)
 /* While a call runs alone, the others wait. */
 static bool has_to_wait(const isolated_call *c)
 {
-    return c->room->trials && !c->trial;
+    return c->owner->trials && !c->trial;
 }
 
 static void on_ready(int rc, const mcp_error *error, void *user)
@@ -173,7 +174,7 @@ static void on_ready(int rc, const mcp_error *error, void *user)
     isolated_call *c = user;
     mcp_error why = {0};
     if (rc == MCP_OK && has_to_wait(c)) {
-        mcp_service_done(c->room->link.service, &c->use);
+        mcp_service_done(c->owner->link.service, &c->use);
         c->state = ISOLATED_QUEUED;
         return;
     }
@@ -181,11 +182,11 @@ static void on_ready(int rc, const mcp_error *error, void *user)
         rc = send(c);
         error = NULL;
     } else {
-        isolated_link_read(&c->room->link);
-        isolated_link_failure(&c->room->link, &why);
+        isolated_link_read(&c->owner->link);
+        isolated_link_failure(&c->owner->link, &why);
     }
     if (rc != MCP_OK && why.code == MCP_ENOTFOUND && !c->list) {
-        isolated_say(c->room, "warning", why.text); /* the source is gone, and what is in it */
+        isolated_say(c->owner, "warning", why.text); /* the source is gone, and what is in it */
         finish(c, MCP_ENOTFOUND);
     } else if (rc != MCP_OK) {
         isolated_call_fail(c, "%s",
@@ -198,7 +199,7 @@ static void on_ready(int rc, const mcp_error *error, void *user)
 /* Returns MCP_OK if the call was sent or waits. */
 static int start(isolated_call *c, mcp_error *error)
 {
-    isolated *r = c->room;
+    isolated *r = c->owner;
     c->state = ISOLATED_QUEUED;
     if (has_to_wait(c))
         return MCP_OK;
@@ -240,7 +241,7 @@ void isolated_calls_go_on(isolated *r)
 static void on_cancel(mcp_request *req, void *user)
 {
     isolated_call *c = user;
-    isolated *r = c->room;
+    isolated *r = c->owner;
     c->req = NULL;
     if (c->call) {
         r->cancelled = isolated_now(r);
@@ -295,7 +296,7 @@ static isolated_call *call_new(isolated *r, mcp_request *req)
     isolated_call *c = common_alloc(&r->alloc, sizeof(*c));
     if (!c)
         return NULL;
-    *c = (isolated_call){.room = r, .req = req, .method = mcp_request_method(req)};
+    *c = (isolated_call){.owner = r, .req = req, .method = mcp_request_method(req)};
     c->repeats = strcmp(c->method, "tools/call") != 0;
     c->prev = r->last;
     *(r->last ? &r->last->next : &r->first) = c;

@@ -1,7 +1,7 @@
 /* entry.c: converts an entry of a list to the descriptor for its registration. */
 #include <stdio.h>
 
-#include "room.h"
+#include "provider.h"
 
 static const char *text_of(const mcp_json *from, const char *key)
 {

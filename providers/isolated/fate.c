@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "room.h"
+#include "provider.h"
 
 enum { REFUSED_MS = 600000, STRIKES = 3, CANCELLED_MS = 30000 };
 
@@ -124,7 +124,7 @@ static bool is_certain(const isolated *r, const mcp_service_end *end)
 
 static void lost(isolated_call *c, bool alone, bool suspects, const char *text)
 {
-    isolated *r = c->room;
+    isolated *r = c->owner;
     if (c->blamed || (alone && c->trial)) {
         blame(r, c->key);
         isolated_call_fail(c,

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "room.h"
+#include "provider.h"
 
 enum { MOST_ARGUMENTS = 64 };
 

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "room.h"
+#include "provider.h"
 
 enum { MAX_FILES = 1024 }; /* descriptors of a process */
 
@@ -30,11 +30,12 @@ static void hang_up(isolated_link *l)
 static void refuse(isolated_link *l, const char *why)
 {
     hang_up(l);
-    isolated_say(l->room, "error", why);
+    isolated_say(l->owner, "error", why);
     mcp_service_abort(l->service, why);
 }
 
-/* Writes the answer to one question, with its newline. Returns false if it is not a question. */
+/* Writes the answer to a question, followed by a newline. Returns false if `question` is invalid.
+ * */
 static bool answer(const isolated *r, const mcp_json *question,
                    char to[static MCP_ISOLATED_NAMES + 1], size_t *len)
 {
@@ -64,14 +65,14 @@ static bool take_log(isolated_link *l, const mcp_json *line)
     static const char *const levels[] = {"debug", "info", "warning", "error"};
     mcp_str level = mcp_json_string(mcp_json_get(line, "log"));
     mcp_str text = mcp_json_string(mcp_json_get(line, "text"));
-    int64_t second = isolated_now(l->room) / 1000;
+    int64_t second = isolated_now(l->owner) / 1000;
     if (!level.ptr || !text.ptr)
         return false;
     l->lines = second == l->second ? l->lines + 1 : 1;
     l->second = second;
     for (size_t i = 0; i < sizeof(levels) / sizeof(*levels); i++) {
         if (l->lines <= A_SECOND && mcp_str_eq(level, mcp_str_from(levels[i])))
-            isolated_say(l->room, levels[i], text.ptr);
+            isolated_say(l->owner, levels[i], text.ptr);
     }
     return true;
 }
@@ -81,7 +82,7 @@ static void on_line(isolated_link *l, mcp_str line)
     char text[MCP_ISOLATED_NAMES + 1];
     mcp_json_doc *doc = NULL;
     size_t len;
-    int rc = mcp_json_parse(line, NULL, &l->room->alloc, &doc, NULL);
+    int rc = mcp_json_parse(line, NULL, &l->owner->alloc, &doc, NULL);
     if (rc == MCP_OK && take_log(l, mcp_json_root(doc))) {
         mcp_json_free(doc);
         return;
@@ -90,7 +91,7 @@ static void on_line(isolated_link *l, mcp_str line)
         l->report = doc;
         return;
     }
-    bool asked = rc == MCP_OK && answer(l->room, mcp_json_root(doc), text, &len);
+    bool asked = rc == MCP_OK && answer(l->owner, mcp_json_root(doc), text, &len);
     mcp_json_free(doc);
     if (!asked)
         refuse(l, "its process asks for something that is no question");
@@ -211,8 +212,8 @@ static int fourth(void *user)
         close(pair[1]);
         return -1;
     }
-    if (l == &l->room->link)
-        stamp(l->room);
+    if (l == &l->owner->link)
+        stamp(l->owner);
     return pair[1];
 }
 
@@ -221,7 +222,7 @@ static void on_end(const mcp_service_end *end, void *user)
     isolated_link *l = user;
     l->ended = true;
     if (l->on_end)
-        l->on_end(end, l->room);
+        l->on_end(end, l->owner);
 }
 
 /* The end of a process that has reported a failed mount is not logged: callers that need the
@@ -229,7 +230,7 @@ static void on_end(const mcp_service_end *end, void *user)
 static void on_log(const char *level, const char *line, void *user)
 {
     isolated_link *l = user;
-    const mcp_host *host = mcp_server_host(l->room->server);
+    const mcp_host *host = mcp_server_host(l->owner->server);
     mcp_error why = {0};
     isolated_link_read(l);
     if (isolated_link_failure(l, &why) == MCP_OK && host && host->log)
@@ -239,7 +240,7 @@ static void on_log(const char *level, const char *line, void *user)
 static int open_service(isolated_link *l, mcp_loop *loop, mcp_error *error)
 {
     static const char *const nothing[] = {NULL};
-    const mcp_isolated_options *o = &l->room->options;
+    const mcp_isolated_options *o = &l->owner->options;
     return mcp_service_new(
         loop,
         MCP_OPTIONS(mcp_service_options, .name = o->name, .argv = o->argv, .env = nothing,
@@ -252,7 +253,7 @@ static int open_service(isolated_link *l, mcp_loop *loop, mcp_error *error)
 int isolated_link_open(isolated_link *l, isolated *r, mcp_loop *loop, const mcp_host *host,
                        mcp_error *error)
 {
-    *l = (isolated_link){.room = r, .host = host, .fd = -1};
+    *l = (isolated_link){.owner = r, .host = host, .fd = -1};
     common_buffer_init(&l->in, &r->alloc);
     int rc = mcp_client_new(MCP_OPTIONS(mcp_client_options, .name = "mcpd",
                                         .version = MCP_VERSION_STRING, .revision = "2026-07-28",
@@ -267,7 +268,7 @@ void isolated_link_close(isolated_link *l)
     l->on_end = NULL;
     mcp_service_free(l->service);
     mcp_client_free(l->client);
-    if (l->room)
+    if (l->owner)
         hang_up(l);
     mcp_json_free(l->report);
     common_buffer_free(&l->in);

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "room.h"
+#include "provider.h"
 
 int64_t isolated_now(const isolated *r)
 {
@@ -148,9 +148,9 @@ static void nothing(void *user)
     (void)user;
 }
 
-static void on_end(const mcp_service_end *end, void *room)
+static void on_end(const mcp_service_end *end, void *user)
 {
-    isolated *r = room;
+    isolated *r = user;
     r->stamped = false;
     r->announces = r->announces || isolated_watches(r);
     isolated_fate(r, end);
@@ -167,8 +167,8 @@ static int fail(mcp_error *error, int rc, const char *text)
     return rc;
 }
 
-/* Whether a prefix contains one of another source or lies within it. The process has read its source
- * when it says what it mounts, and the longest prefix gets a request. */
+/* Whether a prefix contains one of another source or lies within it. The process has read its
+ * source when it says what it mounts, and the longest prefix gets a request. */
 static bool is_of_another(isolated *r, const char *prefix)
 {
     const char *other;

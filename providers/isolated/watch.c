@@ -2,7 +2,7 @@
  * the lists. While anything is watched, the process keeps running. */
 #include <string.h>
 
-#include "room.h"
+#include "provider.h"
 
 enum { SOON_MS = 1, LOOK_MS = 1000 };
 

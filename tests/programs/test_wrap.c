@@ -79,7 +79,7 @@ static void lines(void **state)
     for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
         char *text = wrapped(mcp_str_from(table[i].text), TEXT_BLOCK, table[i].form, NULL);
         if (strcmp(text, table[i].block) != 0)
-            fail_msg("%zu: '%s' is '%s'", i, table[i].text, text);
+            fail_msg("%zu: '%s' was wrapped to '%s'", i, table[i].text, text);
         free(text);
     }
 }

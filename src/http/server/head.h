@@ -67,8 +67,9 @@ static inline mcp_str mcp__http_text(const mcp__http_head *head, mcp__http_span 
 {
     return (mcp_str){head->bytes.ptr + span.at, span.len};
 }
-/* Returns whether the header being received is one that is compared with the message. */
-bool mcp__http_in_mirror(const mcp__http_head *head);
+/* Returns whether the header being received repeats a part of the message, and is compared with it.
+ * */
+bool mcp__http_is_mirrored(const mcp__http_head *head);
 mcp_str mcp__http_trim(mcp_str s);
 
 /* Returns the media types that a value of Accept allows: a combination of MCP__HTTP_JSON and

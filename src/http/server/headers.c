@@ -208,7 +208,7 @@ void mcp__http_head_value_end(mcp__http_head *head)
     head->field_kind = MCP__HTTP_IGNORED;
 }
 
-bool mcp__http_in_mirror(const mcp__http_head *head)
+bool mcp__http_is_mirrored(const mcp__http_head *head)
 {
     return (MIRRORED & 1u << head->field_kind) != 0;
 }

@@ -233,8 +233,8 @@ static mcp__http_refusal refusal_of(const mcp_http_connection *c, llhttp_errno_t
 {
     switch (error) {
     case HPE_INVALID_HEADER_TOKEN:
-        return c->phase == MCP__HTTP_HEAD && mcp__http_in_mirror(&c->head) ? MCP__HTTP_BAD_MIRROR
-                                                                           : MCP__HTTP_BAD_SYNTAX;
+        return c->phase == MCP__HTTP_HEAD && mcp__http_is_mirrored(&c->head) ? MCP__HTTP_BAD_MIRROR
+                                                                             : MCP__HTTP_BAD_SYNTAX;
     case HPE_INVALID_VERSION:
     case HPE_PAUSED_H2_UPGRADE: return MCP__HTTP_BAD_VERSION;
     case HPE_UNEXPECTED_CONTENT_LENGTH:

@@ -10,11 +10,11 @@
 typedef struct mcp__deadline {
     mcp__session *session; /* NULL if not in a heap */
     mcp_request *first;    /* child */
-    mcp_request *before;   /* left sibling, or the parent of the first child */
+    mcp_request *before;   /* left sibling; of a first child, its parent */
     mcp_request *after;    /* right sibling */
     int64_t due;           /* by the clock of the channel, in milliseconds */
     uint64_t ms;           /* the handler's time-out */
-    bool progressed;       /* progress was reported since the insertion */
+    bool progressed;       /* progress has been reported since the request was added */
 } mcp__deadline;
 
 /* Starts or restarts the deadline of a handler that will answer later. */

@@ -136,7 +136,7 @@ static void test_hostile_index(void **state)
     peer_close(&p);
 }
 
-/* Any byte of the index is changed, or the index is truncated anywhere. */
+/* In each round a random byte of the index is changed, or the index is truncated. */
 static void test_mutations(void **state)
 {
     static unsigned char good[8192], bad[8192];

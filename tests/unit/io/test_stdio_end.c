@@ -81,7 +81,7 @@ static void test_signal_while_busy(void **state)
     }
 }
 
-/* Also with a reader that does not read. */
+/* A signal ends the server even if the peer does not read its output. */
 static void test_signal_while_stuck(void **state)
 {
     char got[1000];

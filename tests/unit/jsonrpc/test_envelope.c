@@ -234,8 +234,8 @@ static void test_scan_id_truncated(void **state)
     }
 }
 
-/* For every tail of a message, the scan finds the id if the last array or object precedes it, or
- * nothing, but never another id. */
+/* For every tail of a message, the scan finds either the id, if it follows the last array or
+ * object, or nothing, but never another id. */
 static void test_scan_id_back(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
-/* way.c: iterates over all resources; see way.h. */
+/* walk.c: iterates over all resources; see walk.h. */
 #define _GNU_SOURCE
-#include "way.h"
+#include "walk.h"
 
 #include <stdio.h>
 
@@ -15,14 +15,14 @@ enum {
 static const int64_t slice_ns = 20 * 1000000LL; /* ns on the server's thread before other requests
                                                  * get a turn */
 
-static bool is_enough(const bridge_way *w)
+static bool is_enough(const bridge_walk *w)
 {
     return w->results.count >= w->query.limit;
 }
 
 /* Whether the call was cancelled or takes too long. Time is not checked before the first entry, so
  * that each call makes progress. */
-static bool is_late(const bridge_way *w)
+static bool is_late(const bridge_walk *w)
 {
     return mcp_request_cancelled(w->req) || (w->seen && search_now() - w->began > SEARCH_CALL_NS);
 }
@@ -31,7 +31,7 @@ static bool is_late(const bridge_way *w)
 
 /* Writes the cursor "WHICH:POSITION". WHICH is the index of a source, the number of sources
  * (meaning the lists), or "t" for templates. */
-static int stop_at(bridge_way *w, const char *which, mcp_str position)
+static int stop_at(bridge_walk *w, const char *which, mcp_str position)
 {
     w->step = BRIDGE_AT_END;
     w->cursor.len = 0;
@@ -43,20 +43,20 @@ static int stop_at(bridge_way *w, const char *which, mcp_str position)
                : rc;
 }
 
-static int stop_in_source(bridge_way *w, size_t source, mcp_str position)
+static int stop_in_source(bridge_walk *w, size_t source, mcp_str position)
 {
     char which[24];
     snprintf(which, sizeof(which), "%zu", source);
     return stop_at(w, which, position);
 }
 
-static int stop_in_list(bridge_way *w, mcp_str token)
+static int stop_in_list(bridge_walk *w, mcp_str token)
 {
     return stop_in_source(w, w->all->n, token);
 }
 
 /* Continues with the templates, or ends. */
-static void end_entries(bridge_way *w)
+static void end_entries(bridge_walk *w)
 {
     bool wanted = w->tool == BRIDGE_LIST ? w->first && !w->query.glob.len
                                          : (w->query.kinds & SEARCH_OTHERS) != 0;
@@ -65,7 +65,7 @@ static void end_entries(bridge_way *w)
 }
 
 /* Stops with more entries left. The first call still includes the first page of templates. */
-static int stop_listing(bridge_way *w, mcp_str token)
+static int stop_listing(bridge_walk *w, mcp_str token)
 {
     int rc = stop_in_list(w, token);
     if (w->tool == BRIDGE_LIST)
@@ -76,13 +76,13 @@ static int stop_listing(bridge_way *w, mcp_str token)
 /* ---- sources --------------------------------------------------------------------------------- */
 
 /* Whether a mount at the prefix may contain anything below `under`. */
-static bool may_hold(const bridge_way *w, const char *prefix)
+static bool may_hold(const bridge_walk *w, const char *prefix)
 {
     size_t len = strlen(prefix), most = len < w->query.under.len ? len : w->query.under.len;
     return memcmp(prefix, w->query.under.ptr ? w->query.under.ptr : "", most) == 0;
 }
 
-static int begin_turn(bridge_way *w)
+static int begin_turn(bridge_walk *w)
 {
     const search_source *s = &w->all->sources[w->source];
     w->turn.req = w->req;
@@ -90,7 +90,7 @@ static int begin_turn(bridge_way *w)
     w->turn.results = &w->results;
     w->turn.began = w->began;
     w->turn.seen = w->seen;
-    w->turn.later = bridge_way_later;
+    w->turn.later = bridge_walk_later;
     w->turn.user = w;
     w->turn.rc = MCP_OK;
     w->turn.more = false;
@@ -100,13 +100,13 @@ static int begin_turn(bridge_way *w)
     return s->run(&w->turn, s->user);
 }
 
-static void to_lists(bridge_way *w)
+static void to_lists(bridge_walk *w)
 {
     w->has_token = false;
     w->step = is_enough(w) ? BRIDGE_AT_REST : BRIDGE_AT_PAGE;
 }
 
-static int take_turn(bridge_way *w)
+static int take_turn(bridge_walk *w)
 {
     search_turn *t = &w->turn;
     w->seen = t->seen;
@@ -128,7 +128,7 @@ static int take_turn(bridge_way *w)
 /* Whether this mount has to be listed because no source has searched it. */
 static bool list_mount(const char *prefix, void *user)
 {
-    const bridge_way *w = user;
+    const bridge_walk *w = user;
     if (!may_hold(w, prefix))
         return false;
     for (size_t i = 0; w->by_sources && i < w->all->n; i++)
@@ -137,24 +137,24 @@ static bool list_mount(const char *prefix, void *user)
     return true;
 }
 
-static mcp_str token_of(const bridge_way *w)
+static mcp_str token_of(const bridge_walk *w)
 {
     return w->has_token ? (mcp_str){w->token.ptr, w->token.len} : (mcp_str){0};
 }
 
 static void put_token(mcp_json_writer *w, const void *user)
 {
-    const bridge_way *way = user;
+    const bridge_walk *way = user;
     if (way->has_token)
         mcp_json_key(w, "cursor"), mcp_json_add_str(w, token_of(way));
 }
 
-static int ask_page(bridge_way *w, common_ask *ask, const char *method, size_t size)
+static int ask_page(bridge_walk *w, common_ask *ask, const char *method, size_t size)
 {
     *ask = (common_ask){.req = w->req,
                         .method = method,
                         .put = put_token,
-                        .later = bridge_way_later,
+                        .later = bridge_walk_later,
                         .user = w,
                         .page_size = size,
                         .list_mount = list_mount,
@@ -163,12 +163,12 @@ static int ask_page(bridge_way *w, common_ask *ask, const char *method, size_t s
 }
 
 /* Whether entries are returned unfiltered. A page of the tool then equals a page of the list. */
-static bool takes_all(const bridge_way *w)
+static bool takes_all(const bridge_walk *w)
 {
     return w->tool == BRIDGE_LIST && !w->by_sources;
 }
 
-static size_t page_size(const bridge_way *w)
+static size_t page_size(const bridge_walk *w)
 {
     if (takes_all(w))
         return w->query.limit - w->results.count;
@@ -176,7 +176,7 @@ static size_t page_size(const bridge_way *w)
 }
 
 /* Checks the answer of a list. Returns MCP_EINVAL if the cursor is invalid. */
-static int check_list(const bridge_way *w, const common_ask *ask)
+static int check_list(const bridge_walk *w, const common_ask *ask)
 {
     if (ask->rc != MCP_OK || ask->result)
         return ask->rc;
@@ -184,7 +184,7 @@ static int check_list(const bridge_way *w, const common_ask *ask)
     return w->has_token && code == MCP_CODE_INVALID_PARAMS ? MCP_EINVAL : MCP_EREMOTE;
 }
 
-static int keep_token(bridge_way *w, const mcp_json *result)
+static int keep_token(bridge_walk *w, const mcp_json *result)
 {
     mcp_str next = mcp_json_string(mcp_json_get(result, "nextCursor"));
     w->has_token = next.len != 0;
@@ -193,7 +193,7 @@ static int keep_token(bridge_way *w, const mcp_json *result)
 }
 
 /* Continues after the last entry of a page. */
-static int end_page(bridge_way *w)
+static int end_page(bridge_walk *w)
 {
     char text[60];
     int rc = keep_token(w, w->page.result);
@@ -211,7 +211,7 @@ static int end_page(bridge_way *w)
 }
 
 /* Stops within the page, before the current entry. */
-static int stop_here(bridge_way *w)
+static int stop_here(bridge_walk *w)
 {
     if (w->at == 0) {
         common_ask_clear(&w->page);
@@ -221,7 +221,7 @@ static int stop_here(bridge_way *w)
     return MCP_OK;
 }
 
-static int take_place(bridge_way *w)
+static int take_place(bridge_walk *w)
 {
     int rc = check_list(w, &w->one);
     if (rc == MCP_OK)
@@ -236,7 +236,7 @@ static int take_place(bridge_way *w)
     return MCP_OK;
 }
 
-static int take_rest(bridge_way *w)
+static int take_rest(bridge_walk *w)
 {
     int rc = check_list(w, &w->one);
     bool any = mcp_json_count(mcp_json_get(w->one.result, "resources")) ||
@@ -251,7 +251,7 @@ static int take_rest(bridge_way *w)
 /* ---- entries of a page ----------------------------------------------------------------------- */
 
 /* Processes the entries up to the first one that has to be read. */
-static int go_through(bridge_way *w)
+static int go_through(bridge_walk *w)
 {
     const mcp_json *list = mcp_json_get(w->page.result, "resources");
     w->step = BRIDGE_AT_PAGE;
@@ -272,13 +272,13 @@ static int go_through(bridge_way *w)
     return end_page(w);
 }
 
-static int go_on(bridge_way *w)
+static int go_on(bridge_walk *w)
 {
     bridge_next_entry(w);
     return go_through(w);
 }
 
-static int take_page(bridge_way *w)
+static int take_page(bridge_walk *w)
 {
     int rc = check_list(w, &w->page);
     if (rc != MCP_OK)
@@ -291,7 +291,7 @@ static int take_page(bridge_way *w)
 /* ---- templates ------------------------------------------------------------------------------- */
 
 /* Templates listed with entries are limited to TEMPLATES; listed alone, to the requested number. */
-static bool take_template(bridge_way *w, const mcp_json *tmpl, int *rc)
+static bool take_template(bridge_walk *w, const mcp_json *tmpl, int *rc)
 {
     if (!bridge_wants_template(w, tmpl))
         return true;
@@ -304,7 +304,7 @@ static bool take_template(bridge_way *w, const mcp_json *tmpl, int *rc)
     return *rc == MCP_OK;
 }
 
-static int take_templates(bridge_way *w)
+static int take_templates(bridge_walk *w)
 {
     int rc = check_list(w, &w->one);
     mcp_json_iter it = {0};
@@ -323,29 +323,29 @@ static int take_templates(bridge_way *w)
     return MCP_OK;
 }
 
-static size_t templates_size(const bridge_way *w)
+static size_t templates_size(const bridge_walk *w)
 {
     return w->only_templates && !w->query.under.len ? w->query.limit - w->n_templates : 0;
 }
 
 /* ---- other threads and requests -------------------------------------------------------------- */
 
-static void resume(bridge_way *w);
+static void resume(bridge_walk *w);
 
 static void on_worked(mcp_request *req, void *user)
 {
     (void)req;
-    bridge_way_later(user);
+    bridge_walk_later(user);
 }
 
-static bool has_workers(const bridge_way *w)
+static bool has_workers(const bridge_walk *w)
 {
     const mcp_host *host = mcp_server_host(w->all->bridge->server);
     return host && host->work;
 }
 
 /* Without workers, the work runs synchronously within this call. */
-static int work(bridge_way *w, void (*fn)(void *user))
+static int work(bridge_walk *w, void (*fn)(void *user))
 {
     if (has_workers(w)) {
         w->found = MCP_ECANCELLED; /* in case the work never starts */
@@ -367,7 +367,7 @@ static void after_yield(mcp_request *req, void *user)
 }
 
 /* Whether this call pauses to let other requests run on the server's thread. */
-static bool yields(bridge_way *w)
+static bool yields(bridge_walk *w)
 {
     int64_t now = search_now();
     if (now - w->slice < slice_ns || !has_workers(w))
@@ -378,7 +378,7 @@ static bool yields(bridge_way *w)
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-static int begin_step(bridge_way *w)
+static int begin_step(bridge_walk *w)
 {
     switch (w->step) {
     case BRIDGE_AT_SOURCE: return begin_turn(w);
@@ -394,7 +394,7 @@ static int begin_step(bridge_way *w)
     return MCP_OK;
 }
 
-static int take_step(bridge_way *w)
+static int take_step(bridge_walk *w)
 {
     int rc;
     switch (w->step) {
@@ -412,9 +412,9 @@ static int take_step(bridge_way *w)
     return MCP_OK;
 }
 
-static int finish(bridge_way *w)
+static int finish(bridge_walk *w)
 {
-    int rc = bridge_way_reply(w);
+    int rc = bridge_walk_reply(w);
     common_ask_clear(&w->page);
     common_ask_clear(&w->one);
     common_buffer *buffers[] = {&w->turn.next, &w->cursor, &w->templates,
@@ -427,7 +427,7 @@ static int finish(bridge_way *w)
 }
 
 /* Runs steps until one has to wait. */
-static int advance(bridge_way *w)
+static int advance(bridge_walk *w)
 {
     while (w->rc == MCP_OK && w->step != BRIDGE_AT_END) {
         bool cancelled = mcp_request_cancelled(w->req);
@@ -441,7 +441,7 @@ static int advance(bridge_way *w)
     return finish(w);
 }
 
-static void resume(bridge_way *w)
+static void resume(bridge_walk *w)
 {
     mcp_request *req = w->req;
     int rc = advance(w);
@@ -449,14 +449,14 @@ static void resume(bridge_way *w)
         mcp_reply_finish(req, rc);
 }
 
-void bridge_way_later(void *user)
+void bridge_walk_later(void *user)
 {
-    bridge_way *w = user;
+    bridge_walk *w = user;
     w->rc = take_step(w);
     resume(w);
 }
 
-int bridge_way_run(bridge_way *w)
+int bridge_walk_run(bridge_walk *w)
 {
     const mcp_allocator *alloc = &w->all->alloc;
     common_buffer *buffers[] = {&w->turn.next, &w->cursor, &w->templates, &w->searches,

@@ -1,4 +1,4 @@
-/* way.h: how list_resources, find_resources and search_resources iterate over all resources: first
+/* walk.h: how list_resources, find_resources and search_resources iterate over all resources: first
  * the sources with their own search (search.h), one after the other, then the pages of the lists,
  * then the templates.
  *
@@ -7,8 +7,8 @@
  * position in a source, or a cursor of the server's own lists. So the pages of a tool together have
  * the same entries as the lists, even if resources change between the calls.
  */
-#ifndef BRIDGE_WAY_H
-#define BRIDGE_WAY_H
+#ifndef BRIDGE_WALK_H
+#define BRIDGE_WALK_H
 
 #include "tools.h"
 
@@ -25,7 +25,7 @@ typedef enum bridge_step {
     BRIDGE_AT_END,
 } bridge_step;
 
-typedef struct bridge_way {
+typedef struct bridge_walk {
     bridge_tools *all;
     mcp_request *req;
     bridge_tool tool;
@@ -58,15 +58,15 @@ typedef struct bridge_way {
     common_buffer searches;  /* templates that offer a search themselves */
 
     common_buffer cursor; /* empty if nothing is left */
-} bridge_way;
+} bridge_walk;
 
 /* Runs until the reply is complete or a step has to wait. Returns what a handler returns. */
-int bridge_way_run(bridge_way *w);
+int bridge_walk_run(bridge_walk *w);
 /* Continues after the result of the current step has arrived. */
-void bridge_way_later(void *way);
+void bridge_walk_later(void *way);
 
 /* reply.c */
-int bridge_way_reply(bridge_way *w);
-int bridge_put_template(bridge_way *w, const mcp_json *tmpl);
+int bridge_walk_reply(bridge_walk *w);
+int bridge_put_template(bridge_walk *w, const mcp_json *tmpl);
 
 #endif

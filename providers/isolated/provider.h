@@ -1,11 +1,11 @@
-/* room.h: declarations for the files of an isolated source.
+/* provider.h: declarations for the files of an isolated source.
  *
  * provider.c has the callbacks of the engine, call.c forwards a request, fate.c decides what
  * happens after the end of a process, link.c owns the process and descriptor 4, learn.c registers
  * what the process offers, and watch.c keeps subscriptions.
  */
-#ifndef ISOLATED_ROOM_H
-#define ISOLATED_ROOM_H
+#ifndef ISOLATED_PROVIDER_H
+#define ISOLATED_PROVIDER_H
 
 #include "buffer.h"
 #include "isolated.h"
@@ -15,7 +15,7 @@ typedef struct isolated_call isolated_call;
 
 /* The process of a source, and the connections to it. */
 typedef struct isolated_link {
-    isolated *room;
+    isolated *owner;
     const mcp_host *host;
     mcp_client *client;
     mcp_service *service;
@@ -26,7 +26,7 @@ typedef struct isolated_link {
     bool ended;           /* a process has ended */
     int64_t second;       /* the second in which `lines` lines were logged */
     unsigned lines;
-    void (*on_end)(const mcp_service_end *end, void *room); /* may be NULL */
+    void (*on_end)(const mcp_service_end *end, void *user); /* may be NULL */
 } isolated_link;
 
 /* Identifies the file at a path when the process was started. */
@@ -56,12 +56,12 @@ struct isolated {
 
     isolated_call *first, *last; /* in order of arrival */
     size_t trials;               /* calls that must run alone; the first of them runs now */
-    int64_t cancelled;           /* when a call that may still run was last cancelled */
+    int64_t cancelled;           /* the last cancellation of a call that may still be running */
 
     isolated_kill kills[ISOLATED_KILLS];
-    size_t n_kills, strikes; /* strikes: ends without a success in between */
+    size_t n_kills, strikes; /* strikes: unexpected ends since the last success */
     int64_t aside;           /* all requests are refused until this time; 0 if none are */
-    int64_t changed;         /* modification time of the source at the last entry in `kills` */
+    int64_t changed;         /* modification time of the source when a request was last blamed */
 
     mcp_subscription *subscription;
     char **uris;
@@ -84,7 +84,7 @@ typedef enum isolated_state {
 
 struct isolated_call {
     isolated_call *prev, *next;
-    isolated *room;
+    isolated *owner;
     mcp_request *req; /* NULL after it was cancelled */
     const char *method;
     char *params, *key; /* key: identifies the request in `kills`; may be NULL */
