@@ -135,7 +135,9 @@ static char *make_line(const offer *o, const mcp_module *module, const char *tex
     mcp_json_key(w, "max_work_memory"), mcp_json_add_uint(w, o->now->max_work_memory);
     mcp_json_end(w);
     bool ok = !p->failed && mcp_json_writer_finish(w, &made) == MCP_OK;
-    char *line = ok ? strndup(made.ptr, made.len) : NULL;
+    char *line = ok ? calloc(1, made.len + 1) : NULL; /* strndup() might read beyond the text */
+    if (line)
+        memcpy(line, made.ptr, made.len);
     mcp_json_writer_free(w);
     return line;
 }

@@ -75,6 +75,8 @@ static int reply_entries(const isolated_call *c, const mcp_json *result)
     int rc = MCP_OK;
     while (rc == MCP_OK && (v = mcp_json_next(list, &it, NULL)) != NULL) {
         isolated_entry e;
+        if (!isolated_owns(c->owner, mcp_json_string(mcp_json_get(v, "uri"))))
+            continue;
         isolated_entry_read(&e, v, &c->owner->alloc);
         rc = mcp_reply_resource(c->req, &e.resource);
         rc = rc == MCP_EINVAL ? MCP_OK : rc; /* omit this entry */
@@ -86,6 +88,20 @@ static int reply_entries(const isolated_call *c, const mcp_json *result)
     return rc == MCP_OK && next.len ? mcp_reply_next(c->req, next) : rc;
 }
 
+/* Whether all contents have a URI of this source, or the one that was requested, in its spelling. */
+static bool owns_contents(const isolated_call *c, const mcp_json *result)
+{
+    mcp_str wanted = mcp_json_string(mcp_json_get(mcp_request_params(c->req), "uri"));
+    const mcp_json *list = mcp_json_get(result, "contents"), *v;
+    mcp_json_iter it = {0};
+    while ((v = mcp_json_next(list, &it, NULL)) != NULL) {
+        mcp_str uri = mcp_json_string(mcp_json_get(v, "uri"));
+        if (!uri.ptr || (!mcp_str_eq(uri, wanted) && !isolated_owns(c->owner, uri)))
+            return false;
+    }
+    return true;
+}
+
 static int reply(const isolated_call *c, int rc, const mcp_json *result)
 {
     mcp_raw raw = {.size = sizeof(raw),
@@ -93,6 +109,10 @@ static int reply(const isolated_call *c, int rc, const mcp_json *result)
                    .value = result};
     if (rc == MCP_OK && c->list)
         return reply_entries(c, result);
+    if (rc == MCP_OK && strcmp(c->method, "resources/read") == 0 && !owns_contents(c, result))
+        return mcp_reply_fail(c->req, MCP_CODE_INTERNAL,
+                              "%s: its process answered with a URI of another source",
+                              c->owner->options.name);
     if (!raw.json.ptr)
         return MCP_EPROTOCOL;
     return rc == MCP_OK ? mcp_reply_raw(c->req, &raw) : mcp_reply_raw_error(c->req, &raw);

@@ -55,11 +55,10 @@ typedef struct mcp_isolated_options {
 
     uint64_t max_data; /* see mcp_service_options; 0 means no limit */
     uint64_t idle_ms;  /* see mcp_service_options */
-    /* A process that has not answered a request within this time is killed. The default is 60,000.
-     * */
+    /* A process that does not answer a request within this time is killed. Default 60,000. */
     uint64_t timeout_ms;
-    mcp_isolated_group
-        *group; /* the list that contains the source while it is mounted; may be NULL */
+    /* The list that contains the source while it is mounted. May be NULL. */
+    mcp_isolated_group *group;
     const mcp_allocator *allocator;
 } mcp_isolated_options;
 

@@ -126,6 +126,8 @@ static void isolated_free(isolated *r)
     isolated_link_close(&r->link);
     isolated_calls_free(r);
     isolated_kills_free(r);
+    while (r->n_prefixes)
+        common_release(&alloc, r->prefixes[--r->n_prefixes]);
     if (r->at) {
         *r->at = r->next;
         if (r->next)
@@ -172,7 +174,7 @@ static int fail(mcp_error *error, int rc, const char *text)
 static bool is_of_another(isolated *r, const char *prefix)
 {
     const char *other;
-    if (!r->mounted)
+    if (!r->n_prefixes)
         for (r->others = 0; mcp_server_mount_prefix(r->server, r->others);)
             r->others++;
     for (size_t i = 0; i < r->others; i++) {
@@ -186,24 +188,46 @@ static bool is_of_another(isolated *r, const char *prefix)
     return false;
 }
 
+static bool begins_with(mcp_str uri, const char *prefix)
+{
+    size_t len = strlen(prefix), scheme = strcspn(prefix, ":");
+    return uri.len >= len && strncasecmp(uri.ptr, prefix, scheme) == 0 &&
+           memcmp(uri.ptr + scheme, prefix + scheme, len - scheme) == 0;
+}
+
+bool isolated_owns(const isolated *r, mcp_str uri)
+{
+    for (size_t i = 0; i < r->n_prefixes; i++) {
+        if (begins_with(uri, r->prefixes[i]))
+            return true;
+    }
+    return !r->n_prefixes;
+}
+
 /* Only the first of several mounts lists, because the process has one list for all of them. */
 static int mount(isolated *r, const char *prefix, mcp_error *error)
 {
+    char *copy;
     if (prefix && is_of_another(r, prefix))
         return fail(error, MCP_EEXIST, "it wants to serve URIs of another source");
+    if (!prefix || r->n_prefixes == ISOLATED_MOUNTS)
+        return fail(error, MCP_ELIMIT, "it mounts nothing that has a name, or too much");
+    copy = common_copy(&r->alloc, prefix, strlen(prefix));
+    if (!copy)
+        return fail(error, MCP_ENOMEM, mcp_error_text(MCP_ENOMEM));
     const mcp_provider provider = {
         .size = sizeof(provider),
         .name = r->options.name,
-        .list = r->mounted ? NULL : list,
+        .list = r->n_prefixes ? NULL : list,
         .read = read_one,
         .resolve = resolve,
         .watch = isolated_watch,
         .unwatch = isolated_unwatch,
-        .watch_list = r->mounted ? NULL : isolated_watch_list,
-        .unwatch_list = r->mounted ? NULL : isolated_unwatch_list,
+        .watch_list = r->n_prefixes ? NULL : isolated_watch_list,
+        .unwatch_list = r->n_prefixes ? NULL : isolated_unwatch_list,
         .release = nothing,
     };
-    r->mounted = true;
+    r->prefixes[r->n_prefixes++] = copy;
     int rc = mcp_server_mount(r->server, prefix, &provider, r, error);
     if (rc == MCP_EEXIST && error)
         snprintf(error->text, sizeof(error->text),

@@ -40,14 +40,16 @@ typedef struct isolated_kill {
     int64_t until;
 } isolated_kill;
 
-enum { ISOLATED_KILLS = 64, ISOLATED_PATHS = 64 };
+enum { ISOLATED_KILLS = 64, ISOLATED_PATHS = 64, ISOLATED_MOUNTS = 16 };
 
 struct isolated {
     isolated *next, **at; /* in its group */
     mcp_server *server;
     mcp_allocator alloc;
     mcp_isolated_options options; /* owns its strings */
-    bool closing, mounted;
+    bool closing;
+    char *prefixes[ISOLATED_MOUNTS]; /* of the URIs of this source */
+    size_t n_prefixes;
     size_t others; /* mounts of other sources, before the first one of this */
 
     isolated_link link;
@@ -163,6 +165,9 @@ int isolated_read(mcp_request *req, mcp_str uri, const mcp_uri_match *match, voi
 int isolated_complete(mcp_request *req, mcp_str name, mcp_str value, const mcp_json *context,
                       void *user);
 int isolated_run(mcp_request *req, const mcp_json *arguments, void *user);
+/* Whether a URI belongs to this source. A source that mounts nothing has only the URIs that it
+ * registered; for such a source this returns true. */
+bool isolated_owns(const isolated *r, mcp_str uri);
 
 /* ---- watch.c ----------------------------------------------------------------------------------- */
 

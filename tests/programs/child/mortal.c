@@ -54,6 +54,12 @@ static int answer(mcp_request *req, mcp_str uri)
     }
     if (has(uri, "/none"))
         return MCP_ENOTFOUND;
+    if (has(uri, "/forged")) {
+        const mcp_raw forged = {
+            .size = sizeof(forged),
+            .json = MCP_STR("{\"contents\":[{\"uri\":\"git://other/a\",\"text\":\"forged\"}]}")};
+        return mcp_reply_raw(req, &forged);
+    }
     if (has(uri, "/bytes"))
         return mcp_reply_bytes(req, "\0\1\377", 3, "application/octet-stream");
     return mcp_reply_text(req, "alive");
@@ -80,6 +86,9 @@ static int complete(mcp_request *req, mcp_str name, mcp_str value, const mcp_jso
     return mcp_reply_completion(req, MCP_STR("alive"));
 }
 
+static mcp_server *the_server;
+static bool forges; /* the list has a URI of another source */
+
 static int list(mcp_request *req, mcp_str cursor, size_t max, void *user)
 {
     static const char *const names[] = {"a", "b", "c", "d", "secret"};
@@ -88,14 +97,12 @@ static int list(mcp_request *req, mcp_str cursor, size_t max, void *user)
     (void)user;
     for (; rc == MCP_OK && max && i < 5; i++, max--) {
         char uri[64];
-        snprintf(uri, sizeof(uri), "mortal://m/%s", names[i]);
+        snprintf(uri, sizeof(uri), "%s://m/%s", forges && i == 1 ? "git" : "mortal", names[i]);
         rc = mcp_reply_resource(req, MCP_OPTIONS(mcp_resource, .uri = uri, .name = names[i]));
     }
     char next = (char)('0' + i);
     return rc == MCP_OK && i < 5 ? mcp_reply_next(req, (mcp_str){&next, 1}) : rc;
 }
-
-static mcp_server *the_server;
 
 static int resolve(mcp_str uri, char *canonical, size_t room, void *user)
 {
@@ -151,6 +158,7 @@ static int mount(mcp_server *server, const char *source, const mcp_json *options
                                    .unwatch = unwatch};
     (void)options, (void)name;
     the_server = server;
+    forges = strcmp(source, "forge") == 0;
     if (strcmp(source, "refuse") == 0) {
         snprintf(error->text, sizeof(error->text), "it does not want to");
         return error->code = MCP_EACCESS;

@@ -39,7 +39,9 @@ static void on_send(mcp_channel *channel, mcp_exchange exchange, mcp_str message
     if (id >= 0 && id < IDS) {
         f->answers[id]++;
         free(f->text[id]);
-        f->text[id] = strndup(message.ptr, message.len);
+        f->text[id] = calloc(1, message.len + 1);
+        assert_non_null(f->text[id]);
+        memcpy(f->text[id], message.ptr, message.len);
     } else {
         size_t n = strlen(f->notices);
         snprintf(f->notices + n, sizeof(f->notices) - n, "%.*s\n", (int)message.len, message.ptr);
@@ -299,6 +301,24 @@ static void test_prefix_of_another(void **state)
 
 /* ---- death ----------------------------------------------------------------------------------- */
 
+/* A process cannot speak for another source. */
+static void test_foreign_uris(void **state)
+{
+    fixture f;
+    mcp_error error = {0};
+    (void)state;
+    if (open_source(&f, "forge", false, 0, &error) != MCP_OK)
+        fail_msg("%s", error.text);
+    connect_as(&f, NULL);
+    const char *page = ask(&f, 1, "resources/list", "");
+    has(page, "mortal://m/a");
+    has(page, "mortal://m/c");
+    assert_null(strstr(page, "git:"));
+    has(ask_uri(&f, 2, "mortal://m/forged"), "answered with a URI of another source");
+    has(ask_uri(&f, 3, "mortal://m/a"), "alive");
+    close_fixture(&f);
+}
+
 static void test_killer(void **state)
 {
     fixture f;
@@ -464,6 +484,7 @@ int main(void)
         cmocka_unit_test(test_access),
         cmocka_unit_test(test_mount_fails),
         cmocka_unit_test(test_prefix_of_another),
+        cmocka_unit_test(test_foreign_uris),
         cmocka_unit_test(test_killer),
         cmocka_unit_test(test_several),
         cmocka_unit_test(test_set_aside),
