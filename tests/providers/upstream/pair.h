@@ -188,8 +188,8 @@ static inline void pair_ask_all(pair *p)
         "prompts/list\",\"params\":{",
         "prompts/get\",\"params\":{\"name\":\"up_p\",",
         "resources/templates/list\",\"params\":{",
-        "completion/complete\",\"params\":{\"ref\":{\"type\":\"ref/resource\",\"uri\":"
-        "\"mcp+up:x:{a}\"},\"argument\":{\"name\":\"a\",\"value\":\"\"},",
+        ("completion/complete\",\"params\":{\"ref\":{\"type\":\"ref/resource\",\"uri\":"
+         "\"mcp+up:x:{a}\"},\"argument\":{\"name\":\"a\",\"value\":\"\"},"),
     };
     bool legacy = mcp_channel_revision(p->peer) != NULL;
     char message[512];
