@@ -67,8 +67,11 @@ struct isolated {
 
     mcp_subscription *subscription;
     char **uris;
+    bool *fresh; /* for each URI: a change may not be noticed yet, because no process watches it */
     size_t n_uris, cap_uris;
     bool listening;        /* changes of lists are subscribed to */
+    bool fresh_lists;      /* as `fresh` */
+    uint64_t state;        /* of the source's files when something fresh was added; 0: not known */
     bool soon;             /* the set of watched resources has changed */
     bool announces;        /* report everything as changed when the subscription is active again */
     mcp_service_use watch; /* keeps the process running while anything is watched */

@@ -1,6 +1,9 @@
 /* watch.c: reports the changes that the process finds. One subscription covers all watched URIs and
  * the lists. While anything is watched, the process keeps running. */
+#define _GNU_SOURCE
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 
 #include "provider.h"
 
@@ -17,13 +20,28 @@ static const mcp_item changed_item[] = {[MCP_CHANGE_RESOURCES] = MCP_ITEM_RESOUR
                                         [MCP_CHANGE_PROMPTS] = MCP_ITEM_PROMPT,
                                         [MCP_CHANGE_TOOLS] = MCP_ITEM_TOOL};
 
-/* Whether `uri` is the watched URI or below it. */
-static bool concerns(const char *watched, mcp_str uri)
+/* Whether `uri` is below the watched URI. */
+static bool is_below(const char *watched, mcp_str uri)
 {
     size_t len = strlen(watched);
-    if (uri.len < len || memcmp(uri.ptr, watched, len) != 0)
-        return false;
-    return uri.len == len || (len && watched[len - 1] == '/') || uri.ptr[len] == '/';
+    return len && uri.len > len && memcmp(uri.ptr, watched, len) == 0 &&
+           (watched[len - 1] == '/' || uri.ptr[len] == '/');
+}
+
+/* The process reports the URIs that are watched. If it reports another one, the resources that
+ * contain it have changed. */
+static void report_updated(const isolated *r, mcp_str uri)
+{
+    for (size_t i = 0; i < r->n_uris; i++) {
+        if (mcp_str_eq(uri, mcp_str_from(r->uris[i]))) {
+            mcp_server_resource_updated(r->server, r->uris[i]);
+            return;
+        }
+    }
+    for (size_t i = 0; i < r->n_uris; i++) {
+        if (is_below(r->uris[i], uri))
+            mcp_server_resource_updated(r->server, r->uris[i]);
+    }
 }
 
 static void on_changed(mcp_client *client, mcp_subscription *subscription, mcp_change change,
@@ -35,10 +53,61 @@ static void on_changed(mcp_client *client, mcp_subscription *subscription, mcp_c
         mcp_server_list_changed(r->server, changed_item[change]);
         return;
     }
-    for (size_t i = 0; i < r->n_uris; i++) {
-        if (concerns(r->uris[i], uri))
-            mcp_server_resource_updated(r->server, r->uris[i]);
+    report_updated(r, uri);
+}
+
+/* ---- changes before a process watches -------------------------------------------------------- */
+
+static void mix(uint64_t *state, const void *data, size_t len)
+{
+    const unsigned char *p = data;
+    for (size_t i = 0; i < len; i++)
+        *state = (*state ^ p[i]) * 0x100000001b3; /* FNV-1a */
+}
+
+/* Returns a value that changes with the files of the source, or 0 if stat() does not tell: for a
+ * folder, and for a file that was written just now, because its time may stay the same. */
+static uint64_t state_of(const isolated *r)
+{
+    enum { JUST_NOW_S = 2 };
+    uint64_t state = 0xcbf29ce484222325;
+    const char *const *paths = r->options.paths;
+    time_t now = time(NULL);
+    for (size_t i = 0; paths && paths[i]; i++) {
+        struct stat st;
+        if (stat(paths[i], &st) != 0)
+            memset(&st, 0, sizeof(st));
+        else if (!S_ISREG(st.st_mode) || now - st.st_mtim.tv_sec < JUST_NOW_S)
+            return 0;
+        mix(&state, &st.st_ino, sizeof(st.st_ino));
+        mix(&state, &st.st_size, sizeof(st.st_size));
+        mix(&state, &st.st_mtim.tv_sec, sizeof(st.st_mtim.tv_sec));
+        mix(&state, &st.st_mtim.tv_nsec, sizeof(st.st_mtim.tv_nsec));
     }
+    return paths && paths[0] ? state : 0;
+}
+
+static bool has_fresh(const isolated *r)
+{
+    bool any = r->fresh_lists;
+    for (size_t i = 0; !any && i < r->n_uris; i++)
+        any = r->fresh[i];
+    return any;
+}
+
+/* A peer may rely on a subscription as soon as it is answered, but its process may start later.
+ * What may have changed in between is reported as changed. */
+static void report_fresh(isolated *r, bool all)
+{
+    bool changed = all || (has_fresh(r) && (!r->state || r->state != state_of(r)));
+    if (changed && r->listening && (all || r->fresh_lists))
+        mcp_server_list_changed(r->server, MCP_ITEM_RESOURCE);
+    for (size_t i = 0; i < r->n_uris; i++) {
+        if (changed && (all || r->fresh[i]))
+            mcp_server_resource_updated(r->server, r->uris[i]);
+        r->fresh[i] = false;
+    }
+    r->fresh_lists = false;
 }
 
 /* Changes between two processes are not known, so everything is reported as changed. */
@@ -46,14 +115,12 @@ static void on_state(mcp_client *client, mcp_subscription *subscription,
                      mcp_subscription_state state, const mcp_error *error, void *user)
 {
     isolated *r = user;
+    bool all = r->announces;
     (void)client, (void)subscription, (void)error;
-    if (state != MCP_SUBSCRIPTION_ACTIVE || !r->announces)
+    if (state != MCP_SUBSCRIPTION_ACTIVE || r->soon)
         return;
     r->announces = false;
-    if (r->listening)
-        mcp_server_list_changed(r->server, MCP_ITEM_RESOURCE);
-    for (size_t i = 0; i < r->n_uris; i++)
-        mcp_server_resource_updated(r->server, r->uris[i]);
+    report_fresh(r, all);
 }
 
 /* ---- keeping the process running ---------------------------------------------------------- */
@@ -146,12 +213,18 @@ int isolated_watch(const char *canonical, void *user)
         if (!grown)
             return MCP_ENOMEM;
         r->uris = grown;
+        bool *fresh = r->alloc.resize(r->fresh, cap * sizeof(*fresh), r->alloc.user);
+        if (!fresh)
+            return MCP_ENOMEM;
+        r->fresh = fresh;
         r->cap_uris = cap;
     }
     r->uris[r->n_uris] = common_copy(&r->alloc, canonical, strlen(canonical));
     if (!r->uris[r->n_uris])
         return MCP_ENOMEM;
-    r->n_uris++;
+    if (!has_fresh(r))
+        r->state = state_of(r);
+    r->fresh[r->n_uris++] = true;
     change(r);
     return MCP_OK;
 }
@@ -164,6 +237,7 @@ void isolated_unwatch(const char *canonical, void *user)
             continue;
         common_release(&r->alloc, r->uris[i]);
         r->uris[i] = r->uris[--r->n_uris];
+        r->fresh[i] = r->fresh[r->n_uris];
         change(r);
         return;
     }
@@ -172,7 +246,9 @@ void isolated_unwatch(const char *canonical, void *user)
 int isolated_watch_list(void *user)
 {
     isolated *r = user;
-    r->listening = true;
+    if (!has_fresh(r))
+        r->state = state_of(r);
+    r->listening = r->fresh_lists = true;
     change(r);
     return MCP_OK;
 }
@@ -180,7 +256,7 @@ int isolated_watch_list(void *user)
 void isolated_unwatch_list(void *user)
 {
     isolated *r = user;
-    r->listening = false;
+    r->listening = r->fresh_lists = false;
     change(r);
 }
 
@@ -193,5 +269,7 @@ void isolated_watch_free(isolated *r)
     while (r->n_uris)
         common_release(&r->alloc, r->uris[--r->n_uris]);
     common_release(&r->alloc, r->uris);
+    common_release(&r->alloc, r->fresh);
     r->uris = NULL;
+    r->fresh = NULL;
 }

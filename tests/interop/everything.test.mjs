@@ -70,6 +70,8 @@ const throughTemplates = ({ path, head }) => [
     ['git://lib/-/log/{rev}{?limit,format}', { rev: 'main', limit: '1' }, has('"commits"')],
     ['git://lib/-/diff/{range}', { range: 'main...main' }, is('')],
     ['git://lib/-/diff/{from}/{to}', { from: 'main', to: 'HEAD' }, is('')],
+    ['git://lib/-/staged/{+path}', { path: 'gadget.h' }, null], // a bare repository has no working tree
+    ['git://lib/-/unstaged/{+path}', { path: 'gadget.h' }, null],
     ['git://lib/-/search/{rev}{?text,regex,path,limit,format}', { rev: 'main', text: 'gadget', path: 'gadget.h' }, has('gadget.h:1')],
     ['sqlite://shop/{?format}', { format: 'text' }, has('CREATE TABLE invoice')],
     ['sqlite://shop/{table}{?format}', { table: 'customer' }, holds({ key: ['id'] })],
@@ -182,6 +184,10 @@ describe('mcpd FOLDER git:A git:B sqlite:FILE postgres:DATABASE', { concurrency:
                 assert.deepEqual(new Set(table.map(([template]) => template)), new Set(listed));
                 for (const [template, values, check] of table) {
                     const uri = peer.expand(template, values);
+                    if (!check) {
+                        await assert.rejects(peer.read(uri), uri);
+                        continue;
+                    }
                     const [content] = await peer.read(uri);
                     assert.equal(content.uri, uri);
                     check(content.text);
