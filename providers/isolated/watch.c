@@ -1,6 +1,7 @@
 /* watch.c: reports the changes that the process finds. One subscription covers all watched URIs and
  * the lists. While anything is watched, the process keeps running. */
 #define _GNU_SOURCE
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -65,26 +66,43 @@ static void mix(uint64_t *state, const void *data, size_t len)
         *state = (*state ^ p[i]) * 0x100000001b3; /* FNV-1a */
 }
 
-/* Returns a value that changes with the files of the source, or 0 if stat() does not tell: for a
- * folder, and for a file that was written just now, because its time may stay the same. */
+/* Adds the file at a path. Returns false if it was written just now, because its time may stay the
+ * same at the next write. */
+static bool mix_file(uint64_t *state, const char *path)
+{
+    enum { JUST_NOW_MS = 20 };
+    struct timespec now;
+    struct stat st;
+    if (stat(path, &st) != 0)
+        memset(&st, 0, sizeof(st));
+    mix(state, &st.st_ino, sizeof(st.st_ino));
+    mix(state, &st.st_size, sizeof(st.st_size));
+    mix(state, &st.st_mtim.tv_sec, sizeof(st.st_mtim.tv_sec));
+    mix(state, &st.st_mtim.tv_nsec, sizeof(st.st_mtim.tv_nsec));
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (now.tv_sec - st.st_mtim.tv_sec) * 1000 + (now.tv_nsec - st.st_mtim.tv_nsec) / 1000000 >=
+           JUST_NOW_MS;
+}
+
+/* Returns a value that changes with the files of the source, or 0 if it is not known. Of a folder,
+ * these are the files that change with the references of a git repository; each new reference also
+ * changes the time of its folder. */
 static uint64_t state_of(const isolated *r)
 {
-    enum { JUST_NOW_S = 2 };
+    static const char *const places[] = {"",           "/HEAD", "/packed-refs", "/index",
+                                         "/logs/HEAD", "/refs", "/refs/heads",  "/refs/tags"};
+    static const char *const tops[] = {"", "/.git"};
     uint64_t state = 0xcbf29ce484222325;
-    const char *const *paths = r->options.paths;
-    time_t now = time(NULL);
-    for (size_t i = 0; paths && paths[i]; i++) {
-        struct stat st;
-        if (stat(paths[i], &st) != 0)
-            memset(&st, 0, sizeof(st));
-        else if (!S_ISREG(st.st_mode) || now - st.st_mtim.tv_sec < JUST_NOW_S)
-            return 0;
-        mix(&state, &st.st_ino, sizeof(st.st_ino));
-        mix(&state, &st.st_size, sizeof(st.st_size));
-        mix(&state, &st.st_mtim.tv_sec, sizeof(st.st_mtim.tv_sec));
-        mix(&state, &st.st_mtim.tv_nsec, sizeof(st.st_mtim.tv_nsec));
+    bool known = r->options.paths && r->options.paths[0];
+    char path[4096];
+    for (size_t i = 0; known && r->options.paths[i]; i++) {
+        for (size_t k = 0; known && k < 2 * sizeof(places) / sizeof(*places); k++) {
+            int n = snprintf(path, sizeof(path), "%s%s%s", r->options.paths[i], tops[k % 2],
+                             places[k / 2]);
+            known = n > 0 && (size_t)n < sizeof(path) && mix_file(&state, path);
+        }
     }
-    return paths && paths[0] ? state : 0;
+    return known ? state : 0;
 }
 
 static bool has_fresh(const isolated *r)
