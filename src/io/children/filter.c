@@ -37,12 +37,14 @@ int seccomp_syscall_resolve_name(const char *name);
 int seccomp_rule_add_array(scmp_filter_ctx ctx, uint32_t action, int number, unsigned n,
                            const struct scmp_arg_cmp *args);
 enum {
+    ATTR_BAD_ARCH = 2, /* SCMP_FLTATR_ACT_BADARCH */
     LESS = 2,          /* SCMP_CMP_LT */
     EQUAL = 4,         /* SCMP_CMP_EQ */
     MASKED_EQUAL = 7,  /* SCMP_CMP_MASKED_EQ */
     ATTR_OPTIMIZE = 8, /* SCMP_FLTATR_CTL_OPTIMIZE */
     OPTIMIZE_TREE = 2, /* builds a faster filter; version 2.4 rejects it, which is ignored */
 };
+#define KILL        0x80000000U /* SCMP_ACT_KILL_PROCESS */
 #define ALLOW       0x7fff0000U
 #define REFUSE(why) (0x00050000U | (unsigned)(why))
 
@@ -280,6 +282,8 @@ int mcp__filter_enter(bool writes, mcp_error *error)
     if (!p.ctx)
         return mcp__fail(error, MCP_ENOMEM, 0, "no memory for a filter of system calls");
     (void)p.f.seccomp_attr_set(p.ctx, ATTR_OPTIMIZE, OPTIMIZE_TREE);
+    /* By default only the thread is killed, and the others would wait for it. */
+    (void)p.f.seccomp_attr_set(p.ctx, ATTR_BAD_ARCH, KILL);
     add_rules(&p, writes);
     if (!p.failed) {
         rc = p.f.seccomp_load(p.ctx);
