@@ -170,7 +170,7 @@ typedef struct mcp_http_options {
     const mcp_allocator *allocator;
     /* Time limit of the transport's handshake (TLS), if it has one. Default 10,000. */
     uint64_t handshake_ms;
-    /* Returns the program's name of one of these options for error texts: "--max-body" for
+    /* Returns the name that the program uses for one of these options: "--max-body" for
      * "max_body". If this is NULL, or returns NULL, error texts use the name of the member. The
      * string must live as long as the endpoint. */
     const char *(*option_name)(const char *member, void *user);
@@ -190,8 +190,8 @@ typedef struct mcp_http_options {
      * "unix" (any peer of a Unix socket). Copied. In requests of all other peers the header is
      * ignored.
      *
-     * The client of a request from a trusted proxy is the rightmost address in the header that is
-     * not a trusted proxy, or the leftmost address if all are trusted proxies. If that entry is not
+     * The client of a request from a trusted proxy is the rightmost entry in the header that is
+     * not a trusted proxy, or the leftmost entry if all are trusted proxies. If that entry is not
      * an address, or there is no such header, the client is the proxy itself. max_per_address,
      * memory quotas, limits per caller and the log use the client's address. A proxy's connections
      * are not limited by max_per_address; each counts towards the client's address while a request
@@ -227,7 +227,8 @@ MCP_API void mcp_http_set_log(mcp_http *http, void (*warn)(const char *line, voi
                               void *user);
 /* Handles the time-outs that are due. */
 MCP_API void mcp_http_tick(mcp_http *http, int64_t now);
-/* Returns the latest time at which mcp_http_tick() must be called, or INT64_MAX if there is none. */
+/* Returns the latest time at which mcp_http_tick() must be called, or INT64_MAX if there is none.
+ * */
 MCP_API int64_t mcp_http_deadline(const mcp_http *http);
 
 /* Begins to drain the endpoint: ends listen streams with their result, closes idle connections,

@@ -111,8 +111,8 @@ int sqlite_read_template(mcp_request *req, mcp_str uri, const mcp_uri_match *mat
 int sqlite_complete(mcp_request *req, mcp_str name, mcp_str value, const mcp_json *context,
                     void *user);
 
-/* Reads a number of the query; *ret is `fallback` if it is absent. If it is invalid, makes the job
- * fail and returns false. */
+/* Reads a numeric query parameter; *ret is `fallback` if it is absent. If it is invalid, makes the
+ * job fail and returns false. */
 bool sqlite_job_number(sqlite_job *job, const char *name, uint64_t min, uint64_t max,
                        uint64_t fallback, uint64_t *ret);
 
@@ -133,7 +133,7 @@ typedef struct sqlite_row {
     sqlite3_stmt *stmt;
     int key;        /* index of the key's first column in the result; -1 means that the key
                   * is the target's */
-    bool probed;    /* texts and BLOBs are not in the result, but the type follows each value */
+    bool probed;    /* each value is followed by its type, and texts and BLOBs are left out */
     int rowid;      /* index of the rowid, if `probed` */
     size_t longest; /* bytes of the longest text that is written in full */
     size_t size;    /* approximate number of bytes written */

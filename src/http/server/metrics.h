@@ -32,8 +32,8 @@ typedef struct mcp__http_metrics {
     uint64_t bytes_in, bytes_out;
     uint64_t sessions_begun, sessions_evicted, sessions_expired, duplex_begun;
     uint64_t accepted, refused, shed;
-    /* The number of refusals by mcp__http_refusal. Refusals for lack of memory are counted in the
-     * budget. */
+    /* The number of refusals of each kind, indexed by mcp__http_refusal. Refusals for lack of
+     * memory are counted in the budget. */
     uint64_t by_refusal[MCP__HTTP_MOST_REFUSALS];
     size_t streams;
 } mcp__http_metrics;

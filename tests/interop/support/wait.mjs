@@ -25,8 +25,8 @@ export async function quieten(events, quiet = 400) {
     }
 }
 
-// Waits until nothing has come for `quiet` ms and forgets what has: a late notice of one step must
-// not pass for the notice of the next.
+// Waits until nothing has come for `quiet` ms, then discards the events: a late notification of one
+// step must not pass for that of the next.
 export async function settle(events, quiet = 400) {
     await quieten(events, quiet);
     events.length = 0;
