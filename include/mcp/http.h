@@ -227,8 +227,7 @@ MCP_API void mcp_http_set_log(mcp_http *http, void (*warn)(const char *line, voi
                               void *user);
 /* Handles the time-outs that are due. */
 MCP_API void mcp_http_tick(mcp_http *http, int64_t now);
-/* Returns the latest time at which mcp_http_tick() must be called, or INT64_MAX if there is none.
- * */
+/* Returns the latest time at which mcp_http_tick() must be called, or INT64_MAX if none is due. */
 MCP_API int64_t mcp_http_deadline(const mcp_http *http);
 
 /* Begins to drain the endpoint: ends listen streams with their result, closes idle connections,

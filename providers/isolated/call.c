@@ -88,8 +88,7 @@ static int reply_entries(const isolated_call *c, const mcp_json *result)
     return rc == MCP_OK && next.len ? mcp_reply_next(c->req, next) : rc;
 }
 
-/* Whether all contents have a URI of this source, or the one that was requested, in its spelling.
- * */
+/* Whether all contents have a URI of this source, or the one that was requested, in its spelling. */
 static bool owns_contents(const isolated_call *c, const mcp_json *result)
 {
     mcp_str wanted = mcp_json_string(mcp_json_get(mcp_request_params(c->req), "uri"));

@@ -107,8 +107,7 @@ struct isolated_call {
 int isolated_call_begin(isolated *r, mcp_request *req, mcp_str cursor, size_t max);
 /* Sends the call again. If that is not possible, the call ends with an error. */
 void isolated_call_again(isolated_call *c);
-/* Ends the call with an error and frees it. The first page of a list becomes an empty page instead.
- * */
+/* Ends the call with an error and frees it. The first page of a list becomes an empty page instead. */
 void isolated_call_fail(isolated_call *c, const char *format, ...) MCP_PRINTF(2, 3);
 /* Sends the next call that must run alone or, if there is none, all queued calls. */
 void isolated_calls_go_on(isolated *r);
