@@ -4,6 +4,7 @@
  */
 #define _GNU_SOURCE
 #include "http_peer.h"
+#include "support/wait.h"
 
 /* ---- tests ----------------------------------------------------------------------------------- */
 
@@ -278,7 +279,7 @@ static void test_many_streams(void **state)
 static void expect_service_soon(void)
 {
     int status = 0;
-    for (int i = 0; i < 500 && status != 200; i++) {
+    for (int64_t end = wait_end(); status != 200 && wait_more(end);) {
         int fd = connected();
         const char *request = call(1, "echo", "served");
         if (send(fd, request, strlen(request), MSG_NOSIGNAL) <= 0 || !read_reply(fd, &status))

@@ -91,7 +91,7 @@ END
     request subscriptions/listen '{"notifications":{"resourcesListChanged":true}}'
     hear '.method == "notifications/subscriptions/acknowledged"'
     mkdir late
-    for ((i = 0; i < 500; i++)); do
+    for ((i = 0; i < 3000; i++)); do
         ! grep -q 'not a git repository' talk.log || break
         sleep 0.02
     done

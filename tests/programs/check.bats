@@ -86,7 +86,7 @@ END
     printf '{"sources": ["docs"], "http": "unix:s"}\n' >c.json
     "$MCPD" --config c.json 2>log 3>&- &
     server=$!
-    for ((i = 0; i < 500; i++)); do
+    for ((i = 0; i < 3000; i++)); do
         ! grep -q serving log || break
         sleep 0.02
     done

@@ -243,7 +243,7 @@ serve() { # OPTION...: over HTTP; $url
     "$MCPD" "$@" 2>log 3>&- &
     server=$!
     local i
-    for ((i = 0; i < 500; i++)); do
+    for ((i = 0; i < 3000; i++)); do
         grep -q ' at http' log && break
         kill -0 "$server" || { cat log; return 1; }
         sleep 0.02
@@ -421,7 +421,7 @@ END
 
 heard_in_log() { # TEXT
     local i
-    for ((i = 0; i < 500; i++)); do
+    for ((i = 0; i < 3000; i++)); do
         grep -q "$1" "${2:-$BATS_TEST_TMPDIR/talk.log}" && return 0
         sleep 0.02
     done

@@ -230,7 +230,7 @@ complete() {
 cancelled() {
     local i
     say '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":'"$1"'}}'
-    for ((i = 0; i < 200; i++)); do
+    for ((i = 0; i < 3000; i++)); do
         call status
         ! text '0 running, 1 cancelled' >/dev/null || return 0
         sleep 0.02
@@ -375,7 +375,7 @@ book() {
     for name in tool prompt ask long resources; do
         "$examples/$name" --http "unix:$BATS_TEST_TMPDIR/$name" 2>"$BATS_TEST_TMPDIR/log" 3>&- &
         server=$!
-        for ((i = 0; i < 500; i++)); do
+        for ((i = 0; i < 3000; i++)); do
             [ ! -S "$BATS_TEST_TMPDIR/$name" ] || break
             sleep 0.02
         done

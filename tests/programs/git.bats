@@ -160,13 +160,13 @@ attacks=(git://r/--upload-pack=x/a.txt git://r/-x/a.txt git://r/%2D%2Dx/a git://
     exec 4>in
     reads git://r/HEAD/a.txt
     printf '%s\n' "$initialize" "${messages[@]}" >&4
-    for _ in {1..50}; do grep -q '"id":1' out && break; sleep 0.1; done
+    for _ in {1..600}; do grep -q '"id":1' out && break; sleep 0.1; done
     grep -q '"text":"one' out
     mv r/.git r/old
     ln -s ../outside/.git r/.git
     reads git://r/HEAD/a.txt git://r/HEAD/a.txt
     printf '%s\n' "${messages[1]}" >&4
-    for _ in {1..50}; do grep -q '"id":2' out && break; sleep 0.1; done
+    for _ in {1..600}; do grep -q '"id":2' out && break; sleep 0.1; done
     exec 4>&-
     wait
     grep '"id":2' out | grep -q 'not found'
@@ -179,11 +179,11 @@ attacks=(git://r/--upload-pack=x/a.txt git://r/-x/a.txt git://r/%2D%2Dx/a git://
     exec 4>in
     printf '%s\n' "$initialize" "$(request resources/subscribe '{"uri":"git://r/main/a.txt"}')" \
         "$(request resources/subscribe '{"uri":"git://r/v1/a.txt"}' 2)" >&4
-    for _ in {1..50}; do grep -q '"id":2' out && break; sleep 0.1; done
+    for _ in {1..600}; do grep -q '"id":2' out && break; sleep 0.1; done
     echo two >r/a.txt
     git -C r commit -q -a -m second
-    for _ in {1..50}; do grep -q resources/updated out && break; sleep 0.1; done
-    for _ in {1..50}; do grep -q list_changed out && break; sleep 0.1; done
+    for _ in {1..600}; do grep -q resources/updated out && break; sleep 0.1; done
+    for _ in {1..600}; do grep -q list_changed out && break; sleep 0.1; done
     exec 4>&-
     wait
     grep -q '"uri":"git://r/main/a.txt"' out

@@ -51,7 +51,7 @@ KINDS
     run "$bounded" "$patience" "$most" "$MCPCTL" ls -- "$hostile" clings "$BATS_TEST_TMPDIR"
     [ "$status" -eq 0 ]
     [ "$output" = mem:a ]
-    for _ in {1..50}; do
+    for _ in {1..600}; do
         pgrep -f "perl .*hostile clings $BATS_TEST_TMPDIR" >/dev/null || break
         sleep 0.1
     done

@@ -22,7 +22,7 @@ serve() {
     "$MCPD" "$@" project 2> "$log" 3>&- &
     server=$!
     local i
-    for ((i = 0; i < 500; i++)); do
+    for ((i = 0; i < 3000; i++)); do
         grep -q 'serving' "$log" && break
         kill -0 "$server" || { cat "$log"; return 1; }
         sleep 0.02
@@ -198,14 +198,14 @@ ask() {
     serve --http 127.0.0.1:0 --max-per-address 2 --max-memory 8M --max-share 4M
     local port=${base##*:} first second answer
     exec {first}<>"/dev/tcp/127.0.0.1/$port" {second}<>"/dev/tcp/127.0.0.1/$port"
-    for _ in {1..50}; do # until both are accepted
+    for _ in {1..1200}; do # until both are accepted
         answer=$(curl -sS "$base/healthz")
         [[ "$answer" == *already* ]] && break
         sleep 0.05
     done
     [[ "$answer" == *"2 connections from this address already (--max-per-address)"* ]]
     exec {first}>&-
-    for _ in {1..50}; do
+    for _ in {1..1200}; do
         curl -sS "$base/metrics" >metrics
         grep -q mcp_build_info metrics && break
         sleep 0.05
@@ -308,7 +308,7 @@ make_certificate() {
 
 heard() { # TEXT: waits until it is in the log
     local i
-    for ((i = 0; i < 250; i++)); do grep -qF -e "$1" "$log" && return; sleep 0.02; done
+    for ((i = 0; i < 3000; i++)); do grep -qF -e "$1" "$log" && return; sleep 0.02; done
     cat "$log"
     return 1
 }
@@ -363,7 +363,7 @@ heard() { # TEXT: waits until it is in the log
     serve --http 127.0.0.1:0
     ask subscriptions/listen '"notifications":{"resourcesListChanged":true},' -N "$base/mcp" > stream &
     reader=$!
-    for ((i = 0; i < 250; i++)); do grep -q acknowledged stream && break; sleep 0.02; done
+    for ((i = 0; i < 3000; i++)); do grep -q acknowledged stream && break; sleep 0.02; done
     finish
     wait "$reader"
     grep -q '"result":' stream
@@ -422,7 +422,7 @@ EOF
     }
     look
     kill -HUP "$server"
-    for ((i = 0; i < 250; i++)); do grep -q 'was reloaded' "$log" && break; sleep 0.02; done
+    for ((i = 0; i < 3000; i++)); do grep -q 'was reloaded' "$log" && break; sleep 0.02; done
     look
     [ -z "$(sample 'tool="hello"' "$bob")" ]
     [ "$(sample 'mcp_tool_calls_total{tool="other",result="ok"}' "$bob")" = 2 ]
@@ -434,11 +434,11 @@ EOF
     [ "$(curl -s "$base/metrics" | grep '^mcp_watch_budget ')" = 'mcp_watch_budget 0' ]
     curl -s "$base/metrics" | grep -q '^# TYPE mcp_watched_folders gauge$'
     # the first subscription creates the watch
-    curl -sN -m 2 -o /dev/null "$base/mcp" -H 'Content-Type: application/json' \
+    curl -sN -m 60 -o /dev/null "$base/mcp" -H 'Content-Type: application/json' \
         -H 'Accept: application/json, text/event-stream' -H 'MCP-Protocol-Version: 2026-07-28' \
         -H 'Mcp-Method: subscriptions/listen' -d "$(printf '{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["file://%s/project/hello.txt"]},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}' "$PWD")" 3>&- &
     local i subscribed=
-    for ((i = 0; i < 40; i++)); do
+    for ((i = 0; i < 1200; i++)); do
         subscribed=$(curl -s "$base/metrics" | grep '^mcp_watched_resources ')
         [ "$subscribed" != 'mcp_watched_resources 1' ] || break
         sleep 0.05

@@ -255,7 +255,7 @@ on_terminal() {
     shift
     printf -v line '%q ' "$@"
     : >shown
-    { for ((i = 0; i < 500; i++)); do
+    { for ((i = 0; i < 3000; i++)); do
         ! grep -q 'Write it?' shown || break
         sleep 0.02
     done; eval "$script"; } | SHELL=/bin/bash script -qefc "$line" shown

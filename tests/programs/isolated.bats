@@ -71,7 +71,7 @@ children() {
     pid=$(ps -o pid=,args= --ppid "$server_pid" | awk '/--source-child/ {print $1}')
     kill -9 "$pid"
     rows && [ "$heard" = one ]
-    for _ in {1..100}; do
+    for _ in {1..1200}; do
         ! grep -q 'sqlite:shop.db: the process was ended by signal 9' talk.log || break
         sleep 0.05
     done

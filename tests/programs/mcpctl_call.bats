@@ -342,7 +342,7 @@ LINES
     # When mcpctl is interrupted, it notifies the server before it ends.
     "$MCPCTL" call --yes --trace cancelled slow_compute seconds=30 label=x -- "${server[@]}" 3>&- &
     others=$!
-    for _ in {1..50}; do
+    for _ in {1..600}; do
         grep -q '"tasks/get"' cancelled && break
         sleep 0.1
     done

@@ -143,10 +143,10 @@ web() {
         -days 2 -subj /CN=web.example -addext subjectAltName=DNS:web.example 2>/dev/null
     openssl s_server -accept 127.0.0.1:0 -cert cert.pem -key key.pem -WWW >tls 2>&1 3>&- &
     others=$!
-    for _ in {1..50}; do grep -q ^ACCEPT tls && break; sleep 0.1; done
+    for _ in {1..600}; do grep -q ^ACCEPT tls && break; sleep 0.1; done
     "$BATS_TEST_DIRNAME/support/web" port "$(sed -n 's/^ACCEPT .*://p' tls)" 3>&- &
     server=$!
-    for _ in {1..50}; do [ -s port ] && break; sleep 0.1; done
+    for _ in {1..600}; do [ -s port ] && break; sleep 0.1; done
     export https_proxy=http://127.0.0.1:$(cat port) SSL_CERT_FILE=$PWD/cert.pem
 }
 
@@ -327,7 +327,7 @@ web() {
         echo old >folder/a
         "$MCPCTL" watch --revision $revision --count 1 "file://$PWD/folder/a" mem:b -- "$MCPD" folder >out 2>err 3>&- &
         pid=$!
-        for _ in {1..100}; do
+        for _ in {1..600}; do
             grep -q mem:b err && echo new >>folder/a
             kill -0 $pid 2>/dev/null || break
             sleep 0.1
@@ -350,7 +350,7 @@ web() {
         echo old >folder/a
         "$MCPCTL" watch --revision $revision --count 1 --read "file://$PWD/folder/a" -- "$MCPD" folder >out 3>&- &
         local pid=$!
-        for _ in 1 2 3 4 5 6 7 8 9 10; do
+        for _ in {1..300}; do
             sleep 0.2
             echo new >>folder/a
             kill -0 $pid 2>/dev/null || break

@@ -86,7 +86,7 @@ load support/mcpctl
     # A socket.
     "$MCPD" --http "unix:$PWD/socket" folder 2>log2 3>&- &
     others=$!
-    for _ in {1..50}; do [ -S socket ] && break; sleep 0.1; done
+    for _ in {1..600}; do [ -S socket ] && break; sleep 0.1; done
     run "$MCPCTL" tree "unix:$PWD/socket"
     [[ $status == 0 && $output == *a* ]]
     run "$MCPCTL" tree "unix:$PWD/none"
@@ -380,7 +380,7 @@ FILES
 }
 
 @test "trace: signals reach the server, and mcpctl ends when the server ends" {
-    until_there() { for _ in {1..100}; do [ -e "$1" ] && return; sleep 0.05; done; return 1; }
+    until_there() { for _ in {1..1200}; do [ -e "$1" ] && return; sleep 0.05; done; return 1; }
     # Ctrl-C on a terminal reaches both, once.
     { until_there started; printf '\003'; until_there ended; } |
         SHELL=/bin/bash timeout 10 script -qec "$(printf '%q ' "$MCPCTL" trace messages -- bash -c 'trap "echo >>ended; exit" INT; touch started; while :; do sleep 0.02; done')" /dev/null && false

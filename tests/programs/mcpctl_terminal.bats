@@ -136,7 +136,7 @@ SERVER
     "$MCPCTL" watch --read --trace trace -- "$MCPD" folder >out 2>err 3>&- &
     others=$!
     seen() { # WORDS FILE
-        for _ in {1..100}; do
+        for _ in {1..600}; do
             grep -qe "$1" "$2" && return
             sleep 0.1
         done

@@ -368,7 +368,7 @@ start() {
 }
 
 until_out() { # PATTERN
-    for _ in $(seq 1500); do # half a minute: the machine may be busy
+    for _ in $(seq 3000); do # a minute: the machine may be busy
         grep -q -- "$1" "$out" && return
         sleep 0.02
     done
@@ -419,7 +419,7 @@ until_out() { # PATTERN
     kill -TERM $pid
     SECONDS=0
     wait $pid
-    [ $SECONDS -lt 2 ]
+    [ $SECONDS -lt 20 ]
     exec 7>&-
     rm "$T/huge"
 }

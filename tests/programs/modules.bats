@@ -269,7 +269,7 @@ END
         instructions=$(jq -r .result.instructions out)
         [[ "$instructions" == *"- notes"* && "$instructions" != *s3cret* && "$instructions" != *host* ]]
         "$MCPD" --http 127.0.0.1:0 "${words[@]}" 2>log 3>&- &
-        for _ in {1..100}; do
+        for _ in {1..600}; do
             grep -q serving log && break
             sleep 0.1
         done

@@ -28,7 +28,7 @@ teardown() { # ends processes that should have ended by themselves
 }
 
 wait_for() { # COMMAND...
-    for _ in {1..600}; do
+    for _ in {1..1200}; do
         "$@" && return 0
         sleep 0.05
     done

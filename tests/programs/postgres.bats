@@ -141,7 +141,7 @@ write_config() {
     (
         sleep 2
         "$MCP_SOURCE_DIR/tests/providers/postgres/server" start "$PGDIR"
-        for ((i = 0; i < 100; i++)); do
+        for ((i = 0; i < 300; i++)); do
             echo '{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}},"uri":"postgres://shop/public/sale/row/1"}}'
             ! grep -q 'saved query' stderr || break
             sleep 0.2

@@ -100,7 +100,7 @@ row=postgres://shop/public/customer/row/1
     clean
     mcpd --config mcpd.json --http 127.0.0.1:0 2>log 3>&- &
     pid=$!
-    for _ in {1..100}; do
+    for _ in {1..600}; do
         url=$(grep -Eo 'http://[^ ]*' log) && break
         sleep 0.1
     done

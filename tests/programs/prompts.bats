@@ -109,7 +109,7 @@ start() {
 }
 
 until_in() { # FILE PATTERN [COUNT]
-    for _ in $(seq 250); do
+    for _ in $(seq 3000); do
         [ "$(grep -c -- "$2" "$1")" -ge "${3:-1}" ] && return
         sleep 0.02
     done
@@ -137,14 +137,14 @@ ask() { # METHOD PARAMS ID
     sleep 0.3
     ask prompts/get '{"name":"a"}' 2 | grep -q '"text":"one"'
     kill -HUP "$pid"
-    for ((i = 3; i < 250; i++)); do
+    for ((i = 3; i < 3000; i++)); do
         names=$(ask prompts/list '{}' $i | jq -c '[.result.prompts[].name]')
         [ "$names" != '["a","b"]' ] || break
         sleep 0.02
     done
     [ "$names" = '["a","b"]' ]
-    ask prompts/get '{"name":"a"}' 1000 | grep -q '"text":"new"'
-    ask resources/list '{}' 1001 | grep -q 'more.txt'
+    ask prompts/get '{"name":"a"}' 100000 | grep -q '"text":"new"'
+    ask resources/list '{}' 100001 | grep -q 'more.txt'
     run ! grep -q list_changed "$out"
     exec 7>&-
     wait "$pid"

@@ -82,7 +82,7 @@ read_text() { # URI OPTION...: prints the text of a resource
     sqlite3 locked.db <in >out &
     exec 4>in
     printf 'BEGIN EXCLUSIVE;\nSELECT 1;\n' >&4
-    for _ in {1..100}; do [ -s out ] && break; sleep 0.05; done
+    for _ in {1..1200}; do [ -s out ] && break; sleep 0.05; done
     for case in 'sqlite:none.db|No such file' 'sqlite:shop.db|malformed' 'sqlite:locked.db?timeout_ms=200|keeps it locked'; do
         run -1 "$MCPD" --doctor "${case%%|*}"
         grep -q "^WRONG .*source: .*${case#*|}" <<<"$output" || { echo "$case: $output"; return 1; }
@@ -147,12 +147,12 @@ read_text() { # URI OPTION...: prints the text of a resource
     "$MCPD" sqlite:shop.db <in >out 3>&- &
     exec 4>in
     printf '%s\n' "$initialize" "$(request resources/subscribe '{"uri":"sqlite://shop/item/row/1"}')" >&4
-    for _ in {1..50}; do grep -q '"id":1' out && break; sleep 0.1; done
+    for _ in {1..600}; do grep -q '"id":1' out && break; sleep 0.1; done
     sqlite3 shop.db "UPDATE item SET name = 'new' WHERE id = 1"
-    for _ in {1..50}; do grep -q resources/updated out && break; sleep 0.1; done
+    for _ in {1..600}; do grep -q resources/updated out && break; sleep 0.1; done
     grep -q '"uri":"sqlite://shop/item/row/1"' out
     sqlite3 shop.db "CREATE TABLE more(x)"
-    for _ in {1..50}; do grep -q list_changed out && break; sleep 0.1; done
+    for _ in {1..600}; do grep -q list_changed out && break; sleep 0.1; done
     grep -q '"method":"notifications/resources/list_changed"' out
     exec 4>&-
     wait

@@ -49,7 +49,7 @@ reads() { # ERA: checks that resources of the upstream server can be read like l
 @test "a server at a Unix socket, and one that does not exist" {
     "$MCPD" --http unix:web.sock files 2>web.log 3>&- &
     web_pid=$!
-    for _ in {1..100}; do [ -S web.sock ] && break; sleep 0.05; done
+    for _ in {1..1200}; do [ -S web.sock ] && break; sleep 0.05; done
     for era in modern legacy; do
         talk "$era" "$MCPD" own "mcp:unix:$PWD/web.sock?name=up" 'mcp:http://127.0.0.1:1/?name=gone'
         reads

@@ -16,6 +16,8 @@
 
 #include <mcp/children.h>
 
+#include "support/wait.h"
+
 typedef struct fixture {
     mcp_loop *loop;
     mcp_client *client;
@@ -100,7 +102,7 @@ static int begin(fixture *f)
 {
     f->ready = 0;
     assert_int_equal(mcp_service_begin(f->service, &f->use, NULL), MCP_PENDING);
-    for (int i = 0; i < 1000 && !f->ready; i++)
+    for (int64_t end = wait_end(); !f->ready && wait_more(end);)
         mcp_loop_step(f->loop, 10);
     assert_int_equal(f->ready, 1);
     return f->rc;
@@ -113,7 +115,7 @@ static void read_uri(fixture *f, const char *uri)
                                      MCP_OPTIONS(mcp_call_options, .done = on_result, .user = f),
                                      NULL),
                      MCP_OK);
-    for (int i = 0; i < 1000 && !f->done; i++)
+    for (int64_t end = wait_end(); !f->done && wait_more(end);)
         mcp_loop_step(f->loop, 10);
     assert_int_equal(f->done, 1);
 }
@@ -225,7 +227,7 @@ static void test_cannot_start(void **state)
         fixture f;
         open_fixture(&f, cases[i].line, 0);
         assert_int_equal(begin(&f), MCP_ECLOSED);
-        for (int k = 0; k < 100 && !f.ends; k++)
+        for (int64_t end = wait_end(); !f.ends && wait_more(end);)
             mcp_loop_step(f.loop, 10);
         assert_int_equal(f.cause, MCP_SERVICE_EXITED);
         if (!strstr(f.log, cases[i].said))
@@ -244,7 +246,7 @@ static void test_contained(void **state)
     line_for(line, sizeof(line), "crash");
     open_fixture(&f, line, 0);
     assert_int_equal(begin(&f), MCP_ECLOSED);
-    for (int k = 0; k < 100 && !f.ends; k++)
+    for (int64_t end = wait_end(); !f.ends && wait_more(end);)
         mcp_loop_step(f.loop, 10);
     assert_int_equal(f.cause, SANITIZED ? MCP_SERVICE_EXITED : MCP_SERVICE_KILLED);
     close_fixture(&f);
@@ -255,7 +257,7 @@ static void test_contained(void **state)
     for (int i = 0; i < 10; i++)
         mcp_loop_step(f.loop, 10);
     mcp_service_abort(f.service, "it took too long");
-    for (int k = 0; k < 500 && !f.ends; k++)
+    for (int64_t end = wait_end(); !f.ends && wait_more(end);)
         mcp_loop_step(f.loop, 10);
     assert_int_equal(f.cause, MCP_SERVICE_ABORTED);
     assert_int_equal(f.rc, MCP_ETIMEOUT);

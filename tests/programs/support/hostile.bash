@@ -25,7 +25,7 @@ listen() {
     rm -f "$BATS_TEST_TMPDIR/url"
     "$hostile" --http "$1" >"$BATS_TEST_TMPDIR/url" 2>/dev/null 3>&- &
     server=$!
-    for _ in {1..200}; do
+    for _ in {1..1200}; do
         [ ! -s "$BATS_TEST_TMPDIR/url" ] || break
         sleep 0.05
     done

@@ -24,7 +24,7 @@ serve() {
     "$MCPD" --http 127.0.0.1:0 "$@" 2>log 3>&- &
     server=$!
     url=
-    for _ in {1..50}; do
+    for _ in {1..600}; do
         url=$(grep -Eo 'https?://[^ ]*' log) && break
         sleep 0.1
     done

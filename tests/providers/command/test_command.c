@@ -20,6 +20,7 @@
 
 #include "support/failalloc.h"
 #include "support/nofiles.h"
+#include "support/wait.h"
 
 #define MODERN                                                               \
     "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"," \
@@ -101,7 +102,7 @@ static void begin(int id, const char *call)
 /* Runs the loop until the output has `what`, or until a time-out. */
 static const char *until(const char *what)
 {
-    for (int i = 0; i < 200 && !strstr(w.sent, what); i++)
+    for (int64_t end = wait_end(); !strstr(w.sent, what) && wait_more(end);)
         mcp_loop_step(w.loop, 50);
     if (!strstr(w.sent, what))
         fail_msg("no %s in %s", what, w.sent);
@@ -262,7 +263,7 @@ static bool is_alive(int pid)
 
 static void assert_gone(int pid)
 {
-    for (int i = 0; i < 100 && is_alive(pid); i++)
+    for (int64_t end = wait_end(); is_alive(pid) && wait_more(end);)
         usleep(20000);
     assert_false(is_alive(pid));
 }
@@ -270,7 +271,7 @@ static void assert_gone(int pid)
 static int read_pid(const char *path)
 {
     int pid = 0;
-    for (int i = 0; i < 200 && pid == 0; i++) {
+    for (int64_t end = wait_end(); pid == 0 && wait_more(end);) {
         mcp_loop_step(w.loop, 20);
         FILE *f = fopen(path, "r");
         if (f && fscanf(f, "%d", &pid) != 1)
@@ -310,11 +311,11 @@ static void cancelled_with_its_group(void **state)
                         MCP_STR("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
                                 "\"params\":{\"requestId\":7," MODERN "}}"),
                         mcp_loop_now(w.loop));
-    for (int i = 0; i < 100 && is_alive(pid); i++)
+    for (int64_t end = wait_end(); is_alive(pid) && wait_more(end);)
         mcp_loop_step(w.loop, 20);
     assert_gone(pid);
     assert_null(strstr(w.sent, "\"id\":7"));
-    for (int i = 0; i < 50 && children(); i++)
+    for (int64_t end = wait_end(); children() && wait_more(end);)
         mcp_loop_step(w.loop, 20);
 }
 

@@ -17,6 +17,7 @@
 #include "failalloc.h"
 #include "fakehost.h"
 #include "files.h"
+#include "support/wait.h"
 
 static char top[64];
 
@@ -363,7 +364,7 @@ static void test_subscription(void **state)
     assert_null(strstr(p.reply, "passwd"));
     put("lines", "changed", 7);
     p.reply[0] = 0;
-    for (int i = 0; i < 200 && !p.reply[0]; i++) {
+    for (int64_t end = wait_end(); !p.reply[0] && wait_more(end);) {
         fakehost_run(&p.host, 2);
         mcp_channel_tick(p.channel, fakehost_now(NULL));
     }

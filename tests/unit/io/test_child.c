@@ -18,6 +18,7 @@
 #include <mcp/io.h>
 
 #include "support/failalloc.h"
+#include "support/wait.h"
 
 /* A legacy server that answers initialize and nothing else. */
 #define ANSWER                                                                          \
@@ -91,7 +92,7 @@ static void open_script(fixture *f, const char *script)
 
 static void wait_for(fixture *f, const int *what)
 {
-    for (int i = 0; i < 2000 && !*what; i++)
+    for (int64_t end = wait_end(); !*what && wait_more(end);)
         mcp_loop_step(f->loop, 10);
     assert_int_equal(*what, 1);
 }
@@ -226,7 +227,7 @@ static pid_t grandchild_of(fixture *f)
 static void expect_dead(pid_t pid)
 {
     assert_true(pid > 1);
-    for (int i = 0; i < 1000 && is_alive(pid); i++)
+    for (int64_t end = wait_end(); is_alive(pid) && wait_more(end);)
         usleep(2000);
     assert_false(is_alive(pid));
 }
@@ -259,7 +260,7 @@ static void test_stderr_flood(void **state)
     open_script(&f, "head -c 10000000 /dev/zero | tr '\\0' x >&2; echo end >&2; " ANSWER);
     wait_for(&f, &f.results);
     assert_int_equal(f.rc, MCP_OK);
-    for (int i = 0; i < 1000 && f.stderr_bytes < 10000004; i++)
+    for (int64_t end = wait_end(); f.stderr_bytes < 10000004 && wait_more(end);)
         mcp_loop_step(f.loop, 10);
     assert_int_equal(f.stderr_bytes, 10000004);
     mcp_str last = mcp_child_stderr(f.child);

@@ -19,6 +19,7 @@
 #include <mcp/children.h>
 
 #include "support/failalloc.h"
+#include "support/wait.h"
 
 /* A legacy server that answers initialize and then nothing; FROM and TO are its redirections. */
 #define ANSWER(from, to)                                                                 \
@@ -115,7 +116,7 @@ static void close_fixture(fixture *f)
 
 static void wait_for(fixture *f, const int *what, int value)
 {
-    for (int i = 0; i < 2000 && *what != value; i++)
+    for (int64_t end = wait_end(); *what != value && wait_more(end);)
         mcp_loop_step(f->loop, 10);
     assert_int_equal(*what, value);
 }
@@ -154,7 +155,7 @@ static int count_descriptors(void)
 
 static void wait_until_down(fixture *f)
 {
-    for (int i = 0; i < 2000 && state_of(f).pid; i++)
+    for (int64_t end = wait_end(); state_of(f).pid && wait_more(end);)
         mcp_loop_step(f->loop, 10);
     assert_int_equal(state_of(f).pid, 0);
 }
@@ -369,7 +370,7 @@ static void test_forks_away(void **state)
     (void)state;
     open_fixture(&f, "sleep 1000 & echo pid $! >&2; exec " ANSWER("", ""), 0);
     begin(&f);
-    for (int i = 0; i < 500 && !strstr(f.log, "pid "); i++)
+    for (int64_t end = wait_end(); !strstr(f.log, "pid ") && wait_more(end);)
         mcp_loop_step(f.loop, 10);
     at = strstr(f.log, "pid ");
     assert_non_null(at);
@@ -402,7 +403,7 @@ static void test_stderr_flood(void **state)
                  "head -c 100000 /dev/zero | tr '\\0' x >&2; echo >&2; " ANSWER("", ""),
                  0);
     begin(&f);
-    for (int i = 0; i < 1000 && state_of(&f).lines < 3001; i++)
+    for (int64_t end = wait_end(); state_of(&f).lines < 3001 && wait_more(end);)
         mcp_loop_step(f.loop, 10);
     mcp_service_state now = state_of(&f);
     assert_int_equal(now.lines, 3001);

@@ -8,6 +8,7 @@
 
 #include "failalloc.h"
 #include "io/http_client/client.h"
+#include "support/wait.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -74,7 +75,7 @@ static int fetch(fixture *f, const char *url, const mcp_fetch_options *more, mcp
 static void wait_for_it(fixture *f)
 {
     f->calls = 0;
-    for (int i = 0; i < 1000 && !f->calls; i++)
+    for (int64_t end = wait_end(); !f->calls && wait_more(end);)
         mcp_loop_step(f->loop, 10);
     assert_int_equal(f->calls, 1);
 }
@@ -453,11 +454,11 @@ static void test_cancel(void **state)
     assert_int_equal(fetch(&f, "/silent", NULL, &fetching), MCP_OK);
     mcp_fetch_cancel(fetching); /* before the fetch began */
     assert_int_equal(fetch(&f, "/silent", NULL, &fetching), MCP_OK);
-    for (int i = 0; i < 1000 && !f.server.n_requests; i++)
+    for (int64_t end = wait_end(); !f.server.n_requests && wait_more(end);)
         mcp_loop_step(f.loop, 10);
     mcp_fetch_cancel(fetching);
     mcp_fetch_cancel(NULL);
-    for (int i = 0; i < 1000 && !f.server.n_aborted; i++)
+    for (int64_t end = wait_end(); !f.server.n_aborted && wait_more(end);)
         mcp_loop_step(f.loop, 10);
     assert_int_equal(f.server.n_aborted, 1); /* the server notices the cancellation */
     assert_int_equal(f.server.n_requests, 1);
@@ -474,7 +475,7 @@ static void test_loop_ends(void **state)
     open_fixture(&f, serve_much);
     assert_int_equal(fetch(&f, "/silent", NULL, NULL), MCP_OK);
     assert_int_equal(fetch(&f, "/silent", NULL, NULL), MCP_OK);
-    for (int i = 0; i < 1000 && f.server.n_requests < 2; i++)
+    for (int64_t end = wait_end(); f.server.n_requests < 2 && wait_more(end);)
         mcp_loop_step(f.loop, 10);
     assert_int_equal(fetch(&f, "/silent", NULL, NULL), MCP_OK); /* this one is not started */
     assert_int_equal(f.calls, 0);

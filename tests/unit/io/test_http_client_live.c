@@ -19,6 +19,7 @@
 #include <mcp/io.h>
 
 #include "fixture.h"
+#include "support/wait.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -134,7 +135,7 @@ static void close_world(world *w)
 
 static void run_until(world *w, const int *what, int value)
 {
-    for (int i = 0; i < 500 && *what < value; i++)
+    for (int64_t end = wait_end(); *what < value && wait_more(end);)
         mcp_loop_step(w->loop, 10);
     assert_true(*what >= value);
 }
@@ -330,7 +331,7 @@ static void test_stuck_handshake(void **state)
                          (ssize_t)strlen(beginnings[i]));
         char byte;
         ssize_t n = -1;
-        for (int step = 0; step < 500 && n < 0; step++) {
+        for (int64_t end = wait_end(); n < 0 && wait_more(end);) {
             mcp_loop_step(w.loop, 10);
             n = recv(fd, &byte, 1, MSG_DONTWAIT);
             if (n < 0 && errno != EAGAIN)
@@ -361,7 +362,7 @@ static void test_subscription(void **state)
             MCP_OK);
         run_until(&w, &w.active, 1);
         /* The stream for notifications may open a moment later. */
-        for (int k = 0; k < 100 && !w.changed; k++) {
+        for (int64_t end = wait_end(); !w.changed && wait_more(end);) {
             mcp_server_resource_updated(fixture_server(w.server), "fixed:/text");
             mcp_loop_step(w.loop, 10);
         }
@@ -383,11 +384,11 @@ static void test_cancel(void **state)
         open_world(&w, "127.0.0.1:0", false);
         open_client(&w, revisions[i], (mcp_http_client_options){0});
         assert_int_equal(mcp_client_call_tool(w.client, "pending", NULL, NULL, &call), MCP_OK);
-        for (int k = 0; k < 500 && !fixture_pending(w.server); k++)
+        for (int64_t end = wait_end(); !fixture_pending(w.server) && wait_more(end);)
             mcp_loop_step(w.loop, 10);
         assert_int_equal(fixture_pending(w.server), 1);
         assert_int_equal(mcp_client_cancel(w.client, call, "enough"), MCP_OK);
-        for (int k = 0; k < 500 && !fixture_cancelled(w.server); k++)
+        for (int64_t end = wait_end(); !fixture_cancelled(w.server) && wait_more(end);)
             mcp_loop_step(w.loop, 10);
         assert_int_equal(fixture_cancelled(w.server), 1);
         expect_read(&w, "fixed:/text", "hello");
@@ -437,7 +438,7 @@ static void test_restart_while_listening(void **state)
             MCP_OK);
         for (int round = 0; round < 2; round++) {
             w.changed = 0;
-            for (int k = 0; k < 500 && !w.changed; k++) {
+            for (int64_t end = wait_end(); !w.changed && wait_more(end);) {
                 mcp_server_resource_updated(fixture_server(w.server), "fixed:/text");
                 mcp_loop_step(w.loop, 10);
             }

@@ -22,6 +22,7 @@
 
 #include "failalloc.h"
 #include "io/http_server/net.h"
+#include "support/wait.h"
 
 static const struct {
     const char *text, *host;
@@ -354,7 +355,7 @@ static void ask(fixture *f, char *in, size_t room)
     strcpy(at.sun_path, f->path);
     assert_int_equal(connect(fd, (struct sockaddr *)&at, sizeof(at)), 0);
     assert_int_equal(send(fd, request, strlen(request), MSG_NOSIGNAL), strlen(request));
-    for (int i = 0; i < 1000 && n != 0; i++) {
+    for (int64_t end = wait_end(); n != 0 && wait_more(end);) {
         mcp_loop_step(f->loop, 5);
         n = recv(fd, in + len, room - 1 - len, 0);
         len += n > 0 ? (size_t)n : 0;

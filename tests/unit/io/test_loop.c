@@ -14,6 +14,7 @@
 
 #include "io/loop/loop.h"
 #include "support/failalloc.h"
+#include "support/wait.h"
 
 static mcp_loop *loop;
 static const mcp_host *host;
@@ -86,7 +87,7 @@ static void test_poll(void **state)
     assert_int_equal(mcp_loop_step(loop, 1), MCP_OK);
     assert_int_equal(seen, 0);
     assert_int_equal(write(pipe_ends[1], "ab", 2), 2);
-    for (int i = 0; i < 100 && seen < 2; i++)
+    for (int64_t end = wait_end(); seen < 2 && wait_more(end);)
         mcp_loop_step(loop, 10);
     assert_int_equal(seen, 2);
     host->poll_stop(p, host->user);

@@ -18,6 +18,8 @@
 
 #include <mcp/io.h>
 
+#include "support/wait.h"
+
 enum { SLOW = 200 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -260,7 +262,7 @@ static bool quiet(void)
 
 static void until(atomic_int *what, int value)
 {
-    for (int i = 0; i < 20000 && atomic_load(what) < value; i++)
+    for (int64_t end = wait_end(); atomic_load(what) < value && wait_more(end);)
         usleep(500);
     assert_true(atomic_load(what) >= value);
 }

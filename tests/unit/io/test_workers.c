@@ -15,6 +15,7 @@
 
 #include "io/loop/loop.h"
 #include "support/failalloc.h"
+#include "support/wait.h"
 
 static mcp_loop *loop;
 static const mcp_host *host;
@@ -221,7 +222,7 @@ static void test_idle_threads_end(void **state)
     assert_int_equal(threads_of_process() - before, N);
     release(jobs, N);
     until_done(jobs, N);
-    for (int i = 0; i < 500 && threads_of_process() > before; i++)
+    for (int64_t end = wait_end(); threads_of_process() > before && wait_more(end);)
         usleep(10000);
     assert_int_equal(threads_of_process(), before);
     /* and threads are created again */
@@ -314,7 +315,7 @@ static void test_posts_from_many_threads(void **state)
     (void)state;
     for (size_t i = 0; i < POSTERS; i++)
         assert_int_equal(pthread_create(&posters[i].thread, NULL, post_many, &posters[i]), 0);
-    for (int i = 0; i < 20000 && seen < (size_t)POSTERS * POSTS; i++) {
+    for (int64_t end = wait_end(); seen < (size_t)POSTERS * POSTS && wait_more(end);) {
         mcp_loop_step(loop, 1);
         seen = 0;
         for (size_t p = 0; p < POSTERS; p++)
