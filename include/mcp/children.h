@@ -61,7 +61,7 @@ typedef struct mcp_service_options {
      * calling process has. Core dumps are always off. */
     uint64_t max_data;  /* RLIMIT_DATA: private memory in bytes */
     uint64_t max_files; /* RLIMIT_NOFILE */
-    bool low_priority;  /* SCHED_IDLE: it runs only when the processor is otherwise idle */
+    bool low_priority;  /* SCHED_BATCH, and a nice value that is 5 higher */
     /* The process gets SIGKILL when the thread of the loop ends, however that thread ends. If this
      * is false, the process only sees the end of its input. */
     bool with_parent;

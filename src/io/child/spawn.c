@@ -88,10 +88,6 @@ static bool set_limit(int what, uint64_t most)
 
 static bool set_limits(const mcp__spawn *s)
 {
-    struct sched_param none = {0};
-
-    if (s->idle)
-        (void)sched_setscheduler(0, SCHED_IDLE, &none); /* a failure does not matter */
     return (!s->max_data || set_limit(RLIMIT_DATA, s->max_data)) &&
            (!s->max_files || set_limit(RLIMIT_NOFILE, s->max_files)) &&
            (!s->no_core || set_limit(RLIMIT_CORE, 0));
@@ -208,6 +204,29 @@ static int outcome(pid_t pid, int from)
     return why;
 }
 
+/* Lowers the priority of a process. This is done after exec, because this thread waits for exec. A
+ * process that leads a session may be in a scheduling group of its own ("autogroup"). Then the
+ * priority of the group counts, not that of the process. A failure does not matter. SCHED_IDLE
+ * would be too low: such a process may not even be able to start while the machine is busy. */
+static void lower_priority(pid_t pid)
+{
+    enum { MORE = 5, MOST = 19 };
+    static const char nice[] = "5";
+    const struct sched_param none = {0};
+    char path[40];
+
+    (void)sched_setscheduler(pid, SCHED_BATCH, &none);
+    (void)setpriority(PRIO_PROCESS, (id_t)pid,
+                      MCP__MIN(getpriority(PRIO_PROCESS, 0) + MORE, (int)MOST));
+    snprintf(path, sizeof(path), "/proc/%d/autogroup", (int)pid);
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    ssize_t n = write(fd, nice, sizeof(nice) - 1);
+    (void)n;
+    close(fd);
+}
+
 static int start_plan(plan *p, pid_t *ret)
 {
     int ends[2];
@@ -222,9 +241,12 @@ static int start_plan(plan *p, pid_t *ret)
     if (pid >= 0)
         why = outcome(pid, ends[0]);
     close(ends[0]);
-    if (why == 0)
-        *ret = pid;
-    return why;
+    if (why != 0)
+        return why;
+    *ret = pid;
+    if (p->s->yields)
+        lower_priority(pid);
+    return 0;
 }
 
 static int failure(mcp_error *error, int why, const char *what)

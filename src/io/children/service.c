@@ -180,7 +180,7 @@ static int start_child(mcp_service *s, mcp_error *error)
                               .limits = {.max_data = o->max_data,
                                          .max_files = o->max_files,
                                          .no_core = true,
-                                         .idle = o->low_priority,
+                                         .yields = o->low_priority,
                                          .with_parent = o->with_parent},
                               .first_line = mcp_str_from(o->first_line),
                               .on_gone = on_gone};

@@ -6,9 +6,11 @@
 #include <stddef.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -462,6 +464,11 @@ static void test_socket(void **state)
     for (ssize_t n; len < sizeof(said) - 1 && !strstr(said, "4 5") &&
                     (n = read(ours, said + len, sizeof(said) - 1 - len)) > 0;)
         len += (size_t)n;
+    mcp_service_state now = {.size = sizeof(now)};
+    mcp_service_get_state(f.service, &now);
+    assert_int_equal(sched_getscheduler((pid_t)now.pid), SCHED_BATCH);
+    int own = getpriority(PRIO_PROCESS, 0);
+    assert_int_equal(getpriority(PRIO_PROCESS, (id_t)now.pid), own < 14 ? own + 5 : 19);
     /* 5 is the folder that ls reads. */
     assert_string_equal(said, "{\"hello\":1}\n0\n64\n1048576\n0 1 2 3 4 5 ");
     close(ours);
