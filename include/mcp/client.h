@@ -268,6 +268,9 @@ MCP_API int mcp_client_call(mcp_client *client, const char *method, const char *
  * NULL if the result was cached or collected from several pages. The text is borrowed until `done`
  * returns. */
 MCP_API mcp_str mcp_client_result_text(const mcp_client *client);
+/* Returns the text of the params of notifications/progress in the same way. May be called only
+ * within the `progress` function of a call; the text is borrowed until that function returns. */
+MCP_API mcp_str mcp_client_progress_text(const mcp_client *client);
 
 /* Reads all pages of a list method ("resources/list", "resources/templates/list", "prompts/list",
  * "tools/list", or one of an extension), until there is no nextCursor, a cursor is repeated

@@ -35,7 +35,8 @@ MCP_API int mcp_loop_new(const mcp_allocator *allocator, mcp_loop **ret, mcp_err
  * `work_long`. Returns MCP_OK, or MCP_EINVAL for too many threads. */
 MCP_API int mcp_loop_set_workers(mcp_loop *loop, size_t threads, size_t waiting);
 /* Runs posted functions and ends the work on worker threads. Jobs that have not begun never run,
- * but their `done` is called. Waits for running jobs, for at most ms milliseconds. Call
+ * but their `done` is called. Waits for running jobs, and for the requests of
+ * mcp_http_client_leave(), for at most ms milliseconds. Call
  * mcp_loop_drain() after closing the last channel of the loop's servers and before freeing the
  * servers, because `done` needs its server: see mcp_loop_free().
  *
@@ -328,6 +329,10 @@ MCP_API void mcp_http_client_close(mcp_http_client *http);
  * messages are discarded. May be called from callbacks other than those of the client. The object
  * is freed when the loop next runs, or when the loop itself is freed. */
 MCP_API void mcp_http_client_free(mcp_http_client *http);
+/* Like mcp_http_client_free(), but also ends the session: the request for it (DELETE) is sent when
+ * the loop next runs, for at most close_ms, and its answer is ignored. mcp_loop_drain() waits for
+ * it. */
+MCP_API void mcp_http_client_leave(mcp_http_client *http);
 
 /* ---- fetching -------------------------------------------------------------------------------- */
 

@@ -159,6 +159,12 @@ MCP_API int mcp_reply_raw_page(mcp_request *req, const mcp_raw *page);
  * handler must return. */
 MCP_API int mcp_reply_raw_error(mcp_request *req, const mcp_raw *error);
 
+/* Does what mcp_request_progress() does, with the notification of another server: `params` is the
+ * JSON text of its params (mcp_client_progress_text()). Its progressToken is replaced; unknown
+ * members and all digits of numbers are kept. Returns MCP_OK, also if nothing is sent,
+ * MCP_EPROTOCOL (`progress` is not a number), MCP_EPARSE, MCP_EINVAL, MCP_ELIMIT or MCP_ENOMEM. */
+MCP_API int mcp_request_progress_raw(mcp_request *req, mcp_str params);
+
 /* Returns the text of the request's params as the peer sent it, including unknown members and all
  * digits of numbers. It may contain newlines. Call this before the handler returns for the first
  * time; the text is borrowed until then. ptr is NULL if there are no params or if memory ran

@@ -249,6 +249,8 @@ static int serve(program *p)
     mcp_prompts_free(p->prompts);
     offer_leave(&p->offer);
     mcp_server_free(p->server);
+    if (p->loop)
+        (void)mcp_loop_drain(p->loop, 2000); /* sessions with other servers are ended */
     mcp_loop_free(p->loop);
     error.code = rc;
     return rc == MCP_OK ? status : fail(&error);

@@ -126,12 +126,10 @@ static void on_progress(mcp_client *client, mcp_call_id call, const mcp_progress
                         void *user)
 {
     const upstream_ask *a = user;
-    (void)client, (void)call;
-    if (!a->req)
-        return;
-    char *message = progress->message.len ? mcp_request_strdup(a->req, progress->message) : NULL;
-    mcp_request_progress(a->req, progress->progress, progress->has_total ? progress->total : 0,
-                         message);
+    (void)call, (void)progress;
+    mcp_str params = mcp_client_progress_text(client);
+    if (a->req && params.ptr)
+        (void)mcp_request_progress_raw(a->req, params);
 }
 
 /* ---- sending --------------------------------------------------------------------------------- */

@@ -63,7 +63,7 @@ void upstream_link_close(upstream_session *s)
     if (s->link && o->disconnect)
         o->disconnect(s->link, o->user);
     mcp_service_free(s->service);
-    mcp_http_client_free(s->http);
+    mcp_http_client_leave(s->http);
     s->link = NULL;
     s->service = NULL;
     s->http = NULL;

@@ -131,6 +131,13 @@ mcp_str mcp_client_result_text(const mcp_client *client)
     return text.ptr ? text : mcp__channel_text_of(client->channel, MCP_STR("\"error\""));
 }
 
+mcp_str mcp_client_progress_text(const mcp_client *client)
+{
+    if (!client || !client->channel)
+        return (mcp_str){NULL, 0};
+    return mcp__channel_text_of(client->channel, MCP_STR("\"params\""));
+}
+
 /* ---- exchanges that ended -------------------------------------------------------------------- */
 
 bool mcp__end_is_foreign(const mcp_exchange_end *end)

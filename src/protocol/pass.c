@@ -84,6 +84,12 @@ static const row rows[] = {
     {MCP__PASS_TOOL_META, "ui/resourceUri", NAME, MCP__PASS_NAME_URI, 0},
     {MCP__PASS_UI, "resourceUri", NAME, MCP__PASS_NAME_URI, 0},
     {MCP__PASS_ERROR_DATA, "uri", NAME, MCP__PASS_NAME_URI, 0},
+    {MCP__PASS_PROGRESS, "progressToken", HOP, 0, 0},
+    {MCP__PASS_PROGRESS, "message", KEEP, 0, COL(progress_message)},
+    {MCP__PASS_PROGRESS, "_meta", KEEP, MCP__PASS_NOTICE_META, 0},
+    {MCP__PASS_NOTICE_META, MCP__META_SERVER_INFO, HOP, 0, 0},
+    {MCP__PASS_NOTICE_META, MCP__META_SUBSCRIPTION, HOP, 0, 0},
+    {MCP__PASS_NOTICE_META, MCP__META_RELATED_TASK, HOP, 0, 0},
 };
 
 /* Members that every result can have. */

@@ -17,6 +17,7 @@ typedef enum mcp__pass_shape {
     MCP__PASS_PROMPT,
     MCP__PASS_TOOL,
     MCP__PASS_ERROR_DATA,
+    MCP__PASS_PROGRESS,
     MCP__PASS_CONTENTS, /* objects within the above */
     MCP__PASS_BLOCK,
     MCP__PASS_MESSAGE,
@@ -25,6 +26,7 @@ typedef enum mcp__pass_shape {
     MCP__PASS_ANNOTATIONS,
     MCP__PASS_TOOL_META,
     MCP__PASS_UI,
+    MCP__PASS_NOTICE_META,
 } mcp__pass_shape;
 
 /* The kinds of names, with the values of mcp_item. */

@@ -6,8 +6,8 @@
  *   mcp_http_client        the transport of one mcp_client
  *
  * curl.c loads and runs libcurl, transfer.c runs requests, exchange.c sends messages and handles
- * their answers, events.c reads and resumes event streams, client.c is the transport, options.c
- * reads its options, and fetch.c does plain GETs.
+ * their answers, events.c reads and resumes event streams, client.c is the transport, leave.c ends
+ * sessions in the background, options.c reads its options, and fetch.c does plain GETs.
  */
 #ifndef MCP_SRC_IO_HTTP_CLIENT_H
 #define MCP_SRC_IO_HTTP_CLIENT_H

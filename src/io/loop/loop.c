@@ -269,7 +269,8 @@ int mcp_loop_drain(mcp_loop *loop, uint64_t ms)
     for (bool last = false;;) {
         mcp__workers_cancel(loop);
         bool posted = mcp__posts_run(loop);
-        if (!posted && mcp__list_empty(&loop->works))
+        bool idle = !posted && mcp__list_empty(&loop->works);
+        if (idle && (last || !loop->leaving))
             return MCP_OK;
         if (last)
             return MCP_ETIMEOUT;

@@ -83,6 +83,7 @@ struct mcp_loop {
     void (*net_free)(struct mcp__net *net);
     struct mcp__multi *multi; /* http_client/client.h, or NULL; linked only if used */
     void (*multi_stop)(struct mcp__multi *multi);
+    size_t leaving;     /* requests of clients that are freed already (http_client/leave.c) */
     mcp__link services; /* children/service.h; initialized when services_stop is set */
     void (*services_stop)(mcp_loop *loop);
 };

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "protocol/pass.h"
 #include "server/core/seal.h"
 #include "server/tasks/task.h"
 
@@ -66,19 +67,27 @@ static bool progress_is_due(mcp_request *req, double progress, double total)
     return true;
 }
 
-void mcp_request_progress(mcp_request *req, double progress, double total, const char *message)
+/* Returns the token of the notification that has to be sent now, or NULL. Without a token, only a
+ * task gets the message. */
+static const mcp_json *progress_token(mcp_request *req, double progress, double total,
+                                      const char *message)
 {
     req->deadline.progressed = true;
     const mcp_json *token = mcp_json_get(mcp_request_meta(req), "progressToken");
-    mcp_channel *channel = mcp__request_channel(req);
-    bool is_requested = mcp__is_id(token) && channel;
+    bool is_requested = mcp__is_id(token) && mcp__request_channel(req);
     if (req->cancelled || !(is_requested || req->task) || !progress_is_due(req, progress, total))
-        return;
-    if (!is_requested) {
+        return NULL;
+    if (!is_requested)
         mcp_request_task_message(req, message);
+    return is_requested ? token : NULL;
+}
+
+void mcp_request_progress(mcp_request *req, double progress, double total, const char *message)
+{
+    const mcp_json *token = progress_token(req, progress, total, message);
+    if (!token)
         return;
-    }
-    mcp__buf b = mcp__channel_take_buf(channel);
+    mcp__buf b = mcp__channel_take_buf(mcp__request_channel(req));
     mcp__put_notification_head(&b, MCP_STR("notifications/progress"));
     mcp__object o = begin_params(req, &b);
     mcp__object_key(&o, "progressToken");
@@ -93,6 +102,44 @@ void mcp_request_progress(mcp_request *req, double progress, double total, const
         mcp__object_str(&o, "message", message);
     mcp__object_end(&o);
     send_notification(req, &b);
+}
+
+/* Sends the params of another server's notification. */
+static void pass_progress(mcp_request *req, const mcp_json *token, const mcp_json *params,
+                          mcp_str text)
+{
+    const mcp__pass pass = {.to = req->revision};
+    mcp__buf b = mcp__channel_take_buf(mcp__request_channel(req));
+    mcp__put_notification_head(&b, MCP_STR("notifications/progress"));
+    mcp__buf_lit(&b, "{\"progressToken\":");
+    mcp__put_id(&b, token);
+    mcp__buf_char(&b, ',');
+    mcp__pass_members(&pass, &b, MCP__PASS_PROGRESS, params, text);
+    mcp__buf_char(&b, '}');
+    send_notification(req, &b);
+}
+
+int mcp_request_progress_raw(mcp_request *req, mcp_str params)
+{
+    mcp_json_limits limits = {.size = sizeof(limits), .max_depth = MCP__JSON_DEEPEST};
+    mcp_json_doc *doc = NULL;
+    int rc = mcp_json_parse(params, &limits, &req->server->allocator, &doc, NULL);
+    if (rc != MCP_OK)
+        return rc;
+    const mcp_json *root = mcp_json_root(doc);
+    double progress = mcp_json_number(mcp_json_get(root, "progress"), NAN),
+           total = mcp_json_number(mcp_json_get(root, "total"), 0);
+    if (req->task) {
+        mcp_str message = mcp_json_string(mcp_json_get(root, "message"));
+        mcp_request_progress(req, progress, total,
+                             message.len ? mcp_request_strdup(req, message) : NULL);
+    } else {
+        const mcp_json *token = progress_token(req, progress, total, NULL);
+        if (token)
+            pass_progress(req, token, root, params);
+    }
+    mcp_json_free(doc);
+    return isfinite(progress) ? MCP_OK : MCP_EPROTOCOL;
 }
 
 /* ---- log messages ---------------------------------------------------------------------------- */

@@ -134,6 +134,65 @@ static void test_delete_in_vain(void **state)
     assert_string_equal(request(&f, f.server.n_requests - 1)->method, "DELETE");
 }
 
+/* Frees the client at once, and its session is ended by the loop. */
+static void leave(fixture *f)
+{
+    size_t before = f->server.n_requests;
+    mcp_http_client_leave(f->http);
+    f->http = NULL;
+    assert_false(f->client.connected);
+    assert_int_equal(f->server.n_requests, before);
+}
+
+static void test_leave(void **state)
+{
+    fixture f;
+
+    (void)state;
+    open_session(&f, SCRIPT_STREAM ":\n", (mcp_http_client_options){0});
+    assert_true(run_until(&f, has_get));
+    leave(&f);
+    assert_int_equal(mcp_loop_drain(f.loop, 10000), MCP_OK);
+    size_t last = f.server.n_requests - 1;
+    assert_string_equal(request(&f, last)->method, "DELETE");
+    expect_header(&f, last, "Mcp-Session-Id", "s1");
+    expect_header(&f, last, "MCP-Protocol-Version", "2025-11-25");
+    close_fixture(&f);
+}
+
+/* A server that does not answer delays the end by close_ms; the end of the loop does not wait. */
+static void test_leave_in_vain(void **state)
+{
+    fixture f;
+
+    (void)state;
+    for (int waits = 0; waits < 2; waits++) {
+        open_session(&f, "", (mcp_http_client_options){.no_stream = true, .close_ms = 50});
+        run_for(&f, 20);
+        f.server.handle = silence;
+        leave(&f);
+        int64_t begin = mcp_loop_now(f.loop);
+        if (waits) {
+            assert_int_equal(mcp_loop_drain(f.loop, 20000), MCP_OK);
+            assert_true(mcp_loop_now(f.loop) - begin < 15000);
+        }
+        close_fixture(&f);
+    }
+}
+
+/* Without a session there is nothing to end. */
+static void test_leave_nothing(void **state)
+{
+    fixture f;
+
+    (void)state;
+    open_fixture(&f, answer_legacy, (mcp_http_client_options){0});
+    leave(&f);
+    assert_int_equal(mcp_loop_drain(f.loop, 10000), MCP_OK);
+    assert_int_equal(f.server.n_requests, 0);
+    close_fixture(&f);
+}
+
 /* The GET for the stream: when it is repeated, and when not. */
 static void test_stream(void **state)
 {
@@ -332,6 +391,8 @@ static void test_no_memory(void **state)
             if (!run_until(&f, nothing_awaited))
                 fail_msg("allocation %zu: nothing came:\n%s", n, f.client.log);
             run_for(&f, 5);
+            if (n % 2)
+                leave(&f);
             close_fixture(&f);
         } else {
             assert_int_equal(rc, MCP_ENOMEM);
@@ -349,9 +410,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_session),        cmocka_unit_test(test_session_lost),
         cmocka_unit_test(test_last_words),     cmocka_unit_test(test_last_words_in_vain),
-        cmocka_unit_test(test_delete_in_vain), cmocka_unit_test(test_stream),
-        cmocka_unit_test(test_stream_lost),    cmocka_unit_test(test_http_sse),
-        cmocka_unit_test(test_no_http_sse),    cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_delete_in_vain), cmocka_unit_test(test_leave),
+        cmocka_unit_test(test_leave_in_vain),  cmocka_unit_test(test_leave_nothing),
+        cmocka_unit_test(test_stream),         cmocka_unit_test(test_stream_lost),
+        cmocka_unit_test(test_http_sse),       cmocka_unit_test(test_no_http_sse),
+        cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,6 +43,15 @@ static mcp_raw raw_of(const char *text)
 
 static char asked[1024];
 
+/* The second one does not increase. */
+static const char *const progress[] = {
+    "{\"progressToken\":9,\"progress\":0.1000000000000000000001,\"total\":1e999,\n\"message\":"
+    "\"m\","
+    "\"x\":[1.0],\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":1,\"k\":2.50}}",
+    "{\"progressToken\":9,\"progress\":0.1000000000000000000002}",
+};
+static int progress_rc[2];
+
 static int list(mcp_request *req, mcp_str cursor, size_t max, void *user)
 {
     (void)max, (void)user;
@@ -81,6 +90,12 @@ static int run(mcp_request *req, mcp_item item, mcp_str name, void *user)
     if (mcp_str_eq(name, MCP_STR("n_bad"))) {
         mcp_raw raw = raw_of("{\"a\":1,\"a\":2}");
         return mcp_reply_raw(req, &raw);
+    }
+    if (mcp_str_eq(name, MCP_STR("n_progress"))) {
+        for (size_t i = 0; i < sizeof(progress) / sizeof(progress[0]); i++)
+            mcp_request_progress_raw(req, mcp_str_from(progress[i]));
+        progress_rc[0] = mcp_request_progress_raw(req, MCP_STR("{\"progress\":\"3\"}"));
+        progress_rc[1] = mcp_request_progress_raw(req, MCP_STR("{\"progress\":3"));
     }
     return answer(req);
 }
@@ -275,6 +290,18 @@ static void test_access(void **state)
     rig_close(&r);
 }
 
+static void ask_progress(rig *r, mcp_channel *c, const char *revision)
+{
+    static const char meta[] = "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+                               "\"io.modelcontextprotocol/clientCapabilities\":{},";
+    char message[512];
+    snprintf(message, sizeof(message),
+             "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":"
+             "\"n_progress\",\"_meta\":{%s\"progressToken\":\"t\"}}}",
+             revision ? "" : meta);
+    rig_say(r, c, message);
+}
+
 static bool ask_all(rig *r)
 {
     static const struct {
@@ -294,6 +321,7 @@ static bool ask_all(rig *r)
     mcp_server_set_access(r->server, MCP_OPTIONS(mcp_access, .may = may));
     for (size_t i = 0; i < sizeof(asks) / sizeof(asks[0]); i++)
         modern(r, c, asks[i].method, asks[i].params);
+    ask_progress(r, c, NULL);
     mcp_channel_free(c);
     return true;
 }
@@ -314,12 +342,49 @@ static void test_no_memory(void **state)
     fail();
 }
 
+/* Progress of the other server keeps its members, but not those of its connection. */
+static void test_progress(void **state)
+{
+    static const struct {
+        const char *revision, *params;
+    } cases[] = {
+        {NULL, "{\"progressToken\":\"t\",\"progress\":0.1000000000000000000001,\"total\":1e999,"
+               "\"message\":\"m\",\"x\":[1.0],\"_meta\":{\"k\":2.50}}"},
+        {"2024-11-05",
+         "{\"progressToken\":\"t\",\"progress\":0.1000000000000000000001,\"total\":1e999,"
+         "\"x\":[1.0],\"_meta\":{\"k\":2.50}}"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        static rig r;
+        char notice[512];
+        mcp_channel *c;
+        r = (rig){0};
+        assert_int_equal(open_all(&r, &c), MCP_OK);
+        if (cases[i].revision)
+            greet(&r, c, cases[i].revision);
+        ask_progress(&r, c, cases[i].revision);
+        snprintf(notice, sizeof(notice),
+                 "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":%s}\n",
+                 cases[i].params);
+        const char *at = strstr(rig_sent(&r), "{\"jsonrpc\":\"2.0\",\"method\"");
+        assert_non_null(at);
+        assert_int_equal(strncmp(at, notice, strlen(notice)), 0);
+        assert_null(strstr(at + 1, "notifications/progress\",\"params\":{\"progressToken\":\"t\","
+                                   "\"progress\":0.1000000000000000000002"));
+        assert_int_equal(progress_rc[0], MCP_EPROTOCOL);
+        assert_int_equal(progress_rc[1], MCP_EPARSE);
+        mcp_channel_free(c);
+        mcp_server_free(r.server);
+        assert_int_equal(r.memory.live, 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_modern),
-        cmocka_unit_test(test_legacy),
-        cmocka_unit_test(test_access),
+        cmocka_unit_test(test_modern),    cmocka_unit_test(test_legacy),
+        cmocka_unit_test(test_access),    cmocka_unit_test(test_progress),
         cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests_name("server: raw", tests, NULL, NULL);
