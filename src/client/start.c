@@ -402,7 +402,10 @@ void mcp__client_renew(mcp_client *client)
 {
     if (client->state != MCP__CLIENT_READY)
         return;
+    mcp_error error;
+    mcp__fail(&error, MCP_ECLOSED, 0, "the session has ended");
     mcp__ping_end(client);
+    mcp__subscriptions_report(client, MCP_SUBSCRIPTION_LOST, &error);
     mcp__watch_forget(client); /* its subscriptions ended with the session */
     client->state = MCP__CLIENT_IDLE;
     client->start.requested = client->start.handshake_only = true;

@@ -344,7 +344,7 @@ static void test_watch_in_new_session(void **state)
     fake_run(&f);
     assert_int_equal(f.rc, MCP_OK);
     assert_string_equal(f.methods, "m initialize notifications/initialized m resources/subscribe ");
-    assert_string_equal(l.told, "AA");
+    assert_string_equal(l.told, "ALA");
     fake_close(&f);
 }
 
@@ -366,7 +366,7 @@ static void test_watch_lost_with_stream(void **state)
         mcp_client_exchange_ended(f.client, 0, &end, f.now);
         fake_run(&f);
         assert_string_equal(f.methods, "initialize notifications/initialized resources/subscribe ");
-        assert_string_equal(l.told, "AA");
+        assert_string_equal(l.told, "ALA");
         fake_close(&f);
     }
 }
