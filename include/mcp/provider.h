@@ -149,8 +149,8 @@ typedef struct mcp_raw {
  * first failure of this reply: MCP_EINVAL, MCP_EPARSE, MCP_EPROTOCOL (not an object), MCP_ENOTFOUND
  * (the caller may not see it), MCP_ELIMIT (longer than max_reply), MCP_ENOMEM or MCP_ESTATE. */
 MCP_API int mcp_reply_raw(mcp_request *req, const mcp_raw *result);
-/* For `list` and `list_items`: adds the entries of a whole page, even if there are more than `max`.
- * If the page has a nextCursor, calls mcp_reply_next() with "=" followed by that cursor. Returns
+/* For `list` and `list_items`: adds the entries of a whole page, even if there are more than `max`,
+ * and its further members, unless the pages of other sources had them already. If the page has a nextCursor, calls mcp_reply_next() with "=" followed by that cursor. Returns
  * the codes of mcp_reply_raw(). */
 MCP_API int mcp_reply_raw_page(mcp_request *req, const mcp_raw *page);
 /* Makes the reply from an error of another server. `error` is a JSON-RPC error object. The error

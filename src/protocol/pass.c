@@ -367,6 +367,14 @@ bool mcp__pass_members(const mcp__pass *pass, mcp__buf *b, mcp__pass_shape shape
     return put_members(pass, &list, shape, value, text);
 }
 
+bool mcp__pass_page_member(const mcp__pass *pass, mcp_str key, const mcp_json *value, mcp_str text)
+{
+    const row *r = find_row(MCP__PASS_OTHER, key);
+    if (r && r->action == RESULT_META)
+        take_meta(pass, value, text);
+    return !r;
+}
+
 bool mcp__pass_object(const mcp__pass *pass, mcp__buf *b, mcp__pass_shape shape,
                       const mcp_json *value, mcp_str text)
 {

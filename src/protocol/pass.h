@@ -57,6 +57,9 @@ bool mcp__pass_object(const mcp__pass *pass, mcp__buf *b, mcp__pass_shape shape,
  * added. */
 bool mcp__pass_members(const mcp__pass *pass, mcp__buf *b, mcp__pass_shape shape,
                        const mcp_json *value, mcp_str text);
+/* Handles a member of a page that is not the array of entries. Returns whether the member is
+ * forwarded unchanged. */
+bool mcp__pass_page_member(const mcp__pass *pass, mcp_str key, const mcp_json *value, mcp_str text);
 /* Returns the error code for the peer that corresponds to an error code of another server. */
 int mcp__pass_code(const mcp__revision *to, int64_t code, bool unknown_resource);
 

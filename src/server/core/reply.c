@@ -231,58 +231,69 @@ struct mcp__member {
     mcp_str key;
 };
 
-/* Whether _meta has this member already. Peers may reject a reply with a duplicate member. */
-static bool has_member(const mcp_request *req, mcp_str key)
+/* Peers may reject a reply with a duplicate member. */
+static bool has_member(const mcp__members *set, mcp_str key)
 {
-    const mcp__member *m = req->reply.members;
+    const mcp__member *m = set->names;
     while (m && !mcp_str_eq(m->key, key))
         m = m->next;
     return m != NULL;
 }
 
-static int add_member(mcp_request *req, mcp_str key)
+static int add_member(mcp_request *req, mcp__members *set, mcp_str key)
 {
     mcp__member *m = mcp_request_alloc(req, sizeof(*m));
     if (!m)
         return remember(req, MCP_ENOMEM);
-    *m = (mcp__member){.next = req->reply.members, .key = mcp__request_copy(req, key)};
-    req->reply.members = m;
+    *m = (mcp__member){.next = set->names, .key = mcp__request_copy(req, key)};
+    set->names = m;
     return req->reply.failed;
 }
 
-/* Begins a member of _meta. The caller then appends the value. */
-static int begin_meta(mcp_request *req, mcp_str key)
+/* Begins a member. The caller then appends the value. */
+static int begin_member(mcp_request *req, mcp__members *set, mcp_str key)
 {
     if (check_open(req) != MCP_OK)
         return check_open(req);
-    if (has_member(req, key))
+    if (has_member(set, key))
         return MCP_EEXIST;
-    if (add_member(req, key) != MCP_OK)
+    if (add_member(req, set, key) != MCP_OK)
         return req->reply.failed;
-    if (!req->reply.meta.allocator)
-        mcp__buf_init(&req->reply.meta, &req->server->allocator,
+    if (!set->text.allocator)
+        mcp__buf_init(&set->text, &req->server->allocator,
                       req->in.channel ? req->in.channel->options.max_reply : 0);
-    mcp__buf_char(&req->reply.meta, ',');
-    mcp__json_put_str(&req->reply.meta, key);
-    mcp__buf_char(&req->reply.meta, ':');
+    mcp__buf_char(&set->text, ',');
+    mcp__json_put_str(&set->text, key);
+    mcp__buf_char(&set->text, ':');
     return MCP_OK;
+}
+
+static void add_text(mcp_request *req, mcp__members *set, mcp_str key, mcp_str json)
+{
+    if (begin_member(req, set, key) != MCP_OK)
+        return;
+    mcp__json_put_text(&set->text, json);
+    remember(req, set->text.failed);
 }
 
 void mcp__reply_meta_text(mcp_request *req, mcp_str key, mcp_str json)
 {
-    if (begin_meta(req, key) != MCP_OK)
-        return;
-    mcp__json_put_text(&req->reply.meta, json);
-    remember(req, req->reply.meta.failed);
+    add_text(req, &req->reply.meta, key, json);
+}
+
+void mcp__reply_extra_text(mcp_request *req, mcp_str key, mcp_str json)
+{
+    add_text(req, &req->reply.extra, key, json);
 }
 
 int mcp__reply_meta(mcp_request *req, const char *key, mcp_str json)
 {
-    int rc = begin_meta(req, mcp_str_from(key));
+    mcp__members *set = &req->reply.meta;
+    int rc = begin_member(req, set, mcp_str_from(key));
     if (rc != MCP_OK)
         return rc;
-    rc = mcp__json_put_checked(&req->reply.meta, json, MCP_JSON_NONE, NULL);
-    return remember(req, rc == MCP_OK ? req->reply.meta.failed : rc);
+    rc = mcp__json_put_checked(&set->text, json, MCP_JSON_NONE, NULL);
+    return remember(req, rc == MCP_OK ? set->text.failed : rc);
 }
 
 int mcp_reply_meta(mcp_request *req, const char *key, mcp_str json)
@@ -360,11 +371,11 @@ static void put_meta(const mcp_request *req, mcp__buf *b)
     if (req->revision->result_type) {
         mcp__buf_lit(b, ",\"_meta\":{\"" MCP__META_SERVER_INFO "\":");
         mcp__buf_str(b, req->server->info[mcp__revision_index(req->revision)]);
-        mcp__buf_str(b, mcp__buf_view(&req->reply.meta));
+        mcp__buf_str(b, mcp__buf_view(&req->reply.meta.text));
         mcp__buf_char(b, '}');
-    } else if (req->reply.meta.len) {
+    } else if (req->reply.meta.text.len) {
         mcp__buf_lit(b, ",\"_meta\":{");
-        mcp__buf_str(b, mcp__str_sub(mcp__buf_view(&req->reply.meta), 1));
+        mcp__buf_str(b, mcp__str_sub(mcp__buf_view(&req->reply.meta.text), 1));
         mcp__buf_char(b, '}');
     }
 }
@@ -391,6 +402,7 @@ static void close_result(mcp_request *req)
         brace = b->len && b->ptr[b->len - 1] == '{' ? b->len - 1 : SIZE_MAX;
     } else if (req->method->array) {
         mcp__buf_char(b, ']');
+        mcp__buf_str(b, mcp__buf_view(&req->reply.extra.text));
     } else {
         brace = b->len;
         mcp__buf_char(b, '{');

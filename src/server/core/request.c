@@ -236,7 +236,8 @@ void mcp__request_clear(mcp_request *req)
         mcp__channel_give_buf(req->in.channel, &req->reply.out);
     else
         mcp__buf_free(&req->reply.out);
-    mcp__buf_free(&req->reply.meta);
+    mcp__buf_free(&req->reply.meta.text);
+    mcp__buf_free(&req->reply.extra.text);
     if (req->waiter.prev)
         mcp__list_remove(&req->waiter);
     if (req->task)

@@ -27,7 +27,13 @@ typedef struct mcp__notice_rate {
     unsigned count;
 } mcp__notice_rate;
 
-typedef struct mcp__member mcp__member; /* a name in _meta; defined in reply.c */
+typedef struct mcp__member mcp__member; /* a name; defined in reply.c */
+
+/* Members of an object of the result. */
+typedef struct mcp__members {
+    mcp__buf text; /* each with a leading comma */
+    mcp__member *names;
+} mcp__members;
 
 /* What the request refers to. */
 typedef struct mcp__target {
@@ -40,12 +46,12 @@ typedef struct mcp__target {
 typedef struct mcp__reply {
     mcp__buf out;
     bool begun;
-    bool raw;             /* the result comes from another server; see mcp_reply_raw() */
-    int failed;           /* code of the first failed attempt to add to the result, or MCP_OK */
-    size_t count;         /* number of entries in the method's array */
-    mcp_str description;  /* prompts/get, in the arena */
-    mcp__buf meta;        /* members for _meta, each with a leading comma */
-    mcp__member *members; /* the names in `meta` */
+    bool raw;            /* the result comes from another server; see mcp_reply_raw() */
+    int failed;          /* code of the first failed attempt to add to the result, or MCP_OK */
+    size_t count;        /* number of entries in the method's array */
+    mcp_str description; /* prompts/get, in the arena */
+    mcp__members meta;
+    mcp__members extra; /* of a list, besides those of this server: mcp_reply_raw_page() */
     struct {
         bool set, is_public;
         uint64_t ttl_ms;
@@ -171,6 +177,8 @@ int mcp__reply_meta(mcp_request *req, const char *key, mcp_str json);
 /* Adds a member to _meta whose value is JSON text that was parsed before. Does nothing if the
  * member exists. */
 void mcp__reply_meta_text(mcp_request *req, mcp_str key, mcp_str json);
+/* The same for a member of the result of a list. */
+void mcp__reply_extra_text(mcp_request *req, mcp_str key, mcp_str json);
 
 /* Returns the precision for "%.*s" with which a message repeats a peer's string: at most 100 bytes,
  * truncated between characters. */

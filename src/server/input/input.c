@@ -292,7 +292,8 @@ static void reset_reply(mcp_request *req)
         mcp__channel_give_buf(req->in.channel, &req->reply.out);
     else
         mcp__buf_free(&req->reply.out);
-    mcp__buf_free(&req->reply.meta);
+    mcp__buf_free(&req->reply.meta.text);
+    mcp__buf_free(&req->reply.extra.text);
     req->reply = (mcp__reply){.begun = false};
     mcp__buf_init(&req->reply.out, req->in.allocator, 0);
     req->error = (mcp__reply_error){.code = 0};

@@ -282,6 +282,14 @@ static int put_next(mcp_request *req, const mcp_json *cursor)
     return mcp_reply_next(req, (mcp_str){marked, next.len + 1});
 }
 
+/* Of the pages of several sources, the first one that has a member determines it. */
+static void put_page_member(passing *p, mcp_str key, const mcp_json *value, mcp_str text)
+{
+    const mcp__pass pass = pass_of(p);
+    if (mcp__pass_page_member(&pass, key, value, text))
+        mcp__reply_extra_text(p->req, key, text);
+}
+
 static int put_entries(passing *p)
 {
     mcp_request *req = p->req;
@@ -296,9 +304,12 @@ static int put_entries(passing *p)
         merge_caching(req, p->raw.value);
     while (rc == MCP_OK && (v = mcp_json_next(p->raw.value, &it, &key)) != NULL &&
            mcp_json_text_next(p->raw.json, &texts, NULL, &text)) {
-        if (mcp_str_eq(key, mcp_str_from(req->method->array)) && mcp_json_is(v, MCP_JSON_ARRAY))
+        if (!mcp_str_eq(key, mcp_str_from(req->method->array)))
+            put_page_member(p, key, v, text);
+        else if (mcp_json_is(v, MCP_JSON_ARRAY))
             rc = put_page(p, v, text);
     }
+    rc = rc == MCP_OK ? req->reply.failed : rc;
     return rc == MCP_OK ? put_next(req, mcp_json_get(p->raw.value, "nextCursor")) : rc;
 }
 

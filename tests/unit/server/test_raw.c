@@ -14,7 +14,8 @@ static const char *const page =
     "\"resources\":[{\"uri\":\"f:/"
     "a\",\"name\":\"r\",\"icons\":[],\"size\":12345678901234567890123},"
     "{\"uri\":\"f:/secret\",\"name\":\"s\"}],\"ttlMs\":7,\"cacheScope\":\"public\","
-    "\"resultType\":\"complete\"}";
+    "\"of page\":[2.50],\"_meta\":{\"io.modelcontextprotocol/serverInfo\":{\"name\":\"them\"},"
+    "\"page\":1.0},\"resultType\":\"complete\"}";
 
 static const char *const result =
     "{\"contents\":[{\"uri\":\"f:/a\",\"text\":\"x\",\"_meta\":{\"n\":1.50}},"
@@ -190,6 +191,9 @@ static void test_modern(void **state)
     assert_has(s, "\"outputSchema\":{\"type\":\"array\"}");
     assert_has(s, "\"ttlMs\":7");
     assert_has(s, "\"nextCursor\":");
+    assert_has(s, "],\"of page\":[2.50],");
+    assert_has(s, ",\"page\":1.0}");
+    assert_lacks(s, "them");
     assert_lacks(s, "execution");
     assert_lacks(s, "noname");
     assert_has(modern(&r, c, "prompts/list", ""), "\"name\":\"n_q\",\"arguments\":[{\"name\":\"z\","
