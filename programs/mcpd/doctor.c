@@ -19,6 +19,7 @@
 #include "http.h"
 #include "isolate.h"
 #include "tokens.h"
+#include "upstreams.h"
 
 /* The findings so far. They are global, like the program's output. */
 static struct {
@@ -215,8 +216,13 @@ static void look_at_module(offer *o, const source *s)
         doctor_find(FINDING_WRONG, "source", "%s: %s", shown ? shown : "",
                     error.text[0] ? error.text : "its options are wrong");
     else {
-        doctor_find(FINDING_OK, "source", "%s: %sby the module %s (%s), built with libmcp %s",
-                    shown ? shown : "", modules_can_try(module) ? "answers; " : "", module->name,
+        bool tried = modules_can_try(module), server = strcmp(module->name, "mcp") == 0;
+        doctor_find(FINDING_OK, "source", "%s: %s%sby the module %s (%s), built with libmcp %s",
+                    shown ? shown : "",
+                    server  ? upstreams_said()
+                    : tried ? "answers"
+                            : "",
+                    tried ? "; " : "", module->name,
                     module->about ? module->about : "no description", module->version);
         look_at_description(o, s, shown ? shown : "");
     }

@@ -14,6 +14,7 @@
 #include "isolate.h"
 #include "log.h"
 #include "process.h"
+#include "upstreams.h"
 
 /* The arguments of the endpoint's callbacks. */
 typedef struct endpoint {
@@ -45,8 +46,10 @@ static void metrics(void (*add)(mcp_str text, void *arg), void *arg, void *user)
 {
     const endpoint *e = user;
     process_metrics(add, arg);
-    if (e->offer)
+    if (e->offer) {
         isolate_metrics(e->offer, add, arg);
+        upstreams_metrics(e->offer->rules != NULL, add, arg);
+    }
     if (!*e->watching)
         return;
     mcp_files_counts c = mcp_files_watching(*e->watching);

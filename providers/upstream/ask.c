@@ -9,9 +9,14 @@
 
 #include "session.h"
 
-static const upstream *up_of(const upstream_ask *a)
+static upstream *up_of(const upstream_ask *a)
 {
     return a->session->up;
+}
+
+static void count(upstream *up, mcp_upstream_outcome outcome)
+{
+    up->totals.requests[outcome]++;
 }
 
 static void ask_free(upstream_ask *a)
@@ -69,14 +74,14 @@ static void say(const upstream *up, const char *level, const char *text)
 
 /* Replies that the other server cannot be reached. With `leaves_out`, the list is returned without
  * its entries and a warning is logged. */
-static int refuse(const upstream *up, mcp_request *req, bool leaves_out, int rc,
-                  const mcp_error *error)
+static int refuse(upstream *up, mcp_request *req, bool leaves_out, int rc, const mcp_error *error)
 {
     const char *text = error && error->text[0] ? error->text : mcp_error_text(rc);
     if (rc == MCP_ELIMIT && !(error && error->text[0]))
         text = "too many sessions are open (max_sessions): try again later";
     if (rc == MCP_ECANCELLED || rc == MCP_ENOMEM)
         return rc;
+    count(up, MCP_UPSTREAM_UNREACHABLE);
     if (leaves_out) {
         say(up, "warning", text);
         return MCP_OK;
@@ -93,6 +98,8 @@ static bool is_unknown_method(const mcp_json *error)
 
 static int outcome_of(const upstream_ask *a, int rc, const mcp_json *result, const mcp_error *error)
 {
+    if (rc == MCP_OK || rc == MCP_EREMOTE)
+        count(up_of(a), rc == MCP_OK ? MCP_UPSTREAM_ANSWERED : MCP_UPSTREAM_ERROR);
     if (rc == MCP_OK)
         return reply(a, result, a->lists ? mcp_reply_raw_page : mcp_reply_raw);
     if (rc == MCP_EREMOTE && a->lists && is_unknown_method(result))
@@ -206,7 +213,7 @@ static int send(upstream_ask *a)
     if (rc == MCP_ESTATE && mcp_client_start(a->session->client, NULL, NULL) == MCP_OK)
         rc = send_now(a);
     if (rc == MCP_ECLOSED && !a->session->service)
-        a->session->failed = true;
+        upstream_session_lost(a->session);
     return rc;
 }
 
@@ -233,6 +240,7 @@ static void on_cancel(mcp_request *req, void *user)
 {
     upstream_ask *a = user;
     mcp_call_id call = a->call;
+    count(up_of(a), MCP_UPSTREAM_CANCELLED);
     a->req = NULL;
     if (call)
         mcp_client_cancel(a->session->client, call, "the client cancelled the request");

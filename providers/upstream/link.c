@@ -12,6 +12,7 @@ enum { PASSED = sizeof(passed) / sizeof(passed[0]) };
 static void on_end(const mcp_service_end *end, void *user)
 {
     upstream_session *s = user;
+    s->missed = true;
     if (end->cause != MCP_SERVICE_IDLE && end->cause != MCP_SERVICE_STOPPED)
         upstream_watch_announce(s);
 }
@@ -40,6 +41,13 @@ static int open_service(upstream_session *s, mcp_loop *loop, mcp_error *error)
                            &s->service, error);
 }
 
+/* Only HTTP+SSE has a connection that ends. */
+static void on_http_end(const char *why, void *user)
+{
+    (void)why;
+    upstream_session_lost(user);
+}
+
 int upstream_link_open(upstream_session *s, mcp_error *error)
 {
     const mcp_upstream_options *o = &s->up->options;
@@ -52,9 +60,11 @@ int upstream_link_open(upstream_session *s, mcp_error *error)
     }
     if (o->argv)
         return open_service(s, loop, error);
-    return mcp_http_client_connect(
-        loop, s->client, MCP_OPTIONS(mcp_http_client_options, .url = o->url, .headers = o->headers),
-        &s->http, error);
+    return mcp_http_client_connect(loop, s->client,
+                                   MCP_OPTIONS(mcp_http_client_options, .url = o->url,
+                                               .headers = o->headers, .on_end = on_http_end,
+                                               .user = s),
+                                   &s->http, error);
 }
 
 void upstream_link_close(upstream_session *s)
@@ -62,6 +72,8 @@ void upstream_link_close(upstream_session *s)
     const mcp_upstream_options *o = &s->up->options;
     if (s->link && o->disconnect)
         o->disconnect(s->link, o->user);
+    if (s->service)
+        upstream_count_process(s->up, s->service);
     mcp_service_free(s->service);
     mcp_http_client_leave(s->http);
     s->link = NULL;

@@ -152,6 +152,7 @@ static void release(void *user)
 {
     upstream *up = user;
     mcp_allocator alloc = up->alloc;
+    upstream_group_remove(up);
     upstream_sessions_close(up);
     upstream_names_free(&up->names);
     free_texts(up, up->options.argv);
@@ -160,6 +161,7 @@ static void release(void *user)
     common_release(&alloc, (void *)(uintptr_t)up->options.name);
     common_release(&alloc, (void *)(uintptr_t)up->options.url);
     common_release(&alloc, (void *)(uintptr_t)up->options.cwd);
+    common_release(&alloc, (void *)(uintptr_t)up->options.revision);
     common_release(&alloc, up);
 }
 
@@ -195,12 +197,13 @@ static bool copy_options(upstream *up, const mcp_upstream_options *given)
     mcp_upstream_options *o = &up->options;
     *o = *given;
     bool texts = copy_text(up, &o->name), url = copy_text(up, &o->url),
-         cwd = copy_text(up, &o->cwd), argv = copy_texts(up, &o->argv),
-         env = copy_texts(up, &o->env), headers = copy_texts(up, &o->headers);
+         cwd = copy_text(up, &o->cwd), revision = copy_text(up, &o->revision),
+         argv = copy_texts(up, &o->argv), env = copy_texts(up, &o->env),
+         headers = copy_texts(up, &o->headers);
     o->max_sessions = o->max_sessions ? o->max_sessions : 64;
     o->idle_ms = o->idle_ms ? o->idle_ms : 300000;
     o->timeout_ms = o->timeout_ms ? o->timeout_ms : 60000;
-    return texts && url && cwd && argv && env && headers;
+    return texts && url && cwd && revision && argv && env && headers;
 }
 
 static int fail(mcp_error *error, int rc, const char *text)
@@ -212,7 +215,28 @@ static int fail(mcp_error *error, int rc, const char *text)
     return rc;
 }
 
-static int check(const mcp_upstream_options *o, mcp_error *error)
+void upstream_put_prefixes(const char *name, char prefix[UPSTREAM_PREFIX_ROOM],
+                           char names[UPSTREAM_PREFIX_ROOM])
+{
+    snprintf(prefix, UPSTREAM_PREFIX_ROOM, "mcp+%s:", name);
+    snprintf(names, UPSTREAM_PREFIX_ROOM, "%s_", name);
+}
+
+/* Lets the client role check the revision. */
+static int check_revision(const mcp_upstream_options *o, mcp_error *error)
+{
+    mcp_client *client = NULL;
+    if (!o->revision)
+        return MCP_OK;
+    int rc = mcp_client_new(MCP_OPTIONS(mcp_client_options, .name = "mcpd",
+                                        .version = MCP_VERSION_STRING, .revision = o->revision,
+                                        .allocator = o->allocator),
+                            &client, error);
+    mcp_client_free(client);
+    return rc;
+}
+
+int upstream_check(const mcp_upstream_options *o, mcp_error *error)
 {
     if (!o->name || !upstream_is_name(o->name))
         return fail(error, MCP_EINVAL,
@@ -222,14 +246,14 @@ static int check(const mcp_upstream_options *o, mcp_error *error)
         return fail(error, MCP_EINVAL, "a program or a URL is needed");
     if (o->idle_ms > INT32_MAX || o->timeout_ms > INT32_MAX)
         return fail(error, MCP_EINVAL, "a time is out of range");
-    return MCP_OK;
+    return check_revision(o, error);
 }
 
 int mcp_upstream_mount(mcp_server *server, const mcp_upstream_options *options, mcp_error *error)
 {
     mcp_provider provider = {
         .size = sizeof(provider),
-        .items = 1u << MCP_ITEM_TEMPLATE | 1u << MCP_ITEM_PROMPT | 1u << MCP_ITEM_TOOL,
+        .items = UPSTREAM_ITEMS,
         .opaque = true,
         .list = list,
         .list_items = list_items,
@@ -243,7 +267,7 @@ int mcp_upstream_mount(mcp_server *server, const mcp_upstream_options *options, 
         .unwatch_list = upstream_unwatch_list,
         .release = release,
     };
-    int rc = check(options, error);
+    int rc = upstream_check(options, error);
     if (rc != MCP_OK)
         return rc;
     mcp_allocator alloc = common_allocator(options->allocator);
@@ -256,9 +280,11 @@ int mcp_upstream_mount(mcp_server *server, const mcp_upstream_options *options, 
         release(up);
         return fail(error, MCP_ENOMEM, "out of memory");
     }
-    snprintf(up->prefix, sizeof(up->prefix), "mcp+%s:", up->options.name);
-    snprintf(up->name_prefix, sizeof(up->name_prefix), "%s_", up->options.name);
+    upstream_put_prefixes(up->options.name, up->prefix, up->name_prefix);
     provider.name = up->options.name;
     provider.names = up->name_prefix;
-    return mcp_server_mount(server, up->prefix, &provider, up, error);
+    rc = mcp_server_mount(server, up->prefix, &provider, up, error);
+    if (rc == MCP_OK)
+        upstream_group_add(up);
+    return rc;
 }

@@ -32,6 +32,20 @@ static void session_free(upstream_session *s)
     common_release(&up->alloc, s);
 }
 
+static void session_end(upstream_session *s, mcp_upstream_end why)
+{
+    s->up->n_sessions--;
+    s->up->totals.ends[why]++;
+    if (why != MCP_UPSTREAM_CLOSED)
+        upstream_past_add(s);
+    session_free(s);
+}
+
+void upstream_session_lost(upstream_session *s)
+{
+    s->failed = s->lost = true;
+}
+
 static void stop_timer(upstream *up)
 {
     const mcp_host *host = mcp_server_host(up->server);
@@ -46,9 +60,9 @@ void upstream_sessions_close(upstream *up)
     while (up->sessions) {
         upstream_session *s = up->sessions;
         up->sessions = s->next;
-        up->n_sessions--;
-        session_free(s);
+        session_end(s, MCP_UPSTREAM_CLOSED);
     }
+    upstream_past_clear(up);
 }
 
 static bool is_idle(const upstream_session *s, int64_t now)
@@ -71,16 +85,31 @@ static void start_timer(upstream *up)
     up->timer = host->timer_start(ms, on_time, up, host->user);
 }
 
+/* Opens a new session for each one that was lost while it watched resources. */
+static void reopen(upstream *up)
+{
+    mcp_error error;
+    for (upstream_session *s = up->sessions; s; s = s->next) {
+        upstream_session *made;
+        if (!s->n_uris || s->service)
+            continue;
+        if (!s->failed && mcp_client_start(s->client, NULL, NULL) == MCP_ECLOSED)
+            upstream_session_lost(s);
+        if (s->failed)
+            (void)upstream_session_get(up, s->principal, &made, &error);
+    }
+}
+
 static void on_time(void *arg)
 {
     upstream *up = arg;
     int64_t now = now_of(up);
+    reopen(up);
     for (upstream_session **at = &up->sessions; *at;) {
         upstream_session *s = *at;
         if (is_idle(s, now)) {
             *at = s->next;
-            up->n_sessions--;
-            session_free(s);
+            session_end(s, s->lost ? MCP_UPSTREAM_LOST : MCP_UPSTREAM_IDLE);
         } else {
             upstream_watch_keep(s);
             at = &s->next;
@@ -91,7 +120,7 @@ static void on_time(void *arg)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-static bool is_of(const upstream_session *s, const char *principal)
+bool upstream_session_is_of(const upstream_session *s, const char *principal)
 {
     if (!s->principal || !principal)
         return !s->principal && !principal;
@@ -101,7 +130,7 @@ static bool is_of(const upstream_session *s, const char *principal)
 upstream_session *upstream_session_find(const upstream *up, const char *principal)
 {
     upstream_session *s = up->sessions;
-    while (s && (s->failed || !is_of(s, principal)))
+    while (s && (s->failed || !upstream_session_is_of(s, principal)))
         s = s->next;
     return s;
 }
@@ -111,7 +140,8 @@ static int open_session(upstream_session *s, mcp_error *error)
     const upstream *up = s->up;
     int rc = mcp_client_new(MCP_OPTIONS(mcp_client_options, .name = "mcpd",
                                         .version = MCP_VERSION_STRING, .no_cache = true,
-                                        .allocator = &up->alloc, .user = s),
+                                        .revision = up->options.revision, .allocator = &up->alloc,
+                                        .user = s),
                             &s->client, error);
     return rc == MCP_OK ? upstream_link_open(s, error) : rc;
 }
@@ -134,29 +164,43 @@ static bool has_room(upstream *up)
     return n < up->options.max_sessions;
 }
 
+static int session_new(upstream *up, const char *principal, upstream_session **ret,
+                       mcp_error *error)
+{
+    upstream_session *s = common_alloc(&up->alloc, sizeof(*s));
+    if (!s)
+        return MCP_ENOMEM;
+    *s = (upstream_session){.up = up};
+    s->principal = principal ? common_copy(&up->alloc, principal, strlen(principal)) : NULL;
+    int rc = principal && !s->principal ? MCP_ENOMEM : open_session(s, error);
+    if (rc != MCP_OK) {
+        session_free(s);
+        return rc;
+    }
+    s->next = up->sessions;
+    up->sessions = s;
+    up->n_sessions++;
+    up->totals.opened++;
+    s->missed = upstream_past_take(up, principal);
+    upstream_watch_adopt(s);
+    upstream_watch_begin(s);
+    *ret = s;
+    return MCP_OK;
+}
+
 int upstream_session_get(upstream *up, const char *principal, upstream_session **ret,
                          mcp_error *error)
 {
     upstream_session *s = upstream_session_find(up, principal);
     int rc = MCP_OK;
-    if (!s) {
-        if (!has_room(up))
-            return MCP_ELIMIT;
-        s = common_alloc(&up->alloc, sizeof(*s));
-        if (!s)
-            return MCP_ENOMEM;
-        *s = (upstream_session){.up = up};
-        s->principal = principal ? common_copy(&up->alloc, principal, strlen(principal)) : NULL;
-        rc = principal && !s->principal ? MCP_ENOMEM : open_session(s, error);
-        if (rc != MCP_OK) {
-            session_free(s);
-            return rc;
-        }
-        s->next = up->sessions;
-        up->sessions = s;
-        up->n_sessions++;
-        upstream_watch_begin(s);
+    if (!s && has_room(up)) {
+        rc = session_new(up, principal, &s, error);
+    } else if (!s) {
+        up->totals.refused++;
+        rc = MCP_ELIMIT;
     }
+    if (rc != MCP_OK)
+        return rc;
     s->last_use = now_of(up);
     if (!up->timer)
         start_timer(up);

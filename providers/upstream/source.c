@@ -3,8 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "names.h"
-#include "upstream.h"
+#include "session.h"
 
 enum { MOST_WORDS = 256 };
 
@@ -19,6 +18,8 @@ const char mcp_upstream_schema[] =
     "\"description\":\"The folder that the program starts in\"},"
     "\"headers\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"maxItems\":50,"
     "\"description\":\"Headers of HTTP requests, Name: value\"},"
+    "\"revision\":{\"type\":\"string\",\"pattern\":\"^20[0-9]{2}-[0-9]{2}-[0-9]{2}$\","
+    "\"description\":\"The only revision to use; default: found out for each session\"},"
     "\"max_sessions\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":100000,"
     "\"description\":\"Sessions at the same time, one for each principal; default 64\"},"
     "\"idle_ms\":{\"type\":\"integer\",\"minimum\":100,\"maximum\":2147483647,"
@@ -141,8 +142,11 @@ static uint64_t number_of(const mcp_json *options, const char *name)
     return (uint64_t)mcp_json_int(mcp_json_get(options, name), 0);
 }
 
-static int mount(reading *r, mcp_server *server, const char *source, const mcp_json *options,
-                 const char *name, const mcp_allocator *allocator, mcp_error *error)
+/* What to do with the options that a source stands for. */
+typedef int use_fn(const mcp_upstream_options *options, void *arg, mcp_error *error);
+
+static int use_options(reading *r, const char *source, const mcp_json *options, const char *name,
+                       const mcp_allocator *allocator, use_fn *use, void *arg, mcp_error *error)
 {
     size_t n_env = 0, n_headers = 0;
     bool url = is_url(source);
@@ -154,19 +158,18 @@ static int mount(reading *r, mcp_server *server, const char *source, const mcp_j
         name_of(url ? source : r->argv[0], r->name);
         name = r->name;
     }
-    return mcp_upstream_mount(
-        server,
-        MCP_OPTIONS(mcp_upstream_options, .name = name, .argv = url ? NULL : r->argv,
-                    .url = url ? source : NULL, .env = env ? r->env : NULL,
-                    .cwd = string_of(options, "cwd"), .headers = headers ? r->headers : NULL,
-                    .max_sessions = (size_t)number_of(options, "max_sessions"),
-                    .idle_ms = number_of(options, "idle_ms"),
-                    .timeout_ms = number_of(options, "timeout_ms"), .allocator = allocator),
-        error);
+    return use(MCP_OPTIONS(mcp_upstream_options, .name = name, .argv = url ? NULL : r->argv,
+                           .url = url ? source : NULL, .env = env ? r->env : NULL,
+                           .cwd = string_of(options, "cwd"), .headers = headers ? r->headers : NULL,
+                           .revision = string_of(options, "revision"),
+                           .max_sessions = (size_t)number_of(options, "max_sessions"),
+                           .idle_ms = number_of(options, "idle_ms"),
+                           .timeout_ms = number_of(options, "timeout_ms"), .allocator = allocator),
+               arg, error);
 }
 
-int mcp_upstream_mount_json(mcp_server *server, const char *source, const mcp_json *options,
-                            const char *name, const mcp_allocator *allocator, mcp_error *error)
+static int with_options(const char *source, const mcp_json *options, const char *name,
+                        const mcp_allocator *allocator, use_fn *use, void *arg, mcp_error *error)
 {
     mcp_allocator alloc = common_allocator(allocator);
     reading *r = common_alloc(&alloc, sizeof(*r));
@@ -175,8 +178,80 @@ int mcp_upstream_mount_json(mcp_server *server, const char *source, const mcp_js
     if (rc == MCP_OK && !is_url(source))
         rc = read_command(r, text, options, error);
     if (rc == MCP_OK)
-        rc = mount(r, server, source, options, name, allocator, error);
+        rc = use_options(r, source, options, name, allocator, use, arg, error);
     common_release(&alloc, text);
     common_release(&alloc, r);
     return rc;
+}
+
+/* ---- mounting -------------------------------------------------------------------------------- */
+
+typedef struct mounting {
+    mcp_server *server;
+    mcp_upstream_group *group;
+} mounting;
+
+static int mount(const mcp_upstream_options *options, void *arg, mcp_error *error)
+{
+    const mounting *m = arg;
+    mcp_upstream_options o = *options;
+    o.group = m->group;
+    return mcp_upstream_mount(m->server, &o, error);
+}
+
+int mcp_upstream_mount_json(mcp_server *server, const char *source, const mcp_json *options,
+                            const char *name, mcp_upstream_group *group,
+                            const mcp_allocator *allocator, mcp_error *error)
+{
+    mounting m = {.server = server, .group = group};
+    return with_options(source, options, name, allocator, mount, &m, error);
+}
+
+/* ---- describing ------------------------------------------------------------------------------ */
+
+static int describe(const mcp_upstream_options *options, void *arg, mcp_error *error)
+{
+    const mcp_description *to = arg;
+    char prefix[UPSTREAM_PREFIX_ROOM], names[UPSTREAM_PREFIX_ROOM];
+    int rc = upstream_check(options, error);
+    if (rc != MCP_OK)
+        return rc;
+    upstream_put_prefixes(options->name, prefix, names);
+    const mcp_source s = {.size = sizeof(s),
+                          .prefix = prefix,
+                          .lists = true,
+                          .subscribe = true,
+                          .list_changed = true,
+                          .in_process = true,
+                          .items = UPSTREAM_ITEMS,
+                          .names = names};
+    return to->source(&s, error, to->user);
+}
+
+int mcp_upstream_describe_json(const char *source, const mcp_json *options, const char *name,
+                               const mcp_description *to, const mcp_allocator *allocator,
+                               mcp_error *error)
+{
+    mcp_description copy = *to;
+    return with_options(source, options, name, allocator, describe, &copy, error);
+}
+
+/* ---- trying ---------------------------------------------------------------------------------- */
+
+typedef struct trying {
+    char *said;
+    size_t room;
+} trying;
+
+static int try_options(const mcp_upstream_options *options, void *arg, mcp_error *error)
+{
+    const trying *t = arg;
+    return upstream_try(options, t->said, t->room, error);
+}
+
+int mcp_upstream_try_json(const char *source, const mcp_json *options, const char *name, char *said,
+                          size_t room, mcp_error *error)
+{
+    trying t = {.said = said, .room = room};
+    return with_options(source, options, name, NULL, try_options, &t, error);
 }

@@ -13,7 +13,13 @@
 #define MCP_UPSTREAM_H
 
 #include <mcp/io.h>
+#include <mcp/module.h>
 #include <mcp/mcp.h>
+
+/* The list of mounted servers. The program owns it and initializes it with zeros. */
+typedef struct mcp_upstream_group {
+    struct upstream *first;
+} mcp_upstream_group;
 
 typedef struct mcp_upstream_options {
     size_t size;
@@ -38,10 +44,14 @@ typedef struct mcp_upstream_options {
     const char *cwd;
     const char *const *headers; /* of HTTP requests, "Name: value" */
 
+    /* The only revision to use, for example "2025-06-18"; NULL means that each session finds out
+     * which one the other server supports (mcp_client_options). */
+    const char *revision;
     size_t max_sessions; /* at the same time; default 64 */
     uint64_t idle_ms;    /* a session ends after being idle this long; default 300,000 */
     uint64_t timeout_ms; /* for all requests except tool calls; default 60,000 */
     const mcp_allocator *allocator;
+    mcp_upstream_group *group; /* the list that contains the server while it is mounted, or NULL */
 } mcp_upstream_options;
 
 /* Mounts the other server. Before the first request, the server needs a host with timers; unless
@@ -49,11 +59,61 @@ typedef struct mcp_upstream_options {
  * (the name is taken) or MCP_ENOMEM. */
 int mcp_upstream_mount(mcp_server *server, const mcp_upstream_options *options, mcp_error *error);
 
+/* Why a session ended. */
+typedef enum mcp_upstream_end {
+    MCP_UPSTREAM_IDLE,   /* it was not used for idle_ms, or another session needed its place */
+    MCP_UPSTREAM_LOST,   /* the connection was lost */
+    MCP_UPSTREAM_CLOSED, /* the server was unmounted */
+    MCP_UPSTREAM_ENDS,
+} mcp_upstream_end;
+
+/* How a request ended. */
+typedef enum mcp_upstream_outcome {
+    MCP_UPSTREAM_ANSWERED,
+    MCP_UPSTREAM_ERROR,       /* the other server answered with an error */
+    MCP_UPSTREAM_UNREACHABLE, /* there was no answer */
+    MCP_UPSTREAM_CANCELLED,
+    MCP_UPSTREAM_OUTCOMES,
+} mcp_upstream_outcome;
+
+/* The state of a mounted server. The totals count since it was mounted. */
+typedef struct mcp_upstream_state {
+    size_t size; /* set by the library */
+    const char *name;
+    bool program;                                      /* it is a program and not an endpoint */
+    size_t sessions;                                   /* that are open */
+    size_t subscriptions;                              /* watched resources of all sessions */
+    size_t in_flight;                                  /* requests */
+    uint64_t opened, refused, ends[MCP_UPSTREAM_ENDS]; /* sessions; refused: max_sessions */
+    uint64_t requests[MCP_UPSTREAM_OUTCOMES];
+    /* of a program: processes that run, their private memory in bytes, processes that were started,
+     * and processes that ended by themselves or did not start */
+    size_t processes;
+    uint64_t memory, starts, failures;
+} mcp_upstream_state;
+
+/* Calls each(state, user) for each server of the group. */
+void mcp_upstream_each(const mcp_upstream_group *group,
+                       void (*each)(const mcp_upstream_state *state, void *user), void *user);
+/* The words for the values in metrics ("idle", "answered", …). */
+const char *mcp_upstream_end_name(mcp_upstream_end end);
+const char *mcp_upstream_outcome_name(mcp_upstream_outcome outcome);
+
 /* Mounts a source of mcpd: "COMMAND ARG…", "https://…" or "unix:PATH". `options` must conform to
- * mcp_upstream_schema. If `name` is NULL, it is derived from the source. Returns the errors of
- * mcp_upstream_mount(). */
+ * mcp_upstream_schema. If `name` is NULL, it is derived from the source. `group` may be NULL.
+ * Returns the errors of mcp_upstream_mount(). */
 int mcp_upstream_mount_json(mcp_server *server, const char *source, const mcp_json *options,
-                            const char *name, const mcp_allocator *allocator, mcp_error *error);
+                            const char *name, mcp_upstream_group *group,
+                            const mcp_allocator *allocator, mcp_error *error);
+/* Describes what mcp_upstream_mount_json() would offer, for mcp_module.describe. */
+int mcp_upstream_describe_json(const char *source, const mcp_json *options, const char *name,
+                               const mcp_description *to, const mcp_allocator *allocator,
+                               mcp_error *error);
+/* Connects to the server, at most 20 seconds long, and ends the connection again. Writes what was
+ * found out to `said`: the time that it took, its name, revision and capabilities. Returns MCP_OK,
+ * or a negative code with the reason in *error. */
+int mcp_upstream_try_json(const char *source, const mcp_json *options, const char *name, char *said,
+                          size_t room, mcp_error *error);
 extern const char mcp_upstream_schema[];
 
 #endif

@@ -5,6 +5,8 @@
 
 #include "session.h"
 
+enum { MOST_PAST = 1024 }; /* principals that are remembered */
+
 static const mcp_item changed_item[] = {[MCP_CHANGE_RESOURCES] = MCP_ITEM_RESOURCE,
                                         [MCP_CHANGE_PROMPTS] = MCP_ITEM_PROMPT,
                                         [MCP_CHANGE_TOOLS] = MCP_ITEM_TOOL};
@@ -59,11 +61,12 @@ static void on_state(mcp_client *client, mcp_subscription *subscription,
 {
     upstream_session *s = user;
     (void)client, (void)subscription, (void)error;
-    if (state != MCP_SUBSCRIPTION_ACTIVE)
+    if (state == MCP_SUBSCRIPTION_LOST)
+        s->missed = true;
+    if (state != MCP_SUBSCRIPTION_ACTIVE || !s->missed)
         return;
-    if (s->was_active && !s->service) /* a service reports the end of its process itself */
-        upstream_watch_announce(s);
-    s->was_active = true;
+    s->missed = false;
+    upstream_watch_announce(s);
 }
 
 static const char *const *uris_of(const upstream_session *s)
@@ -88,6 +91,75 @@ void upstream_watch_free(upstream_session *s)
     mcp_service_done(s->service, &s->watching);
     mcp_subscription_end(s->subscription);
     s->subscription = NULL;
+}
+
+void upstream_watch_adopt(upstream_session *s)
+{
+    for (upstream_session *from = s->next; from; from = from->next) {
+        if (!from->failed || !from->n_uris || !upstream_session_is_of(from, s->principal))
+            continue;
+        s->uris = from->uris;
+        s->n_uris = from->n_uris;
+        s->cap_uris = from->cap_uris;
+        s->missed = true;
+        from->uris = NULL;
+        from->n_uris = from->cap_uris = 0;
+        return; /* there is only one, because each new session adopts */
+    }
+}
+
+/* ---- principals without a session ------------------------------------------------------------ */
+
+static bool past_is_of(const upstream_past *p, const char *principal)
+{
+    return p->named == (principal != NULL) && (!principal || strcmp(p->principal, principal) == 0);
+}
+
+void upstream_past_add(const upstream_session *s)
+{
+    upstream *up = s->up;
+    size_t len = s->principal ? strlen(s->principal) : 0;
+    if (!up->listening || !s->subscription || up->forgot)
+        return;
+    for (const upstream_past *p = up->past; p; p = p->next) {
+        if (past_is_of(p, s->principal))
+            return;
+    }
+    upstream_past *p =
+        up->n_past < MOST_PAST ? common_alloc(&up->alloc, sizeof(*p) + len + 1) : NULL;
+    if (!p) {
+        up->forgot = true;
+        return;
+    }
+    *p = (upstream_past){.next = up->past, .named = s->principal != NULL};
+    memcpy(p->principal, s->principal ? s->principal : "", len + 1);
+    up->past = p;
+    up->n_past++;
+}
+
+bool upstream_past_take(upstream *up, const char *principal)
+{
+    for (upstream_past **at = &up->past; *at; at = &(*at)->next) {
+        upstream_past *p = *at;
+        if (!past_is_of(p, principal))
+            continue;
+        *at = p->next;
+        up->n_past--;
+        common_release(&up->alloc, p);
+        return true;
+    }
+    return up->forgot;
+}
+
+void upstream_past_clear(upstream *up)
+{
+    while (up->past) {
+        upstream_past *p = up->past;
+        up->past = p->next;
+        common_release(&up->alloc, p);
+    }
+    up->n_past = 0;
+    up->forgot = false;
 }
 
 /* ---- keeping the process running ------------------------------------------------------------- */
@@ -161,8 +233,7 @@ void upstream_unwatch(const char *canonical, const char *principal, void *user)
 {
     upstream *up = user;
     for (upstream_session *s = up->sessions; s; s = s->next) {
-        bool same = s->principal && principal ? strcmp(s->principal, principal) == 0
-                                              : !s->principal && !principal;
+        bool same = upstream_session_is_of(s, principal);
         for (size_t i = 0; same && i < s->n_uris; i++) {
             if (strcmp(s->uris[i], there(up, canonical)) != 0)
                 continue;
@@ -187,4 +258,5 @@ void upstream_unwatch_list(void *user)
 {
     upstream *up = user;
     up->listening = false;
+    upstream_past_clear(up);
 }

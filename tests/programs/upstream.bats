@@ -88,3 +88,50 @@ reads() { # ERA: checks that resources of the upstream server can be read like l
     run -1 "$MCPD" 'mcp:true' 'mcp:true'
     [[ $output == *"mounted"* ]]
 }
+
+@test "--doctor connects, and says what it found or why not" {
+    run -0 "$MCPD" --doctor "mcp:'$MCPD' --no-resource-tools files?name=up"
+    [[ $output =~ "ok      source: mcp:".*"answers after "[0-9]+" ms: mcpd "[0-9.]+", revision 2026-07-28; offers resources with subscriptions" ]]
+    run -0 "$MCPD" --doctor "mcp:'$MCPD' --no-resource-tools files?name=up&revision=2025-03-26"
+    [[ $output == *", revision 2025-03-26; offers "* ]]
+    run -1 "$MCPD" --doctor own 'mcp:/does/not/exist?name=gone'
+    [[ $output == *"WRONG   source: mcp:/does/not/exist?name=gone: "*"No such file"* ]]
+    run -1 "$MCPD" --doctor own 'mcp:http://127.0.0.1:1/?name=gone'
+    [[ $output == *"WRONG   source: mcp:http://127.0.0.1:1/?name=gone: "*"connect"* ]]
+}
+
+@test "its options are checked without connecting" {
+    source() { jq -n --argjson source "$1" '{sources: ["own", ($source + {module: "mcp"})]}' >mcpd.json; }
+    source '{"source": "touch started", "name": "up"}'
+    run -0 "$MCPD" --config mcpd.json --check-config
+    source '{"source": "touch started", "name": "Up"}'
+    run -1 "$MCPD" --config mcpd.json --check-config
+    [[ $output == *mcpd.json:*"a-z, 0-9"* ]]
+    source '{"source": "touch started", "name": "up", "options": {"revision": "2020-01-01"}}'
+    run -1 "$MCPD" --config mcpd.json --check-config
+    [[ $output == *"not one of the supported revisions"* ]]
+    [ ! -e started ]
+}
+
+@test "its figures are in /metrics" {
+    talk modern "$MCPD" --http unix:socket --stdio own "mcp:'$MCPD' --no-resource-tools files?name=up" \
+        'mcp:http://127.0.0.1:1/?name=gone'
+    reads
+    failure resources/read '{"uri":"mcp+gone:x:y"}'
+    metrics=$(curl -s --unix-socket socket http://localhost/metrics)
+    for line in 'mcp_upstream_sessions{source="mcp:up"} 1' \
+        'mcp_upstream_sessions_opened_total{source="mcp:up"} 1' \
+        'mcp_upstream_sessions_ended_total{source="mcp:up",cause="idle"} 0' \
+        'mcp_upstream_subscriptions{source="mcp:up"} 0' \
+        'mcp_upstream_requests_in_flight{source="mcp:up"} 0' \
+        'mcp_upstream_requests_total{source="mcp:up",outcome="error"} 1' \
+        'mcp_upstream_requests_total{source="mcp:gone",outcome="answered"} 0' \
+        'mcp_upstream_processes{source="mcp:up"} 1' \
+        'mcp_upstream_process_starts_total{source="mcp:up"} 1'; do
+        grep -qxF "$line" <<<"$metrics" || { echo "$metrics"; return 1; }
+    done
+    grep -qE '^mcp_upstream_requests_total\{source="mcp:up",outcome="answered"\} [1-9]' <<<"$metrics"
+    grep -qE '^mcp_upstream_requests_total\{source="mcp:gone",outcome="unreachable"\} [1-9]' <<<"$metrics"
+    ! grep -q '^mcp_upstream_process.*gone' <<<"$metrics"
+    hush
+}

@@ -52,6 +52,9 @@ struct wires {
     char *reply; /* the last answer to the peer */
     size_t notices;
     char notice[256];
+    const char *revision; /* of the connections between the servers; NULL: they find it out */
+    char *log;            /* if set, all messages to the peer are appended to it, as lines */
+    size_t log_len, log_room;
 };
 
 static void wires_put(wire *w, bool to_server, mcp_str text)
@@ -152,6 +155,11 @@ static void wires_answer(mcp_channel *channel, mcp_exchange exchange, mcp_str te
 {
     wires *all = user;
     (void)exchange;
+    if (all->log) {
+        assert_true(text.len + 2 < all->log_room - all->log_len);
+        all->log_len += (size_t)snprintf(all->log + all->log_len, all->log_room - all->log_len,
+                                         "%.*s\n", (int)text.len, text.ptr);
+    }
     if (mcp_channel_output_info(channel)->kind != MCP_OUTPUT_RESPONSE) {
         all->notices++;
         snprintf(all->notice, sizeof(all->notice), "%.*s", (int)text.len, text.ptr);
@@ -224,16 +232,16 @@ static inline int wires_open(wires *all, mcp_server *other)
     all->other = other;
     all->last = &all->first;
     all->now = 1000;
-    int rc =
-        mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "rig", .version = "1",
-                                   .allocator = &all->allocator, .host = &host, .coalesce_ms = 1),
-                       &all->front, NULL);
+    int rc = mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "rig", .version = "1",
+                                        .allocator = &all->allocator, .host = &host,
+                                        .coalesce_ms = 1, .no_rate_limits = true),
+                            &all->front, NULL);
     if (rc == MCP_OK)
         rc = mcp_upstream_mount(
             all->front,
             MCP_OPTIONS(mcp_upstream_options, .name = "up", .connect = wires_connect,
-                        .disconnect = wires_disconnect, .user = all, .max_sessions = 2,
-                        .idle_ms = 1000, .allocator = &all->allocator),
+                        .disconnect = wires_disconnect, .user = all, .revision = all->revision,
+                        .max_sessions = 2, .idle_ms = 1000, .allocator = &all->allocator),
             NULL);
     return rc;
 }

@@ -1,0 +1,100 @@
+/* state.c: the figures of mounted servers, for metrics. */
+#include <string.h>
+
+#include "session.h"
+
+void upstream_group_add(upstream *up)
+{
+    mcp_upstream_group *group = up->options.group;
+    if (!group)
+        return;
+    up->at = &group->first;
+    while (*up->at) /* in the order of mounting */
+        up->at = &(*up->at)->next;
+    *up->at = up;
+}
+
+void upstream_group_remove(upstream *up)
+{
+    if (!up->at)
+        return;
+    *up->at = up->next;
+    if (up->next)
+        up->next->at = up->at;
+    up->at = NULL;
+}
+
+/* ---- processes ------------------------------------------------------------------------------- */
+
+static void add_process(mcp_upstream_state *to, const mcp_service *service, bool is_open)
+{
+    mcp_service_state s = {.size = sizeof(s)};
+    mcp_service_get_state(service, &s);
+    to->starts += s.starts;
+    to->failures += s.ends[MCP_SERVICE_EXITED] + s.ends[MCP_SERVICE_KILLED] +
+                    s.ends[MCP_SERVICE_REFUSED] + s.ends[MCP_SERVICE_ABORTED];
+    to->processes += is_open && s.up;
+    to->memory += is_open ? s.memory : 0;
+}
+
+void upstream_count_process(upstream *up, const mcp_service *service)
+{
+    add_process(&up->totals, service, false);
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+static mcp_upstream_state state_of(const upstream *up)
+{
+    mcp_upstream_state state = up->totals;
+    state.size = sizeof(state);
+    state.name = up->options.name;
+    state.program = up->options.argv != NULL;
+    for (const upstream_session *s = up->sessions; s; s = s->next) {
+        state.sessions += !s->failed;
+        state.subscriptions += s->n_uris;
+        for (const upstream_ask *a = s->asks; a; a = a->next)
+            state.in_flight += a->req != NULL;
+        if (s->service)
+            add_process(&state, s->service, true);
+    }
+    return state;
+}
+
+/* Whether the same name was mounted again. The old server stays until its requests have ended. */
+static bool is_replaced(const upstream *up)
+{
+    const upstream *later = up->next;
+    while (later && strcmp(later->options.name, up->options.name) != 0)
+        later = later->next;
+    return later != NULL;
+}
+
+void mcp_upstream_each(const mcp_upstream_group *group,
+                       void (*each)(const mcp_upstream_state *state, void *user), void *user)
+{
+    for (const upstream *up = group->first; up; up = up->next) {
+        if (is_replaced(up))
+            continue;
+        const mcp_upstream_state state = state_of(up);
+        each(&state, user);
+    }
+}
+
+const char *mcp_upstream_end_name(mcp_upstream_end end)
+{
+    static const char *const names[MCP_UPSTREAM_ENDS] = {[MCP_UPSTREAM_IDLE] = "idle",
+                                                         [MCP_UPSTREAM_LOST] = "lost",
+                                                         [MCP_UPSTREAM_CLOSED] = "closed"};
+    return names[end];
+}
+
+const char *mcp_upstream_outcome_name(mcp_upstream_outcome outcome)
+{
+    static const char *const names[MCP_UPSTREAM_OUTCOMES] = {
+        [MCP_UPSTREAM_ANSWERED] = "answered",
+        [MCP_UPSTREAM_ERROR] = "error",
+        [MCP_UPSTREAM_UNREACHABLE] = "unreachable",
+        [MCP_UPSTREAM_CANCELLED] = "cancelled"};
+    return names[outcome];
+}

@@ -1,0 +1,137 @@
+/* try.c: connects to a server once, to find out whether it works (mcpd --doctor). */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <string.h>
+
+#include "session.h"
+
+enum { MOST_MS = 20000, DRAIN_MS = 2000 };
+
+typedef struct attempt {
+    mcp_loop *loop;
+    mcp_server *server;
+    mcp_upstream_group group;
+    mcp_service_use use;
+    bool over;
+    int rc;
+    mcp_error *error;
+} attempt;
+
+static void take(attempt *a, int rc, const mcp_error *error)
+{
+    a->over = true;
+    a->rc = rc;
+    if (error && a->error)
+        *a->error = *error;
+}
+
+static void on_ready(int rc, const mcp_error *error, void *user)
+{
+    take(user, rc, error);
+}
+
+static void on_started(mcp_client *client, int rc, const mcp_json *result, const mcp_error *error,
+                       void *user)
+{
+    (void)client, (void)result;
+    take(user, rc, error);
+}
+
+static int begin(attempt *a, upstream_session *s)
+{
+    int rc = MCP_OK;
+    if (!s->service)
+        return mcp_client_start(s->client, on_started, a);
+    a->use.ready = on_ready;
+    a->use.user = a;
+    rc = mcp_service_begin(s->service, &a->use, a->error);
+    a->over = rc == MCP_OK;
+    return rc == MCP_PENDING ? MCP_OK : rc;
+}
+
+/* Waits for the answer to the handshake. */
+static int wait_for(attempt *a)
+{
+    int64_t end = mcp_loop_now(a->loop) + MOST_MS;
+    while (!a->over && mcp_loop_now(a->loop) < end)
+        mcp_loop_step(a->loop, (uint64_t)(end - mcp_loop_now(a->loop)));
+    if (a->over)
+        return a->rc;
+    if (a->error) {
+        a->error->code = MCP_ETIMEOUT;
+        snprintf(a->error->text, sizeof(a->error->text), "no answer within %d s", MOST_MS / 1000);
+    }
+    return MCP_ETIMEOUT;
+}
+
+static void put_string(FILE *to, const char *before, const mcp_json *value)
+{
+    mcp_str s = mcp_json_string(value);
+    if (s.len)
+        fprintf(to, "%s%.*s", before, (int)(s.len < 64 ? s.len : 64), s.ptr);
+}
+
+static void put_offers(FILE *to, const mcp_json *capabilities)
+{
+    static const char *const names[] = {"resources", "prompts", "tools", "completions"};
+    const char *before = "; offers ";
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const mcp_json *c = mcp_json_get(capabilities, names[i]);
+        if (!c)
+            continue;
+        bool subscribe = mcp_json_bool(mcp_json_get(c, "subscribe"), false);
+        fprintf(to, "%s%s%s", before, names[i], subscribe ? " with subscriptions" : "");
+        before = ", ";
+    }
+}
+
+static void say(const attempt *a, const mcp_client *client, int64_t began, char *said, size_t room)
+{
+    const mcp_json *info = mcp_client_server_info(client);
+    FILE *to = fmemopen(said, room, "w");
+    if (!to)
+        return;
+    fprintf(to, "answers after %lld ms", (long long)(mcp_loop_now(a->loop) - began));
+    put_string(to, ": ", mcp_json_get(info, "name"));
+    put_string(to, " ", mcp_json_get(info, "version"));
+    fprintf(to, ", revision %s", mcp_client_revision(client));
+    put_offers(to, mcp_client_server_capabilities(client));
+    fclose(to);
+}
+
+static int try_mounted(attempt *a, char *said, size_t room)
+{
+    upstream_session *s;
+    int64_t began = mcp_loop_now(a->loop);
+    int rc = upstream_session_get(a->group.first, NULL, &s, a->error);
+    if (rc == MCP_OK)
+        rc = begin(a, s);
+    if (rc == MCP_OK)
+        rc = wait_for(a);
+    if (rc == MCP_OK)
+        say(a, s->client, began, said, room);
+    return rc;
+}
+
+int upstream_try(const mcp_upstream_options *options, char *said, size_t room, mcp_error *error)
+{
+    attempt a = {.error = error};
+    mcp_upstream_options o = *options;
+    o.group = &a.group;
+    said[0] = 0;
+    int rc = mcp_loop_new(NULL, &a.loop, error);
+    if (rc == MCP_OK)
+        rc = mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "mcpd",
+                                        .version = MCP_VERSION_STRING,
+                                        .host = mcp_loop_host(a.loop)),
+                            &a.server, error);
+    if (rc == MCP_OK)
+        rc = mcp_upstream_mount(a.server, &o, error);
+    if (rc == MCP_OK)
+        rc = try_mounted(&a, said, room);
+    mcp_server_free(a.server);
+    if (a.loop)
+        (void)mcp_loop_drain(a.loop, DRAIN_MS);
+    mcp_loop_free(a.loop);
+    return rc;
+}

@@ -1,0 +1,259 @@
+/* Sessions with another server that end because they are idle, or because the connection is lost:
+ * no change is lost to those who listen for changes. */
+#include "wires.h"
+
+static size_t watched;
+
+static int list(mcp_request *req, mcp_str cursor, size_t max, void *user)
+{
+    (void)req, (void)cursor, (void)max, (void)user;
+    return MCP_OK;
+}
+
+static int resolve(mcp_str uri, char *canonical, size_t room, void *user)
+{
+    (void)user;
+    snprintf(canonical, room, "%.*s", (int)uri.len, uri.ptr);
+    return MCP_OK;
+}
+
+static int watch(const char *canonical, void *user)
+{
+    (void)canonical, (void)user;
+    watched++;
+    return MCP_OK;
+}
+
+static void unwatch(const char *canonical, void *user)
+{
+    (void)canonical, (void)user;
+    watched--;
+}
+
+static void open_all(wires *w, const char *revision)
+{
+    static const mcp_provider provider = {.size = sizeof(provider),
+                                          .name = "m",
+                                          .list = list,
+                                          .resolve = resolve,
+                                          .watch = watch,
+                                          .unwatch = unwatch};
+    static char log[1 << 16];
+    mcp_server *other;
+    assert_int_equal(mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "rig", .version = "1",
+                                                .coalesce_ms = 1),
+                                    &other, NULL),
+                     MCP_OK);
+    assert_int_equal(mcp_server_mount(other, "m:", &provider, NULL, NULL), MCP_OK);
+    watched = 0;
+    *w = (wires){.revision = revision, .log = log, .log_room = sizeof(log)};
+    assert_int_equal(wires_open(w, other), MCP_OK);
+}
+
+static void close_all(wires *w)
+{
+    wires_close(w);
+    mcp_server_free(w->other);
+}
+
+/* Connects a peer that gets all changes of lists. */
+static void greet(wires *w, const char *principal)
+{
+    assert_int_equal(wires_peer(w, w->front, principal), MCP_OK);
+    wires_say(w, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{"
+                 "\"protocolVersion\":\"2025-06-18\",\"capabilities\":{},"
+                 "\"clientInfo\":{\"name\":\"c\",\"version\":\"1\"}}}");
+    wires_say(w, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
+}
+
+/* Lists the resources, and returns what else the peer got. */
+static const char *list_all(wires *w)
+{
+    w->log_len = 0;
+    wires_has(wires_say(w, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"resources/list\"}"),
+              "\"resources\":[");
+    return w->log;
+}
+
+static void subscribe(wires *w, const char *uri)
+{
+    char message[256];
+    snprintf(message, sizeof(message),
+             "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"resources/subscribe\",\"params\":{\"uri\":"
+             "\"%s\"}}",
+             uri);
+    wires_has(wires_say(w, message), "\"result\":{}");
+}
+
+/* Lets the timer of the provider fire after so long. */
+static void wait_for(wires *w, int64_t ms)
+{
+    w->now += ms;
+    w->log_len = 0;
+    w->log[0] = 0;
+    assert_non_null(w->timer);
+    w->timer(w->timer_arg);
+    wires_run(w);
+}
+
+static void expect_all_lists(const char *log)
+{
+    wires_has(log, "notifications/resources/list_changed");
+    wires_has(log, "notifications/prompts/list_changed");
+    wires_has(log, "notifications/tools/list_changed");
+}
+
+static void expect_none(const char *log)
+{
+    if (strstr(log, "notifications/"))
+        fail_msg("%s", log);
+}
+
+static const char *const revisions[] = {NULL, "2026-07-28", "2025-11-25", "2024-11-05"};
+enum { REVISIONS = sizeof(revisions) / sizeof(revisions[0]) };
+
+/* A caller whose session was idle is told, with its next request, that lists may have changed. */
+static void test_idle(void **state)
+{
+    (void)state;
+    static wires w;
+    for (size_t r = 0; r < REVISIONS; r++) {
+        open_all(&w, revisions[r]);
+        greet(&w, "ann");
+        expect_none(list_all(&w));
+        wait_for(&w, 2000);
+        assert_null(w.open);
+        expect_none(w.log);
+        mcp_server_list_changed(w.other, MCP_ITEM_TOOL); /* nobody hears this */
+        expect_all_lists(list_all(&w));
+        expect_none(list_all(&w));
+        assert_int_equal(w.connects, 2);
+        close_all(&w);
+    }
+}
+
+/* Others are not told, and neither is anybody if no list was watched meanwhile. */
+static void test_idle_others(void **state)
+{
+    (void)state;
+    static wires w;
+    open_all(&w, NULL);
+    greet(&w, "ann");
+    list_all(&w);
+    wait_for(&w, 2000);
+    greet(&w, "bob");
+    expect_none(list_all(&w));
+    greet(&w, NULL);
+    expect_none(list_all(&w));
+    wires_ask(&w, "resources/list", "");
+    mcp_channel_free(w.peer);
+    w.peer = NULL;
+    greet(&w, "ann"); /* what was remembered of ann is forgotten, because nobody watched */
+    expect_none(list_all(&w));
+    close_all(&w);
+}
+
+/* If there are too many to remember, all are told. */
+static void test_idle_many(void **state)
+{
+    (void)state;
+    static wires w;
+    mcp_channel *first;
+    char name[32];
+    open_all(&w, NULL);
+    greet(&w, "ann");
+    list_all(&w);
+    first = w.peer; /* keeps watching lists */
+    for (size_t i = 0; i < 1100; i++) {
+        w.peer = NULL;
+        snprintf(name, sizeof(name), "p%zu", i);
+        greet(&w, name);
+        list_all(&w);
+        mcp_channel_free(w.peer);
+        w.peer = NULL;
+        wait_for(&w, 2000);
+    }
+    greet(&w, "new");
+    expect_all_lists(list_all(&w));
+    mcp_channel_free(first);
+    close_all(&w);
+}
+
+static void expect_told(wires *w)
+{
+    expect_all_lists(w->log);
+    wires_has(w->log, "\"uri\":\"mcp+up:m:/a\"");
+    wires_has(w->log, "\"uri\":\"mcp+up:m:/b\"");
+    assert_int_equal(watched, 2);
+    w->log_len = 0;
+    w->log[0] = 0;
+    mcp_server_resource_updated(w->other, "m:/b");
+    wires_run(w);
+    wires_has(w->log, "\"uri\":\"mcp+up:m:/b\"");
+    assert_null(strstr(w->log, "\"uri\":\"mcp+up:m:/a\""));
+}
+
+static void subscribe_both(wires *w, const char *revision)
+{
+    open_all(w, revision);
+    greet(w, "ann");
+    list_all(w);
+    subscribe(w, "mcp+up:m:/a");
+    subscribe(w, "mcp+up:m:/b");
+    expect_none(w->log);
+    assert_int_equal(watched, 2);
+}
+
+/* A lost connection is opened again without a request, as soon as that is possible. */
+static void test_lost(void **state)
+{
+    (void)state;
+    static wires w;
+    for (size_t r = 0; r < REVISIONS; r++) {
+        subscribe_both(&w, revisions[r]);
+        wires_cut(w.open);
+        assert_int_equal(watched, 0);
+        w.down = true;
+        wait_for(&w, 10);
+        wait_for(&w, 10);
+        expect_none(w.log);
+        w.down = false;
+        wait_for(&w, 10);
+        expect_told(&w);
+        wait_for(&w, 10);
+        assert_non_null(w.open);
+        assert_null(w.open->next);
+        close_all(&w);
+    }
+}
+
+/* A request may be the first to find that the connection is lost. */
+static void test_lost_request(void **state)
+{
+    (void)state;
+    static wires w;
+    for (size_t r = 0; r < REVISIONS; r++) {
+        subscribe_both(&w, revisions[r]);
+        wires_cut(w.open);
+        list_all(&w);
+        expect_told(&w);
+        wait_for(&w, 10);
+        assert_null(w.open->next);
+        expect_none(w.log);
+        /* The end of a subscription finds the session that has it now. */
+        wires_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"resources/unsubscribe\","
+                      "\"params\":{\"uri\":\"mcp+up:m:/a\"}}");
+        assert_int_equal(watched, 1);
+        close_all(&w);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_idle),         cmocka_unit_test(test_idle_others),
+        cmocka_unit_test(test_idle_many),    cmocka_unit_test(test_lost),
+        cmocka_unit_test(test_lost_request),
+    };
+    return cmocka_run_group_tests_name("upstream: sessions", tests, NULL, NULL);
+}
