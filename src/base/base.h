@@ -262,10 +262,10 @@ size_t mcp__utf8_cut(const char *bytes, size_t len);
 #define MCP__BASE64_SIZE(len) (((len) + 2) / 3 * 4)
 void mcp__base64_encode(char *to, const void *bytes, size_t len);
 /* base64url without padding. Returns the number of bytes written: ceil(len * 4 / 3). */
-size_t mcp__base64url_encode(char *to, const void *bytes, size_t len);
+MCP__SHARED size_t mcp__base64url_encode(char *to, const void *bytes, size_t len);
 /* Decodes base64url. Returns the number of bytes written to `to`, which must have room for text.len
  * * 3 / 4, or SIZE_MAX if the text is not canonical (padding and white space are not allowed). */
-size_t mcp__base64url_decode(void *to, mcp_str text);
+MCP__SHARED size_t mcp__base64url_decode(void *to, mcp_str text);
 /* Decodes strict standard Base64 with padding. Returns SIZE_MAX if the text is malformed. */
 size_t mcp__base64_decode(void *to, mcp_str text);
 

@@ -51,7 +51,7 @@ void mcp__uri_escape(char *to, unsigned char byte);
 
 /* Writes the normal form of the character at s[*at] to out, and moves *at past that character.
  * Returns the number of bytes written, or 0 if a "%" is malformed or the byte is NUL. */
-size_t mcp__uri_normal(mcp_str s, size_t *at, char out[3]);
+MCP__SHARED size_t mcp__uri_normal(mcp_str s, size_t *at, char out[3]);
 
 /* Returns the length of "scheme:" at the start of s, or 0. */
 size_t mcp__uri_scheme_length(mcp_str s);
