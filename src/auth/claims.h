@@ -1,0 +1,54 @@
+/* claims.h: what one issuer's access tokens must say, whether they are JWTs (token.h) or described
+ * by the issuer's introspection endpoint (introspect.h). */
+#ifndef MCP_SRC_AUTH_CLAIMS_H
+#define MCP_SRC_AUTH_CLAIMS_H
+
+#include "auth/refusal.h"
+#include "json/json.h"
+
+/* What the tokens of one issuer must be. All texts are borrowed. */
+typedef struct mcp__token_rules {
+    mcp_str issuer;           /* compared byte for byte */
+    const mcp_str *audiences; /* one of them must be an audience of the token */
+    size_t n_audiences;
+    /* A type (`typ`) that is accepted beside at+jwt; empty if there is none. "JWT" also accepts a
+     * header without a type. Another type must have `mark`, because the ID tokens of the issuer
+     * have that type too. */
+    mcp_str type;
+    mcp_str mark;       /* a claim that only access tokens have, when they have that type */
+    mcp_str mark_value; /* the text that it must have; empty if its presence is enough */
+} mcp__token_rules;
+
+/* Clocks may differ by so many seconds. */
+#define MCP__TOKEN_SKEW 60
+
+/* Returns MCP_OK, or MCP_EINVAL with a text for an administrator. */
+int mcp__token_rules_check(const mcp__token_rules *rules, mcp_error *error);
+
+/* What a token says. The texts belong to the JSON document. */
+typedef struct mcp__claims {
+    mcp_str issuer;  /* empty if an introspection endpoint does not name it */
+    mcp_str subject; /* empty if there is none */
+    int64_t expires; /* in seconds since 1970; INT64_MAX if an introspection endpoint names none */
+    mcp_str jkt;     /* the thumbprint of the key that the token is bound to; empty if it is not */
+    mcp__buf scopes; /* with spaces between */
+} mcp__claims;
+
+/* Whether the issuer signed the claims itself, so that `iss` and `exp` are required. */
+typedef enum mcp__claims_from {
+    MCP__CLAIMS_SIGNED,
+    MCP__CLAIMS_INTROSPECTED,
+} mcp__claims_from;
+
+/* Checks the claims, in this order: iss, aud, exp, nbf, iat, cnf, scope or scp. `now` is in seconds
+ * since 1970. Call mcp__claims_init() before; free with mcp__claims_clear(). */
+void mcp__claims_init(mcp__claims *claims, const mcp_allocator *allocator);
+void mcp__claims_clear(mcp__claims *claims);
+mcp__refused mcp__claims_check(mcp__claims *claims, const mcp_json *object,
+                               const mcp__token_rules *rules, mcp__claims_from from, int64_t now);
+
+/* Reads a NumericDate (RFC 7519 section 2), rounded down, or up if `up` is set. Returns false if the
+ * value is not a number from 0 to 2^53. */
+bool mcp__claims_time(const mcp_json *value, bool up, int64_t *ret);
+
+#endif
