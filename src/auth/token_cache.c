@@ -1,0 +1,181 @@
+/* token_cache.c: see token_cache.h. A hash table of chains; all entries are also in a list, the most
+ * recently used last. */
+#include "auth/token_cache.h"
+
+enum {
+    FIRST_BUCKETS = 64,
+    BLOCK = 16, /* what an allocation costs beside its size */
+};
+
+typedef struct entry {
+    struct entry *next; /* in its chain */
+    mcp__link link;
+    mcp__token_id id;
+    void *value;
+    size_t cost;
+    int64_t until;
+} entry;
+
+struct mcp__token_cache {
+    mcp__token_cache_options options;
+    mcp_allocator allocator;
+    entry **buckets;
+    size_t n_buckets; /* a power of two */
+    size_t count, bytes;
+    mcp__link used;
+};
+
+static entry **bucket_of(const mcp__token_cache *cache, const mcp__token_id *id)
+{
+    size_t hash;
+    memcpy(&hash, id->mac, sizeof(hash));
+    return &cache->buckets[hash & (cache->n_buckets - 1)];
+}
+
+/* Returns the pointer to the entry, or to the NULL at the end of its chain. */
+static entry **find(const mcp__token_cache *cache, const mcp__token_id *id)
+{
+    entry **at = bucket_of(cache, id);
+    while (*at && cache->options.crypto->CRYPTO_memcmp((*at)->id.mac, id->mac, MCP__SHA256) != 0)
+        at = &(*at)->next;
+    return at;
+}
+
+static void drop(mcp__token_cache *cache, entry **at)
+{
+    entry *e = *at;
+    *at = e->next;
+    mcp__list_remove(&e->link);
+    cache->count--;
+    cache->bytes -= e->cost;
+    cache->options.release(e->value, cache->options.user);
+    mcp__release(&cache->allocator, e);
+}
+
+static void drop_oldest(mcp__token_cache *cache)
+{
+    drop(cache, find(cache, &mcp__container(cache->used.next, entry, link)->id));
+}
+
+static size_t table_bytes(size_t buckets)
+{
+    return buckets * sizeof(entry *) + BLOCK;
+}
+
+/* Doubles the table. If there is no memory, the chains get longer. */
+static void grow(mcp__token_cache *cache)
+{
+    size_t n = 2 * cache->n_buckets;
+    if (cache->count < cache->n_buckets || cache->bytes + table_bytes(n) > cache->options.max_bytes)
+        return;
+    entry **buckets = mcp__zalloc(&cache->allocator, n * sizeof(entry *));
+    if (!buckets)
+        return;
+    mcp__release(&cache->allocator, cache->buckets);
+    cache->bytes += table_bytes(n) - table_bytes(cache->n_buckets);
+    cache->buckets = buckets;
+    cache->n_buckets = n;
+    for (mcp__link *at = cache->used.next; at != &cache->used; at = at->next) {
+        entry *e = mcp__container(at, entry, link);
+        entry **bucket = bucket_of(cache, &e->id);
+        e->next = *bucket;
+        *bucket = e;
+    }
+}
+
+int mcp__token_cache_new(const mcp__token_cache_options *options, const mcp_allocator *allocator,
+                         mcp__token_cache **ret)
+{
+    const mcp_allocator *a = mcp__allocator(allocator);
+    mcp__token_cache *cache = mcp__zalloc(a, sizeof(*cache));
+    entry **buckets = cache ? mcp__zalloc(a, FIRST_BUCKETS * sizeof(entry *)) : NULL;
+    if (!buckets) {
+        mcp__release(a, cache);
+        return MCP_ENOMEM;
+    }
+    cache->options = *options;
+    if (!cache->options.max_bytes)
+        cache->options.max_bytes = MCP__TOKEN_CACHE_BYTES;
+    cache->allocator = *a;
+    cache->buckets = buckets;
+    cache->n_buckets = FIRST_BUCKETS;
+    cache->bytes = table_bytes(FIRST_BUCKETS);
+    mcp__list_init(&cache->used);
+    *ret = cache;
+    return MCP_OK;
+}
+
+void mcp__token_cache_clear(mcp__token_cache *cache)
+{
+    while (cache->count)
+        drop_oldest(cache);
+}
+
+void mcp__token_cache_free(mcp__token_cache *cache)
+{
+    if (!cache)
+        return;
+    mcp_allocator a = cache->allocator;
+    mcp__token_cache_clear(cache);
+    cache->options.crypto->OPENSSL_cleanse(cache->options.key, sizeof(cache->options.key));
+    mcp__release(&a, cache->buckets);
+    mcp__release(&a, cache);
+}
+
+bool mcp__token_cache_id(const mcp__token_cache *cache, mcp_str token, mcp__token_id *ret)
+{
+    return mcp__hmac(cache->options.crypto, cache->options.key, token, ret->mac);
+}
+
+void *mcp__token_cache_get(mcp__token_cache *cache, const mcp__token_id *id, int64_t now)
+{
+    entry **at = find(cache, id), *e = *at;
+    if (!e)
+        return NULL;
+    if (now >= e->until) {
+        drop(cache, at);
+        return NULL;
+    }
+    mcp__list_remove(&e->link);
+    mcp__list_append(&cache->used, &e->link);
+    return e->value;
+}
+
+int mcp__token_cache_put(mcp__token_cache *cache, const mcp__token_id *id, void *value,
+                         size_t bytes, int64_t expires, int64_t longest, int64_t now)
+{
+    size_t room = cache->options.max_bytes, fixed = table_bytes(cache->n_buckets);
+    size_t cost = sizeof(entry) + 2 * BLOCK;
+    if (now >= expires || longest <= 0 || bytes > room || cost + bytes + fixed > room)
+        return MCP_ELIMIT;
+    entry *e = mcp__zalloc(&cache->allocator, sizeof(*e));
+    if (!e)
+        return MCP_ENOMEM;
+    e->cost = cost + bytes;
+    e->id = *id;
+    e->value = value;
+    e->until = MCP__MIN(expires, now + longest);
+    entry **same = find(cache, id);
+    if (*same)
+        drop(cache, same);
+    while (cache->bytes + e->cost > room)
+        drop_oldest(cache);
+    entry **bucket = bucket_of(cache, id);
+    e->next = *bucket;
+    *bucket = e;
+    mcp__list_append(&cache->used, &e->link);
+    cache->count++;
+    cache->bytes += e->cost;
+    grow(cache);
+    return MCP_OK;
+}
+
+size_t mcp__token_cache_bytes(const mcp__token_cache *cache)
+{
+    return cache->bytes;
+}
+
+size_t mcp__token_cache_count(const mcp__token_cache *cache)
+{
+    return cache->count;
+}

@@ -1,0 +1,51 @@
+/* token_cache.h: what is known of tokens that were checked, found again by the token alone.
+ *
+ * A token is looked up by its HMAC under a random key, and the HMACs are compared in constant time.
+ * The token itself is not stored. The number of bytes is bounded: the entries that were not used
+ * for the longest time make room. One thread at a time.
+ */
+#ifndef MCP_SRC_AUTH_TOKEN_CACHE_H
+#define MCP_SRC_AUTH_TOKEN_CACHE_H
+
+#include "auth/crypto.h"
+
+enum {
+    MCP__TOKEN_CACHE_BYTES = 14 << 20, /* the default limit */
+    MCP__TOKEN_CACHE_S = 300,          /* the longest time that an entry is used, in seconds */
+    MCP__TOKEN_CACHE_ANSWER_S = 60,    /* the same for answers of introspection endpoints */
+};
+
+typedef struct mcp__token_cache mcp__token_cache;
+
+typedef struct mcp__token_id {
+    unsigned char mac[MCP__SHA256];
+} mcp__token_id;
+
+typedef struct mcp__token_cache_options {
+    const mcp__crypto *crypto;
+    unsigned char key[MCP__SHA256]; /* random; copied */
+    size_t max_bytes;               /* 0 means MCP__TOKEN_CACHE_BYTES */
+    void (*release)(void *value, void *user);
+    void *user;
+} mcp__token_cache_options;
+
+int mcp__token_cache_new(const mcp__token_cache_options *options, const mcp_allocator *allocator,
+                         mcp__token_cache **ret);
+void mcp__token_cache_free(mcp__token_cache *cache); /* NULL is allowed */
+
+/* Computes the id of a token. Returns false if libcrypto failed. */
+bool mcp__token_cache_id(const mcp__token_cache *cache, mcp_str token, mcp__token_id *ret);
+/* Returns the value of a token, borrowed, or NULL. Times are in seconds since 1970. */
+void *mcp__token_cache_get(mcp__token_cache *cache, const mcp__token_id *id, int64_t now);
+/* Adds or replaces a value of `bytes` bytes, which then belongs to the cache, until `expires` and
+ * for `longest` seconds at most. Returns MCP_OK, or MCP_ENOMEM or MCP_ELIMIT (larger than the
+ * limit, or expired), after which the value still belongs to the caller. */
+int mcp__token_cache_put(mcp__token_cache *cache, const mcp__token_id *id, void *value,
+                         size_t bytes, int64_t expires, int64_t longest, int64_t now);
+/* Removes all entries, as after a change of keys or rules. */
+void mcp__token_cache_clear(mcp__token_cache *cache);
+/* Return the number of bytes and of entries. */
+size_t mcp__token_cache_bytes(const mcp__token_cache *cache);
+size_t mcp__token_cache_count(const mcp__token_cache *cache);
+
+#endif

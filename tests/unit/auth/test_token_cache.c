@@ -1,0 +1,198 @@
+/* The cache of checked tokens, against a plain array. */
+#include "rig.h"
+#include "auth/token_cache.h"
+
+#define NOW 1700000000
+
+static size_t released;
+
+static void release(void *value, void *user)
+{
+    (void)user;
+    released++;
+    free(value);
+}
+
+static mcp__token_cache *make_cache(size_t max_bytes, const mcp_allocator *a)
+{
+    mcp__token_cache_options o = {
+        .crypto = &crypto, .key = "a key", .max_bytes = max_bytes, .release = release};
+    mcp__token_cache *cache = NULL;
+    int rc = mcp__token_cache_new(&o, a, &cache);
+    assert_int_equal(rc, cache ? MCP_OK : MCP_ENOMEM);
+    released = 0;
+    return cache;
+}
+
+static mcp__token_id id_of(const mcp__token_cache *cache, int token)
+{
+    char text[64];
+    mcp__token_id id;
+    snprintf(text, sizeof(text), "token %d", token);
+    assert_true(mcp__token_cache_id(cache, mcp_str_from(text), &id));
+    return id;
+}
+
+static int put(mcp__token_cache *cache, int token, size_t bytes, int64_t expires, int64_t now)
+{
+    mcp__token_id id = id_of(cache, token);
+    int *value = malloc(sizeof(int));
+    *value = token;
+    int rc = mcp__token_cache_put(cache, &id, value, bytes, expires, MCP__TOKEN_CACHE_S, now);
+    if (rc != MCP_OK)
+        free(value);
+    return rc;
+}
+
+static bool has(mcp__token_cache *cache, int token, int64_t now)
+{
+    mcp__token_id id = id_of(cache, token);
+    int *value = mcp__token_cache_get(cache, &id, now);
+    if (value)
+        assert_int_equal(*value, token);
+    return value != NULL;
+}
+
+static void test_times(void **state)
+{
+    (void)state;
+    mcp__token_cache *cache = make_cache(0, NULL);
+    assert_int_equal(put(cache, 1, 10, NOW + 1000, NOW), MCP_OK);
+    assert_int_equal(put(cache, 2, 10, NOW + 10, NOW), MCP_OK);
+    assert_int_equal(put(cache, 3, 10, NOW, NOW), MCP_ELIMIT);
+    assert_int_equal(put(cache, 4, 10, INT64_MAX, NOW), MCP_OK);
+    assert_true(has(cache, 1, NOW + 299) && has(cache, 2, NOW + 9) && has(cache, 4, NOW + 299));
+    assert_false(has(cache, 2, NOW + 10) || has(cache, 3, NOW) || has(cache, 1, NOW + 300) ||
+                 has(cache, 4, NOW + 300) || has(cache, 5, NOW));
+    assert_int_equal(mcp__token_cache_count(cache), 0);
+    assert_int_equal(released, 3);
+    /* Replaced, not added. */
+    put(cache, 1, 10, NOW + 5, NOW);
+    put(cache, 1, 10, NOW + 50, NOW);
+    assert_int_equal(mcp__token_cache_count(cache), 1);
+    assert_true(has(cache, 1, NOW + 20));
+    mcp__token_cache_free(cache);
+    assert_int_equal(released, 5);
+}
+
+/* The least recently used make room, and only those. */
+static void test_bound(void **state)
+{
+    (void)state;
+    enum { TOKENS = 100 };
+    int64_t used[TOKENS] = {0};
+    uint32_t seed = 11;
+    size_t limit = 12000;
+    mcp__token_cache *cache = make_cache(limit, NULL);
+    for (int64_t step = 1; step < 5000; step++) {
+        int token = (int)(next_random(&seed) % TOKENS);
+        bool known = has(cache, token, NOW);
+        assert_int_equal(known, used[token] > 0);
+        size_t before = mcp__token_cache_count(cache);
+        if (!known)
+            assert_int_equal(put(cache, token, 200, NOW + 100, NOW), MCP_OK);
+        used[token] = step;
+        for (size_t gone = before + !known - mcp__token_cache_count(cache); gone; gone--) {
+            int oldest = -1;
+            for (int i = 0; i < TOKENS; i++) {
+                if (used[i] && (oldest < 0 || used[i] < used[oldest]))
+                    oldest = i;
+            }
+            used[oldest] = 0;
+        }
+        assert_true(mcp__token_cache_bytes(cache) <= limit);
+    }
+    assert_in_range(mcp__token_cache_count(cache), 25, 50);
+    assert_int_equal(put(cache, 1, limit, NOW + 1, NOW), MCP_ELIMIT);
+    assert_int_equal(put(cache, 1, SIZE_MAX, NOW + 1, NOW), MCP_ELIMIT);
+    mcp__token_cache_clear(cache);
+    assert_int_equal(mcp__token_cache_count(cache), 0);
+    mcp__token_cache_free(cache);
+}
+
+/* Counts the bytes that are really allocated. */
+static size_t allocated;
+
+static void *count_allocate(size_t size, void *user)
+{
+    (void)user;
+    size_t *p = malloc(size + 16);
+    if (p) {
+        *p = size + 16;
+        allocated += *p;
+    }
+    return p ? (char *)p + 16 : NULL;
+}
+
+static void count_release(void *ptr, void *user)
+{
+    (void)user;
+    if (!ptr)
+        return;
+    size_t *p = (size_t *)((char *)ptr - 16);
+    allocated -= *p;
+    free(p);
+}
+
+static void release_counted(void *value, void *user)
+{
+    count_release(value, user);
+}
+
+static void test_hundred_thousand(void **state)
+{
+    (void)state;
+    mcp_allocator a = {count_allocate, NULL, count_release, NULL};
+    mcp__token_cache_options o = {.crypto = &crypto, .key = "a key", .release = release_counted};
+    mcp__token_cache *cache;
+    size_t most = 0;
+    assert_int_equal(mcp__token_cache_new(&o, &a, &cache), MCP_OK);
+    for (int i = 0; i < 100000; i++) {
+        mcp__token_id id = id_of(cache, i);
+        size_t bytes = 100 + (size_t)i % 400;
+        void *value = count_allocate(bytes, NULL);
+        assert_int_equal(mcp__token_cache_put(cache, &id, value, bytes, NOW + 100, 300, NOW),
+                         MCP_OK);
+        most = MCP__MAX(most, allocated);
+    }
+    assert_true(most <= 16 << 20);
+    assert_true(mcp__token_cache_count(cache) > 30000);
+    mcp__token_cache_free(cache);
+    assert_int_equal(allocated, 0);
+}
+
+static void test_no_memory(void **state)
+{
+    (void)state;
+    for (size_t n = 1;; n++) {
+        failalloc f = {.fail_at = n};
+        mcp_allocator a = failalloc_allocator(&f);
+        mcp__token_cache *cache = make_cache(0, &a);
+        size_t added = 0;
+        for (int i = 0; cache && i < 200; i++) {
+            int rc = put(cache, i, 1, NOW + 10, NOW);
+            assert_true(rc == MCP_OK || rc == MCP_ENOMEM);
+            assert_int_equal(has(cache, i, NOW), rc == MCP_OK);
+            added += rc == MCP_OK;
+        }
+        assert_true(!cache || mcp__token_cache_count(cache) == added);
+        mcp__token_cache_free(cache);
+        assert_int_equal(released, added);
+        assert_int_equal(f.live, 0);
+        if (f.calls < n) {
+            assert_int_equal(added, 200);
+            break;
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_times),
+        cmocka_unit_test(test_bound),
+        cmocka_unit_test(test_hundred_thousand),
+        cmocka_unit_test(test_no_memory),
+    };
+    return cmocka_run_group_tests(tests, load_crypto, NULL);
+}
