@@ -1,0 +1,148 @@
+/* keyset.c: see keyset.h. */
+#include "auth/keyset.h"
+
+void mcp__keyset_init(mcp__keyset *keyset, const mcp__crypto *crypto,
+                      const mcp_allocator *allocator)
+{
+    memset(keyset, 0, sizeof(*keyset));
+    keyset->crypto = crypto;
+    keyset->allocator = *mcp__allocator(allocator);
+}
+
+void mcp__keyset_clear(mcp__keyset *keyset)
+{
+    mcp__jwk_set_unref(keyset->set);
+    keyset->set = NULL;
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+/* Wants a fetch, unless a failure was too recent. Returns whether its outcome can be waited for. */
+static bool want(mcp__keyset *keyset, uint64_t now)
+{
+    if (keyset->in_flight)
+        return true;
+    if (keyset->pause && now < keyset->retry_at)
+        return false;
+    keyset->wanted = true;
+    return true;
+}
+
+/* The set has no key for the token. */
+static mcp__keyset_answer ask_unknown(mcp__keyset *keyset, uint64_t now)
+{
+    if (keyset->in_flight || now - keyset->last_fetch >= MCP__KEYSET_UNKNOWN_MS)
+        return want(keyset, now) ? MCP__KEYSET_WAIT : MCP__KEYSET_AWAY;
+    /* The key may be new: after a failure nobody knows. */
+    return keyset->pause ? MCP__KEYSET_AWAY : MCP__KEYSET_READY;
+}
+
+mcp__keyset_answer mcp__keyset_ask(mcp__keyset *keyset, mcp_str kid, const mcp__jws_alg *alg,
+                                   uint64_t now)
+{
+    size_t at = 0;
+    if (!keyset->set)
+        return want(keyset, now) ? MCP__KEYSET_WAIT : MCP__KEYSET_AWAY;
+    if (!mcp__jwk_set_next(keyset->set, kid, alg, &at))
+        return ask_unknown(keyset, now);
+    if (now < keyset->fresh_until || !want(keyset, now))
+        return MCP__KEYSET_READY;
+    return now < keyset->fresh_until + MCP__KEYSET_STALE_MS ? MCP__KEYSET_READY : MCP__KEYSET_WAIT;
+}
+
+bool mcp__keyset_wants_fetch(mcp__keyset *keyset)
+{
+    bool start = keyset->wanted && !keyset->in_flight;
+    keyset->wanted = false;
+    keyset->in_flight = keyset->in_flight || start;
+    return start;
+}
+
+/* ---- outcomes -------------------------------------------------------------------------------- */
+
+static void ended(mcp__keyset *keyset, uint64_t now)
+{
+    keyset->in_flight = false;
+    keyset->wanted = false;
+    keyset->last_fetch = now;
+}
+
+static void failed(mcp__keyset *keyset, uint64_t now)
+{
+    ended(keyset, now);
+    keyset->pause = keyset->pause ? MCP__MIN(2 * keyset->pause, MCP__KEYSET_LONGEST_RETRY_MS)
+                                  : MCP__KEYSET_RETRY_MS;
+    keyset->retry_at = now + keyset->pause;
+}
+
+bool mcp__keyset_on_body(mcp__keyset *keyset, mcp_str body, mcp_str cache_control, uint64_t now)
+{
+    mcp__jwk_set *set;
+    int rc = mcp__jwk_set_read(keyset->crypto, body, &keyset->allocator, &set, &keyset->error);
+    if (rc != MCP_OK) {
+        failed(keyset, now);
+        return false;
+    }
+    ended(keyset, now);
+    mcp__jwk_set_unref(keyset->set);
+    keyset->set = set;
+    keyset->pause = 0;
+    keyset->fresh_until = now + mcp__keyset_lifetime(cache_control);
+    return true;
+}
+
+void mcp__keyset_on_failure(mcp__keyset *keyset, const char *why, uint64_t now)
+{
+    mcp__fail(&keyset->error, MCP_EIO, 0, "%s", why);
+    failed(keyset, now);
+}
+
+uint64_t mcp__keyset_retry_after(const mcp__keyset *keyset, uint64_t now)
+{
+    uint64_t left = keyset->retry_at > now ? keyset->retry_at - now : 0;
+    return MCP__MAX((left + 999) / 1000, 1);
+}
+
+/* ---- Cache-Control --------------------------------------------------------------------------- */
+
+/* Removes the next directive, up to a comma, without white space around it. */
+static bool next_directive(mcp_str *rest, mcp_str *ret)
+{
+    if (!rest->len)
+        return false;
+    const char *comma = memchr(rest->ptr, ',', rest->len);
+    *ret = (mcp_str){rest->ptr, comma ? (size_t)(comma - rest->ptr) : rest->len};
+    *rest = mcp__str_sub(*rest, MCP__MIN(ret->len + 1, rest->len));
+    while (ret->len && (ret->ptr[0] == ' ' || ret->ptr[0] == '\t'))
+        *ret = mcp__str_sub(*ret, 1);
+    while (ret->len && (ret->ptr[ret->len - 1] == ' ' || ret->ptr[ret->len - 1] == '\t'))
+        ret->len--;
+    return true;
+}
+
+/* Reads seconds, which may be quoted, as milliseconds; values above a day count as a day. */
+static uint64_t read_age(mcp_str text)
+{
+    uint64_t ms = 0;
+    if (text.len > 1 && text.ptr[0] == '"' && text.ptr[text.len - 1] == '"')
+        text = (mcp_str){text.ptr + 1, text.len - 2};
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.ptr[i] < '0' || text.ptr[i] > '9')
+            return MCP__KEYSET_LEAST_MS;
+        ms = MCP__MIN(10 * ms + 1000 * (uint64_t)(text.ptr[i] - '0'), MCP__KEYSET_MOST_MS);
+    }
+    return MCP__MAX(ms, MCP__KEYSET_LEAST_MS);
+}
+
+uint64_t mcp__keyset_lifetime(mcp_str cache_control)
+{
+    const mcp_str max_age = MCP_STR("max-age=");
+    uint64_t ms = MCP__KEYSET_DEFAULT_MS;
+    for (mcp_str d; next_directive(&cache_control, &d);) {
+        if (mcp__str_same(d, MCP_STR("no-store")) || mcp__str_same(d, MCP_STR("no-cache")))
+            return MCP__KEYSET_LEAST_MS;
+        if (d.len >= max_age.len && mcp__str_same((mcp_str){d.ptr, max_age.len}, max_age))
+            ms = read_age(mcp__str_sub(d, max_age.len));
+    }
+    return ms;
+}

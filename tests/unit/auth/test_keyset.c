@@ -1,0 +1,356 @@
+/* When the keys of an issuer are fetched, and what an introspection endpoint may answer. */
+#include "rig.h"
+#include "auth/introspect.h"
+#include "auth/keyset.h"
+
+static char set_a[2048], set_ab[4096]; /* sets with the key "p256", and with "p384" too */
+static const mcp__jws_alg *es256, *es384;
+
+static int set_up(void **state)
+{
+    if (load_crypto(state) != 0)
+        return -1;
+    char *a = public_part(key_p256), *b = public_part(key_p384);
+    snprintf(set_a, sizeof(set_a), "{\"keys\":[%s]}", a);
+    snprintf(set_ab, sizeof(set_ab), "{\"keys\":[%s,%s]}", a, b);
+    free(a);
+    free(b);
+    es256 = mcp__jws_alg_find(MCP_STR("ES256"));
+    es384 = mcp__jws_alg_find(MCP_STR("ES384"));
+    return 0;
+}
+
+static mcp__keyset_answer ask_known(mcp__keyset *k, uint64_t now)
+{
+    return mcp__keyset_ask(k, MCP_STR("p256"), es256, now);
+}
+
+static mcp__keyset_answer ask_new(mcp__keyset *k, uint64_t now)
+{
+    return mcp__keyset_ask(k, MCP_STR("p384"), es384, now);
+}
+
+static bool body(mcp__keyset *k, const char *text, const char *cache_control, uint64_t now)
+{
+    return mcp__keyset_on_body(k, mcp_str_from(text), mcp_str_from(cache_control), now);
+}
+
+#define READY  MCP__KEYSET_READY
+#define WAIT   MCP__KEYSET_WAIT
+#define AWAY   MCP__KEYSET_AWAY
+#define MINUTE (60 * (uint64_t)1000)
+#define HOUR   (60 * MINUTE)
+
+static void test_lazy(void **state)
+{
+    (void)state;
+    mcp__keyset k;
+    mcp__keyset_init(&k, &crypto, NULL);
+    assert_false(mcp__keyset_wants_fetch(&k));
+    assert_int_equal(ask_known(&k, 0), WAIT);
+    assert_true(mcp__keyset_wants_fetch(&k));
+    /* One flight for all. */
+    assert_int_equal(ask_known(&k, 10), WAIT);
+    assert_int_equal(ask_new(&k, 10), WAIT);
+    assert_false(mcp__keyset_wants_fetch(&k));
+    assert_true(body(&k, set_a, "max-age=600", 100));
+    assert_int_equal(ask_known(&k, 100), READY);
+    assert_non_null(k.set);
+    /* A key that is not in a set of this moment does not exist. */
+    assert_int_equal(ask_new(&k, 100), READY);
+    assert_false(mcp__keyset_wants_fetch(&k));
+    mcp__keyset_clear(&k);
+}
+
+static void test_nothing_cached(void **state)
+{
+    (void)state;
+    mcp__keyset k;
+    uint64_t now = 0, pauses[] = {1000, 2000, 4000, 8000, 16000, 30000, 30000};
+    mcp__keyset_init(&k, &crypto, NULL);
+    for (size_t i = 0; i < MCP__COUNT(pauses); i++) {
+        assert_int_equal(ask_known(&k, now), WAIT);
+        assert_true(mcp__keyset_wants_fetch(&k));
+        mcp__keyset_on_failure(&k, "the host is away", now);
+        assert_string_equal(k.error.text, "the host is away");
+        assert_int_equal(ask_known(&k, now), AWAY);
+        assert_int_equal(ask_known(&k, now + pauses[i] - 1), AWAY);
+        assert_int_equal(mcp__keyset_retry_after(&k, now), pauses[i] / 1000);
+        assert_int_equal(mcp__keyset_retry_after(&k, now + pauses[i] - 1), 1);
+        assert_false(mcp__keyset_wants_fetch(&k));
+        now += pauses[i];
+    }
+    /* What is no key set counts as a failure. */
+    static const char *const wrong[] = {"", "<html>", "{}", "{\"keys\":[]}", "[1]"};
+    for (size_t i = 0; i < MCP__COUNT(wrong); i++) {
+        assert_int_equal(ask_known(&k, now), WAIT);
+        assert_true(mcp__keyset_wants_fetch(&k));
+        assert_false(body(&k, wrong[i], "", now));
+        assert_true(k.error.text[0]);
+        assert_int_equal(ask_known(&k, now), AWAY);
+        now += 30000;
+    }
+    assert_int_equal(ask_known(&k, now), WAIT);
+    assert_true(mcp__keyset_wants_fetch(&k));
+    assert_true(body(&k, set_a, "", now));
+    assert_int_equal(ask_known(&k, now), READY);
+    mcp__keyset_clear(&k);
+}
+
+static void test_refresh(void **state)
+{
+    (void)state;
+    mcp__keyset k;
+    mcp__keyset_init(&k, &crypto, NULL);
+    ask_known(&k, 0);
+    mcp__keyset_wants_fetch(&k);
+    body(&k, set_a, "max-age=3600", 0);
+    assert_int_equal(ask_known(&k, HOUR - 1), READY);
+    assert_false(mcp__keyset_wants_fetch(&k));
+    /* Just over: the old set is used while it is refreshed. */
+    assert_int_equal(ask_known(&k, HOUR), READY);
+    assert_true(mcp__keyset_wants_fetch(&k));
+    assert_int_equal(ask_known(&k, HOUR + 1), READY);
+    assert_false(mcp__keyset_wants_fetch(&k));
+    /* The fetch hangs: after five minutes tokens wait for its end. */
+    assert_int_equal(ask_known(&k, HOUR + 5 * MINUTE), WAIT);
+    /* It fails: the old set stays. */
+    mcp__keyset_on_failure(&k, "time-out", HOUR + 6 * MINUTE);
+    assert_int_equal(ask_known(&k, HOUR + 6 * MINUTE), READY);
+    assert_false(mcp__keyset_wants_fetch(&k));
+    assert_int_equal(ask_known(&k, HOUR + 7 * MINUTE), WAIT);
+    assert_true(mcp__keyset_wants_fetch(&k));
+    assert_false(body(&k, "<html>", "", HOUR + 7 * MINUTE));
+    assert_int_equal(ask_known(&k, HOUR + 7 * MINUTE), READY);
+    /* Nobody knows whether a new key exists. */
+    assert_int_equal(ask_new(&k, HOUR + 7 * MINUTE), AWAY);
+    mcp__keyset_clear(&k);
+}
+
+static void test_unknown_key(void **state)
+{
+    (void)state;
+    mcp__keyset k;
+    mcp__keyset_init(&k, &crypto, NULL);
+    ask_known(&k, 0);
+    mcp__keyset_wants_fetch(&k);
+    body(&k, set_a, "", 0);
+    assert_int_equal(ask_new(&k, 29999), READY);
+    assert_false(mcp__keyset_wants_fetch(&k));
+    assert_int_equal(ask_new(&k, 30000), WAIT);
+    assert_int_equal(ask_known(&k, 30000), READY);
+    assert_true(mcp__keyset_wants_fetch(&k));
+    assert_true(body(&k, set_ab, "", 30500));
+    assert_int_equal(ask_new(&k, 30500), READY);
+    assert_int_equal(k.set->n, 2);
+    /* A key of the right name for another algorithm is another key. */
+    assert_int_equal(mcp__keyset_ask(&k, MCP_STR("p384"), es256, 60499), READY);
+    assert_int_equal(mcp__keyset_ask(&k, MCP_STR("p384"), es256, 60500), WAIT);
+    assert_true(mcp__keyset_wants_fetch(&k));
+    mcp__keyset_on_failure(&k, "away", 60600);
+    assert_int_equal(mcp__keyset_ask(&k, MCP_STR("p384"), es256, 60600), AWAY);
+    assert_int_equal(ask_new(&k, 60600), READY);
+    mcp__keyset_clear(&k);
+}
+
+/* Random events. What always holds: one fetch at a time; no answer without a set but WAIT or AWAY;
+ * a key of the set is never AWAY; WAIT only while a fetch is wanted or in flight; with a set that is
+ * fresh, at most one fetch in 30 seconds. */
+static void test_random_events(void **state)
+{
+    (void)state;
+    mcp__keyset k;
+    uint32_t seed = 17;
+    uint64_t now = 0, last_start = 0;
+    bool flight = false;
+    mcp__keyset_init(&k, &crypto, NULL);
+    for (int n = 0; n < 20000; n++) {
+        now += next_random(&seed) % (n % 100 == 0 ? 2 * HOUR : 4000);
+        bool known = next_random(&seed) % 3 != 0;
+        bool has_key = k.set && (known || k.set->n == 2);
+        bool was_fresh = k.set && now < k.fresh_until, paused = k.pause && now < k.retry_at;
+        mcp__keyset_answer answer = known ? ask_known(&k, now) : ask_new(&k, now);
+        assert_true(k.set || answer != READY);
+        assert_false(has_key && answer == AWAY);
+        assert_false(has_key && was_fresh && answer != READY);
+        bool start = mcp__keyset_wants_fetch(&k);
+        assert_false(start && (flight || paused));
+        assert_false(start && was_fresh && !k.pause && now - last_start < 30000);
+        flight = flight || start;
+        if (start)
+            last_start = now;
+        assert_true(answer != WAIT || flight);
+        if (flight && next_random(&seed) % 4 == 0) {
+            flight = false;
+            uint32_t what = next_random(&seed) % 4;
+            if (what == 0)
+                mcp__keyset_on_failure(&k, "away", now);
+            else
+                body(&k, what == 1 ? "junk" : what == 2 ? set_a : set_ab, "", now);
+        }
+    }
+    mcp__keyset_clear(&k);
+}
+
+static void test_lifetime(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *value;
+        uint64_t minutes;
+    } cases[] = {
+        {"", 60},
+        {"public", 60},
+        {"max-age=600", 10},
+        {"public, Max-Age=1200, must-revalidate", 20},
+        {"max-age=\"600\"", 10},
+        {"max-age=1", 5},
+        {"max-age=0", 5},
+        {"max-age=", 5},
+        {"max-age=x", 5},
+        {"max-age=-1", 5},
+        {"max-age=604800", 24 * 60},
+        {"max-age=99999999999999999999999999", 24 * 60},
+        {"no-store", 5},
+        {"no-cache, max-age=600", 5},
+        {"max-age=600, no-store", 5},
+        {"s-maxage=600", 60},
+        {",,  ,\tmax-age=600 ,", 10},
+        {"xmax-age=600", 60},
+    };
+    for (size_t i = 0; i < MCP__COUNT(cases); i++)
+        assert_int_equal(mcp__keyset_lifetime(mcp_str_from(cases[i].value)),
+                         cases[i].minutes * MINUTE);
+}
+
+static void test_no_memory(void **state)
+{
+    (void)state;
+    for (size_t n = 1;; n++) {
+        failalloc f = {.fail_at = n};
+        mcp_allocator a = failalloc_allocator(&f);
+        mcp__keyset k;
+        mcp__keyset_init(&k, &crypto, &a);
+        ask_known(&k, 0);
+        mcp__keyset_wants_fetch(&k);
+        bool good = body(&k, set_ab, "", 0);
+        assert_int_equal(ask_known(&k, 0), good ? READY : AWAY);
+        mcp__keyset_clear(&k);
+        assert_int_equal(f.live, 0);
+        if (f.calls < n) {
+            assert_true(good);
+            break;
+        }
+        assert_false(good);
+    }
+}
+
+/* ---- introspection --------------------------------------------------------------------------- */
+
+#define NOW    1700000000
+#define ACTIVE "{\"active\":true,\"aud\":\"me\""
+
+static const mcp_str me = {"me", 2};
+static const mcp__token_rules rules = {
+    .issuer = {"https://as.example", 18}, .audiences = &me, .n_audiences = 1};
+
+static void test_answers(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *body;
+        int rc;
+        mcp__refused why;
+    } cases[] = {
+        {ACTIVE "}", MCP_OK, 0},
+        {ACTIVE ",\"iss\":\"https://as.example\",\"exp\":1700000001}", MCP_OK, 0},
+        {"{\"active\":false}", MCP_OK, MCP__REFUSED_INACTIVE},
+        {"{\"active\":false,\"aud\":\"me\"}", MCP_OK, MCP__REFUSED_INACTIVE},
+        {"{\"active\":true}", MCP_OK, MCP__REFUSED_AUDIENCE},
+        {"{\"active\":true,\"aud\":\"you\"}", MCP_OK, MCP__REFUSED_AUDIENCE},
+        {ACTIVE ",\"iss\":\"https://other.example\"}", MCP_OK, MCP__REFUSED_ISSUER},
+        {ACTIVE ",\"iss\":1}", MCP_OK, MCP__REFUSED_ISSUER},
+        {ACTIVE ",\"exp\":1699999940}", MCP_OK, MCP__REFUSED_EXPIRED},
+        {ACTIVE ",\"exp\":\"never\"}", MCP_OK, MCP__REFUSED_NO_EXPIRY},
+        {ACTIVE ",\"nbf\":1700000100}", MCP_OK, MCP__REFUSED_NOT_YET},
+        {ACTIVE ",\"cnf\":{\"x5t#S256\":\"a\"}}", MCP_OK, MCP__REFUSED_BINDING},
+        {ACTIVE ",\"scope\":{}}", MCP_OK, MCP__REFUSED_SCOPES},
+        {"{}", MCP_EPARSE, 0},
+        {"{\"active\":\"true\"}", MCP_EPARSE, 0},
+        {"{\"active\":1}", MCP_EPARSE, 0},
+        {"{\"active\":false,\"active\":true,\"aud\":\"me\"}", MCP_EPARSE, 0},
+        {"[true]", MCP_EPARSE, 0},
+        {"true", MCP_EPARSE, 0},
+        {"Forbidden", MCP_EPARSE, 0},
+        {"", MCP_EPARSE, 0},
+    };
+    for (size_t i = 0; i < MCP__COUNT(cases); i++) {
+        mcp__introspection answer;
+        mcp__refused why = MCP__ACCEPTED;
+        int rc =
+            mcp__introspection_read(&answer, mcp_str_from(cases[i].body), &rules, NOW, NULL, &why);
+        if (rc != cases[i].rc || (rc == MCP_OK && why != cases[i].why))
+            fail_msg("%s: %d, %s", cases[i].body, rc, mcp__refusal_text(why));
+        mcp__introspection_clear(&answer);
+    }
+}
+
+static void test_answer_limits(void **state)
+{
+    (void)state;
+    char *text = malloc(MCP__INTROSPECT_BYTES + 2);
+    const char *good = ACTIVE ",\"scope\":\"a b\",\"sub\":\"s\",\"cnf\":{\"jkt\":"
+                              "\"0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I\"}}";
+    mcp__introspection answer;
+    mcp__refused why;
+    memset(text, ' ', MCP__INTROSPECT_BYTES + 1);
+    memcpy(text, good, strlen(good));
+    for (size_t extra = 0; extra < 2; extra++) {
+        mcp_str body_text = {text, MCP__INTROSPECT_BYTES + extra};
+        int rc = mcp__introspection_read(&answer, body_text, &rules, NOW, NULL, &why);
+        assert_int_equal(rc, extra ? MCP_ELIMIT : MCP_OK);
+        mcp__introspection_clear(&answer);
+    }
+    free(text);
+    for (size_t n = 1;; n++) {
+        failalloc f = {.fail_at = n};
+        mcp_allocator a = failalloc_allocator(&f);
+        int rc = mcp__introspection_read(&answer, mcp_str_from(good), &rules, NOW, &a, &why);
+        bool ok = rc == MCP_OK;
+        if (ok) {
+            assert_int_equal(why, MCP__ACCEPTED);
+            assert_true(mcp_str_eq(mcp__buf_view(&answer.claims.scopes), MCP_STR("a b")));
+            assert_true(mcp_str_eq(answer.claims.subject, MCP_STR("s")));
+            assert_int_equal(answer.claims.jkt.len, 43);
+            assert_true(answer.claims.expires == INT64_MAX);
+        }
+        mcp__introspection_clear(&answer);
+        assert_int_equal(f.live, 0);
+        assert_int_equal(rc, f.calls < n ? MCP_OK : MCP_ENOMEM);
+        if (f.calls < n)
+            break;
+    }
+}
+
+static void test_question(void **state)
+{
+    (void)state;
+    mcp__buf b;
+    mcp__buf_init(&b, mcp__allocator(NULL), 0);
+    mcp__introspect_put(&b, MCP_STR("aZ09-._~+/=&%\xC3"));
+    mcp__buf_add(&b, "", 1);
+    assert_string_equal(b.ptr, "token=aZ09-._%7E%2B%2F%3D%26%25%C3&token_type_hint=access_token");
+    mcp__buf_free(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_lazy),          cmocka_unit_test(test_nothing_cached),
+        cmocka_unit_test(test_refresh),       cmocka_unit_test(test_unknown_key),
+        cmocka_unit_test(test_random_events), cmocka_unit_test(test_lifetime),
+        cmocka_unit_test(test_no_memory),     cmocka_unit_test(test_answers),
+        cmocka_unit_test(test_answer_limits), cmocka_unit_test(test_question),
+    };
+    return cmocka_run_group_tests(tests, set_up, NULL);
+}
