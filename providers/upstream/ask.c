@@ -4,7 +4,6 @@
  * session ends. After a cancellation the upstream_ask remains until the client has reported the end
  * of the call.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "session.h"
@@ -63,15 +62,6 @@ static int reply(const upstream_ask *a, const mcp_json *value,
     return rc;
 }
 
-static void say(const upstream *up, const char *level, const char *text)
-{
-    const mcp_host *host = mcp_server_host(up->server);
-    char line[400];
-    snprintf(line, sizeof(line), "mcp:%s: %s", up->options.name, text);
-    if (host && host->log)
-        host->log(level, line, host->user);
-}
-
 /* Replies that the other server cannot be reached. With `leaves_out`, the list is returned without
  * its entries and a warning is logged. */
 static int refuse(upstream *up, mcp_request *req, bool leaves_out, int rc, const mcp_error *error)
@@ -83,7 +73,7 @@ static int refuse(upstream *up, mcp_request *req, bool leaves_out, int rc, const
         return rc;
     count(up, MCP_UPSTREAM_UNREACHABLE);
     if (leaves_out) {
-        say(up, "warning", text);
+        upstream_say(up, "warning", text);
         return MCP_OK;
     }
     return mcp_reply_fail(req, MCP_CODE_INTERNAL, "The server %s does not answer: %s",

@@ -5,14 +5,29 @@
  */
 #include "session.h"
 
+#include <stdio.h>
 #include <string.h>
 
-enum { MOST_WAIT_MS = 5000, LEAST_WAIT_MS = 20 };
+enum {
+    MOST_WAIT_MS = 5000,
+    LEAST_WAIT_MS = 20,
+    PINGS = 5,         /* of a legacy endpoint, within idle_ms; they find a lost session */
+    MOST_REFUSED = 16, /* warnings about tools of one session */
+};
 
 static int64_t now_of(const upstream *up)
 {
     const mcp_host *host = mcp_server_host(up->server);
     return host && host->now ? host->now(host->user) : 0;
+}
+
+void upstream_say(const upstream *up, const char *level, const char *text)
+{
+    const mcp_host *host = mcp_server_host(up->server);
+    char line[400];
+    snprintf(line, sizeof(line), "mcp:%s: %s", up->options.name, text);
+    if (host && host->log)
+        host->log(level, line, host->user);
 }
 
 /* ---- ending ---------------------------------------------------------------------------------- */
@@ -135,14 +150,27 @@ upstream_session *upstream_session_find(const upstream *up, const char *principa
     return s;
 }
 
+static void on_refused(mcp_client *client, mcp_str name, const char *why, void *user)
+{
+    upstream_session *s = user;
+    char text[300];
+    (void)client;
+    if (s->n_refused++ >= MOST_REFUSED)
+        return;
+    snprintf(text, sizeof(text), "the tool \"%.*s\" is left out: %.150s",
+             (int)(name.len < 64 ? name.len : 64), name.ptr, why);
+    upstream_say(s->up, "warning", text);
+}
+
 static int open_session(upstream_session *s, mcp_error *error)
 {
     const upstream *up = s->up;
-    int rc = mcp_client_new(MCP_OPTIONS(mcp_client_options, .name = "mcpd",
-                                        .version = MCP_VERSION_STRING, .no_cache = true,
-                                        .revision = up->options.revision, .allocator = &up->alloc,
-                                        .user = s),
-                            &s->client, error);
+    int rc = mcp_client_new(
+        MCP_OPTIONS(mcp_client_options, .name = "mcpd", .version = MCP_VERSION_STRING,
+                    .no_cache = true, .revision = up->options.revision, .tool_refused = on_refused,
+                    .ping_ms = up->options.url ? up->options.idle_ms / PINGS : 0,
+                    .allocator = &up->alloc, .user = s),
+        &s->client, error);
     return rc == MCP_OK ? upstream_link_open(s, error) : rc;
 }
 

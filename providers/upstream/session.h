@@ -57,7 +57,8 @@ struct upstream_session {
     size_t n_uris, cap_uris;
     mcp_service_use watching; /* keeps the process running while URIs are watched */
     bool watches;
-    bool missed; /* the subscription was interrupted, so changes may have been missed */
+    unsigned n_refused; /* tools that were left out because of their headers */
+    bool missed;        /* the subscription was interrupted, so changes may have been missed */
 };
 
 /* A forwarded request. */
@@ -92,6 +93,8 @@ int upstream_session_get(upstream *up, const char *principal, upstream_session *
                          mcp_error *error);
 /* Returns the open session of a principal, or NULL. */
 upstream_session *upstream_session_find(const upstream *up, const char *principal);
+/* Writes a line to the log of the server. */
+void upstream_say(const upstream *up, const char *level, const char *text);
 bool upstream_session_is_of(const upstream_session *s, const char *principal);
 /* Marks a session whose connection has ended. The timer frees it. */
 void upstream_session_lost(upstream_session *s);
