@@ -20,6 +20,13 @@
     X(EVP_sha256)                        \
     X(EVP_Digest)                        \
     X(HMAC)                              \
+    X(EVP_MAC_fetch)                     \
+    X(EVP_MAC_free)                      \
+    X(EVP_MAC_CTX_new)                   \
+    X(EVP_MAC_CTX_free)                  \
+    X(EVP_MAC_init)                      \
+    X(EVP_MAC_update)                    \
+    X(EVP_MAC_final)                     \
     X(EVP_MD_CTX_new)                    \
     X(EVP_MD_CTX_free)                   \
     X(EVP_DigestVerifyInit_ex)           \

@@ -19,6 +19,7 @@ typedef struct entry {
 struct mcp__token_cache {
     mcp__token_cache_options options;
     mcp_allocator allocator;
+    EVP_MAC_CTX *mac; /* has the key */
     entry **buckets;
     size_t n_buckets; /* a power of two */
     size_t count, bytes;
@@ -83,24 +84,45 @@ static void grow(mcp__token_cache *cache)
     }
 }
 
+/* Returns an HMAC that is ready for any number of texts: to prepare the key costs more than the HMAC
+ * of a token. */
+static EVP_MAC_CTX *make_mac(const mcp__crypto *c, const unsigned char *key)
+{
+    char digest[] = "SHA256";
+    EVP_MAC *hmac = c->EVP_MAC_fetch(NULL, "HMAC", NULL);
+    EVP_MAC_CTX *mac = hmac ? c->EVP_MAC_CTX_new(hmac) : NULL;
+    OSSL_PARAM params[] = {
+        c->OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest, 0),
+        c->OSSL_PARAM_construct_end(),
+    };
+    c->EVP_MAC_free(hmac); /* the context has a reference of its own */
+    if (mac && c->EVP_MAC_init(mac, key, MCP__SHA256, params) == 1)
+        return mac;
+    c->EVP_MAC_CTX_free(mac);
+    return NULL;
+}
+
 int mcp__token_cache_new(const mcp__token_cache_options *options, const mcp_allocator *allocator,
                          mcp__token_cache **ret)
 {
     const mcp_allocator *a = mcp__allocator(allocator);
     mcp__token_cache *cache = mcp__zalloc(a, sizeof(*cache));
-    entry **buckets = cache ? mcp__zalloc(a, FIRST_BUCKETS * sizeof(entry *)) : NULL;
-    if (!buckets) {
-        mcp__release(a, cache);
+    if (!cache)
         return MCP_ENOMEM;
-    }
     cache->options = *options;
+    cache->options.key = NULL;
     if (!cache->options.max_bytes)
         cache->options.max_bytes = MCP__TOKEN_CACHE_BYTES;
     cache->allocator = *a;
-    cache->buckets = buckets;
+    mcp__list_init(&cache->used);
     cache->n_buckets = FIRST_BUCKETS;
     cache->bytes = table_bytes(FIRST_BUCKETS);
-    mcp__list_init(&cache->used);
+    cache->buckets = mcp__zalloc(a, FIRST_BUCKETS * sizeof(entry *));
+    cache->mac = cache->buckets ? make_mac(options->crypto, options->key) : NULL;
+    if (!cache->mac) {
+        mcp__token_cache_free(cache);
+        return MCP_ENOMEM;
+    }
     *ret = cache;
     return MCP_OK;
 }
@@ -117,14 +139,18 @@ void mcp__token_cache_free(mcp__token_cache *cache)
         return;
     mcp_allocator a = cache->allocator;
     mcp__token_cache_clear(cache);
-    cache->options.crypto->OPENSSL_cleanse(cache->options.key, sizeof(cache->options.key));
+    cache->options.crypto->EVP_MAC_CTX_free(cache->mac);
     mcp__release(&a, cache->buckets);
     mcp__release(&a, cache);
 }
 
-bool mcp__token_cache_id(const mcp__token_cache *cache, mcp_str token, mcp__token_id *ret)
+bool mcp__token_cache_id(mcp__token_cache *cache, mcp_str token, mcp__token_id *ret)
 {
-    return mcp__hmac(cache->options.crypto, cache->options.key, token, ret->mac);
+    const mcp__crypto *c = cache->options.crypto;
+    size_t len;
+    return c->EVP_MAC_init(cache->mac, NULL, 0, NULL) == 1 &&
+           c->EVP_MAC_update(cache->mac, (const unsigned char *)token.ptr, token.len) == 1 &&
+           c->EVP_MAC_final(cache->mac, ret->mac, &len, sizeof(ret->mac)) == 1;
 }
 
 void *mcp__token_cache_get(mcp__token_cache *cache, const mcp__token_id *id, int64_t now)

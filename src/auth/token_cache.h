@@ -23,18 +23,19 @@ typedef struct mcp__token_id {
 
 typedef struct mcp__token_cache_options {
     const mcp__crypto *crypto;
-    unsigned char key[MCP__SHA256]; /* random; copied */
-    size_t max_bytes;               /* 0 means MCP__TOKEN_CACHE_BYTES */
+    const unsigned char *key; /* MCP__SHA256 random bytes; not needed afterwards */
+    size_t max_bytes;         /* 0 means MCP__TOKEN_CACHE_BYTES */
     void (*release)(void *value, void *user);
     void *user;
 } mcp__token_cache_options;
 
+/* Returns MCP_OK or MCP_ENOMEM. */
 int mcp__token_cache_new(const mcp__token_cache_options *options, const mcp_allocator *allocator,
                          mcp__token_cache **ret);
 void mcp__token_cache_free(mcp__token_cache *cache); /* NULL is allowed */
 
 /* Computes the id of a token. Returns false if libcrypto failed. */
-bool mcp__token_cache_id(const mcp__token_cache *cache, mcp_str token, mcp__token_id *ret);
+bool mcp__token_cache_id(mcp__token_cache *cache, mcp_str token, mcp__token_id *ret);
 /* Returns the value of a token, borrowed, or NULL. Times are in seconds since 1970. */
 void *mcp__token_cache_get(mcp__token_cache *cache, const mcp__token_id *id, int64_t now);
 /* Adds or replaces a value of `bytes` bytes, which then belongs to the cache, until `expires` and

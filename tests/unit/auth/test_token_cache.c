@@ -4,6 +4,7 @@
 
 #define NOW 1700000000
 
+static const unsigned char mac_key[MCP__SHA256] = "a key";
 static size_t released;
 
 static void release(void *value, void *user)
@@ -16,7 +17,7 @@ static void release(void *value, void *user)
 static mcp__token_cache *make_cache(size_t max_bytes, const mcp_allocator *a)
 {
     mcp__token_cache_options o = {
-        .crypto = &crypto, .key = "a key", .max_bytes = max_bytes, .release = release};
+        .crypto = &crypto, .key = mac_key, .max_bytes = max_bytes, .release = release};
     mcp__token_cache *cache = NULL;
     int rc = mcp__token_cache_new(&o, a, &cache);
     assert_int_equal(rc, cache ? MCP_OK : MCP_ENOMEM);
@@ -24,7 +25,7 @@ static mcp__token_cache *make_cache(size_t max_bytes, const mcp_allocator *a)
     return cache;
 }
 
-static mcp__token_id id_of(const mcp__token_cache *cache, int token)
+static mcp__token_id id_of(mcp__token_cache *cache, int token)
 {
     char text[64];
     mcp__token_id id;
@@ -51,6 +52,22 @@ static bool has(mcp__token_cache *cache, int token, int64_t now)
     if (value)
         assert_int_equal(*value, token);
     return value != NULL;
+}
+
+/* The id is the HMAC of the token, whatever was computed before. */
+static void test_ids(void **state)
+{
+    (void)state;
+    mcp__token_cache *cache = make_cache(0, NULL);
+    unsigned char mac[MCP__SHA256];
+    for (int i = 0; i < 100; i++) {
+        char text[64];
+        snprintf(text, sizeof(text), "token %d", i);
+        mcp__token_id id = id_of(cache, i);
+        assert_true(mcp__hmac(&crypto, mac_key, mcp_str_from(text), mac));
+        assert_memory_equal(id.mac, mac, MCP__SHA256);
+    }
+    mcp__token_cache_free(cache);
 }
 
 static void test_times(void **state)
@@ -143,7 +160,7 @@ static void test_hundred_thousand(void **state)
 {
     (void)state;
     mcp_allocator a = {count_allocate, NULL, count_release, NULL};
-    mcp__token_cache_options o = {.crypto = &crypto, .key = "a key", .release = release_counted};
+    mcp__token_cache_options o = {.crypto = &crypto, .key = mac_key, .release = release_counted};
     mcp__token_cache *cache;
     size_t most = 0;
     assert_int_equal(mcp__token_cache_new(&o, &a, &cache), MCP_OK);
@@ -189,9 +206,8 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_times),
-        cmocka_unit_test(test_bound),
-        cmocka_unit_test(test_hundred_thousand),
+        cmocka_unit_test(test_ids),       cmocka_unit_test(test_times),
+        cmocka_unit_test(test_bound),     cmocka_unit_test(test_hundred_thousand),
         cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, load_crypto, NULL);
