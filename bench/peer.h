@@ -1,4 +1,5 @@
-/* peer.h: a server process at the other end of two pipes, for stdio_driver.c only.
+/* peer.h: a server process at the other end of two pipes, for stdio_driver.c and
+ * isolated.c.
  *
  * Starts the process, writes to it, splits its output into lines, and reads its memory from /proc.
  * This header does not depend on MCP. Any failure ends the program, because nothing can be measured
@@ -31,7 +32,7 @@ static _Noreturn void die(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    fputs("stdio_driver: ", stderr);
+    fprintf(stderr, "%s: ", program_invocation_short_name);
     vfprintf(stderr, format, args);
     fputc('\n', stderr);
     va_end(args);
@@ -45,7 +46,7 @@ static uint64_t now_ns(void)
     return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-static double ms_since(uint64_t start)
+static inline double ms_since(uint64_t start)
 {
     return (double)(now_ns() - start) / 1e6;
 }
@@ -211,7 +212,7 @@ static long peer_memory(const peer *p, const char *field)
     return kib;
 }
 
-static void print_memory(const peer *p)
+static inline void print_memory(const peer *p)
 {
     printf(" hwm_kib=%ld rss_kib=%ld\n", peer_memory(p, "VmHWM:"), peer_memory(p, "VmRSS:"));
 }
