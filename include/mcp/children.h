@@ -47,14 +47,15 @@ typedef struct mcp_service_options {
      * Required. */
     mcp_client *client;
 
-    /* The process exchanges messages over a socket, its descriptor 3, instead of stdin and stdout.
-     * Its stdin is then /dev/null, and its stdout is the same as its stderr. */
-    bool socket;
-    /* With `socket`: a line that is sent before all messages. It has no newline at its end. */
+    /* The process reads messages from its descriptor 3 and writes messages to its descriptor 5,
+     * instead of stdin and stdout. Both are pipes. Its stdin is then /dev/null, and its stdout is
+     * the same as its stderr. */
+    bool own_pipes;
+    /* With `own_pipes`: a line that is sent before all messages. It has no newline at its end. */
     const char *first_line;
-    /* With `socket`: returns a descriptor that the process gets as its descriptor 4, such as one
-     * end of another socket. The service closes it in this process. If the function returns a
-     * negative number, the start fails. If this is NULL, the process has no descriptor 4. */
+    /* With `own_pipes`: returns a descriptor that the process gets as its descriptor 4, such as one
+     * end of a socket. The service closes it in this process. If the function returns a
+     * negative number, the start fails. If this is NULL, descriptor 4 is /dev/null. */
     int (*fourth)(void *user);
 
     /* Limits of the new process, which are set before its program runs. 0 means the limit that the

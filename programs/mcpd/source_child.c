@@ -20,7 +20,8 @@
 #include "modules.h"
 
 enum {
-    PEER = 3,          /* the descriptor of the process that started this one */
+    PEER = 3,          /* from the process that started this one */
+    TO_PEER = 5,       /* and to it */
     MOST = 256 * 1024, /* bytes of the first line */
     PATHS = 64,
 };
@@ -158,7 +159,7 @@ static int serve(child *c, mcp_error *error)
     c->mounted = rc == MCP_OK;
     if (rc == MCP_OK)
         rc = mcp_loop_serve_stdio(c->loop, c->server,
-                                  MCP_OPTIONS(mcp_stdio_options, .input = PEER, .output = PEER,
+                                  MCP_OPTIONS(mcp_stdio_options, .input = PEER, .output = TO_PEER,
                                               .keep_stdout = true, .no_signals = true,
                                               .principal = ASKING_PARENT, .trusted_parent = true,
                                               .max_message = number_of(c, "max_message")),

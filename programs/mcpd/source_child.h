@@ -6,8 +6,8 @@
 /* The hidden word of the command line, which must be the only one. */
 #define SOURCE_CHILD "--source-child"
 
-/* Serves one source in the sandbox, on descriptor 3, until the descriptor is closed. The first line
- * on it describes the source. It is a JSON object:
+/* Serves one source in the sandbox, with input from descriptor 3 and output to descriptor 5, until
+ * the input ends. The first line of the input describes the source. It is a JSON object:
  *
  *   module    the name of the module; required
  *   file      the shared object of the module; by default it is searched for as for a source of the

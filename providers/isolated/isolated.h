@@ -6,7 +6,8 @@
  *
  * The process is a libmcp server that trusts this one (mcp_channel_options.trusted_parent). It is
  * started with the first use and ended when it is idle (mcp/children.h). On descriptor 3 it
- * receives one line that describes the source; all further lines are MCP messages. On descriptor 4
+ * receives one line that describes the source; all further lines are MCP messages. It writes its
+ * messages to descriptor 5. On descriptor 4
  * the process first writes one line about its mount:
  *
  *     {"mounted":["git://repo/"]}    or    {"failed":-6,"text":"git: repo: no git repository"}

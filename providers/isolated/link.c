@@ -243,7 +243,7 @@ static int open_service(isolated_link *l, mcp_loop *loop, mcp_error *error)
     return mcp_service_new(
         loop,
         MCP_OPTIONS(mcp_service_options, .name = o->name, .argv = o->argv, .env = nothing,
-                    .client = l->client, .socket = true, .first_line = o->line, .fourth = fourth,
+                    .client = l->client, .own_pipes = true, .first_line = o->line, .fourth = fourth,
                     .max_data = o->max_data, .max_files = MAX_FILES, .low_priority = true,
                     .with_parent = true, .idle_ms = o->idle_ms, .on_end = on_end, .log = on_log,
                     .user = l),

@@ -141,8 +141,8 @@ static void on_child_signal(uv_signal_t *signal, int signal_number)
 
 /* ---- starting ------------------------------------------------------------------------------- */
 
-/* Sets the descriptors of the process: three pipes or, if `null` is open, a socket as descriptor 3
- * and a pipe for stderr. */
+/* Sets the descriptors of the process: the pipes as 0, 1 and 2 or, if `null` is open, as 3, 5
+ * and 2. */
 static void place(mcp__spawn *s, const int theirs[MCP__CHILD_PIPES], int null, int fourth)
 {
     if (null < 0) {
@@ -150,9 +150,10 @@ static void place(mcp__spawn *s, const int theirs[MCP__CHILD_PIPES], int null, i
         memcpy(s->fds, theirs, MCP__CHILD_PIPES * sizeof(int));
         return;
     }
-    const int fds[MCP__SPAWN_FDS] = {null, theirs[2], theirs[2], theirs[0], fourth};
+    const int fds[MCP__SPAWN_FDS] = {
+        null, theirs[2], theirs[2], theirs[0], fourth > 0 ? fourth : null, theirs[1]};
     memcpy(s->fds, fds, sizeof(fds));
-    s->n_fds = fourth > 0 ? 5 : 4;
+    s->n_fds = MCP__SPAWN_FDS;
 }
 
 static int start_process(mcp_child *c, const int theirs[MCP__CHILD_PIPES],
@@ -161,7 +162,7 @@ static int start_process(mcp_child *c, const int theirs[MCP__CHILD_PIPES],
     mcp__spawn s = extra->limits;
     int null = -1;
 
-    if (c->socket && (null = open("/dev/null", O_RDWR | O_CLOEXEC)) < 0)
+    if (c->own_pipes && (null = open("/dev/null", O_RDWR | O_CLOEXEC)) < 0)
         return mcp__fail(error, MCP_EIO, 0, "/dev/null cannot be opened: %s", strerror(errno));
     s.argv = c->options.argv;
     s.env = c->options.env;
@@ -283,7 +284,7 @@ int mcp__child_start(mcp_loop *loop, mcp_client *client, const mcp_child_options
 
     if (!c)
         return mcp__fail(error, MCP_ENOMEM, 0, "no memory for a child");
-    c->socket = extra->socket;
+    c->own_pipes = extra->own_pipes;
     c->on_gone = extra->on_gone;
     mcp__ignore_sigpipe();
     int rc = check_options(&c->options, error);

@@ -29,10 +29,10 @@ typedef enum mcp__ending {
 /* Options for internal callers. If all members are zero, the child is started as mcp_child_spawn()
  * does it. */
 typedef struct mcp__child_extra {
-    /* The child exchanges messages over its descriptor 3, a socket. Its descriptor 0 is then
-     * /dev/null, and its descriptor 1 is the same as its stderr. */
-    bool socket;
-    int fourth;         /* becomes descriptor 4 if `socket` is set; borrowed; 0 means none */
+    /* The child reads messages from its descriptor 3 and writes messages to its descriptor 5. Its
+     * descriptor 0 is then /dev/null, and its descriptor 1 is the same as its stderr. */
+    bool own_pipes;
+    int fourth;         /* becomes descriptor 4 if `own_pipes` is set; borrowed; 0: /dev/null */
     mcp__spawn limits;  /* only the limits in it are used */
     mcp_str first_line; /* sent before all messages, if not empty */
     /* Called when the process has been reaped, before all other callbacks. May be NULL. */
@@ -42,7 +42,7 @@ typedef struct mcp__child_extra {
 struct mcp_child {
     mcp__pump pump;
     mcp_child_options options; /* argv, env and cwd are valid only while spawning */
-    bool socket;
+    bool own_pipes;
     mcp__ending ending;
     int status;
     void (*on_gone)(int status, void *user);
@@ -52,6 +52,7 @@ struct mcp_child {
     int in, out, err; /* the parent's ends of the child's stdin, stdout, stderr; -1 if closed */
     mcp__lines lines;
     mcp__output output;
+    bool in_watched; /* in_poll waits until the pipe takes more */
     char last[MCP__CHILD_STDERR]; /* the last bytes of stderr */
     size_t last_len;
 

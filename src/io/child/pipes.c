@@ -4,7 +4,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "io/child/child.h"
@@ -29,8 +28,6 @@ void mcp__child_close_input(mcp_child *c)
         return;
     mcp__output_flush(&c->output);
     mcp__output_free(&c->output);
-    if (c->socket)
-        shutdown(c->in, SHUT_WR);
     close_pipe(c, &c->in, &c->in_poll);
 }
 
@@ -61,6 +58,17 @@ static void check_congestion(mcp_child *c)
     mcp_channel_set_writable(c->pump.channel, !congested, mcp__loop_now(c->pump.loop));
 }
 
+static void watch_input(mcp_child *c)
+{
+    if (c->in_watched == c->output.blocked)
+        return;
+    c->in_watched = c->output.blocked;
+    if (c->in_watched)
+        uv_poll_start(&c->in_poll, UV_WRITABLE, on_writable);
+    else
+        uv_poll_stop(&c->in_poll);
+}
+
 void mcp__child_flush(void *child)
 {
     mcp_child *c = child;
@@ -73,17 +81,17 @@ void mcp__child_flush(void *child)
         return;
     }
     check_congestion(c);
-    if (c->output.blocked)
-        uv_poll_start(&c->in_poll, UV_WRITABLE, on_writable);
-    else
-        uv_poll_stop(&c->in_poll);
+    watch_input(c);
 }
 
 static void on_writable(uv_poll_t *poll, int status, int events)
 {
-    (void)status; /* the write reports the error */
+    mcp_child *c = poll->data;
+
     (void)events;
-    mcp__child_flush(poll->data);
+    if (status < 0)
+        c->in_watched = false; /* libuv has stopped watching; the write returns the error */
+    mcp__child_flush(c);
 }
 
 /* ---- from the child ---------------------------------------------------------------------------------- */
@@ -126,16 +134,20 @@ static bool is_over(ssize_t n)
     return n == 0 || (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK);
 }
 
-static void read_output(mcp_child *c, size_t budget)
+/* Reads up to `budget` bytes. A read that does not fill the buffer has emptied the pipe: what
+ * follows, or the end of the pipe, is reported by the loop. If `to_end` is set, reads on until the
+ * pipe is empty or at its end. */
+static void read_output(mcp_child *c, size_t budget, bool to_end)
 {
-    ssize_t n = 1;
+    bool more = true;
 
-    while (n > 0 && budget && c->out >= 0) {
+    while (more && budget && c->out >= 0) {
         size_t room;
         char *to = mcp__lines_room(&c->lines, &room);
         if (!to)
             return;
-        n = read_retry(c->out, to, room);
+        ssize_t n = read_retry(c->out, to, room);
+        more = n == (ssize_t)room || (to_end && n > 0);
         if (n > 0) {
             mcp__lines_added(&c->lines, (size_t)n);
             budget -= MCP__MIN(budget, (size_t)n);
@@ -154,7 +166,7 @@ static void on_output(uv_poll_t *poll, int status, int events)
 
     (void)status;
     (void)events;
-    read_output(c, TURN_BYTES);
+    read_output(c, TURN_BYTES, false);
     mcp__pump_turn(&c->pump);
     mcp__child_flush(c);
 }
@@ -197,39 +209,25 @@ void mcp__child_read_rest(mcp_child *c)
 {
     size_t rounds = LARGEST_PIPE / (MCP__CHILD_STDERR - MCP__CHILD_LAST) + 1;
 
-    read_output(c, LARGEST_PIPE);
+    read_output(c, LARGEST_PIPE, true);
     while (rounds-- && c->err >= 0 && read_stderr(c))
         ;
 }
 
 /* ---- life -------------------------------------------------------------------------------------------- */
 
-/* Opens one socket for both directions. The parent's end is duplicated, because libuv cannot watch
- * the same descriptor with two handles. */
-static bool open_socket(mcp_child *c, int *theirs)
-{
-    int ends[2];
-
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
-        return false;
-    c->in = ends[0];
-    *theirs = ends[1];
-    c->out = fcntl(c->in, F_DUPFD_CLOEXEC, 0);
-    return c->out >= 0;
-}
-
 int mcp__child_open_pipes(mcp_child *c, int theirs[MCP__CHILD_PIPES], mcp_error *error)
 {
     int *const ours[MCP__CHILD_PIPES] = {&c->in, &c->out, &c->err};
 
-    if (c->socket && !open_socket(c, &theirs[0]))
-        return mcp__fail(error, MCP_EIO, 0, "a socket cannot be made: %s", strerror(errno));
-    for (int i = c->socket ? MCP__CHILD_PIPES - 1 : 0; i < MCP__CHILD_PIPES; i++) {
+    for (int i = 0; i < MCP__CHILD_PIPES; i++) {
         int ends[2];
         if (pipe2(ends, O_CLOEXEC) < 0)
             return mcp__fail(error, MCP_EIO, 0, "a pipe cannot be made: %s", strerror(errno));
         *ours[i] = i == 0 ? ends[1] : ends[0];
         theirs[i] = i == 0 ? ends[0] : ends[1];
+        if (c->own_pipes && i < 2)
+            (void)fcntl(ends[0], F_SETPIPE_SZ, TURN_BYTES); /* fewer switches for long messages */
     }
     return MCP_OK;
 }

@@ -7,7 +7,7 @@
 
 #include "base/base.h"
 
-enum { MCP__SPAWN_FDS = 5 };
+enum { MCP__SPAWN_FDS = 6 };
 
 typedef struct mcp__spawn {
     const char *const *argv; /* argv[0] is looked up in PATH unless it has a slash */

@@ -176,7 +176,7 @@ static void on_started(mcp_client *client, int rc, const mcp_json *result, const
 static int start_child(mcp_service *s, mcp_error *error)
 {
     const mcp_service_options *o = &s->options;
-    mcp__child_extra extra = {.socket = o->socket,
+    mcp__child_extra extra = {.own_pipes = o->own_pipes,
                               .limits = {.max_data = o->max_data,
                                          .max_files = o->max_files,
                                          .no_core = true,
@@ -185,7 +185,7 @@ static int start_child(mcp_service *s, mcp_error *error)
                               .first_line = mcp_str_from(o->first_line),
                               .on_gone = on_gone};
 
-    if (o->socket && o->fourth) {
+    if (o->own_pipes && o->fourth) {
         extra.fourth = o->fourth(o->user);
         if (extra.fourth < 0)
             return mcp__fail(error, MCP_EIO, 0, "its descriptor 4 cannot be made");
@@ -346,8 +346,8 @@ static int check_options(mcp_service_options *o, mcp_error *error)
 {
     if (!o->name || !o->argv || !o->argv[0] || !o->argv[0][0] || !o->client)
         return mcp__fail(error, MCP_EINVAL, 0, "a name, a program and a client are needed");
-    if ((o->first_line || o->fourth) && !o->socket)
-        return mcp__fail(error, MCP_EINVAL, 0, "first_line and fourth need a socket");
+    if ((o->first_line || o->fourth) && !o->own_pipes)
+        return mcp__fail(error, MCP_EINVAL, 0, "first_line and fourth need own_pipes");
     o->idle_ms = o->idle_ms ? o->idle_ms : IDLE_MS;
     o->start_ms = o->start_ms ? o->start_ms : START_MS;
     o->pause_ms = o->pause_ms ? o->pause_ms : PAUSE_MS;

@@ -69,20 +69,23 @@ static void before_waiting(uv_idle_t *idle)
     mcp__pump *d = idle->data;
 
     uv_idle_stop(idle);
+    d->settling = true;
     mcp__pump_turn(d);
+    d->settling = false;
     d->settle(d->arg);
 }
 
 void mcp__pump_note(mcp__pump *d)
 {
-    if (is_open(d))
+    if (is_open(d) && !d->settling)
         uv_idle_start(&d->idle, before_waiting);
 }
 
 void mcp__pump_wake(mcp__pump *d)
 {
     d->woken = true;
-    mcp__pump_note(d);
+    if (is_open(d))
+        uv_idle_start(&d->idle, before_waiting);
 }
 
 int mcp__pump_connect(mcp__pump *d, const mcp_channel_options *options,

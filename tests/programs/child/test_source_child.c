@@ -84,7 +84,7 @@ static void open_fixture(fixture *f, const char *line, uint64_t max_data)
     assert_int_equal(
         mcp_service_new(f->loop,
                         MCP_OPTIONS(mcp_service_options, .name = "source", .argv = argv, .env = env,
-                                    .client = f->client, .socket = true, .first_line = line,
+                                    .client = f->client, .own_pipes = true, .first_line = line,
                                     .max_data = max_data, .max_files = 256, .with_parent = true,
                                     .start_ms = 5000, .on_end = on_end, .log = on_log, .user = f),
                         &f->service, NULL),

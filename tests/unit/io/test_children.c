@@ -431,14 +431,14 @@ static void log_nothing(const char *level, const char *line, void *user)
     (void)user;
 }
 
-/* Over a socket, with a first line and a fourth descriptor; nothing else is open in it, and the limits
- * hold. */
-static void test_socket(void **state)
+/* Over pipes of its own, with a first line and a fourth descriptor; nothing else is open in it, and
+ * the limits hold. */
+static void test_own_pipes(void **state)
 {
     const char *const argv[] = {"sh", "-c",
                                 "read -r line <&3; { echo \"$line\"; ulimit -c; ulimit -n; "
                                 "ulimit -d; ls /proc/self/fd | tr '\\n' ' '; } >&4; "
-                                "exec " ANSWER("<&3", " >&3"),
+                                "exec " ANSWER("<&3", " >&5"),
                                 NULL};
     int left = open("/dev/null", O_RDONLY); /* inherited unless it is closed */
     fixture f;
@@ -450,7 +450,7 @@ static void test_socket(void **state)
     open_client(&f, NULL);
     f.use = (mcp_service_use){.ready = on_ready, .user = &f};
     mcp_service_options o = options_of(&f, argv);
-    o.socket = o.low_priority = o.with_parent = true;
+    o.own_pipes = o.low_priority = o.with_parent = true;
     o.first_line = "{\"hello\":1}";
     o.fourth = make_fourth;
     o.max_files = 64;
@@ -461,7 +461,7 @@ static void test_socket(void **state)
     assert_int_equal(mcp_service_new(f.loop, &o, &f.service, NULL), MCP_OK);
     begin(&f);
     assert_int_equal(f.rc, MCP_OK);
-    for (ssize_t n; len < sizeof(said) - 1 && !strstr(said, "4 5") &&
+    for (ssize_t n; len < sizeof(said) - 1 && !strstr(said, "5 6") &&
                     (n = read(ours, said + len, sizeof(said) - 1 - len)) > 0;)
         len += (size_t)n;
     mcp_service_state now = {.size = sizeof(now)};
@@ -469,8 +469,8 @@ static void test_socket(void **state)
     assert_int_equal(sched_getscheduler((pid_t)now.pid), SCHED_BATCH);
     int own = getpriority(PRIO_PROCESS, 0);
     assert_int_equal(getpriority(PRIO_PROCESS, (id_t)now.pid), own < 14 ? own + 5 : 19);
-    /* 5 is the folder that ls reads. */
-    assert_string_equal(said, "{\"hello\":1}\n0\n64\n1048576\n0 1 2 3 4 5 ");
+    /* 6 is the folder that ls reads. */
+    assert_string_equal(said, "{\"hello\":1}\n0\n64\n1048576\n0 1 2 3 4 5 6 ");
     close(ours);
     close(left);
     close_fixture(&f);
@@ -554,18 +554,12 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_starts_when_needed),
-        cmocka_unit_test(test_killed),
-        cmocka_unit_test(test_killed_at_any_time),
-        cmocka_unit_test(test_pauses_grow),
-        cmocka_unit_test(test_never_starts),
-        cmocka_unit_test(test_abort),
-        cmocka_unit_test(test_forks_away),
-        cmocka_unit_test(test_stderr_flood),
-        cmocka_unit_test(test_socket),
-        cmocka_unit_test(test_options),
-        cmocka_unit_test(test_loop_ends),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_starts_when_needed), cmocka_unit_test(test_killed),
+        cmocka_unit_test(test_killed_at_any_time), cmocka_unit_test(test_pauses_grow),
+        cmocka_unit_test(test_never_starts),       cmocka_unit_test(test_abort),
+        cmocka_unit_test(test_forks_away),         cmocka_unit_test(test_stderr_flood),
+        cmocka_unit_test(test_own_pipes),          cmocka_unit_test(test_options),
+        cmocka_unit_test(test_loop_ends),          cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
