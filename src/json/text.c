@@ -6,19 +6,133 @@
  */
 #include "json/json.h"
 
-static bool is_space(char c)
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+/* What a byte means outside a string. */
+enum { OTHER, SPACE, STRING, OPEN, CLOSE, BETWEEN };
+static const unsigned char classes[256] = {
+    [' '] = SPACE, ['\t'] = SPACE, ['\n'] = SPACE, ['\r'] = SPACE,  ['"'] = STRING,  ['{'] = OPEN,
+    ['['] = OPEN,  ['}'] = CLOSE,  [']'] = CLOSE,  [','] = BETWEEN, [':'] = BETWEEN,
+};
+
+static inline unsigned class_of(char c)
 {
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+    return classes[(unsigned char)c];
 }
 
 static size_t skip_space(mcp_str text, size_t i)
 {
-    while (i < text.len && is_space(text.ptr[i]))
+    while (i < text.len && class_of(text.ptr[i]) == SPACE)
         i++;
     return i;
 }
 
-size_t mcp__json_skip_string(const char *text, size_t len, size_t i)
+/* ---- many bytes at once ---------------------------------------------------------------------- */
+
+/* A group of STEP bytes is searched at once. The search functions return a value that is 0 if
+ * nothing was found, and from which first_of() computes the offset of the first byte found. */
+#ifdef __SSE2__
+
+enum { STEP = 16 };
+typedef unsigned found;
+
+static inline __m128i equal(__m128i bytes, char c)
+{
+    return _mm_cmpeq_epi8(bytes, _mm_set1_epi8(c));
+}
+
+static inline found quote_in(const char *text)
+{
+    __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)text);
+    return (found)_mm_movemask_epi8(_mm_or_si128(equal(bytes, '"'), equal(bytes, '\\')));
+}
+
+static inline found bracket_in(const char *text)
+{
+    __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)text);
+    /* '[' | 0x20 is '{', and ']' | 0x20 is '}' */
+    __m128i bent = _mm_or_si128(bytes, _mm_set1_epi8(0x20));
+    __m128i brackets = _mm_or_si128(equal(bent, '{'), equal(bent, '}'));
+    return (found)_mm_movemask_epi8(_mm_or_si128(equal(bytes, '"'), brackets));
+}
+
+static inline size_t first_of(found f)
+{
+    return (size_t)__builtin_ctz(f);
+}
+
+#else
+
+enum { STEP = 8 };
+typedef uint64_t found;
+static const uint64_t ones = UINT64_C(0x0101010101010101);
+
+/* Sets the top bit of each byte of the word that equals c, and clears all other bits. */
+static inline uint64_t equal(uint64_t word, unsigned char c)
+{
+    const uint64_t low7 = ones * 0x7f;
+    uint64_t x = word ^ (ones * c);
+    return ~(((x & low7) + low7) | x | low7);
+}
+
+static inline found quote_in(const char *text)
+{
+    uint64_t word;
+    memcpy(&word, text, sizeof(word));
+    return equal(word, '"') | equal(word, '\\');
+}
+
+static inline found bracket_in(const char *text)
+{
+    uint64_t word;
+    memcpy(&word, text, sizeof(word));
+    uint64_t bent = word | (ones * 0x20);
+    return equal(word, '"') | equal(bent, '{') | equal(bent, '}');
+}
+
+static inline size_t first_of(found f)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    return (size_t)__builtin_ctzll(f) / 8;
+#else
+    return (size_t)__builtin_clzll(f) / 8;
+#endif
+}
+
+#endif
+
+/* Returns the offset of the next quote or backslash, or `len`. */
+static size_t find_in_string(const char *text, size_t len, size_t i)
+{
+    for (; len - i >= STEP; i += STEP) {
+        found f = quote_in(text + i);
+        if (f)
+            return i + first_of(f);
+    }
+    while (i < len && text[i] != '"' && text[i] != '\\')
+        i++;
+    return i;
+}
+
+/* Returns the offset of the next quote or bracket, or `len`. */
+static size_t find_in_container(const char *text, size_t len, size_t i)
+{
+    for (; len - i >= STEP; i += STEP) {
+        found f = bracket_in(text + i);
+        if (f)
+            return i + first_of(f);
+    }
+    while (i < len && (class_of(text[i]) < STRING || class_of(text[i]) > CLOSE))
+        i++;
+    return i;
+}
+
+/* ---- skipping -------------------------------------------------------------------------------- */
+
+/* Skips the rest of a long string. It has few escaped quotes, so searching for quotes is fastest. */
+static size_t skip_long(const char *text, size_t len, size_t i)
 {
     while (i < len) {
         const char *quote = memchr(text + i, '"', len - i);
@@ -34,20 +148,31 @@ size_t mcp__json_skip_string(const char *text, size_t len, size_t i)
     return i;
 }
 
+size_t mcp__json_skip_string(const char *text, size_t len, size_t i)
+{
+    enum { SHORT = 64 }; /* calling memchr() pays for longer strings only */
+    size_t stop = len - i > SHORT ? i + SHORT : len;
+    while (i < stop) {
+        i = find_in_string(text, stop, i);
+        if (i < stop && text[i] == '"')
+            return i + 1;
+        if (i < stop)
+            i += 2; /* an escaped character */
+    }
+    return i < len ? skip_long(text, len, i) : len;
+}
+
 static size_t skip_container(mcp_str text, size_t i)
 {
     size_t depth = 0;
-    while (i < text.len) {
-        switch (text.ptr[i++]) {
-        case '"': i = mcp__json_skip_string(text.ptr, text.len, i); break;
-        case '{':
-        case '[': depth++; break;
-        case '}':
-        case ']':
+    while ((i = find_in_container(text.ptr, text.len, i)) < text.len) {
+        switch (class_of(text.ptr[i++])) {
+        case STRING: i = mcp__json_skip_string(text.ptr, text.len, i); break;
+        case OPEN: depth++; break;
+        default:
             if (--depth == 0)
                 return i;
             break;
-        default: break;
         }
     }
     return i;
@@ -58,11 +183,12 @@ static size_t skip_value(mcp_str text, size_t i)
 {
     if (i >= text.len)
         return i;
-    if (text.ptr[i] == '"')
+    unsigned first = class_of(text.ptr[i]);
+    if (first == STRING)
         return mcp__json_skip_string(text.ptr, text.len, i + 1);
-    if (text.ptr[i] == '{' || text.ptr[i] == '[')
+    if (first == OPEN)
         return skip_container(text, i);
-    while (i < text.len && !is_space(text.ptr[i]) && !memchr(",:]}", text.ptr[i], 4))
+    while (i < text.len && class_of(text.ptr[i]) == OTHER)
         i++;
     return i;
 }

@@ -51,6 +51,43 @@ static void test_parts(void **state)
     }
 }
 
+/* Strings of every length, with a quote or a backslash at every place of them, beside what looks
+ * like the end of a string or of a container. */
+static void test_lengths(void **state)
+{
+    static const char *const ends[] = {"", "\\\"", "\\\\", "\\\\\\\"", "}]", "\xfb\xdb\xa2\xdc"};
+
+    (void)state;
+    for (size_t n = 0; n < 200; n++) {
+        for (size_t at = 0; at <= n && at < 80; at++) {
+            char string[512], text[2000], expected[2000];
+            const char *end = ends[(n + at) % MCP__COUNT(ends)];
+            snprintf(
+                string, sizeof(string), "\"%.*s%s%.*s\"", (int)at,
+                "{{{[[[]]]}}},,,:::"
+                "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+                end, (int)(n - at),
+                "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+                "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+                "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb");
+            snprintf(text, sizeof(text), "[%s,{\"a\":[%s],%s:{}},12]", string, string, string);
+            snprintf(expected, sizeof(expected), "%s|{\"a\":[%s],%s:{}}|12|", string, string,
+                     string);
+            char parts[2000] = "";
+            size_t len = strlen(text);
+            char *exact = malloc(len);
+            memcpy(exact, text, len);
+            mcp_json_text_iter it = {0};
+            mcp_str value;
+            while (mcp_json_text_next((mcp_str){exact, len}, &it, NULL, &value))
+                snprintf(parts + strlen(parts), sizeof(parts) - strlen(parts), "%.*s|",
+                         (int)value.len, value.ptr);
+            assert_string_equal(parts, expected);
+            free(exact);
+        }
+    }
+}
+
 static void test_find(void **state)
 {
     (void)state;
@@ -84,6 +121,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_lengths),
         cmocka_unit_test(test_find),
         cmocka_unit_test(test_one_line),
     };
