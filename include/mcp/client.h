@@ -235,6 +235,12 @@ typedef struct mcp_call_options {
      * mcp_client_set_log_level(). */
     const char *log_level;
     mcp_task_fn *task; /* see mcp_client_options.tasks; may be NULL */
+    /* For a program that forwards many requests and has checked them: the members of _meta as JSON
+     * text without braces. If this is not NULL, `params` is the text of the other members of
+     * params, also without braces, and neither text is parsed. Both must be valid JSON without
+     * newlines, and _meta must not have members that the client adds. Both may be empty. The result
+     * is not cached, and tasks are not supported. A call over HTTP fails with MCP_EINVAL. */
+    const char *meta;
 } mcp_call_options;
 
 /* Sends any request. `params` is the JSON text of an object, or NULL for none. The members of _meta

@@ -127,9 +127,43 @@ static void read_params(mcp__call *call, const mcp_json *root, mcp_str text)
     call->no_store = mcp_json_get(root, "inputResponses") || mcp_json_get(root, "requestState");
 }
 
+/* Whether the params are to be parsed, and _meta is a member of them. */
+static bool is_whole(const mcp_call_options *options)
+{
+    return !options || options->size < offsetof(mcp_call_options, meta) + sizeof(options->meta) ||
+           !options->meta;
+}
+
+/* Creates a call whose members of params and of _meta need no check. */
+static int call_of_parts(mcp_client *client, mcp_str method, mcp_str params,
+                         const mcp_call_options *options, mcp__call **ret)
+{
+    if (mcp__client_mirrors(client))
+        return MCP_EINVAL; /* the members of headers are not known */
+    mcp__call *call = allocate(client, method, (mcp_str){NULL, 0});
+    int rc = call ? read_options(call, options) : MCP_ENOMEM;
+    if (rc == MCP_OK) {
+        mcp__buf_str(&call->params, params);
+        call->members = call->params.len;
+        mcp__buf_str(&call->params, mcp_str_from(options->meta));
+        call->options.meta = NULL; /* it is borrowed */
+        call->no_store = true;
+        rc = call->params.failed;
+    }
+    if (rc != MCP_OK) {
+        mcp__call_free(call);
+        return rc;
+    }
+    call->handle = ++client->calls.last_handle;
+    *ret = call;
+    return MCP_OK;
+}
+
 int mcp__call_new(mcp_client *client, mcp_str method, mcp_str params,
                   const mcp_call_options *options, mcp__call **ret)
 {
+    if (!is_whole(options))
+        return call_of_parts(client, method, params, options, ret);
     mcp_json_doc *doc = NULL;
     int rc = params.len ? parse_params(params, client->allocator, &doc) : MCP_OK;
     if (rc != MCP_OK)

@@ -80,6 +80,44 @@ static void test_params(void **state)
     }
 }
 
+/* Params in two parts are sent as they are, after what the client adds to _meta. */
+static void test_parts(void **state)
+{
+    static const struct {
+        const char *members, *meta, *modern, *legacy;
+    } lines[] = {
+        {"", "", "{\"_meta\":{" META "}}", "{}"},
+        {"\"a\":[1, 2.50],\"b\":{}", "", "{\"a\":[1, 2.50],\"b\":{},\"_meta\":{" META "}}",
+         "{\"a\":[1, 2.50],\"b\":{}}"},
+        {"", "\"x/y\":{\"z\":1}", "{\"_meta\":{" META ",\"x/y\":{\"z\":1}}}",
+         "{\"_meta\":{\"x/y\":{\"z\":1}}}"},
+        {"\"a\":1", "\"x\":2", "{\"a\":1,\"_meta\":{" META ",\"x\":2}}",
+         "{\"a\":1,\"_meta\":{\"x\":2}}"},
+    };
+    static const fake_reply modern[FAKE_REPLIES] = {MODERN, {"m", RESULT("{}")}};
+    static const fake_reply legacy[FAKE_REPLIES] = {LEGACY("2025-06-18"), {"m", RESULT("{}")}};
+    (void)state;
+    for (int era = 0; era < 2; era++) {
+        fake f;
+        open_ready(&f, era ? legacy : modern, MCP_OPTIONS(mcp_client_options, .title = NULL));
+        for (size_t i = 0; i < MCP__COUNT(lines); i++) {
+            char expected[512];
+            f.done = 0;
+            assert_int_equal(mcp_client_request(f.client, "m", lines[i].members,
+                                                MCP_OPTIONS(mcp_call_options, .done = fake_done,
+                                                            .user = &f, .meta = lines[i].meta),
+                                                NULL),
+                             MCP_OK);
+            fake_run(&f);
+            assert_int_equal(f.done, 1);
+            snprintf(expected, sizeof(expected), "\"params\":%s}",
+                     era ? lines[i].legacy : lines[i].modern);
+            assert_string_equal(strstr(last_sent(&f), "\"params\":"), expected);
+        }
+        fake_close(&f);
+    }
+}
+
 static const struct {
     const char *answer;
     int rc;
@@ -340,11 +378,17 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_params),          cmocka_unit_test(test_answers),
-        cmocka_unit_test(test_banner),          cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_server_requests), cmocka_unit_test(test_batches),
-        cmocka_unit_test(test_stale_time),      cmocka_unit_test(test_calls_from_callbacks),
-        cmocka_unit_test(test_base64),          cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_params),
+        cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_answers),
+        cmocka_unit_test(test_banner),
+        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_server_requests),
+        cmocka_unit_test(test_batches),
+        cmocka_unit_test(test_stale_time),
+        cmocka_unit_test(test_calls_from_callbacks),
+        cmocka_unit_test(test_base64),
+        cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
