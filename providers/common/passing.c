@@ -6,36 +6,25 @@
 
 #include "buffer.h"
 
-/* Whether the member of `_meta` belongs to the connection with the peer. */
-static bool is_of_hop(mcp_str key)
+bool common_passing_is_of_hop(mcp_str key)
 {
     static const char prefix[] = "io.modelcontextprotocol/";
     return mcp_str_eq(key, MCP_STR("progressToken")) || mcp_str_eq(key, MCP_STR(MCP_META_CALLER)) ||
            (key.len >= sizeof(prefix) - 1 && memcmp(key.ptr, prefix, sizeof(prefix) - 1) == 0);
 }
 
-static void put_caller(mcp_json_writer *w, const common_passing *c)
-{
-    if (!c->caller.ptr)
-        return;
-    mcp_json_key(w, MCP_META_CALLER);
-    mcp_json_add_raw(w, c->caller);
-}
-
-static void put_meta(mcp_json_writer *w, const common_passing *c, const mcp_json *meta,
-                     mcp_str text)
+static void put_meta(mcp_json_writer *w, const mcp_json *meta, mcp_str text)
 {
     mcp_json_iter it = {0};
     mcp_json_text_iter texts = {0};
     mcp_str key, value;
     mcp_json_begin_object(w);
     while (mcp_json_next(meta, &it, &key) && mcp_json_text_next(text, &texts, NULL, &value)) {
-        if (is_of_hop(key))
+        if (common_passing_is_of_hop(key))
             continue;
         mcp_json_key_str(w, key);
         mcp_json_add_text(w, value);
     }
-    put_caller(w, c);
     mcp_json_end(w);
 }
 
@@ -70,9 +59,7 @@ static void put_ref(mcp_json_writer *w, const common_passing *c, const mcp_json 
     mcp_json_end(w);
 }
 
-/* Whether a member is not forwarded. Tasks and answers to input requests are not supported here.
- * The cursor is replaced by the other server's. */
-static bool is_left_out(mcp_str key)
+bool common_passing_leaves_out(mcp_str key)
 {
     static const char *const names[] = {"task", "inputResponses", "requestState", "cursor"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -86,13 +73,11 @@ static void put_member(mcp_json_writer *w, const common_passing *c, mcp_str key,
                        const mcp_json *value, mcp_str text)
 {
     bool object = mcp_json_is(value, MCP_JSON_OBJECT);
-    if (is_left_out(key) || (!c->ref && put_changed(w, c, key)))
+    if (common_passing_leaves_out(key) || (!c->ref && put_changed(w, c, key)))
         return;
-    if (!object && c->caller.ptr && mcp_str_eq(key, MCP_STR("_meta")))
-        return; /* it is not an object; common_passing_params() writes a new one */
     mcp_json_key_str(w, key);
     if (object && mcp_str_eq(key, MCP_STR("_meta")))
-        put_meta(w, c, value, text);
+        put_meta(w, value, text);
     else if (object && c->ref && mcp_str_eq(key, MCP_STR("ref")))
         put_ref(w, c, value, text);
     else
@@ -114,12 +99,6 @@ int common_passing_params(mcp_request *req, const common_passing *change,
     while ((v = mcp_json_next(params, &it, &key)) != NULL &&
            mcp_json_text_next(text, &texts, NULL, &value))
         put_member(w, change, key, v, value);
-    if (change->caller.ptr && !mcp_json_is(mcp_json_get(params, "_meta"), MCP_JSON_OBJECT)) {
-        mcp_json_key(w, "_meta");
-        mcp_json_begin_object(w);
-        put_caller(w, change);
-        mcp_json_end(w);
-    }
     if (change->cursor.ptr) {
         mcp_json_key(w, "cursor");
         mcp_json_add_str(w, change->cursor);

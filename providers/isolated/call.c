@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "passing.h"
 #include "provider.h"
 
 enum { MOST_KEY = 8192, MOST_STALE = 3 };
@@ -23,7 +22,7 @@ static void call_free(isolated_call *c)
     else
         r->last = c->prev;
     mcp_service_done(r->link.service, &c->use);
-    common_release(&r->alloc, c->params);
+    common_release(&r->alloc, c->params.members);
     common_release(&r->alloc, c->key);
     common_release(&r->alloc, c);
 }
@@ -176,8 +175,9 @@ static int send(isolated_call *c)
         .progress = on_progress,
         .user = c,
         .timeout_ms = r->options.timeout_ms,
+        .meta = c->params.meta,
     };
-    int rc = mcp_client_request(r->link.client, c->method, c->params, &o, &c->call);
+    int rc = mcp_client_request(r->link.client, c->method, c->params.members, &o, &c->call);
     if (rc == MCP_OK)
         c->state = ISOLATED_SENT;
     return rc;
@@ -288,29 +288,6 @@ static char *make_key(const isolated *r, mcp_request *req)
     return key;
 }
 
-static int make_params(const isolated *r, mcp_request *req, mcp_str cursor, size_t max, char **ret)
-{
-    const mcp_json *info = mcp_request_client_info(req);
-    const char *principal = mcp_request_principal(req);
-    common_passing change = {.cursor = cursor};
-    mcp_json_writer *w = mcp_json_writer_new(&r->alloc, 0);
-    mcp_json_begin_object(w);
-    mcp_json_key(w, "revision"), mcp_json_add_string(w, mcp_request_revision(req));
-    mcp_json_key(w, "restricted"), mcp_json_add_bool(w, mcp_request_restricted(req));
-    if (principal)
-        mcp_json_key(w, "principal"), mcp_json_add_string(w, principal);
-    if (info)
-        mcp_json_key(w, "clientInfo"), mcp_json_add_value(w, info);
-    if (max)
-        mcp_json_key(w, "pageSize"), mcp_json_add_uint(w, max);
-    mcp_json_end(w);
-    int rc = mcp_json_writer_finish(w, &change.caller);
-    if (rc == MCP_OK)
-        rc = common_passing_params(req, &change, &r->alloc, ret);
-    mcp_json_writer_free(w);
-    return rc;
-}
-
 static isolated_call *call_new(isolated *r, mcp_request *req)
 {
     isolated_call *c = common_alloc(&r->alloc, sizeof(*c));
@@ -339,7 +316,7 @@ int isolated_call_begin(isolated *r, mcp_request *req, mcp_str cursor, size_t ma
         call_free(c);
         return refuse(r, req, max && !goes_on, why);
     }
-    int rc = make_params(r, req, cursor, max, &c->params);
+    int rc = isolated_params_make(r, req, cursor, max, &c->params);
     isolated_link_refresh(r);
     mcp_request_on_cancel(req, on_cancel, c);
     if (rc == MCP_OK)

@@ -1,8 +1,8 @@
 /* provider.h: declarations for the files of an isolated source.
  *
- * provider.c has the callbacks of the engine, call.c forwards a request, fate.c decides what
- * happens after the end of a process, link.c owns the process and descriptor 4, learn.c registers
- * what the process offers, and watch.c keeps subscriptions.
+ * provider.c has the callbacks of the engine, call.c forwards a request, params.c makes its params,
+ * fate.c decides what happens after the end of a process, link.c owns the process and descriptor 4,
+ * learn.c registers what the process offers, and watch.c keeps subscriptions.
  */
 #ifndef ISOLATED_PROVIDER_H
 #define ISOLATED_PROVIDER_H
@@ -42,6 +42,14 @@ typedef struct isolated_kill {
 
 enum { ISOLATED_KILLS = 64, ISOLATED_PATHS = 64, ISOLATED_MOUNTS = 16 };
 
+/* The last `_meta` of a request, and what was made from it. */
+typedef struct isolated_meta {
+    char *of, *made; /* not NUL-terminated; NULL if nothing is kept */
+    size_t of_len, made_len;
+    char *revision, *principal;
+    bool restricted;
+} isolated_meta;
+
 struct isolated {
     isolated *next, **at; /* in its group */
     mcp_server *server;
@@ -56,6 +64,7 @@ struct isolated {
     isolated_stamp stamps[ISOLATED_PATHS];
     bool stamped;
 
+    isolated_meta meta;
     isolated_call *first, *last; /* in order of arrival */
     size_t trials;               /* calls that must run alone; the first of them runs now */
     int64_t cancelled;           /* the last cancellation of a call that may still be running */
@@ -87,12 +96,20 @@ typedef enum isolated_state {
     ISOLATED_LOST, /* its process has ended; the cause is not known yet */
 } isolated_state;
 
+/* The members of params without `_meta`, and those of `_meta`, both as NUL-terminated text without
+ * braces (mcp_call_options.meta). */
+typedef struct isolated_params {
+    char *members; /* allocated; contains both */
+    const char *meta;
+} isolated_params;
+
 struct isolated_call {
     isolated_call *prev, *next;
     isolated *owner;
     mcp_request *req; /* NULL after it was cancelled */
     const char *method;
-    char *params, *key; /* key: identifies the request in `kills`; may be NULL */
+    isolated_params params;
+    char *key;          /* identifies the request in `kills`; may be NULL */
     bool list, goes_on; /* a page of resources/list; a page after the first */
     bool repeats;       /* may be repeated, because it has no side effects */
     bool trial, blamed;
@@ -112,6 +129,14 @@ void isolated_call_fail(isolated_call *c, const char *format, ...) MCP_PRINTF(2,
 /* Sends the next call that must run alone or, if there is none, all queued calls. */
 void isolated_calls_go_on(isolated *r);
 void isolated_calls_free(isolated *r);
+
+/* ---- params.c ---------------------------------------------------------------------------------- */
+
+/* Makes the params for the process. The caller releases ret->members. `cursor` and `page_size` are
+ * those of a list. */
+int isolated_params_make(isolated *r, mcp_request *req, mcp_str cursor, size_t page_size,
+                         isolated_params *ret);
+void isolated_meta_free(isolated *r);
 
 /* ---- fate.c ------------------------------------------------------------------------------------ */
 

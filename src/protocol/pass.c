@@ -146,6 +146,17 @@ static bool is_left_out(const mcp__pass *p, const row *r, const mcp_json *value)
     }
 }
 
+/* Whether objects of this shape are the same for every peer whose revision has all members that
+ * they can have. */
+static bool is_same(const mcp__pass *p, unsigned shape)
+{
+    const mcp__revision *r = p->to;
+    bool content = shape == MCP__PASS_CONTENTS || shape == MCP__PASS_BLOCK ||
+                   shape == MCP__PASS_MESSAGE || shape == MCP__PASS_ANNOTATIONS;
+    return content && p->same_names && r->title && r->icons && r->object_meta && r->last_modified &&
+           r->audio && r->resource_link;
+}
+
 /* ---- contents that some revisions do not have ------------------------------------------------ */
 
 /* Returns the number of bytes that a Base64 text decodes to. */
@@ -295,11 +306,11 @@ static bool put_value(const mcp__pass *p, mcp__buf *b, const row *r, const mcp_j
     case NAME: return put_name(p, b, (mcp__pass_name)r->inner, value, text);
     case KEEP:
     case DROP_OR_KEEP:
-        if (r->inner)
+        if (r->inner && !is_same(p, r->inner))
             return mcp__pass_object(p, b, (mcp__pass_shape)r->inner, value, text);
         break;
     case EACH:
-        if (array) {
+        if (array && !is_same(p, r->inner)) {
             put_each(p, b, (mcp__pass_shape)r->inner, value, text);
             return true;
         }

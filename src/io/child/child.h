@@ -52,7 +52,7 @@ struct mcp_child {
     int in, out, err; /* the parent's ends of the child's stdin, stdout, stderr; -1 if closed */
     mcp__lines lines;
     mcp__output output;
-    bool in_watched; /* in_poll waits until the pipe takes more */
+    bool in_watched;              /* in_poll waits until the pipe takes more */
     char last[MCP__CHILD_STDERR]; /* the last bytes of stderr */
     size_t last_len;
 

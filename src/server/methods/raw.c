@@ -85,6 +85,8 @@ static mcp__pass pass_of(passing *p)
     return (mcp__pass){.to = p->req->revision,
                        .name = put_name,
                        .value = p->tmpl ? show_value : NULL,
+                       .same_names =
+                           !p->raw.uri_prefix && !p->raw.name && !mcp_request_restricted(p->req),
                        .meta = take_meta,
                        .user = p};
 }

@@ -273,6 +273,68 @@ static void test_access(void **state)
     close_fixture(&f);
 }
 
+/* Asks the process who it thinks is asking. */
+static const char *who(fixture *f, int id, const char *meta)
+{
+    char text[1000];
+    snprintf(text, sizeof(text),
+             "{\"jsonrpc\":\"2.0\",\n\"id\":%d,\"method\":\"resources/"
+             "read\",\"params\":\r\n{\"uri\"\n:\n"
+             "\"mortal://m/who\"%s%s}}",
+             id, *meta ? "\n,\"_meta\":" : "", meta);
+    assert_int_equal(mcp_channel_receive(f->channel, 0, mcp_str_from(text), mcp_loop_now(f->loop)),
+                     MCP_OK);
+    return answer(f, id);
+}
+
+#define META_OF(client)                                                                   \
+    "{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\n"                      \
+    "\"io.modelcontextprotocol/clientInfo\":{\"name\":\"" client "\",\"version\":\"1\"}," \
+    "\"\\u006cibmcp/caller\":{\"principal\":\"boss\",\"restricted\":false},"              \
+    "\"a\":\n1,\"io.modelcontextprotocol/clientCapabilities\":{}}"
+
+static void begin_legacy(fixture *f, const char *name)
+{
+    static int id = 300;
+    char text[300];
+    snprintf(
+        text, sizeof(text),
+        "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"initialize\",\"params\":{\"protocolVersion\":"
+        "\"2025-06-18\",\"capabilities\":{},\"clientInfo\":{\"name\":\"%s\",\"version\":\"1\"}}}",
+        id, name);
+    mcp_channel_free(f->channel);
+    connect_as(f, NULL);
+    assert_int_equal(mcp_channel_receive(f->channel, 0, mcp_str_from(text), mcp_loop_now(f->loop)),
+                     MCP_OK);
+    has(answer(f, id++), "2025-06-18");
+}
+
+/* What was made of a caller's _meta is not used for another caller who sends the same. */
+static void test_same_meta(void **state)
+{
+    fixture f;
+    (void)state;
+    open_fixture(&f, true, 0);
+    for (int round = 0; round < 2; round++) {
+        int id = 10 * round;
+        has(who(&f, id + 1, META_OF("tester")), " - tester 2026-07-28 1 0");
+        has(who(&f, id + 2, META_OF("tester")), " - tester 2026-07-28 1 0");
+        has(who(&f, id + 3, META_OF("other")), " - other 2026-07-28 1 0");
+        mcp_channel_free(f.channel);
+        connect_as(&f, "boss");
+        has(who(&f, id + 4, META_OF("other")), " boss other 2026-07-28 1 1");
+        begin_legacy(&f, "old");
+        has(who(&f, id + 5, "{\"a\":1}"), " - old 2025-06-18 1 0");
+        has(who(&f, id + 6, ""), " - old 2025-06-18 1 0");
+        begin_legacy(&f, "new");
+        has(who(&f, id + 7, "{\"a\":1}"), " - new 2025-06-18 1 0");
+        has(who(&f, id + 8, ""), " - new 2025-06-18 1 0");
+        mcp_channel_free(f.channel);
+        connect_as(&f, NULL);
+    }
+    close_fixture(&f);
+}
+
 static void test_mount_fails(void **state)
 {
     mcp_error error = {0};
@@ -485,19 +547,13 @@ static void test_killed_anywhere(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_offers),
-        cmocka_unit_test(test_pages),
-        cmocka_unit_test(test_access),
-        cmocka_unit_test(test_mount_fails),
-        cmocka_unit_test(test_prefix_of_another),
-        cmocka_unit_test(test_foreign_uris),
-        cmocka_unit_test(test_killer),
-        cmocka_unit_test(test_several),
-        cmocka_unit_test(test_set_aside),
-        cmocka_unit_test(test_hangs),
-        cmocka_unit_test(test_cancelled),
-        cmocka_unit_test(test_subscribed),
-        cmocka_unit_test(test_killed_anywhere),
+        cmocka_unit_test(test_offers),       cmocka_unit_test(test_pages),
+        cmocka_unit_test(test_access),       cmocka_unit_test(test_same_meta),
+        cmocka_unit_test(test_mount_fails),  cmocka_unit_test(test_prefix_of_another),
+        cmocka_unit_test(test_foreign_uris), cmocka_unit_test(test_killer),
+        cmocka_unit_test(test_several),      cmocka_unit_test(test_set_aside),
+        cmocka_unit_test(test_hangs),        cmocka_unit_test(test_cancelled),
+        cmocka_unit_test(test_subscribed),   cmocka_unit_test(test_killed_anywhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
