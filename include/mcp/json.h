@@ -107,6 +107,9 @@ MCP_API const mcp_json *mcp_json_root(const mcp_json_doc *doc);
 typedef struct mcp_json_text_iter {
     size_t at; /* private, like `object` */
     bool object;
+    /* The number of members or elements (mcp_json_count()), set before the first call. The end of
+     * the last value is then found without searching. 0 means unknown. */
+    size_t count;
 } mcp_json_text_iter;
 MCP_API bool mcp_json_text_next(mcp_str container, mcp_json_text_iter *iter, mcp_str *key,
                                 mcp_str *value);

@@ -281,11 +281,14 @@ static char *make_key(const isolated *r, mcp_request *req)
     if (params.len > MOST_KEY)
         return NULL;
     common_buffer_init(&b, &r->alloc);
-    bool ok = common_put(&b, method) && common_put(&b, " ") &&
-              common_buffer_append(&b, params.ptr, params.len) == MCP_OK;
-    char *key = ok ? common_copy(&r->alloc, b.ptr, b.len) : NULL;
+    bool ok = common_buffer_reserve(&b, strlen(method) + params.len + 2) == MCP_OK &&
+              common_put(&b, method) && common_put(&b, " ") &&
+              common_buffer_append(&b, params.ptr, params.len) == MCP_OK &&
+              common_buffer_append(&b, "", 1) == MCP_OK;
+    if (ok)
+        return b.ptr;
     common_buffer_free(&b);
-    return key;
+    return NULL;
 }
 
 static isolated_call *call_new(isolated *r, mcp_request *req)

@@ -37,7 +37,7 @@ static int put_members(common_buffer *b, const mcp_json *object, mcp_str text,
                        bool (*left_out)(mcp_str key), mcp_str *meta)
 {
     mcp_json_iter it = {0};
-    mcp_json_text_iter texts = {0};
+    mcp_json_text_iter texts = {.count = mcp_json_count(object)};
     mcp_str key, quoted, value;
     size_t from = b->len;
     int rc = MCP_OK;
@@ -188,8 +188,11 @@ int isolated_params_make(isolated *r, mcp_request *req, mcp_str cursor, size_t p
     common_buffer b;
     if (params && !text.ptr)
         return MCP_ENOMEM;
+    enum { ROOM = 256 }; /* for what is added to the text, in most cases */
     common_buffer_init(&b, &r->alloc);
-    int rc = put_members(&b, params, text, common_passing_leaves_out, &meta);
+    int rc = common_buffer_reserve(&b, text.len + ROOM);
+    if (rc == MCP_OK)
+        rc = put_members(&b, params, text, common_passing_leaves_out, &meta);
     if (rc == MCP_OK)
         rc = put_cursor(&b, cursor);
     if (rc == MCP_OK)

@@ -403,6 +403,7 @@ static int receive_single(mcp_channel *channel, mcp_exchange exchange, mcp_str m
         discard(in);
         return refuse_unparsed(channel, exchange, message, &error);
     }
+    channel->members = mcp_json_count(mcp_json_root(in->doc));
     read_envelope(in, mcp_json_root(in->doc));
     if (!act_on(channel, in))
         discard(in);
@@ -452,6 +453,7 @@ int mcp__channel_receive_read(mcp_channel *channel, mcp_exchange exchange,
         rc = run_batch(channel, exchange, received->doc);
     } else if (rc == MCP_OK && (in = incoming_new(channel, exchange, 0, &text)) != NULL) {
         in->doc = received->doc;
+        channel->members = mcp_json_count(mcp_json_root(received->doc));
         in->bytes = mcp__json_doc_bytes(received->doc);
         in->message = received->message;
         in->modern = received->modern;

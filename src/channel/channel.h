@@ -99,6 +99,7 @@ struct mcp_channel {
     /* The unchanged text of the message that is being received. ptr is NULL if the text is not
      * known or if no message is being received. */
     mcp_str text;
+    size_t members; /* of that message, if it is an object; 0 if not known */
     /* The number of the element of the batch that is being received, counted from 1; 0 outside a
      * batch. */
     size_t element;
@@ -237,6 +238,7 @@ mcp_str mcp__channel_text_of(const mcp_channel *channel, mcp_str quoted_key);
 static inline void mcp__channel_forget_text(mcp_channel *channel)
 {
     channel->text = (mcp_str){NULL, 0};
+    channel->members = 0;
     channel->element = 0;
 }
 

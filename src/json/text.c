@@ -198,6 +198,27 @@ static mcp_str slice(mcp_str text, size_t from, size_t to)
     return (mcp_str){text.ptr + from, to - from};
 }
 
+/* Returns the offset after the last value of a container, whose text ends with its bracket, or 0. */
+static size_t end_of_last(mcp_str container)
+{
+    size_t end = container.len;
+    while (end && class_of(container.ptr[end - 1]) == SPACE)
+        end--;
+    if (!end || class_of(container.ptr[end - 1]) != CLOSE)
+        return 0;
+    end--;
+    while (end && class_of(container.ptr[end - 1]) == SPACE)
+        end--;
+    return end;
+}
+
+/* Returns the offset after the value at i, which is the next one. */
+static size_t end_of_next(mcp_str container, mcp_json_text_iter *iter, size_t i)
+{
+    size_t end = iter->count && --iter->count == 0 ? end_of_last(container) : 0;
+    return end > i ? end : skip_value(container, i);
+}
+
 bool mcp_json_text_next(mcp_str container, mcp_json_text_iter *iter, mcp_str *key, mcp_str *value)
 {
     size_t i = iter->at;
@@ -225,7 +246,7 @@ bool mcp_json_text_next(mcp_str container, mcp_json_text_iter *iter, mcp_str *ke
     } else if (key) {
         *key = (mcp_str){NULL, 0};
     }
-    size_t end = skip_value(container, i);
+    size_t end = end_of_next(container, iter, i);
     if (end == i)
         return false;
     *value = slice(container, i, end);
@@ -233,9 +254,9 @@ bool mcp_json_text_next(mcp_str container, mcp_json_text_iter *iter, mcp_str *ke
     return true;
 }
 
-mcp_str mcp__json_text_get(mcp_str object, mcp_str quoted_key)
+mcp_str mcp__json_text_get(mcp_str object, size_t count, mcp_str quoted_key)
 {
-    mcp_json_text_iter it = {0};
+    mcp_json_text_iter it = {.count = count};
     mcp_str key, value;
     while (mcp_json_text_next(object, &it, &key, &value)) {
         if (mcp_str_eq(key, quoted_key))

@@ -351,7 +351,7 @@ static bool put_members(const mcp__pass *p, mcp__json_list *list, mcp__pass_shap
                         const mcp_json *value, mcp_str text)
 {
     mcp_json_iter it = {0};
-    mcp_json_text_iter texts = {0};
+    mcp_json_text_iter texts = {.count = mcp_json_count(value)};
     const mcp_json *v;
     mcp_str key, member;
     bool as_text = needs_text(p, shape, value);
