@@ -19,6 +19,7 @@
 #define MCP_CHANNEL_H
 
 #include <mcp/base.h>
+#include <mcp/identity.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -102,6 +103,11 @@ typedef struct mcp_channel_options {
      * (mcp_server_mount()). `user` is the channel's. The result must be the same for all pages. If
      * this is NULL, all mounts are included. */
     bool (*list_mount)(const char *prefix, void *user);
+
+    /* The authenticated identity of the peer, with scopes and claims; the channel adds a reference.
+     * If it is set, `principal` is ignored. If it is NULL, the channel makes an identity from
+     * `principal`. */
+    mcp_identity *identity;
 } mcp_channel_options;
 
 #define MCP_META_CALLER "libmcp/caller"
@@ -120,6 +126,9 @@ typedef struct mcp_output_info {
     /* The request was rejected because of its envelope, before its method was read. */
     bool malformed;
     int reserved;
+    /* The scopes that the request needs, separated by spaces, if it was refused because the caller
+     * lacks one of them (mcp_request_need_scopes()); otherwise NULL. */
+    const char *scopes;
 } mcp_output_info;
 
 /* Describes the message that `send` is being called with. May be called only within `send`. */

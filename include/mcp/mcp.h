@@ -7,6 +7,7 @@
 #include <mcp/channel.h>
 #include <mcp/client.h>
 #include <mcp/fields.h>
+#include <mcp/identity.h>
 #include <mcp/input.h>
 #include <mcp/json.h>
 #include <mcp/provider.h>

@@ -1,6 +1,6 @@
 /* challenge.c: see challenge.h. */
 #include "auth/challenge.h"
-#include "auth/scope.h"
+#include "protocol/scope.h"
 
 /* Appends what a quoted text may contain (RFC 9110 section 5.6.4, and only ASCII). */
 static void put_escaped(mcp__buf *to, mcp_str text)

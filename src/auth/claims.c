@@ -1,8 +1,8 @@
 /* claims.c: see claims.h. */
 #include "auth/claims.h"
 #include "auth/crypto.h"
-#include "auth/scope.h"
 #include "auth/jws.h"
+#include "protocol/scope.h"
 
 /* ---- rules ----------------------------------------------------------------------------------- */
 

@@ -2,7 +2,7 @@
 #include <mcp/uri.h>
 
 #include "auth/challenge.h"
-#include "auth/scope.h"
+#include "protocol/scope.h"
 
 static void add_text(mcp_json_writer *w, const char *name, mcp_str value)
 {

@@ -126,7 +126,8 @@ void mcp__incoming_reply(mcp__incoming *in, mcp_str message, int code)
         mcp__channel_send(channel, in->exchange, message,
                           (mcp_output_info){.kind = MCP_OUTPUT_RESPONSE,
                                             .code = code,
-                                            .malformed = in->malformed});
+                                            .malformed = in->malformed,
+                                            .scopes = in->scopes});
     incoming_free(in);
 }
 

@@ -26,12 +26,13 @@ typedef struct mcp__incoming {
     mcp_str key; /* the exchange's eight bytes, then the id as JSON text */
     mcp_exchange exchange;
     mcp__batch *batch;
-    size_t bytes;    /* size of its message, included in channel->bytes_in_flight */
-    bool long_lived; /* a subscription, which is not counted as in flight */
-    bool modern;     /* the request is of the modern era */
-    bool malformed;  /* see mcp_output_info */
-    bool abandoned;  /* answered already, but its handler has not finished */
-    char *long_key;  /* holds the key if it does not fit into short_key */
+    size_t bytes;       /* size of its message, included in channel->bytes_in_flight */
+    bool long_lived;    /* a subscription, which is not counted as in flight */
+    bool modern;        /* the request is of the modern era */
+    bool malformed;     /* see mcp_output_info */
+    bool abandoned;     /* answered already, but its handler has not finished */
+    const char *scopes; /* see mcp_output_info; valid until the answer was sent */
+    char *long_key;     /* holds the key if it does not fit into short_key */
     char short_key[48];
 } mcp__incoming;
 
@@ -57,6 +58,8 @@ typedef struct mcp__role {
     /* Called when the channel is closed: sends the role's last messages. Requests still in flight
      * are cancelled afterwards. */
     void (*close)(mcp_channel *channel);
+    /* Optional: sends now what the role would send later, such as coalesced notifications. */
+    void (*flush)(mcp_channel *channel);
     /* Frees the role's state. */
     void (*release)(mcp_channel *channel);
     /* Returns whether the peer may send batches (arrays of messages) now. */
@@ -85,7 +88,10 @@ struct mcp_channel {
     const mcp__role *role;
     void *state;                    /* owned by the role */
     const mcp_allocator *allocator; /* of the server or client; outlives the channel's requests */
-    mcp_channel_options options;    /* principal and caller are copies, owned by the channel */
+    /* `caller` is a copy, owned by the channel, which also has a reference to `identity`. The identity
+     * is that of the message that is being received and of the following ones. It is NULL if the peer
+     * is anonymous; otherwise it owns `principal`. */
+    mcp_channel_options options;
 
     mcp__link in_flight; /* mcp__incoming */
     mcp__map in_flight_by_key;
@@ -179,6 +185,9 @@ void mcp__incoming_set_long_lived(mcp__incoming *in);
 mcp__incoming *mcp__incoming_shrink(mcp__incoming *in);
 /* Frees the buffer that is stored for the next message. Call it when the peer is idle. */
 MCP__SHARED void mcp__channel_trim(mcp_channel *channel);
+/* Sends what the role would send later. Does nothing if the channel is not writable or is in
+ * use. */
+MCP__SHARED void mcp__channel_flush(mcp_channel *channel, int64_t now);
 /* Returns the request in flight with that id (JSON value), in any exchange, or NULL. */
 mcp__incoming *mcp__channel_find(mcp_channel *channel, const mcp_json *id);
 
@@ -188,6 +197,9 @@ static inline const char *mcp__channel_principal(const mcp_channel *channel)
 {
     return channel->options.principal;
 }
+/* Sets the identity with which the following messages were sent. Its principal is that of the
+ * channel. */
+MCP__SHARED void mcp__channel_set_identity(mcp_channel *channel, mcp_identity *identity);
 static inline const char *mcp__channel_caller(const mcp_channel *channel)
 {
     return channel->options.caller;

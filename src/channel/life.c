@@ -32,19 +32,34 @@ static void set_limits(mcp_channel_options *o)
 
 static void free_names(mcp_channel *channel)
 {
-    mcp__release(channel->allocator, (void *)(uintptr_t)channel->options.principal);
+    mcp_identity_unref(channel->options.identity);
     mcp__release(channel->allocator, (void *)(uintptr_t)channel->options.caller);
 }
 
 static int copy_names(mcp_channel *channel)
 {
     mcp_channel_options *o = &channel->options;
-    const char *principal = o->principal, *caller = o->caller;
-    if (principal)
-        o->principal = mcp__strdup(channel->allocator, mcp_str_from(principal));
+    const char *caller = o->caller;
+    int rc = MCP_OK;
+    mcp_identity_ref(o->identity);
+    if (!o->identity && o->principal)
+        rc = mcp_identity_new(MCP_OPTIONS(mcp_identity_options, .principal = o->principal,
+                                          .allocator = channel->allocator),
+                              &o->identity, NULL);
+    o->principal = mcp_identity_principal(o->identity);
     if (caller)
         o->caller = mcp__strdup(channel->allocator, mcp_str_from(caller));
-    return !principal == !o->principal && !caller == !o->caller ? MCP_OK : MCP_ENOMEM;
+    return rc == MCP_OK && !caller != !o->caller ? MCP_ENOMEM : rc;
+}
+
+void mcp__channel_set_identity(mcp_channel *channel, mcp_identity *identity)
+{
+    mcp_identity *before = channel->options.identity;
+    if (before == identity)
+        return;
+    channel->options.identity = mcp_identity_ref(identity);
+    channel->options.principal = mcp_identity_principal(identity);
+    mcp_identity_unref(before);
 }
 
 int mcp__channel_new(const mcp__role *role, void *state, const mcp_channel_options *options,
@@ -71,10 +86,11 @@ int mcp__channel_new(const mcp__role *role, void *state, const mcp_channel_optio
     mcp__map_init(&channel->in_flight_by_key, channel->allocator, (uintptr_t)channel,
                   (uintptr_t)&given);
     mcp__buf_init(&channel->spare, channel->allocator, channel->options.max_reply);
-    if (copy_names(channel) != MCP_OK) {
+    rc = copy_names(channel);
+    if (rc != MCP_OK) {
         free_names(channel);
         mcp__release(allocator, channel);
-        return mcp__fail(error, MCP_ENOMEM, 0, "no memory for a channel");
+        return mcp__fail(error, rc, 0, "a channel: %s", mcp_error_text(rc));
     }
     *ret = channel;
     return MCP_OK;
@@ -162,6 +178,16 @@ void mcp_channel_tick(mcp_channel *channel, int64_t now)
     channel->in_use = true;
     mcp__outgoing_tick(channel);
     channel->role->tick(channel, now);
+    channel->in_use = false;
+}
+
+void mcp__channel_flush(mcp_channel *channel, int64_t now)
+{
+    if (channel->closed || channel->in_use || !channel->writable || !channel->role->flush)
+        return;
+    channel->now = now;
+    channel->in_use = true;
+    channel->role->flush(channel);
     channel->in_use = false;
 }
 

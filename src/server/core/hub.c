@@ -379,3 +379,9 @@ void mcp__hub_tick(mcp__session *session, int64_t now)
         return;
     session->due = send_notifications(session) ? INT64_MAX : now + interval;
 }
+
+void mcp__hub_flush(mcp__session *session)
+{
+    if (session->due != INT64_MAX && session->channel->writable && send_notifications(session))
+        session->due = INT64_MAX;
+}

@@ -2,6 +2,7 @@
  * handler returned. */
 #include <stdio.h>
 
+#include "protocol/scope.h"
 #include "server/tasks/tasks.h"
 
 /* Copies JSON data without its line ends. Returns an empty string if the data is not valid JSON. */
@@ -46,6 +47,23 @@ int mcp_reply_fail_data(mcp_request *req, int code, const char *data, const char
     int rc = fail(req, code, data, format, args);
     va_end(args);
     return rc;
+}
+
+int mcp_request_need_scopes(mcp_request *req, const char *scopes)
+{
+    if (!mcp__scopes_valid(mcp_str_from(scopes)))
+        return MCP_EINVAL;
+    if (mcp_identity_has_scopes(mcp_request_identity(req), scopes))
+        return MCP_OK;
+    mcp_str text = mcp__request_copy(req, mcp_str_from(scopes));
+    if (!text.ptr)
+        return MCP_ENOMEM;
+    if (!req->error.code)
+        req->in.scopes = text.ptr;
+    return mcp_reply_fail(req, MCP__INVALID_REQUEST,
+                          "Insufficient scope: this needs \"%.*s\", and the caller's token lacks a "
+                          "part of it",
+                          (int)text.len, text.ptr);
 }
 
 /* ---- errors from codes ---------------------------------------------------------------------- */
@@ -131,12 +149,17 @@ static void send_error(mcp_request *req)
     mcp__buf b = mcp__channel_take_buf(in->channel);
     mcp__put_error(&b, mcp__incoming_id(in), MCP__NO_ID_NULL, code, (mcp_str){message.ptr, valid},
                    req->error.data);
+    size_t length = b.len;
+    if (in->scopes) { /* they are in the arena, which is freed before the message is sent */
+        mcp__buf_add(&b, in->scopes, strlen(in->scopes) + 1);
+        in->scopes = b.failed ? NULL : b.ptr + length;
+    }
     mcp_channel *channel = in->channel;
     mcp__request_clear(req);
     if (b.failed)
         mcp__incoming_drop(in);
     else
-        mcp__incoming_reply(in, mcp__buf_view(&b), code);
+        mcp__incoming_reply(in, (mcp_str){b.ptr, length}, code);
     mcp__channel_give_buf(channel, &b);
 }
 

@@ -200,6 +200,7 @@ void mcp__request_receive(mcp__incoming *in)
     mcp_request *req = mcp__container(in, mcp_request, in);
     const mcp__session *session = in->channel->state;
     req->server = session->server;
+    req->identity = mcp_identity_ref(in->channel->options.identity);
     mcp__arena_init(&req->arena, in->allocator, NULL, 0);
     mcp__buf_init(&req->reply.out, in->allocator, 0);
     const mcp__revision *revision = find_revision(req);
@@ -243,6 +244,8 @@ void mcp__request_clear(mcp_request *req)
     if (req->task)
         mcp__task_release(req->task);
     req->task = NULL;
+    mcp_identity_unref(req->identity);
+    req->identity = NULL;
     mcp__arena_free(&req->arena);
 }
 
@@ -371,7 +374,12 @@ const char *mcp_request_principal(const mcp_request *req)
         return mcp__task_principal(req->task);
     if (req->caller)
         return mcp_json_string(mcp_json_get(req->caller, "principal")).ptr;
-    return req->in.channel ? req->in.channel->options.principal : NULL;
+    return mcp_identity_principal(req->identity);
+}
+
+mcp_identity *mcp_request_identity(const mcp_request *req)
+{
+    return req->caller ? NULL : req->identity;
 }
 
 mcp_str mcp__request_principal_str(const mcp_request *req)

@@ -107,6 +107,7 @@ struct mcp_request {
     } on_cancel;
     mcp__arena arena;
     const mcp_json *caller; /* what a trusted parent reports about the caller; NULL if nothing */
+    mcp_identity *identity; /* with which it was sent; holds a reference; NULL if anonymous */
 
     mcp__target target;
     mcp__reply reply;

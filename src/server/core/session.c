@@ -164,6 +164,11 @@ static int64_t role_deadline(const mcp_channel *channel)
     return MCP__MIN(MCP__MIN(hub, handlers), tasks);
 }
 
+static void role_flush(mcp_channel *channel)
+{
+    mcp__hub_flush(channel->state);
+}
+
 static bool role_batches(const mcp_channel *channel)
 {
     const mcp__session *session = channel->state;
@@ -200,6 +205,7 @@ const mcp__role mcp__server_role = {
     .tick = role_tick,
     .deadline = role_deadline,
     .close = role_close,
+    .flush = role_flush,
     .release = role_release,
     .batches = role_batches,
     .revision = role_revision,

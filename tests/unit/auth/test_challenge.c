@@ -1,7 +1,7 @@
 /* Challenges, protected resource metadata, lists of scopes. */
 #include "rig.h"
 #include "auth/challenge.h"
-#include "auth/scope.h"
+#include "protocol/scope.h"
 
 #define ALGS "algs=\"RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519\""
 

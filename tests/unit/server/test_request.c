@@ -275,7 +275,7 @@ static void test_after_the_channel(void **state)
         assert_true(mcp_request_cancelled(p.kept));
         assert_string_equal(mcp_request_method(p.kept), "tools/call");
         assert_string_equal(mcp_request_revision(p.kept), "2026-07-28");
-        assert_null(mcp_request_principal(p.kept));
+        assert_string_equal(mcp_request_principal(p.kept), "somebody");
         mcp_reply_text(p.kept, "the other half");
         mcp_reply_structured(p.kept, MCP_STR("{}"));
         mcp_reply_meta(p.kept, "k", MCP_STR("1"));

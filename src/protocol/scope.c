@@ -1,5 +1,5 @@
 /* scope.c: see scope.h. */
-#include "auth/scope.h"
+#include "protocol/scope.h"
 
 bool mcp__scope_next(mcp_str *rest, mcp_str *ret)
 {
@@ -19,6 +19,15 @@ bool mcp__scope_valid(mcp_str scope)
             return false;
     }
     return scope.len > 0;
+}
+
+bool mcp__scopes_valid(mcp_str list)
+{
+    for (mcp_str scope; mcp__scope_next(&list, &scope);) {
+        if (!mcp__scope_valid(scope))
+            return false;
+    }
+    return true;
 }
 
 bool mcp__scope_is_offline(mcp_str scope)
