@@ -8,6 +8,7 @@
  *             alive, one request in flight on each: per_second, p50_us, p99_us, reply_bytes
  *   --listen  opens --streams of subscriptions/listen for --uri, then calls the tool "touch": how much
  *             memory a stream costs the server (stream_bytes) and when the last stream got the update (update_ms)
+ * --header "NAME: VALUE" adds a header to every request.
  * Both modes add the server's hwm_kib and rss_kib from /proc. With two or more CPUs, the server is
  * bound to the first and the driver to the second.
  *
@@ -47,7 +48,7 @@ enum {
 
 static struct options {
     bool listen;
-    const char *method, *uri, *path;
+    const char *method, *uri, *path, *header;
     long requests, warmup, connections, streams, port, min_reply;
     char **command;
 } opt = {
@@ -242,9 +243,10 @@ static void request_make(request *r, const char *method, const char *members, co
                      "POST %s HTTP/1.1\r\nHost: 127.0.0.1:%ld\r\n"
                      "Content-Type: application/json\r\n"
                      "Accept: application/json, text/event-stream\r\n"
-                     "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: %s\r\n%s"
+                     "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: %s\r\n%s%s%s"
                      "Content-Length: %d\r\n\r\n%s",
-                     opt.path, opt.port, method, header, len, body);
+                     opt.path, opt.port, method, header, opt.header ? opt.header : "",
+                     opt.header ? "\r\n" : "", len, body);
     if (len < 0 || (size_t)len >= sizeof(body) || n < 0 || (size_t)n >= sizeof(r->text)) {
         die("a request is too long");
     }
@@ -523,7 +525,20 @@ static void run_listen(void)
 
 /* ---- options --------------------------------------------------------------------------------------- */
 
-enum { RATE, LISTEN, METHOD, URI, PATH, REQUESTS, WARMUP, CONNECTIONS, STREAMS, PORT, MIN_REPLY };
+enum {
+    RATE,
+    LISTEN,
+    METHOD,
+    URI,
+    PATH,
+    REQUESTS,
+    WARMUP,
+    CONNECTIONS,
+    STREAMS,
+    PORT,
+    MIN_REPLY,
+    HEADER
+};
 
 static const struct option options[] = {
     {"rate", no_argument, NULL, RATE},
@@ -537,6 +552,7 @@ static const struct option options[] = {
     {"streams", required_argument, NULL, STREAMS},
     {"port", required_argument, NULL, PORT},
     {"min-reply", required_argument, NULL, MIN_REPLY},
+    {"header", required_argument, NULL, HEADER},
     {NULL, 0, NULL, 0},
 };
 
@@ -544,7 +560,7 @@ static _Noreturn void usage(void)
 {
     fputs("usage: http_driver [--rate|--listen] [--method METHOD] [--uri URI] [--path PATH]\n"
           "           [--requests N] [--warmup N] [--connections N] [--streams N]\n"
-          "           [--min-reply BYTES] --port PORT | COMMAND [ARGUMENT...]\n",
+          "           [--min-reply BYTES] [--header HEADER] --port PORT | COMMAND [ARGUMENT...]\n",
           stderr);
     exit(2);
 }
@@ -573,6 +589,7 @@ static void set_option(int which, const char *value)
     case STREAMS: opt.streams = number(value, 1, 100000); break;
     case PORT: opt.port = number(value, 1, 65535); break;
     case MIN_REPLY: opt.min_reply = number(value, 0, IN_SIZE); break;
+    case HEADER: opt.header = value; break;
     default: usage();
     }
 }
