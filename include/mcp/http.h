@@ -23,6 +23,7 @@
 #define MCP_HTTP_H
 
 #include <mcp/base.h>
+#include <mcp/identity.h>
 #include <mcp/server.h>
 
 #ifdef __cplusplus
@@ -103,6 +104,65 @@ MCP_API void mcp_http_budget_free(mcp_http_budget *budget);
 /* Returns the number of bytes in use now. */
 MCP_API size_t mcp_http_budget_used(const mcp_http_budget *budget);
 
+/* ---- authentication ------------------------------------------------------------------------- */
+
+/* One request whose sender is not known yet: a question to `authenticate` of the options. It is
+ * open until it is answered with mcp_http_login_accept() or mcp_http_login_refuse(), within
+ * `authenticate` or later on the server's thread, or until it is cancelled. After that it must not
+ * be used.
+ *
+ * While it is open, the connection handles nothing else, and reads at most max_header_bytes of the
+ * request's body. After login_ms the request is answered with 503. Every request is asked about,
+ * also on a connection that is kept open. */
+typedef struct mcp_http_login mcp_http_login;
+
+/* Return parts of the request. Texts are borrowed until the login is answered or cancelled.
+ *
+ * The URL is made of public_url of the options and the path without a query. It does not depend on
+ * any header, and is NULL if public_url is not set. The client is an address without a port, or
+ * NULL if it is unknown: see mcp_http_record.client. mcp_http_login_header() finds Authorization
+ * and the headers that the options list in login_headers, ignoring case. It returns false if there
+ * is no such header. If the header occurs more than once, *value is a line feed, which is never
+ * valid. */
+MCP_API const char *mcp_http_login_method(const mcp_http_login *login);
+MCP_API const char *mcp_http_login_url(const mcp_http_login *login);
+MCP_API const char *mcp_http_login_client(const mcp_http_login *login);
+MCP_API bool mcp_http_login_header(const mcp_http_login *login, const char *name, mcp_str *value);
+
+/* Sets a function that is called if the connection is closed or login_ms passes before the login is
+ * answered. It must not call the endpoint. NULL removes it. */
+MCP_API void mcp_http_login_on_cancel(mcp_http_login *login,
+                                      void (*fn)(mcp_http_login *login, void *user), void *user);
+/* Sets the header DPoP-Nonce of the answer to this request, whatever the answer is (RFC 9449, 8).
+ * Call it before answering the login. Returns MCP_OK, MCP_EINVAL (`nonce` has a character that is
+ * not allowed in it) or MCP_ENOMEM. */
+MCP_API int mcp_http_login_set_nonce(mcp_http_login *login, const char *nonce);
+
+/* Accepts the request as one of this identity, to which the endpoint adds a reference; NULL means
+ * an anonymous client. An identity that has expired is refused with 401.
+ *
+ * When the identity expires, the streams that were opened with it end: listen streams with their
+ * result, GET streams and HTTP+SSE. Changes that were not reported yet are reported before. A
+ * request in flight is still answered. Sessions stay, because they belong to the principal. */
+MCP_API void mcp_http_login_accept(mcp_http_login *login, mcp_identity *identity);
+
+/* Why a request is refused. Everything is copied. Texts with control characters are left out. */
+typedef struct mcp_http_denial {
+    size_t size;
+    int status; /* 400, 401, 403, 429 or 503; any other value means 401 */
+    /* Values of WWW-Authenticate, each sent as a header of its own. If there are none, an answer
+     * with 401 has `challenge` of the options. */
+    const char *const *challenges;
+    size_t n_challenges;
+    unsigned retry_after_s; /* Retry-After; 0 means 1 with 429 and 503, and none otherwise */
+    const char *message;    /* of the JSON-RPC error; NULL means a text for the status */
+} mcp_http_denial;
+
+/* Refuses the request. NULL means the default of each member. */
+MCP_API void mcp_http_login_refuse(mcp_http_login *login, const mcp_http_denial *denial);
+
+/* ---- endpoints ------------------------------------------------------------------------------ */
+
 typedef struct mcp_http_options {
     size_t size;
     const char *path; /* of the endpoint; default "/mcp" */
@@ -117,12 +177,11 @@ typedef struct mcp_http_options {
     size_t n_allow_origins;
     bool cors; /* answer CORS preflights and send CORS headers for the allowed origins */
 
-    /* Authenticates a request. Gets the value of the Authorization header (empty if there is none)
-     * and writes the principal, NUL-terminated, to `principal`, which has `room` bytes. Returns
-     * MCP_OK, or MCP_EACCESS if the client must get 401 with `challenge` in WWW-Authenticate. If
+    /* Finds out who sent a request, and answers the login now or later. Called when the head of a
+     * request is complete, before its body is read, except for /healthz and CORS preflights. If
      * this is NULL, all clients are anonymous. */
-    int (*authenticate)(mcp_str authorization, char *principal, size_t room, void *user);
-    const char *challenge; /* default "Bearer" */
+    void (*authenticate)(mcp_http_login *login, void *user);
+    const char *challenge; /* see mcp_http_denial; default "Bearer" */
 
     /* Fills bytes with cryptographic randomness, for session ids. Returns MCP_OK or a negative
      * code. Required. */
@@ -205,6 +264,22 @@ typedef struct mcp_http_options {
      * is 5,000, but like that of max_per_address it does not apply to connections from this
      * machine. SIZE_MAX means no limit per principal. */
     size_t max_per_principal;
+    /* Headers that mcp_http_login_header() can find, in addition to Authorization, for example
+     * "DPoP". Copied. */
+    const char *const *login_headers;
+    size_t n_login_headers;
+    uint64_t login_ms; /* how long a login may be open; default 10,000 */
+    /* The URL at which clients reach the root of this endpoint, without a slash at the end:
+     * "https://mcp.example.com", or with the path that a proxy removes. It is needed only for
+     * mcp_http_login_url(). Copied. */
+    const char *public_url;
+    /* The URL of the protected resource metadata (RFC 9728), which the challenge of a request with
+     * insufficient scopes names; see mcp_request_need_scopes(). Copied. NULL means none. */
+    const char *resource_metadata;
+    /* Returns the time in milliseconds since 1970, which is compared with the expiry of identities.
+     * If this is NULL, and the transport has no such function either, identities that expire are
+     * refused with 503. */
+    int64_t (*wall)(void *user);
 } mcp_http_options;
 
 /* Makes an endpoint. The server must outlive it. Returns MCP_OK, MCP_EINVAL (no `random`, or a
@@ -217,10 +292,11 @@ MCP_API void mcp_http_free(mcp_http *http);
 /* Sets a function that is called when the deadline is earlier than mcp_http_deadline() last
  * returned. It must not call the endpoint. */
 MCP_API void mcp_http_on_wake(mcp_http *http, void (*wake)(mcp_http *http, void *user), void *user);
-/* Sets the transport's `date` and `clock`, which are used if the options have none. Call it before
- * the first connection is made. */
+/* Sets the transport's `date`, `clock` and `wall`, which are used if the options have none. Each may
+ * be NULL. Call it before the first connection is made. */
 MCP_API void mcp_http_set_clock_source(mcp_http *http, mcp_str (*date)(void *user),
-                                       int64_t (*clock)(void *user), void *user);
+                                       int64_t (*clock)(void *user), int64_t (*wall)(void *user),
+                                       void *user);
 /* Sets a function that gets warnings for the operator: which limit was reached and how often, at
  * most one line in ten seconds for each limit. NULL, the default, discards them. */
 MCP_API void mcp_http_set_log(mcp_http *http, void (*warn)(const char *line, void *user),
@@ -243,6 +319,10 @@ MCP_API size_t mcp_http_cut(mcp_http *http, int64_t now);
  * after a token was withdrawn. A client that still has access can connect again and is
  * authenticated again. */
 MCP_API void mcp_http_revoke(mcp_http *http, const char *principal, int64_t now);
+/* Ends the streams that were opened with this token (mcp_identity_options.token), as if its
+ * identity had expired. Use it after one of several tokens of a principal was withdrawn. Returns
+ * the number of streams. */
+MCP_API size_t mcp_http_end_token(mcp_http *http, const char *token, int64_t now);
 /* Returns the number of connections. */
 MCP_API size_t mcp_http_connections(const mcp_http *http);
 /* Closes up to n connections that are between requests or have sent only part of a request's head,

@@ -171,6 +171,8 @@ MCP_API size_t mcp_listener_cut(mcp_listener *listener);
 MCP_API size_t mcp_listener_connections(const mcp_listener *listener);
 /* Calls mcp_http_revoke() for the endpoint. */
 MCP_API void mcp_listener_revoke(mcp_listener *listener, const char *principal);
+/* Calls mcp_http_end_token() for the endpoint and returns its result. */
+MCP_API size_t mcp_listener_end_token(mcp_listener *listener, const char *token);
 /* Closes all connections at once and frees the listener. Must not be called from a callback of its
  * server. NULL is allowed. */
 MCP_API void mcp_listener_close(mcp_listener *listener);

@@ -26,10 +26,17 @@ typedef struct endpoint {
 
 static const char sse_path[] = "/sse";
 
-static int authenticate(mcp_str authorization, char *principal, size_t room, void *user)
+static void authenticate(mcp_http_login *login, void *user)
 {
     const endpoint *e = user;
-    return tokens_check(*e->known, authorization, principal, room);
+    mcp_str authorization = {0};
+    mcp_identity *identity = NULL;
+    if (mcp_http_login_header(login, "Authorization", &authorization))
+        identity = tokens_check(*e->known, authorization);
+    if (identity)
+        mcp_http_login_accept(login, identity);
+    else
+        mcp_http_login_refuse(login, NULL);
 }
 
 static void add_gauge(const char *name, const char *help, size_t value,
@@ -174,11 +181,15 @@ int http_try(const settings *s, size_t index, mcp_loop *loop, mcp_server *server
     return rc;
 }
 
-void http_revoke(void *user, const char *principal)
+void http_revoke(void *user, const mcp_identity *identity, bool last)
 {
     const listeners *at = user;
-    for (size_t i = 0; i < at->count; i++)
-        mcp_listener_revoke(at->items[i], principal);
+    for (size_t i = 0; i < at->count; i++) {
+        if (last)
+            mcp_listener_revoke(at->items[i], mcp_identity_principal(identity));
+        else
+            mcp_listener_end_token(at->items[i], mcp_identity_token(identity));
+    }
 }
 
 void http_reload_tls(const listeners *at, const settings *s)

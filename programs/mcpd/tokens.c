@@ -23,7 +23,7 @@ enum { MAX_TOKEN = 512, MAX_PRINCIPAL = 128, MAX_TOKENS = 10000 };
 
 typedef struct token {
     unsigned char bytes[MAX_TOKEN];
-    char principal[MAX_PRINCIPAL];
+    mcp_identity *identity; /* its token is the SHA-256 of the bytes */
 } token;
 
 struct tokens {
@@ -73,10 +73,15 @@ static bool add(const reader *s, const char *principal, const char *text)
     if (!grown)
         return fail_line(s, "out of memory");
     t->items = grown;
-    token *made = &grown[t->count++];
+    token *made = &grown[t->count];
     memset(made, 0, sizeof(*made));
     memcpy(made->bytes, text, len);
-    memcpy(made->principal, principal, strlen(principal) + 1);
+    char digits[65];
+    sha256_hex(text, len, digits);
+    if (mcp_identity_new(MCP_OPTIONS(mcp_identity_options, .principal = principal, .token = digits),
+                         &made->identity, NULL) != MCP_OK)
+        return fail_line(s, "out of memory");
+    t->count++;
     return true;
 }
 
@@ -194,31 +199,44 @@ int tokens_load(const char *path, config *c, tokens **ret, mcp_error *error)
     return rc;
 }
 
+static bool has_principal(const tokens *t, const char *principal)
+{
+    for (size_t i = 0; i < t->count; i++)
+        if (strcmp(tokens_principal(t, i), principal) == 0)
+            return true;
+    return false;
+}
+
 static bool has(const tokens *t, const token *one)
 {
     for (size_t i = 0; i < t->count; i++)
-        if (memcmp(&t->items[i], one, sizeof(*one)) == 0)
+        if (memcmp(t->items[i].bytes, one->bytes, sizeof(one->bytes)) == 0 &&
+            strcmp(tokens_principal(t, i), mcp_identity_principal(one->identity)) == 0)
             return true;
     return false;
 }
 
 void tokens_gone(const tokens *before, const tokens *now,
-                 void (*gone)(void *user, const char *principal), void *user)
+                 void (*gone)(void *user, const mcp_identity *identity, bool last), void *user)
 {
-    for (size_t i = 0; before && i < before->count; i++)
-        if (!has(now, &before->items[i]))
-            gone(user, before->items[i].principal);
+    for (size_t i = 0; before && i < before->count; i++) {
+        const token *one = &before->items[i];
+        if (!has(now, one))
+            gone(user, one->identity, !has_principal(now, tokens_principal(before, i)));
+    }
 }
 
 const char *tokens_principal(const tokens *t, size_t i)
 {
-    return t && i < t->count ? t->items[i].principal : NULL;
+    return t && i < t->count ? mcp_identity_principal(t->items[i].identity) : NULL;
 }
 
 void tokens_free(tokens *t)
 {
     if (!t)
         return;
+    for (size_t i = 0; i < t->count; i++)
+        mcp_identity_unref(t->items[i].identity);
     free(t->items);
     free(t);
 }
@@ -233,25 +251,22 @@ static unsigned difference(const unsigned char *a, const unsigned char *b)
     return bits;
 }
 
-int tokens_check(const tokens *t, mcp_str authorization, char *principal, size_t room)
+mcp_identity *tokens_check(const tokens *t, mcp_str authorization)
 {
     static const char scheme[] = "Bearer ";
     unsigned char given[MAX_TOKEN] = {0};
-    const char *found = NULL;
+    mcp_identity *found = NULL;
     if (authorization.len < sizeof(scheme) || strncasecmp(authorization.ptr, scheme, 7) != 0)
-        return MCP_EACCESS;
+        return NULL;
     const char *at = authorization.ptr + 7;
     size_t len = authorization.len - 7;
     for (; len && *at == ' '; len--)
         at++;
     if (len == 0 || len > MAX_TOKEN)
-        return MCP_EACCESS;
+        return NULL;
     memcpy(given, at, len);
     for (size_t i = 0; i < t->count; i++)
         if (difference(given, t->items[i].bytes) == 0)
-            found = t->items[i].principal;
-    if (!found || strlen(found) >= room)
-        return MCP_EACCESS;
-    memcpy(principal, found, strlen(found) + 1);
-    return MCP_OK;
+            found = t->items[i].identity;
+    return found;
 }

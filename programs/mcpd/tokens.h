@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include <mcp/base.h>
+#include <mcp/identity.h>
 
 #include "config.h"
 
@@ -15,19 +16,19 @@ typedef struct tokens tokens;
  * configuration. `path` and `c` may be NULL. *ret is NULL if there are no tokens. Returns MCP_OK or
  * a negative code. */
 int tokens_load(const char *path, config *c, tokens **ret, mcp_error *error);
-/* Calls gone() with the principal of each token in `before` that is not in `now`, or that has
- * another principal there. */
+/* Calls gone() with the identity of each token in `before` that is not in `now`, or that has another
+ * principal there. `last` says whether its principal has no token in `now`. */
 void tokens_gone(const tokens *before, const tokens *now,
-                 void (*gone)(void *user, const char *principal), void *user);
+                 void (*gone)(void *user, const mcp_identity *identity, bool last), void *user);
 void tokens_free(tokens *t);
 
 /* Returns the principal of the i-th token, or NULL at the end. Several tokens may have the same
  * principal. `t` may be NULL. */
 const char *tokens_principal(const tokens *t, size_t i);
 
-/* Authenticates the value of an Authorization header. Returns MCP_OK with the principal, or
- * MCP_EACCESS. The time does not depend on how many characters of a token are correct. */
-int tokens_check(const tokens *t, mcp_str authorization, char *principal, size_t room);
+/* Authenticates the value of an Authorization header. Returns the identity, which lives as long as
+ * `t` unless a reference is added, or NULL. The time does not depend on how many characters of a token are correct. */
+mcp_identity *tokens_check(const tokens *t, mcp_str authorization);
 
 /* principals.c: checks that every principal in the access rules exists: as the principal of a token
  * in `known` (which may be NULL), "stdio" or "anonymous". Returns MCP_OK, or a negative code after

@@ -4,21 +4,13 @@
  */
 #define _GNU_SOURCE
 #include "http_peer.h"
+#include "login.h"
 
 #ifdef __SANITIZE_ADDRESS__
 enum { ROOM_KIB = 512 << 10 }; /* the sanitizer keeps freed memory for a while */
 #else
 enum { ROOM_KIB = 96 << 10 };
 #endif
-
-static int authenticate(mcp_str authorization, char *principal, size_t room, void *user)
-{
-    (void)user;
-    if (authorization.len < 8)
-        return MCP_EACCESS;
-    snprintf(principal, room, "%.*s", (int)authorization.len - 7, authorization.ptr + 7);
-    return MCP_OK;
-}
 
 static long resident_kib(void)
 {
@@ -67,7 +59,7 @@ static void begin_with(size_t memory, size_t share)
 {
     setting.http.max_memory = memory;
     setting.http.max_share = share;
-    setting.http.authenticate = authenticate;
+    setting.http.authenticate = login_by_name;
     asking = bearer = "ada";
     start();
     expect_service();

@@ -2,6 +2,7 @@
 #ifndef MCP_SRC_HTTP_SERVER_ANSWER_H
 #define MCP_SRC_HTTP_SERVER_ANSWER_H
 
+#include <mcp/channel.h>
 #include <mcp/http.h>
 
 #include "base/base.h"
@@ -28,9 +29,14 @@ typedef enum mcp__http_refusal {
     MCP__HTTP_LONG_BODY,
     MCP__HTTP_SLOW_HEAD,
     MCP__HTTP_SLOW_BODY,
-    MCP__HTTP_NOT_ALLOWED, /* the method is not allowed for this target */
-    MCP__HTTP_POST_ONLY,   /* the method is not allowed without a session */
-    MCP__HTTP_UNAUTHORIZED,
+    MCP__HTTP_NOT_ALLOWED,  /* the method is not allowed for this target */
+    MCP__HTTP_POST_ONLY,    /* the method is not allowed without a session */
+    MCP__HTTP_UNAUTHORIZED, /* the answers of `authenticate`; the next five too */
+    MCP__HTTP_BAD_LOGIN,
+    MCP__HTTP_FORBIDDEN,
+    MCP__HTTP_MANY_LOGINS,
+    MCP__HTTP_NO_LOGIN,
+    MCP__HTTP_SLOW_LOGIN,
     MCP__HTTP_NOT_ACCEPTABLE,
     MCP__HTTP_NEEDS_STREAM,
     MCP__HTTP_BAD_TYPE,
@@ -73,20 +79,21 @@ typedef struct mcp__http_answer {
     int status;
     const char *type; /* Content-Type, or NULL if there is no body */
     mcp_str body;
-    const char *allow;     /* Allow, or NULL */
-    const char *challenge; /* WWW-Authenticate, or NULL */
-    const char *session;   /* Mcp-Session-Id, or NULL */
-    bool preflight;        /* adds the headers of an answer to a CORS preflight */
-    bool retry;            /* adds Retry-After */
-    int code;              /* of the JSON-RPC error in the body, or 0 */
+    const char *allow;   /* Allow, or NULL */
+    mcp_str lines;       /* more headers, each with its line end */
+    const char *session; /* Mcp-Session-Id, or NULL */
+    bool preflight;      /* adds the headers of an answer to a CORS preflight */
+    bool retry;          /* adds Retry-After */
+    int code;            /* of the JSON-RPC error in the body, or 0 */
 } mcp__http_answer;
 
 /* Writes a complete answer and ends the request. */
 void mcp__http_respond(mcp_http_connection *c, const mcp__http_answer *answer);
 void mcp__http_refuse(mcp_http_connection *c, mcp__http_refusal why);
-/* Answers with a JSON-RPC message. `code` is the code of the error in it, or 0 if it has none. If
- * the budget has no room for the message, the request is refused instead. */
-void mcp__http_reply(mcp_http_connection *c, int status, int code, mcp_str message);
+/* Answers with a JSON-RPC message, which `info` describes. `session` is the value of Mcp-Session-Id,
+ * or NULL. If the budget has no room for the message, the request is refused instead. */
+void mcp__http_reply(mcp_http_connection *c, int status, const mcp_output_info *info,
+                     const char *session, mcp_str message);
 /* Returns whether the budget has room for an outgoing message. */
 bool mcp__http_has_room(const mcp_http_connection *c, mcp_str message);
 /* Writes the answer or, if the budget has no room for it, a refusal with the id of its message. */

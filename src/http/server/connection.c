@@ -8,7 +8,6 @@
 enum {
     INPUT_MAX = 4 << 20, /* limit of unparsed bytes, for a transport that ignores MCP_PENDING */
     LINGER_MS = 2000,
-    HALF_CLOSED_MS = 1000,
     PRESSED_MS = 5000, /* longest time-out of a peer while memory is nearly spent */
     LARGE_WRITE =
         16
@@ -19,6 +18,8 @@ void mcp__http_set_phase(mcp_http_connection *c, mcp__http_phase phase)
 {
     if (c->phase == MCP__HTTP_STREAMING && phase != MCP__HTTP_STREAMING)
         c->http->metrics.streams--;
+    if (c->phase == MCP__HTTP_ASKING)
+        mcp__http_login_cancel(c);
     c->phase = phase;
     c->since = c->http->now;
     c->held = c->starved = false;
@@ -163,41 +164,20 @@ void mcp__http_close(mcp_http_connection *c, mcp_http_close how)
         mcp__http_connection_arm(c);
 }
 
-/* Shrinks the buffer of a stream's head to its contents. The head is kept because the log names the
- * request when the stream ends. */
-static void shrink_head(mcp_http_connection *c)
-{
-    mcp__buf *b = &c->head.bytes;
-    size_t principal = c->principal ? (size_t)(c->principal - b->ptr) : 0;
-    char *small = b->ptr ? mcp__resize(b->allocator, b->ptr, b->len) : NULL;
-    if (!small)
-        return;
-    b->ptr = small;
-    b->cap = b->len;
-    if (c->principal)
-        c->principal = small + principal;
-}
-
 void mcp__http_trim_stream(mcp_http_connection *c)
 {
     mcp__buf_free(&c->body);
     if (c->peer)
         mcp__channel_trim(c->peer->channel);
-    if (c->http->options.log) {
-        shrink_head(c);
+    if (c->http->options.log) { /* the log names the request when the stream ends */
+        mcp__http_head_shrink(&c->head);
         return;
     }
     mcp__buf_free(&c->head.bytes);
     mcp__http_head_reset(&c->head);
-    c->principal = NULL;
 }
 
 /* ---- time ----------------------------------------------------------------------------------------------------- */
-
-static int64_t after(int64_t from, uint64_t ms)
-{
-    return ms < (uint64_t)(INT64_MAX - from) ? from + (int64_t)ms : INT64_MAX;
-}
 
 /* Returns the time-out `ms`, shortened while memory is nearly spent. */
 static uint64_t time_limit(const mcp_http_connection *c, uint64_t ms)
@@ -209,15 +189,21 @@ static uint64_t time_limit(const mcp_http_connection *c, uint64_t ms)
  * stopped, for the next check of the memory. */
 static int64_t rest_deadline(const mcp_http_connection *c, uint64_t ms)
 {
-    int64_t due = after(c->since, time_limit(c, ms));
+    int64_t due = mcp__http_after(c->since, time_limit(c, ms));
     return c->starved ? MCP__MIN(due, c->check_at) : due;
 }
 
 static int64_t waiting_deadline(const mcp_http_connection *c)
 {
     if (c->ended && !c->session)
-        return after(c->ended_at, HALF_CLOSED_MS);
-    return c->held ? c->check_at : after(c->wrote_at, c->http->options.heartbeat_ms);
+        return mcp__http_after(c->ended_at, MCP__HTTP_HALF_CLOSED_MS);
+    return c->held ? c->check_at : mcp__http_after(c->wrote_at, c->http->options.heartbeat_ms);
+}
+
+static int64_t streaming_deadline(const mcp_http_connection *c)
+{
+    int64_t heartbeat = mcp__http_after(c->wrote_at, c->http->options.heartbeat_ms);
+    return MCP__MIN(heartbeat, mcp__http_stream_expiry(c));
 }
 
 static int64_t phase_deadline(const mcp_http_connection *c)
@@ -227,12 +213,13 @@ static int64_t phase_deadline(const mcp_http_connection *c)
     case MCP__HTTP_IDLE:
         if (c->resume && !c->congested)
             return INT64_MIN;
-        return after(c->since, c->in_handshake ? o->handshake_ms : o->idle_ms);
+        return mcp__http_after(c->since, c->in_handshake ? o->handshake_ms : o->idle_ms);
     case MCP__HTTP_HEAD: return rest_deadline(c, o->header_ms);
+    case MCP__HTTP_ASKING: return mcp__http_login_deadline(c);
     case MCP__HTTP_BODY: return rest_deadline(c, o->body_ms);
     case MCP__HTTP_WAITING: return waiting_deadline(c);
-    case MCP__HTTP_STREAMING: return after(c->wrote_at, o->heartbeat_ms);
-    case MCP__HTTP_LINGERING: return after(c->since, LINGER_MS);
+    case MCP__HTTP_STREAMING: return streaming_deadline(c);
+    case MCP__HTTP_LINGERING: return mcp__http_after(c->since, LINGER_MS);
     case MCP__HTTP_CLOSED: return INT64_MAX;
     }
     return INT64_MAX;
@@ -240,7 +227,8 @@ static int64_t phase_deadline(const mcp_http_connection *c)
 
 static int64_t stall_deadline(const mcp_http_connection *c)
 {
-    return c->pending ? after(c->drained_at, time_limit(c, c->http->options.stall_ms)) : INT64_MAX;
+    return c->pending ? mcp__http_after(c->drained_at, time_limit(c, c->http->options.stall_ms))
+                      : INT64_MAX;
 }
 
 void mcp__http_connection_arm(mcp_http_connection *c)
@@ -274,7 +262,7 @@ static void send_heartbeat(mcp_http_connection *c)
 
 static bool waited_long(const mcp_http_connection *c, int64_t since)
 {
-    return after(since, c->http->budget->hold_ms) <= c->http->now;
+    return mcp__http_after(since, c->http->budget->hold_ms) <= c->http->now;
 }
 
 /* Called when the deadline for the rest of a request has passed. */
@@ -316,6 +304,7 @@ static void phase_due(mcp_http_connection *c)
             mcp__http_close(c, MCP_HTTP_CLOSE);
         break;
     case MCP__HTTP_HEAD: rest_due(c, MCP__HTTP_SLOW_HEAD); break;
+    case MCP__HTTP_ASKING: mcp__http_login_due(c); break;
     case MCP__HTTP_BODY: rest_due(c, MCP__HTTP_SLOW_BODY); break;
     case MCP__HTTP_WAITING:
         if (c->ended && !c->session) {
@@ -328,7 +317,12 @@ static void phase_due(mcp_http_connection *c)
         else
             send_heartbeat(c);
         break;
-    case MCP__HTTP_STREAMING: send_heartbeat(c); break;
+    case MCP__HTTP_STREAMING:
+        if (mcp__http_stream_expiry(c) <= c->http->now)
+            mcp__http_end_stream(c);
+        else
+            send_heartbeat(c);
+        break;
     case MCP__HTTP_LINGERING: mcp__http_close(c, MCP_HTTP_CLOSE); break;
     case MCP__HTTP_CLOSED: break;
     }
@@ -418,6 +412,7 @@ int mcp_http_accept(mcp_http *http, const mcp_http_connection_options *options, 
     c->trusted = o.trusted_host;
     c->proxy = mcp__http_is_proxy(http, &o);
     c->in_handshake = o.handshake;
+    mcp__http_login_init(c);
     mcp__list_init(&c->in_getters);
     mcp__buf_init(&c->head.bytes, http->allocator, 0);
     mcp__buf_init(&c->body, http->allocator, 0);
@@ -468,6 +463,7 @@ void mcp_http_connection_free(mcp_http_connection *c, int64_t now)
     mcp__buf_free(&c->body);
     mcp__buf_free(&c->input);
     mcp__http_charge_end(http->budget, &c->charge);
+    mcp__http_login_free(c);
     mcp__release(http->allocator, c->name);
     mcp__release(http->allocator, c->peer_name);
     mcp__release(http->allocator, c);

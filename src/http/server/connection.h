@@ -7,6 +7,7 @@
 
 #include "http/server/head.h"
 #include "http/server/http.h"
+#include "http/server/login.h"
 
 typedef struct mcp__http_session mcp__http_session;
 typedef struct mcp__http_stream mcp__http_stream;
@@ -15,20 +16,13 @@ typedef struct mcp__http_peer mcp__http_peer;
 typedef enum mcp__http_phase {
     MCP__HTTP_IDLE = 0,  /* between requests */
     MCP__HTTP_HEAD,      /* part of a head has arrived */
-    MCP__HTTP_BODY,      /* the head is complete, the body is not */
+    MCP__HTTP_ASKING,    /* the head is complete, but its sender is not known yet */
+    MCP__HTTP_BODY,      /* the sender is known, the body is not complete */
     MCP__HTTP_WAITING,   /* the request is complete, but its answer has not begun */
     MCP__HTTP_STREAMING, /* the answer is an event stream */
     MCP__HTTP_LINGERING, /* answered before the request was complete; the rest is discarded */
     MCP__HTTP_CLOSED,    /* nothing is read or written any more */
 } mcp__http_phase;
-
-typedef enum mcp__http_target {
-    MCP__HTTP_ENDPOINT = 0,
-    MCP__HTTP_HEALTHZ,
-    MCP__HTTP_METRICS,
-    MCP__HTTP_PREFLIGHT,
-    MCP__HTTP_DUPLEX, /* HTTP+SSE */
-} mcp__http_target;
 
 struct mcp_http_connection {
     mcp_http *http;
@@ -59,12 +53,15 @@ struct mcp_http_connection {
     bool discards_body; /* the body is read and discarded */
     bool in_handshake;  /* the transport's handshake is in progress */
     bool trusted, keep_alive, chunked, ended, cors, congested, writing;
-    bool counted;       /* counted in session->n_streams */
-    bool resume;        /* parsing of `input` must continue */
-    bool stream_only;   /* the answer is an open subscription */
-    bool held;          /* the request waits for memory */
-    bool starved;       /* reading the rest of the request waits for memory */
-    bool authenticated; /* `authenticate` has accepted a request */
+    bool counted;         /* counted in session->n_streams */
+    bool resume;          /* parsing of `input` must continue */
+    bool stream_only;     /* the answer is an open subscription */
+    bool held;            /* the request waits for memory */
+    bool starved;         /* reading the rest of the request waits for memory */
+    bool authenticated;   /* `authenticate` has accepted a request */
+    bool is_asked;        /* the login is open */
+    uint8_t login_result; /* mcp__http_refusal, when the login was answered */
+    bool unpaused;        /* the parser continues after a login, even without more input */
 
     mcp__http_charge charge;
     size_t message;               /* memory of the request being answered, in bytes */
@@ -80,7 +77,12 @@ struct mcp_http_connection {
     uint64_t bytes_in, bytes_out; /* of this request */
 
     mcp__http_head head;
-    char *principal; /* of this request; NULL if it is anonymous */
+    mcp_http_login login;
+    mcp_identity *identity; /* last accepted; it is that of this request if `principal` is set */
+    const char *principal;  /* of this request, in `identity`; NULL if it is anonymous */
+    int64_t expires_at; /* when the identity of this request expires; INT64_MAX if it does not */
+    mcp__http_denial *denial; /* how to refuse this request, or NULL */
+    char *nonce;              /* DPoP-Nonce of the answer, or NULL */
     mcp__buf body;
     mcp_str body_span; /* the body if it was not copied: borrowed from the received bytes */
     mcp__buf input;    /* received bytes that are not parsed yet */
@@ -94,6 +96,14 @@ struct mcp_http_connection {
     char *name;           /* what the request is about (a tool, a URI), for the log; or NULL */
 };
 
+/* How long a modern request, or a login, goes on after the peer closed its sending direction. */
+enum { MCP__HTTP_HALF_CLOSED_MS = 1000 };
+
+/* Returns the time `ms` milliseconds after `from`. */
+static inline int64_t mcp__http_after(int64_t from, uint64_t ms)
+{
+    return ms < (uint64_t)(INT64_MAX - from) ? from + (int64_t)ms : INT64_MAX;
+}
 void mcp__http_set_phase(mcp_http_connection *c, mcp__http_phase phase);
 void mcp__http_write(mcp_http_connection *c, mcp_str bytes);
 /* Ends an answer. The connection then continues with the next request, or is closed. `code` is the
@@ -110,6 +120,11 @@ void mcp__http_connection_due(mcp_http_connection *c);
 /* Frees the memory that an open stream does not need: the body and, unless it will be logged, the
  * head. */
 void mcp__http_trim_stream(mcp_http_connection *c);
+/* Returns the identity of the current request, or NULL if it is anonymous. */
+static inline mcp_identity *mcp__http_identity(const mcp_http_connection *c)
+{
+    return c->principal ? c->identity : NULL;
+}
 /* Compares two principals. NULL means anonymous, and equals only NULL. */
 static inline bool mcp__http_same_principal(const char *a, const char *b)
 {
@@ -179,13 +194,16 @@ mcp_str mcp__http_body(mcp_http_connection *c);
 mcp__http_refusal mcp__http_no_room(mcp_http_connection *c, size_t bytes);
 /* Continues a request that waited for memory. */
 void mcp__http_run_held(mcp_http_connection *c);
+/* Continues a request whose login was answered. */
+void mcp__http_run_asked(mcp_http_connection *c);
 
 /* ---- route.c --------------------------------------------------------------------------------------- */
 
-/* Checks a complete head. Returns the reason to refuse the request without its body, or
- * MCP__HTTP_FINE. */
+/* Check a complete head, before and after its sender is known. Return the reason to refuse the
+ * request without its body, or MCP__HTTP_FINE. */
 mcp__http_refusal mcp__http_route(mcp_http_connection *c);
-/* Handles a complete request that mcp__http_route() accepted. */
+mcp__http_refusal mcp__http_admit(mcp_http_connection *c);
+/* Handles a complete request that both accepted. */
 void mcp__http_handle(mcp_http_connection *c);
 
 #endif

@@ -165,6 +165,7 @@ void mcp__http_duplex_post(mcp_http_connection *c)
         mcp__http_refuse(c, why);
         return;
     }
+    mcp__channel_set_identity(s->peer->channel, mcp__http_identity(c));
     int rc = mcp__channel_receive_read(s->peer->channel, 0, &m.in, c->http->now);
     mcp__http_peer_arm(s->peer);
     if (!s->revision) {

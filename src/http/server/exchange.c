@@ -141,7 +141,7 @@ static void refuse_unparsed(mcp_http_connection *c, const mcp_error *error)
     if (error->code == MCP_ENOMEM || why.failed || body.failed)
         mcp__http_refuse(c, MCP__HTTP_NO_MEMORY);
     else
-        mcp__http_reply(c, 400, code, mcp__buf_view(&body));
+        mcp__http_reply(c, 400, &(mcp_output_info){.code = code}, NULL, mcp__buf_view(&body));
     mcp__buf_free(&id);
     mcp__buf_free(&why);
     mcp__buf_free(&body);
@@ -178,6 +178,8 @@ int mcp__http_status_of(mcp_output_info info, bool modern)
 {
     if (info.code == 0)
         return 200;
+    if (info.scopes)
+        return 403;
     if (info.malformed && info.code == MCP__INTERNAL_ERROR)
         return modern ? 503 : 429; /* out of memory, or too many requests in flight */
     if (info.malformed && !(modern && info.code == MCP__METHOD_NOT_FOUND))
@@ -214,7 +216,7 @@ static void send(mcp_channel *channel, mcp_exchange exchange, mcp_str message, v
         return;
     }
     if (c->phase == MCP__HTTP_WAITING && last) {
-        mcp__http_reply(c, mcp__http_status_of(info, !peer->legacy), info.code, message);
+        mcp__http_reply(c, mcp__http_status_of(info, !peer->legacy), &info, NULL, message);
         return;
     }
     if (c->phase == MCP__HTTP_WAITING && mcp__http_may_stream(c))
@@ -264,6 +266,7 @@ int mcp__http_hand_over(mcp_http_connection *c, mcp__http_peer *peer, mcp__http_
 {
     mcp_exchange exchange = c->exchange;
     peer->connection = c;
+    mcp__channel_set_identity(peer->channel, mcp__http_identity(c));
     int rc = mcp__channel_receive_read(peer->channel, exchange, &m->in, c->http->now);
     if (peer->session)
         peer->connection = NULL;

@@ -64,8 +64,9 @@ static inline bool mcp__http_peer_serves(const mcp__http_peer *peer, const mcp_h
                                          const mcp__revision *legacy)
 {
     const mcp_channel *channel = peer->channel;
+    const char *principal = mcp__channel_principal(channel);
     if (peer->legacy != legacy || mcp__channel_is_closed(channel) ||
-        !mcp__http_same_principal(mcp__channel_principal(channel), c->principal))
+        (principal != c->principal && !mcp__http_same_principal(principal, c->principal)))
         return false;
     return !c->proxy ||
            (mcp__http_same_principal(mcp__channel_caller(channel), mcp__http_caller(c)) &&

@@ -2,6 +2,8 @@
 #ifndef MCP_SRC_HTTP_SERVER_HEAD_H
 #define MCP_SRC_HTTP_SERVER_HEAD_H
 
+#include <mcp/http.h>
+
 #include "base/base.h"
 
 /* The headers that are used. Each may occur only once, except Accept and X-Forwarded-For. Some of
@@ -25,6 +27,7 @@ typedef enum mcp__http_known {
     MCP__HTTP_REQUEST_HEADERS, /* of a CORS preflight */
     MCP__HTTP_KNOWN,           /* number of the headers above */
     MCP__HTTP_PARAM,           /* Mcp-Param-… */
+    MCP__HTTP_MORE,            /* one of login_headers */
     MCP__HTTP_IGNORED,
 } mcp__http_known;
 
@@ -33,13 +36,14 @@ typedef struct mcp__http_span {
 } mcp__http_span;
 
 /* The part of a head that is kept: the target, the values of known headers, and the names and
- * values of Mcp-Param-*. Spans and offsets refer to `bytes`, which may move when it grows. */
+ * values of Mcp-Param-* and of login_headers. Spans and offsets refer to `bytes`, which may move when it grows. */
 typedef struct mcp__http_head {
     mcp__buf bytes;
+    const mcp_http_options *options; /* its login_headers are kept too; set once */
     mcp__http_span target, path;
     mcp__http_span known[MCP__HTTP_KNOWN];
     uint32_t present; /* 1 << mcp__http_known */
-    uint32_t params;  /* first header of the list of Mcp-Param-*, or 0 */
+    uint32_t params;  /* first header of the list of those with a name, or 0 */
     uint32_t last_param;
     uint32_t field;       /* start of the header being received */
     uint32_t field_value; /* start of its value */
@@ -54,13 +58,15 @@ typedef struct mcp__http_head {
 enum { MCP__HTTP_JSON = 1, MCP__HTTP_SSE = 2 };
 
 void mcp__http_head_reset(mcp__http_head *head);
+/* Shrinks the buffer to its contents. */
+void mcp__http_head_shrink(mcp__http_head *head);
 void mcp__http_head_name(mcp__http_head *head, const char *at, size_t len);
 void mcp__http_head_name_end(mcp__http_head *head);
 void mcp__http_head_value(mcp__http_head *head, const char *at, size_t len);
 void mcp__http_head_value_end(mcp__http_head *head);
 /* Returns the value of a header. Its ptr is NULL if the header is missing. */
 mcp_str mcp__http_header(const mcp__http_head *head, mcp__http_known known);
-/* Finds a header by name, including Mcp-Param-*. Returns false if it is missing. If it occurred
+/* Finds a header by name, including Mcp-Param-* and login_headers. Returns false if it is missing. If it occurred
  * more than once, *value is "\n", which cannot be the value of a header. */
 bool mcp__http_find(const mcp__http_head *head, const char *name, mcp_str *value);
 static inline mcp_str mcp__http_text(const mcp__http_head *head, mcp__http_span span)

@@ -23,7 +23,7 @@ static const mcp_str known[MCP__HTTP_KNOWN] = {
     [MCP__HTTP_REQUEST_HEADERS] = {"access-control-request-headers", 30},
 };
 
-/* Precedes the name and value of each Mcp-Param-* in the buffer. The struct is not aligned
+/* Precedes the name and value of each Mcp-Param-*, and of login_headers, in the buffer. The struct is not aligned
  * there. */
 typedef struct param {
     uint32_t next; /* offset of the next one, or 0 */
@@ -52,9 +52,18 @@ mcp_str mcp__http_trim(mcp_str s)
 void mcp__http_head_reset(mcp__http_head *head)
 {
     mcp__buf bytes = head->bytes;
-    *head = (mcp__http_head){0};
-    head->bytes = bytes;
+    *head = (mcp__http_head){.bytes = bytes, .options = head->options};
     mcp__buf_reset(&head->bytes, 4096);
+}
+
+void mcp__http_head_shrink(mcp__http_head *head)
+{
+    mcp__buf *b = &head->bytes;
+    char *small = b->ptr ? mcp__resize(b->allocator, b->ptr, b->len) : NULL;
+    if (!small)
+        return;
+    b->ptr = small;
+    b->cap = b->len;
 }
 
 /* Compares the name of a header, ignoring case, with a name from the table that has the same
@@ -100,14 +109,26 @@ static mcp__http_known candidate(mcp_str name)
     }
 }
 
-static mcp__http_known classify(mcp_str name)
+static bool is_more(const mcp__http_head *head, mcp_str name)
+{
+    const mcp_http_options *o = head->options;
+    for (size_t i = 0; o && i < o->n_login_headers; i++) {
+        if (mcp__str_same(mcp_str_from(o->login_headers[i]), name))
+            return true;
+    }
+    return false;
+}
+
+static mcp__http_known classify(const mcp__http_head *head, mcp_str name)
 {
     mcp__http_known kind = candidate(name);
     if (kind < MCP__HTTP_KNOWN && same_name(known[kind], name))
         return kind;
     mcp_str prefix = MCP_STR("mcp-param-");
     bool is_param = name.len > prefix.len && same_name(prefix, (mcp_str){name.ptr, prefix.len});
-    return is_param ? MCP__HTTP_PARAM : MCP__HTTP_IGNORED;
+    if (is_param)
+        return MCP__HTTP_PARAM;
+    return is_more(head, name) ? MCP__HTTP_MORE : MCP__HTTP_IGNORED;
 }
 
 static mcp_str tail(const mcp__http_head *head, uint32_t from)
@@ -133,10 +154,10 @@ void mcp__http_head_name_end(mcp__http_head *head)
         return;
     uint32_t name = head->field + (uint32_t)sizeof(param);
     head->count++;
-    head->field_kind = (uint8_t)classify(tail(head, name));
+    head->field_kind = (uint8_t)classify(head, tail(head, name));
     if (head->field_kind == MCP__HTTP_IGNORED)
         head->bytes.len = head->field;
-    else if (head->field_kind != MCP__HTTP_PARAM)
+    else if (head->field_kind < MCP__HTTP_KNOWN)
         head->bytes.len = name;
     head->field_value = (uint32_t)head->bytes.len;
 }
@@ -162,7 +183,8 @@ static void note_repeated(mcp__http_head *head, uint32_t at, param *p)
 {
     p->repeated = true;
     memcpy(head->bytes.ptr + at, p, sizeof(*p));
-    head->repeated |= 1u << MCP__HTTP_PARAM;
+    if (head->field_kind == MCP__HTTP_PARAM)
+        head->repeated |= 1u << MCP__HTTP_PARAM;
 }
 
 static void keep_param(mcp__http_head *head, mcp_str value)
@@ -191,7 +213,7 @@ static void keep_param(mcp__http_head *head, mcp_str value)
 void mcp__http_head_value_end(mcp__http_head *head)
 {
     uint32_t kind = head->field_kind;
-    if (head->bytes.failed == MCP_OK && kind == MCP__HTTP_PARAM) {
+    if (head->bytes.failed == MCP_OK && (kind == MCP__HTTP_PARAM || kind == MCP__HTTP_MORE)) {
         keep_param(head, mcp__http_trim(tail(head, head->field_value)));
     } else if (head->bytes.failed == MCP_OK && kind < MCP__HTTP_KNOWN) {
         mcp_str value = mcp__http_trim(tail(head, head->field_value));
@@ -223,14 +245,14 @@ mcp_str mcp__http_header(const mcp__http_head *head, mcp__http_known which)
 bool mcp__http_find(const mcp__http_head *head, const char *name, mcp_str *value)
 {
     mcp_str wanted = mcp_str_from(name);
-    mcp__http_known kind = classify(wanted);
+    mcp__http_known kind = classify(head, wanted);
     param p;
     uint32_t at;
     if (kind < MCP__HTTP_KNOWN) {
         *value = head->repeated & 1u << kind ? no_value : mcp__http_header(head, kind);
         return value->ptr != NULL;
     }
-    if (kind != MCP__HTTP_PARAM || (at = find_param(head, wanted, &p)) == 0)
+    if (kind == MCP__HTTP_IGNORED || (at = find_param(head, wanted, &p)) == 0)
         return false;
     const char *text = head->bytes.ptr + at + sizeof(p);
     *value = p.repeated ? no_value : (mcp_str){text + p.name_len, p.value_len};

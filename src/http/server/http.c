@@ -34,6 +34,7 @@ static const struct {
     {offsetof(mcp_http_options, heartbeat_ms), 15000},
     {offsetof(mcp_http_options, retry_ms), 1000},
     {offsetof(mcp_http_options, handshake_ms), 10000},
+    {offsetof(mcp_http_options, login_ms), 10000},
 };
 
 static void set_defaults(mcp_http_options *o)
@@ -55,9 +56,12 @@ static void set_defaults(mcp_http_options *o)
         o->challenge = "Bearer";
 }
 
-static char *copy_text(const mcp_http *http, const char *text)
+/* Replaces a text of the options, which may be NULL, by a copy. Returns false if out of memory. */
+static bool own_text(const mcp_http *http, const char **text)
 {
-    return mcp__strdup(http->allocator, mcp_str_from(text));
+    const char *from = *text;
+    *text = from ? mcp__strdup(http->allocator, mcp_str_from(from)) : NULL;
+    return *text || !from;
 }
 
 static void free_list(const mcp_http *http, const char *const *list, size_t n)
@@ -78,7 +82,7 @@ static int copy_list(const mcp_http *http, const char *const **list, size_t n)
     char **texts = mcp__zalloc(http->allocator, n * sizeof(*texts));
     *list = (const char *const *)texts;
     for (size_t i = 0; texts && i < n; i++) {
-        texts[i] = copy_text(http, from[i]);
+        texts[i] = mcp__strdup(http->allocator, mcp_str_from(from[i]));
         if (!texts[i])
             return MCP_ENOMEM;
     }
@@ -88,16 +92,18 @@ static int copy_list(const mcp_http *http, const char *const **list, size_t n)
 static int own_options(mcp_http *http)
 {
     mcp_http_options *o = &http->options;
-    o->path = copy_text(http, o->path);
-    o->challenge = copy_text(http, o->challenge);
-    bool sse = o->sse_path != NULL;
-    if (sse)
-        o->sse_path = copy_text(http, o->sse_path);
-    int hosts = copy_list(http, &o->allow_hosts, o->n_allow_hosts);
-    int origins = copy_list(http, &o->allow_origins, o->n_allow_origins);
-    bool ok =
-        o->path && o->challenge && (o->sse_path || !sse) && hosts == MCP_OK && origins == MCP_OK;
+    const char **texts[] = {&o->path, &o->challenge, &o->sse_path, &o->public_url,
+                            &o->resource_metadata};
+    bool ok = true;
+    /* Every text is replaced, so that mcp_http_free() releases only copies. */
+    for (size_t i = 0; i < MCP__COUNT(texts); i++)
+        ok &= own_text(http, texts[i]);
+    ok &= copy_list(http, &o->allow_hosts, o->n_allow_hosts) == MCP_OK;
+    ok &= copy_list(http, &o->allow_origins, o->n_allow_origins) == MCP_OK;
+    ok &= copy_list(http, &o->login_headers, o->n_login_headers) == MCP_OK;
     int proxies = mcp__http_proxies_set(http);
+    if (ok && proxies == MCP_OK)
+        return mcp__http_urls_set(http);
     return ok ? proxies : MCP_ENOMEM;
 }
 
@@ -127,6 +133,19 @@ static int set_budget(mcp_http *http)
                                &http->budget, NULL);
 }
 
+static int check_options(const mcp_http_options *o, mcp_error *error)
+{
+    if (o->sse_path &&
+        (o->sse_path[0] != '/' ||
+         mcp_str_eq(mcp_str_from(o->sse_path), mcp_str_from(o->path ? o->path : "/mcp"))))
+        return mcp__fail(error, MCP_EINVAL, 0,
+                         "\"sse_path\" must start with \"/\" and differ from \"path\"");
+    if (!mcp__http_is_quotable(o->public_url) || !mcp__http_is_quotable(o->resource_metadata))
+        return mcp__fail(error, MCP_EINVAL, 0,
+                         "\"public_url\" and \"resource_metadata\" must be URLs");
+    return mcp__http_proxies_check(o, error);
+}
+
 int mcp_http_new(mcp_server *server, const mcp_http_options *options, mcp_http **ret,
                  mcp_error *error)
 {
@@ -139,12 +158,7 @@ int mcp_http_new(mcp_server *server, const mcp_http_options *options, mcp_http *
         return rc;
     if (!server || !ret || !given.random)
         return mcp__fail(error, MCP_EINVAL, 0, "an HTTP endpoint needs a server and \"random\"");
-    if (given.sse_path &&
-        (given.sse_path[0] != '/' ||
-         mcp_str_eq(mcp_str_from(given.sse_path), mcp_str_from(given.path ? given.path : "/mcp"))))
-        return mcp__fail(error, MCP_EINVAL, 0,
-                         "\"sse_path\" must start with \"/\" and differ from \"path\"");
-    rc = mcp__http_proxies_check(&given, error);
+    rc = check_options(&given, error);
     if (rc < 0)
         return rc;
     rc = given.random(seed, sizeof(seed), given.user);
@@ -158,7 +172,7 @@ int mcp_http_new(mcp_server *server, const mcp_http_options *options, mcp_http *
     http->allocator = &http->own_allocator;
     http->server = server;
     http->options = given;
-    http->date_user = http->clock_user = given.user;
+    http->date_user = http->clock_user = http->wall_user = given.user;
     set_defaults(&http->options);
     mcp__list_init(&http->connections);
     mcp__list_init(&http->idle_sessions);
@@ -214,9 +228,13 @@ void mcp_http_free(mcp_http *http)
     mcp__release(http->allocator, http->proxies);
     free_list(http, http->options.allow_hosts, http->options.n_allow_hosts);
     free_list(http, http->options.allow_origins, http->options.n_allow_origins);
+    free_list(http, http->options.login_headers, http->options.n_login_headers);
+    mcp__http_urls_free(http);
     mcp__release(&a, (char *)(uintptr_t)http->options.path);
     mcp__release(&a, (char *)(uintptr_t)http->options.challenge);
     mcp__release(&a, (char *)(uintptr_t)http->options.sse_path);
+    mcp__release(&a, (char *)(uintptr_t)http->options.public_url);
+    mcp__release(&a, (char *)(uintptr_t)http->options.resource_metadata);
     mcp__release(&a, http);
 }
 
@@ -245,7 +263,8 @@ void mcp_http_set_log(mcp_http *http, void (*warn)(const char *line, void *user)
 /* ---- time ------------------------------------------------------------------------------------------------- */
 
 void mcp_http_set_clock_source(mcp_http *http, mcp_str (*date)(void *user),
-                               int64_t (*clock)(void *user), void *user)
+                               int64_t (*clock)(void *user), int64_t (*wall)(void *user),
+                               void *user)
 {
     if (!http->options.date) {
         http->options.date = date;
@@ -254,6 +273,10 @@ void mcp_http_set_clock_source(mcp_http *http, mcp_str (*date)(void *user),
     if (!http->options.clock) {
         http->options.clock = clock;
         http->clock_user = user;
+    }
+    if (!http->options.wall) {
+        http->options.wall = wall;
+        http->wall_user = user;
     }
 }
 
@@ -313,10 +336,8 @@ static void drain_connection(mcp_http_connection *c)
             mcp__http_wake(
                 c->http,
                 &c->session->peer->timer); /* its stream still carries the answers in flight */
-        else if (!mcp__list_empty(&c->in_getters))
-            mcp__http_sse_end(c, 0);
-        else if (c->stream_only && c->peer)
-            mcp_channel_close(c->peer->channel, c->http->now);
+        else if (!mcp__list_empty(&c->in_getters) || c->stream_only)
+            mcp__http_end_stream(c);
         break;
     default: break;
     }
@@ -372,14 +393,6 @@ static void end_sessions(mcp__link *sessions, const char *principal)
     }
 }
 
-/* Returns the principal of the connection's current request. The head of a long-lived stream may
- * have been freed. The principal then comes from the channel. */
-static const char *owner(const mcp_http_connection *c)
-{
-    const mcp__http_peer *peer = c->session ? c->session->peer : c->peer;
-    return c->principal || !peer ? c->principal : mcp__channel_principal(peer->channel);
-}
-
 /* Idle connections stay open, because each request is authenticated. */
 void mcp_http_revoke(mcp_http *http, const char *principal, int64_t now)
 {
@@ -389,7 +402,7 @@ void mcp_http_revoke(mcp_http *http, const char *principal, int64_t now)
     for (mcp__link *l = http->connections.next, *next; l != &http->connections; l = next) {
         mcp_http_connection *c = mcp__container(l, mcp_http_connection, link);
         next = l->next;
-        if (c->phase > MCP__HTTP_HEAD && mcp__http_same_principal(owner(c), principal))
+        if (c->phase > MCP__HTTP_ASKING && mcp__http_same_principal(c->principal, principal))
             mcp__http_close(c, MCP_HTTP_CLOSE);
     }
     mcp__http_leave(http);

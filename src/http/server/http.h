@@ -9,6 +9,7 @@
  *   http.c                                 creates, drains and frees an endpoint; runs its timers
  *   connection.c, parse.c                  a connection; splits its bytes into requests
  *   headers.c, forwarded.c                 the head of a request; the client behind proxies
+ *   login.c                                who sent a request
  *   route.c                                checks before the body is read
  *   exchange.c, peer.c                     a POSTed message and its answer; the channels
  *   legacy.c, session.c, stream.c, duplex.c   sessions of legacy revisions
@@ -30,6 +31,15 @@
 
 typedef struct mcp__http_store mcp__http_store;
 
+typedef enum mcp__http_target {
+    MCP__HTTP_ENDPOINT = 0,
+    MCP__HTTP_HEALTHZ,
+    MCP__HTTP_METRICS,
+    MCP__HTTP_PREFLIGHT,
+    MCP__HTTP_DUPLEX, /* HTTP+SSE */
+    MCP__HTTP_TARGETS,
+} mcp__http_target;
+
 /* An address from which connections come, or a principal that uses them, and the number of these
  * connections. */
 typedef struct mcp__http_address {
@@ -43,7 +53,8 @@ struct mcp_http {
     mcp_server *server;
     const mcp_allocator *allocator;
     mcp_allocator own_allocator;
-    mcp_http_options options; /* owns copies of the strings */
+    mcp_http_options options;      /* owns copies of the strings */
+    char *urls[MCP__HTTP_TARGETS]; /* for mcp_http_login_url(); NULL if there is none */
     llhttp_settings_t parser_settings;
     mcp__link connections;
     size_t n_connections;
@@ -70,7 +81,8 @@ struct mcp_http {
     void *wake_user;
     void (*warn)(const char *line, void *user);
     void *warn_user;
-    void *date_user, *clock_user; /* passed to options.date and options.clock */
+    /* passed to the options of the same names */
+    void *date_user, *clock_user, *wall_user;
 };
 
 static inline void mcp__http_enter(mcp_http *http, int64_t now)

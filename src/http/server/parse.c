@@ -46,7 +46,7 @@ static int on_message_begin(llhttp_t *parser)
     mcp__http_head_reset(&c->head);
     c->bytes_in = c->bytes_out = 0;
     c->refusal = MCP__HTTP_FINE;
-    c->principal = NULL;
+    mcp__http_login_reset(c);
     c->forwarded = MCP__HTTP_DIRECT;
     mcp__http_uncount_request(c);
     c->cors = c->stream_only = c->body_complete = false;
@@ -130,6 +130,26 @@ static bool worth_reading(const mcp_http_connection *c)
             !mcp__http_header(&c->head, MCP__HTTP_EXPECT).ptr);
 }
 
+/* Continues with the body when the sender is known. `why` is a refusal so far. Returns 0, or
+ * HPE_USER if the request is refused before it is complete. */
+static int begin_body(mcp_http_connection *c, mcp__http_refusal why)
+{
+    const llhttp_t *parser = &c->parser;
+    if (!why)
+        why = mcp__http_admit(c);
+    if (why && !worth_reading(c)) {
+        c->keep_alive = false;
+        return stop(c, why);
+    }
+    c->refusal = (uint8_t)why;
+    c->discards_body =
+        why && (!mcp__http_refusal_reads(why) || parser->content_length > ID_BODY_MAX);
+    if (!why && expects_body(parser) && parser->http_minor >= 1 &&
+        mcp__http_header(&c->head, MCP__HTTP_EXPECT).ptr)
+        mcp__http_write(c, MCP_STR("HTTP/1.1 100 Continue\r\n\r\n"));
+    return 0;
+}
+
 static int on_headers_complete(llhttp_t *parser)
 {
     mcp_http_connection *c = connection_of(parser);
@@ -147,17 +167,11 @@ static int on_headers_complete(llhttp_t *parser)
     c->body.limit =
         parser->flags & F_CHUNKED ? SIZE_MAX : (size_t)MCP__MIN(parser->content_length, SIZE_MAX);
     mcp__http_refusal why = mcp__http_route(c);
-    if (why && !worth_reading(c)) {
-        c->keep_alive = false;
-        return stop(c, why);
+    if (!why && mcp__http_ask(c, &why)) {
+        mcp__http_set_phase(c, MCP__HTTP_ASKING);
+        return HPE_PAUSED;
     }
-    c->refusal = (uint8_t)why;
-    c->discards_body =
-        why && (!mcp__http_refusal_reads(why) || parser->content_length > ID_BODY_MAX);
-    if (!why && expects_body(parser) && parser->http_minor >= 1 &&
-        mcp__http_header(&c->head, MCP__HTTP_EXPECT).ptr)
-        mcp__http_write(c, MCP_STR("HTTP/1.1 100 Continue\r\n\r\n"));
-    return 0;
+    return begin_body(c, why);
 }
 
 /* Returns by how much the body's buffer grows if `bytes` are added. The buffer doubles, up to the
@@ -297,7 +311,7 @@ static void refuse_unkept(mcp_http_connection *c)
  * unread. */
 static bool may_parse(const mcp_http_connection *c)
 {
-    return c->phase <= MCP__HTTP_BODY &&
+    return c->phase <= MCP__HTTP_BODY && c->phase != MCP__HTTP_ASKING &&
            (c->phase != MCP__HTTP_IDLE ||
             (!c->congested && c->burst <= c->http->options.max_output));
 }
@@ -305,16 +319,18 @@ static bool may_parse(const mcp_http_connection *c)
 /* Parses as many requests as can be answered now. */
 static void parse(mcp_http_connection *c, mcp_str *in)
 {
-    while (in->len && may_parse(c)) {
-        llhttp_errno_t error = llhttp_execute(&c->parser, in->ptr, in->len);
-        const char *at = error == HPE_OK ? in->ptr + in->len : llhttp_get_error_pos(&c->parser);
+    while ((in->len || c->unpaused) && may_parse(c)) {
+        c->unpaused = false;
+        llhttp_errno_t error = llhttp_execute(&c->parser, in->len ? in->ptr : "", in->len);
+        const char *at =
+            error == HPE_OK || !in->len ? in->ptr + in->len : llhttp_get_error_pos(&c->parser);
         size_t used = at ? (size_t)(at - in->ptr) : in->len;
         c->bytes_in += used;
         *in = mcp__str_sub(*in, used);
         if (error == HPE_PAUSED && c->complete) {
             llhttp_resume(&c->parser);
             run_request(c);
-        } else if (error != HPE_OK) {
+        } else if (error != HPE_OK && c->phase != MCP__HTTP_ASKING) {
             if (c->phase == MCP__HTTP_IDLE)
                 on_message_begin(&c->parser); /* the request failed at its first byte */
             mcp__http_refuse_early(c, c->refusal ? (mcp__http_refusal)c->refusal
@@ -329,7 +345,7 @@ static void parse(mcp_http_connection *c, mcp_str *in)
 
 void mcp__http_parse_input(mcp_http_connection *c)
 {
-    if (!c->input.len || !may_parse(c))
+    if ((!c->input.len && !c->unpaused) || !may_parse(c))
         return;
     mcp_str in = mcp__buf_view(&c->input);
     parse(c, &in);
@@ -339,6 +355,23 @@ void mcp__http_parse_input(mcp_http_connection *c)
         mcp__buf_reset(&c->input, 0);
     if (c->phase == MCP__HTTP_IDLE)
         mcp__http_schedule_input(c);
+}
+
+void mcp__http_run_asked(mcp_http_connection *c)
+{
+    mcp__http_set_phase(c, MCP__HTTP_BODY);
+    llhttp_resume(&c->parser);
+    if (begin_body(c, (mcp__http_refusal)c->login_result) == 0) {
+        c->unpaused = true;
+        mcp__http_parse_input(c);
+    } else {
+        mcp__buf_reset(&c->input, 0);
+        mcp__http_refuse_early(c, (mcp__http_refusal)c->refusal);
+    }
+    if (c->ended && c->phase <= MCP__HTTP_BODY && c->phase != MCP__HTTP_ASKING && !c->resume)
+        mcp__http_close(c, MCP_HTTP_CLOSE);
+    else if (c->resume_input)
+        c->resume_input(c, c->user);
 }
 
 static void keep_input(mcp_http_connection *c, mcp_str bytes)
@@ -383,7 +416,8 @@ int mcp_http_receive(mcp_http_connection *c, mcp_str bytes, int64_t now)
 bool mcp_http_wants_input(const mcp_http_connection *c)
 {
     return c->phase != MCP__HTTP_CLOSED && !c->ended && !c->congested && !c->starved &&
-           c->input.len < INPUT_PAUSE;
+           c->input.len <
+               (c->phase == MCP__HTTP_ASKING ? c->http->options.max_header_bytes : INPUT_PAUSE);
 }
 
 void mcp_http_receive_end(mcp_http_connection *c, int64_t now)
@@ -396,7 +430,7 @@ void mcp_http_receive_end(mcp_http_connection *c, int64_t now)
         /* A request in progress is still answered, until the deadline of waiting_deadline(). */
         if (c->phase == MCP__HTTP_STREAMING)
             mcp__http_exchange_end(c);
-        if (c->phase != MCP__HTTP_WAITING && !c->resume)
+        if (c->phase != MCP__HTTP_WAITING && c->phase != MCP__HTTP_ASKING && !c->resume)
             mcp__http_close(c, MCP_HTTP_CLOSE);
     }
     mcp__http_connection_charge(c);

@@ -24,7 +24,7 @@ int mcp__http_peer_new(mcp_http *http, const mcp_channel_options *how, const mcp
     mcp_channel_options options = *how;
     options.wake = wake;
     options.user = peer;
-    options.principal = c->principal;
+    options.identity = mcp__http_identity(c);
     options.caller = mcp__http_caller(c);
     options.local = mcp__http_is_local(c);
     options.max_message = http->options.max_body;

@@ -67,6 +67,12 @@ static const struct refusal {
     [MCP__HTTP_UNAUTHORIZED] = {401, .text = "the server wants a valid token: the Authorization "
                                              "header is missing, or its token is not, or no "
                                              "longer, known"},
+    [MCP__HTTP_BAD_LOGIN] = {400, .text = "the Authorization header is malformed"},
+    [MCP__HTTP_FORBIDDEN] = {403, .text = "the token does not permit this request"},
+    [MCP__HTTP_MANY_LOGINS] = {429, .text = "too many tokens were refused: try again later"},
+    [MCP__HTTP_NO_LOGIN] = {503, .text = "the token cannot be checked now: try again later"},
+    [MCP__HTTP_SLOW_LOGIN] = {503, true, LIMIT(login_ms),
+                              .text = "the token could not be checked within %zu ms"},
     [MCP__HTTP_NOT_ACCEPTABLE] = {406, .text = "Accept has to list application/json and "
                                                "text/event-stream, for GET the latter"},
     [MCP__HTTP_NEEDS_STREAM] = {406, .text = "the answer is an event stream: Accept has to list "
@@ -145,12 +151,19 @@ const mcp__http_status_line mcp__http_statuses[MCP__HTTP_STATUSES] = {
 
 /* ---- heads ------------------------------------------------------------------------------------------- */
 
+static void put_header(mcp__buf *b, const char *name, const char *value)
+{
+    if (value)
+        mcp__buf_printf(b, "%s: %s\r\n", name, value);
+}
+
 static void put_cors(mcp_http_connection *c, mcp__buf *b)
 {
     mcp__buf_lit(b, "Access-Control-Allow-Origin: ");
     mcp__buf_str(b, mcp__http_header(&c->head, MCP__HTTP_ORIGIN));
     mcp__buf_lit(b, "\r\nVary: Origin\r\n"
-                    "Access-Control-Expose-Headers: Mcp-Session-Id, WWW-Authenticate\r\n");
+                    "Access-Control-Expose-Headers: Mcp-Session-Id, WWW-Authenticate, "
+                    "DPoP-Nonce\r\n");
 }
 
 void mcp__http_put_head(mcp_http_connection *c, int status)
@@ -170,12 +183,7 @@ void mcp__http_put_head(mcp_http_connection *c, int status)
         mcp__buf_lit(b, "Connection: close\r\n");
     if (c->cors)
         put_cors(c, b);
-}
-
-static void put_header(mcp__buf *b, const char *name, const char *value)
-{
-    if (value)
-        mcp__buf_printf(b, "%s: %s\r\n", name, value);
+    put_header(b, "DPoP-Nonce", c->nonce);
 }
 
 static void put_preflight(const mcp_http_connection *c, mcp__buf *b)
@@ -225,7 +233,7 @@ static void write_answer(mcp_http_connection *c, const mcp__http_answer *a)
         mcp__buf_lit(b, "\r\n");
     }
     put_header(b, "Allow", a->allow);
-    put_header(b, "WWW-Authenticate", a->challenge);
+    mcp__buf_str(b, a->lines);
     put_header(b, "Mcp-Session-Id", a->session);
     put_header(b, "Retry-After", a->retry ? "1" : NULL);
     if (a->preflight)
@@ -250,11 +258,22 @@ void mcp__http_respond(mcp_http_connection *c, const mcp__http_answer *answer)
     mcp__http_finish(c, answer->status, answer->code);
 }
 
-void mcp__http_reply(mcp_http_connection *c, int status, int code, mcp_str message)
+void mcp__http_reply(mcp_http_connection *c, int status, const mcp_output_info *info,
+                     const char *session, mcp_str message)
 {
-    mcp__http_answer a = {
-        .status = status, .type = "application/json", .body = message, .code = code};
+    mcp__http_answer a = {.status = status,
+                          .type = "application/json",
+                          .body = message,
+                          .session = session,
+                          .code = info->code};
+    mcp__buf lines;
+    mcp__buf_init(&lines, c->http->allocator, 0);
+    if (info->scopes)
+        mcp__http_put_scope_challenge(c, info->scopes, &lines);
+    if (!lines.failed)
+        a.lines = mcp__buf_view(&lines);
     mcp__http_answer_fitting(c, &a);
+    mcp__buf_free(&lines);
 }
 
 const char *mcp__http_option_of(mcp__http_refusal why)
@@ -282,7 +301,8 @@ size_t mcp__http_limit_of(const mcp_http *http, mcp__http_refusal why)
         return MCP__HTTP_PER_ADDRESS;
     if (why == MCP__HTTP_MANY_PER_PRINCIPAL && !o->max_per_principal)
         return MCP__HTTP_PER_PRINCIPAL;
-    bool is_time = why == MCP__HTTP_SLOW_HEAD || why == MCP__HTTP_SLOW_BODY;
+    bool is_time =
+        why == MCP__HTTP_SLOW_HEAD || why == MCP__HTTP_SLOW_BODY || why == MCP__HTTP_SLOW_LOGIN;
     if (is_time)
         memcpy(&wide, at, sizeof(wide));
     else
@@ -351,17 +371,22 @@ static void refuse_with(mcp_http_connection *c, mcp__http_refusal why, mcp_str k
 {
     const struct refusal *r = &refusals[why];
     const mcp_allocator *a = c->http->allocator;
-    mcp__buf id, text, body;
+    mcp__buf id, text, body, lines;
     mcp__buf_init(&id, a, 0);
     mcp__buf_init(&text, a, 0);
     mcp__buf_init(&body, a, 0);
+    mcp__buf_init(&lines, a, 0);
     if (why != MCP__HTTP_NO_ROOM && why != MCP__HTTP_NO_SHARE)
         c->http->metrics.by_refusal[why]++;
     if (known.len)
         mcp__buf_str(&id, known);
     else
         put_id(c, r, &id);
-    put_text(c->http, why, &text);
+    const mcp__http_denial *denial = mcp__http_denial_of(c, why);
+    if (denial && denial->message.len)
+        mcp__buf_str(&text, denial->message);
+    else
+        put_text(c->http, why, &text);
     mcp__put_error(&body, id.failed ? (mcp_str){0} : mcp__buf_view(&id), MCP__NO_ID_ABSENT,
                    code_of(why), mcp__buf_view(&text), (mcp_str){0});
     mcp__http_answer answer = {.status = r->status, .type = "application/json"};
@@ -373,14 +398,19 @@ static void refuse_with(mcp_http_connection *c, mcp__http_refusal why, mcp_str k
     if (answer.type && r->plain)
         answer.type = "text/plain; charset=utf-8";
     answer.allow = allowed(c, why);
-    if (r->status == 401)
-        answer.challenge = c->http->options.challenge;
+    if (why == MCP__HTTP_UNAUTHORIZED && !(denial && denial->challenges))
+        put_header(&lines, "WWW-Authenticate", c->http->options.challenge);
+    if (denial)
+        mcp__buf_str(&lines, denial->lines);
+    answer.retry &= !(denial && denial->retries);
+    answer.lines = lines.failed ? (mcp_str){0} : mcp__buf_view(&lines);
     if (r->final)
         c->keep_alive = false;
     mcp__http_respond(c, &answer);
     mcp__buf_free(&id);
     mcp__buf_free(&text);
     mcp__buf_free(&body);
+    mcp__buf_free(&lines);
 }
 
 void mcp__http_refuse(mcp_http_connection *c, mcp__http_refusal why)

@@ -3,8 +3,6 @@
  */
 #include "http/server/session.h"
 
-enum { MAX_PRINCIPAL = 256 };
-
 /* ---- allowed hosts and origins ------------------------------------------------------------
  *
  * A web page in a user's browser can send requests to a server on the user's machine. If it does so
@@ -167,29 +165,6 @@ static mcp__http_refusal find_target(mcp_http_connection *c)
     return is_allowed ? MCP__HTTP_FINE : MCP__HTTP_NOT_ALLOWED;
 }
 
-static mcp__http_refusal authenticate(mcp_http_connection *c)
-{
-    const mcp_http_options *o = &c->http->options;
-    if (!o->authenticate || c->target == MCP__HTTP_HEALTHZ || c->target == MCP__HTTP_PREFLIGHT)
-        return MCP__HTTP_FINE;
-    char principal[MAX_PRINCIPAL] = "";
-    mcp_str value = mcp__http_header(&c->head, MCP__HTTP_AUTHORIZATION);
-    int rc = o->authenticate(value, principal, sizeof(principal), o->user);
-    if (rc == MCP_ENOMEM)
-        return MCP__HTTP_NO_MEMORY;
-    if (rc != MCP_OK)
-        return MCP__HTTP_UNAUTHORIZED;
-    principal[sizeof(principal) - 1] = 0;
-    c->authenticated = true;
-    /* The principal is stored behind the headers. They are complete, so nothing moves it. */
-    size_t at = c->head.bytes.len;
-    mcp__buf_add(&c->head.bytes, principal, strlen(principal) + 1);
-    if (c->head.bytes.failed)
-        return MCP__HTTP_NO_MEMORY;
-    c->principal = c->head.bytes.ptr + at;
-    return MCP__HTTP_FINE;
-}
-
 /* Charges the connection's memory to the caller of this request. */
 static mcp__http_refusal find_account(mcp_http_connection *c)
 {
@@ -227,12 +202,12 @@ mcp__http_refusal mcp__http_route(mcp_http_connection *c)
         return MCP__HTTP_BAD_VERSION;
     mcp_str host = read_target(c);
     mcp__http_refusal why = check_source(c, host);
-    if (!why)
-        why = find_target(c);
-    if (!why)
-        why = authenticate(c);
-    if (!why)
-        why = find_account(c);
+    return why ? why : find_target(c);
+}
+
+mcp__http_refusal mcp__http_admit(mcp_http_connection *c)
+{
+    mcp__http_refusal why = find_account(c);
     if (!why)
         why = check_form(c);
     if (!why && c->parser.content_length > c->http->options.max_body)
@@ -262,6 +237,7 @@ void mcp__http_handle(mcp_http_connection *c)
     switch ((mcp__http_target)c->target) {
     case MCP__HTTP_HEALTHZ: mcp__http_respond(c, &healthy); break;
     case MCP__HTTP_METRICS: answer_metrics(c); break;
+    case MCP__HTTP_TARGETS: break;
     case MCP__HTTP_PREFLIGHT: mcp__http_respond(c, &preflight); break;
     case MCP__HTTP_DUPLEX:
         if (c->http_method == HTTP_POST)

@@ -133,15 +133,12 @@ static void send_general(mcp__http_session *s, mcp_str message)
 static void send_alone(mcp_http_connection *c, mcp_output_info info, mcp_str message)
 {
     mcp__http_session *s = c->session;
-    mcp__http_answer a = {.status = mcp__http_status_of(info, false),
-                          .type = "application/json",
-                          .body = message,
-                          .code = info.code};
+    const char *id = NULL;
     if (!s->revision && info.code == 0) {
         s->revision = mcp__revision_find(mcp_str_from(mcp_channel_revision(s->peer->channel)));
-        a.session = s->id;
+        id = s->id;
     }
-    mcp__http_answer_fitting(c, &a);
+    mcp__http_reply(c, mcp__http_status_of(info, false), &info, id, message);
 }
 
 void mcp__http_session_send(mcp_channel *channel, mcp_exchange exchange, mcp_str message,

@@ -246,7 +246,7 @@ static int make_endpoint(mcp_listener *l, const mcp__address *a, const mcp_http_
         return rc;
     mcp_http_on_wake(l->http, on_wake, l);
     mcp_http_set_log(l->http, warn, l);
-    mcp_http_set_clock_source(l->http, mcp__net_date, mcp__net_clock, l->net);
+    mcp_http_set_clock_source(l->http, mcp__net_date, mcp__net_clock, mcp__net_wall, l->net);
     return MCP_OK;
 }
 
@@ -389,6 +389,11 @@ size_t mcp_listener_cut(mcp_listener *l)
 void mcp_listener_revoke(mcp_listener *l, const char *principal)
 {
     mcp_http_revoke(l->http, principal, mcp_loop_now(l->net->loop));
+}
+
+size_t mcp_listener_end_token(mcp_listener *l, const char *token)
+{
+    return mcp_http_end_token(l->http, token, mcp_loop_now(l->net->loop));
 }
 
 size_t mcp_listener_connections(const mcp_listener *l)

@@ -26,6 +26,7 @@
 
 #include "failalloc.h"
 #include "fixture.h"
+#include "login.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -62,18 +63,6 @@ static int rig_random(void *bytes, size_t len, void *user)
         at[i] = (unsigned char)(r->random++ * 37u + i * 11u);
     if (len >= sizeof(r->random))
         memcpy(at, &r->random, sizeof(r->random));
-    return MCP_OK;
-}
-
-/* The token of a principal is its name: "Bearer NAME" authenticates NAME. */
-static inline int rig_authenticate(mcp_str authorization, char *principal, size_t room, void *user)
-{
-    (void)user;
-    mcp_str prefix = MCP_STR("Bearer ");
-    if (authorization.len <= prefix.len || memcmp(authorization.ptr, prefix.ptr, prefix.len) != 0)
-        return MCP_EACCESS;
-    snprintf(principal, room, "%.*s", (int)(authorization.len - prefix.len),
-             authorization.ptr + prefix.len);
     return MCP_OK;
 }
 

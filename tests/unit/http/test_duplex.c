@@ -17,7 +17,7 @@
 #define BEAT "3\n:\n\n\n"
 
 static const mcp_http_options served = {.sse_path = "/sse"};
-static const mcp_http_options with_tokens = {.sse_path = "/sse", .authenticate = rig_authenticate};
+static const mcp_http_options with_tokens = {.sse_path = "/sse", .authenticate = login_by_name};
 
 static void open_as(wire *w, rig *r, const char *headers)
 {

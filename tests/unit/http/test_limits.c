@@ -414,7 +414,7 @@ static void test_cors(void **state)
     (void)state;
     rig r;
     wire w;
-    rig_begin(&r, &(mcp_http_options){.cors = true, .authenticate = rig_authenticate});
+    rig_begin(&r, &(mcp_http_options){.cors = true, .authenticate = login_by_name});
     wire_open(&w, &r);
     wire_send(&w, "OPTIONS /mcp HTTP/1.1\nHost: localhost\nOrigin: http://localhost:3000\n"
                   "Access-Control-Request-Method: POST\n"

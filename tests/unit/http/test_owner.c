@@ -64,7 +64,7 @@ static void test_session(void **state)
     (void)state;
     rig r;
     wire stream;
-    rig_begin(&r, &(mcp_http_options){.authenticate = rig_authenticate});
+    rig_begin(&r, &(mcp_http_options){.authenticate = login_by_name});
     rig_initialize(&r, "2025-06-18", "Authorization: Bearer alice\n");
     once_as(&r, "alice", session_uses[1].head, session_uses[1].body, "HTTP/1.1 200 OK\n~{}}~");
     wire_open(&stream, &r);
@@ -90,7 +90,7 @@ static void test_stream(void **state)
     (void)state;
     rig r;
     wire alice, mallory;
-    rig_begin(&r, &(mcp_http_options){.authenticate = rig_authenticate});
+    rig_begin(&r, &(mcp_http_options){.authenticate = login_by_name});
     wire_open(&alice, &r);
     send_as(&alice, "alice", MODERN, LISTEN);
     wire_expect(&alice, SSE_HEAD "~acknowledged~");
@@ -115,7 +115,7 @@ static void test_revoke(void **state)
     (void)state;
     rig r;
     wire modern, legacy, other, idle;
-    rig_begin(&r, &(mcp_http_options){.authenticate = rig_authenticate});
+    rig_begin(&r, &(mcp_http_options){.authenticate = login_by_name});
     rig_initialize(&r, "2025-06-18", "Authorization: Bearer alice\n");
     wire_open(&legacy, &r), wire_open(&modern, &r), wire_open(&other, &r), wire_open(&idle, &r);
     send_as(&legacy, "alice", session_uses[5].head, "\n");
@@ -156,7 +156,7 @@ static void test_connections_of_a_principal(void **state)
     (void)state;
     rig r;
     wire w[4];
-    rig_begin(&r, &(mcp_http_options){.authenticate = rig_authenticate, .max_per_principal = 2});
+    rig_begin(&r, &(mcp_http_options){.authenticate = login_by_name, .max_per_principal = 2});
     open_from(&w[0], &r, "a");
     open_from(&w[1], &r, "b");
     open_from(&w[2], &r, "127.0.0.1"); /* a limit that is set applies to this machine too */

@@ -55,7 +55,7 @@ static const struct row {
 };
 
 static const mcp_http_options options = {
-    .option_name = option_name, .max_body = 100, .authenticate = rig_authenticate};
+    .option_name = option_name, .max_body = 100, .authenticate = login_by_name};
 
 static void test_rows(void **state)
 {
@@ -93,7 +93,7 @@ static void test_long(void **state)
         rig r;
         wire w;
         char head[256], space[512];
-        rig_begin(&r, &(mcp_http_options){.authenticate = rig_authenticate});
+        rig_begin(&r, &(mcp_http_options){.authenticate = login_by_name});
         wire_open(&w, &r);
         snprintf(head, sizeof(head), "POST /mcp HTTP/1.1\n{{std}}Content-Length: %zu\n\n",
                  cases[i].len);

@@ -86,7 +86,7 @@ static void test_principal(void **state)
     (void)state;
     rig r;
     rig_begin(&r,
-              &(mcp_http_options){.authenticate = rig_authenticate, .challenge = "Bearer x=\"y\""});
+              &(mcp_http_options){.authenticate = login_by_name, .challenge = "Bearer x=\"y\""});
     rig_initialize(&r, "2025-06-18", "Authorization: Bearer alice\n");
     assert_int_equal(strlen(r.session), 32);
     static const struct {
@@ -124,7 +124,7 @@ static void test_changing_principal(void **state)
     (void)state;
     static const mcp_tool tool = {.size = sizeof(mcp_tool), .name = "who", .call = call_who};
     rig r;
-    rig_begin(&r, &(mcp_http_options){.authenticate = rig_authenticate, .log = rig_log});
+    rig_begin(&r, &(mcp_http_options){.authenticate = login_by_name, .log = rig_log});
     assert_int_equal(mcp_server_add_tool(fixture_server(r.fixture), &tool, NULL, NULL), MCP_OK);
     wire w;
     wire_open(&w, &r);

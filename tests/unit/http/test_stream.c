@@ -81,7 +81,7 @@ static void test_log(void **state)
     (void)state;
     rig r;
     wire w;
-    rig_begin(&r, &(mcp_http_options){.log = check_log, .authenticate = rig_authenticate});
+    rig_begin(&r, &(mcp_http_options){.log = check_log, .authenticate = login_by_name});
     listen_to(&w, &r,
               "POST /mcp?x HTTP/1.1\n{{modern subscriptions/listen}}Authorization: Bearer alice\n"
               "Content-Length: {{len}}\n\n" CALL("subscriptions/listen",

@@ -19,6 +19,7 @@
 #include <mcp/io.h>
 
 #include "fixture.h"
+#include "login.h"
 #include "support/wait.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -51,13 +52,14 @@ static void answer_form(mcp_client *client, mcp_question *question, void *user)
         fail_msg("%s", error.text);
 }
 
-static int authenticate(mcp_str authorization, char *principal, size_t room, void *user)
+static void authenticate(mcp_http_login *login, void *user)
 {
+    char token[32];
     (void)user;
-    if (!mcp_str_eq(authorization, MCP_STR("Bearer t1")))
-        return MCP_EACCESS;
-    snprintf(principal, room, "somebody");
-    return MCP_OK;
+    if (login_token(login, token, sizeof(token)) && strcmp(token, "t1") == 0)
+        login_accept(login, MCP_OPTIONS(mcp_identity_options, .principal = "somebody"));
+    else
+        mcp_http_login_refuse(login, NULL);
 }
 
 static void listen_at(world *w, const char *address, bool tls)

@@ -222,13 +222,10 @@ static void test_host(void **state)
     assert_null(mcp_server_host(f->server));
 }
 
-static int nobody(mcp_str authorization, char *principal, size_t room, void *user)
+static void nobody(mcp_http_login *login, void *user)
 {
     (void)user;
-    (void)authorization;
-    (void)principal;
-    (void)room;
-    return MCP_EACCESS;
+    mcp_http_login_refuse(login, NULL);
 }
 
 static void test_warning(void **state)

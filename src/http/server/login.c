@@ -1,0 +1,348 @@
+/* login.c: who sent a request. Passes the question to the program, keeps the answer, and ends the
+ * streams of tokens that expire.
+ *
+ * The program may answer within `authenticate` or later. A later answer only wakes the connection:
+ * its next tick continues with the request, so that a program may answer at any time.
+ */
+#include "auth/challenge.h"
+#include "http/server/session.h"
+
+/* ---- the question --------------------------------------------------------------------------- */
+
+static mcp_http_connection *connection_of(const mcp_http_login *login)
+{
+    return mcp__container((mcp_http_login *)(uintptr_t)login, mcp_http_connection, login);
+}
+
+const char *mcp_http_login_method(const mcp_http_login *login)
+{
+    return llhttp_method_name((llhttp_method_t)connection_of(login)->http_method);
+}
+
+const char *mcp_http_login_url(const mcp_http_login *login)
+{
+    const mcp_http_connection *c = connection_of(login);
+    return c->http->urls[c->target];
+}
+
+const char *mcp_http_login_client(const mcp_http_login *login)
+{
+    return mcp__http_caller(connection_of(login));
+}
+
+bool mcp_http_login_header(const mcp_http_login *login, const char *name, mcp_str *value)
+{
+    return mcp__http_find(&connection_of(login)->head, name, value);
+}
+
+void mcp_http_login_on_cancel(mcp_http_login *login, void (*fn)(mcp_http_login *login, void *user),
+                              void *user)
+{
+    login->cancel = fn;
+    login->cancel_user = user;
+}
+
+int mcp_http_login_set_nonce(mcp_http_login *login, const char *nonce)
+{
+    mcp_http_connection *c = connection_of(login);
+    if (!nonce || !*nonce || !mcp__http_is_quotable(nonce))
+        return MCP_EINVAL;
+    char *copy = mcp__strdup(c->http->allocator, mcp_str_from(nonce));
+    if (!copy)
+        return MCP_ENOMEM;
+    mcp__release(c->http->allocator, c->nonce);
+    c->nonce = copy;
+    return MCP_OK;
+}
+
+void mcp__http_login_init(mcp_http_connection *c)
+{
+    c->expires_at = INT64_MAX;
+    c->head.options = &c->http->options;
+}
+
+bool mcp__http_ask(mcp_http_connection *c, mcp__http_refusal *why)
+{
+    const mcp_http_options *o = &c->http->options;
+    if (!o->authenticate || c->target == MCP__HTTP_HEALTHZ || c->target == MCP__HTTP_PREFLIGHT)
+        return false;
+    c->login = (mcp_http_login){0};
+    c->is_asked = true;
+    o->authenticate(&c->login, o->user);
+    *why = (mcp__http_refusal)c->login_result;
+    return c->is_asked;
+}
+
+int64_t mcp__http_login_deadline(const mcp_http_connection *c)
+{
+    if (!c->is_asked)
+        return INT64_MIN;
+    int64_t due = mcp__http_after(c->since, c->http->options.login_ms);
+    return c->ended ? MCP__MIN(due, mcp__http_after(c->ended_at, MCP__HTTP_HALF_CLOSED_MS)) : due;
+}
+
+void mcp__http_login_due(mcp_http_connection *c)
+{
+    if (!c->is_asked)
+        mcp__http_run_asked(c);
+    else if (c->ended)
+        mcp__http_close(c, MCP_HTTP_CLOSE);
+    else
+        mcp__http_refuse_early(c, MCP__HTTP_SLOW_LOGIN);
+}
+
+void mcp__http_login_cancel(mcp_http_connection *c)
+{
+    if (!c->is_asked)
+        return;
+    c->is_asked = false;
+    if (c->login.cancel)
+        c->login.cancel(&c->login, c->login.cancel_user);
+}
+
+void mcp__http_login_reset(mcp_http_connection *c)
+{
+    const mcp_allocator *a = c->http->allocator;
+    c->principal = NULL;
+    c->expires_at = INT64_MAX;
+    if (c->denial)
+        mcp__release(a, c->denial);
+    if (c->nonce)
+        mcp__release(a, c->nonce);
+    c->denial = NULL;
+    c->nonce = NULL;
+}
+
+void mcp__http_login_free(mcp_http_connection *c)
+{
+    mcp__http_login_reset(c);
+    mcp_identity_unref(c->identity);
+    c->identity = NULL;
+}
+
+/* ---- the answer ----------------------------------------------------------------------------- */
+
+static void answer(mcp_http_login *login, mcp__http_refusal why)
+{
+    mcp_http_connection *c = connection_of(login);
+    c->is_asked = false;
+    c->login_result = (uint8_t)why;
+    if (c->phase != MCP__HTTP_ASKING)
+        return; /* `authenticate` is still running */
+    mcp__http_touch(c->http);
+    mcp__http_wake(c->http, &c->timer);
+}
+
+/* Finds when an identity expires on the clock of the endpoint. */
+static mcp__http_refusal set_expiry(mcp_http_connection *c, const mcp_identity *identity)
+{
+    mcp_http *http = c->http;
+    int64_t expires = mcp_identity_expires_ms(identity);
+    if (!expires)
+        return MCP__HTTP_FINE;
+    if (!http->options.wall)
+        return MCP__HTTP_NO_LOGIN;
+    int64_t wall = http->options.wall(http->wall_user), now = mcp__http_now(http);
+    if (expires <= wall)
+        return MCP__HTTP_UNAUTHORIZED;
+    int64_t left = wall < 0 ? expires : expires - wall;
+    c->expires_at = left < INT64_MAX - now ? now + left : INT64_MAX;
+    return MCP__HTTP_FINE;
+}
+
+void mcp_http_login_accept(mcp_http_login *login, mcp_identity *identity)
+{
+    mcp_http_connection *c = connection_of(login);
+    if (!c->is_asked)
+        return;
+    mcp__http_refusal why = set_expiry(c, identity);
+    if (!why) {
+        /* The requests of a connection usually have the same identity. */
+        if (identity != c->identity) {
+            mcp_identity *before = c->identity;
+            c->identity = mcp_identity_ref(identity);
+            mcp_identity_unref(before);
+        }
+        c->principal = mcp_identity_principal(identity);
+        c->authenticated = true;
+    }
+    answer(login, why);
+}
+
+static mcp__http_refusal refusal_of(int status)
+{
+    switch (status) {
+    case 400: return MCP__HTTP_BAD_LOGIN;
+    case 403: return MCP__HTTP_FORBIDDEN;
+    case 429: return MCP__HTTP_MANY_LOGINS;
+    case 503: return MCP__HTTP_NO_LOGIN;
+    default: return MCP__HTTP_UNAUTHORIZED;
+    }
+}
+
+static bool is_printable(const char *text)
+{
+    for (; *text; text++) {
+        if ((unsigned char)*text < ' ' || *text == 127)
+            return false;
+    }
+    return true;
+}
+
+bool mcp__http_is_quotable(const char *text)
+{
+    for (; text && *text; text++) {
+        if (*text <= ' ' || *text > '~' || *text == '"' || *text == '\\')
+            return false;
+    }
+    return true;
+}
+
+/* Writes the headers, then the message. Returns the length of the headers. */
+static size_t put_denial(const mcp_http_denial *d, mcp__buf *b, bool *challenges)
+{
+    for (size_t i = 0; i < d->n_challenges; i++) {
+        if (d->challenges[i] && is_printable(d->challenges[i]))
+            mcp__buf_printf(b, "WWW-Authenticate: %s\r\n", d->challenges[i]);
+    }
+    *challenges = b->len > 0;
+    if (d->retry_after_s)
+        mcp__buf_printf(b, "Retry-After: %u\r\n", d->retry_after_s);
+    size_t length = b->len;
+    mcp__buf_str(b, mcp_str_from(d->message));
+    return length;
+}
+
+/* Keeps the answer to a refused request. Returns false if out of memory. */
+static bool keep_denial(mcp_http_connection *c, const mcp_http_denial *d)
+{
+    const mcp_allocator *a = c->http->allocator;
+    mcp__buf b;
+    mcp__buf_init(&b, a, SIZE_MAX);
+    bool challenges = false;
+    size_t lines = put_denial(d, &b, &challenges);
+    mcp__http_denial *kept = b.failed ? NULL : mcp__alloc(a, sizeof(*kept) + b.len + 1);
+    if (kept) {
+        if (b.len)
+            memcpy(kept->text, b.ptr, b.len);
+        kept->challenges = challenges;
+        kept->retries = d->retry_after_s > 0;
+        kept->lines = (mcp_str){kept->text, lines};
+        kept->message = (mcp_str){kept->text + lines, b.len - lines};
+        mcp__release(a, c->denial);
+        c->denial = kept;
+    }
+    mcp__buf_free(&b);
+    return kept != NULL;
+}
+
+void mcp_http_login_refuse(mcp_http_login *login, const mcp_http_denial *denial)
+{
+    mcp_http_connection *c = connection_of(login);
+    mcp_http_denial d;
+    if (!c->is_asked)
+        return;
+    if (MCP__TAKE_OPTIONAL(&d, denial, mcp_http_denial, NULL) != MCP_OK)
+        d = (mcp_http_denial){0};
+    bool plain = !d.n_challenges && !d.retry_after_s && !d.message;
+    bool kept = plain || keep_denial(c, &d);
+    answer(login, kept ? refusal_of(d.status) : MCP__HTTP_NO_MEMORY);
+}
+
+const mcp__http_denial *mcp__http_denial_of(const mcp_http_connection *c, mcp__http_refusal why)
+{
+    bool ours = why >= MCP__HTTP_UNAUTHORIZED && why <= MCP__HTTP_NO_LOGIN;
+    return ours ? c->denial : NULL;
+}
+
+/* ---- scopes --------------------------------------------------------------------------------- */
+
+void mcp__http_put_scope_challenge(const mcp_http_connection *c, const char *scopes,
+                                   mcp__buf *lines)
+{
+    mcp__auth_scheme scheme;
+    mcp_str token;
+    mcp_str given = mcp__http_header(&c->head, MCP__HTTP_AUTHORIZATION);
+    if (mcp__auth_header(given, &scheme, &token) != MCP__ACCEPTED)
+        scheme = MCP__SCHEME_BEARER;
+    mcp__buf_lit(lines, "WWW-Authenticate: ");
+    mcp__challenge_put(
+        lines, &(mcp__challenge){.scheme = scheme,
+                                 .why = MCP__REFUSED_SCOPE,
+                                 .scopes = mcp_str_from(scopes),
+                                 .metadata_url = mcp_str_from(c->http->options.resource_metadata)});
+    mcp__buf_lit(lines, "\r\n");
+}
+
+/* ---- the end of a token --------------------------------------------------------------------- */
+
+int64_t mcp__http_stream_expiry(const mcp_http_connection *c)
+{
+    bool is_open = c->phase == MCP__HTTP_STREAMING;
+    return is_open && (c->stream_only || c->http_method == HTTP_GET) ? c->expires_at : INT64_MAX;
+}
+
+void mcp__http_end_stream(mcp_http_connection *c)
+{
+    mcp__http_peer *peer = c->session ? c->session->peer : c->peer;
+    if (peer)
+        mcp__channel_flush(peer->channel, c->http->now);
+    if (peer && !c->session)
+        mcp_channel_close(peer->channel, c->http->now); /* sends the result of the listen */
+    if (c->phase == MCP__HTTP_STREAMING)
+        mcp__http_sse_end(c, 0);
+}
+
+size_t mcp_http_end_token(mcp_http *http, const char *token, int64_t now)
+{
+    size_t ended = 0;
+    mcp__http_enter(http, now);
+    for (mcp__link *l = http->connections.next; token && l != &http->connections; l = l->next) {
+        mcp_http_connection *c = mcp__container(l, mcp_http_connection, link);
+        const char *own = c->principal ? mcp_identity_token(c->identity) : NULL;
+        if (!own || strcmp(own, token) != 0)
+            continue;
+        int64_t before = c->expires_at;
+        c->expires_at = INT64_MIN;
+        if (mcp__http_stream_expiry(c) == INT64_MAX) {
+            c->expires_at = before; /* it is no such stream */
+            continue;
+        }
+        mcp__http_wake(http, &c->timer);
+        ended++;
+    }
+    mcp__http_leave(http);
+    mcp__http_call_wake(http);
+    return ended;
+}
+
+/* ---- URLs ----------------------------------------------------------------------------------- */
+
+int mcp__http_urls_set(mcp_http *http)
+{
+    const mcp_http_options *o = &http->options;
+    const char *const paths[MCP__HTTP_TARGETS] = {
+        [MCP__HTTP_ENDPOINT] = o->path,
+        [MCP__HTTP_DUPLEX] = o->sse_path,
+        [MCP__HTTP_METRICS] = "/metrics",
+    };
+    for (size_t i = 0; i < MCP__HTTP_TARGETS && o->public_url; i++) {
+        if (!paths[i])
+            continue;
+        mcp__buf b;
+        mcp__buf_init(&b, http->allocator, 0);
+        mcp__buf_str(&b, mcp_str_from(o->public_url));
+        mcp__buf_str(&b, mcp_str_from(paths[i]));
+        http->urls[i] = b.failed ? NULL : mcp__strdup(http->allocator, mcp__buf_view(&b));
+        mcp__buf_free(&b);
+        if (!http->urls[i])
+            return MCP_ENOMEM;
+    }
+    return MCP_OK;
+}
+
+void mcp__http_urls_free(mcp_http *http)
+{
+    for (size_t i = 0; i < MCP__HTTP_TARGETS; i++)
+        mcp__release(http->allocator, http->urls[i]);
+}
