@@ -25,12 +25,11 @@ void mcp__introspect_put(mcp__buf *to, mcp_str token)
 int mcp__introspection_read(mcp__introspection *answer, mcp_str body, const mcp__token_rules *rules,
                             int64_t now, const mcp_allocator *allocator, mcp__refused *why)
 {
-    mcp_json_limits limits = {.size = sizeof(limits), .max_bytes = MCP__INTROSPECT_BYTES};
     answer->doc = NULL;
     mcp__claims_init(&answer->claims, allocator);
     if (body.len > MCP__INTROSPECT_BYTES)
         return MCP_ELIMIT;
-    int rc = mcp_json_parse(body, &limits, mcp__allocator(allocator), &answer->doc, NULL);
+    int rc = mcp_json_parse(body, NULL, mcp__allocator(allocator), &answer->doc, NULL);
     if (rc != MCP_OK)
         return rc == MCP_ENOMEM ? rc : MCP_EPARSE;
     const mcp_json *root = mcp_json_root(answer->doc);

@@ -1,7 +1,7 @@
 /* jwk.c: see jwk.h. A key becomes an EVP_PKEY by its raw numbers, with no encoding in between.
  *
- * Every number must have its one canonical spelling (base64url without padding, exact length, or no
- * leading zero), so that a thumbprint is computed from the text as it is written.
+ * Every public number must have its one canonical spelling (base64url without padding, exact length,
+ * or no leading zero), so that a thumbprint is computed from the text as it is written.
  */
 #include <stdio.h>
 
@@ -98,19 +98,13 @@ static void add_number(numbers *to, const char *param, unsigned char *bytes, siz
     to->params[to->n++] = to->crypto->OSSL_PARAM_construct_BN(param, bytes, len);
 }
 
-/* A number of an RSA key: it has no leading zero. */
 static bool add_member(numbers *to, const mcp_json *jwk, const char *name, const char *param)
 {
     size_t len;
     unsigned char *bytes = decode(to, jwk, name, RSA_BYTES, &len);
-    if (!bytes)
-        return false;
-    if (bytes[0] == 0) {
-        mcp__fail(to->error, MCP_EINVAL, 0, "the key's member %s has a leading zero", name);
-        return false;
-    }
-    add_number(to, param, bytes, len);
-    return true;
+    if (bytes)
+        add_number(to, param, bytes, len);
+    return bytes != NULL;
 }
 
 /* Makes the EVP_PKEY. Returns MCP_OK, MCP_EINVAL or MCP_ENOMEM. */
@@ -157,8 +151,8 @@ static int read_rsa_public(numbers *to, const mcp_json *jwk, mcp__jwk *key)
     unsigned char *e = n ? decode(to, jwk, "e", EXPONENT_BYTES, &e_len) : NULL;
     if (!e)
         return MCP_EINVAL;
-    size_t bits = n[0] ? bits_of(n, n_len) : 0;
-    if (bits < MCP__JWK_LEAST_BITS || bits > MCP__JWK_MOST_BITS || n[n_len - 1] % 2 == 0)
+    size_t bits = n[0] ? bits_of(n, n_len) : 0; /* at most 8 * RSA_BYTES */
+    if (bits < MCP__JWK_LEAST_BITS || n[n_len - 1] % 2 == 0)
         return mcp__fail(to->error, MCP_EINVAL, 0,
                          "the modulus of an RSA key must be odd and have %d to %d bits",
                          MCP__JWK_LEAST_BITS, MCP__JWK_MOST_BITS);

@@ -40,12 +40,11 @@ int mcp__jwk_set_read(const mcp__crypto *crypto, mcp_str text, const mcp_allocat
                       mcp__jwk_set **ret, mcp_error *error)
 {
     const mcp_allocator *a = mcp__allocator(allocator);
-    mcp_json_limits limits = {.size = sizeof(limits), .max_bytes = MCP__JWK_SET_BYTES};
     mcp_json_doc *doc;
     if (text.len > MCP__JWK_SET_BYTES)
         return mcp__fail(error, MCP_ELIMIT, 0, "the key set is longer than %d bytes",
                          MCP__JWK_SET_BYTES);
-    int rc = mcp_json_parse(text, &limits, a, &doc, error);
+    int rc = mcp_json_parse(text, NULL, a, &doc, error);
     if (rc != MCP_OK)
         return rc;
     mcp__jwk_set *set = mcp__zalloc(a, sizeof(*set));

@@ -52,7 +52,7 @@ mcp__keyset_answer mcp__keyset_ask(mcp__keyset *keyset, mcp_str kid, const mcp__
 
 bool mcp__keyset_wants_fetch(mcp__keyset *keyset)
 {
-    bool start = keyset->wanted && !keyset->in_flight;
+    bool start = keyset->wanted; /* never while a fetch is in flight */
     keyset->wanted = false;
     keyset->in_flight = keyset->in_flight || start;
     return start;

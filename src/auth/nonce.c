@@ -1,13 +1,12 @@
 /* nonce.c: nonces of DPoP; see dpop.h.
  *
- * A nonce is the base64url form of: version (1 byte), time in seconds (8, big-endian), the first 24
- * bytes of the HMAC-SHA256 of a label and both.
+ * A nonce is the base64url form of: time in seconds (8 bytes, big-endian), the first 24 bytes of the
+ * HMAC-SHA256 of a label and the time. Another form would have another label.
  */
 #include "auth/dpop.h"
 
 enum {
-    VERSION = 1,
-    HEAD = 1 + 8,
+    HEAD = 8,
     TAG = 24,
 };
 
@@ -25,9 +24,9 @@ static bool seal(const mcp__crypto *crypto, const unsigned char key[MCP__SHA256]
 bool mcp__nonce_make(const mcp__crypto *crypto, const unsigned char key[MCP__SHA256], int64_t now,
                      char to[MCP__NONCE_BYTES])
 {
-    unsigned char raw[HEAD + MCP__SHA256] = {VERSION};
+    unsigned char raw[HEAD + MCP__SHA256];
     for (size_t i = 0; i < 8; i++)
-        raw[1 + i] = (unsigned char)((uint64_t)now >> (56 - 8 * i));
+        raw[i] = (unsigned char)((uint64_t)now >> (56 - 8 * i));
     if (!seal(crypto, key, raw, raw + HEAD))
         return false;
     to[mcp__base64url_encode(to, raw, HEAD + TAG)] = '\0';
@@ -39,11 +38,10 @@ bool mcp__nonce_check(const mcp__crypto *crypto, const unsigned char (*keys)[MCP
 {
     unsigned char raw[HEAD + TAG], tag[MCP__SHA256];
     uint64_t made = 0;
-    if (nonce.len != (sizeof(raw) * 4 + 2) / 3 ||
-        mcp__base64url_decode(raw, nonce) != sizeof(raw) || raw[0] != VERSION)
+    if (nonce.len != (sizeof(raw) * 4 + 2) / 3 || mcp__base64url_decode(raw, nonce) != sizeof(raw))
         return false;
     for (size_t i = 0; i < 8; i++)
-        made = made << 8 | raw[1 + i];
+        made = made << 8 | raw[i];
     bool known = false;
     for (size_t i = 0; i < n_keys && !known; i++)
         known = seal(crypto, keys[i], raw, tag) && crypto->CRYPTO_memcmp(tag, raw + HEAD, TAG) == 0;

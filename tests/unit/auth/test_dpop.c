@@ -267,6 +267,40 @@ static void test_combinations(void **state)
     }
 }
 
+/* Makes a proof with a jti of `len` bytes, signed with `key`. */
+static mcp__refused check_jti(const mcp__jwk *key, const char *jwk, size_t len, mcp__dpop_proof *p)
+{
+    char header[512], payload[1024], jti[512];
+    mcp__dpop_request r = request_for((mcp_str){key->thumbprint, MCP__SHA256_TEXT});
+    memset(jti, 'j', len);
+    jti[len] = '\0';
+    snprintf(header, sizeof(header), "\"typ\":\"dpop+jwt\",\"jwk\":%s", jwk);
+    snprintf(payload, sizeof(payload),
+             "{\"jti\":\"%s\",\"htm\":\"POST\",\"htu\":\"" URL
+             "\",\"iat\":1700000000,\"ath\":\"%s\"}",
+             jti, hash);
+    char *text = sign_text(key, header, payload);
+    mcp_str proof = mcp_str_from(text);
+    mcp__refused why = mcp__dpop_check(&crypto, &r, &proof, 1, NULL, p);
+    free(text);
+    return why;
+}
+
+/* A proof is known by its key and its jti together. */
+static void test_ids(void **state)
+{
+    (void)state;
+    mcp__dpop_proof a, same, longer, of_other;
+    assert_int_equal(check_jti(own, own_part, 255, &a), MCP__ACCEPTED);
+    assert_int_equal(check_jti(own, own_part, 255, &same), MCP__ACCEPTED);
+    assert_int_equal(check_jti(own, own_part, 256, &longer), MCP__ACCEPTED);
+    assert_int_equal(check_jti(other, other_part, 255, &of_other), MCP__ACCEPTED);
+    assert_memory_equal(a.id, same.id, sizeof(a.id));
+    assert_memory_not_equal(a.id, longer.id, sizeof(a.id));
+    assert_memory_not_equal(a.id, of_other.id, sizeof(a.id));
+    assert_int_equal(check_jti(own, own_part, 257, &a), MCP__REFUSED_PROOF_CLAIMS);
+}
+
 static void test_count_and_size(void **state)
 {
     (void)state;
@@ -516,14 +550,40 @@ static void test_replay(void **state)
     assert_int_equal(mcp__replay_new(10, 1, &a, &table), MCP_ENOMEM);
 }
 
+/* Which proofs share a row depends on the seed, so that nobody can choose proofs that drive out a
+ * certain other one. */
+static void test_replay_seed(void **state)
+{
+    (void)state;
+    static const uint64_t seeds[] = {0x9E3779B97F4A7C15, 0xD1B54A32D192ED03};
+    mcp__replay *tables[2];
+    size_t differences = 0;
+    for (size_t t = 0; t < 2; t++)
+        assert_int_equal(mcp__replay_new(500, seeds[t], NULL, &tables[t]), MCP_OK);
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < 600; i++) {
+            char text[16];
+            mcp__dpop_proof proof = {.issued = NOW + i};
+            snprintf(text, sizeof(text), "%d", i);
+            assert_true(mcp__sha256(&crypto, mcp_str_from(text), proof.id));
+            bool first = mcp__replay_used(tables[0], &proof, NOW);
+            differences += first != mcp__replay_used(tables[1], &proof, NOW);
+        }
+    }
+    assert_true(differences > 0);
+    mcp__replay_free(tables[0]);
+    mcp__replay_free(tables[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_examples),       cmocka_unit_test(test_combinations),
-        cmocka_unit_test(test_count_and_size), cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_header),         cmocka_unit_test(test_urls),
-        cmocka_unit_test(test_url_spellings),  cmocka_unit_test(test_nonces),
-        cmocka_unit_test(test_replay),
+        cmocka_unit_test(test_ids),          cmocka_unit_test(test_examples),
+        cmocka_unit_test(test_combinations), cmocka_unit_test(test_count_and_size),
+        cmocka_unit_test(test_no_memory),    cmocka_unit_test(test_header),
+        cmocka_unit_test(test_urls),         cmocka_unit_test(test_url_spellings),
+        cmocka_unit_test(test_nonces),       cmocka_unit_test(test_replay),
+        cmocka_unit_test(test_replay_seed),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

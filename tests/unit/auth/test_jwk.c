@@ -77,6 +77,27 @@ static void test_keys(void **state)
     }
 }
 
+static void test_lengths(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *error;
+    } keys[] = {
+        {"{\"kty\":\"EC\",\"crv\":\"P-256\"," EC_X ",\"y\":\"AA\"}",
+         "the key's member y has the wrong length"},
+        {"{\"kty\":\"EC\",\"crv\":\"P-384\"," EC_X "," EC_Y "}",
+         "the key's member x has the wrong length"},
+        {"{" OKP ",\"x\":\"AA\"}", "the key's member x has the wrong length"},
+        {"{" OKP ",\"x\":\"\"}",
+         "the key's member x is missing, too long or not canonical base64url"},
+    };
+    for (size_t i = 0; i < MCP__COUNT(keys); i++) {
+        mcp_error error;
+        assert_int_equal(read_key(keys[i].text, MCP__JWK_VERIFY, NULL, &error), MCP_EINVAL);
+        assert_string_equal(error.text, keys[i].error);
+    }
+}
+
 /* Reads an RSA key whose modulus has `bits` bits, all ones but the last, which is `last`. */
 static int read_rsa(size_t bits, int last, size_t zeros, const char *e)
 {
@@ -226,9 +247,10 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_keys),         cmocka_unit_test(test_rsa_bounds),
-        cmocka_unit_test(test_private_keys), cmocka_unit_test(test_sets),
-        cmocka_unit_test(test_set_limits),   cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_lengths),    cmocka_unit_test(test_keys),
+        cmocka_unit_test(test_rsa_bounds), cmocka_unit_test(test_private_keys),
+        cmocka_unit_test(test_sets),       cmocka_unit_test(test_set_limits),
+        cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, load_crypto, NULL);
 }

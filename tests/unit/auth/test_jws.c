@@ -302,6 +302,16 @@ static void test_signatures(void **state)
     mcp__jwk_free(other);
 }
 
+/* The salt of PSS is as long as the digest (RFC 7518 section 3.5). */
+static void test_salts(void **state)
+{
+    (void)state;
+    mcp__jwk *key = public_key(key_rsa);
+    for (size_t i = 0; i < MCP__COUNT(other_salts); i++)
+        assert_false(verifies(other_salts[i], key));
+    mcp__jwk_free(key);
+}
+
 static void test_no_memory(void **state)
 {
     (void)state;
@@ -364,7 +374,7 @@ int main(void)
         cmocka_unit_test(test_headers),     cmocka_unit_test(test_key_decides),
         cmocka_unit_test(test_both_names),  cmocka_unit_test(test_sign),
         cmocka_unit_test(test_signatures),  cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_types),
+        cmocka_unit_test(test_types),       cmocka_unit_test(test_salts),
     };
     return cmocka_run_group_tests(tests, load_crypto, NULL);
 }

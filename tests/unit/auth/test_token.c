@@ -418,6 +418,11 @@ static void test_several_issuers(void **state)
         char *text = sign_text(own, "\"typ\":\"at+jwt\"", payload);
         assert_int_equal(check_with(text, rules, 2, NULL).why, cases[i].why);
         assert_int_equal(check_with(text, rules, 0, NULL).why, MCP__REFUSED_ISSUER);
+        mcp__token token;
+        assert_int_equal(mcp__token_read(&token, mcp_str_from(text), NULL), MCP__ACCEPTED);
+        assert_ptr_equal(mcp__token_rules_for(&token, rules, 2), i == 3 ? NULL : &rules[i > 0]);
+        assert_ptr_equal(mcp__token_rules_for(&token, rules, 1), &rules[0]);
+        mcp__token_clear(&token);
         free(text);
     }
 }
@@ -466,7 +471,7 @@ static void test_no_memory(void **state)
 static void test_refusals(void **state)
 {
     (void)state;
-    for (int why = 0; why < MCP__REFUSALS_COUNT; why++) {
+    for (mcp__refused why = 0; why < MCP__REFUSALS_COUNT; why++) {
         assert_true(strlen(mcp__refusal_text(why)) > 5);
         assert_null(strchr(mcp__refusal_text(why), '%'));
     }

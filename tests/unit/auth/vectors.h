@@ -252,4 +252,23 @@ static const struct foreign {
      "DPKqAPoo1HzZbHPy3MaZaNlfCQ"},
 };
 
+/* PS256 with salts of other lengths than the digest: 0, 20, and the longest. They are refused. */
+static const char *const other_salts[] = {
+    "eyJhbGciOiJQUzI1NiIsImtpZCI6InJzYSJ9.e30.znDjDd8u_SbNjD9lPzZfTWRbvNM2rT6YgFBbTTCYjRR"
+    "nkAW8q7AwCw1dbgEM7FmDJEOtrX-OHncdsQBddLMYLkvloPtX3V1BhK24D4iygMUmHRcXgtIDPB_jZL9mmJq"
+    "068J6btlmDE1TFivHwA7i35ipAJG4Vv0mlONc1YNodkLwNBXoEZXKEpyMKuBD5_9j1h8L_ZChsVrZlV6YnH3"
+    "TAaQ7kpObdH5-elBVUjelmwZL_F6CmXxI90Po5g4tkiReeH01__Gnupb2Nlh-LA8O5UvoNB7A3fqqPgVgG0K"
+    "-Hn2JZwXQorDCrmaGnIIm0_Fo5jGENCuYMVkEkBwmRpVWog",
+    "eyJhbGciOiJQUzI1NiIsImtpZCI6InJzYSJ9.e30.2iiZWiBGAn3xd4S8Uodty5CGo3zZeT_ZY7bGZ1AM0xa"
+    "0tKIsYl2dkAq0WzbDx9PRtp8qop98UZMjQbhdcm0j4dm0xKHuuixg8jVuqiJ92ZIx8dpzvyP1g7zg9CZZ-ti"
+    "aMGahElnv4EnUwpeb0ofhJ7jMzF3JaCuzQWvMDfhirU009zEkmMHCYb0_QbsV52V-7-COPyPMhgzKAgEkki5"
+    "cL7Zw5RPr_-nX-VBJtIcUbZHP55C_nyrVHRgSxDs1MMtQoloC489E8gWqS8ouOztAP71Boelv--POasWlRvq"
+    "2svaLjHXt3XSzhLH26e4NWEU3oCB6p9EID8RYqQb43x63iQ",
+    "eyJhbGciOiJQUzI1NiIsImtpZCI6InJzYSJ9.e30.kDcSw6rH0qH7i6rjTcb01fJXp7yw-7GxDlxFnudMMC7"
+    "LGI5CeyArzGDf6_MbEV8B_wBBilLuPoDtnk-223sblPj-TTyh5v7ZUL3e7z2ZpnxYfh8s2-iXqUAlpsebKw-"
+    "M9PQbXQURluzoh90maGvGYQw1WbiiATzghWG9Fz0hsO5JYYdHToa1ZFZVoUwFZR_TqRHa27pSvMlcN3Al-oz"
+    "RpEF34idQjsNlkh6ftA-6nzmzO0NEdfBDuMoQIHuvdueLbV-tqVYj6Z7A5DA2bBsjJ234imBVz7BVWneb7r-"
+    "uYzCx3A9HtxVT7nNudFaAmU-NIudYy7GyNTaBHsXqbzDhHg",
+};
+
 #endif
