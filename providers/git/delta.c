@@ -69,7 +69,7 @@ static bool take_piece(mcp_str *rest, mcp_str base, mcp_str *ret)
     return true;
 }
 
-bool repo_delta_apply(const repo_delta *delta, mcp_str base, char *to)
+bool repo_delta_valid(const repo_delta *delta, mcp_str base)
 {
     mcp_str rest = delta->rest, piece;
     uint64_t left = delta->result;
@@ -78,9 +78,16 @@ bool repo_delta_apply(const repo_delta *delta, mcp_str base, char *to)
     while (rest.len) {
         if (!take_piece(&rest, base, &piece) || piece.len > left)
             return false;
-        memcpy(to, piece.ptr, piece.len);
-        to += piece.len;
         left -= piece.len;
     }
     return !left;
+}
+
+void repo_delta_apply(const repo_delta *delta, mcp_str base, char *to)
+{
+    mcp_str rest = delta->rest, piece;
+    while (rest.len && take_piece(&rest, base, &piece)) {
+        memcpy(to, piece.ptr, piece.len);
+        to += piece.len;
+    }
 }

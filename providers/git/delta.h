@@ -15,9 +15,11 @@ typedef struct repo_delta {
 enum { REPO_DELTA_HEAD = 20 };
 bool repo_delta_begin(mcp_str bytes, repo_delta *ret);
 
-/* Writes delta->result bytes to `to`. delta->base must equal base.len. Returns false, possibly
- * after writing a part, if an instruction reads or writes outside of the texts or if the
- * instructions yield less than the result. */
-bool repo_delta_apply(const repo_delta *delta, mcp_str base, char *to);
+/* Returns whether all instructions read and write within the texts and yield exactly the result.
+ * A small delta can claim a large result, so check it before memory for the result is allocated. */
+bool repo_delta_valid(const repo_delta *delta, mcp_str base);
+
+/* Writes delta->result bytes to `to`. The delta must be valid. */
+void repo_delta_apply(const repo_delta *delta, mcp_str base, char *to);
 
 #endif

@@ -265,11 +265,13 @@ static int apply(repo_reader *r, descent *d, const repo_link *link, uint64_t bas
         rc = add_work(r, d, delta.result);
     if (rc == MCP_OK && last)
         rc = repo_reader_allows(r, delta.result);
+    if (rc == MCP_OK && !repo_delta_valid(&delta, base))
+        rc = MCP_EIO;
     if (rc == MCP_OK)
         rc = last ? repo_reading_alloc(r, last, delta.result, type)
                   : text_alloc(r, &result, delta.result, type);
-    if (rc == MCP_OK && !repo_delta_apply(&delta, base, last ? last->ptr : result.ptr))
-        rc = MCP_EIO;
+    if (rc == MCP_OK)
+        repo_delta_apply(&delta, base, last ? last->ptr : result.ptr);
     common_release(&r->layout->alloc, bytes.ptr);
     keep_base(r, d->files.pack, base_at, &d->text);
     d->text = result;
