@@ -349,9 +349,23 @@ mcp_str mcp_uri_template_prefix(const mcp_uri_template *t)
     return t->prefix;
 }
 
+/* Whether a byte of a URI certainly remains the same in normal form. */
+static bool is_fixed(char c)
+{
+    return mcp__uri_is(c, MCP__URI_UNRESERVED | MCP__URI_RESERVED) && mcp__lower(c) == c;
+}
+
 bool mcp_uri_template_prefix_matches(const mcp_uri_template *t, mcp_str uri)
 {
-    /* the fast case: the URI begins with the prefix in normal form */
+    /* Nearly every URI is in normal form, at least up to its first difference from the prefix, which
+     * is in normal form too. */
+    size_t most = MCP__MIN(uri.len, t->prefix.len), same = 0;
+    while (same < most && uri.ptr[same] == t->prefix.ptr[same] && uri.ptr[same] != '%')
+        same++;
+    if (same == most)
+        return same == t->prefix.len;
+    if (is_fixed(uri.ptr[same]))
+        return false;
     if (mcp__str_starts(uri, t->prefix))
         return true;
     size_t lower = t->has_scheme ? mcp__uri_scheme_length(uri) : 0;
