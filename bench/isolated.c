@@ -9,11 +9,13 @@
  *
  *   cpu_us       CPU time of a request in the one process
  *   cpu_child_us CPU time of a request in both processes together
+ *   least_us, least_child_us   the same in the fastest turn: what it costs on a machine that has
+ *                              nothing else to do
  *   p50_us, p50_child_us   median time until the answer, with the time of this program
  *   kib_first, kib         private memory of the source's idle process, after one request and
  *                          after all of them
  *
- * All times are medians of the turns.
+ * All other times are medians of the turns.
  */
 #define _GNU_SOURCE
 #include <getopt.h>
@@ -183,10 +185,12 @@ static void measure(const source *from)
     usleep(PAUSE_US);
     for (int many = 0; many < 2; many++) {
         size_t n = (size_t)opt.turns;
-        printf("source=%s in_flight=%d cpu_us=%.1f cpu_child_us=%.1f p50_us=%.1f p50_child_us=%.1f "
-               "kib_first=%ld kib=%ld\n",
-               from->name, many ? MAX_INFLIGHT : 1, median(sides[0].cpu_us[many], n),
-               median(sides[1].cpu_us[many], n), median(sides[0].p50_us[many], n),
+        double here = median(sides[0].cpu_us[many], n), apart = median(sides[1].cpu_us[many], n);
+        /* they are sorted now */
+        printf("source=%s in_flight=%d cpu_us=%.1f cpu_child_us=%.1f least_us=%.1f "
+               "least_child_us=%.1f p50_us=%.1f p50_child_us=%.1f kib_first=%ld kib=%ld\n",
+               from->name, many ? MAX_INFLIGHT : 1, here, apart, sides[0].cpu_us[many][0],
+               sides[1].cpu_us[many][0], median(sides[0].p50_us[many], n),
                median(sides[1].p50_us[many], n), sides[1].kib_first, private_kib(sides[1].child));
     }
     for (int i = 0; i < 2; i++)
