@@ -24,8 +24,9 @@ extern "C" {
 #endif
 
 /* The version of this interface. A loader accepts modules of this version and of all earlier ones,
- * beginning with 1. Version 2 adds `describe` and changes no other member. */
-#define MCP_MODULE_ABI 2
+ * beginning with 1. Version 2 adds `describe`, and version 3 adds `look`; other members did not
+ * change. */
+#define MCP_MODULE_ABI 3
 
 /* ---- what a source offers -------------------------------------------------------------------- */
 
@@ -131,6 +132,18 @@ typedef struct mcp_module {
      * in a module of version 1, the items of the source are not known before `mount`. */
     int (*describe)(const char *source, const mcp_json *options, const char *name,
                     const mcp_description *to, mcp_error *error);
+
+    /* Finds the mistakes that people make in the text of a source, such as a path that does not
+     * exist or leads to something else, with the arguments of `mount`. A program that lets another
+     * process mount the source later calls it, after `describe`, to report such a mistake before it
+     * serves anything. The function must not parse what others may have prepared, and must return
+     * within some milliseconds: it may examine names and kinds of files, and compare the first
+     * bytes of a regular file with constants. It must not open anything that could block, such as a
+     * FIFO. Called on the server's thread. Returns MCP_OK, also if it cannot tell whether the
+     * source works; otherwise the code of `mount` with the same text in *error. If this is NULL, or
+     * beyond `size` in a module of an earlier version, these mistakes are found by the first
+     * request for the source. */
+    int (*look)(const char *source, const mcp_json *options, const char *name, mcp_error *error);
 } mcp_module;
 
 /* The symbol that a loader looks up, a `const mcp_module`. */
@@ -209,6 +222,11 @@ class module_builder
     constexpr module_builder describe(decltype(mcp_module::describe) value)
     {
         made.describe = value;
+        return *this;
+    }
+    constexpr module_builder look(decltype(mcp_module::look) value)
+    {
+        made.look = value;
         return *this;
     }
     constexpr operator mcp_module() const

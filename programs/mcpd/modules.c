@@ -356,6 +356,17 @@ int modules_describe(const mcp_module *module, const char *source, const mcp_jso
     return rc;
 }
 
+int modules_look(const mcp_module *module, const char *source, const mcp_json *options,
+                 const char *name, mcp_error *error)
+{
+    bool can = module->abi >= 3 &&
+               module->size >= offsetof(mcp_module, look) + sizeof(module->look) && module->look;
+    int rc = can ? module->look(source, options, name, error) : MCP_OK;
+    if (rc < 0)
+        name_module(module, error);
+    return rc;
+}
+
 int modules_mount(const mcp_module *module, mcp_server *server, const char *source,
                   const mcp_json *options, const char *name, mcp_error *error)
 {

@@ -19,6 +19,7 @@ static const char elsewhere[] = "it is outside the configured folder; if this is
 typedef struct opening {
     repo_layout *l;
     const char *path;
+    bool looks; /* nothing is read; see repo_layout_open() */
     mcp_error *error;
 } opening;
 
@@ -141,7 +142,10 @@ static int follow_git_file(const opening *o, int root, int *ret)
 static int find_git(const opening *o, int root, int *ret)
 {
     struct stat st;
-    if (fstatat(root, ".git", &st, 0) == 0)
+    bool any = fstatat(root, ".git", &st, 0) == 0;
+    if (any && S_ISREG(st.st_mode) && o->looks)
+        return MCP_OK;
+    if (any)
         return S_ISDIR(st.st_mode) ? open_folder(o, root, ".git", ".git", ret)
                                    : follow_git_file(o, root, ret);
     if (has(root, "HEAD") && has(root, "objects") && has(root, "refs"))
@@ -329,11 +333,12 @@ bool repo_layout_is_current(const repo_layout *l, const char *path)
 
 /* ---- opening and closing --------------------------------------------------------------------- */
 
-static int open_all(opening *o, const char *within)
+/* Opens the configured folder, and determines the one that must contain everything. */
+static int open_root(const opening *o, const char *within)
 {
     repo_layout *l = o->l;
     char real[COMMON_PATH_MAX];
-    int fd, rc;
+    int fd;
     l->root = open(o->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (l->root < 0)
         return refuse(o, common_code_of_errno(errno), "", strerror(errno));
@@ -347,9 +352,16 @@ static int open_all(opening *o, const char *within)
         return refuse(o, MCP_EINVAL, "within", "no such folder");
     if (!(l->within = common_copy(&l->alloc, real, strlen(real))))
         return MCP_ENOMEM;
-    if (!is_within(o, l->root))
-        return refuse(o, MCP_EACCESS, "", elsewhere);
-    if ((rc = find_git(o, l->root, &l->git.fd)) != MCP_OK)
+    return is_within(o, l->root) ? MCP_OK : refuse(o, MCP_EACCESS, "", elsewhere);
+}
+
+static int open_all(const opening *o, const char *within)
+{
+    repo_layout *l = o->l;
+    int rc = open_root(o, within);
+    if (rc == MCP_OK)
+        rc = find_git(o, l->root, &l->git.fd);
+    if (rc != MCP_OK || o->looks)
         return rc;
     l->git.walk = l->common.walk = common_beneath_needs_walk(l->git.fd);
     rc = find_common(o, &l->common.fd);
@@ -367,7 +379,8 @@ static int open_all(opening *o, const char *within)
 int repo_layout_open(const char *path, const char *within, const mcp_allocator *alloc,
                      repo_layout **ret, mcp_error *error)
 {
-    opening o = {.l = common_alloc(alloc, sizeof(*o.l)), .path = path, .error = error};
+    opening o = {
+        .l = common_alloc(alloc, sizeof(*o.l)), .path = path, .looks = !ret, .error = error};
     if (!o.l)
         return MCP_ENOMEM;
     *o.l = (repo_layout){
@@ -377,7 +390,7 @@ int repo_layout_open(const char *path, const char *within, const mcp_allocator *
         return MCP_ENOMEM;
     }
     int rc = open_all(&o, within);
-    if (rc == MCP_OK) {
+    if (rc == MCP_OK && !o.looks) {
         take_stamps(o.l, path, o.l->stamp);
         *ret = o.l;
     } else {

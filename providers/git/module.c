@@ -15,5 +15,10 @@ static int describe(const char *source, const mcp_json *options, const char *nam
     return mcp_git_describe_json(source, options, name, NULL, to, error);
 }
 
+static int look(const char *source, const mcp_json *options, const char *name, mcp_error *error)
+{
+    return mcp_git_look_json(source, options, name, NULL, error);
+}
+
 MCP_MODULE(git, .about = "git repositories", .options_schema = mcp_git_schema,
-           .source_is_path = true, .mount = mount, .describe = describe);
+           .source_is_path = true, .mount = mount, .describe = describe, .look = look);

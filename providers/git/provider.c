@@ -262,3 +262,13 @@ int mcp_git_describe_json(const char *path, const mcp_json *options, const char 
     common_source_free(r);
     return rc;
 }
+
+int mcp_git_look_json(const char *path, const mcp_json *options, const char *name,
+                      const mcp_allocator *allocator, mcp_error *error)
+{
+    char within[WITHIN];
+    mcp_git_options o;
+    mcp_allocator alloc = common_allocator(allocator);
+    int rc = read_options(path, options, name, allocator, within, &o, error);
+    return rc == MCP_OK ? repo_layout_open(path, o.within, &alloc, NULL, error) : rc;
+}

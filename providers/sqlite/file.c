@@ -5,8 +5,10 @@
 #include "buffer.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -99,6 +101,9 @@ static int refuse(mcp_error *error, int code, const char *path, const char *why)
     return code;
 }
 
+/* Number of files that this process has found and not cleared. SQLite may have them open. */
+static atomic_size_t in_use;
+
 void sqlite_file_init(sqlite_file *f, const mcp_allocator *alloc)
 {
     *f = (sqlite_file){.alloc = alloc};
@@ -124,6 +129,7 @@ int sqlite_file_find(sqlite_file *f, const char *path, mcp_error *error)
     if (f->journal)
         sprintf(f->journal, "%s-journal", real);
     free(real);
+    in_use += f->path != NULL;
     if (!f->path || !f->wal || !f->journal)
         return refuse(error, MCP_ENOMEM, path, "out of memory");
     if (!S_ISREG(st.st_mode))
@@ -137,8 +143,40 @@ void sqlite_file_clear(sqlite_file *f)
 {
     while (f->n_idle)
         sqlite_conn_free(f->idle[--f->n_idle]);
+    in_use -= f->path != NULL;
     common_release(f->alloc, f->path);
     common_release(f->alloc, f->wal);
     common_release(f->alloc, f->journal);
     pthread_mutex_destroy(&f->lock);
+}
+
+static int check_beginning(const sqlite_file *f, const char *path, mcp_error *error)
+{
+    static const char magic[] = "SQLite format 3"; /* with its NUL */
+    char begin[sizeof(magic)];
+    struct stat st;
+    int fd = open(f->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0)
+        return refuse(error, MCP_EACCESS, path, strerror(errno));
+    ssize_t n =
+        fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? pread(fd, begin, sizeof(begin), 0) : -1;
+    close(fd);
+    if (n < 0)
+        return refuse(error, MCP_EACCESS, path, "it cannot be read");
+    return n == 0 || (n == sizeof(begin) && memcmp(begin, magic, sizeof(magic)) == 0)
+               ? MCP_OK
+               : refuse(error, MCP_EACCESS, path, "file is not a database");
+}
+
+int sqlite_file_check(const char *path, const mcp_allocator *alloc, mcp_error *error)
+{
+    sqlite_file f;
+    /* Closing any descriptor of a file releases all locks that the process has on it. */
+    bool may_open = in_use == 0;
+    sqlite_file_init(&f, alloc);
+    int rc = sqlite_file_find(&f, path, error);
+    if (rc == MCP_OK && may_open)
+        rc = check_beginning(&f, path, error);
+    sqlite_file_clear(&f);
+    return rc;
 }

@@ -20,5 +20,11 @@ static int describe(const char *source, const mcp_json *options, const char *nam
     return mcp_sqlite_describe_json(source, options, name, NULL, to, error);
 }
 
+static int look(const char *source, const mcp_json *options, const char *name, mcp_error *error)
+{
+    return mcp_sqlite_look_json(source, options, name, NULL, error);
+}
+
 MCP_MODULE(sqlite, .about = "SQLite databases", .options_schema = mcp_sqlite_schema,
-           .source_is_path = true, .mount = mount, .describe = describe, .check = check);
+           .source_is_path = true, .mount = mount, .describe = describe, .look = look,
+           .check = check);

@@ -235,6 +235,14 @@ int mcp_sqlite_describe_json(const char *path, const mcp_json *options, const ch
     return rc;
 }
 
+int mcp_sqlite_look_json(const char *path, const mcp_json *options, const char *name,
+                         const mcp_allocator *allocator, mcp_error *error)
+{
+    mcp_allocator alloc = common_allocator(allocator);
+    (void)options, (void)name;
+    return sqlite_file_check(path, &alloc, error);
+}
+
 int mcp_sqlite_check_json(const char *path, const mcp_json *options, const char *name,
                           const mcp_allocator *allocator, mcp_error *error)
 {

@@ -50,6 +50,11 @@ int mcp_sqlite_describe_json(const char *path, const mcp_json *options, const ch
                              const mcp_allocator *allocator, const mcp_description *to,
                              mcp_error *error);
 
+/* Checks the source without SQLite: whether the file exists, can be read, and begins like a
+ * database. For mcp_module.look. */
+int mcp_sqlite_look_json(const char *path, const mcp_json *options, const char *name,
+                         const mcp_allocator *allocator, mcp_error *error);
+
 /* Checks whether the database can be read now, without mounting it. Blocks while the database is
  * locked, for up to two seconds or the options' timeout_ms if that is less. Returns the errors of
  * mcp_sqlite_mount(), or MCP_ETIMEOUT. */

@@ -177,7 +177,7 @@ END
     module symbol '.name = "x"' mcp_module_v2
     refused '*symbol.so is not a module for this program: it has no symbol mcp_module_v1*' --module symbol.so .
     module abi '.name = "x", .abi = 7'
-    refused '*abi.so was built for version 7*this program takes versions 1 to 2*' --module abi.so .
+    refused '*abi.so was built for version 7*this program takes versions 1 to 3*' --module abi.so .
     module zero '.name = "x", .abi = 0'
     refused '*zero.so was built for version 0*' --module zero.so .
     module small '.name = "x", .size = 8'
