@@ -122,7 +122,8 @@ MCP_API int mcp_service_begin(mcp_service *service, mcp_service_use *use, mcp_er
 MCP_API void mcp_service_done(mcp_service *service, mcp_service_use *use);
 
 /* Ends the process in an orderly way: its input is closed, then SIGTERM and SIGKILL are sent to its
- * process group. The next use, or one that is waiting, starts another process. */
+ * process group. The next use, or one that is waiting, starts another process without a pause, also
+ * if no process is running. */
 MCP_API void mcp_service_stop(mcp_service *service);
 /* Kills the process, for example because it took too long. `why` is the error text of the pending
  * calls. */

@@ -30,6 +30,8 @@ static int add_source(const mcp_source *source, mcp_error *error, void *user)
 {
     described *d = user;
     d->in_process = source->in_process;
+    d->lists_items =
+        source->size >= offsetof(mcp_source, items) + sizeof(source->items) && source->items;
     return has(&d->prefixes, source->prefix)
                ? MODULES_FAIL(error, MCP_EEXIST, "another source has the prefix %.200s",
                               source->prefix)

@@ -1,6 +1,9 @@
 /* isolate.c: see isolate.h. The process runs this program itself (source_child.h). It may open the
  * source if that is a path, the files that SQLite creates beside a database, and the paths in the
  * module's options.
+ *
+ * A source whose provider has lists of tools or prompts of its own (mcp_source.items) is not
+ * mounted from its description, because these lists are not described.
  */
 #define _GNU_SOURCE
 #include "isolate.h"
@@ -22,17 +25,14 @@
 
 enum { PATHS = 32, GRACE_MS = 60000 };
 
-/* Modules that stay in the server's process, because they need what the sandbox denies: the network
- * or other programs. */
-static const char *const in_process[] = {"postgres", "mcp"};
-
-bool isolate_wants(const offer *o, const source *s, const mcp_module *module)
-{
-    for (size_t i = 0; i < sizeof(in_process) / sizeof(*in_process); i++)
-        if (strcmp(module->name, in_process[i]) == 0)
-            return false;
-    return !s->in_process && !o->now->no_isolate;
-}
+/* What is mounted; the arguments of isolate_mount(). */
+typedef struct subject {
+    const mcp_module *module;
+    const char *text, *name;
+    const mcp_json *options;
+    bool described; /* it is mounted from its description */
+    bool check;     /* the module checks it first */
+} subject;
 
 /* ---- what the process may open --------------------------------------------------------------- */
 
@@ -95,7 +95,8 @@ static void put_text(mcp_json_writer *w, const char *key, const char *text)
 static const char *file_of(const mcp_module *module)
 {
     Dl_info own, its;
-    if (!dladdr(&in_process, &own) || !dladdr(module, &its) || own.dli_fbase == its.dli_fbase)
+    if (!dladdr((void *)(uintptr_t)isolate_mount, &own) || !dladdr(module, &its) ||
+        own.dli_fbase == its.dli_fbase)
         return NULL;
     return its.dli_fname;
 }
@@ -113,22 +114,22 @@ static void put_paths(mcp_json_writer *w, const paths *p)
 
 /* Makes the line that describes the source to its process (source_child.h). The caller frees it.
  * Returns NULL if out of memory, or if a path or a string cannot be written. */
-static char *make_line(const offer *o, const mcp_module *module, const char *text,
-                       const mcp_json *options, const char *name, const paths *p)
+static char *make_line(const offer *o, const subject *s, const paths *p)
 {
     enum { MARGIN = 65536, LEAST = 4 << 20 };
     uint64_t body = o->now->max_body > LEAST ? o->now->max_body : LEAST;
     mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
     mcp_str made;
     mcp_json_begin_object(w);
-    put_text(w, "module", module->name);
-    put_text(w, "file", file_of(module));
-    put_text(w, "source", text);
-    put_text(w, "name", name);
-    if (options)
-        mcp_json_key(w, "options"), mcp_json_add_value(w, options);
+    put_text(w, "module", s->module->name);
+    put_text(w, "file", file_of(s->module));
+    put_text(w, "source", s->text);
+    put_text(w, "name", s->name);
+    if (s->options)
+        mcp_json_key(w, "options"), mcp_json_add_value(w, s->options);
     put_paths(w, p);
     mcp_json_key(w, "report"), mcp_json_add_bool(w, true);
+    mcp_json_key(w, "check"), mcp_json_add_bool(w, s->check);
     mcp_json_key(w, "access"), mcp_json_add_bool(w, o->building != NULL);
     mcp_json_key(w, "page_size"), mcp_json_add_uint(w, o->now->page_size);
     mcp_json_key(w, "max_message"), mcp_json_add_uint(w, body + MARGIN);
@@ -158,38 +159,97 @@ static uint64_t timeout_of(const mcp_json *options)
     return (uint64_t)(own > 0 ? own : 0) + GRACE_MS;
 }
 
+static int describe(const mcp_description *to, void *user, mcp_error *error)
+{
+    const subject *s = user;
+    return modules_describe(s->module, s->text, s->options, s->name, to, error);
+}
+
 static int mount(offer *o, mcp_server *server, const char *label, const char *line, const paths *p,
-                 const mcp_json *options, mcp_error *error)
+                 subject *s, mcp_error *error)
 {
     static const char *const argv[] = {"/proc/self/exe", SOURCE_CHILD, NULL};
-    return mcp_isolated_mount(server,
-                              MCP_OPTIONS(mcp_isolated_options, .name = label, .argv = argv,
-                                          .line = line, .paths = (const char *const *)p->items,
-                                          .may = o->building ? may : NULL, .user = o,
-                                          .max_data = MAX_DATA, .timeout_ms = timeout_of(options),
-                                          .group = &o->isolated),
-                              error);
+    return mcp_isolated_mount(
+        server,
+        MCP_OPTIONS(mcp_isolated_options, .name = label, .argv = argv, .line = line,
+                    .paths = (const char *const *)p->items, .may = o->building ? may : NULL,
+                    .user = o, .describe = s->described ? describe : NULL, .describe_user = s,
+                    .max_data = MAX_DATA, .timeout_ms = timeout_of(s->options),
+                    .group = &o->isolated),
+        error);
+}
+
+static int mount_apart(offer *o, mcp_server *server, subject *s, mcp_error *error)
+{
+    paths p = {0};
+    char label[200];
+    int rc;
+    if (s->module->source_is_path)
+        add_source(&p, s->text);
+    modules_each_path(s->module, s->options, add_option, &p);
+    char *line = make_line(o, s, &p);
+    snprintf(label, sizeof(label), "%.32s:%.150s", s->module->name, s->name ? s->name : s->text);
+    modules_remove_passwords(label);
+    if (line)
+        rc = mount(o, server, label, line, &p, s, error);
+    else
+        rc = MODULES_FAIL(error, MCP_ENOMEM, "%s: a path or a text cannot be passed on", label);
+    free(line);
+    clear(&p);
+    return rc;
+}
+
+/* Checks the options, and finds out what the module says about the source. */
+static int ask_module(subject *s, described *ret, mcp_error *error)
+{
+    mcp_description to = described_by(ret);
+    return modules_can_describe(s->module) ? describe(&to, s, error)
+                                           : modules_check_options(s->module, s->options, error);
 }
 
 int isolate_mount(offer *o, const mcp_module *module, mcp_server *server, const char *text,
                   const mcp_json *options, const char *name, mcp_error *error)
 {
-    paths p = {0};
-    char label[200];
-    int rc = modules_check_options(module, options, error);
-    if (rc != MCP_OK)
-        return rc;
-    if (module->source_is_path)
-        add_source(&p, text);
-    modules_each_path(module, options, add_option, &p);
-    char *line = make_line(o, module, text, options, name, &p);
-    snprintf(label, sizeof(label), "%.32s:%.150s", module->name, name ? name : text);
-    modules_remove_passwords(label);
-    if (line)
-        rc = mount(o, server, label, line, &p, options, error);
-    else
-        rc = MODULES_FAIL(error, MCP_ENOMEM, "%s: a path or a text cannot be passed on", label);
-    free(line);
-    clear(&p);
+    subject s = {.module = module, .text = text, .name = name, .options = options};
+    described d = {.n_templates = 0};
+    int rc = ask_module(&s, &d, error);
+    s.described = modules_can_describe(module) && !d.lists_items;
+    if (rc == MCP_OK && s.described && !d.in_process)
+        rc = modules_look(module, text, options, name, error);
+    if (rc == MCP_OK)
+        rc = d.in_process ? modules_mount(module, server, text, options, name, error)
+                          : mount_apart(o, server, &s, error);
+    described_clear(&d);
+    return rc;
+}
+
+/* Mounts the source in a server that is freed at once. */
+static int try_apart(offer *o, subject *s, mcp_error *error)
+{
+    mcp_loop *loop = NULL;
+    mcp_server *server = NULL;
+    s->check = true;
+    int rc = mcp_loop_new(NULL, &loop, error);
+    if (rc == MCP_OK)
+        rc = mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "mcpd", .version = "1",
+                                        .host = mcp_loop_host(loop)),
+                            &server, error);
+    if (rc == MCP_OK)
+        rc = mount_apart(o, server, s, error);
+    mcp_server_free(server);
+    mcp_loop_free(loop);
+    return rc;
+}
+
+int isolate_try(offer *o, const mcp_module *module, const char *text, const mcp_json *options,
+                const char *name, mcp_error *error)
+{
+    subject s = {.module = module, .text = text, .name = name, .options = options};
+    described d = {.n_templates = 0};
+    int rc = ask_module(&s, &d, error);
+    if (rc == MCP_OK)
+        rc = d.in_process ? modules_try(module, text, options, name, error)
+                          : try_apart(o, &s, error);
+    described_clear(&d);
     return rc;
 }

@@ -2,34 +2,35 @@
 #include "isolate.h"
 #include "metrics.h"
 
-typedef struct figures {
-    const mcp_service_state *state;
-    size_t refused;
-} figures;
-
-static uint64_t up(const figures *f)
+static uint64_t up(const mcp_isolated_state *s)
 {
-    return f->state->up;
+    return s->process.up;
 }
 
-static uint64_t memory(const figures *f)
+static uint64_t memory(const mcp_isolated_state *s)
 {
-    return f->state->memory;
+    return s->process.memory;
 }
 
-static uint64_t starts(const figures *f)
+static uint64_t starts(const mcp_isolated_state *s)
 {
-    return f->state->starts;
+    return s->process.starts;
 }
 
-static uint64_t refused(const figures *f)
+static uint64_t refused(const mcp_isolated_state *s)
 {
-    return f->refused;
+    return s->refused;
+}
+
+static uint64_t failed(const mcp_isolated_state *s)
+{
+    return s->failed;
 }
 
 static const struct {
     const char *name, *type, *help;
-    uint64_t (*value)(const figures *f); /* NULL for the ends, which are counted by cause */
+    /* NULL for the ends, which are counted by cause */
+    uint64_t (*value)(const mcp_isolated_state *s);
 } metrics[] = {
     {"mcp_source_process_up", "gauge", "Whether the source's process is running.", up},
     {"mcp_source_process_memory_bytes", "gauge", "Private memory of the source's process.", memory},
@@ -38,6 +39,8 @@ static const struct {
     {"mcp_source_process_ends_total", "counter", "Processes that ended, by cause.", NULL},
     {"mcp_source_refused", "gauge",
      "Requests that are refused for a while because they ended a process.", refused},
+    {"mcp_source_failed", "gauge", "Whether the source could not be opened when it was last used.",
+     failed},
 };
 
 typedef struct writing {
@@ -45,18 +48,18 @@ typedef struct writing {
     size_t metric;
 } writing;
 
-static void put_each(const mcp_service_state *state, size_t n_refused, void *user)
+static void put_each(const mcp_isolated_state *state, void *user)
 {
     writing *w = user;
     size_t m = w->metric;
     const char *cause;
-    metric_begin(&w->to, metrics[m].name, metrics[m].type, metrics[m].help, state->name);
+    metric_begin(&w->to, metrics[m].name, metrics[m].type, metrics[m].help, state->process.name);
     if (metrics[m].value) {
-        metric_put(&w->to, NULL, NULL, metrics[m].value(&(figures){state, n_refused}));
+        metric_put(&w->to, NULL, NULL, metrics[m].value(state));
         return;
     }
     for (size_t i = 0; (cause = mcp_service_cause_name(i)) != NULL; i++)
-        metric_put(&w->to, "cause", cause, state->ends[i]);
+        metric_put(&w->to, "cause", cause, state->process.ends[i]);
 }
 
 void isolate_metrics(const offer *o, void (*add)(mcp_str text, void *arg), void *arg)

@@ -150,6 +150,8 @@ static int serve(child *c, mcp_error *error)
                                         .max_work_memory = number_of(c, "max_work_memory"),
                                         .no_rate_limits = true, .declare_resources = true),
                             &c->server, error);
+    if (rc == MCP_OK && mcp_json_bool(member(c, "check"), false))
+        rc = modules_try(c->module, c->source, member(c, "options"), c->name, error);
     if (rc == MCP_OK)
         rc = modules_mount(c->module, c->server, c->source, member(c, "options"), c->name, error);
     if (rc == MCP_OK && mcp_json_bool(member(c, "access"), false))
@@ -164,7 +166,7 @@ static int serve(child *c, mcp_error *error)
                                               .principal = ASKING_PARENT, .trusted_parent = true,
                                               .max_message = number_of(c, "max_message")),
                                   error);
-    if (rc == MCP_ETIMEOUT)
+    if (rc == MCP_ETIMEOUT && c->mounted)
         _exit(1); /* nothing can be freed, because a thread of the module still runs */
     mcp_server_free(c->server);
     mcp_loop_free(c->loop);

@@ -20,6 +20,7 @@
  *   sandbox   false for trusted data, so that the process enters no sandbox
  *   report    true to write the mounts, or the reason why there are none, to descriptor 4
  *             (isolated.h)
+ *   check     true to let the module check first whether the source works (mcp_module.check)
  *   access    true if access rules exist; the process then asks on descriptor 4 what a caller may
  *             see
  *   page_size, max_work_memory    see mcp_server_options

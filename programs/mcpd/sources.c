@@ -92,13 +92,14 @@ static int mount_or_try(offer *o, const source *s, const mcp_module *module, pur
                         const char *placed, const mcp_json *options, const char *name,
                         mcp_error *error)
 {
+    bool apart = !s->in_process && !o->now->no_isolate;
     if (what_for.to)
         return modules_describe(module, placed, options, name, what_for.to, error);
     if (!what_for.server)
-        return modules_try(module, placed, options, name, error);
-    if (isolate_wants(o, s, module))
-        return isolate_mount(o, module, what_for.server, placed, options, name, error);
-    return modules_mount(module, what_for.server, placed, options, name, error);
+        return apart ? isolate_try(o, module, placed, options, name, error)
+                     : modules_try(module, placed, options, name, error);
+    return apart ? isolate_mount(o, module, what_for.server, placed, options, name, error)
+                 : modules_mount(module, what_for.server, placed, options, name, error);
 }
 
 static int mount_placed(offer *o, const source *s, const mcp_module *module, purpose what_for,

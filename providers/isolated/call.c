@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "provider.h"
 
@@ -50,8 +51,30 @@ static int refuse(const isolated *r, mcp_request *req, bool leaves_out, const ch
 {
     if (!leaves_out)
         return mcp_reply_fail(req, MCP_CODE_INTERNAL, "%s", text);
-    isolated_say(r, "warning", text);
+    if (strcmp(text, r->failure.text) != 0) /* that was logged */
+        isolated_say(r, "warning", text);
     return MCP_OK;
+}
+
+static bool exists(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0;
+}
+
+/* Does the same because the source could not be mounted, if that is known, or with `text`. A source
+ * that does not exist has no resources. `leaves_out` is that of refuse(). */
+static int refuse_unmounted(const isolated *r, mcp_request *req, bool lists, bool leaves_out,
+                            const char *text)
+{
+    char both[700];
+    bool gone = r->options.paths && r->options.paths[0] && !exists(r->options.paths[0]);
+    if (r->failure.code == MCP_ENOTFOUND && gone && !lists)
+        return MCP_ENOTFOUND;
+    if (!r->failure.code || strcmp(text, r->failure.text) == 0)
+        return refuse(r, req, leaves_out, text);
+    snprintf(both, sizeof(both), "%.300s (%.300s)", r->failure.text, text);
+    return refuse(r, req, leaves_out, both);
 }
 
 void isolated_call_fail(isolated_call *c, const char *format, ...)
@@ -189,31 +212,27 @@ static bool has_to_wait(const isolated_call *c)
     return c->owner->trials && !c->trial;
 }
 
+static void fail_to_start(isolated_call *c, const char *text)
+{
+    finish(c, c->req ? refuse_unmounted(c->owner, c->req, c->list, c->list && !c->goes_on, text)
+                     : MCP_ECANCELLED);
+}
+
 static void on_ready(int rc, const mcp_error *error, void *user)
 {
     isolated_call *c = user;
-    mcp_error why = {0};
+    isolated *r = c->owner;
     if (rc == MCP_OK && has_to_wait(c)) {
-        mcp_service_done(c->owner->link.service, &c->use);
+        mcp_service_done(r->link.service, &c->use);
         c->state = ISOLATED_QUEUED;
         return;
     }
-    if (rc == MCP_OK) {
-        rc = send(c);
-        error = NULL;
-    } else {
-        isolated_link_read(&c->owner->link);
-        isolated_link_failure(&c->owner->link, &why);
-    }
-    if (rc != MCP_OK && why.code == MCP_ENOTFOUND && !c->list) {
-        isolated_say(c->owner, "warning", why.text); /* the source is gone, and what is in it */
-        finish(c, MCP_ENOTFOUND);
-    } else if (rc != MCP_OK) {
-        isolated_call_fail(c, "%s",
-                           why.text[0] ? why.text
-                           : error     ? error->text
-                                       : mcp_error_text(rc));
-    }
+    if (rc == MCP_OK && (rc = send(c)) == MCP_OK)
+        return;
+    isolated_link_read(&r->link);
+    const char *text = r->failure.code ? r->failure.text : error ? error->text : mcp_error_text(rc);
+    finish(c, c->req ? refuse_unmounted(r, c->req, c->list, c->list && !c->goes_on, text)
+                     : MCP_ECANCELLED);
 }
 
 /* Returns MCP_OK if the call was sent or waits. */
@@ -236,7 +255,7 @@ void isolated_call_again(isolated_call *c)
     mcp_error error = {0};
     int rc = start(c, &error);
     if (rc != MCP_OK)
-        isolated_call_fail(c, "%s", error.text[0] ? error.text : mcp_error_text(rc));
+        fail_to_start(c, error.text[0] ? error.text : mcp_error_text(rc));
 }
 
 /* A call may free itself and others while it is sent, so the search starts again after each one. */
@@ -328,7 +347,7 @@ int isolated_call_begin(isolated *r, mcp_request *req, mcp_str cursor, size_t ma
         return MCP_PENDING;
     mcp_request_on_cancel(req, NULL, NULL);
     call_free(c);
-    return error.text[0] ? refuse(r, req, max && !goes_on, error.text) : rc;
+    return error.text[0] ? refuse_unmounted(r, req, max > 0, max && !goes_on, error.text) : rc;
 }
 
 void isolated_calls_free(isolated *r)

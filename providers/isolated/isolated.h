@@ -1,5 +1,5 @@
 /* isolated.h: a provider that forwards requests to a source in a process of its own. It offers what
- * that process offers.
+ * the description of the source says or, if there is none, what that process offers.
  *
  *     mcp_isolated_mount(server, MCP_OPTIONS(mcp_isolated_options, .name = "git:repo",
  *                                            .argv = argv, .line = line, .paths = paths), &error);
@@ -30,6 +30,7 @@
 
 #include <mcp/children.h>
 #include <mcp/mcp.h>
+#include <mcp/module.h>
 
 /* Limits of a line on descriptor 4: bytes, with the newline; names. */
 enum { MCP_ISOLATED_LINE = 256 * 1024, MCP_ISOLATED_NAMES = 256 };
@@ -54,6 +55,13 @@ typedef struct mcp_isolated_options {
     bool (*may)(const char *principal, mcp_item item, mcp_str name, void *user);
     void *user;
 
+    /* Describes the source (mcp_module.describe). Called only by mcp_isolated_mount(). If it is
+     * set, no process is started before the first request, and a process that mounts anything else
+     * than the described prefix is ended. If it is NULL, a process is started to find out what the
+     * source offers. */
+    int (*describe)(const mcp_description *to, void *describe_user, mcp_error *error);
+    void *describe_user;
+
     uint64_t max_data; /* see mcp_service_options; 0 means no limit */
     uint64_t idle_ms;  /* see mcp_service_options */
     /* A process that does not answer a request within this time is killed. Default 60,000. */
@@ -63,16 +71,21 @@ typedef struct mcp_isolated_options {
     const mcp_allocator *allocator;
 } mcp_isolated_options;
 
-/* Mounts the source. Starts a process to find out what it offers, and ends it again, which takes
- * some milliseconds. The server must have the host of a mcp_loop. Returns MCP_OK, the code and the
- * text of the mount in the process, or MCP_EINVAL, MCP_ENOMEM, MCP_ETIMEOUT and the other errors of
- * mcp_service_begin(). */
+/* Mounts the source. Without a description, it starts a process and ends it again, which takes some
+ * milliseconds. The server must have the host of a mcp_loop. Returns MCP_OK, MCP_EINVAL,
+ * MCP_ENOMEM; the code and the text of `describe` or of the mount in the process; or MCP_ETIMEOUT
+ * and the other errors of mcp_service_begin(). */
 int mcp_isolated_mount(mcp_server *server, const mcp_isolated_options *options, mcp_error *error);
 
-/* Calls each(state, refused, user) for each source. `refused` is the number of requests that are
- * now refused because they caused the end of a process. */
+/* The current state of a source. */
+typedef struct mcp_isolated_state {
+    mcp_service_state process;
+    size_t refused; /* requests that are now refused because they caused the end of a process */
+    bool failed;    /* the last process could not mount the source */
+} mcp_isolated_state;
+
+/* Calls each(state, user) for each source. */
 void mcp_isolated_each(const mcp_isolated_group *group,
-                       void (*each)(const mcp_service_state *state, size_t refused, void *user),
-                       void *user);
+                       void (*each)(const mcp_isolated_state *state, void *user), void *user);
 
 #endif

@@ -1,4 +1,5 @@
-/* learn.c: registers what a source offers. For this it starts a process on a loop of its own. */
+/* learn.c: registers what a source without a description offers. For this it starts a process on a
+ * loop of its own. */
 #include <stdio.h>
 #include <string.h>
 
@@ -102,6 +103,16 @@ static mcp_hint hint_of(const mcp_json *tool, const char *name)
     return !v ? MCP_HINT_UNSET : mcp_json_bool(v, false) ? MCP_HINT_YES : MCP_HINT_NO;
 }
 
+int isolated_name_taken(const isolated *r, int rc, const char *tool, mcp_error *error)
+{
+    if (rc == MCP_EEXIST && error)
+        snprintf(error->text, sizeof(error->text),
+                 "%.80s: another source has the tool %.64s; choose another name: ?name=NAME, or "
+                 "?tool=NAME if it has this option",
+                 r->options.name, tool);
+    return rc;
+}
+
 static int add_tool(isolated *r, const mcp_json *from, mcp_error *error)
 {
     isolated_entry e;
@@ -118,11 +129,7 @@ static int add_tool(isolated *r, const mcp_json *from, mcp_error *error)
                     .open_world = hint_of(from, "openWorldHint"), .icons = e.resource.icons,
                     .n_icons = e.resource.n_icons, .meta = e.resource.meta, .call = isolated_run),
         r, error);
-    if (rc == MCP_EEXIST && error)
-        snprintf(error->text, sizeof(error->text),
-                 "%.80s: another source has the tool %.64s; choose another name: ?name=NAME, or "
-                 "?tool=NAME if it has this option",
-                 r->options.name, e.resource.name);
+    rc = isolated_name_taken(r, rc, e.resource.name, error);
     common_release(&r->alloc, input);
     common_release(&r->alloc, output);
     isolated_entry_free(&e);
@@ -186,15 +193,17 @@ static int add_list(learning *l, size_t i, mcp_error *error)
     return rc;
 }
 
-static int add_all(learning *l, int (*mount)(isolated *r, const char *prefix, mcp_error *error),
-                   mcp_error *error)
+static int add_all(learning *l, mcp_error *error)
 {
     const mcp_json *mounted = mcp_json_get(mcp_json_root(l->link.report), "mounted"), *v;
     bool any = mcp_json_count(mounted) > 0;
     mcp_json_iter it = {0};
     int rc = MCP_OK;
     while (rc == MCP_OK && (v = mcp_json_next(mounted, &it, NULL)) != NULL)
-        rc = mount(l->r, mcp_json_string(v).ptr, error);
+        rc = isolated_mount(l->r,
+                            MCP_OPTIONS(mcp_source, .prefix = mcp_json_string(v).ptr, .lists = true,
+                                        .subscribe = true, .list_changed = true),
+                            error);
     for (size_t i = 0; rc == MCP_OK && i < sizeof(lists) / sizeof(lists[0]); i++) {
         if (!any || !lists[i].without_mount)
             rc = add_list(l, i, error);
@@ -202,8 +211,7 @@ static int add_all(learning *l, int (*mount)(isolated *r, const char *prefix, mc
     return rc;
 }
 
-int isolated_learn(isolated *r, int (*mount)(isolated *r, const char *prefix, mcp_error *error),
-                   mcp_error *error)
+int isolated_learn(isolated *r, mcp_error *error)
 {
     learning l = {.r = r, .link = {.fd = -1}};
     int rc = mcp_loop_new(&r->alloc, &l.loop, error);
@@ -212,7 +220,7 @@ int isolated_learn(isolated *r, int (*mount)(isolated *r, const char *prefix, mc
     if (rc == MCP_OK)
         rc = start(&l, error);
     if (rc == MCP_OK)
-        rc = add_all(&l, mount, error);
+        rc = add_all(&l, error);
     isolated_link_close(&l.link);
     mcp_loop_free(l.loop);
     return rc;

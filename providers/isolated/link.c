@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -76,6 +77,22 @@ static bool take_log(isolated_link *l, const mcp_json *line)
     return true;
 }
 
+/* Takes the first line of the source's process: it has mounted the source, or could not. The same
+ * failure is logged once. */
+static void take_report(isolated_link *l)
+{
+    isolated *r = l->owner;
+    const mcp_json *mounted = mcp_json_get(mcp_json_root(l->report), "mounted");
+    mcp_error failure = {0};
+    isolated_link_failure(l, &failure);
+    if (failure.code && strcmp(failure.text, r->failure.text) != 0)
+        isolated_say(r, failure.code == MCP_ENOTFOUND ? "warning" : "error", failure.text);
+    r->failure = failure;
+    r->failure_state = failure.code ? isolated_files_state(r) : 0;
+    if (mounted && r->described && !isolated_is_as_described(r, mounted))
+        refuse(l, "its process mounts something else than its module describes");
+}
+
 static void on_line(isolated_link *l, mcp_str line)
 {
     char text[MCP_ISOLATED_NAMES + 1];
@@ -88,6 +105,8 @@ static void on_line(isolated_link *l, mcp_str line)
     }
     if (rc == MCP_OK && !l->report) {
         l->report = doc;
+        if (l == &l->owner->link)
+            take_report(l);
         return;
     }
     bool asked = rc == MCP_OK && answer(l->owner, mcp_json_root(doc), text, &len);
@@ -185,9 +204,11 @@ bool isolated_is_current(const isolated *r)
 
 void isolated_link_refresh(isolated *r)
 {
-    if (isolated_is_current(r))
+    bool repaired = r->failure.code && r->failure_state != isolated_files_state(r);
+    if (isolated_is_current(r) && !repaired)
         return;
     r->stamped = false;
+    r->failure.code = 0;
     mcp_service_stop(r->link.service);
 }
 
@@ -211,8 +232,10 @@ static int fourth(void *user)
         close(pair[1]);
         return -1;
     }
-    if (l == &l->owner->link)
+    if (l == &l->owner->link) {
         stamp(l->owner);
+        l->owner->failure.code = 0; /* the text remains, so that it is logged once */
+    }
     return pair[1];
 }
 

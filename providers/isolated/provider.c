@@ -206,8 +206,10 @@ bool isolated_owns(const isolated *r, mcp_str uri)
 }
 
 /* Only the first of several mounts lists, because the process has one list for all of them. */
-static int mount(isolated *r, const char *prefix, mcp_error *error)
+int isolated_mount(isolated *r, const mcp_source *source, mcp_error *error)
 {
+    const char *prefix = source->prefix;
+    bool first = !r->n_prefixes;
     char *copy;
     if (prefix && is_of_another(r, prefix))
         return fail(error, MCP_EEXIST, "it wants to serve URIs of another source");
@@ -219,13 +221,13 @@ static int mount(isolated *r, const char *prefix, mcp_error *error)
     const mcp_provider provider = {
         .size = sizeof(provider),
         .name = r->options.name,
-        .list = r->n_prefixes ? NULL : list,
+        .list = source->lists && first ? list : NULL,
         .read = read_one,
         .resolve = resolve,
-        .watch = isolated_watch,
-        .unwatch = isolated_unwatch,
-        .watch_list = r->n_prefixes ? NULL : isolated_watch_list,
-        .unwatch_list = r->n_prefixes ? NULL : isolated_unwatch_list,
+        .watch = source->subscribe ? isolated_watch : NULL,
+        .unwatch = source->subscribe ? isolated_unwatch : NULL,
+        .watch_list = source->list_changed && first ? isolated_watch_list : NULL,
+        .unwatch_list = source->list_changed && first ? isolated_unwatch_list : NULL,
         .release = nothing,
     };
     r->prefixes[r->n_prefixes++] = copy;
@@ -323,16 +325,17 @@ int mcp_isolated_mount(mcp_server *server, const mcp_isolated_options *options, 
     }
     r->link.on_end = on_end;
     enter(r);
-    return isolated_learn(r, mount, error);
+    return options->describe ? isolated_describe(r, error) : isolated_learn(r, error);
 }
 
 void mcp_isolated_each(const mcp_isolated_group *group,
-                       void (*each)(const mcp_service_state *state, size_t refused, void *user),
-                       void *user)
+                       void (*each)(const mcp_isolated_state *state, void *user), void *user)
 {
     for (const isolated *r = group->first; r; r = r->next) {
-        mcp_service_state state = {.size = sizeof(state)};
-        mcp_service_get_state(r->link.service, &state);
-        each(&state, r->n_kills, user);
+        mcp_isolated_state state = {.process.size = sizeof(state.process),
+                                    .refused = r->n_kills,
+                                    .failed = r->failure.code != 0};
+        mcp_service_get_state(r->link.service, &state.process);
+        each(&state, user);
     }
 }

@@ -2,7 +2,8 @@
  *
  * provider.c has the callbacks of the engine, call.c forwards a request, params.c makes its params,
  * fate.c decides what happens after the end of a process, link.c owns the process and descriptor 4,
- * learn.c registers what the process offers, and watch.c keeps subscriptions.
+ * describe.c registers what the source's description says, learn.c what the process offers, and
+ * watch.c keeps subscriptions.
  */
 #ifndef ISOLATED_PROVIDER_H
 #define ISOLATED_PROVIDER_H
@@ -56,6 +57,7 @@ struct isolated {
     mcp_allocator alloc;
     mcp_isolated_options options; /* owns its strings */
     bool closing;
+    bool described;                  /* the process may mount only what `prefixes` says */
     char *prefixes[ISOLATED_MOUNTS]; /* of the URIs of this source */
     size_t n_prefixes;
     size_t others; /* mounts of other sources, before the first one of this */
@@ -63,6 +65,8 @@ struct isolated {
     isolated_link link;
     isolated_stamp stamps[ISOLATED_PATHS];
     bool stamped;
+    mcp_error failure;      /* why the last process did not mount the source; code 0: it did */
+    uint64_t failure_state; /* isolated_files_state() at that time */
 
     isolated_meta meta;
     isolated_call *first, *last; /* in order of arrival */
@@ -157,15 +161,26 @@ void isolated_link_read(isolated_link *l);
 /* Returns the code of the failed mount in the process, with its text in *error, or MCP_OK if no
  * failure was reported. */
 int isolated_link_failure(const isolated_link *l, mcp_error *error);
-/* Ends the process if one of its paths now leads to another file. */
+/* Ends the process if one of its paths now leads to another file. If the last process could not
+ * mount the source, and its files have changed since then, the next one is started without a
+ * pause. */
 void isolated_link_refresh(isolated *r);
 bool isolated_is_current(const isolated *r);
 
 /* ---- learn.c ----------------------------------------------------------------------------------- */
 
-/* Registers what a process offers, and calls mount(prefix, …) for each of its mounts. */
-int isolated_learn(isolated *r, int (*mount)(isolated *r, const char *prefix, mcp_error *error),
-                   mcp_error *error);
+/* Registers what a process offers. */
+int isolated_learn(isolated *r, mcp_error *error);
+/* Adds what to do about a name that another source has to the error of a registration. Returns
+ * `rc`. */
+int isolated_name_taken(const isolated *r, int rc, const char *tool, mcp_error *error);
+
+/* ---- describe.c -------------------------------------------------------------------------------- */
+
+/* Registers what the description says. */
+int isolated_describe(isolated *r, mcp_error *error);
+/* Whether the process mounted what was described. `mounted` is an array of prefixes. */
+bool isolated_is_as_described(const isolated *r, const mcp_json *mounted);
 
 /* ---- entry.c ----------------------------------------------------------------------------------- */
 
@@ -187,6 +202,10 @@ void isolated_entry_free(isolated_entry *e);
 
 /* ---- provider.c -------------------------------------------------------------------------------- */
 
+/* Mounts a prefix of the source. The members `size` and `prefix`, and those about lists and
+ * subscriptions are used. */
+int isolated_mount(isolated *r, const mcp_source *source, mcp_error *error);
+
 /* Handlers of registered items; `user` is the isolated source. */
 int isolated_read(mcp_request *req, mcp_str uri, const mcp_uri_match *match, void *user);
 int isolated_complete(mcp_request *req, mcp_str name, mcp_str value, const mcp_json *context,
@@ -206,6 +225,8 @@ void isolated_unwatch_list(void *user);
 void isolated_watch_keep(isolated *r);
 void isolated_watch_free(isolated *r);
 bool isolated_watches(const isolated *r);
+/* Returns a value that changes with the files of the source, or 0 if it is not known. */
+uint64_t isolated_files_state(const isolated *r);
 
 int64_t isolated_now(const isolated *r);
 void isolated_say(const isolated *r, const char *level, const char *text);

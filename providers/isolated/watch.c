@@ -84,10 +84,9 @@ static bool mix_file(uint64_t *state, const char *path)
            JUST_NOW_MS;
 }
 
-/* Returns a value that changes with the files of the source, or 0 if it is not known. Of a folder,
- * these are the files that change with the references of a git repository; each new reference also
- * changes the time of its folder. */
-static uint64_t state_of(const isolated *r)
+/* Of a folder, these are the files that change with the references of a git repository; each new
+ * reference also changes the time of its folder. */
+uint64_t isolated_files_state(const isolated *r)
 {
     static const char *const places[] = {"",           "/HEAD", "/packed-refs", "/index",
                                          "/logs/HEAD", "/refs", "/refs/heads",  "/refs/tags"};
@@ -117,7 +116,7 @@ static bool has_fresh(const isolated *r)
  * What may have changed in between is reported as changed. */
 static void report_fresh(isolated *r, bool all)
 {
-    bool changed = all || (has_fresh(r) && (!r->state || r->state != state_of(r)));
+    bool changed = all || (has_fresh(r) && (!r->state || r->state != isolated_files_state(r)));
     if (changed && r->listening && (all || r->fresh_lists))
         mcp_server_list_changed(r->server, MCP_ITEM_RESOURCE);
     for (size_t i = 0; i < r->n_uris; i++) {
@@ -241,7 +240,7 @@ int isolated_watch(const char *canonical, void *user)
     if (!r->uris[r->n_uris])
         return MCP_ENOMEM;
     if (!has_fresh(r))
-        r->state = state_of(r);
+        r->state = isolated_files_state(r);
     r->fresh[r->n_uris++] = true;
     change(r);
     return MCP_OK;
@@ -265,7 +264,7 @@ int isolated_watch_list(void *user)
 {
     isolated *r = user;
     if (!has_fresh(r))
-        r->state = state_of(r);
+        r->state = isolated_files_state(r);
     r->listening = r->fresh_lists = true;
     change(r);
     return MCP_OK;

@@ -5,6 +5,7 @@ bats_require_minimum_version 1.5.0
 
 setup() {
     load support/trace
+    load support/late
     : "${MCPD:=mcpd}" "${MCPCTL:=mcpctl}"
     cd "$BATS_TEST_TMPDIR"
     export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null GIT_AUTHOR_NAME=A GIT_AUTHOR_EMAIL=a@example.org \
@@ -73,13 +74,18 @@ reads() { # URI...: prints requests
     git init -q fifos
     rm -rf fifos/.git
     mkfifo fifos/.git
-    for case in 'none|none: ' 'plain|not a git repository' 'wt|.git: it is outside' 'shared|alternates: it is outside' \
-        'linked|.git: it is outside' 'gitfile|.git: it is outside' 'chain|.git: ' 'common|commondir: it is outside' \
-        'packs|objects: it is outside' 'fan|objects: it is outside' 'fifo|fifo: ' 'fifos|.git: neither' \
-        'r?max_read=0|max_read' 'r?colour=red|unknown property'; do
+    for case in 'none|none: ' 'plain|not a git repository' 'linked|.git: it is outside' 'fifo|fifo: ' 'fifos|.git: neither' \
+        'r?within=none|within: no such folder' 'r?within=plain|it is outside' 'r?max_read=0|max_read' \
+        'r?colour=red|unknown property'; do
         run -1 --separate-stderr timeout 10 "$MCPD" "git:${case%%|*}" </dev/null
         [ -z "$output" ]
         [[ "$stderr" == *"${case#*|}"* ]] || { echo "$case: $stderr"; return 1; }
+    done
+    for case in 'wt|.git: it is outside' 'shared|alternates: it is outside' 'gitfile|.git: it is outside' 'chain|.git: ' \
+        'common|commondir: it is outside' 'packs|objects: it is outside' 'fan|objects: it is outside'; do
+        refused_late "git://${case%%|*}/HEAD/a.txt" "${case#*|}" "git:${case%%|*}"
+        run -1 --separate-stderr "$MCPD" --doctor "git:${case%%|*}"
+        [[ "$output" == *"WRONG   "*"${case#*|}"* ]] || { echo "$case: $output"; return 1; }
     done
     run -1 --separate-stderr "$MCPD" git:r git:./r </dev/null
     [[ "$stderr" == *'another '*' has its name'*'?name='* ]]
@@ -177,7 +183,10 @@ attacks=(git://r/--upload-pack=x/a.txt git://r/-x/a.txt git://r/%2D%2Dx/a git://
     mkfifo in
     "$MCPD" git:r <in >out 3>&- &
     exec 4>in
-    printf '%s\n' "$initialize" "$(request resources/subscribe '{"uri":"git://r/main/a.txt"}')" \
+    # While the process of the source is not running, every change concerns all subscriptions.
+    printf '%s\n' "$initialize" "$(request resources/read '{"uri":"git://r/main/a.txt"}' 3)" >&4
+    for _ in {1..300}; do grep -q '"id":3' out && break; sleep 0.1; done
+    printf '%s\n' "$(request resources/subscribe '{"uri":"git://r/main/a.txt"}')" \
         "$(request resources/subscribe '{"uri":"git://r/v1/a.txt"}' 2)" >&4
     for _ in {1..600}; do grep -q '"id":2' out && break; sleep 0.1; done
     echo two >r/a.txt

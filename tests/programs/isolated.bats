@@ -92,3 +92,30 @@ children() {
     run "$MCPD" --doctor --no-isolate sqlite:shop.db
     [[ "$output" == *"sandbox: switched off by no-isolate"* ]]
 }
+
+@test "lists that need no source start no process; a source that cannot be opened: requests, the log, /metrics and the doctor say why" {
+    sqlite3 bad.db "CREATE TABLE t(a)"
+    printf x | dd of=bad.db bs=1 seek=100 conv=notrunc status=none
+    talk modern "$MCPD" --http unix:socket --stdio sqlite:shop.db sqlite:bad.db
+    for list in tools/list resources/templates/list; do
+        result $list '{}'
+        [[ "$heard" == *shop* && "$heard" == *bad* ]]
+    done
+    [ "$(children)" = 0 ]
+    result resources/list '{}'
+    [[ "$heard" == *sqlite://shop/* && "$heard" != *sqlite://bad/* ]]
+    for _ in {1..3}; do
+        failure resources/read '{"uri":"sqlite://bad/t/rows"}'
+        [[ "$heard" == *"bad.db: database disk image is malformed"* ]]
+    done
+    [ "$(grep -c 'error: sqlite:bad.db: .*malformed' talk.log)" = 1 ]
+    metrics=$(curl -s --unix-socket socket http://localhost/metrics)
+    for line in 'mcp_source_failed{source="sqlite:bad.db"} 1' 'mcp_source_failed{source="sqlite:shop.db"} 0'; do
+        grep -qxF "$line" <<<"$metrics" || { echo "$metrics"; return 1; }
+    done
+    run -1 "$MCPD" --doctor sqlite:shop.db sqlite:bad.db
+    grep -q '^WRONG .*source: sqlite:bad.db: .*malformed' <<<"$output"
+    cp shop.db bad.db
+    result resources/read '{"uri":"sqlite://bad/t/rows"}'
+    hush
+}

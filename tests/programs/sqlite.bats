@@ -5,6 +5,7 @@ bats_require_minimum_version 1.5.0
 
 setup() {
     : "${MCPD:=mcpd}" "${MCPCTL:=mcpctl}"
+    load support/late
     cd "$BATS_TEST_TMPDIR"
     sqlite3 shop.db "CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT);
         INSERT INTO item VALUES (1, 'one'), (2, 'two');
@@ -66,6 +67,22 @@ read_text() { # URI OPTION...: prints the text of a resource
         [ -z "$output" ]
         [[ "$stderr" == *"${case#*|}"* ]] || { echo "$case: $stderr"; return 1; }
     done
+    mkfifo fifo.db
+    ln -s fifo.db link.db
+    printf 'SQLite format 3' >short.db
+    for name in fifo link; do
+        run -1 --separate-stderr timeout 10 "$MCPD" sqlite:$name.db </dev/null
+        [[ "$stderr" == *"$name.db: not a regular file"* ]]
+    done
+    run -1 --separate-stderr "$MCPD" sqlite:short.db </dev/null
+    [[ "$stderr" == *"short.db: file is not a database"* ]]
+    # what only SQLite can find out
+    sqlite3 damaged.db 'CREATE TABLE t(a)'
+    printf 'x' | dd of=damaged.db bs=1 seek=100 conv=notrunc status=none
+    refused_late sqlite://damaged/ 'damaged.db: database disk image is malformed' sqlite:damaged.db
+    echo '{"sources": [{"module": "sqlite", "source": "shop.db", "options": {"queries":
+        [{"name": "q", "sql": "SELECT * FROM lost"}]}}]}' >c.json
+    refused_late sqlite://shop/ 'no such table: lost' --config c.json
     run -1 --separate-stderr "$MCPD" sqlite:shop.db sqlite:./shop.db </dev/null
     [[ "$stderr" == *'another '*' has its name'*'?name='* ]]
     run -1 --separate-stderr "$MCPD" 'sqlite:shop.db?name=a b' 'sqlite:shop.db?name=a_b' </dev/null

@@ -141,8 +141,14 @@ static void end_process(mcp_service *s, mcp_service_cause cause, const char *why
 
 void mcp_service_stop(mcp_service *s)
 {
-    if (s)
-        end_process(s, MCP_SERVICE_STOPPED, "", false);
+    if (!s)
+        return;
+    end_process(s, MCP_SERVICE_STOPPED, "", false);
+    if (s->phase == MCP__SERVICE_DOWN || s->phase == MCP__SERVICE_ENDED) {
+        s->failures = s->pause = 0;
+        s->not_before = 0;
+        mcp__service_attend(s);
+    }
 }
 
 void mcp_service_abort(mcp_service *s, const char *why)

@@ -144,6 +144,17 @@ static int get(mcp_request *req, const mcp_json *arguments, void *user)
     return mcp_reply_text(req, "prompted");
 }
 
+/* Whether the file at the path contains "good". */
+static bool is_good(const char *path)
+{
+    char text[5] = "";
+    FILE *f = fopen(path, "re");
+    bool good = f && fgets(text, sizeof(text), f) && strcmp(text, "good") == 0;
+    if (f)
+        fclose(f);
+    return good;
+}
+
 static int mount(mcp_server *server, const char *source, const mcp_json *options, const char *name,
                  mcp_error *error)
 {
@@ -159,11 +170,16 @@ static int mount(mcp_server *server, const char *source, const mcp_json *options
     (void)options, (void)name;
     the_server = server;
     forges = strcmp(source, "forge") == 0;
-    if (strcmp(source, "refuse") == 0) {
+    if (strcmp(source, "refuse") == 0 || (source[0] == '/' && !is_good(source))) {
         snprintf(error->text, sizeof(error->text), "it does not want to");
         return error->code = MCP_EACCESS;
     }
-    int rc = mcp_server_mount(server, "mortal://m/", &provider, NULL, error);
+    int rc =
+        mcp_server_mount(server, strcmp(source, "other") == 0 ? "mortal://other/" : "mortal://m/",
+                         &provider, NULL, error);
+    if (rc == MCP_OK && strcmp(source, "greedy") == 0)
+        rc = mcp_server_add_tool(server, MCP_OPTIONS(mcp_tool, .name = "extra", .call = call), NULL,
+                                 error);
     if (rc == MCP_OK)
         rc = mcp_server_add_template(server,
                                      MCP_OPTIONS(mcp_resource_template,

@@ -1,203 +1,7 @@
 /* test_isolated.c: a source in a separate process, as the peers of its server see it: its items,
  * the behaviour when its process is killed, and the notifications. */
 #define _GNU_SOURCE
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <dirent.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
-#include <isolated.h>
-
-enum { IDS = 400, WAIT_MS = 20000 };
-
-typedef struct fixture {
-    mcp_loop *loop;
-    mcp_server *server;
-    mcp_channel *channel;
-    mcp_isolated_group group;
-    bool rules;
-    unsigned answers[IDS]; /* number of answers by id */
-    char *text[IDS];
-    char notices[20000];
-    long pid;
-    uint64_t starts;
-} fixture;
-
-static void on_send(mcp_channel *channel, mcp_exchange exchange, mcp_str message, void *user)
-{
-    fixture *f = user;
-    mcp_json_doc *doc = NULL;
-    (void)channel, (void)exchange;
-    assert_int_equal(mcp_json_parse(message, NULL, NULL, &doc, NULL), MCP_OK);
-    int64_t id = mcp_json_int(mcp_json_get(mcp_json_root(doc), "id"), -1);
-    if (id >= 0 && id < IDS) {
-        f->answers[id]++;
-        free(f->text[id]);
-        f->text[id] = calloc(1, message.len + 1);
-        assert_non_null(f->text[id]);
-        memcpy(f->text[id], message.ptr, message.len);
-    } else {
-        size_t n = strlen(f->notices);
-        snprintf(f->notices + n, sizeof(f->notices) - n, "%.*s\n", (int)message.len, message.ptr);
-    }
-    mcp_json_free(doc);
-}
-
-static bool may(const char *principal, mcp_item item, mcp_str name, void *user)
-{
-    (void)item, (void)user;
-    return (principal && strcmp(principal, "boss") == 0) ||
-           !memmem(name.ptr, name.len, "secret", 6);
-}
-
-static const char *healthy; /* the prefix of another source; NULL: there is none */
-
-static int open_source(fixture *f, const char *source, bool rules, uint64_t timeout_ms,
-                       mcp_error *error)
-{
-    static const char *const argv[] = {MCPD, "--source-child", NULL};
-    char line[1000];
-    *f = (fixture){.rules = rules};
-    assert_int_equal(mcp_loop_new(NULL, &f->loop, NULL), MCP_OK);
-    assert_int_equal(
-        mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "t", .version = "1", .page_size = 3,
-                                   .coalesce_ms = 1, .host = mcp_loop_host(f->loop)),
-                       &f->server, NULL),
-        MCP_OK);
-    const mcp_provider other = {.size = sizeof(other), .name = "healthy"};
-    if (healthy)
-        assert_int_equal(mcp_server_mount(f->server, healthy, &other, NULL, NULL), MCP_OK);
-    snprintf(line, sizeof(line),
-             "{\"module\":\"mortal\",\"file\":\"" MORTAL
-             "\",\"source\":\"%s\",\"report\":true,\"access\":%s,\"page_size\":3}",
-             source, rules ? "true" : "false");
-    if (rules)
-        mcp_server_set_access(f->server, MCP_OPTIONS(mcp_access, .may = may));
-    return mcp_isolated_mount(f->server,
-                              MCP_OPTIONS(mcp_isolated_options, .name = "mortal:m", .argv = argv,
-                                          .line = line, .may = rules ? may : NULL,
-                                          .timeout_ms = timeout_ms, .group = &f->group),
-                              error);
-}
-
-static void connect_as(fixture *f, const char *principal)
-{
-    assert_int_equal(mcp_server_connect(f->server,
-                                        MCP_OPTIONS(mcp_channel_options, .send = on_send, .user = f,
-                                                    .principal = principal),
-                                        &f->channel, NULL),
-                     MCP_OK);
-}
-
-static void open_fixture(fixture *f, bool rules, uint64_t timeout_ms)
-{
-    mcp_error error = {0};
-    if (open_source(f, "m", rules, timeout_ms, &error) != MCP_OK)
-        fail_msg("%s", error.text);
-    connect_as(f, NULL);
-}
-
-static void close_fixture(fixture *f)
-{
-    mcp_channel_free(f->channel);
-    mcp_server_free(f->server);
-    mcp_loop_free(f->loop);
-    for (size_t i = 0; i < IDS; i++)
-        free(f->text[i]);
-}
-
-static void say(fixture *f, int id, const char *method, const char *params)
-{
-    char text[2000];
-    snprintf(text, sizeof(text),
-             "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"%s\",\"params\":{%s%s\"_meta\":{"
-             "\"progressToken\":%d,\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
-             "\"io.modelcontextprotocol/clientInfo\":{\"name\":\"tester\",\"version\":\"1\"},"
-             "\"libmcp/caller\":{\"principal\":\"boss\",\"restricted\":false},"
-             "\"io.modelcontextprotocol/clientCapabilities\":{}}}}",
-             id, method, params, *params ? "," : "", id);
-    assert_int_equal(mcp_channel_receive(f->channel, 0, mcp_str_from(text), mcp_loop_now(f->loop)),
-                     MCP_OK);
-}
-
-static void step(fixture *f, uint64_t ms)
-{
-    mcp_loop_step(f->loop, ms);
-    mcp_channel_tick(f->channel, mcp_loop_now(f->loop));
-}
-
-static const char *answer(fixture *f, int id)
-{
-    int64_t end = mcp_loop_now(f->loop) + WAIT_MS;
-    while (!f->answers[id] && mcp_loop_now(f->loop) < end)
-        step(f, 5);
-    assert_int_equal(f->answers[id], 1);
-    return f->text[id];
-}
-
-static const char *ask(fixture *f, int id, const char *method, const char *params)
-{
-    say(f, id, method, params);
-    return answer(f, id);
-}
-
-static const char *ask_uri(fixture *f, int id, const char *uri)
-{
-    char params[200];
-    snprintf(params, sizeof(params), "\"uri\":\"%s\"", uri);
-    return ask(f, id, "resources/read", params);
-}
-
-static void has(const char *text, const char *part)
-{
-    if (!strstr(text, part))
-        fail_msg("\"%s\" is not in \"%s\"", part, text);
-}
-
-static void hear(fixture *f, const char *part)
-{
-    int64_t end = mcp_loop_now(f->loop) + WAIT_MS;
-    while (!strstr(f->notices, part) && mcp_loop_now(f->loop) < end)
-        step(f, 5);
-    has(f->notices, part);
-}
-
-static void take_state(const mcp_service_state *state, size_t refused, void *user)
-{
-    fixture *f = user;
-    (void)refused;
-    f->pid = state->pid;
-    f->starts = state->starts;
-}
-
-static void look(fixture *f)
-{
-    f->pid = 0;
-    mcp_isolated_each(&f->group, take_state, f);
-}
-
-static void kill_process(fixture *f)
-{
-    look(f);
-    if (f->pid > 0)
-        kill((pid_t)f->pid, SIGKILL);
-}
-
-static size_t count_files(void)
-{
-    DIR *d = opendir("/proc/self/fd");
-    size_t n = 0;
-    while (readdir(d))
-        n++;
-    closedir(d);
-    return n;
-}
+#include "isolated_fixture.h"
 
 /* ---- the offered items ----------------------------------------------------------------------- */
 
@@ -232,6 +36,7 @@ static void test_offers(void **state)
     has(f.notices, "half");
     look(&f);
     assert_int_equal(f.starts, 1);
+    assert_false(f.failed);
     close_fixture(&f);
 }
 
@@ -544,16 +349,26 @@ static void test_killed_anywhere(void **state)
     }
 }
 
+#define EVERY_SOURCE                                                                            \
+    cmocka_unit_test(test_offers), cmocka_unit_test(test_pages), cmocka_unit_test(test_access), \
+        cmocka_unit_test(test_same_meta), cmocka_unit_test(test_foreign_uris),                  \
+        cmocka_unit_test(test_killer), cmocka_unit_test(test_several),                          \
+        cmocka_unit_test(test_set_aside), cmocka_unit_test(test_hangs),                         \
+        cmocka_unit_test(test_cancelled), cmocka_unit_test(test_subscribed),                    \
+        cmocka_unit_test(test_killed_anywhere)
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_offers),       cmocka_unit_test(test_pages),
-        cmocka_unit_test(test_access),       cmocka_unit_test(test_same_meta),
-        cmocka_unit_test(test_mount_fails),  cmocka_unit_test(test_prefix_of_another),
-        cmocka_unit_test(test_foreign_uris), cmocka_unit_test(test_killer),
-        cmocka_unit_test(test_several),      cmocka_unit_test(test_set_aside),
-        cmocka_unit_test(test_hangs),        cmocka_unit_test(test_cancelled),
-        cmocka_unit_test(test_subscribed),   cmocka_unit_test(test_killed_anywhere),
+    static const struct CMUnitTest learnt[] = {
+        cmocka_unit_test(test_mount_fails),
+        cmocka_unit_test(test_prefix_of_another),
+        EVERY_SOURCE,
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    static const struct CMUnitTest from_description[] = {
+        cmocka_unit_test(test_prefix_of_another),
+        EVERY_SOURCE,
+    };
+    int failed = cmocka_run_group_tests(learnt, NULL, NULL);
+    described = true;
+    return cmocka_run_group_tests(from_description, NULL, NULL) + failed;
 }

@@ -310,6 +310,11 @@ static void test_pauses_grow(void **state)
     assert_string_equal(error.text, "thing failed 8 times in a row; it is started again in 2 s");
     assert_int_equal(state_of(&f).uses, 0);
     assert_non_null(strstr(f.log, "thing: broken\n"));
+    mcp_service_stop(f.service); /* ends the pause */
+    assert_int_equal(state_of(&f).failures, 0);
+    begin(&f);
+    assert_string_equal(f.text, "thing: the process ended with exit status 3");
+    assert_int_equal(state_of(&f).failures, 1);
     close_fixture(&f);
 }
 

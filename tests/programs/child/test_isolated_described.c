@@ -1,0 +1,106 @@
+/* test_isolated_described.c: a source in a separate process that is mounted from its description. */
+#define _GNU_SOURCE
+#include "isolated_fixture.h"
+
+/* Lists that do not depend on the contents of the source need no process. */
+static void test_described_lists(void **state)
+{
+    fixture f;
+    (void)state;
+    open_fixture(&f, false, 0);
+    has(ask(&f, 1, "resources/templates/list", ""), "mortal://m/t/{what}");
+    has(ask(&f, 2, "prompts/list", ""), "\"die\"");
+    has(ask(&f, 3, "tools/list", ""), "\"readOnlyHint\":true");
+    look(&f);
+    assert_int_equal(f.starts, 0);
+    close_fixture(&f);
+}
+
+static void test_described_greedy(void **state)
+{
+    fixture f;
+    (void)state;
+    assert_int_equal(open_source(&f, "greedy", false, 0, NULL), MCP_OK);
+    connect_as(&f, NULL);
+    has(ask(&f, 1, "tools/call", "\"name\":\"extra\""), "\"error\"");
+    has(ask(&f, 2, "tools/call", "\"name\":\"mortal\",\"arguments\":{}"), "called");
+    has(ask(&f, 3, "tools/call", "\"name\":\"extra\""), "\"error\"");
+    assert_null(strstr(ask(&f, 4, "tools/list", ""), "extra"));
+    close_fixture(&f);
+}
+
+static void test_described_wrongly(void **state)
+{
+    fixture f;
+    (void)state;
+    assert_int_equal(open_source(&f, "other", false, 0, NULL), MCP_OK);
+    connect_as(&f, NULL);
+    has(ask_uri(&f, 1, "mortal://m/a"), "mounts something else than its module describes");
+    has(ask_uri(&f, 2, "mortal://other/a"), "Resource not found");
+    has(logged, "mounts something else than its module describes");
+    close_fixture(&f);
+}
+
+/* A source that cannot be mounted: every request says why, the log does once. */
+static void test_described_refused(void **state)
+{
+    fixture f;
+    (void)state;
+    assert_int_equal(open_source(&f, "refuse", false, 0, NULL), MCP_OK);
+    connect_as(&f, NULL);
+    for (int i = 0; i < 5; i++)
+        has(ask_uri(&f, i, "mortal://m/a"), "mortal: it does not want to");
+    has(ask(&f, 6, "resources/list", ""), "\"resources\":[]");
+    has(ask(&f, 7, "tools/call", "\"name\":\"mortal\",\"arguments\":{}"), "it does not want to");
+    has(logged, "error: mortal:m: mortal: it does not want to\n");
+    const char *once = strstr(logged, "it does not want to");
+    assert_null(strstr(once + 1, "error: "));
+    look(&f);
+    assert_true(f.failed);
+    close_fixture(&f);
+}
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *to = fopen(path, "we");
+    assert_non_null(to);
+    fputs(text, to);
+    fclose(to);
+}
+
+/* A source that is repaired is used at once, however often it has failed. */
+static void test_described_repaired(void **state)
+{
+    char path[] = "/tmp/test_isolated_XXXXXX";
+    int fd = mkstemp(path);
+    fixture f;
+    (void)state;
+    assert_true(fd >= 0);
+    close(fd);
+    assert_int_equal(open_source(&f, path, false, 0, NULL), MCP_OK);
+    connect_as(&f, NULL);
+    usleep(50000); /* the time of a file that was written just now is not relied on */
+    int id = 0;
+    while (!strstr(ask_uri(&f, id++, "mortal://m/a"), "it is started again in")) {
+        has(f.text[id - 1], "it does not want to");
+        assert_true(id < IDS);
+    }
+    has(f.text[id - 1], "it does not want to");
+    write_file(path, "good");
+    has(ask_uri(&f, id, "mortal://m/a"), "alive");
+    look(&f);
+    assert_false(f.failed);
+    close_fixture(&f);
+    unlink(path);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_described_lists),    cmocka_unit_test(test_described_greedy),
+        cmocka_unit_test(test_described_wrongly),  cmocka_unit_test(test_described_refused),
+        cmocka_unit_test(test_described_repaired),
+    };
+    described = true;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
