@@ -183,21 +183,26 @@ attacks=(git://r/--upload-pack=x/a.txt git://r/-x/a.txt git://r/%2D%2Dx/a git://
     mkfifo in
     "$MCPD" git:r <in >out 3>&- &
     exec 4>in
-    # While the process of the source is not running, every change concerns all subscriptions.
-    printf '%s\n' "$initialize" "$(request resources/read '{"uri":"git://r/main/a.txt"}' 3)" >&4
-    for _ in {1..300}; do grep -q '"id":3' out && break; sleep 0.1; done
-    printf '%s\n' "$(request resources/subscribe '{"uri":"git://r/main/a.txt"}')" \
+    printf '%s\n' "$initialize" "$(request resources/subscribe '{"uri":"git://r/main/a.txt"}')" \
         "$(request resources/subscribe '{"uri":"git://r/v1/a.txt"}' 2)" >&4
     for _ in {1..600}; do grep -q '"id":2' out && break; sleep 0.1; done
-    echo two >r/a.txt
-    git -C r commit -q -a -m second
-    for _ in {1..600}; do grep -q resources/updated out && break; sleep 0.1; done
-    for _ in {1..600}; do grep -q list_changed out && break; sleep 0.1; done
+    # Before the process of the source watches, a change concerns all subscriptions. It watches when
+    # the first commit is reported.
+    for text in two three; do
+        before=$(wc -l <out)
+        echo $text >r/a.txt
+        git -C r commit -q -a -m $text
+        for what in main/a.txt list_changed; do
+            for _ in {1..600}; do tail -n +$((before + 1)) out | grep -q $what && break; sleep 0.1; done
+        done
+        sleep 0.5
+    done
     exec 4>&-
     wait
-    grep -q '"uri":"git://r/main/a.txt"' out
-    grep -q '"method":"notifications/resources/list_changed"' out
-    ! grep 'resources/updated' out | grep -q v1
+    tail -n +$((before + 1)) out >last
+    grep -q '"uri":"git://r/main/a.txt"' last
+    grep -q '"method":"notifications/resources/list_changed"' last
+    ! grep 'resources/updated' last | grep -q v1
 }
 
 # ---- the page in docs -------------------------------------------------------------------------------------
