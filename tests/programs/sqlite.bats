@@ -19,7 +19,7 @@ legacy() { # OPTIONS... -- MESSAGE...: prints the replies in the order of their 
     local args=()
     while [ "$1" != -- ]; do args+=("$1"); shift; done
     shift
-    printf '%s\n' "$initialize" "$@" | "$MCPD" "${args[@]}" | jq -sc 'map(select(.id != "i")) | sort_by(.id)'
+    printf '%s\n' "$initialize" "$@" | "$MCPD" "${args[@]}" | jq -sc 'map(select(has("id") and .id != "i")) | sort_by(.id)'
 }
 
 request() { # METHOD PARAMS [ID]
