@@ -81,8 +81,7 @@ struct mcp_http_connection {
     mcp_identity *identity; /* last accepted; it is that of this request if `principal` is set */
     const char *principal;  /* of this request, in `identity`; NULL if it is anonymous */
     int64_t expires_at; /* when the identity of this request expires; INT64_MAX if it does not */
-    mcp__http_denial *denial; /* how to refuse this request, or NULL */
-    char *nonce;              /* DPoP-Nonce of the answer, or NULL */
+    mcp__http_denial *denial; /* NULL if `authenticate` said nothing about the answer */
     mcp__buf body;
     mcp_str body_span; /* the body if it was not copied: borrowed from the received bytes */
     mcp__buf input;    /* received bytes that are not parsed yet */

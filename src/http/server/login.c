@@ -42,19 +42,6 @@ void mcp_http_login_on_cancel(mcp_http_login *login, void (*fn)(mcp_http_login *
     login->cancel_user = user;
 }
 
-int mcp_http_login_set_nonce(mcp_http_login *login, const char *nonce)
-{
-    mcp_http_connection *c = connection_of(login);
-    if (!nonce || !*nonce || !mcp__http_is_quotable(nonce))
-        return MCP_EINVAL;
-    char *copy = mcp__strdup(c->http->allocator, mcp_str_from(nonce));
-    if (!copy)
-        return MCP_ENOMEM;
-    mcp__release(c->http->allocator, c->nonce);
-    c->nonce = copy;
-    return MCP_OK;
-}
-
 void mcp__http_login_init(mcp_http_connection *c)
 {
     c->expires_at = INT64_MAX;
@@ -107,10 +94,7 @@ void mcp__http_login_reset(mcp_http_connection *c)
     c->expires_at = INT64_MAX;
     if (c->denial)
         mcp__release(a, c->denial);
-    if (c->nonce)
-        mcp__release(a, c->nonce);
     c->denial = NULL;
-    c->nonce = NULL;
 }
 
 void mcp__http_login_free(mcp_http_connection *c)
@@ -201,39 +185,53 @@ bool mcp__http_is_quotable(const char *text)
 /* Writes the headers, then the message. Returns the length of the headers. */
 static size_t put_denial(const mcp_http_denial *d, mcp__buf *b, bool *challenges)
 {
+    size_t start = b->len;
     for (size_t i = 0; i < d->n_challenges; i++) {
         if (d->challenges[i] && is_printable(d->challenges[i]))
             mcp__buf_printf(b, "WWW-Authenticate: %s\r\n", d->challenges[i]);
     }
-    *challenges = b->len > 0;
+    *challenges = b->len > start;
     if (d->retry_after_s)
         mcp__buf_printf(b, "Retry-After: %u\r\n", d->retry_after_s);
-    size_t length = b->len;
+    size_t length = b->len - start;
     mcp__buf_str(b, mcp_str_from(d->message));
     return length;
 }
 
-/* Keeps the answer to a refused request. Returns false if out of memory. */
-static bool keep_denial(mcp_http_connection *c, const mcp_http_denial *d)
+/* Keeps what the program said about the answer; `d` may be NULL. Returns false if out of memory. */
+static bool keep(mcp_http_connection *c, const char *nonce, const mcp_http_denial *d)
 {
     const mcp_allocator *a = c->http->allocator;
+    size_t at = nonce ? strlen(nonce) + 1 : 0, lines = 0;
+    bool challenges = false;
     mcp__buf b;
     mcp__buf_init(&b, a, SIZE_MAX);
-    bool challenges = false;
-    size_t lines = put_denial(d, &b, &challenges);
-    mcp__http_denial *kept = b.failed ? NULL : mcp__alloc(a, sizeof(*kept) + b.len + 1);
+    if (nonce)
+        mcp__buf_add(&b, nonce, at);
+    if (d)
+        lines = put_denial(d, &b, &challenges);
+    mcp__http_denial *kept = b.failed ? NULL : mcp__alloc(a, sizeof(*kept) + b.len);
     if (kept) {
         if (b.len)
             memcpy(kept->text, b.ptr, b.len);
+        kept->denied = d != NULL;
         kept->challenges = challenges;
-        kept->retries = d->retry_after_s > 0;
-        kept->lines = (mcp_str){kept->text, lines};
-        kept->message = (mcp_str){kept->text + lines, b.len - lines};
+        kept->retries = d && d->retry_after_s;
+        kept->nonce = nonce ? kept->text : NULL;
+        kept->lines = (mcp_str){kept->text + at, lines};
+        kept->message = (mcp_str){kept->text + at + lines, b.len - at - lines};
         mcp__release(a, c->denial);
         c->denial = kept;
     }
     mcp__buf_free(&b);
     return kept != NULL;
+}
+
+int mcp_http_login_set_nonce(mcp_http_login *login, const char *nonce)
+{
+    if (!nonce || !*nonce || !mcp__http_is_quotable(nonce))
+        return MCP_EINVAL;
+    return keep(connection_of(login), nonce, NULL) ? MCP_OK : MCP_ENOMEM;
 }
 
 void mcp_http_login_refuse(mcp_http_login *login, const mcp_http_denial *denial)
@@ -245,14 +243,14 @@ void mcp_http_login_refuse(mcp_http_login *login, const mcp_http_denial *denial)
     if (MCP__TAKE_OPTIONAL(&d, denial, mcp_http_denial, NULL) != MCP_OK)
         d = (mcp_http_denial){0};
     bool plain = !d.n_challenges && !d.retry_after_s && !d.message;
-    bool kept = plain || keep_denial(c, &d);
+    bool kept = plain || keep(c, c->denial ? c->denial->nonce : NULL, &d);
     answer(login, kept ? refusal_of(d.status) : MCP__HTTP_NO_MEMORY);
 }
 
 const mcp__http_denial *mcp__http_denial_of(const mcp_http_connection *c, mcp__http_refusal why)
 {
     bool ours = why >= MCP__HTTP_UNAUTHORIZED && why <= MCP__HTTP_NO_LOGIN;
-    return ours ? c->denial : NULL;
+    return ours && c->denial && c->denial->denied ? c->denial : NULL;
 }
 
 /* ---- scopes --------------------------------------------------------------------------------- */

@@ -6,10 +6,12 @@
 
 #include "http/server/answer.h"
 
-/* The answer to a request that `authenticate` refused. */
+/* What `authenticate` said about the answer to a request. All texts are in `text`. */
 typedef struct mcp__http_denial {
+    bool denied;              /* the request was refused; otherwise only `nonce` is set */
     bool challenges, retries; /* `lines` contains WWW-Authenticate, Retry-After */
-    mcp_str lines;            /* whole headers, in `text` */
+    const char *nonce;        /* DPoP-Nonce, or NULL */
+    mcp_str lines;            /* whole headers */
     mcp_str message;
     char text[];
 } mcp__http_denial;

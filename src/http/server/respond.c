@@ -183,7 +183,7 @@ void mcp__http_put_head(mcp_http_connection *c, int status)
         mcp__buf_lit(b, "Connection: close\r\n");
     if (c->cors)
         put_cors(c, b);
-    put_header(b, "DPoP-Nonce", c->nonce);
+    put_header(b, "DPoP-Nonce", c->denial ? c->denial->nonce : NULL);
 }
 
 static void put_preflight(const mcp_http_connection *c, mcp__buf *b)
