@@ -3,8 +3,8 @@
  * After a lost connection, the library subscribes again; this file only restarts a server that has
  * ended. A resource may be watched before it exists, so a URI that cannot be read is not an error.
  * Each URI is read once, so that a typing mistake does not go unnoticed. Lists are read once too if
- * additions and removals are shown. With --read, after an interruption every resource counts as
- * changed unless its contents are the same as before.
+ * additions and removals are shown. After an interruption, everything that is watched counts as
+ * changed.
  */
 #include <stdlib.h>
 
@@ -58,12 +58,24 @@ static void on_changed(mcp_client *client, mcp_subscription *subscription, mcp_c
     note(user, kind, uri);
 }
 
+/* Notes everything that is watched as changed, because nobody knows what changed meanwhile. */
+static void note_all(watching *w, const mcp_subscription *subscription)
+{
+    const ctl *c = w->c;
+    for (size_t i = 0; i < c->n_args; i++)
+        if (mcp_subscription_honours(subscription, MCP_CHANGE_RESOURCE, c->args[i]))
+            note(w, MCP_CHANGE_RESOURCE, mcp_str_from(c->args[i]));
+    for (int kind = MCP_CHANGE_RESOURCES; !c->n_args && kind <= MCP_CHANGE_TOOLS; kind++)
+        if (mcp_subscription_honours(subscription, (mcp_change)kind, NULL))
+            note(w, (mcp_change)kind, MCP_STR(""));
+}
+
 static void on_state(mcp_client *client, mcp_subscription *subscription,
                      mcp_subscription_state state, const mcp_error *error, void *user)
 {
     watching *w = user;
     const ctl *c = w->c;
-    (void)client, (void)subscription;
+    (void)client;
     w->is_woken = true;
     bar_clear();
     if (c->session->interrupted)
@@ -73,7 +85,9 @@ static void on_state(mcp_client *client, mcp_subscription *subscription,
         /* This is checked again here, because a legacy session over HTTP is lost and replaced in
          * one step. */
         if ((w->gap || w->active) && !c->set.quiet)
-            say("connected again; changes in between were missed");
+            say("connected again; everything may have changed");
+        if (w->gap || w->active)
+            note_all(w, subscription);
         w->active = true;
         w->gap = false;
         break;

@@ -32,7 +32,10 @@ typedef struct world {
     mcp_http_client *http;
     int asked, progressed, changed, active, lost, hooked;
     char folder[64], token[32];
-    bool login; /* the server wants a token */
+    bool login;         /* the server wants a token */
+    bool answers_later; /* after it has asked a timer */
+    int64_t lives_ms;   /* how long its streams live; 0 means forever */
+    int logins;         /* open ones */
     uint64_t handshake_ms;
 } world;
 
@@ -52,14 +55,61 @@ static void answer_form(mcp_client *client, mcp_question *question, void *user)
         fail_msg("%s", error.text);
 }
 
-static void authenticate(mcp_http_login *login, void *user)
+/* A login that is answered later. */
+typedef struct waiting {
+    world *w;
+    mcp_http_login *login;
+    mcp_host_timer *timer;
+} waiting;
+
+static void answer_login(const world *w, mcp_http_login *login)
 {
     char token[32];
-    (void)user;
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    int64_t now_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
     if (login_token(login, token, sizeof(token)) && strcmp(token, "t1") == 0)
-        login_accept(login, MCP_OPTIONS(mcp_identity_options, .principal = "somebody"));
+        login_accept(login, MCP_OPTIONS(mcp_identity_options, .principal = "somebody",
+                                        .expires_ms = w->lives_ms ? now_ms + w->lives_ms : 0));
     else
         mcp_http_login_refuse(login, NULL);
+}
+
+static void end_waiting(waiting *one)
+{
+    const mcp_host *host = mcp_loop_host(one->w->loop);
+    host->timer_stop(one->timer, host->user);
+    one->w->logins--;
+    free(one);
+}
+
+static void answer_later(void *arg)
+{
+    waiting *one = arg;
+    answer_login(one->w, one->login);
+    end_waiting(one);
+}
+
+static void forget_login(mcp_http_login *login, void *user)
+{
+    (void)login;
+    end_waiting(user);
+}
+
+static void authenticate(mcp_http_login *login, void *user)
+{
+    world *w = user;
+    const mcp_host *host = mcp_loop_host(w->loop);
+    if (!w->answers_later) {
+        answer_login(w, login);
+        return;
+    }
+    waiting *one = calloc(1, sizeof(*one));
+    assert_non_null(one);
+    *one = (waiting){.w = w, .login = login};
+    one->timer = host->timer_start(1, answer_later, one, host->user);
+    mcp_http_login_on_cancel(login, forget_login, one);
+    w->logins++;
 }
 
 static void listen_at(world *w, const char *address, bool tls)
@@ -67,6 +117,7 @@ static void listen_at(world *w, const char *address, bool tls)
     char cert[96], key[96];
     mcp_error error = {0};
     mcp_http_options http = {.size = sizeof(http),
+                             .user = w,
                              .authenticate = w->login ? authenticate : NULL,
                              .handshake_ms = w->handshake_ms,
                              .sse_path = "/sse"};
@@ -496,7 +547,7 @@ static void test_authorization(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(revisions); i++) {
-        world w = {.login = true};
+        world w = {.login = true, .answers_later = i % 2};
         mcp_error error = {0};
         open_world(&w, "127.0.0.1:0", false);
         open_client(&w, revisions[i], (mcp_http_client_options){0});
@@ -509,6 +560,43 @@ static void test_authorization(void **state)
         expect_read(&w, "fixed:/text", "hello");
         assert_int_equal(w.hooked, 2); /* the first token was wrong */
         close_world(&w);
+        assert_int_equal(w.logins, 0);
+    }
+}
+
+/* The stream of notifications ends with its token again and again. The client opens another one,
+ * and its program is told that it may have missed changes. */
+static void test_streams_expire(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(revisions); i++) {
+        world w = {.login = true, .answers_later = i % 2, .lives_ms = 200, .token = "Bearer t1"};
+        const char *const uris[] = {"fixed:/text"};
+        mcp_subscription *subscription = NULL;
+        open_world(&w, "127.0.0.1:0", false);
+        open_client(&w, revisions[i],
+                    (mcp_http_client_options){.retry_ms = 20, .request_headers = add_token});
+        assert_int_equal(
+            mcp_client_subscribe(w.client,
+                                 MCP_OPTIONS(mcp_subscription_options, .uris = uris, .n_uris = 1,
+                                             .changed = on_changed, .state = on_state, .user = &w),
+                                 &subscription),
+            MCP_OK);
+        bool modern = i < 2;
+        if (modern)
+            run_until(&w, &w.active, 3);
+        for (int64_t now = wait_now(); !modern && wait_now() < now + 500;)
+            mcp_loop_step(w.loop, 10);
+        w.changed = 0;
+        for (int64_t end = wait_end(); !w.changed && wait_more(end);) {
+            mcp_server_resource_updated(fixture_server(w.server), "fixed:/text");
+            mcp_loop_step(w.loop, 10);
+        }
+        assert_true(w.changed > 0);
+        assert_true(!modern || w.lost >= 2);
+        mcp_subscription_end(subscription);
+        close_world(&w);
+        assert_int_equal(w.logins, 0);
     }
 }
 
@@ -526,6 +614,7 @@ int main(void)
         cmocka_unit_test(test_restart_while_listening),
         cmocka_unit_test(test_nobody_there),
         cmocka_unit_test(test_authorization),
+        cmocka_unit_test(test_streams_expire),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
