@@ -12,7 +12,7 @@
 #include "auth/challenge.h"
 #include "auth/introspect.h"
 #include "auth/keyset.h"
-#include "auth/scope.h"
+#include "protocol/scope.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
