@@ -28,8 +28,7 @@ static bool want(mcp__keyset *keyset, uint64_t now)
     return true;
 }
 
-/* The set has no key for the token. */
-static mcp__keyset_answer ask_unknown(mcp__keyset *keyset, uint64_t now)
+mcp__keyset_answer mcp__keyset_ask_again(mcp__keyset *keyset, uint64_t now)
 {
     if (keyset->in_flight || now - keyset->last_fetch >= MCP__KEYSET_UNKNOWN_MS)
         return want(keyset, now) ? MCP__KEYSET_WAIT : MCP__KEYSET_AWAY;
@@ -44,7 +43,7 @@ mcp__keyset_answer mcp__keyset_ask(mcp__keyset *keyset, mcp_str kid, const mcp__
     if (!keyset->set)
         return want(keyset, now) ? MCP__KEYSET_WAIT : MCP__KEYSET_AWAY;
     if (!mcp__jwk_set_next(keyset->set, kid, alg, &at))
-        return ask_unknown(keyset, now);
+        return mcp__keyset_ask_again(keyset, now);
     if (now < keyset->fresh_until || !want(keyset, now))
         return MCP__KEYSET_READY;
     return now < keyset->fresh_until + MCP__KEYSET_STALE_MS ? MCP__KEYSET_READY : MCP__KEYSET_WAIT;

@@ -51,6 +51,9 @@ void mcp__keyset_clear(mcp__keyset *keyset);
 /* Says what to do with a token that names `kid` (may be empty) and `alg`. */
 mcp__keyset_answer mcp__keyset_ask(mcp__keyset *keyset, mcp_str kid, const mcp__jws_alg *alg,
                                    uint64_t now);
+/* The same for a token that names no key and that no key of the set has signed: the set may be old.
+ * READY means that it is not. */
+mcp__keyset_answer mcp__keyset_ask_again(mcp__keyset *keyset, uint64_t now);
 /* Returns true if the owner shall start a fetch now; it is then in flight. */
 bool mcp__keyset_wants_fetch(mcp__keyset *keyset);
 /* Report the outcome of the fetch: a body with the value of its header Cache-Control (may be empty),

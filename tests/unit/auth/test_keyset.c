@@ -153,6 +153,27 @@ static void test_unknown_key(void **state)
     mcp__keyset_clear(&k);
 }
 
+/* Keys without names are replaced: a token that none of them has signed asks for a new set, as
+ * seldom as one that names an unknown key. */
+static void test_keys_without_names(void **state)
+{
+    (void)state;
+    mcp__keyset k;
+    mcp__keyset_init(&k, &crypto, NULL);
+    assert_int_equal(mcp__keyset_ask(&k, MCP_STR(""), es256, 0), WAIT);
+    assert_true(mcp__keyset_wants_fetch(&k));
+    body(&k, set_a, "", 0);
+    assert_int_equal(mcp__keyset_ask(&k, MCP_STR(""), es256, 40000), READY);
+    assert_false(mcp__keyset_wants_fetch(&k));
+    assert_int_equal(mcp__keyset_ask_again(&k, 29999), READY);
+    assert_false(mcp__keyset_wants_fetch(&k));
+    assert_int_equal(mcp__keyset_ask_again(&k, 30000), WAIT);
+    assert_true(mcp__keyset_wants_fetch(&k));
+    body(&k, set_ab, "", 30100);
+    assert_int_equal(mcp__keyset_ask_again(&k, 30100), READY);
+    mcp__keyset_clear(&k);
+}
+
 /* Random events. What always holds: one fetch at a time; no answer without a set but WAIT or AWAY;
  * a key of the set is never AWAY; WAIT only while a fetch is wanted or in flight; with a set that is
  * fresh, at most one fetch in 30 seconds. */
@@ -346,11 +367,17 @@ static void test_question(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lazy),          cmocka_unit_test(test_nothing_cached),
-        cmocka_unit_test(test_refresh),       cmocka_unit_test(test_unknown_key),
-        cmocka_unit_test(test_random_events), cmocka_unit_test(test_lifetime),
-        cmocka_unit_test(test_no_memory),     cmocka_unit_test(test_answers),
-        cmocka_unit_test(test_answer_limits), cmocka_unit_test(test_question),
+        cmocka_unit_test(test_keys_without_names),
+        cmocka_unit_test(test_lazy),
+        cmocka_unit_test(test_nothing_cached),
+        cmocka_unit_test(test_refresh),
+        cmocka_unit_test(test_unknown_key),
+        cmocka_unit_test(test_random_events),
+        cmocka_unit_test(test_lifetime),
+        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_answers),
+        cmocka_unit_test(test_answer_limits),
+        cmocka_unit_test(test_question),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }
