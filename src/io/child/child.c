@@ -333,6 +333,6 @@ int mcp_child_close(mcp_child *child)
     if (mcp__child_is_running(child))
         mcp__child_end(child);
     while (mcp__child_is_running(child))
-        uv_run(&child->pump.loop->uv, UV_RUN_ONCE);
+        mcp__loop_turn(child->pump.loop);
     return child_free(child);
 }

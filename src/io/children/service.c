@@ -438,5 +438,5 @@ static void stop_all(mcp_loop *loop)
             mcp__child_kill(s->child);
     }
     while (!mcp__list_empty(&loop->services))
-        uv_run(&loop->uv, UV_RUN_ONCE);
+        mcp__loop_turn(loop);
 }

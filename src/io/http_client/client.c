@@ -276,7 +276,7 @@ static bool runs_until_gone(mcp_http_client *http, bool (*is_wanted)(const mcp__
 {
     for (mcp__link *l = http->exchanges.next; l != &http->exchanges; l = l->next) {
         if (is_wanted(mcp__container(l, mcp__client_exchange, link))) {
-            uv_run(&http->pump.loop->uv, UV_RUN_ONCE);
+            mcp__loop_turn(http->pump.loop);
             return true;
         }
     }

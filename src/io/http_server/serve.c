@@ -73,7 +73,7 @@ static void close_handles(serving *s)
 
 static void one_turn(serving *s)
 {
-    uv_run(&s->loop->uv, UV_RUN_ONCE);
+    mcp__loop_turn(s->loop);
     if (mcp__loop_stopped(s->loop))
         s->stop_requests++;
 }

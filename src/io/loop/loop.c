@@ -182,6 +182,45 @@ static void pause_over(uv_timer_t *pause)
     (void)pause;
 }
 
+/* ---- one turn -------------------------------------------------------------------------------- */
+
+static void do_nothing(uv_idle_t *idle)
+{
+    (void)idle;
+}
+
+/* Called after the timers that are due and before waiting. While an idle handle is active, libuv
+ * does not wait. */
+static void before_waiting(uv_prepare_t *prepare)
+{
+    mcp_loop *loop = prepare->data;
+
+    if (uv_now(&loop->uv) >= loop->next_timer)
+        uv_idle_start(&loop->no_waiting, do_nothing);
+}
+
+static void init_turns(mcp_loop *loop)
+{
+    uv_prepare_init(&loop->uv, &loop->before_waiting);
+    uv_idle_init(&loop->uv, &loop->no_waiting);
+    loop->before_waiting.data = loop;
+    loop->next_timer = UINT64_MAX;
+    uv_prepare_start(&loop->before_waiting, before_waiting);
+    uv_unref((uv_handle_t *)&loop->before_waiting);
+    uv_unref((uv_handle_t *)&loop->no_waiting);
+}
+
+bool mcp__loop_turn(mcp_loop *loop)
+{
+    int ms = uv_backend_timeout(&loop->uv); /* of the clock that uv_now() returns */
+
+    loop->next_timer = ms < 0 ? UINT64_MAX : uv_now(&loop->uv) + (uint64_t)ms;
+    bool more = uv_run(&loop->uv, UV_RUN_ONCE) != 0;
+    uv_idle_stop(&loop->no_waiting);
+    loop->next_timer = UINT64_MAX;
+    return more;
+}
+
 static void close_any(uv_handle_t *handle, void *arg)
 {
     (void)arg;
@@ -224,6 +263,7 @@ static int loop_init(mcp_loop *loop, mcp_error *error)
         return mcp__uv_fail(error, status, "the event loop cannot be made");
     }
     uv_timer_init(&loop->uv, &loop->pause);
+    init_turns(loop);
     /* Neither this handle nor the inactive timer keeps the loop running. */
     uv_unref((uv_handle_t *)&loop->wakeup);
     return MCP_OK;
@@ -279,7 +319,10 @@ int mcp_loop_drain(mcp_loop *loop, uint64_t ms)
         uv_update_time(&loop->uv);
         if (!last)
             uv_timer_start(&loop->pause, pause_over, (uint64_t)(end - now), 0);
-        uv_run(&loop->uv, last || posted ? UV_RUN_NOWAIT : UV_RUN_ONCE);
+        if (last || posted)
+            uv_run(&loop->uv, UV_RUN_NOWAIT);
+        else
+            mcp__loop_turn(loop);
         uv_timer_stop(&loop->pause);
     }
 }
@@ -292,7 +335,7 @@ void mcp_loop_free(mcp_loop *loop)
     stop_host_handles(loop);
     mcp__posts_run(loop);
     while (!mcp__list_empty(&loop->works))
-        uv_run(&loop->uv, UV_RUN_ONCE);
+        mcp__loop_turn(loop);
     stop_host_handles(loop); /* those that the last work created */
     if (loop->services_stop)
         loop->services_stop(loop);
@@ -318,7 +361,7 @@ int mcp_loop_run(mcp_loop *loop)
         return MCP_EINVAL;
     bool more = true;
     while (more && !mcp__loop_stopped(loop))
-        more = uv_run(&loop->uv, UV_RUN_ONCE) != 0 || mcp__posts_run(loop);
+        more = mcp__loop_turn(loop) || mcp__posts_run(loop);
     return MCP_OK;
 }
 
@@ -343,7 +386,7 @@ int mcp_loop_step(mcp_loop *loop, uint64_t ms)
         uv_update_time(&loop->uv);
         uv_timer_start(&loop->pause, pause_over, ms, 0);
     }
-    if (!uv_run(&loop->uv, ms ? UV_RUN_ONCE : UV_RUN_NOWAIT))
+    if (!(ms ? mcp__loop_turn(loop) : uv_run(&loop->uv, UV_RUN_NOWAIT) != 0))
         mcp__posts_run(loop); /* without active handles, libuv does not check `wakeup` */
     uv_timer_stop(&loop->pause);
     return mcp__loop_stopped(loop) ? MCP_ECANCELLED : MCP_OK;

@@ -68,8 +68,11 @@ int mcp__host_work_long(void (*fn)(void *arg), void (*done)(void *arg), void *ar
 
 struct mcp_loop {
     uv_loop_t uv;
-    uv_async_t wakeup; /* wakes up the loop for mcp_loop_stop() */
-    uv_timer_t pause;  /* time-out of mcp_loop_step() and mcp_loop_drain() */
+    uv_async_t wakeup;           /* wakes up the loop for mcp_loop_stop() */
+    uv_timer_t pause;            /* time-out of mcp_loop_step() and mcp_loop_drain() */
+    uv_prepare_t before_waiting; /* these two and `next_timer`: mcp__loop_turn() */
+    uv_idle_t no_waiting;
+    uint64_t next_timer; /* when the first timer is due, or UINT64_MAX */
     atomic_bool stop;
     mcp_allocator allocator;
     mcp_host host;
@@ -88,6 +91,10 @@ struct mcp_loop {
     void (*services_stop)(mcp_loop *loop);
 };
 
+/* Handles events once, like uv_run() with UV_RUN_ONCE, but also returns when a timer has fired.
+ * Before libuv 1.45, uv_run() first runs the timers that are due and then waits for other events,
+ * without a time-out if there is no further timer. */
+bool mcp__loop_turn(mcp_loop *loop);
 /* Returns whether mcp_loop_stop() was called since the last call of this function. */
 bool mcp__loop_stopped(mcp_loop *loop);
 /* Returns the time at which this turn of the loop began, in milliseconds. It costs no system

@@ -367,6 +367,9 @@ void mcp__stdio_run(mcp__stdio *s)
         bool busy = arm(s) || relieved || s->woken || (s->in_always && may_read(s));
         watch_input(s);
         watch_output(s);
-        uv_run(&s->loop->uv, busy ? UV_RUN_NOWAIT : UV_RUN_ONCE);
+        if (busy)
+            uv_run(&s->loop->uv, UV_RUN_NOWAIT);
+        else
+            mcp__loop_turn(s->loop);
     }
 }

@@ -252,6 +252,23 @@ static void test_step_waits(void **state)
     assert_in_range(steps, 1, 10);
 }
 
+/* A timer that is due before the step begins ends it, like any other event. */
+static void test_step_late_timer(void **state)
+{
+    int fired = 0, never = 0;
+    (void)state;
+    mcp_loop_step(loop, 0);
+    mcp_host_timer *t = host->timer_start(1, count, &fired, host->user),
+                   *later = host->timer_start(40000, count, &never, host->user);
+    usleep(20000);
+    int64_t before = mcp_loop_now(loop);
+    mcp_loop_step(loop, 40000);
+    assert_int_equal(fired, 1);
+    assert_true(mcp_loop_now(loop) - before < 20000);
+    host->timer_stop(t, host->user);
+    host->timer_stop(later, host->user);
+}
+
 static void test_no_memory(void **state)
 {
     int fired = 0;
@@ -422,6 +439,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_drain, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_stop, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_step_waits, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_step_late_timer, set_up, tear_down),
         cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_escape),
         cmocka_unit_test_setup_teardown(test_log_level, set_up, tear_down),
