@@ -267,12 +267,13 @@ static void test_combinations(void **state)
     }
 }
 
-/* Makes a proof with a jti of `len` bytes, signed with `key`. */
-static mcp__refused check_jti(const mcp__jwk *key, const char *jwk, size_t len, mcp__dpop_proof *p)
+/* Makes a proof with a jti of `len` bytes, all of them `fill`, signed with `key`. */
+static mcp__refused check_jti(const mcp__jwk *key, const char *jwk, char fill, size_t len,
+                              mcp__dpop_proof *p)
 {
     char header[512], payload[1024], jti[512];
     mcp__dpop_request r = request_for((mcp_str){key->thumbprint, MCP__SHA256_TEXT});
-    memset(jti, 'j', len);
+    memset(jti, fill, len);
     jti[len] = '\0';
     snprintf(header, sizeof(header), "\"typ\":\"dpop+jwt\",\"jwk\":%s", jwk);
     snprintf(payload, sizeof(payload),
@@ -290,15 +291,17 @@ static mcp__refused check_jti(const mcp__jwk *key, const char *jwk, size_t len, 
 static void test_ids(void **state)
 {
     (void)state;
-    mcp__dpop_proof a, same, longer, of_other;
-    assert_int_equal(check_jti(own, own_part, 255, &a), MCP__ACCEPTED);
-    assert_int_equal(check_jti(own, own_part, 255, &same), MCP__ACCEPTED);
-    assert_int_equal(check_jti(own, own_part, 256, &longer), MCP__ACCEPTED);
-    assert_int_equal(check_jti(other, other_part, 255, &of_other), MCP__ACCEPTED);
+    mcp__dpop_proof a, same, changed, longer, of_other;
+    assert_int_equal(check_jti(own, own_part, 'j', 255, &a), MCP__ACCEPTED);
+    assert_int_equal(check_jti(own, own_part, 'j', 255, &same), MCP__ACCEPTED);
+    assert_int_equal(check_jti(own, own_part, 'j', 256, &longer), MCP__ACCEPTED);
+    assert_int_equal(check_jti(other, other_part, 'j', 255, &of_other), MCP__ACCEPTED);
+    assert_int_equal(check_jti(own, own_part, 'k', 255, &changed), MCP__ACCEPTED);
     assert_memory_equal(a.id, same.id, sizeof(a.id));
+    assert_memory_not_equal(a.id, changed.id, sizeof(a.id));
     assert_memory_not_equal(a.id, longer.id, sizeof(a.id));
     assert_memory_not_equal(a.id, of_other.id, sizeof(a.id));
-    assert_int_equal(check_jti(own, own_part, 257, &a), MCP__REFUSED_PROOF_CLAIMS);
+    assert_int_equal(check_jti(own, own_part, 'j', 257, &a), MCP__REFUSED_PROOF_CLAIMS);
 }
 
 static void test_count_and_size(void **state)

@@ -94,6 +94,7 @@ static void test_nothing_cached(void **state)
     assert_true(mcp__keyset_wants_fetch(&k));
     assert_true(body(&k, set_a, "", now));
     assert_int_equal(ask_known(&k, now), READY);
+    assert_int_equal(ask_new(&k, now), READY); /* the failures are forgotten */
     mcp__keyset_clear(&k);
 }
 
@@ -122,8 +123,12 @@ static void test_refresh(void **state)
     assert_true(mcp__keyset_wants_fetch(&k));
     assert_false(body(&k, "<html>", "", HOUR + 7 * MINUTE));
     assert_int_equal(ask_known(&k, HOUR + 7 * MINUTE), READY);
-    /* Nobody knows whether a new key exists. */
+    /* Nobody knows whether a new key exists, until the next fetch has ended. */
     assert_int_equal(ask_new(&k, HOUR + 7 * MINUTE), AWAY);
+    assert_int_equal(ask_known(&k, HOUR + 7 * MINUTE + 2000), WAIT);
+    assert_true(mcp__keyset_wants_fetch(&k));
+    assert_int_equal(ask_new(&k, HOUR + 7 * MINUTE + 2000), WAIT);
+    assert_false(mcp__keyset_wants_fetch(&k));
     mcp__keyset_clear(&k);
 }
 

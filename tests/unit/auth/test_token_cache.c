@@ -127,6 +127,22 @@ static void test_bound(void **state)
     mcp__token_cache_free(cache);
 }
 
+/* The table counts too, and grows only if there is room. */
+static void test_table(void **state)
+{
+    (void)state;
+    for (size_t limit = 8000; limit < 20000; limit += 50) {
+        mcp__token_cache *cache = make_cache(limit, NULL);
+        for (int token = 0; token < 200; token++) {
+            assert_int_equal(put(cache, token, 0, NOW + 100, NOW), MCP_OK);
+            assert_true(mcp__token_cache_bytes(cache) <= limit);
+        }
+        assert_true(has(cache, 199, NOW) && !has(cache, 0, NOW));
+        mcp__token_cache_free(cache);
+        assert_int_equal(released, 200);
+    }
+}
+
 /* Counts the bytes that are really allocated. */
 static size_t allocated;
 
@@ -206,8 +222,11 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ids),       cmocka_unit_test(test_times),
-        cmocka_unit_test(test_bound),     cmocka_unit_test(test_hundred_thousand),
+        cmocka_unit_test(test_ids),
+        cmocka_unit_test(test_times),
+        cmocka_unit_test(test_bound),
+        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_hundred_thousand),
         cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, load_crypto, NULL);
