@@ -5,7 +5,8 @@
  * Modes (one line of name=value pairs each on stdout):
  *   --rate    resources/read of --uri, or tools/call of --call with --arguments, --inflight requests in
  *             flight: per_second, p50_us, p99_us
- *   --first   spawn to the first byte of the first answer, median of --spawns: first_ms
+ *   --first   spawn to the first byte of the first answer, median of --spawns: first_ms; cpu_ms is
+ *             the CPU time of the server and of those of its processes that have ended
  *   --exit    spawn to the end of a command that ends by itself: exit_ms
  *   --list    resources/list to the end: pages, entries, and the time of the first and the last full
  *             page, both requested 9 more times after the list has ended (the medians)
@@ -24,6 +25,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -322,14 +324,24 @@ static void run_rate(void)
 
 /* ---- the other modes --------------------------------------------------------------------------- */
 
+/* CPU time of the processes that have ended, and of theirs, in milliseconds. */
+static double cpu_ms(void)
+{
+    struct rusage used;
+    getrusage(RUSAGE_CHILDREN, &used);
+    return (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1e3 +
+           (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e3;
+}
+
 static void run_first(void)
 {
-    double times[MAX_TIMES];
+    double times[MAX_TIMES], cpu[MAX_TIMES];
     request opening;
     char byte;
     make_opening(&opening);
     for (long i = 0; i < opt.spawns; i++) {
         peer p = {0};
+        double before = cpu_ms();
         uint64_t start = now_ns();
         peer_start(&p, opt.command);
         peer_send(&p, opening.text, opening.len);
@@ -339,8 +351,10 @@ static void run_first(void)
         }
         times[i] = ms_since(start);
         peer_kill(&p);
+        cpu[i] = cpu_ms() - before;
     }
-    printf("first_ms=%.3f\n", median(times, (size_t)opt.spawns));
+    printf("first_ms=%.3f cpu_ms=%.3f\n", median(times, (size_t)opt.spawns),
+           median(cpu, (size_t)opt.spawns));
 }
 
 static void run_exit(void)
