@@ -109,10 +109,11 @@ static mcp__http_known candidate(mcp_str name)
     }
 }
 
-static bool is_more(const mcp__http_head *head, mcp_str name)
+/* Not inlined, because most programs have no such headers. */
+static MCP__NOINLINE bool is_more(const mcp__http_head *head, mcp_str name)
 {
     const mcp_http_options *o = head->options;
-    for (size_t i = 0; o && i < o->n_login_headers; i++) {
+    for (size_t i = 0; i < o->n_login_headers; i++) {
         if (mcp__str_same(mcp_str_from(o->login_headers[i]), name))
             return true;
     }
@@ -128,7 +129,8 @@ static mcp__http_known classify(const mcp__http_head *head, mcp_str name)
     bool is_param = name.len > prefix.len && same_name(prefix, (mcp_str){name.ptr, prefix.len});
     if (is_param)
         return MCP__HTTP_PARAM;
-    return is_more(head, name) ? MCP__HTTP_MORE : MCP__HTTP_IGNORED;
+    bool may_be_more = head->options && head->options->n_login_headers;
+    return may_be_more && is_more(head, name) ? MCP__HTTP_MORE : MCP__HTTP_IGNORED;
 }
 
 static mcp_str tail(const mcp__http_head *head, uint32_t from)

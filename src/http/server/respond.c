@@ -261,17 +261,17 @@ void mcp__http_respond(mcp_http_connection *c, const mcp__http_answer *answer)
 void mcp__http_reply(mcp_http_connection *c, int status, const mcp_output_info *info,
                      const char *session, mcp_str message)
 {
-    mcp__http_answer a = {.status = status,
-                          .type = "application/json",
-                          .body = message,
-                          .session = session,
-                          .code = info->code};
+    mcp__http_answer a = {.status = status, .body = message, .session = session};
+    a.type = "application/json";
+    a.code = info->code;
+    if (!info->scopes) {
+        mcp__http_answer_fitting(c, &a);
+        return;
+    }
     mcp__buf lines;
     mcp__buf_init(&lines, c->http->allocator, 0);
-    if (info->scopes)
-        mcp__http_put_scope_challenge(c, info->scopes, &lines);
-    if (!lines.failed)
-        a.lines = mcp__buf_view(&lines);
+    mcp__http_put_scope_challenge(c, info->scopes, &lines);
+    a.lines = lines.failed ? (mcp_str){0} : mcp__buf_view(&lines);
     mcp__http_answer_fitting(c, &a);
     mcp__buf_free(&lines);
 }
