@@ -148,6 +148,9 @@ typedef struct mcp_client_options {
      * session on it. While a question of the server is unanswered, the time-out does not run. */
     uint64_t ping_ms, ping_timeout_ms;
     void (*lost)(mcp_client *client, const char *why, void *user);
+    /* The maximum number of JSON values in one message of the server, see mcp_json_limits. A longer
+     * answer fails its call with MCP_EPROTOCOL or MCP_ELIMIT. No limit by default. */
+    size_t max_values;
 } mcp_client_options;
 
 /* Makes a client. Returns MCP_OK, MCP_EINVAL (a required field is missing, a string is not UTF-8 or

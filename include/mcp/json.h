@@ -84,6 +84,8 @@ typedef struct mcp_json_limits {
     size_t size;      /* sizeof(mcp_json_limits) */
     size_t max_bytes; /* length of the text; default 64 MiB */
     size_t max_depth; /* nesting of arrays and objects; default 64, maximum 1024 */
+    /* Members and elements; each may need 16 bytes or more of memory. No limit by default. */
+    size_t max_values;
 } mcp_json_limits;
 
 /* Parses one JSON text (white space around it is allowed). The text is not needed afterwards.

@@ -94,7 +94,7 @@ static int reply_entries(const isolated_call *c, const mcp_json *result)
     mcp_str next = mcp_json_string(mcp_json_get(result, "nextCursor"));
     const mcp_json *list = mcp_json_get(result, "resources"), *v;
     mcp_json_iter it = {0};
-    int rc = MCP_OK;
+    int rc = mcp_json_count(list) > c->max ? MCP_ELIMIT : MCP_OK;
     while (rc == MCP_OK && (v = mcp_json_next(list, &it, NULL)) != NULL) {
         isolated_entry e;
         if (!isolated_owns(c->owner, mcp_json_string(mcp_json_get(v, "uri"))))
@@ -155,6 +155,8 @@ static void on_done(mcp_client *client, int rc, const mcp_json *result, const mc
     isolated *r = c->owner;
     (void)client;
     c->call = 0;
+    if (rc == MCP_OK || rc == MCP_EREMOTE)
+        isolated_flood_answer(&r->link);
     mcp_service_done(r->link.service, &c->use);
     if (!c->req || r->closing) {
         finish(c, MCP_ECANCELLED);
@@ -167,7 +169,7 @@ static void on_done(mcp_client *client, int rc, const mcp_json *result, const mc
         isolated_call_again(c);
     } else if (rc == MCP_ECLOSED || rc == MCP_ETIMEOUT || rc == MCP_EIO || rc == MCP_ESTATE) {
         c->state = ISOLATED_LOST;
-        c->blamed = rc == MCP_ETIMEOUT;
+        c->blamed = rc == MCP_ETIMEOUT && !isolated_has_blamed(r);
         if (c->blamed)
             mcp_service_abort(r->link.service, "it did not answer in time");
     } else {
@@ -252,29 +254,35 @@ static int start(isolated_call *c, mcp_error *error)
 
 void isolated_call_again(isolated_call *c)
 {
+    char why[600];
     mcp_error error = {0};
+    if (isolated_is_refused(c->owner, c->key, why, sizeof(why))) {
+        isolated_call_fail(c, "%s", why);
+        return;
+    }
     int rc = start(c, &error);
     if (rc != MCP_OK)
         fail_to_start(c, error.text[0] ? error.text : mcp_error_text(rc));
 }
 
-/* A call may free itself and others while it is sent, so the search starts again after each one. */
+/* A call may free itself and others while it is sent, so the search starts again after each one. A
+ * call that ends during the search does not begin another one. */
 void isolated_calls_go_on(isolated *r)
 {
-    isolated_call *c = r->first;
+    isolated_call *c = r->searching ? NULL : r->first;
+    bool outer = !r->searching;
+    r->searching = true;
     while (c && !r->closing) {
-        if (c->state != ISOLATED_QUEUED || (r->trials && !c->trial)) {
-            if (c->trial)
-                return; /* it is running alone */
+        if (c->state == ISOLATED_QUEUED && (c->trial || !r->trials)) {
+            isolated_call_again(c);
+            c = r->first;
+        } else if (c->trial) {
+            break; /* it is running alone */
+        } else {
             c = c->next;
-            continue;
         }
-        bool alone = c->trial;
-        isolated_call_again(c);
-        if (alone)
-            return;
-        c = r->first;
     }
+    r->searching = !outer;
 }
 
 static void on_cancel(mcp_request *req, void *user)
@@ -332,6 +340,7 @@ int isolated_call_begin(isolated *r, mcp_request *req, mcp_str cursor, size_t ma
     if (!c)
         return MCP_ENOMEM;
     c->list = max > 0;
+    c->max = max;
     c->goes_on = goes_on;
     c->key = make_key(r, req);
     if (isolated_is_refused(r, c->key, why, sizeof(why))) {

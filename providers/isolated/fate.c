@@ -114,6 +114,14 @@ static isolated_call *find_lost(const isolated *r)
     return c;
 }
 
+bool isolated_has_blamed(const isolated *r)
+{
+    const isolated_call *c = r->first;
+    while (c && !(c->state == ISOLATED_LOST && c->blamed))
+        c = c->next;
+    return c != NULL;
+}
+
 /* Whether only the calls in flight can have caused the end. SIGKILL comes from outside, for example
  * from the kernel when memory is short. */
 static bool is_certain(const isolated *r, const mcp_service_end *end)
@@ -144,7 +152,7 @@ static void lost(isolated_call *c, bool alone, bool suspects, const char *text)
 void isolated_fate(isolated *r, const mcp_service_end *end)
 {
     bool ours = end->cause == MCP_SERVICE_IDLE || end->cause == MCP_SERVICE_STOPPED;
-    bool known = end->cause == MCP_SERVICE_ABORTED;
+    bool known = isolated_has_blamed(r);
     size_t n = count_lost(r);
     isolated_call *c;
     if (n == 1 && !ours && !known && (is_certain(r, end) || !find_lost(r)->repeats))

@@ -13,7 +13,10 @@
 
 #include "provider.h"
 
-enum { MAX_FILES = 1024 }; /* descriptors of a process */
+enum {
+    MAX_FILES = 1024,     /* descriptors of a process */
+    MAX_VALUES = 1 << 18, /* JSON values in one of its messages, which need 16 bytes each */
+};
 
 /* ---- descriptor 4 ---------------------------------------------------------------------------- */
 
@@ -28,7 +31,7 @@ static void hang_up(isolated_link *l)
     l->in.len = 0;
 }
 
-static void refuse(isolated_link *l, const char *why)
+void isolated_link_refuse(isolated_link *l, const char *why)
 {
     hang_up(l);
     isolated_say(l->owner, "error", why);
@@ -90,7 +93,7 @@ static void take_report(isolated_link *l)
     r->failure = failure;
     r->failure_state = failure.code ? isolated_files_state(r) : 0;
     if (mounted && r->described && !isolated_is_as_described(r, mounted))
-        refuse(l, "its process mounts something else than its module describes");
+        isolated_link_refuse(l, "its process mounts something else than its module describes");
 }
 
 static void on_line(isolated_link *l, mcp_str line)
@@ -101,6 +104,8 @@ static void on_line(isolated_link *l, mcp_str line)
     int rc = mcp_json_parse(line, NULL, &l->owner->alloc, &doc, NULL);
     if (rc == MCP_OK && take_log(l, mcp_json_root(doc))) {
         mcp_json_free(doc);
+        if (!isolated_flood_line(l, 0))
+            isolated_link_refuse(l, "its process logs too much");
         return;
     }
     if (rc == MCP_OK && !l->report) {
@@ -109,12 +114,18 @@ static void on_line(isolated_link *l, mcp_str line)
             take_report(l);
         return;
     }
+    size_t names = mcp_json_count(mcp_json_get(mcp_json_root(doc), "names"));
     bool asked = rc == MCP_OK && answer(l->owner, mcp_json_root(doc), text, &len);
     mcp_json_free(doc);
+    if (l->asked || !isolated_flood_line(l, names)) {
+        isolated_link_refuse(l, "its process asks without waiting for answers");
+        return;
+    }
+    l->asked = true;
     if (!asked)
-        refuse(l, "its process asks for something that is no question");
+        isolated_link_refuse(l, "its process asks for something that is no question");
     else if (send(l->fd, text, len, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)len)
-        refuse(l, "its process does not take answers");
+        isolated_link_refuse(l, "its process does not take answers");
 }
 
 static void cut_lines(isolated_link *l)
@@ -134,15 +145,15 @@ static void cut_lines(isolated_link *l)
     memmove(l->in.ptr, l->in.ptr + from, l->in.len - from);
     l->in.len -= from;
     if (l->in.len >= MCP_ISOLATED_LINE)
-        refuse(l, "its process asks too much at once");
+        isolated_link_refuse(l, "its process asks too much at once");
 }
 
-void isolated_link_read(isolated_link *l)
+static void read_pieces(isolated_link *l, int n_pieces)
 {
-    enum { TURNS = 8, PIECE = 16384 };
-    for (int i = 0; i < TURNS && l->fd >= 0; i++) {
+    enum { PIECE = 16384 };
+    for (int i = 0; i < n_pieces && l->fd >= 0; i++) {
         if (common_buffer_reserve(&l->in, PIECE) != MCP_OK) {
-            refuse(l, "out of memory");
+            isolated_link_refuse(l, "out of memory");
             return;
         }
         ssize_t n = recv(l->fd, l->in.ptr + l->in.len, PIECE, MSG_DONTWAIT);
@@ -153,13 +164,21 @@ void isolated_link_read(isolated_link *l)
             return;
         }
         l->in.len += (size_t)n;
+        l->asked = false;
         cut_lines(l);
     }
 }
 
+void isolated_link_read(isolated_link *l)
+{
+    enum { MOST = 8 };
+    read_pieces(l, MOST);
+}
+
+/* Reads little at a time, because each line may be a question that takes time. */
 static void on_readable(void *arg)
 {
-    isolated_link_read(arg);
+    read_pieces(arg, 1);
 }
 
 int isolated_link_failure(const isolated_link *l, mcp_error *error)
@@ -223,6 +242,7 @@ static int fourth(void *user)
     hang_up(l);
     mcp_json_free(l->report);
     l->report = NULL;
+    l->messages = l->questions = (isolated_bucket){0};
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
         return -1;
     l->fd = pair[0];
@@ -280,8 +300,9 @@ int isolated_link_open(isolated_link *l, isolated *r, mcp_loop *loop, const mcp_
     common_buffer_init(&l->in, &r->alloc);
     int rc = mcp_client_new(MCP_OPTIONS(mcp_client_options, .name = "mcpd",
                                         .version = MCP_VERSION_STRING, .revision = "2026-07-28",
-                                        .no_cache = true, .retry_ms = 50, .max_retry_ms = 1000,
-                                        .allocator = &r->alloc),
+                                        .no_cache = true, .max_values = MAX_VALUES, .retry_ms = 50,
+                                        .max_retry_ms = 1000, .allocator = &r->alloc,
+                                        .trace = isolated_flood_message, .user = l),
                             &l->client, error);
     return rc == MCP_OK ? open_service(l, loop, error) : rc;
 }

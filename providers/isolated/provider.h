@@ -2,8 +2,8 @@
  *
  * provider.c has the callbacks of the engine, call.c forwards a request, params.c makes its params,
  * fate.c decides what happens after the end of a process, link.c owns the process and descriptor 4,
- * describe.c registers what the source's description says, learn.c what the process offers, and
- * watch.c keeps subscriptions.
+ * flood.c limits what the process sends, describe.c registers what the source's description says,
+ * learn.c what the process offers, and watch.c keeps subscriptions.
  */
 #ifndef ISOLATED_PROVIDER_H
 #define ISOLATED_PROVIDER_H
@@ -13,6 +13,12 @@
 
 typedef struct isolated isolated;
 typedef struct isolated_call isolated_call;
+
+/* Limits how often something may happen. */
+typedef struct isolated_bucket {
+    int64_t tokens; /* below 0 if too much has happened */
+    int64_t filled; /* when tokens were last added; 0 at the beginning */
+} isolated_bucket;
 
 /* The process of a source, and the connections to it. */
 typedef struct isolated_link {
@@ -24,8 +30,11 @@ typedef struct isolated_link {
     mcp_host_poll *poll;
     common_buffer in;     /* an unfinished line */
     mcp_json_doc *report; /* the first line on descriptor 4; NULL until it arrives */
+    bool asked;           /* the last bytes of descriptor 4 contained a question */
     bool ended;           /* a process has ended */
-    int64_t second;       /* the second in which `lines` lines were logged */
+    isolated_bucket messages, questions;
+    int64_t last;   /* what the last message was counted as */
+    int64_t second; /* the second in which `lines` lines were logged */
     unsigned lines;
     void (*on_end)(const mcp_service_end *end, void *user); /* may be NULL */
 } isolated_link;
@@ -71,6 +80,7 @@ struct isolated {
     isolated_meta meta;
     isolated_call *first, *last; /* in order of arrival */
     size_t trials;               /* calls that must run alone; the first of them runs now */
+    bool searching;              /* isolated_calls_go_on() is running */
     int64_t cancelled;           /* the last cancellation of a call that may still be running */
 
     isolated_kill kills[ISOLATED_KILLS];
@@ -115,6 +125,7 @@ struct isolated_call {
     isolated_params params;
     char *key;          /* identifies the request in `kills`; may be NULL */
     bool list, goes_on; /* a page of resources/list; a page after the first */
+    size_t max;         /* the most entries of that page */
     bool repeats;       /* may be repeated, because it has no side effects */
     bool trial, blamed;
     unsigned tries; /* number of failed attempts */
@@ -148,6 +159,9 @@ void isolated_meta_free(isolated *r);
 void isolated_fate(isolated *r, const mcp_service_end *end);
 /* Returns whether the request is refused, and writes the reason to `why`. */
 bool isolated_is_refused(isolated *r, const char *key, char *why, size_t room);
+/* Whether a call was not answered in time, so that its process is being ended. It is the oldest one,
+ * because a process may have to finish it before it reads the others. */
+bool isolated_has_blamed(const isolated *r);
 void isolated_succeeded(isolated *r);
 void isolated_kills_free(isolated *r);
 
@@ -158,6 +172,8 @@ int isolated_link_open(isolated_link *l, isolated *r, mcp_loop *loop, const mcp_
 void isolated_link_close(isolated_link *l);
 /* Reads the lines that have arrived on descriptor 4. */
 void isolated_link_read(isolated_link *l);
+/* Ends the process because of what it sent. */
+void isolated_link_refuse(isolated_link *l, const char *why);
 /* Returns the code of the failed mount in the process, with its text in *error, or MCP_OK if no
  * failure was reported. */
 int isolated_link_failure(const isolated_link *l, mcp_error *error);
@@ -166,6 +182,17 @@ int isolated_link_failure(const isolated_link *l, mcp_error *error);
  * pause. */
 void isolated_link_refresh(isolated *r);
 bool isolated_is_current(const isolated *r);
+
+/* ---- flood.c ----------------------------------------------------------------------------------- */
+
+/* Counts a message of the process, or one to it. Ends the process if it sends too many messages
+ * that are no answers. This is the function `trace` of the client; `user` is the link. */
+void isolated_flood_message(mcp_client *client, bool sent, mcp_exchange exchange, mcp_str message,
+                            void *user);
+/* Counts the last message as the answer to a request. */
+void isolated_flood_answer(isolated_link *l);
+/* Counts a line on descriptor 4 with a number of names. Returns false if there were too many. */
+bool isolated_flood_line(isolated_link *l, size_t names);
 
 /* ---- learn.c ----------------------------------------------------------------------------------- */
 

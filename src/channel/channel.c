@@ -217,8 +217,7 @@ static const char *enter(mcp_channel *channel, mcp__incoming *in, int *code)
         in->bytes > channel->options.max_in_flight_bytes -
                         MCP__MIN(channel->bytes_in_flight, channel->options.max_in_flight_bytes))
         return "the requests in flight are too large together (max_in_flight_bytes): wait for "
-               "answers "
-               "first";
+               "answers first";
     int rc = make_key(channel, in);
     if (rc == MCP_ELIMIT) {
         *code = MCP__INVALID_REQUEST;
@@ -345,7 +344,8 @@ static mcp_json_limits limits_of(const mcp_channel *channel)
 {
     return (mcp_json_limits){.size = sizeof(mcp_json_limits),
                              .max_bytes = channel->options.max_message,
-                             .max_depth = channel->options.max_depth};
+                             .max_depth = channel->options.max_depth,
+                             .max_values = channel->max_values};
 }
 
 /* Takes ownership of the document. */

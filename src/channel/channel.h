@@ -114,7 +114,8 @@ struct mcp_channel {
     mcp_output_info output; /* of the message being sent */
     int64_t now;            /* time of the last call */
     bool writable, closed, in_use;
-    bool timed; /* whether the role may have a deadline */
+    bool timed;        /* whether the role may have a deadline */
+    size_t max_values; /* JSON values in a received message; 0 means no limit */
 };
 
 /* ---- channel.c ------------------------------------------------------------------------------- */

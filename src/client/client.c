@@ -268,6 +268,7 @@ int mcp_client_connect_transport(mcp_client *client, const mcp_channel_options *
     if (rc != MCP_OK)
         return rc;
     client->channel->timed = true;
+    client->channel->max_values = client->options.max_values;
     client->connection.transport = t;
     client->connection.send = o.send;
     if (client->options.trace)

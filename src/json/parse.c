@@ -1,6 +1,6 @@
 /* parse.c: parses a JSON text into a document, within limits.
  *
- * yyjson does the parsing. The checks that it lacks are here: size and depth (before it runs),
+ * yyjson does the parsing. The checks that it lacks are here: size, depth and number of values (before it runs),
  * duplicate keys (after it). An mcp_json_doc is yyjson's own document under another name, so a
  * parse in place costs one allocation. Each memory block begins with a copy of its allocator, so
  * that the document does not depend on the lifetime of the caller's struct.
@@ -53,7 +53,7 @@ static void alc_free(void *ctx, void *ptr)
     mcp__release(&a, head);
 }
 
-/* ---- depth, before parsing ------------------------------------------------------------------- */
+/* ---- depth and number of values, before parsing ---------------------------------------------- */
 
 /* Counts the bytes '{' and '[', including those inside strings, 8 bytes at a time, and stops when
  * the count exceeds `max`. The count is an upper bound of the depth. For nearly every message it
@@ -77,18 +77,26 @@ static size_t count_openers(const char *text, size_t len, size_t max)
     return count;
 }
 
-/* Returns the offset of the bracket that exceeds the depth, or len if there is none. The result is
- * exact if the text before that bracket is valid JSON; if it is not, the parser reports an
- * error. */
-static size_t too_deep_at(const char *text, size_t len, size_t max_depth)
+/* Returns the offset at which a limit is exceeded, or len if none is. The result is exact if the
+ * text before it is valid JSON; if it is not, the parser reports an error. A key counts as a value,
+ * and an empty container as two. */
+static size_t exceeds_at(const char *text, size_t len, size_t max_depth, size_t max_values,
+                         bool *too_deep)
 {
-    size_t depth = 0, i = 0;
+    size_t depth = 0, values = 1, i = 0;
+    *too_deep = false;
     while (i < len) {
         switch (text[i++]) {
         case '"': i = mcp__json_skip_string(text, len, i); break;
         case '{':
         case '[':
-            if (++depth > max_depth)
+            *too_deep = ++depth > max_depth;
+            if (*too_deep || ++values > max_values)
+                return i - 1;
+            break;
+        case ':':
+        case ',':
+            if (++values > max_values)
                 return i - 1;
             break;
         case '}':
@@ -102,14 +110,22 @@ static size_t too_deep_at(const char *text, size_t len, size_t max_depth)
     return len;
 }
 
-static int check_depth(const char *text, size_t len, size_t max_depth, mcp_error *error)
+/* A value needs at least two bytes, one of them for a comma, a colon or brackets. */
+static int check_structure(const char *text, size_t len, const mcp_json_limits *limits,
+                           mcp_error *error)
 {
-    if (len <= max_depth || count_openers(text, len, max_depth) <= max_depth)
+    size_t max_depth = limits->max_depth, max_values = limits->max_values;
+    bool many = max_values && len / 2 >= max_values, deep;
+    if (!many && (len <= max_depth || count_openers(text, len, max_depth) <= max_depth))
         return MCP_OK;
-    size_t at = too_deep_at(text, len, max_depth);
+    size_t at = exceeds_at(text, len, max_depth, many ? max_values : SIZE_MAX, &deep);
     if (at == len)
         return MCP_OK;
-    return mcp__fail(error, MCP_ELIMIT, at, "JSON nested deeper than the limit of %zu", max_depth);
+    if (deep)
+        return mcp__fail(error, MCP_ELIMIT, at, "JSON nested deeper than the limit of %zu",
+                         max_depth);
+    return mcp__fail(error, MCP_ELIMIT, at, "JSON with more values than the limit of %zu",
+                     max_values);
 }
 
 /* ---- the call into yyjson -------------------------------------------------------------------- */
@@ -145,7 +161,7 @@ static int check_text(const char *text, size_t len, const mcp_json_limits *limit
         return mcp__fail(error, MCP_EPARSE, 0, "invalid JSON: there is no text");
     if (len >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0)
         return mcp__fail(error, MCP_EPARSE, 0, "invalid JSON: it starts with a byte order mark");
-    return check_depth(text, len, limits->max_depth, error);
+    return check_structure(text, len, limits, error);
 }
 
 static int take_limits(const mcp_json_limits *given, mcp_json_limits *limits, mcp_error *error)

@@ -342,37 +342,70 @@ QUERIES = ["SELECT a GLOB b FROM t", "SELECT count(*) FROM t AS x, t AS y WHERE 
            "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT max(x) FROM n",
            "SELECT hex(zeroblob(500000000))", "SELECT replace(printf('%.*c', 1000000, 'a'), 'a', 'bbbb')"]
 
+# ---- a process that is not ours any more ------------------------------------------------------------------------------
+
+
+class Flood:
+    """A module whose process sends without end what its server did not ask for (tests/programs/child/flood.c)."""
+
+    def __init__(self, folder):
+        self.spec = "flood:f"
+        self.options = ["--module", os.environ["HOSTILE_FLOOD"]]
+
+    def good(self):
+        pass
+
+    mend = good
+
+
+FLOODS = ("notices", "updates", "answers", "requests", "junk", "noise", "batches", "progress", "line", "questions", "nonsense",
+          "logs", "letters", "values", "entries")
+
+def none(g):
+    pass
+
+
 KINDS = {f.__name__.replace("_", "-"): (Git, f) for f in (
+    none,
     overflow, truncated, self_delta, ofs_loop, pack_bomb, delta_chain, tree_wide, tree_fanout, index_lies, multi_overlap,
     graph_lies, refs_loop, packed_refs, alternates)}
 KINDS.update({f.__name__.replace("_", "-"): (SQLite, f) for f in (
     slow_columns, slow_query, view_bomb, expressions, freelist, huge_schema, triggers, full_text)})
+if "HOSTILE_FLOOD" in os.environ:
+    KINDS.update({"flood-" + f: (Flood, f) for f in FLOODS})
 
 
 class Hostile:
     def __init__(self, kind, folder):
         maker, self._harm = KINDS[kind]
         self.source = maker(folder)
-        self.git = maker is Git
         self.source.good()
         self.spec = self.source.spec
-        self.uris = ["git://h/" + u for u in GIT] if self.git else ["sqlite://h/" + u for u in SQL]
-        self.good = "git://h/HEAD/f" if self.git else "sqlite://h/t/row/1"
+        self.options = getattr(self.source, "options", [])
+        self.kind = maker
+        if maker is Flood:
+            self.uris, self.good = ["flood://f/" + self._harm, "flood://f/a"], "flood://f/a"
+            self.spec = "flood:" + self._harm
+        elif maker is Git:
+            self.uris, self.good = ["git://h/" + u for u in GIT], "git://h/HEAD/f"
+        else:
+            self.uris, self.good = ["sqlite://h/" + u for u in SQL], "sqlite://h/t/row/1"
         self.mend = self.source.mend
 
     def harm(self):
-        self._harm(self.source)
+        if self.kind is not Flood:
+            self._harm(self.source)
 
     def requests(self):
         """Returns (method, parameters, name for the header) for every method that uses the source."""
         yield from ((m, {}, None) for m in ("resources/list", "resources/templates/list", "tools/list", "prompts/list"))
         yield from (("resources/read", {"uri": u}, u) for u in self.uris)
-        for name in ("rev", "path") if self.git else ("table",):
+        for name in {Git: ("rev", "path"), SQLite: ("table",), Flood: ()}[self.kind]:
             yield "completion/complete", {"ref": {"type": "ref/resource", "uri": self.source.template},
                                           "argument": {"name": name, "value": ""}}, None
         yield "subscriptions/listen", {"notifications": {"resourcesListChanged": True,
                                                          "resourceSubscriptions": self.uris[:6]}}, None
-        if not self.git:
+        if self.kind is SQLite:
             yield from (("tools/call", {"name": "query_sqlite_h", "arguments": {"sql": q}}, "query_sqlite_h") for q in QUERIES)
 
 

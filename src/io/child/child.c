@@ -68,6 +68,7 @@ void mcp__child_kill(mcp_child *c)
 {
     if (!mcp__child_is_running(c))
         return;
+    c->deaf = true;
     c->ending = MCP__CHILD_KILLED;
     signal_group(c, SIGKILL);
 }
@@ -263,7 +264,7 @@ static mcp_child *child_new(mcp_loop *loop, mcp_client *client, const mcp_child_
 
     if (!c)
         return NULL;
-    mcp__pump_init(&c->pump, loop, client, mcp__child_flush, c);
+    mcp__pump_init(&c->pump, loop, client, mcp__child_settle, c);
     uv_timer_init(&loop->uv, &c->kill);
     uv_signal_init(&loop->uv, &c->signal);
     c->kill.data = c->signal.data = c;
@@ -286,6 +287,7 @@ int mcp__child_start(mcp_loop *loop, mcp_client *client, const mcp_child_options
         return mcp__fail(error, MCP_ENOMEM, 0, "no memory for a child");
     c->own_pipes = extra->own_pipes;
     c->on_gone = extra->on_gone;
+    c->on_too_long = extra->on_too_long;
     mcp__ignore_sigpipe();
     int rc = check_options(&c->options, error);
     if (rc == MCP_OK)

@@ -37,6 +37,9 @@ typedef struct mcp__child_extra {
     mcp_str first_line; /* sent before all messages, if not empty */
     /* Called when the process has been reaped, before all other callbacks. May be NULL. */
     void (*on_gone)(int status, void *user);
+    /* Called when a line is longer than a message may be. If this is NULL, only the line is
+     * ignored. */
+    void (*on_too_long)(void *user);
 } mcp__child_extra;
 
 struct mcp_child {
@@ -46,8 +49,12 @@ struct mcp_child {
     mcp__ending ending;
     int status;
     void (*on_gone)(int status, void *user);
+    void (*on_too_long)(void *user);
     const char *why; /* why the process was ended, or NULL to describe its status; borrowed */
     bool congested;
+    bool deaf;   /* its output is ignored, because it was killed */
+    bool more;   /* lines wait for the next turn of the loop */
+    size_t turn; /* lines that may be passed on in this turn */
 
     int in, out, err; /* the parent's ends of the child's stdin, stdout, stderr; -1 if closed */
     mcp__lines lines;
@@ -74,7 +81,7 @@ static inline bool mcp__child_is_running(const mcp_child *c)
 {
     return c->pid && c->ending < MCP__CHILD_EXITED;
 }
-/* Sends SIGKILL to the process group of the child immediately. */
+/* Sends SIGKILL to the process group of the child immediately, and ignores its output from now on. */
 void mcp__child_kill(mcp_child *c);
 /* Frees a child whose process has ended or was never started, without running the loop. Returns
  * false while handles are still being closed. In that case it must be called again in a later turn
@@ -97,8 +104,11 @@ void mcp__child_close_pipes(mcp_child *c);
 /* Reads what the ended process left in its pipes. The amount is limited, because another process
  * that still holds the pipes could write without end. */
 void mcp__child_read_rest(mcp_child *c);
-/* Writes pending output. This is the function `settle` of the pump. */
+/* Writes pending output. */
 void mcp__child_flush(void *child);
+/* Passes on lines that have waited, and writes pending output. This is the function `settle` of the
+ * pump. */
+void mcp__child_settle(void *child);
 /* The function `send` of the channel. */
 void mcp__child_send(mcp_channel *channel, mcp_exchange exchange, mcp_str message, void *user);
 

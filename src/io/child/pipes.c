@@ -10,6 +10,8 @@
 
 enum {
     TURN_BYTES = 256 * 1024,    /* limit of bytes read per turn of the loop */
+    TURN_LINES = 256,           /* limit of lines passed on per turn of the loop */
+    REST_TURNS = 16,            /* turns for the output of a process that has ended */
     MAX_OUTPUT = 1024 * 1024,   /* pending bytes above which the channel is congested */
     LARGEST_PIPE = 1024 * 1024, /* largest capacity of a pipe without privileges */
 };
@@ -96,13 +98,17 @@ static void on_writable(uv_poll_t *poll, int status, int events)
 
 /* ---- from the child ---------------------------------------------------------------------------------- */
 
+/* A process that sends very many short lines must not delay the other work of the loop, so the
+ * number of lines per turn is limited. */
 static void hand_over(mcp_child *c)
 {
     int64_t now = mcp__loop_now(c->pump.loop);
     mcp_str line;
     int kind;
 
-    while (c->pump.channel && (kind = mcp__lines_next(&c->lines, &line)) != MCP__LINE_NONE) {
+    while (c->turn && !c->deaf && c->pump.channel &&
+           (kind = mcp__lines_next(&c->lines, &line)) != MCP__LINE_NONE) {
+        c->turn--;
         if (kind == MCP__LINE_WHOLE)
             (void)mcp_channel_receive(c->pump.channel, 0, line, now);
         else
@@ -115,7 +121,7 @@ static void hand_over_rest(mcp_child *c)
 {
     mcp_str line;
 
-    if (c->pump.channel && mcp__lines_rest(&c->lines, &line) == MCP__LINE_WHOLE)
+    if (c->pump.channel && !c->deaf && mcp__lines_rest(&c->lines, &line) == MCP__LINE_WHOLE)
         (void)mcp_channel_receive(c->pump.channel, 0, line, mcp__loop_now(c->pump.loop));
 }
 
@@ -141,7 +147,9 @@ static void read_output(mcp_child *c, size_t budget, bool to_end)
 {
     bool more = true;
 
-    while (more && budget && c->out >= 0) {
+    c->turn = TURN_LINES;
+    hand_over(c);
+    while (more && budget && c->turn && !c->deaf && c->out >= 0) {
         size_t room;
         char *to = mcp__lines_room(&c->lines, &room);
         if (!to)
@@ -152,12 +160,17 @@ static void read_output(mcp_child *c, size_t budget, bool to_end)
             mcp__lines_added(&c->lines, (size_t)n);
             budget -= MCP__MIN(budget, (size_t)n);
             hand_over(c);
+            if (c->lines.discarding && c->on_too_long && !c->deaf)
+                c->on_too_long(c->options.user);
         } else if (is_over(n)) {
             hand_over_rest(c);
             close_pipe(c, &c->out, &c->out_poll);
             mcp__child_end(c);
         }
     }
+    c->more = !c->turn && !c->deaf;
+    if (c->more)
+        mcp__pump_note(&c->pump);
 }
 
 static void on_output(uv_poll_t *poll, int status, int events)
@@ -166,8 +179,23 @@ static void on_output(uv_poll_t *poll, int status, int events)
 
     (void)status;
     (void)events;
+    if (c->deaf)
+        uv_poll_stop(poll);
+    if (c->more)
+        return; /* mcp__child_settle() continues */
     read_output(c, TURN_BYTES, false);
     mcp__pump_turn(&c->pump);
+    mcp__child_flush(c);
+}
+
+void mcp__child_settle(void *child)
+{
+    mcp_child *c = child;
+
+    if (c->more) {
+        read_output(c, TURN_BYTES, false);
+        mcp__pump_turn(&c->pump);
+    }
     mcp__child_flush(c);
 }
 
@@ -207,9 +235,11 @@ static void on_stderr(uv_poll_t *poll, int status, int events)
 
 void mcp__child_read_rest(mcp_child *c)
 {
-    size_t rounds = LARGEST_PIPE / (MCP__CHILD_STDERR - MCP__CHILD_LAST) + 1;
+    size_t rounds = LARGEST_PIPE / (MCP__CHILD_STDERR - MCP__CHILD_LAST) + 1, turns = REST_TURNS;
 
-    read_output(c, LARGEST_PIPE, true);
+    do
+        read_output(c, LARGEST_PIPE, true);
+    while (c->more && --turns);
     while (rounds-- && c->err >= 0 && read_stderr(c))
         ;
 }

@@ -179,6 +179,12 @@ static void on_started(mcp_client *client, int rc, const mcp_json *result, const
     }
 }
 
+static void on_too_long(void *user)
+{
+    end_process(user, MCP_SERVICE_ABORTED, "it sent a line that is longer than a message may be",
+                true);
+}
+
 static int start_child(mcp_service *s, mcp_error *error)
 {
     const mcp_service_options *o = &s->options;
@@ -189,7 +195,8 @@ static int start_child(mcp_service *s, mcp_error *error)
                                          .yields = o->low_priority,
                                          .with_parent = o->with_parent},
                               .first_line = mcp_str_from(o->first_line),
-                              .on_gone = on_gone};
+                              .on_gone = on_gone,
+                              .on_too_long = o->socket ? on_too_long : NULL};
 
     if (o->own_pipes && o->fourth) {
         extra.fourth = o->fourth(o->user);

@@ -241,6 +241,23 @@ static void test_set_aside(void **state)
     close_fixture(&f);
 }
 
+/* Equal requests count once, and only the first of them reaches a process alone. */
+static void test_equal_ones(void **state)
+{
+    fixture f;
+    (void)state;
+    open_fixture(&f, false, 0);
+    has(ask_uri(&f, 1, "mortal://m/a"), "alive");
+    for (int i = 2; i <= 6; i++)
+        say(&f, i, "resources/read", "\"uri\":\"mortal://m/die\"");
+    for (int i = 2; i <= 6; i++)
+        has(answer(&f, i), "it is refused for");
+    has(ask_uri(&f, 7, "mortal://m/a"), "alive");
+    look(&f);
+    assert_true(f.starts <= 3);
+    close_fixture(&f);
+}
+
 static void test_hangs(void **state)
 {
     fixture f;
@@ -353,9 +370,9 @@ static void test_killed_anywhere(void **state)
     cmocka_unit_test(test_offers), cmocka_unit_test(test_pages), cmocka_unit_test(test_access), \
         cmocka_unit_test(test_same_meta), cmocka_unit_test(test_foreign_uris),                  \
         cmocka_unit_test(test_killer), cmocka_unit_test(test_several),                          \
-        cmocka_unit_test(test_set_aside), cmocka_unit_test(test_hangs),                         \
-        cmocka_unit_test(test_cancelled), cmocka_unit_test(test_subscribed),                    \
-        cmocka_unit_test(test_killed_anywhere)
+        cmocka_unit_test(test_set_aside), cmocka_unit_test(test_equal_ones),                    \
+        cmocka_unit_test(test_hangs), cmocka_unit_test(test_cancelled),                         \
+        cmocka_unit_test(test_subscribed), cmocka_unit_test(test_killed_anywhere)
 
 int main(void)
 {

@@ -136,7 +136,7 @@ static void test_depth(void **state)
     static char text[64 * 1024];
     static const size_t settings[] = {0, 1, 2, 63, 200, 1024, 2000, SIZE_MAX};
     for (size_t i = 0; i < MCP__COUNT(settings); i++) {
-        mcp_json_limits limits = {sizeof(limits), 0, settings[i]};
+        mcp_json_limits limits = {.size = sizeof(limits), .max_depth = settings[i]};
         size_t most = settings[i] == 0 ? 64 : MCP__MIN(settings[i], (size_t)MCP__JSON_DEEPEST);
         for (int kind = 0; kind < 3; kind++) {
             mcp_error error = {0};
@@ -171,13 +171,34 @@ static void test_depth(void **state)
 static void test_bytes(void **state)
 {
     (void)state;
-    mcp_json_limits limits = {sizeof(limits), 5, 0};
+    mcp_json_limits limits = {.size = sizeof(limits), .max_bytes = 5};
     mcp_error error = {0};
     assert_int_equal(parse_both(MCP_STR("[1,2]"), &limits, &error), MCP_OK);
     assert_int_equal(parse_both(MCP_STR("[1,2] "), &limits, &error), MCP_ELIMIT);
     assert_non_null(strstr(error.text, "5"));
     limits.size = sizeof(size_t); /* an older caller without max_bytes */
     assert_int_equal(parse_both(MCP_STR("[1,2] "), &limits, &error), MCP_OK);
+}
+
+static void test_values(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t values;
+    } rows[] = {{"[0,0,0,0]", 5},         {"[[0],[0]]", 5},
+                {"{\"a\":1,\"b\":2}", 5}, {"[\",,,,[[[[\",\"{:\"]", 3},
+                {"[[[[[]]]]]", 6},        {"[0,\"\\\",,\"]", 3},
+                {" [ 0 , 0 , 0 ] ", 4}};
+    mcp_error error = {0};
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        mcp_json_limits limits = {.size = sizeof(limits), .max_values = rows[i].values};
+        mcp_str text = {rows[i].text, strlen(rows[i].text)};
+        assert_int_equal(parse_both(text, &limits, &error), MCP_OK);
+        limits.max_values--;
+        assert_int_equal(parse_both(text, &limits, &error), MCP_ELIMIT);
+        assert_non_null(strstr(error.text, "more values than the limit"));
+    }
 }
 
 /* Writes n members with distinct keys, then the key of member `same` again, unless that is n. */
@@ -287,15 +308,11 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cases),
-        cmocka_unit_test(test_arguments),
-        cmocka_unit_test(test_depth),
-        cmocka_unit_test(test_bytes),
-        cmocka_unit_test(test_duplicates),
-        cmocka_unit_test(test_many_keys),
-        cmocka_unit_test(test_allocator_is_copied),
-        cmocka_unit_test(test_one_allocation),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_cases),          cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_depth),          cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_values),         cmocka_unit_test(test_duplicates),
+        cmocka_unit_test(test_many_keys),      cmocka_unit_test(test_allocator_is_copied),
+        cmocka_unit_test(test_one_allocation), cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

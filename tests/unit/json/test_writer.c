@@ -136,7 +136,7 @@ static void test_depth(void **state)
         mcp_json_end(w);
     }
     assert_int_equal(mcp_json_writer_finish(w, &text), MCP_OK);
-    mcp_json_limits limits = {sizeof(limits), 0, MCP__JSON_DEEPEST};
+    mcp_json_limits limits = {.size = sizeof(limits), .max_depth = MCP__JSON_DEEPEST};
     mcp_json_doc *doc = NULL;
     assert_int_equal(mcp_json_parse(text, &limits, NULL, &doc, NULL), MCP_OK);
     mcp_json_writer_reset(w);

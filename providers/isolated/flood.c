@@ -1,0 +1,54 @@
+/* flood.c: limits how much a process sends that nobody asked for, because all of it costs time of the
+ * server's thread.
+ *
+ * The modules of a process cannot reach these limits: a request sends at most 20 notifications per
+ * second, changes of a resource are combined, and a question waits for its answer.
+ */
+#include "provider.h"
+
+enum {
+    MESSAGES = 2000,   /* per second, of up to PIECE bytes; longer ones count several times */
+    OF_WATCHED = 4,    /* more of them for each watched resource */
+    QUESTIONS = 20000, /* per second, with up to NAMES names each */
+    PIECE = 4096,
+    NAMES = 8,
+    BURST = 4, /* seconds without any, after which no more is allowed at once */
+};
+
+/* Returns false if there were too many before this one. */
+static bool take(isolated_bucket *b, int64_t now, int64_t rate, int64_t cost)
+{
+    int64_t ms = b->filled ? now - b->filled : INT64_C(1000) * BURST;
+    ms = ms < 0 ? 0 : ms < INT64_C(1000) * BURST ? ms : INT64_C(1000) * BURST;
+    b->tokens += ms * rate / 1000;
+    if (b->tokens > rate * BURST)
+        b->tokens = rate * BURST;
+    b->filled = now;
+    if (b->tokens < 0)
+        return false;
+    b->tokens -= cost;
+    return true;
+}
+
+void isolated_flood_message(mcp_client *client, bool sent, mcp_exchange exchange, mcp_str message,
+                            void *user)
+{
+    isolated_link *l = user;
+    int64_t rate = MESSAGES + OF_WATCHED * (int64_t)l->owner->n_uris;
+    (void)client, (void)exchange;
+    if (sent)
+        return;
+    l->last = 1 + (int64_t)(message.len / PIECE);
+    if (!take(&l->messages, isolated_now(l->owner), rate, l->last))
+        isolated_link_refuse(l, "its process sends too much that nobody asked for");
+}
+
+void isolated_flood_answer(isolated_link *l)
+{
+    l->messages.tokens += l->last;
+}
+
+bool isolated_flood_line(isolated_link *l, size_t names)
+{
+    return take(&l->questions, isolated_now(l->owner), QUESTIONS, 1 + (int64_t)(names / NAMES));
+}
