@@ -196,7 +196,7 @@ static int start_child(mcp_service *s, mcp_error *error)
                                          .with_parent = o->with_parent},
                               .first_line = mcp_str_from(o->first_line),
                               .on_gone = on_gone,
-                              .on_too_long = o->socket ? on_too_long : NULL};
+                              .on_too_long = o->own_pipes ? on_too_long : NULL};
 
     if (o->own_pipes && o->fourth) {
         extra.fourth = o->fourth(o->user);

@@ -159,6 +159,22 @@ static int take_template(passing *p)
     return mcp_uri_template_parse(uri, &p->req->server->allocator, &p->tmpl, NULL);
 }
 
+/* Counts the bytes of the contents that were read. */
+static void count_bytes(mcp_request *req, const mcp_json *result)
+{
+    const mcp_json *list = mcp_json_get(result, "contents"), *content;
+    mcp_json_iter it = {0};
+    while ((content = mcp_json_next(list, &it, NULL)) != NULL) {
+        mcp_str text = mcp_json_string(mcp_json_get(content, "text"));
+        mcp_str blob = mcp_json_string(mcp_json_get(content, "blob"));
+        req->used.bytes += text.len + blob.len / 4 * 3;
+        while (blob.len && blob.ptr[blob.len - 1] == '=' && req->used.bytes) {
+            blob.len--;
+            req->used.bytes--;
+        }
+    }
+}
+
 static int put_result(passing *p)
 {
     mcp_request *req = p->req;
@@ -174,6 +190,8 @@ static int put_result(passing *p)
         return MCP_ENOTFOUND;
     if (req->revision->caching && req->method->cacheable)
         merge_caching(req, p->raw.value);
+    if (shape_of(req) == MCP__PASS_READ)
+        count_bytes(req, p->raw.value);
     req->tool.is_error = mcp_json_bool(mcp_json_get(p->raw.value, "isError"), false);
     req->tool.has_structured = true; /* the other server validates its own results */
     return b->failed;

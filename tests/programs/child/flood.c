@@ -1,5 +1,5 @@
 /* flood.c: a module whose process sends what its server did not ask for. Reading flood://f/WHAT makes
- * it send without end, on descriptor 3 or 4. */
+ * it send without end, on descriptor 5 or 4. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
@@ -10,7 +10,7 @@
 #include <mcp/mcp.h>
 #include <mcp/module.h>
 
-enum { PEER = 3, QUESTIONS = 4, MESSAGES = 1000 };
+enum { QUESTIONS = 4, PEER = 5, MESSAGES = 1000 };
 
 static bool has(mcp_str uri, const char *what)
 {

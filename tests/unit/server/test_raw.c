@@ -19,7 +19,7 @@ static const char *const page =
 
 static const char *const result =
     "{\"contents\":[{\"uri\":\"f:/a\",\"text\":\"x\",\"_meta\":{\"n\":1.50}},"
-    "{\"uri\":\"f:/secret\",\"text\":\"s\"}],"
+    "{\"uri\":\"f:/secret\",\"text\":\"s\"},{\"uri\":\"f:/b\",\"blob\":\"AAAAAAA=\"}],"
     "\"content\":[{\"type\":\"audio\",\"data\":\"AAAA\",\"mimeType\":\"audio/x\"},"
     "{\"type\":\"resource_link\",\"uri\":\"f:/a\",\"name\":\"l\"},"
     "{\"type\":\"resource\",\"resource\":{\"uri\":\"f:/secret\",\"text\":\"s\"}}],"
@@ -330,6 +330,28 @@ static bool ask_all(rig *r)
     return true;
 }
 
+static void keep_bytes(const mcp_usage *usage, void *user)
+{
+    *(uint64_t *)user += usage->bytes;
+}
+
+/* The bytes of contents are counted as those of a handler's reply, before Base64. */
+static void test_bytes(void **state)
+{
+    uint64_t bytes = 0;
+    static rig r;
+    mcp_channel *c;
+    (void)state;
+    r = (rig){0};
+    assert_int_equal(open_all(&r, &c), MCP_OK);
+    modern(&r, c, "tools/call", "\"name\":\"n_a\"");
+    modern(&r, c, "resources/read", "\"uri\":\"up:f:/a\"");
+    mcp_server_usage(r.server, NULL, MCP_USAGE_SOURCE, keep_bytes, &bytes);
+    assert_int_equal(bytes, 2 + 5);
+    mcp_channel_free(c);
+    rig_close(&r);
+}
+
 static void test_no_memory(void **state)
 {
     (void)state;
@@ -387,9 +409,9 @@ static void test_progress(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_modern),    cmocka_unit_test(test_legacy),
-        cmocka_unit_test(test_access),    cmocka_unit_test(test_progress),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_modern), cmocka_unit_test(test_legacy),
+        cmocka_unit_test(test_access), cmocka_unit_test(test_progress),
+        cmocka_unit_test(test_bytes),  cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests_name("server: raw", tests, NULL, NULL);
 }
