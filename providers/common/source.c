@@ -30,7 +30,7 @@ void common_source_free(void *source)
     if (!s)
         return;
     mcp_allocator alloc = s->alloc;
-    common_source_stop_watching(s);
+    common_source_stop_watching(s, NULL);
     s->kind->clear(s);
     common_queries_free(&s->queries, &alloc);
     common_release(&alloc, s->name);

@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include "source_watch.h"
 
+#include "closing.h"
+
 #include <string.h>
 #include <sys/inotify.h>
 #include <unistd.h>
@@ -75,7 +77,7 @@ void common_source_list_changed(common_source *s)
 
 /* ---- subscribers ----------------------------------------------------------------------------- */
 
-void common_source_stop_watching(common_source *s)
+void common_source_stop_watching(common_source *s, const mcp_host *host)
 {
     if (!s->watching)
         return;
@@ -84,8 +86,7 @@ void common_source_stop_watching(common_source *s)
         s->host->timer_stop(s->timer, s->host->user);
     if (s->poll)
         s->host->poll_stop(s->poll, s->host->user);
-    if (s->fd >= 0)
-        close(s->fd);
+    common_close_inotify(s->fd, host);
     s->timer = NULL;
     s->poll = NULL;
     s->fd = -1;
@@ -104,14 +105,14 @@ static int start(common_source *s)
     s->watching = true;
     int rc = s->kind->begin(s);
     if (rc != MCP_OK)
-        common_source_stop_watching(s);
+        common_source_stop_watching(s, NULL);
     return rc;
 }
 
 static void stop_unused(common_source *s)
 {
     if (!common_watched_any(&s->watched))
-        common_source_stop_watching(s);
+        common_source_stop_watching(s, s->host);
 }
 
 static int add(common_source *s, const char *canonical)

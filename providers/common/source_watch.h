@@ -4,6 +4,7 @@
 
 #include "source.h"
 
-void common_source_stop_watching(common_source *s);
+/* Ends all subscriptions. The inotify descriptor is closed as common_close_inotify() says. */
+void common_source_stop_watching(common_source *s, const mcp_host *host);
 
 #endif

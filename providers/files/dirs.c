@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "buffer.h"
+#include "closing.h"
 
 enum { DEFAULT_BUDGET = 8192, FIRST_BUCKETS = 64 };
 
@@ -336,14 +337,13 @@ void files_dirs_drop_below(files_dirs *dirs, const char *path, size_t len)
     }
 }
 
-void files_dirs_close(files_dirs *dirs)
+void files_dirs_close(files_dirs *dirs, const mcp_host *host)
 {
     files_dir_list *lists[] = {&dirs->watched, &dirs->polled};
     for (size_t i = 0; i < 2; i++)
         while (lists[i]->oldest)
             files_dirs_drop(dirs, lists[i]->oldest);
-    if (dirs->fd >= 0)
-        close(dirs->fd);
+    common_close_inotify(dirs->fd, host);
     dirs->fd = -1;
     files_table_free(&dirs->by_path, &dirs->alloc);
     common_release(&dirs->alloc, dirs->by_wd);

@@ -9,6 +9,7 @@
 #define FILES_DIRS_H
 
 #include <mcp/base.h>
+#include <mcp/provider.h>
 
 #include <sys/inotify.h>
 #include <sys/stat.h>
@@ -91,8 +92,9 @@ void files_dirs_init(files_dirs *dirs, const mcp_allocator *alloc, size_t budget
 bool files_dirs_open(files_dirs *dirs);
 /* Sets the limits that depend on the system, if they are not set yet. */
 void files_dirs_limits(files_dirs *dirs);
-/* Releases all folders, even pinned ones, and the descriptor. The set can be used again. */
-void files_dirs_close(files_dirs *dirs);
+/* Releases all folders, even pinned ones, and the descriptor, which is closed on a worker thread of
+ * the host (NULL: at once). The set can be used again. */
+void files_dirs_close(files_dirs *dirs, const mcp_host *host);
 
 files_dir *files_dirs_find(const files_dirs *dirs, const char *path, size_t len);
 

@@ -373,13 +373,13 @@ static void begin(files_watch *w)
     if (w->host.poll_start && w->host.poll_stop && files_dirs_open(&w->dirs))
         w->poll = w->host.poll_start(w->dirs.fd, on_readable, w, w->host.user);
     if (!w->poll) {
-        files_dirs_close(&w->dirs);
+        files_dirs_close(&w->dirs, NULL);
         files_dirs_limits(&w->dirs);
     }
     files_watch_tell_spent(w);
 }
 
-static void end(files_watch *w)
+static void end(files_watch *w, const mcp_host *host)
 {
     w->started = false;
     files_watch_scan_stop(w);
@@ -389,14 +389,14 @@ static void end(files_watch *w)
         w->host.timer_stop(w->poll_timer, w->host.user);
     w->poll = NULL;
     w->poll_timer = NULL;
-    files_dirs_close(&w->dirs);
+    files_dirs_close(&w->dirs, host);
 }
 
 /* Stops watching after the last subscriber has been removed. */
 static void end_if_idle(files_watch *w)
 {
     if (!w->list_on && !w->subs.count)
-        end(w);
+        end(w, &w->host);
 }
 
 void files_watch_free(files_watch *w)
@@ -405,7 +405,7 @@ void files_watch_free(files_watch *w)
         return;
     each_sub(w, sub_free, NULL);
     files_table_free(&w->subs, &w->alloc);
-    end(w);
+    end(w, NULL);
     mcp_allocator alloc = w->alloc;
     common_release(&alloc, w);
 }

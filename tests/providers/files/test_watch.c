@@ -486,7 +486,7 @@ static void test_least_recently_used(void **state)
     add(&dirs, "c", FILES_DIR_LISTED);
     assert_true(a->wd >= 0 && b->wd < 0 && c->wd >= 0);
     files_dir_unpin(&dirs, a);
-    files_dirs_close(&dirs);
+    files_dirs_close(&dirs, NULL);
 }
 
 static void test_queue_overflow(void **state)
