@@ -26,15 +26,19 @@ enum {
     PATHS = 64,
 };
 
+typedef struct kept_text {
+    struct kept_text *next;
+    char text[];
+} kept_text;
+
 typedef struct child {
     modules *modules;
     mcp_json_doc *line;
     const mcp_module *module;
     const char *source, *name;
     const char *read[PATHS], *write[PATHS];
-    char *kept[2 * PATHS + 4]; /* owns all these strings */
-    size_t n_kept;
-    bool reports; /* the parent reads reports on descriptor 4 */
+    kept_text *kept; /* all these strings */
+    bool reports;    /* the parent reads reports on descriptor 4 */
     bool mounted;
     mcp_loop *loop;
     mcp_server *server;
@@ -77,12 +81,23 @@ static const mcp_json *member(const child *c, const char *name)
 /* Returns a NUL-terminated copy, or NULL if there is no string or if it contains a NUL. */
 static const char *keep(child *c, mcp_str text)
 {
-    bool fits = text.ptr && !memchr(text.ptr, 0, text.len) &&
-                c->n_kept < sizeof(c->kept) / sizeof(*c->kept);
-    char *copy = fits ? strndup(text.ptr, text.len) : NULL;
-    if (copy)
-        c->kept[c->n_kept++] = copy;
-    return copy;
+    bool fits = text.ptr && !memchr(text.ptr, 0, text.len);
+    kept_text *copy = fits ? malloc(sizeof(*copy) + text.len + 1) : NULL;
+    if (!copy)
+        return NULL;
+    memcpy(copy->text, text.ptr, text.len);
+    copy->text[text.len] = '\0';
+    copy->next = c->kept;
+    c->kept = copy;
+    return copy->text;
+}
+
+static void free_kept(kept_text *first)
+{
+    for (kept_text *next; first; first = next) {
+        next = first->next;
+        free(first);
+    }
 }
 
 static const char *text_of(child *c, const char *name)
@@ -191,8 +206,7 @@ int source_child_run(void)
         asking_failed(rc, error.text);
     else if (rc < 0)
         fprintf(stderr, "%s\n", error.text);
-    while (c.n_kept)
-        free(c.kept[--c.n_kept]);
+    free_kept(c.kept);
     modules_free(c.modules);
     mcp_json_free(c.line);
     return rc < 0;

@@ -33,7 +33,7 @@ static int split(char *text, const char **words, size_t *n)
 {
     char *from = text;
     while (*from) {
-        char quote = 0, *to = from;
+        char quote = 0, *to;
         from += strspn(from, " \t");
         if (!*from)
             break;

@@ -33,19 +33,22 @@ static entry **bucket_of(const mcp__token_cache *cache, const mcp__token_id *id)
     return &cache->buckets[hash & (cache->n_buckets - 1)];
 }
 
-/* Returns the pointer to the entry, or to the NULL at the end of its chain. */
-static entry **find(const mcp__token_cache *cache, const mcp__token_id *id)
+/* Returns the entry, or NULL. */
+static entry *find(const mcp__token_cache *cache, const mcp__token_id *id)
 {
-    entry **at = bucket_of(cache, id);
-    while (*at && cache->options.crypto->CRYPTO_memcmp((*at)->id.mac, id->mac, MCP__SHA256) != 0)
-        at = &(*at)->next;
-    return at;
+    entry *e = *bucket_of(cache, id);
+    while (e && cache->options.crypto->CRYPTO_memcmp(e->id.mac, id->mac, MCP__SHA256) != 0)
+        e = e->next;
+    return e;
 }
 
-static void drop(mcp__token_cache *cache, entry **at)
+static void drop(mcp__token_cache *cache, entry *e)
 {
-    entry *e = *at;
-    *at = e->next;
+    entry **at = bucket_of(cache, &e->id);
+    while (*at && *at != e)
+        at = &(*at)->next;
+    if (*at)
+        *at = e->next;
     mcp__list_remove(&e->link);
     cache->count--;
     cache->bytes -= e->cost;
@@ -55,7 +58,7 @@ static void drop(mcp__token_cache *cache, entry **at)
 
 static void drop_oldest(mcp__token_cache *cache)
 {
-    drop(cache, find(cache, &mcp__container(cache->used.next, entry, link)->id));
+    drop(cache, mcp__container(cache->used.next, entry, link));
 }
 
 static size_t table_bytes(size_t buckets)
@@ -155,11 +158,11 @@ bool mcp__token_cache_id(mcp__token_cache *cache, mcp_str token, mcp__token_id *
 
 void *mcp__token_cache_get(mcp__token_cache *cache, const mcp__token_id *id, int64_t now)
 {
-    entry **at = find(cache, id), *e = *at;
+    entry *e = find(cache, id);
     if (!e)
         return NULL;
     if (now >= e->until) {
-        drop(cache, at);
+        drop(cache, e);
         return NULL;
     }
     mcp__list_remove(&e->link);
@@ -181,8 +184,8 @@ int mcp__token_cache_put(mcp__token_cache *cache, const mcp__token_id *id, void 
     e->id = *id;
     e->value = value;
     e->until = MCP__MIN(expires, now + longest);
-    entry **same = find(cache, id);
-    if (*same)
+    entry *same = find(cache, id);
+    if (same)
         drop(cache, same);
     while (cache->bytes + e->cost > room)
         drop_oldest(cache);

@@ -17,7 +17,7 @@ static void remove_segment(mcp__buf *to, size_t start)
 static void put_path(mcp__buf *to, mcp_str path)
 {
     size_t start = to->len;
-    while (path.len) {
+    while (path.ptr && path.len) {
         path = mcp__str_sub(path, 1); /* the slash */
         const char *slash = path.len ? memchr(path.ptr, '/', path.len) : NULL;
         mcp_str segment = {path.ptr, slash ? (size_t)(slash - path.ptr) : path.len};
@@ -85,7 +85,8 @@ int mcp__dpop_same_url(mcp_str a, mcp_str b, const mcp_allocator *allocator, boo
     if (rc == MCP_OK)
         rc = put_url(&second, b);
     if (rc == MCP_OK)
-        *same = mcp_str_eq(mcp__buf_view(&first), mcp__buf_view(&second));
+        *same =
+            first.ptr && second.ptr && mcp_str_eq(mcp__buf_view(&first), mcp__buf_view(&second));
     mcp__buf_free(&first);
     mcp__buf_free(&second);
     return rc;

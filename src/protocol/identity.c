@@ -69,10 +69,11 @@ int mcp_identity_new(const mcp_identity_options *options, mcp_identity **ret, mc
     mcp_identity_options o;
     mcp__no_error(error);
     int rc = MCP__TAKE(&o, options, mcp_identity_options, error);
-    if (rc == MCP_OK && !ret)
-        rc = mcp__fail(error, MCP_EINVAL, 0, "\"ret\" is missing");
-    if (rc == MCP_OK)
-        rc = check(&o, error);
+    if (rc != MCP_OK)
+        return rc;
+    if (!ret)
+        return mcp__fail(error, MCP_EINVAL, 0, "\"ret\" is missing");
+    rc = check(&o, error);
     if (rc != MCP_OK)
         return rc;
     const mcp_allocator *a = mcp__allocator(o.allocator);
