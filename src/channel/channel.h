@@ -198,9 +198,14 @@ static inline const char *mcp__channel_principal(const mcp_channel *channel)
 {
     return channel->options.principal;
 }
+MCP__SHARED void mcp__channel_replace_identity(mcp_channel *channel, mcp_identity *identity);
 /* Sets the identity with which the following messages were sent. Its principal is that of the
  * channel. */
-MCP__SHARED void mcp__channel_set_identity(mcp_channel *channel, mcp_identity *identity);
+static inline void mcp__channel_set_identity(mcp_channel *channel, mcp_identity *identity)
+{
+    if (channel->options.identity != identity)
+        mcp__channel_replace_identity(channel, identity);
+}
 static inline const char *mcp__channel_caller(const mcp_channel *channel)
 {
     return channel->options.caller;

@@ -52,11 +52,9 @@ static int copy_names(mcp_channel *channel)
     return rc == MCP_OK && !caller != !o->caller ? MCP_ENOMEM : rc;
 }
 
-void mcp__channel_set_identity(mcp_channel *channel, mcp_identity *identity)
+void mcp__channel_replace_identity(mcp_channel *channel, mcp_identity *identity)
 {
     mcp_identity *before = channel->options.identity;
-    if (before == identity)
-        return;
     channel->options.identity = mcp_identity_ref(identity);
     channel->options.principal = mcp_identity_principal(identity);
     mcp_identity_unref(before);

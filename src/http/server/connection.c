@@ -119,7 +119,8 @@ void mcp__http_finish(mcp_http_connection *c, int status, int code)
     if (c->ended && !c->input.len)
         c->keep_alive = false;
     account(c, status, code);
-    mcp__http_uncount_request(c);
+    if (c->client || c->account)
+        mcp__http_uncount_request(c);
     if (c->session)
         mcp__http_session_detach(c);
     c->exchange = 0;

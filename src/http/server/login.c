@@ -51,8 +51,6 @@ void mcp__http_login_init(mcp_http_connection *c)
 bool mcp__http_ask(mcp_http_connection *c, mcp__http_refusal *why)
 {
     const mcp_http_options *o = &c->http->options;
-    if (!o->authenticate || c->target == MCP__HTTP_HEALTHZ || c->target == MCP__HTTP_PREFLIGHT)
-        return false;
     c->login = (mcp_http_login){0};
     c->is_asked = true;
     o->authenticate(&c->login, o->user);

@@ -46,9 +46,11 @@ static int on_message_begin(llhttp_t *parser)
     mcp__http_head_reset(&c->head);
     c->bytes_in = c->bytes_out = 0;
     c->refusal = MCP__HTTP_FINE;
-    mcp__http_login_reset(c);
+    if (c->http->options.authenticate)
+        mcp__http_login_reset(c);
     c->forwarded = MCP__HTTP_DIRECT;
-    mcp__http_uncount_request(c);
+    if (c->client || c->account)
+        mcp__http_uncount_request(c);
     c->cors = c->stream_only = c->body_complete = false;
     c->http_method = 0;
     c->target = MCP__HTTP_ENDPOINT;
@@ -150,6 +152,12 @@ static int begin_body(mcp_http_connection *c, mcp__http_refusal why)
     return 0;
 }
 
+static bool needs_login(const mcp_http_connection *c)
+{
+    return c->http->options.authenticate && c->target != MCP__HTTP_HEALTHZ &&
+           c->target != MCP__HTTP_PREFLIGHT;
+}
+
 static int on_headers_complete(llhttp_t *parser)
 {
     mcp_http_connection *c = connection_of(parser);
@@ -167,7 +175,7 @@ static int on_headers_complete(llhttp_t *parser)
     c->body.limit =
         parser->flags & F_CHUNKED ? SIZE_MAX : (size_t)MCP__MIN(parser->content_length, SIZE_MAX);
     mcp__http_refusal why = mcp__http_route(c);
-    if (!why && mcp__http_ask(c, &why)) {
+    if (!why && needs_login(c) && mcp__http_ask(c, &why)) {
         mcp__http_set_phase(c, MCP__HTTP_ASKING);
         return HPE_PAUSED;
     }

@@ -200,7 +200,9 @@ void mcp__request_receive(mcp__incoming *in)
     mcp_request *req = mcp__container(in, mcp_request, in);
     const mcp__session *session = in->channel->state;
     req->server = session->server;
-    req->identity = mcp_identity_ref(in->channel->options.identity);
+    req->identity = in->channel->options.identity;
+    if (req->identity)
+        mcp_identity_ref(req->identity);
     mcp__arena_init(&req->arena, in->allocator, NULL, 0);
     mcp__buf_init(&req->reply.out, in->allocator, 0);
     const mcp__revision *revision = find_revision(req);
@@ -244,7 +246,8 @@ void mcp__request_clear(mcp_request *req)
     if (req->task)
         mcp__task_release(req->task);
     req->task = NULL;
-    mcp_identity_unref(req->identity);
+    if (req->identity)
+        mcp_identity_unref(req->identity);
     req->identity = NULL;
     mcp__arena_free(&req->arena);
 }
@@ -374,7 +377,7 @@ const char *mcp_request_principal(const mcp_request *req)
         return mcp__task_principal(req->task);
     if (req->caller)
         return mcp_json_string(mcp_json_get(req->caller, "principal")).ptr;
-    return mcp_identity_principal(req->identity);
+    return req->identity ? mcp_identity_principal(req->identity) : NULL;
 }
 
 mcp_identity *mcp_request_identity(const mcp_request *req)
