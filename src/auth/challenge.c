@@ -2,7 +2,7 @@
 #include "auth/challenge.h"
 #include "protocol/scope.h"
 
-/* Appends what a quoted text may contain (RFC 9110 section 5.6.4, and only ASCII). */
+/* Appends the text as the contents of a quoted string (RFC 9110 section 5.6.4), in ASCII. */
 static void put_escaped(mcp__buf *to, mcp_str text)
 {
     for (size_t i = 0; i < text.len; i++) {
@@ -57,7 +57,7 @@ void mcp__challenge_put(mcp__buf *to, const mcp__challenge *challenge)
     bool dpop = challenge->scheme == MCP__SCHEME_DPOP, first = true;
     mcp_str code = mcp_str_from(mcp__refusal_code(challenge->why));
     mcp_str text = mcp_str_from(mcp__refusal_text(challenge->why));
-    /* The errors of proofs mean nothing to the scheme Bearer. */
+    /* A client that uses the scheme Bearer cannot interpret the errors of proofs. */
     bool told = code.len && (dpop || (!mcp_str_eq(code, MCP_STR("invalid_dpop_proof")) &&
                                       !mcp_str_eq(code, MCP_STR("use_dpop_nonce"))));
     mcp__buf_str(to, dpop ? MCP_STR("DPoP") : MCP_STR("Bearer"));

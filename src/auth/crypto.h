@@ -54,21 +54,21 @@ typedef struct mcp__crypto {
     MCP__CRYPTO_FUNCTIONS(MCP__LIBRARY_MEMBER)
 } mcp__crypto;
 
-/* The size of a SHA-256 digest, and of the base64url form of one. */
+/* The size of a SHA-256 digest, and of its base64url form. */
 #define MCP__SHA256      32
 #define MCP__SHA256_TEXT 43
 
 /* Returns MCP_OK, or MCP_EUNSUPPORTED if OpenSSL 3 is not installed. */
 int mcp__crypto_load(mcp__crypto *crypto, mcp_error *error);
 
-/* Return whether libcrypto could compute the value. */
+/* The next three functions return false if libcrypto fails. */
 bool mcp__sha256(const mcp__crypto *crypto, mcp_str text, unsigned char to[MCP__SHA256]);
 /* Writes the digest in base64url, without a NUL. */
 bool mcp__sha256_text(const mcp__crypto *crypto, mcp_str text, char to[MCP__SHA256_TEXT]);
-/* HMAC-SHA256 with a key of MCP__SHA256 bytes. */
+/* Computes HMAC-SHA256. */
 bool mcp__hmac(const mcp__crypto *crypto, const unsigned char key[MCP__SHA256], mcp_str text,
                unsigned char to[MCP__SHA256]);
-/* Compares in a time that depends on the lengths only. */
+/* Compares two strings in a time that depends only on their lengths. */
 bool mcp__same_secret(const mcp__crypto *crypto, mcp_str a, mcp_str b);
 
 #endif

@@ -45,7 +45,7 @@ mcp__refused mcp__auth_check_scheme(mcp__auth_scheme scheme, const mcp__claims *
 
 /* ---- proofs ---------------------------------------------------------------------------------- */
 
-/* A proof while it is checked. */
+/* A proof that is being checked. */
 typedef struct proof_state {
     const mcp__crypto *crypto;
     const mcp__dpop_request *request;
@@ -54,7 +54,8 @@ typedef struct proof_state {
     mcp__jwk *key;
 } proof_state;
 
-/* 2, 4, 5, 7: a well-formed JWT of the right type, with an asymmetric algorithm and a public key. */
+/* 2, 4, 5, 7: a well-formed JWT of the right type, with an asymmetric algorithm and a public key.
+ * */
 static mcp__refused read_proof(proof_state *p, mcp_str text, const mcp_allocator *allocator)
 {
     mcp__jws_fault fault = mcp__jws_read(&p->jws, text, true, allocator);
@@ -75,13 +76,13 @@ static mcp__refused read_proof(proof_state *p, mcp_str text, const mcp_allocator
     return mcp__jwk_allows(p->key, p->jws.alg) ? MCP__ACCEPTED : MCP__REFUSED_PROOF_ALGORITHM;
 }
 
-/* Returns a claim of the proof that must be a string; ptr is NULL if it is none. */
+/* Returns a claim of the proof, or NULL as ptr if the claim is missing or not a string. */
 static mcp_str claim(const proof_state *p, const char *name)
 {
     return mcp_json_string(mcp_json_get(mcp_json_root(p->doc), name));
 }
 
-/* 10, 11: the time of the proof, by its iat and by the server's nonce. */
+/* 10, 11: the time of the proof, according to its iat and to the server's nonce. */
 static mcp__refused check_time(const proof_state *p, int64_t issued)
 {
     const mcp__dpop_request *r = p->request;
@@ -124,7 +125,7 @@ static mcp__refused check_token(const proof_state *p)
     return mcp_str_eq(p->request->jkt, thumbprint) ? MCP__ACCEPTED : MCP__REFUSED_OTHER_KEY;
 }
 
-/* The id is a digest of the thumbprint and the jti: no two pairs give the same text. */
+/* The id is a digest of the thumbprint, which has a fixed length, followed by the jti. */
 static bool set_id(const proof_state *p, mcp__dpop_proof *proof)
 {
     char text[MCP__SHA256_TEXT + MCP__DPOP_JTI_BYTES];
@@ -142,7 +143,7 @@ static mcp__refused check_proof(proof_state *p, mcp_str text, const mcp_allocato
         why = check_request(p, allocator, &proof->issued);
     if (why == MCP__ACCEPTED)
         why = check_token(p);
-    /* 6: after the cheap checks. */
+    /* 6: the signature, last because its check takes the most time. */
     if (why == MCP__ACCEPTED && !mcp__jws_verify(&p->jws, p->key))
         why = MCP__REFUSED_PROOF_SIGNATURE;
     if (why == MCP__ACCEPTED)

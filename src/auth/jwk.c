@@ -1,7 +1,7 @@
-/* jwk.c: see jwk.h. A key becomes an EVP_PKEY by its raw numbers, with no encoding in between.
+/* jwk.c: see jwk.h. Makes an EVP_PKEY directly from the numbers of a key, not from an encoded key.
  *
- * Every public number must have its one canonical spelling (base64url without padding, exact length,
- * or no leading zero), so that a thumbprint is computed from the text as it is written.
+ * Public numbers must be in their canonical form (base64url without padding, with the exact length
+ * or without leading zeros), so that a thumbprint can be computed from the text of the JWK.
  */
 #include <stdio.h>
 
@@ -23,7 +23,7 @@ const mcp__jws_alg mcp__jws_algs[] = {
     {"Ed25519", MCP__JWK_ED25519, NULL, false}, {NULL, MCP__JWK_RSA, NULL, false},
 };
 
-/* The curves, by kind. `size` is that of a coordinate. */
+/* The elliptic curves. `size` is the size of a coordinate in bytes. */
 static const struct curve {
     mcp__jwk_kind kind;
     const char *kty, *crv, *group;
@@ -35,12 +35,12 @@ static const struct curve {
     {MCP__JWK_ED25519, "OKP", "Ed25519", "ED25519", 32},
 };
 
-/* The numbers of a key on their way to OpenSSL. */
+/* The decoded numbers of a key, from which OpenSSL makes the key. */
 typedef struct numbers {
     const mcp__crypto *crypto;
     OSSL_PARAM params[9];
     size_t n;
-    unsigned char bytes[8 * RSA_BYTES]; /* as many as there are members of a private RSA key */
+    unsigned char bytes[8 * RSA_BYTES]; /* a private RSA key has 8 members */
     size_t used;
     mcp_error *error;
 } numbers;
@@ -56,13 +56,13 @@ const mcp__jws_alg *mcp__jws_alg_find(mcp_str name)
 
 bool mcp__jwk_allows(const mcp__jwk *key, const mcp__jws_alg *alg)
 {
-    /* Ed25519 has two names, and either allows the other. */
+    /* Ed25519 has two names. A key with either name allows both. */
     return key->kind == alg->kind && (!key->alg || key->alg == alg || !alg->digest);
 }
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-/* Decodes a member. Returns its bytes and their number, at most `most`, or NULL. */
+/* Decodes a member. Returns its bytes, of which there may be at most `most`, or NULL. */
 static unsigned char *decode(numbers *to, const mcp_json *jwk, const char *name, size_t most,
                              size_t *len)
 {
@@ -79,7 +79,7 @@ static unsigned char *decode(numbers *to, const mcp_json *jwk, const char *name,
     return bytes;
 }
 
-/* OpenSSL wants numbers in the byte order of the machine. */
+/* OpenSSL expects numbers in the byte order of the machine. */
 static void to_native(unsigned char *bytes, size_t len)
 {
     const unsigned one = 1;
@@ -135,7 +135,7 @@ static int make(numbers *from, const char *type, bool private, EVP_PKEY **ret)
 
 /* ---- kinds ----------------------------------------------------------------------------------- */
 
-/* Returns the number of bits of a number without leading zeros. */
+/* Returns the bit length of a big-endian number whose first byte is not 0. */
 static size_t bits_of(const unsigned char *bytes, size_t len)
 {
     size_t bits = 8 * len;
@@ -237,7 +237,7 @@ static int read_okp(numbers *to, const mcp_json *jwk, const struct curve *curve,
     return MCP_OK;
 }
 
-/* ---- what the key is for --------------------------------------------------------------------- */
+/* ---- type and purpose of a key --------------------------------------------------------------- */
 
 static bool has_private_part(const mcp_json *jwk)
 {
@@ -259,7 +259,7 @@ static bool allows_operation(const mcp_json *ops, mcp_str wanted)
     return false;
 }
 
-/* Reads kty and crv. Returns the row of the curve, NULL for an RSA key. */
+/* Reads kty and crv. Sets *curve to the row of the curve, or to NULL for an RSA key. */
 static int read_kind(const mcp_json *jwk, mcp__jwk *key, const struct curve **curve,
                      mcp_error *error)
 {
@@ -301,7 +301,8 @@ static int read_purpose(const mcp_json *jwk, mcp__jwk_use use, mcp__jwk *key, mc
     return MCP_OK;
 }
 
-/* The members are canonical base64url, so they need no escaping. */
+/* Computes the thumbprint (RFC 7638). The members are canonical base64url, so they need no
+ * escaping. */
 static bool set_thumbprint(const mcp_json *jwk, const struct curve *curve, mcp__jwk *key)
 {
     char text[LONGEST_TEXT + 64];

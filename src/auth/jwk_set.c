@@ -18,7 +18,7 @@ static int add_keys(const mcp__crypto *crypto, const mcp_json *keys, mcp__jwk_se
     if (!set->n && !set->skipped)
         return mcp__fail(error, MCP_EINVAL, 0, "the key set is empty");
     if (!set->n)
-        return MCP_EINVAL; /* the error of the last key */
+        return MCP_EINVAL; /* *error is that of the last key */
     mcp__no_error(error);
     return MCP_OK;
 }

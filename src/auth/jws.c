@@ -1,4 +1,4 @@
-/* jws.c: takes signed texts apart, and verifies signatures; see jws.h. */
+/* jws.c: parses JWSs, and makes and verifies signatures; see jws.h. */
 #include "auth/jws.h"
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -13,7 +13,7 @@ static bool split(mcp_str text, mcp_str parts[3])
         parts[i] = (mcp_str){text.ptr, (size_t)(dot - text.ptr)};
         text = mcp__str_sub(text, parts[i].len + 1);
     }
-    parts[2] = text; /* a third dot would not be base64url */
+    parts[2] = text; /* if it has a third dot, it is refused as base64url */
     return true;
 }
 
@@ -67,7 +67,7 @@ static mcp__jws_fault parse_header(mcp__jws *jws, mcp_str part)
     return fault;
 }
 
-/* Gets a member that must be a string if it is there. */
+/* Gets an optional member. Returns false if it is not a string. */
 static bool get_text(const mcp_json *header, const char *name, mcp_str *ret)
 {
     const mcp_json *value = mcp_json_get(header, name);
@@ -134,8 +134,8 @@ bool mcp__jws_is_type(mcp_str typ, mcp_str type)
 
 /* ---- verifying ------------------------------------------------------------------------------- */
 
-/* Writes an integer of a signature in DER: without leading zeros, but with one zero if its first
- * bit is set. Returns the number of bytes. */
+/* Writes an integer of a signature in DER: without leading zero bytes, except one if the highest
+ * bit of the first byte is set. Returns the number of bytes. */
 static size_t put_integer(unsigned char *to, const unsigned char *bytes, size_t len)
 {
     while (len > 1 && bytes[0] == 0)
@@ -151,7 +151,7 @@ static size_t put_integer(unsigned char *to, const unsigned char *bytes, size_t 
 /* The largest signature has two integers of 66 bytes. */
 #define DER_SIZE (3 + 2 * (3 + 66))
 
-/* Writes r || s as the DER form that OpenSSL wants. Returns the number of bytes. */
+/* Converts r || s to the DER form that OpenSSL expects. Returns the number of bytes. */
 static size_t to_der(unsigned char to[DER_SIZE], const unsigned char *signature, size_t len)
 {
     unsigned char both[DER_SIZE];
@@ -204,13 +204,13 @@ bool mcp__jws_verify(const mcp__jws *jws, const mcp__jwk *key)
                             jws->signing_input.len) == 1;
     c->EVP_MD_CTX_free(ctx);
     if (!ok)
-        c->ERR_clear_error(); /* TLS looks at the same queue */
+        c->ERR_clear_error(); /* TLS code examines the same error queue */
     return ok;
 }
 
 /* ---- signing --------------------------------------------------------------------------------- */
 
-/* Reads an integer in DER into `size` bytes. Returns what follows it, or NULL. */
+/* Reads an integer in DER into `size` bytes. Returns the position after it, or NULL. */
 static const unsigned char *take_integer(const unsigned char *der, const unsigned char *end,
                                          unsigned char *to, size_t size)
 {

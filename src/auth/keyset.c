@@ -17,7 +17,8 @@ void mcp__keyset_clear(mcp__keyset *keyset)
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-/* Wants a fetch, unless a failure was too recent. Returns whether its outcome can be waited for. */
+/* Requests a fetch, unless the last one failed too recently. Returns whether a fetch is wanted or
+ * in flight. */
 static bool want(mcp__keyset *keyset, uint64_t now)
 {
     if (keyset->in_flight)
@@ -32,7 +33,7 @@ mcp__keyset_answer mcp__keyset_ask_again(mcp__keyset *keyset, uint64_t now)
 {
     if (keyset->in_flight || now - keyset->last_fetch >= MCP__KEYSET_UNKNOWN_MS)
         return want(keyset, now) ? MCP__KEYSET_WAIT : MCP__KEYSET_AWAY;
-    /* The key may be new: after a failure nobody knows. */
+    /* The key may be new. After a failed fetch this cannot be known. */
     return keyset->pause ? MCP__KEYSET_AWAY : MCP__KEYSET_READY;
 }
 
@@ -104,7 +105,8 @@ uint64_t mcp__keyset_retry_after(const mcp__keyset *keyset, uint64_t now)
 
 /* ---- Cache-Control --------------------------------------------------------------------------- */
 
-/* Removes the next directive, up to a comma, without white space around it. */
+/* Removes the next directive and its comma from *rest. *ret is the directive without white space
+ * around it. */
 static bool next_directive(mcp_str *rest, mcp_str *ret)
 {
     if (!rest->len)
@@ -119,7 +121,7 @@ static bool next_directive(mcp_str *rest, mcp_str *ret)
     return true;
 }
 
-/* Reads seconds, which may be quoted, as milliseconds; values above a day count as a day. */
+/* Converts a number of seconds, which may be quoted, to milliseconds within the bounds. */
 static uint64_t read_age(mcp_str text)
 {
     uint64_t ms = 0;

@@ -1,7 +1,7 @@
 /* nonce.c: nonces of DPoP; see dpop.h.
  *
- * A nonce is the base64url form of: time in seconds (8 bytes, big-endian), the first 24 bytes of the
- * HMAC-SHA256 of a label and the time. Another form would have another label.
+ * A nonce is the base64url form of 32 bytes: the time in seconds (8 bytes, big-endian), and the
+ * first 24 bytes of the HMAC-SHA256 of a label and that time. The label identifies this format.
  */
 #include "auth/dpop.h"
 
@@ -45,7 +45,7 @@ bool mcp__nonce_check(const mcp__crypto *crypto, const unsigned char (*keys)[MCP
     bool known = false;
     for (size_t i = 0; i < n_keys && !known; i++)
         known = seal(crypto, keys[i], raw, tag) && crypto->CRYPTO_memcmp(tag, raw + HEAD, TAG) == 0;
-    /* The time is one that a server wrote, so the difference cannot overflow. */
+    /* The time is authentic, so it was written by a server and the difference cannot overflow. */
     return known && now - (int64_t)made <= MCP__DPOP_WINDOW &&
            (int64_t)made - now <= MCP__TOKEN_SKEW;
 }

@@ -1,6 +1,6 @@
 /* refusal.h: why a token, a proof or an answer of an authorization server was refused.
  *
- * The texts are constant: nothing of a token gets into an answer or a log. */
+ * The texts are constant, so no part of a token gets into an answer or a log. */
 #ifndef MCP_SRC_AUTH_REFUSAL_H
 #define MCP_SRC_AUTH_REFUSAL_H
 

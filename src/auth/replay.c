@@ -1,5 +1,5 @@
-/* replay.c: see replay.h. A proof belongs to one row of the table, by its id and a secret seed. In a
- * full row, it replaces the proof that would have expired first. */
+/* replay.c: see replay.h. The id of a proof and a secret seed determine its row of the table. In a
+ * full row, a new proof replaces the one that would expire first. */
 #include "auth/replay.h"
 
 enum {

@@ -51,8 +51,8 @@ const mcp__token_rules *mcp__token_rules_for(const mcp__token *token, const mcp_
     return n == 1 ? rules : NULL;
 }
 
-/* Returns whether the header has a type that is accepted. *marked tells whether the token also needs
- * the issuer's mark. */
+/* Returns whether `typ`, from the header, is accepted. Sets *marked if the token must also have the
+ * claim `mark` of the rules. */
 static bool check_type(mcp_str typ, const mcp__token_rules *rules, bool *marked)
 {
     *marked = !mcp__jws_is_type(typ, MCP_STR("at+jwt"));

@@ -1,8 +1,8 @@
 /* token.h: access tokens that are JWTs (RFC 9068), checked in this order: size, header, type, key,
  * signature, marking claim, then the claims (claims.h).
  *
- * mcp__token_read() needs no key and runs where the token arrives; the caller then finds the keys of
- * the issuer. mcp__token_check() costs a signature and may run on another thread.
+ * mcp__token_read() needs no key. The caller then finds the keys of the issuer.
+ * mcp__token_check() verifies a signature, which takes time, and may run on another thread.
  */
 #ifndef MCP_SRC_AUTH_TOKEN_H
 #define MCP_SRC_AUTH_TOKEN_H
@@ -12,7 +12,7 @@
 
 enum {
     MCP__TOKEN_BYTES = 8192, /* the longest token, and the longest proof */
-    MCP__TOKEN_TRIES = 4,    /* keys that are tried for a token that names none */
+    MCP__TOKEN_TRIES = 4,    /* the most keys that are tried for a token that names no key */
 };
 
 typedef struct mcp__token {
@@ -21,13 +21,13 @@ typedef struct mcp__token {
     mcp__claims claims;
 } mcp__token;
 
-/* Reads a token; `text` must outlive it. Nothing that it says is proven afterwards. Free it with
- * mcp__token_clear() whatever the result was. */
+/* Reads a token. Its claims are not verified yet. `text` must outlive the token. Whatever the
+ * result is, free the token with mcp__token_clear(). */
 mcp__refused mcp__token_read(mcp__token *token, mcp_str text, const mcp_allocator *allocator);
 void mcp__token_clear(mcp__token *token);
 
-/* Returns the rules of the issuer that the token names; NULL if there are none. If there is only
- * one issuer, its rules are returned whatever the token names: the check refuses the token. */
+/* Returns the rules of the issuer that the token names, or NULL if there are none. If `n` is 1,
+ * always returns these rules: mcp__token_check() then refuses a token of another issuer. */
 const mcp__token_rules *mcp__token_rules_for(const mcp__token *token, const mcp__token_rules *rules,
                                              size_t n);
 

@@ -1,10 +1,10 @@
-/* token_cache.c: see token_cache.h. A hash table of chains; all entries are also in a list, the most
- * recently used last. */
+/* token_cache.c: see token_cache.h. The cache is a hash table with chains. All entries are also in
+ * a list, in the order of their last use. */
 #include "auth/token_cache.h"
 
 enum {
     FIRST_BUCKETS = 64,
-    BLOCK = 16, /* what an allocation costs beside its size */
+    BLOCK = 16, /* the overhead of an allocation, in bytes */
 };
 
 typedef struct entry {
@@ -19,7 +19,7 @@ typedef struct entry {
 struct mcp__token_cache {
     mcp__token_cache_options options;
     mcp_allocator allocator;
-    EVP_MAC_CTX *mac; /* has the key */
+    EVP_MAC_CTX *mac; /* initialized with the key */
     entry **buckets;
     size_t n_buckets; /* a power of two */
     size_t count, bytes;
@@ -66,7 +66,7 @@ static size_t table_bytes(size_t buckets)
     return buckets * sizeof(entry *) + BLOCK;
 }
 
-/* Doubles the table. If there is no memory, the chains get longer. */
+/* Doubles the number of chains. Does nothing if out of memory, so that the chains get longer. */
 static void grow(mcp__token_cache *cache)
 {
     size_t n = 2 * cache->n_buckets;
@@ -87,8 +87,8 @@ static void grow(mcp__token_cache *cache)
     }
 }
 
-/* Returns an HMAC that is ready for any number of texts: to prepare the key costs more than the HMAC
- * of a token. */
+/* Returns an HMAC that can be used for any number of texts. Preparing the key takes longer than
+ * computing the HMAC of a token. Returns NULL if libcrypto fails. */
 static EVP_MAC_CTX *make_mac(const mcp__crypto *c, const unsigned char *key)
 {
     char digest[] = "SHA256";

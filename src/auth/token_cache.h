@@ -1,8 +1,8 @@
-/* token_cache.h: what is known of tokens that were checked, found again by the token alone.
+/* token_cache.h: caches the results of token checks.
  *
  * A token is looked up by its HMAC under a random key, and the HMACs are compared in constant time.
- * The token itself is not stored. The number of bytes is bounded: the entries that were not used
- * for the longest time make room. One thread at a time.
+ * The token itself is not stored. The size is limited in bytes; the least recently used entries are
+ * evicted. Only one thread at a time may use a cache.
  */
 #ifndef MCP_SRC_AUTH_TOKEN_CACHE_H
 #define MCP_SRC_AUTH_TOKEN_CACHE_H
@@ -11,7 +11,7 @@
 
 enum {
     MCP__TOKEN_CACHE_BYTES = 14 << 20, /* the default limit */
-    MCP__TOKEN_CACHE_S = 300,          /* the longest time that an entry is used, in seconds */
+    MCP__TOKEN_CACHE_S = 300,          /* how long an entry is used at most, in seconds */
     MCP__TOKEN_CACHE_ANSWER_S = 60,    /* the same for answers of introspection endpoints */
 };
 
@@ -23,9 +23,9 @@ typedef struct mcp__token_id {
 
 typedef struct mcp__token_cache_options {
     const mcp__crypto *crypto;
-    const unsigned char *key; /* MCP__SHA256 random bytes; not needed afterwards */
-    size_t max_bytes;         /* 0 means MCP__TOKEN_CACHE_BYTES */
-    void (*release)(void *value, void *user);
+    const unsigned char *key;                 /* MCP__SHA256 random bytes; copied */
+    size_t max_bytes;                         /* 0 means MCP__TOKEN_CACHE_BYTES */
+    void (*release)(void *value, void *user); /* frees a value that is removed */
     void *user;
 } mcp__token_cache_options;
 
@@ -36,14 +36,14 @@ void mcp__token_cache_free(mcp__token_cache *cache); /* NULL is allowed */
 
 /* Computes the id of a token. Returns false if libcrypto failed. */
 bool mcp__token_cache_id(mcp__token_cache *cache, mcp_str token, mcp__token_id *ret);
-/* Returns the value of a token, borrowed, or NULL. Times are in seconds since 1970. */
+/* Returns the value of a token, which is borrowed, or NULL. Times are in seconds since 1970. */
 void *mcp__token_cache_get(mcp__token_cache *cache, const mcp__token_id *id, int64_t now);
-/* Adds or replaces a value of `bytes` bytes, which then belongs to the cache, until `expires` and
- * for `longest` seconds at most. Returns MCP_OK, or MCP_ENOMEM or MCP_ELIMIT (larger than the
- * limit, or expired), after which the value still belongs to the caller. */
+/* Adds or replaces a value of `bytes` bytes. The entry is used until `expires`, but for at most
+ * `longest` seconds. Returns MCP_OK if the cache has taken ownership of the value. Otherwise
+ * returns MCP_ENOMEM or MCP_ELIMIT (larger than the limit, or expired). */
 int mcp__token_cache_put(mcp__token_cache *cache, const mcp__token_id *id, void *value,
                          size_t bytes, int64_t expires, int64_t longest, int64_t now);
-/* Removes all entries, as after a change of keys or rules. */
+/* Removes all entries, for example after a change of keys or rules. */
 void mcp__token_cache_clear(mcp__token_cache *cache);
 /* Return the number of bytes and of entries. */
 size_t mcp__token_cache_bytes(const mcp__token_cache *cache);

@@ -1,4 +1,4 @@
-/* url.c: compares URLs in their normal form (RFC 3986 section 6.2.2 and 6.2.3); see dpop.h. */
+/* url.c: compares URLs in their normal form (RFC 3986 sections 6.2.2 and 6.2.3); see dpop.h. */
 #include <mcp/uri.h>
 
 #include "auth/dpop.h"
@@ -36,8 +36,8 @@ static void put_path(mcp__buf *to, mcp_str path)
         mcp__buf_char(to, '/');
 }
 
-/* Appends text with its percent-encoding in normal form, in lower case if `lower` is set. Triplets
- * stay in upper case. */
+/* Appends text with normalized percent-encoding. If `lower` is set, converts the text to lower
+ * case, but not the digits of percent-encoded characters. */
 static void put_normal(mcp__buf *to, mcp_str text, bool lower)
 {
     char piece[3];

@@ -1,4 +1,4 @@
-/* identity.c: the identity of a caller: one block of memory with a count of references. */
+/* identity.c: the identity of a caller, which is one block of memory with a reference count. */
 #include <stdatomic.h>
 
 #include <mcp/identity.h>

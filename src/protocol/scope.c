@@ -44,7 +44,8 @@ static bool has(mcp_str scopes, mcp_str wanted)
     return false;
 }
 
-/* A chain without a repeated row has at most n rows; `depth` ends a circle. */
+/* `depth` bounds the recursion, also if rows imply each other in a circle. A chain that uses no row
+ * twice has at most n rows. */
 static bool covers(mcp_str granted, mcp_str wanted, const mcp__scope_implies *implies, size_t n,
                    size_t depth)
 {
