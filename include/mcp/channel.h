@@ -104,8 +104,8 @@ typedef struct mcp_channel_options {
      * this is NULL, all mounts are included. */
     bool (*list_mount)(const char *prefix, void *user);
 
-    /* The authenticated identity of the peer, with scopes and claims; the channel adds a reference.
-     * If it is set, `principal` is ignored. If it is NULL, the channel makes an identity from
+    /* The authenticated identity of the peer, with scopes and claims. The channel adds a reference.
+     * If this is set, `principal` is ignored. If it is NULL, the channel makes an identity from
      * `principal`. */
     mcp_identity *identity;
 } mcp_channel_options;

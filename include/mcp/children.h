@@ -54,8 +54,8 @@ typedef struct mcp_service_options {
     /* With `own_pipes`: a line that is sent before all messages. It has no newline at its end. */
     const char *first_line;
     /* With `own_pipes`: returns a descriptor that the process gets as its descriptor 4, such as one
-     * end of a socket. The service closes it in this process. If the function returns a
-     * negative number, the start fails. If this is NULL, descriptor 4 is /dev/null. */
+     * end of a socket. The service closes this descriptor in the calling process. If the function
+     * returns a negative number, the start fails. If this is NULL, descriptor 4 is /dev/null. */
     int (*fourth)(void *user);
 
     /* Limits of the new process, which are set before its program runs. 0 means the limit that the
@@ -122,8 +122,8 @@ MCP_API int mcp_service_begin(mcp_service *service, mcp_service_use *use, mcp_er
 MCP_API void mcp_service_done(mcp_service *service, mcp_service_use *use);
 
 /* Ends the process in an orderly way: its input is closed, then SIGTERM and SIGKILL are sent to its
- * process group. The next use, or one that is waiting, starts another process without a pause, also
- * if no process is running. */
+ * process group. The next use, or one that is waiting, starts another process without a pause.
+ * If no process is running, only cancels such a pause. */
 MCP_API void mcp_service_stop(mcp_service *service);
 /* Kills the process, for example because it took too long. `why` is the error text of the pending
  * calls. */

@@ -7,7 +7,7 @@
  *
  * With callbacks, on a loop:
  *
- *     mcp_client_new(MCP_OPTIONS(mcp_client_options, .name = "me", .version = "1"), &client, &error);
+ * mcp_client_new(MCP_OPTIONS(mcp_client_options, .name = "me", .version = "1"), &client, &error);
  *     mcp_child_spawn(loop, client, MCP_OPTIONS(mcp_child_options, .argv = argv), &child, &error);
  *     mcp_client_read(client, "file:///a", MCP_OPTIONS(mcp_call_options, .done = on_read), NULL);
  *     mcp_loop_run(loop);
@@ -148,8 +148,8 @@ typedef struct mcp_client_options {
      * session on it. While a question of the server is unanswered, the time-out does not run. */
     uint64_t ping_ms, ping_timeout_ms;
     void (*lost)(mcp_client *client, const char *why, void *user);
-    /* The maximum number of JSON values in one message of the server, see mcp_json_limits. A longer
-     * answer fails its call with MCP_EPROTOCOL or MCP_ELIMIT. No limit by default. */
+    /* The maximum number of JSON values in one message of the server; see mcp_json_limits. If an
+     * answer has more, its call fails with MCP_EPROTOCOL or MCP_ELIMIT. No limit by default. */
     size_t max_values;
 } mcp_client_options;
 
@@ -238,11 +238,11 @@ typedef struct mcp_call_options {
      * mcp_client_set_log_level(). */
     const char *log_level;
     mcp_task_fn *task; /* see mcp_client_options.tasks; may be NULL */
-    /* For a program that forwards many requests and has checked them: the members of _meta as JSON
-     * text without braces. If this is not NULL, `params` is the text of the other members of
-     * params, also without braces, and neither text is parsed. Both must be valid JSON without
-     * newlines, and _meta must not have members that the client adds. Both may be empty. The result
-     * is not cached, and tasks are not supported. A call over HTTP fails with MCP_EINVAL. */
+    /* The members of _meta, as JSON text without braces, for a program that forwards many requests
+     * and has checked them. If this is not NULL, `params` must be the text of the other members of
+     * params, also without braces. Neither text is parsed, so both must be valid JSON without
+     * newlines, and _meta must not contain members that the client adds. Both may be empty. The
+     * result is not cached, and tasks are not supported. A call over HTTP fails with MCP_EINVAL. */
     const char *meta;
 } mcp_call_options;
 

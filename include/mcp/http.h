@@ -106,24 +106,24 @@ MCP_API size_t mcp_http_budget_used(const mcp_http_budget *budget);
 
 /* ---- authentication ------------------------------------------------------------------------- */
 
-/* One request whose sender is not known yet: a question to `authenticate` of the options. It is
- * open until it is answered with mcp_http_login_accept() or mcp_http_login_refuse(), within
- * `authenticate` or later on the server's thread, or until it is cancelled. After that it must not
- * be used.
+/* A request whose sender has to be authenticated, which the endpoint passes to `authenticate` of
+ * the options. The login is open until it is cancelled, or until the program calls
+ * mcp_http_login_accept() or mcp_http_login_refuse(), within `authenticate` or later on the
+ * server's thread. After that it must not be used.
  *
- * While it is open, the connection handles nothing else, and reads at most max_header_bytes of the
- * request's body. After login_ms the request is answered with 503. Every request is asked about,
- * also on a connection that is kept open. */
+ * While the login is open, its connection handles nothing else and reads at most max_header_bytes
+ * of the request's body. After login_ms the request is answered with 503. Each request is
+ * authenticated, even if several are sent over one connection. */
 typedef struct mcp_http_login mcp_http_login;
 
-/* Return parts of the request. Texts are borrowed until the login is answered or cancelled.
+/* Return parts of the request. The strings are borrowed until the login is answered or cancelled.
  *
- * The URL is made of public_url of the options and the path without a query. It does not depend on
- * any header, and is NULL if public_url is not set. The client is an address without a port, or
- * NULL if it is unknown: see mcp_http_record.client. mcp_http_login_header() finds Authorization
- * and the headers that the options list in login_headers, ignoring case. It returns false if there
- * is no such header. If the header occurs more than once, *value is a line feed, which is never
- * valid. */
+ * The URL consists of public_url of the options and the path of the request without its query. It
+ * does not depend on any header, and is NULL if public_url is not set. The client is an address
+ * without a port, or NULL if it is unknown; see mcp_http_record.client. mcp_http_login_header()
+ * finds Authorization and the headers that the options list in login_headers. The case of names is
+ * ignored. Returns false if there is no such header. If the header occurs more than once, *value is
+ * a line feed, which no header can contain. */
 MCP_API const char *mcp_http_login_method(const mcp_http_login *login);
 MCP_API const char *mcp_http_login_url(const mcp_http_login *login);
 MCP_API const char *mcp_http_login_client(const mcp_http_login *login);
@@ -133,32 +133,35 @@ MCP_API bool mcp_http_login_header(const mcp_http_login *login, const char *name
  * answered. It must not call the endpoint. NULL removes it. */
 MCP_API void mcp_http_login_on_cancel(mcp_http_login *login,
                                       void (*fn)(mcp_http_login *login, void *user), void *user);
-/* Sets the header DPoP-Nonce of the answer to this request, whatever the answer is (RFC 9449, 8).
- * Call it before answering the login. Returns MCP_OK, MCP_EINVAL (`nonce` has a character that is
- * not allowed in it) or MCP_ENOMEM. */
+/* Sets the header DPoP-Nonce of the answer to this request, whether it is accepted or refused (RFC
+ * 9449 section 8). Call this before answering the login. Returns MCP_OK, MCP_EINVAL (a nonce cannot
+ * contain one of the characters) or MCP_ENOMEM. */
 MCP_API int mcp_http_login_set_nonce(mcp_http_login *login, const char *nonce);
 
-/* Accepts the request as one of this identity, to which the endpoint adds a reference; NULL means
- * an anonymous client. An identity that has expired is refused with 401.
+/* Accepts the request as sent by this identity, to which the endpoint adds a reference. NULL means
+ * an anonymous client. A request of an identity that has expired is refused with 401.
  *
- * When the identity expires, the streams that were opened with it end: listen streams with their
- * result, GET streams and HTTP+SSE. Changes that were not reported yet are reported before. A
- * request in flight is still answered. Sessions stay, because they belong to the principal. */
+ * When the identity expires, the streams that were opened with it end: listen streams (which get
+ * their result), GET streams and streams of HTTP+SSE. Pending change notifications are sent first.
+ * A request in flight is still answered. Sessions remain, because they belong to the principal. */
 MCP_API void mcp_http_login_accept(mcp_http_login *login, mcp_identity *identity);
 
-/* Why a request is refused. Everything is copied. Texts with control characters are left out. */
+/* The answer to a request that is refused. Everything is copied. Strings that contain control
+ * characters are left out. */
 typedef struct mcp_http_denial {
     size_t size;
     int status; /* 400, 401, 403, 429 or 503; any other value means 401 */
-    /* Values of WWW-Authenticate, each sent as a header of its own. If there are none, an answer
-     * with 401 has `challenge` of the options. */
+    /* Values of WWW-Authenticate, each of which is sent as a separate header. If there are none, an
+     * answer with 401 has `challenge` of the options as its value. */
     const char *const *challenges;
     size_t n_challenges;
-    unsigned retry_after_s; /* Retry-After; 0 means 1 with 429 and 503, and none otherwise */
-    const char *message;    /* of the JSON-RPC error; NULL means a text for the status */
+    /* The value of Retry-After, in seconds. 0 means 1 for the statuses 429 and 503, and no such
+     * header for others. */
+    unsigned retry_after_s;
+    const char *message; /* of the JSON-RPC error; NULL means a text that depends on the status */
 } mcp_http_denial;
 
-/* Refuses the request. NULL means the default of each member. */
+/* Refuses the request. If `denial` is NULL, each member has its default. */
 MCP_API void mcp_http_login_refuse(mcp_http_login *login, const mcp_http_denial *denial);
 
 /* ---- endpoints ------------------------------------------------------------------------------ */
@@ -177,11 +180,11 @@ typedef struct mcp_http_options {
     size_t n_allow_origins;
     bool cors; /* answer CORS preflights and send CORS headers for the allowed origins */
 
-    /* Finds out who sent a request, and answers the login now or later. Called when the head of a
-     * request is complete, before its body is read, except for /healthz and CORS preflights. If
-     * this is NULL, all clients are anonymous. */
+    /* Finds out who sent a request, and answers the login now or later. Called when the head of the
+     * request is complete and before its body is read. Not called for /healthz and CORS preflights.
+     * If this is NULL, all clients are anonymous. */
     void (*authenticate)(mcp_http_login *login, void *user);
-    const char *challenge; /* see mcp_http_denial; default "Bearer" */
+    const char *challenge; /* see mcp_http_denial.challenges; default "Bearer" */
 
     /* Fills bytes with cryptographic randomness, for session ids. Returns MCP_OK or a negative
      * code. Required. */
@@ -269,16 +272,16 @@ typedef struct mcp_http_options {
     const char *const *login_headers;
     size_t n_login_headers;
     uint64_t login_ms; /* how long a login may be open; default 10,000 */
-    /* The URL at which clients reach the root of this endpoint, without a slash at the end:
-     * "https://mcp.example.com", or with the path that a proxy removes. It is needed only for
-     * mcp_http_login_url(). Copied. */
+    /* The URL with which clients reach the path "/" of this endpoint, without a slash at its end,
+     * for example "https://mcp.example.com". If a proxy removes a prefix of paths, the URL ends
+     * with that prefix. Needed only for mcp_http_login_url(). Copied. */
     const char *public_url;
-    /* The URL of the protected resource metadata (RFC 9728), which the challenge of a request with
-     * insufficient scopes names; see mcp_request_need_scopes(). Copied. NULL means none. */
+    /* The URL of the protected resource metadata (RFC 9728). The challenge for a request with
+     * insufficient scopes contains it; see mcp_request_need_scopes(). Copied. NULL means none. */
     const char *resource_metadata;
     /* Returns the time in milliseconds since 1970, which is compared with the expiry of identities.
-     * If this is NULL, and the transport has no such function either, identities that expire are
-     * refused with 503. */
+     * If this is NULL, the function of the transport is used (mcp_http_set_clock_source()). If
+     * there is none either, requests of identities that have an expiry are refused with 503. */
     int64_t (*wall)(void *user);
 } mcp_http_options;
 
@@ -292,8 +295,8 @@ MCP_API void mcp_http_free(mcp_http *http);
 /* Sets a function that is called when the deadline is earlier than mcp_http_deadline() last
  * returned. It must not call the endpoint. */
 MCP_API void mcp_http_on_wake(mcp_http *http, void (*wake)(mcp_http *http, void *user), void *user);
-/* Sets the transport's `date`, `clock` and `wall`, which are used if the options have none. Each may
- * be NULL. Call it before the first connection is made. */
+/* Sets the transport's `date`, `clock` and `wall`. Each of them is used if the option of the same
+ * name is NULL, and may itself be NULL. Call this before the first connection is made. */
 MCP_API void mcp_http_set_clock_source(mcp_http *http, mcp_str (*date)(void *user),
                                        int64_t (*clock)(void *user), int64_t (*wall)(void *user),
                                        void *user);
@@ -320,8 +323,8 @@ MCP_API size_t mcp_http_cut(mcp_http *http, int64_t now);
  * authenticated again. */
 MCP_API void mcp_http_revoke(mcp_http *http, const char *principal, int64_t now);
 /* Ends the streams that were opened with this token (mcp_identity_options.token), as if its
- * identity had expired. Use it after one of several tokens of a principal was withdrawn. Returns
- * the number of streams. */
+ * identity had expired. Use this when one of several tokens of a principal was revoked. Returns the
+ * number of streams that it ended. */
 MCP_API size_t mcp_http_end_token(mcp_http *http, const char *token, int64_t now);
 /* Returns the number of connections. */
 MCP_API size_t mcp_http_connections(const mcp_http *http);

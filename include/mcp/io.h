@@ -36,9 +36,9 @@ MCP_API int mcp_loop_new(const mcp_allocator *allocator, mcp_loop **ret, mcp_err
 MCP_API int mcp_loop_set_workers(mcp_loop *loop, size_t threads, size_t waiting);
 /* Runs posted functions and ends the work on worker threads. Jobs that have not begun never run,
  * but their `done` is called. Waits for running jobs, and for the requests of
- * mcp_http_client_leave(), for at most ms milliseconds. Call
- * mcp_loop_drain() after closing the last channel of the loop's servers and before freeing the
- * servers, because `done` needs its server: see mcp_loop_free().
+ * mcp_http_client_leave(), for at most ms milliseconds. Call mcp_loop_drain() after closing the
+ * last channel of the loop's servers and before freeing the servers, because `done` needs its
+ * server: see mcp_loop_free().
  *
  * Returns MCP_OK, MCP_EINVAL, or MCP_ETIMEOUT if a job still runs, for example on a file system
  * that hangs. After MCP_ETIMEOUT neither the servers nor the loop may be freed: try again, or leave
@@ -331,9 +331,9 @@ MCP_API void mcp_http_client_close(mcp_http_client *http);
  * messages are discarded. May be called from callbacks other than those of the client. The object
  * is freed when the loop next runs, or when the loop itself is freed. */
 MCP_API void mcp_http_client_free(mcp_http_client *http);
-/* Like mcp_http_client_free(), but also ends the session: the request for it (DELETE) is sent when
- * the loop next runs, for at most close_ms, and its answer is ignored. mcp_loop_drain() waits for
- * it. */
+/* Like mcp_http_client_free(), but also ends the session with a DELETE request. The request is sent
+ * when the loop next runs and may take at most close_ms. Its answer is ignored. mcp_loop_drain()
+ * waits for its end. */
 MCP_API void mcp_http_client_leave(mcp_http_client *http);
 
 /* ---- fetching -------------------------------------------------------------------------------- */

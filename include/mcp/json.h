@@ -84,7 +84,8 @@ typedef struct mcp_json_limits {
     size_t size;      /* sizeof(mcp_json_limits) */
     size_t max_bytes; /* length of the text; default 64 MiB */
     size_t max_depth; /* nesting of arrays and objects; default 64, maximum 1024 */
-    /* Members and elements; each may need 16 bytes or more of memory. No limit by default. */
+    /* Number of members and elements. Each may need 16 bytes of memory or more. No limit by
+     * default. */
     size_t max_values;
 } mcp_json_limits;
 
@@ -109,8 +110,8 @@ MCP_API const mcp_json *mcp_json_root(const mcp_json_doc *doc);
 typedef struct mcp_json_text_iter {
     size_t at; /* private, like `object` */
     bool object;
-    /* The number of members or elements (mcp_json_count()), set before the first call. The end of
-     * the last value is then found without searching. 0 means unknown. */
+    /* The number of members or elements (mcp_json_count()). If it is set before the first call, the
+     * end of the last value is found without searching. 0 means unknown. */
     size_t count;
 } mcp_json_text_iter;
 MCP_API bool mcp_json_text_next(mcp_str container, mcp_json_text_iter *iter, mcp_str *key,

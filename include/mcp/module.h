@@ -133,16 +133,17 @@ typedef struct mcp_module {
     int (*describe)(const char *source, const mcp_json *options, const char *name,
                     const mcp_description *to, mcp_error *error);
 
-    /* Finds the mistakes that people make in the text of a source, such as a path that does not
-     * exist or leads to something else, with the arguments of `mount`. A program that lets another
-     * process mount the source later calls it, after `describe`, to report such a mistake before it
-     * serves anything. The function must not parse what others may have prepared, and must return
-     * within some milliseconds: it may examine names and kinds of files, and compare the first
-     * bytes of a regular file with constants. It must not open anything that could block, such as a
-     * FIFO. Called on the server's thread. Returns MCP_OK, also if it cannot tell whether the
-     * source works; otherwise the code of `mount` with the same text in *error. If this is NULL, or
-     * beyond `size` in a module of an earlier version, these mistakes are found by the first
-     * request for the source. */
+    /* Looks for mistakes that people make in the text of a source, such as a path that does not
+     * exist or does not lead to a source of this kind. Gets the arguments of `mount`. If a program
+     * lets another process mount the source later, it calls this function after `describe`, so that
+     * such a mistake is reported before anything is served.
+     *
+     * The function must not parse data that may be hostile, and must return within some
+     * milliseconds. It may examine names and types of files, and compare the first bytes of a
+     * regular file with constants. It must not open anything that could block, such as a FIFO.
+     * Called on the server's thread. Returns the code of `mount` with the same text in *error, or
+     * MCP_OK if it found no mistake. If this is NULL, or beyond `size` in a module of an earlier
+     * version, the first request for the source finds these mistakes. */
     int (*look)(const char *source, const mcp_json *options, const char *name, mcp_error *error);
 } mcp_module;
 

@@ -149,9 +149,10 @@ typedef struct mcp_raw {
  * first failure of this reply: MCP_EINVAL, MCP_EPARSE, MCP_EPROTOCOL (not an object), MCP_ENOTFOUND
  * (the caller may not see it), MCP_ELIMIT (longer than max_reply), MCP_ENOMEM or MCP_ESTATE. */
 MCP_API int mcp_reply_raw(mcp_request *req, const mcp_raw *result);
-/* For `list` and `list_items`: adds the entries of a whole page, even if there are more than `max`,
- * and its further members, unless the pages of other sources had them already. If the page has a nextCursor, calls mcp_reply_next() with "=" followed by that cursor. Returns
- * the codes of mcp_reply_raw(). */
+/* For `list` and `list_items`: adds the entries of a whole page, even if there are more than `max`.
+ * Also adds the other members of the page, except those that the page of another source has already
+ * added. If the page has a nextCursor, calls mcp_reply_next() with "=" followed by that cursor.
+ * Returns the codes of mcp_reply_raw(). */
 MCP_API int mcp_reply_raw_page(mcp_request *req, const mcp_raw *page);
 /* Makes the reply from an error of another server. `error` is a JSON-RPC error object. The error
  * for an unknown resource gets the code that the peer's revision defines, and errors that concern
@@ -159,9 +160,9 @@ MCP_API int mcp_reply_raw_page(mcp_request *req, const mcp_raw *page);
  * handler must return. */
 MCP_API int mcp_reply_raw_error(mcp_request *req, const mcp_raw *error);
 
-/* Does what mcp_request_progress() does, with the notification of another server: `params` is the
- * JSON text of its params (mcp_client_progress_text()). Its progressToken is replaced; unknown
- * members and all digits of numbers are kept. Returns MCP_OK, also if nothing is sent,
+/* Like mcp_request_progress(), but forwards the notification of another server. `params` is the
+ * JSON text of its params (mcp_client_progress_text()). The progressToken is replaced. Unknown
+ * members and all digits of numbers are preserved. Returns MCP_OK (also if nothing is sent),
  * MCP_EPROTOCOL (`progress` is not a number), MCP_EPARSE, MCP_EINVAL, MCP_ELIMIT or MCP_ENOMEM. */
 MCP_API int mcp_request_progress_raw(mcp_request *req, mcp_str params);
 

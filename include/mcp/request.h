@@ -52,19 +52,21 @@ MCP_API const mcp_json *mcp_request_client_capabilities(const mcp_request *req);
 MCP_API const mcp_json *mcp_request_client_info(const mcp_request *req);
 /* Returns the authenticated caller, as the transport reported it, or NULL if anonymous. */
 MCP_API const char *mcp_request_principal(const mcp_request *req);
-/* Returns the identity with which this request was sent (mcp/identity.h), whose scopes and claims
- * are those of the token that the client used for it. Returns NULL if the caller is anonymous, or
- * if a trusted parent describes it (mcp_channel_options.trusted_parent). Valid until the request
- * ends; add a reference to keep it longer. */
+/* Returns the identity of the caller (mcp/identity.h). Its scopes and claims are those of the token
+ * with which this request was sent. Returns NULL if the caller is anonymous, or if a trusted parent
+ * describes the caller (mcp_channel_options.trusted_parent). Valid until the request ends; add a
+ * reference to keep it longer. */
 MCP_API mcp_identity *mcp_request_identity(const mcp_request *req);
-/* Checks that the caller has all of these scopes, separated by spaces. Returns MCP_OK if it has.
- * Otherwise sets the error of the request and returns MCP_EREMOTE, which the handler returns; or
- * returns MCP_EINVAL (a character that no scope has) or MCP_ENOMEM. Over HTTP, the request is then
- * answered with 403 and a challenge that names the scopes, so that the client can ask for them
- * (2026-07-28, basic/authorization, "Scope Challenge Handling"); therefore pass all scopes that the
- * operation needs at once, before sending anything else for the request. On other transports, in a
- * batch, and after a notification, the answer is an ordinary error. A caller without an identity
- * has no scopes. */
+/* Checks that the caller has all of these scopes, separated by spaces. A caller without an identity
+ * has no scopes. Returns MCP_OK if the caller has them all. If not, sets the error of the request
+ * and returns MCP_EREMOTE, which the handler must return. Returns MCP_EINVAL (a character that
+ * scopes cannot contain) or MCP_ENOMEM without setting the error.
+ *
+ * Over HTTP, the error is sent with the status 403 and a challenge that names the scopes, so that
+ * the client can request them (2026-07-28, basic/authorization, "Scope Challenge Handling").
+ * Therefore pass all scopes that the operation needs at once, before sending any notification for
+ * the request. On other transports, in a batch, and after a notification, the answer is an ordinary
+ * error. */
 MCP_API int mcp_request_need_scopes(mcp_request *req, const char *scopes);
 /* Returns true once the peer has cancelled the request, its stream ended, the channel was closed,
  * or the request timed out (handler_timeout_ms). May be called from any thread, so that long work
