@@ -51,7 +51,7 @@ static int refuse(const isolated *r, mcp_request *req, bool leaves_out, const ch
 {
     if (!leaves_out)
         return mcp_reply_fail(req, MCP_CODE_INTERNAL, "%s", text);
-    if (strcmp(text, r->failure.text) != 0) /* that was logged */
+    if (strcmp(text, r->failure.text) != 0) /* that text was logged already */
         isolated_say(r, "warning", text);
     return MCP_OK;
 }
@@ -62,8 +62,8 @@ static bool exists(const char *path)
     return stat(path, &st) == 0;
 }
 
-/* Does the same because the source could not be mounted, if that is known, or with `text`. A source
- * that does not exist has no resources. `leaves_out` is that of refuse(). */
+/* Does the same with the reason why the source could not be mounted or, if there is none, with
+ * `text`. A source that does not exist has no resources. `leaves_out` is that of refuse(). */
 static int refuse_unmounted(const isolated *r, mcp_request *req, bool lists, bool leaves_out,
                             const char *text)
 {
@@ -110,7 +110,8 @@ static int reply_entries(const isolated_call *c, const mcp_json *result)
     return rc == MCP_OK && next.len ? mcp_reply_next(c->req, next) : rc;
 }
 
-/* Whether all contents have a URI of this source, or the one that was requested, in its spelling. */
+/* Returns whether the URI of each content belongs to this source or is exactly the requested one.
+ * */
 static bool owns_contents(const isolated_call *c, const mcp_json *result)
 {
     mcp_str wanted = mcp_json_string(mcp_json_get(mcp_request_params(c->req), "uri"));
@@ -140,8 +141,8 @@ static int reply(const isolated_call *c, int rc, const mcp_json *result)
     return rc == MCP_OK ? mcp_reply_raw(c->req, &raw) : mcp_reply_raw_error(c->req, &raw);
 }
 
-/* Whether the request may have failed only because the sandbox does not allow the file that is at
- * the path now. */
+/* Returns whether the request may have failed only because a file of the source was replaced, and
+ * the sandbox of the process does not allow the new file. */
 static bool is_stale(const isolated_call *c, int rc)
 {
     return rc == MCP_EREMOTE && c->repeats && c->tries < MOST_STALE && !c->trial &&
@@ -184,12 +185,13 @@ static void on_progress(mcp_client *client, mcp_call_id call, const mcp_progress
     (void)client, (void)call;
     if (!c->req)
         return;
-    /* It is not copied to the request's memory, because the process may send any number of them. */
+    /* Nothing is copied to the request's memory, because the process may send any number of
+     * notifications. */
     mcp_request_progress(c->req, progress->progress, progress->has_total ? progress->total : 0,
                          progress->message.len ? progress->message.ptr : NULL);
 }
 
-/* ---- the way there --------------------------------------------------------------------------- */
+/* ---- sending --------------------------------------------------------------------------------- */
 
 static int send(isolated_call *c)
 {
@@ -237,7 +239,7 @@ static void on_ready(int rc, const mcp_error *error, void *user)
                      : MCP_ECANCELLED);
 }
 
-/* Returns MCP_OK if the call was sent or waits. */
+/* Returns MCP_OK if the call was sent or is waiting for the process. */
 static int start(isolated_call *c, mcp_error *error)
 {
     isolated *r = c->owner;
@@ -265,8 +267,8 @@ void isolated_call_again(isolated_call *c)
         fail_to_start(c, error.text[0] ? error.text : mcp_error_text(rc));
 }
 
-/* A call may free itself and others while it is sent, so the search starts again after each one. A
- * call that ends during the search does not begin another one. */
+/* Sending a call may free this call and others, so the search starts from the beginning after each
+ * call. If a call ends during the search, no second search begins. */
 void isolated_calls_go_on(isolated *r)
 {
     isolated_call *c = r->searching ? NULL : r->first;
@@ -277,7 +279,7 @@ void isolated_calls_go_on(isolated *r)
             isolated_call_again(c);
             c = r->first;
         } else if (c->trial) {
-            break; /* it is running alone */
+            break; /* this call is running alone */
         } else {
             c = c->next;
         }

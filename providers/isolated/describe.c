@@ -1,11 +1,12 @@
-/* describe.c: registers what the description of a source says. The process is not asked, so it cannot
- * register anything. */
+/* describe.c: registers the items of a source's description. The description does not come from the
+ * process, so the process cannot register anything. */
 #include <stdio.h>
 #include <string.h>
 
 #include "provider.h"
 
-/* Copies the members that the struct of a module of any version has; the others are zero. */
+/* Copies a struct of a module, which may be smaller in an older version. The members that it lacks
+ * are zero. */
 #define TAKE(to, from)                                                                     \
     do {                                                                                   \
         memset((to), 0, sizeof(*(to)));                                                    \

@@ -1,4 +1,4 @@
-/* fate.c: handles an unexpected end of the process: finds the request that caused it.
+/* fate.c: finds the request that caused an unexpected end of the process.
  *
  * A request that was alone in the process caused the end. If there were several, each is repeated
  * alone, while all others wait. A single request is also repeated if something else may have caused
@@ -122,8 +122,8 @@ bool isolated_has_blamed(const isolated *r)
     return c != NULL;
 }
 
-/* Whether only the calls in flight can have caused the end. SIGKILL comes from outside, for example
- * from the kernel when memory is short. */
+/* Returns whether only a call in flight can have caused the end. SIGKILL comes from outside, for
+ * example from the kernel when memory is short. */
 static bool is_certain(const isolated *r, const mcp_service_end *end)
 {
     return end->status != 128 + SIGKILL && !isolated_watches(r) &&

@@ -1,21 +1,22 @@
-/* flood.c: limits how much a process sends that nobody asked for, because all of it costs time of the
+/* flood.c: limits the messages and questions that a process sends, because each takes time of the
  * server's thread.
  *
- * The modules of a process cannot reach these limits: a request sends at most 20 notifications per
- * second, changes of a resource are combined, and a question waits for its answer.
+ * A process that has not been taken over does not reach these limits: a request sends at most 20
+ * notifications per second, changes of a resource are combined, and a question waits for its
+ * answer.
  */
 #include "provider.h"
 
 enum {
-    MESSAGES = 2000,   /* per second, of up to PIECE bytes; longer ones count several times */
-    OF_WATCHED = 4,    /* more of them for each watched resource */
-    QUESTIONS = 20000, /* per second, with up to NAMES names each */
+    MESSAGES = 2000,   /* per second; a longer message than PIECE bytes counts several times */
+    OF_WATCHED = 4,    /* additional messages per second for each watched resource */
+    QUESTIONS = 20000, /* per second; a question with more than NAMES names counts several times */
     PIECE = 4096,
     NAMES = 8,
-    BURST = 4, /* seconds without any, after which no more is allowed at once */
+    BURST = 4, /* a bucket holds the tokens of this many seconds */
 };
 
-/* Returns false if there were too many before this one. */
+/* Takes tokens from a bucket. Returns false if it was overdrawn before. */
 static bool take(isolated_bucket *b, int64_t now, int64_t rate, int64_t cost)
 {
     int64_t ms = b->filled ? now - b->filled : INT64_C(1000) * BURST;

@@ -7,8 +7,7 @@
  * The process is a libmcp server that trusts this one (mcp_channel_options.trusted_parent). It is
  * started with the first use and ended when it is idle (mcp/children.h). On descriptor 3 it
  * receives one line that describes the source; all further lines are MCP messages. It writes its
- * messages to descriptor 5. On descriptor 4
- * the process first writes one line about its mount:
+ * messages to descriptor 5. On descriptor 4 the process first writes one line about its mount:
  *
  *     {"mounted":["git://repo/"]}    or    {"failed":-6,"text":"git: repo: no git repository"}
  *
@@ -16,14 +15,14 @@
  *
  *     {"log":"warning","text":"…"}
  *
- * and it asks whether a principal may see some names. It sends one question at a time. The answer
- * is a line with "1" or "0" for each name:
+ * and questions whether a principal may see certain names. It sends one question at a time. The
+ * answer is a line with "1" or "0" for each name:
  *
  *     {"principal":"ann","item":0,"names":["git://repo/main/a","git://repo/main/b"]}
  *     10
  *
- * When the process has ended unexpectedly, each request in flight without side effects is repeated
- * once. A request that certainly caused the end is refused for ten minutes.
+ * When the process ends unexpectedly, each request in flight that has no side effects is repeated
+ * once. A request that is found to be the cause is refused for ten minutes.
  */
 #ifndef MCP_ISOLATED_H
 #define MCP_ISOLATED_H
@@ -32,7 +31,7 @@
 #include <mcp/mcp.h>
 #include <mcp/module.h>
 
-/* Limits of a line on descriptor 4: bytes, with the newline; names. */
+/* Limits of a line on descriptor 4: its bytes, including the newline, and its names. */
 enum { MCP_ISOLATED_LINE = 256 * 1024, MCP_ISOLATED_NAMES = 256 };
 
 /* The list of mounted sources. The program owns it and initializes it with zeros. */
@@ -47,18 +46,18 @@ typedef struct mcp_isolated_options {
     const char *line;        /* the first line on descriptor 3; required */
     /* The files and folders that the process may open, terminated by NULL. The first one is the
      * source itself. When one of them is created, removed or replaced, the next request gets a new
-     * process, because a sandbox allows files and not their names. */
+     * process, because a sandbox allows access to files, not to names. */
     const char *const *paths;
 
-    /* Returns whether the principal may see the item; `name` is its canonical spelling. NULL if
-     * there are no access rules. */
+    /* Returns whether the principal may see the item. `name` is the item's canonical spelling. NULL
+     * if there are no access rules. */
     bool (*may)(const char *principal, mcp_item item, mcp_str name, void *user);
     void *user;
 
-    /* Describes the source (mcp_module.describe). Called only by mcp_isolated_mount(). If it is
-     * set, no process is started before the first request, and a process that mounts anything else
-     * than the described prefix is ended. If it is NULL, a process is started to find out what the
-     * source offers. */
+    /* Describes the source (mcp_module.describe). Called only by mcp_isolated_mount(). If this is
+     * set, no process is started before the first request, and a process that does not mount
+     * exactly the described prefixes is ended. If it is NULL, mcp_isolated_mount() starts a process
+     * to find out what the source offers. */
     int (*describe)(const mcp_description *to, void *describe_user, mcp_error *error);
     void *describe_user;
 
@@ -71,16 +70,16 @@ typedef struct mcp_isolated_options {
     const mcp_allocator *allocator;
 } mcp_isolated_options;
 
-/* Mounts the source. Without a description, it starts a process and ends it again, which takes some
- * milliseconds. The server must have the host of a mcp_loop. Returns MCP_OK, MCP_EINVAL,
- * MCP_ENOMEM; the code and the text of `describe` or of the mount in the process; or MCP_ETIMEOUT
- * and the other errors of mcp_service_begin(). */
+/* Mounts the source. Without a description, starts a process and ends it again, which takes some
+ * milliseconds. The server must have the host of an mcp_loop. Returns MCP_OK, MCP_EINVAL,
+ * MCP_ENOMEM, MCP_ETIMEOUT or the other errors of mcp_service_begin(). If `describe`, or the mount
+ * in the process, failed, returns its code and its error text. */
 int mcp_isolated_mount(mcp_server *server, const mcp_isolated_options *options, mcp_error *error);
 
 /* The current state of a source. */
 typedef struct mcp_isolated_state {
     mcp_service_state process;
-    size_t refused; /* requests that are now refused because they caused the end of a process */
+    size_t refused; /* number of requests that are refused now because they ended a process */
     bool failed;    /* the last process could not mount the source */
 } mcp_isolated_state;
 

@@ -1,5 +1,5 @@
-/* learn.c: registers what a source without a description offers. For this it starts a process on a
- * loop of its own. */
+/* learn.c: registers the items of a source without a description. To find them, starts a process on
+ * a loop of its own. */
 #include <stdio.h>
 #include <string.h>
 
@@ -53,7 +53,7 @@ static int start(learning *l, mcp_error *error)
     }
     rc = rc == MCP_PENDING ? l->rc : rc;
     isolated_link_read(&l->link);
-    /* Its stderr is logged when it ends. */
+    /* The stderr of the process is logged when the process ends. */
     for (int64_t end = mcp_loop_now(l->loop) + LAST_MS;
          rc != MCP_OK && !l->link.ended && mcp_loop_now(l->loop) < end;)
         mcp_loop_step(l->loop, 10);
@@ -183,7 +183,7 @@ static int add_list(learning *l, size_t i, mcp_error *error)
     if (rc == MCP_OK)
         rc = mcp_client_wait(l->link.client, call, &doc, &why);
     const mcp_json *list = mcp_json_get(mcp_json_root(doc), lists[i].array), *v;
-    if (rc != MCP_OK && rc != MCP_EREMOTE) /* MCP_EREMOTE: it has no such list */
+    if (rc != MCP_OK && rc != MCP_EREMOTE) /* MCP_EREMOTE: the process has no such list */
         fail(error, rc, l->r->options.name, why.text[0] ? why.text : mcp_error_text(rc));
     else
         rc = MCP_OK;

@@ -1,7 +1,7 @@
 /* link.c: the process, its descriptor 4, and the files that it may open.
  *
- * The process is not trusted. It is ended if it sends a line that is too long or is not a question,
- * or if it does not read its answers. Answering never blocks.
+ * The process is not trusted. It is ended if it sends a line that is too long or malformed, or if
+ * it does not read the answers to its questions. Answering never blocks.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -14,8 +14,8 @@
 #include "provider.h"
 
 enum {
-    MAX_FILES = 1024,     /* descriptors of a process */
-    MAX_VALUES = 1 << 18, /* JSON values in one of its messages, which need 16 bytes each */
+    MAX_FILES = 1024,     /* open descriptors of a process */
+    MAX_VALUES = 1 << 18, /* JSON values in a message of the process; each needs 16 bytes */
 };
 
 /* ---- descriptor 4 ---------------------------------------------------------------------------- */
@@ -38,7 +38,8 @@ void isolated_link_refuse(isolated_link *l, const char *why)
     mcp_service_abort(l->service, why);
 }
 
-/* Writes the answer to a question, followed by a newline. Returns false if `question` is invalid. */
+/* Writes the answer to a question, followed by a newline. Returns false if `question` is invalid.
+ * */
 static bool answer(const isolated *r, const mcp_json *question,
                    char to[static MCP_ISOLATED_NAMES + 1], size_t *len)
 {
@@ -80,8 +81,8 @@ static bool take_log(isolated_link *l, const mcp_json *line)
     return true;
 }
 
-/* Takes the first line of the source's process: it has mounted the source, or could not. The same
- * failure is logged once. */
+/* Handles the first line of a process, which says whether the process has mounted the source. The
+ * same failure is logged once. */
 static void take_report(isolated_link *l)
 {
     isolated *r = l->owner;
@@ -195,7 +196,7 @@ int isolated_link_failure(const isolated_link *l, mcp_error *error)
     return error->code;
 }
 
-/* ---- its files ------------------------------------------------------------------------------- */
+/* ---- files of the source --------------------------------------------------------------------- */
 
 static isolated_stamp stamp_of(const char *path)
 {
@@ -233,8 +234,8 @@ void isolated_link_refresh(isolated *r)
 
 /* ---- the process ----------------------------------------------------------------------------- */
 
-/* Creates a pair of sockets and returns the end for the new process. Our end replaces that of the
- * previous process. */
+/* Creates a pair of sockets and returns the end for the new process. The other end replaces the one
+ * for the previous process. */
 static int fourth(void *user)
 {
     isolated_link *l = user;
@@ -267,8 +268,8 @@ static void on_end(const mcp_service_end *end, void *user)
         l->on_end(end, l->owner);
 }
 
-/* The end of a process that has reported a failed mount is not logged: callers that need the
- * process get the reason. */
+/* Discards the line about the end of a process that has reported a failed mount, because callers
+ * that need the process get the reason. */
 static void on_log(const char *level, const char *line, void *user)
 {
     isolated_link *l = user;

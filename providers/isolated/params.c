@@ -1,20 +1,20 @@
-/* params.c: the params of a request for the process. Its members are copied as text, and `_meta`
- * gets a new member that describes the caller (mcp_channel_options.trusted_parent).
+/* params.c: makes the params of a request for the process. The members are copied as text, and
+ * `_meta` gets a new member that describes the caller (mcp_channel_options.trusted_parent).
  *
- * A client sends the same `_meta` with each request. The last one is therefore kept, with what was
- * made from it.
+ * Most clients send the same `_meta` with each request. The last one, and the `_meta` that was made
+ * from it, are therefore cached.
  */
 #include <string.h>
 
 #include "passing.h"
 #include "provider.h"
 
-enum { MOST_KEPT = 4096 }; /* bytes of `_meta` */
+enum { MOST_KEPT = 4096 }; /* the longest `_meta` that is cached, in bytes */
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-/* Appends the text from `key` to the end of `value`, with spaces instead of line ends: in valid JSON
- * they occur only between tokens. `from` is the offset of the object's first member. */
+/* Appends the text from `key` to the end of `value`, with spaces instead of line ends, which in
+ * valid JSON occur only between tokens. `from` is the offset of the first member in the buffer. */
 static int put_member(common_buffer *b, size_t from, mcp_str key, mcp_str value)
 {
     static const char ends[] = {'\n', '\r'};
@@ -92,15 +92,15 @@ static int put_meta(common_buffer *b, mcp_request *req, mcp_str text, size_t pag
     return rc == MCP_OK ? put_caller(b, req, page_size) : rc;
 }
 
-/* ---- what is kept ---------------------------------------------------------------------------- */
+/* ---- the cache ------------------------------------------------------------------------------- */
 
 static bool same(const char *a, const char *b)
 {
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-/* Whether everything that describes the caller is in `_meta` or compared by is_kept(). The client of
- * a legacy session is not. */
+/* Returns whether everything that describes the caller is in `_meta` or is compared by is_kept().
+ * This is not so in a legacy session, whose client is described by `initialize`. */
 static bool may_keep(mcp_request *req, mcp_str text, size_t page_size)
 {
     const mcp_json *meta = mcp_json_get(mcp_request_params(req), "_meta");
@@ -132,7 +132,7 @@ static char *copy(const isolated *r, const char *text)
     return common_copy(&r->alloc, text, strlen(text));
 }
 
-/* Keeps what was made. If out of memory, nothing is kept. */
+/* Replaces the contents of the cache. If out of memory, the cache is empty afterwards. */
 static void keep(isolated *r, mcp_request *req, mcp_str text, mcp_str made)
 {
     const char *principal = mcp_request_principal(req);
@@ -188,7 +188,7 @@ int isolated_params_make(isolated *r, mcp_request *req, mcp_str cursor, size_t p
     common_buffer b;
     if (params && !text.ptr)
         return MCP_ENOMEM;
-    enum { ROOM = 256 }; /* for what is added to the text, in most cases */
+    enum { ROOM = 256 }; /* enough in most cases for the members that are added */
     common_buffer_init(&b, &r->alloc);
     int rc = common_buffer_reserve(&b, text.len + ROOM);
     if (rc == MCP_OK)

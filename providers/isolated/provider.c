@@ -86,8 +86,9 @@ static size_t take_byte(mcp_str uri, size_t at, int *byte, bool *encoded)
     return *byte == 0 ? 0 : *encoded ? 3 : 1;
 }
 
-/* Writes the normal form without parameters, percent-encoded only where necessary. The process
- * derives its own canonical spelling, and asks whether the principal may see that too. */
+/* Writes a normal form without parameters, in which only the necessary characters are
+ * percent-encoded. The process derives its own canonical spelling, and asks whether the principal
+ * may see that one. */
 static int resolve(mcp_str uri, char *canonical, size_t room, void *user)
 {
     size_t n = 0, step;
@@ -170,8 +171,9 @@ static int fail(mcp_error *error, int rc, const char *text)
     return rc;
 }
 
-/* Whether a prefix contains one of another source or lies within it. The process has read its
- * source when it says what it mounts, and the longest prefix gets a request. */
+/* Returns whether one of two prefixes, this one and that of another source, begins with the other.
+ * The process has read untrusted data before it says what it mounts, and a request goes to the
+ * mount with the longest prefix. So a process could otherwise get requests for another source. */
 static bool is_of_another(isolated *r, const char *prefix)
 {
     const char *other;
@@ -184,7 +186,7 @@ static bool is_of_another(isolated *r, const char *prefix)
         len = len < its ? len : its;
         if (strlen(prefix) != its && scheme < len && strncasecmp(prefix, other, scheme) == 0 &&
             strncmp(prefix + scheme, other + scheme, len - scheme) == 0)
-            return true; /* the server itself refuses equal ones */
+            return true; /* equal prefixes are refused by the server itself */
     }
     return false;
 }
@@ -205,7 +207,8 @@ bool isolated_owns(const isolated *r, mcp_str uri)
     return !r->n_prefixes;
 }
 
-/* Only the first of several mounts lists, because the process has one list for all of them. */
+/* Only the first of several mounts serves lists, because the process has one list for all mounts.
+ * */
 int isolated_mount(isolated *r, const mcp_source *source, mcp_error *error)
 {
     const char *prefix = source->prefix;
@@ -266,7 +269,8 @@ static bool copy_texts(const isolated *r, const char *const **texts)
     return true;
 }
 
-/* Copies all strings, even after a failure, so that none of the caller's remains. */
+/* Copies all strings, even after a failure, so that no member still points to the caller's memory.
+ * */
 static bool copy_options(isolated *r, const mcp_isolated_options *given)
 {
     mcp_isolated_options *o = &r->options;

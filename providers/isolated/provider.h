@@ -1,9 +1,10 @@
 /* provider.h: declarations for the files of an isolated source.
  *
- * provider.c has the callbacks of the engine, call.c forwards a request, params.c makes its params,
- * fate.c decides what happens after the end of a process, link.c owns the process and descriptor 4,
- * flood.c limits what the process sends, describe.c registers what the source's description says,
- * learn.c what the process offers, and watch.c keeps subscriptions.
+ * provider.c has the callbacks of the engine. call.c forwards requests, and params.c makes their
+ * params. fate.c decides what happens after the end of a process. link.c owns the process and
+ * descriptor 4. flood.c limits what the process sends. describe.c registers the items of the
+ * source's description; learn.c registers those that a process offers if there is no description.
+ * watch.c keeps the subscriptions.
  */
 #ifndef ISOLATED_PROVIDER_H
 #define ISOLATED_PROVIDER_H
@@ -14,10 +15,10 @@
 typedef struct isolated isolated;
 typedef struct isolated_call isolated_call;
 
-/* Limits how often something may happen. */
+/* A token bucket, which limits a rate. */
 typedef struct isolated_bucket {
-    int64_t tokens; /* below 0 if too much has happened */
-    int64_t filled; /* when tokens were last added; 0 at the beginning */
+    int64_t tokens; /* below 0 after the limit was exceeded */
+    int64_t filled; /* when tokens were last added; 0 if never */
 } isolated_bucket;
 
 /* The process of a source, and the connections to it. */
@@ -26,25 +27,25 @@ typedef struct isolated_link {
     const mcp_host *host;
     mcp_client *client;
     mcp_service *service;
-    int fd; /* our end of its descriptor 4, or -1 */
+    int fd; /* the server's end of descriptor 4, or -1 */
     mcp_host_poll *poll;
     common_buffer in;     /* an unfinished line */
     mcp_json_doc *report; /* the first line on descriptor 4; NULL until it arrives */
-    bool asked;           /* the last bytes of descriptor 4 contained a question */
+    bool asked;           /* the last read from descriptor 4 contained a question */
     bool ended;           /* a process has ended */
     isolated_bucket messages, questions;
-    int64_t last;   /* what the last message was counted as */
-    int64_t second; /* the second in which `lines` lines were logged */
-    unsigned lines;
+    int64_t last;   /* number of tokens that the last message cost */
+    int64_t second; /* the second to which `lines` applies */
+    unsigned lines; /* number of log lines of the process in that second */
     void (*on_end)(const mcp_service_end *end, void *user); /* may be NULL */
 } isolated_link;
 
-/* Identifies the file at a path when the process was started. */
+/* Identifies the file that was at a path when the process was started. */
 typedef struct isolated_stamp {
     uint64_t dev, ino;
 } isolated_stamp;
 
-/* A request that caused the end of a process. */
+/* A request that ended a process, and is therefore refused until a time. */
 typedef struct isolated_kill {
     char *key;
     int64_t until;
@@ -52,9 +53,10 @@ typedef struct isolated_kill {
 
 enum { ISOLATED_KILLS = 64, ISOLATED_PATHS = 64, ISOLATED_MOUNTS = 16 };
 
-/* The last `_meta` of a request, and what was made from it. */
+/* A cache of one entry: the last `_meta` of a request (`of`), and the `_meta` for the process that
+ * was made from it (`made`). The other members must be equal too when the entry is reused. */
 typedef struct isolated_meta {
-    char *of, *made; /* not NUL-terminated; NULL if nothing is kept */
+    char *of, *made; /* not NUL-terminated; NULL if the cache is empty */
     size_t of_len, made_len;
     char *revision, *principal;
     bool restricted;
@@ -66,36 +68,37 @@ struct isolated {
     mcp_allocator alloc;
     mcp_isolated_options options; /* owns its strings */
     bool closing;
-    bool described;                  /* the process may mount only what `prefixes` says */
+    bool described;                  /* the process must mount exactly `prefixes` */
     char *prefixes[ISOLATED_MOUNTS]; /* of the URIs of this source */
     size_t n_prefixes;
-    size_t others; /* mounts of other sources, before the first one of this */
+    size_t others; /* number of mounts of other sources before the first mount of this one */
 
     isolated_link link;
     isolated_stamp stamps[ISOLATED_PATHS];
     bool stamped;
-    mcp_error failure;      /* why the last process did not mount the source; code 0: it did */
-    uint64_t failure_state; /* isolated_files_state() at that time */
+    mcp_error failure; /* why the last process could not mount the source; code 0 if it could */
+    uint64_t failure_state; /* isolated_files_state() at the time of the failure */
 
     isolated_meta meta;
     isolated_call *first, *last; /* in order of arrival */
-    size_t trials;               /* calls that must run alone; the first of them runs now */
+    size_t trials;               /* number of calls that must run alone; the first one is running */
     bool searching;              /* isolated_calls_go_on() is running */
-    int64_t cancelled;           /* the last cancellation of a call that may still be running */
+    int64_t cancelled;           /* when a call that may still be running was last cancelled */
 
     isolated_kill kills[ISOLATED_KILLS];
-    size_t n_kills, strikes; /* strikes: unexpected ends since the last success */
-    int64_t aside;           /* all requests are refused until this time; 0 if none are */
-    int64_t changed;         /* modification time of the source when a request was last blamed */
+    size_t n_kills;
+    size_t strikes;  /* number of unexpected ends since the last success */
+    int64_t aside;   /* all requests are refused until this time; 0 if they are not */
+    int64_t changed; /* modification time of the source when a request last ended a process */
 
     mcp_subscription *subscription;
     char **uris;
-    bool *fresh; /* for each URI: a change may not be noticed yet, because no process watches it */
+    bool *fresh; /* for each URI: no process watches it yet, so a change may be missed */
     size_t n_uris, cap_uris;
     bool listening;        /* changes of lists are subscribed to */
-    bool fresh_lists;      /* as `fresh` */
-    uint64_t state;        /* of the source's files when something fresh was added; 0: not known */
-    bool soon;             /* the set of watched resources has changed */
+    bool fresh_lists;      /* the same as `fresh` for the lists */
+    uint64_t state;        /* isolated_files_state() when `fresh` was last set; 0 if unknown */
+    bool soon;             /* the subscription must be updated, because the watched URIs changed */
     bool announces;        /* report everything as changed when the subscription is active again */
     mcp_service_use watch; /* keeps the process running while anything is watched */
     mcp_host_timer *timer;
@@ -107,7 +110,7 @@ typedef enum isolated_state {
     ISOLATED_QUEUED,  /* waits for calls that run alone */
     ISOLATED_WAITING, /* waits for the process to start */
     ISOLATED_SENT,
-    ISOLATED_LOST, /* its process has ended; the cause is not known yet */
+    ISOLATED_LOST, /* the process of the call has ended, for an unknown reason */
 } isolated_state;
 
 /* The members of params without `_meta`, and those of `_meta`, both as NUL-terminated text without
@@ -123,11 +126,13 @@ struct isolated_call {
     mcp_request *req; /* NULL after it was cancelled */
     const char *method;
     isolated_params params;
-    char *key;          /* identifies the request in `kills`; may be NULL */
-    bool list, goes_on; /* a page of resources/list; a page after the first */
-    size_t max;         /* the most entries of that page */
-    bool repeats;       /* may be repeated, because it has no side effects */
-    bool trial, blamed;
+    char *key;      /* identifies the request in `kills`; may be NULL */
+    bool list;      /* the method is resources/list */
+    bool goes_on;   /* the page is not the first one */
+    size_t max;     /* the maximum number of entries on that page */
+    bool repeats;   /* the call may be repeated, because it has no side effects */
+    bool trial;     /* the call must run alone, to find out whether it ends the process */
+    bool blamed;    /* the call was not answered in time */
     unsigned tries; /* number of failed attempts */
     isolated_state state;
     mcp_call_id call;
@@ -139,7 +144,8 @@ struct isolated_call {
 int isolated_call_begin(isolated *r, mcp_request *req, mcp_str cursor, size_t max);
 /* Sends the call again. If that is not possible, the call ends with an error. */
 void isolated_call_again(isolated_call *c);
-/* Ends the call with an error and frees it. The first page of a list becomes an empty page instead. */
+/* Ends the call and frees it. The answer is an error or, for the first page of a list, an empty
+ * page. */
 void isolated_call_fail(isolated_call *c, const char *format, ...) MCP_PRINTF(2, 3);
 /* Sends the next call that must run alone or, if there is none, all queued calls. */
 void isolated_calls_go_on(isolated *r);
@@ -155,13 +161,15 @@ void isolated_meta_free(isolated *r);
 
 /* ---- fate.c ------------------------------------------------------------------------------------ */
 
-/* Handles the end of the process: finds the request that caused it, and repeats the others. */
+/* Handles an unexpected end of the process. Finds the request that caused it, and repeats the
+ * others. */
 void isolated_fate(isolated *r, const mcp_service_end *end);
 /* Returns whether the request is refused, and writes the reason to `why`. */
 bool isolated_is_refused(isolated *r, const char *key, char *why, size_t room);
-/* Whether a call was not answered in time, so that its process is being ended. It is the oldest one,
- * because a process may have to finish it before it reads the others. */
+/* Returns whether the process is being ended because a call was not answered in time. Only the
+ * oldest call is blamed, because the process may have to finish it before it reads the others. */
 bool isolated_has_blamed(const isolated *r);
+/* Resets the number of unexpected ends, because the process has answered a request. */
 void isolated_succeeded(isolated *r);
 void isolated_kills_free(isolated *r);
 
@@ -172,47 +180,49 @@ int isolated_link_open(isolated_link *l, isolated *r, mcp_loop *loop, const mcp_
 void isolated_link_close(isolated_link *l);
 /* Reads the lines that have arrived on descriptor 4. */
 void isolated_link_read(isolated_link *l);
-/* Ends the process because of what it sent. */
+/* Ends the process because it sent something that it must not send. */
 void isolated_link_refuse(isolated_link *l, const char *why);
-/* Returns the code of the failed mount in the process, with its text in *error, or MCP_OK if no
- * failure was reported. */
+/* Returns the code with which the process failed to mount the source, and writes its text to
+ * *error. Returns MCP_OK if no failure was reported. */
 int isolated_link_failure(const isolated_link *l, mcp_error *error);
-/* Ends the process if one of its paths now leads to another file. If the last process could not
- * mount the source, and its files have changed since then, the next one is started without a
- * pause. */
+/* Ends the process if one of the paths now leads to another file. If the last process could not
+ * mount the source, and the files of the source have changed since then, lets the next process
+ * start without a pause. */
 void isolated_link_refresh(isolated *r);
 bool isolated_is_current(const isolated *r);
 
 /* ---- flood.c ----------------------------------------------------------------------------------- */
 
-/* Counts a message of the process, or one to it. Ends the process if it sends too many messages
- * that are no answers. This is the function `trace` of the client; `user` is the link. */
+/* The function `trace` of the client; `user` is the link. Counts the messages of the process, and
+ * ends the process if it sends too many that are not answers. */
 void isolated_flood_message(mcp_client *client, bool sent, mcp_exchange exchange, mcp_str message,
                             void *user);
-/* Counts the last message as the answer to a request. */
+/* Returns the tokens of the last message, because it was the answer to a request. */
 void isolated_flood_answer(isolated_link *l);
-/* Counts a line on descriptor 4 with a number of names. Returns false if there were too many. */
+/* Counts a line on descriptor 4 with this number of names. Returns false if there were too many
+ * lines. */
 bool isolated_flood_line(isolated_link *l, size_t names);
 
 /* ---- learn.c ----------------------------------------------------------------------------------- */
 
 /* Registers what a process offers. */
 int isolated_learn(isolated *r, mcp_error *error);
-/* Adds what to do about a name that another source has to the error of a registration. Returns
- * `rc`. */
+/* If a registration failed because another source has the same name, adds advice to its error.
+ * Returns `rc`. */
 int isolated_name_taken(const isolated *r, int rc, const char *tool, mcp_error *error);
 
 /* ---- describe.c -------------------------------------------------------------------------------- */
 
-/* Registers what the description says. */
+/* Registers the items of the description. */
 int isolated_describe(isolated *r, mcp_error *error);
-/* Whether the process mounted what was described. `mounted` is an array of prefixes. */
+/* Returns whether the process mounted exactly the described prefixes. `mounted` is an array of
+ * prefixes. */
 bool isolated_is_as_described(const isolated *r, const mcp_json *mounted);
 
 /* ---- entry.c ----------------------------------------------------------------------------------- */
 
-/* The members that the entries of all lists have, as a descriptor. The strings are borrowed from
- * the JSON entry. */
+/* A descriptor with the members that entries of all lists have. The strings are borrowed from the
+ * JSON entry. */
 typedef struct isolated_entry {
     mcp_resource resource;
     mcp_annotations annotations;
@@ -238,8 +248,8 @@ int isolated_read(mcp_request *req, mcp_str uri, const mcp_uri_match *match, voi
 int isolated_complete(mcp_request *req, mcp_str name, mcp_str value, const mcp_json *context,
                       void *user);
 int isolated_run(mcp_request *req, const mcp_json *arguments, void *user);
-/* Whether a URI belongs to this source. A source that mounts nothing has only the URIs that it
- * registered; for such a source this returns true. */
+/* Returns whether a URI belongs to this source. Always returns true if the source mounts nothing,
+ * because its only URIs are then those that it registered. */
 bool isolated_owns(const isolated *r, mcp_str uri);
 
 /* ---- watch.c ----------------------------------------------------------------------------------- */

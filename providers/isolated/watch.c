@@ -29,8 +29,8 @@ static bool is_below(const char *watched, mcp_str uri)
            (watched[len - 1] == '/' || uri.ptr[len] == '/');
 }
 
-/* The process reports the URIs that are watched. If it reports another one, the resources that
- * contain it have changed. */
+/* Normally the process reports URIs that are watched. If it reports another one, the watched
+ * resources that contain it count as changed. */
 static void report_updated(const isolated *r, mcp_str uri)
 {
     for (size_t i = 0; i < r->n_uris; i++) {
@@ -66,8 +66,8 @@ static void mix(uint64_t *state, const void *data, size_t len)
         *state = (*state ^ p[i]) * 0x100000001b3; /* FNV-1a */
 }
 
-/* Adds the file at a path. Returns false if it was written just now, because its time may stay the
- * same at the next write. */
+/* Adds the file at a path. Returns false if the file was written just now, because the next write
+ * might then leave its modification time the same. */
 static bool mix_file(uint64_t *state, const char *path)
 {
     enum { JUST_NOW_MS = 20 };
@@ -84,8 +84,8 @@ static bool mix_file(uint64_t *state, const char *path)
            JUST_NOW_MS;
 }
 
-/* Of a folder, these are the files that change with the references of a git repository; each new
- * reference also changes the time of its folder. */
+/* If a path is a folder, examines the files that change with the references of a git repository.
+ * Each new reference also changes the modification time of its folder. */
 uint64_t isolated_files_state(const isolated *r)
 {
     static const char *const places[] = {"",           "/HEAD", "/packed-refs", "/index",
@@ -112,8 +112,8 @@ static bool has_fresh(const isolated *r)
     return any;
 }
 
-/* A peer may rely on a subscription as soon as it is answered, but its process may start later.
- * What may have changed in between is reported as changed. */
+/* A peer relies on a subscription as soon as the request is answered, but the process may start
+ * later. Resources that may have changed in between are reported as changed. */
 static void report_fresh(isolated *r, bool all)
 {
     bool changed = all || (has_fresh(r) && (!r->state || r->state != isolated_files_state(r)));
@@ -127,7 +127,8 @@ static void report_fresh(isolated *r, bool all)
     r->fresh_lists = false;
 }
 
-/* Changes between two processes are not known, so everything is reported as changed. */
+/* Between the end of a process and the start of the next one, changes may be missed. So everything
+ * is then reported as changed. */
 static void on_state(mcp_client *client, mcp_subscription *subscription,
                      mcp_subscription_state state, const mcp_error *error, void *user)
 {
