@@ -86,9 +86,8 @@ struct isolated {
     int64_t cancelled;           /* when a call that may still be running was last cancelled */
 
     isolated_kill kills[ISOLATED_KILLS];
-    size_t n_kills;
-    size_t strikes;  /* number of unexpected ends since the last success */
-    int64_t aside;   /* all requests are refused until this time; 0 if they are not */
+    size_t n_kills, strikes; /* strikes: number of unexpected ends since the last success */
+    int64_t aside;           /* all requests are refused until this time; 0 if they are not */
     int64_t changed; /* modification time of the source when a request last ended a process */
 
     mcp_subscription *subscription;
@@ -126,13 +125,14 @@ struct isolated_call {
     mcp_request *req; /* NULL after it was cancelled */
     const char *method;
     isolated_params params;
-    char *key;      /* identifies the request in `kills`; may be NULL */
-    bool list;      /* the method is resources/list */
-    bool goes_on;   /* the page is not the first one */
-    size_t max;     /* the maximum number of entries on that page */
-    bool repeats;   /* the call may be repeated, because it has no side effects */
-    bool trial;     /* the call must run alone, to find out whether it ends the process */
-    bool blamed;    /* the call was not answered in time */
+    char *key; /* identifies the request in `kills`; may be NULL */
+    /* list: the method is resources/list; goes_on: the page is not the first one */
+    bool list, goes_on;
+    size_t max;   /* the maximum number of entries on that page */
+    bool repeats; /* the call may be repeated, because it has no side effects */
+    /* trial: the call must run alone, to find out whether it ends the process; blamed: the call was
+     * not answered in time */
+    bool trial, blamed;
     unsigned tries; /* number of failed attempts */
     isolated_state state;
     mcp_call_id call;

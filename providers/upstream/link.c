@@ -4,8 +4,7 @@
 
 #include "session.h"
 
-/* The variables of our environment that a third-party program inherits: none that may contain a
- * secret. */
+/* The environment variables that a program inherits. None of them should contain a secret. */
 static const char *const passed[] = {"PATH", "HOME", "LANG", "TMPDIR", "USER"};
 enum { PASSED = sizeof(passed) / sizeof(passed[0]) };
 
@@ -36,12 +35,12 @@ static int open_service(upstream_session *s, mcp_loop *loop, mcp_error *error)
                            MCP_OPTIONS(mcp_service_options, .name = o->name, .argv = o->argv,
                                        .env = o->env ? o->env : env, .cwd = o->cwd,
                                        .client = s->client,
-                                       .idle_ms = UINT64_MAX, /* the session has one */
+                                       .idle_ms = UINT64_MAX, /* the session has its own */
                                        .start_ms = o->timeout_ms, .on_end = on_end, .user = s),
                            &s->service, error);
 }
 
-/* Only HTTP+SSE has a connection that ends. */
+/* Called only for HTTP+SSE; other versions of HTTP transports have no lasting connection. */
 static void on_http_end(const char *why, void *user)
 {
     (void)why;

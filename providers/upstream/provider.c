@@ -51,7 +51,8 @@ static int read_one(mcp_request *req, mcp_str uri, void *user)
     return pass(up, req, &change, &ask);
 }
 
-/* Reads the list of names first, because the original of a changed name may not be known yet. */
+/* Begins a request that reads the list of names first, because the original of a changed name may
+ * not be known yet. */
 static int look_up(upstream *up, mcp_request *req, mcp_item item, mcp_str name)
 {
     upstream_ask ask = {.item = item, .learns = true, .method = mcp_request_method(req)};
@@ -98,8 +99,8 @@ static bool is_unreserved(int c)
            (c && strchr("-._~", c));
 }
 
-/* Whether a path segment is "." or "..", which the other server might resolve to another
- * resource. */
+/* Returns whether a path segment is "." or "..". The other server might resolve such a URI to
+ * another resource than the one that was checked. */
 static bool has_dots(const char *uri)
 {
     for (const char *at = uri; *at;) {
@@ -191,7 +192,8 @@ static bool copy_texts(const upstream *up, const char *const **texts)
     return true;
 }
 
-/* Copies every member even after a failure, so that none still points to the caller's memory. */
+/* Copies all strings, even after a failure, so that no member still points to the caller's memory.
+ * */
 static bool copy_options(upstream *up, const mcp_upstream_options *given)
 {
     mcp_upstream_options *o = &up->options;
@@ -222,7 +224,7 @@ void upstream_put_prefixes(const char *name, char prefix[UPSTREAM_PREFIX_ROOM],
     snprintf(names, UPSTREAM_PREFIX_ROOM, "%s_", name);
 }
 
-/* Lets the client role check the revision. */
+/* Checks the revision by making a client with it. */
 static int check_revision(const mcp_upstream_options *o, mcp_error *error)
 {
     mcp_client *client = NULL;

@@ -1,7 +1,7 @@
 /* session.c: opens a session on the first request of a principal and ends it when it is idle.
  *
- * Only the host's timer ends sessions: all other code here runs in callbacks of the client that
- * would be freed together with the session.
+ * Only the host's timer ends sessions. All other code may run in callbacks of the client, which is
+ * freed together with the session.
  */
 #include "session.h"
 
@@ -11,8 +11,8 @@
 enum {
     MOST_WAIT_MS = 5000,
     LEAST_WAIT_MS = 20,
-    PINGS = 5,         /* of a legacy endpoint, within idle_ms; they find a lost session */
-    MOST_REFUSED = 16, /* warnings about tools of one session */
+    PINGS = 5, /* pings within idle_ms, which show that a legacy endpoint lost the session */
+    MOST_REFUSED = 16, /* the most warnings about refused tools in one session */
 };
 
 static int64_t now_of(const upstream *up)

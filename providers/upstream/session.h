@@ -13,10 +13,11 @@ enum { UPSTREAM_PREFIX_ROOM = UPSTREAM_SOURCE_MAX + 8 };
 typedef struct upstream_session upstream_session;
 typedef struct upstream_ask upstream_ask;
 
-/* A principal whose session was ended while lists were watched. */
+/* A principal whose session ended while lists were watched. Its next session reports that the lists
+ * may have changed. */
 typedef struct upstream_past {
     struct upstream_past *next;
-    bool named; /* whether it has a name */
+    bool named; /* false for the anonymous principal */
     char principal[];
 } upstream_past;
 
@@ -31,12 +32,12 @@ typedef struct upstream {
     upstream_names names;
     upstream_session *sessions;
     size_t n_sessions;
-    bool listening;      /* lists are being watched */
-    upstream_past *past; /* those whom `forgot` does not cover */
-    size_t n_past;
-    bool forgot;               /* there were more than can be remembered */
+    bool listening;            /* lists are being watched */
+    upstream_past *past;       /* principals whose sessions ended while lists were watched */
+    size_t n_past;             /* number of entries in `past` */
+    bool forgot;               /* a principal is missing in `past`, so each counts as contained */
     mcp_host_timer *timer;     /* ends idle sessions, and reopens those that watch resources */
-    mcp_upstream_state totals; /* the counters, without those of open sessions' processes */
+    mcp_upstream_state totals; /* the counters, except those of processes of open sessions */
 } upstream;
 
 struct upstream_session {
@@ -49,16 +50,16 @@ struct upstream_session {
     mcp_http_client *http;
     upstream_ask *asks;
     int64_t last_use;
-    bool failed; /* the next request opens a new session */
-    bool lost;   /* and that is because the connection has ended */
+    bool failed; /* the session is about to end; the next request opens a new one */
+    bool lost;   /* the reason is that the connection was lost */
 
     mcp_subscription *subscription;
     char **uris; /* watched URIs, as the other server names them */
     size_t n_uris, cap_uris;
     mcp_service_use watching; /* keeps the process running while URIs are watched */
-    bool watches;
-    unsigned n_refused; /* tools that were left out because of their headers */
-    bool missed;        /* the subscription was interrupted, so changes may have been missed */
+    bool watches;             /* `watching` is in use */
+    unsigned n_refused;       /* number of tools that were left out because of their x-mcp-header */
+    bool missed; /* the subscription was interrupted, so changes may have been missed */
 };
 
 /* A forwarded request. */
@@ -68,10 +69,11 @@ struct upstream_ask {
     mcp_request *req; /* NULL after a cancellation */
     const char *method;
     char *params;
-    bool lists, goes_on; /* lists: a page of a list; goes_on: not its first page */
-    bool learns;         /* the list of names is read first; then `name` is set */
+    /* lists: the request is for a page of a list; goes_on: that page is not the first one */
+    bool lists, goes_on;
+    bool learns; /* the list of names has to be read first, to find the original of `name` */
     mcp_item item;
-    char *name;
+    char *name;       /* set only if `learns` is */
     mcp_call_id call; /* 0 if not sent yet */
     mcp_service_use use;
 };
@@ -79,10 +81,10 @@ struct upstream_ask {
 /* The lists that the provider serves itself. */
 enum { UPSTREAM_ITEMS = 1 << MCP_ITEM_TEMPLATE | 1 << MCP_ITEM_PROMPT | 1 << MCP_ITEM_TOOL };
 
-/* Writes the prefixes of URIs and of names. */
+/* Writes the prefixes that URIs and names of the server `name` get. */
 void upstream_put_prefixes(const char *name, char prefix[UPSTREAM_PREFIX_ROOM],
                            char names[UPSTREAM_PREFIX_ROOM]);
-/* Checks options, but for allocations. Returns MCP_OK, MCP_EINVAL or MCP_ENOMEM. */
+/* Checks the options as mcp_upstream_mount() does. Returns MCP_OK, MCP_EINVAL or MCP_ENOMEM. */
 int upstream_check(const mcp_upstream_options *o, mcp_error *error);
 
 /* ---- session.c ------------------------------------------------------------------------------- */
@@ -95,8 +97,9 @@ int upstream_session_get(upstream *up, const char *principal, upstream_session *
 upstream_session *upstream_session_find(const upstream *up, const char *principal);
 /* Writes a line to the log of the server. */
 void upstream_say(const upstream *up, const char *level, const char *text);
+/* Returns whether the session belongs to the principal. */
 bool upstream_session_is_of(const upstream_session *s, const char *principal);
-/* Marks a session whose connection has ended. The timer frees it. */
+/* Marks a session whose connection has ended. The timer then frees the session. */
 void upstream_session_lost(upstream_session *s);
 /* Ends all sessions. */
 void upstream_sessions_close(upstream *up);
@@ -122,11 +125,11 @@ void upstream_link_close(upstream_session *s);
 
 /* ---- ask.c ----------------------------------------------------------------------------------- */
 
-/* Forwards a request; `like` is a template for it. Takes ownership of like->params and like->name.
- * If `like->learns`, `like->name` is a tool or prompt whose original name has to be looked up
- * first. Returns MCP_PENDING, or what the handler has to return. */
+/* Forwards a request. The new upstream_ask is a copy of `like`; takes ownership of like->params and
+ * like->name. If like->learns is set, like->name is a tool or prompt whose original name has to be
+ * looked up first. Returns MCP_PENDING, or another code that the handler must return. */
 int upstream_ask_begin(upstream *up, mcp_request *req, const upstream_ask *like);
-/* Answers the requests that still wait for the process of a session that ends. */
+/* Answers the requests that still wait for the process of a session that is ending. */
 void upstream_asks_fail(upstream_session *s, int rc, const mcp_error *error);
 
 /* ---- watch.c --------------------------------------------------------------------------------- */
@@ -140,11 +143,11 @@ void upstream_watch_begin(upstream_session *s);
 /* Keeps the session's process running while URIs are watched. */
 void upstream_watch_keep(upstream_session *s);
 void upstream_watch_free(upstream_session *s);
-/* Takes over the watched URIs of a session of the same principal that has failed. */
+/* Takes over the watched URIs of a failed session of the same principal. */
 void upstream_watch_adopt(upstream_session *s);
-/* Remembers that the session's principal may miss changes of lists from now on. */
+/* Records that the session's principal may miss changes of lists from now on. */
 void upstream_past_add(const upstream_session *s);
-/* Whether the principal may have missed changes; forgets it. */
+/* Returns whether the principal may have missed changes of lists, and removes its record. */
 bool upstream_past_take(upstream *up, const char *principal);
 void upstream_past_clear(upstream *up);
 /* Announces that all lists and all watched URIs may have changed. */

@@ -79,8 +79,8 @@ static bool is_url(const char *source)
            strncmp(source, "unix:", 5) == 0;
 }
 
-/* Derives the name of a source that has none from the program's file name or the host name, without
- * the characters that a name may not contain. */
+/* Derives a name from the program's file name or the host name, for a source without a name. Omits
+ * the characters that a name cannot contain. */
 static void name_of(const char *text, char to[UPSTREAM_SOURCE_MAX + 1])
 {
     size_t n = 0;
@@ -142,7 +142,7 @@ static uint64_t number_of(const mcp_json *options, const char *name)
     return (uint64_t)mcp_json_int(mcp_json_get(options, name), 0);
 }
 
-/* What to do with the options that a source stands for. */
+/* A function that with_options() calls with the options of a source. */
 typedef int use_fn(const mcp_upstream_options *options, void *arg, mcp_error *error);
 
 static int use_options(reading *r, const char *source, const mcp_json *options, const char *name,

@@ -1,4 +1,4 @@
-/* state.c: the figures of mounted servers, for metrics. */
+/* state.c: the state of mounted servers, for metrics. */
 #include <string.h>
 
 #include "session.h"
@@ -61,7 +61,8 @@ static mcp_upstream_state state_of(const upstream *up)
     return state;
 }
 
-/* Whether the same name was mounted again. The old server stays until its requests have ended. */
+/* Returns whether the same name was mounted again. The old mount stays until its requests have
+ * ended. */
 static bool is_replaced(const upstream *up)
 {
     const upstream *later = up->next;

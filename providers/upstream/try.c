@@ -49,7 +49,7 @@ static int begin(attempt *a, upstream_session *s)
     return rc == MCP_PENDING ? MCP_OK : rc;
 }
 
-/* Waits for the answer to the handshake. */
+/* Runs the loop until the handshake is answered, or fails after MOST_MS. */
 static int wait_for(attempt *a)
 {
     int64_t end = mcp_loop_now(a->loop) + MOST_MS;

@@ -27,8 +27,9 @@ typedef struct mcp_upstream_options {
      * copied. */
     const char *name;
 
-    /* Exactly one of these three is required: a program that speaks MCP on stdin and stdout; the
-     * URL of an HTTP endpoint, or "unix:PATH"; a function that connects the client. */
+    /* Exactly one of `argv`, `url` and `connect` is required. `argv` is the command line of a
+     * program that speaks MCP on stdin and stdout. `url` is the URL of an HTTP endpoint, or
+     * "unix:PATH". */
     const char *const *argv;
     const char *url;
     /* Connects the client of a session (mcp_client_connect_transport()). *ret is passed to
@@ -39,17 +40,18 @@ typedef struct mcp_upstream_options {
     void (*disconnect)(void *link, void *user);
     void *user;
 
-    const char *const *env; /* of the program, "NAME=value"; NULL for PATH, HOME, LANG, TMPDIR,
-                             * USER */
-    const char *cwd;
+    /* The environment of the program, as "NAME=value". If this is NULL, the program inherits PATH,
+     * HOME, LANG, TMPDIR and USER. */
+    const char *const *env;
+    const char *cwd;            /* working directory of the program */
     const char *const *headers; /* of HTTP requests, "Name: value" */
 
     /* The only revision to use, for example "2025-06-18"; NULL means that each session finds out
      * which one the other server supports (mcp_client_options). */
     const char *revision;
-    size_t max_sessions; /* at the same time; default 64 */
+    size_t max_sessions; /* maximum number of sessions that are open at once; default 64 */
     uint64_t idle_ms;    /* a session ends after being idle this long; default 300,000 */
-    uint64_t timeout_ms; /* for all requests except tool calls; default 60,000 */
+    uint64_t timeout_ms; /* time-out of all requests except tool calls; default 60,000 */
     const mcp_allocator *allocator;
     mcp_upstream_group *group; /* the list that contains the server while it is mounted, or NULL */
 } mcp_upstream_options;
@@ -61,7 +63,7 @@ int mcp_upstream_mount(mcp_server *server, const mcp_upstream_options *options, 
 
 /* Why a session ended. */
 typedef enum mcp_upstream_end {
-    MCP_UPSTREAM_IDLE,   /* it was not used for idle_ms, or another session needed its place */
+    MCP_UPSTREAM_IDLE,   /* it was idle for idle_ms, or was ended because of max_sessions */
     MCP_UPSTREAM_LOST,   /* the connection was lost */
     MCP_UPSTREAM_CLOSED, /* the server was unmounted */
     MCP_UPSTREAM_ENDS,
@@ -76,26 +78,29 @@ typedef enum mcp_upstream_outcome {
     MCP_UPSTREAM_OUTCOMES,
 } mcp_upstream_outcome;
 
-/* The state of a mounted server. The totals count since it was mounted. */
+/* The state of a mounted server. Members of the type uint64_t, except `memory`, are totals since
+ * the server was mounted. */
 typedef struct mcp_upstream_state {
     size_t size; /* set by the library */
     const char *name;
-    bool program;                                      /* it is a program and not an endpoint */
-    size_t sessions;                                   /* that are open */
-    size_t subscriptions;                              /* watched resources of all sessions */
-    size_t in_flight;                                  /* requests */
-    uint64_t opened, refused, ends[MCP_UPSTREAM_ENDS]; /* sessions; refused: max_sessions */
-    uint64_t requests[MCP_UPSTREAM_OUTCOMES];
-    /* of a program: processes that run, their private memory in bytes, processes that were started,
-     * and processes that ended by themselves or did not start */
-    size_t processes;
+    bool program;         /* the server is a program, not an HTTP endpoint */
+    size_t sessions;      /* number of open sessions */
+    size_t subscriptions; /* number of resources that all sessions watch */
+    size_t in_flight;     /* number of requests in flight */
+    /* sessions that were opened, that max_sessions prevented, and that ended, by cause */
+    uint64_t opened, refused, ends[MCP_UPSTREAM_ENDS];
+    uint64_t requests[MCP_UPSTREAM_OUTCOMES]; /* requests that ended, by outcome */
+    /* The rest is 0 unless the server is a program. */
+    size_t processes; /* number of processes that are running */
+    /* the private memory of these processes in bytes, the number of processes that were started, and
+     * of those that ended by themselves or did not start */
     uint64_t memory, starts, failures;
 } mcp_upstream_state;
 
 /* Calls each(state, user) for each server of the group. */
 void mcp_upstream_each(const mcp_upstream_group *group,
                        void (*each)(const mcp_upstream_state *state, void *user), void *user);
-/* The words for the values in metrics ("idle", "answered", …). */
+/* Return the names of the values in metrics ("idle", "answered", …), which are constant. */
 const char *mcp_upstream_end_name(mcp_upstream_end end);
 const char *mcp_upstream_outcome_name(mcp_upstream_outcome outcome);
 
@@ -109,9 +114,9 @@ int mcp_upstream_mount_json(mcp_server *server, const char *source, const mcp_js
 int mcp_upstream_describe_json(const char *source, const mcp_json *options, const char *name,
                                const mcp_description *to, const mcp_allocator *allocator,
                                mcp_error *error);
-/* Connects to the server, at most 20 seconds long, and ends the connection again. Writes what was
- * found out to `said`: the time that it took, its name, revision and capabilities. Returns MCP_OK,
- * or a negative code with the reason in *error. */
+/* Connects to the server, which may take at most 20 seconds, and ends the connection again. Writes
+ * a text for people to `said`: how long connecting took, and the server's name, revision and
+ * capabilities. Returns MCP_OK, or a negative code with the reason in *error. */
 int mcp_upstream_try_json(const char *source, const mcp_json *options, const char *name, char *said,
                           size_t room, mcp_error *error);
 extern const char mcp_upstream_schema[];

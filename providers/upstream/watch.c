@@ -5,7 +5,7 @@
 
 #include "session.h"
 
-enum { MOST_PAST = 1024 }; /* principals that are remembered */
+enum { MOST_PAST = 1024 }; /* the most entries in upstream.past */
 
 static const mcp_item changed_item[] = {[MCP_CHANGE_RESOURCES] = MCP_ITEM_RESOURCE,
                                         [MCP_CHANGE_PROMPTS] = MCP_ITEM_PROMPT,
@@ -21,7 +21,7 @@ static void tell(const upstream_session *s, const char *uri)
     common_buffer_free(&b);
 }
 
-/* Whether a change of `uri` concerns the watched URI: they are equal, or `uri` is below it. */
+/* Returns whether `uri` is the watched URI or is below it. */
 static bool concerns(const char *watched, mcp_str uri)
 {
     size_t len = strlen(watched);
@@ -54,8 +54,8 @@ void upstream_watch_announce(upstream_session *s)
         tell(s, s->uris[i]);
 }
 
-/* Announces everything after a reconnection, because changes during the interruption were
- * missed. */
+/* After a reconnection, announces that everything may have changed, because changes during the
+ * interruption were missed. */
 static void on_state(mcp_client *client, mcp_subscription *subscription,
                      mcp_subscription_state state, const mcp_error *error, void *user)
 {
@@ -104,7 +104,7 @@ void upstream_watch_adopt(upstream_session *s)
         s->missed = true;
         from->uris = NULL;
         from->n_uris = from->cap_uris = 0;
-        return; /* there is only one, because each new session adopts */
+        return; /* there is only one such session, because each new session adopts the URIs */
     }
 }
 
