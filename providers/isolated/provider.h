@@ -109,7 +109,7 @@ typedef enum isolated_state {
     ISOLATED_QUEUED,  /* waits for calls that run alone */
     ISOLATED_WAITING, /* waits for the process to start */
     ISOLATED_SENT,
-    ISOLATED_LOST, /* the process of the call has ended, for an unknown reason */
+    ISOLATED_LOST, /* the process has ended; whether this call is the cause is not known yet */
 } isolated_state;
 
 /* The members of params without `_meta`, and those of `_meta`, both as NUL-terminated text without
@@ -197,7 +197,7 @@ bool isolated_is_current(const isolated *r);
  * ends the process if it sends too many that are not answers. */
 void isolated_flood_message(mcp_client *client, bool sent, mcp_exchange exchange, mcp_str message,
                             void *user);
-/* Returns the tokens of the last message, because it was the answer to a request. */
+/* Puts the tokens of the last message back, because that message was an answer. */
 void isolated_flood_answer(isolated_link *l);
 /* Counts a line on descriptor 4 with this number of names. Returns false if there were too many
  * lines. */
