@@ -58,7 +58,7 @@ static void on_changed(mcp_client *client, mcp_subscription *subscription, mcp_c
     note(user, kind, uri);
 }
 
-/* Notes everything that is watched as changed, because nobody knows what changed meanwhile. */
+/* Reports everything that is watched as changed, because changes may have been missed. */
 static void note_all(watching *w, const mcp_subscription *subscription)
 {
     const ctl *c = w->c;

@@ -14,7 +14,7 @@ typedef struct described {
     described_texts prefixes, tools, paths;
     size_t n_templates, n_resources, n_prompts;
     bool in_process;  /* requested by the module of the last source */
-    bool lists_items; /* the provider of the last source has lists that are not described */
+    bool lists_items; /* the provider of the last source has lists that the description omits */
 } described;
 
 /* Returns the functions that add to `d`. A prefix or the name of a tool that another source has

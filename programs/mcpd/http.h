@@ -15,8 +15,9 @@ typedef struct listeners {
     size_t failed; /* index of the --http option that could not be opened, if any */
 } listeners;
 
-/* For tokens_gone(), with the listeners as its user: ends the streams that were opened with a token
- * or, if it was the last one of its principal, everything that was authorized for the principal. */
+/* A function for tokens_gone(), with the listeners as `user`. Ends the streams that were opened
+ * with a removed token. If it was the last token of its principal, ends everything that the
+ * principal has opened. */
 void http_revoke(void *listeners, const mcp_identity *identity, bool last);
 
 /* Reloads certificates and keys and logs the result. On failure, the old ones stay in use. */

@@ -25,13 +25,13 @@
 
 enum { PATHS = 32, GRACE_MS = 60000 };
 
-/* What is mounted; the arguments of isolate_mount(). */
+/* The source, as the arguments of isolate_mount() describe it. */
 typedef struct subject {
     const mcp_module *module;
     const char *text, *name;
     const mcp_json *options;
-    bool described; /* it is mounted from its description */
-    bool check;     /* the module checks it first */
+    bool described; /* the source is mounted from its description */
+    bool check;     /* the module first checks whether the source works */
 } subject;
 
 /* ---- what the process may open --------------------------------------------------------------- */
@@ -199,7 +199,7 @@ static int mount_apart(offer *o, mcp_server *server, subject *s, mcp_error *erro
     return rc;
 }
 
-/* Checks the options, and finds out what the module says about the source. */
+/* Checks the options, and gets the module's description of the source. */
 static int ask_module(subject *s, described *ret, mcp_error *error)
 {
     mcp_description to = described_by(ret);

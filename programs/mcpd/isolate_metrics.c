@@ -29,7 +29,7 @@ static uint64_t failed(const mcp_isolated_state *s)
 
 static const struct {
     const char *name, *type, *help;
-    /* NULL for the ends, which are counted by cause */
+    /* returns the value; NULL for the ends of processes, which have a value for each cause */
     uint64_t (*value)(const mcp_isolated_state *s);
 } metrics[] = {
     {"mcp_source_process_up", "gauge", "Whether the source's process is running.", up},

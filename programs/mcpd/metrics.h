@@ -4,24 +4,25 @@
 
 #include <mcp/mcp.h>
 
-/* Where the text goes. `add`, `arg` and `numbers` are set by the caller, who uses one sink for each
- * metric. */
+/* Receives the text of one metric. The caller sets `add`, `arg` and `numbers`. The other members
+ * are private. */
 typedef struct metric_sink {
     void (*add)(mcp_str text, void *arg);
     void *arg;
-    bool numbers;       /* sources are labelled by number, because names may be secret */
-    const char *metric; /* private, like all others */
+    bool numbers; /* sources are labelled with numbers, because their names may be secret */
+    const char *metric;
     bool begun;
     size_t count;
     char label[500];
 } metric_sink;
 
-/* Begins the lines of the next source. The first call writes the head of the metric. */
+/* Begins the lines of the next source. The first call also writes the HELP and TYPE lines. */
 void metric_begin(metric_sink *to, const char *metric, const char *type, const char *help,
                   const char *source);
-/* Leaves out a source, which keeps its number. */
+/* Skips a source. The following sources keep their numbers. */
 void metric_skip(metric_sink *to);
-/* Writes one value of that source. `key` is a further label, or NULL. */
+/* Writes one value of that source. `key` is the name of a second label with the value `word`, or
+ * NULL. */
 void metric_put(const metric_sink *to, const char *key, const char *word, uint64_t value);
 
 #endif

@@ -74,8 +74,8 @@ bool modules_can_try(const mcp_module *module);
 int modules_describe(const mcp_module *module, const char *source, const mcp_json *options,
                      const char *name, const mcp_description *to, mcp_error *error);
 bool modules_can_describe(const mcp_module *module);
-/* Looks for mistakes in the source (mcp_module.look). Returns MCP_OK if the module cannot do that.
- * The options have been checked. */
+/* Looks for mistakes in the source (mcp_module.look). Returns MCP_OK if the module has no such
+ * function. The options must have been checked. */
 int modules_look(const mcp_module *module, const char *source, const mcp_json *options,
                  const char *name, mcp_error *error);
 

@@ -20,8 +20,8 @@
 #include "modules.h"
 
 enum {
-    PEER = 3,          /* from the process that started this one */
-    TO_PEER = 5,       /* and to it */
+    PEER = 3,          /* messages from the process that started this one */
+    TO_PEER = 5,       /* messages to that process */
     MOST = 256 * 1024, /* bytes of the first line */
     PATHS = 64,
 };
@@ -37,7 +37,7 @@ typedef struct child {
     const mcp_module *module;
     const char *source, *name;
     const char *read[PATHS], *write[PATHS];
-    kept_text *kept; /* all these strings */
+    kept_text *kept; /* owns all these strings */
     bool reports;    /* the parent reads reports on descriptor 4 */
     bool mounted;
     mcp_loop *loop;

@@ -1,5 +1,5 @@
-/* source_child.h: one source in a process of its own: `mcpd --source-child`, which another mcpd
- * starts. */
+/* source_child.h: serves one source in a process of its own, `mcpd --source-child`, which another
+ * mcpd starts. */
 #ifndef MCPD_SOURCE_CHILD_H
 #define MCPD_SOURCE_CHILD_H
 
@@ -10,8 +10,8 @@
  * the input ends. The first line of the input describes the source. It is a JSON object:
  *
  *   module    the name of the module; required
- *   file      the shared object of the module; by default it is searched for as for a source of the
- *             command line
+ * file      the shared object of the module; if it is missing, the module is searched for as for a
+ *             source of the command line
  *   source    the source to mount; required
  *   options   the options of the module
  *   name      the name of the source in URIs

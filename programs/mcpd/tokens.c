@@ -23,7 +23,7 @@ enum { MAX_TOKEN = 512, MAX_PRINCIPAL = 128, MAX_TOKENS = 10000 };
 
 typedef struct token {
     unsigned char bytes[MAX_TOKEN];
-    mcp_identity *identity; /* its token is the SHA-256 of the bytes */
+    mcp_identity *identity; /* has the SHA-256 of the bytes as its token */
 } token;
 
 struct tokens {

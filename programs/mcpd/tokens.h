@@ -16,8 +16,9 @@ typedef struct tokens tokens;
  * configuration. `path` and `c` may be NULL. *ret is NULL if there are no tokens. Returns MCP_OK or
  * a negative code. */
 int tokens_load(const char *path, config *c, tokens **ret, mcp_error *error);
-/* Calls gone() with the identity of each token in `before` that is not in `now`, or that has another
- * principal there. `last` says whether its principal has no token in `now`. */
+/* Calls gone() with the identity of each token in `before` that is not in `now`, or that has
+ * another principal in `now`. `last` is true if the principal of the identity has no token in
+ * `now`. */
 void tokens_gone(const tokens *before, const tokens *now,
                  void (*gone)(void *user, const mcp_identity *identity, bool last), void *user);
 void tokens_free(tokens *t);
@@ -26,8 +27,9 @@ void tokens_free(tokens *t);
  * principal. `t` may be NULL. */
 const char *tokens_principal(const tokens *t, size_t i);
 
-/* Authenticates the value of an Authorization header. Returns the identity, which lives as long as
- * `t` unless a reference is added, or NULL. The time does not depend on how many characters of a token are correct. */
+/* Authenticates the value of an Authorization header. Returns the identity, or NULL if the token is
+ * unknown. The identity is valid as long as `t`; add a reference to keep it longer. The time that
+ * this takes does not depend on how many characters of a token are correct. */
 mcp_identity *tokens_check(const tokens *t, mcp_str authorization);
 
 /* principals.c: checks that every principal in the access rules exists: as the principal of a token

@@ -9,7 +9,7 @@
 #include "upstream.h"
 #include "upstreams.h"
 
-/* These are global, because the functions of a module get no argument of the program's. */
+/* These are global, because the functions of a module have no `user` argument. */
 static mcp_upstream_group mounted;
 static char said[300];
 
@@ -101,9 +101,9 @@ static void put_requests(const metric_sink *to, const mcp_upstream_state *s)
 
 static const struct {
     const char *name, *type, *help;
-    uint64_t (*value)(const mcp_upstream_state *s); /* or the next one */
+    uint64_t (*value)(const mcp_upstream_state *s); /* NULL if the next member is set */
     void (*put)(const metric_sink *to, const mcp_upstream_state *s);
-    bool program; /* only for programs */
+    bool program; /* the metric exists only for servers that are programs */
 } metrics[] = {
     {"mcp_upstream_sessions", "gauge", "Open sessions with the other server.", sessions, NULL,
      false},

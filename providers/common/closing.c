@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <unistd.h>
 
-/* A descriptor that a worker has yet to close; -1 after that. */
+/* A descriptor that a worker has to close. fd is -1 after that. */
 typedef struct closing {
     atomic_bool used;
     int fd;

@@ -4,7 +4,7 @@
 
 #include "source.h"
 
-/* Ends all subscriptions. The inotify descriptor is closed as common_close_inotify() says. */
+/* Ends all subscriptions. The inotify descriptor is closed with common_close_inotify(). */
 void common_source_stop_watching(common_source *s, const mcp_host *host);
 
 #endif

@@ -92,8 +92,8 @@ void files_dirs_init(files_dirs *dirs, const mcp_allocator *alloc, size_t budget
 bool files_dirs_open(files_dirs *dirs);
 /* Sets the limits that depend on the system, if they are not set yet. */
 void files_dirs_limits(files_dirs *dirs);
-/* Releases all folders, even pinned ones, and the descriptor, which is closed on a worker thread of
- * the host (NULL: at once). The set can be used again. */
+/* Releases all folders, even pinned ones, and closes the descriptor on a worker thread of the host.
+ * If host is NULL, closes it at once. The set can be used again. */
 void files_dirs_close(files_dirs *dirs, const mcp_host *host);
 
 files_dir *files_dirs_find(const files_dirs *dirs, const char *path, size_t len);

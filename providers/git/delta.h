@@ -15,8 +15,9 @@ typedef struct repo_delta {
 enum { REPO_DELTA_HEAD = 20 };
 bool repo_delta_begin(mcp_str bytes, repo_delta *ret);
 
-/* Returns whether all instructions read and write within the texts and yield exactly the result.
- * A small delta can claim a large result, so check it before memory for the result is allocated. */
+/* Returns whether all instructions stay within the base and the result, and fill the result
+ * exactly. A small delta can claim a large result, so check it before allocating memory for the
+ * result. */
 bool repo_delta_valid(const repo_delta *delta, mcp_str base);
 
 /* Writes delta->result bytes to `to`. The delta must be valid. */

@@ -48,7 +48,7 @@ int mcp_git_describe_json(const char *path, const mcp_json *options, const char 
                           const mcp_allocator *allocator, const mcp_description *to,
                           mcp_error *error);
 
-/* Checks the source without reading anything of the repository, for mcp_module.look. */
+/* Checks the source without reading files of the repository, for mcp_module.look. */
 int mcp_git_look_json(const char *path, const mcp_json *options, const char *name,
                       const mcp_allocator *allocator, mcp_error *error);
 

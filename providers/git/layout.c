@@ -19,7 +19,7 @@ static const char elsewhere[] = "it is outside the configured folder; if this is
 typedef struct opening {
     repo_layout *l;
     const char *path;
-    bool looks; /* nothing is read; see repo_layout_open() */
+    bool looks; /* no file is read; see repo_layout_open() */
     mcp_error *error;
 } opening;
 
@@ -333,7 +333,7 @@ bool repo_layout_is_current(const repo_layout *l, const char *path)
 
 /* ---- opening and closing --------------------------------------------------------------------- */
 
-/* Opens the configured folder, and determines the one that must contain everything. */
+/* Opens the configured folder, and determines the folder that must contain everything. */
 static int open_root(const opening *o, const char *within)
 {
     repo_layout *l = o->l;

@@ -46,9 +46,9 @@ typedef struct repo_layout {
     size_t n_idle;
 } repo_layout;
 
-/* Opens a layout with one reference. `within` may be NULL, which means `path`. If `ret` is NULL,
- * nothing is read, and only names and kinds of files are checked: whether `path` is a folder that
- * contains .git, or is a bare repository, within the allowed folder. Returns the errors of
+/* Opens a layout, with one reference. `within` may be NULL, which means `path`. If `ret` is NULL,
+ * reads no file and checks only names and types of files: `path` must be within the allowed folder,
+ * and must be a folder that contains .git, or a bare repository. Returns the errors of
  * mcp_git_mount(). */
 int repo_layout_open(const char *path, const char *within, const mcp_allocator *alloc,
                      repo_layout **ret, mcp_error *error);

@@ -78,8 +78,8 @@ void sqlite_file_init(sqlite_file *f, const mcp_allocator *alloc);
  * MCP_ENOTFOUND, MCP_EACCESS or MCP_ENOMEM. */
 int sqlite_file_find(sqlite_file *f, const char *path, mcp_error *error);
 void sqlite_file_clear(sqlite_file *f);
-/* Finds the file, and checks that it is empty or begins like a database, without SQLite. Returns
- * the codes of sqlite_file_find(). */
+/* Finds the file, and checks without SQLite that it is empty or begins like a database. Returns the
+ * codes of sqlite_file_find(). */
 int sqlite_file_check(const char *path, const mcp_allocator *alloc, mcp_error *error);
 
 /* The limits of one use. */

@@ -101,7 +101,7 @@ static int refuse(mcp_error *error, int code, const char *path, const char *why)
     return code;
 }
 
-/* Number of files that this process has found and not cleared. SQLite may have them open. */
+/* Number of files that this process has found and not released. SQLite may have them open. */
 static atomic_size_t in_use;
 
 void sqlite_file_init(sqlite_file *f, const mcp_allocator *alloc)
@@ -152,7 +152,7 @@ void sqlite_file_clear(sqlite_file *f)
 
 static int check_beginning(const sqlite_file *f, const char *path, mcp_error *error)
 {
-    static const char magic[] = "SQLite format 3"; /* with its NUL */
+    static const char magic[] = "SQLite format 3"; /* the NUL at its end is part of it */
     char begin[sizeof(magic)];
     struct stat st;
     int fd = open(f->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);

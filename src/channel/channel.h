@@ -58,7 +58,7 @@ typedef struct mcp__role {
     /* Called when the channel is closed: sends the role's last messages. Requests still in flight
      * are cancelled afterwards. */
     void (*close)(mcp_channel *channel);
-    /* Optional: sends now what the role would send later, such as coalesced notifications. */
+    /* Optional: sends messages that the role has delayed, such as coalesced notifications. */
     void (*flush)(mcp_channel *channel);
     /* Frees the role's state. */
     void (*release)(mcp_channel *channel);
@@ -88,8 +88,8 @@ struct mcp_channel {
     const mcp__role *role;
     void *state;                    /* owned by the role */
     const mcp_allocator *allocator; /* of the server or client; outlives the channel's requests */
-    /* `caller` is a copy, owned by the channel, which also has a reference to `identity`. The identity
-     * is that of the message that is being received and of the following ones. It is NULL if the peer
+    /* `caller` is a copy, which the channel owns. `identity` is that of the message that is being
+     * received and of the following ones; the channel has a reference to it. It is NULL if the peer
      * is anonymous; otherwise it owns `principal`. */
     mcp_channel_options options;
 
@@ -105,7 +105,7 @@ struct mcp_channel {
     /* The unchanged text of the message that is being received. ptr is NULL if the text is not
      * known or if no message is being received. */
     mcp_str text;
-    size_t members; /* of that message, if it is an object; 0 if not known */
+    size_t members; /* number of members of that message, if it is an object; 0 if unknown */
     /* The number of the element of the batch that is being received, counted from 1; 0 outside a
      * batch. */
     size_t element;
@@ -114,8 +114,8 @@ struct mcp_channel {
     mcp_output_info output; /* of the message being sent */
     int64_t now;            /* time of the last call */
     bool writable, closed, in_use;
-    bool timed;        /* whether the role may have a deadline */
-    size_t max_values; /* JSON values in a received message; 0 means no limit */
+    bool timed;        /* the role may have a deadline */
+    size_t max_values; /* the most JSON values in a received message; 0 means no limit */
 };
 
 /* ---- channel.c ------------------------------------------------------------------------------- */
@@ -186,7 +186,7 @@ void mcp__incoming_set_long_lived(mcp__incoming *in);
 mcp__incoming *mcp__incoming_shrink(mcp__incoming *in);
 /* Frees the buffer that is stored for the next message. Call it when the peer is idle. */
 MCP__SHARED void mcp__channel_trim(mcp_channel *channel);
-/* Sends what the role would send later. Does nothing if the channel is not writable or is in
+/* Sends messages that the role has delayed. Does nothing if the channel is not writable or is in
  * use. */
 MCP__SHARED void mcp__channel_flush(mcp_channel *channel, int64_t now);
 /* Returns the request in flight with that id (JSON value), in any exchange, or NULL. */

@@ -127,26 +127,26 @@ static void read_params(mcp__call *call, const mcp_json *root, mcp_str text)
     call->no_store = mcp_json_get(root, "inputResponses") || mcp_json_get(root, "requestState");
 }
 
-/* Whether the params are to be parsed, and _meta is a member of them. */
+/* Returns whether the params have to be parsed, and contain _meta. */
 static bool is_whole(const mcp_call_options *options)
 {
     return !options || options->size < offsetof(mcp_call_options, meta) + sizeof(options->meta) ||
            !options->meta;
 }
 
-/* Creates a call whose members of params and of _meta need no check. */
+/* Creates a call from members of params and of _meta that have been checked already. */
 static int call_of_parts(mcp_client *client, mcp_str method, mcp_str params,
                          const mcp_call_options *options, mcp__call **ret)
 {
     if (mcp__client_mirrors(client))
-        return MCP_EINVAL; /* the members of headers are not known */
+        return MCP_EINVAL; /* the parameters that headers mirror are unknown */
     mcp__call *call = allocate(client, method, (mcp_str){NULL, 0});
     int rc = call ? read_options(call, options) : MCP_ENOMEM;
     if (rc == MCP_OK) {
         mcp__buf_str(&call->params, params);
         call->members = call->params.len;
         mcp__buf_str(&call->params, mcp_str_from(options->meta));
-        call->options.meta = NULL; /* it is borrowed */
+        call->options.meta = NULL; /* only borrowed until the call is created */
         call->no_store = true;
         rc = call->params.failed;
     }

@@ -63,8 +63,8 @@ int mcp__json_put_checked(mcp__buf *b, mcp_str text, mcp_json_type type, mcp_err
 /* Returns the offset after the string whose opening quote is directly before text[i]. */
 size_t mcp__json_skip_string(const char *text, size_t len, size_t i);
 /* Return the text of a member's value, or of an element. The key is compared with the text of
- * `quoted_key`, which includes the quotes. `count` is the number of members, or 0 if it is not
- * known. ptr is NULL if there is no such member or element. */
+ * `quoted_key`, which includes the quotes. `count` is the number of members, or 0 if it is unknown.
+ * ptr is NULL if there is no such member or element. */
 mcp_str mcp__json_text_get(mcp_str object, size_t count, mcp_str quoted_key);
 mcp_str mcp__json_text_at(mcp_str array, size_t index);
 /* Appends the text of a value, with line ends replaced by spaces. */

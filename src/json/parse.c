@@ -1,9 +1,9 @@
 /* parse.c: parses a JSON text into a document, within limits.
  *
- * yyjson does the parsing. The checks that it lacks are here: size, depth and number of values (before it runs),
- * duplicate keys (after it). An mcp_json_doc is yyjson's own document under another name, so a
- * parse in place costs one allocation. Each memory block begins with a copy of its allocator, so
- * that the document does not depend on the lifetime of the caller's struct.
+ * yyjson does the parsing. The checks that it lacks are here: size, depth and number of values
+ * (before yyjson runs), duplicate keys (after it). An mcp_json_doc is yyjson's own document under
+ * another name, so a parse in place costs one allocation. Each memory block begins with a copy of
+ * its allocator, so that the document does not depend on the lifetime of the caller's struct.
  */
 #include <stdalign.h>
 #include <yyjson.h>
@@ -110,7 +110,7 @@ static size_t exceeds_at(const char *text, size_t len, size_t max_depth, size_t 
     return len;
 }
 
-/* A value needs at least two bytes, one of them for a comma, a colon or brackets. */
+/* Each value takes at least two bytes, one of which is a comma, a colon or a bracket. */
 static int check_structure(const char *text, size_t len, const mcp_json_limits *limits,
                            mcp_error *error)
 {

@@ -10,7 +10,7 @@
 #include <emmintrin.h>
 #endif
 
-/* What a byte means outside a string. */
+/* The class of a byte outside a string. */
 enum { OTHER, SPACE, STRING, OPEN, CLOSE, BETWEEN };
 static const unsigned char classes[256] = {
     [' '] = SPACE, ['\t'] = SPACE, ['\n'] = SPACE, ['\r'] = SPACE,  ['"'] = STRING,  ['{'] = OPEN,
@@ -131,7 +131,7 @@ static size_t find_in_container(const char *text, size_t len, size_t i)
 
 /* ---- skipping -------------------------------------------------------------------------------- */
 
-/* Skips the rest of a long string. It has few escaped quotes, so searching for quotes is fastest. */
+/* Skips the rest of a long string. Escaped quotes are rare, so searching for quotes is fastest. */
 static size_t skip_long(const char *text, size_t len, size_t i)
 {
     while (i < len) {
@@ -198,7 +198,8 @@ static mcp_str slice(mcp_str text, size_t from, size_t to)
     return (mcp_str){text.ptr + from, to - from};
 }
 
-/* Returns the offset after the last value of a container, whose text ends with its bracket, or 0. */
+/* Returns the offset after the last value of a container, or 0 if there is none. The text ends with
+ * the container's bracket. */
 static size_t end_of_last(mcp_str container)
 {
     size_t end = container.len;
@@ -212,7 +213,7 @@ static size_t end_of_last(mcp_str container)
     return end;
 }
 
-/* Returns the offset after the value at i, which is the next one. */
+/* Returns the offset after the next value, which begins at i. */
 static size_t end_of_next(mcp_str container, mcp_json_text_iter *iter, size_t i)
 {
     size_t end = iter->count && --iter->count == 0 ? end_of_last(container) : 0;

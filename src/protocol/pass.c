@@ -146,8 +146,8 @@ static bool is_left_out(const mcp__pass *p, const row *r, const mcp_json *value)
     }
 }
 
-/* Whether objects of this shape are the same for every peer whose revision has all members that
- * they can have. */
+/* Returns whether objects of this shape can be forwarded unchanged to a peer whose revision has all
+ * of their possible members. */
 static bool is_same(const mcp__pass *p, unsigned shape)
 {
     const mcp__revision *r = p->to;

@@ -44,7 +44,7 @@ typedef struct mcp__pass {
     bool (*name)(void *user, mcp__pass_name kind, mcp_str name, mcp__buf *b);
     /* Returns whether a value of a completion is sent. If this is NULL, all are. */
     bool (*value)(void *user, mcp_str value);
-    /* The names stay the same, and all of them exist for the peer: `name` need not be called. */
+    /* All names stay the same and may be shown to the peer, so `name` need not be called. */
     bool same_names;
     /* Receives a member of the _meta of the result itself. */
     void (*meta)(void *user, mcp_str key, mcp_str text);

@@ -349,7 +349,7 @@ mcp_str mcp_uri_template_prefix(const mcp_uri_template *t)
     return t->prefix;
 }
 
-/* Whether a byte of a URI certainly remains the same in normal form. */
+/* Returns whether a byte of a URI is certainly the same in the URI's normal form. */
 static bool is_fixed(char c)
 {
     return mcp__uri_is(c, MCP__URI_UNRESERVED | MCP__URI_RESERVED) && mcp__lower(c) == c;
@@ -357,8 +357,8 @@ static bool is_fixed(char c)
 
 bool mcp_uri_template_prefix_matches(const mcp_uri_template *t, mcp_str uri)
 {
-    /* Nearly every URI is in normal form, at least up to its first difference from the prefix, which
-     * is in normal form too. */
+    /* The prefix is in normal form. So is nearly every URI, at least up to its first difference
+     * from the prefix. */
     size_t most = MCP__MIN(uri.len, t->prefix.len), same = 0;
     while (same < most && uri.ptr[same] == t->prefix.ptr[same] && uri.ptr[same] != '%')
         same++;

@@ -31,7 +31,7 @@ typedef enum mcp__http_refusal {
     MCP__HTTP_SLOW_BODY,
     MCP__HTTP_NOT_ALLOWED,  /* the method is not allowed for this target */
     MCP__HTTP_POST_ONLY,    /* the method is not allowed without a session */
-    MCP__HTTP_UNAUTHORIZED, /* the answers of `authenticate`; the next five too */
+    MCP__HTTP_UNAUTHORIZED, /* this one and the next five are results of `authenticate` */
     MCP__HTTP_BAD_LOGIN,
     MCP__HTTP_FORBIDDEN,
     MCP__HTTP_MANY_LOGINS,
@@ -80,7 +80,7 @@ typedef struct mcp__http_answer {
     const char *type; /* Content-Type, or NULL if there is no body */
     mcp_str body;
     const char *allow;   /* Allow, or NULL */
-    mcp_str lines;       /* more headers, each with its line end */
+    mcp_str lines;       /* more header lines, each with its line end */
     const char *session; /* Mcp-Session-Id, or NULL */
     bool preflight;      /* adds the headers of an answer to a CORS preflight */
     bool retry;          /* adds Retry-After */
@@ -90,8 +90,9 @@ typedef struct mcp__http_answer {
 /* Writes a complete answer and ends the request. */
 void mcp__http_respond(mcp_http_connection *c, const mcp__http_answer *answer);
 void mcp__http_refuse(mcp_http_connection *c, mcp__http_refusal why);
-/* Answers with a JSON-RPC message, which `info` describes. `session` is the value of Mcp-Session-Id,
- * or NULL. If the budget has no room for the message, the request is refused instead. */
+/* Answers with a JSON-RPC message, which `info` describes. `session` is the value of
+ * Mcp-Session-Id, or NULL. If the budget has no room for the message, the request is refused
+ * instead. */
 void mcp__http_reply(mcp_http_connection *c, int status, const mcp_output_info *info,
                      const char *session, mcp_str message);
 /* Returns whether the budget has room for an outgoing message. */

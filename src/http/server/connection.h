@@ -17,7 +17,7 @@ typedef enum mcp__http_phase {
     MCP__HTTP_IDLE = 0,  /* between requests */
     MCP__HTTP_HEAD,      /* part of a head has arrived */
     MCP__HTTP_ASKING,    /* the head is complete, but its sender is not known yet */
-    MCP__HTTP_BODY,      /* the sender is known, the body is not complete */
+    MCP__HTTP_BODY,      /* the sender is known, but the body is not complete */
     MCP__HTTP_WAITING,   /* the request is complete, but its answer has not begun */
     MCP__HTTP_STREAMING, /* the answer is an event stream */
     MCP__HTTP_LINGERING, /* answered before the request was complete; the rest is discarded */
@@ -60,8 +60,8 @@ struct mcp_http_connection {
     bool starved;         /* reading the rest of the request waits for memory */
     bool authenticated;   /* `authenticate` has accepted a request */
     bool is_asked;        /* the login is open */
-    uint8_t login_result; /* mcp__http_refusal, when the login was answered */
-    bool unpaused;        /* the parser continues after a login, even without more input */
+    uint8_t login_result; /* mcp__http_refusal, set when the login is answered */
+    bool unpaused;        /* the parser must continue after a login, even without more input */
 
     mcp__http_charge charge;
     size_t message;               /* memory of the request being answered, in bytes */
@@ -78,10 +78,10 @@ struct mcp_http_connection {
 
     mcp__http_head head;
     mcp_http_login login;
-    mcp_identity *identity; /* last accepted; it is that of this request if `principal` is set */
-    const char *principal;  /* of this request, in `identity`; NULL if it is anonymous */
+    mcp_identity *identity; /* the last one accepted; that of this request if `principal` is set */
+    const char *principal;  /* of this request; in `identity`; NULL if the client is anonymous */
     int64_t expires_at; /* when the identity of this request expires; INT64_MAX if it does not */
-    mcp__http_denial *denial; /* NULL if `authenticate` said nothing about the answer */
+    mcp__http_denial *denial; /* NULL if `authenticate` determined nothing for the answer */
     mcp__buf body;
     mcp_str body_span; /* the body if it was not copied: borrowed from the received bytes */
     mcp__buf input;    /* received bytes that are not parsed yet */
@@ -95,7 +95,8 @@ struct mcp_http_connection {
     char *name;           /* what the request is about (a tool, a URI), for the log; or NULL */
 };
 
-/* How long a modern request, or a login, goes on after the peer closed its sending direction. */
+/* How long a modern request or a login continues after the peer has closed its sending direction.
+ * */
 enum { MCP__HTTP_HALF_CLOSED_MS = 1000 };
 
 /* Returns the time `ms` milliseconds after `from`. */

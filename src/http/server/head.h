@@ -36,14 +36,15 @@ typedef struct mcp__http_span {
 } mcp__http_span;
 
 /* The part of a head that is kept: the target, the values of known headers, and the names and
- * values of Mcp-Param-* and of login_headers. Spans and offsets refer to `bytes`, which may move when it grows. */
+ * values of Mcp-Param-* and of login_headers. Spans and offsets refer to `bytes`, which may move
+ * when it grows. */
 typedef struct mcp__http_head {
     mcp__buf bytes;
-    const mcp_http_options *options; /* its login_headers are kept too; set once */
+    const mcp_http_options *options; /* for login_headers; set when the connection is opened */
     mcp__http_span target, path;
     mcp__http_span known[MCP__HTTP_KNOWN];
     uint32_t present; /* 1 << mcp__http_known */
-    uint32_t params;  /* first header of the list of those with a name, or 0 */
+    uint32_t params;  /* offset of the first header that is kept with its name, or 0 */
     uint32_t last_param;
     uint32_t field;       /* start of the header being received */
     uint32_t field_value; /* start of its value */
@@ -66,14 +67,15 @@ void mcp__http_head_value(mcp__http_head *head, const char *at, size_t len);
 void mcp__http_head_value_end(mcp__http_head *head);
 /* Returns the value of a header. Its ptr is NULL if the header is missing. */
 mcp_str mcp__http_header(const mcp__http_head *head, mcp__http_known known);
-/* Finds a header by name, including Mcp-Param-* and login_headers. Returns false if it is missing. If it occurred
- * more than once, *value is "\n", which cannot be the value of a header. */
+/* Finds a header by name, including Mcp-Param-* and login_headers. Returns false if it is missing.
+ * If it occurred more than once, *value is "\n", which cannot be the value of a header. */
 bool mcp__http_find(const mcp__http_head *head, const char *name, mcp_str *value);
 static inline mcp_str mcp__http_text(const mcp__http_head *head, mcp__http_span span)
 {
     return (mcp_str){head->bytes.ptr + span.at, span.len};
 }
-/* Returns whether the header being received repeats a part of the message, and is compared with it. */
+/* Returns whether the header being received repeats a part of the message, and is compared with it.
+ * */
 bool mcp__http_is_mirrored(const mcp__http_head *head);
 mcp_str mcp__http_trim(mcp_str s);
 

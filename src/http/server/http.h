@@ -1,15 +1,14 @@
 /* http.h: the structures of the HTTP layer.
  *
  *   mcp_http              an endpoint: options, sessions, counters, timers
- *   mcp_http_connection   a connection: the parser, the request being received, the answer being sent
- *   mcp__http_peer        a channel and its timer
- *   mcp__http_session     a legacy session: a peer and its event streams
- *   mcp_http_budget       a memory limit, which several endpoints can share
+ * mcp_http_connection   a connection: the parser, the request being received, the answer being sent
+ * mcp__http_peer        a channel and its timer mcp__http_session     a legacy session: a peer and
+ * its event streams mcp_http_budget       a memory limit, which several endpoints can share
  *
  *   http.c                                 creates, drains and frees an endpoint; runs its timers
  *   connection.c, parse.c                  a connection; splits its bytes into requests
  *   headers.c, forwarded.c                 the head of a request; the client behind proxies
- *   login.c                                who sent a request
+ *   login.c                                authentication of requests
  *   route.c                                checks before the body is read
  *   exchange.c, peer.c                     a POSTed message and its answer; the channels
  *   legacy.c, session.c, stream.c, duplex.c   sessions of legacy revisions
@@ -81,7 +80,7 @@ struct mcp_http {
     void *wake_user;
     void (*warn)(const char *line, void *user);
     void *warn_user;
-    /* passed to the options of the same names */
+    /* the `user` of the options of these names */
     void *date_user, *clock_user, *wall_user;
 };
 

@@ -1,8 +1,8 @@
-/* login.c: who sent a request. Passes the question to the program, keeps the answer, and ends the
- * streams of tokens that expire.
+/* login.c: finds out who sent a request. Calls `authenticate` of the program, stores the answer,
+ * and ends the streams of tokens that expire.
  *
- * The program may answer within `authenticate` or later. A later answer only wakes the connection:
- * its next tick continues with the request, so that a program may answer at any time.
+ * The program may answer within `authenticate` or later. A later answer only wakes the connection,
+ * whose next tick continues with the request. So a program may answer at any time.
  */
 #include "auth/challenge.h"
 #include "http/server/session.h"
@@ -115,7 +115,7 @@ static void answer(mcp_http_login *login, mcp__http_refusal why)
     mcp__http_wake(c->http, &c->timer);
 }
 
-/* Finds when an identity expires on the clock of the endpoint. */
+/* Sets c->expires_at, which is a time of the endpoint's monotonic clock. */
 static mcp__http_refusal set_expiry(mcp_http_connection *c, const mcp_identity *identity)
 {
     mcp_http *http = c->http;
@@ -139,7 +139,7 @@ void mcp_http_login_accept(mcp_http_login *login, mcp_identity *identity)
         return;
     mcp__http_refusal why = set_expiry(c, identity);
     if (!why) {
-        /* The requests of a connection usually have the same identity. */
+        /* Usually all requests of a connection have the same identity. */
         if (identity != c->identity) {
             mcp_identity *before = c->identity;
             c->identity = mcp_identity_ref(identity);
@@ -180,7 +180,7 @@ bool mcp__http_is_quotable(const char *text)
     return true;
 }
 
-/* Writes the headers, then the message. Returns the length of the headers. */
+/* Writes the header lines, followed by the message. Returns the length of the header lines. */
 static size_t put_denial(const mcp_http_denial *d, mcp__buf *b, bool *challenges)
 {
     size_t start = b->len;
@@ -196,7 +196,8 @@ static size_t put_denial(const mcp_http_denial *d, mcp__buf *b, bool *challenges
     return length;
 }
 
-/* Keeps what the program said about the answer; `d` may be NULL. Returns false if out of memory. */
+/* Stores what the program determined for the answer. `d` may be NULL. Returns false if out of
+ * memory. */
 static bool keep(mcp_http_connection *c, const char *nonce, const mcp_http_denial *d)
 {
     const mcp_allocator *a = c->http->allocator;
@@ -284,7 +285,7 @@ void mcp__http_end_stream(mcp_http_connection *c)
     if (peer)
         mcp__channel_flush(peer->channel, c->http->now);
     if (peer && !c->session)
-        mcp_channel_close(peer->channel, c->http->now); /* sends the result of the listen */
+        mcp_channel_close(peer->channel, c->http->now); /* sends the result of the listen request */
     if (c->phase == MCP__HTTP_STREAMING)
         mcp__http_sse_end(c, 0);
 }
@@ -301,7 +302,7 @@ size_t mcp_http_end_token(mcp_http *http, const char *token, int64_t now)
         int64_t before = c->expires_at;
         c->expires_at = INT64_MIN;
         if (mcp__http_stream_expiry(c) == INT64_MAX) {
-            c->expires_at = before; /* it is no such stream */
+            c->expires_at = before; /* the connection has no such stream */
             continue;
         }
         mcp__http_wake(http, &c->timer);

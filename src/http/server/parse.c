@@ -132,8 +132,8 @@ static bool worth_reading(const mcp_http_connection *c)
             !mcp__http_header(&c->head, MCP__HTTP_EXPECT).ptr);
 }
 
-/* Continues with the body when the sender is known. `why` is a refusal so far. Returns 0, or
- * HPE_USER if the request is refused before it is complete. */
+/* Continues with the body when the sender is known. `why` is the result of the checks so far.
+ * Returns 0, or HPE_USER if the request is refused before it is complete. */
 static int begin_body(mcp_http_connection *c, mcp__http_refusal why)
 {
     const llhttp_t *parser = &c->parser;

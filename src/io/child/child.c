@@ -142,7 +142,7 @@ static void on_child_signal(uv_signal_t *signal, int signal_number)
 
 /* ---- starting ------------------------------------------------------------------------------- */
 
-/* Sets the descriptors of the process: the pipes as 0, 1 and 2 or, if `null` is open, as 3, 5
+/* Sets the descriptors of the process. The pipes become 0, 1 and 2 or, if `null` is open, 3, 5
  * and 2. */
 static void place(mcp__spawn *s, const int theirs[MCP__CHILD_PIPES], int null, int fourth)
 {

@@ -32,13 +32,13 @@ typedef struct mcp__child_extra {
     /* The child reads messages from its descriptor 3 and writes messages to its descriptor 5. Its
      * descriptor 0 is then /dev/null, and its descriptor 1 is the same as its stderr. */
     bool own_pipes;
-    int fourth;         /* becomes descriptor 4 if `own_pipes` is set; borrowed; 0: /dev/null */
+    /* With `own_pipes`: becomes descriptor 4 of the child; 0 means /dev/null. Borrowed. */
+    int fourth;
     mcp__spawn limits;  /* only the limits in it are used */
     mcp_str first_line; /* sent before all messages, if not empty */
     /* Called when the process has been reaped, before all other callbacks. May be NULL. */
     void (*on_gone)(int status, void *user);
-    /* Called when a line is longer than a message may be. If this is NULL, only the line is
-     * ignored. */
+    /* Called when a line is longer than a message may be. The line is ignored. May be NULL. */
     void (*on_too_long)(void *user);
 } mcp__child_extra;
 
@@ -53,8 +53,8 @@ struct mcp_child {
     const char *why; /* why the process was ended, or NULL to describe its status; borrowed */
     bool congested;
     bool deaf;   /* its output is ignored, because it was killed */
-    bool more;   /* lines wait for the next turn of the loop */
-    size_t turn; /* lines that may be passed on in this turn */
+    bool more;   /* lines are left for the next turn of the loop */
+    size_t turn; /* number of lines that may still be passed on in this turn */
 
     int in, out, err; /* the parent's ends of the child's stdin, stdout, stderr; -1 if closed */
     mcp__lines lines;
@@ -81,7 +81,8 @@ static inline bool mcp__child_is_running(const mcp_child *c)
 {
     return c->pid && c->ending < MCP__CHILD_EXITED;
 }
-/* Sends SIGKILL to the process group of the child immediately, and ignores its output from now on. */
+/* Sends SIGKILL to the process group of the child immediately, and ignores its output from now on.
+ * */
 void mcp__child_kill(mcp_child *c);
 /* Frees a child whose process has ended or was never started, without running the loop. Returns
  * false while handles are still being closed. In that case it must be called again in a later turn
@@ -106,8 +107,8 @@ void mcp__child_close_pipes(mcp_child *c);
 void mcp__child_read_rest(mcp_child *c);
 /* Writes pending output. */
 void mcp__child_flush(void *child);
-/* Passes on lines that have waited, and writes pending output. This is the function `settle` of the
- * pump. */
+/* Passes on the lines that were left by the last turn, and writes pending output. This is the
+ * function `settle` of the pump. */
 void mcp__child_settle(void *child);
 /* The function `send` of the channel. */
 void mcp__child_send(mcp_channel *channel, mcp_exchange exchange, mcp_str message, void *user);

@@ -11,7 +11,7 @@
 enum {
     TURN_BYTES = 256 * 1024,    /* limit of bytes read per turn of the loop */
     TURN_LINES = 256,           /* limit of lines passed on per turn of the loop */
-    REST_TURNS = 16,            /* turns for the output of a process that has ended */
+    REST_TURNS = 16,            /* limit of turns in which an ended process's output is read */
     MAX_OUTPUT = 1024 * 1024,   /* pending bytes above which the channel is congested */
     LARGEST_PIPE = 1024 * 1024, /* largest capacity of a pipe without privileges */
 };
@@ -140,8 +140,8 @@ static bool is_over(ssize_t n)
     return n == 0 || (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK);
 }
 
-/* Reads up to `budget` bytes. A read that does not fill the buffer has emptied the pipe: what
- * follows, or the end of the pipe, is reported by the loop. If `to_end` is set, reads on until the
+/* Reads up to `budget` bytes. A read that does not fill the buffer has emptied the pipe; the loop
+ * then reports further data or the end of the pipe. If `to_end` is set, continues reading until the
  * pipe is empty or at its end. */
 static void read_output(mcp_child *c, size_t budget, bool to_end)
 {
@@ -257,7 +257,7 @@ int mcp__child_open_pipes(mcp_child *c, int theirs[MCP__CHILD_PIPES], mcp_error 
         *ours[i] = i == 0 ? ends[1] : ends[0];
         theirs[i] = i == 0 ? ends[0] : ends[1];
         if (c->own_pipes && i < 2)
-            (void)fcntl(ends[0], F_SETPIPE_SZ, TURN_BYTES); /* fewer switches for long messages */
+            (void)fcntl(ends[0], F_SETPIPE_SZ, TURN_BYTES); /* for fewer context switches */
     }
     return MCP_OK;
 }

@@ -204,10 +204,11 @@ static int outcome(pid_t pid, int from)
     return why;
 }
 
-/* Lowers the priority of a process. This is done after exec, because this thread waits for exec. A
- * process that leads a session may be in a scheduling group of its own ("autogroup"). Then the
- * priority of the group counts, not that of the process. A failure does not matter. SCHED_IDLE
- * would be too low: such a process may not even be able to start while the machine is busy. */
+/* Lowers the priority of a process. This is done after exec, because the calling thread is
+ * suspended until then. A process that leads a session may be in a scheduling group of its own
+ * ("autogroup"). Then the priority of the group applies, not that of the process. Failures are
+ * ignored. SCHED_IDLE would be too low, because such a process may not even start while the machine
+ * is busy. */
 static void lower_priority(pid_t pid)
 {
     enum { MORE = 5, MOST = 19 };

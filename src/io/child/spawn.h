@@ -18,7 +18,7 @@ typedef struct mcp__spawn {
     uint64_t max_data;  /* RLIMIT_DATA in bytes; 0 leaves it unchanged */
     uint64_t max_files; /* RLIMIT_NOFILE; 0 leaves it unchanged */
     bool no_core;       /* sets RLIMIT_CORE to 0 */
-    bool yields;        /* the process gets a lower priority than this one */
+    bool yields;        /* the process gets a lower priority than the calling process */
     bool with_parent;   /* the process gets SIGKILL when the thread that started it ends */
 } mcp__spawn;
 

@@ -1,5 +1,5 @@
-/* leave.c: ends the session of a client in the background. The request outlives the client: it
- * belongs to the multi handle of the loop.
+/* leave.c: ends the session of a client in the background. The request belongs to the multi handle
+ * of the loop, so it can outlive the client.
  */
 #define _GNU_SOURCE
 #include "io/http_client/client.h"

@@ -68,11 +68,13 @@ int mcp__host_work_long(void (*fn)(void *arg), void (*done)(void *arg), void *ar
 
 struct mcp_loop {
     uv_loop_t uv;
-    uv_async_t wakeup;           /* wakes up the loop for mcp_loop_stop() */
-    uv_timer_t pause;            /* time-out of mcp_loop_step() and mcp_loop_drain() */
-    uv_prepare_t before_waiting; /* these two and `next_timer`: mcp__loop_turn() */
+    uv_async_t wakeup; /* wakes up the loop for mcp_loop_stop() */
+    uv_timer_t pause;  /* time-out of mcp_loop_step() and mcp_loop_drain() */
+    /* These three belong to mcp__loop_turn(). next_timer is the time at which the first timer is
+     * due, or UINT64_MAX. */
+    uv_prepare_t before_waiting;
     uv_idle_t no_waiting;
-    uint64_t next_timer; /* when the first timer is due, or UINT64_MAX */
+    uint64_t next_timer;
     atomic_bool stop;
     mcp_allocator allocator;
     mcp_host host;
@@ -86,7 +88,7 @@ struct mcp_loop {
     void (*net_free)(struct mcp__net *net);
     struct mcp__multi *multi; /* http_client/client.h, or NULL; linked only if used */
     void (*multi_stop)(struct mcp__multi *multi);
-    size_t leaving;     /* requests of clients that are freed already (http_client/leave.c) */
+    size_t leaving;     /* number of DELETE requests of freed clients (http_client/leave.c) */
     mcp__link services; /* children/service.h; initialized when services_stop is set */
     void (*services_stop)(mcp_loop *loop);
 };

@@ -16,7 +16,7 @@ typedef struct mcp__pump {
     uv_idle_t idle; /* active while there is work to do before the loop blocks */
     uv_timer_t deadline;
     bool woken;                /* the channel has requested a tick */
-    bool settling;             /* settle() will be called when the tick has returned */
+    bool settling;             /* settle() will be called after the tick */
     unsigned handles;          /* number of open handles */
     void (*closed)(void *arg); /* called after the last handle was closed; may free d; or NULL */
 } mcp__pump;

@@ -40,7 +40,7 @@ void mcp__hub_rewatch(mcp_server *server);
 /* Schedules the notifications of the changes that are marked in a session. */
 void mcp__hub_arm(mcp__session *session);
 /* Sends the notifications of a session that are due. */
-/* Sends the notifications for all marks now, if the peer is reading. */
+/* Sends the notifications for all marked subscriptions now, if the peer is reading. */
 void mcp__hub_flush(mcp__session *session);
 void mcp__hub_tick(mcp__session *session, int64_t now);
 void mcp__hub_free(mcp_server *server);

@@ -67,8 +67,8 @@ static bool progress_is_due(mcp_request *req, double progress, double total)
     return true;
 }
 
-/* Returns the token of the notification that has to be sent now, or NULL. Without a token, only a
- * task gets the message. */
+/* Returns the progress token if a notification has to be sent now; otherwise NULL. If the request
+ * has no token but is a task, stores the message in the task. */
 static const mcp_json *progress_token(mcp_request *req, double progress, double total,
                                       const char *message)
 {
@@ -104,7 +104,7 @@ void mcp_request_progress(mcp_request *req, double progress, double total, const
     send_notification(req, &b);
 }
 
-/* Sends the params of another server's notification. */
+/* Forwards the notification of another server. */
 static void pass_progress(mcp_request *req, const mcp_json *token, const mcp_json *params,
                           mcp_str text)
 {

@@ -250,7 +250,7 @@ static int add_member(mcp_request *req, mcp__members *set, mcp_str key)
     return req->reply.failed;
 }
 
-/* Begins a member. The caller then appends the value. */
+/* Begins a member. The caller then appends its value. */
 static int begin_member(mcp_request *req, mcp__members *set, mcp_str key)
 {
     if (check_open(req) != MCP_OK)

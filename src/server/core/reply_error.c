@@ -150,7 +150,7 @@ static void send_error(mcp_request *req)
     mcp__put_error(&b, mcp__incoming_id(in), MCP__NO_ID_NULL, code, (mcp_str){message.ptr, valid},
                    req->error.data);
     size_t length = b.len;
-    if (in->scopes) { /* they are in the arena, which is freed before the message is sent */
+    if (in->scopes) { /* the string is in the arena, which is freed before the message is sent */
         mcp__buf_add(&b, in->scopes, strlen(in->scopes) + 1);
         in->scopes = b.failed ? NULL : b.ptr + length;
     }

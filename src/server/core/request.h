@@ -27,12 +27,12 @@ typedef struct mcp__notice_rate {
     unsigned count;
 } mcp__notice_rate;
 
-typedef struct mcp__member mcp__member; /* a name; defined in reply.c */
+typedef struct mcp__member mcp__member; /* the name of a member; defined in reply.c */
 
-/* Members of an object of the result. */
+/* Members of an object in the result. */
 typedef struct mcp__members {
-    mcp__buf text; /* each with a leading comma */
-    mcp__member *names;
+    mcp__buf text;      /* the members, each with a leading comma */
+    mcp__member *names; /* the list of their names */
 } mcp__members;
 
 /* What the request refers to. */
@@ -51,7 +51,7 @@ typedef struct mcp__reply {
     size_t count;        /* number of entries in the method's array */
     mcp_str description; /* prompts/get, in the arena */
     mcp__members meta;
-    mcp__members extra; /* of a list, besides those of this server: mcp_reply_raw_page() */
+    mcp__members extra; /* members of a list that come from other servers; mcp_reply_raw_page() */
     struct {
         bool set, is_public;
         uint64_t ttl_ms;
@@ -107,7 +107,7 @@ struct mcp_request {
     } on_cancel;
     mcp__arena arena;
     const mcp_json *caller; /* what a trusted parent reports about the caller; NULL if nothing */
-    mcp_identity *identity; /* with which it was sent; holds a reference; NULL if anonymous */
+    mcp_identity *identity; /* of the caller; holds a reference; NULL if anonymous */
 
     mcp__target target;
     mcp__reply reply;
@@ -178,7 +178,7 @@ int mcp__reply_meta(mcp_request *req, const char *key, mcp_str json);
 /* Adds a member to _meta whose value is JSON text that was parsed before. Does nothing if the
  * member exists. */
 void mcp__reply_meta_text(mcp_request *req, mcp_str key, mcp_str json);
-/* The same for a member of the result of a list. */
+/* Does the same for a member of the result of a list. */
 void mcp__reply_extra_text(mcp_request *req, mcp_str key, mcp_str json);
 
 /* Returns the precision for "%.*s" with which a message repeats a peer's string: at most 100 bytes,
