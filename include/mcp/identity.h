@@ -32,8 +32,8 @@ typedef struct mcp_identity_options {
      * printable ASCII characters other than quotation marks and backslashes (RFC 6749 section 3.3).
      * NULL means none. */
     const char *scopes;
-    /* JSON text of an object, at most 64 KiB, for example the claims of a token. NULL means none.
-     * */
+    /* JSON text of an object, at most 64 KiB, for example the claims of a token. NULL means
+     * none. */
     const char *claims;
     const char *issuer; /* the issuer of the token, at most 1,023 bytes; NULL if there is none */
     /* An identifier of the token for mcp_http_end_token(), at most 1,023 bytes. It should not be

@@ -110,8 +110,8 @@ static int reply_entries(const isolated_call *c, const mcp_json *result)
     return rc == MCP_OK && next.len ? mcp_reply_next(c->req, next) : rc;
 }
 
-/* Returns whether the URI of each content belongs to this source or is exactly the requested one.
- * */
+/* Returns whether the URI of each content belongs to this source or is exactly the requested
+ * one. */
 static bool owns_contents(const isolated_call *c, const mcp_json *result)
 {
     mcp_str wanted = mcp_json_string(mcp_json_get(mcp_request_params(c->req), "uri"));

@@ -38,8 +38,8 @@ void isolated_link_refuse(isolated_link *l, const char *why)
     mcp_service_abort(l->service, why);
 }
 
-/* Writes the answer to a question, followed by a newline. Returns false if `question` is invalid.
- * */
+/* Writes the answer to a question, followed by a newline. Returns false if `question` is
+ * invalid. */
 static bool answer(const isolated *r, const mcp_json *question,
                    char to[static MCP_ISOLATED_NAMES + 1], size_t *len)
 {

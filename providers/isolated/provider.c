@@ -207,8 +207,8 @@ bool isolated_owns(const isolated *r, mcp_str uri)
     return !r->n_prefixes;
 }
 
-/* Only the first of several mounts serves lists, because the process has one list for all mounts.
- * */
+/* Only the first of several mounts serves lists, because the process has one list for all
+ * mounts. */
 int isolated_mount(isolated *r, const mcp_source *source, mcp_error *error)
 {
     const char *prefix = source->prefix;
@@ -269,8 +269,8 @@ static bool copy_texts(const isolated *r, const char *const **texts)
     return true;
 }
 
-/* Copies all strings, even after a failure, so that no member still points to the caller's memory.
- * */
+/* Copies all strings, even after a failure, so that no member still points to the caller's
+ * memory. */
 static bool copy_options(isolated *r, const mcp_isolated_options *given)
 {
     mcp_isolated_options *o = &r->options;

@@ -251,8 +251,8 @@ static int start(upstream_ask *a, mcp_error *error)
     return rc == MCP_OK ? send(a) : rc;
 }
 
-/* `again` is true for the second attempt, which uses a new session because the old one has ended.
- * */
+/* `again` is true for the second attempt, which uses a new session because the old one has
+ * ended. */
 static int begin(upstream *up, mcp_request *req, const upstream_ask *like, bool again)
 {
     mcp_error error = {0};

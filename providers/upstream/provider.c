@@ -192,8 +192,8 @@ static bool copy_texts(const upstream *up, const char *const **texts)
     return true;
 }
 
-/* Copies all strings, even after a failure, so that no member still points to the caller's memory.
- * */
+/* Copies all strings, even after a failure, so that no member still points to the caller's
+ * memory. */
 static bool copy_options(upstream *up, const mcp_upstream_options *given)
 {
     mcp_upstream_options *o = &up->options;

@@ -10,8 +10,8 @@
 static const char *const other_types[] = {"dpop+jwt", "oauth-id-jag+jwt", "logout+jwt",
                                           "secevent+jwt"};
 
-/* Claims that ID tokens may have too. Their presence does not show that a JWT is an access token.
- * */
+/* Claims that ID tokens may have too. Their presence does not show that a JWT is an access
+ * token. */
 static const char *const common_claims[] = {
     "iss",   "sub",       "aud", "exp", "nbf", "iat",     "jti",  "azp",
     "nonce", "auth_time", "acr", "amr", "sid", "at_hash", "name", "email",
@@ -123,8 +123,8 @@ static mcp__refused check_times(mcp__claims *claims, const mcp_json *object, mcp
     return MCP__ACCEPTED;
 }
 
-/* Accepts a token that is not bound, or is bound only by `jkt`. Other bindings cannot be checked.
- * */
+/* Accepts a token that is not bound, or is bound only by `jkt`. Other bindings cannot be
+ * checked. */
 static mcp__refused check_binding(mcp__claims *claims, const mcp_json *cnf)
 {
     claims->jkt = mcp_json_string(mcp_json_get(cnf, "jkt"));

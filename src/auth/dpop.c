@@ -54,8 +54,8 @@ typedef struct proof_state {
     mcp__jwk *key;
 } proof_state;
 
-/* 2, 4, 5, 7: a well-formed JWT of the right type, with an asymmetric algorithm and a public key.
- * */
+/* 2, 4, 5, 7: a well-formed JWT of the right type, with an asymmetric algorithm and a public
+ * key. */
 static mcp__refused read_proof(proof_state *p, mcp_str text, const mcp_allocator *allocator)
 {
     mcp__jws_fault fault = mcp__jws_read(&p->jws, text, true, allocator);

@@ -1,8 +1,8 @@
 /* introspect.c: see introspect.h. */
 #include "auth/introspect.h"
 
-/* Appends text as the value of a form. All characters except unreserved ones are percent-encoded.
- * */
+/* Appends text as the value of a form. All characters except unreserved ones are
+ * percent-encoded. */
 static void put_value(mcp__buf *to, mcp_str text)
 {
     for (size_t i = 0; i < text.len; i++) {

@@ -95,8 +95,8 @@ struct mcp_http_connection {
     char *name;           /* what the request is about (a tool, a URI), for the log; or NULL */
 };
 
-/* How long a modern request or a login continues after the peer has closed its sending direction.
- * */
+/* How long a modern request or a login continues after the peer has closed its sending
+ * direction. */
 enum { MCP__HTTP_HALF_CLOSED_MS = 1000 };
 
 /* Returns the time `ms` milliseconds after `from`. */

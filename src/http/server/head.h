@@ -74,8 +74,8 @@ static inline mcp_str mcp__http_text(const mcp__http_head *head, mcp__http_span 
 {
     return (mcp_str){head->bytes.ptr + span.at, span.len};
 }
-/* Returns whether the header being received repeats a part of the message, and is compared with it.
- * */
+/* Returns whether the header being received repeats a part of the message, and is compared with
+ * it. */
 bool mcp__http_is_mirrored(const mcp__http_head *head);
 mcp_str mcp__http_trim(mcp_str s);
 

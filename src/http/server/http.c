@@ -56,8 +56,8 @@ static void set_defaults(mcp_http_options *o)
         o->challenge = "Bearer";
 }
 
-/* Replaces a string of the options, which may be NULL, by a copy. Returns false if out of memory.
- * */
+/* Replaces a string of the options, which may be NULL, by a copy. Returns false if out of
+ * memory. */
 static bool own_text(const mcp_http *http, const char **text)
 {
     const char *from = *text;
@@ -96,8 +96,8 @@ static int own_options(mcp_http *http)
     const char **texts[] = {&o->path, &o->challenge, &o->sse_path, &o->public_url,
                             &o->resource_metadata};
     bool ok = true;
-    /* Every string is replaced, even after a failure, so that mcp_http_free() releases only copies.
-     * */
+    /* Every string is replaced, even after a failure, so that mcp_http_free() releases only
+     * copies. */
     for (size_t i = 0; i < MCP__COUNT(texts); i++)
         ok &= own_text(http, texts[i]);
     ok &= copy_list(http, &o->allow_hosts, o->n_allow_hosts) == MCP_OK;

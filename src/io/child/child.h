@@ -81,8 +81,8 @@ static inline bool mcp__child_is_running(const mcp_child *c)
 {
     return c->pid && c->ending < MCP__CHILD_EXITED;
 }
-/* Sends SIGKILL to the process group of the child immediately, and ignores its output from now on.
- * */
+/* Sends SIGKILL to the process group of the child immediately, and ignores its output from now
+ * on. */
 void mcp__child_kill(mcp_child *c);
 /* Frees a child whose process has ended or was never started, without running the loop. Returns
  * false while handles are still being closed. In that case it must be called again in a later turn

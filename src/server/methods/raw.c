@@ -302,8 +302,8 @@ static int put_next(mcp_request *req, const mcp_json *cursor)
     return mcp_reply_next(req, (mcp_str){marked, next.len + 1});
 }
 
-/* If several sources add pages to a list, each member has the value of the first page that has it.
- * */
+/* If several sources add pages to a list, each member has the value of the first page that has
+ * it. */
 static void put_page_member(passing *p, mcp_str key, const mcp_json *value, mcp_str text)
 {
     const mcp__pass pass = pass_of(p);
