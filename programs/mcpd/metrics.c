@@ -2,6 +2,7 @@
 #include "metrics.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static void escape(const char *text, char *to, size_t room)
 {
@@ -14,34 +15,54 @@ static void escape(const char *text, char *to, size_t room)
     to[n] = 0;
 }
 
-void metric_begin(metric_sink *to, const char *metric, const char *type, const char *help,
-                  const char *source)
+static void begin(metric_sink *to, const metric *m, const char *source)
 {
     char text[400];
-    int n =
-        snprintf(text, sizeof(text), "# HELP %s %s\n# TYPE %s %s\n", metric, help, metric, type);
+    int n = snprintf(text, sizeof(text), "# HELP %s %s\n# TYPE %s %s\n", m->name, m->help, m->name,
+                     m->type);
     if (!to->begun && n > 0)
         to->add((mcp_str){text, (size_t)n}, to->arg);
     to->begun = true;
     to->count++;
-    to->metric = metric;
     if (to->numbers)
         snprintf(to->label, sizeof(to->label), "%zu", to->count);
     else
         escape(source, to->label, sizeof(to->label));
 }
 
+static uint64_t number(const void *at, size_t width)
+{
+    bool flag;
+    uint32_t small;
+    uint64_t value;
+    switch (width) {
+    case sizeof(flag): memcpy(&flag, at, sizeof(flag)); return flag;
+    case sizeof(small): memcpy(&small, at, sizeof(small)); return small;
+    default: memcpy(&value, at, sizeof(value)); return value;
+    }
+}
+
+static void put(const metric_sink *to, const metric *m, const char *word, uint64_t value)
+{
+    char text[900];
+    int n = snprintf(text, sizeof(text), "%s{source=\"%s\"%s%s%s%s%s} %llu\n", m->name, to->label,
+                     word ? "," : "", word ? m->key : "", word ? "=\"" : "", word ? word : "",
+                     word ? "\"" : "", (unsigned long long)value);
+    if (n > 0 && (size_t)n < sizeof(text))
+        to->add((mcp_str){text, (size_t)n}, to->arg);
+}
+
+void metric_put(metric_sink *to, const metric *m, const char *source, const void *state)
+{
+    const char *at = (const char *)state + m->at, *word;
+    begin(to, m, source);
+    if (!m->word)
+        put(to, m, NULL, number(at, m->width));
+    for (size_t i = 0; m->word && (word = m->word(i)) != NULL; i++)
+        put(to, m, word, number(at + i * m->width, m->width));
+}
+
 void metric_skip(metric_sink *to)
 {
     to->count++;
-}
-
-void metric_put(const metric_sink *to, const char *key, const char *word, uint64_t value)
-{
-    char text[900];
-    int n = snprintf(text, sizeof(text), "%s{source=\"%s\"%s%s%s%s%s} %llu\n", to->metric,
-                     to->label, key ? "," : "", key ? key : "", key ? "=\"" : "", key ? word : "",
-                     key ? "\"" : "", (unsigned long long)value);
-    if (n > 0 && (size_t)n < sizeof(text))
-        to->add((mcp_str){text, (size_t)n}, to->arg);
 }

@@ -2,6 +2,8 @@
 #ifndef MCPD_METRICS_H
 #define MCPD_METRICS_H
 
+#include <stddef.h>
+
 #include <mcp/mcp.h>
 
 /* Receives the text of one metric. The caller sets `add`, `arg` and `numbers`. The other members
@@ -10,19 +12,28 @@ typedef struct metric_sink {
     void (*add)(mcp_str text, void *arg);
     void *arg;
     bool numbers; /* sources are labelled with numbers, because their names may be secret */
-    const char *metric;
     bool begun;
     size_t count;
     char label[500];
 } metric_sink;
 
-/* Begins the lines of the next source. The first call also writes the HELP and TYPE lines. */
-void metric_begin(metric_sink *to, const char *metric, const char *type, const char *help,
-                  const char *source);
+/* A metric whose values are members of a struct that describes the state of a source. */
+typedef struct metric {
+    const char *name, *type, *help;
+    size_t at, width; /* the member, METRIC_MEMBER(); its first element if it is an array */
+    const char *key;  /* the label of an array's elements, or NULL for a single value */
+    const char *(*word)(size_t i); /* returns the value of that label, or NULL past the end */
+    bool program;                  /* only sources that are programs have it */
+} metric;
+
+/* A bool, or an unsigned integer of 4 or 8 bytes. */
+#define METRIC_MEMBER(type, member) \
+    .at = offsetof(type, member), .width = sizeof(((type *)0)->member)
+
+/* Writes the lines of the next source, which is in this state. The first call also writes the HELP and
+ * TYPE lines. */
+void metric_put(metric_sink *to, const metric *m, const char *source, const void *state);
 /* Skips a source. The following sources keep their numbers. */
 void metric_skip(metric_sink *to);
-/* Writes one value of that source. `key` is the name of a second label with the value `word`, or
- * NULL. */
-void metric_put(const metric_sink *to, const char *key, const char *word, uint64_t value);
 
 #endif

@@ -82,20 +82,20 @@ void mcp_upstream_each(const mcp_upstream_group *group,
     }
 }
 
-const char *mcp_upstream_end_name(mcp_upstream_end end)
+const char *mcp_upstream_end_name(size_t end)
 {
     static const char *const names[MCP_UPSTREAM_ENDS] = {[MCP_UPSTREAM_IDLE] = "idle",
                                                          [MCP_UPSTREAM_LOST] = "lost",
                                                          [MCP_UPSTREAM_CLOSED] = "closed"};
-    return names[end];
+    return end < MCP_UPSTREAM_ENDS ? names[end] : NULL;
 }
 
-const char *mcp_upstream_outcome_name(mcp_upstream_outcome outcome)
+const char *mcp_upstream_outcome_name(size_t outcome)
 {
     static const char *const names[MCP_UPSTREAM_OUTCOMES] = {
         [MCP_UPSTREAM_ANSWERED] = "answered",
         [MCP_UPSTREAM_ERROR] = "error",
         [MCP_UPSTREAM_UNREACHABLE] = "unreachable",
         [MCP_UPSTREAM_CANCELLED] = "cancelled"};
-    return names[outcome];
+    return outcome < MCP_UPSTREAM_OUTCOMES ? names[outcome] : NULL;
 }

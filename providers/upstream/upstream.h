@@ -100,9 +100,10 @@ typedef struct mcp_upstream_state {
 /* Calls each(state, user) for each server of the group. */
 void mcp_upstream_each(const mcp_upstream_group *group,
                        void (*each)(const mcp_upstream_state *state, void *user), void *user);
-/* Return the names of the values in metrics ("idle", "answered", …), which are constant. */
-const char *mcp_upstream_end_name(mcp_upstream_end end);
-const char *mcp_upstream_outcome_name(mcp_upstream_outcome outcome);
+/* The words for a mcp_upstream_end and a mcp_upstream_outcome in metrics ("idle", "answered", …), or
+ * NULL past the last one. */
+const char *mcp_upstream_end_name(size_t end);
+const char *mcp_upstream_outcome_name(size_t outcome);
 
 /* Mounts a source of mcpd: "COMMAND ARG…", "https://…" or "unix:PATH". `options` must conform to
  * mcp_upstream_schema. If `name` is NULL, it is derived from the source. `group` may be NULL.
