@@ -170,9 +170,8 @@ static void on_done(mcp_client *client, int rc, const mcp_json *result, const mc
         isolated_call_again(c);
     } else if (rc == MCP_ECLOSED || rc == MCP_ETIMEOUT || rc == MCP_EIO || rc == MCP_ESTATE) {
         c->state = ISOLATED_LOST;
-        c->blamed = rc == MCP_ETIMEOUT && !isolated_has_blamed(r);
-        if (c->blamed)
-            mcp_service_abort(r->link.service, "it did not answer in time");
+        if (rc == MCP_ETIMEOUT)
+            isolated_late(c);
     } else {
         isolated_call_fail(c, "%s: %s", r->options.name, error->text);
     }

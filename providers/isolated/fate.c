@@ -3,6 +3,9 @@
  * A request that was alone in the process caused the end. If there were several, each is repeated
  * alone, while all others wait. A single request is also repeated if something else may have caused
  * the end: a cancelled request, the search for changes, or SIGKILL from outside.
+ *
+ * If a request is not answered in time, the process is killed. The first such request is the oldest
+ * one, so it kept the others waiting, unless the process was still busy with a cancelled request.
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
@@ -122,12 +125,26 @@ bool isolated_has_blamed(const isolated *r)
     return c != NULL;
 }
 
+/* Returns whether the process may still be busy with a cancelled request. */
+static bool is_cancelling(const isolated *r)
+{
+    return r->cancelled && isolated_now(r) - r->cancelled <= CANCELLED_MS;
+}
+
 /* Returns whether only a call in flight can have caused the end. SIGKILL comes from outside, for
  * example from the kernel when memory is short. */
 static bool is_certain(const isolated *r, const mcp_service_end *end)
 {
-    return end->status != 128 + SIGKILL && !isolated_watches(r) &&
-           (!r->cancelled || isolated_now(r) - r->cancelled > CANCELLED_MS);
+    return end->status != 128 + SIGKILL && !isolated_watches(r) && !is_cancelling(r);
+}
+
+void isolated_late(isolated_call *c)
+{
+    isolated *r = c->owner;
+    if (isolated_has_blamed(r))
+        return;
+    c->blamed = c->trial || !is_cancelling(r);
+    mcp_service_abort(r->link.service, "it did not answer in time");
 }
 
 static void lost(isolated_call *c, bool alone, bool suspects, const char *text)

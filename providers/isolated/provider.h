@@ -164,6 +164,8 @@ void isolated_meta_free(isolated *r);
 /* Handles an unexpected end of the process. Finds the request that caused it, and repeats the
  * others. */
 void isolated_fate(isolated *r, const mcp_service_end *end);
+/* Kills the process because the call was not answered in time. */
+void isolated_late(isolated_call *c);
 /* Returns whether the request is refused, and writes the reason to `why`. */
 bool isolated_is_refused(isolated *r, const char *key, char *why, size_t room);
 /* Returns whether the process is being ended because a call was not answered in time. Only the

@@ -271,6 +271,33 @@ static void test_hangs(void **state)
     close_fixture(&f);
 }
 
+static void cancel(fixture *f, int id)
+{
+    char text[200];
+    snprintf(text, sizeof(text),
+             "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
+             "\"params\":{\"requestId\":%d}}",
+             id);
+    mcp_channel_receive(f->channel, 0, mcp_str_from(text), mcp_loop_now(f->loop));
+}
+
+/* A request that waited behind a cancelled one is repeated, and is not refused afterwards. */
+static void test_behind_cancelled(void **state)
+{
+    fixture f;
+    (void)state;
+    open_fixture(&f, false, 1500);
+    has(ask_uri(&f, 1, "mortal://m/a"), "alive");
+    say(&f, 2, "resources/read", "\"uri\":\"mortal://m/hang\"");
+    step(&f, 10);
+    cancel(&f, 2);
+    say(&f, 3, "resources/read", "\"uri\":\"mortal://m/b\"");
+    has(answer(&f, 3), "alive");
+    has(ask_uri(&f, 4, "mortal://m/b"), "alive");
+    has(ask_uri(&f, 5, "mortal://m/hang"), "it did not answer in time");
+    close_fixture(&f);
+}
+
 static void test_cancelled(void **state)
 {
     fixture f;
@@ -279,9 +306,7 @@ static void test_cancelled(void **state)
     has(ask_uri(&f, 1, "mortal://m/a"), "alive");
     say(&f, 2, "resources/read", "\"uri\":\"mortal://m/slow\"");
     step(&f, 5);
-    static const char cancel[] = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
-                                 "\"params\":{\"requestId\":2}}";
-    mcp_channel_receive(f.channel, 0, mcp_str_from(cancel), mcp_loop_now(f.loop));
+    cancel(&f, 2);
     /* The cancelled request may be the one that kills the process, so request 3 is repeated. */
     say(&f, 3, "resources/read", "\"uri\":\"mortal://m/slow\"");
     step(&f, 5);
@@ -371,8 +396,9 @@ static void test_killed_anywhere(void **state)
         cmocka_unit_test(test_same_meta), cmocka_unit_test(test_foreign_uris),                  \
         cmocka_unit_test(test_killer), cmocka_unit_test(test_several),                          \
         cmocka_unit_test(test_set_aside), cmocka_unit_test(test_equal_ones),                    \
-        cmocka_unit_test(test_hangs), cmocka_unit_test(test_cancelled),                         \
-        cmocka_unit_test(test_subscribed), cmocka_unit_test(test_killed_anywhere)
+        cmocka_unit_test(test_hangs), cmocka_unit_test(test_behind_cancelled),                  \
+        cmocka_unit_test(test_cancelled), cmocka_unit_test(test_subscribed),                    \
+        cmocka_unit_test(test_killed_anywhere)
 
 int main(void)
 {
