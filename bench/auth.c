@@ -1,12 +1,12 @@
-/* auth: measures the check of an access token of 1 KiB that was not seen before, compared with
- * OpenSSL's bare verification of its signature, and a token that was seen before.
+/* auth: measures the check of a new access token of 1 KiB, compared with OpenSSL's verification of
+ * its signature alone, and the check of a token that is in the cache.
  *
- *   auth             prints for each algorithm the medians in µs of CPU time: bare=… check=… above=…
+ * auth             prints for each algorithm the medians in µs of CPU time: bare=… check=… above=…
  *
- * Turns are short and alternate, so that other load falls on both; `above` is the median of their
- * differences.
+ * The turns are short and alternate, so that other load affects both measurements. `above` is the
+ * median of the differences between the two.
  *
- * The goal: a check costs at most 10 µs more than the bare verification.
+ * The goal is that a check costs at most 10 µs more than the verification of the signature.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -26,7 +26,7 @@ static double cpu_us(void)
     return clock_ns(CLOCK_PROCESS_CPUTIME_ID) / 1e3;
 }
 
-/* What is measured. */
+/* The measured objects. */
 typedef struct bench_token {
     mcp__jwk *signer;
     mcp__jwk_set *keys;
@@ -45,7 +45,7 @@ static void require(bool ok, const char *what)
     exit(1);
 }
 
-/* Makes a key, and reads it back as the signing key and as a set with its public part. */
+/* Makes a signing key, and a set with its public part. */
 static void make_keys(bench_token *t, const char *private_jwk, const char *public_set)
 {
     mcp_json_doc *doc;
@@ -58,7 +58,7 @@ static void make_keys(bench_token *t, const char *private_jwk, const char *publi
             "a key set");
 }
 
-/* Signs claims so that the token has 1 KiB. */
+/* Signs claims that are long enough for a token of 1 KiB. */
 static void make_token(bench_token *t)
 {
     char claims[2048], filling[1024] = "";

@@ -1,4 +1,4 @@
-/* isolated: what a request costs if its source runs in a process of its own.
+/* isolated: measures the cost of requests to a source in a process of its own.
  *
  *   isolated [--turns N] [--requests N] MCPD REPOSITORY DATABASE
  *
@@ -9,10 +9,9 @@
  *
  *   cpu_us       CPU time of a request in the one process
  *   cpu_child_us CPU time of a request in both processes together
- *   least_us, least_child_us   the same in the fastest turn: what it costs on a machine that has
- *                              nothing else to do
- *   p50_us, p50_child_us   median time until the answer, with the time of this program
- *   kib_first, kib         private memory of the source's idle process, after one request and
+ * least_us, least_child_us   the same in the fastest turn, which was disturbed least by other load
+ * p50_us, p50_child_us   median time until the answer, with the time of this program kib_first, kib
+ * private memory of the source's idle process, after one request and
  *                          after all of them
  *
  * All other times are medians of the turns.
@@ -186,7 +185,7 @@ static void measure(const source *from)
     for (int many = 0; many < 2; many++) {
         size_t n = (size_t)opt.turns;
         double here = median(sides[0].cpu_us[many], n), apart = median(sides[1].cpu_us[many], n);
-        /* they are sorted now */
+        /* the samples are sorted now */
         printf("source=%s in_flight=%d cpu_us=%.1f cpu_child_us=%.1f least_us=%.1f "
                "least_child_us=%.1f p50_us=%.1f p50_child_us=%.1f kib_first=%ld kib=%ld\n",
                from->name, many ? MAX_INFLIGHT : 1, here, apart, sides[0].cpu_us[many][0],

@@ -1,11 +1,11 @@
-/* fuzz_jws.c: what strangers send to a resource server. The first byte selects the part:
+/* fuzz_jws.c: untrusted data that a resource server receives. The first byte selects the kind:
  *
  *   0 a token                         1 header members, a newline, and claims, which are signed
- *   2 a JWK set                       3 a DPoP proof, as 0 and 1 in one: with a newline it is signed
+ *   2 a JWK set                       3 a DPoP proof: if it has a newline as in 1, it is signed
  *   4 an introspection answer         5 two URLs with a newline between
  *   6 an Authorization header, scopes and Cache-Control
  *
- * The signed forms reach what only a valid signature reaches.
+ * The signed forms reach code that runs only after a valid signature.
  */
 #include <stdlib.h>
 
@@ -54,7 +54,7 @@ static void set_up(void)
                               &keys, NULL) == MCP_OK);
 }
 
-/* Splits the text at the first newline, which the second part then lacks. */
+/* Splits the text at the first newline, which is in neither part. */
 static bool split(mcp_str text, mcp_str *first, mcp_str *second)
 {
     const char *newline = text.len ? memchr(text.ptr, '\n', text.len) : NULL;
@@ -63,7 +63,7 @@ static bool split(mcp_str text, mcp_str *first, mcp_str *second)
     return newline != NULL;
 }
 
-/* A text that is taken apart has one spelling: its parts, encoded again, are the text. */
+/* Every accepted text is in canonical form: encoding its parts again yields the same text. */
 static void check_parts(const mcp__jws *jws, mcp_str text)
 {
     mcp__buf b;

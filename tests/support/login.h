@@ -17,7 +17,7 @@ static inline bool login_token(const mcp_http_login *login, char *token, size_t 
     return len > 0 && (size_t)len < room;
 }
 
-/* Accepts a request as one of a new identity. */
+/* Accepts a request as sent by a new identity. */
 static inline void login_accept(mcp_http_login *login, const mcp_identity_options *options)
 {
     mcp_identity *identity = NULL;
@@ -28,7 +28,7 @@ static inline void login_accept(mcp_http_login *login, const mcp_identity_option
     mcp_identity_unref(identity);
 }
 
-/* For mcp_http_options.authenticate: the token of a principal is its name. */
+/* A function for mcp_http_options.authenticate. The token of a principal is its name. */
 static inline void login_by_name(mcp_http_login *login, void *user)
 {
     char name[128];

@@ -1,5 +1,5 @@
-/* wait.h: waits of tests, which are bounded by time and never by a number of steps: a loop may
- * report events one at a time, so a count of steps means nothing.
+/* wait.h: waits of tests. They are bounded by time and never by a number of steps, because a loop
+ * may report one event in each step, so the number of steps cannot be known.
  *
  *     for (int64_t end = wait_end(); !done && wait_more(end);)
  *         mcp_loop_step(loop, 10);

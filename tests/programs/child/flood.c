@@ -1,5 +1,5 @@
-/* flood.c: a module whose process sends what its server did not ask for. Reading flood://f/WHAT makes
- * it send without end, on descriptor 5 or 4. */
+/* flood.c: a module whose process floods its server with unsolicited data. Reading flood://f/WHAT
+ * makes the process send this kind of data endlessly, on descriptor 5 or 4. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
@@ -32,7 +32,7 @@ static void put(int fd, const char *text, size_t len)
     }
 }
 
-/* Sends a text without end, many times with each write(). */
+/* Sends a text again and again, many times with each write(). */
 static void repeat(int fd, const char *text)
 {
     size_t len = strlen(text);
@@ -45,7 +45,7 @@ static void repeat(int fd, const char *text)
         put(fd, many, len * MESSAGES);
 }
 
-/* Reports progress of the request without end. */
+/* Reports progress of the request endlessly. */
 static void report(mcp_request *req)
 {
     int64_t token = mcp_json_int(mcp_json_get(mcp_request_meta(req), "progressToken"), 0);
@@ -59,7 +59,7 @@ static void report(mcp_request *req)
     }
 }
 
-/* A page with more entries than were asked for, of which none may be shown. */
+/* A page with more entries than were requested. None of them may be shown. */
 static int page(mcp_request *req)
 {
     static const char entry[] = "{\"uri\":\"other://x\",\"name\":\"x\"},";
@@ -131,7 +131,7 @@ static int read_one(mcp_request *req, mcp_str uri, void *user)
     return mcp_reply_text(req, "good");
 }
 
-static bool many; /* the list is too long */
+static bool many; /* resources/list returns a page that is too long */
 
 static int list(mcp_request *req, mcp_str cursor, size_t max, void *user)
 {

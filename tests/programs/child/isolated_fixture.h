@@ -1,5 +1,5 @@
-/* isolated_fixture.h: a server with a source of the module mortal in a process of its own. The source
- * is mounted from a description, or learnt from its process. */
+/* isolated_fixture.h: a server with a source of the module mortal in a process of its own. The
+ * source is mounted from its description, or its process is asked what it offers. */
 #ifndef MCP_TESTS_ISOLATED_FIXTURE_H
 #define MCP_TESTS_ISOLATED_FIXTURE_H
 
@@ -61,7 +61,7 @@ static inline bool may(const char *principal, mcp_item item, mcp_str name, void 
 
 /* ---- a source with a description ------------------------------------------------------------- */
 
-static bool described; /* whether the sources of the tests are described, like module mortal */
+static bool described; /* the sources of the tests have a description */
 
 static inline int no_read(mcp_request *req, mcp_str uri, const mcp_uri_match *match, void *user)
 {
@@ -127,7 +127,7 @@ static inline void on_log(const char *level, const char *line, void *user)
     snprintf(logged + n, sizeof(logged) - n, "%s: %s\n", level, line);
 }
 
-static const char *healthy; /* the prefix of another source; NULL: there is none */
+static const char *healthy; /* the prefix of another source, or NULL if there is none */
 
 static inline int open_source(fixture *f, const char *source, bool rules, uint64_t timeout_ms,
                               mcp_error *error)

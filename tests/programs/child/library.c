@@ -1,5 +1,6 @@
 /* library.c: a module that lets libgit2 read the packs of its source, a folder of objects. The git
- * provider never does that (providers/git/reader.h). Each read returns when all objects were read. */
+ * provider never does that (providers/git/reader.h). A resource is answered after all objects were
+ * read. */
 #include <stdio.h>
 
 #include <git2.h>

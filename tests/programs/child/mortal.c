@@ -1,4 +1,5 @@
-/* mortal.c: a module with a resource mortal://NAME/WHAT for each way in which its process can end. */
+/* mortal.c: a module with a resource mortal://NAME/WHAT for each way in which its process can
+ * end. */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdio.h>
@@ -144,7 +145,7 @@ static int get(mcp_request *req, const mcp_json *arguments, void *user)
     return mcp_reply_text(req, "prompted");
 }
 
-/* Whether the file at the path contains "good". */
+/* Returns whether the file at the path contains "good". */
 static bool is_good(const char *path)
 {
     char text[5] = "";

@@ -78,7 +78,7 @@ static void test_access(void **state)
     close_fixture(&f);
 }
 
-/* Asks the process who it thinks is asking. */
+/* Asks the process which caller the request comes from. */
 static const char *who(fixture *f, int id, const char *meta)
 {
     char text[1000];
@@ -114,7 +114,7 @@ static void begin_legacy(fixture *f, const char *name)
     has(answer(f, id++), "2025-06-18");
 }
 
-/* What was made of a caller's _meta is not used for another caller who sends the same. */
+/* The _meta that is cached for one caller is not used for another caller with the same _meta. */
 static void test_same_meta(void **state)
 {
     fixture f;
@@ -150,7 +150,8 @@ static void test_mount_fails(void **state)
     close_fixture(&f);
 }
 
-/* The longest prefix gets a request, and the process names its prefixes after it has read its source. */
+/* The longest prefix gets a request, and the process names its prefixes after it has read its
+ * source. */
 static void test_prefix_of_another(void **state)
 {
     static const char *const others[] = {"mortal://", "mortal://m/deep/", "MORTAL://m/deep/"};
@@ -241,7 +242,7 @@ static void test_set_aside(void **state)
     close_fixture(&f);
 }
 
-/* Equal requests count once, and only the first of them reaches a process alone. */
+/* Equal requests count as one, and only the first of them is repeated alone in a process. */
 static void test_equal_ones(void **state)
 {
     fixture f;

@@ -1,4 +1,5 @@
-/* test_isolated_described.c: a source in a separate process that is mounted from its description. */
+/* test_isolated_described.c: a source in a separate process that is mounted from its
+ * description. */
 #define _GNU_SOURCE
 #include "isolated_fixture.h"
 
@@ -41,7 +42,7 @@ static void test_described_wrongly(void **state)
     close_fixture(&f);
 }
 
-/* A source that cannot be mounted: every request says why, the log does once. */
+/* If a source cannot be mounted, every request fails with the reason, which is logged once. */
 static void test_described_refused(void **state)
 {
     fixture f;
@@ -68,7 +69,7 @@ static void write_file(const char *path, const char *text)
     fclose(to);
 }
 
-/* A source that is repaired is used at once, however often it has failed. */
+/* After a source is repaired, it is used at once, no matter how often it failed before. */
 static void test_described_repaired(void **state)
 {
     char path[] = "/tmp/test_isolated_XXXXXX";
@@ -79,7 +80,7 @@ static void test_described_repaired(void **state)
     close(fd);
     assert_int_equal(open_source(&f, path, false, 0, NULL), MCP_OK);
     connect_as(&f, NULL);
-    usleep(50000); /* the time of a file that was written just now is not relied on */
+    usleep(50000); /* a file counts as unknown just after it was written */
     int id = 0;
     while (!strstr(ask_uri(&f, id++, "mortal://m/a"), "it is started again in")) {
         has(f.text[id - 1], "it does not want to");

@@ -1,6 +1,6 @@
-/* test_library.c: a fault of a library stays in the process of its source. libgit2 reads a pack
- * without an end (fuzz/libraries); the process is killed when its time is over, and meanwhile
- * another source answers. */
+/* test_library.c: a fault of a library affects only the process of its source. libgit2 never stops
+ * reading a certain pack (fuzz/libraries). The process is killed after its time-out, and another
+ * source answers in the meantime. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,7 +31,7 @@ static void on_send(mcp_channel *c, mcp_exchange exchange, mcp_str message, void
     assert_true(asprintf(&answers[id], "%.*s", (int)message.len, message.ptr) > 0);
 }
 
-/* Makes the repository from the input that the fuzzer found. */
+/* Makes the repository from an input that the fuzzer found. */
 static void make_objects(void)
 {
     static const char *const parts[] = {"objects", "objects/pack", "objects/aa"};
@@ -110,7 +110,7 @@ static void test_endless(void **state)
     ask(2, "mortal://m/a");
     assert_non_null(strstr(wait_for(2), "alive"));
     wait_for(1);
-    if (!strstr(answers[1], "\"read\"")) { /* else this libgit2 has no such fault */
+    if (!strstr(answers[1], "\"read\"")) { /* a libgit2 without the fault reads the object */
         assert_non_null(strstr(answers[1], "it did not answer in time"));
         ask(3, "library://l/a");
         assert_non_null(strstr(wait_for(3), "it is refused for another"));

@@ -1,5 +1,5 @@
-/* Closing of inotify descriptors by workers: the server's thread never closes one, unless there are
- * no workers, they refuse the job, or too many descriptors wait. */
+/* Inotify descriptors are closed by workers. The server's thread closes one only if there are no
+ * workers, if they refuse the job, or if too many descriptors are waiting. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -63,13 +63,13 @@ static void test_worker_closes(void **state)
     assert_true(is_open(fd));
     jobs[0].work(jobs[0].arg);
     assert_false(is_open(fd));
-    int other = opened(); /* probably the same number, which must not be closed again */
+    int other = opened(); /* probably gets the same number, which must not be closed twice */
     jobs[0].done(jobs[0].arg);
     assert_true(is_open(other));
     common_close_inotify(other, NULL);
 }
 
-/* The host may skip the work when it ends. */
+/* A host that ends may skip the work and call only `done`. */
 static void test_work_is_skipped(void **state)
 {
     (void)state;

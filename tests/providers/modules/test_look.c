@@ -1,5 +1,6 @@
-/* What a module finds out about a source without reading it: the mistakes of people have the code
- * and the text that mounting the source has; everything else is left to the mount. */
+/* The function `look` of modules, which does not read the source. For mistakes of people it returns
+ * the same code and the same text as mounting the source. All other faults are left to the
+ * mount. */
 #define _GNU_SOURCE
 #include <peer.h>
 
@@ -79,7 +80,7 @@ static void test_mistakes(void **state)
     }
 }
 
-/* Sources that work, and those whose faults only reading them shows. */
+/* Sources that work, and sources whose faults are found only by reading them. */
 static void test_left_to_mount(void **state)
 {
     static const struct {
@@ -103,8 +104,8 @@ static void test_left_to_mount(void **state)
     }
 }
 
-/* A process that closes a descriptor of a file loses all its locks on it. So while a database is
- * mounted in this process, no other one is opened to look at it. */
+/* A process that closes a descriptor of a file loses all its locks on that file. So while a
+ * database is mounted in this process, `look` opens no database. */
 static void test_locks(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* callers.h: two callers of servers in this process, in memory, while a loop runs. */
+/* callers.h: two callers, which are connected to servers of this process in memory, and a loop. */
 #ifndef MCP_TESTS_CALLERS_H
 #define MCP_TESTS_CALLERS_H
 
@@ -17,7 +17,7 @@
 
 typedef struct callers_one {
     mcp_channel *channel;
-    char log[1 << 19]; /* what it received since the last call of callers_say(), as lines */
+    char log[1 << 19]; /* messages that it received since the last callers_say(), as lines */
     size_t len, lines;
 } callers_one;
 

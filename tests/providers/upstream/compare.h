@@ -1,9 +1,10 @@
-/* compare.h: the same exchanges with a server directly and through a server in front of it, for each
- * pair of revisions: that of the caller, and that of the connection between the two servers. What
- * the caller receives must be identical, except for what docs/upstream.md lists.
+/* compare.h: compares exchanges with a server directly and through a server in front of it, for
+ * each pair of revisions: that of the caller, and that of the connection between the two servers.
+ * The caller must receive the same messages, except for the differences that docs/upstream.md
+ * lists.
  *
- * If the revisions differ, the caller gets what a direct caller of the older one gets, so the direct
- * caller uses that one. Then the members are left out as well that belong to a revision as such.
+ * If the revisions differ, the caller gets what a direct caller of the older revision gets, so the
+ * direct caller uses the older one. Members that only describe the revision are then ignored.
  */
 #ifndef MCP_TESTS_COMPARE_H
 #define MCP_TESTS_COMPARE_H
@@ -15,13 +16,13 @@ static const char *const revisions[] = {"2026-07-28", "2025-11-25", "2025-06-18"
                                         "2024-11-05"};
 enum { REVISIONS = sizeof(revisions) / sizeof(revisions[0]) };
 
-/* A caller of the server itself, and a caller of the server in front. */
+/* Two callers: of the server itself (the direct one), and of the server in front of it. */
 typedef struct pair {
     /* Sends a message of one of the callers, unless it is NULL. Returns what this caller received
      * since the last call, a line for each message, and waits until there are n of them. */
     const char *(*say)(void *user, bool front, const char *message, size_t n);
     void *user;
-    bool modern[2]; /* the era of the direct caller, and of the other */
+    bool modern[2]; /* the era of the direct caller, and that of the other one */
     bool differ;    /* the revisions differ */
 } pair;
 
@@ -49,7 +50,7 @@ static bool is_key(mcp_str key, const char *const *keys)
     return false;
 }
 
-/* Whether a member belongs to the connection between two peers, or to one revision. */
+/* Returns whether a member belongs to the connection between two peers, or to one revision. */
 static bool is_of_hop(mcp_str key, level in)
 {
     static const char *const members[] = {"\"resultType\"", "\"ttlMs\"", "\"cacheScope\"", NULL};
@@ -101,7 +102,7 @@ static void add_without(text *t, mcp_str line, const char *part)
     t->at[t->len] = 0;
 }
 
-/* Whether the line only says how changes are subscribed to. */
+/* Returns whether the line only reports a subscription to changes. */
 static bool is_dropped(const pair *p, mcp_str line)
 {
     static const char *const parts[] = {"\"watched ", "\"id\":8,", "subscriptions/acknowledged"};
@@ -115,7 +116,8 @@ static bool is_dropped(const pair *p, mcp_str line)
     return false;
 }
 
-/* Adds a line without the names of this server and the cursor, which is written to `cursor`. */
+/* Adds a line without the names of this server and without the cursor. Writes the cursor to
+ * `cursor`. */
 static void add_line(const pair *p, text *t, mcp_str line, char cursor[2048])
 {
     static const char key[] = "\"nextCursor\":\"";
@@ -186,10 +188,10 @@ static const char *meta_of(const pair *p, bool front)
 typedef struct exchange {
     const char *method;
     text params;       /* additional members after those of the method */
-    const char *token; /* of progress; empty if none is asked for */
+    const char *token; /* the progress token; empty if no progress is requested */
 } exchange;
 
-/* Makes a request and returns what came of it; `cursor` is replaced by that of the next page. */
+/* Makes a request and returns the received lines. Replaces `cursor` by that of the next page. */
 static const char *ask(const pair *p, bool front, const exchange *e, const char *own,
                        char cursor[2048], text *got)
 {
@@ -202,7 +204,7 @@ static const char *ask(const pair *p, bool front, const exchange *e, const char 
         strlen(e->params.at));
     cursor[0] = 0;
     const char *lines = p->say(p->user, front, t.at, 1);
-    while (!strstr(lines, "\"id\":5")) { /* progress came first */
+    while (!strstr(lines, "\"id\":5")) { /* progress arrives before the answer */
         add_lines(p, got, lines, cursor);
         lines = p->say(p->user, front, NULL, 1);
     }
@@ -234,7 +236,7 @@ static void compare_request(const pair *p)
     e.method = methods[n].method;
     e.token = tokens[any(3)];
     e.params.len = 0;
-    p->say(p->user, false, NULL, 0); /* changes that the other caller has caused */
+    p->say(p->user, false, NULL, 0); /* discards changes that the other caller has caused */
     p->say(p->user, true, NULL, 0);
     add_unknown(&e.params);
     add(&e.params, "\"seed\":%" PRIu64 ",", number);
@@ -261,7 +263,7 @@ static const char *call(const pair *p, bool front, int id, const char *member, s
     return p->say(p->user, front, message, n);
 }
 
-/* Waits until the server has so many watched resources and held requests. */
+/* Waits until the server has this number of watched resources and of held requests. */
 static void settle(const pair *p, bool front, size_t watched, size_t held, text *log)
 {
     char expected[64], none[2048];
@@ -277,7 +279,7 @@ static void settle(const pair *p, bool front, size_t watched, size_t held, text 
 }
 
 typedef struct wanted {
-    unsigned uris, lists; /* bits */
+    unsigned uris, lists; /* bit sets of the watched URIs and lists */
 } wanted;
 
 static void subscribe(const pair *p, bool front, const wanted *w, const char *method, text *log)
@@ -377,7 +379,7 @@ static int compare_text(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Sorts the lines, because an answer and a notification may overtake each other. */
+/* Sorts the lines, because the order of an answer and a notification may vary. */
 static void sort_lines(text *t)
 {
     static text sorted;
@@ -420,7 +422,7 @@ static void compare_cancel(const pair *p)
     }
 }
 
-/* Compares so many exchanges of all kinds. */
+/* Compares this number of exchanges of all kinds. */
 static inline void compare_all(const pair *p, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -434,7 +436,7 @@ static inline void compare_all(const pair *p, size_t n)
     }
 }
 
-/* The number of exchanges of each pair; MCP_EXCHANGES multiplies it. */
+/* Returns the number of exchanges for each pair of revisions, multiplied by MCP_EXCHANGES. */
 static inline size_t exchanges_of(size_t n)
 {
     const char *times = getenv("MCP_EXCHANGES");

@@ -3,7 +3,7 @@
  * losses in requests are detected too, and does what the request's other members tell it:
  *
  *     "emit"   announces changes: "u0" of a resource, "r", "p" and "t" of lists
- *     "hold"   answers never, until the request is cancelled
+ *     "hold"   does not answer before the request is cancelled
  *     "count"  answers with the numbers of watched resources and of held requests
  */
 #ifndef MCP_TESTS_EXCHANGES_H
@@ -251,7 +251,8 @@ static mcp_raw raw_of(const text *t)
     return (mcp_raw){.size = sizeof(mcp_raw), .json = {t->at, t->len}};
 }
 
-/* Sends some progress; its numbers have more digits than a double, or an exponent. */
+/* Sends some progress notifications, whose numbers have more digits than a double, or an
+ * exponent. */
 static void report(mcp_request *req)
 {
     uint32_t n = any(4);

@@ -1,5 +1,5 @@
-/* Generated answers of a server that is not libmcp: what a caller gets is compared with what the
- * server sent, so that nothing is lost that libmcp's own servers would not send either.
+/* Generated answers of a server that is not built on libmcp. The answers that a caller gets are
+ * compared with those that the server sent, which may contain more than libmcp's own servers send.
  *
  * Members may be in another order, because JSON gives the order no meaning.
  */
@@ -11,7 +11,7 @@
 typedef struct foreign {
     mcp_server *front;
     mcp_client *client;
-    mcp_channel *here, *peer; /* of the provider's client, and of the caller */
+    mcp_channel *here, *peer; /* the channels of the provider's client and of the caller */
     int64_t now;
     const char *revision;
     text sent[4]; /* requests to the server that wait for their answers */
@@ -48,7 +48,7 @@ static void add_member(text *t, const char *method)
     add(t, "}");
 }
 
-/* Repeats the request, but for what is different for each hop. */
+/* Repeats the request, except for the members that differ on each hop. */
 static void add_params(text *t, mcp_str params)
 {
     mcp_json_text_iter it = {0};
@@ -309,7 +309,7 @@ static void compare_one(foreign *f, bool modern)
     seed = kept;
 }
 
-/* Only the revisions in which the server may send all of this. */
+/* The revisions in which the server may send all of this. */
 static void test_foreign(void **state)
 {
     static foreign f;

@@ -1,5 +1,5 @@
-/* Another server at an endpoint: parameters of tools in headers, sessions that are ended, and an
- * endpoint that is restarted. */
+/* Another server over HTTP: parameters of tools in headers, the end of sessions, and a restart of
+ * the endpoint. */
 #define _GNU_SOURCE
 #include "callers.h"
 
@@ -57,7 +57,7 @@ static int call(mcp_request *req, const mcp_json *arguments, void *user)
     return mcp_reply_textf(req, "in %.*s", (int)region.len, region.ptr);
 }
 
-/* A tool whose header is not valid. */
+/* A tool whose x-mcp-header is invalid. */
 static int list_items(mcp_request *req, mcp_item item, mcp_str cursor, size_t max, void *user)
 {
     static const char page[] =
@@ -171,8 +171,9 @@ static void expect(const char *text, const char *part)
 
 #define WHERE "\"name\":\"up_where\",\"arguments\":{\"region\":\" \303\244\"},"
 
-/* A tool that was never listed is called without headers, rejected, listed, and called with them
- * (2026-07-28, basic/transports/streamable-http, "Client Behavior"). */
+/* A tool that was not listed before is called without headers. The call is rejected, the tools are
+ * listed, and the call is repeated with headers (2026-07-28, basic/transports/streamable-http,
+ * "Client Behavior"). */
 static void test_headers(void **state)
 {
     (void)state;
@@ -186,7 +187,7 @@ static void test_headers(void **state)
     close_world(&w);
 }
 
-/* The tool whose definition violates the constraints is left out, and the log says why. */
+/* A tool whose definition violates the constraints is left out, and the reason is logged. */
 static void test_invalid_headers(void **state)
 {
     (void)state;
@@ -207,7 +208,7 @@ static void wait_for(world *w, const size_t *what, size_t value)
     assert_int_equal(*what, value);
 }
 
-/* A legacy session is ended with DELETE when it is idle, and when the server is freed. */
+/* DELETE is sent for a legacy session that was idle for too long, and when the server is freed. */
 static void test_session_end(void **state)
 {
     (void)state;
@@ -226,7 +227,7 @@ static void test_session_end(void **state)
     close_world(&w);
 }
 
-/* Waits until the caller has got all of these. */
+/* Waits until the caller has received all of these notifications. */
 static void wait_for_notices(world *w)
 {
     static const char *const parts[] = {
@@ -241,8 +242,9 @@ static void wait_for_notices(world *w)
     assert_int_equal(got, 15);
 }
 
-/* What is watched stays watched when the endpoint is restarted, and the callers are told. A session
- * that ends before its stream for notifications is open (`early`) is found by a ping. */
+/* Resources stay watched when the endpoint is restarted, and the callers are notified that
+ * everything may have changed. If the session ends before its stream for notifications is open
+ * (`early`), a ping finds this out. */
 static void test_restart(void **state)
 {
     static const char *const revisions[] = {"2026-07-28", "2025-11-25", "2025-03-26"};

@@ -1,5 +1,6 @@
-/* Generated exchanges with one server, directly and through a server in front of it, which talks to
- * it over stdio or HTTP. The other server is this program itself, in another process. */
+/* Generated exchanges with a server, directly and through a server in front of it. The two servers
+ * are connected over stdio or HTTP, and the first one is this program itself, in another
+ * process. */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <sys/prctl.h>

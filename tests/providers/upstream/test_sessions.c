@@ -1,5 +1,5 @@
-/* Sessions with another server that end because they are idle, or because the connection is lost:
- * no change is lost to those who listen for changes. */
+/* Sessions with another server that end because they are idle, or because the connection is lost. A
+ * caller that listens for changes misses none of them. */
 #include "wires.h"
 
 static size_t watched;
@@ -56,7 +56,7 @@ static void close_all(wires *w)
     mcp_server_free(w->other);
 }
 
-/* Connects a peer that gets all changes of lists. */
+/* Connects a peer that is notified of all changes of lists. */
 static void greet(wires *w, const char *principal)
 {
     assert_int_equal(wires_peer(w, w->front, principal), MCP_OK);
@@ -66,7 +66,7 @@ static void greet(wires *w, const char *principal)
     wires_say(w, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
 }
 
-/* Lists the resources, and returns what else the peer got. */
+/* Lists the resources, and returns the notifications that the peer received. */
 static const char *list_all(wires *w)
 {
     w->log_len = 0;
@@ -85,7 +85,7 @@ static void subscribe(wires *w, const char *uri)
     wires_has(wires_say(w, message), "\"result\":{}");
 }
 
-/* Lets the timer of the provider fire after so long. */
+/* Lets the timer of the provider fire after this time. */
 static void wait_for(wires *w, int64_t ms)
 {
     w->now += ms;
@@ -112,7 +112,8 @@ static void expect_none(const char *log)
 static const char *const revisions[] = {NULL, "2026-07-28", "2025-11-25", "2024-11-05"};
 enum { REVISIONS = sizeof(revisions) / sizeof(revisions[0]) };
 
-/* A caller whose session was idle is told, with its next request, that lists may have changed. */
+/* When a caller whose idle session was ended sends its next request, it is notified that lists may
+ * have changed. */
 static void test_idle(void **state)
 {
     (void)state;
@@ -124,7 +125,7 @@ static void test_idle(void **state)
         wait_for(&w, 2000);
         assert_null(w.open);
         expect_none(w.log);
-        mcp_server_list_changed(w.other, MCP_ITEM_TOOL); /* nobody hears this */
+        mcp_server_list_changed(w.other, MCP_ITEM_TOOL); /* no session receives this */
         expect_all_lists(list_all(&w));
         expect_none(list_all(&w));
         assert_int_equal(w.connects, 2);
@@ -132,7 +133,7 @@ static void test_idle(void **state)
     }
 }
 
-/* Others are not told, and neither is anybody if no list was watched meanwhile. */
+/* Other callers are not notified. After a time in which no list was watched, no caller is. */
 static void test_idle_others(void **state)
 {
     (void)state;
@@ -148,12 +149,12 @@ static void test_idle_others(void **state)
     wires_ask(&w, "resources/list", "");
     mcp_channel_free(w.peer);
     w.peer = NULL;
-    greet(&w, "ann"); /* what was remembered of ann is forgotten, because nobody watched */
+    greet(&w, "ann"); /* the record of ann was discarded when no peer watched lists any more */
     expect_none(list_all(&w));
     close_all(&w);
 }
 
-/* If there are too many to remember, all are told. */
+/* If too many principals have to be recorded, each one is notified. */
 static void test_idle_many(void **state)
 {
     (void)state;
@@ -204,7 +205,7 @@ static void subscribe_both(wires *w, const char *revision)
     assert_int_equal(watched, 2);
 }
 
-/* A lost connection is opened again without a request, as soon as that is possible. */
+/* A lost connection is opened again as soon as possible, without waiting for a request. */
 static void test_lost(void **state)
 {
     (void)state;
@@ -227,7 +228,7 @@ static void test_lost(void **state)
     }
 }
 
-/* A request may be the first to find that the connection is lost. */
+/* The loss of the connection may be discovered by a request. */
 static void test_lost_request(void **state)
 {
     (void)state;
@@ -240,7 +241,7 @@ static void test_lost_request(void **state)
         wait_for(&w, 10);
         assert_null(w.open->next);
         expect_none(w.log);
-        /* The end of a subscription finds the session that has it now. */
+        /* A resource is unsubscribed from in the session that watches it now. */
         wires_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"resources/unsubscribe\","
                       "\"params\":{\"uri\":\"mcp+up:m:/a\"}}");
         assert_int_equal(watched, 1);

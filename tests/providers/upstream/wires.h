@@ -52,7 +52,7 @@ struct wires {
     char *reply; /* the last answer to the peer */
     size_t notices;
     char notice[256];
-    const char *revision; /* of the connections between the servers; NULL: they find it out */
+    const char *revision; /* of the connections between the servers; NULL if it is negotiated */
     char *log;            /* if set, all messages to the peer are appended to it, as lines */
     size_t log_len, log_room;
 };

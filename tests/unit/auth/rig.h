@@ -74,7 +74,7 @@ static inline mcp__jwk *public_key(const char *text)
     return key;
 }
 
-/* A signed text, to be freed. */
+/* Returns a signed text, which the caller frees. */
 static inline char *sign_text(const mcp__jwk *key, const char *header, const char *payload)
 {
     mcp__buf b;
@@ -85,7 +85,7 @@ static inline char *sign_text(const mcp__jwk *key, const char *header, const cha
     return b.ptr;
 }
 
-/* header "." payload "." signature, of which the last is taken as it is. */
+/* Returns header "." payload "." signature. The signature is not encoded. */
 static inline char *assemble(const char *header, const char *payload, const char *signature)
 {
     size_t n = strlen(header), m = strlen(payload), s = strlen(signature);
@@ -99,7 +99,7 @@ static inline char *assemble(const char *header, const char *payload, const char
     return text;
 }
 
-/* A generator of numbers, so that failures repeat. */
+/* A deterministic random generator, so that failures can be repeated. */
 static inline uint32_t next_random(uint32_t *seed)
 {
     *seed = *seed * 1664525u + 1013904223u;

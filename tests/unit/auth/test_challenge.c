@@ -45,7 +45,8 @@ static void test_challenges(void **state)
     }
 }
 
-/* Whatever the texts are, there is one line of ASCII, and each quoted text ends. */
+/* With random strings, the result is one line of ASCII in which each quoted string is
+ * terminated. */
 static void test_hostile_texts(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Proofs of possession: the examples of RFC 9449, every wrong way, URLs, nonces, replay. */
+/* Proofs of possession: the examples of RFC 9449, each kind of fault, URLs, nonces, replay. */
 #include "rig.h"
 #include "auth/dpop.h"
 #include "auth/replay.h"
@@ -89,7 +89,7 @@ static void test_examples(void **state)
 /* ---- every combination ----------------------------------------------------------------------- */
 
 typedef struct part {
-    const char *text; /* "%s" stands for something that is made at run time */
+    const char *text; /* "%s" is replaced at run time */
     mcp__refused why;
 } part;
 
@@ -287,7 +287,7 @@ static mcp__refused check_jti(const mcp__jwk *key, const char *jwk, char fill, s
     return why;
 }
 
-/* A proof is known by its key and its jti together. */
+/* A proof is identified by its key together with its jti. */
 static void test_ids(void **state)
 {
     (void)state;
@@ -409,7 +409,7 @@ static void test_urls(void **state)
     (void)state;
     static const struct {
         const char *a, *b;
-        int same; /* -1: one of them is refused */
+        int same; /* -1 if one of the URLs is refused */
     } cases[] = {
         {"https://a.example", "https://a.example/", 1},
         {"https://a.example:/x", "https://a.example:443/x", 1},
@@ -448,7 +448,7 @@ static void test_urls(void **state)
     }
 }
 
-/* URLs that are changed in ways that mean nothing stay the same; one more segment does not. */
+/* URLs remain equal after changes without a meaning, and not after a segment was added. */
 static void test_url_spellings(void **state)
 {
     (void)state;
@@ -499,7 +499,7 @@ static void test_nonces(void **state)
     assert_true(fresh(nonce, NOW - 160));
     assert_false(fresh(nonce, NOW - 161));
     assert_false(fresh(old_nonce, NOW));
-    assert_true(fresh(old_nonce, NOW - 1)); /* of the second key */
+    assert_true(fresh(old_nonce, NOW - 1)); /* made with the second key */
     assert_false(mcp__nonce_check(&crypto, nonce_keys, 1, mcp_str_from(old_nonce), NOW - 1));
     assert_false(mcp__nonce_check(&crypto, nonce_keys, 0, mcp_str_from(nonce), NOW));
     for (size_t i = 0; i < strlen(nonce); i++) {
@@ -523,7 +523,7 @@ static void test_replay(void **state)
     assert_true(mcp__replay_used(table, &proof, NOW));
     assert_true(mcp__replay_used(table, &proof, NOW + 300));
     assert_false(mcp__replay_used(table, &proof, NOW + 301));
-    /* A quarter of what fits is remembered; too many forget the oldest. */
+    /* A quarter of the capacity is recorded completely; beyond it the oldest are evicted. */
     for (int round = 0; round < 2; round++) {
         for (uint32_t i = 0; i < 250; i++) {
             char text[16];
@@ -553,7 +553,7 @@ static void test_replay(void **state)
     assert_int_equal(mcp__replay_new(10, 1, &a, &table), MCP_ENOMEM);
 }
 
-/* Which proofs share a row depends on the seed, so that nobody can choose proofs that drive out a
+/* The seed determines which proofs share a row, so an attacker cannot choose proofs that evict a
  * certain other one. */
 static void test_replay_seed(void **state)
 {

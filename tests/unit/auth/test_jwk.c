@@ -49,7 +49,7 @@ static void test_keys(void **state)
         {"{\"kty\":\"EC\",\"crv\":\"P-256\"," EC_X ",\"y\":\"AA\"}", MCP_EINVAL},
         {"{\"kty\":\"EC\",\"crv\":\"P-256\"," EC_X ",\"y\":1}", MCP_EINVAL},
         {"{\"kty\":\"EC\",\"crv\":\"P-256\"," EC_X ",\"y\":\"\"}", MCP_EINVAL},
-        /* A point that is not on the curve, a spelling that is not canonical, padding. */
+        /* A point that is not on the curve, an encoding that is not canonical, padding. */
         {"{\"kty\":\"EC\",\"crv\":\"P-256\"," EC_Y
          ",\"x\":\"l8tFrhx-34tV3hRICRDY9zCkDlpBhF42UQUfWVAWBFc\"}",
          MCP_EINVAL},
@@ -98,7 +98,7 @@ static void test_lengths(void **state)
     }
 }
 
-/* Reads an RSA key whose modulus has `bits` bits, all ones but the last, which is `last`. */
+/* Reads an RSA key whose modulus has `bits` bits. The last bit is `last`, and all others are 1. */
 static int read_rsa(size_t bits, int last, size_t zeros, const char *e)
 {
     unsigned char n[1100];
@@ -150,7 +150,7 @@ static void test_private_keys(void **state)
         assert_string_equal(error.text, "the key has a private part");
         assert_int_equal(read_key(part, MCP__JWK_SIGN, NULL, &error), MCP_EINVAL);
         assert_string_equal(error.text, "the key has no private part");
-        /* A private part of another key. */
+        /* The private part belongs to another key. */
         snprintf(text, sizeof(text), "%s", good[i]);
         char *d = strstr(text, "\"d\":\"") + 5;
         d[4] = d[4] == 'A' ? 'B' : 'A';

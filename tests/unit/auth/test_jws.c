@@ -1,4 +1,5 @@
-/* Signed texts: the examples of the RFCs, texts of another implementation, and every wrong way. */
+/* Signed texts: the examples of the RFCs, texts of another implementation, and each kind of
+ * fault. */
 #include "rig.h"
 
 /* Reads and verifies in one step. */
@@ -88,8 +89,7 @@ static void test_foreign_tokens(void **state)
     }
 }
 
-/* Each single bit of a token that is changed makes it fail, as does each character that is left out
- * or doubled. */
+/* A token is refused if any bit of it is inverted, or any character is removed or doubled. */
 static void test_changed(void **state)
 {
     (void)state;
@@ -136,7 +136,7 @@ static void test_parts(void **state)
     char *five = assemble("{\"alg\":\"ES256\"}", "{}", "AA.AA.AA");
     assert_int_equal(fault_of(five), MCP__JWS_FORM);
     free(five);
-    /* A signature that is longer than any, and one that is as long as the longest. */
+    /* A signature that is longer than the limit, and one that is exactly as long. */
     char *signature = malloc(1400);
     memset(signature, 'A', 1367);
     signature[1367] = '\0';
@@ -209,8 +209,8 @@ static void test_headers(void **state)
     free(text);
 }
 
-/* The key decides: a token that names another algorithm of the same type of key does not verify if
- * the key has an "alg". */
+/* The key determines the algorithm. If it has an "alg", a token that names another algorithm for
+ * the same type of key is refused. */
 static void test_key_decides(void **state)
 {
     (void)state;
@@ -254,7 +254,7 @@ static void test_sign(void **state)
     for (size_t i = 0; i < MCP__COUNT(keys); i++) {
         mcp__jwk *own = key_for(keys[i], MCP__JWK_SIGN), *other = public_key(keys[i]);
         assert_memory_equal(own->thumbprint, other->thumbprint, 43);
-        /* Often enough that an r or s has leading zeros. */
+        /* Often enough that some r or s has leading zeros. */
         for (int n = 0; n < (i == 1 ? 600 : 20); n++) {
             snprintf(payload, sizeof(payload), "{\"n\":%d}", n);
             char *text = sign_text(own, "\"typ\":\"a\"", payload);
@@ -269,7 +269,7 @@ static void test_sign(void **state)
     }
 }
 
-/* Signatures in wrong lengths and forms. */
+/* Signatures of the wrong length or form. */
 static void test_signatures(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* When the keys of an issuer are fetched, and what an introspection endpoint may answer. */
+/* Tests when the keys of an issuer are fetched, and the answers of an introspection endpoint. */
 #include "rig.h"
 #include "auth/introspect.h"
 #include "auth/keyset.h"
@@ -49,14 +49,14 @@ static void test_lazy(void **state)
     assert_false(mcp__keyset_wants_fetch(&k));
     assert_int_equal(ask_known(&k, 0), WAIT);
     assert_true(mcp__keyset_wants_fetch(&k));
-    /* One flight for all. */
+    /* All tokens wait for one fetch. */
     assert_int_equal(ask_known(&k, 10), WAIT);
     assert_int_equal(ask_new(&k, 10), WAIT);
     assert_false(mcp__keyset_wants_fetch(&k));
     assert_true(body(&k, set_a, "max-age=600", 100));
     assert_int_equal(ask_known(&k, 100), READY);
     assert_non_null(k.set);
-    /* A key that is not in a set of this moment does not exist. */
+    /* A key that is missing in a set that was just fetched does not exist. */
     assert_int_equal(ask_new(&k, 100), READY);
     assert_false(mcp__keyset_wants_fetch(&k));
     mcp__keyset_clear(&k);
@@ -80,7 +80,7 @@ static void test_nothing_cached(void **state)
         assert_false(mcp__keyset_wants_fetch(&k));
         now += pauses[i];
     }
-    /* What is no key set counts as a failure. */
+    /* A body that is not a key set counts as a failure. */
     static const char *const wrong[] = {"", "<html>", "{}", "{\"keys\":[]}", "[1]"};
     for (size_t i = 0; i < MCP__COUNT(wrong); i++) {
         assert_int_equal(ask_known(&k, now), WAIT);
@@ -94,7 +94,7 @@ static void test_nothing_cached(void **state)
     assert_true(mcp__keyset_wants_fetch(&k));
     assert_true(body(&k, set_a, "", now));
     assert_int_equal(ask_known(&k, now), READY);
-    assert_int_equal(ask_new(&k, now), READY); /* the failures are forgotten */
+    assert_int_equal(ask_new(&k, now), READY); /* the failures have no effect any more */
     mcp__keyset_clear(&k);
 }
 
@@ -108,14 +108,14 @@ static void test_refresh(void **state)
     body(&k, set_a, "max-age=3600", 0);
     assert_int_equal(ask_known(&k, HOUR - 1), READY);
     assert_false(mcp__keyset_wants_fetch(&k));
-    /* Just over: the old set is used while it is refreshed. */
+    /* No longer fresh: the old set is used while a new one is fetched. */
     assert_int_equal(ask_known(&k, HOUR), READY);
     assert_true(mcp__keyset_wants_fetch(&k));
     assert_int_equal(ask_known(&k, HOUR + 1), READY);
     assert_false(mcp__keyset_wants_fetch(&k));
-    /* The fetch hangs: after five minutes tokens wait for its end. */
+    /* The fetch hangs. After five minutes, tokens wait for its end. */
     assert_int_equal(ask_known(&k, HOUR + 5 * MINUTE), WAIT);
-    /* It fails: the old set stays. */
+    /* The fetch fails. The old set stays in use. */
     mcp__keyset_on_failure(&k, "time-out", HOUR + 6 * MINUTE);
     assert_int_equal(ask_known(&k, HOUR + 6 * MINUTE), READY);
     assert_false(mcp__keyset_wants_fetch(&k));
@@ -123,7 +123,7 @@ static void test_refresh(void **state)
     assert_true(mcp__keyset_wants_fetch(&k));
     assert_false(body(&k, "<html>", "", HOUR + 7 * MINUTE));
     assert_int_equal(ask_known(&k, HOUR + 7 * MINUTE), READY);
-    /* Nobody knows whether a new key exists, until the next fetch has ended. */
+    /* Until the next fetch has ended, a new key may exist. */
     assert_int_equal(ask_new(&k, HOUR + 7 * MINUTE), AWAY);
     assert_int_equal(ask_known(&k, HOUR + 7 * MINUTE + 2000), WAIT);
     assert_true(mcp__keyset_wants_fetch(&k));
@@ -148,7 +148,7 @@ static void test_unknown_key(void **state)
     assert_true(body(&k, set_ab, "", 30500));
     assert_int_equal(ask_new(&k, 30500), READY);
     assert_int_equal(k.set->n, 2);
-    /* A key of the right name for another algorithm is another key. */
+    /* A key with the right name for another algorithm does not count. */
     assert_int_equal(mcp__keyset_ask(&k, MCP_STR("p384"), es256, 60499), READY);
     assert_int_equal(mcp__keyset_ask(&k, MCP_STR("p384"), es256, 60500), WAIT);
     assert_true(mcp__keyset_wants_fetch(&k));
@@ -158,8 +158,8 @@ static void test_unknown_key(void **state)
     mcp__keyset_clear(&k);
 }
 
-/* Keys without names are replaced: a token that none of them has signed asks for a new set, as
- * seldom as one that names an unknown key. */
+/* The keys have no names and are replaced. A token that was signed with none of them requests a new
+ * set, as rarely as a token with an unknown key. */
 static void test_keys_without_names(void **state)
 {
     (void)state;
@@ -179,9 +179,9 @@ static void test_keys_without_names(void **state)
     mcp__keyset_clear(&k);
 }
 
-/* Random events. What always holds: one fetch at a time; no answer without a set but WAIT or AWAY;
- * a key of the set is never AWAY; WAIT only while a fetch is wanted or in flight; with a set that is
- * fresh, at most one fetch in 30 seconds. */
+/* Random events. These rules always hold: There is one fetch at a time. Without a set, the answer
+ * is WAIT or AWAY. For a key of the set it is never AWAY. It is WAIT only while a fetch is wanted
+ * or in flight. While the set is fresh, there is at most one fetch in 30 seconds. */
 static void test_random_events(void **state)
 {
     (void)state;

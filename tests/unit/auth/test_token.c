@@ -1,5 +1,5 @@
-/* Access tokens: every combination of right and wrong parts against a model that knows the first
- * wrong one, single claims, limits, several issuers. */
+/* Access tokens: every combination of valid and invalid parts, with a model that predicts the first
+ * fault; single claims, limits, several issuers. */
 #include "rig.h"
 #include "auth/token.h"
 
@@ -12,9 +12,9 @@ static const mcp__token_rules plain_rules = {
     .n_audiences = 2,
 };
 
-static mcp__jwk *own;      /* signs */
-static mcp__jwk *stranger; /* signs too, but its public part is not in the set */
-static mcp__jwk_set *keys; /* of the issuer */
+static mcp__jwk *own;      /* a signing key of the issuer */
+static mcp__jwk *stranger; /* a signing key whose public part is not in the set */
+static mcp__jwk_set *keys; /* the key set of the issuer */
 
 static int set_up(void **state)
 {
@@ -73,7 +73,8 @@ static outcome check(const char *text)
 
 /* ---- every combination ----------------------------------------------------------------------- */
 
-/* A part of a token, and why a token with it is refused. A part of NULL text is left out. */
+/* A part of a token, and the reason why a token with this part is refused. If the text is NULL, the
+ * part is left out. */
 typedef struct part {
     const char *text;
     mcp__refused why;
@@ -180,7 +181,7 @@ static const part scopes[] = {
 
 enum { CRIT, FOREIGN, TYPE, KID, SIGNATURE, ISS, AUD, EXP, NBF, IAT, CNF, SCOPE, PARTS };
 
-/* In the order in which they are checked. */
+/* The parts, in the order in which they are checked. */
 static const struct {
     const part *parts;
     size_t n;
@@ -242,7 +243,7 @@ static void test_combinations(void **state)
     (void)state;
     const part *chosen[PARTS];
     uint32_t seed = 1;
-    /* Each part alone, then at random, mostly with two or three wrong ones. */
+    /* First each part alone, then random combinations, most of which have two or three faults. */
     for (size_t d = 0; d < PARTS; d++) {
         for (size_t v = 0; v < dimensions[d].n; v++) {
             for (size_t i = 0; i < PARTS; i++)
@@ -291,7 +292,7 @@ static void test_payloads(void **state)
     for (size_t i = 0; i < MCP__COUNT(payloads); i++)
         assert_int_equal(refused_for("\"typ\":\"at+jwt\"", payloads[i].text, &plain_rules),
                          payloads[i].why);
-    /* What is not signed at all, and what is signed with the public key as a secret. */
+    /* Tokens that are not signed at all, and tokens signed with the public key as a secret. */
     char *none = assemble("{\"alg\":\"none\",\"typ\":\"at+jwt\"}", "{" GOOD_CLAIMS "}", "");
     char *hmac = assemble("{\"alg\":\"HS256\",\"typ\":\"at+jwt\"}", "{" GOOD_CLAIMS "}",
                           "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA");
@@ -427,7 +428,7 @@ static void test_several_issuers(void **state)
     }
 }
 
-/* Of the keys that a token does not choose among, the first four are tried. */
+/* For a token that names no key, the first four keys are tried. */
 static void test_tries(void **state)
 {
     (void)state;
@@ -467,7 +468,7 @@ static void test_no_memory(void **state)
     free(text);
 }
 
-/* No text of a refusal could be a part of a token, and each has the status of its kind. */
+/* The texts of refusals contain no part of a token, and each reason has the right status. */
 static void test_refusals(void **state)
 {
     (void)state;

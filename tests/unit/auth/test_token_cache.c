@@ -1,4 +1,4 @@
-/* The cache of checked tokens, against a plain array. */
+/* The cache of checked tokens, compared with a plain array. */
 #include "rig.h"
 #include "auth/token_cache.h"
 
@@ -54,7 +54,7 @@ static bool has(mcp__token_cache *cache, int token, int64_t now)
     return value != NULL;
 }
 
-/* The id is the HMAC of the token, whatever was computed before. */
+/* The id is the HMAC of the token, and does not depend on ids that were computed before. */
 static void test_ids(void **state)
 {
     (void)state;
@@ -83,7 +83,7 @@ static void test_times(void **state)
                  has(cache, 4, NOW + 300) || has(cache, 5, NOW));
     assert_int_equal(mcp__token_cache_count(cache), 0);
     assert_int_equal(released, 3);
-    /* Replaced, not added. */
+    /* The value is replaced, and no entry is added. */
     put(cache, 1, 10, NOW + 5, NOW);
     put(cache, 1, 10, NOW + 50, NOW);
     assert_int_equal(mcp__token_cache_count(cache), 1);
@@ -92,7 +92,7 @@ static void test_times(void **state)
     assert_int_equal(released, 5);
 }
 
-/* The least recently used make room, and only those. */
+/* Only the least recently used entries are evicted. */
 static void test_bound(void **state)
 {
     (void)state;
@@ -127,7 +127,7 @@ static void test_bound(void **state)
     mcp__token_cache_free(cache);
 }
 
-/* The table counts too, and grows only if there is room. */
+/* The size of the table counts towards the limit, and the table grows only if there is room. */
 static void test_table(void **state)
 {
     (void)state;
@@ -143,7 +143,7 @@ static void test_table(void **state)
     }
 }
 
-/* Counts the bytes that are really allocated. */
+/* An allocator that counts the bytes that are allocated. */
 static size_t allocated;
 
 static void *count_allocate(size_t size, void *user)

@@ -252,7 +252,8 @@ static const struct foreign {
      "DPKqAPoo1HzZbHPy3MaZaNlfCQ"},
 };
 
-/* PS256 with salts of other lengths than the digest: 0, 20, and the longest. They are refused. */
+/* PS256 with salts that are not as long as the digest (0, 20, and the longest), which are
+ * refused. */
 static const char *const other_salts[] = {
     "eyJhbGciOiJQUzI1NiIsImtpZCI6InJzYSJ9.e30.znDjDd8u_SbNjD9lPzZfTWRbvNM2rT6YgFBbTTCYjRR"
     "nkAW8q7AwCw1dbgEM7FmDJEOtrX-OHncdsQBddLMYLkvloPtX3V1BhK24D4iygMUmHRcXgtIDPB_jZL9mmJq"

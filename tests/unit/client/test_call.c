@@ -80,7 +80,7 @@ static void test_params(void **state)
     }
 }
 
-/* Params in two parts are sent as they are, after what the client adds to _meta. */
+/* Params in two parts are sent unchanged, after the members that the client adds to _meta. */
 static void test_parts(void **state)
 {
     static const struct {

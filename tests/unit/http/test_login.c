@@ -1,4 +1,5 @@
-/* Authentication: answers now, later or never; refusals; and what waits meanwhile. */
+/* Authentication: logins that are answered at once, later or never; refusals; and what the
+ * connection does in the meantime. */
 #include "rig.h"
 
 #define AUTH "Authorization: Bearer alice\n"
@@ -9,7 +10,7 @@
 
 enum { MOST_OPEN = 4 };
 
-/* A program that keeps its logins open. */
+/* A program that answers its logins later. */
 static struct desk {
     mcp_http_login *open[MOST_OPEN];
     size_t n_open, asked, cancelled;
@@ -98,7 +99,7 @@ static void test_question(void **state)
         {"HEAD /metrics HTTP/1.1\nHost: localhost\n\n",
          "HEAD https://x.example/a/metrics peer - 0 -"},
         {"GET /sse HTTP/1.1\nHost: localhost\n\n", "GET https://x.example/a/sse peer - 0 -"},
-        /* these are not asked about */
+        /* these requests are not authenticated */
         {PING, ""},
         {"HEAD /healthz HTTP/1.1\nHost: localhost\n\n", ""},
         {"OPTIONS /mcp HTTP/1.1\nHost: localhost\nOrigin: http://localhost\n\n", ""},
@@ -155,7 +156,7 @@ static void test_later(void **state)
     tick(&r);
     wire_expect(&w, "HTTP/1.1 200 OK\n~\"id\":7~");
     assert_int_equal(w.closed, 0);
-    /* the same connection asks again */
+    /* the next request of the same connection is authenticated again */
     wire_clear(&w);
     wire_send(&w, TOOLS);
     accept_as(&r, 1, "bob");
@@ -187,7 +188,8 @@ static void test_later_without_body(void **state)
     end(&r, &w);
 }
 
-/* The request arrives in every possible pair of pieces; the login is answered between them. */
+/* The request arrives in two pieces, split at every possible place. The login is answered between
+ * them. */
 static void test_pieces(void **state)
 {
     rig r;
@@ -235,7 +237,7 @@ static void test_pipelined(void **state)
     end(&r, &w);
 }
 
-/* A body is not read beyond a limit while its sender is not known. */
+/* While the sender of a request is unknown, its body is not read beyond a limit. */
 static void test_long_body(void **state)
 {
     char body[600];
@@ -306,7 +308,7 @@ static void test_closed(void **state)
     wire_send(&w, TOOLS);
     wire_end(&w);
     assert_int_equal(desk.cancelled, 1);
-    /* the sending direction alone: the request is still answered, if the login does not last */
+    /* only the sending direction is closed: the request is still answered if the login ends soon */
     wire_open(&w, &r);
     wire_send(&w, TOOLS);
     mcp_http_receive_end(w.c, r.now);
@@ -434,7 +436,7 @@ static void check_denial(size_t i)
     if (denials[i].missing)
         assert_null(strstr(wire_text(&w), denials[i].missing));
     assert_int_equal(w.closed, 0);
-    /* nothing of it is left for the next request */
+    /* the denial has no effect on the next request */
     wire_clear(&w);
     wire_send(&w, TOOLS);
     mcp_http_login_refuse(desk.open[1], NULL);
@@ -478,7 +480,7 @@ static void deny(mcp_http_login *login, void *user)
                                              .n_challenges = 2, .message = "no"));
 }
 
-/* However the allocations fail, nobody gets in who is not let in. */
+/* Whichever allocation fails, a request is accepted only if the program accepts it. */
 static void test_no_memory(void **state)
 {
     static const char *const headers[] = {"DPoP"};

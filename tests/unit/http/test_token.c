@@ -1,4 +1,4 @@
-/* Tokens: what ends with them, what stays bound to their principal, and what their scopes permit. */
+/* Tokens: streams that end with them, state that is bound to their principal, and their scopes. */
 #include "rig.h"
 
 #define SSE_HEAD "HTTP/1.1 200 OK\nContent-Type: text/event-stream\n~"
@@ -13,7 +13,7 @@
     "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/call\",\"params\":{ " \
     "\"name\":\"" name "\",\"arguments\":{} } }"
 
-enum { WALL = 1000000 }; /* milliseconds between the wall clock and that of the rig */
+enum { WALL = 1000000 }; /* the difference of the wall clock and the rig's clock, in milliseconds */
 
 /* Tokens of this test are "NAME/ID/EXPIRY/SCOPES", with the expiry in milliseconds on the clock of
  * the rig, or 0. */
@@ -78,8 +78,8 @@ static void change(rig *r)
 
 /* ---- the end of streams --------------------------------------------------------------------- */
 
-/* A stream ends with the token that it was opened with, after what it has to report, and no other
- * stream ends. */
+/* A stream ends when the token expires that it was opened with, after its pending notifications
+ * were sent. No other stream ends. */
 static void test_listen_expires(void **state)
 {
     rig r;
@@ -117,7 +117,7 @@ static void test_listen_expires(void **state)
     rig_end(&r);
 }
 
-/* The GET stream of a session ends, the session does not: it belongs to the principal. */
+/* The GET stream of a session ends. The session remains, because it belongs to the principal. */
 static void test_get_expires(void **state)
 {
     rig r;
@@ -197,7 +197,7 @@ static void test_expired_before(void **state)
     wire_end(&w);
     rig_end(&r);
 
-    /* without a clock, nothing that expires is let in */
+    /* without a clock, identities that expire are refused */
     mcp_http_options o = with_tokens;
     o.wall = NULL;
     rig_begin(&r, &o);
@@ -338,7 +338,7 @@ static void test_scopes(void **state)
     }
 }
 
-/* The scopes are those of the request, whatever the connection or the session began with. */
+/* The scopes are those of the request, not those with which the connection or session began. */
 static void test_scopes_change(void **state)
 {
     rig r;
@@ -369,7 +369,7 @@ static void test_scopes_change(void **state)
     rig_end(&r);
 }
 
-/* HTTP+SSE and batches have no status of their own for an answer. */
+/* In HTTP+SSE and in batches, an answer has no HTTP status of its own. */
 static void test_scopes_without_status(void **state)
 {
     rig r;

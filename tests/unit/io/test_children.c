@@ -1,5 +1,5 @@
-/* test_children.c: services: processes that are started when they are needed, end when idle, and come
- * back after they ended, whatever they do. Small shell scripts play the servers. */
+/* test_children.c: services: processes that are started when they are needed, end when idle, and
+ * come back after they ended, whatever they do. Small shell scripts play the servers. */
 #define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
@@ -436,8 +436,8 @@ static void log_nothing(const char *level, const char *line, void *user)
     (void)user;
 }
 
-/* Over pipes of its own, with a first line and a fourth descriptor; nothing else is open in it, and
- * the limits hold. */
+/* A process with its own pipes, a first line and a fourth descriptor. No other descriptor is open
+ * in it, and its limits are set. */
 static void test_own_pipes(void **state)
 {
     const char *const argv[] = {"sh", "-c",

@@ -32,10 +32,10 @@ typedef struct world {
     mcp_http_client *http;
     int asked, progressed, changed, active, lost, hooked;
     char folder[64], token[32];
-    bool login;         /* the server wants a token */
-    bool answers_later; /* after it has asked a timer */
-    int64_t lives_ms;   /* how long its streams live; 0 means forever */
-    int logins;         /* open ones */
+    bool login;         /* the server requires a token */
+    bool answers_later; /* a timer answers the logins */
+    int64_t lives_ms;   /* the lifetime of identities; 0 means that they do not expire */
+    int logins;         /* number of open logins */
     uint64_t handshake_ms;
 } world;
 
@@ -504,7 +504,7 @@ static void test_restart_while_listening(void **state)
             listen_at(&w, address, false);
         }
         assert_true(w.active >= 2);
-        assert_true(w.lost >= 1); /* between these two, changes may have been missed */
+        assert_true(w.lost >= 1); /* between two streams, changes may have been missed */
         mcp_subscription_end(subscription);
         close_world(&w);
     }
@@ -564,8 +564,8 @@ static void test_authorization(void **state)
     }
 }
 
-/* The stream of notifications ends with its token again and again. The client opens another one,
- * and its program is told that it may have missed changes. */
+/* The stream of notifications ends repeatedly, because its token expires. Each time, the client
+ * opens another one and notifies its program that changes may have been missed. */
 static void test_streams_expire(void **state)
 {
     (void)state;

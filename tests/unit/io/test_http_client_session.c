@@ -134,7 +134,7 @@ static void test_delete_in_vain(void **state)
     assert_string_equal(request(&f, f.server.n_requests - 1)->method, "DELETE");
 }
 
-/* Frees the client at once, and its session is ended by the loop. */
+/* The client is freed at once, and the loop ends its session. */
 static void leave(fixture *f)
 {
     size_t before = f->server.n_requests;
@@ -160,7 +160,8 @@ static void test_leave(void **state)
     close_fixture(&f);
 }
 
-/* A server that does not answer delays the end by close_ms; the end of the loop does not wait. */
+/* If the server does not answer, mcp_loop_drain() waits for close_ms. Freeing the loop does not
+ * wait. */
 static void test_leave_in_vain(void **state)
 {
     fixture f;
@@ -180,7 +181,7 @@ static void test_leave_in_vain(void **state)
     }
 }
 
-/* Without a session there is nothing to end. */
+/* Without a session, no request is sent. */
 static void test_leave_nothing(void **state)
 {
     fixture f;

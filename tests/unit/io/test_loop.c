@@ -252,7 +252,7 @@ static void test_step_waits(void **state)
     assert_in_range(steps, 1, 10);
 }
 
-/* A timer that is due before the step begins ends it, like any other event. */
+/* A timer that is due before the step begins ends the step, as any other event does. */
 static void test_step_late_timer(void **state)
 {
     int fired = 0, never = 0;
@@ -337,7 +337,8 @@ static void test_escape(void **state)
     }
 }
 
-/* Runs fn with stderr on a pipe that nothing reads, and stores the contents of the pipe afterwards. */
+/* Runs fn with stderr on a pipe that nothing reads, and stores the contents of the pipe
+ * afterwards. */
 static size_t with_stderr(void (*fn)(void), char *to, size_t room)
 {
     int ends[2], saved = dup(2);

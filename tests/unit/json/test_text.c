@@ -34,7 +34,7 @@ static const struct {
     {"{:}", ""},
 };
 
-/* In the second round, the number of members is known. */
+/* In the second round, the iterator gets the number of members. */
 static void check_parts(int round)
 {
     for (size_t i = 0; i < MCP__COUNT(cases); i++) {
@@ -63,8 +63,8 @@ static void test_parts(void **state)
     check_parts(1);
 }
 
-/* Strings of every length, with a quote or a backslash at every place of them, beside what looks
- * like the end of a string or of a container. */
+/* Strings of every length with a quote or a backslash at every position, next to characters that
+ * look like the end of a string or of a container. */
 static void test_lengths(void **state)
 {
     static const char *const ends[] = {"", "\\\"", "\\\\", "\\\\\\\"", "}]", "\xfb\xdb\xa2\xdc"};

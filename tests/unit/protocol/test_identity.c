@@ -1,4 +1,4 @@
-/* Identities: what they keep, what they refuse, and comparisons of scopes. */
+/* Identities: their members, options that are refused, and comparisons of scopes. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -44,7 +44,7 @@ static mcp_raw raw_of(const char *text)
 
 static char asked[1024];
 
-/* The second one does not increase. */
+/* The second value is not larger than the first, so it is not sent. */
 static const char *const progress[] = {
     "{\"progressToken\":9,\"progress\":0.1000000000000000000001,\"total\":1e999,\n\"message\":"
     "\"m\","
@@ -335,7 +335,7 @@ static void keep_bytes(const mcp_usage *usage, void *user)
     *(uint64_t *)user += usage->bytes;
 }
 
-/* The bytes of contents are counted as those of a handler's reply, before Base64. */
+/* The bytes of contents are counted as for a handler's reply, before they are encoded as Base64. */
 static void test_bytes(void **state)
 {
     uint64_t bytes = 0;
@@ -368,7 +368,7 @@ static void test_no_memory(void **state)
     fail();
 }
 
-/* Progress of the other server keeps its members, but not those of its connection. */
+/* The members of the other server's progress are preserved, except those of its connection. */
 static void test_progress(void **state)
 {
     static const struct {
