@@ -41,7 +41,7 @@ void isolated_flood_message(mcp_client *client, bool sent, mcp_exchange exchange
         return;
     l->last = 1 + (int64_t)(message.len / PIECE);
     if (!take(&l->messages, isolated_now(l->owner), rate, l->last))
-        isolated_link_refuse(l, "its process sends too much that nobody asked for");
+        isolated_link_refuse(l, "its process sends too many unsolicited messages");
 }
 
 void isolated_flood_answer(isolated_link *l)

@@ -242,8 +242,8 @@ int upstream_check(const mcp_upstream_options *o, mcp_error *error)
 {
     if (!o->name || !upstream_is_name(o->name))
         return fail(error, MCP_EINVAL,
-                    "the name must be of a-z, 0-9 and \"-\", at most 24 of them, and begin with a "
-                    "letter");
+                    "the name may have at most 24 characters of a-z, 0-9 and \"-\", and must begin "
+                    "with a letter");
     if ((o->argv && o->argv[0]) + (o->url != NULL) + (o->connect != NULL) != 1)
         return fail(error, MCP_EINVAL, "a program or a URL is needed");
     if (o->idle_ms > INT32_MAX || o->timeout_ms > INT32_MAX)

@@ -19,13 +19,13 @@ const char mcp_upstream_schema[] =
     "\"headers\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"maxItems\":50,"
     "\"description\":\"Headers of HTTP requests, Name: value\"},"
     "\"revision\":{\"type\":\"string\",\"pattern\":\"^20[0-9]{2}-[0-9]{2}-[0-9]{2}$\","
-    "\"description\":\"The only revision to use; default: found out for each session\"},"
+    "\"description\":\"The only revision to use; default: negotiated for each session\"},"
     "\"max_sessions\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":100000,"
-    "\"description\":\"Sessions at the same time, one for each principal; default 64\"},"
+    "\"description\":\"The most open sessions, one for each principal; default 64\"},"
     "\"idle_ms\":{\"type\":\"integer\",\"minimum\":100,\"maximum\":2147483647,"
     "\"description\":\"A session ends this long after its last use; default 300000\"},"
     "\"timeout_ms\":{\"type\":\"integer\",\"minimum\":100,\"maximum\":2147483647,"
-    "\"description\":\"How long an answer may take, but for calls of tools; default 60000\"}}}";
+    "\"description\":\"How long an answer may take, except for calls of tools; default 60000\"}}}";
 
 /* Splits a command into words at spaces and tabs. '…' and "…" quote spaces, "\" escapes the next
  * character. No other character is special: there is no shell. */

@@ -46,8 +46,8 @@ int mcp__token_rules_check(const mcp__token_rules *r, mcp_error *error)
     }
     if (r->type.len && (!r->mark.len || (is_common(r->mark) && !r->mark_value.len)))
         return mcp__fail(error, MCP_EINVAL, 0,
-                         "another type than at+jwt needs a claim that only access tokens have: "
-                         "otherwise ID tokens would be accepted");
+                         "a type other than at+jwt needs a claim that only access tokens have, "
+                         "because ID tokens would be accepted otherwise");
     return MCP_OK;
 }
 

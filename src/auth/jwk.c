@@ -130,7 +130,7 @@ static int make(numbers *from, const char *type, bool private, EVP_PKEY **ret)
         return MCP_OK;
     }
     c->EVP_PKEY_free(pkey);
-    return mcp__fail(from->error, MCP_EINVAL, 0, "the numbers of the key are not those of a key");
+    return mcp__fail(from->error, MCP_EINVAL, 0, "the numbers do not form a valid key");
 }
 
 /* ---- kinds ----------------------------------------------------------------------------------- */

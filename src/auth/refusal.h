@@ -22,7 +22,7 @@
     X(KEY, "invalid_token", "the access token is signed with a key that its issuer does not have") \
     X(SIGNATURE, "invalid_token", "the signature of the access token is wrong")                    \
     X(CLAIMS, "invalid_token", "the claims of the access token are not a valid JSON object")       \
-    X(ISSUER, "invalid_token", "the access token is of another issuer")                            \
+    X(ISSUER, "invalid_token", "the access token was not issued by a trusted issuer")              \
     X(AUDIENCE, "invalid_token", "the access token is for another audience")                       \
     X(NO_EXPIRY, "invalid_token", "the access token has no valid expiry")                          \
     X(EXPIRED, "invalid_token", "the access token has expired")                                    \
@@ -46,10 +46,10 @@
     X(PROOF_CLAIMS, "invalid_dpop_proof", "the DPoP proof lacks a valid jti, htm, htu or iat")     \
     X(PROOF_METHOD, "invalid_dpop_proof", "the DPoP proof is for another method")                  \
     X(PROOF_URL, "invalid_dpop_proof", "the DPoP proof is for another URL")                        \
-    X(PROOF_TIME, "invalid_dpop_proof", "the DPoP proof was not made just now")                    \
+    X(PROOF_TIME, "invalid_dpop_proof", "the DPoP proof is too old or was made in the future")     \
     X(PROOF_TOKEN, "invalid_dpop_proof", "the DPoP proof is for another access token")             \
     X(PROOF_REPLAY, "invalid_dpop_proof", "the DPoP proof was used before")                        \
-    X(NONCE, "use_dpop_nonce", "the DPoP proof needs the nonce of this answer")                    \
+    X(NONCE, "use_dpop_nonce", "the DPoP proof must contain the nonce of this response")           \
     X(SCOPE, "insufficient_scope", "the access token lacks a scope")                               \
     X(NO_TOKEN, "", "the request has no access token")                                             \
     X(SCHEME, "invalid_request", "the Authorization header is malformed")                          \

@@ -20,7 +20,7 @@ children() {
     ps -o args= --ppid "$server_pid" | grep -c -e --source-child || :
 }
 
-@test "a log that appears and goes, and a file that is replaced, removed and made again, are followed" {
+@test "changes are seen when a WAL file appears and disappears, and when a database is replaced, removed and created again" {
     talk modern "$MCPD" sqlite:shop.db
     rows && [ "$heard" = one ]
     sqlite3 shop.db "PRAGMA journal_mode=WAL; INSERT INTO t VALUES (2, 'two')" >/dev/null
@@ -65,7 +65,7 @@ children() {
     hush
 }
 
-@test "a process that is killed comes back; the log and /metrics tell of it" {
+@test "a process that is killed is restarted; the log and /metrics report it" {
     talk modern "$MCPD" --http unix:socket --stdio sqlite:shop.db
     rows
     pid=$(ps -o pid=,args= --ppid "$server_pid" | awk '/--source-child/ {print $1}')
@@ -86,14 +86,14 @@ children() {
     hush
 }
 
-@test "--doctor says what the sandbox is" {
+@test "--doctor reports the parts of the sandbox" {
     run "$MCPD" --doctor sqlite:shop.db
     [[ "$output" == *sandbox:* ]]
     run "$MCPD" --doctor --no-isolate sqlite:shop.db
     [[ "$output" == *"sandbox: switched off by no-isolate"* ]]
 }
 
-@test "lists that need no source start no process; a source that cannot be opened: requests, the log, /metrics and the doctor say why" {
+@test "lists of tools and templates start no process; if a source cannot be opened, requests, the log, /metrics and --doctor say why" {
     sqlite3 bad.db "CREATE TABLE t(a)"
     printf x | dd of=bad.db bs=1 seek=100 conv=notrunc status=none
     talk modern "$MCPD" --http unix:socket --stdio sqlite:shop.db sqlite:bad.db

@@ -38,7 +38,7 @@ reads() { # ERA: checks that resources of the upstream server can be read like l
     done
 }
 
-@test "its options in a configuration file" {
+@test "options of another server in a configuration file" {
     jq -n --arg mcpd "$MCPD" '{sources: ["own", {module: "mcp", source: "\"\($mcpd)\"", name: "up",
         options: {args: ["--no-resource-tools", "files"], cwd: ".", idle_ms: 60000}}]}' >mcpd.json
     talk legacy "$MCPD" --config mcpd.json
@@ -71,7 +71,7 @@ reads() { # ERA: checks that resources of the upstream server can be read like l
     hush
 }
 
-@test "a program that does not exist does not harm the others" {
+@test "a program that does not exist does not affect other sources" {
     talk modern "$MCPD" own 'mcp:/does/not/exist?name=gone'
     failure tools/call '{"name":"gone_x"}'
     is true '.message | startswith("The server gone does not answer: ")'
@@ -89,7 +89,7 @@ reads() { # ERA: checks that resources of the upstream server can be read like l
     [[ $output == *"mounted"* ]]
 }
 
-@test "--doctor connects, and says what it found or why not" {
+@test "--doctor connects to the server, and reports what it found out or why it failed" {
     run -0 "$MCPD" --doctor "mcp:'$MCPD' --no-resource-tools files?name=up"
     [[ $output =~ "ok      source: mcp:".*"answers after "[0-9]+" ms: mcpd "[0-9.]+", revision 2026-07-28; offers resources with subscriptions" ]]
     run -0 "$MCPD" --doctor "mcp:'$MCPD' --no-resource-tools files?name=up&revision=2025-03-26"
@@ -100,7 +100,7 @@ reads() { # ERA: checks that resources of the upstream server can be read like l
     [[ $output == *"WRONG   source: mcp:http://127.0.0.1:1/?name=gone: "*"connect"* ]]
 }
 
-@test "its options are checked without connecting" {
+@test "--check-config checks the options of another server without connecting" {
     source() { jq -n --argjson source "$1" '{sources: ["own", ($source + {module: "mcp"})]}' >mcpd.json; }
     source '{"source": "touch started", "name": "up"}'
     run -0 "$MCPD" --config mcpd.json --check-config
@@ -113,7 +113,7 @@ reads() { # ERA: checks that resources of the upstream server can be read like l
     [ ! -e started ]
 }
 
-@test "its figures are in /metrics" {
+@test "/metrics shows the sessions, requests and processes of another server" {
     talk modern "$MCPD" --http unix:socket --stdio own "mcp:'$MCPD' --no-resource-tools files?name=up" \
         'mcp:http://127.0.0.1:1/?name=gone'
     reads

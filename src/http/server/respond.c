@@ -64,9 +64,8 @@ static const struct refusal {
     [MCP__HTTP_SLOW_BODY] = {408, true, LIMIT(body_ms), .text = "the body took longer than %zu ms"},
     [MCP__HTTP_NOT_ALLOWED] = {405, .text = "this HTTP method is not allowed here"},
     [MCP__HTTP_POST_ONLY] = {405, .text = "only POST is served without a legacy session"},
-    [MCP__HTTP_UNAUTHORIZED] = {401, .text = "the server wants a valid token: the Authorization "
-                                             "header is missing, or its token is not, or no "
-                                             "longer, known"},
+    [MCP__HTTP_UNAUTHORIZED] = {401, .text = "a valid token is required: the Authorization header "
+                                             "is missing, or its token is unknown or expired"},
     [MCP__HTTP_BAD_LOGIN] = {400, .text = "the Authorization header is malformed"},
     [MCP__HTTP_FORBIDDEN] = {403, .text = "the token does not permit this request"},
     [MCP__HTTP_MANY_LOGINS] = {429, .text = "too many tokens were refused: try again later"},

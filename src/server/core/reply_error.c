@@ -61,8 +61,8 @@ int mcp_request_need_scopes(mcp_request *req, const char *scopes)
     if (!req->error.code)
         req->in.scopes = text.ptr;
     return mcp_reply_fail(req, MCP__INVALID_REQUEST,
-                          "Insufficient scope: this needs \"%.*s\", and the caller's token lacks a "
-                          "part of it",
+                          "Insufficient scope: this needs \"%.*s\", of which the caller's token "
+                          "lacks at least one",
                           (int)text.len, text.ptr);
 }
 
