@@ -55,9 +55,9 @@ MCP_API mcp_identity *mcp_identity_ref(mcp_identity *identity);
 /* Releases a reference. The last one frees the identity. NULL is allowed. */
 MCP_API void mcp_identity_unref(mcp_identity *identity);
 
-/* These functions return a member of the options, or NULL or 0 if it was not set. `identity` may be
- * NULL, which means an anonymous caller; they then return NULL or 0. The results are valid as long
- * as the identity exists. */
+/* These functions return a member of the options. They return NULL or 0 if the member was not set,
+ * or if `identity` is NULL, which means an anonymous caller. The results are valid as long as the
+ * identity exists. */
 MCP_API const char *mcp_identity_principal(const mcp_identity *identity);
 MCP_API const char *mcp_identity_scopes(const mcp_identity *identity);
 MCP_API const mcp_json *mcp_identity_claims(const mcp_identity *identity);

@@ -292,8 +292,9 @@ static int read_purpose(const mcp_json *jwk, mcp__jwk_use use, mcp__jwk *key, mc
     if (alg)
         key->alg = mcp__jws_alg_find(mcp_json_string(alg));
     if (alg && (!key->alg || key->alg->kind != key->kind))
-        return mcp__fail(error, MCP_EUNSUPPORTED, 0,
-                         "the algorithm of the key is not supported, or not one of its type");
+        return mcp__fail(
+            error, MCP_EUNSUPPORTED, 0,
+            "the algorithm of the key is not supported, or is not for keys of its type");
     if (sign ? !mcp_json_get(jwk, "d") : has_private_part(jwk))
         return mcp__fail(error, MCP_EINVAL, 0,
                          sign ? "the key has no private part" : "the key has a private part");

@@ -152,7 +152,7 @@ static void test_later(void **state)
     size_t woken = r.woken;
     login_accept(desk.open[0], MCP_OPTIONS(mcp_identity_options, .principal = "alice"));
     assert_int_equal(r.woken, woken + 1);
-    wire_expect(&w, ""); /* the endpoint was not entered */
+    wire_expect(&w, ""); /* nothing is sent before the next tick */
     tick(&r);
     wire_expect(&w, "HTTP/1.1 200 OK\n~\"id\":7~");
     assert_int_equal(w.closed, 0);

@@ -1,4 +1,5 @@
-/* Tokens: streams that end with them, state that is bound to their principal, and their scopes. */
+/* Tokens: streams that end when a token expires, state that is bound to the principal, and
+ * scopes. */
 #include "rig.h"
 
 #define SSE_HEAD "HTTP/1.1 200 OK\nContent-Type: text/event-stream\n~"
@@ -13,7 +14,7 @@
     "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/call\",\"params\":{ " \
     "\"name\":\"" name "\",\"arguments\":{} } }"
 
-enum { WALL = 1000000 }; /* the difference of the wall clock and the rig's clock, in milliseconds */
+enum { WALL = 1000000 }; /* milliseconds that the wall clock is ahead of the rig's clock */
 
 /* Tokens of this test are "NAME/ID/EXPIRY/SCOPES", with the expiry in milliseconds on the clock of
  * the rig, or 0. */
