@@ -30,8 +30,8 @@ static void test_challenges(void **state)
         {MCP__SCHEME_BEARER, MCP__REFUSED_PROOF_TIME, "", "", "Bearer"},
         {MCP__SCHEME_DPOP, MCP__REFUSED_NO_TOKEN, "", "", "DPoP " ALGS},
         {MCP__SCHEME_DPOP, MCP__REFUSED_NONCE, "a", "",
-         "DPoP error=\"use_dpop_nonce\", error_description=\"the DPoP proof needs the nonce of "
-         "this answer\", scope=\"a\", " ALGS},
+         "DPoP error=\"use_dpop_nonce\", error_description=\"the DPoP proof must contain "
+         "the nonce of this response\", scope=\"a\", " ALGS},
     };
     for (size_t i = 0; i < MCP__COUNT(cases); i++) {
         mcp__challenge c = {cases[i].scheme, cases[i].why, mcp_str_from(cases[i].scopes),
