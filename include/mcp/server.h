@@ -232,7 +232,7 @@ typedef enum mcp_hint { MCP_HINT_UNSET = 0, MCP_HINT_NO, MCP_HINT_YES } mcp_hint
  * negative code. */
 typedef int mcp_call_fn(mcp_request *req, const mcp_json *arguments, void *user);
 
-/* Whether calls may become tasks: see mcp/task.h. */
+/* Says whether calls may become tasks; see mcp/task.h. */
 typedef enum mcp_task_support {
     MCP_TASK_FORBIDDEN = 0,
     MCP_TASK_OPTIONAL,

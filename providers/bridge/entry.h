@@ -5,7 +5,7 @@
 
 #include "walk.h"
 
-/* Whether the entry or template matches the query. */
+/* Returns whether the entry or template matches the query. */
 bool bridge_wants(bridge_walk *w, const mcp_json *entry);
 bool bridge_wants_template(bridge_walk *w, const mcp_json *tmpl);
 /* Adds the entry to the results. Returns the errors of search_put_entry(). */

@@ -191,7 +191,7 @@ static const char *with_parts(mcp_request *req, mcp_str uri, const mcp_json *arg
 
 static void later(void *user);
 
-/* Whether the mount's URIs have the same scheme as the missing URI. */
+/* Returns whether the mount's URIs have the same scheme as the missing URI. */
 static bool list_mount(const char *prefix, void *user)
 {
     const reading *r = user;

@@ -20,8 +20,8 @@ static bool is_enough(const bridge_walk *w)
     return w->results.count >= w->query.limit;
 }
 
-/* Whether the call was cancelled or takes too long. Time is not checked before the first entry, so
- * that each call makes progress. */
+/* Returns whether the call was cancelled or takes too long. Time is not checked before the first
+ * entry, so that each call makes progress. */
 static bool is_late(const bridge_walk *w)
 {
     return mcp_request_cancelled(w->req) || (w->seen && search_now() - w->began > SEARCH_CALL_NS);
@@ -75,7 +75,7 @@ static int stop_listing(bridge_walk *w, mcp_str token)
 
 /* ---- sources --------------------------------------------------------------------------------- */
 
-/* Whether a mount at the prefix may contain anything below `under`. */
+/* Returns whether a mount at the prefix may contain anything below `under`. */
 static bool may_hold(const bridge_walk *w, const char *prefix)
 {
     size_t len = strlen(prefix), most = len < w->query.under.len ? len : w->query.under.len;
@@ -125,7 +125,7 @@ static int take_turn(bridge_walk *w)
 
 /* ---- list pages ------------------------------------------------------------------------------ */
 
-/* Whether this mount has to be listed because no source has searched it. */
+/* Returns whether this mount has to be listed because no source has searched it. */
 static bool list_mount(const char *prefix, void *user)
 {
     const bridge_walk *w = user;
@@ -162,7 +162,8 @@ static int ask_page(bridge_walk *w, common_ask *ask, const char *method, size_t 
     return common_door_ask(w->all->bridge->door, ask);
 }
 
-/* Whether entries are returned unfiltered. A page of the tool then equals a page of the list. */
+/* Returns whether entries are returned unfiltered. A page of the tool then equals a page of the
+ * list. */
 static bool takes_all(const bridge_walk *w)
 {
     return w->tool == BRIDGE_LIST && !w->by_sources;
@@ -366,7 +367,7 @@ static void after_yield(mcp_request *req, void *user)
     resume(user);
 }
 
-/* Whether this call pauses to let other requests run on the server's thread. */
+/* Returns whether this call pauses to let other requests run on the server's thread. */
 static bool yields(bridge_walk *w)
 {
     int64_t now = search_now();

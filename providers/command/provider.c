@@ -127,7 +127,7 @@ static int each_name(const mcp_command *o, name_fn *fn, void *user)
     return rc;
 }
 
-/* Whether the property's type allows an array or an object. */
+/* Returns whether the property's type allows an array or an object. */
 static bool has_members(const mcp_json *property)
 {
     const mcp_json *type = mcp_json_get(property, "type");

@@ -31,7 +31,8 @@ typedef struct common_asking {
 void common_asking_init(common_asking *a, mcp_request *req, const mcp_allocator *alloc);
 void common_asking_free(common_asking *a);
 
-/* Whether the caller may read the resource. On a worker, the result may be an assumption. */
+/* Returns whether the caller may read the resource. On a worker, the result may be an
+ * assumption. */
 bool common_asking_may(common_asking *a, mcp_str uri);
 
 /* Returns the number of items that may be assumed to be hidden in one run. A job that needs N

@@ -28,7 +28,7 @@ typedef struct common_beneath {
     bool walk; /* open component by component, for want of openat2() */
 } common_beneath;
 
-/* Whether `walk` is needed for this directory. */
+/* Returns whether `walk` is needed for this directory. */
 bool common_beneath_needs_walk(int fd);
 
 /* In all functions `rel` is a relative path without empty, "." and ".." components; "" is the

@@ -35,8 +35,8 @@ bool common_pieces_put(common_buffer *to, mcp_str text);
 bool common_pieces_behind(mcp_str uri, const char *prefix, mcp_str *rest);
 /* Parses a whole number from `min` to `max`; only decimal digits are allowed. */
 bool common_pieces_number(mcp_str text, uint64_t min, uint64_t max, uint64_t *ret);
-/* Whether the names of all pairs are in a list that ends with NULL. If not, `why` contains the
- * invalid name and the valid ones. */
+/* Returns whether the names of all pairs are in a list that ends with NULL. If not, `why` contains
+ * the invalid name and the valid ones. */
 bool common_pieces_only(const mcp_uri_pair *pairs, size_t n, const char *const *names,
                         char why[300]);
 /* Returns the value of the pair with this name, or NULL. */

@@ -75,8 +75,8 @@ void common_queries_free(common_queries *all, const mcp_allocator *alloc);
 
 const common_query *common_queries_find(const common_queries *all, mcp_str name);
 const common_parameter *common_query_parameter(const common_query *q, mcp_str name);
-/* Whether each pair is a valid value for a parameter of the query. A pair named "format" is also
- * allowed if no parameter has this name; *text becomes its value (table_text.h). If a pair is
+/* Returns whether each pair is a valid value for a parameter of the query. A pair named "format" is
+ * also allowed if no parameter has this name; *text becomes its value (table_text.h). If a pair is
  * invalid, `why` has the reason. */
 bool common_query_takes(const common_query *q, const mcp_uri_pair *given, size_t n, bool *text,
                         char why[300]);

@@ -23,7 +23,7 @@ typedef struct common_watched {
 int common_watched_add(common_watched *w, const mcp_allocator *alloc, const char *uri, void *own);
 void common_watched_remove(common_watched *w, const mcp_allocator *alloc, const char *uri);
 void common_watched_clear(common_watched *w, const mcp_allocator *alloc);
-/* Whether a resource or the list is watched. */
+/* Returns whether a resource or the list is watched. */
 bool common_watched_any(const common_watched *w);
 
 #endif

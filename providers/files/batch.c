@@ -35,8 +35,8 @@ static int compare(const files_batch *b, size_t i, size_t j)
     return files_name_compare(b->names + x->at, x->len, b->names + y->at, y->len);
 }
 
-/* Whether slot i belongs above slot j in the heap. While names are added the largest is on top;
- * while they are taken, the smallest. */
+/* Returns whether slot i belongs above slot j in the heap. While names are added the largest is on
+ * top; while they are taken, the smallest. */
 static bool above(const files_batch *b, size_t i, size_t j)
 {
     int order = compare(b, i, j);

@@ -33,7 +33,7 @@ typedef struct files_batch {
 void files_batch_init(files_batch *b, const mcp_allocator *alloc, size_t limit);
 void files_batch_free(files_batch *b);
 
-/* Whether a name would be kept. Call it before other checks of the name, because it is the
+/* Returns whether a name would be kept. Call it before other checks of the name, because it is the
  * cheapest. Sets b->more if it returns false. */
 bool files_batch_wants(files_batch *b, const char *name, size_t len);
 /* Adds a name of 1 to 255 bytes for which files_batch_wants() returned true. Returns

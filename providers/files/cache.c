@@ -120,7 +120,8 @@ bool files_cache_get(files_cache *cache, mcp_str uri, files_cached *ret)
     return true;
 }
 
-/* Whether the inodes of this file system show every change. Those of network file systems and
+/* Returns whether the inodes of this file system show every change. Those of network file systems
+ * and
  * /proc may not. */
 static bool tells_changes(int fd)
 {

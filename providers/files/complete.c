@@ -25,7 +25,7 @@ typedef struct completion {
     size_t len;                 /* built from it, even if links lead elsewhere */
 } completion;
 
-/* Whether the entry is a completion. A link is one only if it leads to a file. */
+/* Returns whether the entry is a completion. A link is one only if it leads to a file. */
 static bool counts(completion *c, const files_slot *slot, const char *real, size_t real_len)
 {
     char path[COMMON_PATH_MAX], target[COMMON_PATH_MAX];

@@ -121,7 +121,7 @@ typedef enum files_dir_news { FILES_DIR_SAME, FILES_DIR_CHANGED, FILES_DIR_GONE 
  * folder is polled. */
 files_dir *files_dirs_poll(files_dirs *dirs, files_dir_news *news);
 
-/* Whether `path` equals `above` or is below it. */
+/* Returns whether `path` equals `above` or is below it. */
 bool files_path_below(const char *path, size_t len, const char *above, size_t above_len);
 
 #endif

@@ -12,7 +12,7 @@ static int hex(char c)
     return -1;
 }
 
-/* Whether a path segment may contain the character unencoded: unreserved, sub-delims,
+/* Returns whether a path segment may contain the character unencoded: unreserved, sub-delims,
  * ":" and "@". */
 static bool plain(unsigned char c)
 {
@@ -99,8 +99,8 @@ bool files_rel_valid(mcp_str rel)
     return true;
 }
 
-/* Whether the path is at or below the root. Whole components are compared: "/allow" does not
- * contain "/allow_evil". */
+/* Returns whether the path is at or below the root. Whole components are compared: "/allow" does
+ * not contain "/allow_evil". */
 static bool lies_in(const files_root *root, const char *path, size_t len)
 {
     return root->path_len <= len && memcmp(root->path, path, root->path_len) == 0 &&

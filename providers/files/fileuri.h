@@ -37,8 +37,8 @@ int files_uri_write(const files_root *root, mcp_str rel, common_buffer *out);
  * files_uri_write(). */
 int files_uri_canonical(const files_roots *roots, mcp_str uri, common_buffer *out);
 
-/* Whether the bytes are a valid relative path without NUL: "", or components of which none is
- * empty, "." or "..". */
+/* Returns whether the bytes are a valid relative path without NUL: "", or components of which none
+ * is empty, "." or "..". */
 bool files_rel_valid(mcp_str rel);
 
 #endif

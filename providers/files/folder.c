@@ -19,7 +19,7 @@ static size_t most(const files_folder *d)
     return d->max ? d->max : FILES_FOLDER_LINES;
 }
 
-/* Whether the caller may see the entry of the line, which is KIND tab SIZE tab URI LF. */
+/* Returns whether the caller may see the entry of the line, which is KIND tab SIZE tab URI LF. */
 static bool may_see(files_folder *d, const char *line, size_t len)
 {
     const char *tab = memrchr(line, '\t', len);

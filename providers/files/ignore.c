@@ -180,8 +180,8 @@ static bool same_file(const struct stat *a, const struct stat *b)
            a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
-/* Whether the file changed in the last moments. A second change within the same clock tick cannot
- * be detected, so such a file is read again next time. */
+/* Returns whether the file changed in the last moments. A second change within the same clock tick
+ * cannot be detected, so such a file is read again next time. */
 static bool just_changed(const struct stat *st)
 {
     struct timespec t;
@@ -255,7 +255,7 @@ static int refresh_chain(files_ignore *ig, files_ignore_dir *d)
 
 /* ---- decisions ------------------------------------------------------------------------------- */
 
-/* Whether git's rules ignore an entry of a folder that is not ignored itself. */
+/* Returns whether git's rules ignore an entry of a folder that is not ignored itself. */
 static bool git_ignores(files_ignore *ig, const files_ignore_dir *dir, const char *rel, size_t len,
                         size_t name, bool is_dir)
 {
@@ -276,7 +276,7 @@ static bool git_ignores(files_ignore *ig, const files_ignore_dir *dir, const cha
     return said > 0;
 }
 
-/* Whether all rules except the includes allow the entry. */
+/* Returns whether all rules except the includes allow the entry. */
 static bool let_in(files_ignore *ig, const files_ignore_dir *dir, const char *rel, size_t len,
                    size_t name, bool is_dir)
 {

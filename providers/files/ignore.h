@@ -52,7 +52,8 @@ int files_ignore_visible(files_ignore *ig, const char *rel, size_t len, bool is_
 int files_ignore_enter(files_ignore *ig, const char *rel, size_t len, files_ignore_dir **ret);
 void files_ignore_leave(files_ignore *ig, files_ignore_dir *dir);
 
-/* Whether an entry of the folder is served. `rel` is its path, `name` the offset of its name. */
+/* Returns whether an entry of the folder is served. `rel` is its path, `name` the offset of its
+ * name. */
 bool files_ignore_entry(files_ignore *ig, files_ignore_dir *dir, const char *rel, size_t len,
                         size_t name, bool is_dir);
 

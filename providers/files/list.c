@@ -89,7 +89,7 @@ static void put_time(int64_t seconds, char ret[32])
              (int)(rest / 3600), (int)(rest / 60 % 60), (int)(rest % 60));
 }
 
-/* Whether the entry is the readme file of a root, which describes the other files. */
+/* Returns whether the entry is the readme file of a root, which describes the other files. */
 static bool is_readme(const files_entry *e)
 {
     static const char readme[] = "readme";
@@ -276,7 +276,7 @@ bool files_is_large_folder(const struct stat *st)
     return S_ISDIR(st->st_mode) && st->st_size > LARGE_FOLDER;
 }
 
-/* Whether the page begins in or at a folder that takes long to read. */
+/* Returns whether the page begins in or at a folder that takes long to read. */
 static bool is_long(const page *p)
 {
     char rel[COMMON_PATH_MAX];

@@ -169,8 +169,8 @@ static int reserve_glob(files_mime *m)
     return MCP_OK;
 }
 
-/* Whether the glob repeats the previous one. Old readers do not know the flag `cs`, so the database
- * lists each case-sensitive glob twice. */
+/* Returns whether the glob repeats the previous one. Old readers do not know the flag `cs`, so the
+ * database lists each case-sensitive glob twice. */
 static bool repeats(const files_mime *m, const glob *g)
 {
     const glob *last = &m->globs[m->count];

@@ -94,7 +94,7 @@ void files_log(const files *f, const char *what, mcp_str uri, int code)
 
 /* ---- watching -------------------------------------------------------------------------------- */
 
-/* Whether an encoded name in a query is a variable of a template. */
+/* Returns whether an encoded name in a query is a variable of a template. */
 static bool is_part_name(mcp_str name)
 {
     char decoded[16];
@@ -123,7 +123,7 @@ static bool without_query(mcp_str uri, mcp_str *ret)
     return true;
 }
 
-/* Whether a path could be served, now or after it is created. */
+/* Checks whether a path can be served, now or after it is created. */
 static int could_be_served(const files *f, const files_target *t)
 {
     const files_root *root = &f->roots.items[t->root];

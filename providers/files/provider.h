@@ -48,7 +48,7 @@ void files_log(const files *f, const char *what, mcp_str uri, int code);
 
 int files_list(mcp_request *req, mcp_str cursor, size_t max, void *user);
 
-/* Whether reading this folder takes too long for the server's thread. */
+/* Returns whether reading this folder takes too long for the server's thread. */
 bool files_is_large_folder(const struct stat *st);
 
 /* ---- reads ----------------------------------------------------------------------------------- */
@@ -76,7 +76,7 @@ int files_read_template(mcp_request *req, mcp_str uri, const mcp_uri_match *matc
 
 /* Adds the templates to the server. The provider must be mounted. */
 int files_add_templates(files *f, mcp_error *error);
-/* Whether the name is a variable of the templates, for code that parses a query itself. */
+/* Returns whether the name is a variable of the templates, for code that parses a query itself. */
 bool files_is_part_name(mcp_str name);
 
 #endif

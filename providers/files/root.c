@@ -73,7 +73,7 @@ static int open_root(const char *path, const files_ignore_options *options,
     return rc;
 }
 
-/* Whether a contains b or equals it. */
+/* Returns whether a contains b or equals it. */
 static bool holds(const files_root *a, const files_root *b)
 {
     return b->path_len >= a->path_len && memcmp(a->path, b->path, a->path_len) == 0 &&
@@ -206,8 +206,8 @@ int files_root_stat(const files_root *root, const char *rel, struct stat *st)
     return rc;
 }
 
-/* Whether the path exists, which means that it is excluded, because files_root_stat() failed. That
- * function also fails for links to excluded files. */
+/* Returns whether the path exists, which means that it is excluded, because files_root_stat()
+ * failed. That function also fails for links to excluded files. */
 static bool is_left_out(const files_root *root, const char *rel)
 {
     char real[COMMON_PATH_MAX];

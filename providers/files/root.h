@@ -44,10 +44,10 @@ int files_root_open(const files_root *root, const char *rel, int *ret_fd, struct
 /* Gets the status without keeping the file open. */
 int files_root_stat(const files_root *root, const char *rel, struct stat *st);
 
-/* Whether an entry could be served later at a path where files_root_stat() found nothing. The
- * existing ancestors must be beneath the root, and both a file and a folder with this path must be
- * allowed by the rules, because the answer must not reveal which of them exists. Returns MCP_OK,
- * MCP_ENOTFOUND or MCP_EACCESS if not, or MCP_ENOMEM. */
+/* Checks whether an entry could be served later at a path where files_root_stat() found nothing.
+ * The existing ancestors must be beneath the root, and the rules must allow both a file and a
+ * folder with this path, because the result must not reveal which of them exists. Returns MCP_OK,
+ * MCP_ENOTFOUND or MCP_EACCESS (it could not be served), or MCP_ENOMEM. */
 int files_root_awaits(const files_root *root, const char *rel);
 
 /* Like files_root_stat(), but also writes the real path without links to `real`. It is meant for

@@ -35,7 +35,7 @@ static unsigned char type_of(int fd, const char *name)
     return (unsigned char)IFTODT(st.st_mode);
 }
 
-/* Whether the entry may be served. A link counts as a file here and is resolved later. */
+/* Returns whether the entry may be served. A link counts as a file here and is resolved later. */
 static bool served(files_scan *scan, int fd, const char *name, size_t len, unsigned char *type)
 {
     size_t at = scan->len ? scan->len + 1 : 0;

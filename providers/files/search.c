@@ -63,7 +63,7 @@ static int take_entry(files_sweep *sweep, const files_entry *e)
 
 /* ---- by content ------------------------------------------------------------------------------ */
 
-/* Whether the file takes too long or the request was cancelled. */
+/* Returns whether the file takes too long or the request was cancelled. */
 static bool stopped(void *user)
 {
     const search *s = user;

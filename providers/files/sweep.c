@@ -21,15 +21,16 @@ bool files_sweep_stopped(const files_sweep *s)
     return atomic_load_explicit(&s->stop, memory_order_relaxed);
 }
 
-/* Whether the call has reached its limits. The time limit applies only after the first entry. */
+/* Returns whether the call has reached its limits. The time limit applies only after the first
+ * entry. */
 static bool spent(const files_sweep *s)
 {
     return s->examined >= MOST_EXAMINED ||
            (s->seen > s->seen_before && search_now() - s->began > SEARCH_CALL_NS);
 }
 
-/* Whether the slice has ended. It begins with its first entry, so it makes progress however long a
- * folder takes to read. */
+/* Returns whether the slice has ended. It begins with its first entry, so it makes progress however
+ * long a folder takes to read. */
 static bool slice_over(files_sweep *s)
 {
     int64_t now = search_now();
@@ -143,7 +144,7 @@ static void collect(void *user)
 
 /* ---- taking ---------------------------------------------------------------------------------- */
 
-/* Whether the entry of s->uri matches the request and is visible to the caller. */
+/* Returns whether the entry of s->uri matches the request and is visible to the caller. */
 static bool may_show(const files_sweep *s)
 {
     mcp_str uri = {s->uri.ptr, s->uri.len};
@@ -205,7 +206,7 @@ static bool is_over(const files_sweep *s)
            spent(s);
 }
 
-/* Whether the cursor's entry is visible to the caller. */
+/* Returns whether the cursor's entry is visible to the caller. */
 static bool may_name(files_sweep *s, const files_cursor *c)
 {
     s->uri.len = 0;

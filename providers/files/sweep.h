@@ -59,7 +59,7 @@ struct files_sweep {
  * MCP_PENDING if it will be called. */
 int files_sweep_run(files_sweep *s);
 
-/* Whether the call was cancelled; for use in take(). May be called on any thread. */
+/* Returns whether the call was cancelled; for use in take(). May be called on any thread. */
 bool files_sweep_stopped(const files_sweep *s);
 
 /* Converts a position to a cursor, a short string that a model can copy, and back. The second

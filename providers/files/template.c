@@ -18,8 +18,8 @@ typedef struct completion {
     int rc;
 } completion;
 
-/* Whether the character must be encoded in {+path}: '?' and '#' would end the path and '%' would
- * begin an escape. */
+/* Returns whether the character must be encoded in {+path}: '?' and '#' would end the path and '%'
+ * would begin an escape. */
 static bool needs_encoding(char c)
 {
     return strchr("%?#[]", c) != NULL;

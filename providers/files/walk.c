@@ -107,8 +107,8 @@ static int reserve_level(walker *w)
     return MCP_OK;
 }
 
-/* Whether an error has to be reported. Entries that vanished or are unreadable are skipped, but a
- * lack of memory or descriptors must not skip entries. */
+/* Returns whether an error has to be reported. Entries that vanished or are unreadable are skipped,
+ * but a lack of memory or descriptors must not skip entries. */
 static bool serious(int rc)
 {
     return rc == MCP_ENOMEM || rc == MCP_EFILES || rc == MCP_ECANCELLED;
@@ -274,8 +274,9 @@ static int visit(walker *w, const files_slot *slot)
 
 /* ---- pages ----------------------------------------------------------------------------------- */
 
-/* Whether the page has used its budget. A folder is always read to its end, so a page exceeds its
- * budget by at most one folder. It reads at least one folder, so that it makes progress. */
+/* Returns whether the page has used its budget. A folder is always read to its end, so a page
+ * exceeds its budget by at most one folder. It reads at least one folder, so that it makes
+ * progress. */
 static bool spent(const walker *w)
 {
     return w->result->scans > 0 && w->result->examined >= w->opt.budget;

@@ -75,7 +75,7 @@ void files_watch_scan_stop(files_watch *w)
     w->scan_timer = NULL;
 }
 
-/* Whether the file system has no ordinary files. Such file systems have many folders and
+/* Returns whether the file system has no ordinary files. Such file systems have many folders and
  * send no events. */
 static bool is_pseudo(int fd)
 {

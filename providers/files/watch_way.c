@@ -31,8 +31,8 @@ void files_sub_stamp(const files_watch *w, const char *path, files_stamp *ret)
     }
 }
 
-/* Whether files of the file system change without events: because other machines change them, or
- * because the kernel generates them. */
+/* Returns whether files of the file system change without events: because other machines change
+ * them, or because the kernel generates them. */
 static bool is_silent(int fd)
 {
     static const unsigned long silent[] = {NFS_SUPER_MAGIC,  SMB_SUPER_MAGIC,  SMB2_SUPER_MAGIC,
@@ -47,8 +47,8 @@ static bool is_silent(int fd)
     return false;
 }
 
-/* Whether the path has to be polled: it is a symbolic link in the folder path[0, parent), or the
- * file system sends no events. */
+/* Returns whether the path has to be polled: it is a symbolic link in the folder path[0, parent),
+ * or the file system sends no events. */
 static bool needs_polling(files_watch *w, const char *path, size_t parent)
 {
     int fd;

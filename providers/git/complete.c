@@ -18,8 +18,8 @@ typedef struct completion {
     int rc;
 } completion;
 
-/* Whether the character has to be percent-encoded. In {+path}, '?' and '#' would end the path and
- * '%' would begin an escape; text that is not UTF-8 could not be sent. */
+/* Returns whether the character has to be percent-encoded. In {+path}, '?' and '#' would end the
+ * path and '%' would begin an escape; text that is not UTF-8 could not be sent. */
 static bool needs_encoding(char c, bool utf8)
 {
     return strchr("%?#[]", c) != NULL || (!utf8 && (unsigned char)c >= 0x80);

@@ -22,7 +22,7 @@ typedef struct repo_range {
     bool parted; /* a three-dot range */
 } repo_range;
 
-/* Whether `rev` is a range. If so, *ret has its two sides, which are not validated yet. */
+/* Returns whether `rev` is a range. If so, *ret has its two sides, which are not validated yet. */
 bool repo_range_split(mcp_str rev, repo_range *ret);
 
 /* Splits a REV into its name and the steps after it. */

@@ -75,8 +75,8 @@ static void put_entry(repo_job *j, const repo_entry *e, const repo_target *t)
     mcp_json_end(w);
 }
 
-/* Whether the entry comes after `after`, the last name of the previous page. The name of a folder
- * ends with "/". */
+/* Returns whether the entry comes after `after`, the last name of the previous page. The name of a
+ * folder ends with "/". */
 static bool is_behind(const repo_entry *e, mcp_str after)
 {
     bool tree = after.len && after.ptr[after.len - 1] == '/';

@@ -284,7 +284,7 @@ static int check_query(repo_job *j, mcp_str rest)
         len < 100 ? (int)len : 100, mark);
 }
 
-/* Whether the caller may see the path. The history of a path or of its lines
+/* Returns whether the caller may see the path. The history of a path or of its lines
  * reveals its contents. */
 static bool may_see_path(repo_job *j)
 {

@@ -253,7 +253,7 @@ static int add_objects(const opening *o, int dir, const char *name, const char *
     return rc == MCP_OK ? add_alternates(o, fd) : rc;
 }
 
-/* Whether a line KEY = VALUE exists, in any section. */
+/* Returns whether a line KEY = VALUE exists, in any section. */
 static bool config_says(const char *text, const char *key, const char *value)
 {
     for (const char *line = text; *line; line += *line == '\n') {

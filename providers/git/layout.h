@@ -55,7 +55,7 @@ int repo_layout_open(const char *path, const char *within, const mcp_allocator *
 /* Releases a reference. NULL is allowed. */
 void repo_layout_release(repo_layout *l);
 
-/* Whether all places are unchanged and no pack was added or removed. */
+/* Returns whether all places are unchanged and no pack was added or removed. */
 bool repo_layout_is_current(const repo_layout *l, const char *path);
 
 /* Borrows an object database for one thread, which must return it. odb is NULL if memory is
@@ -70,10 +70,10 @@ int repo_layout_open_file(const repo_layout *l, size_t place, const char *name, 
                           struct stat *st);
 bool repo_layout_is_within(const repo_layout *l, int fd);
 
-/* Whether the configured folder has a working tree. */
+/* Returns whether the configured folder has a working tree. */
 bool repo_layout_has_worktree(const repo_layout *l);
 
-/* Whether the clone is shallow, so that parents of its oldest commits may be missing. */
+/* Returns whether the clone is shallow, so that parents of its oldest commits may be missing. */
 bool repo_layout_is_shallow(const repo_layout *l);
 
 /* Reads the beginning of a small file, NUL-terminated. Returns MCP_OK, MCP_ENOTFOUND, MCP_EACCESS

@@ -118,7 +118,7 @@ void repo_packs_free(repo_layout *l)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* Whether an index of this many objects can have this size. */
+/* Returns whether an index of this many objects can have this size. */
 static bool fits(const repo_pack *p)
 {
     uint64_t n = p->fan[255];

@@ -68,7 +68,7 @@ bool repo_job_format(repo_job *job);
 /* Converts the JSON answer to text. */
 int repo_job_to_text(repo_job *job);
 
-/* Whether the caller may also read that target, so that the answer may mention it. */
+/* Returns whether the caller may also read that target, so that the answer may mention it. */
 bool repo_job_may(repo_job *job, const repo_target *target);
 bool repo_job_may_commit(repo_job *job, const git_oid *id);
 

@@ -191,8 +191,9 @@ static int count(painting *p)
     return p->painted % 64 ? MCP_OK : repo_use_check(p->u);
 }
 
-/* Whether to continue the walk. It continues while a queued commit may change the result, and then
- * past the oldest unsettled commit for some more commits, because clocks may have been wrong. */
+/* Returns whether to continue the walk. It continues while a queued commit may change the result,
+ * and then past the oldest unsettled commit for some more commits, because clocks may have been
+ * wrong. */
 static bool goes_on(const painting *p, size_t *more)
 {
     if (!p->n_heap)

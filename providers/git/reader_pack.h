@@ -13,8 +13,8 @@ typedef struct repo_reading {
 
 int repo_reading_alloc(repo_reader *r, repo_reading *ret, uint64_t len, git_object_t type);
 
-/* Whether the current use may read an object of this size. Returns MCP_OK, MCP_ELIMIT
- * or MCP_PENDING. */
+/* Checks whether the current use may read an object of this size. Returns MCP_OK, MCP_ELIMIT or
+ * MCP_PENDING. */
 int repo_reader_allows(repo_reader *r, uint64_t size);
 
 /* Reads an object, or only its size and type. Returns MCP_ENOTFOUND if no pack has it, otherwise a

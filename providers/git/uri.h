@@ -85,7 +85,7 @@ size_t repo_uri_encode(char *to, mcp_str text, bool slashes);
  * otherwise the reason why not. */
 const char *repo_rev_refused(mcp_str rev);
 
-/* Whether `rev` is a complete id: 40 hexadecimal digits in lower case. */
+/* Returns whether `rev` is a complete id: 40 hexadecimal digits in lower case. */
 bool repo_rev_is_id(mcp_str rev);
 
 #endif

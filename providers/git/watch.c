@@ -136,7 +136,7 @@ static void mark_target(const repo *r, repo_use *u, const repo_target *t, git_oi
     u->budget = budget; /* each target has the full budget */
 }
 
-/* Whether the URI's mark has changed. A path is looked up in trees only if its
+/* Returns whether the URI's mark has changed. A path is looked up in trees only if its
  * revision has moved. */
 static bool has_moved(const repo *r, repo_use *u, const char *uri, repo_marks *known)
 {

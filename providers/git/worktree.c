@@ -79,8 +79,8 @@ static int read_link(comparing *c, common_beneath root, const char *path)
     return rc;
 }
 
-/* Whether size and times are as git recorded them, and older than the index. A file changed at the
- * time when the index was written could look unchanged, so it is compared. */
+/* Returns whether size and times are as git recorded them, and older than the index. A file changed
+ * at the time when the index was written could look unchanged, so it is compared. */
 static bool is_unchanged(const comparing *c, const repo_tracked *e, const struct stat *st)
 {
     return (uint32_t)st->st_size == e->size && (uint32_t)st->st_mtim.tv_sec == e->seconds &&

@@ -21,7 +21,7 @@ static const mcp_item changed_item[] = {[MCP_CHANGE_RESOURCES] = MCP_ITEM_RESOUR
                                         [MCP_CHANGE_PROMPTS] = MCP_ITEM_PROMPT,
                                         [MCP_CHANGE_TOOLS] = MCP_ITEM_TOOL};
 
-/* Whether `uri` is below the watched URI. */
+/* Returns whether `uri` is below the watched URI. */
 static bool is_below(const char *watched, mcp_str uri)
 {
     size_t len = strlen(watched);

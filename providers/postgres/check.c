@@ -41,8 +41,8 @@ static const char *plan_of(postgres *s, const common_query *q, int *n)
     return postgres_sql_text(to);
 }
 
-/* Whether the error is caused by the query itself. Other errors are temporary: locks, time-outs,
- * and a lack of the server's resources. */
+/* Returns whether the error is caused by the query itself. Other errors are temporary: locks,
+ * time-outs, and a lack of the server's resources. */
 static bool is_verdict(const char *state)
 {
     static const char *const moments[] = {"40", "53", "55", "57", "58"};

@@ -140,7 +140,7 @@ static void put_any(postgres_job *j, const postgres_column *key)
                   j->max);
 }
 
-/* Whether the text is an integer in the database's notation. */
+/* Returns whether the text is an integer in the database's notation. */
 static bool is_whole_number(mcp_str text, int64_t *ret)
 {
     char spelled[24];

@@ -226,7 +226,7 @@ static void take_error(postgres_conn *c, const PGresult *r)
         snprintf(op->text, sizeof(op->text), "an error without a message (%s)", op->state);
 }
 
-/* Whether the server ends the session (57P01 and similar), which is handled like a
+/* Returns whether the server ends the session (57P01 and similar), which is handled like a
  * broken connection. 08P01 is also reported for a wrong number of parameters, which does
  * not end the session. */
 static bool is_end_of_session(const postgres_op *op)

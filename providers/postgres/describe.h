@@ -28,8 +28,8 @@ extern const char postgres_things_names[], postgres_table_names[], postgres_func
 void postgres_find_left_out(postgres_job *j, const char *names,
                             void (*next)(postgres_job *j, int rc));
 
-/* Whether the caller may read the target. Returns MCP_OK, MCP_ENOTFOUND (also if it has no
- * URI) or MCP_ENOMEM. */
+/* Checks whether the caller may read the target. Returns MCP_OK, MCP_ENOTFOUND (also if the target
+ * has no URI) or MCP_ENOMEM. */
 int postgres_job_may(const postgres_job *j, const postgres_target *t);
 /* Returns the target in a row: kind ('a' for a schema, others as above), schema and name, from
  * column `at` on. */

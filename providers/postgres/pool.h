@@ -114,7 +114,7 @@ enum { POSTGRES_SESSION_SQL = 800 };
  * given up. The reason contains no secrets and never the text of an invalid connection string. */
 PGconn *postgres_connect(const char *conninfo, uint64_t timeout_ms, const char *after,
                          const atomic_bool *given_up, bool *mighty, char text[300]);
-/* Whether the error is permanent: the server refuses the connection or is not trusted. */
+/* Returns whether the error is permanent: the server refuses the connection or is not trusted. */
 bool postgres_is_refusal(const char *conninfo, const char *text);
 /* Writes the statement that sets up a session, also after DISCARD. */
 void postgres_session_sql(char sql[POSTGRES_SESSION_SQL], uint64_t timeout_ms);

@@ -99,9 +99,9 @@ static int set_conninfo(postgres *s, const char *given)
     return s->conninfo ? MCP_OK : MCP_ENOMEM;
 }
 
-/* Whether a URI has another "@" than the one after the role: then "@" or "/" in the password is
- * not encoded. libpq would take a part of that password for a host, port or database, and repeat
- * it in its message. */
+/* Returns whether a URI has another "@" than the one after the role: then "@" or "/" in the
+ * password is not encoded. libpq would take a part of that password for a host, port or database,
+ * and repeat it in its message. */
 static bool is_torn(const char *conninfo)
 {
     const char *p = strstr(conninfo, "://");

@@ -113,7 +113,7 @@ bool postgres_job_stale(postgres_job *j, int rc);
 /* Returns true if the job was restarted because the described object may have been
  * dropped meanwhile. */
 bool postgres_job_torn(postgres_job *j, int rc);
-/* Whether the statement failed because of a parameter that is invalid for its column. */
+/* Returns whether the statement failed because of a parameter that is invalid for its column. */
 bool postgres_job_is_bad_value(const postgres_job *j, int rc);
 
 /* Reads a number of the query; *ret is `fallback` if it is absent. If it is invalid, makes the job
@@ -138,7 +138,7 @@ void postgres_run_row(postgres_job *j);
 void postgres_run_cell(postgres_job *j);
 void postgres_run_saved(postgres_job *j);
 
-/* Whether rows have URIs. */
+/* Returns whether rows have URIs. */
 bool postgres_has_key(const postgres_table *t);
 
 /* Callbacks for mcp_provider and mcp_resource_template. */

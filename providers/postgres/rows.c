@@ -100,7 +100,7 @@ static void put_value(postgres_job *j, const PGresult *r, int at, size_t longest
         put_elsewhere(j, r, at);
 }
 
-/* Whether a part of the key has the canonical spelling. "02" and, for some types, another
+/* Returns whether a part of the key has the canonical spelling. "02" and, for some types, another
  * case would find a row too. But a row has only one URI, because access rules and
  * notifications use it. */
 static bool is_key_part(const postgres_job *j, const PGresult *r, size_t i, int at)

@@ -13,7 +13,7 @@ static size_t digits(mcp_str s, size_t *i)
     return *i - from;
 }
 
-/* Whether the text is a number in JSON: "1.50" and "1e+20" are, "NaN" is not. */
+/* Returns whether the text is a number in JSON: "1.50" and "1e+20" are, "NaN" is not. */
 static bool is_number(mcp_str s)
 {
     size_t i = s.len && s.ptr[0] == '-';

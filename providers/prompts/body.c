@@ -47,7 +47,7 @@ static int add_text(body *b, mcp_str text)
 
 /* ---- markers --------------------------------------------------------------------------------- */
 
-/* Whether the line is <!-- user --> or <!-- assistant -->. */
+/* Returns whether the line is <!-- user --> or <!-- assistant -->. */
 static bool is_marker(mcp_str line, mcp_role *role)
 {
     mcp_str s = prompts_trim(line), open = MCP_STR("<!--"), close = MCP_STR("-->");
@@ -64,7 +64,7 @@ static bool is_marker(mcp_str line, mcp_role *role)
     return true;
 }
 
-/* Whether the line is a marker with a backslash before it, which makes it text. */
+/* Returns whether the line is a marker with a backslash before it, which makes it text. */
 static bool is_escaped_marker(mcp_str line)
 {
     mcp_role role;
@@ -72,7 +72,7 @@ static bool is_escaped_marker(mcp_str line)
     return s.len && *s.ptr == '\\' && is_marker(sub(s, 1), &role);
 }
 
-/* Whether the line is {{resource: URI}}. */
+/* Returns whether the line is {{resource: URI}}. */
 static bool is_resource(mcp_str line, mcp_str *uri)
 {
     static const mcp_str word = {"resource:", 9};

@@ -76,7 +76,7 @@ prompts_document *prompts_document_ref(prompts_document *d);
 /* NULL is allowed. */
 void prompts_document_unref(prompts_document *d);
 
-/* Whether both documents have the same list entry: everything except the messages and the
+/* Returns whether both documents have the same list entry: everything except the messages and the
  * choices is equal. */
 bool prompts_document_same_entry(const prompts_document *a, const prompts_document *b);
 

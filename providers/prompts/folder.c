@@ -108,8 +108,8 @@ static bool same_stamp(const struct stat *a, const struct stat *b)
            same_time(a->st_mtim, b->st_mtim) && same_time(a->st_ctim, b->st_ctim);
 }
 
-/* Whether any later change would alter the stamp. File systems have coarse clocks, so a second
- * change shortly after the first may leave the stamp unchanged. */
+/* Returns whether any later change would alter the stamp. File systems have coarse clocks, so a
+ * second change shortly after the first may leave the stamp unchanged. */
 static bool is_settled(const struct stat *st)
 {
     struct timespec now;

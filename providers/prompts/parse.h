@@ -28,15 +28,15 @@ mcp_str prompts_trim(mcp_str s);
 /* Returns the length for "%.*s" in a message, at most 60 bytes. */
 int prompts_shown(mcp_str s);
 
-/* Whether a name is valid. A name of an argument consists of letters, digits, "_", "-" and "."; a
- * name of a prompt has no control characters and no spaces at its ends. */
+/* Returns whether a name is valid. A name of an argument consists of letters, digits, "_", "-" and
+ * "."; a name of a prompt has no control characters and no spaces at its ends. */
 bool prompts_is_argument_name(mcp_str name);
 bool prompts_is_prompt_name(mcp_str name);
 
 /* Reads one value at the beginning of *rest and advances *rest: "double" or 'single' quoted, or
  * plain. In a list ([a, b]) a plain value also ends at a comma or a bracket. */
 int prompts_scalar(prompts_parser *p, size_t line, mcp_str *rest, bool in_list, mcp_str *ret);
-/* Whether nothing but spaces or a comment follows. */
+/* Returns whether nothing but spaces or a comment follows. */
 bool prompts_is_rest_empty(mcp_str rest);
 
 /* Reads the front matter, if any, and sets p->at to the beginning of the body. */

@@ -83,7 +83,7 @@ static void on_timer(void *arg)
     w->changed(w->user);
 }
 
-/* Whether prompts may have changed. *gone is set if the folder itself was moved,
+/* Returns whether prompts may have changed. *gone is set if the folder itself was moved,
  * deleted or unmounted. */
 static bool concerns(const struct inotify_event *e, bool *gone)
 {

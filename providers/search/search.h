@@ -29,10 +29,11 @@ typedef struct search_query {
     size_t per_item;       /* limit of lines per resource */
 } search_query;
 
-/* Whether a path, relative to its source, matches a glob, as in a .gitignore: a glob without a
- * slash is compared with the name, any other with the path. An empty glob matches everything. */
+/* Returns whether a path, relative to its source, matches a glob, as in a .gitignore: a glob
+ * without a slash is compared with the name, any other with the path. An empty glob matches
+ * everything. */
 bool search_path_fits(mcp_str glob, mcp_str name, mcp_str path);
-/* Whether the string contains `part`, which is in lower case. The case of ASCII
+/* Returns whether the string contains `part`, which is in lower case. The case of ASCII
  * letters is ignored. */
 bool search_contains(mcp_str text, mcp_str part);
 

@@ -205,7 +205,7 @@ enum {
 }; /* bytes of the largest value that is computed or used
                               * in a computation */
 
-/* Whether a read computes nothing. A generated column that is computed when it is read may
+/* Returns whether a read computes nothing. A generated column that is computed when it is read may
  * take any time. */
 static bool is_stored(const sqlite_table *t)
 {

@@ -53,13 +53,13 @@ int sqlite_table_load(sqlite_conn *conn, mcp_str name, const mcp_allocator *allo
                       sqlite_table **ret);
 void sqlite_table_free(sqlite_table *t);
 
-/* Whether a column is part of the row. Hidden columns of virtual tables are arguments. */
+/* Returns whether a column is part of the row. Hidden columns of virtual tables are arguments. */
 static inline bool sqlite_column_shown(const sqlite_column *c)
 {
     return c->hidden != 1;
 }
 
-/* Whether rows have URIs, by the primary key or the rowid. */
+/* Returns whether rows have URIs, by the primary key or the rowid. */
 bool sqlite_table_has_key(const sqlite_table *t);
 /* Returns the number of parts of a key. */
 size_t sqlite_table_key_count(const sqlite_table *t);
@@ -69,8 +69,8 @@ const sqlite_column *sqlite_table_key(const sqlite_table *t, size_t i);
 /* Returns the column with this name, compared as in URIs, or NULL. */
 const sqlite_column *sqlite_table_column(const sqlite_table *t, mcp_str name);
 
-/* Whether `sql` creates an ordinary table, whatever type the schema claims. For a view, SQLite
- * would parse all views that it uses; for a virtual table, SQLite would run its module. */
+/* Returns whether `sql` creates an ordinary table, whatever type the schema claims. For a view,
+ * SQLite would parse all views that it uses; for a virtual table, SQLite would run its module. */
 bool sqlite_is_plain(const char *sql);
 
 /* Prepares the query for lists, which omits SQLite's own tables and shadow tables. It returns at

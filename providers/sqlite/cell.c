@@ -113,7 +113,7 @@ static void put_cell_uri(sqlite3_str *to, const sqlite_row *r, const sqlite_colu
     }
 }
 
-/* Whether the row has a URI. In a table with rowids, a primary key may be NULL; such a
+/* Returns whether the row has a URI. In a table with rowids, a primary key may be NULL; such a
  * row has none. */
 static bool has_uri(const sqlite_row *r)
 {

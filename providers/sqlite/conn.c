@@ -42,9 +42,9 @@ static int64_t now_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* Whether the database is in WAL mode. Then bytes 18 and 19 of the header are 2. They are read
- * through SQLite: closing a descriptor of our own would release SQLite's locks on the file, because
- * POSIX locks belong to the process. */
+/* Returns whether the database is in WAL mode. Then bytes 18 and 19 of the header are 2. They are
+ * read through SQLite: closing a descriptor of our own would release SQLite's locks on the file,
+ * because POSIX locks belong to the process. */
 static bool is_wal_mode(sqlite3 *db)
 {
     sqlite3_file *file = NULL;
@@ -132,8 +132,8 @@ static void set_limits(sqlite_conn *c)
         sqlite3_limit(c->db, limits[i].id, limits[i].most);
 }
 
-/* Whether a value, or a statement of the schema, was too large for the server's thread. SQLite
- * reports such a statement as a malformed schema. */
+/* Returns whether a value, or a statement of the schema, was too large for the server's thread.
+ * SQLite reports such a statement as a malformed schema. */
 static bool is_large_here(const sqlite_conn *c, int rc)
 {
     return c->near && ((rc & 0xff) == SQLITE_TOOBIG ||
@@ -294,7 +294,7 @@ void sqlite_conn_free(sqlite_conn *c)
 
 /* ---- using ----------------------------------------------------------------------------------- */
 
-/* Whether the open file is still the one at the path and, if immutable, unchanged. */
+/* Returns whether the open file is still the one at the path and, if immutable, unchanged. */
 static bool is_current(const sqlite_conn *c)
 {
     sqlite_stamp now;
@@ -303,8 +303,8 @@ static bool is_current(const sqlite_conn *c)
     return !c->immutable || (sqlite_same_stamp(&now, &c->stamp) && !sqlite_has_log(c->file));
 }
 
-/* Whether a connection must not be used any more, which is checked before each use. An immutable
- * connection is also checked after each use, so its file needs no check here. */
+/* Returns whether a connection must not be used any more, which is checked before each use. An
+ * immutable connection is also checked after each use, so its file needs no check here. */
 static bool is_spent(const sqlite_conn *c)
 {
     return c->young || (!c->immutable && !is_current(c));
@@ -341,9 +341,9 @@ int sqlite_not_here(sqlite_conn *c)
     return SQLITE_INTERRUPT;
 }
 
-/* Whether the files beside the database may have changed in a way that a new connection can follow
- * and this one cannot: it would have to create a -wal file, for example, but the process may not
- * create files. */
+/* Returns whether the files beside the database may have changed in a way that a new connection can
+ * follow and this one cannot: it would have to create a -wal file, for example, but the process may
+ * not create files. */
 static bool is_outdated(const sqlite_conn *c, int rc)
 {
     return (rc & 0xff) == SQLITE_READONLY && !c->immutable && !sqlite_has_log(c->file) &&

@@ -15,7 +15,7 @@ int64_t sqlite_nanoseconds(struct timespec t);
 bool sqlite_stamp_of(const char *path, sqlite_stamp *ret);
 bool sqlite_same_file(const sqlite_stamp *a, const sqlite_stamp *b);
 bool sqlite_same_stamp(const sqlite_stamp *a, const sqlite_stamp *b);
-/* Whether the file was modified so recently that the next change may get the same time. */
+/* Returns whether the file was modified so recently that the next change may get the same time. */
 bool sqlite_is_young(const sqlite_stamp *stamp);
 
 /* The first returns whether there is a -wal file that is not empty, the second whether there is one

@@ -286,7 +286,7 @@ static bool spend(void *user, size_t compared)
     return !user || sqlite_spend(user, compared);
 }
 
-/* Whether an argument is a BLOB and SQLite was built so that BLOBs match nothing. */
+/* Returns whether an argument is a BLOB and SQLite was built so that BLOBs match nothing. */
 static bool is_blob_of_none(sqlite3_value **values)
 {
     return (sqlite3_value_type(values[0]) == SQLITE_BLOB ||

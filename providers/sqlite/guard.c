@@ -139,7 +139,7 @@ static bool is_blank(const char *s)
     return s[strspn(s, " \t\r\n\f;")] == 0;
 }
 
-/* Whether another statement follows, ignoring comments. */
+/* Returns whether another statement follows, ignoring comments. */
 static bool has_more(sqlite_conn *c, const char *tail)
 {
     sqlite3_stmt *next = NULL;

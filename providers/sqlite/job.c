@@ -239,8 +239,8 @@ int sqlite_job_start(sqlite_job *j, bool far)
 
 /* ---- callbacks of the server ----------------------------------------------------------------- */
 
-/* Whether a job starts on a worker. Pages of rows and saved queries read much data; other jobs are
- * tried on this thread first. */
+/* Returns whether a job starts on a worker. Pages of rows and saved queries read much data; other
+ * jobs are tried on this thread first. */
 static bool is_long(const sqlite_job *j)
 {
     return j->target.kind == SQLITE_KIND_ROWS || j->target.kind == SQLITE_KIND_QUERY;

@@ -99,7 +99,7 @@ static int put_tables(listing *l, sqlite3_stmt *stmt)
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-/* Whether the cached page is the requested one and its schema is current. */
+/* Returns whether the cached page is the requested one and its schema is current. */
 static bool is_kept(const sqlite_kept *k, const listing *l, const sqlite_conn *c, int64_t schema)
 {
     return k->max == l->max && k->at == l->at && k->conn == c->number && k->schema == schema &&

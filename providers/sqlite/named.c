@@ -94,7 +94,7 @@ static bool has_hidden_word(const sqlite_names *names, sqlite_job *j, mcp_str te
     return false;
 }
 
-/* Whether the text begins with the name, in which quotes may be doubled. */
+/* Returns whether the text begins with the name, in which quotes may be doubled. */
 static bool stands_at(mcp_str text, mcp_str name)
 {
     size_t at = 0;

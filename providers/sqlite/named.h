@@ -21,11 +21,11 @@ typedef struct sqlite_names {
 int sqlite_names_load(sqlite_names *names, sqlite_conn *conn, const sqlite_job *job);
 void sqlite_names_free(sqlite_names *names);
 
-/* Whether `text`, which belongs to the table or view `own`, mentions a table or view that is hidden
- * from the caller. */
+/* Returns whether `text`, which belongs to the table or view `own`, mentions a table or view that
+ * is hidden from the caller. */
 bool sqlite_names_hidden(const sqlite_names *names, sqlite_job *job, mcp_str text, mcp_str own);
 
-/* Whether the caller may read the table with this name, compared ignoring case. */
+/* Returns whether the caller may read the table with this name, compared ignoring case. */
 bool sqlite_names_may(const sqlite_names *names, sqlite_job *job, mcp_str table);
 
 #endif

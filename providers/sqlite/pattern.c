@@ -46,8 +46,8 @@ static uint32_t folded(uint32_t c)
     return c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c;
 }
 
-/* Whether the character is in the set after "[". Advances the pattern to what follows "]". A set
- * without "]" is empty. */
+/* Returns whether the character is in the set after "[". Advances the pattern to what follows "]".
+ * A set without "]" is empty. */
 static bool in_set(const char **pattern, uint32_t c)
 {
     bool invert = false, seen = false;
@@ -73,7 +73,7 @@ static bool in_set(const char **pattern, uint32_t c)
     return next && seen != invert;
 }
 
-/* Whether the next element of the pattern, which is not "any", matches the next
+/* Returns whether the next element of the pattern, which is not "any", matches the next
  * character. Advances both. */
 static bool take_one(const sqlite_pattern *r, const char **pattern, const char **text)
 {

@@ -31,7 +31,7 @@ typedef enum sqlite_matched {
     SQLITE_MATCHED_STOPPED,
 } sqlite_matched;
 
-/* Whether the pattern matches the whole text. Both end at their first NUL. */
+/* Matches the pattern with the whole text. Both end at their first NUL. */
 sqlite_matched sqlite_pattern_match(const sqlite_pattern *rules, const char *pattern,
                                     const char *text);
 

@@ -92,7 +92,7 @@ static inline const char *sqlite_words(const mcp_request *req, const char *words
     return mcp_request_restricted(req) ? "the log of this server has the reason" : words;
 }
 
-/* Whether the caller may also read the table, so that a description may mention it. */
+/* Returns whether the caller may also read the table, so that a description may mention it. */
 bool sqlite_job_may(sqlite_job *job, mcp_str table);
 
 /* The functions that run the jobs. */
@@ -150,8 +150,8 @@ void sqlite_put_key_columns(sqlite3_str *sql, const sqlite_table *t);
 /* Appends " WHERE" and the key, whose parameters are numbered from 1. */
 void sqlite_put_where_key(sqlite3_str *sql, const sqlite_table *t, const sqlite_target *target);
 int sqlite_bind_key(sqlite3_stmt *stmt, const sqlite_table *t, const sqlite_target *target);
-/* Whether the key in the URI is the canonical spelling of the row's key, which is in the last
- * columns. "02" or, where case is ignored, "ADA" also match rows, but a row has only one URI,
+/* Returns whether the key in the URI is the canonical spelling of the row's key, which is in the
+ * last columns. "02" or, where case is ignored, "ADA" also match rows, but a row has only one URI,
  * because access rules and notifications depend on it. */
 bool sqlite_is_spelled_so(sqlite3_stmt *stmt, const sqlite_target *target);
 
@@ -170,7 +170,7 @@ extern const common_query_tool sqlite_tool;
 
 int sqlite_watch_begin(common_source *base);
 uint64_t sqlite_watch_look(common_source *base);
-/* Whether the event concerns the file, its -wal or its -journal. */
+/* Returns whether the event concerns the file, its -wal or its -journal. */
 bool sqlite_watch_concerns(const common_source *base, const struct inotify_event *event);
 
 #endif

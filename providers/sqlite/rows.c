@@ -17,7 +17,7 @@ enum {
 
 #define MAX_OFFSET ((uint64_t)1 << 53)
 
-/* Whether the rowid is shown as a column. Without a primary key it is, because reading the
+/* Returns whether the rowid is shown as a column. Without a primary key it is, because reading the
  * row requires it. */
 static bool shows_rowid(const sqlite_table *t)
 {

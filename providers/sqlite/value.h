@@ -20,7 +20,7 @@ void sqlite_make_words(char *bytes, size_t len);
 /* Appends a value as text for a key, without percent-encoding. */
 void sqlite_put_key_text(sqlite3_str *to, sqlite3_stmt *stmt, int column);
 
-/* Whether the value's canonical key text is `text`. */
+/* Returns whether the value's canonical key text is `text`. */
 bool sqlite_is_key_text(sqlite3_stmt *stmt, int column, mcp_str text);
 
 /* Writes NULL, numbers and UTF-8 text of up to `longest` bytes. For other values it writes nothing
@@ -36,11 +36,11 @@ void sqlite_put_equal(sqlite3_str *sql, const sqlite_table *t, const sqlite_colu
                       int first, mcp_str text);
 /* Binds these parameters. `text` must live until the statement is reset. Returns SQLite's code. */
 int sqlite_bind_equal(sqlite3_stmt *stmt, const sqlite_column *column, int first, mcp_str text);
-/* Whether the text has the form of a BLOB, for which another statement is needed. */
+/* Returns whether the text has the form of a BLOB, for which another statement is needed. */
 bool sqlite_is_blob_text(mcp_str text);
 
-/* Whether the whole text is a number in SQLite's syntax. *is_int becomes whether the result is *i,
- * otherwise it is *d. */
+/* Returns whether the whole text is a number in SQLite's syntax. *is_int becomes whether the result
+ * is *i, otherwise it is *d. */
 bool sqlite_number(mcp_str text, bool *is_int, sqlite3_int64 *i, double *d);
 
 #endif

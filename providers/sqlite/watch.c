@@ -50,8 +50,8 @@ static int look(sqlite *s, sqlite_state *now)
     return sqlite_use(&s->file, &s->near, &near, look_use, now, &code, text);
 }
 
-/* Whether data has changed. data_version is exact between two checks of the same connection, unless
- * it is immutable; otherwise the files are compared. */
+/* Returns whether data has changed. data_version is exact between two checks of the same
+ * connection, unless it is immutable; otherwise the files are compared. */
 static bool data_changed(const sqlite_state *a, const sqlite_state *b)
 {
     if (a->conn && a->conn == b->conn)

@@ -41,7 +41,7 @@ static bool is_digit(char c)
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
 }
 
-/* Whether `name` ends with "_" and eight hexadecimal digits, as a changed name does. */
+/* Returns whether `name` ends with "_" and eight hexadecimal digits, as a changed name does. */
 static bool ends_hashed(mcp_str name)
 {
     if (name.len < HASH || name.ptr[name.len - HASH] != '_')

@@ -15,7 +15,7 @@
 
 enum { UPSTREAM_NAME_MAX = 64, UPSTREAM_SOURCE_MAX = 24 };
 
-/* Whether `name` is valid as the name of a source. */
+/* Returns whether `name` is valid as the name of a source. */
 bool upstream_is_name(const char *name);
 
 typedef struct upstream_names {
@@ -31,7 +31,8 @@ void upstream_names_free(upstream_names *names);
  * MCP_ENOTFOUND if the original is empty or cannot be offered (too many names are remembered,
  * or its hash is taken). */
 int upstream_names_give(upstream_names *names, mcp_str original, char to[MCP_NAME_ROOM]);
-/* Whether `name`, as offered here, was changed, so that its original has to be remembered. */
+/* Returns whether `name`, as offered here, was changed, so that its original has to be
+ * remembered. */
 bool upstream_names_is_changed(const upstream_names *names, mcp_str name);
 /* Returns the original of a name that this server offers; ptr is NULL if it is not known. */
 mcp_str upstream_names_find(const upstream_names *names, mcp_str name);

@@ -90,8 +90,8 @@ void mcp__call_succeeded(mcp__call *call, const mcp_json *result)
     deliver(call, result);
 }
 
-/* Whether the call may have failed because the client does not know the tool's definition, which
- * says which headers the call needs and whether it must be a task. */
+/* Returns whether the call may have failed because the client does not know the tool's definition,
+ * which says which headers the call needs and whether it must be a task. */
 static bool lacks_definition(const mcp__call *call, int64_t code)
 {
     if (call->relisted || !mcp_str_eq(call->method, MCP_STR("tools/call")))

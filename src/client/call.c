@@ -304,8 +304,8 @@ static int can_call(const mcp_client *client)
     return client->state == MCP__CLIENT_FAILED ? MCP_ESTATE : MCP_OK;
 }
 
-/* Whether a call can be sent at once: the client is ready, the current time is known, and no other
- * call is queued before this one. A failure to send is then returned to the caller. */
+/* Returns whether a call can be sent at once: the client is ready, the current time is known, and
+ * no other call is queued before this one. A failure to send is then returned to the caller. */
 static bool can_send_now(const mcp__call *call)
 {
     const mcp_client *client = call->client;

@@ -136,12 +136,12 @@ void mcp__pages_free(mcp__pages *pages);
 
 /* ---- task.c ---------------------------------------------------------------------------------- */
 
-/* Whether the server of 2025-11-25 accepts tool calls as tasks, and the program has enabled
+/* Returns whether the server of 2025-11-25 accepts tool calls as tasks, and the program has enabled
  * tasks. */
 bool mcp__tasks_are_requested(const mcp_client *client);
-/* Whether this call has to be sent with a `task`. */
+/* Returns whether this call has to be sent with a `task`. */
 bool mcp__call_task_is_wanted(const mcp__call *call);
-/* Whether this result is a task that was created for the call. */
+/* Returns whether this result is a task that was created for the call. */
 bool mcp__call_task_begins(const mcp__call *call, const mcp_json *result);
 /* Continues the call as that task, or finishes it. */
 void mcp__call_task_begin(mcp__call *call, const mcp_json *result);
@@ -154,7 +154,7 @@ bool mcp__call_task_failed(mcp__call *call, int rc);
  * because the server is first requested to cancel the task. If the function returns false, it may
  * have changed *rc and *error. *error must not be part of the task. */
 bool mcp__call_task_end(mcp__call *call, int *rc, mcp_error *error);
-/* Whether the program has answered the question of the task with this key. */
+/* Returns whether the program has answered the question of the task with this key. */
 bool mcp__call_task_has_answered(const mcp__call *call, mcp_str key);
 /* Records that the question with this key has been answered. Returns MCP_OK or MCP_ENOMEM. */
 int mcp__call_task_note_answer(mcp__call *call, mcp_str key);

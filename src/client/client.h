@@ -211,7 +211,7 @@ void mcp__client_renew(mcp_client *client);
 
 /* Returns the newest modern revision in `list` that this client may use, or NULL. */
 const mcp__revision *mcp__version_choose(const mcp_client *client, const mcp_json *list);
-/* Whether `list` has only legacy revisions that this client may use. */
+/* Returns whether `list` has only legacy revisions that this client may use. */
 bool mcp__version_is_legacy_only(const mcp_client *client, const mcp_json *list);
 /* Sets *error to the reason that the server supports no revision that this client may use. Returns
  * MCP_EPROTOCOL. */
@@ -251,11 +251,11 @@ int mcp__client_send_level(mcp_client *client);
 
 /* ---- exchange.c ------------------------------------------------------------------------------ */
 
-/* Whether an exchange without a JSON-RPC error ended with an HTTP status that may mean that the
- * server does not know the request. `end` may be NULL. */
+/* Returns whether an exchange without a JSON-RPC error ended with an HTTP status that may mean that
+ * the server does not know the request. `end` may be NULL. */
 bool mcp__end_is_foreign(const mcp_exchange_end *end);
-/* Whether the end of an exchange means that the session named in the request does not exist any
- * more. `end` may be NULL. */
+/* Returns whether the end of an exchange means that the session named in the request does not exist
+ * any more. `end` may be NULL. */
 bool mcp__end_lost_session(const mcp_exchange_end *end);
 
 /* ---- notice.c -------------------------------------------------------------------------------- */

@@ -154,7 +154,7 @@ bool mcp__end_is_foreign(const mcp_exchange_end *end)
            end->status == 500 || end->status == 501;
 }
 
-/* Whether the text contains this word, in lower case or capitalized. */
+/* Returns whether the text contains this word, in lower case or capitalized. */
 static bool has_word(mcp_str text, mcp_str word)
 {
     for (size_t i = 0; i + word.len <= text.len; i++) {

@@ -19,7 +19,7 @@ typedef struct mcp__cache {
 
 void mcp__cache_init(mcp_client *client, size_t limit);
 void mcp__cache_free(mcp_client *client);
-/* Whether mcp__cache_get() would return a result. */
+/* Returns whether mcp__cache_get() would return a result. */
 bool mcp__cache_has(const mcp__call *call);
 /* Returns a copy of the cached result for this call, which the caller owns, or NULL. */
 mcp_json_doc *mcp__cache_get(mcp__call *call);
@@ -40,7 +40,7 @@ typedef struct mcp__tool {
     bool repeatable; /* its annotations say that repeating a call has no further effect */
 } mcp__tool;
 
-/* Whether the transport has headers and the revision defines their contents. */
+/* Returns whether the transport has headers and the revision defines their contents. */
 bool mcp__client_mirrors(const mcp_client *client);
 /* Stores the properties of the tools that a page defines. *ret is a copy of the page without the
  * refused tools, which the caller owns, or NULL if none is refused. */

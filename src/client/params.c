@@ -192,8 +192,8 @@ int mcp__call_new(mcp_client *client, mcp_str method, mcp_str params,
 /* The members that the client itself adds to _meta. */
 typedef enum meta_kind { NO_META, PROGRESS_META, WHOLE_META } meta_kind;
 
-/* Whether a request carries a progress token. The requests of a task do not, because the token of
- * the original call stays valid. */
+/* Returns whether a request carries a progress token. The requests of a task do not, because the
+ * token of the original call stays valid. */
 static bool sends_progress_token(const mcp__call *call)
 {
     return call->options.progress && !call->task;

@@ -11,7 +11,7 @@ enum {
     FIRST_PAUSE_MS = 250, /* doubled before each further attempt */
 };
 
-/* Whether repeating a call has no further effect. */
+/* Returns whether repeating a call has no further effect. */
 static bool is_repeatable(const mcp__call *call)
 {
     static const mcp_str methods[] = {

@@ -356,7 +356,7 @@ void mcp__round_drop(mcp__call *call)
     }
 }
 
-/* Whether a call has questions and all of them are answered, or one of them has failed. */
+/* Returns whether a call has questions and all of them are answered, or one of them has failed. */
 static bool is_complete(mcp_client *client, const mcp__call *call)
 {
     bool any = false;

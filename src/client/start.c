@@ -179,7 +179,7 @@ static void fall_back(mcp_client *client)
         fail(client, rc);
 }
 
-/* Whether a server that does not know server/discover may answer like this. */
+/* Returns whether a server that does not know server/discover may answer like this. */
 static bool is_foreign(const mcp_client *client, int rc, const mcp_json *result)
 {
     switch (rc) {
@@ -197,8 +197,8 @@ static uint64_t probe_ms(const mcp_client *client)
     return client->start.only ? client->options.timeout_ms : mcp__client_probe_ms(client);
 }
 
-/* Whether an answer that arrived after initialize was sent shows that the server is modern, with a
- * revision that this client may use. */
+/* Returns whether an answer that arrived after initialize was sent shows that the server is modern,
+ * with a revision that this client may use. */
 static bool is_late_proof(const mcp_client *client, int rc, const mcp_json *result)
 {
     if (rc == MCP_EREMOTE && mcp__error_code(result) == MCP__UNSUPPORTED_REVISION)

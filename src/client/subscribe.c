@@ -57,8 +57,8 @@ static bool has_exactly(const mcp_subscription *s, mcp_str uri)
     return false;
 }
 
-/* Whether a URI of the subscription is an ancestor of `uri`. A server may report a change of a part
- * of a subscribed resource (2026-07-28, server/resources). */
+/* Returns whether a URI of the subscription is an ancestor of `uri`. A server may report a change
+ * of a part of a subscribed resource (2026-07-28, server/resources). */
 static bool has_ancestor(const mcp_subscription *s, mcp_str uri)
 {
     for (size_t i = 0; i < s->n_uris; i++) {

@@ -39,9 +39,9 @@ static inline mcp_subscription *mcp__subscription_of(mcp__link *l)
 {
     return mcp__container(l, mcp_subscription, link);
 }
-/* Whether the subscription includes this kind of change. */
+/* Returns whether the subscription includes this kind of change. */
 bool mcp__subscription_wants(const mcp_subscription *s, mcp_change change);
-/* Whether the server reports any changes that the subscription includes. */
+/* Returns whether the server reports any changes that the subscription includes. */
 bool mcp__subscription_is_served(const mcp_subscription *s);
 /* Must be called before and after code that calls callbacks of subscriptions. A subscription that
  * ends in a callback is freed by mcp__subscriptions_release(). */
@@ -63,7 +63,7 @@ void mcp__listen_resync(mcp_client *client);
 int64_t mcp__listen_due(const mcp_client *client);
 void mcp__listen_acknowledged(mcp_client *client, const mcp_json *params);
 void mcp__listen_cancelled(mcp_client *client, const mcp_json *params);
-/* Whether the server has accepted this part of the filter. */
+/* Returns whether the server has accepted this part of the filter. */
 bool mcp__listen_honours(const mcp_client *client, mcp_change change, mcp_str uri);
 /* Must be called when the connection was lost. */
 void mcp__listen_forget(mcp_client *client);

@@ -169,7 +169,7 @@ int mcp__tools_learn(mcp_client *client, const mcp_json *result, mcp_json_doc **
 
 /* ---- checking calls ------------------------------------------------------------------------- */
 
-/* Whether a header can express the value exactly. If not, the call is rejected. */
+/* Returns whether a header can express the value exactly. If not, the call is rejected. */
 static bool fits_header(const mcp_json *value)
 {
     double limit = 9007199254740991.0; /* 2^53 - 1 */

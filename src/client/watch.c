@@ -37,8 +37,8 @@ bool mcp__watch_honours(const mcp_client *client, mcp_change change, mcp_str uri
     return w && w->phase == WATCHED;
 }
 
-/* Whether all requests of the subscription have been answered. If any was refused, *why is set to
- * the error of one of them. */
+/* Returns whether all requests of the subscription have been answered. If any was refused, *why is
+ * set to the error of one of them. */
 static bool is_settled(const mcp_subscription *s, const mcp_error **why)
 {
     for (size_t i = 0; i < s->n_uris; i++) {

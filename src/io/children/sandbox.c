@@ -174,8 +174,8 @@ enum {
     KEPT = 1 << CAP_DAC_OVERRIDE | 1 << CAP_DAC_READ_SEARCH, /* Landlock limits these */
 };
 
-/* Whether other threads run, which would stay outside the sandbox and share the memory of those
- * inside. unshare() changes nothing here; a container may refuse it. */
+/* Returns whether other threads run, which would stay outside the sandbox and share the memory of
+ * those inside. unshare() changes nothing here; a container may refuse it. */
 static bool has_threads(void)
 {
     struct stat st;

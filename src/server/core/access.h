@@ -11,9 +11,9 @@ static inline bool mcp__may_read(const mcp_server *server, const char *principal
 {
     return !server->access.may || mcp__access_read(server, principal, uri);
 }
-/* Whether a value that is proposed for a variable of a template may be shown. If the template does
- * not yet expand to a resource, `uri` is checked instead. If tmpl is NULL, the value is for
- * something else and may be shown. */
+/* Returns whether a value that is proposed for a variable of a template may be shown. If the
+ * template does not yet expand to a resource, `uri` is checked instead. If tmpl is NULL, the value
+ * is for something else and may be shown. */
 bool mcp__may_complete(const mcp_request *req, const mcp_uri_template *tmpl, mcp_str value,
                        mcp_str uri);
 void mcp__access_free(mcp_server *server);

@@ -39,7 +39,7 @@ const mcp_json *mcp_request_client_info(const mcp_request *req)
     return declared_by_client(req, MCP__META_CLIENT_INFO, "clientInfo");
 }
 
-/* Whether the value declares a capability: it is an object, even an empty one. Only
+/* Returns whether the value declares a capability: it is an object, even an empty one. Only
  * roots.listChanged of legacy revisions is a boolean. */
 static bool is_declared(const mcp_json *capability)
 {

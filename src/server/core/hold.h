@@ -22,7 +22,7 @@ typedef struct mcp__holds {
 void mcp__hold_init(mcp_server *server, size_t limit);
 void mcp__hold_free(mcp_server *server);
 void mcp__hold_leave_host(mcp_server *server);
-/* Whether the work of a request waits for memory. */
+/* Returns whether the work of a request waits for memory. */
 bool mcp__hold_waits(const mcp_request *req);
 /* Ends the wait of a request, and calls its `done` without doing the work. */
 void mcp__hold_cancel(mcp_request *req);

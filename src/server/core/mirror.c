@@ -18,7 +18,7 @@ static int mismatch(mcp_request *req, const char *header, const char *why)
     return mcp_reply_fail(req, MCP__HEADER_MISMATCH, "Header mismatch: %s %s", header, why);
 }
 
-/* Whether s consists of visible ASCII, spaces and tabs. */
+/* Returns whether s consists of visible ASCII, spaces and tabs. */
 static bool is_plain(mcp_str s)
 {
     for (size_t i = 0; i < s.len; i++) {
@@ -96,8 +96,9 @@ int mcp__mirror_check_method(mcp_request *req)
                : rc;
 }
 
-/* Whether the parsed number is exact. A number that was written with a fraction or an exponent is a
- * double, which is exact up to 2^53 - 1. The specification allows no larger numbers. */
+/* Returns whether the parsed number is exact. A number that was written with a fraction or an
+ * exponent is a double, which is exact up to 2^53 - 1. The specification allows no larger
+ * numbers. */
 static bool is_exact(const mcp_json *value)
 {
     const double limit = 9007199254740991.0;
@@ -105,7 +106,7 @@ static bool is_exact(const mcp_json *value)
     return !mcp_json_is(value, MCP_JSON_REAL) || (number >= -limit && number <= limit);
 }
 
-/* Whether the header has the same number. "42.0" is the same number as 42. */
+/* Returns whether the header has the same number. "42.0" is the same number as 42. */
 static bool same_number(mcp_request *req, mcp_str text, const mcp_json *value)
 {
     mcp__buf number = mcp__channel_take_buf(req->in.channel);

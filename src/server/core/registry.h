@@ -61,7 +61,7 @@ static inline mcp__entry *mcp__entry_ref(mcp__entry *entry)
     entry->refs++;
     return entry;
 }
-/* Whether the entry is listed for the client of the request. */
+/* Returns whether the entry is listed for the client of the request. */
 static inline bool mcp__entry_offered(const mcp__entry *entry, const mcp_request *req)
 {
     return !entry->offered || entry->offered(req, entry->user);
@@ -82,7 +82,8 @@ int mcp__registry_keep(mcp_server *server, mcp__entry *entry);
 int mcp__registry_match(const mcp_server *server, mcp_str uri, mcp__entry **entry,
                         mcp_uri_match **match);
 
-/* Whether the server offers anything of a kind. Resources and templates are one kind here. */
+/* Returns whether the server offers anything of a kind. Resources and templates are one kind
+ * here. */
 bool mcp__server_offers(const mcp_server *server, mcp__kind kind);
 bool mcp__server_completes(const mcp_server *server);
 
@@ -101,7 +102,7 @@ typedef struct mcp__mount {
 /* Makes the provider watch its list. If the provider fails, a warning is logged, and changes of its
  * list are not announced. */
 void mcp__mount_watch_list(mcp_server *server, const mcp__mount *mount);
-/* Whether a stream is subscribed to a list that contains items of the mount. */
+/* Returns whether a stream is subscribed to a list that contains items of the mount. */
 bool mcp__mount_is_subscribed(const mcp_server *server, const mcp__mount *mount);
 /* Returns the mount with the longest prefix of the URI, or NULL. */
 mcp__mount *mcp__mount_find(const mcp_server *server, mcp_str uri);
@@ -109,7 +110,7 @@ mcp__mount *mcp__mount_find(const mcp_server *server, mcp_str uri);
 /* Returns the mount that may have an item of this kind (not a resource) with this name, or NULL. If
  * several match, the one with the longest prefix of names is returned. */
 mcp__mount *mcp__mount_named(const mcp_server *server, mcp__kind kind, mcp_str name);
-/* Whether a mount has items of this kind. */
+/* Returns whether a mount has items of this kind. */
 bool mcp__mount_has(const mcp__mount *mount, mcp__kind kind);
 
 void mcp__mount_free(mcp_server *server, mcp__mount *mount);

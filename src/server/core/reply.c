@@ -335,7 +335,7 @@ void mcp_reply_finish(mcp_request *req, int outcome)
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-/* Whether other clients may get a different answer. */
+/* Returns whether other clients may get a different answer. */
 static bool is_for_client(const mcp_request *req)
 {
     const mcp__registry *tools = &req->server->registry[MCP__TOOLS];

@@ -163,7 +163,7 @@ static bool is_offered(const mcp_server *server, const mcp__method *method)
     }
 }
 
-/* Whether the request carries answers to input requests. */
+/* Returns whether the request carries answers to input requests. */
 static bool has_input(const mcp_request *req)
 {
     const mcp_json *params = req->in.message.params;

@@ -174,8 +174,8 @@ void mcp_server_free(mcp_server *server)
 
 /* ---- capabilities ---------------------------------------------------------------------------- */
 
-/* Whether the capability is declared to the client of this request. If no tool is offered to the
- * client, tools are not declared. */
+/* Returns whether the capability is declared to the client of this request. If no tool is offered
+ * to the client, tools are not declared. */
 static bool offers_to(const mcp_request *req, mcp__kind kind)
 {
     const mcp_server *server = req->server;

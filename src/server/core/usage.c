@@ -174,8 +174,8 @@ static bool is_unused(mcp_usage *usage)
     return n == 0;
 }
 
-/* Whether the principal may see the name of a meter. A scheme alone reveals no name that a rule
- * could hide. */
+/* Returns whether the principal may see the name of a meter. A scheme alone reveals no name that a
+ * rule could hide. */
 static bool may_see(const mcp_server *server, const char *principal, const mcp_usage *usage)
 {
     if (!server->access.may)

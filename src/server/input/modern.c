@@ -24,7 +24,7 @@ static int compare_members(const void *a, const void *b)
     return order ? order : (x->key.len > y->key.len) - (x->key.len < y->key.len);
 }
 
-/* Whether a client may change this member between attempts. */
+/* Returns whether a client may change this member between attempts. */
 static bool is_transient(mcp_str key)
 {
     return mcp_str_eq(key, MCP_STR("_meta")) || mcp_str_eq(key, MCP_STR("inputResponses")) ||

@@ -66,7 +66,7 @@ static size_t count_of(const mcp_json *message, const char *type)
     return n;
 }
 
-/* Whether for every content block of type `type` in the message `from` there is one of type
+/* Returns whether for every content block of type `type` in the message `from` there is one of type
  * `counterpart` in the message `in` whose member `its_id` equals the member `id` of the first. */
 static bool each_has(const mcp_json *from, const char *type, const char *id, const mcp_json *in,
                      const char *counterpart, const char *its_id)

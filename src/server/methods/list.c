@@ -113,7 +113,7 @@ static int add_registered(mcp_request *req)
     return MCP_OK;
 }
 
-/* Whether the list includes a mount. */
+/* Returns whether the list includes a mount. */
 static bool includes(const mcp_request *req, const mcp__mount *mount)
 {
     const mcp_channel *channel = req->in.channel;
@@ -146,7 +146,7 @@ static int add_part(mcp_request *req)
                                : add_mounted(req, req->server->mounts[req->page.part - 1]);
 }
 
-/* Whether there may be entries in parts from req->page.part on. */
+/* Returns whether there may be entries in parts from req->page.part on. */
 static bool more_parts(const mcp_request *req, size_t parts)
 {
     for (size_t part = req->page.part; part < parts; part++) {

@@ -232,8 +232,8 @@ static mcp__pass_shape entry_of(const mcp_request *req)
     return shapes[req->method->lists];
 }
 
-/* Whether an entry is left out of the list: its name is invalid, or is registered on this server,
- * where the registered item takes precedence. */
+/* Returns whether an entry is left out of the list: its name is invalid, or is registered on this
+ * server, where the registered item takes precedence. */
 static bool is_hidden(const passing *p, const mcp_json *entry)
 {
     mcp__kind kind = p->req->method->lists;

@@ -63,7 +63,7 @@ int mcp__task_find(mcp_request *req, mcp_task *ret);
 int mcp__task_get(const struct mcp__tasks *t, mcp_str id, mcp_task *ret);
 /* Like mcp__task_find(), but sets no error. */
 int mcp__task_look(const mcp_request *req, mcp_str id, mcp_task *ret);
-/* Whether this request's peer may see a record, and the task has not expired. */
+/* Returns whether this request's peer may see a record, and the task has not expired. */
 bool mcp__task_is_seen(const mcp_request *req, const mcp_task *task, int64_t now);
 /* Returns the task that runs in this process, or NULL. */
 mcp__task *mcp__task_live(const mcp_server *server, mcp_str id);
@@ -79,8 +79,8 @@ void mcp__task_expire(mcp_server *server, mcp_str id);
 void mcp__task_free(mcp_server *server, mcp__task *task);
 /* Cancels all tasks, because the server is being freed. */
 void mcp__tasks_end(mcp_server *server);
-/* Whether two callers are the same. An anonymous caller (NULL) differs from a principal with an
- * empty name. */
+/* Returns whether two callers are the same. An anonymous caller (NULL) differs from a principal
+ * with an empty name. */
 static inline bool mcp__same_principal(mcp_str a, mcp_str b)
 {
     return a.ptr ? b.ptr && mcp_str_eq(a, b) : !b.ptr;

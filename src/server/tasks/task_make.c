@@ -16,7 +16,7 @@ static const mcp_json *task_param(const mcp_request *req)
     return mcp_json_get(req->in.message.params, "task");
 }
 
-/* Whether the peer that made this call supports tasks. */
+/* Returns whether the peer that made this call supports tasks. */
 static bool can_have_task(const mcp_request *req)
 {
     if (!req->server->tasks || !req->in.channel || !req->target.entry ||
