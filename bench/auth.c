@@ -1,7 +1,7 @@
 /* auth: measures the check of a new access token of 1 KiB, compared with OpenSSL's verification of
  * its signature alone, and the check of a token that is in the cache.
  *
- * auth             prints for each algorithm the medians in µs of CPU time: bare=… check=… above=…
+ *   auth    prints for each algorithm the medians of CPU time in µs: bare=… check=… above=…
  *
  * The turns are short and alternate, so that other load affects both measurements. `above` is the
  * median of the differences between the two.

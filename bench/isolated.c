@@ -9,10 +9,11 @@
  *
  *   cpu_us       CPU time of a request in the one process
  *   cpu_child_us CPU time of a request in both processes together
- * least_us, least_child_us   the same in the fastest turn, which was disturbed least by other load
- * p50_us, p50_child_us   median time until the answer, with the time of this program kib_first, kib
- * private memory of the source's idle process, after one request and
- *                          after all of them
+ *   least_us, least_child_us   the same in the fastest turn, which was disturbed least by other
+ *                              load
+ *   p50_us, p50_child_us       median time until the answer, with the time of this program
+ *   kib_first, kib             private memory of the source's idle process, after one request and
+ *                              after all of them
  *
  * All other times are medians of the turns.
  */

@@ -7,7 +7,8 @@
  *
  * With callbacks, on a loop:
  *
- * mcp_client_new(MCP_OPTIONS(mcp_client_options, .name = "me", .version = "1"), &client, &error);
+ *     mcp_client_new(MCP_OPTIONS(mcp_client_options, .name = "me", .version = "1"), &client,
+ *                    &error);
  *     mcp_child_spawn(loop, client, MCP_OPTIONS(mcp_child_options, .argv = argv), &child, &error);
  *     mcp_client_read(client, "file:///a", MCP_OPTIONS(mcp_call_options, .done = on_read), NULL);
  *     mcp_loop_run(loop);

@@ -35,7 +35,7 @@ void mcp__channel_send(mcp_channel *channel, mcp_exchange exchange, mcp_str mess
 void mcp__channel_wake(mcp_channel *channel)
 {
     channel->timed = true;
-    /* During a call into the channel this is not needed: the transport gets the deadline
+    /* During a call into the channel this is not needed, because the transport reads the deadline
      * afterwards. */
     if (channel->options.wake && !channel->in_use)
         channel->options.wake(channel, channel->options.user);

@@ -23,7 +23,7 @@ typedef struct mcp__incoming {
     const mcp_allocator *allocator;
     mcp_json_doc *doc; /* NULL for a request of a batch: the batch owns the document */
     mcp__message message;
-    mcp_str key; /* the exchange's eight bytes, then the id as JSON text */
+    mcp_str key; /* the eight bytes of the exchange, followed by the id as JSON text */
     mcp_exchange exchange;
     mcp__batch *batch;
     size_t bytes;       /* size of its message, included in channel->bytes_in_flight */

@@ -135,7 +135,7 @@ void mcp__outgoing_answer(mcp_channel *channel, const mcp__message *message)
 
 void mcp__outgoing_tick(mcp_channel *channel)
 {
-    /* A callback may add or remove other requests, so the search begins again after each one.
+    /* A callback may add or remove other requests, so the search begins again after each callback.
      * Time-outs are rare. */
     for (mcp__link *l = channel->outgoing.next; l != &channel->outgoing;) {
         outgoing *o = mcp__container(l, outgoing, link);

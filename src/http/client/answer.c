@@ -61,7 +61,7 @@ static void take_session(mcp__answer *a, mcp_str value)
         mcp__buf_str(&a->session, value);
 }
 
-/* A challenge that does not fit is discarded, because a part of one is useless. */
+/* A challenge that does not fit is discarded, because an incomplete challenge is useless. */
 static void take_challenge(mcp__answer *a, mcp_str value)
 {
     size_t comma = a->challenge.len ? 2 : 0;

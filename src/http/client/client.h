@@ -115,7 +115,7 @@ int mcp__answer_line(mcp__answer *a, mcp_str line);
 /* The kind of request that the client has sent. */
 typedef enum mcp__asked {
     MCP__ASKED_ANSWER = 0, /* POST of a request */
-    MCP__ASKED_TAKE,   /* POST of a notification or a response, or one to a server of 2024-11-05 */
+    MCP__ASKED_TAKE,   /* POST of a notification or a response; any POST to a 2024-11-05 server */
     MCP__ASKED_STREAM, /* GET */
     MCP__ASKED_END,    /* DELETE */
     MCP__ASKED_KINDS,

@@ -82,7 +82,7 @@ static void append_data(mcp__sse *p, const char *bytes, size_t n)
         n = room;
     }
     mcp__buf_add(&p->data, bytes, n);
-    if (p->is_cut) /* the beginning, which is kept, may have the id of the answer */
+    if (p->is_cut) /* the beginning is kept, because it may contain the id of the answer */
         p->data.len = MCP__MIN(p->data.len, (size_t)MCP__SSE_HEAD);
 }
 
@@ -155,9 +155,9 @@ static void end_value(mcp__sse *p)
 
 /* ---- lines -------------------------------------------------------------------------------------------- */
 
-/* Returns the number of bytes before the end of the line, or all bytes if the end is not among
- * them. The search proceeds in windows. Otherwise, if lines end with carriage returns, the search
- * for a newline would scan all the rest for each line. */
+/* Returns the number of bytes before the end of the line, or the number of all bytes if there is no
+ * end. Searches in windows. Without them, if lines end with carriage returns, the search for a
+ * newline would scan the whole rest for each line. */
 static size_t line_length(mcp_str s)
 {
     for (size_t at = 0; at < s.len; at += WINDOW) {
@@ -172,7 +172,7 @@ static size_t line_length(mcp_str s)
     return s.len;
 }
 
-/* Removes the part of the field name, and the colon, from a piece of a line. */
+/* Removes from a piece of a line the characters of the field name, and the colon. */
 static void take_name(mcp__sse *p, mcp_str *piece)
 {
     const char *colon = memchr(piece->ptr, ':', piece->len);

@@ -13,7 +13,7 @@
 enum {
     POLL_MS = 50,
     SMALL = 16 << 10,   /* a body up to this size is read unless the limit is reached */
-    PRESSURE_MS = 5000, /* how long shorter time-outs apply after memory was nearly spent */
+    PRESSURE_MS = 5000, /* how long time-outs stay shorter after memory was nearly spent */
 };
 
 /* ---- life -------------------------------------------------------------------------------------------- */

@@ -13,7 +13,7 @@ typedef struct mcp__http_share {
     char text[]; /* the key: 'p' and the principal, or 'a' and the address */
 } mcp__http_share;
 
-enum { MCP__HTTP_MUCH = 32 << 20 }; /* releases of fewer bytes are not reported */
+enum { MCP__HTTP_MUCH = 32 << 20 }; /* if fewer bytes are released, this is not reported */
 
 /* The memory of one object, and the share to which it is charged. A zero-initialized charge has no
  * share. */

@@ -245,7 +245,7 @@ void mcp__http_connection_arm(mcp_http_connection *c)
 static void send_heartbeat(mcp_http_connection *c)
 {
     c->wrote_at = c->http->now;
-    if (c->congested) /* unread output also keeps the connection alive */
+    if (c->congested) /* unread output keeps the connection alive too */
         return;
     if (!mcp__http_exchange_alive(c)) {
         mcp__http_end_silently(c);

@@ -53,7 +53,7 @@ struct mcp_http_connection {
     bool discards_body; /* the body is read and discarded */
     bool in_handshake;  /* the transport's handshake is in progress */
     bool trusted, keep_alive, chunked, ended, cors, congested, writing;
-    bool counted;         /* counted in session->n_streams */
+    bool counted;         /* the connection is counted in session->n_streams */
     bool resume;          /* parsing of `input` must continue */
     bool stream_only;     /* the answer is an open subscription */
     bool held;            /* the request waits for memory */
@@ -152,7 +152,7 @@ static inline bool mcp__http_is_local(const mcp_http_connection *c)
 /* ---- memory of a connection: budget.c ------------------------------------------------------- */
 
 /* Returns whether at least `quarters` quarters of the whole budget or of the caller's share are in
- * use, not counting `without` bytes. If so much of the whole budget is in use, also shortens the
+ * use, not counting `without` bytes. If this part of the whole budget is in use, also shortens the
  * time-outs of peers. */
 static inline bool mcp__http_spent(mcp_http_connection *c, size_t quarters, size_t without)
 {
@@ -203,7 +203,7 @@ void mcp__http_run_asked(mcp_http_connection *c);
  * request without its body, or MCP__HTTP_FINE. */
 mcp__http_refusal mcp__http_route(mcp_http_connection *c);
 mcp__http_refusal mcp__http_admit(mcp_http_connection *c);
-/* Handles a complete request that both accepted. */
+/* Handles a complete request that passed both checks. */
 void mcp__http_handle(mcp_http_connection *c);
 
 #endif

@@ -350,7 +350,8 @@ void mcp__http_client_text(const mcp_http_connection *c, char to[MCP__HTTP_IP_TE
 
 /* ---- connections of an address or a principal ------------------------------------------------------------------- */
 
-/* Returns the limit that is set or, for callers on other machines, its default. */
+/* Returns the limit that the program has set. If there is none, returns the default for callers on
+ * other machines, and no limit for local ones. */
 static size_t max_of(const mcp_http_connection *c, size_t given, size_t otherwise)
 {
     if (given)

@@ -23,8 +23,8 @@ static const mcp_str known[MCP__HTTP_KNOWN] = {
     [MCP__HTTP_REQUEST_HEADERS] = {"access-control-request-headers", 30},
 };
 
-/* Precedes the name and value of each Mcp-Param-*, and of login_headers, in the buffer. The struct is not aligned
- * there. */
+/* Precedes the name and value of each Mcp-Param-*, and of login_headers, in the buffer. The struct
+ * is not aligned there. */
 typedef struct param {
     uint32_t next; /* offset of the next one, or 0 */
     uint32_t name_len, value_len;
@@ -109,7 +109,7 @@ static mcp__http_known candidate(mcp_str name)
     }
 }
 
-/* Not inlined, because most programs have no such headers. */
+/* This function is not inlined, because most programs have no such headers. */
 static MCP__NOINLINE bool is_more(const mcp__http_head *head, mcp_str name)
 {
     const mcp_http_options *o = head->options;

@@ -1,9 +1,10 @@
 /* http.h: the structures of the HTTP layer.
  *
  *   mcp_http              an endpoint: options, sessions, counters, timers
- * mcp_http_connection   a connection: the parser, the request being received, the answer being sent
- * mcp__http_peer        a channel and its timer mcp__http_session     a legacy session: a peer and
- * its event streams mcp_http_budget       a memory limit, which several endpoints can share
+ *   mcp_http_connection   a connection: the parser, the current request, and its answer
+ *   mcp__http_peer        a channel and its timer
+ *   mcp__http_session     a legacy session: a peer and its event streams
+ *   mcp_http_budget       a memory limit, which several endpoints can share
  *
  *   http.c                                 creates, drains and frees an endpoint; runs its timers
  *   connection.c, parse.c                  a connection; splits its bytes into requests

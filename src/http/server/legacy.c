@@ -20,7 +20,7 @@ void mcp__http_initialize(mcp_http_connection *c, mcp__http_message *m)
     if (s->revision)
         http->metrics.sessions_begun++;
     else
-        mcp__http_session_free(s); /* initialize failed */
+        mcp__http_session_free(s); /* because initialize failed */
 }
 
 void mcp__http_legacy_post(mcp_http_connection *c, mcp__http_session *s, mcp__http_message *m)

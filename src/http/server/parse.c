@@ -168,7 +168,7 @@ static int on_headers_complete(llhttp_t *parser)
     if (c->head.bytes.failed)
         return stop(c, MCP__HTTP_NO_MEMORY);
     /* RFC 9112, 6.1: an HTTP/1.0 proxy between client and server does not know chunks, and would
-     * divide the same bytes into other requests. */
+     * split the same bytes into different requests. */
     if (parser->flags & F_TRANSFER_ENCODING && parser->http_minor == 0)
         return stop(c, MCP__HTTP_BAD_FRAMING);
     mcp__http_set_phase(c, MCP__HTTP_BODY);

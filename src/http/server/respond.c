@@ -13,7 +13,7 @@ _Static_assert((int)MCP__HTTP_REFUSALS <= (int)MCP__HTTP_MOST_REFUSALS, "each ha
 enum {
     ONE_WRITE = 64 << 10, /* a longer body is written separately, without a copy */
     OUT_KEPT = 256 << 10, /* largest output buffer that is kept */
-    SMALL = 4 << 10,      /* an answer below this size is sent even if memory is spent */
+    SMALL = 4 << 10,      /* an answer below this size is sent even if the budget is used up */
 };
 
 /* OPTION names the option that causes the refusal. LIMIT also inserts the value of that option for

@@ -1,9 +1,9 @@
 /* session.c: legacy sessions, from initialize to DELETE, time-out or eviction.
  *
  * A session that a connection is using cannot be evicted. When there is no room for a new session,
- * the one that has been idle longest is evicted. A client that initializes again and again soon
- * evicts its own sessions. Until initialize, the open stream of an HTTP+SSE session does not count
- * as use.
+ * the one that has been idle longest is evicted. A client that initializes repeatedly therefore
+ * soon evicts its own sessions. The open stream of an HTTP+SSE session counts as use only after
+ * initialize.
  */
 #include "http/server/session.h"
 

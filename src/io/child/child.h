@@ -103,7 +103,7 @@ int mcp__child_watch_pipes(mcp_child *c, mcp_error *error);
 void mcp__child_close_input(mcp_child *c);
 void mcp__child_close_pipes(mcp_child *c);
 /* Reads what the ended process left in its pipes. The amount is limited, because another process
- * that still holds the pipes could write without end. */
+ * that still has the pipes open could write endlessly. */
 void mcp__child_read_rest(mcp_child *c);
 /* Writes pending output. */
 void mcp__child_flush(void *child);

@@ -210,7 +210,7 @@ static void keep_last(mcp_child *c, const char *bytes, size_t n)
     c->last_len += n;
 }
 
-/* Reads once. Returns whether more may be available. */
+/* Calls read() once. Returns whether more may be available. */
 static bool read_stderr(mcp_child *c)
 {
     char bytes[MCP__CHILD_STDERR - MCP__CHILD_LAST];

@@ -4,9 +4,10 @@
  * All other calls fail with EPERM. An exception is clone3(), which fails with ENOSYS so that the C
  * library falls back to clone(). The filter can read the flags of clone(), and allows new threads
  * but no new processes. The list has names instead of numbers, so it is the same on x86-64 and
- * arm64. sendmsg() is not on the list, so the process cannot pass descriptors to others. Landlock
- * does not limit inotify, which would tell the names of files in any folder. mremap() could enlarge
- * the stack, which RLIMIT_DATA does not count; the C library does without it.
+ * arm64. Some calls are missing on purpose. Without sendmsg(), the process cannot pass descriptors
+ * to others. Without inotify, which Landlock does not limit, it cannot find out the names of files
+ * in other folders. mremap() could enlarge the stack, which RLIMIT_DATA does not count; the C
+ * library works without it.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -195,8 +196,8 @@ enum {
     /* Threads stay in the namespaces of the process. */
     THREAD_FLAGS = CLONE_THREAD | CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |
                    CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET,
-    /* RLIMIT_DATA counts private maps that are not stacks, and nobody could limit shared ones
-     * without a file. */
+    /* RLIMIT_DATA counts private mappings that are not stacks. Shared anonymous mappings would have
+     * no limit. */
     MAP_FLAGS = MAP_TYPE | MAP_GROWSDOWN,
     HWPOISON = 100, /* MADV_HWPOISON; 101 is MADV_SOFT_OFFLINE. They are for testing the kernel */
 };
@@ -221,7 +222,7 @@ static void add(filter *p, uint32_t action, const char *name, unsigned n,
         p->failed = -rc;
 }
 
-/* Calls of which only those with one of these values of an argument are allowed. */
+/* Calls that are allowed only if one argument has one of these values. */
 static const struct {
     const char *name;
     struct scmp_arg_cmp arg;
@@ -282,7 +283,7 @@ int mcp__filter_enter(bool writes, mcp_error *error)
     if (!p.ctx)
         return mcp__fail(error, MCP_ENOMEM, 0, "no memory for a filter of system calls");
     (void)p.f.seccomp_attr_set(p.ctx, ATTR_OPTIMIZE, OPTIMIZE_TREE);
-    /* By default only the thread is killed, and the others would wait for it. */
+    /* By default only the calling thread is killed, and other threads would wait for it. */
     (void)p.f.seccomp_attr_set(p.ctx, ATTR_BAD_ARCH, KILL);
     add_rules(&p, writes);
     if (!p.failed) {
