@@ -121,8 +121,7 @@ bool files_cache_get(files_cache *cache, mcp_str uri, files_cached *ret)
 }
 
 /* Returns whether the inodes of this file system show every change. Those of network file systems
- * and
- * /proc may not. */
+ * and of /proc may not. */
 static bool tells_changes(int fd)
 {
     static const long telling[] = {EXT4_SUPER_MAGIC, XFS_MAGIC,        BTRFS_SUPER_MAGIC,

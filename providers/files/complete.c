@@ -20,9 +20,11 @@ typedef struct completion {
     mcp_str lead; /* part of the values before the relative path */
     files_complete_options opt;
     size_t given, total;
-    bool uncounted;             /* more than `total` entries match */
-    char path[COMMON_PATH_MAX]; /* the folder as requested, after `lead`; values are */
-    size_t len;                 /* built from it, even if links lead elsewhere */
+    bool uncounted; /* more than `total` entries match */
+    /* The folder as requested, after `lead`. Values begin with it, even if it is a link to another
+     * folder. */
+    char path[COMMON_PATH_MAX];
+    size_t len; /* of `path` */
 } completion;
 
 /* Returns whether the entry is a completion. A link is one only if it leads to a file. */

@@ -42,7 +42,7 @@ typedef struct repo_job {
 
     /* The result. */
     int rc;
-    bool fixed; /* it never changes */
+    bool fixed; /* the answer to this URI never changes */
     int code;   /* error code if the request is invalid, otherwise 0 */
     char message[400];
     uint64_t size;          /* if not 0, the size that was too large */

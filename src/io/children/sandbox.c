@@ -170,7 +170,7 @@ int mcp_sandbox_probe(size_t i, mcp_sandbox_part *ret)
 
 enum {
     STACK = 64 << 20, /* RLIMIT_DATA does not count the stack */
-    TASKS = 16384,    /* of this user, in all processes; the limit does not hold for root */
+    TASKS = 16384,    /* limit for the tasks of the user in all processes; does not apply to root */
     KEPT = 1 << CAP_DAC_OVERRIDE | 1 << CAP_DAC_READ_SEARCH, /* Landlock limits these */
 };
 
@@ -181,7 +181,7 @@ static bool has_threads(void)
     struct stat st;
 
 #ifdef __SANITIZE_THREAD__
-    return false; /* it has a thread of its own */
+    return false; /* the sanitizer has a thread of its own */
 #endif
     if (unshare(CLONE_THREAD) == 0)
         return false;

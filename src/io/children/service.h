@@ -28,7 +28,7 @@ typedef struct mcp__service_lines {
     size_t len;
     int64_t filled;                  /* when tokens were last added */
     uint64_t tokens;                 /* lines that may be logged now */
-    uint64_t seen, left_out, untold; /* all lines; not logged; not reported yet */
+    uint64_t seen, left_out, untold; /* lines: all; not logged; not logged and not reported yet */
 } mcp__service_lines;
 
 struct mcp_service {

@@ -211,7 +211,7 @@ static void flush(mcp__connection *c)
     mark(c);
 }
 
-/* The endpoint accepts input again. mcp__connection_settle() then resumes reading. */
+/* Called when the endpoint accepts input again. mcp__connection_settle() then resumes reading. */
 static void on_resume(mcp_http_connection *http, void *user)
 {
     (void)http;
@@ -267,7 +267,7 @@ static void hand_over_decrypted(mcp__connection *c, mcp_str bytes)
         fail(c);
 }
 
-/* Reads once. Returns whether more input may be available already. */
+/* Reads from the socket once. Returns whether more input may be available already. */
 static bool read_some(mcp__connection *c)
 {
     ssize_t n;

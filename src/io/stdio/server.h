@@ -30,10 +30,12 @@ typedef struct mcp__stdio {
     mcp_error *error;
     bool eof;
     bool hung_up; /* the peer has ended or closed our input; unread data may be left */
-    bool congested, asked_to_end; /* too much output is pending; a signal or mcp_loop_stop() came */
-    bool woken;                   /* the channel has requested a tick */
-    bool in_always, out_always;   /* always ready, and not pollable: a file or /dev/null */
-    int in_watched;               /* events that in_poll waits for; 0 if it is stopped */
+    /* congested: too much output is pending; asked_to_end: a signal has arrived, or mcp_loop_stop()
+     * was called */
+    bool congested, asked_to_end;
+    bool woken;                 /* the channel has requested a tick */
+    bool in_always, out_always; /* always ready, and not pollable: a file or /dev/null */
+    int in_watched;             /* events that in_poll waits for; 0 if it is stopped */
     bool out_watched;
     int64_t until; /* deadline of the closing phase or, if hung_up, of all that is left to do */
     int64_t armed; /* deadline of the timer, or INT64_MAX if it is not set */

@@ -165,7 +165,7 @@ static void read_failed(mcp__stdio *s, int sys)
         finish(s, MCP_EIO, sys, "input failed");
 }
 
-/* Reads once and handles the lines. Returns whether more input may be available already. */
+/* Calls read() once and handles the lines. Returns whether more input may be available already. */
 static bool read_some(mcp__stdio *s, size_t *budget)
 {
     size_t room;

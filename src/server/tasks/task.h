@@ -92,7 +92,7 @@ static inline bool mcp__task_is_final(mcp_task_status status)
 
 /* ---- task_time.c ----------------------------------------------------------------------------- */
 
-/* When a task expires, in ms since 1970. */
+/* Returns when a task expires, in ms since 1970. */
 static inline int64_t mcp__task_end_ms(const mcp_task *task)
 {
     return task->created_ms + (int64_t)MCP__MIN(task->ttl_ms, (uint64_t)INT64_MAX / 4);
