@@ -269,7 +269,7 @@ typedef struct mcp_call_options {
  * All functions of this section that make a call return these codes. */
 MCP_API int mcp_client_request(mcp_client *client, const char *method, const char *params,
                                const mcp_call_options *options, mcp_call_id *ret);
-/* The same with defaults. */
+/* Like mcp_client_request(), but with default options. `fn` gets the outcome. */
 MCP_API int mcp_client_call(mcp_client *client, const char *method, const char *params,
                             mcp_result_fn *fn, void *user);
 
@@ -295,7 +295,7 @@ MCP_API mcp_str mcp_client_progress_text(const mcp_client *client);
 typedef bool mcp_page_fn(mcp_client *client, const mcp_json *result, void *user);
 MCP_API int mcp_client_list_all(mcp_client *client, const char *method, mcp_page_fn *page,
                                 const mcp_call_options *options, mcp_call_id *ret);
-/* The same with defaults. */
+/* Like mcp_client_list_all(), but with default options. `fn` gets the outcome. */
 MCP_API int mcp_client_list(mcp_client *client, const char *method, mcp_page_fn *page,
                             mcp_result_fn *fn, void *user);
 
@@ -543,7 +543,7 @@ typedef struct mcp_transport_options {
 MCP_API int mcp_client_connect_transport(mcp_client *client, const mcp_channel_options *options,
                                          const mcp_transport_options *transport, mcp_channel **ret,
                                          mcp_error *error);
-/* The same with default transport options. */
+/* Like mcp_client_connect_transport(), but with default transport options. */
 MCP_API int mcp_client_connect(mcp_client *client, const mcp_channel_options *options,
                                mcp_channel **ret, mcp_error *error);
 /* Reports that the connection was lost. Frees the channel; every pending call fails with

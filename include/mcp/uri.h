@@ -91,7 +91,7 @@ typedef struct mcp_uri_template_limits {
 MCP_API int mcp_uri_template_parse(mcp_str text, const mcp_allocator *allocator,
                                    mcp_uri_template **ret, mcp_error *error);
 
-/* The same with other limits; limits may be NULL. */
+/* Like mcp_uri_template_parse(), but with other limits. `limits` may be NULL. */
 MCP_API int mcp_uri_template_parse_limited(mcp_str text, const mcp_uri_template_limits *limits,
                                            const mcp_allocator *allocator, mcp_uri_template **ret,
                                            mcp_error *error);
@@ -177,15 +177,15 @@ MCP_API int mcp_uri_template_expand(const mcp_uri_template *t, const mcp_uri_val
                                     size_t count, const mcp_allocator *allocator, char **ret,
                                     mcp_error *error);
 
-/* The same for the common case in which all values are strings. */
+/* Expands the template in the common case that all values are strings. */
 MCP_API int mcp_uri_template_expand_strings(const mcp_uri_template *t, const mcp_uri_pair *values,
                                             size_t count, const mcp_allocator *allocator,
                                             char **ret, mcp_error *error);
 
-/* The same with the members of a JSON object: strings, numbers and booleans become strings, arrays
- * of them lists, and objects of them maps. null becomes undefined, also inside an array or object.
- * `values` may be NULL, which means an object without members. Also returns MCP_EINVAL for nested
- * arrays or objects, and if `values` is neither an object nor NULL. */
+/* Expands the template with the members of a JSON object: strings, numbers and booleans become
+ * strings, arrays of them lists, and objects of them maps. null becomes undefined, also inside an
+ * array or object. `values` may be NULL, which means an object without members. Also returns
+ * MCP_EINVAL for nested arrays or objects, and if `values` is neither an object nor NULL. */
 MCP_API int mcp_uri_template_expand_json(const mcp_uri_template *t, const mcp_json *values,
                                          const mcp_allocator *allocator, char **ret,
                                          mcp_error *error);

@@ -16,7 +16,7 @@ typedef enum file_trust {
  * MCP_ENOMEM; error->text says why. */
 int file_load(const char *path, file_trust trust, size_t most, char **ret, size_t *len,
               mcp_error *error);
-/* The same for a descriptor, from its current offset. The descriptor stays open. */
+/* Reads from a descriptor in the same way, from its current offset. The descriptor stays open. */
 int file_read(int fd, size_t most, char **ret, size_t *len, mcp_error *error);
 
 #endif

@@ -170,7 +170,7 @@ int session_call(ctl *c, const char *what, const char *method, const char *param
 /* Reads a list page by page. If on_page returns anything but EXIT_OK, session_list() stops and
  * returns that. */
 int session_list(ctl *c, const char *what, const char *method, result_fn *on_page, void *user);
-/* The same without reporting errors, for callers that do not depend on the result. */
+/* Like session_call(), but reports no errors; for callers that do not depend on the result. */
 int session_call_quietly(ctl *c, const char *method, const char *params, result_fn *on_result,
                          void *user);
 int session_quietly(ctl *c, const char *method, result_fn *on_page, void *user);

@@ -12,7 +12,7 @@ bool terminal_can_ask(void);
  * after a signal. If `secret` is set, the input is not echoed. Control characters in the prompt are
  * escaped. */
 char *terminal_ask(const char *prompt, bool secret);
-/* The same with line editing if libedit is installed (editor.c). */
+/* Like terminal_ask() with echo, but with line editing if libedit is installed (editor.c). */
 char *terminal_edit(const char *prompt);
 /* Asks until the answer begins with one of the letters, in upper or lower case, and returns the
  * letter. Returns 0 at the end of input, or after a signal. */
@@ -23,8 +23,8 @@ bool terminal_ask_yes(const char *question);
 /* Writes untrusted text to stderr with control characters escaped. Several lines are indented, and
  * long lines are wrapped. */
 void terminal_show(mcp_str text, int indent);
-/* The same for text that users compare or copy, such as an address: invisible characters are shown
- * too, and lines are not wrapped. */
+/* Like terminal_show(), but for text that users compare or copy, such as an address. Invisible
+ * characters are shown too, and lines are not wrapped. */
 void terminal_show_exactly(mcp_str text, int indent);
 
 /* The activity bar. It appears half a second after begin(), unless `quiet` or stderr is not a

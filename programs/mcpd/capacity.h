@@ -31,7 +31,7 @@ typedef struct trimming {
     mcp_host_timer *timer;
 } trimming;
 
-/* For mcp_http_budget_options.released, with the trimming as its user. */
+/* A function for mcp_http_budget_options.released, with the trimming as its `user`. */
 void capacity_released(size_t bytes, void *trimming);
 void capacity_trim_stop(trimming *t);
 

@@ -11,8 +11,8 @@
  * place in the file, and error->text is empty afterwards. Returns `code`. `c` may be NULL. */
 int check_locate(const config *c, const settings *line, const char *name, size_t index, int code,
                  mcp_error *error);
-/* The same for an address at which listening failed. The cause may also be the certificate, its
- * key, or a limit. */
+/* Does the same for an address at which listening failed. The cause may also be the certificate,
+ * its key, or a limit. */
 int check_locate_http(const config *c, const settings *line, const settings *now, size_t index,
                       int code, mcp_error *error);
 

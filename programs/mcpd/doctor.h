@@ -9,7 +9,7 @@
 #include "offer.h"
 #include "options.h"
 
-/* For config_read(): adds an error of the file to the findings. */
+/* A function for config_read(). Adds an error of the file to the findings. */
 void doctor_tell(const char *line);
 /* Prints the findings. `configured` says whether there are valid settings. Returns 0, or 1 if
  * something does not work. */

@@ -283,7 +283,7 @@ bool mcp__channel_fail(mcp_channel *channel, int64_t id, int rc, const mcp_json 
  * there is no such request. */
 bool mcp__channel_set_timeout(mcp_channel *channel, int64_t id, int64_t at);
 
-/* For channel.c. */
+/* These functions are called only by channel.c. */
 void mcp__outgoing_answer(mcp_channel *channel, const mcp__message *message);
 void mcp__outgoing_tick(mcp_channel *channel);
 int64_t mcp__outgoing_deadline(const mcp_channel *channel);

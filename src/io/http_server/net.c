@@ -24,7 +24,7 @@ enum {
 
 /* ---- turns --------------------------------------------------------------------------------------- */
 
-/* Only wakes up the loop. turn() then runs what is due. */
+/* Only wakes up the loop. turn() then does the work that is due. */
 static void on_timer(uv_timer_t *timer)
 {
     mcp__net *net = timer->data;
