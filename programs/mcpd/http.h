@@ -25,7 +25,7 @@ void http_reload_tls(const listeners *at, const settings *s);
 
 /* Listens at every --http, and serves until a signal (with --stdio also until the end of input).
  * Returns the results of mcp_loop_listen() and mcp_loop_serve_http(). /metrics includes the figures
- * of what is offered. Each request is authorized with *known. If *known is NULL from the start,
+ * of what is offered. Each request is authenticated with *known. If *known is NULL from the start,
  * every request is accepted. */
 int http_serve(const settings *s, mcp_loop *loop, mcp_server *server, tokens *const *known,
                const offer *o, listeners *at, mcp_error *error);

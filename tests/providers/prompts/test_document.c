@@ -21,8 +21,8 @@ static void put(char *to, size_t room, const char *format, ...)
     va_end(args);
 }
 
-/* Writes the messages as one line: "user: " or "assistant: " before each, arguments as <name>,
- * resources as [URI]. */
+/* Writes the messages as one line: "u:" or "a:" (user, assistant) before each, arguments as <name>,
+ * resources as [URI], and "|" between messages. */
 static void show_pieces(const prompts_document *d, char *to, size_t room)
 {
     *to = 0;
@@ -341,7 +341,8 @@ static void what_looks_the_same(void **state)
     prompts_document_unref(a);
 }
 
-/* Every prefix of a complete file gives a document or an error, and no byte beyond its end is read. */
+/* Every prefix of a complete file gives a document or an error, and no byte beyond its end is read.
+ * */
 static void every_prefix(void **state)
 {
     (void)state;
