@@ -123,15 +123,19 @@ static mcp__refused check_times(mcp__claims *claims, const mcp_json *object, mcp
     return MCP__ACCEPTED;
 }
 
-/* Accepts a token that is not bound, or is bound only by `jkt`. Other bindings cannot be
- * checked. */
+/* Accepts a token that is not bound, or is bound only by `jkt`. Other bindings cannot be checked;
+ * these are the registered ones. All other members of `cnf` are ignored (RFC 7800 section 3.1). */
 static mcp__refused check_binding(mcp__claims *claims, const mcp_json *cnf)
 {
+    static const char *const others[] = {"jwk", "jwe", "jku", "kid", "x5t#S256", "osc"};
     claims->jkt = mcp_json_string(mcp_json_get(cnf, "jkt"));
     if (!cnf)
         return MCP__ACCEPTED;
-    bool plain = mcp_json_is(cnf, MCP_JSON_OBJECT) && mcp_json_count(cnf) == 1;
-    return plain && claims->jkt.len == MCP__SHA256_TEXT ? MCP__ACCEPTED : MCP__REFUSED_BINDING;
+    for (size_t i = 0; i < MCP__COUNT(others); i++) {
+        if (mcp_json_get(cnf, others[i]))
+            return MCP__REFUSED_BINDING;
+    }
+    return claims->jkt.len == MCP__SHA256_TEXT ? MCP__ACCEPTED : MCP__REFUSED_BINDING;
 }
 
 static bool add_scope(mcp__buf *to, mcp_str scope)

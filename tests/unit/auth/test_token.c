@@ -156,12 +156,16 @@ static const part iats[] = {
 static const part cnfs[] = {
     {NULL, 0},
     {"\"cnf\":{\"jkt\":\"" JKT "\"}", 0},
+    {"\"cnf\":{\"kc-jkt-type\":\"DPoP\",\"jkt\":\"" JKT "\"}", 0}, /* as Keycloak writes it */
     {"\"cnf\":{}", MCP__REFUSED_BINDING},
+    {"\"cnf\":{\"kc-jkt-type\":\"DPoP\"}", MCP__REFUSED_BINDING},
     {"\"cnf\":\"a\"", MCP__REFUSED_BINDING},
     {"\"cnf\":null", MCP__REFUSED_BINDING},
     {"\"cnf\":{\"jkt\":\"short\"}", MCP__REFUSED_BINDING},
     {"\"cnf\":{\"x5t#S256\":\"" JKT "\"}", MCP__REFUSED_BINDING},
     {"\"cnf\":{\"jkt\":\"" JKT "\",\"x5t#S256\":\"" JKT "\"}", MCP__REFUSED_BINDING},
+    {"\"cnf\":{\"jkt\":\"" JKT "\",\"jwk\":{}}", MCP__REFUSED_BINDING},
+    {"\"cnf\":{\"jkt\":\"" JKT "\",\"kid\":\"a\"}", MCP__REFUSED_BINDING},
 };
 static const part scopes[] = {
     {NULL, 0},
