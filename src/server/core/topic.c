@@ -9,7 +9,8 @@ static mcp__topic *topic_new(mcp_server *server, mcp_str key)
     if (!t)
         return NULL;
     char *text = (char *)(t + 1);
-    memcpy(text, key.ptr, key.len);
+    if (key.len) /* else key.ptr may be NULL */
+        memcpy(text, key.ptr, key.len);
     t->key = (mcp_str){text, key.len};
     mcp__list_init(&t->subscriptions);
     if (mcp__map_add(&server->topics, t->key, t) != MCP_OK) {
