@@ -145,7 +145,9 @@ int mcp__emit_members(compiler *c, keyword word)
         !c->values[KW_ADDITIONAL_PROPERTIES] && !c->values[KW_PROPERTY_NAMES])
         return MCP_OK;
     members *m = mcp__emit_alloc(c, 1, sizeof(*m));
-    int rc = m ? make_known(c, m) : mcp__schema_no_memory(c);
+    if (!m)
+        return mcp__schema_no_memory(c);
+    int rc = make_known(c, m);
     if (!rc)
         rc = make_patterns(c, m);
     if (rc)
