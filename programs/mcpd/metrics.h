@@ -30,8 +30,8 @@ typedef struct metric {
 #define METRIC_MEMBER(type, member) \
     .at = offsetof(type, member), .width = sizeof(((type *)0)->member)
 
-/* Writes the lines of the next source, which is in this state. The first call also writes the HELP and
- * TYPE lines. */
+/* Writes the lines of the next source, which is in this state. The first call also writes the HELP
+ * and TYPE lines. */
 void metric_put(metric_sink *to, const metric *m, const char *source, const void *state);
 /* Skips a source. The following sources keep their numbers. */
 void metric_skip(metric_sink *to);
