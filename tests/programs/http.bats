@@ -85,7 +85,7 @@ ask() {
     finish
 }
 
-@test "a warning if other machines can reach it without a token" {
+@test "a warning is printed if other machines can connect without a token" {
     serve --http 0.0.0.0:0
     grep -q 'warning: .*without authentication' "$log"
     finish
@@ -369,7 +369,7 @@ heard() { # TEXT: waits until it is in the log
     grep -q '"result":' stream
 }
 
-@test "with --stdio the end of input ends both" {
+@test "with --stdio, the end of input also ends the HTTP server" {
     { sleep 0.3; printf '{"jsonrpc":"2.0","id":1,"method":"ping"}\n'; } |
         "$MCPD" --http 127.0.0.1:0 --stdio project > out 2> log2
     grep -q serving log2

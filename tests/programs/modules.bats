@@ -152,7 +152,7 @@ END
     refused 'mcpd: picky: xxx*' --module picky.so "picky:$long"
 }
 
-@test "a module of version 1 of the interface is loaded; what is behind its size is not read" {
+@test "a module of version 1 of the interface is loaded; members beyond its size are not read" {
     cat >old.c <<'END'
 #include <mcp/module.h>
 static int mount(mcp_server *server, const char *source, const mcp_json *options, const char *name, mcp_error *error)

@@ -108,7 +108,7 @@ read_text() { # URI OPTION...: prints the text of a resource
     wait
 }
 
-@test "options limit" {
+@test "options limit the rows of a page, and remove the tool" {
     [ "$(read_text sqlite://shop/item/rows 'sqlite:shop.db?max_rows=1' | jq -c '.rows, .next')" = \
         $'[[1,"one"]]\n"sqlite://shop/item/rows?limit=1&offset=1"' ]
     run -0 legacy 'sqlite:shop.db?tool=' -- "$(request tools/list '{}')"
