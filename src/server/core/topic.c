@@ -9,7 +9,7 @@ static mcp__topic *topic_new(mcp_server *server, mcp_str key)
     if (!t)
         return NULL;
     char *text = (char *)(t + 1);
-    if (key.len) /* else key.ptr may be NULL */
+    if (key.ptr)
         memcpy(text, key.ptr, key.len);
     t->key = (mcp_str){text, key.len};
     mcp__list_init(&t->subscriptions);
