@@ -157,4 +157,18 @@ typedef int mcp__uri_lookup(const void *values, size_t count, mcp_str name, mcp_
 int mcp__uri_expand(const mcp_uri_template *t, mcp__uri_lookup *lookup, const void *values,
                     size_t count, const mcp_allocator *allocator, char **ret, mcp_error *error);
 
+/* ---- http.c: http and https URLs -------------------------------------------------------------- */
+
+/* Returns whether data for the URL `from`, such as a token, may be sent to the URL `to`. Scheme,
+ * host and port have to be equal (RFC 6454). An upgrade from http to https, both on their default
+ * ports, is also allowed, because it does not weaken the protection. Returns false if either is not
+ * an http(s) URL. */
+MCP__SHARED bool mcp__url_same_origin(mcp_str from, mcp_str to);
+/* Checks that the string is an absolute http or https URL without user, password and fragment.
+ * Returns MCP_OK, MCP_EINVAL or MCP_ENOMEM. */
+MCP__SHARED int mcp__url_check(mcp_str url, mcp_error *error);
+/* Returns whether the host of an http(s) URL is localhost, in 127.0.0.0/8, or [::1]. Other names of
+ * this machine are not recognized. */
+MCP__SHARED bool mcp__url_is_loopback(mcp_str url);
+
 #endif

@@ -1,13 +1,13 @@
 /* client.h: the client's side of Streamable HTTP, without sockets. The server's side is
  * http/server, with which this folder shares no code.
  *
- * sse.c parses event streams, answer.c interprets the heads of answers, header.c checks and
- * collects the headers of a request, and url.c examines URLs.
+ * sse.c parses event streams, answer.c interprets the heads of answers, and header.c checks and
+ * collects the headers of a request.
  */
 #ifndef MCP_SRC_HTTP_CLIENT_H
 #define MCP_SRC_HTTP_CLIENT_H
 
-#include "base/base.h"
+#include "uri/uri.h"
 
 /* ---- sse.c: reads an event stream (WHATWG HTML, 9.2.6) -------------------------------------- */
 
@@ -135,19 +135,5 @@ mcp__verdict mcp__answer_verdict(const mcp__answer *a, mcp__asked asked);
 /* Describes the answer for an error message, such as "the server answered with HTTP status 502 (Bad
  * Gateway)". Writes at most `room` bytes, with the terminating NUL. */
 void mcp__answer_text(const mcp__answer *a, char *to, size_t room);
-
-/* ---- url.c: the URL of a server ------------------------------------------------------------- */
-
-/* Returns whether data for the URL `from`, such as a token, may be sent to the URL `to`. Scheme,
- * host and port have to be equal (RFC 6454). An upgrade from http to https, both on their default
- * ports, is also allowed, because it does not weaken the protection. Returns false if either is not
- * an http(s) URL. */
-bool mcp__url_same_origin(mcp_str from, mcp_str to);
-/* Checks that the string is an absolute http or https URL without user, password and fragment.
- * Returns MCP_OK, MCP_EINVAL or MCP_ENOMEM. */
-int mcp__url_check(mcp_str url, mcp_error *error);
-/* Returns whether the host of an http(s) URL is localhost, in 127.0.0.0/8, or [::1]. Other names of
- * this machine are not recognized. */
-bool mcp__url_is_loopback(mcp_str url);
 
 #endif

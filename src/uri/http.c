@@ -1,7 +1,5 @@
-/* url.c: checks the URL of a server. */
-#include <mcp/uri.h>
-
-#include "http/client/client.h"
+/* http.c: http and https URLs: whether one can be used, and what it shares with another. */
+#include "uri/uri.h"
 
 static bool is_http(const mcp_uri *u)
 {
