@@ -1,5 +1,5 @@
-/* mcp/io.h: ready-made transports on libuv: stdio, Streamable HTTP, child processes; and plain HTTP
- * GETs. Part of libmcp-io.
+/* mcp/io.h: ready-made transports on libuv: stdio, Streamable HTTP, child processes; and fetches of
+ * documents. Part of libmcp-io.
  *
  * The simplest servers call mcp_serve_stdio() or mcp_serve_http(). For more control make a
  * mcp_loop, pass its host (timers, file watching, worker threads) to the server, and run it.
@@ -9,6 +9,7 @@
 
 #include <mcp/base.h>
 #include <mcp/client.h>
+#include <mcp/fetch.h>
 #include <mcp/http.h>
 #include <mcp/provider.h>
 #include <mcp/server.h>
@@ -338,42 +339,11 @@ MCP_API void mcp_http_client_leave(mcp_http_client *http);
 
 /* ---- fetching -------------------------------------------------------------------------------- */
 
-/* A plain GET, for resources with https:// URIs, which a client may read directly (2026-07-28,
- * server/resources, "Common URI Schemes"). Such URIs are untrusted: unless allow_private is set, no
- * request is sent to this machine or to private networks, whatever address a name resolves to. */
-typedef struct mcp_fetch mcp_fetch;
-
-typedef struct mcp_fetched {
-    size_t size;            /* set by the library */
-    int status;             /* the HTTP status */
-    const char *media_type; /* from Content-Type, without parameters; empty if none */
-    mcp_str body;
-} mcp_fetched;
-
-/* The outcome. rc is MCP_OK for any HTTP status. Otherwise fetched is NULL, and rc is MCP_ECLOSED
- * (the server was not reached, or the answer broke off), MCP_ETIMEOUT, MCP_ELIMIT (longer than
- * max_bytes), MCP_EACCESS (a forbidden address, certificate or redirect), MCP_EPROTOCOL,
- * MCP_ECANCELLED or MCP_ENOMEM. Everything is borrowed until the function returns. */
-typedef void mcp_fetch_fn(int rc, const mcp_fetched *fetched, const mcp_error *error, void *user);
-
-typedef struct mcp_fetch_options {
-    size_t size;
-    const char *url;     /* http or https; required; copied */
-    const char *accept;  /* value of the Accept header; NULL accepts anything */
-    size_t max_bytes;    /* of the body, decompressed; default 16 MiB */
-    uint64_t timeout_ms; /* for the whole fetch; default 60,000 */
-    bool allow_private;  /* allow this machine and private networks */
-    const char *proxy;   /* NULL means no proxy; a proxy resolves names itself */
-    const char *ca_file;
-    mcp_fetch_fn *done; /* required; called once, not from within mcp_loop_fetch() */
-    void *user;
-} mcp_fetch_options;
-
-/* Begins a fetch. At most 5 redirects are followed, to http and https only, and never from https to
- * http. No cookies are sent. ret may be NULL; *ret is valid until `done` is called. mcp_loop_free()
- * calls `done` with MCP_ECANCELLED. Returns MCP_OK, MCP_EINVAL (the URL is invalid), MCP_EACCESS
- * (the URL names this machine or a private network), MCP_EUNSUPPORTED (no libcurl), MCP_EIO or
- * MCP_ENOMEM. */
+/* Begins a fetch (mcp/fetch.h). At most 5 redirects are followed, to http and https only, never from
+ * https to http, and none if the request has a secret. No cookies are sent. ret may be NULL; *ret is
+ * valid until `done` is called. mcp_loop_free() calls `done` with MCP_ECANCELLED. Returns MCP_OK,
+ * MCP_EINVAL (the URL or `authorization` is invalid), MCP_EACCESS (the URL names this machine or a
+ * private network), MCP_EUNSUPPORTED (no libcurl), MCP_EIO or MCP_ENOMEM. */
 MCP_API int mcp_loop_fetch(mcp_loop *loop, const mcp_fetch_options *options, mcp_fetch **ret,
                            mcp_error *error);
 /* Cancels a fetch: `done` is not called. */

@@ -13,12 +13,14 @@ void mcp__answer_init(mcp__answer *a, const mcp_allocator *allocator)
     *a = (mcp__answer){.length = -1};
     mcp__buf_init(&a->session, allocator, MCP__SESSION_MOST);
     mcp__buf_init(&a->challenge, allocator, MCP__CHALLENGE_MOST);
+    mcp__buf_init(&a->caching, allocator, MCP__CACHING_MOST);
 }
 
 void mcp__answer_free(mcp__answer *a)
 {
     mcp__buf_free(&a->session);
     mcp__buf_free(&a->challenge);
+    mcp__buf_free(&a->caching);
 }
 
 static mcp_str trim(mcp_str s)
@@ -61,15 +63,26 @@ static void take_session(mcp__answer *a, mcp_str value)
         mcp__buf_str(&a->session, value);
 }
 
-/* A challenge that does not fit is discarded, because an incomplete challenge is useless. */
-static void take_challenge(mcp__answer *a, mcp_str value)
+/* Adds a value to a list. A value that does not fit is discarded, because an incomplete one is
+ * useless. */
+static void take_element(mcp__buf *list, mcp_str value)
 {
-    size_t comma = a->challenge.len ? 2 : 0;
-    if (comma + value.len > MCP__CHALLENGE_MOST - a->challenge.len)
+    size_t comma = list->len ? 2 : 0;
+    if (comma + value.len > list->limit - list->len)
         return;
     if (comma)
-        mcp__buf_lit(&a->challenge, ", ");
-    mcp__buf_str(&a->challenge, value);
+        mcp__buf_lit(list, ", ");
+    mcp__buf_str(list, value);
+}
+
+static void take_challenge(mcp__answer *a, mcp_str value)
+{
+    take_element(&a->challenge, value);
+}
+
+static void take_caching(mcp__answer *a, mcp_str value)
+{
+    take_element(&a->caching, value);
 }
 
 static bool read_number(mcp_str s, int64_t most, int64_t *ret)
@@ -104,7 +117,7 @@ static void take_header(mcp__answer *a, mcp_str name, mcp_str value)
     } known[] = {
         {{"content-type", 12}, take_type},      {{"content-length", 14}, take_length},
         {{"mcp-session-id", 14}, take_session}, {{"www-authenticate", 16}, take_challenge},
-        {{"retry-after", 11}, take_retry},
+        {{"retry-after", 11}, take_retry},      {{"cache-control", 13}, take_caching},
     };
     for (size_t i = 0; i < MCP__COUNT(known); i++) {
         if (mcp__str_same(name, known[i].name))
@@ -127,6 +140,7 @@ static void take_status(mcp__answer *a, mcp_str line)
     a->bad_session = a->complete = false;
     mcp__buf_reset(&a->session, 0);
     mcp__buf_reset(&a->challenge, 0);
+    mcp__buf_reset(&a->caching, 0);
 }
 
 int mcp__answer_line(mcp__answer *a, mcp_str line)
@@ -145,7 +159,8 @@ int mcp__answer_line(mcp__answer *a, mcp_str line)
     else if (colon)
         take_header(a, (mcp_str){content.ptr, (size_t)(colon - content.ptr)},
                     trim(mcp__str_sub(content, (size_t)(colon - content.ptr) + 1)));
-    return a->session.failed || a->challenge.failed ? MCP_ENOMEM : MCP_OK;
+    bool failed = a->session.failed || a->challenge.failed || a->caching.failed;
+    return failed ? MCP_ENOMEM : MCP_OK;
 }
 
 /* ---- meaning ------------------------------------------------------------------------------------------ */

@@ -98,12 +98,18 @@ typedef struct mcp__answer {
     uint64_t retry_ms;   /* Retry-After; 0 if it is missing, or given as a date */
     mcp__buf session;    /* Mcp-Session-Id */
     mcp__buf challenge;  /* WWW-Authenticate; several are joined by ", " */
+    mcp__buf caching;    /* Cache-Control, joined in the same way */
     bool bad_session;    /* Mcp-Session-Id has forbidden characters, or is too long */
     size_t bytes;        /* length of all lines so far */
     bool complete;
 } mcp__answer;
 
-enum { MCP__SESSION_MOST = 1024, MCP__CHALLENGE_MOST = 8192, MCP__ANSWER_MOST = 64 * 1024 };
+enum {
+    MCP__SESSION_MOST = 1024,
+    MCP__CHALLENGE_MOST = 8192,
+    MCP__CACHING_MOST = 1024,
+    MCP__ANSWER_MOST = 64 * 1024
+};
 
 void mcp__answer_init(mcp__answer *a, const mcp_allocator *allocator);
 void mcp__answer_free(mcp__answer *a);

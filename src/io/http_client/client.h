@@ -7,7 +7,7 @@
  *
  * curl.c loads and runs libcurl, transfer.c runs requests, exchange.c sends messages and handles
  * their answers, events.c reads and resumes event streams, client.c is the transport, leave.c ends
- * sessions in the background, options.c reads its options, and fetch.c does plain GETs.
+ * sessions in the background, options.c reads its options, and fetch.c fetches documents.
  */
 #ifndef MCP_SRC_IO_HTTP_CLIENT_H
 #define MCP_SRC_IO_HTTP_CLIENT_H
@@ -99,6 +99,7 @@ typedef struct mcp__target {
     uint64_t connect_ms;     /* time-out; 0 means the default, 10000 */
     bool any_origin;  /* redirects may lead to another origin; the headers must have no secrets */
     bool public_only; /* refuse local and private addresses; a proxy must check them itself */
+    bool no_redirect; /* refuse all redirects, because they would send secrets elsewhere */
 } mcp__target;
 
 /* The callbacks of a transfer. `head` and `bytes` are called within libcurl: they may start and

@@ -1,6 +1,6 @@
-/* fetch.c: plain GETs of URLs that may come from an untrusted source.
+/* fetch.c: fetches documents (mcp/fetch.h), whose URLs may come from an untrusted source.
  *
- * They do not reuse connections of other requests, because the addresses of those connections were
+ * Fetches do not reuse connections of other requests, because the addresses of those connections were
  * not checked.
  */
 #define _GNU_SOURCE
@@ -15,11 +15,13 @@ struct mcp_fetch {
     void *user;
     size_t max_bytes;
     mcp__buf body;
+    char *form; /* of a POST; NULL for a GET */
 };
 
 static void fetch_free(mcp_fetch *f)
 {
     mcp__buf_free(&f->body);
+    mcp__release(f->allocator, f->form);
     mcp__release(f->allocator, f);
 }
 
@@ -47,7 +49,8 @@ static void on_done(void *arg, int rc, const char *text)
     mcp_fetched fetched = {.size = sizeof(fetched),
                            .status = answer->status,
                            .media_type = answer->media_text,
-                           .body = mcp__buf_view(&f->body)};
+                           .body = mcp__buf_view(&f->body),
+                           .cache_control = mcp__buf_view(&answer->caching)};
     mcp_error error;
 
     if (rc == MCP_OK)
@@ -66,6 +69,18 @@ static void on_done(void *arg, int rc, const char *text)
 
 static const mcp__transfer_events events = {.head = on_head, .bytes = on_bytes, .done = on_done};
 
+static int add_headers(mcp__headers *headers, const mcp_fetch_options *o)
+{
+    int rc = mcp__headers_add(headers, MCP_STR("Accept"),
+                              o->accept ? mcp_str_from(o->accept) : MCP_STR("*/*"));
+    if (rc == MCP_OK && o->form)
+        rc = mcp__headers_add(headers, MCP_STR("Content-Type"),
+                              MCP_STR("application/x-www-form-urlencoded"));
+    if (rc == MCP_OK && o->authorization)
+        rc = mcp__headers_add(headers, MCP_STR("Authorization"), mcp_str_from(o->authorization));
+    return rc;
+}
+
 static int start(mcp_fetch *f, mcp__multi *multi, const mcp_fetch_options *o)
 {
     mcp__headers headers;
@@ -73,8 +88,9 @@ static int start(mcp_fetch *f, mcp__multi *multi, const mcp_fetch_options *o)
                           .ca_file = o->ca_file,
                           .connect_ms = CONNECT_MS,
                           .any_origin = true,
-                          .public_only = !o->allow_private};
-    mcp__transfer_request request = {.method = MCP__GET,
+                          .public_only = !o->allow_private,
+                          .no_redirect = o->form || o->authorization};
+    mcp__transfer_request request = {.method = o->form ? MCP__POST : MCP__GET,
                                      .url = o->url,
                                      .headers = &headers,
                                      .timeout_ms = o->timeout_ms ? o->timeout_ms : TIMEOUT_MS,
@@ -83,9 +99,11 @@ static int start(mcp_fetch *f, mcp__multi *multi, const mcp_fetch_options *o)
                                      .events = &events,
                                      .arg = f};
 
+    if (o->form && !(f->form = mcp__strdup(f->allocator, mcp_str_from(o->form))))
+        return MCP_ENOMEM;
+    request.body = mcp_str_from(f->form);
     mcp__headers_init(&headers, f->allocator);
-    int rc = mcp__headers_add(&headers, MCP_STR("Accept"),
-                              o->accept ? mcp_str_from(o->accept) : MCP_STR("*/*"));
+    int rc = add_headers(&headers, o);
     if (rc == MCP_OK)
         rc = mcp__transfer_start(multi, &request, &f->transfer);
     mcp__headers_free(&headers);

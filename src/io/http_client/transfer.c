@@ -256,7 +256,9 @@ static bool may_redirect(const mcp__transfer *t, const char *to, char *why, size
 {
     mcp_str from = mcp_str_from(t->url), where = mcp_str_from(to);
 
-    if (mcp__url_check(where, NULL) < 0)
+    if (t->target.no_redirect)
+        snprintf(why, room, "the server redirects a request that may contain secrets");
+    else if (mcp__url_check(where, NULL) < 0)
         snprintf(why, room, "the server redirects to something that is no http:// or https:// URL");
     else if (t->redirects >= MOST_REDIRECTS)
         snprintf(why, room, "the server redirects more than %d times", MOST_REDIRECTS);

@@ -1,4 +1,4 @@
-/* Plain GETs: results, rejections and limits, and the private addresses that are refused. */
+/* Fetches: results, rejections and limits, and the private addresses that are refused. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -17,7 +17,7 @@ typedef struct fixture {
     mcp_loop *loop;
     script server;
     int calls, rc, status;
-    char media[64], body[4096], text[256];
+    char media[64], body[4096], text[256], caching[2048];
     size_t body_len;
 } fixture;
 
@@ -33,6 +33,10 @@ static void on_fetched(int rc, const mcp_fetched *fetched, const mcp_error *erro
     snprintf(f->body, sizeof(f->body), "%.*s", (int)f->body_len,
              f->body_len ? fetched->body.ptr : "");
     snprintf(f->text, sizeof(f->text), "%s", error ? error->text : "");
+    f->caching[0] = 0;
+    if (fetched && fetched->cache_control.len)
+        snprintf(f->caching, sizeof(f->caching), "%.*s", (int)fetched->cache_control.len,
+                 fetched->cache_control.ptr);
 }
 
 static void open_fixture(fixture *f, void (*handle)(script_connection *c, const script_request *r))
@@ -131,6 +135,58 @@ static void test_fetch(void **state)
     wait_for_it(&f);
     assert_string_equal(f.body, "image/png");
     assert_int_equal(f.server.n_connections, 1); /* one connection for all */
+    close_fixture(&f);
+}
+
+/* ---- forms and secrets ----------------------------------------------------------------------- */
+
+static void echo(script_connection *c, const script_request *r)
+{
+    char type[512], secret[512], text[2048];
+
+    if (strcmp(r->path, "/moved") == 0) {
+        script_reply(c, "307 x", "Location: /echo", "");
+        return;
+    }
+    snprintf(text, sizeof(text), "%s %s|%s|%s", r->method, script_header(r, "Content-Type", type),
+             script_header(r, "Authorization", secret), r->body);
+    script_reply(c, "200 OK", "Cache-Control: max-age=60\r\ncache-control: private", text);
+}
+
+static void test_form(void **state)
+{
+    static const struct {
+        const char *path, *form, *authorization;
+        int rc;
+        const char *body;
+    } cases[] = {
+        {"/echo", NULL, NULL, MCP_OK, "GET ||"},
+        {"/echo", NULL, "Basic eA==", MCP_OK, "GET |Basic eA==|"},
+        {"/echo", "a=b&c=d", NULL, MCP_OK, "POST application/x-www-form-urlencoded||a=b&c=d"},
+        {"/echo", "", "x", MCP_OK, "POST application/x-www-form-urlencoded|x|"},
+        {"/moved", NULL, NULL, MCP_OK, "GET ||"},
+        {"/moved", "a=b", NULL, MCP_EACCESS, ""},
+        {"/moved", NULL, "x", MCP_EACCESS, ""},
+    };
+    fixture f;
+
+    (void)state;
+    open_fixture(&f, echo);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char *form = cases[i].form ? strdup(cases[i].form) : NULL;
+        mcp_fetch_options o = {
+            .allow_private = true, .form = form, .authorization = cases[i].authorization};
+        assert_int_equal(fetch(&f, cases[i].path, &o, NULL), MCP_OK);
+        free(form); /* it was copied */
+        wait_for_it(&f);
+        assert_int_equal(f.rc, cases[i].rc);
+        assert_string_equal(f.body, cases[i].body);
+        assert_string_equal(f.caching, f.rc == MCP_OK ? "max-age=60, private" : "");
+        if (f.rc < 0)
+            assert_non_null(strstr(f.text, "may contain secrets"));
+    }
+    mcp_fetch_options bad = {.allow_private = true, .authorization = "a\r\nb: c"};
+    assert_int_equal(fetch(&f, "/echo", &bad, NULL), MCP_EINVAL);
     close_fixture(&f);
 }
 
@@ -514,7 +570,8 @@ static void test_no_memory(void **state)
         fixture f;
         open_fixture(&f, serve);
         f.memory.fail_at = f.memory.calls + n;
-        int rc = fetch(&f, "/text", NULL, NULL);
+        mcp_fetch_options o = {.allow_private = true, .form = "a=b", .authorization = "x"};
+        int rc = fetch(&f, "/text", &o, NULL);
         if (rc == MCP_OK) {
             wait_for_it(&f);
             rc = f.rc;
@@ -534,11 +591,12 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fetch),     cmocka_unit_test(test_redirects),
-        cmocka_unit_test(test_limits),    cmocka_unit_test(test_bomb),
-        cmocka_unit_test(test_private),   cmocka_unit_test(test_addresses),
-        cmocka_unit_test(test_cancel),    cmocka_unit_test(test_loop_ends),
-        cmocka_unit_test(test_arguments), cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_fetch),     cmocka_unit_test(test_form),
+        cmocka_unit_test(test_redirects), cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_bomb),      cmocka_unit_test(test_private),
+        cmocka_unit_test(test_addresses), cmocka_unit_test(test_cancel),
+        cmocka_unit_test(test_loop_ends), cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
