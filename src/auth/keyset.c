@@ -1,12 +1,9 @@
 /* keyset.c: see keyset.h. */
 #include "auth/keyset.h"
 
-void mcp__keyset_init(mcp__keyset *keyset, const mcp__crypto *crypto,
-                      const mcp_allocator *allocator)
+void mcp__keyset_init(mcp__keyset *keyset)
 {
     memset(keyset, 0, sizeof(*keyset));
-    keyset->crypto = crypto;
-    keyset->allocator = *mcp__allocator(allocator);
 }
 
 void mcp__keyset_clear(mcp__keyset *keyset)
@@ -29,22 +26,33 @@ static bool want(mcp__keyset *keyset, uint64_t now)
     return true;
 }
 
-mcp__keyset_answer mcp__keyset_ask_again(mcp__keyset *keyset, uint64_t now)
+/* Returns the time until a fetch for an unknown key is allowed. */
+static uint64_t unknown_pause(const mcp__keyset *keyset, uint64_t now)
 {
-    if (keyset->in_flight || now - keyset->last_fetch >= MCP__KEYSET_UNKNOWN_MS)
-        return want(keyset, now) ? MCP__KEYSET_WAIT : MCP__KEYSET_AWAY;
-    /* The key may be new. After a failed fetch this cannot be known. */
-    return keyset->pause ? MCP__KEYSET_AWAY : MCP__KEYSET_READY;
+    uint64_t from = now + (MCP__KEYSET_UNKNOWN_BURST - 1) * MCP__KEYSET_UNKNOWN_MS;
+    return keyset->unknown > from ? keyset->unknown - from : 0;
+}
+
+mcp__keyset_answer mcp__keyset_ask_again(mcp__keyset *keyset, uint64_t since, uint64_t now)
+{
+    if (keyset->set && keyset->from > since)
+        return MCP__KEYSET_READY; /* the set is newer than the token */
+    if (keyset->in_flight || keyset->wanted)
+        return MCP__KEYSET_WAIT;
+    if (unknown_pause(keyset, now) || !want(keyset, now))
+        return MCP__KEYSET_AWAY;
+    keyset->unknown = MCP__MAX(keyset->unknown, now) + MCP__KEYSET_UNKNOWN_MS;
+    return MCP__KEYSET_WAIT;
 }
 
 mcp__keyset_answer mcp__keyset_ask(mcp__keyset *keyset, mcp_str kid, const mcp__jws_alg *alg,
-                                   uint64_t now)
+                                   uint64_t since, uint64_t now)
 {
     size_t at = 0;
     if (!keyset->set)
         return want(keyset, now) ? MCP__KEYSET_WAIT : MCP__KEYSET_AWAY;
     if (!mcp__jwk_set_next(keyset->set, kid, alg, &at))
-        return mcp__keyset_ask_again(keyset, now);
+        return mcp__keyset_ask_again(keyset, since, now);
     if (now < keyset->fresh_until || !want(keyset, now))
         return MCP__KEYSET_READY;
     return now < keyset->fresh_until + MCP__KEYSET_STALE_MS ? MCP__KEYSET_READY : MCP__KEYSET_WAIT;
@@ -55,51 +63,35 @@ bool mcp__keyset_wants_fetch(mcp__keyset *keyset)
     bool start = keyset->wanted; /* never while a fetch is in flight */
     keyset->wanted = false;
     keyset->in_flight = keyset->in_flight || start;
+    keyset->begun += start;
     return start;
 }
 
 /* ---- outcomes -------------------------------------------------------------------------------- */
 
-static void ended(mcp__keyset *keyset, uint64_t now)
+void mcp__keyset_on_set(mcp__keyset *keyset, mcp__jwk_set *set, mcp_str cache_control, uint64_t now)
 {
-    keyset->in_flight = false;
-    keyset->wanted = false;
-    keyset->last_fetch = now;
-}
-
-static void failed(mcp__keyset *keyset, uint64_t now)
-{
-    ended(keyset, now);
-    keyset->pause = keyset->pause ? MCP__MIN(2 * keyset->pause, MCP__KEYSET_LONGEST_RETRY_MS)
-                                  : MCP__KEYSET_RETRY_MS;
-    keyset->retry_at = now + keyset->pause;
-}
-
-bool mcp__keyset_on_body(mcp__keyset *keyset, mcp_str body, mcp_str cache_control, uint64_t now)
-{
-    mcp__jwk_set *set;
-    int rc = mcp__jwk_set_read(keyset->crypto, body, &keyset->allocator, &set, &keyset->error);
-    if (rc != MCP_OK) {
-        failed(keyset, now);
-        return false;
-    }
-    ended(keyset, now);
     mcp__jwk_set_unref(keyset->set);
     keyset->set = set;
+    keyset->from = keyset->begun;
+    keyset->in_flight = false;
     keyset->pause = 0;
     keyset->fresh_until = now + mcp__keyset_lifetime(cache_control);
-    return true;
 }
 
 void mcp__keyset_on_failure(mcp__keyset *keyset, const char *why, uint64_t now)
 {
     mcp__fail(&keyset->error, MCP_EIO, 0, "%s", why);
-    failed(keyset, now);
+    keyset->in_flight = false;
+    keyset->pause = keyset->pause ? MCP__MIN(2 * keyset->pause, MCP__KEYSET_LONGEST_RETRY_MS)
+                                  : MCP__KEYSET_RETRY_MS;
+    keyset->retry_at = now + keyset->pause;
 }
 
 uint64_t mcp__keyset_retry_after(const mcp__keyset *keyset, uint64_t now)
 {
-    uint64_t left = keyset->retry_at > now ? keyset->retry_at - now : 0;
+    bool paused = keyset->pause && keyset->retry_at > now;
+    uint64_t left = paused ? keyset->retry_at - now : unknown_pause(keyset, now);
     return MCP__MAX((left + 999) / 1000, 1);
 }
 

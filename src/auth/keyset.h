@@ -4,12 +4,17 @@
  *
  *     a token arrives      mcp__keyset_ask(): READY, or WAIT until the next outcome, or AWAY
  *     after each ask       if mcp__keyset_wants_fetch(), fetch
- *     the fetch has ended  mcp__keyset_on_body() or _on_failure(); ask again for each waiting token
+ *     the fetch has ended  mcp__keyset_on_set() or _on_failure(); ask again for each waiting token
  *
  * The set is fetched when a token first needs it. All tokens that arrive meanwhile wait for the
- * same fetch. The set is fetched again when it is no longer fresh, and at most once in 30 seconds
- * for a key that it does not contain. If a fetch fails, the old set stays in use. Only one thread
- * at a time may use a keyset.
+ * same fetch. The set is fetched again when it is no longer fresh, and for keys that it does not
+ * contain. If a fetch fails, the old set stays in use. Only one thread at a time may use a keyset.
+ *
+ * Anybody can send tokens with invented key names. Fetches for unknown keys are therefore limited to
+ * one in 30 seconds on average, and to MCP__KEYSET_UNKNOWN_BURST at once. When the limit is reached,
+ * the answer for an unknown key is AWAY, because the key may be new: the sender of a good token gets
+ * 503 with Retry-After, and not 401. The answer is READY only if the fetch of the set began after
+ * the token had arrived.
  */
 #ifndef MCP_SRC_AUTH_KEYSET_H
 #define MCP_SRC_AUTH_KEYSET_H
@@ -22,7 +27,8 @@ enum {
     MCP__KEYSET_MOST_MS = 24 * 3600 * 1000,
     MCP__KEYSET_DEFAULT_MS = 3600 * 1000,
     MCP__KEYSET_STALE_MS = 5 * 60 * 1000, /* how long it is still used while a new one is fetched */
-    MCP__KEYSET_UNKNOWN_MS = 30 * 1000,   /* the shortest time between fetches for unknown keys */
+    MCP__KEYSET_UNKNOWN_MS = 30 * 1000,   /* the average time between fetches for unknown keys */
+    MCP__KEYSET_UNKNOWN_BURST = 4,        /* how many of them may follow one another at once */
     /* The pause after a failed fetch, which doubles with each failure, and its maximum. */
     MCP__KEYSET_RETRY_MS = 1000,
     MCP__KEYSET_LONGEST_RETRY_MS = 30 * 1000,
@@ -35,36 +41,37 @@ typedef enum mcp__keyset_answer {
 } mcp__keyset_answer;
 
 typedef struct mcp__keyset {
-    const mcp__crypto *crypto;
-    mcp_allocator allocator;
     mcp__jwk_set *set; /* NULL until a fetch has succeeded */
     uint64_t fresh_until;
-    uint64_t last_fetch;    /* when the last fetch ended */
     uint64_t retry_at;      /* the earliest time for a fetch after a failure */
     uint64_t pause;         /* the pause before that retry; 0 if the last fetch succeeded */
-    bool fetched;           /* a fetch has ended */
+    uint64_t unknown;       /* when the whole burst will be available again */
+    uint64_t begun;         /* the number of the last fetch that was started, from 1 */
+    uint64_t from;          /* the number of the fetch that `set` is from */
     bool wanted, in_flight; /* a fetch is to be started; a fetch has not ended */
     mcp_error error;        /* why the last fetch failed; for the log */
 } mcp__keyset;
 
-void mcp__keyset_init(mcp__keyset *keyset, const mcp__crypto *crypto,
-                      const mcp_allocator *allocator);
+void mcp__keyset_init(mcp__keyset *keyset);
 void mcp__keyset_clear(mcp__keyset *keyset);
 
-/* Returns what to do with a token that names `kid` (may be empty) and `alg`. */
+/* Returns what to do with a token that names `kid` (may be empty) and `alg`. `since` is
+ * keyset->begun at the time when the token arrived. */
 mcp__keyset_answer mcp__keyset_ask(mcp__keyset *keyset, mcp_str kid, const mcp__jws_alg *alg,
-                                   uint64_t now);
+                                   uint64_t since, uint64_t now);
 /* Does the same for a token that names no key and was not signed with any key of the set. READY
  * means that the set is current, so the token must be refused. */
-mcp__keyset_answer mcp__keyset_ask_again(mcp__keyset *keyset, uint64_t now);
+mcp__keyset_answer mcp__keyset_ask_again(mcp__keyset *keyset, uint64_t since, uint64_t now);
 /* Returns true if the owner must start a fetch now, which then counts as in flight. */
 bool mcp__keyset_wants_fetch(mcp__keyset *keyset);
-/* Report the outcome of the fetch. mcp__keyset_on_body() gets the body and the value of the header
- * Cache-Control, which may be empty, and returns whether there is a new set. A body that is not a
- * usable set counts as a failure. mcp__keyset_on_failure() gets a text for the log. */
-bool mcp__keyset_on_body(mcp__keyset *keyset, mcp_str body, mcp_str cache_control, uint64_t now);
+/* Report the outcome of the fetch. mcp__keyset_on_set() gets the set, whose reference then belongs
+ * to the keyset, and the value of the header Cache-Control, which may be empty.
+ * mcp__keyset_on_failure() gets a text for the log. */
+void mcp__keyset_on_set(mcp__keyset *keyset, mcp__jwk_set *set, mcp_str cache_control,
+                        uint64_t now);
 void mcp__keyset_on_failure(mcp__keyset *keyset, const char *why, uint64_t now);
-/* Returns the time until a retry is allowed, for Retry-After: in seconds, at least 1. */
+/* After AWAY, returns the time until the next fetch is allowed, for Retry-After: in seconds, at
+ * least 1. */
 uint64_t mcp__keyset_retry_after(const mcp__keyset *keyset, uint64_t now);
 
 /* Returns how long an answer is fresh, in milliseconds, within the bounds above. */
