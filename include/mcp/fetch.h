@@ -40,6 +40,7 @@ typedef struct mcp_fetch_options {
     size_t max_bytes;    /* of the body, decompressed; default 16 MiB */
     uint64_t timeout_ms; /* for the whole fetch; default 60,000 */
     bool allow_private;  /* allow this machine and private networks */
+    bool no_redirect;    /* do not follow redirects: the fetch ends with MCP_EACCESS */
     const char *proxy;   /* NULL means no proxy; a proxy resolves names itself */
     const char *ca_file;
     mcp_fetch_fn *done; /* required; called once, not from within the call that begins the fetch */

@@ -30,6 +30,8 @@
 extern "C" {
 #endif
 
+struct mcp_resource_server; /* mcp/auth.h */
+
 typedef struct mcp_http mcp_http;
 typedef struct mcp_http_connection mcp_http_connection;
 
@@ -283,6 +285,13 @@ typedef struct mcp_http_options {
      * If this is NULL, the function of the transport is used (mcp_http_set_clock_source()). If
      * there is none either, requests of identities that have an expiry are refused with 503. */
     int64_t (*wall)(void *user);
+    /* An OAuth 2.1 resource server (mcp/auth.h), which must outlive the endpoint. It answers the
+     * logins if `authenticate` is not set; otherwise `authenticate` may pass logins to
+     * mcp_resource_server_authenticate(). The endpoint serves its protected resource metadata,
+     * without a login and to pages of any origin, at the well-known path of its URL and at that path
+     * alone; it sets resource_metadata if that is NULL, and lists the header DPoP in login_headers.
+     * NULL means none. */
+    struct mcp_resource_server *resource_server;
 } mcp_http_options;
 
 /* Makes an endpoint. The server must outlive it. Returns MCP_OK, MCP_EINVAL (no `random`, or a

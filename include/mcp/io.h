@@ -7,6 +7,7 @@
 #ifndef MCP_IO_H
 #define MCP_IO_H
 
+#include <mcp/auth.h>
 #include <mcp/base.h>
 #include <mcp/client.h>
 #include <mcp/fetch.h>
@@ -348,6 +349,9 @@ MCP_API int mcp_loop_fetch(mcp_loop *loop, const mcp_fetch_options *options, mcp
                            mcp_error *error);
 /* Cancels a fetch: `done` is not called. */
 MCP_API void mcp_fetch_cancel(mcp_fetch *fetch);
+/* Fills in what a resource server (mcp/auth.h) needs, on a loop: its clock, worker threads, fetches
+ * and log. Set `size` before the call. The loop must outlive the resource server. */
+MCP_API void mcp_loop_auth_host(mcp_loop *loop, mcp_auth_host *ret);
 
 #ifdef __cplusplus
 }

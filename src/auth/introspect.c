@@ -1,9 +1,8 @@
 /* introspect.c: see introspect.h. */
 #include "auth/introspect.h"
 
-/* Appends text as the value of a form. All characters except unreserved ones are
- * percent-encoded. */
-static void put_value(mcp__buf *to, mcp_str text)
+/* All characters except unreserved ones are percent-encoded. */
+void mcp__form_put(mcp__buf *to, mcp_str text)
 {
     for (size_t i = 0; i < text.len; i++) {
         char c = text.ptr[i];
@@ -19,7 +18,7 @@ static void put_value(mcp__buf *to, mcp_str text)
 void mcp__introspect_put(mcp__buf *to, mcp_str token)
 {
     mcp__buf_lit(to, "token=");
-    put_value(to, token);
+    mcp__form_put(to, token);
     mcp__buf_lit(to, "&token_type_hint=access_token");
 }
 

@@ -8,6 +8,8 @@
 /* The longest answer, in bytes. */
 #define MCP__INTROSPECT_BYTES (64 << 10)
 
+/* Appends text as a name or value of a form (application/x-www-form-urlencoded). */
+void mcp__form_put(mcp__buf *to, mcp_str text);
 /* Appends the body of the request, of the type application/x-www-form-urlencoded. */
 void mcp__introspect_put(mcp__buf *to, mcp_str token);
 

@@ -24,7 +24,9 @@ int mcp__refusal_status(mcp__refused why)
     switch (why) {
     case MCP__REFUSED_NONE: return 200;
     case MCP__REFUSED_NO_MEMORY: return 500;
-    case MCP__REFUSED_AWAY: return 503;
+    case MCP__REFUSED_AWAY:
+    case MCP__REFUSED_BUSY: return 503;
+    case MCP__REFUSED_THROTTLED: return 429;
     case MCP__REFUSED_SCOPE: return 403;
     case MCP__REFUSED_SCHEME: return 400;
     default: return 401;

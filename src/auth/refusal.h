@@ -53,7 +53,11 @@
     X(SCOPE, "insufficient_scope", "the access token lacks a scope")                               \
     X(NO_TOKEN, "", "the request has no access token")                                             \
     X(SCHEME, "invalid_request", "the Authorization header is malformed")                          \
-    X(AWAY, "", "the keys of the authorization server are not available now")
+    X(AWAY, "", "the authorization server cannot be asked about the access token now")             \
+    X(PRINCIPAL, "invalid_token", "the access token does not say who its principal is")            \
+    X(NOT_BOUND, "invalid_token", "access tokens must be bound to a key (DPoP)")                   \
+    X(THROTTLED, "", "too many wrong access tokens came from this address")                        \
+    X(BUSY, "", "too many access tokens are being checked")
 
 typedef enum mcp__refused {
 #define MCP__REFUSAL_ENUM(name, code, text) MCP__REFUSED_##name,
@@ -66,7 +70,7 @@ typedef enum mcp__refused {
 /* Return constant strings. */
 const char *mcp__refusal_code(mcp__refused why);
 const char *mcp__refusal_text(mcp__refused why);
-/* Returns the status of the HTTP answer: 400, 401, 403, 500 or 503; 200 if nothing was refused. */
+/* Returns the status of the HTTP answer: 400, 401, 403, 429, 500 or 503; 200 if nothing was refused. */
 int mcp__refusal_status(mcp__refused why);
 
 #endif

@@ -93,8 +93,8 @@ MCP__SHARED int mcp__take_optional(void *to, size_t to_size, const void *from, c
 
 /* Checks an array of such structs. Returns MCP_EINVAL if the size of the first element is not set
  * or another element has a different size. mcp__take_element() then copies one element. */
-int mcp__check_array(const void *array, size_t n, const char *type, mcp_error *error);
-void mcp__take_element(void *to, size_t to_size, const void *array, size_t i);
+MCP__SHARED int mcp__check_array(const void *array, size_t n, const char *type, mcp_error *error);
+MCP__SHARED void mcp__take_element(void *to, size_t to_size, const void *array, size_t i);
 
 /* Clears *error (which may be NULL), as every call that succeeds does. */
 static inline void mcp__no_error(mcp_error *error)
@@ -177,11 +177,13 @@ typedef struct mcp__arena {
     const mcp_allocator *allocator;
 } mcp__arena;
 
-void mcp__arena_init(mcp__arena *a, const mcp_allocator *allocator, void *first, size_t first_size);
-void mcp__arena_free(mcp__arena *a);                /* frees all blocks */
-void mcp__arena_reset(mcp__arena *a);               /* frees all blocks; a can be used again */
-void *mcp__arena_alloc(mcp__arena *a, size_t size); /* NULL if out of memory */
-char *mcp__arena_strdup(mcp__arena *a, mcp_str s);  /* NUL-terminated; NULL if out of memory */
+MCP__SHARED void mcp__arena_init(mcp__arena *a, const mcp_allocator *allocator, void *first,
+                                 size_t first_size);
+MCP__SHARED void mcp__arena_free(mcp__arena *a); /* frees all blocks */
+void mcp__arena_reset(mcp__arena *a);            /* frees all blocks; a can be used again */
+/* Return NULL if out of memory. The copy is NUL-terminated. */
+MCP__SHARED void *mcp__arena_alloc(mcp__arena *a, size_t size);
+MCP__SHARED char *mcp__arena_strdup(mcp__arena *a, mcp_str s);
 
 /* ---- map.c: byte-string keys to pointers ----------------------------------------------------- */
 
@@ -260,7 +262,7 @@ size_t mcp__utf8_cut(const char *bytes, size_t len);
 
 /* Standard Base64 with padding. Writes 4 * ceil(len / 3) bytes to `to`. */
 #define MCP__BASE64_SIZE(len) (((len) + 2) / 3 * 4)
-void mcp__base64_encode(char *to, const void *bytes, size_t len);
+MCP__SHARED void mcp__base64_encode(char *to, const void *bytes, size_t len);
 /* base64url without padding. Returns the number of bytes written: ceil(len * 4 / 3). */
 MCP__SHARED size_t mcp__base64url_encode(char *to, const void *bytes, size_t len);
 /* Decodes base64url. Returns the number of bytes written to `to`, which must have room for text.len

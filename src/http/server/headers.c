@@ -113,6 +113,8 @@ static mcp__http_known candidate(mcp_str name)
 static MCP__NOINLINE bool is_more(const mcp__http_head *head, mcp_str name)
 {
     const mcp_http_options *o = head->options;
+    if (o->resource_server && mcp__str_same(MCP_STR("DPoP"), name))
+        return true;
     for (size_t i = 0; i < o->n_login_headers; i++) {
         if (mcp__str_same(mcp_str_from(o->login_headers[i]), name))
             return true;
@@ -129,7 +131,8 @@ static mcp__http_known classify(const mcp__http_head *head, mcp_str name)
     bool is_param = name.len > prefix.len && same_name(prefix, (mcp_str){name.ptr, prefix.len});
     if (is_param)
         return MCP__HTTP_PARAM;
-    bool may_be_more = head->options && head->options->n_login_headers;
+    const mcp_http_options *o = head->options;
+    bool may_be_more = o && (o->n_login_headers || o->resource_server);
     return may_be_more && is_more(head, name) ? MCP__HTTP_MORE : MCP__HTTP_IGNORED;
 }
 

@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include <mcp/auth.h>
+
 enum { OUT_AT_FIRST = 4096 };
 
 /* ---- options ------------------------------------------------------------------------------------------ */
@@ -96,6 +98,8 @@ static int own_options(mcp_http *http)
     const char **texts[] = {&o->path, &o->challenge, &o->sse_path, &o->public_url,
                             &o->resource_metadata};
     bool ok = true;
+    if (o->resource_server && !o->resource_metadata)
+        o->resource_metadata = mcp_resource_server_metadata_url(o->resource_server);
     /* Every string is replaced, even after a failure, so that mcp_http_free() releases only
      * copies. */
     for (size_t i = 0; i < MCP__COUNT(texts); i++)

@@ -36,7 +36,8 @@ typedef enum mcp__http_target {
     MCP__HTTP_HEALTHZ,
     MCP__HTTP_METRICS,
     MCP__HTTP_PREFLIGHT,
-    MCP__HTTP_DUPLEX, /* HTTP+SSE */
+    MCP__HTTP_DUPLEX,   /* HTTP+SSE */
+    MCP__HTTP_RESOURCE, /* protected resource metadata */
     MCP__HTTP_TARGETS,
 } mcp__http_target;
 
@@ -105,6 +106,11 @@ static inline void mcp__http_touch(mcp_http *http)
 static inline int64_t mcp__http_now(const mcp_http *http)
 {
     return http->options.clock ? http->options.clock(http->clock_user) : http->now;
+}
+/* Returns whether requests need a login. */
+static inline bool mcp__http_asks(const mcp_http *http)
+{
+    return http->options.authenticate || http->options.resource_server;
 }
 /* Makes the timer due at the next tick, and requests that tick. */
 void mcp__http_wake(mcp_http *http, mcp__http_timer *timer);

@@ -4,6 +4,8 @@
  * The program may answer within `authenticate` or later. A later answer only wakes the connection,
  * whose next tick continues with the request. So a program may answer at any time.
  */
+#include <mcp/auth.h>
+
 #include "auth/challenge.h"
 #include "http/server/session.h"
 
@@ -53,7 +55,10 @@ bool mcp__http_ask(mcp_http_connection *c, mcp__http_refusal *why)
     const mcp_http_options *o = &c->http->options;
     c->login = (mcp_http_login){0};
     c->is_asked = true;
-    o->authenticate(&c->login, o->user);
+    if (o->authenticate)
+        o->authenticate(&c->login, o->user);
+    else
+        mcp_resource_server_authenticate(&c->login, o->resource_server);
     *why = (mcp__http_refusal)c->login_result;
     return c->is_asked;
 }

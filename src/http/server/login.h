@@ -50,6 +50,15 @@ int64_t mcp__http_stream_expiry(const mcp_http_connection *c);
  * notifications. */
 void mcp__http_end_stream(mcp_http_connection *c);
 
+/* ---- oauth.c --------------------------------------------------------------------------------- */
+
+/* Returns whether the path of the request is one of the metadata of the resource server. */
+bool mcp__http_is_metadata(const mcp_http_connection *c);
+/* Answers with the metadata. */
+void mcp__http_answer_resource(mcp_http_connection *c);
+
+/* ---- login.c --------------------------------------------------------------------------------- */
+
 /* Sets http->urls. Returns MCP_OK or MCP_ENOMEM. */
 int mcp__http_urls_set(mcp_http *http);
 void mcp__http_urls_free(mcp_http *http);

@@ -46,7 +46,7 @@ static int on_message_begin(llhttp_t *parser)
     mcp__http_head_reset(&c->head);
     c->bytes_in = c->bytes_out = 0;
     c->refusal = MCP__HTTP_FINE;
-    if (c->http->options.authenticate)
+    if (mcp__http_asks(c->http))
         mcp__http_login_reset(c);
     c->forwarded = MCP__HTTP_DIRECT;
     if (c->client || c->account)
@@ -154,8 +154,8 @@ static int begin_body(mcp_http_connection *c, mcp__http_refusal why)
 
 static bool needs_login(const mcp_http_connection *c)
 {
-    return c->http->options.authenticate && c->target != MCP__HTTP_HEALTHZ &&
-           c->target != MCP__HTTP_PREFLIGHT;
+    return mcp__http_asks(c->http) && c->target != MCP__HTTP_HEALTHZ &&
+           c->target != MCP__HTTP_PREFLIGHT && c->target != MCP__HTTP_RESOURCE;
 }
 
 static int on_headers_complete(llhttp_t *parser)

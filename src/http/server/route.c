@@ -116,7 +116,7 @@ static bool is_health(const mcp_http_connection *c)
 }
 
 /* Checks Host and Origin. /healthz is exempt: a foreign page could not use its answer, and probes
- * often send an IP address as Host. */
+ * often send an IP address as Host. So is the metadata of a resource, which is public. */
 static mcp__http_refusal check_source(mcp_http_connection *c, mcp_str host)
 {
     const mcp_http_options *o = &c->http->options;
@@ -126,7 +126,7 @@ static mcp__http_refusal check_source(mcp_http_connection *c, mcp_str host)
         return MCP__HTTP_FINE;
     if (!host.ptr && c->parser.http_minor >= 1)
         return MCP__HTTP_NO_HOST;
-    if (is_health(c))
+    if (is_health(c) || mcp__http_is_metadata(c))
         return MCP__HTTP_FINE;
     if (!host.ptr || !host_allowed(o, host))
         return MCP__HTTP_BAD_HOST;
@@ -151,10 +151,13 @@ static mcp__http_refusal find_target(mcp_http_connection *c)
         c->target = MCP__HTTP_HEALTHZ;
     else if (!o->no_metrics && mcp_str_eq(path, MCP_STR("/metrics")))
         c->target = MCP__HTTP_METRICS;
+    else if (mcp__http_is_metadata(c))
+        c->target = MCP__HTTP_RESOURCE;
     else
         return MCP__HTTP_NO_PATH;
     bool has_messages = c->target == MCP__HTTP_ENDPOINT || c->target == MCP__HTTP_DUPLEX;
-    bool is_allowed = c->http_method == HTTP_GET || c->http_method == HTTP_HEAD;
+    bool is_allowed = c->http_method == HTTP_GET || c->http_method == HTTP_HEAD ||
+                      (c->target == MCP__HTTP_RESOURCE && c->http_method == HTTP_OPTIONS);
     if (has_messages)
         is_allowed = c->http_method == HTTP_POST || c->http_method == HTTP_GET ||
                      (c->http_method == HTTP_DELETE && c->target == MCP__HTTP_ENDPOINT);
@@ -237,6 +240,7 @@ void mcp__http_handle(mcp_http_connection *c)
     switch ((mcp__http_target)c->target) {
     case MCP__HTTP_HEALTHZ: mcp__http_respond(c, &healthy); break;
     case MCP__HTTP_METRICS: answer_metrics(c); break;
+    case MCP__HTTP_RESOURCE: mcp__http_answer_resource(c); break;
     case MCP__HTTP_TARGETS: break;
     case MCP__HTTP_PREFLIGHT: mcp__http_respond(c, &preflight); break;
     case MCP__HTTP_DUPLEX:

@@ -89,7 +89,7 @@ static int start(mcp_fetch *f, mcp__multi *multi, const mcp_fetch_options *o)
                           .connect_ms = CONNECT_MS,
                           .any_origin = true,
                           .public_only = !o->allow_private,
-                          .no_redirect = o->form || o->authorization};
+                          .no_redirect = o->no_redirect || o->form || o->authorization};
     mcp__transfer_request request = {.method = o->form ? MCP__POST : MCP__GET,
                                      .url = o->url,
                                      .headers = &headers,

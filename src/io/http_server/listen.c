@@ -10,7 +10,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/epoll.h>
-#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -179,23 +178,6 @@ int64_t mcp__listener_turn(mcp_listener *l, int64_t now)
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
-static int random_bytes(void *bytes, size_t len, void *user)
-{
-    char *at = bytes;
-
-    (void)user;
-    while (len) {
-        ssize_t n = getrandom(at, len, 0);
-        if (n < 0 && errno != EINTR)
-            return MCP_EIO;
-        if (n > 0) {
-            at += n;
-            len -= (size_t)n;
-        }
-    }
-    return MCP_OK;
-}
-
 static void warn(const char *line, void *user)
 {
     mcp_listener *l = user;
@@ -210,7 +192,9 @@ static void warn_if_open(mcp_listener *l, const mcp__address *a, const mcp_http_
     const mcp_host *host = mcp_server_host(l->server);
     char text[200];
 
-    if (a->loopback || http->authenticate || !host || !host->log)
+    bool asks = http->authenticate || http->resource_server;
+
+    if (a->loopback || asks || !host || !host->log)
         return;
     snprintf(text, sizeof(text),
              "listening at %s without authentication: everyone who can connect may use it",
@@ -229,7 +213,7 @@ static int make_endpoint(mcp_listener *l, const mcp__address *a, const mcp_http_
     if (rc != MCP_OK)
         return rc;
     if (!o.random)
-        o.random = random_bytes;
+        o.random = mcp__system_random;
     if (!o.allocator)
         o.allocator = allocator;
     const char **hosts = mcp__alloc(allocator, (o.n_allow_hosts + 1) * sizeof(*hosts));
@@ -246,7 +230,7 @@ static int make_endpoint(mcp_listener *l, const mcp__address *a, const mcp_http_
         return rc;
     mcp_http_on_wake(l->http, on_wake, l);
     mcp_http_set_log(l->http, warn, l);
-    mcp_http_set_clock_source(l->http, mcp__net_date, mcp__net_clock, mcp__net_wall, l->net);
+    mcp_http_set_clock_source(l->http, mcp__net_date, mcp__net_clock, mcp__system_wall, l->net);
     return MCP_OK;
 }
 

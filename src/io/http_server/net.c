@@ -172,15 +172,6 @@ int64_t mcp__net_clock(void *user)
     return mcp_loop_now(net->loop);
 }
 
-int64_t mcp__net_wall(void *user)
-{
-    struct timespec now = {0};
-
-    (void)user;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* ---- beginning and end ----------------------------------------------------------------------------- */
 
 static void net_free(mcp__net *net)

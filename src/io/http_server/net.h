@@ -66,7 +66,6 @@ mcp_str mcp__date_text(mcp__date *date, int64_t second);
 /* The functions for mcp_http_set_clock_source(), with the mcp__net as `user`. */
 mcp_str mcp__net_date(void *user);
 int64_t mcp__net_clock(void *user);
-int64_t mcp__net_wall(void *user);
 /* Add and remove a listener. The loop runs as long as there are listeners. */
 void mcp__net_add(mcp__net *net, mcp__link *listener);
 void mcp__net_remove(mcp__net *net, mcp__link *listener);

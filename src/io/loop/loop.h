@@ -108,6 +108,13 @@ static inline int64_t mcp__loop_now(const mcp_loop *loop)
 /* Sets an error "WHAT: REASON" for a status of libuv. Returns MCP_EIO or MCP_ENOMEM. */
 int mcp__uv_fail(mcp_error *error, int status, const char *what);
 
+/* ---- system.c ------------------------------------------------------------------------------- */
+
+/* Fills bytes with cryptographic randomness. Returns MCP_OK or MCP_EIO. */
+int mcp__system_random(void *bytes, size_t len, void *user);
+/* Returns milliseconds since 1970. */
+int64_t mcp__system_wall(void *user);
+
 /* ---- log.c -------------------------------------------------------------------------------------- */
 
 /* Copies a string for output on a terminal. Control characters and invalid UTF-8 become \xNN. If

@@ -1,0 +1,315 @@
+/* resource.h: the internals of a resource server (mcp/auth.h), which connects the state machines of
+ * this layer with the host: fetches, worker threads, time.
+ *
+ *   mcp_resource_server   options, issuers, what is known of tokens, checks under way
+ *   mcp__rs_issuer        an issuer: its rules and keys, and the fetch of them
+ *   mcp__rs_login         a request that waits for its answer
+ *   mcp__rs_check         a token that is being checked, for all logins that have it
+ *   mcp__rs_job           a part of a check or a login that runs on a worker thread
+ *   mcp__rs_address       a client address, with its jobs and its failures
+ *
+ * options.c reads the options; server.c creates and frees the server; login.c receives questions and
+ * finds what is known; check.c checks tokens; source.c fetches keys; opaque.c asks introspection
+ * endpoints; proof.c checks proofs; identity.c says who a caller is; answer.c writes answers;
+ * jobs.c runs jobs and limits them.
+ *
+ * Everything belongs to the server's thread, except the functions `run` of jobs.
+ */
+#ifndef MCP_SRC_AUTH_RESOURCE_H
+#define MCP_SRC_AUTH_RESOURCE_H
+
+#include <mcp/auth.h>
+
+#include "auth/challenge.h"
+#include "auth/introspect.h"
+#include "auth/keyset.h"
+#include "auth/replay.h"
+#include "auth/token.h"
+#include "auth/token_cache.h"
+#include "protocol/scope.h"
+
+enum {
+    MCP__RS_ISSUERS = 16,
+    MCP__RS_PRINCIPAL = 1024, /* the longest principal, with a NUL */
+    MCP__RS_CLAIM = 256,      /* the longest name of a claim */
+    MCP__RS_ADDRESSES = 8192, /* addresses that are remembered */
+    MCP__RS_REFUSED_S = 10,   /* how long a refusal is remembered */
+    MCP__RS_IMPLIES = 256,    /* pairs of scopes of which one implies the other */
+    MCP__RS_AWAY_MS = 1000,   /* pause after a failure of an introspection endpoint */
+};
+
+typedef struct mcp__rs_issuer mcp__rs_issuer;
+typedef struct mcp__rs_login mcp__rs_login;
+typedef struct mcp__rs_check mcp__rs_check;
+typedef struct mcp__rs_address mcp__rs_address;
+
+/* ---- jobs.c ---------------------------------------------------------------------------------- */
+
+/* Work for another thread. `run` must use nothing that the server's thread may change. After `done`
+ * the job is no longer referred to. */
+typedef struct mcp__rs_job {
+    mcp__link link; /* in the queue of its address */
+    mcp_resource_server *rs;
+    mcp__rs_address *address; /* a reference; NULL if the job is not limited */
+    void (*run)(struct mcp__rs_job *job);
+    /* Called on the server's thread. `ran` is false if the host ends; after mcp_resource_server_free()
+     * the job may only free itself. */
+    void (*done)(struct mcp__rs_job *job, bool ran);
+    bool ran, running;
+} mcp__rs_job;
+
+struct mcp__rs_address {
+    mcp__link lru;   /* in rs->addresses_used */
+    mcp__link ready; /* in rs->ready, if it has a job that may run */
+    mcp__link queue; /* its jobs that wait */
+    size_t running;
+    size_t refs;
+    int64_t since;     /* when `failures` was computed, in milliseconds */
+    uint64_t failures; /* in thousandths */
+    size_t len;
+    char text[];
+};
+
+/* Returns the address, with a reference; NULL if out of memory. */
+mcp__rs_address *mcp__rs_address_get(mcp_resource_server *rs, mcp_str text);
+void mcp__rs_address_unref(mcp_resource_server *rs, mcp__rs_address *address);
+/* Returns whether too many tokens of the address were wrong, and the seconds until the next may be
+ * checked. */
+bool mcp__rs_address_is_blocked(mcp_resource_server *rs, mcp__rs_address *address,
+                                unsigned *retry_s);
+void mcp__rs_address_failed(mcp_resource_server *rs, mcp__rs_address *address);
+/* Frees all addresses. */
+void mcp__rs_addresses_free(mcp_resource_server *rs);
+/* Runs a job as soon as the limits allow it. `done` may be called before this returns. */
+void mcp__rs_job_start(mcp__rs_job *job);
+/* Removes a job that has not begun from its queue. Returns false if it is running, so that `done`
+ * will be called. */
+bool mcp__rs_job_stop(mcp__rs_job *job);
+
+/* ---- server.c -------------------------------------------------------------------------------- */
+
+struct mcp__rs_issuer {
+    mcp_resource_server *rs;
+    size_t index; /* in rs->issuers and rs->rules */
+    const char *jwks_url, *introspection_url, *authorization, *principal, *groups, *ca_file, *proxy;
+    bool allow_private;
+    bool is_fixed; /* the keys are part of the configuration */
+    mcp__keyset keys;
+    mcp__link waiting;  /* checks that wait for the outcome of a fetch */
+    int64_t away_until; /* when the introspection endpoint is asked again after a failure */
+    /* source.c */
+    mcp_fetch *fetch;
+    mcp__rs_job job;    /* reads what was fetched */
+    size_t step;        /* the address of metadata that is tried */
+    bool reads_keys;    /* what is fetched now: keys, or metadata */
+    bool is_away;       /* the last fetch failed, which was logged */
+    char *found;        /* the URL of keys in the metadata, or NULL */
+    mcp__buf body;      /* what was fetched */
+    mcp__buf caching;   /* its Cache-Control */
+    int rc;             /* what came of reading it */
+    mcp__jwk_set *read; /* the keys in it, or NULL */
+    char *read_url;     /* the URL of keys in it, or NULL */
+    mcp_error error;    /* why there are none */
+};
+
+struct mcp_resource_server {
+    mcp_allocator own_allocator;
+    const mcp_allocator *allocator;
+    mcp_auth_host host;
+    mcp_resource_server_options options; /* owns copies of the strings; see options.c */
+    mcp__arena texts;
+    mcp__crypto crypto;
+    size_t n_issuers;
+    mcp__rs_issuer issuers[MCP__RS_ISSUERS];
+    mcp__token_rules rules[MCP__RS_ISSUERS];
+    mcp__rs_issuer *opaque; /* the issuer with an introspection endpoint, or NULL */
+    mcp__scope_implies *implies;
+    size_t n_implies;
+    char *metadata, *metadata_url;
+    mcp_str paths[2]; /* of the metadata: that of the resource, and the root */
+
+    mcp__token_cache *known;
+    mcp__replay *proofs; /* NULL before the first proof */
+    unsigned char nonce_keys[2][MCP__SHA256];
+    size_t n_nonce_keys; /* 0 if proofs need no nonce */
+
+    mcp__map checks; /* by mcp__token_id */
+    size_t pending_bytes;
+    mcp__map addresses;
+    mcp__link addresses_used; /* the most recently used last */
+    mcp__link ready;          /* addresses with jobs that may run */
+    size_t running;           /* limited jobs that run */
+    size_t jobs;              /* all jobs that the host has */
+    mcp__link asking;         /* checks that wait for their turn to be introspected */
+    size_t introspecting;
+    bool spares_local; /* the limit of failures is not for clients on this machine */
+    bool freed;        /* waits for jobs */
+    mcp_resource_server_usage usage;
+};
+
+static inline int64_t mcp__rs_now(const mcp_resource_server *rs)
+{
+    return rs->host.now(rs->host.user);
+}
+/* In seconds since 1970. */
+static inline int64_t mcp__rs_wall(const mcp_resource_server *rs)
+{
+    return rs->host.wall(rs->host.user) / 1000;
+}
+void mcp__rs_log(const mcp_resource_server *rs, const char *level, const char *format, ...)
+    MCP_PRINTF(3, 4);
+/* Returns whether a path is one of the two of the metadata. The server may be NULL. */
+bool mcp__rs_is_metadata(const mcp_resource_server *rs, mcp_str path);
+/* Frees what is left after the last job. */
+void mcp__rs_release(mcp_resource_server *rs);
+
+/* ---- options.c ------------------------------------------------------------------------------- */
+
+/* Checks and copies the options. Returns MCP_OK, MCP_EINVAL or MCP_ENOMEM. */
+int mcp__rs_options_read(mcp_resource_server *rs, const mcp_resource_server_options *options,
+                         mcp_error *error);
+
+/* ---- login.c --------------------------------------------------------------------------------- */
+
+/* What is known of a token: the value in the cache. */
+typedef struct mcp__rs_known {
+    mcp__refused why;
+    mcp_identity *identity;         /* NULL if the token is refused */
+    char jkt[MCP__SHA256_TEXT + 1]; /* empty if the token is not bound */
+} mcp__rs_known;
+
+typedef struct mcp__rs_answer {
+    mcp_identity *identity; /* NULL if the request is refused */
+    int status;             /* 400, 401, 403, 429 or 503; 0 if it is accepted */
+    const char *challenges[2];
+    size_t n_challenges;
+    unsigned retry_s;
+    const char *message;
+    const char *nonce; /* NULL if there is none */
+} mcp__rs_answer;
+
+/* A request whose sender is asked for. Texts are borrowed until mcp__rs_ask() returns, but `url`
+ * until the answer. */
+typedef struct mcp__rs_question {
+    mcp_str authorization; /* the header; empty if there is none */
+    mcp_str proof;         /* the header DPoP; "\n" if there are several */
+    const char *method;    /* of static storage */
+    const char *url;       /* NULL means that of the resource */
+    const char *client;    /* address; may be NULL */
+    /* Called once, unless the login is cancelled; everything is borrowed until it returns. */
+    void (*answer)(const mcp__rs_answer *answer, void *user);
+    void *user;
+} mcp__rs_question;
+
+struct mcp__rs_login {
+    mcp__rs_job job; /* checks the proof */
+    mcp__link link;  /* in check->logins */
+    mcp__rs_check *check;
+    mcp__rs_question question; /* only `method`, `url`, `answer` and `user` are valid later */
+    mcp__auth_scheme scheme;
+    bool cancelled;
+    bool *ended; /* set when the login is freed; may be NULL */
+    /* of DPoP */
+    mcp__rs_known known; /* has a reference to the identity */
+    int64_t now;
+    mcp__refused why;
+    mcp__dpop_proof proof;
+    mcp_str texts[2]; /* token and proof, in `text` */
+    char text[];
+};
+
+/* Answers a question, or returns a login that will be answered. */
+mcp__rs_login *mcp__rs_ask(mcp_resource_server *rs, const mcp__rs_question *question);
+/* Ends a login: it will not be answered. */
+void mcp__rs_login_cancel(mcp__rs_login *login);
+/* Continues a login whose token was checked. May free the login. */
+void mcp__rs_login_continue(mcp__rs_login *login, const mcp__rs_known *known, unsigned retry_s);
+/* Answers a login and frees it. */
+void mcp__rs_login_finish(mcp__rs_login *login, mcp__refused why, unsigned retry_s);
+/* Frees a value of the cache. */
+void mcp__rs_known_clear(mcp__rs_known *known);
+
+/* ---- proof.c --------------------------------------------------------------------------------- */
+
+/* Checks the proof of a login whose token is good. May free the login. */
+void mcp__rs_prove(mcp__rs_login *login);
+
+/* ---- answer.c -------------------------------------------------------------------------------- */
+
+/* Answers a question: with the identity if `why` is MCP__ACCEPTED. `scheme` is that of the
+ * request. */
+void mcp__rs_answer_to(mcp_resource_server *rs, const mcp__rs_question *question,
+                       mcp__auth_scheme scheme, mcp__refused why, mcp_identity *identity,
+                       unsigned retry_s);
+/* Returns whether a refusal is the fault of whoever sent the request, and counts as a failure. */
+bool mcp__rs_is_fault(mcp__refused why);
+
+/* ---- check.c --------------------------------------------------------------------------------- */
+
+struct mcp__rs_check {
+    mcp__rs_job job;
+    mcp__link waiting; /* in issuer->waiting or rs->asking */
+    mcp__link logins;
+    mcp__token_id id;
+    int64_t now; /* in seconds since 1970, when the job was started */
+    mcp__token token;
+    mcp__rs_issuer *issuer;
+    uint64_t since; /* see mcp__keyset_ask() */
+    uint64_t with;  /* number of the fetch that `keys` are from */
+    uint64_t tried; /* of keys that did not verify a token that names none; 0 if there are none */
+    mcp__jwk_set *keys; /* a reference, while the job runs */
+    mcp_fetch *fetch;   /* a question to the introspection endpoint */
+    mcp__buf body;      /* its answer */
+    int rc;             /* what came of reading it */
+    bool in_turn;       /* it counts in rs->introspecting */
+    mcp__rs_known known;
+    int64_t expires; /* in seconds since 1970 */
+    size_t bytes;    /* of `known` */
+    size_t len;
+    char text[]; /* the token */
+};
+
+/* Lets a login wait for the check of its token, which is begun if it is not under way. Returns
+ * MCP__ACCEPTED, or why it cannot be checked now. */
+mcp__refused mcp__rs_check_for(mcp_resource_server *rs, mcp__rs_login *login,
+                               const mcp__token_id *id, mcp_str token, const char *client,
+                               unsigned *retry_s);
+/* A login no longer waits: ends a check that nobody waits for. */
+void mcp__rs_check_leave(mcp__rs_login *login);
+/* Finds the keys for a check: at its start, and after the outcome of a fetch of keys. May free the
+ * check. */
+void mcp__rs_check_keys(mcp__rs_check *check);
+/* Starts the job of a check (again). May free the check. */
+void mcp__rs_check_run(mcp__rs_check *check, void (*run)(mcp__rs_job *job),
+                       void (*done)(mcp__rs_job *job, bool ran));
+/* Ends a check whose job does not run: tells all logins, and frees it. */
+void mcp__rs_check_finish(mcp__rs_check *check, mcp__refused why, unsigned retry_s);
+/* Ends a check because the server is freed. */
+void mcp__rs_check_drop(mcp__rs_check *check);
+
+/* ---- source.c -------------------------------------------------------------------------------- */
+
+/* Starts a fetch of the keys of an issuer if its key set wants one. */
+void mcp__rs_source_wake(mcp__rs_issuer *issuer);
+/* Ends a fetch that is under way. */
+void mcp__rs_source_stop(mcp__rs_issuer *issuer);
+
+/* ---- opaque.c -------------------------------------------------------------------------------- */
+
+/* Asks the introspection endpoint about a token, in its turn. May free the check. */
+void mcp__rs_introspect(mcp__rs_check *check);
+/* Ends a question, or the wait for it. */
+void mcp__rs_introspect_stop(mcp__rs_check *check);
+
+/* ---- identity.c ------------------------------------------------------------------------------ */
+
+/* Makes check->known of claims that were accepted, of which `json` is the text. Runs on a worker
+ * thread. */
+mcp__refused mcp__rs_identify(mcp__rs_check *check, const mcp_json_doc *doc,
+                              const mcp__claims *claims, const char *json);
+/* Returns the member of an object that a name of the options stands for, or NULL. */
+const mcp_json *mcp__rs_claim(const mcp_json *claims, mcp_str name);
+/* Checks the principal of an issuer. */
+int mcp__rs_principal_check(const char *text, mcp_error *error);
+
+#endif

@@ -1,0 +1,65 @@
+/* oauth.c: lets a resource server (mcp/auth.h) answer logins, and serves its metadata. */
+#include "auth/resource/resource.h"
+#include "http/server/session.h"
+
+static void on_answer(const mcp__rs_answer *answer, void *user)
+{
+    mcp_http_login *login = user;
+    mcp_http_login_on_cancel(login, NULL, NULL);
+    if (answer->nonce)
+        (void)mcp_http_login_set_nonce(login, answer->nonce);
+    if (!answer->status) {
+        mcp_http_login_accept(login, answer->identity);
+        return;
+    }
+    mcp_http_denial denial = {
+        .size = sizeof(denial),
+        .status = answer->status,
+        .challenges = answer->challenges,
+        .n_challenges = answer->n_challenges,
+        .retry_after_s = answer->retry_s,
+        .message = answer->message,
+    };
+    mcp_http_login_refuse(login, &denial);
+}
+
+static void on_cancel(mcp_http_login *login, void *user)
+{
+    (void)login;
+    mcp__rs_login_cancel(user);
+}
+
+void mcp_resource_server_authenticate(mcp_http_login *login, void *server)
+{
+    mcp__rs_question question = {
+        .method = mcp_http_login_method(login),
+        .url = mcp_http_login_url(login),
+        .client = mcp_http_login_client(login),
+        .answer = on_answer,
+        .user = login,
+    };
+    (void)mcp_http_login_header(login, "Authorization", &question.authorization);
+    (void)mcp_http_login_header(login, "DPoP", &question.proof);
+    mcp__rs_login *open = mcp__rs_ask(server, &question);
+    if (open)
+        mcp_http_login_on_cancel(login, on_cancel, open);
+}
+
+bool mcp__http_is_metadata(const mcp_http_connection *c)
+{
+    return mcp__rs_is_metadata(c->http->options.resource_server,
+                               mcp__http_text(&c->head, c->head.path));
+}
+
+void mcp__http_answer_resource(mcp_http_connection *c)
+{
+    const mcp_resource_server *server = c->http->options.resource_server;
+    bool is_question = c->http_method == HTTP_OPTIONS;
+    mcp__http_answer a = {.status = is_question ? 204 : 200, .preflight = is_question};
+    a.lines = MCP_STR("Access-Control-Allow-Origin: *\r\nCache-Control: max-age=300\r\n");
+    if (!is_question) {
+        a.type = "application/json";
+        a.body = mcp_str_from(mcp_resource_server_metadata(server));
+    }
+    mcp__http_respond(c, &a);
+}
