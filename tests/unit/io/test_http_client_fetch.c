@@ -142,7 +142,7 @@ static void test_fetch(void **state)
 
 static void echo(script_connection *c, const script_request *r)
 {
-    char type[512], secret[512], text[2048];
+    char type[512], secret[512], text[16384];
 
     if (strcmp(r->path, "/moved") == 0) {
         script_reply(c, "307 x", "Location: /echo", "");

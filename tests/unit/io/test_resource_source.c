@@ -1,0 +1,335 @@
+/* Sources of keys that hang, change their minds, redirect, or send too much; keys that are replaced
+ * while tokens arrive; and names of keys that somebody has invented. */
+#include "resource_rig.h"
+
+static void expect_header(const reply *r, const char *text)
+{
+    if (!strstr(r->head, text))
+        fail_msg("no \"%s\" in:\n%s", text, r->head);
+}
+
+static char *token_of(rig *g, const char *key, const char *kid)
+{
+    static int number;
+    char header[128], sub[32];
+    snprintf(header, sizeof(header), "\"typ\":\"at+jwt\",\"kid\":\"%s\"", kid);
+    snprintf(sub, sizeof(sub), "caller-%d", ++number);
+    return make_token(g, key, header, sub, "");
+}
+
+/* Sends a new token of this key, and returns the status. */
+static int try_key(rig *g, const char *key, const char *kid)
+{
+    char *token = token_of(g, key, kid);
+    int status = status_of(g, token);
+    free(token);
+    return status;
+}
+
+/* ---- sources that are away ------------------------------------------------------------------- */
+
+static void test_away(void **state)
+{
+    (void)state;
+    rig g;
+    rig_begin(&g);
+    rig_serve(&g, NULL, NULL);
+    g.key_status = "500 Internal Server Error";
+    for (int i = 0; i < 3; i++) {
+        char *token = good_token(&g, "alice");
+        reply r = try_token(&g, token);
+        assert_int_equal(r.status, 503);
+        expect_header(&r, "Retry-After: 1\r\n");
+        assert_null(strstr(r.head, "WWW-Authenticate"));
+        free(token);
+    }
+    assert_int_equal(g.n_keys, 1); /* once in a second */
+    /* The metadata is read again, for it may name other keys now. */
+    g.shift_ms = 1000;
+    assert_int_equal(try_key(&g, key_p256, "p256"), 503);
+    assert_int_equal(g.n_metadata, 2);
+    g.key_status = NULL;
+    assert_int_equal(try_key(&g, key_p256, "p256"), 503); /* two seconds now */
+    g.shift_ms = 3000;
+    assert_int_equal(try_key(&g, key_p256, "p256"), 200);
+    rig_end(&g);
+}
+
+static void test_hanging(void **state)
+{
+    (void)state;
+    rig g;
+    rig_begin(&g);
+    rig_serve(&g, MCP_OPTIONS(mcp_resource_server_options, .fetch_ms = 200), NULL);
+    g.hangs = true;
+    assert_int_equal(try_key(&g, key_p256, "p256"), 503);
+    assert_non_null(strstr(g.log, "warning: the keys of http://127.0.0.1:"));
+    g.shift_ms = 1000;
+    g.hangs = false;
+    assert_int_equal(try_key(&g, key_p256, "p256"), 200);
+    /* With a set, a source that hangs delays nobody whose key is known. */
+    g.shift_ms += 3600 * 1000;
+    g.hangs = true;
+    assert_int_equal(try_key(&g, key_p256, "p256"), 200);
+    rig_end(&g);
+}
+
+/* The server ends while tokens wait for keys, and clients leave while they wait. */
+static void test_end_while_hanging(void **state)
+{
+    (void)state;
+    rig g;
+    int fds[4];
+    mcp_resource_server_usage usage = {.size = sizeof(usage)};
+    rig_begin(&g);
+    rig_serve(&g, NULL, NULL);
+    g.hangs = true;
+    for (int i = 0; i < 4; i++) {
+        char *token = token_of(&g, key_p256, "p256");
+        fds[i] = send_token(&g, "Bearer", token, NULL);
+        free(token);
+    }
+    int64_t end = wait_end();
+    while ((usage.pending < 4 || !g.n_keys) && wait_more(end)) {
+        mcp_loop_step(g.loop, 5);
+        mcp_resource_server_get_usage(g.auth, &usage);
+    }
+    close(fds[0]);
+    close(fds[1]);
+    while (usage.pending > 2 && wait_more(end)) {
+        mcp_loop_step(g.loop, 5);
+        mcp_resource_server_get_usage(g.auth, &usage);
+    }
+    assert_int_equal(usage.pending, 2);
+    rig_end(&g);
+    close(fds[2]);
+    close(fds[3]);
+}
+
+/* ---- sources that change their minds --------------------------------------------------------- */
+
+/* Whatever the source sends later, the keys that it had once stay in use. */
+static void test_flipping(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *status, *keys;
+    } turns[] = {
+        {"200 OK", "<html>"},  {"500 Internal Server Error", "{}"},
+        {"200 OK", "{}"},      {"200 OK", "{\"keys\":[]}"},
+        {"404 Not Found", ""}, {"200 OK", "{\"keys\":[{\"kty\":\"oct\",\"k\":\"YQ\"}]}"},
+        {"200 OK", "[1,2"},
+    };
+    rig g;
+    rig_begin(&g);
+    rig_serve(&g, NULL, NULL);
+    assert_int_equal(try_key(&g, key_p256, "p256"), 200);
+    for (size_t i = 0; i < MCP__COUNT(turns); i++) {
+        g.shift_ms += 7200 * (int64_t)1000;
+        int before = g.n_keys;
+        g.key_status = turns[i].status;
+        snprintf(g.jwks, sizeof(g.jwks), "%s", turns[i].keys);
+        for (int again = 0; again < 3; again++)
+            assert_int_equal(try_key(&g, key_p256, "p256"), 200);
+        assert_int_equal(g.n_keys, before + 1);
+        /* Nobody knows whether there are new keys. */
+        assert_int_equal(try_key(&g, key_p384, "p384"), 503);
+    }
+    rig_end(&g);
+}
+
+/* Keys are replaced again and again while tokens arrive. No good token is ever refused; if the keys
+ * change more often than they are fetched, some have to come again later. */
+static void test_rotation(void **state)
+{
+    (void)state;
+    enum { AT_ONCE = 12 };
+    static const struct {
+        const char *key, *kid;
+    } keys[] = {{key_p256, "p256"}, {key_p384, "p384"}, {key_p521, "p521"}};
+    rig g;
+    int later = 0, fds[AT_ONCE];
+    rig_begin(&g);
+    rig_serve(&g, NULL, NULL);
+    for (size_t turn = 0; turn < 12; turn++) {
+        size_t now = turn % 3, next = (turn + 1) % 3;
+        set_keys(&g, keys[now].key, keys[next].key);
+        if (turn >= 3)
+            g.shift_ms += 15000; /* twice as fast as a fetch in 30 seconds */
+        for (int i = 0; i < AT_ONCE; i++) {
+            size_t k = i % 2 ? next : now;
+            char *token = token_of(&g, keys[k].key, keys[k].kid);
+            fds[i] = send_token(&g, "Bearer", token, NULL);
+            free(token);
+        }
+        for (int i = 0; i < AT_ONCE; i++) {
+            reply r;
+            read_reply(&g, fds[i], &r);
+            if (r.status != 200 && r.status != 503)
+                fail_msg("turn %zu: %d\n%s", turn, r.status, r.head);
+            later += r.status == 503;
+            assert_true(r.status == 200 || turn >= 4);
+        }
+    }
+    print_message("%d of %d tokens had to come again\n", later, 12 * AT_ONCE);
+    rig_end(&g);
+}
+
+/* Somebody invents names of keys. */
+static void test_invented_names(void **state)
+{
+    (void)state;
+    rig g;
+    char kid[32];
+    int counts[2] = {0, 0};
+    rig_begin(&g);
+    rig_serve(&g, NULL, NULL);
+    assert_int_equal(try_key(&g, key_p256, "p256"), 200);
+    for (int i = 0; i < 20; i++) {
+        snprintf(kid, sizeof(kid), "invented-%d", i);
+        int status = try_key(&g, key_p384, kid);
+        assert_true(status == 401 || status == 503);
+        counts[status == 503]++;
+    }
+    assert_int_equal(counts[0], 4);
+    assert_int_equal(g.n_keys, 5);
+    /* The keys are replaced now: the new ones are not refused, and the old ones are good. */
+    set_keys(&g, key_p256, key_p384);
+    char *token = token_of(&g, key_p384, "p384");
+    reply r = try_token(&g, token);
+    assert_int_equal(r.status, 503);
+    expect_header(&r, "Retry-After: 30\r\n");
+    assert_int_equal(try_key(&g, key_p256, "p256"), 200);
+    g.shift_ms = 30000;
+    assert_int_equal(status_of(&g, token), 200);
+    free(token);
+    rig_end(&g);
+}
+
+/* Keys without names: a token that none has signed asks for new ones. */
+static void test_keys_without_names(void **state)
+{
+    (void)state;
+    rig g;
+    rig_begin(&g);
+    rig_serve(&g, NULL, NULL);
+    char *old = make_token(&g, key_p256, "\"typ\":\"at+jwt\"", "alice", "");
+    char *new = make_token(&g, rfc8037_key, "\"typ\":\"at+jwt\"", "alice", "");
+    char *wrong = make_token(&g, key_ed25519, "\"typ\":\"at+jwt\"", "alice", "");
+    set_keys(&g, key_p256, key_ed25519);
+    assert_int_equal(status_of(&g, old), 200);
+    assert_int_equal(status_of(&g, new), 401);
+    assert_int_equal(g.n_keys, 2);
+    assert_int_equal(status_of(&g, wrong), 200);
+    set_keys(&g, key_p256, rfc8037_key);
+    g.shift_ms = 11000; /* longer than a refusal is remembered */
+    assert_int_equal(status_of(&g, new), 200);
+    assert_int_equal(g.n_keys, 3);
+    free(old);
+    free(new);
+    free(wrong);
+    rig_end(&g);
+}
+
+/* ---- hostile sources ------------------------------------------------------------------------- */
+
+static void redirect(script_connection *c, const script_request *r)
+{
+    rig *g = c->script->user;
+    char location[128];
+    if (strcmp(r->path, "/keys") != 0 && strcmp(r->path, "/private") != 0) {
+        source_answer(c, r);
+        return;
+    }
+    g->n_keys++;
+    snprintf(location, sizeof(location), "Location: http://127.0.0.1:%d/private", g->source.port);
+    script_reply(c, "302 Found", location, g->jwks);
+}
+
+static void test_redirect(void **state)
+{
+    (void)state;
+    rig g;
+    rig_begin(&g);
+    rig_serve(&g, NULL, NULL);
+    g.source.handle = redirect;
+    assert_int_equal(try_key(&g, key_p256, "p256"), 503);
+    assert_int_equal(g.n_keys, 1); /* and not "/private" */
+    assert_non_null(strstr(g.log, "cannot be fetched: "));
+    rig_end(&g);
+}
+
+static void send_much(script_connection *c, const script_request *r)
+{
+    enum { MUCH = 10 << 20 };
+    rig *g = c->script->user;
+    char head[128];
+    if (strcmp(r->path, "/keys") != 0) {
+        source_answer(c, r);
+        return;
+    }
+    g->n_keys++;
+    char *body = malloc(MUCH);
+    assert_non_null(body);
+    memset(body, ' ', MUCH);
+    memcpy(body, g->jwks, strlen(g->jwks));
+    /* First with its length, then without. */
+    if (g->n_keys == 1)
+        snprintf(head, sizeof(head), "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n", MUCH);
+    else
+        snprintf(head, sizeof(head), "HTTP/1.1 200 OK\r\n\r\n");
+    script_write(c, head);
+    script_write_bytes(c, body, MUCH);
+    script_end(c);
+    free(body);
+}
+
+static void test_much(void **state)
+{
+    (void)state;
+    rig g;
+    rig_begin(&g);
+    rig_serve(&g, NULL, NULL);
+    g.source.handle = send_much;
+    assert_int_equal(try_key(&g, key_p256, "p256"), 503);
+    g.shift_ms = 1000;
+    assert_int_equal(try_key(&g, key_p256, "p256"), 503);
+    assert_int_equal(g.n_keys, 2);
+    assert_non_null(strstr(g.log, "larger than 65536 bytes"));
+    rig_end(&g);
+}
+
+/* An issuer in the internet does not lead to this machine. */
+static void test_private_address(void **state)
+{
+    (void)state;
+    for (int allowed = 0; allowed < 2; allowed++) {
+        rig g;
+        char url[64];
+        rig_begin(&g);
+        snprintf(url, sizeof(url), "https://127.0.0.1:%d/keys", g.source.port);
+        snprintf(g.issuer, sizeof(g.issuer), "https://id.example");
+        rig_serve(&g, NULL, &(mcp_auth_issuer){.jwks_url = url, .allow_private = allowed});
+        assert_int_equal(try_key(&g, key_p256, "p256"), 503);
+        assert_int_equal(g.source.n_connections, allowed); /* which knows nothing of TLS */
+        assert_int_equal(strstr(g.log, "private network") != NULL, !allowed);
+        rig_end(&g);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_away),
+        cmocka_unit_test(test_hanging),
+        cmocka_unit_test(test_end_while_hanging),
+        cmocka_unit_test(test_flipping),
+        cmocka_unit_test(test_rotation),
+        cmocka_unit_test(test_invented_names),
+        cmocka_unit_test(test_keys_without_names),
+        cmocka_unit_test(test_redirect),
+        cmocka_unit_test(test_much),
+        cmocka_unit_test(test_private_address),
+    };
+    return cmocka_run_group_tests(tests, load_crypto, NULL);
+}
