@@ -27,7 +27,9 @@ typedef struct rig {
     mcp_server *server;
     mcp_auth_host inner; /* of the loop */
     mcp_auth_host host;
-    int64_t shift_ms; /* by which both clocks are ahead */
+    /* The clocks of the host: they stand still, but for `shift_ms`, so that no test depends on how
+     * fast it runs. */
+    int64_t now, wall, shift_ms;
     mcp_resource_server *auth;
     mcp_listener *listener;
     int port;
@@ -127,13 +129,13 @@ static inline void set_keys(rig *g, const char *a, const char *b)
 static int64_t rig_now(void *user)
 {
     rig *g = user;
-    return g->inner.now(g->inner.user) + g->shift_ms;
+    return g->now + g->shift_ms;
 }
 
 static int64_t rig_wall(void *user)
 {
     rig *g = user;
-    return g->inner.wall(g->inner.user) + g->shift_ms;
+    return g->wall + g->shift_ms;
 }
 
 static int rig_random(void *bytes, size_t len, void *user)
@@ -171,6 +173,8 @@ static inline void make_host(rig *g)
 {
     g->inner.size = sizeof(g->inner);
     mcp_loop_auth_host(g->loop, &g->inner);
+    g->now = g->inner.now(g->inner.user);
+    g->wall = g->inner.wall(g->inner.user);
     g->host = (mcp_auth_host){.size = sizeof(g->host),
                               .user = g,
                               .now = rig_now,
