@@ -1,10 +1,11 @@
-/* mcp/auth.h: an OAuth 2.1 resource server: finds out who sent an HTTP request by its access token
- * (2026-07-28, basic/authorization). Part of libmcp-io.
+/* mcp/auth.h: an OAuth 2.1 resource server, which authenticates HTTP requests by their access
+ * tokens (2026-07-28, basic/authorization). Part of libmcp-io.
  *
- * Access tokens are only validated: they are never issued, stored or passed to other servers. A
- * token is a JWT (RFC 9068), which is checked with the keys of its issuer, or an opaque text, about
- * which the issuer is asked (token introspection, RFC 7662). It may be bound to a key of the client
- * (DPoP, RFC 9449). A program makes a resource server and passes it to its endpoints:
+ * Access tokens are only validated. They are never issued, stored or passed to other servers. A
+ * token is either a JWT (RFC 9068), which is checked with the keys of its issuer, or an opaque
+ * string, which is checked by a request to its issuer (token introspection, RFC 7662). A token may
+ * be bound to a key of the client (DPoP, RFC 9449). A program makes a resource server and passes it
+ * to its endpoints:
  *
  *     mcp_auth_host host = {.size = sizeof(host)};
  *     mcp_loop_auth_host(loop, &host);                      // mcp/io.h
@@ -18,13 +19,13 @@
  *     mcp_resource_server_free(auth);
  *     mcp_loop_drain(loop, ms);
  *
- * The identities (mcp/identity.h) have the issuer and the claims of the token, its scopes with those
- * that they imply, its expiry, and a name of the token for mcp_http_end_token(). The principal
- * consists of the issuer and a claim; see mcp_auth_principal(). Groups are compared with
- * mcp_resource_server_has_group(), scopes with mcp_identity_has_scopes().
+ * An identity (mcp/identity.h) has the issuer, the claims and the expiry of the token, its scopes
+ * together with the scopes that they imply, and an identifier of the token for
+ * mcp_http_end_token(). The principal consists of the issuer and a claim; see mcp_auth_principal().
+ * Check groups with mcp_resource_server_has_group(), and scopes with mcp_identity_has_scopes().
  *
- * All calls must be made on the server's thread. Signatures are verified and documents are parsed on
- * worker threads of the host. mcp_resource_server_new() loads OpenSSL 3.
+ * All calls must be made on the server's thread. Signatures are verified and documents are parsed
+ * on worker threads of the host. mcp_resource_server_new() loads OpenSSL 3.
  */
 #ifndef MCP_AUTH_H
 #define MCP_AUTH_H
@@ -41,10 +42,10 @@ struct mcp_http_login; /* mcp/http.h */
 
 typedef struct mcp_resource_server mcp_resource_server;
 
-/* What a resource server needs from the program. mcp_loop_auth_host() (mcp/io.h) fills it in for a
- * loop. All functions get `user`. They are called on the server's thread. The functions that are
- * passed to `work` (as `done`) and to `fetch` must be called on that thread too, and only after
- * `work` or `fetch` has returned. */
+/* The functions that a resource server needs from the program. mcp_loop_auth_host() (mcp/io.h)
+ * fills in this struct for a loop. All functions get `user`, and are called on the server's thread.
+ * The `done` functions that are passed to `work` and to `fetch` must be called on that thread too,
+ * and only after `work` or `fetch` has returned. */
 typedef struct mcp_auth_host {
     size_t size;
     void *user;
@@ -52,62 +53,64 @@ typedef struct mcp_auth_host {
     int64_t (*wall)(void *user); /* milliseconds since 1970; required */
     /* Fills bytes with cryptographic randomness. Returns MCP_OK or a negative code. Required. */
     int (*random)(void *bytes, size_t len, void *user);
-    /* As in mcp_host (mcp/provider.h). If it is NULL, signatures are verified on the server's
+    /* As in mcp_host (mcp/provider.h). If this is NULL, signatures are verified on the server's
      * thread. */
     int (*work)(void (*work)(void *arg), void (*done)(void *arg), void *arg, void *user);
-    /* As mcp_loop_fetch() and mcp_fetch_cancel(). They may be NULL if the keys of all issuers are in
-     * the options. */
+    /* Like mcp_loop_fetch() and mcp_fetch_cancel(). These may be NULL if the options contain the
+     * keys of all issuers. */
     int (*fetch)(const mcp_fetch_options *options, mcp_fetch **ret, mcp_error *error, void *user);
     void (*fetch_cancel)(mcp_fetch *fetch, void *user);
-    /* As in mcp_host. Lines contain nothing of a token or of its claims. May be NULL. */
+    /* As in mcp_host. No line contains any part of a token or of its claims. May be NULL. */
     void (*log)(const char *level, const char *line, void *user);
 } mcp_auth_host;
 
 /* An authorization server whose tokens are accepted. All strings are copied. */
 typedef struct mcp_auth_issuer {
     size_t size;
-    /* The issuer as it stands in tokens and metadata, compared byte for byte: "https://id.example".
-     * Required. http is allowed only for this machine, or if allow_private is set. */
+    /* The issuer as in tokens and metadata, for example "https://id.example". It is compared byte
+     * for byte. Required. http is allowed only for this machine, or if allow_private is set. */
     const char *issuer;
-    /* A token must be for one of these audiences; at least one. It is often the URL of the resource
-     * (RFC 8707), but a client or an application at some authorization servers. */
+    /* A token must be for one of these audiences. At least one is required. The audience is often
+     * the URL of the resource (RFC 8707); at some authorization servers it is a client or an
+     * application. */
     const char *const *audiences;
     size_t n_audiences;
 
-    /* Where the keys are: in a JWK set (RFC 7517) that is part of the configuration, as JSON text,
-     * or at a URL. If both are NULL, the URL is found in the metadata of the issuer (RFC 8414, then
-     * OpenID Connect Discovery), whose `issuer` must be the same byte for byte.
+    /* The keys: a JWK set (RFC 7517) as JSON text, or the URL of one. If both are NULL, the URL is
+     * taken from the metadata of the issuer (RFC 8414, then OpenID Connect Discovery), whose
+     * `issuer` must be equal byte for byte.
      *
-     * Metadata and keys are fetched when a token first needs them, without redirects. They are kept
-     * for 5 minutes to 24 hours, as Cache-Control says, and longer while the source is down. A token
-     * that names an unknown key causes another fetch. Such fetches are limited to 4 at once and one
-     * in 30 seconds on average; above this limit, tokens with unknown keys get 503, because the key
-     * may be new. */
+     * Metadata and keys are fetched when a token first needs them. Redirects are not followed. The
+     * keys are cached for 5 minutes to 24 hours, according to Cache-Control, and longer while they
+     * cannot be fetched. A token that names an unknown key causes another fetch. Such fetches are
+     * limited to 4 in a row and one in 30 seconds on average. Above this limit, requests with
+     * unknown keys get 503, because the key may be new. */
     const char *jwks, *jwks_url;
 
-    /* The introspection endpoint (RFC 7662), and this server's credentials there, which are sent as
-     * HTTP Basic. If it is set, the endpoint is asked about every token of this issuer, and about
-     * tokens that do not name an issuer. At most one issuer may have it. */
+    /* The introspection endpoint (RFC 7662), and this server's credentials for it, which are sent
+     * as HTTP Basic. If the URL is set, all tokens of this issuer are introspected, and so are
+     * tokens that name no issuer. At most one issuer may have such an endpoint. */
     const char *introspection_url;
     const char *client_id, *client_secret;
 
-    /* JWTs must be of the type at+jwt. If an authorization server uses another one, "JWT" for
-     * example, token_type names it, and token_claim a claim that only its access tokens have, with
-     * the text token_value; NULL means any value. Otherwise ID tokens would be accepted. A JWT
-     * without a type counts as "JWT". */
+    /* JWTs must be of the type at+jwt. If the authorization server uses another type, set
+     * token_type to it, for example "JWT", and token_claim to a claim that only its access tokens
+     * have; otherwise ID tokens would be accepted. token_value is the string that this claim must
+     * be; NULL means any value. A JWT without a type counts as "JWT". */
     const char *token_type, *token_claim, *token_value;
 
-    /* The principal within this issuer: text of printable ASCII with claims in braces, default
-     * "{sub}". A claim is a member of the token that is a text. A name that begins with a slash is a
-     * JSON pointer (RFC 6901): "{/resource_access/account/name}". Between two claims there must be
-     * one of the characters / ; #. Tokens without one of the claims are refused. */
+    /* A template for the name of a caller within this issuer: printable ASCII, with the names of
+     * claims in braces. The default is "{sub}". The claims must be strings. A name that begins with
+     * a slash is a JSON pointer (RFC 6901), for example "{/resource_access/account/name}". Between
+     * two claims there must be one of the characters / ; #. Tokens that lack a claim are
+     * refused. */
     const char *principal;
-    /* The claim with the groups of the caller, an array of texts, named in the same way. NULL means
-     * that the issuer has no groups. */
+    /* The claim with the groups of the caller, which is an array of strings. It is named in the
+     * same way, without braces. NULL means that the issuer has no groups. */
     const char *groups;
 
-    /* The issuer may be on this machine or in a private network. An issuer whose URL names this
-     * machine may be there anyway. */
+    /* Allow an issuer on this machine or in a private network. This is not needed if the URL itself
+     * names this machine. */
     bool allow_private;
     const char *ca_file; /* PEM file of certificates that are trusted instead of the system's */
     const char *proxy;   /* as in mcp_fetch_options */
@@ -120,8 +123,8 @@ typedef struct mcp_auth_scope {
     const char *implies;
 } mcp_auth_scope;
 
-/* Whether access tokens are bound to a key of the client (RFC 9449). A bound token is never accepted
- * without a proof. */
+/* Says whether access tokens may or must be bound to a key of the client (RFC 9449). A bound token
+ * is never accepted without a proof. */
 typedef enum mcp_dpop_mode {
     MCP_DPOP_ALLOWED = 0,
     MCP_DPOP_REQUIRED, /* unbound tokens are refused */
@@ -133,108 +136,113 @@ enum { MCP_AUTH_KEY_BYTES = 32 };
 /* All strings are copied. */
 typedef struct mcp_resource_server_options {
     size_t size;
-    /* The URL of the endpoint as clients use it, for example "https://mcp.example.com/mcp";
-     * required. It stands in metadata and challenges; nothing in a request changes it. */
+    /* The URL of the endpoint as clients use it, for example "https://mcp.example.com/mcp".
+     * Required. Metadata and challenges contain it, and no request can change it. */
     const char *resource;
     const mcp_auth_issuer *issuers; /* 1 to 16 */
     size_t n_issuers;
 
-    /* Scopes that every request needs, separated by spaces. Requests without them get 403. */
+    /* The scopes that every request needs, separated by spaces. Requests that lack one get 403. */
     const char *required_scopes;
-    /* Scopes that the metadata lists. NULL means the required ones. "offline_access" is left out of
-     * metadata and challenges. */
+    /* The scopes that the metadata lists. NULL means required_scopes. "offline_access" is left out
+     * of metadata and challenges. */
     const char *scopes_supported;
-    const mcp_auth_scope *scopes; /* scopes that imply others, directly or over others */
+    const mcp_auth_scope *scopes; /* scopes that imply others; implications may be chained */
     size_t n_scopes;
     const char *name, *documentation; /* of the resource, for people; may be NULL */
 
     mcp_dpop_mode dpop;
-    /* Proofs need a nonce of this server (RFC 9449, 9). A nonce is a time that is authenticated with
-     * nonce_key, MCP_AUTH_KEY_BYTES bytes that all instances of the server share; NULL means a
-     * random key. A nonce of nonce_key_before, if it is set, is accepted too. */
+    /* Proofs must contain a nonce of this server (RFC 9449 section 9). A nonce is a time that is
+     * authenticated with nonce_key. All instances of the server must have the same key, of
+     * MCP_AUTH_KEY_BYTES bytes; NULL means a random key. Nonces that were made with
+     * nonce_key_before are accepted too, if it is set. */
     bool dpop_nonce;
     const unsigned char *nonce_key, *nonce_key_before;
 
     /* Limits. 0 means the default. */
-    size_t max_token_bytes; /* memory for what is known of tokens; default 14 MiB */
-    size_t max_proofs;      /* DPoP proofs that are remembered, 24 bytes each; default 65,536 */
-    /* Memory for tokens that are being checked; default 32 MiB. Above it requests get 503. */
+    size_t max_token_bytes; /* size of the cache of checked tokens; default 14 MiB */
+    size_t max_proofs;      /* number of used DPoP proofs that are recorded, 24 bytes each; default
+                             * 65,536 */
+    /* Memory for tokens that are being checked; default 32 MiB. Above this limit, requests get
+     * 503. */
     size_t max_pending_bytes;
-    size_t max_verifying;             /* signatures verified at a time; default 16 */
+    size_t max_verifying;             /* signatures that are verified at once; default 16 */
     size_t max_verifying_per_address; /* the same for one client address; default 4 */
-    size_t max_introspecting;         /* questions to an introspection endpoint; default 32 */
-    /* Wrong tokens and proofs of one client address: after `failures_burst` of them (default 60), only
-     * `failures_per_minute` (default 60) are checked, and further ones get 429. Tokens that were
-     * found good before are not affected. If both are 0, clients on this machine have no limit,
-     * because they may be a proxy. UINT32_MAX as `failures_burst` means no limit. */
+    size_t max_introspecting;         /* introspection requests in flight; default 32 */
+    /* The limit for invalid tokens and proofs of one client address. After `failures_burst` of them
+     * (default 60), only `failures_per_minute` (default 60) are checked, and further requests get
+     * 429. Requests with tokens that are in the cache as valid are not affected. If both are 0,
+     * clients on this machine have no limit, because they may be a proxy. UINT32_MAX as
+     * `failures_burst` means no limit. */
     uint32_t failures_burst, failures_per_minute;
-    uint64_t fetch_ms; /* time-out of each fetch and each question to an endpoint; default 5,000 */
+    uint64_t fetch_ms; /* time-out of each fetch and introspection request; default 5,000 */
 
     const mcp_auth_host *host;      /* required; copied */
     const mcp_allocator *allocator; /* copied; also called on worker threads */
 } mcp_resource_server_options;
 
 /* Makes a resource server. Nothing is fetched before the first token arrives. Returns MCP_OK,
- * MCP_EINVAL (with a text for an administrator), MCP_EUNSUPPORTED (OpenSSL 3 is not installed) or
- * MCP_ENOMEM. */
+ * MCP_EINVAL (*error has a text for an administrator), MCP_EUNSUPPORTED (OpenSSL 3 is not
+ * installed) or MCP_ENOMEM. */
 MCP_API int mcp_resource_server_new(const mcp_resource_server_options *options,
                                     mcp_resource_server **ret, mcp_error *error);
-/* Frees a resource server. Free the endpoints that use it first. Jobs that still run on worker
- * threads release the rest of the memory when they have ended, so the host must still run their
- * `done` functions afterwards (mcp_loop_drain()). NULL is allowed. */
+/* Frees a resource server. Free the endpoints that use it first. If jobs still run on worker
+ * threads, the rest of the memory is freed when they have ended. The host must therefore still run
+ * their `done` functions (mcp_loop_drain()). NULL is allowed. */
 MCP_API void mcp_resource_server_free(mcp_resource_server *server);
 
-/* Answers a login, now or later. `server` is an mcp_resource_server. An endpoint calls this itself if
- * its option resource_server is set and `authenticate` is not. A program with other tokens of its own
- * sets both, and calls this for the logins that it does not answer.
+/* Answers a login, now or later. `server` is an mcp_resource_server. An endpoint calls this itself
+ * if its option resource_server is set and `authenticate` is not. A program that also accepts other
+ * tokens sets both options, and calls this for the logins that it does not answer itself.
  *
- * A request without a token, or with a bad one, gets 401; without a required scope 403; with a
- * malformed header Authorization 400; from an address with too many bad tokens 429. While the keys
- * or the introspection endpoint of the issuer are needed but cannot be reached, it gets 503 with
- * Retry-After (RFC 6750, 3; RFC 9449, 7). */
+ * A request without a valid token gets 401. If the token lacks a required scope, it gets 403. If
+ * the header Authorization is malformed, it gets 400. If its address has sent too many invalid
+ * tokens, it gets 429. If the keys or the introspection endpoint of the issuer are needed and
+ * cannot be reached, it gets 503 with Retry-After (RFC 6750 section 3, RFC 9449 section 7). */
 MCP_API void mcp_resource_server_authenticate(struct mcp_http_login *login, void *server);
 
-/* Return the protected resource metadata (RFC 9728) and its URL, which stands in challenges. They
- * live as long as the server. */
+/* Return the protected resource metadata (RFC 9728), and its URL, which challenges contain. The
+ * strings are valid as long as the server exists. */
 MCP_API const char *mcp_resource_server_metadata(const mcp_resource_server *server);
 MCP_API const char *mcp_resource_server_metadata_url(const mcp_resource_server *server);
 
-/* Writes the principal of the caller that an issuer names `value`: the issuer, "#", and the value.
- * Bytes of the value that are not printable ASCII, and the characters % / ; #, are written as %XX,
- * so no two callers have the same principal. A text without "://" is never one, and a program should
- * give its own callers such names. For an issuer with several claims in its `principal`, `value` is
- * one of them, and the program adds the text between them itself.
+/* Writes the principal of the caller whose name at an issuer is `value`: the issuer, "#", and the
+ * value. Bytes of the value that are not printable ASCII, and the characters % / ; #, are written
+ * as %XX, so no two callers have the same principal. Every principal contains "://", so names
+ * without it are free for a program's own callers. If `principal` of the issuer is not a single
+ * claim, `value` is one of its claims, and the program itself adds the rest.
  *
  * *ret_len gets the length without the NUL. Returns MCP_OK, MCP_EINVAL (the issuer or the value is
  * empty, or the issuer contains "#") or MCP_ELIMIT (more than `room` bytes with the NUL). */
 MCP_API int mcp_auth_principal(const char *issuer, mcp_str value, char *to, size_t room,
                                size_t *ret_len);
 
-/* Returns whether the caller is in a group of an issuer: MCP_OK if so, MCP_EACCESS if not, also if
- * the token is of another issuer, and MCP_ENOTFOUND if that is unknown, because the token has no
- * groups or they are not an array of texts. A rule that excludes a group must refuse a caller whose
- * groups are unknown. MCP_EINVAL: an argument other than `identity` is NULL. */
+/* Checks whether the caller is in a group of an issuer. Returns MCP_OK if the caller is in the
+ * group, and MCP_EACCESS if not, or if the token is of another issuer. Returns MCP_ENOTFOUND if
+ * this is unknown, because the token has no groups or they are not an array of strings; a rule that
+ * excludes a group must refuse such a caller. Returns MCP_EINVAL if an argument other than
+ * `identity` is NULL. */
 MCP_API int mcp_resource_server_has_group(const mcp_resource_server *server,
                                           const mcp_identity *identity, const char *issuer,
                                           const char *group);
 
-/* Forgets all tokens that were checked, so that each is checked again. Call it after tokens were
- * withdrawn. */
+/* Empties the cache of checked tokens, so that each token is checked again. Call this after tokens
+ * were revoked. */
 MCP_API void mcp_resource_server_forget(mcp_resource_server *server);
 
-/* Counters since the start, and sizes of the moment. Set `size` before the call. */
+/* Counters since the start (uint64_t), and current sizes. Set `size` before the call. */
 typedef struct mcp_resource_server_usage {
     size_t size;
-    size_t tokens, token_bytes; /* what is known of tokens */
+    size_t tokens, token_bytes; /* number of tokens in the cache, and their bytes */
     size_t pending;             /* tokens that are being checked */
-    uint64_t known;             /* requests with a token that was known */
-    uint64_t verified;          /* signatures of tokens and of proofs that were verified */
-    uint64_t introspected;      /* questions to introspection endpoints */
+    uint64_t known;             /* requests whose token was in the cache */
+    uint64_t verified;          /* verifications of signatures, of tokens and proofs */
+    uint64_t introspected;      /* introspection requests */
     uint64_t refused;        /* requests that got 400, 401 or 403, except those without a token */
     uint64_t throttled;      /* requests that got 429 */
     uint64_t unavailable;    /* requests that got 503 */
-    uint64_t fetches;        /* of metadata and keys */
-    uint64_t fetches_failed; /* of these, and of questions to introspection endpoints */
+    uint64_t fetches;        /* fetches of metadata and keys */
+    uint64_t fetches_failed; /* those that failed, and introspection requests that failed */
 } mcp_resource_server_usage;
 
 MCP_API void mcp_resource_server_get_usage(const mcp_resource_server *server,

@@ -1,6 +1,5 @@
-/* mcp/fetch.h: one HTTP request for a document, and its outcome. Part of libmcp-io: mcp_loop_fetch()
- * (mcp/io.h) sends such requests, and a program may have a function of its own that does
- * (mcp_auth_host.fetch).
+/* mcp/fetch.h: an HTTP request for a document, and its outcome. Part of libmcp-io. Such requests
+ * are sent by mcp_loop_fetch() (mcp/io.h), or by a function of the program (mcp_auth_host.fetch).
  */
 #ifndef MCP_FETCH_H
 #define MCP_FETCH_H
@@ -40,7 +39,7 @@ typedef struct mcp_fetch_options {
     size_t max_bytes;    /* of the body, decompressed; default 16 MiB */
     uint64_t timeout_ms; /* for the whole fetch; default 60,000 */
     bool allow_private;  /* allow this machine and private networks */
-    bool no_redirect;    /* do not follow redirects: the fetch ends with MCP_EACCESS */
+    bool no_redirect;    /* do not follow redirects; a redirect ends the fetch with MCP_EACCESS */
     const char *proxy;   /* NULL means no proxy; a proxy resolves names itself */
     const char *ca_file;
     mcp_fetch_fn *done; /* required; called once, not from within the call that begins the fetch */
@@ -49,7 +48,7 @@ typedef struct mcp_fetch_options {
      * GET. */
     const char *form;
     /* The value of the header Authorization; copied. A request with a form or with this header may
-     * contain secrets, so no redirect is followed: it ends with MCP_EACCESS. */
+     * contain secrets, so no redirect is followed; a redirect ends the fetch with MCP_EACCESS. */
     const char *authorization;
 } mcp_fetch_options;
 

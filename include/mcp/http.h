@@ -285,12 +285,14 @@ typedef struct mcp_http_options {
      * If this is NULL, the function of the transport is used (mcp_http_set_clock_source()). If
      * there is none either, requests of identities that have an expiry are refused with 503. */
     int64_t (*wall)(void *user);
-    /* An OAuth 2.1 resource server (mcp/auth.h), which must outlive the endpoint. It answers the
-     * logins if `authenticate` is not set; otherwise `authenticate` may pass logins to
-     * mcp_resource_server_authenticate(). The endpoint serves its protected resource metadata,
-     * without a login and to pages of any origin, at the well-known path of its URL and at that path
-     * alone; it sets resource_metadata if that is NULL, and lists the header DPoP in login_headers.
-     * NULL means none. */
+    /* An OAuth 2.1 resource server (mcp/auth.h), which must outlive the endpoint, or NULL. If
+     * `authenticate` is NULL, the resource server answers all logins. Otherwise `authenticate` may
+     * pass logins to mcp_resource_server_authenticate().
+     *
+     * The endpoint serves the protected resource metadata of the resource server, without a login
+     * and to pages of any origin. Its paths are "/.well-known/oauth-protected-resource", and that
+     * path followed by the path of the resource. If resource_metadata is NULL, the endpoint sets
+     * it. It adds DPoP to login_headers. */
     struct mcp_resource_server *resource_server;
 } mcp_http_options;
 

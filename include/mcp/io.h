@@ -340,17 +340,18 @@ MCP_API void mcp_http_client_leave(mcp_http_client *http);
 
 /* ---- fetching -------------------------------------------------------------------------------- */
 
-/* Begins a fetch (mcp/fetch.h). At most 5 redirects are followed, to http and https only, never from
- * https to http, and none if the request has a secret. No cookies are sent. ret may be NULL; *ret is
- * valid until `done` is called. mcp_loop_free() calls `done` with MCP_ECANCELLED. Returns MCP_OK,
- * MCP_EINVAL (the URL or `authorization` is invalid), MCP_EACCESS (the URL names this machine or a
- * private network), MCP_EUNSUPPORTED (no libcurl), MCP_EIO or MCP_ENOMEM. */
+/* Begins a fetch (mcp/fetch.h). At most 5 redirects are followed, to http and https only, never
+ * from https to http, and none if the request has a secret. No cookies are sent. ret may be NULL;
+ * *ret is valid until `done` is called. mcp_loop_free() calls `done` with MCP_ECANCELLED. Returns
+ * MCP_OK, MCP_EINVAL (the URL or `authorization` is invalid), MCP_EACCESS (the URL names this
+ * machine or a private network), MCP_EUNSUPPORTED (no libcurl), MCP_EIO or MCP_ENOMEM. */
 MCP_API int mcp_loop_fetch(mcp_loop *loop, const mcp_fetch_options *options, mcp_fetch **ret,
                            mcp_error *error);
 /* Cancels a fetch: `done` is not called. */
 MCP_API void mcp_fetch_cancel(mcp_fetch *fetch);
-/* Fills in what a resource server (mcp/auth.h) needs, on a loop: its clock, worker threads, fetches
- * and log. Set `size` before the call. The loop must outlive the resource server. */
+/* Fills in the functions that a resource server (mcp/auth.h) needs, for a loop: clock, worker
+ * threads, fetches and log. Set `size` before the call. The loop must outlive the resource
+ * server. */
 MCP_API void mcp_loop_auth_host(mcp_loop *loop, mcp_auth_host *ret);
 
 #ifdef __cplusplus

@@ -10,11 +10,11 @@
  * same fetch. The set is fetched again when it is no longer fresh, and for keys that it does not
  * contain. If a fetch fails, the old set stays in use. Only one thread at a time may use a keyset.
  *
- * Anybody can send tokens with invented key names. Fetches for unknown keys are therefore limited to
- * one in 30 seconds on average, and to MCP__KEYSET_UNKNOWN_BURST at once. When the limit is reached,
- * the answer for an unknown key is AWAY, because the key may be new: the sender of a good token gets
- * 503 with Retry-After, and not 401. The answer is READY only if the fetch of the set began after
- * the token had arrived.
+ * Anybody can send tokens with invented key names. Fetches for unknown keys are therefore limited
+ * to one in 30 seconds on average, and to MCP__KEYSET_UNKNOWN_BURST in a row. When the limit is
+ * reached, the result for an unknown key is AWAY, because the key may be new: the sender of a valid
+ * token gets 503 with Retry-After, and not 401. The result is READY only if the fetch of the set
+ * began after the token had arrived.
  */
 #ifndef MCP_SRC_AUTH_KEYSET_H
 #define MCP_SRC_AUTH_KEYSET_H
@@ -28,7 +28,7 @@ enum {
     MCP__KEYSET_DEFAULT_MS = 3600 * 1000,
     MCP__KEYSET_STALE_MS = 5 * 60 * 1000, /* how long it is still used while a new one is fetched */
     MCP__KEYSET_UNKNOWN_MS = 30 * 1000,   /* the average time between fetches for unknown keys */
-    MCP__KEYSET_UNKNOWN_BURST = 4,        /* how many of them may follow one another at once */
+    MCP__KEYSET_UNKNOWN_BURST = 4,        /* the most such fetches in a row */
     /* The pause after a failed fetch, which doubles with each failure, and its maximum. */
     MCP__KEYSET_RETRY_MS = 1000,
     MCP__KEYSET_LONGEST_RETRY_MS = 30 * 1000,
@@ -45,7 +45,7 @@ typedef struct mcp__keyset {
     uint64_t fresh_until;
     uint64_t retry_at;      /* the earliest time for a fetch after a failure */
     uint64_t pause;         /* the pause before that retry; 0 if the last fetch succeeded */
-    uint64_t unknown;       /* when the whole burst will be available again */
+    uint64_t unknown;       /* when the full burst of fetches for unknown keys is allowed again */
     uint64_t begun;         /* the number of the last fetch that was started, from 1 */
     uint64_t from;          /* the number of the fetch that `set` is from */
     bool wanted, in_flight; /* a fetch is to be started; a fetch has not ended */

@@ -1,4 +1,4 @@
-/* answer.c: answers to questions: identities, or refusals with their challenges. */
+/* answer.c: makes the answers to requests: identities, or refusals with their challenges. */
 #include "auth/resource/resource.h"
 
 bool mcp__rs_is_fault(mcp__refused why)

@@ -1,4 +1,5 @@
-/* check.c: checks tokens that are not known yet. Each is checked once for all who sent it. */
+/* check.c: checks tokens that are not in the cache. A token is checked once for all requests that
+ * have it. */
 #include "auth/resource/resource.h"
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -50,7 +51,7 @@ static void check_free(mcp__rs_check *check)
     mcp__release(rs->allocator, check);
 }
 
-/* Remembers what is known of the token. */
+/* Adds the result of the check to the cache. */
 static void remember(mcp__rs_check *check)
 {
     mcp_resource_server *rs = check->job.rs;
@@ -96,7 +97,7 @@ void mcp__rs_check_leave(mcp__rs_login *login)
     mcp__list_remove(&login->link);
     login->check = NULL;
     if (!mcp__list_empty(&check->logins) || !mcp__rs_job_stop(&check->job))
-        return; /* what a job finds out is of use later */
+        return; /* the job continues, because its result will be cached */
     mcp__rs_introspect_stop(check);
     check_free(check);
 }
@@ -147,7 +148,7 @@ static void verified(mcp__rs_job *job, bool ran)
         return;
     }
     rs->usage.verified += ran;
-    /* A token that names no key, and that no key of this set has signed: the set may be old. */
+    /* If a token names no key and was signed with no key of the set, the set may be old. */
     if (why == MCP__REFUSED_SIGNATURE && !check->token.jws.kid.len && !check->issuer->is_fixed) {
         check->tried = check->with;
         mcp__rs_check_keys(check);
@@ -207,7 +208,8 @@ void mcp__rs_check_keys(mcp__rs_check *check)
 
 /* ---- the start ------------------------------------------------------------------------------- */
 
-/* Reads the token, finds out who can say whether it is good, and asks. */
+/* Reads the token, and starts its check with the keys or the introspection endpoint of its
+ * issuer. */
 static void begin(mcp__rs_check *check)
 {
     mcp_resource_server *rs = check->job.rs;

@@ -1,10 +1,10 @@
-/* identity.c: says who a caller is, by the claims of a token that was accepted. The functions run on
- * any thread: they use only what never changes. */
+/* identity.c: makes the identity of a caller from the claims of an accepted token. The functions
+ * may run on any thread, because they use only immutable data. */
 #include "auth/resource/resource.h"
 
 /* ---- claims ---------------------------------------------------------------------------------- */
 
-/* Writes one name of a JSON pointer, without its escapes. Returns false if it is malformed. */
+/* Decodes one name of a JSON pointer. Returns false if it is malformed. */
 static bool unescape(mcp_str part, char *to, size_t *len)
 {
     *len = 0;
@@ -126,7 +126,7 @@ int mcp__rs_principal_check(const char *text, mcp_error *error)
                            text);
 }
 
-/* Writes the principal, NUL-terminated. Returns false if the token lacks a claim of it. */
+/* Writes the principal, NUL-terminated. Returns false if the token lacks one of its claims. */
 static bool put_principal(mcp__buf *to, const mcp__rs_issuer *issuer, mcp_str name,
                           const mcp_json *claims)
 {
@@ -149,7 +149,7 @@ static bool put_principal(mcp__buf *to, const mcp__rs_issuer *issuer, mcp_str na
 
 /* ---- scopes ---------------------------------------------------------------------------------- */
 
-/* Appends the scopes that those of the list imply, directly or over others. */
+/* Appends the scopes that the scopes of the list imply, directly or indirectly. */
 static void put_implied(const mcp_resource_server *rs, mcp__buf *scopes)
 {
     bool more = true;

@@ -1,8 +1,8 @@
 /* jobs.c: runs jobs on worker threads, within limits for all and for each client address.
  *
- * A wrong signature costs as much as a right one, and the server cannot know before. So the jobs of
- * an address run a few at a time, the addresses take turns, and an address whose tokens were wrong
- * too often has to wait.
+ * Verifying an invalid signature takes as long as verifying a valid one. So only a few jobs of an
+ * address run at once, the addresses take turns, and an address that has sent too many invalid
+ * tokens has to wait.
  */
 #include "auth/resource/resource.h"
 
@@ -16,7 +16,7 @@ static void address_free(mcp_resource_server *rs, mcp__rs_address *a)
     mcp__release(rs->allocator, a);
 }
 
-/* Frees the address that was not used for the longest time. Returns false if all are in use. */
+/* Frees the least recently used address. Returns false if all are in use. */
 static bool make_room(mcp_resource_server *rs)
 {
     for (mcp__link *l = rs->addresses_used.next; l != &rs->addresses_used; l = l->next) {
@@ -49,7 +49,7 @@ static mcp__rs_address *address_new(mcp_resource_server *rs, mcp_str text)
     return NULL;
 }
 
-/* Lets failures be forgotten as time passes. */
+/* Reduces the number of failures according to the time that has passed. */
 static void decay(const mcp_resource_server *rs, mcp__rs_address *a)
 {
     int64_t now = mcp__rs_now(rs);
@@ -81,7 +81,7 @@ void mcp__rs_address_unref(mcp_resource_server *rs, mcp__rs_address *a)
         address_free(rs, a);
 }
 
-/* Returns whether the address is of this machine, or is not known, as at a Unix socket. */
+/* Returns whether the address belongs to this machine, or is unknown, as for a Unix socket. */
 static bool is_local(const mcp__rs_address *a)
 {
     mcp_str text = {a->text, a->len};
@@ -119,7 +119,7 @@ void mcp__rs_addresses_free(mcp_resource_server *rs)
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
-/* Puts an address into the ring of those with a job that may run, at its end, or takes it out. */
+/* Adds an address to the end of the ring of addresses with a job that may run, or removes it. */
 static void arrange(mcp_resource_server *rs, mcp__rs_address *a)
 {
     mcp__list_remove(&a->ready);

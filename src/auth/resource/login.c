@@ -1,4 +1,4 @@
-/* login.c: receives questions, finds what is known of their tokens, and keeps those that wait. */
+/* login.c: receives requests, looks up their tokens in the cache, and stores requests that wait. */
 #include "auth/resource/resource.h"
 
 /* ---- what is known of a token ---------------------------------------------------------------- */
@@ -70,16 +70,16 @@ void mcp__rs_login_cancel(mcp__rs_login *login)
     if (login->check)
         mcp__rs_check_leave(login);
     else if (!mcp__rs_job_stop(&login->job))
-        return; /* it is freed when the job has ended */
+        return; /* the login is freed when the job has ended */
     login_free(login);
 }
 
-/* A login keeps token and proof only for the check of the proof. */
+/* Makes a login. It stores the token and the proof only if the proof has to be checked. */
 static mcp__rs_login *login_new(mcp_resource_server *rs, const mcp__rs_question *question,
                                 mcp__auth_scheme scheme, mcp_str token)
 {
     bool dpop = scheme == MCP__SCHEME_DPOP;
-    /* A longer proof is refused by its first bytes. */
+    /* A proof that is too long is truncated here, and refused because of its length. */
     mcp_str proof = {question->proof.ptr, MCP__MIN(question->proof.len, MCP__TOKEN_BYTES + 1)};
     size_t room = dpop ? token.len + proof.len : 0;
     mcp__rs_login *login = mcp__zalloc(rs->allocator, sizeof(*login) + room + 1);
@@ -116,7 +116,7 @@ static mcp__refused read_header(const mcp_resource_server *rs, mcp_str value,
     return why;
 }
 
-/* Lets a question wait for the check of its token or proof, unless that ends at once. */
+/* Makes a request wait for the check of its token or proof, unless the check ends at once. */
 static mcp__rs_login *wait_for(mcp_resource_server *rs, const mcp__rs_question *question,
                                mcp__auth_scheme scheme, mcp_str token, const mcp__token_id *id,
                                const mcp__rs_known *known)

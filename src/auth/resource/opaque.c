@@ -1,4 +1,4 @@
-/* opaque.c: asks the introspection endpoint about tokens (RFC 7662), a few at a time. */
+/* opaque.c: sends requests to the introspection endpoint (RFC 7662), a limited number at once. */
 #include <stdio.h>
 
 #include "auth/resource/resource.h"
@@ -12,7 +12,7 @@ static void leave_turn(mcp__rs_check *check)
     check->in_turn = false;
 }
 
-/* Ends a question without an answer. For a while no further question is sent. */
+/* Handles a request that got no answer. For a while no further request is sent. */
 static void no_answer(mcp__rs_check *check, const char *why)
 {
     mcp_resource_server *rs = check->job.rs;
@@ -125,7 +125,7 @@ static int send_question(mcp__rs_check *check, mcp_error *error)
     return rc;
 }
 
-/* Sends questions until a limit is reached. */
+/* Sends waiting requests until the limit is reached. */
 static void pump(mcp_resource_server *rs)
 {
     while (rs->introspecting < rs->options.max_introspecting && !mcp__list_empty(&rs->asking)) {

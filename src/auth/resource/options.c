@@ -9,7 +9,7 @@ static int no_memory(mcp_error *error)
     return mcp__fail(error, MCP_ENOMEM, 0, "no memory for the options of a resource server");
 }
 
-/* Copies a text, which may be NULL. Sets *failed if out of memory. */
+/* Copies a string, which may be NULL. Sets *failed if out of memory. */
 static const char *own(mcp_resource_server *rs, const char *text, bool *failed)
 {
     const char *copy = text ? mcp__arena_strdup(&rs->texts, mcp_str_from(text)) : NULL;
@@ -19,7 +19,7 @@ static const char *own(mcp_resource_server *rs, const char *text, bool *failed)
 
 /* ---- one issuer ------------------------------------------------------------------------------ */
 
-/* Checks that a URL of an issuer can be used: https, or http to what may be private. */
+/* Checks that a URL of an issuer may be used: https or, if the host may be private, http. */
 static int check_url(const mcp__rs_issuer *issuer, const char *what, const char *url,
                      mcp_error *error)
 {
@@ -271,7 +271,7 @@ static int own_texts(mcp_resource_server *rs, const mcp_resource_server_options 
     o->scopes_supported = own(rs, given->scopes_supported, &failed);
     o->name = own(rs, given->name, &failed);
     o->documentation = own(rs, given->documentation, &failed);
-    /* These are read while the options are given, and not later. */
+    /* These are borrowed only until the server is made. */
     o->issuers = NULL;
     o->scopes = NULL;
     o->nonce_key = o->nonce_key_before = NULL;

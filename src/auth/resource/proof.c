@@ -1,5 +1,5 @@
-/* proof.c: checks proofs of possession (RFC 9449): the signature on a worker thread, then the table
- * of proofs that were used. */
+/* proof.c: checks proofs of possession (RFC 9449): first the signature, on a worker thread, and
+ * then the table of used proofs. */
 #include "auth/resource/resource.h"
 
 static void check_proof(mcp__rs_job *job)
@@ -22,7 +22,8 @@ static void check_proof(mcp__rs_job *job)
         mcp__dpop_check(&rs->crypto, &request, &login->texts[1], n, rs->allocator, &login->proof);
 }
 
-/* Returns whether the proof was used before. Without memory for the table nothing is accepted. */
+/* Refuses a proof that was used before. If there is no memory for the table, refuses every
+ * proof. */
 static mcp__refused check_use(mcp_resource_server *rs, const mcp__rs_login *login)
 {
     uint64_t seed;

@@ -1,17 +1,17 @@
 /* resource.h: the internals of a resource server (mcp/auth.h), which connects the state machines of
  * this layer with the host: fetches, worker threads, time.
  *
- *   mcp_resource_server   options, issuers, what is known of tokens, checks under way
- *   mcp__rs_issuer        an issuer: its rules and keys, and the fetch of them
+ *   mcp_resource_server   options, issuers, the cache of checked tokens, checks in progress
+ *   mcp__rs_issuer        an issuer: its rules and its keys, and the fetch of the keys
  *   mcp__rs_login         a request that waits for its answer
  *   mcp__rs_check         a token that is being checked, for all logins that have it
  *   mcp__rs_job           a part of a check or a login that runs on a worker thread
  *   mcp__rs_address       a client address, with its jobs and its failures
  *
- * options.c reads the options; server.c creates and frees the server; login.c receives questions and
- * finds what is known; check.c checks tokens; source.c fetches keys; opaque.c asks introspection
- * endpoints; proof.c checks proofs; identity.c says who a caller is; answer.c writes answers;
- * jobs.c runs jobs and limits them.
+ * options.c reads the options; server.c creates and frees the server; login.c receives requests and
+ * uses the cache; check.c checks tokens; source.c fetches keys; opaque.c uses introspection
+ * endpoints; proof.c checks proofs; identity.c makes identities; answer.c makes answers; jobs.c
+ * runs jobs and limits them.
  *
  * Everything belongs to the server's thread, except the functions `run` of jobs.
  */
@@ -32,9 +32,9 @@ enum {
     MCP__RS_ISSUERS = 16,
     MCP__RS_PRINCIPAL = 1024, /* the longest principal, with a NUL */
     MCP__RS_CLAIM = 256,      /* the longest name of a claim */
-    MCP__RS_ADDRESSES = 8192, /* addresses that are remembered */
-    MCP__RS_REFUSED_S = 10,   /* how long a refusal is remembered */
-    MCP__RS_IMPLIES = 256,    /* pairs of scopes of which one implies the other */
+    MCP__RS_ADDRESSES = 8192, /* the most client addresses that are stored */
+    MCP__RS_REFUSED_S = 10,   /* how long a refusal is cached */
+    MCP__RS_IMPLIES = 256,    /* the most pairs of scopes of which one implies the other */
     MCP__RS_AWAY_MS = 1000,   /* pause after a failure of an introspection endpoint */
 };
 
@@ -45,15 +45,15 @@ typedef struct mcp__rs_address mcp__rs_address;
 
 /* ---- jobs.c ---------------------------------------------------------------------------------- */
 
-/* Work for another thread. `run` must use nothing that the server's thread may change. After `done`
- * the job is no longer referred to. */
+/* Work for another thread. `run` must not use data that the server's thread may change. After
+ * `done` is called, the job may be freed. */
 typedef struct mcp__rs_job {
     mcp__link link; /* in the queue of its address */
     mcp_resource_server *rs;
     mcp__rs_address *address; /* a reference; NULL if the job is not limited */
     void (*run)(struct mcp__rs_job *job);
-    /* Called on the server's thread. `ran` is false if the host ends; after mcp_resource_server_free()
-     * the job may only free itself. */
+    /* Called on the server's thread. `ran` is false if the host ends before the job has run. After
+     * mcp_resource_server_free(), `done` may only free the job. */
     void (*done)(struct mcp__rs_job *job, bool ran);
     bool ran, running;
 } mcp__rs_job;
@@ -73,8 +73,8 @@ struct mcp__rs_address {
 /* Returns the address, with a reference; NULL if out of memory. */
 mcp__rs_address *mcp__rs_address_get(mcp_resource_server *rs, mcp_str text);
 void mcp__rs_address_unref(mcp_resource_server *rs, mcp__rs_address *address);
-/* Returns whether too many tokens of the address were wrong, and the seconds until the next may be
- * checked. */
+/* Returns whether too many tokens of the address were invalid. Writes the seconds until
+ * the next one may be checked to *retry_s. */
 bool mcp__rs_address_is_blocked(mcp_resource_server *rs, mcp__rs_address *address,
                                 unsigned *retry_s);
 void mcp__rs_address_failed(mcp_resource_server *rs, mcp__rs_address *address);
@@ -96,20 +96,20 @@ struct mcp__rs_issuer {
     bool is_fixed; /* the keys are part of the configuration */
     mcp__keyset keys;
     mcp__link waiting;  /* checks that wait for the outcome of a fetch */
-    int64_t away_until; /* when the introspection endpoint is asked again after a failure */
+    int64_t away_until; /* when the introspection endpoint is used again after a failure */
     /* source.c */
     mcp_fetch *fetch;
-    mcp__rs_job job;    /* reads what was fetched */
-    size_t step;        /* the address of metadata that is tried */
-    bool reads_keys;    /* what is fetched now: keys, or metadata */
+    mcp__rs_job job;    /* reads the fetched document */
+    size_t step;        /* number of the metadata URL that is tried */
+    bool reads_keys;    /* the document is a key set; if false, it is metadata */
     bool is_away;       /* the last fetch failed, which was logged */
-    char *found;        /* the URL of keys in the metadata, or NULL */
-    mcp__buf body;      /* what was fetched */
+    char *found;        /* the URL of the keys according to the metadata, or NULL */
+    mcp__buf body;      /* the fetched document */
     mcp__buf caching;   /* its Cache-Control */
-    int rc;             /* what came of reading it */
-    mcp__jwk_set *read; /* the keys in it, or NULL */
-    char *read_url;     /* the URL of keys in it, or NULL */
-    mcp_error error;    /* why there are none */
+    int rc;             /* the result of reading the document */
+    mcp__jwk_set *read; /* the keys in the document, or NULL */
+    char *read_url;     /* the URL of the keys in the document, or NULL */
+    mcp_error error;    /* why the document could not be read */
 };
 
 struct mcp_resource_server {
@@ -142,8 +142,8 @@ struct mcp_resource_server {
     size_t jobs;              /* all jobs that the host has */
     mcp__link asking;         /* checks that wait for their turn to be introspected */
     size_t introspecting;
-    bool spares_local; /* the limit of failures is not for clients on this machine */
-    bool freed;        /* waits for jobs */
+    bool spares_local; /* the limit of failures does not apply to clients on this machine */
+    bool freed;        /* the memory is released after the last job */
     mcp_resource_server_usage usage;
 };
 
@@ -151,16 +151,16 @@ static inline int64_t mcp__rs_now(const mcp_resource_server *rs)
 {
     return rs->host.now(rs->host.user);
 }
-/* In seconds since 1970. */
+/* Returns the time in seconds since 1970. */
 static inline int64_t mcp__rs_wall(const mcp_resource_server *rs)
 {
     return rs->host.wall(rs->host.user) / 1000;
 }
 void mcp__rs_log(const mcp_resource_server *rs, const char *level, const char *format, ...)
     MCP_PRINTF(3, 4);
-/* Returns whether a path is one of the two of the metadata. The server may be NULL. */
+/* Returns whether a path is one of the two paths of the metadata. The server may be NULL. */
 bool mcp__rs_is_metadata(const mcp_resource_server *rs, mcp_str path);
-/* Frees what is left after the last job. */
+/* Frees the rest of the server after the last job. */
 void mcp__rs_release(mcp_resource_server *rs);
 
 /* ---- options.c ------------------------------------------------------------------------------- */
@@ -171,7 +171,7 @@ int mcp__rs_options_read(mcp_resource_server *rs, const mcp_resource_server_opti
 
 /* ---- login.c --------------------------------------------------------------------------------- */
 
-/* What is known of a token: the value in the cache. */
+/* The result of the check of a token, which is the value in the cache. */
 typedef struct mcp__rs_known {
     mcp__refused why;
     mcp_identity *identity;         /* NULL if the token is refused */
@@ -188,10 +188,10 @@ typedef struct mcp__rs_answer {
     const char *nonce; /* NULL if there is none */
 } mcp__rs_answer;
 
-/* A request whose sender is asked for. Texts are borrowed until mcp__rs_ask() returns, but `url`
- * until the answer. */
+/* A request that has to be authenticated. Strings are borrowed until mcp__rs_ask() returns, except
+ * `url`, which is borrowed until the answer. */
 typedef struct mcp__rs_question {
-    mcp_str authorization; /* the header; empty if there is none */
+    mcp_str authorization; /* the header Authorization; empty if there is none */
     mcp_str proof;         /* the header DPoP; "\n" if there are several */
     const char *method;    /* of static storage */
     const char *url;       /* NULL means that of the resource */
@@ -218,9 +218,9 @@ struct mcp__rs_login {
     char text[];
 };
 
-/* Answers a question, or returns a login that will be answered. */
+/* Answers a request at once and returns NULL, or returns a login that will be answered later. */
 mcp__rs_login *mcp__rs_ask(mcp_resource_server *rs, const mcp__rs_question *question);
-/* Ends a login: it will not be answered. */
+/* Ends a login without an answer. */
 void mcp__rs_login_cancel(mcp__rs_login *login);
 /* Continues a login whose token was checked. May free the login. */
 void mcp__rs_login_continue(mcp__rs_login *login, const mcp__rs_known *known, unsigned retry_s);
@@ -236,12 +236,12 @@ void mcp__rs_prove(mcp__rs_login *login);
 
 /* ---- answer.c -------------------------------------------------------------------------------- */
 
-/* Answers a question: with the identity if `why` is MCP__ACCEPTED. `scheme` is that of the
- * request. */
+/* Answers a request: with the identity if `why` is MCP__ACCEPTED, else with a refusal. `scheme` is
+ * that of the request. */
 void mcp__rs_answer_to(mcp_resource_server *rs, const mcp__rs_question *question,
                        mcp__auth_scheme scheme, mcp__refused why, mcp_identity *identity,
                        unsigned retry_s);
-/* Returns whether a refusal is the fault of whoever sent the request, and counts as a failure. */
+/* Returns whether a refusal is the client's fault, and therefore counts as a failure. */
 bool mcp__rs_is_fault(mcp__refused why);
 
 /* ---- check.c --------------------------------------------------------------------------------- */
@@ -256,12 +256,12 @@ struct mcp__rs_check {
     mcp__rs_issuer *issuer;
     uint64_t since; /* see mcp__keyset_ask() */
     uint64_t with;  /* number of the fetch that `keys` are from */
-    uint64_t tried; /* of keys that did not verify a token that names none; 0 if there are none */
+    uint64_t tried; /* the fetch whose keys did not verify a token that names no key; 0 if none */
     mcp__jwk_set *keys; /* a reference, while the job runs */
-    mcp_fetch *fetch;   /* a question to the introspection endpoint */
+    mcp_fetch *fetch;   /* a request to the introspection endpoint */
     mcp__buf body;      /* its answer */
-    int rc;             /* what came of reading it */
-    bool in_turn;       /* it counts in rs->introspecting */
+    int rc;             /* the result of reading the answer */
+    bool in_turn;       /* the request is counted in rs->introspecting */
     mcp__rs_known known;
     int64_t expires; /* in seconds since 1970 */
     size_t bytes;    /* of `known` */
@@ -269,20 +269,20 @@ struct mcp__rs_check {
     char text[]; /* the token */
 };
 
-/* Lets a login wait for the check of its token, which is begun if it is not under way. Returns
- * MCP__ACCEPTED, or why it cannot be checked now. */
+/* Makes a login wait for the check of its token. Starts the check if it is not in progress. Returns
+ * MCP__ACCEPTED, or the reason why the token cannot be checked now. */
 mcp__refused mcp__rs_check_for(mcp_resource_server *rs, mcp__rs_login *login,
                                const mcp__token_id *id, mcp_str token, const char *client,
                                unsigned *retry_s);
-/* A login no longer waits: ends a check that nobody waits for. */
+/* Removes a login from its check, and ends the check if no other login waits for it. */
 void mcp__rs_check_leave(mcp__rs_login *login);
 /* Finds the keys for a check: at its start, and after the outcome of a fetch of keys. May free the
  * check. */
 void mcp__rs_check_keys(mcp__rs_check *check);
-/* Starts the job of a check (again). May free the check. */
+/* Starts a job of a check. May free the check. */
 void mcp__rs_check_run(mcp__rs_check *check, void (*run)(mcp__rs_job *job),
                        void (*done)(mcp__rs_job *job, bool ran));
-/* Ends a check whose job does not run: tells all logins, and frees it. */
+/* Ends a check whose job is not running: continues all its logins, and frees the check. */
 void mcp__rs_check_finish(mcp__rs_check *check, mcp__refused why, unsigned retry_s);
 /* Ends a check because the server is freed. */
 void mcp__rs_check_drop(mcp__rs_check *check);
@@ -291,25 +291,24 @@ void mcp__rs_check_drop(mcp__rs_check *check);
 
 /* Starts a fetch of the keys of an issuer if its key set wants one. */
 void mcp__rs_source_wake(mcp__rs_issuer *issuer);
-/* Ends a fetch that is under way. */
+/* Cancels a fetch that is in progress. */
 void mcp__rs_source_stop(mcp__rs_issuer *issuer);
 
 /* ---- opaque.c -------------------------------------------------------------------------------- */
 
-/* Asks the introspection endpoint about a token, in its turn. May free the check. */
+/* Sends a token to the introspection endpoint when its turn comes. May free the check. */
 void mcp__rs_introspect(mcp__rs_check *check);
-/* Ends a question, or the wait for it. */
+/* Cancels the introspection of a token, or its wait. */
 void mcp__rs_introspect_stop(mcp__rs_check *check);
 
 /* ---- identity.c ------------------------------------------------------------------------------ */
 
-/* Makes check->known of claims that were accepted, of which `json` is the text. Runs on a worker
- * thread. */
+/* Makes check->known from accepted claims, whose text is `json`. Runs on a worker thread. */
 mcp__refused mcp__rs_identify(mcp__rs_check *check, const mcp_json_doc *doc,
                               const mcp__claims *claims, const char *json);
-/* Returns the member of an object that a name of the options stands for, or NULL. */
+/* Returns the claim with a name or JSON pointer from the options, or NULL. */
 const mcp_json *mcp__rs_claim(const mcp_json *claims, mcp_str name);
-/* Checks the principal of an issuer. */
+/* Checks the option `principal` of an issuer. */
 int mcp__rs_principal_check(const char *text, mcp_error *error);
 
 #endif

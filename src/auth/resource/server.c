@@ -39,7 +39,7 @@ static int put_metadata(mcp_resource_server *rs, mcp__buf *b)
     return mcp__resource_put(b, &resource);
 }
 
-/* The paths of the metadata at the server of the resource: one ends with its path, one does not
+/* Sets the two paths of the metadata. One ends with the path of the resource, the other does not
  * (2026-07-28, basic/authorization, "Protected Resource Metadata Discovery Requirements"). */
 static void find_paths(mcp_resource_server *rs)
 {

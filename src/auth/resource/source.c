@@ -11,7 +11,7 @@ enum { METADATA_BYTES = 256 << 10, STEPS = 3 };
 
 /* ---- addresses of metadata ------------------------------------------------------------------- */
 
-/* Appends the address of metadata that is tried in this step (2026-07-28,
+/* Appends the URL of metadata that is tried in this step (2026-07-28,
  * basic/authorization/authorization-server-discovery). Returns false if there is none. */
 static bool put_metadata_url(mcp__buf *to, mcp_str issuer, size_t step)
 {
@@ -26,7 +26,7 @@ static bool put_metadata_url(mcp__buf *to, mcp_str issuer, size_t step)
     if (path.len && path.ptr[path.len - 1] == '/')
         path.len--;
     if (!path.len && step == STEPS - 1)
-        return false; /* it is that of the step before */
+        return false; /* the URL is the same as in the step before */
     mcp__buf_add(to, issuer.ptr, origin);
     mcp__buf_str(to, mcp_str_from(step < STEPS - 1 ? names[step] : ""));
     mcp__buf_str(to, path);
@@ -82,7 +82,7 @@ static void failed(mcp__rs_issuer *issuer, const char *why)
         mcp__rs_log(rs, "warning", "the keys of %.*s cannot be fetched: %s", (int)name.len,
                     name.ptr, why);
     issuer->is_away = true;
-    mcp__release(rs->allocator, issuer->found); /* the metadata may say something else now */
+    mcp__release(rs->allocator, issuer->found); /* the metadata may have changed */
     issuer->found = NULL;
     mcp__keyset_on_failure(&issuer->keys, why, (uint64_t)mcp__rs_now(rs));
     release_waiting(issuer);
