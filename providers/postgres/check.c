@@ -68,20 +68,63 @@ static bool run(postgres *s, PGconn *conn, int sent, char state[6], char why[300
     return ok;
 }
 
-/* Returns false if the check gave no result. */
-static bool check_now(postgres *s, PGconn *conn, const common_query *q)
+/* Changes to a role of callers. The settings are empty, because there is no caller. */
+static bool set_role(postgres *s, PGconn *conn, const char *role, char state[6], char why[300])
+{
+    char sql[2 * POSTGRES_ROLE_MAX + 40], settings[POSTGRES_SETTINGS_SQL];
+    const char *values[2 * (POSTGRES_SETTINGS + 1)];
+    const postgres_callers *all = &s->callers;
+    char *quoted = PQescapeIdentifier(conn, role, strlen(role));
+    if (!quoted)
+        return false;
+    snprintf(sql, sizeof(sql), "SET LOCAL ROLE %s", quoted);
+    PQfreemem(quoted);
+    for (size_t i = 0; i < all->n_setting; i++) {
+        values[2 * i] = all->setting[i].name;
+        values[2 * i + 1] = "";
+    }
+    int n = (int)all->n_setting;
+    postgres_settings_sql(settings, n);
+    return run(s, conn, PQsendQuery(conn, sql), state, why) &&
+           run(s, conn, PQsendQueryParams(conn, settings, 2 * n, NULL, values, NULL, NULL, 0),
+               state, why);
+}
+
+/* Plans the query, with the role if it is not NULL. */
+static bool try_plan(postgres *s, PGconn *conn, const common_query *q, const char *role,
+                     char state[6], char why[300])
 {
     int n;
-    char state[6] = "", why[300] = "";
     const char *plan = plan_of(s, q, &n);
-    if (!plan)
-        return true;
     bool ok =
-        run(s, conn, PQsendQuery(conn, "BEGIN READ ONLY"), state, why) &&
+        plan && run(s, conn, PQsendQuery(conn, "BEGIN READ ONLY"), state, why) &&
+        (!role || set_role(s, conn, role, state, why)) &&
         run(s, conn, PQsendPrepare(conn, "", q->sql, 0, NULL), state, why) &&
         run(s, conn, PQsendQueryParams(conn, plan, n, NULL, no_values, NULL, NULL, 0), state, why);
     char ignored[6], words[300];
-    run(s, conn, PQsendQuery(conn, "ROLLBACK"), ignored, words);
+    if (plan)
+        run(s, conn, PQsendQuery(conn, "ROLLBACK"), ignored, words);
+    return ok || !plan;
+}
+
+/* Whether some role of callers can run the query. An error because of a value (22) may be that of an
+ * empty setting. */
+static bool try_roles(postgres *s, PGconn *conn, const common_query *q, char state[6],
+                      char why[300])
+{
+    for (size_t i = 0; i < s->callers.n_role; i++)
+        if (try_plan(s, conn, q, s->callers.role[i].name, state, why) ||
+            strncmp(state, "22", 2) == 0)
+            return true;
+    return false;
+}
+
+/* Returns false if the check gave no result. */
+static bool check_now(postgres *s, PGconn *conn, const common_query *q)
+{
+    char state[6] = "", why[300] = "";
+    bool ok =
+        s->callers.on ? try_roles(s, conn, q, state, why) : try_plan(s, conn, q, NULL, state, why);
     if (!ok && is_verdict(state))
         tell(s, q, state, why);
     return ok || is_verdict(state);
@@ -142,6 +185,8 @@ void postgres_check_later(void *user, bool again)
 {
     postgres *s = user;
     (void)again;
+    if (s->callers.on) /* the login role may have no rights */
+        return;
     if (!s->check.done && !s->check.running)
         check_next(s);
 }

@@ -212,8 +212,8 @@ int postgres_complete(mcp_request *req, mcp_str name, mcp_str value, const mcp_j
     if (mcp_str_eq(name, MCP_STR("format")))
         return common_reply_formats(req, value);
     postgres_job *j = postgres_job_new(user, req, (mcp_str){"", 0}, &rc);
-    if (!j)
-        return rc;
+    if (!j) /* a caller without a role has no completions */
+        return rc == MCP_ENOTFOUND ? MCP_OK : rc;
     const char *texts[] = {text_of(req, value),
                            text_of(req, mcp_json_string(mcp_json_get(context, "schema"))),
                            text_of(req, mcp_json_string(mcp_json_get(context, "table")))};

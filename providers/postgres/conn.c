@@ -1,13 +1,15 @@
 /* conn.c: see conn.h.
  *
  * A statement and the statements around it are sent at once, and the results are distinguished by
- * their position. Each letter of `step` is one step: a statement around it (q, p), one that may
- * fail (d), the statement itself (R), or the end of a part (S). After an error the server skips the
- * rest up to the next S.
+ * their position. Each letter of `step` is one step: a statement around it (q, p), one that changes
+ * to the caller's role (a), one that may fail (d), the statement itself (R), or the end of a part
+ * (S). After an error the server skips the rest up to the next S, so a statement never runs with
+ * the login role because the caller's role could not be set.
  *
  *     own         R S, if it cannot run user-defined functions
  *                 B search-path R S  rollback S, if it reads the catalogue
  *                 B R S  rollback S  DISCARD ALL S  set-up S, if it reads tables or views
+ *     as a caller B role settings, then as above (always in a transaction)
  *     outside     B first-query parse DECLARE R(fetch) S  rollback S  DISCARD ALL S  set-up S
  *
  * The first query is needed because a transaction can be made writable until its first query. The
@@ -15,6 +17,7 @@
  * better would be called instead of PostgreSQL's own. DISCARD ALL is needed because a function may
  * leave locks and prepared statements.
  */
+#include "caller.h"
 #include "conn.h"
 
 #include <stdio.h>
@@ -130,16 +133,36 @@ static bool put_discard(postgres_conn *c)
     return put_sql(c, 'q', "DISCARD ALL") && put_sync(c) && put_sql(c, 'q', again) && put_sync(c);
 }
 
+/* Changes to the caller's role until the end of the transaction, which is always rolled back. */
+static bool put_role(postgres_conn *c, const postgres_as *as)
+{
+    char sql[POSTGRES_ROLE_MAX * 2 + 40], settings[POSTGRES_SETTINGS_SQL];
+    char *role = PQescapeIdentifier(c->pg, as->role, strlen(as->role));
+    if (!role)
+        return false;
+    snprintf(sql, sizeof(sql), "SET LOCAL ROLE %s", role);
+    PQfreemem(role);
+    postgres_settings_sql(settings, as->n / 2);
+    return put_sql(c, 'a', sql) &&
+           put_step(c, 'a',
+                    PQsendQueryParams(c->pg, settings, as->n, NULL, as->value, NULL, NULL, 0));
+}
+
+static bool put_begin(postgres_conn *c, const postgres_op *op)
+{
+    return put_sql(c, 'q', "BEGIN READ ONLY") && (!op->as || put_role(c, op->as));
+}
+
 static bool put_own(postgres_conn *c, const postgres_op *op)
 {
     /* The statements for the catalogue have many parts and return few rows. For them just-in-time
      * compilation takes a hundred times longer than running. */
     static const char catalog[] = "SELECT pg_catalog.set_config('search_path', 'pg_catalog, "
                                   "pg_temp', true), pg_catalog.set_config('jit', 'off', true)";
-    if (op->inert)
+    if (op->inert && !op->as)
         return (!op->statement || put_prepared(c, op)) && put_itself(c, op) && put_sync(c);
-    return put_sql(c, 'q', "BEGIN READ ONLY") && (!op->catalog || put_sql(c, 'q', catalog)) &&
-           put_itself(c, op) && put_sync(c) && put_sql(c, 'q', "ROLLBACK") && put_sync(c) &&
+    return put_begin(c, op) && (!op->catalog || put_sql(c, 'q', catalog)) && put_itself(c, op) &&
+           put_sync(c) && put_sql(c, 'q', "ROLLBACK") && put_sync(c) &&
            (op->catalog || put_discard(c));
 }
 
@@ -155,7 +178,7 @@ static bool put_fetch(postgres_conn *c, const postgres_op *op)
 
 static bool put_outside(postgres_conn *c, const postgres_op *op)
 {
-    if (!put_sql(c, 'q', "BEGIN READ ONLY") || !put_sql(c, 'q', "SELECT 1") ||
+    if (!put_begin(c, op) || !put_sql(c, 'q', "SELECT 1") ||
         !put_step(c, 'p', PQsendPrepare(c->pg, "", op->alone, 0, NULL)))
         return false;
     if (!(op->fetch ? put_fetch(c, op) : put_itself(c, op)))
@@ -263,6 +286,9 @@ static bool take_failure(postgres_conn *c, const PGresult *r)
         lost(c);
         return false;
     }
+    c->op->refused = c->step[c->at] == 'a';
+    if (c->op->refused)
+        c->op->state[0] = 0; /* says nothing about the statement itself */
     return true;
 }
 

@@ -13,6 +13,7 @@
 enum {
     OVERHEAD = 8 << 20, /* for the rest of a message, and for what a socket holds of the next one */
     RETRIES = 3,
+    REFUSED_MS = 60000, /* between two lines of the log about refused callers */
 };
 
 static void (*const runs[])(postgres_job *) = {
@@ -21,6 +22,37 @@ static void (*const runs[])(postgres_job *) = {
     [POSTGRES_KIND_ROW] = postgres_run_row,           [POSTGRES_KIND_CELL] = postgres_run_cell,
     [POSTGRES_KIND_FUNCTION] = postgres_run_function, [POSTGRES_KIND_QUERY] = postgres_run_saved,
 };
+
+static void log_refused(postgres *s)
+{
+    int64_t at = s->host.now(s->host.user);
+    if (!s->host.log || at < s->refused_until)
+        return;
+    char line[250];
+    s->refused_until = at + REFUSED_MS;
+    snprintf(line, sizeof(line),
+             "PostgreSQL database %.80s: a caller was refused, because run_as has no role for it",
+             s->base.name);
+    s->host.log("warning", line, s->host.user);
+}
+
+/* Sets whom the job runs as. Results differ between callers, so they must not be shared. */
+static int set_caller(postgres_job *j)
+{
+    postgres *s = j->s;
+    postgres_role *role;
+    j->tables = &s->tables;
+    if (!s->callers.on)
+        return MCP_OK;
+    int rc = postgres_caller_of(&s->callers, &s->base.alloc, j->req, &j->op.as, &role);
+    if (rc == MCP_ENOTFOUND)
+        log_refused(s);
+    if (rc != MCP_OK)
+        return rc;
+    j->tables = &role->tables;
+    mcp_reply_cache(j->req, 0, false);
+    return MCP_OK;
+}
 
 postgres_job *postgres_job_new(postgres *s, mcp_request *req, mcp_str uri, int *rc)
 {
@@ -38,9 +70,9 @@ postgres_job *postgres_job_new(postgres *s, mcp_request *req, mcp_str uri, int *
     postgres_sql_init(&j->sql, &s->base.alloc);
     postgres_sql_init(&j->text, &s->base.alloc);
     postgres_sql_init(&j->left, &s->base.alloc);
-    if (!uri.len)
-        return j;
-    *rc = postgres_uri_parse(rest, j->room, &j->target);
+    *rc = set_caller(j);
+    if (*rc == MCP_OK && uri.len)
+        *rc = postgres_uri_parse(rest, j->room, &j->target);
     return *rc == MCP_OK ? j : NULL;
 }
 
@@ -101,6 +133,8 @@ static void run(postgres_job *j, const char *sql, int (*row)(postgres_op *op, co
     j->op.end = end;
     j->op.user = j;
     j->op.timeout_ms = j->s->timeout_ms;
+    if (j->op.as) /* plans depend on the role */
+        j->op.statement = 0;
     j->op.max_bytes = 2 * j->s->max_read + OVERHEAD; /* bytea in hexadecimal digits */
     j->next = next;
     postgres_pool_run(j->s->pool, &j->op);
@@ -181,7 +215,7 @@ static void log_failure(const postgres_job *j, const char *text)
 
 const char *postgres_job_words(const postgres_job *j, const char *instead)
 {
-    return mcp_request_restricted(j->req) ? instead : j->op.text;
+    return mcp_request_restricted(j->req) || j->op.refused ? instead : j->op.text;
 }
 
 static bool is(const postgres_job *j, const char *state)
@@ -278,7 +312,7 @@ static void looked_up(postgres_job *j, int rc)
     } else if (!j->table->n_column) {
         postgres_job_missing(j);
     } else {
-        postgres_tables_keep(&j->s->tables, j->table, now(j));
+        postgres_tables_keep(j->tables, j->table, now(j));
         j->with_table(j);
     }
 }
@@ -287,7 +321,7 @@ void postgres_job_with_table(postgres_job *j, void (*go_on)(postgres_job *j))
 {
     mcp_str schema = j->target.schema, name = j->target.name;
     j->with_table = go_on;
-    j->table = postgres_tables_find(&j->s->tables, schema, name, now(j));
+    j->table = postgres_tables_find(j->tables, schema, name, now(j));
     if (j->table) {
         go_on(j);
         return;
@@ -315,7 +349,7 @@ bool postgres_job_stale(postgres_job *j, int rc)
     if (!stale || j->retried == RETRIES)
         return false;
     j->retried++;
-    postgres_tables_drop(&j->s->tables, j->table);
+    postgres_tables_drop(j->tables, j->table);
     postgres_table_release(&j->s->base.alloc, j->table);
     j->table = NULL;
     mcp_json_writer_reset(j->json);

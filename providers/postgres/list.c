@@ -200,8 +200,8 @@ int postgres_list(mcp_request *req, mcp_str cursor, size_t max, void *user)
 {
     int rc;
     postgres_job *j = postgres_job_new(user, req, (mcp_str){"", 0}, &rc);
-    if (!j)
-        return rc;
+    if (!j) /* a caller without a role has an empty list */
+        return rc == MCP_ENOTFOUND ? MCP_OK : rc;
     j->max = max;
     rc = read_position(j, cursor);
     return rc == MCP_OK ? postgres_job_start(j, run_list) : rc;

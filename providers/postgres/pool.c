@@ -213,12 +213,20 @@ static postgres_conn *idle_conn(const postgres_pool *p)
     return c;
 }
 
+static bool may_run(const postgres_pool *p, const postgres_op *op)
+{
+    if (p->o.mapped && op->outside && !op->as)
+        return false;
+    return !(op->outside || op->as) || !p->mighty || p->o.mighty;
+}
+
 static void start(postgres_pool *p, postgres_conn *c, postgres_op *op)
 {
     op->next = NULL;
     op->tries++;
     op->state[0] = op->text[0] = 0;
-    if (op->outside && p->mighty && !p->o.mighty) {
+    op->refused = false;
+    if (!may_run(p, op)) {
         op->end(op, MCP_EACCESS);
         return;
     }

@@ -28,6 +28,7 @@ enum { POSTGRES_MAX_VALUES = 64 };
 typedef struct postgres_pool postgres_pool;
 typedef struct postgres_conn postgres_conn;
 typedef struct postgres_op postgres_op;
+typedef struct postgres_as postgres_as; /* see caller.h */
 
 /* The expected cost of a statement. */
 typedef enum postgres_share { POSTGRES_QUICK, POSTGRES_SLOW, POSTGRES_OUTSIDE } postgres_share;
@@ -44,12 +45,13 @@ struct postgres_op {
                          * 0 means none */
     const char *value[POSTGRES_MAX_VALUES];
     int n_value;
-    bool slow;         /* may read much; never gets all connections */
-    bool outside;      /* a statement from outside; gets even fewer connections */
-    const char *alone; /* with `outside`: the text, which must be a single statement */
-    size_t fetch;      /* with `outside`: number of rows to fetch; 0 means that the statement
+    bool slow;             /* may read much; never gets all connections */
+    bool outside;          /* a statement from outside; gets even fewer connections */
+    const char *alone;     /* with `outside`: the text, which must be a single statement */
+    const postgres_as *as; /* the role and the settings of the caller; NULL means the login role */
+    size_t fetch;          /* with `outside`: number of rows to fetch; 0 means that the statement
                         * is only run */
-    size_t max_bytes;  /* largest size of a row; a larger one ends the statement with MCP_ELIMIT */
+    size_t max_bytes; /* largest size of a row; a larger one ends the statement with MCP_ELIMIT */
     uint64_t timeout_ms;
 
     /* Called for each row; if there are none, called once at the end for the names of the columns.
@@ -66,6 +68,7 @@ struct postgres_op {
     void *user;
     char state[6];
     char text[300];
+    bool refused; /* the error is that the role of the caller cannot be used; `state` is empty */
 
     /* Used by the pool. */
     postgres_conn *conn;
@@ -84,6 +87,8 @@ typedef struct postgres_pool_options {
     uint64_t timeout_ms; /* time limit of each statement; also set on the server */
     bool mighty;         /* run statements from outside even if the role has dangerous
                           * privileges; see session.c */
+    bool mapped;         /* statements from outside without `as` are refused, and, if the login role
+                          * has dangerous privileges, those with `as` too */
     const char *after;   /* a statement to run on each new connection, or NULL */
     void (*notify)(void *user, const PGnotify *notice);
     void (*connected)(void *user,

@@ -30,6 +30,8 @@ typedef struct mcp_postgres_options {
     bool superuser;       /* run queries even if the role may read the server's files */
     const char *tool; /* name of the query tool; default "query_postgres_NAME"; "" disables it */
     const mcp_json *queries; /* saved queries, as in mcp_postgres_schema; NULL means none */
+    const mcp_json *run_as;  /* the roles of callers, as in mcp_postgres_schema; NULL means that all
+                              * requests use the role of `conninfo` */
 
     const mcp_allocator *allocator; /* also called from the host's worker threads */
 } mcp_postgres_options;

@@ -34,6 +34,7 @@ static void clear(common_source *base)
     postgres_pool_free(s->pool);
     postgres_sql_free(&s->check.sql);
     postgres_tables_clear(&s->tables);
+    postgres_callers_free(&s->callers, &base->alloc);
     common_release(&base->alloc, s->conninfo);
 }
 
@@ -53,29 +54,27 @@ static int canonical(common_source *base, mcp_str rest, char *texts, common_buff
     return made.failed ? MCP_ENOMEM : MCP_OK;
 }
 
+#define PROVIDER                                                             \
+    .size = sizeof(mcp_provider), .name = "postgres", .list = postgres_list, \
+    .read = postgres_read, .resolve = common_source_resolve, .release = common_source_free
+#define KIND                                                                                    \
+    .noun = "database",                                                                         \
+    .templates = {templates, sizeof(templates) / sizeof(*templates), postgres_read_template,    \
+                  postgres_complete},                                                           \
+    .in_process = true, /* libpq needs the network, the environment and the user's files */     \
+        .canonical = canonical, .texts_room = POSTGRES_URI_ROOM, .begin = postgres_watch_begin, \
+    .end = postgres_watch_end, .look = postgres_watch_look, .clear = clear
+
 static const common_source_kind kind = {
-    .provider = {.size = sizeof(mcp_provider),
-                 .name = "postgres",
-                 .list = postgres_list,
-                 .read = postgres_read,
-                 .resolve = common_source_resolve,
-                 .watch = common_source_watch,
-                 .unwatch = common_source_unwatch,
-                 .watch_list = common_source_watch_list,
-                 .unwatch_list = common_source_unwatch_list,
-                 .release = common_source_free},
-    .noun = "database",
-    .templates = {templates, sizeof(templates) / sizeof(*templates), postgres_read_template,
-                  postgres_complete},
+    KIND,
     .tool = &postgres_tool,
-    .in_process = true, /* libpq needs the network, the environment and the user's files */
-    .canonical = canonical,
-    .texts_room = POSTGRES_URI_ROOM,
-    .begin = postgres_watch_begin,
-    .end = postgres_watch_end,
-    .look = postgres_watch_look,
-    .clear = clear,
+    .provider = {PROVIDER, .watch = common_source_watch, .unwatch = common_source_unwatch,
+                 .watch_list = common_source_watch_list,
+                 .unwatch_list = common_source_unwatch_list},
 };
+
+/* With roles of callers there is no tool, and nothing is watched; see set_callers(). */
+static const common_source_kind kind_for_callers = {KIND, .provider = {PROVIDER}};
 
 /* "//host/db" is the rest of a URI, "shop" is a name. */
 static int set_conninfo(postgres *s, const char *given)
@@ -180,9 +179,12 @@ static int try_once(postgres *s, mcp_error *error)
     bool mighty = false;
     PGconn *conn = postgres_connect(s->conninfo, s->timeout_ms, NULL, NULL, &mighty, text);
     if (conn) {
-        if (!mighty || s->superuser)
+        int rc = postgres_check_roles(s, conn, false, error);
+        if (rc == MCP_OK && (!mighty || s->superuser))
             postgres_check_now(s, conn);
         PQfinish(conn);
+        if (rc != MCP_OK)
+            return rc;
         if (mighty && !s->superuser && s->host.log)
             s->host.log("warning",
                         "postgres: queries are disabled because the role may read the server's "
@@ -210,6 +212,7 @@ static int make_pool(postgres *s, mcp_error *error)
                                                         .max = s->connections,
                                                         .timeout_ms = s->timeout_ms,
                                                         .mighty = s->superuser,
+                                                        .mapped = s->callers.on,
                                                         .connected = postgres_check_later,
                                                         .user = s},
                                &s->pool);
@@ -217,6 +220,30 @@ static int make_pool(postgres *s, mcp_error *error)
                ? common_refuse(error, rc, "postgres",
                                "needs a host with timers, descriptors and workers")
                : rc;
+}
+
+/* A statement that a caller writes could set another role within itself: SELECT set_config('role',
+ * …), query_to_xml(…). So with roles of callers there is no tool, and no saved query that does
+ * this. Changes are not announced, because a notice would tell a caller about rows that its role
+ * does not see. */
+static int set_callers(postgres *s, const mcp_postgres_options *o, mcp_error *error)
+{
+    const char *word = NULL;
+    if (o->tool && *o->tool)
+        return common_refuse(error, MCP_EINVAL, "run_as",
+                             "there is no tool for queries with roles of callers, because a query "
+                             "could change the role; remove \"tool\"");
+    if (s->superuser)
+        return common_refuse(error, MCP_EINVAL, "run_as",
+                             "the login role must not be a superuser; remove \"superuser\"");
+    for (size_t i = 0; i < s->base.queries.n; i++)
+        if ((word = postgres_changes_role(s->base.queries.query[i].sql)) != NULL)
+            return common_query_refuse(error, s->base.queries.query[i].name,
+                                       "with run_as, %s must not be used, because it could change "
+                                       "the role",
+                                       word);
+    s->base.kind = &kind_for_callers;
+    return MCP_OK;
 }
 
 /* Makes the source without its pool. *ret must be freed, also after an error. */
@@ -243,7 +270,9 @@ static int make_source(mcp_server *server, const mcp_host *host, const mcp_postg
     if (rc == MCP_OK)
         rc = common_queries_load(&s->base.queries, &s->base.alloc, s->base.prefix, o->queries,
                                  error);
-    return rc;
+    if (rc == MCP_OK)
+        rc = postgres_callers_load(&s->callers, &s->base.alloc, o->run_as, error);
+    return rc == MCP_OK && s->callers.on ? set_callers(s, o, error) : rc;
 }
 
 int mcp_postgres_mount(mcp_server *server, const mcp_postgres_options *options, mcp_error *error)
@@ -274,7 +303,7 @@ const char mcp_postgres_schema[] = COMMON_DATABASE_SCHEMA(
     "\"poll_ms\":{\"type\":\"integer\",\"minimum\":50,\"maximum\":3600000,"
     "\"description\":\"How often it is looked whether the schema changed; default 2000\"},"
     "\"superuser\":{\"type\":\"boolean\",\"description\":\"Run queries also for a role that may "
-    "read the server's files\"},",
+    "read the server's files\"}," POSTGRES_RUN_AS_SCHEMA,
     COMMON_QUERIES_SCHEMA("$1, $2 in the order of `parameters`", ""));
 
 /* `tool` has room for the tool's name and its NUL. */
@@ -294,6 +323,7 @@ static int read_options(const char *conninfo, const mcp_json *json, const char *
                                .poll_ms = common_number(json, "poll_ms"),
                                .superuser = mcp_json_bool(mcp_json_get(json, "superuser"), false),
                                .queries = mcp_json_get(json, "queries"),
+                               .run_as = mcp_json_get(json, "run_as"),
                                .allocator = allocator};
     return common_text(json, "tool", tool, COMMON_TOOL_NAME + 1, &ret->tool, error);
 }
@@ -348,9 +378,12 @@ static int connect_now(postgres *s, mcp_error *error)
                              postgres_is_refusal(s->conninfo, text) ? MCP_EACCESS : MCP_EREMOTE,
                              s->base.name, text);
     s->host = (mcp_host){.size = sizeof(s->host), .log = keep_line, .user = &said};
-    if (!mighty || s->superuser)
+    int rc = postgres_check_roles(s, conn, true, error);
+    if (rc == MCP_OK && (!mighty || s->superuser))
         postgres_check_now(s, conn);
     PQfinish(conn);
+    if (rc != MCP_OK)
+        return rc;
     return said.text[0] ? common_refuse(error, MCP_EINVAL, s->base.name, said.text) : MCP_OK;
 }
 

@@ -8,6 +8,7 @@
 #ifndef POSTGRES_PROVIDER_H
 #define POSTGRES_PROVIDER_H
 
+#include "caller.h"
 #include "pool.h"
 #include "postgres.h"
 #include "source.h"
@@ -39,7 +40,9 @@ typedef struct postgres {
     uint64_t timeout_ms, poll_ms;
     bool superuser;
     postgres_pool *pool;
-    postgres_tables tables;
+    postgres_tables tables; /* as the login role sees them; unused with callers */
+    postgres_callers callers;
+    int64_t refused_until; /* time until which refused callers are not logged again */
     postgres_check check;
     postgres_watch watch;
 } postgres;
@@ -50,6 +53,7 @@ struct postgres_job {
     mcp_request *req;
     mcp_str uri; /* as requested; points into the request */
     postgres_target target;
+    postgres_tables *tables; /* as the caller sees them */
     postgres_op op;
     postgres_sql sql;
     postgres_sql text; /* the answer as text, or a URI */
@@ -76,8 +80,9 @@ struct postgres_job {
     char room[]; /* for the strings of `target` */
 };
 
-/* Creates the job for a URI of this database ("" for other jobs). Returns NULL with *rc
- * MCP_ENOTFOUND (there is no such URI) or MCP_ENOMEM. */
+/* Creates the job for a URI of this database ("" for other jobs), which runs as the caller if
+ * callers have roles. Returns NULL with *rc MCP_ENOTFOUND (there is no such URI, or the caller has
+ * no role) or MCP_ENOMEM. */
 postgres_job *postgres_job_new(postgres *s, mcp_request *req, mcp_str uri, int *rc);
 /* Starts the job. Returns what a handler returns. */
 int postgres_job_start(postgres_job *j, void (*begin)(postgres_job *j));
@@ -170,6 +175,12 @@ void postgres_run_outside(postgres_job *j, mcp_str sql);
  * postgres_pool_options.connected). */
 void postgres_check_now(postgres *s, PGconn *conn);
 void postgres_check_later(void *user, bool again);
+
+/* Checks the login role and the roles of callers, on a connection without another use. With
+ * `strict` a role that owns tables with policies is an error, otherwise it is logged. Returns
+ * MCP_OK, MCP_EACCESS (a role cannot be used, or policies do not apply to it), MCP_EREMOTE or
+ * MCP_ENOMEM. See role_check.c. */
+int postgres_check_roles(postgres *s, PGconn *conn, bool strict, mcp_error *error);
 
 extern const common_query_tool postgres_tool;
 

@@ -147,6 +147,10 @@ static int put_result_row(postgres_op *op, const PGresult *r)
  * has supplied only the parameters. */
 static void fail_with_words(postgres_job *j)
 {
+    if (j->op.refused) {
+        postgres_job_broken(j, MCP_EREMOTE);
+        return;
+    }
     bool saved = !j->as_tool, value = strncmp(j->op.state, "22", 2) == 0;
     if (saved && !value)
         postgres_job_fail(j, MCP_CODE_INTERNAL, COMMON_QUERY_BROKEN, j->target.name.ptr,

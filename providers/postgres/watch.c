@@ -95,6 +95,7 @@ static void tell(postgres *s, const change *c)
     if (!c->schema)
         return;
     postgres_tables_clear(&s->tables);
+    postgres_callers_clear_tables(&s->callers);
     common_source_list_changed(&s->base);
 }
 

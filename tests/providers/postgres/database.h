@@ -49,7 +49,7 @@ static inline void run_sql(const char *sql)
     PGconn *c = PQconnectdb(text);
     PGresult *r = PQexec(c, sql);
     if (PQresultStatus(r) != PGRES_COMMAND_OK && PQresultStatus(r) != PGRES_TUPLES_OK)
-        fail_msg("%s: %s", sql, PQerrorMessage(c));
+        fail_msg("%s: %.300s", PQerrorMessage(c), sql);
     PQclear(r);
     PQfinish(c);
 }
