@@ -1,4 +1,4 @@
-/* http.c: http and https URLs: whether one can be used, and what it shares with another. */
+/* http.c: checks http and https URLs, and compares their origins. */
 #include "uri/uri.h"
 
 static bool is_http(const mcp_uri *u)

@@ -1,4 +1,4 @@
-/* oauth.c: lets a resource server (mcp/auth.h) answer logins, and serves its metadata. */
+/* oauth.c: answers logins with a resource server (mcp/auth.h), and serves its metadata. */
 #include "auth/resource/resource.h"
 #include "http/server/session.h"
 

@@ -116,7 +116,8 @@ static bool is_health(const mcp_http_connection *c)
 }
 
 /* Checks Host and Origin. /healthz is exempt: a foreign page could not use its answer, and probes
- * often send an IP address as Host. So is the metadata of a resource, which is public. */
+ * often send an IP address as Host. The metadata of a resource is exempt too, because it is
+ * public. */
 static mcp__http_refusal check_source(mcp_http_connection *c, mcp_str host)
 {
     const mcp_http_options *o = &c->http->options;

@@ -1,4 +1,4 @@
-/* auth_host.c: what a resource server (mcp/auth.h) needs, on a loop. */
+/* auth_host.c: the functions that a resource server (mcp/auth.h) needs, for a loop. */
 #define _GNU_SOURCE
 #include "io/loop/loop.h"
 

@@ -99,7 +99,7 @@ typedef struct mcp__target {
     uint64_t connect_ms;     /* time-out; 0 means the default, 10000 */
     bool any_origin;  /* redirects may lead to another origin; the headers must have no secrets */
     bool public_only; /* refuse local and private addresses; a proxy must check them itself */
-    bool no_redirect; /* refuse all redirects, because they would send secrets elsewhere */
+    bool no_redirect; /* refuse all redirects, because the request may contain secrets */
 } mcp__target;
 
 /* The callbacks of a transfer. `head` and `bytes` are called within libcurl: they may start and

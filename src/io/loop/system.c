@@ -1,5 +1,5 @@
-/* system.c: the wall clock and random bytes of the system, in the form that endpoints and resource
- * servers ask for. */
+/* system.c: the wall clock and the random bytes of the system, as functions for endpoints and
+ * resource servers. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <sys/random.h>

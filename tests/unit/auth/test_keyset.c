@@ -137,8 +137,8 @@ static void test_refresh(void **state)
     mcp__keyset_clear(&k);
 }
 
-/* A token whose key is not in the set asks for a new one, and is refused by a set whose fetch began
- * after it had arrived. */
+/* A token whose key is not in the set requests a new set. The token is refused if the fetch of the
+ * set began after the token had arrived. */
 static void test_unknown_key(void **state)
 {
     (void)state;
@@ -166,8 +166,8 @@ static void test_unknown_key(void **state)
     mcp__keyset_clear(&k);
 }
 
-/* Invented key names use up the fetches for unknown keys, but not those for known ones. Whoever comes
- * then is told when to come again, and is not refused. */
+/* Invented key names use up the fetches for unknown keys, but not those for known keys. Later
+ * tokens with unknown keys are not refused; they get the time after which to try again. */
 static void test_invented_keys(void **state)
 {
     (void)state;
@@ -198,7 +198,8 @@ static void test_invented_keys(void **state)
     mcp__keyset_clear(&k);
 }
 
-/* Keys without names are replaced: a token that none of them has signed asks for a new set. */
+/* The keys have no names and are replaced. A token that was signed with none of them requests a new
+ * set. */
 static void test_keys_without_names(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* A resource server on a host without threads and sockets: each allocation fails in turn, and the
- * answer is then 503 and never a wrong one. */
+/* A resource server on a host without threads and sockets. Each allocation fails in turn; the
+ * answer is then 503, and never a wrong one. */
 #include "rig.h"
 #include "auth/resource/resource.h"
 
@@ -224,7 +224,7 @@ static void test_no_memory(void **state)
             outcome o = ask(rs, questions[i][0], questions[i][1]);
             bool right = o.status == 0 && strcmp(o.principal, principals[i]) == 0;
             if (i == MCP__COUNT(questions) - 1)
-                right = o.status == 0; /* it is opaque too */
+                right = o.status == 0; /* the token is opaque too */
             if (!right && o.status != 503)
                 fail_msg("allocation %zu, question %zu: %d %s", n, i, o.status, o.challenge);
             good += right;

@@ -1,5 +1,5 @@
-/* resource_rig.h: a resource server with its endpoint, a fake authorization server, and a client, on
- * one loop and over real sockets. Time can be moved forward. */
+/* resource_rig.h: a resource server with its endpoint, a fake authorization server, and a client,
+ * on one loop and over real sockets. Time can be moved forward. */
 #ifndef MCP_TESTS_RESOURCE_RIG_H
 #define MCP_TESTS_RESOURCE_RIG_H
 
@@ -27,8 +27,8 @@ typedef struct rig {
     mcp_server *server;
     mcp_auth_host inner; /* of the loop */
     mcp_auth_host host;
-    /* The clocks of the host: they stand still, but for `shift_ms`, so that no test depends on how
-     * fast it runs. */
+    /* The clocks of the host. They stand still, except that a test can add to `shift_ms`, so that
+     * no test depends on its speed. */
     int64_t now, wall, shift_ms;
     mcp_resource_server *auth;
     mcp_listener *listener;
@@ -39,15 +39,15 @@ typedef struct rig {
     /* the authorization server */
     script source;
     char issuer[128];
-    char jwks[8192];         /* the keys that it has */
-    const char *headers;     /* of the answer with keys */
+    char jwks[8192];         /* its key set */
+    const char *headers;     /* of the answer with the key set */
     const char *key_status;  /* NULL means "200 OK" */
     const char *metadata_at; /* the path of its metadata; NULL means that it has none */
     char metadata_issuer[128];
     bool hangs;
     int n_metadata, n_keys, n_asked;
     const char *answer;                 /* of its introspection endpoint */
-    char asked[8192], credentials[512]; /* the last question there */
+    char asked[8192], credentials[512]; /* the last introspection request */
     char log[4096];
 } rig;
 
@@ -115,7 +115,7 @@ static inline void source_answer(script_connection *c, const script_request *r)
     script_json(c, text);
 }
 
-/* Sets the keys that the authorization server has: the public parts of these. */
+/* Sets the keys of the authorization server to the public parts of these keys. */
 static inline void set_keys(rig *g, const char *a, const char *b)
 {
     char *first = public_part(a), *second = b ? public_part(b) : NULL;
@@ -332,7 +332,8 @@ static inline int status_of(rig *g, const char *token)
 
 /* ---- tokens ------------------------------------------------------------------------------------ */
 
-/* Makes a token that is good but for `more`, members that follow the others; to be freed. */
+/* Makes a token that is valid except for `more`, members that follow the others. The caller frees
+ * it. */
 static inline char *make_token(rig *g, const char *key, const char *header, const char *sub,
                                const char *more)
 {

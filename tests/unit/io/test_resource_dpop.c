@@ -1,10 +1,10 @@
-/* Tokens that are bound to a key of the client (RFC 9449), over real HTTP: the checks of section 4.3,
- * nonces, and what does not get by without a proof. */
+/* Tokens that are bound to a key of the client (RFC 9449), over real HTTP: the checks of section
+ * 4.3, nonces, and requests that are refused without a proof. */
 #include "resource_rig.h"
 
 #define URL "https://mcp.example/metrics"
 
-/* A proof as a client makes it; members that are NULL or 0 have the right value. */
+/* A proof that a client makes. Members that are NULL or 0 get the right value. */
 typedef struct proof {
     const char *key, *type, *method, *url, *jti, *ath, *more;
     int64_t ahead; /* seconds by which `iat` is in the future */
@@ -134,12 +134,12 @@ static void test_stolen_tokens(void **state)
     rig_begin(&g);
     rig_serve(&g, NULL, NULL);
     char *token = bound_token(&g, key_ed25519), *plain = good_token(&g, "alice");
-    /* The proof of another client, who has the token. */
+    /* The proof of another client that has the token. */
     reply r = prove(&g, token, &(proof){.key = key_p384});
     expect(&r, 401,
            "DPoP error=\"invalid_token\", error_description=\"the access token is bound to "
            "another key");
-    /* None, several, one that is no proof, one that is too long. */
+    /* No proof, several proofs, a text that is not a proof, a proof that is too long. */
     char *good = make_proof(&g, token, &(proof){0}), two[4096], longer[9001];
     r = send_with(&g, "DPoP", token, NULL);
     expect(&r, 401, "must have exactly one DPoP proof");
@@ -152,12 +152,12 @@ static void test_stolen_tokens(void **state)
     longer[sizeof(longer) - 1] = '\0';
     r = send_with(&g, "DPoP", token, longer);
     expect(&r, 401, "longer than 8192 bytes");
-    /* Used once, and then again, also with another spelling of the scheme. */
+    /* A proof is used twice, the second time with another spelling of the scheme. */
     r = send_with(&g, "dpop", token, good);
     assert_int_equal(r.status, 200);
     r = send_with(&g, "DPoP", token, good);
     expect(&r, 401, "the DPoP proof was used before");
-    /* A bound token is nothing without a proof, and a proof nothing without a bound token. */
+    /* A bound token is refused without a proof, and an unbound token with a proof. */
     r = try_token(&g, token);
     expect(&r, 401,
            "WWW-Authenticate: Bearer error=\"invalid_token\", error_description=\"the access "
@@ -219,15 +219,15 @@ static void test_nonces(void **state)
     get_nonce(&r, nonce);
     r = prove(&g, token, &(proof){.more = nonce});
     assert_int_equal(r.status, 200);
-    get_nonce(&r, next); /* answers that are good have one too */
+    get_nonce(&r, next); /* successful answers have a nonce too */
     assert_int_equal(prove(&g, token, &(proof){.more = next}).status, 200);
     assert_int_equal(prove(&g, token, &(proof){.more = ",\"nonce\":\"abc\""}).status, 401);
-    /* Its time is limited, whatever the time of the proof is. */
+    /* A nonce expires, whatever the time of the proof is. */
     g.shift_ms = 302 * 1000;
     r = prove(&g, token, &(proof){.more = nonce});
     expect(&r, 401, "use_dpop_nonce");
     get_nonce(&r, nonce);
-    /* Clients without DPoP are not bothered. */
+    /* Clients without DPoP get no nonce. */
     char *plain = good_token(&g, "alice");
     r = try_token(&g, plain);
     assert_int_equal(r.status, 200);

@@ -1,5 +1,5 @@
-/* Limits of a resource server: wrong tokens of an address, tokens that are being checked, memory for
- * what is known; and options that are refused. */
+/* Limits of a resource server: invalid tokens of an address, tokens that are being checked, the
+ * size of the cache; and options that are refused. */
 #include "resource_rig.h"
 
 static char *number_token(rig *g, const char *key, int number)
@@ -9,7 +9,7 @@ static char *number_token(rig *g, const char *key, int number)
     return make_token(g, key, AT_JWT("p256"), sub, "");
 }
 
-/* Sends a token whose signature is wrong: its last character but one is changed. */
+/* Sends a token with an invalid signature: its last but one character is changed. */
 static int try_wrong(rig *g, int number)
 {
     char *token = number_token(g, key_p256, number);
@@ -51,7 +51,7 @@ static void test_throttling(void **state)
     assert_non_null(strstr(r.head, "Retry-After: 10\r\n"));
     assert_null(strstr(r.head, "WWW-Authenticate"));
     assert_int_equal(try_wrong(&g, 6), 429);
-    assert_int_equal(status_of(&g, known), 200); /* what is known costs nothing */
+    assert_int_equal(status_of(&g, known), 200); /* cached tokens do not count towards the limit */
     mcp_resource_server_get_usage(g.auth, &usage);
     assert_int_equal(usage.verified, verified);
     assert_int_equal(usage.throttled, 2);
@@ -70,7 +70,8 @@ static void test_throttling(void **state)
     rig_end(&g);
 }
 
-/* Clients on this machine may be one proxy for all, so they have a limit only if it was set. */
+/* Clients on this machine may be a proxy for many others, so they have a limit only if it is
+ * set. */
 static void test_this_machine(void **state)
 {
     (void)state;
@@ -83,7 +84,7 @@ static void test_this_machine(void **state)
     rig_end(&g);
 }
 
-/* A token that was refused is refused again without a check, for some seconds. */
+/* For some seconds, a token that was refused is refused again without a check. */
 static void test_refusals_are_remembered(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Opaque tokens: what is asked of the introspection endpoint of an issuer, and what its answers
- * mean. */
+/* Opaque tokens: requests to the introspection endpoint of an issuer, and the effect of its
+ * answers. */
 #include "resource_rig.h"
 
 #define ACTIVE "{\"active\":true,\"aud\":\"me\",\"sub\":\"alice\""
@@ -32,7 +32,7 @@ static void test_question(void **state)
     assert_string_equal(g.asked, "token=opaque%2B1%2F%3D&token_type_hint=access_token");
     assert_string_equal(g.credentials, "Basic bWUlM0ExOnMlMjAlMkZl"); /* me%3A1:s%20%2Fe */
     assert_int_equal(g.n_metadata + g.n_keys, 0);
-    /* The answer is good for a minute. */
+    /* The answer is cached for a minute. */
     g.shift_ms = 58000;
     assert_int_equal(status_of(&g, "opaque+1/="), 200);
     assert_int_equal(g.n_asked, 1);
@@ -57,7 +57,7 @@ static void test_answers(void **state)
         {NULL, ACTIVE ",\"iss\":\"https://other.example\"}", 401},
         {NULL, ACTIVE ",\"exp\":1}", 401},
         {NULL, "{\"active\":true,\"aud\":\"you\",\"sub\":\"alice\"}", 401},
-        {NULL, "{\"active\":true,\"aud\":\"me\"}", 401}, /* nobody */
+        {NULL, "{\"active\":true,\"aud\":\"me\"}", 401}, /* without a principal */
         {NULL, "{\"active\":true,\"sub\":\"alice\"}", 401},
         {NULL, "Forbidden", 503},
         {NULL, "{}", 503},
@@ -65,7 +65,7 @@ static void test_answers(void **state)
         {"401 Unauthorized", "", 503},
         {"500 Internal Server Error", ACTIVE "}", 503},
         {"302 Found", ACTIVE "}", 503},
-        {NULL, ACTIVE "}", 200}, /* and all is well again */
+        {NULL, ACTIVE "}", 200}, /* a valid answer is accepted again */
     };
     rig g;
     char token[32];
@@ -87,7 +87,7 @@ static void test_answers(void **state)
     rig_end(&g);
 }
 
-/* After a failure nothing is asked for a second. */
+/* After a failure, no request is sent for a second. */
 static void test_pause(void **state)
 {
     (void)state;
@@ -104,7 +104,7 @@ static void test_pause(void **state)
     rig_end(&g);
 }
 
-/* The issuer is asked about all of its tokens, also JWTs; not about those of others. */
+/* All tokens of the issuer are introspected, even JWTs, but not the tokens of other issuers. */
 static void test_jwts(void **state)
 {
     (void)state;
@@ -139,7 +139,7 @@ static void test_jwts(void **state)
     rig_end(&g);
 }
 
-/* A few questions at a time; the others wait for their turn. */
+/* Only a few requests are in flight at once. The others wait for their turn. */
 static void test_turns(void **state)
 {
     (void)state;
@@ -162,7 +162,7 @@ static void test_turns(void **state)
     }
     assert_int_equal(g.n_asked, MOST);
     assert_int_equal(usage.introspected, MOST);
-    close(fds[0]); /* these are not asked about any more */
+    close(fds[0]); /* the tokens of closed connections are not introspected any more */
     close(fds[N - 1]);
     while (usage.pending > N - 2 && wait_more(end)) {
         mcp_loop_step(g.loop, 5);
@@ -183,7 +183,7 @@ static void test_turns(void **state)
     rig_end(&g);
 }
 
-/* A question may hang: the answer is 503, and the server can be freed meanwhile. */
+/* If an introspection request hangs, the answer is 503. The server can be freed in the meantime. */
 static void test_hanging(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
-/* Random events, against a model that knows only which keys the authorization server has sent: keys
- * are replaced, the authorization server is away and comes back, time passes, and tokens arrive that
- * are good, or wrong in one way. */
+/* Random events, compared with a model that knows only the keys that the authorization server has
+ * sent. Keys are replaced, the authorization server is down at times, time passes, and tokens
+ * arrive that are valid or have one defect. */
 #include "resource_rig.h"
 
 enum { KEYS = 3, EVENTS = 600 };
@@ -15,7 +15,7 @@ typedef struct model {
     rig g;
     uint32_t seed;
     bool published[KEYS]; /* by the authorization server */
-    bool sent[KEYS];      /* with its last good answer */
+    bool sent[KEYS];      /* in its last valid answer */
     bool away;
     int fetches;
 } model;
@@ -44,7 +44,7 @@ static void publish(model *m)
     set_keys(&m->g, keys[first].key, first == second ? NULL : keys[second].key);
 }
 
-/* Makes a token with this defect; to be freed. */
+/* Makes a token with this defect. The caller frees it. */
 static char *make(model *m, size_t key, defect what)
 {
     char payload[512], header[128];
@@ -64,7 +64,7 @@ static char *make(model *m, size_t key, defect what)
     return token;
 }
 
-/* Sends a token, and compares the answer with what it may be. */
+/* Sends a token, and checks that the model allows the answer. */
 static void try_one(model *m)
 {
     size_t key = pick(m, KEYS);
@@ -75,12 +75,12 @@ static void try_one(model *m)
     if (has_key)
         expected = what == NONE ? 200 : 401;
     else if (m->away || may_come)
-        expected = 503; /* nobody knows, or no fetch is allowed now */
+        expected = 503; /* the key may be new, or no fetch is allowed now */
     bool fits = expected ? status == expected : status == 401 || status == 503;
     if (!fits)
         fail_msg("defect %d, key %zu (%d, %d), %s: %d", (int)what, key, m->sent[key],
                  m->published[key], m->away ? "away" : "there", status);
-    /* What is known stays the same, whatever happens to the keys meanwhile. */
+    /* Cached results stay the same, even if the keys are replaced. */
     if (status == 200)
         assert_int_equal(status_of(&m->g, token), 200);
     free(token);

@@ -1,5 +1,5 @@
-/* A resource server over real HTTP: who gets in, what the others are told, where its keys come from,
- * and the metadata that it serves. */
+/* A resource server over real HTTP: requests that are accepted or refused, the answers to them, the
+ * sources of its keys, and the metadata that it serves. */
 #include "resource_rig.h"
 
 static void expect_header(const reply *r, const char *text)
@@ -18,7 +18,7 @@ static void test_end_to_end(void **state)
     mcp_resource_server_usage usage = {.size = sizeof(usage)};
     rig_begin(&g);
     rig_serve(&g, MCP_OPTIONS(mcp_resource_server_options, .scopes_supported = "files:read"), NULL);
-    assert_int_equal(g.n_metadata + g.n_keys, 0); /* nothing is fetched before a token comes */
+    assert_int_equal(g.n_metadata + g.n_keys, 0); /* nothing is fetched before a token arrives */
     reply r = request(&g, "GET", "/metrics", NULL);
     assert_int_equal(r.status, 401);
     assert_int_equal(g.n_metadata + g.n_keys, 0);
@@ -42,7 +42,7 @@ static void test_end_to_end(void **state)
     assert_int_equal(status_of(&g, token), 200);
     mcp_resource_server_get_usage(g.auth, &usage);
     assert_int_equal(usage.verified, 2);
-    /* It is known no longer than it is valid. */
+    /* A token is not cached after its expiry. */
     g.shift_ms = 3600 * 1000 + 61 * 1000;
     r = try_token(&g, token);
     assert_int_equal(r.status, 401);
@@ -52,8 +52,8 @@ static void test_end_to_end(void **state)
     rig_end(&g);
 }
 
-/* Many clients come at once before the keys are known: one flight for all, and one check for all who
- * have the same token. */
+/* Many requests arrive before the keys are known. There is one fetch for all of them, and one check
+ * for all requests with the same token. */
 static void test_single_flight(void **state)
 {
     (void)state;
@@ -115,7 +115,7 @@ static void test_wrong_tokens(void **state)
             fail_msg("%zu: %d\n%s", i, r.status, r.head);
         free(token);
     }
-    /* Headers and texts that are no tokens. */
+    /* Headers without a token, and texts that are not tokens. */
     static const struct {
         const char *headers;
         int status;
@@ -136,7 +136,7 @@ static void test_wrong_tokens(void **state)
     rig_end(&g);
 }
 
-/* A token of 9 KiB is refused by the limit of 8 KiB, whatever it says. */
+/* A token of 9 KiB is refused because of the limit of 8 KiB, even if it is valid. */
 static void test_long_token(void **state)
 {
     (void)state;
@@ -224,7 +224,7 @@ static void test_metadata(void **state)
                  "\"scopes_supported\":[\"a\"],\"bearer_methods_supported\":[\"header\"],"
                  "\"resource_name\":\"A name\"}",
                  g.issuer);
-        /* Neither the host that the request names nor its origin matters. */
+        /* The Host and the Origin of the request have no effect. */
         reply r = request(&g, "GET", paths[i],
                           "Origin: https://any.example\r\nX-Forwarded-Host: evil.example\r\n");
         assert_int_equal(r.status, 200);
@@ -295,7 +295,7 @@ static void test_foreign_metadata(void **state)
     assert_int_equal(status_of(&g, token), 503);
     assert_non_null(strstr(g.log, "another issuer"));
     assert_int_equal(g.n_keys, 0);
-    /* Later it is right. */
+    /* Later the issuer in the metadata is right. */
     snprintf(g.metadata_issuer, sizeof(g.metadata_issuer), "%s", g.issuer);
     assert_int_equal(status_of(&g, token), 503);
     assert_int_equal(g.n_metadata, 1); /* there is a pause after a failure */
@@ -337,7 +337,7 @@ static void test_several_issuers(void **state)
     char *second = make_token(&g, key_ed25519, "\"typ\":\"at+jwt\"", "bob", ",\"tid\":\"t/1\"");
     assert_int_equal(status_of(&g, second), 200);
     assert_string_equal(g.principal, "https://other.example#t%2F1/bob");
-    /* The key of one issuer signs nothing for another. */
+    /* A token that is signed with the key of another issuer is refused. */
     char *third = good_token(&g, "alice");
     assert_int_equal(status_of(&g, third), 401);
     char *fourth = make_token(&g, key_ed25519, "\"typ\":\"at+jwt\"", "bob", "");

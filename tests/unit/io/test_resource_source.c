@@ -1,5 +1,5 @@
-/* Sources of keys that hang, change their minds, redirect, or send too much; keys that are replaced
- * while tokens arrive; and names of keys that somebody has invented. */
+/* Sources of keys that hang, change their answers, redirect, or send too much; keys that are
+ * replaced while tokens arrive; and invented names of keys. */
 #include "resource_rig.h"
 
 static void expect_header(const reply *r, const char *text)
@@ -17,7 +17,7 @@ static char *token_of(rig *g, const char *key, const char *kid)
     return make_token(g, key, header, sub, "");
 }
 
-/* Sends a new token of this key, and returns the status. */
+/* Sends a new token that is signed with this key, and returns the status. */
 static int try_key(rig *g, const char *key, const char *kid)
 {
     char *token = token_of(g, key, kid);
@@ -43,8 +43,8 @@ static void test_away(void **state)
         assert_null(strstr(r.head, "WWW-Authenticate"));
         free(token);
     }
-    assert_int_equal(g.n_keys, 1); /* once in a second */
-    /* The metadata is read again, for it may name other keys now. */
+    assert_int_equal(g.n_keys, 1); /* at most one fetch in a second */
+    /* The metadata is read again, because it may name another URL now. */
     g.shift_ms = 1000;
     assert_int_equal(try_key(&g, key_p256, "p256"), 503);
     assert_int_equal(g.n_metadata, 2);
@@ -67,7 +67,7 @@ static void test_hanging(void **state)
     g.shift_ms = 1000;
     g.hangs = false;
     assert_int_equal(try_key(&g, key_p256, "p256"), 200);
-    /* With a set, a source that hangs delays nobody whose key is known. */
+    /* After a set was fetched, a source that hangs does not delay tokens with known keys. */
     g.shift_ms += 3600 * 1000;
     g.hangs = true;
     assert_int_equal(try_key(&g, key_p256, "p256"), 200);
@@ -108,7 +108,7 @@ static void test_end_while_hanging(void **state)
 
 /* ---- sources that change their minds --------------------------------------------------------- */
 
-/* Whatever the source sends later, the keys that it had once stay in use. */
+/* Whatever the source sends later, the keys that were fetched once stay in use. */
 static void test_flipping(void **state)
 {
     (void)state;
@@ -132,14 +132,14 @@ static void test_flipping(void **state)
         for (int again = 0; again < 3; again++)
             assert_int_equal(try_key(&g, key_p256, "p256"), 200);
         assert_int_equal(g.n_keys, before + 1);
-        /* Nobody knows whether there are new keys. */
+        /* New keys may exist. */
         assert_int_equal(try_key(&g, key_p384, "p384"), 503);
     }
     rig_end(&g);
 }
 
-/* Keys are replaced again and again while tokens arrive. No good token is ever refused; if the keys
- * change more often than they are fetched, some have to come again later. */
+/* Keys are replaced repeatedly while tokens arrive. No valid token is ever refused. If the keys
+ * change more often than they are fetched, some requests get 503. */
 static void test_rotation(void **state)
 {
     (void)state;
@@ -175,7 +175,7 @@ static void test_rotation(void **state)
     rig_end(&g);
 }
 
-/* Somebody invents names of keys. */
+/* Tokens with invented names of keys. */
 static void test_invented_names(void **state)
 {
     (void)state;
@@ -193,7 +193,7 @@ static void test_invented_names(void **state)
     }
     assert_int_equal(counts[0], 4);
     assert_int_equal(g.n_keys, 5);
-    /* The keys are replaced now: the new ones are not refused, and the old ones are good. */
+    /* The keys are replaced now. Tokens with new keys are not refused, and old keys stay valid. */
     set_keys(&g, key_p256, key_p384);
     char *token = token_of(&g, key_p384, "p384");
     reply r = try_token(&g, token);
@@ -206,7 +206,7 @@ static void test_invented_names(void **state)
     rig_end(&g);
 }
 
-/* Keys without names: a token that none has signed asks for new ones. */
+/* Keys without names: a token that was signed with none of them requests new keys. */
 static void test_keys_without_names(void **state)
 {
     (void)state;
@@ -222,7 +222,7 @@ static void test_keys_without_names(void **state)
     assert_int_equal(g.n_keys, 2);
     assert_int_equal(status_of(&g, wrong), 200);
     set_keys(&g, key_p256, rfc8037_key);
-    g.shift_ms = 11000; /* longer than a refusal is remembered */
+    g.shift_ms = 11000; /* longer than a refusal is cached */
     assert_int_equal(status_of(&g, new), 200);
     assert_int_equal(g.n_keys, 3);
     free(old);
@@ -299,7 +299,7 @@ static void test_much(void **state)
     rig_end(&g);
 }
 
-/* An issuer in the internet does not lead to this machine. */
+/* An issuer with a public URL does not cause connections to this machine. */
 static void test_private_address(void **state)
 {
     (void)state;
@@ -311,7 +311,7 @@ static void test_private_address(void **state)
         snprintf(g.issuer, sizeof(g.issuer), "https://id.example");
         rig_serve(&g, NULL, &(mcp_auth_issuer){.jwks_url = url, .allow_private = allowed});
         assert_int_equal(try_key(&g, key_p256, "p256"), 503);
-        assert_int_equal(g.source.n_connections, allowed); /* which knows nothing of TLS */
+        assert_int_equal(g.source.n_connections, allowed); /* the connection fails without TLS */
         assert_int_equal(strstr(g.log, "private network") != NULL, !allowed);
         rig_end(&g);
     }
