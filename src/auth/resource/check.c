@@ -24,6 +24,7 @@ static mcp__rs_check *check_new(mcp_resource_server *rs, const mcp__token_id *id
     check->len = token.len;
     check->id = *id;
     check->job.rs = rs;
+    check->forgotten = rs->forgotten;
     mcp__list_init(&check->job.link);
     mcp__list_init(&check->waiting);
     mcp__list_init(&check->logins);
@@ -81,7 +82,7 @@ void mcp__rs_check_finish(mcp__rs_check *check, mcp__refused why, unsigned retry
         mcp__rs_known_clear(&check->known);
     if (mcp__rs_is_fault(why))
         mcp__rs_address_failed(rs, check->job.address);
-    if (why == MCP__ACCEPTED || mcp__rs_is_fault(why))
+    if (check->forgotten == rs->forgotten && (why == MCP__ACCEPTED || mcp__rs_is_fault(why)))
         remember(check);
     while (!mcp__list_empty(&check->logins)) {
         mcp__rs_login *login = mcp__container(check->logins.next, mcp__rs_login, link);

@@ -129,6 +129,7 @@ struct mcp_resource_server {
     mcp_str paths[2]; /* of the metadata: that of the resource, and the root */
 
     mcp__token_cache *known;
+    uint64_t forgotten;  /* how often mcp_resource_server_forget() was called */
     mcp__replay *proofs; /* NULL before the first proof */
     unsigned char nonce_keys[2][MCP__SHA256];
     size_t n_nonce_keys; /* 0 if proofs need no nonce */
@@ -254,8 +255,9 @@ struct mcp__rs_check {
     int64_t now; /* in seconds since 1970, when the job was started */
     mcp__token token;
     mcp__rs_issuer *issuer;
-    uint64_t since; /* see mcp__keyset_ask() */
-    uint64_t with;  /* number of the fetch that `keys` are from */
+    uint64_t forgotten; /* rs->forgotten at the beginning */
+    uint64_t since;     /* see mcp__keyset_ask() */
+    uint64_t with;      /* number of the fetch that `keys` are from */
     uint64_t tried; /* the fetch whose keys did not verify a token that names no key; 0 if none */
     mcp__jwk_set *keys; /* a reference, while the job runs */
     mcp_fetch *fetch;   /* a request to the introspection endpoint */

@@ -263,6 +263,7 @@ void mcp_resource_server_free(mcp_resource_server *rs)
 
 void mcp_resource_server_forget(mcp_resource_server *rs)
 {
+    rs->forgotten++;
     mcp__token_cache_clear(rs->known);
 }
 
