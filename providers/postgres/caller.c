@@ -154,7 +154,8 @@ static postgres_role *role_of(const postgres_callers *all, mcp_str value)
     return NULL;
 }
 
-/* Of an array (the groups of a caller), the values in the map must all mean the same role. */
+/* Returns the role for a claim, or NULL. If the claim is an array, such as the caller's groups, all
+ * its values that are in the map must have the same role. */
 static postgres_role *role_of_claim(const postgres_callers *all, const mcp_json *claim)
 {
     postgres_role *found = NULL;
@@ -170,7 +171,7 @@ static postgres_role *role_of_claim(const postgres_callers *all, const mcp_json 
     return found;
 }
 
-/* A claim means something only together with its issuer. */
+/* Another issuer could use the same claim with another meaning. */
 static bool is_issuer(const postgres_callers *all, const mcp_identity *identity)
 {
     const char *issuer = mcp_identity_issuer(identity);

@@ -3,7 +3,7 @@
  * A claim of the caller, or its principal, is looked up in a map of the configuration, which gives
  * the role. The transaction of a request then changes to this role (SET LOCAL ROLE), and gives it
  * claims as settings, so that privileges and row-level security decide what the request returns. A
- * caller without a role is refused. Nothing is ever read for a caller with the login role.
+ * caller without a role is refused. The login role itself never reads data for a caller.
  */
 #ifndef POSTGRES_CALLER_H
 #define POSTGRES_CALLER_H
@@ -13,7 +13,7 @@
 enum {
     POSTGRES_ROLES = 1000,
     POSTGRES_SETTINGS = 16,
-    POSTGRES_ROLE_MAX = 63, /* bytes; PostgreSQL cuts longer names, which may make them equal */
+    POSTGRES_ROLE_MAX = 63, /* bytes; PostgreSQL truncates longer names, so two could be equal */
     POSTGRES_SETTINGS_SQL = 1400,
 };
 
@@ -35,7 +35,7 @@ typedef struct postgres_setting {
     char *claim; /* NULL means all claims, as JSON */
 } postgres_setting;
 
-/* The option run_as. Zero-initialized, it is not set. */
+/* The option run_as. All zero means that it is not set. */
 typedef struct postgres_callers {
     bool on;
     char *claim;  /* NULL means the principal */
@@ -64,12 +64,12 @@ typedef struct postgres_callers {
     "\"string\",\"minLength\":1,\"maxLength\":256},\"description\":\"Settings that get the value " \
     "of one claim: {\\\"app.tenant\\\": \\\"tenant\\\"}\"}}},"
 
-/* Loads the option; NULL means that it is not set. Call postgres_callers_free() even after a
- * failure. Returns MCP_OK, MCP_EINVAL or MCP_ENOMEM. */
+/* Loads the option from `from`; NULL means that it is not set. Call postgres_callers_free() even
+ * after a failure. Returns MCP_OK, MCP_EINVAL or MCP_ENOMEM. */
 int postgres_callers_load(postgres_callers *all, const mcp_allocator *alloc, const mcp_json *from,
                           mcp_error *error);
 void postgres_callers_free(postgres_callers *all, const mcp_allocator *alloc);
-/* Forgets what is known about tables. */
+/* Clears the cached tables of all roles. */
 void postgres_callers_clear_tables(postgres_callers *all);
 
 /* Finds the role and the settings of a request's caller. They are in the request's memory. *role is

@@ -107,8 +107,8 @@ static bool try_plan(postgres *s, PGconn *conn, const common_query *q, const cha
     return ok || !plan;
 }
 
-/* Whether some role of callers can run the query. An error because of a value (22) may be that of an
- * empty setting. */
+/* Returns whether a role of callers can run the query. An error about a value (class 22) counts as
+ * success, because an empty setting may have caused it. */
 static bool try_roles(postgres *s, PGconn *conn, const common_query *q, char state[6],
                       char why[300])
 {

@@ -36,7 +36,7 @@ static void log_refused(postgres *s)
     s->host.log("warning", line, s->host.user);
 }
 
-/* Sets whom the job runs as. Results differ between callers, so they must not be shared. */
+/* Sets the role of the job's caller. Results differ between callers, so they must not be shared. */
 static int set_caller(postgres_job *j)
 {
     postgres *s = j->s;

@@ -75,8 +75,8 @@ static int check_rights(const postgres *s, PGconn *conn, const char *role, bool 
     return rc;
 }
 
-/* Whether the login role may change to the role: tries it, because what this needs differs between
- * versions of PostgreSQL. */
+/* Checks whether the login role can change to the role, by trying it, because the required
+ * privileges differ between versions of PostgreSQL. */
 static int check_change(const postgres *s, PGconn *conn, const char *role, mcp_error *error)
 {
     char sql[2 * POSTGRES_ROLE_MAX + 80], why[300], text[300];

@@ -80,7 +80,7 @@ static const struct {
     {&bob, {READ, URI("$query/count?from=1"), {"[[1]]"}}},
     {&ada, {COMPLETE, KEYS(""), {"[\"1\",\"4\"]"}}},
     {&bob, {COMPLETE, KEYS(""), {"[\"2\"]"}}},
-    /* who it is, and with which settings */
+    /* the role and its settings */
     {&ada, {READ, URI("public/who/rows"), {"[[\\\"ada\\\",\\\"t4\\\"", "tenant", "dbrole"}}},
     {&bob, {READ, URI("public/who/rows"), {"Bob", "\\\"7\\\",", "!t4", "other"}}},
     /* what is known about tables differs between roles */
@@ -209,7 +209,7 @@ static void test_attacks_on_plain_sql(void **state)
     }
 }
 
-/* None of this can be configured. */
+/* Options that are refused. */
 static void test_bad_options(void **state)
 {
 #define ROLES "\"roles\":{\"a\":\"ada\"}"
@@ -354,8 +354,8 @@ static void check_nothing_left(void)
     check_exchange(&ada, &(exchange){READ, URI("public/note/row/2"), {NOT_FOUND}});
 }
 
-/* Whatever a caller's request leaves in its session, the next one does not find it: there is only
- * one connection. */
+/* A request does not see what the previous caller's request left in the session. There is only one
+ * connection. */
 static void test_nothing_is_left(void **state)
 {
     static const char cancel[] = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
