@@ -3,14 +3,17 @@
 
 /* ---- the Authorization header ---------------------------------------------------------------- */
 
+/* The characters of a b64token apart from "=", as bits: "+-./", digits, letters, "_" and "~". */
+static const uint64_t token_chars[4] = {0x03FFE80000000000, 0x47FFFFFE87FFFFFE, 0, 0};
+
 static bool is_token_char(char c)
 {
-    return (c >= '0' && c <= '9') || (mcp__lower(c) >= 'a' && mcp__lower(c) <= 'z') ||
-           (c && strchr("-._~+/", c));
+    unsigned char u = (unsigned char)c;
+    return token_chars[u >> 6] >> (u & 63) & 1;
 }
 
 /* The b64token of RFC 6750 section 2.1. */
-static bool is_token(mcp_str text)
+bool mcp__auth_is_token(mcp_str text)
 {
     size_t len = text.len, n = 0;
     while (len && text.ptr[len - 1] == '=')
@@ -20,7 +23,7 @@ static bool is_token(mcp_str text)
     return n == len && n > 0;
 }
 
-mcp__refused mcp__auth_header(mcp_str value, mcp__auth_scheme *scheme, mcp_str *token)
+mcp__refused mcp__auth_split(mcp_str value, mcp__auth_scheme *scheme, mcp_str *token)
 {
     size_t n = 0;
     while (n < value.len && value.ptr[n] != ' ')
@@ -33,7 +36,13 @@ mcp__refused mcp__auth_header(mcp_str value, mcp__auth_scheme *scheme, mcp_str *
         n++;
     *scheme = dpop ? MCP__SCHEME_DPOP : MCP__SCHEME_BEARER;
     *token = mcp__str_sub(value, n);
-    return is_token(*token) ? MCP__ACCEPTED : MCP__REFUSED_SCHEME;
+    return MCP__ACCEPTED;
+}
+
+mcp__refused mcp__auth_header(mcp_str value, mcp__auth_scheme *scheme, mcp_str *token)
+{
+    mcp__refused why = mcp__auth_split(value, scheme, token);
+    return why == MCP__ACCEPTED && !mcp__auth_is_token(*token) ? MCP__REFUSED_SCHEME : why;
 }
 
 mcp__refused mcp__auth_check_scheme(mcp__auth_scheme scheme, const mcp__claims *claims)

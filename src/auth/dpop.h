@@ -52,6 +52,10 @@ typedef enum mcp__auth_scheme {
 /* Splits the value of an Authorization header. Returns MCP__REFUSED_NO_TOKEN for an empty value or
  * another scheme, and MCP__REFUSED_SCHEME for a value that RFC 6750 section 2.1 does not allow. */
 mcp__refused mcp__auth_header(mcp_str value, mcp__auth_scheme *scheme, mcp_str *token);
+/* The two steps of it: the scheme, and whether the rest can be a token. A token that is known from an
+ * earlier request need not be checked again. */
+mcp__refused mcp__auth_split(mcp_str value, mcp__auth_scheme *scheme, mcp_str *token);
+bool mcp__auth_is_token(mcp_str text);
 
 /* Checks that a token was sent with the right scheme: DPoP if it is bound to a key, else Bearer. */
 mcp__refused mcp__auth_check_scheme(mcp__auth_scheme scheme, const mcp__claims *claims);

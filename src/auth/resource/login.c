@@ -108,7 +108,7 @@ static mcp__refused read_header(const mcp_resource_server *rs, mcp_str value,
     *scheme = MCP__SCHEME_BEARER;
     if (mcp_str_eq(value, MCP_STR("\n")))
         return MCP__REFUSED_SCHEME; /* several headers */
-    mcp__refused why = mcp__auth_header(value, scheme, token);
+    mcp__refused why = mcp__auth_split(value, scheme, token);
     if (why == MCP__ACCEPTED && *scheme == MCP__SCHEME_DPOP && rs->options.dpop == MCP_DPOP_OFF)
         return MCP__REFUSED_NO_TOKEN;
     if (why == MCP__ACCEPTED && token->len > MCP__TOKEN_BYTES)
@@ -167,6 +167,8 @@ mcp__rs_login *mcp__rs_ask(mcp_resource_server *rs, const mcp__rs_question *ques
         mcp__rs_answer_to(rs, question, scheme, why, known->identity, 0);
         return NULL;
     }
+    if (why == MCP__ACCEPTED && !mcp__auth_is_token(token))
+        why = MCP__REFUSED_SCHEME;
     if (why == MCP__ACCEPTED)
         return wait_for(rs, question, scheme, token, &id, NULL);
     mcp__rs_answer_to(rs, question, scheme, why, NULL, 0);
