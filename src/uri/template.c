@@ -349,10 +349,13 @@ mcp_str mcp_uri_template_prefix(const mcp_uri_template *t)
     return t->prefix;
 }
 
-/* Returns whether a byte of a URI is certainly the same in the URI's normal form. */
-static bool is_fixed(char c)
+/* Returns whether a byte of a URI is the same in the URI's normal form, in which only the letters of the
+ * scheme become lower-case. */
+static bool is_fixed(const mcp_uri_template *t, mcp_str uri, size_t at)
 {
-    return mcp__uri_is(c, MCP__URI_UNRESERVED | MCP__URI_RESERVED) && mcp__lower(c) == c;
+    char c = uri.ptr[at];
+    return mcp__uri_is(c, MCP__URI_UNRESERVED | MCP__URI_RESERVED) &&
+           (mcp__lower(c) == c || !t->has_scheme || at >= mcp__uri_scheme_length(uri));
 }
 
 bool mcp_uri_template_prefix_matches(const mcp_uri_template *t, mcp_str uri)
@@ -364,7 +367,7 @@ bool mcp_uri_template_prefix_matches(const mcp_uri_template *t, mcp_str uri)
         same++;
     if (same == most)
         return same == t->prefix.len;
-    if (is_fixed(uri.ptr[same]))
+    if (is_fixed(t, uri, same))
         return false;
     if (mcp__str_starts(uri, t->prefix))
         return true;
