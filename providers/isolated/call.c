@@ -306,7 +306,7 @@ static char *make_key(const isolated *r, mcp_request *req)
     mcp_str params = uri.ptr ? uri : mcp_request_params_text(req);
     const char *method = mcp_request_method(req);
     common_buffer b;
-    if (params.len > MOST_KEY)
+    if (params.len > MOST_KEY || (params.len && memchr(params.ptr, 0, params.len)))
         return NULL;
     common_buffer_init(&b, &r->alloc);
     bool ok = common_buffer_reserve(&b, strlen(method) + params.len + 2) == MCP_OK &&

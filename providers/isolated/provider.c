@@ -232,6 +232,7 @@ int isolated_mount(isolated *r, const mcp_source *source, mcp_error *error)
         .watch_list = source->list_changed && first ? isolated_watch_list : NULL,
         .unwatch_list = source->list_changed && first ? isolated_unwatch_list : NULL,
         .release = nothing,
+        .opaque = true, /* the process parses URIs and matches them against its templates */
     };
     r->prefixes[r->n_prefixes++] = copy;
     int rc = mcp_server_mount(r->server, prefix, &provider, r, error);
