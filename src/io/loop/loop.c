@@ -8,7 +8,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 
-#include "io/loop/loop.h"
+#include "io/loop/pump.h"
 #include "io/stdio/stdio.h"
 
 /* A timer or a poll of the host. */
@@ -283,6 +283,7 @@ int mcp_loop_new(const mcp_allocator *allocator, mcp_loop **ret, mcp_error *erro
     loop->host = host_functions;
     loop->host.user = loop;
     mcp__list_init(&loop->host_handles);
+    mcp__list_init(&loop->pumps);
     mcp__list_init(&loop->works);
     mcp_loop_set_log_level(loop, NULL);
     int rc = loop_init(loop, error);
@@ -360,8 +361,10 @@ int mcp_loop_run(mcp_loop *loop)
     if (!loop)
         return MCP_EINVAL;
     bool more = true;
-    while (more && !mcp__loop_stopped(loop))
+    while (more && !mcp__loop_stopped(loop)) {
+        mcp__pumps_settle(loop);
         more = mcp__loop_turn(loop) || mcp__posts_run(loop);
+    }
     return MCP_OK;
 }
 

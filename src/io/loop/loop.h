@@ -79,6 +79,7 @@ struct mcp_loop {
     mcp_allocator allocator;
     mcp_host host;
     mcp__link host_handles; /* timers and polls of the host */
+    mcp__link pumps;        /* mcp__pump with work to do before the loop blocks */
     mcp__link works;        /* queued or running on worker threads, or waiting for `done` */
     mcp__posts posts;
     mcp__workers workers;

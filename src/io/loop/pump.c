@@ -3,7 +3,8 @@
  * Requests for a tick or for settle() only set marks. An idle handle does the work once before the
  * loop blocks, however often it was requested. A prepare handle would not do: a request that
  * arrives while prepare handles run would wait until the loop has blocked. While an idle handle is
- * active, the loop does not block.
+ * active, the loop does not block, so each request would cost one more turn of the loop. Functions
+ * that run the loop therefore call mcp__pumps_settle() before each turn.
  */
 #define _GNU_SOURCE
 #include <signal.h>
@@ -24,6 +25,7 @@ void mcp__pump_init(mcp__pump *d, mcp_loop *loop, mcp_client *client, void (*set
     *d = (mcp__pump){.loop = loop, .client = client, .settle = settle, .arg = arg};
     uv_idle_init(&loop->uv, &d->idle);
     uv_timer_init(&loop->uv, &d->deadline);
+    mcp__list_init(&d->link);
     d->idle.data = d->deadline.data = d;
     d->handles = 2;
 }
@@ -64,28 +66,58 @@ void mcp__pump_turn(mcp__pump *d)
         arm(d);
 }
 
-static void before_waiting(uv_idle_t *idle)
+static void rest(mcp__pump *d)
 {
-    mcp__pump *d = idle->data;
+    uv_idle_stop(&d->idle);
+    mcp__list_remove(&d->link);
+}
 
-    uv_idle_stop(idle);
+static void settle(mcp__pump *d)
+{
+    rest(d);
     d->settling = true;
     mcp__pump_turn(d);
     d->settling = false;
     d->settle(d->arg);
 }
 
+static void before_waiting(uv_idle_t *idle)
+{
+    settle(idle->data);
+}
+
+static void attend(mcp__pump *d)
+{
+    if (!is_open(d) || uv_is_active((const uv_handle_t *)&d->idle))
+        return;
+    uv_idle_start(&d->idle, before_waiting);
+    mcp__list_append(&d->loop->pumps, &d->link);
+}
+
 void mcp__pump_note(mcp__pump *d)
 {
-    if (is_open(d) && !d->settling)
-        uv_idle_start(&d->idle, before_waiting);
+    if (!d->settling)
+        attend(d);
 }
 
 void mcp__pump_wake(mcp__pump *d)
 {
     d->woken = true;
-    if (is_open(d))
-        uv_idle_start(&d->idle, before_waiting);
+    attend(d);
+}
+
+/* A pump that has more to do afterwards waits for the next turn. */
+void mcp__pumps_settle(mcp_loop *loop)
+{
+    mcp__link now;
+
+    if (mcp__list_empty(&loop->pumps))
+        return;
+    mcp__list_append(&loop->pumps, &now); /* `now` takes the place of the head */
+    mcp__list_remove(&loop->pumps);
+    uv_update_time(&loop->uv);
+    while (!mcp__list_empty(&now))
+        settle(mcp__container(now.next, mcp__pump, link));
 }
 
 int mcp__pump_connect(mcp__pump *d, const mcp_channel_options *options,
@@ -117,6 +149,7 @@ void mcp__pump_close(mcp__pump *d)
 {
     if (!d->handles)
         return;
+    rest(d);
     close_handle((uv_handle_t *)&d->idle);
     close_handle((uv_handle_t *)&d->deadline);
 }

@@ -1,6 +1,6 @@
 /* pump.h: connects the loop with the channel of a client, for all client transports. It calls
  * mcp_channel_tick() at the deadline of the channel and, if the channel requested a tick, before
- * the loop blocks.
+ * the loop blocks (mcp__pumps_settle()).
  */
 #ifndef MCP_SRC_IO_PUMP_H
 #define MCP_SRC_IO_PUMP_H
@@ -14,6 +14,7 @@ typedef struct mcp__pump {
     void (*settle)(void *arg);
     void *arg;
     uv_idle_t idle; /* active while there is work to do before the loop blocks */
+    mcp__link link; /* in loop->pumps during that time */
     uv_timer_t deadline;
     bool woken;                /* the channel has requested a tick */
     bool settling;             /* settle() will be called after the tick */
@@ -42,6 +43,10 @@ void mcp__pump_end(mcp__pump *d, const char *why);
 void mcp__pump_close(mcp__pump *d);
 /* Runs one turn of the loop, for mcp_transport_options.step. */
 int mcp__pump_step(mcp__pump *d, uint64_t ms);
+
+/* Does what the pumps of the loop were asked to do before it blocks. Otherwise the next turn of the
+ * loop does it, but that turn does not block. */
+void mcp__pumps_settle(mcp_loop *loop);
 
 /* Ignores SIGPIPE if it has its default action. Otherwise a write to a closed pipe would end the
  * process. */

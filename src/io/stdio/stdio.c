@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "io/loop/pump.h"
 #include "io/stdio/server.h"
 
 enum {
@@ -337,6 +338,7 @@ static void next_phase(mcp__stdio *s)
 /* Does the work for which the callbacks of a turn have set flags. */
 static void turn(mcp__stdio *s)
 {
+    mcp__pumps_settle(s->loop);
     int64_t now = mcp__loop_now(s->loop);
 
     if (mcp__loop_stopped(s->loop))
