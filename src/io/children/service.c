@@ -31,14 +31,23 @@ static void arm(mcp_service *s, uint64_t ms)
     uv_timer_start(&s->timer, on_timer, ms, 0);
 }
 
+/* Every use of a process that is up may end here, so its timer runs on: it is set again only when it
+ * is over. */
+static void begin_idling(mcp_service *s)
+{
+    s->idle_since = mcp__loop_now(s->loop);
+    if (s->options.idle_ms != UINT64_MAX && !uv_is_active((uv_handle_t *)&s->timer))
+        arm(s, s->options.idle_ms);
+}
+
 void mcp__service_attend(mcp_service *s)
 {
-    int64_t wait = s->not_before - mcp_loop_now(s->loop);
-
-    if (s->phase == MCP__SERVICE_DOWN && (!mcp__list_empty(&s->waiting) || s->freed))
+    if (s->phase == MCP__SERVICE_DOWN && (!mcp__list_empty(&s->waiting) || s->freed)) {
+        int64_t wait = s->not_before - mcp_loop_now(s->loop);
         arm(s, s->freed || wait < 0 ? 0 : (uint64_t)wait);
-    else if (s->phase == MCP__SERVICE_UP && !s->uses && s->options.idle_ms != UINT64_MAX)
-        arm(s, s->options.idle_ms);
+    } else if (s->phase == MCP__SERVICE_UP && !s->uses) {
+        begin_idling(s);
+    }
 }
 
 /* ---- the end of a process ------------------------------------------------------------------- */
@@ -273,6 +282,16 @@ static void release_child(mcp_service *s)
         mcp__service_attend(s);
 }
 
+static void end_idling(mcp_service *s)
+{
+    int64_t rest = s->idle_since + (int64_t)s->options.idle_ms - mcp__loop_now(s->loop);
+
+    if (rest > 0)
+        arm(s, (uint64_t)rest);
+    else
+        end_process(s, MCP_SERVICE_IDLE, "", false);
+}
+
 static void on_timer(uv_timer_t *timer)
 {
     mcp_service *s = timer->data;
@@ -286,7 +305,7 @@ static void on_timer(uv_timer_t *timer)
     else if (s->phase == MCP__SERVICE_STARTING)
         end_process(s, MCP_SERVICE_REFUSED, "it did not answer in time after its start", true);
     else if (s->phase == MCP__SERVICE_UP && !s->uses)
-        end_process(s, MCP_SERVICE_IDLE, "", false);
+        end_idling(s);
 }
 
 /* ---- making and freeing ---------------------------------------------------------------------------- */

@@ -51,6 +51,7 @@ struct mcp_service {
     uint64_t failures;       /* in a row */
     int64_t not_before;      /* earliest time of the next start */
     int64_t since;           /* when the process was ready; 0 if it never was */
+    int64_t idle_since;      /* when the last use ended */
     uint64_t starts, ends[MCP__SERVICE_CAUSES];
 
     uv_timer_t timer; /* for the next step of the phase */
