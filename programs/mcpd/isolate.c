@@ -40,6 +40,7 @@ typedef struct paths {
     char *items[PATHS + 1]; /* NULL-terminated */
     char *journal;          /* not in `items`: its creation needs no new process */
     size_t count;
+    size_t n_beside; /* the last of them: files that SQLite creates beside a database */
     bool failed;
 } paths;
 
@@ -58,16 +59,17 @@ static void add_option(mcp_str path, void *user)
         add_path(user, path.ptr, "");
 }
 
-/* Adds the source and, if it is a file, the names that SQLite uses beside it. SQLite creates these
- * files beside the real file, not beside a symbolic link to it. */
-static void add_source(paths *p, const char *given)
+/* If the source is a file, adds the names that SQLite uses beside it. SQLite creates these files beside
+ * the real file, not beside a symbolic link to it. */
+static void add_beside(paths *p, const char *given)
 {
     struct stat st;
     char *real = realpath(given, NULL);
-    add_path(p, given, "");
     if (real && stat(real, &st) == 0 && S_ISREG(st.st_mode)) {
+        size_t before = p->count;
         add_path(p, real, "-wal");
         add_path(p, real, "-shm");
+        p->n_beside = p->count - before;
         if (asprintf(&p->journal, "%s-journal", real) < 0)
             p->journal = NULL, p->failed = true;
     }
@@ -169,14 +171,15 @@ static int mount(offer *o, mcp_server *server, const char *label, const char *li
                  subject *s, mcp_error *error)
 {
     static const char *const argv[] = {"/proc/self/exe", SOURCE_CHILD, NULL};
-    return mcp_isolated_mount(
-        server,
-        MCP_OPTIONS(mcp_isolated_options, .name = label, .argv = argv, .line = line,
-                    .paths = (const char *const *)p->items, .may = o->building ? may : NULL,
-                    .user = o, .describe = s->described ? describe : NULL, .describe_user = s,
-                    .max_data = MAX_DATA, .timeout_ms = timeout_of(s->options),
-                    .group = &o->isolated),
-        error);
+    return mcp_isolated_mount(server,
+                              MCP_OPTIONS(mcp_isolated_options, .name = label, .argv = argv,
+                                          .line = line, .paths = (const char *const *)p->items,
+                                          .n_beside = p->n_beside, .may = o->building ? may : NULL,
+                                          .user = o, .describe = s->described ? describe : NULL,
+                                          .describe_user = s, .max_data = MAX_DATA,
+                                          .timeout_ms = timeout_of(s->options),
+                                          .group = &o->isolated),
+                              error);
 }
 
 static int mount_apart(offer *o, mcp_server *server, subject *s, mcp_error *error)
@@ -185,8 +188,10 @@ static int mount_apart(offer *o, mcp_server *server, subject *s, mcp_error *erro
     char label[200];
     int rc;
     if (s->module->source_is_path)
-        add_source(&p, s->text);
+        add_path(&p, s->text, "");
     modules_each_path(s->module, s->options, add_option, &p);
+    if (s->module->source_is_path)
+        add_beside(&p, s->text);
     char *line = make_line(o, s, &p);
     snprintf(label, sizeof(label), "%.32s:%.150s", s->module->name, s->name ? s->name : s->text);
     modules_remove_passwords(label);

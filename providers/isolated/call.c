@@ -166,7 +166,7 @@ static void on_done(mcp_client *client, int rc, const mcp_json *result, const mc
         finish(c, reply(c, rc, result));
     } else if (rc == MCP_EREMOTE) {
         c->tries++;
-        isolated_link_refresh(r);
+        isolated_link_replace(r);
         isolated_call_again(c);
     } else if (rc == MCP_ECLOSED || rc == MCP_ETIMEOUT || rc == MCP_EIO || rc == MCP_ESTATE) {
         c->state = ISOLATED_LOST;

@@ -48,6 +48,10 @@ typedef struct mcp_isolated_options {
      * source itself. When one of them is created, removed or replaced, the next request gets a new
      * process, because a sandbox allows access to files, not to names. */
     const char *const *paths;
+    /* How many of the last paths are files that the source's own code looks for in each request, such
+     * as those that SQLite creates beside a database. A request fails if the process cannot open
+     * one of them, so they are examined only after a failure. */
+    size_t n_beside;
 
     /* Returns whether the principal may see the item. `name` is the item's canonical spelling. NULL
      * if there are no access rules. */

@@ -207,14 +207,14 @@ static isolated_stamp stamp_of(const char *path)
 
 static void stamp(isolated *r)
 {
-    for (size_t i = 0; r->options.paths && r->options.paths[i]; i++)
+    for (size_t i = 0; i < r->n_paths; i++)
         r->stamps[i] = stamp_of(r->options.paths[i]);
     r->stamped = true;
 }
 
-bool isolated_is_current(const isolated *r)
+static bool are_current(const isolated *r, size_t n)
 {
-    for (size_t i = 0; r->stamped && r->options.paths && r->options.paths[i]; i++) {
+    for (size_t i = 0; r->stamped && i < n; i++) {
         isolated_stamp now = stamp_of(r->options.paths[i]);
         if (now.dev != r->stamps[i].dev || now.ino != r->stamps[i].ino)
             return false;
@@ -222,11 +222,21 @@ bool isolated_is_current(const isolated *r)
     return true;
 }
 
+bool isolated_is_current(const isolated *r)
+{
+    return are_current(r, r->n_paths);
+}
+
 void isolated_link_refresh(isolated *r)
 {
     bool repaired = r->failure.code && r->failure_state != isolated_files_state(r);
-    if (isolated_is_current(r) && !repaired)
+    if (are_current(r, r->n_paths - r->options.n_beside) && !repaired)
         return;
+    isolated_link_replace(r);
+}
+
+void isolated_link_replace(isolated *r)
+{
     r->stamped = false;
     r->failure.code = 0;
     mcp_service_stop(r->link.service);

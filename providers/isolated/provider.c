@@ -304,6 +304,8 @@ static int make(mcp_server *server, const mcp_isolated_options *options, isolate
     r->server = server;
     r->alloc = alloc;
     r->link.fd = -1;
+    while (options->paths && options->paths[r->n_paths])
+        r->n_paths++;
     *ret = r;
     return copy_options(r, options) ? MCP_OK : MCP_ENOMEM;
 }
@@ -316,7 +318,8 @@ int mcp_isolated_mount(mcp_server *server, const mcp_isolated_options *options, 
     size_t n = 0;
     while (options->paths && options->paths[n])
         n++;
-    if (!options->name || !options->argv || !options->line || !loop || n > ISOLATED_PATHS)
+    if (!options->name || !options->argv || !options->line || !loop || n > ISOLATED_PATHS ||
+        options->n_beside > n)
         return fail(error, MCP_EINVAL, "a name, a program, a line and a loop are needed");
     int rc = make(server, options, &r);
     if (rc == MCP_OK)

@@ -74,7 +74,8 @@ struct isolated {
     size_t others; /* number of mounts of other sources before the first mount of this one */
 
     isolated_link link;
-    isolated_stamp stamps[ISOLATED_PATHS];
+    isolated_stamp stamps[ISOLATED_PATHS]; /* of options.paths */
+    size_t n_paths;
     bool stamped;
     mcp_error failure; /* why the last process could not mount the source; code 0 if it could */
     uint64_t failure_state; /* isolated_files_state() at the time of the failure */
@@ -187,10 +188,13 @@ void isolated_link_refuse(isolated_link *l, const char *why);
 /* Returns the code with which the process failed to mount the source, and writes its text to
  * *error. Returns MCP_OK if no failure was reported. */
 int isolated_link_failure(const isolated_link *l, mcp_error *error);
-/* Ends the process if one of the paths now leads to another file. If the last process could not
- * mount the source, and the files of the source have changed since then, lets the next process
- * start without a pause. */
+/* Before a request: ends the process if one of the paths, except those of options.n_beside, now leads to
+ * another file. If the last process could not mount the source, and the files of the source have
+ * changed since then, lets the next process start without a pause. */
 void isolated_link_refresh(isolated *r);
+/* Ends the process. The next request gets a new one. */
+void isolated_link_replace(isolated *r);
+/* Whether all paths of the process lead to the files that they led to at its start. */
 bool isolated_is_current(const isolated *r);
 
 /* ---- flood.c ----------------------------------------------------------------------------------- */
