@@ -366,9 +366,16 @@ static void put_caching(const mcp_request *req, mcp__buf *b)
         mcp__buf_lit(b, ",\"cacheScope\":\"private\"");
 }
 
+/* Whether the result names the server. A parent that forwards results would remove the name. */
+static bool is_named(const mcp_request *req)
+{
+    const mcp_channel *channel = req->in.channel;
+    return req->revision->result_type && !(channel && channel->options.trusted_parent);
+}
+
 static void put_meta(const mcp_request *req, mcp__buf *b)
 {
-    if (req->revision->result_type) {
+    if (is_named(req)) {
         mcp__buf_lit(b, ",\"_meta\":{\"" MCP__META_SERVER_INFO "\":");
         mcp__buf_str(b, req->server->info[mcp__revision_index(req->revision)]);
         mcp__buf_str(b, mcp__buf_view(&req->reply.meta.text));

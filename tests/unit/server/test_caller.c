@@ -86,6 +86,9 @@ static void test_caller(void **state)
     assert_has(ask(true, true, 0, CALLER("{\"revision\":\"x\",\"principal\":7,\"restricted\":7}")),
                "2026-07-28 - - 1");
     assert_has(ask(true, true, 0, RIG_META), "2026-07-28 parent - 1");
+    /* A parent that forwards the result would remove this. */
+    assert_null(strstr(ask(true, true, 0, RIG_META), "serverInfo"));
+    assert_has(ask(false, true, 0, RIG_META), "serverInfo");
 }
 
 static void test_batches(void **state)
