@@ -171,9 +171,9 @@ typedef struct mcp_resource_server_options {
     size_t max_introspecting;         /* introspection requests in flight; default 32 */
     /* The limit for invalid tokens and proofs of one client address. After `failures_burst` of them
      * (default 60), only `failures_per_minute` (default 60) are checked, and further requests get
-     * 429. Requests with tokens that are in the cache as valid are not affected. If both are 0,
-     * clients on this machine have no limit, because they may be a proxy. UINT32_MAX as
-     * `failures_burst` means no limit. */
+     * 429. Requests with tokens that are in the cache as valid are not affected, unless they need a
+     * proof. If both are 0, clients on this machine have no limit, because they may be a proxy.
+     * UINT32_MAX as `failures_burst` means no limit. */
     uint32_t failures_burst, failures_per_minute;
     uint64_t fetch_ms; /* time-out of each fetch and introspection request; default 5,000 */
 
@@ -198,7 +198,10 @@ MCP_API void mcp_resource_server_free(mcp_resource_server *server);
  * A request without a valid token gets 401. If the token lacks a required scope, it gets 403. If
  * the header Authorization is malformed, it gets 400. If its address has sent too many invalid
  * tokens, it gets 429. If the keys or the introspection endpoint of the issuer are needed and
- * cannot be reached, it gets 503 with Retry-After (RFC 6750 section 3, RFC 9449 section 7). */
+ * cannot be reached, it gets 503 with Retry-After (RFC 6750 section 3, RFC 9449 section 7).
+ *
+ * A proof must be for the URL that mcp_http_login_url() returns. If the endpoint has no public_url,
+ * it must be for the URL of the resource. */
 MCP_API void mcp_resource_server_authenticate(struct mcp_http_login *login, void *server);
 
 /* Return the protected resource metadata (RFC 9728), and its URL, which challenges contain. The
@@ -227,7 +230,7 @@ MCP_API int mcp_resource_server_has_group(const mcp_resource_server *server,
                                           const char *group);
 
 /* Empties the cache of checked tokens, so that each token is checked again. Call this after tokens
- * were revoked. */
+ * were revoked. Results of checks that are still running are not cached either. */
 MCP_API void mcp_resource_server_forget(mcp_resource_server *server);
 
 /* Counters since the start (uint64_t), and current sizes. Set `size` before the call. */
