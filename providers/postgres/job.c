@@ -44,13 +44,13 @@ static int set_caller(postgres_job *j)
     j->tables = &s->tables;
     if (!s->callers.on)
         return MCP_OK;
+    mcp_reply_cache(j->req, 0, false);
     int rc = postgres_caller_of(&s->callers, &s->base.alloc, j->req, &j->op.as, &role);
     if (rc == MCP_ENOTFOUND)
         log_refused(s);
     if (rc != MCP_OK)
         return rc;
     j->tables = &role->tables;
-    mcp_reply_cache(j->req, 0, false);
     return MCP_OK;
 }
 

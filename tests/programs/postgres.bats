@@ -170,3 +170,52 @@ write_config() {
     awk '/^```sql$/ { on = 1; next } /^```/ { on = 0 } on' "$page" | psql -q -v ON_ERROR_STOP=1 -h "$PGDIR" -U postgres shop
     awk '/^```json$/ { on = 1; next } /^```/ { on = 0 } on' "$page" | jq -e .queries
 }
+
+@test "run_as: each token reads with its own role; roles that do not exist are refused" {
+    psql -q -v ON_ERROR_STOP=1 -h "$PGDIR" -U postgres shop <<'END'
+CREATE ROLE gate2 LOGIN NOINHERIT; CREATE ROLE role_a; CREATE ROLE role_b; GRANT role_a, role_b TO gate2;
+CREATE TABLE note(id integer PRIMARY KEY, owner text, body text);
+ALTER TABLE note ENABLE ROW LEVEL SECURITY;
+CREATE POLICY own ON note USING (owner = current_user);
+GRANT SELECT ON note TO role_a, role_b;
+INSERT INTO note VALUES (1, 'role_a', 'first'), (2, 'role_b', 'second');
+END
+    config() {
+        printf '{"sources": [{"module": "postgres", "source": "dbname=shop user=gate2", "options": {"run_as": %s}}]}' "$1" >config.json
+    }
+    config '{"roles": {"ada": "role_a", "bob": "role_c"}}'
+    run -1 --separate-stderr mcpd --config config.json --check-config
+    [[ "$stderr" == *"role_c does not exist"* ]] || { echo "$stderr"; return 1; }
+    run -1 mcpd --config config.json --doctor
+    [[ "$output" == *"role_c does not exist"* ]] || { echo "$output"; return 1; }
+    config '{"roles": {"ada": "role_a"}, "claims": "role"}'
+    run -1 --separate-stderr mcpd --config config.json --check-config
+    [[ "$stderr" == *"needs a dot"* ]] || { echo "$stderr"; return 1; }
+
+    config '{"roles": {"ada": "role_a", "bob": "role_b"}}'
+    printf 'ada:token-of-ada\nbob:token-of-bob\neve:token-of-eve\n' >tokens
+    chmod 600 tokens
+    mcpd --config config.json --http 127.0.0.1:0 --token-file tokens 2>log 3>&- &
+    server=$!
+    for ((i = 0; i < 3000; i++)); do
+        ! grep -q ' at http' log || break
+        kill -0 "$server" || { cat log; return 1; }
+        sleep 0.02
+    done
+    url=$(sed -n 's|.* at \(http.*/mcp\).*|\1|p' log | head -1)
+    rows_of() { # TOKEN
+        uri=postgres://shop/public/note/rows
+        curl -sS -m 30 -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' \
+            -H 'MCP-Protocol-Version: 2026-07-28' -H 'Mcp-Method: resources/read' -H "Mcp-Name: $uri" -H "Authorization: Bearer $1" \
+            -d "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/read\",\"params\":{\"uri\":\"$uri\",\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/clientCapabilities\":{}}}}" \
+            "$url"
+    }
+    for ((i = 0; i < 3; i++)); do
+        [[ "$(rows_of token-of-ada)" == *first* && "$(rows_of token-of-ada)" != *second* ]]
+        [[ "$(rows_of token-of-bob)" == *second* && "$(rows_of token-of-bob)" != *first* ]]
+        [[ "$(rows_of token-of-eve)" == *"Resource not found"* ]]
+    done
+    kill "$server"
+    wait "$server"
+    grep -q 'a caller was refused, because run_as has no role for it' log
+}

@@ -2,7 +2,7 @@
  * and watches: the result is an error, not a crash, every request is answered, no memory is leaked,
  * and the next request succeeds. libpq's own allocations do not fail here. */
 #define _GNU_SOURCE
-#include "database.h"
+#include "callers.h"
 
 #include "failalloc.h"
 
@@ -38,7 +38,17 @@ static const exchange tried[] = {
 
 static failalloc ours;
 static peer p;
-static mcp_json_doc *saved;
+static mcp_json_doc *saved, *roles;
+static bool with_roles; /* requests run as their caller */
+
+static int connect_caller(void)
+{
+    mcp_server *server = p.server;
+    if (!with_roles)
+        return peer_connect(&p);
+    caller_open(&p, &(peer){.server = server, .loop = loop}, "{\"role\":[\"r\"],\"x\":[1,2]}");
+    return MCP_OK;
+}
 
 static int open_all(void)
 {
@@ -51,9 +61,10 @@ static int open_all(void)
         rc = mcp_postgres_mount(p.server,
                                 MCP_OPTIONS(mcp_postgres_options, .conninfo = conninfo,
                                             .allocator = &a, .poll_ms = 50,
+                                            .run_as = with_roles ? mcp_json_root(roles) : NULL,
                                             .queries = mcp_json_root(saved)),
                                 &p.error);
-    return rc == MCP_OK ? peer_connect(&p) : rc;
+    return rc == MCP_OK ? connect_caller() : rc;
 }
 
 static void close_all(void)
@@ -161,9 +172,46 @@ static void test_watching(void **state)
         ;
 }
 
+/* The same with a role and settings for the caller. */
+static void test_roles(void **state)
+{
+    static const size_t some[] = {5, 8};
+    (void)state;
+    with_roles = true;
+    for (size_t i = 0; i < sizeof(some) / sizeof(*some); i++)
+        for (size_t at = 1; try_one(&tried[some[i]], at, false); at++)
+            ;
+    for (size_t at = 1;; at++) {
+        ours = (failalloc){.fail_at = at};
+        memset(&p, 0, sizeof(p));
+        assert_int_equal(mcp_loop_new(NULL, &loop, NULL), MCP_OK);
+        p.loop = loop;
+        mcp_allocator a = failalloc_allocator(&ours);
+        int rc = peer_serve(&p, mcp_loop_host(loop), NULL);
+        if (rc == MCP_OK)
+            rc = mcp_postgres_mount(p.server,
+                                    MCP_OPTIONS(mcp_postgres_options, .conninfo = conninfo,
+                                                .allocator = &a, .run_as = mcp_json_root(roles)),
+                                    &p.error);
+        bool happened = ours.calls >= at;
+        if (rc != MCP_OK && (!happened || rc != MCP_ENOMEM))
+            fail_msg("%zu: %d %s", at, rc, p.error.text);
+        close_all();
+        if (!happened)
+            break;
+    }
+    with_roles = false;
+}
+
 static int setup(void **state)
 {
+    static const char map[] = "{\"claim\":\"role\",\"issuer\":\"" ISSUER
+                              "\",\"roles\":{\"q\":\"other\",\"r\":\"reader\"},\"claims\":"
+                              "\"a.claims\",\"settings\":{\"a.x\":\"x\"}}";
     (void)state;
+    run_sql("CREATE ROLE other; GRANT other TO reader");
+    if (mcp_json_parse(mcp_str_from(map), NULL, NULL, &roles, NULL) != MCP_OK)
+        return 1;
     return mcp_json_parse(mcp_str_from(queries), NULL, NULL, &saved, NULL);
 }
 
@@ -171,16 +219,16 @@ static int teardown(void **state)
 {
     (void)state;
     mcp_json_free(saved);
+    mcp_json_free(roles);
     return 0;
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_mounting),
-        cmocka_unit_test(test_asking),
-        cmocka_unit_test(test_reconnecting),
-        cmocka_unit_test(test_watching),
+        cmocka_unit_test(test_mounting),     cmocka_unit_test(test_asking),
+        cmocka_unit_test(test_reconnecting), cmocka_unit_test(test_watching),
+        cmocka_unit_test(test_roles),
     };
     int rc = make_database();
     if (rc == 0)

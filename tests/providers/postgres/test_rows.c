@@ -4,6 +4,8 @@
 #define _GNU_SOURCE
 #include "callers.h"
 
+#include "bridge.h"
+
 static peer shop, ada, bob, none;
 static mcp_postgres_options options;
 
@@ -143,13 +145,38 @@ static void test_refused(void **state)
                   (mcp_identity_options){.principal = callers[i].principal,
                                          .issuer = callers[i].issuer,
                                          .claims = callers[i].claims});
-        check_exchange(&none, &(exchange){LIST, "", {"\"resources\":[]", "!postgres:"}});
+        check_exchange(&none,
+                       &(exchange){LIST, "", {"\"resources\":[]", "!postgres:", "\"ttlMs\":0"}});
         check_exchange(&none, &(exchange){READ, URI(""), {NOT_FOUND}});
         check_exchange(&none, &(exchange){READ, URI("public/note/rows"), {NOT_FOUND}});
         check_exchange(&none, &(exchange){READ, URI("$query/all"), {NOT_FOUND}});
         check_exchange(&none, &(exchange){COMPLETE, KEYS(""), {"\"values\":[]"}});
         caller_close(&none);
     }
+    close_callers();
+}
+
+/* Tools that read resources read them for the caller of the tool. */
+static void test_tools(void **state)
+{
+    static const exchange reads = {
+        CALL,
+        "\"name\":\"read_resource\",\"arguments\":{\"uri\":\"postgres://shop/public/note/rows\"}",
+        {"of ada", "!of bob"}};
+    mcp_bridge *bridge = NULL;
+    (void)state;
+    open_callers();
+    assert_int_equal(
+        mcp_bridge_new(shop.server, MCP_OPTIONS(mcp_bridge_options, .user = NULL), &bridge, NULL),
+        MCP_OK);
+    assert_int_equal(mcp_bridge_add_tools(bridge, NULL, 0, NULL), MCP_OK);
+    check_exchange(&ada, &reads);
+    check_exchange(&bob, &(exchange){CALL, reads.params, {"of bob", "!of ada"}});
+    caller_as(&none, &shop, (mcp_identity_options){.principal = "p", .issuer = ISSUER});
+    check_exchange(&none,
+                   &(exchange){CALL, reads.params, {"There is no resource", "!of ada", "!of bob"}});
+    caller_close(&none);
+    mcp_bridge_free(bridge);
     close_callers();
 }
 
@@ -392,13 +419,10 @@ static void test_nothing_is_left(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_callers),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_attacks_on_plain_sql),
-        cmocka_unit_test(test_bad_options),
-        cmocka_unit_test(test_bad_roles),
-        cmocka_unit_test(test_changed_roles),
-        cmocka_unit_test(test_nothing_is_left),
+        cmocka_unit_test(test_callers),       cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_tools),         cmocka_unit_test(test_attacks_on_plain_sql),
+        cmocka_unit_test(test_bad_options),   cmocka_unit_test(test_bad_roles),
+        cmocka_unit_test(test_changed_roles), cmocka_unit_test(test_nothing_is_left),
     };
     int rc = make_database();
     if (rc == 0) {
