@@ -9,6 +9,7 @@
 
 #include "access.h"
 #include "config.h"
+#include "oauth.h"
 
 static size_t told;
 
@@ -33,6 +34,38 @@ static void look_at_settings(const settings *s)
         require(s->modules.items[i][0] == '/');
 }
 
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* "anonymous", a static principal, and callers of an issuer with and without groups. */
+static mcp_identity *callers[4];
+
+static void make_callers(void)
+{
+    static const mcp_identity_options options[COUNT(callers)] = {
+        {.size = sizeof(options[0]), .principal = "anonymous"},
+        {.size = sizeof(options[0]), .principal = "alice"},
+        {.size = sizeof(options[0]),
+         .principal = "https://i#a",
+         .issuer = "https://i",
+         .scopes = "a b",
+         .claims = "{\"sub\":\"a\",\"groups\":[\"g\",\"h\"]}"},
+        {.size = sizeof(options[0]),
+         .principal = "https://i#b",
+         .issuer = "https://i",
+         .claims = "{\"groups\":7}"},
+    };
+    for (size_t i = 0; i < COUNT(callers); i++)
+        require(mcp_identity_new(&options[i], &callers[i], NULL) == MCP_OK);
+}
+
+/* Scopes are asked only of a caller of an issuer that lacks a part of them. */
+static void ask_scopes(const mcp_identity *caller, mcp_item item, mcp_str name, access_rules *rules)
+{
+    const char *scopes = access_scopes(caller, item, name, rules);
+    require(!scopes || !access_may(caller, item, name, rules));
+    require(!scopes || (mcp_identity_issuer(caller) && !mcp_identity_has_scopes(caller, scopes)));
+}
+
 /* Looks up fixed names and the whole input. The caller NULL must get the decisions of "anonymous". */
 static void ask(access_rules *rules, notes *said, mcp_str text)
 {
@@ -41,10 +74,12 @@ static void ask(access_rules *rules, notes *said, mcp_str text)
         for (size_t i = 0; rules && i < sizeof(names) / sizeof(*names); i++) {
             mcp_str name = mcp_str_from(names[i]);
             bool may = access_may(NULL, (mcp_item)item, name, rules);
-            require(may == access_may("anonymous", (mcp_item)item, name, rules));
+            require(may == access_may(callers[0], (mcp_item)item, name, rules));
+            for (size_t k = 0; k < COUNT(callers); k++)
+                ask_scopes(callers[k], (mcp_item)item, name, rules);
         }
-        if (rules)
-            access_may("alice", (mcp_item)item, text, rules);
+        for (size_t k = 0; rules && k < COUNT(callers); k++)
+            ask_scopes(callers[k], (mcp_item)item, text, rules);
     }
     mcp_resource r = {.size = sizeof(r), .uri = names[0], .name = "a"};
     if (said)
@@ -90,6 +125,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!copy)
         return 0;
     told = 0;
+    if (!callers[0])
+        make_callers();
     memcpy(copy, data, size);
     jsonc_strip(copy, size);
     if (config_read_text("f.json", "/f", text, tell, &c) != MCP_OK) {
@@ -101,6 +138,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     find_all(config_root(c), (mcp_str){copy, size}, pointer, 0);
     if (config_fill(c, &s) == MCP_OK && options_over(&s, &(settings){0}))
         look_at_settings(&s);
+    require(oauth_check(c) == MCP_OK || told > 0);
     if (access_read(c, &rules) == MCP_OK && notes_read(c, &said) == MCP_OK)
         ask(rules, said, text);
     notes_free(said);

@@ -7,9 +7,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static bool may(const char *principal, mcp_item item, mcp_str name, void *user)
+static bool may(const mcp_identity *identity, mcp_item item, mcp_str name, void *user)
 {
-    (void)principal, (void)item, (void)user;
+    (void)identity, (void)item, (void)user;
     return name.len % 3 != 0;
 }
 

@@ -1,14 +1,17 @@
 /* mcp/access.h: access rules, which decide what each caller can see.
  *
- * The program provides a function that decides for each principal and each item. For a principal
- * that is denied an item, the item does not exist: it is not listed, read, called, completed,
- * subscribed to or announced, and a request for it gets the same error as one for an item that does
- * not exist. While access rules are set, no result is marked as "public" for caches.
+ * The program provides a function that decides for each caller and each item. For a caller that is
+ * denied an item, the item does not exist: it is not listed, read, called, completed, subscribed to
+ * or announced, and a request for it gets the same error as one for an item that does not exist.
+ * Only an item for which the caller's token lacks scopes may be listed, so that the client can ask
+ * for them (mcp_access.scopes). While access rules are set, no result is marked as "public" for
+ * caches.
  */
 #ifndef MCP_ACCESS_H
 #define MCP_ACCESS_H
 
 #include <mcp/base.h>
+#include <mcp/identity.h>
 #include <mcp/request.h>
 #include <mcp/server.h>
 
@@ -25,9 +28,9 @@ typedef enum mcp_item {
 
 typedef struct mcp_access {
     size_t size;
-    /* Returns whether the principal (NULL if anonymous) may see the item. Required. `name` is a
-     * URI, a URI template or a name, according to `item`. It is valid until the function returns
-     * and is not NUL-terminated.
+    /* Returns whether the caller may see and use the item. Required. `identity` is NULL if the
+     * caller is anonymous. `name` is a URI, a URI template or a name, according to `item`. It is
+     * valid until the function returns and is not NUL-terminated.
      *
      * A URI is passed in one canonical spelling without parameters, so that no other spelling of it
      * gives access:
@@ -40,16 +43,23 @@ typedef struct mcp_access {
      * A URI that `resolve` rejects does not exist, and `may` is not called for it. The function is
      * called on the server's thread, several times per request, so it must be fast and must not
      * block. It must return the same result for the same arguments until mcp_server_set_access() is
-     * called again. */
-    bool (*may)(const char *principal, mcp_item item, mcp_str name, void *user);
+     * called again. For notifications, the identity is that of the last request of the session. */
+    bool (*may)(const mcp_identity *identity, mcp_item item, mcp_str name, void *user);
     void *user;
     /* Called when the server no longer needs `user`. May be NULL. */
     void (*release)(void *user);
     /* Decides about n names at once, for rules that are expensive to query, such as those of
      * another process: sets allowed[i] to what `may` would return for names[i]. Called by
      * mcp_request_may_all(). If this is NULL, `may` is called for each name. */
-    void (*may_all)(const char *principal, mcp_item item, const mcp_str *names, size_t n,
+    void (*may_all)(const mcp_identity *identity, mcp_item item, const mcp_str *names, size_t n,
                     bool *allowed, void *user);
+    /* For an item that `may` denies: returns all scopes that its use needs, separated by spaces, if
+     * the caller would be allowed to use it with them, or NULL if the item does not exist for the
+     * caller. The text is read before the next call. With scopes, the item is listed, and a request
+     * that names it ends as after mcp_request_need_scopes(). Results that show more than the item
+     * that was requested do not contain it (mcp_request_may()), and it is not announced. May be
+     * NULL. */
+    const char *(*scopes)(const mcp_identity *identity, mcp_item item, mcp_str name, void *user);
 } mcp_access;
 
 /* Replaces the access rules. NULL removes them: every caller may see everything, which is the

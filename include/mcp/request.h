@@ -53,9 +53,10 @@ MCP_API const mcp_json *mcp_request_client_info(const mcp_request *req);
 /* Returns the authenticated caller, as the transport reported it, or NULL if anonymous. */
 MCP_API const char *mcp_request_principal(const mcp_request *req);
 /* Returns the identity of the caller (mcp/identity.h). Its scopes and claims are those of the token
- * with which this request was sent. Returns NULL if the caller is anonymous, or if a trusted parent
- * describes the caller (mcp_channel_options.trusted_parent). Valid until the request ends; add a
- * reference to keep it longer. */
+ * with which this request was sent. If a trusted parent describes the caller
+ * (mcp_channel_options.trusted_parent), the identity has only the principal and the name of a token.
+ * Returns NULL if the caller is anonymous. Valid until the request ends; add a reference to keep it
+ * longer. */
 MCP_API mcp_identity *mcp_request_identity(const mcp_request *req);
 /* Checks that the caller has all of these scopes, separated by spaces. A caller without an identity
  * has no scopes. Returns MCP_OK if the caller has them all. If not, sets the error of the request

@@ -369,14 +369,15 @@ typedef struct mcp_usage {
 
 /* Calls each(usage, user) for each tool or source that was used, in order of registration, and last
  * for "other". `usage` is valid during the call, which must not change the server. The figures of
- * items that access rules (mcp/access.h) hide from `principal` (NULL if anonymous) are added to
+ * items that access rules (mcp/access.h) hide from `identity` (NULL if anonymous) are added to
  * "other". Access to a tool is checked by its name, and to a mount by its prefix; a prefix that is
  * only a scheme is never hidden. The number of names never exceeds the number of tools and mounts
  * that are registered or still have requests in flight, whatever peers send. Durations are measured
  * with the host's clock. Without a host they are measured with the times that are passed to the
  * channels, so a handler that answers at once takes no time. */
-MCP_API void mcp_server_usage(const mcp_server *server, const char *principal, mcp_usage_kind kind,
-                              void (*each)(const mcp_usage *usage, void *user), void *user);
+MCP_API void mcp_server_usage(const mcp_server *server, const mcp_identity *identity,
+                              mcp_usage_kind kind, void (*each)(const mcp_usage *usage, void *user),
+                              void *user);
 
 /* ---- other threads --------------------------------------------------------------------------- */
 

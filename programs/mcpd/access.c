@@ -3,7 +3,9 @@
 
 #include <stdlib.h>
 
+#include "callers.h"
 #include "glob.h"
+#include "oauth.h"
 
 enum { ITEMS = MCP_ITEM_TOOL + 1 };
 
@@ -13,7 +15,9 @@ static const char *const keys[ITEMS] = {[MCP_ITEM_RESOURCE] = "resources",
                                         [MCP_ITEM_TOOL] = "tools"};
 
 typedef struct rule {
-    globs who; /* principals, unencoded; if empty, all principals */
+    callers principals, groups;
+    const char *scopes; /* that the things need; NULL if none */
+    const char *asks;   /* the scopes of a challenge, with those of all requests; NULL: none */
     bool allow, everything;
     bool has[ITEMS];
     globs what[ITEMS];
@@ -29,7 +33,8 @@ void access_free(access_rules *rules)
     if (!rules)
         return;
     for (size_t i = 0; i < rules->count; i++) {
-        globs_clear(&rules->items[i].who);
+        callers_clear(&rules->items[i].principals);
+        callers_clear(&rules->items[i].groups);
         for (size_t k = 0; k < ITEMS; k++)
             globs_clear(&rules->items[i].what[k]);
     }
@@ -76,16 +81,33 @@ static int add_globs(config *c, globs *to, const mcp_json *value, bool places, c
     return rc;
 }
 
+static int read_scopes(config *c, const mcp_json *value, const char *pointer, rule *r)
+{
+    const mcp_json *scope = mcp_json_get(value, "scope");
+    mcp_str otherwise = mcp_json_string(mcp_json_get(value, "otherwise"));
+    if (!scope)
+        return MCP_OK;
+    if (!r->allow)
+        return config_wrong(c, MCP_EINVAL, pointer,
+                            "scope belongs into a rule that allows: it allows callers with the "
+                            "scope, and denies all others");
+    r->scopes = config_text(c, scope);
+    if (!mcp_str_eq(otherwise, MCP_STR("hide")))
+        r->asks = oauth_all_scopes(c, r->scopes);
+    return r->scopes && (r->asks || mcp_str_eq(otherwise, MCP_STR("hide"))) ? MCP_OK : MCP_ENOMEM;
+}
+
 static int read_rule(config *c, const mcp_json *value, size_t i, rule *r)
 {
     char pointer[64];
-    int rc = MCP_OK;
     r->allow = mcp_str_eq(mcp_json_string(mcp_json_get(value, "effect")), MCP_STR("allow"));
     r->everything = true;
-    const mcp_json *who = mcp_json_get(value, "principal");
-    snprintf(pointer, sizeof(pointer), "/access/%zu/principal", i);
-    if (who)
-        rc = add_globs(c, &r->who, who, false, pointer);
+    snprintf(pointer, sizeof(pointer), "/access/%zu", i);
+    int rc = callers_read_principals(c, value, pointer, &r->principals);
+    if (rc == MCP_OK)
+        rc = callers_read_groups(c, value, pointer, &r->groups);
+    if (rc == MCP_OK)
+        rc = read_scopes(c, value, pointer, r);
     for (size_t k = 0; rc == MCP_OK && k < ITEMS; k++) {
         const mcp_json *list = mcp_json_get(value, keys[k]);
         snprintf(pointer, sizeof(pointer), "/access/%zu/%s", i, keys[k]);
@@ -124,11 +146,6 @@ int access_read(config *c, access_rules **ret)
 
 /* ---- checking access ------------------------------------------------------------------------- */
 
-static bool is_about(const rule *r, mcp_str principal)
-{
-    return !r->who.count || globs_match(&r->who, principal);
-}
-
 /* Returns whether the rule may match a URI that a template expands to. All these URIs begin with
  * the part before the first expression. */
 static bool leads_to(const rule *r, mcp_str tmpl)
@@ -141,21 +158,63 @@ static bool leads_to(const rule *r, mcp_str tmpl)
 
 static bool covers(const rule *r, mcp_item item, mcp_str name)
 {
-    if (r->everything)
-        return true;
-    if (r->has[item])
-        return globs_match(&r->what[item], name);
-    return item == MCP_ITEM_TEMPLATE && r->allow && r->has[MCP_ITEM_RESOURCE] && leads_to(r, name);
+    return r->everything || (r->has[item] && globs_match(&r->what[item], name));
 }
 
-bool access_may(const char *principal, mcp_item item, mcp_str name, void *user)
+/* Whether the rule also allows a template, because of the resources that it allows. */
+static bool covers_beside(const rule *r, mcp_item item, mcp_str name)
 {
-    const access_rules *rules = user;
-    mcp_str who = mcp_str_from(principal ? principal : "anonymous");
+    return item == MCP_ITEM_TEMPLATE && !r->everything && !r->has[item] && r->allow &&
+           r->has[MCP_ITEM_RESOURCE] && leads_to(r, name);
+}
+
+typedef enum decision { DENIED, ALLOWED, ASKED } decision; /* ASKED: for scopes */
+
+static decision decide_by(const rule *r, const mcp_identity *identity, truth about)
+{
+    if (!r->allow)
+        return DENIED;
+    if (!r->scopes || mcp_identity_has_scopes(identity, r->scopes))
+        return ALLOWED;
+    /* Only a token of an issuer can get more scopes. */
+    return r->asks && about == YES && mcp_identity_issuer(identity) ? ASKED : DENIED;
+}
+
+/* Finds the rule that decides. If it is unknown whether a rule is about the caller, the rule counts
+ * only if it refuses the caller. *ret is the rule of which ASKED asks for scopes. */
+static decision decide(const access_rules *rules, const mcp_identity *identity, mcp_item item,
+                       mcp_str name, const rule **ret)
+{
+    *ret = NULL;
     for (size_t i = rules->count; i > 0; i--) {
         const rule *r = &rules->items[i - 1];
-        if (is_about(r, who) && covers(r, item, name))
-            return r->allow;
+        bool beside = covers_beside(r, item, name);
+        if (!beside && !covers(r, item, name))
+            continue;
+        truth about = callers_include(&r->principals, identity);
+        truth member = callers_include(&r->groups, identity);
+        about = member < about ? member : about;
+        if (about == NO)
+            continue;
+        decision d = decide_by(r, identity, about);
+        if (d == ASKED && !*ret)
+            *ret = r;
+        /* A rule about resources never denies a template. */
+        if (d == ALLOWED ? about == YES : !beside)
+            return d == DENIED && *ret ? ASKED : d;
     }
-    return true;
+    *ret = NULL;
+    return ALLOWED;
+}
+
+bool access_may(const mcp_identity *identity, mcp_item item, mcp_str name, void *user)
+{
+    const rule *r;
+    return decide(user, identity, item, name, &r) == ALLOWED;
+}
+
+const char *access_scopes(const mcp_identity *identity, mcp_item item, mcp_str name, void *user)
+{
+    const rule *r;
+    return decide(user, identity, item, name, &r) == ASKED ? r->asks : NULL;
 }

@@ -1,9 +1,9 @@
 /* access.h: the compiled access rules of the configuration ("access"), and its annotations of
  * resources in lists ("annotations").
  *
- * The last rule that matches the principal and the item decides; an item that no rule matches is
+ * The last rule that matches the caller and the item decides; an item that no rule matches is
  * allowed. Principals are the names of tokens, "stdio" for the process that started the program,
- * and "anonymous" for all others.
+ * "anonymous" for callers without a token, and callers of an issuer by their claims (callers.h).
  */
 #ifndef MCPD_ACCESS_H
 #define MCPD_ACCESS_H
@@ -19,8 +19,9 @@ typedef struct access_rules access_rules;
 int access_read(config *c, access_rules **ret);
 /* NULL is allowed. */
 void access_free(access_rules *rules);
-/* For mcp_access.may; `user` is the access_rules. */
-bool access_may(const char *principal, mcp_item item, mcp_str name, void *user);
+/* For mcp_access.may and mcp_access.scopes; `user` is the access_rules. */
+bool access_may(const mcp_identity *identity, mcp_item item, mcp_str name, void *user);
+const char *access_scopes(const mcp_identity *identity, mcp_item item, mcp_str name, void *user);
 
 typedef struct notes notes;
 

@@ -82,39 +82,54 @@ void asking_log(const char *level, const char *line, void *user)
 
 /* ---- access ---------------------------------------------------------------------------------- */
 
-/* Reads the answer, which has n characters and a newline. "1" means that the item is allowed.
- * Returns false if the answer cannot be read or is malformed. */
-static bool read_answer(bool *allowed, size_t n)
+/* Reads a line of at most `room` bytes with its newline, which is removed. Nothing follows the
+ * newline, because only one question is open at a time. Returns false if there is none. */
+static bool read_answer(char *text, size_t room, size_t *len)
 {
-    char text[MCP_ISOLATED_NAMES + 1];
-    size_t len = 0;
-    while (len < n + 1) {
-        ssize_t got = read(PEER, text + len, n + 1 - len);
+    *len = 0;
+    while (*len == 0 || text[*len - 1] != '\n') {
+        ssize_t got = read(PEER, text + *len, room - *len);
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
             return false;
-        len += (size_t)got;
+        *len += (size_t)got;
     }
-    for (size_t i = 0; i < n; i++)
-        allowed[i] = text[i] == '1';
-    return text[n] == '\n';
+    text[--*len] = '\0';
+    return true;
 }
 
-static bool ask(const char *principal, mcp_item item, const mcp_str *names, size_t n, bool *allowed)
+/* Sends a question. `scopes` says which one; see isolated.h. */
+static bool put_question(const mcp_identity *identity, mcp_item item, const mcp_str *names,
+                         size_t n, bool scopes)
 {
     mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
     mcp_json_begin_object(w);
-    if (principal)
-        mcp_json_key(w, "principal"), mcp_json_add_string(w, principal);
+    if (identity)
+        mcp_json_key(w, "token"), mcp_json_add_string(w, mcp_identity_token(identity));
     mcp_json_key(w, "item"), mcp_json_add_int(w, item);
     mcp_json_key(w, "names");
     mcp_json_begin_array(w);
     for (size_t i = 0; i < n; i++)
         mcp_json_add_str(w, names[i]);
     mcp_json_end(w);
+    if (scopes)
+        mcp_json_key(w, "scopes"), mcp_json_add_bool(w, true);
     mcp_json_end(w);
-    return put_line(w) && read_answer(allowed, n);
+    return put_line(w);
+}
+
+static bool ask(const mcp_identity *identity, mcp_item item, const mcp_str *names, size_t n,
+                bool *allowed)
+{
+    char text[MCP_ISOLATED_NAMES + 1];
+    size_t len;
+    if (!put_question(identity, item, names, n, false) || !read_answer(text, sizeof(text), &len) ||
+        len != n)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        allowed[i] = text[i] == '1';
+    return true;
 }
 
 /* Returns how many of the names fit into one line. JSON may need six bytes for each byte of a
@@ -128,31 +143,48 @@ static size_t some(const mcp_str *names, size_t n)
     return i;
 }
 
-static void may_all(const char *principal, mcp_item item, const mcp_str *names, size_t n,
+static bool is_parent(const mcp_identity *identity)
+{
+    const char *principal = mcp_identity_principal(identity);
+    return principal && strcmp(principal, ASKING_PARENT) == 0;
+}
+
+static void may_all(const mcp_identity *identity, mcp_item item, const mcp_str *names, size_t n,
                     bool *allowed, void *user)
 {
-    bool parent = principal && strcmp(principal, ASKING_PARENT) == 0;
+    bool parent = is_parent(identity);
     (void)user;
     for (size_t i = 0; i < n; i++)
         allowed[i] = parent;
     for (size_t step; !parent && n; names += step, allowed += step, n -= step) {
         step = some(names, n);
-        if (ask(principal, item, names, step, allowed))
+        if (ask(identity, item, names, step, allowed))
             continue;
         for (size_t i = 0; i < step; i++)
             allowed[i] = false;
     }
 }
 
-static bool may(const char *principal, mcp_item item, mcp_str name, void *user)
+static bool may(const mcp_identity *identity, mcp_item item, mcp_str name, void *user)
 {
     bool allowed = false;
-    may_all(principal, item, &name, 1, &allowed, user);
+    may_all(identity, item, &name, 1, &allowed, user);
     return allowed;
+}
+
+static const char *scopes(const mcp_identity *identity, mcp_item item, mcp_str name, void *user)
+{
+    static char text[MCP_ISOLATED_SCOPES + 1];
+    size_t len;
+    (void)user;
+    bool answered = !is_parent(identity) && put_question(identity, item, &name, 1, true) &&
+                    read_answer(text, sizeof(text), &len);
+    return answered && len ? text : NULL;
 }
 
 int asking_set(mcp_server *server, mcp_error *error)
 {
-    int rc = mcp_server_set_access(server, MCP_OPTIONS(mcp_access, .may = may, .may_all = may_all));
+    int rc = mcp_server_set_access(
+        server, MCP_OPTIONS(mcp_access, .may = may, .may_all = may_all, .scopes = scopes));
     return rc == MCP_OK ? rc : MODULES_FAIL(error, rc, "%s", mcp_error_text(rc));
 }

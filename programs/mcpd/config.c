@@ -90,7 +90,7 @@ static const mcp_json *step(const mcp_json *at, mcp_str name)
     return mcp_json_get_str(at, (mcp_str){plain, n});
 }
 
-static const mcp_json *follow(const mcp_json *at, mcp_str pointer)
+const mcp_json *config_follow(const mcp_json *at, mcp_str pointer)
 {
     for (size_t i = 0; at && i < pointer.len;) {
         size_t end = ++i;
@@ -134,7 +134,7 @@ static void known_names(const checking *k, mcp_str keyword_at, names *ret)
     while (at.len && at.ptr[at.len - 1] != '/')
         at.len--;
     at.len -= at.len > 0;
-    const mcp_json *properties = mcp_json_get(follow(k->schema, at), "properties");
+    const mcp_json *properties = mcp_json_get(config_follow(k->schema, at), "properties");
     ret->count = 0;
     while (ret->count < MOST_NAMES && mcp_json_next(properties, &it, &key))
         snprintf(ret->text[ret->count++], sizeof(ret->text[0]), "%.*s", (int)key.len, key.ptr);

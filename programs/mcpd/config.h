@@ -36,6 +36,8 @@ void config_free(config *c);
 int config_fill(config *c, settings *s);
 
 const mcp_json *config_root(const config *c);
+/* Returns the value to which a JSON Pointer leads, or NULL. */
+const mcp_json *config_follow(const mcp_json *at, mcp_str pointer);
 /* Makes a path of the configuration absolute: "~/" stands for the home folder, and relative paths
  * are resolved against the file's folder. The result belongs to the configuration. Returns NULL if
  * out of memory. */

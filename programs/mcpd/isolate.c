@@ -147,10 +147,16 @@ static char *make_line(const offer *o, const subject *s, const paths *p)
 
 /* ---- mounting -------------------------------------------------------------------------------- */
 
-static bool may(const char *principal, mcp_item item, mcp_str name, void *user)
+static bool may(const mcp_identity *identity, mcp_item item, mcp_str name, void *user)
 {
     const offer *o = user;
-    return !o->rules || access_may(principal, item, name, o->rules);
+    return !o->rules || access_may(identity, item, name, o->rules);
+}
+
+static const char *scopes(const mcp_identity *identity, mcp_item item, mcp_str name, void *user)
+{
+    const offer *o = user;
+    return o->rules ? access_scopes(identity, item, name, o->rules) : NULL;
 }
 
 /* Returns the time limit of one request: the source's own timeout_ms plus GRACE_MS, because the
@@ -171,15 +177,15 @@ static int mount(offer *o, mcp_server *server, const char *label, const char *li
                  subject *s, mcp_error *error)
 {
     static const char *const argv[] = {"/proc/self/exe", SOURCE_CHILD, NULL};
-    return mcp_isolated_mount(server,
-                              MCP_OPTIONS(mcp_isolated_options, .name = label, .argv = argv,
-                                          .line = line, .paths = (const char *const *)p->items,
-                                          .n_beside = p->n_beside, .may = o->building ? may : NULL,
-                                          .user = o, .describe = s->described ? describe : NULL,
-                                          .describe_user = s, .max_data = MAX_DATA,
-                                          .timeout_ms = timeout_of(s->options),
-                                          .group = &o->isolated),
-                              error);
+    return mcp_isolated_mount(
+        server,
+        MCP_OPTIONS(mcp_isolated_options, .name = label, .argv = argv, .line = line,
+                    .paths = (const char *const *)p->items, .n_beside = p->n_beside,
+                    .may = o->building ? may : NULL, .scopes = scopes, .user = o,
+                    .describe = s->described ? describe : NULL, .describe_user = s,
+                    .max_data = MAX_DATA, .timeout_ms = timeout_of(s->options),
+                    .group = &o->isolated),
+        error);
 }
 
 static int mount_apart(offer *o, mcp_server *server, subject *s, mcp_error *error)

@@ -26,6 +26,7 @@
 #include "capacity.h"
 #include "install.h"
 #include "log.h"
+#include "oauth.h"
 #include "offer.h"
 #include "reload.h"
 #include "source_child.h"
@@ -170,6 +171,17 @@ static int load_modules(program *p, mcp_error *error)
     return rc;
 }
 
+/* Without this check, everybody would be served. */
+static int check_oauth(const config *c, mcp_error *error)
+{
+    int rc = oauth_check(c);
+    if (rc == MCP_OK) {
+        rc = error->code = MCP_EUNSUPPORTED;
+        snprintf(error->text, sizeof(error->text), "this version cannot check access tokens");
+    }
+    return rc;
+}
+
 /* Does everything that precedes serving. */
 static int prepare(program *p, mcp_error *error)
 {
@@ -190,6 +202,8 @@ static int prepare(program *p, mcp_error *error)
     if (rc == MCP_OK)
         rc = at_option(p, "token-file", 0, tokens_load(s->token_file, p->config, &p->known, error),
                        error);
+    if (rc == MCP_OK && oauth_section(p->config))
+        rc = at_option(p, "oauth", 0, check_oauth(p->config, error), error);
     if (rc == MCP_OK)
         rc = at_option(p, "access", 0, principals_check(p->config, p->known), error);
     return rc == MCP_OK

@@ -54,6 +54,8 @@ static int tell_unknown(const config *c, const char *pointer, const char *name, 
  * principals. */
 static int check_name(config *c, const mcp_json *value, const char *pointer, const tokens *known)
 {
+    if (!mcp_json_is(value, MCP_JSON_STRING))
+        return MCP_OK; /* a caller of an issuer, which cannot be known */
     const char *name = config_text(c, value);
     if (!name)
         return MCP_ENOMEM;
@@ -68,7 +70,7 @@ static int check_names(config *c, const mcp_json *who, size_t rule, const tokens
     int rc = MCP_OK;
     mcp_json_iter it = {0};
     snprintf(pointer, sizeof(pointer), "/access/%zu/principal", rule);
-    if (mcp_json_is(who, MCP_JSON_STRING))
+    if (!mcp_json_is(who, MCP_JSON_ARRAY))
         return check_name(c, who, pointer, known);
     for (const mcp_json *v; (v = mcp_json_next(who, &it, NULL)) != NULL;) {
         snprintf(pointer, sizeof(pointer), "/access/%zu/principal/%zu", rule, it.index - 1);

@@ -67,6 +67,8 @@ static bool add(const reader *s, const char *principal, const char *text)
         return fail_line(s, "a principal must have at most 127 bytes");
     if (strcmp(principal, "stdio") == 0 || strcmp(principal, "anonymous") == 0)
         return fail_line(s, "the names stdio and anonymous are reserved");
+    if (strstr(principal, "://"))
+        return fail_line(s, "a principal must not contain ://, as those of issuers do");
     if (t->count == MAX_TOKENS)
         return fail_line(s, "more than 10,000 tokens");
     token *grown = realloc(t->items, (t->count + 1) * sizeof(*grown));

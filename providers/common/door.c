@@ -189,7 +189,6 @@ static int open_line(common_door *door, common_ask *ask, line **ret)
     *l = (line){.door = door, .ask = ask};
     int rc = mcp_server_connect(door->server,
                                 MCP_OPTIONS(mcp_channel_options, .send = on_message, .user = l,
-                                            .principal = mcp_request_principal(ask->req),
                                             .identity = mcp_request_identity(ask->req),
                                             .max_reply = ask->max_reply,
                                             .page_size = ask->page_size, .list_mount = list_mount),

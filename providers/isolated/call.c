@@ -23,6 +23,7 @@ static void call_free(isolated_call *c)
     else
         r->last = c->prev;
     mcp_service_done(r->link.service, &c->use);
+    isolated_caller_give(r, c->caller);
     common_release(&r->alloc, c->params.members);
     common_release(&r->alloc, c->key);
     common_release(&r->alloc, c);
@@ -348,7 +349,9 @@ int isolated_call_begin(isolated *r, mcp_request *req, mcp_str cursor, size_t ma
         call_free(c);
         return refuse(r, req, max && !goes_on, why);
     }
-    int rc = isolated_params_make(r, req, cursor, max, &c->params);
+    int rc = isolated_caller_get(r, mcp_request_identity(req), &c->caller);
+    if (rc == MCP_OK)
+        rc = isolated_params_make(c, cursor, max, &c->params);
     isolated_link_refresh(r);
     mcp_request_on_cancel(req, on_cancel, c);
     if (rc == MCP_OK)

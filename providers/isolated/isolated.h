@@ -15,11 +15,18 @@
  *
  *     {"log":"warning","text":"…"}
  *
- * and questions whether a principal may see certain names. It sends one question at a time. The
- * answer is a line with "1" or "0" for each name:
+ * and questions whether a caller may see certain names. It sends one question at a time. "token" is
+ * the member of MCP_META_CALLER; it is missing if the caller is anonymous. The answer is a line with
+ * "1" or "0" for each name:
  *
- *     {"principal":"ann","item":0,"names":["git://repo/main/a","git://repo/main/b"]}
+ *     {"token":"7","item":0,"names":["git://repo/main/a","git://repo/main/b"]}
  *     10
+ *
+ * or which scopes the use of one name needs (mcp_access.scopes). The answer is a line with these
+ * scopes, which is empty if there are none:
+ *
+ *     {"token":"7","item":0,"names":["git://repo/main/b"],"scopes":true}
+ *     repo:read
  *
  * When the process ends unexpectedly, each request in flight that has no side effects is repeated
  * once. A request that is found to be the cause is refused for ten minutes.
@@ -31,8 +38,8 @@
 #include <mcp/mcp.h>
 #include <mcp/module.h>
 
-/* Limits of a line on descriptor 4: its bytes, including the newline, and its names. */
-enum { MCP_ISOLATED_LINE = 256 * 1024, MCP_ISOLATED_NAMES = 256 };
+/* Limits of a line on descriptor 4: its bytes, including the newline; its names; its scopes. */
+enum { MCP_ISOLATED_LINE = 256 * 1024, MCP_ISOLATED_NAMES = 256, MCP_ISOLATED_SCOPES = 4096 };
 
 /* The list of mounted sources. The program owns it and initializes it with zeros. */
 typedef struct mcp_isolated_group {
@@ -53,9 +60,9 @@ typedef struct mcp_isolated_options {
      * one of them, so they are examined only after a failure. */
     size_t n_beside;
 
-    /* Returns whether the principal may see the item. `name` is the item's canonical spelling. NULL
-     * if there are no access rules. */
-    bool (*may)(const char *principal, mcp_item item, mcp_str name, void *user);
+    /* As in mcp_access; `name` is the canonical spelling. NULL if there are no access rules. */
+    bool (*may)(const mcp_identity *identity, mcp_item item, mcp_str name, void *user);
+    const char *(*scopes)(const mcp_identity *identity, mcp_item item, mcp_str name, void *user);
     void *user;
 
     /* Describes the source (mcp_module.describe). Called only by mcp_isolated_mount(). If this is

@@ -38,29 +38,6 @@ void isolated_link_refuse(isolated_link *l, const char *why)
     mcp_service_abort(l->service, why);
 }
 
-/* Writes the answer to a question, followed by a newline. Returns false if `question` is
- * invalid. */
-static bool answer(const isolated *r, const mcp_json *question,
-                   char to[static MCP_ISOLATED_NAMES + 1], size_t *len)
-{
-    const mcp_json *names = mcp_json_get(question, "names"), *v;
-    const char *principal = mcp_json_string(mcp_json_get(question, "principal")).ptr;
-    int64_t item = mcp_json_int(mcp_json_get(question, "item"), -1);
-    mcp_json_iter it = {0};
-    *len = 0;
-    if (item < MCP_ITEM_RESOURCE || item > MCP_ITEM_TOOL ||
-        mcp_json_count(names) > MCP_ISOLATED_NAMES)
-        return false;
-    while ((v = mcp_json_next(names, &it, NULL)) != NULL) {
-        mcp_str name = mcp_json_string(v);
-        bool may = name.ptr && (!r->options.may ||
-                                r->options.may(principal, (mcp_item)item, name, r->options.user));
-        to[(*len)++] = may ? '1' : '0';
-    }
-    to[(*len)++] = '\n';
-    return *len > 1;
-}
-
 /* Logs a line of the process. Returns false if it is not a log line. Only a few lines per second
  * are logged. */
 static bool take_log(isolated_link *l, const mcp_json *line)
@@ -99,9 +76,8 @@ static void take_report(isolated_link *l)
 
 static void on_line(isolated_link *l, mcp_str line)
 {
-    char text[MCP_ISOLATED_NAMES + 1];
+    isolated_answer to;
     mcp_json_doc *doc = NULL;
-    size_t len;
     int rc = mcp_json_parse(line, NULL, &l->owner->alloc, &doc, NULL);
     if (rc == MCP_OK && take_log(l, mcp_json_root(doc))) {
         mcp_json_free(doc);
@@ -116,7 +92,7 @@ static void on_line(isolated_link *l, mcp_str line)
         return;
     }
     size_t names = mcp_json_count(mcp_json_get(mcp_json_root(doc), "names"));
-    bool asked = rc == MCP_OK && answer(l->owner, mcp_json_root(doc), text, &len);
+    bool asked = rc == MCP_OK && isolated_answer_question(l->owner, mcp_json_root(doc), &to);
     mcp_json_free(doc);
     if (l->asked || !isolated_flood_line(l, names)) {
         isolated_link_refuse(l, "its process asks without waiting for answers");
@@ -125,7 +101,7 @@ static void on_line(isolated_link *l, mcp_str line)
     l->asked = true;
     if (!asked)
         isolated_link_refuse(l, "its process asks for something that is no question");
-    else if (send(l->fd, text, len, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)len)
+    else if (send(l->fd, to.text, to.len, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)to.len)
         isolated_link_refuse(l, "its process does not take answers");
 }
 

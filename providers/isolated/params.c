@@ -4,6 +4,8 @@
  * Most clients send the same `_meta` with each request. The last one, and the `_meta` that was made
  * from it, are therefore cached.
  */
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "passing.h"
@@ -55,8 +57,10 @@ static int put_members(common_buffer *b, const mcp_json *object, mcp_str text,
 
 /* ---- the caller ------------------------------------------------------------------------------ */
 
-static int put_caller(common_buffer *b, mcp_request *req, size_t page_size)
+static int put_caller(common_buffer *b, const isolated_call *call, size_t page_size)
 {
+    char number[24];
+    mcp_request *req = call->req;
     const mcp_json *info = mcp_request_client_info(req);
     const char *principal = mcp_request_principal(req);
     mcp_str made;
@@ -68,6 +72,10 @@ static int put_caller(common_buffer *b, mcp_request *req, size_t page_size)
     mcp_json_key(w, "restricted"), mcp_json_add_bool(w, mcp_request_restricted(req));
     if (principal)
         mcp_json_key(w, "principal"), mcp_json_add_string(w, principal);
+    if (call->caller) {
+        snprintf(number, sizeof(number), "%" PRIu64, call->caller->number);
+        mcp_json_key(w, "token"), mcp_json_add_string(w, number);
+    }
     if (info)
         mcp_json_key(w, "clientInfo"), mcp_json_add_value(w, info);
     if (page_size)
@@ -81,15 +89,15 @@ static int put_caller(common_buffer *b, mcp_request *req, size_t page_size)
     return rc;
 }
 
-static int put_meta(common_buffer *b, mcp_request *req, mcp_str text, size_t page_size)
+static int put_meta(common_buffer *b, const isolated_call *call, mcp_str text, size_t page_size)
 {
-    const mcp_json *meta = mcp_json_get(mcp_request_params(req), "_meta");
+    const mcp_json *meta = mcp_json_get(mcp_request_params(call->req), "_meta");
     mcp_str inner;
     size_t from = b->len;
     int rc = put_members(b, meta, text, common_passing_is_of_hop, &inner);
     if (rc == MCP_OK && b->len > from)
         rc = common_buffer_append(b, ",", 1);
-    return rc == MCP_OK ? put_caller(b, req, page_size) : rc;
+    return rc == MCP_OK ? put_caller(b, call, page_size) : rc;
 }
 
 /* ---- the cache ------------------------------------------------------------------------------- */
@@ -109,11 +117,12 @@ static bool may_keep(mcp_request *req, mcp_str text, size_t page_size)
     return text.len && text.len <= MOST_KEPT && !changes && mcp_request_client_info(req) == own;
 }
 
-static bool is_kept(const isolated_meta *k, mcp_request *req, mcp_str text)
+static bool is_kept(const isolated_meta *k, const isolated_call *call, mcp_str text)
 {
+    const mcp_request *req = call->req;
     return k->of && text.len == k->of_len && memcmp(text.ptr, k->of, text.len) == 0 &&
            same(k->revision, mcp_request_revision(req)) &&
-           same(k->principal, mcp_request_principal(req)) &&
+           same(k->principal, mcp_request_principal(req)) && k->caller == call->caller &&
            k->restricted == mcp_request_restricted(req);
 }
 
@@ -124,6 +133,7 @@ void isolated_meta_free(isolated *r)
     common_release(&r->alloc, k->made);
     common_release(&r->alloc, k->revision);
     common_release(&r->alloc, k->principal);
+    isolated_caller_give(r, k->caller);
     *k = (isolated_meta){.of = NULL};
 }
 
@@ -133,14 +143,19 @@ static char *copy(const isolated *r, const char *text)
 }
 
 /* Replaces the contents of the cache. If out of memory, the cache is empty afterwards. */
-static void keep(isolated *r, mcp_request *req, mcp_str text, mcp_str made)
+static void keep(const isolated_call *call, mcp_str text, mcp_str made)
 {
+    isolated *r = call->owner;
+    const mcp_request *req = call->req;
     const char *principal = mcp_request_principal(req);
     isolated_meta *k = &r->meta;
     isolated_meta_free(r);
     k->of_len = text.len;
     k->made_len = made.len;
     k->restricted = mcp_request_restricted(req);
+    k->caller = call->caller;
+    if (k->caller)
+        k->caller->uses++;
     k->of = common_copy(&r->alloc, text.ptr, text.len);
     k->made = common_copy(&r->alloc, made.ptr, made.len);
     k->revision = copy(r, mcp_request_revision(req));
@@ -167,29 +182,31 @@ static int put_cursor(common_buffer *b, mcp_str cursor)
     return rc;
 }
 
-static int put_caller_meta(isolated *r, common_buffer *b, mcp_request *req, mcp_str text,
+static int put_caller_meta(common_buffer *b, const isolated_call *call, mcp_str text,
                            size_t page_size)
 {
+    const isolated_meta *kept = &call->owner->meta;
     size_t from = b->len;
-    bool may = may_keep(req, text, page_size);
-    if (may && is_kept(&r->meta, req, text))
-        return common_buffer_append(b, r->meta.made, r->meta.made_len);
-    int rc = put_meta(b, req, text, page_size);
+    bool may = may_keep(call->req, text, page_size);
+    if (may && is_kept(kept, call, text))
+        return common_buffer_append(b, kept->made, kept->made_len);
+    int rc = put_meta(b, call, text, page_size);
     if (rc == MCP_OK && may)
-        keep(r, req, text, (mcp_str){b->ptr + from, b->len - from});
+        keep(call, text, (mcp_str){b->ptr + from, b->len - from});
     return rc;
 }
 
-int isolated_params_make(isolated *r, mcp_request *req, mcp_str cursor, size_t page_size,
+int isolated_params_make(const isolated_call *call, mcp_str cursor, size_t page_size,
                          isolated_params *ret)
 {
+    mcp_request *req = call->req;
     const mcp_json *params = mcp_request_params(req);
     mcp_str text = mcp_request_params_text(req), meta = {NULL, 0};
     common_buffer b;
     if (params && !text.ptr)
         return MCP_ENOMEM;
     enum { ROOM = 256 }; /* enough in most cases for the members that are added */
-    common_buffer_init(&b, &r->alloc);
+    common_buffer_init(&b, &call->owner->alloc);
     int rc = common_buffer_reserve(&b, text.len + ROOM);
     if (rc == MCP_OK)
         rc = put_members(&b, params, text, common_passing_leaves_out, &meta);
@@ -199,7 +216,7 @@ int isolated_params_make(isolated *r, mcp_request *req, mcp_str cursor, size_t p
         rc = common_buffer_append(&b, "", 1);
     size_t at = b.len;
     if (rc == MCP_OK)
-        rc = put_caller_meta(r, &b, req, meta, page_size);
+        rc = put_caller_meta(&b, call, meta, page_size);
     if (rc == MCP_OK)
         rc = common_buffer_append(&b, "", 1);
     if (rc == MCP_OK)

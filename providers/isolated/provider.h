@@ -1,10 +1,10 @@
 /* provider.h: declarations for the files of an isolated source.
  *
  * provider.c has the callbacks of the engine. call.c forwards requests, and params.c makes their
- * params. fate.c decides what happens after the end of a process. link.c owns the process and
- * descriptor 4. flood.c limits what the process sends. describe.c registers the items of the
- * source's description; learn.c registers those that a process offers if there is no description.
- * watch.c keeps the subscriptions.
+ * params. callers.c answers the questions of the process about access. fate.c decides what happens
+ * after the end of a process. link.c owns the process and descriptor 4. flood.c limits what the
+ * process sends. describe.c registers the items of the source's description; learn.c registers those
+ * that a process offers if there is no description. watch.c keeps the subscriptions.
  */
 #ifndef ISOLATED_PROVIDER_H
 #define ISOLATED_PROVIDER_H
@@ -53,12 +53,21 @@ typedef struct isolated_kill {
 
 enum { ISOLATED_KILLS = 64, ISOLATED_PATHS = 64, ISOLATED_MOUNTS = 16 };
 
+/* A caller with requests in flight. */
+typedef struct isolated_caller {
+    struct isolated_caller *next, **at;
+    mcp_identity *identity; /* a reference */
+    uint64_t number;        /* its name for the process */
+    size_t uses;
+} isolated_caller;
+
 /* A cache of one entry: the last `_meta` of a request (`of`), and the `_meta` for the process that
  * was made from it (`made`). The other members must be equal too when the entry is reused. */
 typedef struct isolated_meta {
     char *of, *made; /* not NUL-terminated; NULL if the cache is empty */
     size_t of_len, made_len;
     char *revision, *principal;
+    isolated_caller *caller; /* has one use; may be NULL */
     bool restricted;
 } isolated_meta;
 
@@ -81,6 +90,8 @@ struct isolated {
     uint64_t failure_state; /* isolated_files_state() at the time of the failure */
 
     isolated_meta meta;
+    isolated_caller *callers;    /* with requests in flight, and that of `meta` */
+    uint64_t last_caller;        /* the last number of a caller */
     isolated_call *first, *last; /* in order of arrival */
     size_t trials;               /* number of calls that must run alone; the first one is running */
     bool searching;              /* isolated_calls_go_on() is running */
@@ -126,7 +137,8 @@ struct isolated_call {
     mcp_request *req; /* NULL after it was cancelled */
     const char *method;
     isolated_params params;
-    char *key; /* identifies the request in `kills`; may be NULL */
+    isolated_caller *caller; /* one use of it; NULL if anonymous, or if there are no access rules */
+    char *key;               /* identifies the request in `kills`; may be NULL */
     /* list: the method is resources/list; goes_on: the page is not the first one */
     bool list, goes_on;
     size_t max;   /* the maximum number of entries on that page */
@@ -154,11 +166,28 @@ void isolated_calls_free(isolated *r);
 
 /* ---- params.c ---------------------------------------------------------------------------------- */
 
-/* Makes the params for the process. The caller releases ret->members. `cursor` and `page_size` are
- * those of a list. */
-int isolated_params_make(isolated *r, mcp_request *req, mcp_str cursor, size_t page_size,
+/* Makes the params of a call for the process. The caller releases ret->members. `cursor` and
+ * `page_size` are those of a list. */
+int isolated_params_make(const isolated_call *call, mcp_str cursor, size_t page_size,
                          isolated_params *ret);
 void isolated_meta_free(isolated *r);
+
+/* ---- callers.c --------------------------------------------------------------------------------- */
+
+/* Finds or makes the caller of an identity, and adds a use of it. *ret is NULL if it is anonymous, or
+ * if there are no access rules. Returns MCP_OK or MCP_ENOMEM. */
+int isolated_caller_get(isolated *r, mcp_identity *identity, isolated_caller **ret);
+/* Ends a use. NULL is allowed. */
+void isolated_caller_give(isolated *r, isolated_caller *c);
+
+/* An answer on descriptor 4, with its newline. */
+typedef struct isolated_answer {
+    char text[MCP_ISOLATED_SCOPES + 1];
+    size_t len;
+} isolated_answer;
+
+/* Answers a question about access. Returns false if it is no question. */
+bool isolated_answer_question(const isolated *r, const mcp_json *question, isolated_answer *to);
 
 /* ---- fate.c ------------------------------------------------------------------------------------ */
 

@@ -101,6 +101,16 @@ static void tell(const char *line)
     fail_msg("%s", line);
 }
 
+static mcp_identity *identity_of(const char *principal)
+{
+    mcp_identity *made = NULL;
+    if (principal)
+        assert_int_equal(mcp_identity_new(MCP_OPTIONS(mcp_identity_options, .principal = principal),
+                                          &made, NULL),
+                         MCP_OK);
+    return made;
+}
+
 static const char rules_text[] =
     "{\"access\": ["
     "{\"effect\": \"deny\", \"tools\": \"reboot\"},"
@@ -149,10 +159,12 @@ static void the_last_rule_decides(void **state)
     (void)state;
     assert_int_equal(config_read_text("f", "/f", mcp_str_from(rules_text), tell, &c), MCP_OK);
     assert_int_equal(access_read(c, &rules), MCP_OK);
-    for (size_t i = 0; i < COUNT(table); i++)
-        if (access_may(table[i].who, table[i].item, mcp_str_from(table[i].name), rules) !=
-            table[i].may)
+    for (size_t i = 0; i < COUNT(table); i++) {
+        mcp_identity *who = identity_of(table[i].who);
+        if (access_may(who, table[i].item, mcp_str_from(table[i].name), rules) != table[i].may)
             fail_msg("%s and %s", table[i].who ? table[i].who : "nobody", table[i].name);
+        mcp_identity_unref(who);
+    }
     access_free(rules);
     config_free(c);
 }

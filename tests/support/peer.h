@@ -27,7 +27,8 @@ typedef struct peer {
     mcp_loop *loop; /* runs the server and is freed with it, or NULL */
     mcp_server *server;
     mcp_channel *channel;
-    char reply[4 << 20]; /* the latest reply, or the acknowledgement of a subscription */
+    mcp_identity *identity; /* of the next channel; NULL: anonymous */
+    char reply[4 << 20];    /* the latest reply, or the acknowledgement of a subscription */
     size_t len, replies, updates, changes;
     size_t page_size; /* 0 means the server's default */
     mcp_error error;
@@ -60,9 +61,10 @@ static inline int peer_serve(peer *p, const mcp_host *host, const mcp_allocator 
 
 static inline int peer_connect(peer *p)
 {
-    return mcp_server_connect(
-        p->server, MCP_OPTIONS(mcp_channel_options, .send = keep, .user = p, .shared_stream = true),
-        &p->channel, &p->error);
+    return mcp_server_connect(p->server,
+                              MCP_OPTIONS(mcp_channel_options, .send = keep, .user = p,
+                                          .shared_stream = true, .identity = p->identity),
+                              &p->channel, &p->error);
 }
 
 static inline void peer_close(peer *p)

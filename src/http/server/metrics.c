@@ -301,11 +301,11 @@ static void put_usage(const mcp_usage *u, void *user)
 }
 
 /* All samples of a metric have to be adjacent, so the usage is read once for each metric. */
-static void put_used(const mcp_http *http, const char *principal, mcp__buf *b)
+static void put_used(const mcp_http *http, const mcp_identity *identity, mcp__buf *b)
 {
     for (metric_id id = TOOL_CALLS; id <= SOURCE_DURATION; id++) {
         put_head(b, id);
-        mcp_server_usage(http->server, principal,
+        mcp_server_usage(http->server, identity,
                          id < SOURCE_READS ? MCP_USAGE_TOOL : MCP_USAGE_SOURCE, put_usage,
                          &(usage_sink){b, id});
     }
@@ -385,12 +385,12 @@ static void add_text(mcp_str text, void *arg)
     mcp__buf_str(arg, text);
 }
 
-void mcp__http_put_metrics(mcp_http *http, const char *principal, mcp__buf *b)
+void mcp__http_put_metrics(mcp_http *http, const mcp_identity *identity, mcp__buf *b)
 {
     uint64_t values[METRICS] = {0};
     get_values(http, values);
     put_requests(&http->metrics, b);
-    put_used(http, principal, b);
+    put_used(http, identity, b);
     put_limits(http, b);
     for (metric_id id = CONNECTIONS; id < METRICS; id++) {
         if (id == SSE_SESSIONS && !http->options.sse_path)

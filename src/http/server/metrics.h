@@ -45,6 +45,6 @@ mcp_str mcp__http_method_name(unsigned method);
 extern const uint64_t mcp__http_buckets[MCP__HTTP_BUCKETS];
 /* Writes all metrics in the text format of Prometheus. Omits tools and sources that access rules
  * hide from the principal. */
-void mcp__http_put_metrics(mcp_http *http, const char *principal, mcp__buf *b);
+void mcp__http_put_metrics(mcp_http *http, const mcp_identity *identity, mcp__buf *b);
 
 #endif

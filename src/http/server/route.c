@@ -223,7 +223,7 @@ static void answer_metrics(mcp_http_connection *c)
 {
     mcp__buf b;
     mcp__buf_init(&b, c->http->allocator, 0);
-    mcp__http_put_metrics(c->http, c->principal, &b);
+    mcp__http_put_metrics(c->http, mcp__http_identity(c), &b);
     mcp__http_answer a = {.status = 200, .type = "text/plain; version=0.0.4; charset=utf-8"};
     a.body = mcp__buf_view(&b);
     if (b.failed)

@@ -30,22 +30,23 @@ void mcp__access_free(mcp_server *server)
     server->access = (mcp_access){.size = sizeof(mcp_access)};
 }
 
-static bool ask(const mcp_server *server, const char *principal, mcp_item item, mcp_str name)
+static bool ask(const mcp_server *server, const mcp_identity *identity, mcp_item item, mcp_str name)
 {
-    return server->access.may(principal, item, name, server->access.user);
+    return server->access.may(identity, item, name, server->access.user);
 }
 
-bool mcp__may_see(const mcp_server *server, const char *principal, const mcp__entry *entry)
+static const mcp_item items[MCP__KINDS] = {[MCP__RESOURCES] = MCP_ITEM_RESOURCE,
+                                           [MCP__TEMPLATES] = MCP_ITEM_TEMPLATE,
+                                           [MCP__PROMPTS] = MCP_ITEM_PROMPT,
+                                           [MCP__TOOLS] = MCP_ITEM_TOOL};
+
+bool mcp__may_see(const mcp_server *server, const mcp_identity *identity, const mcp__entry *entry)
 {
-    static const mcp_item items[MCP__KINDS] = {[MCP__RESOURCES] = MCP_ITEM_RESOURCE,
-                                               [MCP__TEMPLATES] = MCP_ITEM_TEMPLATE,
-                                               [MCP__PROMPTS] = MCP_ITEM_PROMPT,
-                                               [MCP__TOOLS] = MCP_ITEM_TOOL};
     if (!server->access.may)
         return true;
     if (entry->kind == MCP__RESOURCES)
-        return mcp__may_read(server, principal, entry->key);
-    return ask(server, principal, items[entry->kind], entry->key);
+        return mcp__may_read(server, identity, entry->key);
+    return ask(server, identity, items[entry->kind], entry->key);
 }
 
 /* Writes the normal form, NUL-terminated. Returns false if there is none, or if it does not fit. */
@@ -102,12 +103,51 @@ static bool spell(const mcp_server *server, mcp_str uri, char *to, size_t room)
     return mount ? spell_mounted(mount, uri, to, room) : spell_matched(server, uri, to, room);
 }
 
-bool mcp__access_read(const mcp_server *server, const char *principal, mcp_str uri)
+bool mcp__access_read(const mcp_server *server, const mcp_identity *identity, mcp_str uri)
 {
     char canonical[CANONICAL_SIZE];
     return spell(server, uri, canonical, sizeof(canonical)) &&
-           ask(server, principal, MCP_ITEM_RESOURCE, mcp_str_from(canonical));
+           ask(server, identity, MCP_ITEM_RESOURCE, mcp_str_from(canonical));
 }
+
+/* ---- missing scopes -------------------------------------------------------------------------- */
+
+/* Returns the scopes with which the caller would be allowed the item, or NULL. */
+static const char *scopes_of(const mcp_server *server, const mcp_identity *identity, mcp_item item,
+                             mcp_str name)
+{
+    char canonical[CANONICAL_SIZE];
+    const mcp_access *access = &server->access;
+    if (!access->scopes)
+        return NULL;
+    if (item == MCP_ITEM_RESOURCE) {
+        if (!spell(server, name, canonical, sizeof(canonical)))
+            return NULL;
+        name = mcp_str_from(canonical);
+    }
+    return access->scopes(identity, item, name, access->user);
+}
+
+bool mcp__may_list(const mcp_server *server, const mcp_identity *identity, const mcp__entry *entry)
+{
+    return mcp__may_see(server, identity, entry) ||
+           scopes_of(server, identity, items[entry->kind], entry->key);
+}
+
+bool mcp__access_list(const mcp_request *req, mcp_item item, mcp_str name)
+{
+    return mcp_request_may(req, item, name) ||
+           scopes_of(req->server, mcp_request_identity(req), item, name);
+}
+
+int mcp__access_refuse(mcp_request *req, mcp_item item, mcp_str name)
+{
+    const char *scopes = scopes_of(req->server, mcp_request_identity(req), item, name);
+    int rc = scopes ? mcp_request_need_scopes(req, scopes) : MCP_ENOTFOUND;
+    return rc == MCP_OK || rc == MCP_EINVAL ? MCP_ENOTFOUND : rc;
+}
+
+/* ---- for handlers ---------------------------------------------------------------------------- */
 
 bool mcp_request_may(const mcp_request *req, mcp_item item, mcp_str name)
 {
@@ -115,8 +155,8 @@ bool mcp_request_may(const mcp_request *req, mcp_item item, mcp_str name)
     if (!mcp_request_restricted(req))
         return true;
     if (item == MCP_ITEM_RESOURCE)
-        return mcp__may_read(server, mcp_request_principal(req), name);
-    return ask(server, mcp_request_principal(req), item, name);
+        return mcp__may_read(server, mcp_request_identity(req), name);
+    return ask(server, mcp_request_identity(req), item, name);
 }
 
 /* Decides about names in their canonical spelling. */
@@ -124,13 +164,13 @@ static void ask_all(const mcp_request *req, mcp_item item, const mcp_str *names,
                     bool *allowed)
 {
     const mcp_access *access = &req->server->access;
-    const char *principal = mcp_request_principal(req);
+    const mcp_identity *identity = mcp_request_identity(req);
     if (access->may_all) {
-        access->may_all(principal, item, names, n, allowed, access->user);
+        access->may_all(identity, item, names, n, allowed, access->user);
         return;
     }
     for (size_t i = 0; i < n; i++)
-        allowed[i] = access->may(principal, item, names[i], access->user);
+        allowed[i] = access->may(identity, item, names[i], access->user);
 }
 
 /* Appends the canonical spellings to `text`, each with a NUL. at[i] is set to the offset of the
@@ -229,5 +269,5 @@ bool mcp__may_complete(const mcp_request *req, const mcp_uri_template *tmpl, mcp
     if (expanded && !has_spelling && uri.ptr)
         has_spelling = spell(server, uri, canonical, sizeof(canonical));
     return has_spelling &&
-           ask(server, mcp_request_principal(req), MCP_ITEM_RESOURCE, mcp_str_from(canonical));
+           ask(server, mcp_request_identity(req), MCP_ITEM_RESOURCE, mcp_str_from(canonical));
 }

@@ -20,16 +20,31 @@ const mcp_json *mcp_request_client_capabilities(const mcp_request *req)
     return declared_by_client(req, MCP__META_CAPABILITIES, "capabilities");
 }
 
-void mcp__request_take_caller(mcp_request *req)
+/* Replaces the parent's own identity with that of the caller. */
+static int take_identity(mcp_request *req, const mcp_json *caller)
+{
+    const char *principal = mcp_json_string(mcp_json_get(caller, "principal")).ptr;
+    const char *token = mcp_json_string(mcp_json_get(caller, "token")).ptr;
+    mcp_identity_unref(req->identity);
+    req->identity = NULL;
+    if (!principal)
+        return MCP_OK;
+    return mcp_identity_new(MCP_OPTIONS(mcp_identity_options, .principal = principal,
+                                        .token = token, .allocator = &req->server->allocator),
+                            &req->identity, NULL);
+}
+
+int mcp__request_take_caller(mcp_request *req)
 {
     const mcp_json *caller = mcp_json_get(mcp_request_meta(req), MCP_META_CALLER);
     mcp_str name = mcp_json_string(mcp_json_get(caller, "revision"));
     const mcp__revision *revision = name.ptr ? mcp__revision_find(name) : NULL;
     if (!mcp_json_is(caller, MCP_JSON_OBJECT))
-        return;
+        return MCP_OK;
     req->caller = caller;
     if (revision)
         req->revision = revision;
+    return take_identity(req, caller);
 }
 
 const mcp_json *mcp_request_client_info(const mcp_request *req)

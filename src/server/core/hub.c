@@ -79,7 +79,7 @@ static mcp__subscription *subscription_new(mcp__stream *stream, mcp__topic *topi
 static bool may_read(const mcp__stream *stream, mcp_str uri)
 {
     const mcp__session *session = stream->session;
-    return mcp__may_read(session->server, session->channel->options.principal, uri);
+    return mcp__may_read(session->server, session->channel->options.identity, uri);
 }
 
 int mcp__stream_subscribe(mcp__stream *stream, mcp_str uri)
@@ -251,7 +251,7 @@ void mcp__hub_list_changed(mcp_server *server, mcp__kind kind, const mcp__entry 
         return; /* the build may still be discarded; if it succeeds, it announces all changes */
     for (mcp__link *l = server->sessions.next; l != &server->sessions; l = l->next) {
         mcp__session *session = mcp__container(l, mcp__session, link);
-        if (!entry || mcp__may_see(server, session->channel->options.principal, entry))
+        if (!entry || mcp__may_list(server, session->channel->options.identity, entry))
             mark_lists(session, kind);
     }
 }
@@ -293,7 +293,7 @@ void mcp_server_resources_changed_by(mcp_server *server, const char *uri)
     for (mcp__link *l = server->sessions.next; !server->building && l != &server->sessions;
          l = l->next) {
         mcp__session *session = mcp__container(l, mcp__session, link);
-        if (mcp__may_read(server, session->channel->options.principal, mcp_str_from(uri)))
+        if (mcp__may_read(server, session->channel->options.identity, mcp_str_from(uri)))
             mark_lists(session, MCP__RESOURCES);
     }
 }

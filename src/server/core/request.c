@@ -212,9 +212,11 @@ void mcp__request_receive(mcp__incoming *in)
         return;
     }
     req->revision = revision;
-    if (in->channel->options.trusted_parent)
-        mcp__request_take_caller(req);
-    run_method(req);
+    int rc = in->channel->options.trusted_parent ? mcp__request_take_caller(req) : MCP_OK;
+    if (rc == MCP_OK)
+        run_method(req);
+    else
+        mcp__request_finish(req, rc);
 }
 
 /* ---- the end of a request ------------------------------------------------------------------- */
@@ -375,14 +377,12 @@ const char *mcp_request_principal(const mcp_request *req)
 {
     if (req->task)
         return mcp__task_principal(req->task);
-    if (req->caller)
-        return mcp_json_string(mcp_json_get(req->caller, "principal")).ptr;
     return req->identity ? mcp_identity_principal(req->identity) : NULL;
 }
 
 mcp_identity *mcp_request_identity(const mcp_request *req)
 {
-    return req->caller ? NULL : req->identity;
+    return req->identity;
 }
 
 mcp_str mcp__request_principal_str(const mcp_request *req)

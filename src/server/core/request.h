@@ -152,7 +152,7 @@ int mcp__request_check_info(mcp_request *req, const mcp_json *info, const char *
 /* Ends a request with the code that its handler returned. */
 void mcp__request_finish(mcp_request *req, int outcome);
 /* client_info.c: reads from _meta the caller on whose behalf a trusted parent sends the request. */
-void mcp__request_take_caller(mcp_request *req);
+int mcp__request_take_caller(mcp_request *req);
 /* Calls the cancel function of a request that is marked as cancelled. Returns true if this finished
  * the request, which is then freed. */
 bool mcp__request_stop(mcp_request *req);

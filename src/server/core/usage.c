@@ -174,19 +174,19 @@ static bool is_unused(mcp_usage *usage)
     return n == 0;
 }
 
-/* Returns whether the principal may see the name of a meter. A scheme alone reveals no name that a
+/* Returns whether the caller may see the name of a meter. A scheme alone reveals no name that a
  * rule could hide. */
-static bool may_see(const mcp_server *server, const char *principal, const mcp_usage *usage)
+static bool may_see(const mcp_server *server, const mcp_identity *identity, const mcp_usage *usage)
 {
     if (!server->access.may)
         return true;
     if (usage->kind == MCP_USAGE_TOOL)
-        return server->access.may(principal, MCP_ITEM_TOOL, usage->name, server->access.user);
+        return server->access.may(identity, MCP_ITEM_TOOL, usage->name, server->access.user);
     return usage->name.ptr[usage->name.len - 1] == ':' ||
-           mcp__may_read(server, principal, usage->name);
+           mcp__may_read(server, identity, usage->name);
 }
 
-void mcp_server_usage(const mcp_server *server, const char *principal, mcp_usage_kind kind,
+void mcp_server_usage(const mcp_server *server, const mcp_identity *identity, mcp_usage_kind kind,
                       void (*each)(const mcp_usage *usage, void *user), void *user)
 {
     if ((unsigned)kind >= MCP_USAGE_KINDS)
@@ -197,7 +197,7 @@ void mcp_server_usage(const mcp_server *server, const char *principal, mcp_usage
         mcp_usage *usage = &mcp__container(l, mcp__meter, link)->usage;
         if (is_unused(usage))
             continue;
-        if (may_see(server, principal, usage))
+        if (may_see(server, identity, usage))
             each(usage, user);
         else
             add_up(&other, usage);

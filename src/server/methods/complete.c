@@ -41,13 +41,13 @@ static int find_ref(mcp_request *req, reference *to)
             req, MCP__INVALID_PARAMS,
             "Invalid params: \"ref\" must be {\"type\":\"ref/prompt\",\"name\":…} or "
             "{\"type\":\"ref/resource\",\"uri\":…}");
-    const char *principal = mcp_request_principal(req);
+    const mcp_identity *identity = mcp_request_identity(req);
     mcp__entry *found =
         mcp__registry_find(req->server, prompt ? MCP__PROMPTS : MCP__TEMPLATES, key);
     bool plain = !found && resource;
     if (plain)
         found = mcp__registry_find(req->server, MCP__RESOURCES, key);
-    if (found && mcp__may_see(req->server, principal, found)) {
+    if (found && mcp__may_see(req->server, identity, found)) {
         to->entry = plain ? NULL : found;
         return MCP_OK;
     }
@@ -56,6 +56,10 @@ static int find_ref(mcp_request *req, reference *to)
     to->name = key;
     if (to->mount)
         return MCP_OK;
+    int rc =
+        found ? mcp__access_refuse(req, plain ? MCP_ITEM_RESOURCE : to->item, key) : MCP_ENOTFOUND;
+    if (rc != MCP_ENOTFOUND)
+        return rc;
     return mcp_reply_fail(req, MCP__INVALID_PARAMS, "Invalid params: unknown %s: %.*s",
                           prompt ? "prompt" : "resource template", mcp__shown(key), key.ptr);
 }

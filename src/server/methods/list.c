@@ -97,10 +97,10 @@ static int add_registered(mcp_request *req)
     size_t at = mcp__registry_after(r, after);
     unsigned form = mcp__revision_index(req->revision);
     mcp__buf *b = mcp__reply_begin(req);
-    const char *principal = mcp_request_principal(req);
+    const mcp_identity *identity = mcp_request_identity(req);
     for (; at < r->count && req->page.room; at++) {
         after = r->items[at]->sequence;
-        if (!mcp__may_see(req->server, principal, r->items[at]) ||
+        if (!mcp__may_list(req->server, identity, r->items[at]) ||
             !mcp__entry_offered(r->items[at], req))
             continue;
         if (req->reply.count++)
@@ -229,7 +229,7 @@ int mcp_reply_resource(mcp_request *req, const mcp_resource *resource)
     mcp_resource r;
     if (MCP__TAKE(&r, resource, mcp_resource, NULL) != MCP_OK)
         return req->reply.failed = MCP_EINVAL;
-    if (!mcp__may_read(req->server, mcp_request_principal(req), mcp_str_from(r.uri)))
+    if (req->server->access.may && !mcp__access_list(req, MCP_ITEM_RESOURCE, mcp_str_from(r.uri)))
         return MCP_OK;
     if (req->server->resource_hook)
         req->server->resource_hook(&r, req->server->resource_hook_user);

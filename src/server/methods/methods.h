@@ -93,6 +93,9 @@ void mcp__tool_tail(mcp_request *req, mcp__buf *b);
 int mcp__run_complete(mcp_request *req);
 /* raw.c: passes a call of a tool or prompt to the provider of a mount. */
 int mcp__run_mounted(mcp_request *req, const mcp__mount *mount, mcp_item item, mcp_str name);
+/* raw.c: refuses a request for a tool or a prompt that the caller may not use. `exists` says whether
+ * there is one. Returns the code that the method must return. */
+int mcp__refuse_named(mcp_request *req, mcp_item item, mcp_str name, bool exists);
 /* raw.c: returns the mount that completes the arguments of a prompt or template, or NULL. */
 const mcp__mount *mcp__mount_completes(const mcp_request *req, bool prompt, mcp_str name);
 /* raw.c: passes a method that is not in the table to the providers. Returns MCP_ENOTFOUND if no

@@ -33,9 +33,8 @@ int mcp__run_prompt(mcp_request *req)
     const mcp__mount *mount = entry ? NULL : mcp__mount_named(req->server, MCP__PROMPTS, name);
     if (mount)
         return mcp__run_mounted(req, mount, MCP_ITEM_PROMPT, name);
-    if (!entry || !mcp__may_see(req->server, mcp_request_principal(req), entry))
-        return mcp_reply_fail(req, MCP__INVALID_PARAMS, "Unknown prompt: %.*s", mcp__shown(name),
-                              name.ptr);
+    if (!entry || !mcp__may_see(req->server, mcp_request_identity(req), entry))
+        return mcp__refuse_named(req, MCP_ITEM_PROMPT, name, entry != NULL);
     req->target.entry = mcp__entry_ref(entry);
     const mcp_json *arguments = mcp_json_get(req->in.message.params, "arguments");
     int rc = check_arguments(req, entry, arguments);

@@ -51,6 +51,13 @@ static bool may(const mcp_request *req, mcp__pass_name kind, mcp_str name)
     return !mcp_request_restricted(req) || mcp_request_may(req, (mcp_item)kind, name);
 }
 
+/* Whether a name may be in the result. */
+static bool may_show(const mcp_request *req, mcp__pass_name kind, mcp_str name)
+{
+    return may(req, kind, name) ||
+           (req->method->form == MCP__FORM_ENTRIES && mcp__access_list(req, (mcp_item)kind, name));
+}
+
 static bool put_name(void *user, mcp__pass_name kind, mcp_str name, mcp__buf *b)
 {
     const passing *p = user;
@@ -65,7 +72,7 @@ static bool put_name(void *user, mcp__pass_name kind, mcp_str name, mcp__buf *b)
     } else {
         mcp__buf_str(b, name);
     }
-    return b->failed || may(p->req, kind, mcp__buf_view(b));
+    return b->failed || may_show(p->req, kind, mcp__buf_view(b));
 }
 
 static bool show_value(void *user, mcp_str value)
@@ -354,19 +361,25 @@ int mcp_reply_raw_page(mcp_request *req, const mcp_raw *page)
 
 int mcp__run_mounted(mcp_request *req, const mcp__mount *mount, mcp_item item, mcp_str name)
 {
-    const char *what = item == MCP_ITEM_TOOL ? "tool" : "prompt";
     const mcp_json *arguments = mcp_json_get(req->in.message.params, "arguments");
-    int rc = MCP_ENOTFOUND;
     if (arguments && !mcp_json_is(arguments, MCP_JSON_OBJECT))
         return mcp_reply_fail(req, MCP__INVALID_PARAMS,
                               "Invalid params: \"arguments\" must be an object");
     mcp__usage_begin(req, mount->meter);
-    if (mount->provider.run && may(req, (mcp__pass_name)item, name))
-        rc = mount->provider.run(req, item, name, mount->user);
-    if (rc == MCP_ENOTFOUND)
-        rc = mcp_reply_fail(req, MCP__INVALID_PARAMS, "Unknown %s: %.*s", what, mcp__shown(name),
-                            name.ptr);
-    return rc;
+    if (mount->provider.run && !may(req, (mcp__pass_name)item, name))
+        return mcp__refuse_named(req, item, name, true);
+    int rc =
+        mount->provider.run ? mount->provider.run(req, item, name, mount->user) : MCP_ENOTFOUND;
+    return rc == MCP_ENOTFOUND ? mcp__refuse_named(req, item, name, false) : rc;
+}
+
+int mcp__refuse_named(mcp_request *req, mcp_item item, mcp_str name, bool exists)
+{
+    int rc = exists ? mcp__access_refuse(req, item, name) : MCP_ENOTFOUND;
+    if (rc != MCP_ENOTFOUND)
+        return rc;
+    return mcp_reply_fail(req, MCP__INVALID_PARAMS, "Unknown %s: %.*s",
+                          item == MCP_ITEM_TOOL ? "tool" : "prompt", mcp__shown(name), name.ptr);
 }
 
 const mcp__mount *mcp__mount_completes(const mcp_request *req, bool prompt, mcp_str name)

@@ -30,8 +30,8 @@ int mcp__run_read(mcp_request *req)
     if (!uri.ptr)
         return MCP_EINVAL;
     req->target.uri = uri;
-    if (!mcp__may_read(req->server, mcp_request_principal(req), uri))
-        return MCP_ENOTFOUND;
+    if (!mcp__may_read(req->server, mcp_request_identity(req), uri))
+        return mcp__access_refuse(req, MCP_ITEM_RESOURCE, uri);
     mcp__entry *entry = mcp__registry_find(req->server, MCP__RESOURCES, uri);
     if (entry)
         return read_registered(req, entry);

@@ -2,6 +2,7 @@
  * (2026-07-28, basic/patterns/subscriptions), and resources/subscribe of legacy revisions. hub.c
  * has the streams.
  */
+#include "server/core/access.h"
 #include "server/methods/methods.h"
 #include "server/tasks/tasks.h"
 
@@ -207,6 +208,8 @@ int mcp__run_subscribe(mcp_request *req)
             req, MCP__INVALID_PARAMS,
             "Invalid params: more subscriptions than max_subscriptions (%zu) allows",
             req->in.channel->options.max_subscriptions);
+    if (rc == MCP_ENOTFOUND)
+        return mcp__access_refuse(req, MCP_ITEM_RESOURCE, uri);
     if (rc == MCP_EUNSUPPORTED)
         return mcp_reply_fail(req, MCP__INVALID_PARAMS,
                               "Invalid params: this resource cannot be watched");

@@ -95,9 +95,8 @@ int mcp__run_tool(mcp_request *req)
     const mcp__mount *mount = entry ? NULL : mcp__mount_named(req->server, MCP__TOOLS, name);
     if (mount)
         return mcp__run_mounted(req, mount, MCP_ITEM_TOOL, name);
-    if (!entry || !mcp__may_see(req->server, mcp_request_principal(req), entry))
-        return mcp_reply_fail(req, MCP__INVALID_PARAMS, "Unknown tool: %.*s", mcp__shown(name),
-                              name.ptr);
+    if (!entry || !mcp__may_see(req->server, mcp_request_identity(req), entry))
+        return mcp__refuse_named(req, MCP_ITEM_TOOL, name, entry != NULL);
     mcp__usage_begin(req, entry->meter);
     const mcp_json *arguments = mcp_json_get(req->in.message.params, "arguments");
     if (arguments && !mcp_json_is(arguments, MCP_JSON_OBJECT))

@@ -118,9 +118,9 @@ static int read_mounted(mcp_request *req, mcp_str uri, void *user)
     return mcp_reply_text(req, "from far");
 }
 
-static bool may(const char *principal, mcp_item item, mcp_str name, void *user)
+static bool may(const mcp_identity *identity, mcp_item item, mcp_str name, void *user)
 {
-    (void)user, (void)principal;
+    (void)user, (void)identity;
     return item != MCP_ITEM_TOOL || !mcp_str_eq(name, MCP_STR("hidden"));
 }
 

@@ -52,11 +52,19 @@ static inline void on_send(mcp_channel *channel, mcp_exchange exchange, mcp_str 
     mcp_json_free(doc);
 }
 
-static inline bool may(const char *principal, mcp_item item, mcp_str name, void *user)
+static inline bool may(const mcp_identity *identity, mcp_item item, mcp_str name, void *user)
 {
+    const char *principal = mcp_identity_principal(identity);
     (void)item, (void)user;
     return (principal && strcmp(principal, "boss") == 0) ||
-           !memmem(name.ptr, name.len, "secret", 6);
+           mcp_identity_has_scopes(identity, "deep") || !memmem(name.ptr, name.len, "secret", 6);
+}
+
+/* The scope that callers of an issuer lack. */
+static inline const char *scopes(const mcp_identity *identity, mcp_item item, mcp_str name,
+                                 void *user)
+{
+    return mcp_identity_issuer(identity) && !may(identity, item, name, user) ? "deep" : NULL;
 }
 
 /* ---- a source with a description ------------------------------------------------------------- */
@@ -153,10 +161,10 @@ static inline int open_source(fixture *f, const char *source, bool rules, uint64
         "\",\"source\":\"%s\",\"read\":[\"%s\"],\"report\":true,\"access\":%s,\"page_size\":3}",
         source, source, rules ? "true" : "false");
     if (rules)
-        mcp_server_set_access(f->server, MCP_OPTIONS(mcp_access, .may = may));
+        mcp_server_set_access(f->server, MCP_OPTIONS(mcp_access, .may = may, .scopes = scopes));
     return mcp_isolated_mount(f->server,
                               MCP_OPTIONS(mcp_isolated_options, .name = "mortal:m", .argv = argv,
-                                          .line = line, .may = rules ? may : NULL,
+                                          .line = line, .may = rules ? may : NULL, .scopes = scopes,
                                           .paths = *source == '/' ? paths : NULL,
                                           .describe = described ? describe : NULL,
                                           .timeout_ms = timeout_ms, .group = &f->group),
@@ -170,6 +178,22 @@ static inline void connect_as(fixture *f, const char *principal)
                                                     .principal = principal),
                                         &f->channel, NULL),
                      MCP_OK);
+}
+
+/* Connects one of several tokens of the same caller. */
+static inline void connect_with(fixture *f, const char *granted)
+{
+    mcp_identity *identity = NULL;
+    assert_int_equal(mcp_identity_new(MCP_OPTIONS(mcp_identity_options, .principal = "https://i#a",
+                                                  .issuer = "https://i", .scopes = granted),
+                                      &identity, NULL),
+                     MCP_OK);
+    assert_int_equal(mcp_server_connect(f->server,
+                                        MCP_OPTIONS(mcp_channel_options, .send = on_send, .user = f,
+                                                    .identity = identity),
+                                        &f->channel, NULL),
+                     MCP_OK);
+    mcp_identity_unref(identity);
 }
 
 static inline void open_fixture(fixture *f, bool rules, uint64_t timeout_ms)

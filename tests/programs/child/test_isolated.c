@@ -78,6 +78,47 @@ static void test_access(void **state)
     close_fixture(&f);
 }
 
+/* Lists name what lacks a scope. */
+static void find_secret(fixture *f, int id)
+{
+    char params[1000];
+    const char *next = strstr(ask(f, id, "resources/list", ""), "\"nextCursor\":\"");
+    assert_non_null(next);
+    next += strlen("\"nextCursor\":\"");
+    snprintf(params, sizeof(params), "\"cursor\":\"%.*s\"", (int)strcspn(next, "\""), next);
+    has(ask(f, id + 1, "resources/list", params), "mortal://m/secret");
+}
+
+/* The rules get the token with which each request was sent, also in lists that the process makes and
+ * for two tokens of one caller at the same time. */
+static void test_tokens(void **state)
+{
+    fixture f;
+    (void)state;
+    open_fixture(&f, true, 0);
+    mcp_channel *anonymous = f.channel, *deep;
+    connect_with(&f, "deep");
+    deep = f.channel;
+    has(ask_uri(&f, 1, "mortal://m/secret"), "alive");
+    connect_with(&f, "flat");
+    mcp_channel *flat = f.channel;
+    has(ask_uri(&f, 2, "mortal://m/secret"), "this needs \\\"deep\\\"");
+    find_secret(&f, 3);
+    f.channel = deep;
+    say(&f, 5, "resources/read", "\"uri\":\"mortal://m/secret\"");
+    f.channel = flat;
+    say(&f, 6, "resources/read", "\"uri\":\"mortal://m/secret\"");
+    say(&f, 7, "resources/read", "\"uri\":\"mortal://m/a\"");
+    has(answer(&f, 5), "alive");
+    has(answer(&f, 6), "this needs");
+    has(answer(&f, 7), "alive");
+    f.channel = anonymous;
+    has(ask_uri(&f, 8, "mortal://m/secret"), "Resource not found");
+    mcp_channel_free(flat);
+    mcp_channel_free(deep);
+    close_fixture(&f);
+}
+
 /* Asks the process which caller the request comes from. */
 static const char *who(fixture *f, int id, const char *meta)
 {
@@ -394,12 +435,12 @@ static void test_killed_anywhere(void **state)
 
 #define EVERY_SOURCE                                                                            \
     cmocka_unit_test(test_offers), cmocka_unit_test(test_pages), cmocka_unit_test(test_access), \
-        cmocka_unit_test(test_same_meta), cmocka_unit_test(test_foreign_uris),                  \
-        cmocka_unit_test(test_killer), cmocka_unit_test(test_several),                          \
-        cmocka_unit_test(test_set_aside), cmocka_unit_test(test_equal_ones),                    \
-        cmocka_unit_test(test_hangs), cmocka_unit_test(test_behind_cancelled),                  \
-        cmocka_unit_test(test_cancelled), cmocka_unit_test(test_subscribed),                    \
-        cmocka_unit_test(test_killed_anywhere)
+        cmocka_unit_test(test_tokens), cmocka_unit_test(test_same_meta),                        \
+        cmocka_unit_test(test_foreign_uris), cmocka_unit_test(test_killer),                     \
+        cmocka_unit_test(test_several), cmocka_unit_test(test_set_aside),                       \
+        cmocka_unit_test(test_equal_ones), cmocka_unit_test(test_hangs),                        \
+        cmocka_unit_test(test_behind_cancelled), cmocka_unit_test(test_cancelled),              \
+        cmocka_unit_test(test_subscribed), cmocka_unit_test(test_killed_anywhere)
 
 int main(void)
 {

@@ -17,6 +17,7 @@
 char top[64];
 world_options world;
 rule rules[RULES];
+caller asker;
 
 static bool with_database;
 static mcp_prompts *prompt_files;
@@ -125,26 +126,81 @@ static bool matches(const char *glob, const char *name)
     return *glob == *name && (!*glob || matches(glob + 1, name + 1));
 }
 
-bool allowed(const char *name)
+/* If nobody knows whether the caller is in the group, a rule about the group can only deny. */
+static bool allowed_to(caller c, const char *name)
 {
-    bool allow = true;
-    for (size_t i = 0; i < RULES && rules[i].glob; i++)
-        if (matches(rules[i].glob, name))
-            allow = rules[i].allow;
-    return allow;
+    size_t n = 0;
+    while (n < RULES && rules[n].glob)
+        n++;
+    while (n--) {
+        const rule *r = &rules[n];
+        bool allow = (r->effect & ALLOW) && (!(r->effect & SCOPED) || c.deep);
+        bool grouped = r->effect & GROUPED;
+        bool skipped = grouped && (c.staff == NOT_STAFF || (c.staff == NO_GROUPS && allow));
+        if (matches(r->glob, name) && !skipped)
+            return allow;
+    }
+    return true;
 }
 
-static bool may(const char *principal, mcp_item item, mcp_str name, void *user)
+bool allowed(const char *name)
 {
-    (void)user, (void)principal;
-    return item != MCP_ITEM_RESOURCE || allowed(name.ptr);
+    return allowed_to(asker, name);
+}
+
+bool listed(const char *name)
+{
+    return allowed(name) || allowed_to((caller){true, asker.staff}, name);
+}
+
+static caller caller_of(const mcp_identity *identity)
+{
+    const mcp_json *groups = mcp_json_get(mcp_identity_claims(identity), "groups");
+    mcp_str first = mcp_json_string(mcp_json_at(groups, 0));
+    return (caller){.deep = mcp_identity_has_scopes(identity, "deep"),
+                    .staff = identity && !groups                   ? NO_GROUPS
+                             : mcp_str_eq(first, MCP_STR("staff")) ? STAFF
+                                                                   : NOT_STAFF};
+}
+
+/* The rules see only the identity, and the model only the caller. */
+static bool may(const mcp_identity *identity, mcp_item item, mcp_str name, void *user)
+{
+    (void)user;
+    return item != MCP_ITEM_RESOURCE || allowed_to(caller_of(identity), name.ptr);
+}
+
+static const char *scopes(const mcp_identity *identity, mcp_item item, mcp_str name, void *user)
+{
+    caller c = caller_of(identity);
+    c.deep = true;
+    return !may(identity, item, name, user) && allowed_to(c, name.ptr) ? "deep" : NULL;
+}
+
+void change_caller(peer *p, caller c)
+{
+    static const char *const claims[] = {[NOT_STAFF] = "{\"groups\":[\"others\"]}",
+                                         [STAFF] = "{\"groups\":[\"staff\"]}",
+                                         [NO_GROUPS] = "{}"};
+    mcp_identity_unref(p->identity);
+    p->identity = NULL;
+    asker = c;
+    assert_int_equal(mcp_identity_new(MCP_OPTIONS(mcp_identity_options, .principal = "one",
+                                                  .scopes = c.deep ? "base deep" : "base",
+                                                  .claims = claims[c.staff]),
+                                      &p->identity, NULL),
+                     MCP_OK);
+    mcp_channel_free(p->channel);
+    assert_int_equal(peer_connect(p), MCP_OK);
 }
 
 void set_rules(const peer *p, const rule *these, size_t n)
 {
     memset(rules, 0, sizeof(rules));
     memcpy(rules, these, n * sizeof(*these));
-    assert_int_equal(mcp_server_set_access(p->server, MCP_OPTIONS(mcp_access, .may = may)), MCP_OK);
+    assert_int_equal(
+        mcp_server_set_access(p->server, MCP_OPTIONS(mcp_access, .may = may, .scopes = scopes)),
+        MCP_OK);
 }
 
 /* ---- the server ------------------------------------------------------------------------------ */
@@ -254,6 +310,9 @@ void close_world(peer *p)
     mcp_prompts_free(prompt_files);
     mcp_bridge_free(tools);
     peer_close(p);
+    mcp_identity_unref(p->identity);
+    p->identity = NULL;
+    asker = (caller){.deep = false};
 }
 
 const char *ask_any(peer *p, const char *method, const char *params)

@@ -44,16 +44,32 @@ extern world_options world;
 
 /* ---- rules ----------------------------------------------------------------------------------- */
 
+/* With ALLOW: callers without the scope "deep" are denied (SCOPED). The rule is only about members of
+ * the group "staff" (GROUPED). */
+enum { DENY = 0, ALLOW = 1, SCOPED = 2, GROUPED = 4 };
+
 typedef struct rule {
-    bool allow;
+    unsigned effect;  /* of the flags above; `true` is ALLOW */
     const char *glob; /* "$T" stands for the folder */
 } rule;
+
+/* What the token of a caller says. */
+typedef struct caller {
+    bool deep;
+    enum { NOT_STAFF, STAFF, NO_GROUPS } staff; /* NO_GROUPS: the claim is missing */
+} caller;
+
+/* The caller of the current channel. Its identity is in the peer. */
+extern caller asker;
+void change_caller(peer *p, caller c);
 
 enum { RULES = 8 };
 /* The array ends at the first rule without a glob. The last rule that matches decides. */
 extern rule rules[RULES];
 
+/* Whether the caller may see a resource, and whether lists contain it. */
 bool allowed(const char *name);
+bool listed(const char *name);
 void set_rules(const peer *p, const rule *these, size_t n);
 
 /* ---- the server ------------------------------------------------------------------------------ */

@@ -271,20 +271,20 @@ static void test_calls(void **state)
 
 /* ---- access rules ---------------------------------------------------------------------------- */
 
-static bool may_not_see_src(const char *principal, mcp_item item, mcp_str name, void *user)
+static bool may_not_see_src(const mcp_identity *identity, mcp_item item, mcp_str name, void *user)
 {
-    (void)user, (void)principal;
+    (void)user, (void)identity;
     return item != MCP_ITEM_RESOURCE || memmem(name.ptr, name.len, "/src", 4) == NULL;
 }
 
-static bool may_not_see_a(const char *principal, mcp_item item, mcp_str name, void *user)
+static bool may_not_see_a(const mcp_identity *identity, mcp_item item, mcp_str name, void *user)
 {
-    (void)user, (void)principal;
+    (void)user, (void)identity;
     return item != MCP_ITEM_RESOURCE || memmem(name.ptr, name.len, "/a", 2) == NULL;
 }
 
 static const struct {
-    bool (*may)(const char *principal, mcp_item item, mcp_str name, void *user);
+    bool (*may)(const mcp_identity *identity, mcp_item item, mcp_str name, void *user);
     const char *tool, *arguments;
     const char *has[4];
 } restricted[] = {

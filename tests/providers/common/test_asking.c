@@ -20,9 +20,9 @@ static struct world {
     int rc;
 } w;
 
-static bool may(const char *principal, mcp_item item, mcp_str name, void *user)
+static bool may(const mcp_identity *identity, mcp_item item, mcp_str name, void *user)
 {
-    (void)user, (void)principal;
+    (void)user, (void)identity;
     return item != MCP_ITEM_RESOURCE || !w.hidden[strtoul(name.ptr + strlen("x:/"), NULL, 10)];
 }
 

@@ -28,11 +28,26 @@ typedef struct world {
 } world;
 
 /* All principals may see everything, except bob, for whom names with "secret" are hidden. */
-static bool may(const char *principal, mcp_item item, mcp_str name, void *user)
+static bool may(const mcp_identity *identity, mcp_item item, mcp_str name, void *user)
 {
+    const char *principal = mcp_identity_principal(identity);
     (void)user, (void)item;
     assert_int_equal(name.ptr[name.len], 0);
     return !principal || strcmp(principal, "bob") != 0 || !strstr(name.ptr, "secret");
+}
+
+/* The scope that carl lacks for what he is denied. */
+static bool may_with_scope(const mcp_identity *identity, mcp_item item, mcp_str name, void *user)
+{
+    (void)user, (void)item;
+    return !strstr(name.ptr, "secret") || mcp_identity_has_scopes(identity, "deep");
+}
+
+static const char *scopes(const mcp_identity *identity, mcp_item item, mcp_str name, void *user)
+{
+    bool hidden = may_with_scope(identity, item, name, user);
+    assert_int_equal(name.ptr[name.len], 0);
+    return hidden || strcmp(mcp_identity_principal(identity), "carl") != 0 ? NULL : "deep base";
 }
 
 static void release(void *user)
@@ -450,13 +465,108 @@ static void test_instructions(void **state)
     }
 }
 
+/* ---- missing scopes -------------------------------------------------------------------------- */
+
+static void open_scoped(world *w, const char *principal, const char *granted)
+{
+    mcp_identity *identity;
+    open_world(w, NULL);
+    mcp_channel_free(w->channel);
+    assert_int_equal(mcp_server_set_access(w->server, MCP_OPTIONS(mcp_access, .may = may_with_scope,
+                                                                  .scopes = scopes, .user = w)),
+                     MCP_OK);
+    assert_int_equal(mcp_identity_new(MCP_OPTIONS(mcp_identity_options, .principal = principal,
+                                                  .scopes = granted),
+                                      &identity, NULL),
+                     MCP_OK);
+    assert_int_equal(mcp_server_connect(w->server,
+                                        MCP_OPTIONS(mcp_channel_options, .send = on_send, .user = w,
+                                                    .identity = identity),
+                                        &w->channel, NULL),
+                     MCP_OK);
+    mcp_identity_unref(identity);
+}
+
+/* Who lacks only a scope sees a thing in lists, and learns the scopes when using it. Everything else
+ * is as if it were hidden. */
+static void test_scopes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *method, *params;
+    } uses[] = {
+        {"resources/read", "\"uri\":\"app:/secret\""},
+        {"resources/read", "\"uri\":\"mem:SECRET\""},
+        {"resources/read", "\"uri\":\"tmpl:/secret/x\""},
+        {"tools/call", "\"name\":\"secret\""},
+        {"prompts/get", "\"name\":\"secret\""},
+        {"completion/complete",
+         "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"tmpl:/secret/{name}\"},"
+         "\"argument\":{\"name\":\"name\",\"value\":\"\"}"},
+    };
+    static const char *const methods[] = {"resources/list", "resources/templates/list",
+                                          "prompts/list", "tools/list"};
+    static const struct {
+        const char *principal, *granted;
+        bool listed, used, asked;
+    } who[] = {
+        {"carl", "base deep", true, true, false},
+        {"carl", "base", true, false, true},
+        {"carl", NULL, true, false, true},
+        {"dora", "base", false, false, false},
+    };
+    world w;
+    for (size_t i = 0; i < COUNT(who); i++) {
+        open_scoped(&w, who[i].principal, who[i].granted);
+        for (size_t k = 0; k < COUNT(methods); k++)
+            assert_int_equal(strstr(ask(&w, methods[k], ""), "secret") != NULL, who[i].listed);
+        for (size_t k = 0; k < COUNT(uses); k++) {
+            const char *answer = ask(&w, uses[k].method, uses[k].params);
+            bool asked = strstr(answer, "this needs \\\"deep base\\\"") != NULL;
+            if (asked != who[i].asked || (strstr(answer, "\"error\"") == NULL) != who[i].used)
+                fail_msg("%s %s %s: %s", who[i].principal, uses[k].method, uses[k].params, answer);
+        }
+        /* Handlers that show more than they were asked for leave it out. */
+        assert_int_equal(strstr(ask(&w, "tools/call", "\"name\":\"open\""), "sees it") != NULL,
+                         who[i].used);
+        close_world(&w);
+    }
+}
+
+/* A resource that lacks a scope cannot be subscribed to, and the reason is told. */
+static void test_scopes_of_subscriptions(void **state)
+{
+    static const char subscribe[] =
+        "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"resources/subscribe\","
+        "\"params\":{\"uri\":\"mem:secret\"}}";
+    static const char hello[] =
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":"
+        "\"2025-06-18\",\"capabilities\":{},\"clientInfo\":{\"name\":\"c\",\"version\":\"1\"}}}";
+    world w;
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        open_scoped(&w, i ? "dora" : "carl", "base");
+        assert_int_equal(mcp_channel_receive(w.channel, 0, mcp_str_from(hello), 1), MCP_OK);
+        w.len = 0;
+        assert_int_equal(mcp_channel_receive(w.channel, 0, mcp_str_from(subscribe), 2), MCP_OK);
+        if (!strstr(w.sent, i ? "Resource not found" : "this needs \\\"deep base\\\""))
+            fail_msg("%s", w.sent);
+        close_world(&w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lists),        cmocka_unit_test(test_looks_like_nothing),
-        cmocka_unit_test(test_completion),   cmocka_unit_test(test_announcements),
-        cmocka_unit_test(test_cursors),      cmocka_unit_test(test_handlers_ask),
+        cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_looks_like_nothing),
+        cmocka_unit_test(test_completion),
+        cmocka_unit_test(test_announcements),
+        cmocka_unit_test(test_cursors),
+        cmocka_unit_test(test_handlers_ask),
         cmocka_unit_test(test_instructions),
+        cmocka_unit_test(test_scopes),
+        cmocka_unit_test(test_scopes_of_subscriptions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

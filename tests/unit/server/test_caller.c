@@ -8,7 +8,7 @@
     "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"," \
     "\"io.modelcontextprotocol/clientCapabilities\":{},\"libmcp/caller\":" members "}"
 
-static size_t batches, singles;
+static size_t batches, singles, tokens;
 
 static int tell(rig *r, mcp_request *req)
 {
@@ -18,6 +18,9 @@ static int tell(rig *r, mcp_request *req)
     (void)r;
     const char *who = mcp_request_principal(req);
     const mcp_json *info = mcp_request_client_info(req);
+    const char *token = mcp_identity_token(mcp_request_identity(req));
+    assert_true(!token || strcmp(token, "17") == 0);
+    tokens += token != NULL;
     int rc = mcp_request_may_all(req, MCP_ITEM_RESOURCE, names, 5, may);
     return mcp_reply_textf(req, "%s %s %.*s %d %d%d%d%d%d %d", mcp_request_revision(req),
                            who ? who : "-", info ? 4 : 1, info ? "info" : "-",
@@ -29,17 +32,20 @@ static bool is_allowed(mcp_str name)
     return !mcp_str_eq(name, MCP_STR("a:secret"));
 }
 
-static bool may(const char *principal, mcp_item item, mcp_str name, void *user)
+static bool may(const mcp_identity *identity, mcp_item item, mcp_str name, void *user)
 {
-    (void)principal, (void)item, (void)user;
+    (void)identity, (void)item, (void)user;
     singles++;
     return is_allowed(name);
 }
 
-static void may_all(const char *principal, mcp_item item, const mcp_str *names, size_t n,
+static bool last; /* whether the identity of the last batch had a token */
+
+static void may_all(const mcp_identity *identity, mcp_item item, const mcp_str *names, size_t n,
                     bool *allowed, void *user)
 {
-    (void)principal, (void)item, (void)user;
+    (void)item, (void)user;
+    last = mcp_identity_token(identity) != NULL;
     batches++;
     for (size_t i = 0; i < n; i++)
         allowed[i] = is_allowed(names[i]);
@@ -81,6 +87,15 @@ static void test_caller(void **state)
     assert_has(s, "2024-11-05 ann info 0 11111 0");
     assert_null(strstr(s, "resultType"));
     assert_has(ask(false, true, 0, all), "2026-07-28 parent - 1 11011 0");
+    /* The token is that of the identity which the rules get. Without trust there is none. */
+    tokens = 0;
+    static const char token[] = CALLER("{\"principal\":\"ann\",\"token\":\"17\"}");
+    assert_has(ask(true, true, 0, token), "2026-07-28 ann - 1 11011 0");
+    assert_true(tokens == 1 && last);
+    assert_has(ask(false, true, 0, token), "2026-07-28 parent - 1 11011 0");
+    assert_true(tokens == 1 && !last);
+    for (size_t at = 1; at < 30; at++) /* without memory nobody becomes anonymous */
+        assert_null(strstr(ask(true, true, at, token), "2026-07-28 - "));
     assert_has(ask(true, true, 0, CALLER("{}")), "2026-07-28 - - 1 11011 0");
     assert_has(ask(true, true, 0, CALLER("7")), "2026-07-28 parent - 1");
     assert_has(ask(true, true, 0, CALLER("{\"revision\":\"x\",\"principal\":7,\"restricted\":7}")),

@@ -260,9 +260,9 @@ static void test_legacy(void **state)
     rig_close(&r);
 }
 
-static bool may(const char *principal, mcp_item item, mcp_str name, void *user)
+static bool may(const mcp_identity *identity, mcp_item item, mcp_str name, void *user)
 {
-    (void)principal, (void)item, (void)user;
+    (void)identity, (void)item, (void)user;
     for (size_t i = 0; i + 6 <= name.len; i++) {
         if (memcmp(name.ptr + i, "secret", 6) == 0 || memcmp(name.ptr + i, "hidden", 6) == 0)
             return false;

@@ -25,7 +25,13 @@ static void keep(const mcp_usage *usage, void *user)
 static seen look(mcp_usage_kind kind, const char *principal)
 {
     seen s = {.count = 0};
-    mcp_server_usage(r.server, principal, kind, keep, &s);
+    mcp_identity *identity = NULL;
+    if (principal)
+        assert_int_equal(mcp_identity_new(MCP_OPTIONS(mcp_identity_options, .principal = principal),
+                                          &identity, NULL),
+                         MCP_OK);
+    mcp_server_usage(r.server, identity, kind, keep, &s);
+    mcp_identity_unref(identity);
     return s;
 }
 
@@ -358,8 +364,9 @@ static void test_clock(void **state)
 
 /* ---- access ---------------------------------------------------------------------------------- */
 
-static bool may(const char *principal, mcp_item item, mcp_str name, void *user)
+static bool may(const mcp_identity *identity, mcp_item item, mcp_str name, void *user)
 {
+    const char *principal = mcp_identity_principal(identity);
     (void)user, (void)item;
     bool secret = false;
     for (size_t i = 0; i + 6 <= name.len; i++)

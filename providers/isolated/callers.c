@@ -1,0 +1,116 @@
+/* callers.c: the answers to the process's questions about access.
+ *
+ * The process knows a caller by a number. It stands for the identity with which the request was
+ * sent, and is valid while such a request is in flight: scopes and claims never leave this process,
+ * and the process cannot ask about callers that have sent it nothing.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "provider.h"
+
+int isolated_caller_get(isolated *r, mcp_identity *identity, isolated_caller **ret)
+{
+    isolated_caller *c = r->callers;
+    *ret = NULL;
+    if (!identity || !r->options.may)
+        return MCP_OK;
+    while (c && c->identity != identity)
+        c = c->next;
+    if (!c) {
+        c = common_alloc(&r->alloc, sizeof(*c));
+        if (!c)
+            return MCP_ENOMEM;
+        *c = (isolated_caller){.next = r->callers,
+                               .at = &r->callers,
+                               .identity = mcp_identity_ref(identity),
+                               .number = ++r->last_caller};
+        if (c->next)
+            c->next->at = &c->next;
+        r->callers = c;
+    }
+    c->uses++;
+    *ret = c;
+    return MCP_OK;
+}
+
+void isolated_caller_give(isolated *r, isolated_caller *c)
+{
+    if (!c || --c->uses)
+        return;
+    *c->at = c->next;
+    if (c->next)
+        c->next->at = c->at;
+    mcp_identity_unref(c->identity);
+    common_release(&r->alloc, c);
+}
+
+/* Finds the identity that a question is about; NULL stands for an anonymous caller. Returns false if
+ * there is none. */
+static bool find(const isolated *r, const mcp_json *question, const mcp_identity **ret)
+{
+    const mcp_json *token = mcp_json_get(question, "token");
+    const char *text = mcp_json_string(token).ptr;
+    uint64_t number = text ? strtoull(text, NULL, 10) : 0;
+    const isolated_caller *c = r->callers;
+    *ret = NULL;
+    while (token && c && c->number != number)
+        c = c->next;
+    if (token && c)
+        *ret = c->identity;
+    return !token || c;
+}
+
+/* Writes the scopes that the use of the only name needs. */
+static bool answer_scopes(const isolated *r, const mcp_json *question, mcp_item item,
+                          isolated_answer *to)
+{
+    const mcp_json *names = mcp_json_get(question, "names");
+    mcp_str name = mcp_json_string(mcp_json_at(names, 0));
+    const mcp_identity *identity;
+    const char *scopes = NULL;
+    if (mcp_json_count(names) != 1 || !name.ptr)
+        return false;
+    if (r->options.scopes && find(r, question, &identity))
+        scopes = r->options.scopes(identity, item, name, r->options.user);
+    size_t len = scopes ? strlen(scopes) : 0;
+    if (len > MCP_ISOLATED_SCOPES)
+        len = 0;
+    if (len)
+        memcpy(to->text, scopes, len);
+    to->len = len;
+    to->text[to->len++] = '\n';
+    return true;
+}
+
+static bool answer_names(const isolated *r, const mcp_json *question, mcp_item item,
+                         isolated_answer *to)
+{
+    const mcp_json *names = mcp_json_get(question, "names"), *v;
+    const mcp_identity *identity;
+    mcp_json_iter it = {0};
+    bool known = find(r, question, &identity);
+    if (!mcp_json_count(names) || mcp_json_count(names) > MCP_ISOLATED_NAMES)
+        return false;
+    to->len = 0;
+    while ((v = mcp_json_next(names, &it, NULL)) != NULL) {
+        mcp_str name = mcp_json_string(v);
+        bool may = name.ptr && (!r->options.may ||
+                                (known && r->options.may(identity, item, name, r->options.user)));
+        to->text[to->len++] = may ? '1' : '0';
+    }
+    to->text[to->len++] = '\n';
+    return true;
+}
+
+bool isolated_answer_question(const isolated *r, const mcp_json *question, isolated_answer *to)
+{
+    int64_t item = mcp_json_int(mcp_json_get(question, "item"), -1);
+    if (item < MCP_ITEM_RESOURCE || item > MCP_ITEM_TOOL)
+        return false;
+    return mcp_json_bool(mcp_json_get(question, "scopes"), false)
+               ? answer_scopes(r, question, (mcp_item)item, to)
+               : answer_names(r, question, (mcp_item)item, to);
+}
