@@ -4,6 +4,8 @@
 
 #include <common/text.h>
 
+#include "oauth.h"
+
 static const option *option_of(const char *name)
 {
     size_t count;
@@ -82,6 +84,8 @@ int check_together(const config *c, const settings *line, const settings *now)
         return needs(c, line, "tls-cert", "http");
     if (!now->http.count && now->tls_key)
         return needs(c, line, "tls-key", "http");
+    if (!now->http.count && oauth_section(c))
+        return config_wrong(c, MCP_EINVAL, "/oauth", "oauth: it needs http"), 1;
     if (!now->http.count && now->token_file)
         return needs(c, line, "token-file", "http");
     if (now->tls_cert && !now->tls_key)

@@ -18,6 +18,7 @@
 #include "commands.h"
 #include "http.h"
 #include "isolate.h"
+#include "oauth.h"
 #include "tokens.h"
 #include "upstreams.h"
 
@@ -294,13 +295,14 @@ static bool is_loopback(const char *address)
     return false;
 }
 
-static void try_address(const settings *now, size_t index, tokens *const *known, mcp_loop *loop,
-                        mcp_server *server)
+static void try_address(const settings *now, size_t index, tokens *const *known, bool oauth,
+                        mcp_loop *loop, mcp_server *server)
 {
     const char *address = now->http.items[index];
-    bool authenticated = *known != NULL;
+    http_logins logins = {.known = known};
+    bool authenticated = *known != NULL || oauth;
     mcp_error error = {0};
-    int rc = http_try(now, index, loop, server, known, &error);
+    int rc = http_try(now, index, loop, server, &logins, &error);
     if (rc == MCP_EEXIST)
         doctor_find(FINDING_WARNING, "http",
                     "%s: the address is in use, possibly by this server itself", address);
@@ -333,7 +335,9 @@ static void look_at_http(const settings *now, offer *o)
         mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "mcpd", .version = "1"), &server,
                        &error) == MCP_OK)
         for (size_t i = 0; i < now->http.count; i++)
-            try_address(now, i, &known, loop, server);
+            try_address(now, i, &known, oauth_section(o->config) != NULL, loop, server);
+    if (loop && o->config)
+        doctor_oauth(now, o->config, loop);
     if (loop)
         mcp_loop_drain(loop, 1000);
     mcp_server_free(server);

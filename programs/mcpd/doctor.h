@@ -15,10 +15,13 @@ void doctor_tell(const char *line);
  * something does not work. */
 int doctor_look(const settings *now, offer *o, bool configured);
 
-/* ---- shared by doctor.c and doctor_offer.c ---- */
+/* ---- shared by doctor.c, doctor_oauth.c and doctor_offer.c ---- */
 
 typedef enum finding { FINDING_OK = 0, FINDING_WARNING, FINDING_WRONG } finding;
 void doctor_find(finding status, const char *about, const char *format, ...) MCP_PRINTF(3, 4);
+
+/* Looks at the section oauth: fetches metadata and keys of each issuer. */
+void doctor_oauth(const settings *now, config *c, mcp_loop *loop);
 
 /* Lists what each principal would see: with `w`, or as text on stdout if `w` is NULL. */
 int doctor_offer(const settings *now, offer *o, mcp_json_writer *w);

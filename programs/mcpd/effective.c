@@ -129,6 +129,33 @@ static void put_rule(mcp_json_writer *w, config *c, const mcp_json *rule)
     mcp_json_end(w);
 }
 
+/* Writes the section oauth with its paths made absolute. */
+static void put_oauth(mcp_json_writer *w, config *c, const mcp_json *value)
+{
+    bool object = mcp_json_is(value, MCP_JSON_OBJECT);
+    mcp_json_iter it = {0};
+    mcp_str key;
+    if (!object && !mcp_json_is(value, MCP_JSON_ARRAY)) {
+        mcp_json_add_value(w, value);
+        return;
+    }
+    if (object)
+        mcp_json_begin_object(w);
+    else
+        mcp_json_begin_array(w);
+    for (const mcp_json *v; (v = mcp_json_next(value, &it, &key)) != NULL;) {
+        bool file = object && (mcp_str_eq(key, MCP_STR("client-secret-file")) ||
+                               mcp_str_eq(key, MCP_STR("ca-file")));
+        if (object)
+            mcp_json_key_str(w, key);
+        if (file)
+            mcp_json_add_string(w, config_place(c, mcp_json_string(v)));
+        else
+            put_oauth(w, c, v);
+    }
+    mcp_json_end(w);
+}
+
 static void put_sections(mcp_json_writer *w, config *c)
 {
     static const char *const names[] = {"access", "annotations"};
@@ -136,6 +163,8 @@ static void put_sections(mcp_json_writer *w, config *c)
     const mcp_json *tools = mcp_json_get(root, "tools");
     if (tokens)
         mcp_json_key(w, "tokens"), put_tokens(w, tokens);
+    if (mcp_json_get(root, "oauth"))
+        mcp_json_key(w, "oauth"), put_oauth(w, c, mcp_json_get(root, "oauth"));
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         const mcp_json *section = mcp_json_get(root, names[i]);
         mcp_json_iter it = {0};

@@ -18,7 +18,7 @@
 
 /* The arguments of the endpoint's callbacks. */
 typedef struct endpoint {
-    tokens *const *known;       /* *known is NULL if no tokens are required */
+    const http_logins *logins;
     mcp_files *const *watching; /* *watching is NULL if no files are served */
     const offer *offer;         /* NULL if nothing is served */
     mcp_http_budget *budget;    /* shared by all addresses */
@@ -31,10 +31,13 @@ static void authenticate(mcp_http_login *login, void *user)
     const endpoint *e = user;
     mcp_str authorization = {0};
     mcp_identity *identity = NULL;
-    if (mcp_http_login_header(login, "Authorization", &authorization))
-        identity = tokens_check(*e->known, authorization);
+    const tokens *known = *e->logins->known;
+    if (known && mcp_http_login_header(login, "Authorization", &authorization))
+        identity = tokens_check(known, authorization);
     if (identity)
         mcp_http_login_accept(login, identity);
+    else if (e->logins->oauth)
+        mcp_resource_server_authenticate(login, e->logins->oauth);
     else
         mcp_http_login_refuse(login, NULL);
 }
@@ -99,7 +102,9 @@ static int listen_at(const settings *s, const char *address, endpoint *e, mcp_lo
         .trusted_proxies = s->trusted_proxy.items,
         .n_trusted_proxies = s->trusted_proxy.count,
         .cors = s->allow_origin.count > 0,
-        .authenticate = *e->known ? authenticate : NULL,
+        .authenticate = *e->logins->known || e->logins->oauth ? authenticate : NULL,
+        .resource_server = e->logins->oauth,
+        .public_url = e->logins->public_url,
         .metrics = metrics,
         .log = log_wants_requests() ? log_request : NULL,
         .user = e,
@@ -171,10 +176,10 @@ static void close_all(listeners *at)
 }
 
 int http_try(const settings *s, size_t index, mcp_loop *loop, mcp_server *server,
-             tokens *const *known, mcp_error *error)
+             const http_logins *logins, mcp_error *error)
 {
     mcp_files *const none = NULL;
-    endpoint e = {.known = known, .watching = &none};
+    endpoint e = {.logins = logins, .watching = &none};
     mcp_listener *listener = NULL;
     int rc = listen_at(s, s->http.items[index], &e, loop, server, &listener, error);
     mcp_listener_close(listener);
@@ -209,11 +214,11 @@ void http_reload_tls(const listeners *at, const settings *s)
         log_line("error", line, NULL);
 }
 
-int http_serve(const settings *s, mcp_loop *loop, mcp_server *server, tokens *const *known,
+int http_serve(const settings *s, mcp_loop *loop, mcp_server *server, const http_logins *logins,
                const offer *o, listeners *at, mcp_error *error)
 {
     const mcp_host *host = mcp_loop_host(loop);
-    endpoint e = {.known = known, .watching = &o->watching, .offer = o};
+    endpoint e = {.logins = logins, .watching = &o->watching, .offer = o};
     trimming t = {.host = host};
     int rc = mcp_http_budget_new(
         MCP_OPTIONS(mcp_http_budget_options, .max_memory = (size_t)s->max_memory,

@@ -2,6 +2,7 @@
 #ifndef MCPD_HTTP_H
 #define MCPD_HTTP_H
 
+#include <mcp/auth.h>
 #include <mcp/io.h>
 
 #include "offer.h"
@@ -15,6 +16,14 @@ typedef struct listeners {
     size_t failed; /* index of the --http option that could not be opened, if any */
 } listeners;
 
+/* How clients are authenticated. If there are neither tokens nor a resource server, everybody is
+ * served. */
+typedef struct http_logins {
+    tokens *const *known;       /* static tokens; *known is NULL if there are none */
+    mcp_resource_server *oauth; /* NULL without the section oauth */
+    const char *public_url;     /* mcp_http_options.public_url */
+} http_logins;
+
 /* A function for tokens_gone(), with the listeners as `user`. Ends the streams that were opened
  * with a removed token. If it was the last token of its principal, ends everything that the
  * principal has opened. */
@@ -25,13 +34,13 @@ void http_reload_tls(const listeners *at, const settings *s);
 
 /* Listens at every --http, and serves until a signal (with --stdio also until the end of input).
  * Returns the results of mcp_loop_listen() and mcp_loop_serve_http(). /metrics includes the figures
- * of what is offered. Each request is authenticated with *known. If *known is NULL from the start,
- * every request is accepted. */
-int http_serve(const settings *s, mcp_loop *loop, mcp_server *server, tokens *const *known,
+ * of what is offered. The static tokens, *logins->known, can be replaced while it runs, but not added
+ * or removed altogether. */
+int http_serve(const settings *s, mcp_loop *loop, mcp_server *server, const http_logins *logins,
                const offer *o, listeners *at, mcp_error *error);
 /* Opens the address at `index` as http_serve() would, and closes it again. Returns the errors of
  * mcp_loop_listen(). */
 int http_try(const settings *s, size_t index, mcp_loop *loop, mcp_server *server,
-             tokens *const *known, mcp_error *error);
+             const http_logins *logins, mcp_error *error);
 
 #endif

@@ -26,7 +26,7 @@
 #include "capacity.h"
 #include "install.h"
 #include "log.h"
-#include "oauth.h"
+#include "oauth_server.h"
 #include "offer.h"
 #include "reload.h"
 #include "source_child.h"
@@ -104,7 +104,8 @@ typedef struct program {
     settings now;   /* merged with the configuration file */
     config *config; /* NULL without a configuration file */
     offer offer;
-    tokens *known; /* NULL if no tokens are required */
+    tokens *known; /* NULL without static tokens */
+    mcp_resource_server *oauth;
     listeners at;
     mcp_loop *loop;
     mcp_server *server;
@@ -113,8 +114,16 @@ typedef struct program {
     bool has_errors; /* an error was reported by --check-config */
 } program;
 
+static http_logins logins_of(program *p)
+{
+    return (http_logins){.known = &p->known,
+                         .oauth = p->oauth,
+                         .public_url = p->oauth ? oauth_public_url(p->config) : NULL};
+}
+
 static int run_loop(program *p, mcp_error *error)
 {
+    http_logins logins = logins_of(p);
     const settings *s = &p->now;
     int rc = MCP_OK;
     if (p->config || s->http.count)
@@ -122,6 +131,8 @@ static int run_loop(program *p, mcp_error *error)
                                             .start = s,
                                             .offer = &p->offer,
                                             .known = &p->known,
+                                            .oauth = p->oauth,
+                                            .config = p->config,
                                             .at = &p->at,
                                             .prompts = p->prompts,
                                             .server = p->server,
@@ -136,7 +147,7 @@ static int run_loop(program *p, mcp_error *error)
             greet(s);
         rc =
             s->http.count
-                ? http_serve(s, p->loop, p->server, &p->known, &p->offer, &p->at, error)
+                ? http_serve(s, p->loop, p->server, &logins, &p->offer, &p->at, error)
                 : mcp_loop_serve_stdio(p->loop, p->server,
                                        MCP_OPTIONS(mcp_stdio_options, .principal = "stdio"), error);
         mcp_server_cancel_tasks(p->server); /* first, because the next call waits for their work */
@@ -171,17 +182,6 @@ static int load_modules(program *p, mcp_error *error)
     return rc;
 }
 
-/* Without this check, everybody would be served. */
-static int check_oauth(const config *c, mcp_error *error)
-{
-    int rc = oauth_check(c);
-    if (rc == MCP_OK) {
-        rc = error->code = MCP_EUNSUPPORTED;
-        snprintf(error->text, sizeof(error->text), "this version cannot check access tokens");
-    }
-    return rc;
-}
-
 /* Does everything that precedes serving. */
 static int prepare(program *p, mcp_error *error)
 {
@@ -202,8 +202,9 @@ static int prepare(program *p, mcp_error *error)
     if (rc == MCP_OK)
         rc = at_option(p, "token-file", 0, tokens_load(s->token_file, p->config, &p->known, error),
                        error);
-    if (rc == MCP_OK && oauth_section(p->config))
-        rc = at_option(p, "oauth", 0, check_oauth(p->config, error), error);
+    if (rc == MCP_OK)
+        rc = at_option(p, "oauth", 0,
+                       oauth_server_new(p->config, s->name, p->loop, &p->oauth, error), error);
     if (rc == MCP_OK)
         rc = at_option(p, "access", 0, principals_check(p->config, p->known), error);
     return rc == MCP_OK
@@ -216,9 +217,10 @@ static int prepare(program *p, mcp_error *error)
 static int check_serving(program *p, mcp_error *error)
 {
     const settings *s = &p->now;
+    http_logins logins = logins_of(p);
     int rc = MCP_OK;
     for (size_t i = 0; rc == MCP_OK && i < s->http.count; i++) {
-        rc = http_try(s, i, p->loop, p->server, &p->known, error);
+        rc = http_try(s, i, p->loop, p->server, &logins, error);
         if (rc == MCP_EEXIST)
             rc = MCP_OK;
         check_locate_http(p->config, &p->line, s, i, rc, error);
@@ -263,6 +265,7 @@ static int serve(program *p)
     mcp_prompts_free(p->prompts);
     offer_leave(&p->offer);
     mcp_server_free(p->server);
+    mcp_resource_server_free(p->oauth);
     if (p->loop)
         (void)mcp_loop_drain(p->loop, 2000); /* sessions with other servers are ended */
     mcp_loop_free(p->loop);

@@ -12,6 +12,21 @@ const mcp_json *oauth_section(const config *c)
     return c ? mcp_json_get(config_root(c), "oauth") : NULL;
 }
 
+bool oauth_same(const config *a, const config *b)
+{
+    mcp_str x = {0}, y = {0};
+    mcp_json_writer *one = mcp_json_writer_new(NULL, 0), *other = mcp_json_writer_new(NULL, 0);
+    mcp_json_add_value(one, oauth_section(a));
+    mcp_json_add_value(other, oauth_section(b));
+    bool same = mcp_json_writer_finish(one, &x) == MCP_OK &&
+                mcp_json_writer_finish(other, &y) == MCP_OK && mcp_str_eq(x, y);
+    if (!oauth_section(a) || !oauth_section(b))
+        same = !oauth_section(a) && !oauth_section(b);
+    mcp_json_writer_free(one);
+    mcp_json_writer_free(other);
+    return same;
+}
+
 static const mcp_json *issuers_of(const config *c)
 {
     return mcp_json_get(oauth_section(c), "issuers");

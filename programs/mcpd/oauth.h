@@ -7,6 +7,9 @@
 /* Returns the section, or NULL. `c` may be NULL. */
 const mcp_json *oauth_section(const config *c);
 
+/* Returns whether two configurations have the same section. */
+bool oauth_same(const config *a, const config *b);
+
 /* Checks the section for what its schema cannot detect. Reports each mistake with what to write
  * instead. Returns MCP_OK or MCP_EINVAL. */
 int oauth_check(const config *c);

@@ -70,6 +70,8 @@ static void check_resource(place *p, mcp_str text)
     else if (u.path.len > 1 && ends_with(u.path, "/"))
         WRONG(p, "remove the slash at the end: clients compare it with the URL of the endpoint, "
                  "which ends with /mcp");
+    else if (!ends_with(u.path, "/mcp"))
+        WRONG(p, "it must end with /mcp, the path of the endpoint");
 }
 
 /* ---- issuers --------------------------------------------------------------------------------- */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "log.h"
+#include "oauth.h"
 
 /* A loaded configuration. */
 typedef struct reading {
@@ -122,6 +123,12 @@ static void mention_restart(const settings *start, const settings *now)
     }
 }
 
+static void mention_oauth(const reload *r, const config *next)
+{
+    if (!oauth_same(r->c.config, next))
+        log_line("warning", "oauth changed, which takes effect after a restart", NULL);
+}
+
 /* ---- applying -------------------------------------------------------------------------------- */
 
 static int fail(const mcp_error *error, int rc)
@@ -188,7 +195,10 @@ static void again(reload *r)
         return;
     if (r->c.prompts) /* watched or not */
         mcp_prompts_reread(r->c.prompts);
+    if (r->c.oauth)
+        mcp_resource_server_forget(r->c.oauth);
     mention_restart(r->c.start, &next->now);
+    mention_oauth(r, next->config);
     log_configure(&next->now);
     reading_free(r->last);
     r->last = next;

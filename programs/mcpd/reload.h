@@ -22,8 +22,10 @@ typedef struct reload_context {
     const settings *start; /* the settings at the start; they stay valid */
     offer *offer;
     tokens **known;
-    listeners *at;        /* the listeners, whose requests use the tokens */
-    mcp_prompts *prompts; /* NULL without --prompts */
+    mcp_resource_server *oauth; /* NULL without the section oauth */
+    const config *config;       /* of the start; NULL without a file */
+    listeners *at;              /* the listeners, whose requests use the tokens */
+    mcp_prompts *prompts;       /* NULL without --prompts */
     mcp_server *server;
     const mcp_host *host;
 } reload_context;

@@ -1,0 +1,20 @@
+/* oauth_server.h: the resource server (mcp/auth.h) of the section "oauth". */
+#ifndef MCPD_OAUTH_SERVER_H
+#define MCPD_OAUTH_SERVER_H
+
+#include <mcp/auth.h>
+#include <mcp/io.h>
+
+#include "config.h"
+
+/* Checks the section and makes its resource server; *ret is NULL if there is no section. `name` is
+ * that of the server, for people; may be NULL. Returns MCP_OK, or a negative code after reporting the
+ * error or storing it in *error. */
+int oauth_server_new(config *c, const char *name, mcp_loop *loop, mcp_resource_server **ret,
+                     mcp_error *error);
+
+/* Returns mcp_http_options.public_url: the resource without the path of the endpoint. Returns NULL if
+ * the resource does not end with that path. */
+const char *oauth_public_url(config *c);
+
+#endif
