@@ -45,6 +45,7 @@ typedef struct rig {
     const char *metadata_at; /* the path of its metadata; NULL means that it has none */
     char metadata_issuer[128];
     bool hangs;
+    uint64_t timeout_ms; /* of the next fetches; 0 means that of the options */
     int n_metadata, n_keys, n_asked;
     const char *answer;                 /* of its introspection endpoint */
     char asked[8192], credentials[512]; /* the last introspection request */
@@ -153,7 +154,9 @@ static int rig_work(void (*work)(void *arg), void (*done)(void *arg), void *arg,
 static int rig_fetch(const mcp_fetch_options *o, mcp_fetch **ret, mcp_error *error, void *user)
 {
     rig *g = user;
-    return g->inner.fetch(o, ret, error, g->inner.user);
+    mcp_fetch_options options = *o;
+    options.timeout_ms = g->timeout_ms ? g->timeout_ms : o->timeout_ms;
+    return g->inner.fetch(&options, ret, error, g->inner.user);
 }
 
 static void rig_fetch_cancel(mcp_fetch *fetch, void *user)
@@ -226,6 +229,7 @@ static inline void rig_serve(rig *g, const mcp_resource_server_options *options,
     o.resource = RESOURCE;
     o.issuers = o.issuers ? o.issuers : &own;
     o.n_issuers = o.n_issuers ? o.n_issuers : 1;
+    o.fetch_ms = o.fetch_ms ? o.fetch_ms : 50000; /* no test depends on how fast a fetch is */
     o.host = &g->host;
     o.allocator = &g->allocator;
     if (mcp_resource_server_new(&o, &g->auth, &error) != MCP_OK)

@@ -188,8 +188,9 @@ static void test_hanging(void **state)
 {
     (void)state;
     rig g;
-    begin(&g, MCP_OPTIONS(mcp_resource_server_options, .fetch_ms = 200));
+    begin(&g, NULL);
     g.hangs = true;
+    g.timeout_ms = 200;
     assert_int_equal(status_of(&g, "a"), 503);
     rig_end(&g);
     begin(&g, NULL);

@@ -60,12 +60,14 @@ static void test_hanging(void **state)
     (void)state;
     rig g;
     rig_begin(&g);
-    rig_serve(&g, MCP_OPTIONS(mcp_resource_server_options, .fetch_ms = 200), NULL);
+    rig_serve(&g, NULL, NULL);
     g.hangs = true;
+    g.timeout_ms = 200;
     assert_int_equal(try_key(&g, key_p256, "p256"), 503);
     assert_non_null(strstr(g.log, "warning: the keys of http://127.0.0.1:"));
     g.shift_ms = 1000;
     g.hangs = false;
+    g.timeout_ms = 0;
     assert_int_equal(try_key(&g, key_p256, "p256"), 200);
     /* After a set was fetched, a source that hangs does not delay tokens with known keys. */
     g.shift_ms += 3600 * 1000;
@@ -310,8 +312,9 @@ static void test_private_address(void **state)
         snprintf(url, sizeof(url), "https://127.0.0.1:%d/keys", g.source.port);
         snprintf(g.issuer, sizeof(g.issuer), "https://id.example");
         rig_serve(&g, NULL, &(mcp_auth_issuer){.jwks_url = url, .allow_private = allowed});
+        g.timeout_ms = 1000; /* the source knows nothing of TLS */
         assert_int_equal(try_key(&g, key_p256, "p256"), 503);
-        assert_int_equal(g.source.n_connections, allowed); /* the connection fails without TLS */
+        assert_true(allowed || g.source.n_connections == 0);
         assert_int_equal(strstr(g.log, "private network") != NULL, !allowed);
         rig_end(&g);
     }
