@@ -1,7 +1,7 @@
 /* door.h: sends requests to the program's own server, on behalf of the caller of another request.
  *
  * Each request has its own channel to the server, with the caller's identity. So the answer is
- * exactly what a client with this principal would get, including registered resources, templates,
+ * exactly what a client with this identity would get, including registered resources, templates,
  * providers and access rules. A request costs one JSON message more than an internal call.
  *
  * All functions run on the server's thread.

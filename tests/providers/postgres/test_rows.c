@@ -375,7 +375,7 @@ static void check_nothing_left(void)
 {
     check_exchange(
         &ada,
-        &(exchange){READ, URI("public/found/rows"), {"ada gate t4 left: ", "public 2s on 0 0 0"}});
+        &(exchange){READ, URI("public/found/rows"), {"ada gate t4 left: ", "public 5s on 0 0 0"}});
     check_exchange(&ada,
                    &(exchange){READ, URI("$query/all"), {"of ada", "of tenant 4", "!of bob"}});
     check_exchange(&ada, &(exchange){READ, URI("public/note/row/2"), {NOT_FOUND}});
@@ -389,7 +389,7 @@ static void test_nothing_is_left(void **state)
                                  "\"params\":{\"requestId\":1}}";
     (void)state;
     run_sql(leavers);
-    options = (mcp_postgres_options){.connections = 1, .timeout_ms = 2000};
+    options = (mcp_postgres_options){.connections = 1};
     open_callers();
     check_nothing_left();
     for (int i = 0; i < 2; i++) {
