@@ -158,25 +158,25 @@ async function openStdio({ Stdio, connect }, command, args, asks) {
 }
 
 // Connects to a server that runs. peer.exchanges has what HTTP made of it; peer.cut() breaks the streams that
-// GET opened, as a bad network does.
-export async function dial({ era, Http, connect }, url, headers = {}, asks = undefined) {
+// GET opened, as a bad network does. With an authProvider, requests to its authorization server are exchanges too.
+export async function dial({ era, Http, connect }, url, headers = {}, asks = undefined, authProvider = undefined) {
     const exchanges = [];
     let cut = new AbortController();
     const watched = async (to, init = {}) => {
         const method = init.method ?? 'GET';
         const signals = [init.signal, method === 'GET' && cut.signal].filter(Boolean);
         const response = await fetch(to, { ...init, ...(signals.length && { signal: AbortSignal.any(signals) }) });
-        exchanges.push({ method, status: response.status, headers: response.headers });
+        exchanges.push({ url: `${to}`, method, status: response.status, headers: response.headers });
         return response;
     };
-    const transport = new Http(new URL(url), { fetch: watched, requestInit: { headers } });
+    const transport = new Http(new URL(url), { fetch: watched, requestInit: { headers }, authProvider });
     let peer;
     try {
         peer = await connect(transport, asks);
     } catch (error) {
-        throw Object.assign(error, { exchanges });
+        throw Object.assign(error, { exchanges, transport });
     }
-    const streams = () => exchanges.filter(e => e.method === 'GET' && e.status === 200).length;
+    const streams = () => exchanges.filter(e => e.url === url && e.method === 'GET' && e.status === 200).length;
     // A client of the legacy era opens its stream without waiting for it.
     if (era === 'legacy') await until(() => streams() === 1, 'the GET stream');
     return {
