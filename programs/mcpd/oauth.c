@@ -87,7 +87,7 @@ const char *oauth_all_scopes(config *c, const char *scopes)
     char *all = scopes ? malloc(strlen(scopes) + required.len + 2) : NULL;
     if (!all)
         return NULL;
-    strcpy(all, scopes);
+    memcpy(all, scopes, strlen(scopes) + 1);
     for (const char *at = required.ptr; at && *at; at += strcspn(at, " "), at += *at == ' ') {
         size_t len = strcspn(at, " "), end = strlen(all);
         if (has_scope(all, at, len))
