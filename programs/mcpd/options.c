@@ -197,7 +197,8 @@ static const option table[] = {
      .unkept = true,
      .is_path = true,
      .help = "Over HTTP, serve only clients that send one of the bearer tokens in FILE. "
-             "Each line is TOKEN or NAME:TOKEN."},
+             "Each line is TOKEN or NAME:TOKEN. OAuth access tokens are accepted with the section "
+             "oauth of the configuration file."},
     {.name = "tls-cert",
      .kind = OPTION_TEXT,
      .at = AT(tls_cert),

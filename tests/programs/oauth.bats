@@ -145,6 +145,22 @@ lacks() { [[ $1 != *"$2"* ]] || { echo "\"$2\" is in: $1"; return 1; }; }
     lacks "$answer" docs/
 }
 
+@test "SIGHUP: rules take effect at once, the section oauth after a restart" {
+    issuer
+    configure
+    serve
+    local good i
+    good=$(token ada base)
+    has "$(read_file a.md "$good")" hello
+    configure ', "access": [{"effect": "allow", "resources": "docs", "scope": "deep"}]'
+    sed -i 's/"required-scopes": "base"/"required-scopes": "other"/' mcpd.json
+    kill -HUP "$server"
+    for ((i = 0; i < 3000; i++)); do grep -q 'was reloaded' log && break; sleep 0.02; done
+    grep -q 'oauth changed, which takes effect after a restart' log
+    has "$(read_file a.md "$good")" insufficient_scope
+    has "$(read_file a.md "$(token ada 'base deep')")" hello
+}
+
 @test "--doctor fetches metadata and keys, and says what to change" {
     issuer
     configure
