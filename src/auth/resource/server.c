@@ -85,7 +85,7 @@ const char *mcp_resource_server_metadata_url(const mcp_resource_server *rs)
 
 bool mcp__rs_is_metadata(const mcp_resource_server *rs, mcp_str path)
 {
-    return rs && (mcp_str_eq(path, rs->paths[0]) || mcp_str_eq(path, rs->paths[1]));
+    return mcp_str_eq(path, rs->paths[0]) || mcp_str_eq(path, rs->paths[1]);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */

@@ -52,7 +52,8 @@ void mcp__http_end_stream(mcp_http_connection *c);
 
 /* ---- oauth.c --------------------------------------------------------------------------------- */
 
-/* Returns whether the path of the request is a path of the resource server's metadata. */
+/* Returns whether the path of the request is a path of the metadata of the resource server, which the
+ * endpoint must have. */
 bool mcp__http_is_metadata(const mcp_http_connection *c);
 /* Answers with the metadata. */
 void mcp__http_answer_resource(mcp_http_connection *c);

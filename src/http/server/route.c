@@ -115,6 +115,11 @@ static bool is_health(const mcp_http_connection *c)
            mcp_str_eq(mcp__http_text(&c->head, c->head.path), MCP_STR("/healthz"));
 }
 
+static bool is_metadata(const mcp_http_connection *c)
+{
+    return c->http->options.resource_server && mcp__http_is_metadata(c);
+}
+
 /* Checks Host and Origin. /healthz is exempt: a foreign page could not use its answer, and probes
  * often send an IP address as Host. The metadata of a resource is exempt too, because it is
  * public. */
@@ -127,7 +132,7 @@ static mcp__http_refusal check_source(mcp_http_connection *c, mcp_str host)
         return MCP__HTTP_FINE;
     if (!host.ptr && c->parser.http_minor >= 1)
         return MCP__HTTP_NO_HOST;
-    if (is_health(c) || mcp__http_is_metadata(c))
+    if (is_health(c) || is_metadata(c))
         return MCP__HTTP_FINE;
     if (!host.ptr || !host_allowed(o, host))
         return MCP__HTTP_BAD_HOST;
@@ -152,7 +157,7 @@ static mcp__http_refusal find_target(mcp_http_connection *c)
         c->target = MCP__HTTP_HEALTHZ;
     else if (!o->no_metrics && mcp_str_eq(path, MCP_STR("/metrics")))
         c->target = MCP__HTTP_METRICS;
-    else if (mcp__http_is_metadata(c))
+    else if (is_metadata(c))
         c->target = MCP__HTTP_RESOURCE;
     else
         return MCP__HTTP_NO_PATH;
