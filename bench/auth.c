@@ -1,7 +1,10 @@
 /* auth: measures the check of a new access token of 1 KiB, compared with OpenSSL's verification of
  * its signature alone, and the check of a token that is in the cache.
  *
- *   auth    prints for each algorithm the medians of CPU time in µs: bare=… check=… above=…
+ *   auth                         prints for each algorithm the medians of CPU time in µs:
+ *                                bare=… check=… above=…
+ *   auth --write FOLDER ISSUER   writes a token of this issuer (RS256, valid for a day) to
+ *                                FOLDER/token, and its keys to FOLDER/jwks.json
  *
  * The turns are short and alternate, so that other load affects both measurements. `above` is the
  * median of the differences between the two.
@@ -12,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "auth/token.h"
 #include "auth/token_cache.h"
@@ -33,6 +37,8 @@ typedef struct bench_token {
     mcp__buf text;
 } bench_token;
 
+static const char *issuer = "https://as.example";
+static long long issued = NOW;
 static const mcp_str audience = {"https://mcp.example/mcp", 23};
 static const mcp__token_rules rules = {
     .issuer = {"https://as.example", 18}, .audiences = &audience, .n_audiences = 1};
@@ -65,11 +71,11 @@ static void make_token(bench_token *t)
     for (size_t fill = 0;; fill++) {
         memset(filling, 'x', fill);
         snprintf(claims, sizeof(claims),
-                 "{\"iss\":\"https://as.example\",\"sub\":\"user\",\"client_id\":\"client\","
-                 "\"aud\":[\"https://mcp.example/mcp\",\"account\"],\"exp\":1700000300,"
-                 "\"iat\":1700000000,\"jti\":\"6b0f3c5e\",\"scope\":\"files:read files:write\","
+                 "{\"iss\":\"%s\",\"sub\":\"user\",\"client_id\":\"client\","
+                 "\"aud\":[\"https://mcp.example/mcp\",\"account\"],\"exp\":%lld,"
+                 "\"iat\":%lld,\"jti\":\"6b0f3c5e\",\"scope\":\"files:read files:write\","
                  "\"groups\":[\"a\",\"b\",\"c\"],\"more\":\"%s\"}",
-                 filling);
+                 issuer, issued + 86400, issued, filling);
         mcp__buf_init(&t->text, mcp__allocator(NULL), 0);
         require(mcp__jws_sign(t->signer, MCP_STR("\"typ\":\"at+jwt\",\"kid\":\"k\""),
                               mcp_str_from(claims), &t->text) == MCP_OK,
@@ -78,6 +84,14 @@ static void make_token(bench_token *t)
             return;
         mcp__buf_free(&t->text);
     }
+}
+
+static void write_file(const char *folder, const char *name, mcp_str text)
+{
+    char path[4096];
+    require(snprintf(path, sizeof(path), "%s/%s", folder, name) < (int)sizeof(path), "a path");
+    FILE *f = fopen(path, "w");
+    require(f && fwrite(text.ptr, 1, text.len, f) == text.len && fclose(f) == 0, path);
 }
 
 static double measure_bare(const bench_token *t)
@@ -189,10 +203,31 @@ static void measure_cache(void)
     "OUxwQQyaNo32o8BU02xnk\""
 #define ED25519_PRIVATE "\"d\":\"GYPR70-PzgPzp-lXBAkB0oJBwlNOlmazH74YLDGh76Y\""
 
-int main(void)
+#define RSA_SET    "{\"keys\":[{" RSA_PUBLIC "}]}"
+#define RSA_SIGNER "{" RSA_PUBLIC "," RSA_PRIVATE "}"
+
+static void write_token(const char *folder, const char *of)
+{
+    bench_token t;
+    issuer = of;
+    issued = (long long)time(NULL);
+    make_keys(&t, RSA_SIGNER, RSA_SET);
+    make_token(&t);
+    write_file(folder, "token", mcp__buf_view(&t.text));
+    write_file(folder, "jwks.json", MCP_STR(RSA_SET));
+    mcp__buf_free(&t.text);
+    mcp__jwk_free(t.signer);
+    mcp__jwk_set_unref(t.keys);
+}
+
+int main(int argc, char **argv)
 {
     require(mcp__crypto_load(&crypto, NULL) == MCP_OK, "loading OpenSSL");
-    measure("RS256", "{" RSA_PUBLIC "," RSA_PRIVATE "}", "{\"keys\":[{" RSA_PUBLIC "}]}");
+    if (argc == 4 && strcmp(argv[1], "--write") == 0) {
+        write_token(argv[2], argv[3]);
+        return 0;
+    }
+    measure("RS256", RSA_SIGNER, RSA_SET);
     measure("ES256", "{" P256_PUBLIC "," P256_PRIVATE "}", "{\"keys\":[{" P256_PUBLIC "}]}");
     measure("EdDSA", "{" ED25519_PUBLIC "," ED25519_PRIVATE "}",
             "{\"keys\":[{" ED25519_PUBLIC "}]}");
