@@ -81,7 +81,8 @@ static mcp__rs_login *login_new(mcp_resource_server *rs, const mcp__rs_question 
     bool dpop = scheme == MCP__SCHEME_DPOP;
     /* A proof that is too long is truncated here, and refused because of its length. */
     mcp_str proof = {question->proof.ptr, MCP__MIN(question->proof.len, MCP__TOKEN_BYTES + 1)};
-    size_t room = dpop ? token.len + proof.len : 0;
+    mcp_str url = mcp_str_from(question->url);
+    size_t room = dpop ? token.len + proof.len + url.len : 0;
     mcp__rs_login *login = mcp__zalloc(rs->allocator, sizeof(*login) + room + 1);
     if (!login)
         return NULL;
@@ -96,6 +97,8 @@ static mcp__rs_login *login_new(mcp_resource_server *rs, const mcp__rs_question 
             memcpy(login->text + token.len, proof.ptr, proof.len);
         login->texts[0] = (mcp_str){login->text, token.len};
         login->texts[1] = (mcp_str){login->text + token.len, proof.len};
+        if (url.len)
+            login->question.url = memcpy(login->text + token.len + proof.len, url.ptr, url.len);
     }
     return login;
 }

@@ -206,7 +206,8 @@ struct mcp__rs_login {
     mcp__rs_job job; /* checks the proof */
     mcp__link link;  /* in check->logins */
     mcp__rs_check *check;
-    mcp__rs_question question; /* only `method`, `url`, `answer` and `user` are valid later */
+    mcp__rs_question
+        question; /* only `method`, `answer` and `user` are valid later; `url` for DPoP */
     mcp__auth_scheme scheme;
     bool cancelled;
     bool *ended; /* set when the login is freed; may be NULL */
