@@ -39,12 +39,13 @@ extern "C" {
 #endif
 
 struct mcp_http_login; /* mcp/http.h */
+struct mcp_host_timer; /* mcp/provider.h */
 
 typedef struct mcp_resource_server mcp_resource_server;
 
-/* The functions that a resource server needs from the program. mcp_loop_auth_host() (mcp/io.h)
- * fills in this struct for a loop. All functions get `user`, and are called on the server's thread.
- * The `done` functions that are passed to `work` and to `fetch` must be called on that thread too,
+/* The functions that a resource server, or a client (mcp/oauth.h), needs from the program. mcp_loop_auth_host() (mcp/io.h)
+ * fills in this struct for a loop. All functions get `user`, and are called on the server's thread. The
+ * `done` functions that are passed to `work` and to `fetch` must be called on that thread too,
  * and only after `work` or `fetch` has returned. */
 typedef struct mcp_auth_host {
     size_t size;
@@ -62,6 +63,10 @@ typedef struct mcp_auth_host {
     void (*fetch_cancel)(mcp_fetch *fetch, void *user);
     /* As in mcp_host. No line contains any part of a token or of its claims. May be NULL. */
     void (*log)(const char *level, const char *line, void *user);
+    /* As in mcp_host. Required by clients (mcp/oauth.h). */
+    struct mcp_host_timer *(*timer_start)(uint64_t ms, void (*fn)(void *arg), void *arg,
+                                          void *user);
+    void (*timer_stop)(struct mcp_host_timer *timer, void *user);
 } mcp_auth_host;
 
 /* An authorization server whose tokens are accepted. All strings are copied. */

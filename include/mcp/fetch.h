@@ -11,7 +11,7 @@ extern "C" {
 #endif
 
 /* A GET, for resources with https:// URIs, which a client may read directly (2026-07-28,
- * server/resources, "Common URI Schemes"), or a POST of a form. Such URIs are untrusted: unless
+ * server/resources, "Common URI Schemes"), or a POST of a form or of JSON. Such URIs are untrusted: unless
  * allow_private is set, no request is sent to this machine or to private networks, whatever address
  * a name resolves to. */
 typedef struct mcp_fetch mcp_fetch;
@@ -24,6 +24,8 @@ typedef struct mcp_fetched {
     /* The header Cache-Control; several are joined by ", ". Empty if there is none, or if it is
      * longer than 1 KiB. */
     mcp_str cache_control;
+    mcp_str dpop_nonce;       /* the header DPoP-Nonce (RFC 9449); empty if none or invalid */
+    mcp_str www_authenticate; /* the header WWW-Authenticate; several are joined by ", " */
 } mcp_fetched;
 
 /* The outcome. rc is MCP_OK for any HTTP status. Otherwise fetched is NULL, and rc is MCP_ECLOSED
@@ -50,6 +52,10 @@ typedef struct mcp_fetch_options {
     /* The value of the header Authorization; copied. A request with a form or with this header may
      * contain secrets, so no redirect is followed; a redirect ends the fetch with MCP_EACCESS. */
     const char *authorization;
+    /* The body of a POST, of the type application/json; copied. At most one of `form` and `json` may
+     * be set. For redirects, the rule of `form` applies. */
+    const char *json;
+    const char *dpop; /* the value of the header DPoP (RFC 9449); copied */
 } mcp_fetch_options;
 
 #ifdef __cplusplus

@@ -12,6 +12,7 @@
 #include <mcp/client.h>
 #include <mcp/fetch.h>
 #include <mcp/http.h>
+#include <mcp/oauth.h>
 #include <mcp/provider.h>
 #include <mcp/server.h>
 
@@ -310,6 +311,10 @@ typedef struct mcp_http_client_options {
     uint64_t max_retry_ms; /* the longest pause after failures; default 60,000 */
     /* maximum of concurrent requests, and of notifications and answers; default 64 each */
     size_t max_exchanges;
+    /* Authorizes the requests (mcp/oauth.h). Its `server` must be `url`. It answers 401 and 403, and
+     * `challenge` is called only for those that it cannot answer. It must outlive this transport.
+     * The header Authorization must not be set in another way. */
+    mcp_oauth_client *oauth;
 } mcp_http_client_options;
 
 /* Connects a client. Nothing is sent before the client starts. SIGPIPE is set to be ignored if it
@@ -349,9 +354,9 @@ MCP_API int mcp_loop_fetch(mcp_loop *loop, const mcp_fetch_options *options, mcp
                            mcp_error *error);
 /* Cancels a fetch: `done` is not called. */
 MCP_API void mcp_fetch_cancel(mcp_fetch *fetch);
-/* Fills in the functions that a resource server (mcp/auth.h) needs, for a loop: clock, worker
- * threads, fetches and log. Set `size` before the call. The loop must outlive the resource
- * server. */
+/* Fills in the functions that a resource server (mcp/auth.h) or a client (mcp/oauth.h) needs, for a
+ * loop: clock, timers, worker threads, fetches and log. Set `size` before the call. The loop must
+ * outlive the resource server and the client. */
 MCP_API void mcp_loop_auth_host(mcp_loop *loop, mcp_auth_host *ret);
 
 #ifdef __cplusplus

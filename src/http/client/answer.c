@@ -14,6 +14,7 @@ void mcp__answer_init(mcp__answer *a, const mcp_allocator *allocator)
     mcp__buf_init(&a->session, allocator, MCP__SESSION_MOST);
     mcp__buf_init(&a->challenge, allocator, MCP__CHALLENGE_MOST);
     mcp__buf_init(&a->caching, allocator, MCP__CACHING_MOST);
+    mcp__buf_init(&a->nonce, allocator, MCP__NONCE_MOST);
 }
 
 void mcp__answer_free(mcp__answer *a)
@@ -21,6 +22,7 @@ void mcp__answer_free(mcp__answer *a)
     mcp__buf_free(&a->session);
     mcp__buf_free(&a->challenge);
     mcp__buf_free(&a->caching);
+    mcp__buf_free(&a->nonce);
 }
 
 static mcp_str trim(mcp_str s)
@@ -85,6 +87,18 @@ static void take_caching(mcp__answer *a, mcp_str value)
     take_element(&a->caching, value);
 }
 
+/* A nonce consists of visible ASCII characters except quotes and backslashes (RFC 9449, 8.1). */
+static void take_nonce(mcp__answer *a, mcp_str value)
+{
+    bool valid = value.len && value.len <= MCP__NONCE_MOST;
+    for (size_t i = 0; i < value.len && valid; i++)
+        valid = value.ptr[i] >= 0x21 && value.ptr[i] <= 0x7E && value.ptr[i] != '"' &&
+                value.ptr[i] != '\\';
+    mcp__buf_reset(&a->nonce, 0);
+    if (valid)
+        mcp__buf_str(&a->nonce, value);
+}
+
 static bool read_number(mcp_str s, int64_t most, int64_t *ret)
 {
     int64_t n = 0;
@@ -118,6 +132,7 @@ static void take_header(mcp__answer *a, mcp_str name, mcp_str value)
         {{"content-type", 12}, take_type},      {{"content-length", 14}, take_length},
         {{"mcp-session-id", 14}, take_session}, {{"www-authenticate", 16}, take_challenge},
         {{"retry-after", 11}, take_retry},      {{"cache-control", 13}, take_caching},
+        {{"dpop-nonce", 10}, take_nonce},
     };
     for (size_t i = 0; i < MCP__COUNT(known); i++) {
         if (mcp__str_same(name, known[i].name))
@@ -141,6 +156,7 @@ static void take_status(mcp__answer *a, mcp_str line)
     mcp__buf_reset(&a->session, 0);
     mcp__buf_reset(&a->challenge, 0);
     mcp__buf_reset(&a->caching, 0);
+    mcp__buf_reset(&a->nonce, 0);
 }
 
 int mcp__answer_line(mcp__answer *a, mcp_str line)
@@ -159,7 +175,7 @@ int mcp__answer_line(mcp__answer *a, mcp_str line)
     else if (colon)
         take_header(a, (mcp_str){content.ptr, (size_t)(colon - content.ptr)},
                     trim(mcp__str_sub(content, (size_t)(colon - content.ptr) + 1)));
-    bool failed = a->session.failed || a->challenge.failed || a->caching.failed;
+    bool failed = a->session.failed || a->challenge.failed || a->caching.failed || a->nonce.failed;
     return failed ? MCP_ENOMEM : MCP_OK;
 }
 

@@ -99,6 +99,7 @@ typedef struct mcp__answer {
     mcp__buf session;    /* Mcp-Session-Id */
     mcp__buf challenge;  /* WWW-Authenticate; several are joined by ", " */
     mcp__buf caching;    /* Cache-Control, joined in the same way */
+    mcp__buf nonce;      /* DPoP-Nonce; empty if it is missing or invalid */
     bool bad_session;    /* Mcp-Session-Id has forbidden characters, or is too long */
     size_t bytes;        /* length of all lines so far */
     bool complete;
@@ -108,6 +109,7 @@ enum {
     MCP__SESSION_MOST = 1024,
     MCP__CHALLENGE_MOST = 8192,
     MCP__CACHING_MOST = 1024,
+    MCP__NONCE_MOST = 1024,
     MCP__ANSWER_MOST = 64 * 1024
 };
 

@@ -1,4 +1,5 @@
-/* auth_host.c: the functions that a resource server (mcp/auth.h) needs, for a loop. */
+/* auth_host.c: the functions that a resource server (mcp/auth.h) or a client (mcp/oauth.h) needs, for
+ * a loop. */
 #define _GNU_SOURCE
 #include "io/loop/loop.h"
 
@@ -35,6 +36,8 @@ void mcp_loop_auth_host(mcp_loop *loop, mcp_auth_host *ret)
         .fetch = fetch,
         .fetch_cancel = fetch_cancel,
         .log = write_log,
+        .timer_start = mcp_loop_host(loop)->timer_start,
+        .timer_stop = mcp_loop_host(loop)->timer_stop,
     };
     memcpy(ret, &host, MCP__MIN(ret->size, sizeof(host)));
 }

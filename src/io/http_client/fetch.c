@@ -15,13 +15,13 @@ struct mcp_fetch {
     void *user;
     size_t max_bytes;
     mcp__buf body;
-    char *form; /* of a POST; NULL for a GET */
+    char *post; /* the body of a POST; NULL for a GET */
 };
 
 static void fetch_free(mcp_fetch *f)
 {
     mcp__buf_free(&f->body);
-    mcp__release(f->allocator, f->form);
+    mcp__release(f->allocator, f->post);
     mcp__release(f->allocator, f);
 }
 
@@ -50,7 +50,9 @@ static void on_done(void *arg, int rc, const char *text)
                            .status = answer->status,
                            .media_type = answer->media_text,
                            .body = mcp__buf_view(&f->body),
-                           .cache_control = mcp__buf_view(&answer->caching)};
+                           .cache_control = mcp__buf_view(&answer->caching),
+                           .dpop_nonce = mcp__buf_view(&answer->nonce),
+                           .www_authenticate = mcp__buf_view(&answer->challenge)};
     mcp_error error;
 
     if (rc == MCP_OK)
@@ -73,24 +75,28 @@ static int add_headers(mcp__headers *headers, const mcp_fetch_options *o)
 {
     int rc = mcp__headers_add(headers, MCP_STR("Accept"),
                               o->accept ? mcp_str_from(o->accept) : MCP_STR("*/*"));
-    if (rc == MCP_OK && o->form)
+    if (rc == MCP_OK && (o->form || o->json))
         rc = mcp__headers_add(headers, MCP_STR("Content-Type"),
-                              MCP_STR("application/x-www-form-urlencoded"));
+                              o->form ? MCP_STR("application/x-www-form-urlencoded")
+                                      : MCP_STR("application/json"));
     if (rc == MCP_OK && o->authorization)
         rc = mcp__headers_add(headers, MCP_STR("Authorization"), mcp_str_from(o->authorization));
+    if (rc == MCP_OK && o->dpop)
+        rc = mcp__headers_add(headers, MCP_STR("DPoP"), mcp_str_from(o->dpop));
     return rc;
 }
 
 static int start(mcp_fetch *f, mcp__multi *multi, const mcp_fetch_options *o)
 {
     mcp__headers headers;
+    const char *post = o->form ? o->form : o->json;
     mcp__target target = {.proxy = o->proxy ? o->proxy : "",
                           .ca_file = o->ca_file,
                           .connect_ms = CONNECT_MS,
                           .any_origin = true,
                           .public_only = !o->allow_private,
-                          .no_redirect = o->no_redirect || o->form || o->authorization};
-    mcp__transfer_request request = {.method = o->form ? MCP__POST : MCP__GET,
+                          .no_redirect = o->no_redirect || post || o->authorization || o->dpop};
+    mcp__transfer_request request = {.method = post ? MCP__POST : MCP__GET,
                                      .url = o->url,
                                      .headers = &headers,
                                      .timeout_ms = o->timeout_ms ? o->timeout_ms : TIMEOUT_MS,
@@ -99,9 +105,9 @@ static int start(mcp_fetch *f, mcp__multi *multi, const mcp_fetch_options *o)
                                      .events = &events,
                                      .arg = f};
 
-    if (o->form && !(f->form = mcp__strdup(f->allocator, mcp_str_from(o->form))))
+    if (post && !(f->post = mcp__strdup(f->allocator, mcp_str_from(post))))
         return MCP_ENOMEM;
-    request.body = mcp_str_from(f->form);
+    request.body = mcp_str_from(f->post);
     mcp__headers_init(&headers, f->allocator);
     int rc = add_headers(&headers, o);
     if (rc == MCP_OK)
@@ -114,6 +120,8 @@ static int check(mcp_loop *loop, const mcp_fetch_options *o, mcp_error *error)
 {
     if (!loop || !o->url || !o->done)
         return mcp__fail(error, MCP_EINVAL, 0, "a loop, a URL and a function are needed");
+    if (o->form && o->json)
+        return mcp__fail(error, MCP_EINVAL, 0, "a request has one body, a form or JSON");
     int rc = mcp__url_check(mcp_str_from(o->url), error);
     if (rc == MCP_OK && !o->allow_private && mcp__url_is_private(mcp_str_from(o->url), o->proxy))
         rc = mcp__fail(error, MCP_EACCESS, 0, "it names this machine or a private network");

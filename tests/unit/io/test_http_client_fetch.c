@@ -17,7 +17,7 @@ typedef struct fixture {
     mcp_loop *loop;
     script server;
     int calls, rc, status;
-    char media[64], body[4096], text[256], caching[2048];
+    char media[64], body[4096], text[256], caching[2048], nonce[64], challenge[64];
     size_t body_len;
 } fixture;
 
@@ -33,7 +33,13 @@ static void on_fetched(int rc, const mcp_fetched *fetched, const mcp_error *erro
     snprintf(f->body, sizeof(f->body), "%.*s", (int)f->body_len,
              f->body_len ? fetched->body.ptr : "");
     snprintf(f->text, sizeof(f->text), "%s", error ? error->text : "");
-    f->caching[0] = 0;
+    f->caching[0] = f->nonce[0] = f->challenge[0] = 0;
+    if (fetched && fetched->dpop_nonce.len)
+        snprintf(f->nonce, sizeof(f->nonce), "%.*s", (int)fetched->dpop_nonce.len,
+                 fetched->dpop_nonce.ptr);
+    if (fetched && fetched->www_authenticate.len)
+        snprintf(f->challenge, sizeof(f->challenge), "%.*s", (int)fetched->www_authenticate.len,
+                 fetched->www_authenticate.ptr);
     if (fetched && fetched->cache_control.len)
         snprintf(f->caching, sizeof(f->caching), "%.*s", (int)fetched->cache_control.len,
                  fetched->cache_control.ptr);
@@ -142,31 +148,40 @@ static void test_fetch(void **state)
 
 static void echo(script_connection *c, const script_request *r)
 {
-    char type[512], secret[512], text[16384];
+    char type[512], secret[512], proof[512], text[16384];
 
     if (strcmp(r->path, "/moved") == 0) {
         script_reply(c, "307 x", "Location: /echo", "");
         return;
     }
-    snprintf(text, sizeof(text), "%s %s|%s|%s", r->method, script_header(r, "Content-Type", type),
-             script_header(r, "Authorization", secret), r->body);
-    script_reply(c, "200 OK", "Cache-Control: max-age=60\r\ncache-control: private", text);
+    snprintf(text, sizeof(text), "%s %s|%s|%s%s", r->method, script_header(r, "Content-Type", type),
+             script_header(r, "Authorization", secret), script_header(r, "DPoP", proof), r->body);
+    script_reply(c, "200 OK",
+                 "Cache-Control: max-age=60\r\ncache-control: private\r\nDPoP-Nonce: n-1\r\n"
+                 "WWW-Authenticate: A b=c\r\nWWW-Authenticate: D",
+                 text);
 }
 
 static void test_form(void **state)
 {
     static const struct {
-        const char *path, *form, *authorization;
+        const char *path, *form, *authorization, *json, *dpop;
         int rc;
         const char *body;
     } cases[] = {
-        {"/echo", NULL, NULL, MCP_OK, "GET ||"},
-        {"/echo", NULL, "Basic eA==", MCP_OK, "GET |Basic eA==|"},
-        {"/echo", "a=b&c=d", NULL, MCP_OK, "POST application/x-www-form-urlencoded||a=b&c=d"},
-        {"/echo", "", "x", MCP_OK, "POST application/x-www-form-urlencoded|x|"},
-        {"/moved", NULL, NULL, MCP_OK, "GET ||"},
-        {"/moved", "a=b", NULL, MCP_EACCESS, ""},
-        {"/moved", NULL, "x", MCP_EACCESS, ""},
+        {"/echo", NULL, NULL, NULL, NULL, MCP_OK, "GET ||"},
+        {"/echo", NULL, "Basic eA==", NULL, NULL, MCP_OK, "GET |Basic eA==|"},
+        {"/echo", "a=b&c=d", NULL, NULL, NULL, MCP_OK,
+         "POST application/x-www-form-urlencoded||a=b&c=d"},
+        {"/echo", "", "x", NULL, NULL, MCP_OK, "POST application/x-www-form-urlencoded|x|"},
+        {"/echo", NULL, NULL, "{}", NULL, MCP_OK, "POST application/json||{}"},
+        {"/echo", "a", "x", NULL, "proof", MCP_OK,
+         "POST application/x-www-form-urlencoded|x|proofa"},
+        {"/moved", NULL, NULL, NULL, NULL, MCP_OK, "GET ||"},
+        {"/moved", "a=b", NULL, NULL, NULL, MCP_EACCESS, ""},
+        {"/moved", NULL, "x", NULL, NULL, MCP_EACCESS, ""},
+        {"/moved", NULL, NULL, "{}", NULL, MCP_EACCESS, ""},
+        {"/moved", NULL, NULL, NULL, "proof", MCP_EACCESS, ""},
     };
     fixture f;
 
@@ -174,19 +189,26 @@ static void test_form(void **state)
     open_fixture(&f, echo);
     for (size_t i = 0; i < COUNT(cases); i++) {
         char *form = cases[i].form ? strdup(cases[i].form) : NULL;
-        mcp_fetch_options o = {
-            .allow_private = true, .form = form, .authorization = cases[i].authorization};
+        mcp_fetch_options o = {.allow_private = true,
+                               .form = form,
+                               .authorization = cases[i].authorization,
+                               .json = cases[i].json,
+                               .dpop = cases[i].dpop};
         assert_int_equal(fetch(&f, cases[i].path, &o, NULL), MCP_OK);
         free(form); /* it was copied */
         wait_for_it(&f);
         assert_int_equal(f.rc, cases[i].rc);
         assert_string_equal(f.body, cases[i].body);
         assert_string_equal(f.caching, f.rc == MCP_OK ? "max-age=60, private" : "");
+        assert_string_equal(f.nonce, f.rc == MCP_OK ? "n-1" : "");
+        assert_string_equal(f.challenge, f.rc == MCP_OK ? "A b=c, D" : "");
         if (f.rc < 0)
             assert_non_null(strstr(f.text, "may contain secrets"));
     }
     mcp_fetch_options bad = {.allow_private = true, .authorization = "a\r\nb: c"};
     assert_int_equal(fetch(&f, "/echo", &bad, NULL), MCP_EINVAL);
+    mcp_fetch_options two = {.allow_private = true, .form = "a", .json = "{}"};
+    assert_int_equal(fetch(&f, "/echo", &two, NULL), MCP_EINVAL);
     close_fixture(&f);
 }
 
