@@ -67,6 +67,6 @@ typedef struct mcp__redirect_rules {
 mcp__oauth_fault mcp__redirect_read(mcp__redirect *ret, mcp_str url,
                                     const mcp__redirect_rules *rules,
                                     const mcp_allocator *allocator, mcp_error *error);
-void mcp__redirect_clear(mcp__redirect *redirect); /* also overwrites the code */
+void mcp__redirect_clear(mcp__redirect *redirect);
 
 #endif

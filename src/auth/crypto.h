@@ -3,6 +3,7 @@
 #ifndef MCP_SRC_AUTH_CRYPTO_H
 #define MCP_SRC_AUTH_CRYPTO_H
 
+#include <openssl/bn.h>
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/err.h>
@@ -37,6 +38,17 @@
     X(EVP_PKEY_new_raw_public_key)       \
     X(EVP_PKEY_new_raw_private_key)      \
     X(EVP_PKEY_get_raw_public_key)       \
+    X(EVP_PKEY_get_raw_private_key)      \
+    X(EVP_PKEY_get_bn_param)             \
+    X(EVP_PKEY_get_utf8_string_param)    \
+    X(EVP_PKEY_is_a)                     \
+    X(EVP_PKEY_keygen_init)              \
+    X(EVP_PKEY_CTX_set_params)           \
+    X(EVP_PKEY_generate)                 \
+    X(BN_num_bits)                       \
+    X(BN_bn2binpad)                      \
+    X(BN_clear_free)                     \
+    X(d2i_AutoPrivateKey)                \
     X(EVP_PKEY_CTX_new_from_name)        \
     X(EVP_PKEY_CTX_new_from_pkey)        \
     X(EVP_PKEY_CTX_free)                 \

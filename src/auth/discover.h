@@ -59,7 +59,7 @@ void mcp__protected_clear(mcp__protected *resource);
 
 /* Chooses an authorization server: the one that is configured, which must be in the list; else the
  * one that is known from before, if it is in the list; else the first. The first two may be
- * empty. */
+ * empty. The string belongs to `resource`. */
 mcp__oauth_fault mcp__protected_choose(const mcp__protected *resource, mcp_str configured,
                                        mcp_str known, mcp_str *ret, mcp_error *error);
 
@@ -103,6 +103,9 @@ mcp__oauth_fault mcp__issuer_check_device(const mcp__issuer *issuer, mcp_error *
 mcp__oauth_fault mcp__issuer_check_grant(const mcp__issuer *issuer, mcp_str grant,
                                          mcp_error *error);
 
+/* Gets an optional list, which is NULL if it is absent. Returns false if the member is neither an
+ * array nor null. */
+bool mcp__json_get_list(const mcp_json *object, const char *name, const mcp_json **ret);
 /* Returns whether a list of strings contains the value. NULL is an empty list. */
 bool mcp__json_lists(const mcp_json *list, mcp_str value);
 

@@ -154,6 +154,15 @@ mcp__oauth_fault mcp__oauth_fault_find(mcp_str error);
  * bytes that are not printable ASCII are replaced. */
 mcp__oauth_fault mcp__oauth_fail(mcp_error *error, mcp__oauth_fault fault, mcp_str what,
                                  mcp_str where);
+/* Fills *error with the error code of an authorization server and its description, and returns the
+ * fault for that code. */
+mcp__oauth_fault mcp__oauth_fail_error(mcp_error *error, mcp_str code, mcp_str description,
+                                       mcp_str where);
+/* Returns whether the fault is an error that an authorization server has answered with. */
+static inline bool mcp__oauth_is_error(mcp__oauth_fault fault)
+{
+    return fault >= MCP__OAUTH_INVALID_REQUEST;
+}
 /* The fault of a buffer or a call that failed with the code `rc`: NO_MEMORY for MCP_ENOMEM, OK for
  * MCP_OK, else CRYPTO. */
 mcp__oauth_fault mcp__oauth_failed(mcp_error *error, int rc);

@@ -23,6 +23,13 @@ const mcp__jws_alg mcp__jws_algs[] = {
     {"Ed25519", MCP__JWK_ED25519, NULL, false}, {NULL, MCP__JWK_RSA, NULL, false},
 };
 
+const struct mcp__jwk_number mcp__jwk_rsa[8] = {
+    {"n", OSSL_PKEY_PARAM_RSA_N},          {"e", OSSL_PKEY_PARAM_RSA_E},
+    {"d", OSSL_PKEY_PARAM_RSA_D},          {"p", OSSL_PKEY_PARAM_RSA_FACTOR1},
+    {"q", OSSL_PKEY_PARAM_RSA_FACTOR2},    {"dp", OSSL_PKEY_PARAM_RSA_EXPONENT1},
+    {"dq", OSSL_PKEY_PARAM_RSA_EXPONENT2}, {"qi", OSSL_PKEY_PARAM_RSA_COEFFICIENT1},
+};
+
 /* The elliptic curves. `size` is the size of a coordinate in bytes. */
 static const struct curve {
     mcp__jwk_kind kind;
@@ -167,16 +174,9 @@ static int read_rsa_public(numbers *to, const mcp_json *jwk, mcp__jwk *key)
 
 static int read_rsa(numbers *to, const mcp_json *jwk, mcp__jwk *key)
 {
-    static const struct {
-        const char *name, *param;
-    } parts[] = {
-        {"d", OSSL_PKEY_PARAM_RSA_D},          {"p", OSSL_PKEY_PARAM_RSA_FACTOR1},
-        {"q", OSSL_PKEY_PARAM_RSA_FACTOR2},    {"dp", OSSL_PKEY_PARAM_RSA_EXPONENT1},
-        {"dq", OSSL_PKEY_PARAM_RSA_EXPONENT2}, {"qi", OSSL_PKEY_PARAM_RSA_COEFFICIENT1},
-    };
     int rc = read_rsa_public(to, jwk, key);
-    for (size_t i = 0; i < MCP__COUNT(parts) && key->can_sign && rc == MCP_OK; i++) {
-        if (!add_member(to, jwk, parts[i].name, parts[i].param))
+    for (size_t i = 2; i < MCP__COUNT(mcp__jwk_rsa) && key->can_sign && rc == MCP_OK; i++) {
+        if (!add_member(to, jwk, mcp__jwk_rsa[i].name, mcp__jwk_rsa[i].param))
             rc = MCP_EINVAL;
     }
     return rc == MCP_OK ? make(to, "RSA", key->can_sign, &key->pkey) : rc;

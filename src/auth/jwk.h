@@ -51,6 +51,11 @@ typedef struct mcp__jwk {
     char thumbprint[MCP__SHA256_TEXT];
 } mcp__jwk;
 
+/* The members of a private RSA key, and their names in OpenSSL. The first two are public. */
+extern const struct mcp__jwk_number {
+    const char *name, *param;
+} mcp__jwk_rsa[8];
+
 typedef enum mcp__jwk_use {
     MCP__JWK_VERIFY, /* a key with a private part is refused */
     MCP__JWK_SIGN,   /* a key without a private part is refused */

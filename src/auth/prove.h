@@ -27,7 +27,7 @@ int mcp__jwk_make(const mcp__crypto *crypto, mcp__buf *to);
 int mcp__signing_key_read(const mcp__crypto *crypto, mcp_str text, const mcp_allocator *allocator,
                           mcp__jwk **ret, mcp_error *error);
 
-/* ---- prove.c --------------------------------------------------------------------------------- */
+/* ---- prove.c: proofs ------------------------------------------------------------------------- */
 
 /* A key for proofs, with the header that its proofs have. */
 typedef struct mcp__prover {
@@ -54,7 +54,7 @@ typedef struct mcp__proof {
  * MCP_ENOMEM. */
 int mcp__proof_put(mcp__buf *to, const mcp__prover *prover, const mcp__proof *proof);
 
-/* ---- assertion.c ----------------------------------------------------------------------------- */
+/* ---- assertions ------------------------------------------------------------------------------ */
 
 /* Appends a client assertion. `audience` is the issuer of the authorization server, `now` is in
  * seconds since 1970, `random` has MCP__RANDOM_ID bytes. Returns the same as mcp__proof_put(). */

@@ -4,7 +4,7 @@
  *      "clients":[{"issuer":…,"client_id":…,"client_secret":…,"method":…,"redirect_uri":…,
  *                  "secret_expires":…,"token_endpoint":…}],
  *      "grants":[{"issuer":…,"resource":…,"client_id":…,"access_token":…,"refresh_token":…,
- *                 "scope":…,"asked":…,"dpop":…,"dpop_key":{…},"expires":…,"token_endpoint":…}]}
+ *                 "scope":…,"asked":…,"dpop":…,"dpop_key":…,"expires":…,"token_endpoint":…}]}
  *
  * A registered client is found by its issuer, tokens by issuer, resource and client: nothing that
  * one authorization server issued is ever sent to another (2026-07-28,
@@ -21,7 +21,7 @@
 enum {
     MCP__RECORD_VERSION = 1,
     MCP__RECORD_BYTES = 1 << 20,
-    MCP__RECORD_ENTRIES = 16, /* of each kind; the oldest ones are dropped */
+    MCP__RECORD_ENTRIES = 16, /* of each kind; more are ignored, and dropped with a change */
 };
 
 /* A registered client. Strings may be empty, except issuer and id. */
@@ -31,6 +31,7 @@ typedef struct mcp__record_client {
     mcp_str redirect_uri;   /* the one that was registered */
     mcp_str token_endpoint; /* the one that the secret may be sent to */
     int64_t secret_expires; /* in seconds since 1970; 0 if never */
+    const mcp_json *stored; /* private: the entry as it was read */
 } mcp__record_client;
 
 /* Tokens. Strings may be empty, except issuer and access_token or refresh_token. */
@@ -43,6 +44,7 @@ typedef struct mcp__record_grant {
     mcp_str dpop_key;       /* a private JWK as JSON text */
     int64_t expires;        /* of the access token, in seconds since 1970; 0 if unknown */
     mcp_str token_endpoint; /* the one that the refresh token may be sent to */
+    const mcp_json *stored; /* private: the entry as it was read */
 } mcp__record_grant;
 
 /* A record. The strings belong to it. */
@@ -51,11 +53,10 @@ typedef struct mcp__record {
     size_t n_clients, n_grants;
     mcp__record_client clients[MCP__RECORD_ENTRIES];
     mcp__record_grant grants[MCP__RECORD_ENTRIES];
-    mcp__buf keys; /* the texts of the DPoP keys */
 } mcp__record;
 
 /* Reads a record. An empty text is a record without entries. Whatever the result is, free *ret with
- * mcp__record_clear(), which also overwrites the DPoP keys. */
+ * mcp__record_clear(). */
 mcp__oauth_fault mcp__record_read(mcp__record *ret, mcp_str text, const mcp_allocator *allocator,
                                   mcp_error *error);
 void mcp__record_clear(mcp__record *record);
@@ -74,8 +75,8 @@ typedef struct mcp__record_change {
 } mcp__record_change;
 
 /* Appends the text of a record after a change. Members that this version does not know are kept.
- * Returns MCP__OAUTH_OK, NO_MEMORY, or RECORD_FORM (a string is not UTF-8, or dpop_key is not
- * JSON). */
+ * Returns MCP__OAUTH_OK, MCP__OAUTH_NO_MEMORY, MCP__OAUTH_RECORD_SIZE, or MCP__OAUTH_RECORD_FORM (a
+ * string is not UTF-8). */
 mcp__oauth_fault mcp__record_put(mcp__buf *to, const mcp__record *record,
                                  const mcp__record_change *change, mcp_error *error);
 

@@ -31,7 +31,8 @@ typedef struct mcp__registered {
     int64_t secret_expires; /* in seconds since 1970; 0 if never */
 } mcp__registered;
 
-/* Reads the answer from `url`. The status may be any. Whatever the result is, free *ret with
+/* Reads the answer from `url`. The status may be any. A refusal is MCP__OAUTH_INVALID_REDIRECT,
+ * MCP__OAUTH_INVALID_METADATA or MCP__OAUTH_REGISTER_REFUSED. Whatever the result is, free *ret with
  * mcp__registered_clear(). */
 mcp__oauth_fault mcp__registered_read(mcp__registered *ret, int status, mcp_str body, mcp_str url,
                                       const mcp_allocator *allocator, mcp_error *error);

@@ -19,11 +19,14 @@ enum {
 /* Parses an answer from `url`, whose body must be a JSON object. If the status is not 200 or 201,
  * or the body has `error`, the result is the fault of that error. A body that is no JSON is quoted in
  * the text of the error, cut. *ret is written only if the result is MCP__OAUTH_OK. */
-mcp__oauth_fault mcp__answer_read(mcp_json_doc **ret, int status, mcp_str body, mcp_str url,
-                                  const mcp_allocator *allocator, mcp_error *error);
+mcp__oauth_fault mcp__oauth_answer_read(mcp_json_doc **ret, int status, mcp_str body, mcp_str url,
+                                        const mcp_allocator *allocator, mcp_error *error);
+/* Fails with the status and the beginning of the body as what was found. */
+mcp__oauth_fault mcp__oauth_answer_fail(mcp_error *error, mcp__oauth_fault fault, int status,
+                                        mcp_str body, mcp_str url);
 /* Gets an optional string. Returns false if the member is not a string, or is longer than `most`
  * bytes, or has other bytes than printable ASCII. null counts as absent. */
-bool mcp__answer_text(const mcp_json *object, const char *name, size_t most, mcp_str *ret);
+bool mcp__oauth_answer_text(const mcp_json *object, const char *name, size_t most, mcp_str *ret);
 
 /* ---- token_answer.c -------------------------------------------------------------------------- */
 

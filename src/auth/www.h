@@ -46,17 +46,17 @@ const mcp__www_challenge *mcp__www_find(const mcp__www *www, const char *scheme)
 
 /* What the challenges of a resource server ask for (RFC 6750 section 3, RFC 9449 section 7.1, RFC
  * 9728 section 5.1). All strings may be empty, and belong to the mcp__www. */
-typedef struct mcp__asked {
+typedef struct mcp__www_wants {
     bool bearer, dpop; /* the schemes of the challenges */
     mcp_str error;
     mcp_str description;
     mcp_str scope;        /* valid scopes; else empty */
     mcp_str metadata_url; /* `resource_metadata` */
     mcp_str algs;         /* of the DPoP challenge, separated by spaces */
-} mcp__asked;
+} mcp__www_wants;
 
 /* If there are challenges of both schemes, a parameter is taken from that of DPoP if `dpop` is set,
  * else from that of Bearer; a parameter that this one lacks is taken from the other. */
-void mcp__www_asked(const mcp__www *www, bool dpop, mcp__asked *ret);
+void mcp__www_asked(const mcp__www *www, bool dpop, mcp__www_wants *ret);
 
 #endif

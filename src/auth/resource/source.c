@@ -2,38 +2,11 @@
  * metadata of the issuer names. Documents are parsed on worker threads. */
 #include <stdio.h>
 
-#include <mcp/uri.h>
-
+#include "auth/discover.h"
 #include "auth/resource/resource.h"
 #include "uri/uri.h"
 
-enum { METADATA_BYTES = 256 << 10, STEPS = 3 };
-
-/* ---- addresses of metadata ------------------------------------------------------------------- */
-
-/* Appends the URL of metadata that is tried in this step (2026-07-28,
- * basic/authorization/authorization-server-discovery). Returns false if there is none. */
-static bool put_metadata_url(mcp__buf *to, mcp_str issuer, size_t step)
-{
-    static const char *const names[STEPS] = {"/.well-known/oauth-authorization-server",
-                                             "/.well-known/openid-configuration",
-                                             "/.well-known/openid-configuration"};
-    mcp_uri uri;
-    if (step >= STEPS || mcp_uri_parse(issuer, &uri, NULL) != MCP_OK)
-        return false;
-    size_t origin = issuer.len - uri.path.len; /* an issuer has neither query nor fragment */
-    mcp_str path = mcp__str_sub(issuer, origin);
-    if (path.len && path.ptr[path.len - 1] == '/')
-        path.len--;
-    if (!path.len && step == STEPS - 1)
-        return false; /* the URL is the same as in the step before */
-    mcp__buf_add(to, issuer.ptr, origin);
-    mcp__buf_str(to, mcp_str_from(step < STEPS - 1 ? names[step] : ""));
-    mcp__buf_str(to, path);
-    mcp__buf_str(to, mcp_str_from(step < STEPS - 1 ? "" : names[step]));
-    mcp__buf_char(to, '\0');
-    return !to->failed;
-}
+enum { METADATA_BYTES = 256 << 10 };
 
 /* ---- outcomes -------------------------------------------------------------------------------- */
 
@@ -200,8 +173,10 @@ static void start(mcp__rs_issuer *issuer)
     mcp_error error = {0};
     mcp__buf_init(&address, rs->allocator, 0);
     issuer->reads_keys = url != NULL;
-    if (!url && put_metadata_url(&address, name_of(issuer), issuer->step))
-        url = address.ptr;
+    if (!url && mcp__issuer_url(&address, name_of(issuer), issuer->step) == MCP_OK) {
+        mcp__buf_char(&address, '\0');
+        url = address.failed ? NULL : address.ptr;
+    }
     mcp_fetch_options options = {
         .size = sizeof(options),
         .url = url,

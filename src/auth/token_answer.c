@@ -1,0 +1,92 @@
+/* token_answer.c: answers of token endpoints; see token_answer.h. */
+#include "auth/request_form.h"
+#include "auth/token_answer.h"
+#include "protocol/scope.h"
+
+/* Reads a lifetime in seconds, which some servers send as a string. */
+static bool read_lifetime(const mcp_json *value, int64_t *ret)
+{
+    mcp_str text = mcp_json_string(value);
+    int64_t seconds = text.len ? 0 : -1;
+    *ret = -1;
+    if (!value || mcp_json_is(value, MCP_JSON_NULL))
+        return true;
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.ptr[i] < '0' || text.ptr[i] > '9')
+            return false;
+        seconds = MCP__MIN(seconds * 10 + (text.ptr[i] - '0'), MCP__ANSWER_SECONDS);
+    }
+    double number = text.len ? (double)seconds : mcp_json_number(value, -1);
+    if (number < 0)
+        return false;
+    *ret = number < MCP__ANSWER_SECONDS ? (int64_t)number : MCP__ANSWER_SECONDS;
+    return true;
+}
+
+/* A token is sent in a header, so it must not have blanks. */
+static bool is_sendable(mcp_str token)
+{
+    return token.len && !memchr(token.ptr, ' ', token.len);
+}
+
+static mcp__oauth_fault check_type(mcp__token_answer *ret, mcp__token_want want, mcp_str url,
+                                   mcp_error *error)
+{
+    const mcp_json *root = mcp_json_root(ret->doc);
+    mcp_str type = mcp_json_string(mcp_json_get(root, "token_type"));
+    mcp_str issued = mcp_json_string(mcp_json_get(root, "issued_token_type"));
+    if (want == MCP__WANT_ID_JAG) {
+        if (mcp_str_eq(issued, MCP_STR(MCP__TOKEN_ID_JAG)))
+            return MCP__OAUTH_OK;
+        return mcp__oauth_fail(error, MCP__OAUTH_TOKEN_TYPE, issued, url);
+    }
+    if (!type.len)
+        return mcp__oauth_fail(error, MCP__OAUTH_ANSWER_FORM, MCP_STR("token_type"), url);
+    ret->dpop = mcp__str_same(type, MCP_STR("DPoP"));
+    if (ret->dpop ? want != MCP__WANT_BEARER
+                  : want != MCP__WANT_DPOP && mcp__str_same(type, MCP_STR("Bearer")))
+        return MCP__OAUTH_OK;
+    return mcp__oauth_fail(error, MCP__OAUTH_TOKEN_TYPE, type, url);
+}
+
+static mcp__oauth_fault read_members(mcp__token_answer *ret, mcp__token_want want, mcp_str url,
+                                     mcp_error *error)
+{
+    const mcp_json *root = mcp_json_root(ret->doc);
+    const struct {
+        const char *name;
+        mcp_str *to;
+    } texts[] = {
+        {"access_token", &ret->access_token},
+        {"refresh_token", &ret->refresh_token},
+        {"id_token", &ret->id_token},
+        {"scope", &ret->scope},
+    };
+    for (size_t i = 0; i < MCP__COUNT(texts); i++) {
+        if (!mcp__oauth_answer_text(root, texts[i].name, MCP__ANSWER_TOKEN, texts[i].to))
+            return mcp__oauth_fail(error, MCP__OAUTH_ANSWER_FORM, mcp_str_from(texts[i].name), url);
+    }
+    if (!is_sendable(ret->access_token))
+        return mcp__oauth_fail(error, MCP__OAUTH_ANSWER_FORM, MCP_STR("access_token"), url);
+    if (!mcp__scopes_valid(ret->scope))
+        return mcp__oauth_fail(error, MCP__OAUTH_ANSWER_FORM, MCP_STR("scope"), url);
+    if (!read_lifetime(mcp_json_get(root, "expires_in"), &ret->expires_in))
+        return mcp__oauth_fail(error, MCP__OAUTH_ANSWER_FORM, MCP_STR("expires_in"), url);
+    ret->has_scope = ret->scope.ptr != NULL;
+    return check_type(ret, want, url, error);
+}
+
+mcp__oauth_fault mcp__token_answer_read(mcp__token_answer *ret, int status, mcp_str body,
+                                        mcp_str url, mcp__token_want want,
+                                        const mcp_allocator *allocator, mcp_error *error)
+{
+    memset(ret, 0, sizeof(*ret));
+    mcp__oauth_fault fault = mcp__oauth_answer_read(&ret->doc, status, body, url, allocator, error);
+    return fault == MCP__OAUTH_OK ? read_members(ret, want, url, error) : fault;
+}
+
+void mcp__token_answer_clear(mcp__token_answer *answer)
+{
+    mcp_json_free(answer->doc);
+    memset(answer, 0, sizeof(*answer));
+}
