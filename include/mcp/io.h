@@ -1,5 +1,5 @@
-/* mcp/io.h: ready-made transports on libuv: stdio, Streamable HTTP, child processes; and fetches of
- * documents. Part of libmcp-io.
+/* mcp/io.h: ready-made transports on libuv: stdio, Streamable HTTP, child processes; fetches of
+ * documents; logins in a file. Part of libmcp-io.
  *
  * The simplest servers call mcp_serve_stdio() or mcp_serve_http(). For more control make a
  * mcp_loop, pass its host (timers, file watching, worker threads) to the server, and run it.
@@ -358,6 +358,45 @@ MCP_API void mcp_fetch_cancel(mcp_fetch *fetch);
  * loop: clock, timers, worker threads, fetches and log. Set `size` before the call. The loop must
  * outlive the resource server and the client. */
 MCP_API void mcp_loop_auth_host(mcp_loop *loop, mcp_auth_host *ret);
+
+/* ---- logins in a file ------------------------------------------------------------------------- */
+
+/* A store of OAuth clients (mcp_oauth_store in mcp/oauth.h): a file with the records of all logins of
+ * a user, which several processes may use at the same time. The file contains secrets. It is only
+ * replaced as a whole, so after a failure it has the old or the new records. */
+typedef struct mcp_oauth_file_store mcp_oauth_file_store;
+
+typedef struct mcp_oauth_file_options {
+    size_t size;
+    /* The path of the file, for example "/home/me/.local/state/mcp/auth.json". Required; copied. The
+     * file and its folder are made when the first record is stored, with the modes 0600 and 0700.
+     * Beside it there is a file with the same name and ".lock". The file must not be accessible to
+     * others, and it, its folder and a link at its path must belong to the user. Others must not be
+     * able to write to the folder. */
+    const char *path;
+    /* How long a client waits for the lock of a record, which another one has while it renews a
+     * token; default 60,000. */
+    uint64_t lock_ms;
+} mcp_oauth_file_options;
+
+/* Makes a store. Nothing is read or written yet. Returns MCP_OK, MCP_EINVAL, MCP_EACCESS (a link of
+ * another user), MCP_EIO or MCP_ENOMEM. */
+MCP_API int mcp_oauth_file_store_new(mcp_loop *loop, const mcp_oauth_file_options *options,
+                                     mcp_oauth_file_store **ret, mcp_error *error);
+/* Frees a store, after the clients that use it and before the loop. NULL is allowed. */
+MCP_API void mcp_oauth_file_store_free(mcp_oauth_file_store *store);
+/* Returns the functions for mcp_oauth_client_options.store. They are valid as long as the store. In
+ * addition to the codes of mcp_oauth_store they return MCP_EACCESS (the file is not private),
+ * MCP_EPARSE (it is damaged; it is never replaced then), MCP_EUNSUPPORTED (it was written by a later
+ * version), MCP_ELIMIT (larger than 16 MiB, or a record larger than 1 MiB), MCP_ETIMEOUT, MCP_EIO or
+ * MCP_ENOMEM. `load` and `save` access the disk. `save` waits while another process replaces the
+ * file, for at most 10 seconds. */
+MCP_API const mcp_oauth_store *mcp_oauth_file_store_get(const mcp_oauth_file_store *store);
+/* Calls each() for all records, in no particular order; the strings are borrowed until it returns.
+ * Returns MCP_OK, also if there is no file, or the codes of `load`. */
+MCP_API int mcp_oauth_file_store_list(const mcp_oauth_file_store *store,
+                                      void (*each)(void *arg, mcp_str key, mcp_str record),
+                                      void *arg, mcp_error *error);
 
 #ifdef __cplusplus
 }

@@ -15,8 +15,8 @@
 
 enum {
     MCP__RECORDS_VERSION = 1,
-    MCP__RECORDS_MAX_BYTES = 8 << 20,  /* of the file */
-    MCP__RECORD_MAX_BYTES = 256 << 10, /* of one record */
+    MCP__RECORDS_MAX_BYTES = 16 << 20, /* of the file */
+    MCP__RECORD_MAX_BYTES = 1 << 20,   /* of one record */
     MCP__RECORDS_REPLACE_MS = 10000,   /* longest wait for another process that replaces the file */
 };
 

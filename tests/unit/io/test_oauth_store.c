@@ -606,6 +606,74 @@ static void test_left_behind(void **state)
     assert_int_equal(count_files(), 2);
 }
 
+/* ---- the store of a client ------------------------------------------------------------------- */
+
+static void take_record(void *arg, mcp_str record)
+{
+    take(arg, MCP_STR("r"), record);
+}
+
+static void test_functions(void **state)
+{
+    mcp_loop *loop;
+    mcp_oauth_file_store *store = NULL;
+    (void)state;
+    assert_int_equal(mcp_loop_new(NULL, &loop, NULL), MCP_OK);
+    assert_int_equal(mcp_oauth_file_store_new(loop, NULL, &store, &error), MCP_EINVAL);
+    assert_int_equal(
+        mcp_oauth_file_store_new(loop, MCP_OPTIONS(mcp_oauth_file_options), &store, &error),
+        MCP_EINVAL);
+    assert_null(mcp_oauth_file_store_get(NULL));
+    assert_int_equal(mcp_oauth_file_store_list(NULL, take, got, &error), MCP_EINVAL);
+    assert_int_equal(mcp_oauth_file_store_new(
+                         loop, MCP_OPTIONS(mcp_oauth_file_options, .path = path), &store, &error),
+                     MCP_OK);
+    const mcp_oauth_store *f = mcp_oauth_file_store_get(store);
+    got[0] = '\0';
+    assert_int_equal(f->load("a", take_record, got, f->user, &error), MCP_ENOTFOUND);
+    assert_int_equal(f->lock(NULL, "a", f->user), MCP_OK);
+    assert_int_equal(f->lock(NULL, "a", f->user), MCP_PENDING);
+    assert_int_equal(f->save("a", MCP_STR(RECORD), f->user, &error), MCP_OK);
+    assert_int_equal(f->load("a", take_record, got, f->user, &error), MCP_OK);
+    assert_string_equal(got, "r=" RECORD ";");
+    f->unlock(NULL, "a", f->user);
+    f->unlock(NULL, "other", f->user);
+    got[0] = '\0';
+    assert_int_equal(mcp_oauth_file_store_list(store, take, got, &error), MCP_OK);
+    assert_string_equal(got, "a=" RECORD ";");
+    assert_int_equal(f->save("a", (mcp_str){0}, f->user, &error), MCP_OK);
+    assert_int_equal(f->load("a", take_record, got, f->user, &error), MCP_ENOTFOUND);
+    mcp_oauth_file_store_free(store); /* also ends the lock that is left */
+    mcp_oauth_file_store_free(NULL);
+    mcp_loop_free(loop);
+}
+
+static void test_no_memory_for_stores(void **state)
+{
+    (void)state;
+    for (size_t n = 1;; n++) {
+        mcp_loop *loop;
+        mcp_oauth_file_store *store = NULL;
+        failalloc f = {0};
+        mcp_allocator allocator = failalloc_allocator(&f);
+        assert_int_equal(mcp_loop_new(&allocator, &loop, NULL), MCP_OK);
+        f.calls = 0, f.fail_at = n;
+        int rc = mcp_oauth_file_store_new(loop, MCP_OPTIONS(mcp_oauth_file_options, .path = path),
+                                          &store, &error);
+        if (rc == MCP_OK) {
+            const mcp_oauth_store *s = mcp_oauth_file_store_get(store);
+            rc = s->lock(NULL, "a", s->user);
+        }
+        bool enough = f.calls < n;
+        assert_int_equal(rc, enough ? MCP_OK : MCP_ENOMEM);
+        mcp_oauth_file_store_free(store);
+        mcp_loop_free(loop);
+        assert_int_equal(f.live, 0);
+        if (enough)
+            break;
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make, clean)
@@ -625,6 +693,8 @@ int main(void)
         TEST(test_failing_calls),
         TEST(test_disk_full),
         TEST(test_left_behind),
+        TEST(test_functions),
+        TEST(test_no_memory_for_stores),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
