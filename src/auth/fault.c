@@ -36,30 +36,32 @@ mcp__oauth_fault mcp__oauth_fault_find(mcp_str error)
     return MCP__OAUTH_OTHER_ERROR;
 }
 
-/* The room of each part of a text that comes from a peer, with a NUL. */
-enum { PART = 72 };
+/* The room for a part of a text that comes from a peer, with a NUL. */
+enum { PART = 128 };
 
-/* Cuts a text of a peer, and replaces what is not printable ASCII. */
-static void clean(char to[PART], mcp_str text)
+/* Copies at most `most` bytes of a text of a peer, and replaces what is not printable ASCII. */
+static void clean(char to[PART], mcp_str text, size_t most)
 {
-    size_t n = MCP__MIN(text.len, PART - 1);
+    most = MCP__MIN(most, PART - 1);
+    size_t n = MCP__MIN(text.len, most);
     for (size_t i = 0; i < n; i++)
         to[i] = (char)(text.ptr[i] >= ' ' && text.ptr[i] < 0x7F ? text.ptr[i] : '?');
-    if (text.len >= PART)
-        memcpy(to + PART - 4, "...", 3);
+    if (text.len > most && most >= 3)
+        memcpy(to + most - 3, "...", 3);
     to[n] = '\0';
 }
 
+/* The parts of the peer share the room that the constant texts leave. */
 mcp__oauth_fault mcp__oauth_fail(mcp_error *error, mcp__oauth_fault fault, mcp_str what,
                                  mcp_str where)
 {
     char found[PART], place[PART];
-    const char *mend = faults[fault].mend;
-    clean(found, what);
-    clean(place, where);
-    mcp__fail(error, faults[fault].code, 0, "%s%s%s%s%s%s%s%s", faults[fault].text,
-              *found ? ": " : "", found, *place ? " (" : "", place, *place ? ")" : "",
-              *mend ? "; " : "", mend);
+    const char *text = faults[fault].text, *mend = faults[fault].mend;
+    size_t room = sizeof(error->text) - strlen(text) - strlen(mend) - sizeof(":  (); ");
+    clean(found, what, MCP__MAX(room / 2, room - MCP__MIN(where.len, room)));
+    clean(place, where, room - strlen(found));
+    mcp__fail(error, faults[fault].code, 0, "%s%s%s%s%s%s%s%s", text, *found ? ": " : "", found,
+              *place ? " (" : "", place, *place ? ")" : "", *mend ? "; " : "", mend);
     return fault;
 }
 
@@ -67,8 +69,8 @@ mcp__oauth_fault mcp__oauth_fail_error(mcp_error *error, mcp_str code, mcp_str d
                                        mcp_str where)
 {
     char what[2 * PART + 4], name[PART], text[PART];
-    clean(name, code);
-    clean(text, description);
+    clean(name, code, 40);
+    clean(text, description, PART);
     snprintf(what, sizeof(what), "%s%s%s", name, *text ? ", " : "", text);
     return mcp__oauth_fail(error, mcp__oauth_fault_find(code), mcp_str_from(what), where);
 }
