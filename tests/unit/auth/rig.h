@@ -16,7 +16,7 @@
 
 static mcp__crypto crypto;
 
-static int load_crypto(void **state)
+static inline int load_crypto(void **state)
 {
     mcp_error error;
     (void)state;
@@ -97,6 +97,16 @@ static inline char *assemble(const char *header, const char *payload, const char
     text[len++] = '.';
     memcpy(text + len, signature, s + 1);
     return text;
+}
+
+/* A copy of a text, which the caller frees. */
+static inline char *copy_text(const char *text)
+{
+    size_t size = strlen(text) + 1;
+    char *copy = malloc(size);
+    assert_non_null(copy);
+    memcpy(copy, text, size);
+    return copy;
 }
 
 /* A deterministic random generator, so that failures can be repeated. */

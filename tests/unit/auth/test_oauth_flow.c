@@ -125,82 +125,79 @@ static mcp__redirect_rules rules_for(bool names_itself)
     return r;
 }
 
+static const struct {
+    const char *url;
+    mcp__oauth_fault with, without; /* names_itself */
+    const char *code, *text;
+} redirects[] = {
+    /* RFC 9207 section 2, with another state */
+    {CB "?code=x1848ZT64p4IirMPT0R-X3141MFPTuBX-VFL_cvaplMH58&state=s-1" ISS, MCP__OAUTH_OK,
+     MCP__OAUTH_OK, "x1848ZT64p4IirMPT0R-X3141MFPTuBX-VFL_cvaplMH58", ""},
+    {CB "?error=access_denied&state=s-1" ISS, MCP__OAUTH_ACCESS_DENIED, MCP__OAUTH_ACCESS_DENIED,
+     "", "access was denied: access_denied (" ISSUER ")"},
+    {CB "?error=access_denied&state=s-1&error_description=No+%22way%22%0A" ISS,
+     MCP__OAUTH_ACCESS_DENIED, MCP__OAUTH_ACCESS_DENIED, "", "access_denied, No \"way\"? ("},
+    {CB "?error=odd&state=s-1&code=c" ISS, MCP__OAUTH_OTHER_ERROR, MCP__OAUTH_OTHER_ERROR, "",
+     "with an error: odd ("},
+    {CB "?code=a+b%2Bc&state=s%2D1" ISS, MCP__OAUTH_OK, MCP__OAUTH_OK, "a b+c", ""},
+    {CB "?code=c&state=s-1" ISS "#_=_", MCP__OAUTH_OK, MCP__OAUTH_OK, "c", ""},
+    {CB "?&&code=c&&state=s-1&x=y&x=z&session_state" ISS "&", MCP__OAUTH_OK, MCP__OAUTH_OK, "c",
+     ""},
+    /* the issuer */
+    {CB "?code=c&state=s-1", MCP__OAUTH_REDIRECT_NO_ISSUER, MCP__OAUTH_OK, "c", ""},
+    {CB "?error=SECRET&state=s-1", MCP__OAUTH_REDIRECT_NO_ISSUER, MCP__OAUTH_OTHER_ERROR, "", ""},
+    {CB "?code=c&state=s-1" ISS "%2F", MCP__OAUTH_REDIRECT_ISSUER, MCP__OAUTH_REDIRECT_ISSUER, "",
+     "byte for byte"},
+    {CB "?code=c&state=s-1&iss=https%3A%2F%2Fhonest.as.example%3A443", MCP__OAUTH_REDIRECT_ISSUER,
+     MCP__OAUTH_REDIRECT_ISSUER, "", ""},
+    {CB "?code=c&state=s-1&iss=https%3A%2F%2FHonest.as.example", MCP__OAUTH_REDIRECT_ISSUER,
+     MCP__OAUTH_REDIRECT_ISSUER, "", ""},
+    {CB "?code=c&state=s-1&iss=", MCP__OAUTH_REDIRECT_ISSUER, MCP__OAUTH_REDIRECT_ISSUER, "", ""},
+    {CB "?error=SECRET&error_description=SECRET&state=s-1&iss=https://evil",
+     MCP__OAUTH_REDIRECT_ISSUER, MCP__OAUTH_REDIRECT_ISSUER, "", ""},
+    /* the state */
+    {CB "?code=c" ISS, MCP__OAUTH_REDIRECT_STATE, MCP__OAUTH_REDIRECT_STATE, "", ""},
+    {CB "?code=c&state=" ISS, MCP__OAUTH_REDIRECT_STATE, MCP__OAUTH_REDIRECT_STATE, "", ""},
+    {CB "?code=c&state=s-1%00" ISS, MCP__OAUTH_REDIRECT_STATE, MCP__OAUTH_REDIRECT_STATE, "", ""},
+    {CB "?error=SECRET&state=S-1" ISS, MCP__OAUTH_REDIRECT_STATE, MCP__OAUTH_REDIRECT_STATE, "",
+     ""},
+    /* the rest */
+    {CB "?state=s-1" ISS, MCP__OAUTH_REDIRECT_NO_CODE, MCP__OAUTH_REDIRECT_NO_CODE, "", ""},
+    {CB "?code&state=s-1" ISS, MCP__OAUTH_REDIRECT_NO_CODE, MCP__OAUTH_REDIRECT_NO_CODE, "", ""},
+    {CB "?code=c&code=c&state=s-1" ISS, MCP__OAUTH_REDIRECT_TWICE, MCP__OAUTH_REDIRECT_TWICE, "",
+     "twice"},
+    {CB "?code=c&state=s-1" ISS "&iss=", MCP__OAUTH_REDIRECT_TWICE, MCP__OAUTH_REDIRECT_TWICE, "",
+     ""},
+    {CB "?code=c&state=s-1&st%61te=s-1" ISS, MCP__OAUTH_REDIRECT_TWICE, MCP__OAUTH_REDIRECT_TWICE,
+     "", ""},
+    {CB "?code=%zz&state=s-1" ISS, MCP__OAUTH_REDIRECT_FORM, MCP__OAUTH_REDIRECT_FORM, "", ""},
+    {CB "?code=c&x=%", MCP__OAUTH_REDIRECT_FORM, MCP__OAUTH_REDIRECT_FORM, "", ""},
+    {CB, MCP__OAUTH_REDIRECT_NO_ISSUER, MCP__OAUTH_REDIRECT_STATE, "", ""},
+    {CB "/?code=c&state=s-1" ISS, MCP__OAUTH_REDIRECT_ELSEWHERE, MCP__OAUTH_REDIRECT_ELSEWHERE, "",
+     "redirect URI"},
+    {"http://client.example/cb?code=c&state=s-1" ISS, MCP__OAUTH_REDIRECT_ELSEWHERE,
+     MCP__OAUTH_REDIRECT_ELSEWHERE, "", ""},
+    {"https://client.example/CB?code=c", MCP__OAUTH_REDIRECT_ELSEWHERE,
+     MCP__OAUTH_REDIRECT_ELSEWHERE, "", ""},
+    {"code=c&state=s-1", MCP__OAUTH_REDIRECT_FORM, MCP__OAUTH_REDIRECT_FORM, "", ""},
+    {"?code=c&state=s-1", MCP__OAUTH_REDIRECT_FORM, MCP__OAUTH_REDIRECT_FORM, "", ""},
+    {"", MCP__OAUTH_REDIRECT_FORM, MCP__OAUTH_REDIRECT_FORM, "", ""},
+};
+
 static void test_redirects(void **state)
 {
     (void)state;
-    static const struct {
-        const char *url;
-        mcp__oauth_fault with, without; /* names_itself */
-        const char *code, *text;
-    } cases[] = {
-        /* RFC 9207 section 2, with another state */
-        {CB "?code=x1848ZT64p4IirMPT0R-X3141MFPTuBX-VFL_cvaplMH58&state=s-1" ISS, MCP__OAUTH_OK,
-         MCP__OAUTH_OK, "x1848ZT64p4IirMPT0R-X3141MFPTuBX-VFL_cvaplMH58", ""},
-        {CB "?error=access_denied&state=s-1" ISS, MCP__OAUTH_ACCESS_DENIED,
-         MCP__OAUTH_ACCESS_DENIED, "", "access was denied: access_denied (" ISSUER ")"},
-        {CB "?error=access_denied&state=s-1&error_description=No+%22way%22%0A" ISS,
-         MCP__OAUTH_ACCESS_DENIED, MCP__OAUTH_ACCESS_DENIED, "", "access_denied, No \"way\"? ("},
-        {CB "?error=odd&state=s-1&code=c" ISS, MCP__OAUTH_OTHER_ERROR, MCP__OAUTH_OTHER_ERROR, "",
-         "with an error: odd ("},
-        {CB "?code=a+b%2Bc&state=s%2D1" ISS, MCP__OAUTH_OK, MCP__OAUTH_OK, "a b+c", ""},
-        {CB "?code=c&state=s-1" ISS "#_=_", MCP__OAUTH_OK, MCP__OAUTH_OK, "c", ""},
-        {CB "?&&code=c&&state=s-1&x=y&x=z&session_state" ISS "&", MCP__OAUTH_OK, MCP__OAUTH_OK, "c",
-         ""},
-        /* the issuer */
-        {CB "?code=c&state=s-1", MCP__OAUTH_REDIRECT_NO_ISSUER, MCP__OAUTH_OK, "c", ""},
-        {CB "?error=SECRET&state=s-1", MCP__OAUTH_REDIRECT_NO_ISSUER, MCP__OAUTH_OTHER_ERROR, "",
-         ""},
-        {CB "?code=c&state=s-1" ISS "%2F", MCP__OAUTH_REDIRECT_ISSUER, MCP__OAUTH_REDIRECT_ISSUER,
-         "", "byte for byte"},
-        {CB "?code=c&state=s-1&iss=https%3A%2F%2Fhonest.as.example%3A443",
-         MCP__OAUTH_REDIRECT_ISSUER, MCP__OAUTH_REDIRECT_ISSUER, "", ""},
-        {CB "?code=c&state=s-1&iss=https%3A%2F%2FHonest.as.example", MCP__OAUTH_REDIRECT_ISSUER,
-         MCP__OAUTH_REDIRECT_ISSUER, "", ""},
-        {CB "?code=c&state=s-1&iss=", MCP__OAUTH_REDIRECT_ISSUER, MCP__OAUTH_REDIRECT_ISSUER, "",
-         ""},
-        {CB "?error=SECRET&error_description=SECRET&state=s-1&iss=https://evil",
-         MCP__OAUTH_REDIRECT_ISSUER, MCP__OAUTH_REDIRECT_ISSUER, "", ""},
-        /* the state */
-        {CB "?code=c" ISS, MCP__OAUTH_REDIRECT_STATE, MCP__OAUTH_REDIRECT_STATE, "", ""},
-        {CB "?code=c&state=" ISS, MCP__OAUTH_REDIRECT_STATE, MCP__OAUTH_REDIRECT_STATE, "", ""},
-        {CB "?code=c&state=s-1%00" ISS, MCP__OAUTH_REDIRECT_STATE, MCP__OAUTH_REDIRECT_STATE, "",
-         ""},
-        {CB "?error=SECRET&state=S-1" ISS, MCP__OAUTH_REDIRECT_STATE, MCP__OAUTH_REDIRECT_STATE, "",
-         ""},
-        /* the rest */
-        {CB "?state=s-1" ISS, MCP__OAUTH_REDIRECT_NO_CODE, MCP__OAUTH_REDIRECT_NO_CODE, "", ""},
-        {CB "?code&state=s-1" ISS, MCP__OAUTH_REDIRECT_NO_CODE, MCP__OAUTH_REDIRECT_NO_CODE, "",
-         ""},
-        {CB "?code=c&code=c&state=s-1" ISS, MCP__OAUTH_REDIRECT_TWICE, MCP__OAUTH_REDIRECT_TWICE,
-         "", "twice"},
-        {CB "?code=c&state=s-1" ISS "&iss=", MCP__OAUTH_REDIRECT_TWICE, MCP__OAUTH_REDIRECT_TWICE,
-         "", ""},
-        {CB "?code=c&state=s-1&st%61te=s-1" ISS, MCP__OAUTH_REDIRECT_TWICE,
-         MCP__OAUTH_REDIRECT_TWICE, "", ""},
-        {CB "?code=%zz&state=s-1" ISS, MCP__OAUTH_REDIRECT_FORM, MCP__OAUTH_REDIRECT_FORM, "", ""},
-        {CB "?code=c&x=%", MCP__OAUTH_REDIRECT_FORM, MCP__OAUTH_REDIRECT_FORM, "", ""},
-        {CB, MCP__OAUTH_REDIRECT_NO_ISSUER, MCP__OAUTH_REDIRECT_STATE, "", ""},
-        {CB "/?code=c&state=s-1" ISS, MCP__OAUTH_REDIRECT_ELSEWHERE, MCP__OAUTH_REDIRECT_ELSEWHERE,
-         "", "redirect URI"},
-        {"http://client.example/cb?code=c&state=s-1" ISS, MCP__OAUTH_REDIRECT_ELSEWHERE,
-         MCP__OAUTH_REDIRECT_ELSEWHERE, "", ""},
-        {"https://client.example/CB?code=c", MCP__OAUTH_REDIRECT_ELSEWHERE,
-         MCP__OAUTH_REDIRECT_ELSEWHERE, "", ""},
-        {"code=c&state=s-1", MCP__OAUTH_REDIRECT_FORM, MCP__OAUTH_REDIRECT_FORM, "", ""},
-        {"?code=c&state=s-1", MCP__OAUTH_REDIRECT_FORM, MCP__OAUTH_REDIRECT_FORM, "", ""},
-        {"", MCP__OAUTH_REDIRECT_FORM, MCP__OAUTH_REDIRECT_FORM, "", ""},
-    };
-    for (size_t i = 0; i < 2 * MCP__COUNT(cases); i++) {
+    for (size_t i = 0; i < 2 * MCP__COUNT(redirects); i++) {
         mcp__redirect_rules rules = rules_for(i % 2 == 0);
         mcp__redirect r;
         mcp_error error;
-        mcp__oauth_fault expected = i % 2 ? cases[i / 2].without : cases[i / 2].with;
+        mcp__oauth_fault expected = i % 2 ? redirects[i / 2].without : redirects[i / 2].with;
         mcp__oauth_fault fault =
-            mcp__redirect_read(&r, mcp_str_from(cases[i / 2].url), &rules, NULL, &error);
-        const char *code = fault == MCP__OAUTH_OK ? cases[i / 2].code : "";
+            mcp__redirect_read(&r, mcp_str_from(redirects[i / 2].url), &rules, NULL, &error);
+        const char *code = fault == MCP__OAUTH_OK ? redirects[i / 2].code : "";
         if (fault != expected || !mcp_str_eq(r.code, mcp_str_from(code)) ||
-            (expected == cases[i / 2].with && !strstr(error.text, cases[i / 2].text)))
-            fail_msg("%s: %d %s", cases[i / 2].url, fault, error.text);
+            (expected == redirects[i / 2].with && !strstr(error.text, redirects[i / 2].text)))
+            fail_msg("%s: %d %s", redirects[i / 2].url, fault, error.text);
         /* nothing of a redirect whose issuer or state is wrong */
         if (fault != MCP__OAUTH_OK && !mcp__oauth_is_error(fault)) {
             assert_null(r.error.ptr);

@@ -39,75 +39,76 @@ static void expect(mcp_str value, int code, const char *shown)
     mcp__www_clear(&www);
 }
 
+static const struct {
+    const char *value;
+    int rc;
+    const char *shown;
+} forms[] = {
+    /* RFC 6750 section 3, RFC 9449 sections 7.1 and 9, RFC 9728 section 5.1, RFC 9110 11.6.1 */
+    {"Bearer realm=\"example\"", MCP_OK, "Bearer realm=<example>;"},
+    {"Bearer realm=\"example\", error=\"invalid_token\", error_description=\"The access token "
+     "expired\"",
+     MCP_OK,
+     "Bearer realm=<example> error=<invalid_token> error_description=<The access token "
+     "expired>;"},
+    {"DPoP algs=\"ES256 PS256\"", MCP_OK, "DPoP algs=<ES256 PS256>;"},
+    {"Bearer, DPoP algs=\"ES256 PS256\"", MCP_OK, "Bearer;DPoP algs=<ES256 PS256>;"},
+    {"DPoP error=\"use_dpop_nonce\", error_description=\"Resource server requires nonce in "
+     "DPoP proof\"",
+     MCP_OK,
+     "DPoP error=<use_dpop_nonce> error_description=<Resource server requires nonce in DPoP "
+     "proof>;"},
+    {"Bearer resource_metadata=\"https://resource.example.com/.well-known/"
+     "oauth-protected-resource\"",
+     MCP_OK,
+     "Bearer resource_metadata=<https://resource.example.com/.well-known/"
+     "oauth-protected-resource>;"},
+    {"Basic realm=\"simple\", Newauth realm=\"apps\", type=1, title=\"Login to \\\"apps\\\"\"",
+     MCP_OK, "Basic realm=<simple>;Newauth realm=<apps> type=<1> title=<Login to \"apps\">;"},
+    /* empty values and list elements */
+    {"", MCP_OK, ""},
+    {" \t, ,", MCP_OK, ""},
+    {"Bearer", MCP_OK, "Bearer;"},
+    {"Bearer ", MCP_OK, "Bearer;"},
+    {",, Bearer ,, ,a=b ,, c=d,,", MCP_OK, "Bearer a=<b> c=<d>;"},
+    {"Bearer a=b,Basic", MCP_OK, "Bearer a=<b>;Basic;"},
+    {"Negotiate,Bearer a=b", MCP_OK, "Negotiate;Bearer a=<b>;"},
+    {"Negotiate , Bearer a=b", MCP_OK, "Negotiate;Bearer a=<b>;"},
+    {"Bearer a=\"\"", MCP_OK, "Bearer a=<>;"},
+    /* token68 */
+    {"Negotiate oYGz==", MCP_OK, "Negotiate oYGz==;"},
+    {"Negotiate a-._~+/9, Bearer x=y", MCP_OK, "Negotiate a-._~+/9;Bearer x=<y>;"},
+    {"Negotiate abc , Bearer", MCP_OK, "Negotiate abc;Bearer;"},
+    {"A b=, C", MCP_OK, "A b=;C;"},
+    {"A b c", MCP_EPARSE, ""},
+    {"A b= c", MCP_OK, "A b=<c>;"},
+    /* white space, escapes, values without quotes */
+    {"Bearer\ta =\t\"b\"\t,c= d", MCP_OK, "Bearer a=<b> c=<d>;"},
+    {"Bearer a=\"\\\\ \\\" \\x, y=z\"", MCP_OK, "Bearer a=<\\ \" x, y=z>;"},
+    {"Bearer resource_metadata=https://a.example/x?y=z, scope=a", MCP_OK,
+     "Bearer resource_metadata=<https://a.example/x?y=z> scope=<a>;"},
+    /* malformed: what comes before is kept */
+    {"Bearer a=b, A=\"c\"", MCP_EPARSE, ""},
+    {"Basic x=y, Bearer a=b, a=c", MCP_EPARSE, "Basic x=<y>;"},
+    {"Basic, Bearer a=\"b", MCP_EPARSE, "Basic;"},
+    {"Basic, Bearer a=\"b\\", MCP_EPARSE, "Basic;"},
+    {"Bearer a=\"b\"c", MCP_EPARSE, ""},
+    {"Bearer a=b c=d", MCP_EPARSE, ""},
+    {"Bearer a=, b=c,", MCP_EPARSE, "Bearer a=;"},
+    {"Bearer =b", MCP_EPARSE, ""},
+    {"Bearer=a", MCP_EPARSE, ""},
+    {"a=b", MCP_EPARSE, ""},
+    {"\"Bearer\"", MCP_EPARSE, ""},
+    {"Bearer a=\"\r\n\"", MCP_EPARSE, ""},
+    {"Bearer a=b\n", MCP_EPARSE, ""},
+    {"B\xC3\xA4r", MCP_EPARSE, ""},
+};
+
 static void test_forms(void **state)
 {
     (void)state;
-    static const struct {
-        const char *value;
-        int rc;
-        const char *shown;
-    } cases[] = {
-        /* RFC 6750 section 3, RFC 9449 sections 7.1 and 9, RFC 9728 section 5.1, RFC 9110 11.6.1 */
-        {"Bearer realm=\"example\"", MCP_OK, "Bearer realm=<example>;"},
-        {"Bearer realm=\"example\", error=\"invalid_token\", error_description=\"The access token "
-         "expired\"",
-         MCP_OK,
-         "Bearer realm=<example> error=<invalid_token> error_description=<The access token "
-         "expired>;"},
-        {"DPoP algs=\"ES256 PS256\"", MCP_OK, "DPoP algs=<ES256 PS256>;"},
-        {"Bearer, DPoP algs=\"ES256 PS256\"", MCP_OK, "Bearer;DPoP algs=<ES256 PS256>;"},
-        {"DPoP error=\"use_dpop_nonce\", error_description=\"Resource server requires nonce in "
-         "DPoP proof\"",
-         MCP_OK,
-         "DPoP error=<use_dpop_nonce> error_description=<Resource server requires nonce in DPoP "
-         "proof>;"},
-        {"Bearer resource_metadata=\"https://resource.example.com/.well-known/"
-         "oauth-protected-resource\"",
-         MCP_OK,
-         "Bearer resource_metadata=<https://resource.example.com/.well-known/"
-         "oauth-protected-resource>;"},
-        {"Basic realm=\"simple\", Newauth realm=\"apps\", type=1, title=\"Login to \\\"apps\\\"\"",
-         MCP_OK, "Basic realm=<simple>;Newauth realm=<apps> type=<1> title=<Login to \"apps\">;"},
-        /* empty values and list elements */
-        {"", MCP_OK, ""},
-        {" \t, ,", MCP_OK, ""},
-        {"Bearer", MCP_OK, "Bearer;"},
-        {"Bearer ", MCP_OK, "Bearer;"},
-        {",, Bearer ,, ,a=b ,, c=d,,", MCP_OK, "Bearer a=<b> c=<d>;"},
-        {"Bearer a=b,Basic", MCP_OK, "Bearer a=<b>;Basic;"},
-        {"Negotiate,Bearer a=b", MCP_OK, "Negotiate;Bearer a=<b>;"},
-        {"Negotiate , Bearer a=b", MCP_OK, "Negotiate;Bearer a=<b>;"},
-        {"Bearer a=\"\"", MCP_OK, "Bearer a=<>;"},
-        /* token68 */
-        {"Negotiate oYGz==", MCP_OK, "Negotiate oYGz==;"},
-        {"Negotiate a-._~+/9, Bearer x=y", MCP_OK, "Negotiate a-._~+/9;Bearer x=<y>;"},
-        {"Negotiate abc , Bearer", MCP_OK, "Negotiate abc;Bearer;"},
-        {"A b=, C", MCP_OK, "A b=;C;"},
-        {"A b c", MCP_EPARSE, ""},
-        {"A b= c", MCP_OK, "A b=<c>;"},
-        /* white space, escapes, values without quotes */
-        {"Bearer\ta =\t\"b\"\t,c= d", MCP_OK, "Bearer a=<b> c=<d>;"},
-        {"Bearer a=\"\\\\ \\\" \\x, y=z\"", MCP_OK, "Bearer a=<\\ \" x, y=z>;"},
-        {"Bearer resource_metadata=https://a.example/x?y=z, scope=a", MCP_OK,
-         "Bearer resource_metadata=<https://a.example/x?y=z> scope=<a>;"},
-        /* malformed: what comes before is kept */
-        {"Bearer a=b, A=\"c\"", MCP_EPARSE, ""},
-        {"Basic x=y, Bearer a=b, a=c", MCP_EPARSE, "Basic x=<y>;"},
-        {"Basic, Bearer a=\"b", MCP_EPARSE, "Basic;"},
-        {"Basic, Bearer a=\"b\\", MCP_EPARSE, "Basic;"},
-        {"Bearer a=\"b\"c", MCP_EPARSE, ""},
-        {"Bearer a=b c=d", MCP_EPARSE, ""},
-        {"Bearer a=, b=c,", MCP_EPARSE, "Bearer a=;"},
-        {"Bearer =b", MCP_EPARSE, ""},
-        {"Bearer=a", MCP_EPARSE, ""},
-        {"a=b", MCP_EPARSE, ""},
-        {"\"Bearer\"", MCP_EPARSE, ""},
-        {"Bearer a=\"\r\n\"", MCP_EPARSE, ""},
-        {"Bearer a=b\n", MCP_EPARSE, ""},
-        {"B\xC3\xA4r", MCP_EPARSE, ""},
-    };
-    for (size_t i = 0; i < MCP__COUNT(cases); i++)
-        expect(mcp_str_from(cases[i].value), cases[i].rc, cases[i].shown);
+    for (size_t i = 0; i < MCP__COUNT(forms); i++)
+        expect(mcp_str_from(forms[i].value), forms[i].rc, forms[i].shown);
     expect((mcp_str){"Bearer a=\"\0\"", 12}, MCP_EPARSE, "");
     expect((mcp_str){"Bearer a=\"\xC3\xA4\"", 13}, MCP_OK, "Bearer a=<\xC3\xA4>;");
 }
