@@ -623,6 +623,10 @@ MCP_API bool mcp_client_awaits(const mcp_client *client, mcp_exchange exchange);
  * longer used unless they are public. The initial value is the channel's principal. Returns MCP_OK,
  * or MCP_ENOMEM, after which nothing is cached any more. */
 MCP_API int mcp_client_set_authorization(mcp_client *client, const char *who);
+/* Declares an extension without settings, in addition to those of mcp_client_options.extensions,
+ * unless it is declared already. Transports call this before the client starts. Returns MCP_OK,
+ * MCP_EINVAL (not UTF-8) or MCP_ENOMEM. */
+MCP_API int mcp_client_declare_extension(mcp_client *client, const char *extension);
 
 #ifdef __cplusplus
 }

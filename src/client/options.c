@@ -127,9 +127,10 @@ static int put_object(mcp__buf *b, const char *text, const char *name, mcp_error
     return mcp__fail(error, MCP_EINVAL, 0, "\"%s\" is not a JSON object: %s", name, why.text);
 }
 
-/* Declares the extension for tasks, unless the program has declared it. */
-static int add_tasks(mcp_client *client, mcp_error *error)
+int mcp_client_declare_extension(mcp_client *client, const char *extension)
 {
+    if (!client || !extension)
+        return MCP_EINVAL;
     mcp__buf *b = &client->self.extensions;
     mcp_json_doc *doc = NULL;
     mcp_json_limits limits = {
@@ -137,7 +138,7 @@ static int add_tasks(mcp_client *client, mcp_error *error)
     int rc =
         b->len ? mcp_json_parse(mcp__buf_view(b), &limits, client->allocator, &doc, NULL) : MCP_OK;
     size_t members = mcp_json_count(mcp_json_root(doc));
-    bool declared = mcp_json_get(mcp_json_root(doc), MCP__EXTENSION_TASKS) != NULL;
+    bool declared = mcp_json_get(mcp_json_root(doc), extension) != NULL;
     mcp_json_free(doc);
     if (rc == MCP_OK && !declared) {
         if (b->len)
@@ -146,10 +147,11 @@ static int add_tasks(mcp_client *client, mcp_error *error)
             mcp__buf_char(b, '{');
         if (members)
             mcp__buf_char(b, ',');
-        mcp__buf_lit(b, "\"" MCP__EXTENSION_TASKS "\":{}}");
+        mcp__json_put_str(b, mcp_str_from(extension));
+        mcp__buf_lit(b, ":{}}");
         rc = b->failed;
     }
-    return rc == MCP_OK ? rc : mcp__fail(error, rc, 0, "no memory for a client");
+    return rc;
 }
 
 int mcp__client_read_options(mcp_client *client, mcp_error *error)
@@ -164,8 +166,8 @@ int mcp__client_read_options(mcp_client *client, mcp_error *error)
         rc = put_object(&client->self.extensions, o->extensions, "extensions", error);
     if (rc == MCP_OK)
         rc = put_object(&client->self.experimental, o->experimental, "experimental", error);
-    if (rc == MCP_OK && o->tasks)
-        rc = add_tasks(client, error);
+    if (rc == MCP_OK && o->tasks && mcp_client_declare_extension(client, MCP__EXTENSION_TASKS) < 0)
+        rc = mcp__fail(error, MCP_ENOMEM, 0, "no memory for a client");
     set_defaults(o);
     /* The caller may free these strings after the client is created. */
     o->name = o->version = o->title = o->description = o->website_url = NULL;

@@ -258,13 +258,19 @@ void mcp__http_fall_back_failed(mcp_http_client *http, int status, const char *w
     }
 }
 
+static void authorized(void *arg, int rc, const char *text)
+{
+    mcp_http_client *http = arg;
+
+    for (mcp__link *l = http->exchanges.next; l != &http->exchanges; l = l->next)
+        mcp__client_exchange_authorized(mcp__container(l, mcp__client_exchange, link), rc, text);
+    mcp__http_note(http);
+}
+
 void mcp_http_client_authorized(mcp_http_client *http, int rc)
 {
-    if (!http)
-        return;
-    for (mcp__link *l = http->exchanges.next; l != &http->exchanges; l = l->next)
-        mcp__client_exchange_authorized(mcp__container(l, mcp__client_exchange, link), rc);
-    mcp__http_note(http);
+    if (http)
+        authorized(http, rc, NULL);
 }
 
 static bool is_last_message(const mcp__client_exchange *e)
@@ -358,6 +364,7 @@ static void timer_closed(uv_handle_t *handle)
 
 static void close_handles(mcp_http_client *http)
 {
+    mcp__oauth_part(&http->authorized);
     if (http->timer_open)
         uv_close((uv_handle_t *)&http->timer, timer_closed);
     mcp__pump_close(&http->pump);
@@ -395,6 +402,26 @@ void mcp_http_client_close(mcp_http_client *http)
 }
 
 /* ---- connecting ----------------------------------------------------------------------------- */
+
+/* Joins the OAuth client, and declares the extensions that it uses. */
+static int join_oauth(mcp_http_client *http, mcp_error *error)
+{
+    mcp_oauth_client *oauth = http->options.oauth;
+    size_t n;
+
+    if (!oauth)
+        return MCP_OK;
+    if (strcmp(mcp__oauth_server(oauth), http->url) != 0)
+        return mcp__fail(error, MCP_EINVAL, 0, "the OAuth client is for another URL");
+    const char *const *ids = mcp__oauth_extensions(oauth, &n);
+    for (size_t i = 0; i < n; i++) {
+        if (mcp_client_declare_extension(http->pump.client, ids[i]) < 0)
+            return mcp__fail(error, MCP_ENOMEM, 0, "no memory for an HTTP client");
+    }
+    http->authorized = (mcp__oauth_transport){.wake = authorized, .arg = http};
+    mcp__oauth_join(oauth, &http->authorized);
+    return MCP_OK;
+}
 
 static int open_client(mcp_http_client *http, const char *principal, mcp_error *error)
 {
@@ -436,6 +463,8 @@ int mcp_http_client_connect(mcp_loop *loop, mcp_client *client,
     http->options = given;
     mcp__ignore_sigpipe();
     rc = mcp__http_client_read_options(http, error);
+    if (rc == MCP_OK)
+        rc = join_oauth(http, error);
     if (rc == MCP_OK)
         rc = open_client(http, http->options.principal, error);
     mcp__http_client_forget_texts(&http->options);

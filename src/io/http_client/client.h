@@ -15,6 +15,7 @@
 #define CURL_DISABLE_TYPECHECK
 #include <curl/curl.h>
 
+#include "auth/client/transport.h"
 #include "base/library.h"
 #include "http/client/client.h"
 #include "io/loop/pump.h"
@@ -201,6 +202,7 @@ struct mcp__client_exchange {
     int64_t due;    /* when to continue or, if MCP__SENT, to stop; INT64_MAX means never */
     unsigned failures, refusals; /* of streams, in a row; of requests, for lack of authorization */
     int status;                  /* HTTP status of the latest refusal */
+    mcp__oauth_sent authorized;  /* with which token it was sent */
     uint64_t session;            /* http->n_sessions when it was sent with a session id, else 0 */
     mcp__transfer *transfer;
     mcp__buf message;
@@ -221,8 +223,9 @@ void mcp__client_exchange_drop(mcp__client_exchange *e);
 void mcp__client_exchange_end(mcp__client_exchange *e, int status, const char *text);
 /* Stops the transfer of an exchange whose deadline has passed, and handles what has arrived. */
 void mcp__client_exchange_stop(mcp__client_exchange *e);
-/* Continues an exchange that waits for authorization, or ends it if rc is an error. */
-void mcp__client_exchange_authorized(mcp__client_exchange *e, int rc);
+/* Continues an exchange that waits for authorization, or ends it if rc is an error, for the reason
+ * `text`, or that of rc if text is NULL. */
+void mcp__client_exchange_authorized(mcp__client_exchange *e, int rc, const char *text);
 
 /* ---- events.c ---------------------------------------------------------------------------------- */
 
@@ -252,8 +255,9 @@ struct mcp_http_client {
     mcp_http_client_options options; /* its strings are NULL */
     mcp__target target;
     char *url, *unix_socket, *proxy, *ca_file;
-    char *endpoint;       /* of HTTP+SSE */
-    mcp__headers headers; /* headers that the program has set */
+    char *endpoint;                  /* of HTTP+SSE */
+    mcp__headers headers;            /* headers that the program has set */
+    mcp__oauth_transport authorized; /* if options.oauth is set */
     mcp__http_mode mode;
     mcp__link exchanges; /* oldest first */
     size_t n_sent[MCP__ASKED_KINDS], n_replies;

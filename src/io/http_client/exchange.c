@@ -76,7 +76,12 @@ static void add_kind(const mcp__client_exchange *e, mcp__headers *h, int *rc)
         add(h, MCP_STR("Last-Event-ID"), last, rc);
 }
 
-static int put_headers(mcp__client_exchange *e, mcp__headers *h)
+static int add_secret(mcp_str name, mcp_str value, void *arg)
+{
+    return mcp__headers_add(arg, name, value);
+}
+
+static int put_headers(mcp__client_exchange *e, mcp__headers *h, mcp_error *error)
 {
     mcp_http_client *http = e->http;
     int rc = mcp__headers_append(h, &http->headers);
@@ -92,6 +97,9 @@ static int put_headers(mcp__client_exchange *e, mcp__headers *h)
     if (rc == MCP_OK && http->options.request_headers)
         rc = http->options.request_headers(method_name(e), url_of(e), add_header, h,
                                            http->options.user);
+    if (rc >= 0 && http->options.oauth)
+        rc = mcp__oauth_put(http->options.oauth, method_name(e), url_of(e), add_secret, h,
+                            &e->authorized, error);
     return rc;
 }
 
@@ -112,6 +120,7 @@ void mcp__client_exchange_start(mcp__client_exchange *e)
 {
     mcp_http_client *http = e->http;
     mcp__headers h;
+    mcp_error error = {0};
 
     mcp__headers_init(&h, http->allocator);
     mcp__buf_reset(&e->body, 0);
@@ -120,7 +129,7 @@ void mcp__client_exchange_start(mcp__client_exchange *e)
     if (e == http->stream && http->mode == MCP__HTTP_SSE_OPENING)
         e->due =
             mcp__http_now(http) + (int64_t)http->options.connect_ms; /* until the endpoint event */
-    int rc = put_headers(e, &h);
+    int rc = put_headers(e, &h, &error);
     mcp__transfer_request request = {.method = method_of(e),
                                      .url = url_of(e),
                                      .headers = &h,
@@ -135,7 +144,7 @@ void mcp__client_exchange_start(mcp__client_exchange *e)
         rc = mcp__transfer_start(http->multi, &request, &e->transfer);
     mcp__headers_free(&h);
     if (rc < 0) {
-        mcp__client_exchange_end(e, 0, mcp_error_text(rc));
+        mcp__client_exchange_end(e, 0, error.text[0] ? error.text : mcp_error_text(rc));
         return;
     }
     e->stage = MCP__SENT;
@@ -173,6 +182,8 @@ static bool on_head(void *arg, const mcp__answer *answer)
 
     e->verdict = mcp__answer_verdict(answer, asked_now(e));
     take_session(e, answer);
+    if (e->http->options.oauth)
+        mcp__oauth_heard(e->http->options.oauth, answer->status, mcp__buf_view(&answer->nonce));
     if (e->verdict == MCP__VERDICT_EVENTS) {
         mcp__sse_restart(&e->sse);
         e->opened = true;
@@ -231,6 +242,28 @@ static void receive_body(mcp__client_exchange *e, int rc, const char *text)
                                        : "the body does not contain the answer to the request");
 }
 
+/* Sends the message again now, or when the authorization has ended. */
+static void wait_for_authorization(mcp__client_exchange *e, int rc)
+{
+    e->stage = rc == MCP_PENDING ? MCP__PARKED : MCP__WAITING;
+    e->due = rc == MCP_PENDING ? INT64_MAX : 0;
+    mcp__http_note(e->http);
+}
+
+/* Lets the OAuth client handle the refusal. Otherwise *error says why it cannot, if it tried. */
+static bool authorize(mcp__client_exchange *e, const mcp__answer *answer, mcp_error *error)
+{
+    mcp_oauth_client *oauth = e->http->options.oauth;
+
+    if (!oauth || e->refusals > MOST_REFUSALS || e->asked == MCP__ASKED_END)
+        return false;
+    int rc = mcp__oauth_refused(oauth, answer->status, mcp__buf_view(&answer->challenge),
+                                mcp__buf_view(&answer->nonce), &e->authorized, error);
+    if (rc >= 0)
+        wait_for_authorization(e, rc);
+    return rc >= 0;
+}
+
 /* Asks the program for authorization. Returns true if the program handles it. */
 static bool challenged(mcp__client_exchange *e, const mcp__answer *answer)
 {
@@ -241,27 +274,31 @@ static bool challenged(mcp__client_exchange *e, const mcp__answer *answer)
                                     .url = url_of(e),
                                     .www_authenticate = mcp__buf_view(&answer->challenge),
                                     .body = mcp__buf_view(&e->body),
-                                    .attempt = ++e->refusals};
+                                    .attempt = e->refusals};
 
     if (!o->challenge || e->refusals > MOST_REFUSALS || e->asked == MCP__ASKED_END)
         return false;
     int rc = o->challenge(&challenge, o->user);
     if (rc < 0 || e->stage == MCP__GONE)
         return e->stage == MCP__GONE;
-    e->stage = rc == MCP_PENDING ? MCP__PARKED : MCP__WAITING;
-    e->due = rc == MCP_PENDING ? INT64_MAX : 0;
-    mcp__http_note(e->http);
+    wait_for_authorization(e, rc);
     return true;
 }
 
 static void refused(mcp__client_exchange *e, const mcp__answer *answer)
 {
-    char text[160];
+    mcp_error error = {0};
+    char text[sizeof(error.text)];
 
     mcp__answer_text(answer, text, sizeof(text));
     e->status = answer->status;
-    if (e->verdict == MCP__VERDICT_CHALLENGED && challenged(e, answer))
-        return;
+    if (e->verdict == MCP__VERDICT_CHALLENGED) {
+        e->refusals++;
+        if (authorize(e, answer, &error) || challenged(e, answer))
+            return;
+        if (error.text[0])
+            snprintf(text, sizeof(text), "%s", error.text);
+    }
     if (is_get(e))
         mcp__client_exchange_stream_refused(e, text);
     else
@@ -323,16 +360,18 @@ void mcp__client_exchange_stop(mcp__client_exchange *e)
     on_done(e, MCP_OK, NULL);
 }
 
-void mcp__client_exchange_authorized(mcp__client_exchange *e, int rc)
+void mcp__client_exchange_authorized(mcp__client_exchange *e, int rc, const char *text)
 {
     if (e->stage != MCP__PARKED)
         return;
     e->stage = MCP__WAITING;
     e->due = 0;
+    if (!text)
+        text = mcp_error_text(rc);
     if (rc < 0 && is_get(e))
-        mcp__client_exchange_stream_refused(e, mcp_error_text(rc));
+        mcp__client_exchange_stream_refused(e, text);
     else if (rc < 0)
-        mcp__client_exchange_end(e, e->status, mcp_error_text(rc));
+        mcp__client_exchange_end(e, e->status, text);
 }
 
 /* ---- life --------------------------------------------------------------------------------------------- */

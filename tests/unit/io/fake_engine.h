@@ -134,6 +134,12 @@ const char *mcp_client_version_header(const mcp_client *client)
     return client->version;
 }
 
+int mcp_client_declare_extension(mcp_client *client, const char *extension)
+{
+    engine_log(client, "extension %s\n", extension);
+    return MCP_OK;
+}
+
 bool mcp_client_awaits(const mcp_client *client, mcp_exchange exchange)
 {
     return exchange < ENGINE_MESSAGES && client->awaited[exchange];

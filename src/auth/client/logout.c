@@ -1,0 +1,90 @@
+/* logout.c: revokes the tokens (RFC 7009) and removes the record. */
+#include "auth/client/client.h"
+
+int mcp__oauth_begin_logout(mcp_oauth_client *c)
+{
+    mcp__oauth_flow *f = &c->flow;
+    mcp_error why;
+    bool known = mcp__oauth_load(c, true, &why) == MCP_OK && c->grant;
+    int rc = mcp__oauth_begin(c, MCP__WHY_LOGOUT, known ? MCP__STEP_ISSUER : MCP__STEP_LOCK);
+    if (rc < 0)
+        return rc;
+    f->after = MCP__STEP_FORGET;
+    if (!known)
+        return MCP_OK;
+    f->resource = mcp__oauth_keep(c, c->grant->resource);
+    f->asked_issuer = mcp__oauth_keep(c, c->grant->issuer);
+    return MCP_OK;
+}
+
+/* The revocation endpoint is in the metadata of the issuer, which the flow reads first. */
+static mcp__oauth_step begin_revoke(mcp_oauth_client *c)
+{
+    mcp__oauth_flow *f = &c->flow;
+    const mcp__record_grant *grant = c->grant;
+    mcp__buf form, authorization;
+    if (!grant || !f->issuer.revocation.len || f->tried > 1)
+        return mcp__oauth_with_lock(c, MCP__STEP_FORGET);
+    /* Usually a refresh token is revoked together with its access tokens. */
+    bool refresh = f->tried == 0;
+    mcp_str token = refresh ? grant->refresh_token : grant->access_token;
+    f->tried++;
+    if (!token.len)
+        return MCP__STEP_REVOKE;
+    mcp__buf_init(&form, &c->allocator, 0);
+    mcp__buf_init(&authorization, &c->allocator, 0);
+    mcp__form_revoke(&form, token, refresh ? MCP_STR("refresh_token") : MCP_STR("access_token"));
+    mcp_str url = mcp__oauth_keep(c, f->issuer.revocation);
+    int rc = mcp__oauth_authenticate(c, &form, &authorization);
+    mcp__buf_char(&form, '\0');
+    if (authorization.len)
+        mcp__buf_char(&authorization, '\0');
+    if (rc == MCP_OK && (form.failed || authorization.failed || !url.len))
+        rc = MCP_ENOMEM;
+    mcp__oauth_step next =
+        rc < 0 ? mcp__oauth_failed_with(c, rc, "the revocation: %s", mcp_error_text(rc))
+               : mcp__oauth_send(c, &(mcp__oauth_request){.what = "revocation",
+                                                          .url = url.ptr,
+                                                          .form = form.ptr,
+                                                          .authorization = authorization.len
+                                                                               ? authorization.ptr
+                                                                               : NULL});
+    mcp__oauth_wipe(c, &form);
+    mcp__oauth_wipe(c, &authorization);
+    return next == MCP__STEP_FAILED ? mcp__oauth_with_lock(c, MCP__STEP_FORGET) : next;
+}
+
+static mcp__oauth_step answered_revoke(mcp_oauth_client *c, const mcp__oauth_answer *answer)
+{
+    if (answer->rc < 0)
+        mcp__oauth_unanswered(c, answer);
+    else if (answer->status != 200)
+        mcp__oauth_failed_with(c, MCP_EREMOTE, "%.120s did not revoke the token (HTTP status %d)",
+                               answer->url, answer->status);
+    return MCP__STEP_REVOKE;
+}
+
+const mcp__oauth_work mcp__oauth_work_revoke = {begin_revoke, answered_revoke};
+
+static mcp__oauth_step begin_forget(mcp_oauth_client *c)
+{
+    mcp__oauth_flow *f = &c->flow;
+    mcp_error why = {0};
+    int rc = MCP_OK;
+    if (c->store.save)
+        rc = c->store.save(c->name, (mcp_str){0}, c->store.user, &why);
+    mcp__oauth_unlock(c);
+    if (rc < 0 && rc != MCP_ENOTFOUND)
+        return mcp__oauth_failed_with(c, rc, "the stored login cannot be removed: %.180s",
+                                      why.text[0] ? why.text : mcp_error_text(rc));
+    mcp__oauth_use(c, NULL);
+    mcp__oauth_wipe(c, &c->text);
+    mcp__record_clear(&c->record);
+    memset(&c->record, 0, sizeof(c->record));
+    mcp__prover_clear(&c->prover);
+    memset(&c->prover, 0, sizeof(c->prover));
+    mcp__oauth_wipe(c, &c->prover_text);
+    return f->error.code ? MCP__STEP_FAILED : MCP__STEP_DONE; /* the revocation may have failed */
+}
+
+const mcp__oauth_work mcp__oauth_work_forget = {begin_forget, NULL};

@@ -1,0 +1,156 @@
+/* registration.c: which client this is for the authorization server (2026-07-28,
+ * basic/authorization/client-registration). */
+#include <mcp/uri.h>
+
+#include "auth/client/client.h"
+#include "uri/uri.h"
+
+/* ---- what is known --------------------------------------------------------------------------- */
+
+/* Returns whether two redirect URIs are equal, apart from the port if they are of this machine (RFC
+ * 8252 section 7.3). */
+static bool same_redirect(mcp_str a, mcp_str b)
+{
+    mcp_uri x, y;
+    if (mcp_str_eq(a, b))
+        return true;
+    return mcp__url_is_loopback(a) && mcp_uri_parse(a, &x, NULL) == MCP_OK &&
+           mcp_uri_parse(b, &y, NULL) == MCP_OK && mcp_str_eq(x.scheme, y.scheme) &&
+           mcp_str_eq(x.host, y.host) && mcp_str_eq(x.path, y.path) && mcp_str_eq(x.query, y.query);
+}
+
+/* Returns the registration that can be used again, or NULL. */
+static const mcp__record_client *registered_before(const mcp_oauth_client *c)
+{
+    const mcp__oauth_flow *f = &c->flow;
+    const mcp__record_client *r = mcp__record_find_client(&c->record, f->issuer.issuer);
+    if (!r || (r->secret_expires && r->secret_expires <= mcp__oauth_seconds(c)))
+        return NULL;
+    if (c->o.grant == MCP_OAUTH_CODE &&
+        !same_redirect(r->redirect_uri, mcp_str_from(c->o.redirect_uri)))
+        return NULL;
+    return r;
+}
+
+/* Sets flow.self. The strings are copied, because the record is read again later. */
+static int be(mcp_oauth_client *c, mcp_str id, mcp_str secret, bool registered)
+{
+    mcp__oauth_self *self = &c->flow.self;
+    *self = (mcp__oauth_self){.id = mcp__oauth_keep(c, id),
+                              .secret = mcp__oauth_keep(c, secret),
+                              .registered = registered,
+                              .known = true};
+    return (id.len && !self->id.len) || (secret.len && !self->secret.len) ? MCP_ENOMEM : MCP_OK;
+}
+
+static bool may_register(const mcp_oauth_client *c)
+{
+    return c->o.grant == MCP_OAUTH_CODE || c->o.grant == MCP_OAUTH_DEVICE;
+}
+
+int mcp__oauth_know_self(mcp_oauth_client *c)
+{
+    mcp__oauth_flow *f = &c->flow;
+    f->self = (mcp__oauth_self){0};
+    if (c->o.client_id)
+        return be(c, mcp_str_from(c->o.client_id), mcp_str_from(c->o.client_secret), false);
+    if (!may_register(c))
+        return be(c, (mcp_str){0}, (mcp_str){0}, false);
+    if (c->o.client_metadata_url && f->issuer.reads_documents)
+        return be(c, mcp_str_from(c->o.client_metadata_url), (mcp_str){0}, false);
+    const mcp__record_client *before = registered_before(c);
+    return before ? be(c, before->id, before->secret, true) : MCP_OK;
+}
+
+/* ---- REGISTER -------------------------------------------------------------------------------- */
+
+mcp__oauth_step mcp__oauth_first_of_grant(const mcp_oauth_client *c)
+{
+    static const mcp__oauth_step steps[] = {
+        [MCP_OAUTH_CODE] = MCP__STEP_AUTHORIZE,
+        [MCP_OAUTH_DEVICE] = MCP__STEP_DEVICE,
+        [MCP_OAUTH_CLIENT_CREDENTIALS] = MCP__STEP_GRANT,
+        [MCP_OAUTH_ENTERPRISE] = MCP__STEP_EXCHANGE,
+        [MCP_OAUTH_ASSERTION] = MCP__STEP_GRANT,
+    };
+    return steps[c->o.grant];
+}
+
+int mcp__oauth_choose_method(mcp_oauth_client *c)
+{
+    mcp__oauth_flow *f = &c->flow;
+    mcp_str method = {0};
+    f->self.method = MCP__METHOD_NONE;
+    if (!f->self.id.len)
+        return MCP_OK;
+    if (f->self.registered) {
+        const mcp__record_client *r = mcp__record_find_client(&c->record, f->issuer.issuer);
+        method = r ? r->method : method;
+    }
+    return mcp__oauth_fault_code(
+        mcp__auth_method_choose(f->issuer.methods, method, f->self.secret.len != 0,
+                                c->key && !f->self.registered, &f->self.method, &f->error));
+}
+
+mcp_str mcp__oauth_resource(const mcp_oauth_client *c)
+{
+    return c->o.omit_resource ? (mcp_str){0} : c->flow.resource;
+}
+
+/* Goes on to the grant. */
+static mcp__oauth_step proceed(mcp_oauth_client *c)
+{
+    if (mcp__oauth_choose_method(c) < 0 || mcp__oauth_prepare_proof(c) < 0)
+        return MCP__STEP_FAILED;
+    return mcp__oauth_first_of_grant(c);
+}
+
+static mcp__oauth_step begin_registration(mcp_oauth_client *c)
+{
+    mcp__oauth_flow *f = &c->flow;
+    mcp__buf json;
+    if (f->self.known)
+        return proceed(c);
+    if (!f->issuer.registration.len)
+        return mcp__oauth_unless(
+            c, mcp__oauth_fail(&f->error, MCP__OAUTH_REGISTER_NONE, f->issuer.issuer, (mcp_str){0}),
+            MCP__STEP_FAILED);
+    mcp__registration client = {.name = mcp_str_from(c->o.client_name),
+                                .uri = mcp_str_from(c->o.client_uri),
+                                .scope = mcp__buf_view(&f->scope),
+                                .method = mcp__registration_method(f->issuer.methods),
+                                .device = c->o.grant == MCP_OAUTH_DEVICE};
+    if (c->o.grant == MCP_OAUTH_CODE)
+        client.redirect_uri = mcp_str_from(c->o.redirect_uri);
+    mcp__buf_init(&json, &c->allocator, 0);
+    int rc = mcp__registration_put(&json, &client);
+    mcp__buf_char(&json, '\0');
+    mcp_str url = mcp__oauth_keep(c, f->issuer.registration);
+    mcp__oauth_step next =
+        rc < 0 || json.failed || !url.len
+            ? mcp__oauth_failed_with(c, rc < 0 ? rc : MCP_ENOMEM, "the registration: %s",
+                                     mcp_error_text(rc < 0 ? rc : MCP_ENOMEM))
+            : mcp__oauth_send(c, &(mcp__oauth_request){
+                                     .what = "registration", .url = url.ptr, .json = json.ptr});
+    mcp__buf_free(&json);
+    return next;
+}
+
+static mcp__oauth_step answered_registration(mcp_oauth_client *c, const mcp__oauth_answer *answer)
+{
+    mcp__oauth_flow *f = &c->flow;
+    if (answer->rc < 0)
+        return mcp__oauth_unanswered(c, answer);
+    mcp__registered_clear(&f->registered);
+    memset(&f->registered, 0, sizeof(f->registered));
+    mcp__oauth_fault fault =
+        mcp__registered_read(&f->registered, answer->status, answer->body,
+                             mcp_str_from(answer->url), &c->allocator, &f->error);
+    if (fault != MCP__OAUTH_OK)
+        return mcp__oauth_unless(c, fault, MCP__STEP_FAILED);
+    if (be(c, f->registered.id, f->registered.secret, true) < 0)
+        return mcp__oauth_no_memory(c);
+    return mcp__oauth_save(c, MCP__SAVE_CLIENT, MCP__STEP_REGISTER);
+}
+
+const mcp__oauth_work mcp__oauth_work_registration = {begin_registration, answered_registration};

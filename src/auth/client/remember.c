@@ -1,0 +1,274 @@
+/* remember.c: the record of a client, and which token in it is used.
+ *
+ * Everything is changed under the lock of the store: the record is read again, changed and replaced.
+ * A token that another process has saved meanwhile is therefore seen, and never lost.
+ */
+#include "auth/client/client.h"
+#include "protocol/scope.h"
+
+/* ---- the token in use ------------------------------------------------------------------------ */
+
+/* Returns whether the options allow this token. */
+static bool fits(const mcp_oauth_client *c, const mcp__record_grant *g)
+{
+    mcp_str issuer = mcp_str_from(c->o.issuer), id = mcp_str_from(c->o.client_id);
+    return (!issuer.len || mcp_str_eq(issuer, g->issuer)) &&
+           (!id.len || mcp_str_eq(id, g->client_id));
+}
+
+static const mcp__record_grant *newest(const mcp_oauth_client *c)
+{
+    for (size_t i = 0; i < c->record.n_grants; i++) {
+        if (fits(c, &c->record.grants[i]))
+            return &c->record.grants[i];
+    }
+    return NULL;
+}
+
+void mcp__oauth_use(mcp_oauth_client *c, const mcp__record_grant *grant)
+{
+    if (grant && !grant->access_token.len && !grant->refresh_token.len)
+        grant = NULL;
+    c->grant = grant;
+    mcp_str token = grant ? grant->access_token : (mcp_str){0};
+    if (mcp_str_eq(token, mcp__buf_view(&c->token)) && c->generation)
+        return;
+    mcp__oauth_wipe(c, &c->token);
+    mcp__buf_str(&c->token, token);
+    c->generations++;
+    c->generation = token.len && !c->token.failed ? c->generations : 0;
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+static void give(void *arg, mcp_str record)
+{
+    mcp__buf_str(arg, record);
+}
+
+static int load_text(mcp_oauth_client *c, mcp__buf *text, mcp_error *error)
+{
+    mcp_error why = {0};
+    if (!c->store.load) {
+        mcp__buf_str(text, mcp__buf_view(&c->text));
+    } else {
+        int rc = c->store.load(c->name, give, text, c->store.user, &why);
+        if (rc < 0 && rc != MCP_ENOTFOUND)
+            return mcp__fail(error, rc, 0, "%s", why.text[0] ? why.text : mcp_error_text(rc));
+    }
+    return text->failed ? mcp__fail(error, text->failed, 0, "the stored login: %s",
+                                    mcp_error_text(text->failed))
+                        : MCP_OK;
+}
+
+/* Replaces c->record, and finds the token in use again. */
+static int read_text(mcp_oauth_client *c, mcp_str text, mcp_error *error)
+{
+    mcp__record record;
+    mcp__oauth_fault fault = mcp__record_read(&record, text, &c->allocator, error);
+    if (fault != MCP__OAUTH_OK) {
+        mcp__record_clear(&record);
+        return mcp__oauth_fault_code(fault);
+    }
+    const mcp__record_grant *old = c->grant, *grant = NULL;
+    if (old)
+        grant = mcp__record_find_grant(&record, old->issuer, old->resource, old->client_id);
+    size_t i = grant ? (size_t)(grant - record.grants) : 0;
+    mcp__record_clear(&c->record);
+    c->record = record;
+    mcp__oauth_use(c, grant ? &c->record.grants[i] : c->loaded ? NULL : newest(c));
+    c->loaded = true;
+    return MCP_OK;
+}
+
+int mcp__oauth_load(mcp_oauth_client *c, bool again, mcp_error *error)
+{
+    mcp__buf text;
+    if (c->loaded && !again)
+        return MCP_OK;
+    mcp__buf_init(&text, &c->allocator, MCP__RECORD_BYTES);
+    int rc = load_text(c, &text, error);
+    if (rc == MCP_OK)
+        rc = read_text(c, mcp__buf_view(&text), error);
+    mcp__oauth_wipe(c, &text);
+    return rc;
+}
+
+/* ---- LOCK ------------------------------------------------------------------------------------ */
+
+void mcp__oauth_unlock(mcp_oauth_client *c)
+{
+    mcp__oauth_flow *f = &c->flow;
+    bool held = f->locking || f->locked;
+    f->locking = f->locked = false;
+    if (held && c->store.unlock)
+        c->store.unlock(c, c->name, c->store.user);
+}
+
+mcp__oauth_step mcp__oauth_with_lock(mcp_oauth_client *c, mcp__oauth_step step)
+{
+    c->flow.after = step;
+    return MCP__STEP_LOCK;
+}
+
+static mcp__oauth_step begin_lock(mcp_oauth_client *c)
+{
+    mcp__oauth_flow *f = &c->flow;
+    if (f->locked || !c->store.lock) {
+        f->locked = true;
+        return f->after;
+    }
+    f->locking = true;
+    int rc = c->store.lock(c, c->name, c->store.user);
+    if (rc == MCP_PENDING)
+        return MCP__STEP_WAIT;
+    f->locking = false;
+    if (rc < 0)
+        return mcp__oauth_failed_with(c, rc, "the stored login cannot be locked: %s",
+                                      mcp_error_text(rc));
+    f->locked = true;
+    return f->after;
+}
+
+void mcp_oauth_client_locked(mcp_oauth_client *client, int rc)
+{
+    if (!client || !client->flow.locking)
+        return;
+    mcp__oauth_flow *f = &client->flow;
+    f->locking = false;
+    f->locked = rc >= 0;
+    if (rc < 0)
+        mcp__oauth_failed_with(client, rc, "the stored login cannot be locked: %s",
+                               mcp_error_text(rc));
+    if (mcp__oauth_later(client, 0, rc < 0 ? MCP__STEP_ABORT : f->after) < 0) {
+        mcp__oauth_no_memory(client);
+        mcp__oauth_end(client, MCP_ENOMEM);
+    }
+}
+
+const mcp__oauth_work mcp__oauth_work_lock = {begin_lock, NULL};
+
+/* ---- SAVE ------------------------------------------------------------------------------------ */
+
+mcp__oauth_step mcp__oauth_save(mcp_oauth_client *c, mcp__oauth_saving what, mcp__oauth_step step)
+{
+    c->flow.saving = what;
+    c->flow.after_save = step;
+    return mcp__oauth_with_lock(c, MCP__STEP_SAVE);
+}
+
+/* Fills in the grant for flow.token. `asked` gets the scopes that were asked for so far. */
+static void make_grant(mcp_oauth_client *c, const mcp__record_grant *old, mcp__buf *asked,
+                       mcp__record_grant *ret)
+{
+    const mcp__oauth_flow *f = &c->flow;
+    const mcp__token_answer *t = &f->token;
+    if (old)
+        mcp__oauth_add_scopes(asked, old->asked);
+    mcp__oauth_add_scopes(asked, mcp__buf_view(&f->scope));
+    mcp_str scope = mcp__buf_view(&f->scope);
+    if (f->refreshed && old)
+        scope = old->scope;
+    *ret = (mcp__record_grant){.issuer = f->issuer.issuer,
+                               .resource = f->resource,
+                               .client_id = f->self.id,
+                               .access_token = t->access_token,
+                               .refresh_token = t->refresh_token,
+                               .scope = t->has_scope ? t->scope : scope,
+                               .asked = f->refreshed && old ? old->asked : mcp__buf_view(asked),
+                               .dpop = t->dpop,
+                               .dpop_key = f->dpop ? mcp__buf_view(&c->prover_text) : (mcp_str){0},
+                               .expires =
+                                   t->expires_in >= 0 ? mcp__oauth_seconds(c) + t->expires_in : 0,
+                               .token_endpoint = f->issuer.token};
+    if (!ret->refresh_token.len && f->refreshed && old)
+        ret->refresh_token = old->refresh_token;
+}
+
+static void make_client(const mcp_oauth_client *c, mcp__record_client *ret)
+{
+    const mcp__oauth_flow *f = &c->flow;
+    *ret = (mcp__record_client){.issuer = f->issuer.issuer,
+                                .id = f->registered.id,
+                                .secret = f->registered.secret,
+                                .method = f->registered.method,
+                                .redirect_uri = mcp_str_from(c->o.redirect_uri),
+                                .token_endpoint = f->issuer.token,
+                                .secret_expires = f->registered.secret_expires};
+}
+
+/* Writes the text of the record after the change. */
+static int put_change(mcp_oauth_client *c, mcp__buf *to, mcp_error *error)
+{
+    const mcp__oauth_flow *f = &c->flow;
+    const mcp__record_grant *old = mcp__oauth_own_grant(c);
+    mcp__record_change change = {0};
+    mcp__record_grant grant = {0};
+    mcp__record_client client = {0};
+    mcp__buf asked;
+    mcp__buf_init(&asked, &c->allocator, 0);
+    switch (f->saving) {
+    case MCP__SAVE_GRANT:
+        make_grant(c, old, &asked, &grant);
+        change.grant = &grant;
+        break;
+    case MCP__SAVE_CLIENT:
+        make_client(c, &client);
+        change.client = &client;
+        break;
+    case MCP__SAVE_NO_CLIENT:
+        client.issuer = f->issuer.issuer;
+        client.id = f->self.id;
+        change.forget_client = &client;
+        MCP__FALLTHROUGH;
+    case MCP__SAVE_NO_GRANT: change.forget_grant = old; break;
+    }
+    int rc = asked.failed ? mcp__fail(error, asked.failed, 0, "out of memory")
+                          : mcp__oauth_fault_code(mcp__record_put(to, &c->record, &change, error));
+    mcp__buf_free(&asked);
+    return rc;
+}
+
+static int replace(mcp_oauth_client *c, mcp__buf *text, mcp_error *error)
+{
+    mcp_error why = {0};
+    if (c->store.save) {
+        int rc = c->store.save(c->name, mcp__buf_view(text), c->store.user, &why);
+        if (rc < 0)
+            return mcp__fail(error, rc, 0, "the login cannot be stored: %.200s",
+                             why.text[0] ? why.text : mcp_error_text(rc));
+    } else {
+        mcp__buf old = c->text;
+        c->text = *text;
+        *text = old;
+    }
+    return MCP_OK;
+}
+
+static mcp__oauth_step begin_save(mcp_oauth_client *c)
+{
+    mcp__oauth_flow *f = &c->flow;
+    mcp__buf text;
+    mcp__buf_init(&text, &c->allocator, MCP__RECORD_BYTES);
+    int rc = mcp__oauth_load(c, true, &f->error);
+    if (rc == MCP_OK)
+        rc = put_change(c, &text, &f->error);
+    if (rc == MCP_OK && f->saving == MCP__SAVE_GRANT)
+        mcp__oauth_use(c, NULL); /* the new one is used below */
+    mcp_str view = mcp__buf_view(&text);
+    if (rc == MCP_OK)
+        rc = read_text(c, view, &f->error);
+    if (rc == MCP_OK && f->saving == MCP__SAVE_GRANT)
+        mcp__oauth_use(c, mcp__oauth_own_grant(c));
+    int saved = rc == MCP_OK ? replace(c, &text, &f->error) : MCP_OK;
+    mcp__oauth_wipe(c, &text);
+    mcp__oauth_unlock(c);
+    if (rc < 0)
+        return MCP__STEP_FAILED;
+    /* The token can be used although it was not stored. Only a login promises that it is. */
+    if (saved < 0 && c->host.log)
+        c->host.log("warning", f->error.text, c->host.user);
+    return saved < 0 && f->why == MCP__WHY_LOGIN ? MCP__STEP_FAILED : f->after_save;
+}
+
+const mcp__oauth_work mcp__oauth_work_save = {begin_save, NULL};
