@@ -227,6 +227,48 @@ const command commands[] = {
                    "exit status is that of the last one.",
     },
     {
+        .name = "login",
+        .args = "[SERVER]",
+        .max_args = 1,
+        .flags = COMMAND_ALONE | COMMAND_NOT_IN_SHELL | COMMAND_NO_SERVER,
+        .run = run_login,
+        .summary = "Log in at a server that requires it (OAuth).",
+        .details =
+            "SERVER is an address or a name. Opens the browser, waits for the answer at an "
+            "address on this machine, and stores the tokens in mcp/auth.json in the user's "
+            "state folder (~/.local/state). Without a display, the address is printed, and "
+            "the address that the browser shows at the end can be pasted. --device logs in "
+            "with a browser on another machine. Other commands renew the tokens. A command "
+            "that needs a login offers it on a terminal, and otherwise exits with 8.\nIf the "
+            "authorization server does not let clients register themselves, --client-id "
+            "names the client that was registered by hand.",
+        .json = "{\"server\", \"account\", \"issuer\", \"clientId\", \"scope\", \"expires\", "
+                "\"hasToken\", \"renewable\", \"bound\"}",
+    },
+    {
+        .name = "logout",
+        .args = "[SERVER]",
+        .max_args = 1,
+        .flags = COMMAND_ALONE | COMMAND_NOT_IN_SHELL | COMMAND_NO_SERVER,
+        .run = run_logout,
+        .summary = "Log out: revoke the tokens and remove them.",
+        .details = "The tokens are removed even if the authorization server cannot revoke them.",
+        .json = "{\"server\", \"loggedOut\"}",
+    },
+    {
+        .name = "auth",
+        .args = "[SERVER]",
+        .max_args = 1,
+        .flags = COMMAND_ALONE | COMMAND_NOT_IN_SHELL | COMMAND_NO_SERVER,
+        .run = run_auth,
+        .summary = "List the logins.",
+        .details = "Prints server, account (login --for), issuer, scopes, the expiry of the token, "
+                   "and \"renewable\" if it is renewed without a new login, separated by tabs. "
+                   "Tokens are never printed. Nothing is sent.",
+        .json = "{\"logins\": [{\"server\", \"account\", \"issuer\", \"clientId\", \"scope\", "
+                "\"expires\", \"hasToken\", \"renewable\", \"bound\"}...]}",
+    },
+    {
         .name = "servers",
         .args = "",
         .flags = COMMAND_ALONE | COMMAND_NO_SERVER,

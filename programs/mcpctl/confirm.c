@@ -50,16 +50,24 @@ static bool fingerprint(const server *s, bool variables, char to[65])
     return f != NULL;
 }
 
-char *state_path(const char *name)
+char *state_file(const char *name)
 {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
     char *path = NULL;
     int n = -1;
     if (state && *state)
-        n = asprintf(&path, "%s/mcpctl/%s", state, name);
+        n = asprintf(&path, "%s/%s", state, name);
     else if (home && *home)
-        n = asprintf(&path, "%s/.local/state/mcpctl/%s", home, name);
-    if (n < 0)
+        n = asprintf(&path, "%s/.local/state/%s", home, name);
+    return n < 0 ? NULL : path;
+}
+
+char *state_path(const char *name)
+{
+    char below[64];
+    snprintf(below, sizeof(below), "mcpctl/%s", name);
+    char *path = state_file(below);
+    if (!path)
         return NULL;
     for (char *slash = path + 1; (slash = strchr(slash, '/')) != NULL; slash++) {
         *slash = 0;

@@ -98,6 +98,44 @@ static int walk_secrets(const mcp_json *entry, entry_fn *fn, void *user)
     return code;
 }
 
+/* Visits a member of "oauth": true, or the items of an array joined by spaces. */
+static int walk_oauth_value(mcp_str name, const mcp_json *v, entry_fn *fn, void *user)
+{
+    char *text = NULL;
+    size_t size = 0;
+    mcp_json_iter it = {0};
+    FILE *f = open_memstream(&text, &size);
+    if (!f)
+        return EXIT_LOCAL;
+    if (mcp_json_bool(v, false))
+        fputs("true", f);
+    for (const mcp_json *item;
+         mcp_json_is(v, MCP_JSON_ARRAY) && (item = mcp_json_next(v, &it, NULL));)
+        fprintf(f, "%s%.*s", ftello(f) ? " " : "", (int)mcp_json_string(item).len,
+                mcp_json_string(item).len ? mcp_json_string(item).ptr : "");
+    int code = fclose(f) == 0 ? EXIT_OK : EXIT_LOCAL;
+    if (code == EXIT_OK && size)
+        code = fn(user, ENTRY_OAUTH, name, (mcp_str){text, size});
+    free(text);
+    return code;
+}
+
+static int walk_oauth(const mcp_json *entry, entry_fn *fn, void *user)
+{
+    const mcp_json *oauth = mcp_json_get(entry, "oauth");
+    mcp_json_iter it = {0};
+    mcp_str name, text;
+    int code = EXIT_OK;
+    if (!mcp_json_is(oauth, MCP_JSON_OBJECT))
+        return EXIT_OK;
+    for (const mcp_json *v; code == EXIT_OK && (v = mcp_json_next(oauth, &it, &name)) != NULL;) {
+        char number[32];
+        code = text_of(v, number, &text) ? fn(user, ENTRY_OAUTH, name, text)
+                                         : walk_oauth_value(name, v, fn, user);
+    }
+    return code;
+}
+
 int entry_walk(const mcp_json *entry, entry_fn *fn, void *user)
 {
     static const entry_key child[] = {{"command", ENTRY_WORD}, {"args", ENTRY_WORD},
@@ -116,6 +154,8 @@ int entry_walk(const mcp_json *entry, entry_fn *fn, void *user)
     }
     if (code == EXIT_OK)
         code = walk_keys(entry, headers, sizeof(headers) / sizeof(*headers), fn, user);
+    if (code == EXIT_OK)
+        code = walk_oauth(entry, fn, user);
     return code == EXIT_OK ? walk_secrets(entry, fn, user) : code;
 }
 
@@ -124,7 +164,7 @@ int entry_walk(const mcp_json *entry, entry_fn *fn, void *user)
 static const char *between(entry_part part)
 {
     return part == ENTRY_HEADER || part == ENTRY_SECRET_HEADER ? ": "
-           : part == ENTRY_VARIABLE                            ? "="
+           : part == ENTRY_VARIABLE || part == ENTRY_OAUTH     ? "="
                                                                : "";
 }
 
@@ -146,6 +186,7 @@ static int describe_part(void *user, entry_part part, mcp_str name, mcp_str text
                                          [ENTRY_ENV_FILE] = "env file ",
                                          [ENTRY_VARIABLE] = "with ",
                                          [ENTRY_HEADER] = "with ",
+                                         [ENTRY_OAUTH] = "login with ",
                                          [ENTRY_SECRET_HEADER] = "with "};
     describing *d = user;
     char *value = NULL, *line = NULL;
@@ -249,6 +290,7 @@ static int resolve_part(void *user, entry_part part, mcp_str name, mcp_str text)
     words *lists[] = {[ENTRY_WORD] = &s->line,
                       [ENTRY_VARIABLE] = &s->env,
                       [ENTRY_HEADER] = &s->headers,
+                      [ENTRY_OAUTH] = &s->oauth,
                       [ENTRY_SECRET_HEADER] = &s->headers};
     r->expansion.kinds = kinds_of(s, part);
     int code = expand_text(&r->expansion, text, &value);

@@ -11,11 +11,12 @@ typedef enum entry_part {
     ENTRY_ENV_FILE,
     ENTRY_VARIABLE,
     ENTRY_HEADER,
+    ENTRY_OAUTH,         /* a member of the object "oauth" */
     ENTRY_SECRET_HEADER, /* a header whose value contains a variable, always written as ${NAME} */
 } entry_part;
 
 /* Calls fn for the parts of an entry, in the order of the file. If fn returns anything but EXIT_OK,
- * entry_walk() stops and returns that. `name` is the name of a variable or header. */
+ * entry_walk() stops and returns that. `name` is the name of a variable, header or member. */
 typedef int entry_fn(void *user, entry_part part, mcp_str name, mcp_str text);
 int entry_walk(const mcp_json *entry, entry_fn *fn, void *user);
 

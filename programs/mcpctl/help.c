@@ -48,7 +48,23 @@ static const struct {
      "COLUMNS overrides the width of the terminal. NO_COLOR turns colours off, and so does "
      "TERM=dumb. XDG_CONFIG_HOME and XDG_STATE_HOME are used, and for addresses "
      "https_proxy, http_proxy and no_proxy. SSL_CERT_FILE names trusted certificates (PEM) "
-     "that replace those of the system."},
+     "that replace those of the system. BROWSER is the program that opens the page of a "
+     "login; without it, xdg-open is used if there is a display. For logins without a person, "
+     "the options from --client-id to --keyring can be set as variables: MCPCTL_CLIENT_ID, "
+     "MCPCTL_CLIENT_SECRET_FILE, MCPCTL_GRANT and so on, and MCPCTL_CLIENT_SECRET is the secret "
+     "itself."},
+    {"LOGINS",
+     "The tokens of logins are in mcp/auth.json in the user's state folder (~/.local/state), which "
+     "only the user may read, or in the keyring of the desktop (--keyring). Several processes may "
+     "use them at the same time. A token is sent only to the server that it was issued for. With "
+     "a header Authorization (--header), no login is used.\nThe entry of a server in a "
+     "configuration file may have an object \"oauth\": clientId, clientSecret, "
+     "clientSecretFile, clientMetadataUrl, key, grant, scopes (a text or an array), issuer, "
+     "callbackUrl (also redirectUri, or callbackPort), assertionFile, assertionCommand, "
+     "idpTokenEndpoint, idpClientId, idpClientSecretFile, omitResource, assumePkce, "
+     "trustedIssuer and keyring. They are the options of the same names, which take precedence "
+     "over them; environment variables come last. In a file of the current folder, members that "
+     "name files or commands or turn checks off are ignored."},
 };
 
 static const struct {

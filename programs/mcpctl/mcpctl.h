@@ -25,12 +25,36 @@
       "A local failure: the output cannot be written, or is binary and goes to a terminal, "  \
       "or there is no memory.")                                                               \
     X(EXIT_REFUSED, 6, "The user declined a question, or could not be asked.")                \
-    X(EXIT_NOTHING, 7, "find or context found nothing.")
+    X(EXIT_NOTHING, 7, "find or context found nothing.")                                      \
+    X(EXIT_LOGIN, 8, "The server requires a login, or the login failed.")
 typedef enum exit_code {
 #define EXIT_ENUM(name, number, text) name = (number),
     EXITS(EXIT_ENUM)
 #undef EXIT_ENUM
 } exit_code;
+
+/* What can be configured about logins, in the order of the table in login_settings.c. */
+typedef enum login_key {
+    LOGIN_GRANT,
+    LOGIN_CLIENT_ID,
+    LOGIN_CLIENT_SECRET,
+    LOGIN_CLIENT_SECRET_FILE,
+    LOGIN_CLIENT_METADATA_URL,
+    LOGIN_KEY,
+    LOGIN_SCOPE,
+    LOGIN_ISSUER,
+    LOGIN_CALLBACK_URL,
+    LOGIN_ASSERTION_FILE,
+    LOGIN_ASSERTION_COMMAND,
+    LOGIN_IDP_TOKEN_ENDPOINT,
+    LOGIN_IDP_CLIENT_ID,
+    LOGIN_IDP_CLIENT_SECRET_FILE,
+    LOGIN_OMIT_RESOURCE,
+    LOGIN_ASSUME_PKCE,
+    LOGIN_TRUSTED_ISSUER,
+    LOGIN_KEYRING,
+    LOGIN_KEYS,
+} login_key;
 
 /* The options of a command line. */
 typedef struct settings {
@@ -41,6 +65,11 @@ typedef struct settings {
     bool trust, yes;
 
     bool json, quiet, verbose, help, version, help_man;
+
+    /* for logins */
+    const char *login[LOGIN_KEYS]; /* flags are below */
+    const char *principal;
+    bool device, omit_resource, assume_pkce, keyring, no_browser;
 
     /* for commands that print lists */
     texts globs;
@@ -92,11 +121,14 @@ extern const command commands[];
 extern const size_t n_commands;
 const command *command_find(const char *name);
 
+int run_auth(ctl *c);
 int run_call(ctl *c);
 int run_complete(ctl *c);
 int run_context(ctl *c);
 int run_find(ctl *c);
 int run_info(ctl *c);
+int run_login(ctl *c);
+int run_logout(ctl *c);
 int run_ls(ctl *c);
 int run_ping(ctl *c);
 int run_prompt(ctl *c);
@@ -110,7 +142,7 @@ int run_trace(ctl *c);
 int run_tree(ctl *c);
 int run_watch(ctl *c);
 
-/* ---- options.c and help.c: the command line -------------------------------------------------- */
+/* ---- options.c, parse.c and help.c: the command line ----------------------------------------- */
 
 extern const option options[];
 extern const size_t n_options;
@@ -155,8 +187,12 @@ struct session {
     struct answers *answers;         /* form.h */
     struct roots *roots;             /* roots.h */
     struct completions *completions; /* completions.h */
+    struct login *login;             /* login.h; NULL if there is none */
 };
 
+/* Finds the server, and prepares the login at it and the trace. `account` is that of the login, or
+ * NULL. Returns an exit code after reporting the error. */
+int session_prepare(ctl *c, const char *account);
 /* Starts the server or connects to it, and detects its revision. Returns an exit code; failures
  * have been reported. session_close() must be called in any case. */
 int session_open(ctl *c);

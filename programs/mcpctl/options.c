@@ -1,9 +1,7 @@
-/* options.c: the table of options, and checks of complete command lines. */
-#include <stdlib.h>
-
+/* options.c: the table of options. */
 #include <common/completion.h>
 
-#include "servers.h"
+#include "mcpctl.h"
 
 #define AT(field) offsetof(settings, field)
 #define LISTS     "ls|tree|find|context"
@@ -34,6 +32,112 @@ const option options[] = {
      .at = AT(headers),
      .argument = "'NAME: VALUE'",
      .help = "Send this header to a server at an address."},
+    {.name = "client-id",
+     .kind = OPTION_TEXT,
+     .at = AT(login[LOGIN_CLIENT_ID]),
+     .argument = "ID",
+     .help = "Log in as this client, which was registered by hand at the authorization server."},
+    {.name = "client-secret-file",
+     .kind = OPTION_TEXT,
+     .at = AT(login[LOGIN_CLIENT_SECRET_FILE]),
+     .argument = "FILE",
+     .help = "The secret of the client."},
+    {.name = "client-metadata-url",
+     .kind = OPTION_TEXT,
+     .at = AT(login[LOGIN_CLIENT_METADATA_URL]),
+     .argument = "URL",
+     .help = "The client id metadata document to use as the client id, where the authorization "
+             "server supports that."},
+    {.name = "key",
+     .kind = OPTION_TEXT,
+     .at = AT(login[LOGIN_KEY]),
+     .argument = "FILE",
+     .help = "The private key of the client, instead of a secret: PEM (PKCS #8) or JWK."},
+    {.name = "grant",
+     .kind = OPTION_CHOICE,
+     .at = AT(login[LOGIN_GRANT]),
+     .argument = "GRANT",
+     .choices = "code|device|client-credentials|enterprise|assertion",
+     .help =
+         "How to log in: code (in a browser; the default), device (in a browser on another "
+         "machine, with a code), client-credentials (as the client itself), enterprise (with an "
+         "ID token of the identity provider) or assertion (with a JWT of the platform)."},
+    {.name = "device",
+     .kind = OPTION_FLAG,
+     .at = AT(device),
+     .help = "The same as --grant device."},
+    {.name = "assertion-file",
+     .kind = OPTION_TEXT,
+     .at = AT(login[LOGIN_ASSERTION_FILE]),
+     .argument = "FILE",
+     .help =
+         "A file with the JWT of the platform or the ID token. It is read each time that one is "
+         "needed."},
+    {.name = "assertion-command",
+     .kind = OPTION_TEXT,
+     .at = AT(login[LOGIN_ASSERTION_COMMAND]),
+     .argument = "COMMAND",
+     .help = "A shell command that prints this JWT."},
+    {.name = "idp-token-endpoint",
+     .kind = OPTION_TEXT,
+     .at = AT(login[LOGIN_IDP_TOKEN_ENDPOINT]),
+     .argument = "URL",
+     .help = "With --grant enterprise: the token endpoint of the identity provider."},
+    {.name = "idp-client-id",
+     .kind = OPTION_TEXT,
+     .at = AT(login[LOGIN_IDP_CLIENT_ID]),
+     .argument = "ID",
+     .help = "With --grant enterprise: the client at the identity provider."},
+    {.name = "idp-client-secret-file",
+     .kind = OPTION_TEXT,
+     .at = AT(login[LOGIN_IDP_CLIENT_SECRET_FILE]),
+     .argument = "FILE",
+     .help = "With --grant enterprise: the secret of that client."},
+    {.name = "scope",
+     .kind = OPTION_TEXT,
+     .at = AT(login[LOGIN_SCOPE]),
+     .argument = "SCOPES",
+     .help = "The scopes to request, separated by spaces, unless the server names some."},
+    {.name = "issuer",
+     .kind = OPTION_TEXT,
+     .at = AT(login[LOGIN_ISSUER]),
+     .argument = "URL",
+     .help = "Log in only at this authorization server."},
+    {.name = "callback-url",
+     .kind = OPTION_TEXT,
+     .at = AT(login[LOGIN_CALLBACK_URL]),
+     .argument = "URL",
+     .help = "Where the browser is sent after the login, if the client was registered with a fixed "
+             "address. The default is http://127.0.0.1:PORT/callback with any free port."},
+    {.name = "omit-resource",
+     .kind = OPTION_FLAG,
+     .at = AT(omit_resource),
+     .help =
+         "Do not tell the authorization server which server the token is for, because it refuses "
+         "the parameter resource (RFC 8707)."},
+    {.name = "assume-pkce",
+     .kind = OPTION_FLAG,
+     .at = AT(assume_pkce),
+     .help = "The authorization server supports PKCE, although its metadata does not say so."},
+    {.name = "trusted-issuer",
+     .kind = OPTION_TEXT,
+     .at = AT(login[LOGIN_TRUSTED_ISSUER]),
+     .argument = "URL",
+     .help = "Accept metadata of this issuer that names another issuer."},
+    {.name = "keyring",
+     .kind = OPTION_FLAG,
+     .at = AT(keyring),
+     .help = "Keep new logins in the keyring of the desktop (by secret-tool) instead of a file."},
+    {.name = "no-browser",
+     .kind = OPTION_FLAG,
+     .at = AT(no_browser),
+     .help = "Do not start a browser for a login: only show the address."},
+    {.name = "for",
+     .kind = OPTION_TEXT,
+     .at = AT(principal),
+     .argument = "PRINCIPAL",
+     .only = "login|logout",
+     .help = "The login is for this caller of an mcpd that uses the server as an upstream."},
     {.name = "json", .letter = 'j', .kind = OPTION_FLAG, .at = AT(json), .help = "Print JSON."},
     {.name = "long",
      .letter = 'l',
@@ -304,149 +408,3 @@ const option options[] = {
 };
 
 const size_t n_options = sizeof(options) / sizeof(options[0]);
-
-static const char *command_name(size_t i, const void *user)
-{
-    (void)user;
-    return commands[i].name;
-}
-
-/* Names of commands in other programs. */
-static const char *known_as(const char *word)
-{
-    static const struct {
-        const char *word, *name;
-    } table[] = {
-        {"list", "ls"},   {"resources", "ls"}, {"cat", "read"},        {"get", "read"},
-        {"tail", "read"}, {"search", "find"},  {"subscribe", "watch"}, {"run", "call"},
-    };
-    for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
-        if (strcmp(table[i].word, word) == 0)
-            return table[i].name;
-    return nearest_name(word, strlen(word), command_name, n_commands, NULL);
-}
-
-static int take_word(command_line *line, const char *word)
-{
-    ctl *c = line->settings;
-    bool in_shell = !line->splits;
-    if (!c->command && !in_shell && strcmp(word, "help") == 0) { /* "help ls" is "ls --help" */
-        c->set.help = true;
-        return EXIT_OK;
-    }
-    if (c->command) {
-        c->args[c->n_args++] = word;
-        return EXIT_OK;
-    }
-    if (!in_shell && !c->set.server && is_address(word)) {
-        c->set.server = word;
-        return EXIT_OK;
-    }
-    c->command = command_find(word);
-    if (c->command) {
-        line->topic = c->command->name;
-        return EXIT_OK;
-    }
-    const char *meant = known_as(word);
-    if (meant)
-        say("there is no command '%s'; did you mean '%s'?", word, meant);
-    else
-        say("there is no command '%s'", word);
-    if (in_shell)
-        hint("'help' lists the commands");
-    else
-        command_line_hint(line);
-    return EXIT_USAGE;
-}
-
-static int check_options(const ctl *c, const command_line *line)
-{
-    for (size_t i = 0; i < n_options; i++) {
-        if (option_is_given(&options[i], &c->set) && !option_is_for(&options[i], line->topic)) {
-            say("%s has no option --%s", c->command->name, options[i].name);
-            command_line_hint(line);
-            return EXIT_USAGE;
-        }
-    }
-    return EXIT_OK;
-}
-
-static int check_server(const ctl *c)
-{
-    if (c->server && c->set.server) {
-        say("there are two servers: --server and the command after --");
-        return EXIT_USAGE;
-    }
-    bool none = !c->set.server && (!c->server || !c->server[0]);
-    if (!none || (c->command->flags & COMMAND_ALONE))
-        return EXIT_OK;
-    say("no server: its command comes after --, its name after -s, its address after -s or first");
-    hint("for example: mcpctl %s%s%s -- mcpd ~/project", c->command->name,
-         *c->command->args ? " " : "", c->command->args);
-    return EXIT_USAGE;
-}
-
-/* Takes an address as the first word for the server, unless a server is given otherwise. */
-static void take_address(ctl *c)
-{
-    bool named = c->set.server || (c->server && c->server[0]);
-    if (named || (c->command->flags & COMMAND_ALONE) || !c->n_args || !is_address(c->args[0]))
-        return;
-    c->set.server = c->args[0];
-    memmove(c->args, c->args + 1, --c->n_args * sizeof(*c->args));
-}
-
-/* Checks that need the complete command line. */
-static int check(ctl *c, const command_line *line, bool shell)
-{
-    if (c->set.help || c->set.version || c->set.help_man || c->set.completion)
-        return EXIT_OK;
-    if (!c->command) {
-        say("no command");
-        command_line_hint(line);
-        return EXIT_USAGE;
-    }
-    int code = check_options(c, line);
-    if (code != EXIT_OK)
-        return code;
-    if (!shell)
-        take_address(c);
-    if (c->n_args < c->command->min_args || c->n_args > c->command->max_args) {
-        say("%s takes %s", c->command->name,
-            *c->command->args ? c->command->args : "no arguments before --");
-        command_line_hint(line);
-        return EXIT_USAGE;
-    }
-    return shell ? EXIT_OK : check_server(c);
-}
-
-int options_parse(int argc, char **argv, bool shell, ctl *ret)
-{
-    *ret = (ctl){0};
-    ret->args = calloc((size_t)argc + 1, sizeof(*ret->args));
-    if (!ret->args) {
-        say("out of memory");
-        return EXIT_LOCAL;
-    }
-    command_line line = {
-        .table = options,
-        .count = n_options,
-        .settings = ret,
-        .word = take_word,
-        .splits = !shell,
-    };
-    int rc = command_line_parse(&line, argc, argv);
-    ret->server = line.rest && line.splits ? line.rest : NULL;
-    return rc == EXIT_OK ? check(ret, &line, shell) : rc;
-}
-
-void ctl_clear(ctl *c)
-{
-    free(c->args);
-    c->args = NULL;
-    texts_clear(&c->set.config);
-    texts_clear(&c->set.headers);
-    texts_clear(&c->set.answers);
-    texts_clear(&c->set.roots);
-    texts_clear(&c->set.globs);
-}

@@ -263,6 +263,7 @@ void server_free(server *s)
     words_clear(&s->line);
     words_clear(&s->env);
     words_clear(&s->headers);
+    words_clear(&s->oauth);
     words_clear(&s->shown);
     words_clear(&s->variables);
     mcp_json_free(s->entry);

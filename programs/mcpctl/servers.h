@@ -33,6 +33,7 @@ typedef struct server {
     words env;  /* NAME=value, added to the environment; of equal names, the last one is used */
     size_t n_file_env; /* how many of them, at the beginning, are from a file of variables */
     words headers;     /* "Name: value" */
+    words oauth;       /* "key=value": the object "oauth" of the entry (login.h) */
     /* The texts that the user is shown and confirms: the command line or the address (n_first
      * words), then one line for each other item. Secrets appear as ${input:x}. */
     words shown;
@@ -78,6 +79,9 @@ int server_files(const ctl *c, server_file_fn *fn, void *user);
  * false at the end. */
 bool server_objects(const server_file *file, size_t i, const mcp_json **ret);
 
+/* confirm.c: returns the path of a file below the user's state folder, which the caller frees, or
+ * NULL if there is no such folder. */
+char *state_file(const char *name);
 /* confirm.c: returns the path of a file in mcpctl's state folder, which is created if necessary.
  * The caller frees the path. Returns NULL if there is no such folder. */
 char *state_path(const char *name);

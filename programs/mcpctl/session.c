@@ -14,6 +14,7 @@
 
 #include "completions.h"
 #include "form.h"
+#include "login.h"
 #include "roots.h"
 #include "servers.h"
 #include "terminal.h"
@@ -28,6 +29,7 @@ typedef struct waiting {
     const char *method; /* the method of the list that is read */
     size_t pages;       /* pages received so far */
     bool quietly;       /* errors are not reported */
+    bool needs_login;   /* it failed because a person has to log in */
     bool done, enough;
     int exit_code;
 } waiting;
@@ -106,6 +108,9 @@ static void on_result(mcp_client *client, int rc, const mcp_json *result, const 
     bar_clear();
     w->done = true;
     w->exit_code = rc == MCP_EREMOTE ? exit_code_of_error(result) : exit_code_of(rc);
+    w->needs_login = rc != MCP_OK && !w->quietly && login_is_wanted(w->c->session->login);
+    if (w->needs_login)
+        return; /* offer_login() reports it */
     if (rc == MCP_OK && w->fn)
         w->exit_code = w->fn(w->c, result, w->user);
     else if (rc != MCP_OK && !w->quietly)
@@ -128,6 +133,17 @@ static void on_task(mcp_client *client, mcp_call_id call, const mcp_json *task, 
     bar_set_message(text.len ? text : status);
 }
 
+/* If a call failed because a person has to log in, offers that. Returns whether the call can be
+ * repeated; otherwise *code is the exit code. */
+static bool offer_login(waiting *w, int *code)
+{
+    if (!w->needs_login)
+        return false;
+    *code = login_offer(w->c->session->login, w->what);
+    w->done = w->needs_login = false;
+    return *code == EXIT_OK;
+}
+
 #define CALL_OPTIONS(w)                                                                    \
     MCP_OPTIONS(mcp_call_options, .done = on_result, .progress = on_progress, .user = (w), \
                 .task = on_task)
@@ -135,9 +151,14 @@ static void on_task(mcp_client *client, mcp_call_id call, const mcp_json *task, 
 static int call(waiting *w, const char *method, const char *params)
 {
     session *s = w->c->session;
-    if (s->interrupted)
-        return EXIT_LOCAL;
-    return wait_for(w, mcp_client_request(s->client, method, params, CALL_OPTIONS(w), &w->call));
+    int code;
+    do {
+        if (s->interrupted)
+            return EXIT_LOCAL;
+        code =
+            wait_for(w, mcp_client_request(s->client, method, params, CALL_OPTIONS(w), &w->call));
+    } while (offer_login(w, &code));
+    return code;
 }
 
 int session_call(ctl *c, const char *what, const char *method, const char *params, result_fn *fn,
@@ -158,10 +179,14 @@ int session_call_tool(ctl *c, const char *name, const char *arguments, result_fn
     char what[256];
     snprintf(what, sizeof(what), "call %s", name);
     waiting w = {.c = c, .what = what, .fn = fn, .user = user};
-    if (c->session->interrupted)
-        return EXIT_LOCAL;
-    return wait_for(
-        &w, mcp_client_call_tool(c->session->client, name, arguments, CALL_OPTIONS(&w), &w.call));
+    int code;
+    do {
+        if (c->session->interrupted)
+            return EXIT_LOCAL;
+        code = wait_for(&w, mcp_client_call_tool(c->session->client, name, arguments,
+                                                 CALL_OPTIONS(&w), &w.call));
+    } while (offer_login(&w, &code));
+    return code;
 }
 
 /* ---- lists ----------------------------------------------------------------------------------- */
@@ -204,20 +229,25 @@ static void on_list_end(mcp_client *client, int rc, const mcp_json *result, cons
     if (rc == MCP_OK || (rc == MCP_ECANCELLED && (w->enough || w->exit_code != EXIT_OK)))
         return;
     w->exit_code = exit_code_of(rc);
-    if (!w->quietly)
+    w->needs_login = !w->quietly && !w->pages && login_is_wanted(w->c->session->login);
+    if (!w->quietly && !w->needs_login)
         session_report(w->c, w->what, rc, result, error);
 }
 
 static int list(waiting *w, const char *method)
 {
     session *s = w->c->session;
-    if (s->interrupted)
-        return EXIT_LOCAL;
+    int code;
     w->method = method;
-    return wait_for(
-        w, mcp_client_list_all(s->client, method, on_page,
-                               MCP_OPTIONS(mcp_call_options, .done = on_list_end, .user = w),
-                               &w->call));
+    do {
+        if (s->interrupted)
+            return EXIT_LOCAL;
+        code = wait_for(
+            w, mcp_client_list_all(s->client, method, on_page,
+                                   MCP_OPTIONS(mcp_call_options, .done = on_list_end, .user = w),
+                                   &w->call));
+    } while (offer_login(w, &code));
+    return code;
 }
 
 int session_list(ctl *c, const char *what, const char *method, result_fn *fn, void *user)
@@ -325,7 +355,7 @@ static int connect_address(ctl *c)
         MCP_OPTIONS(mcp_http_client_options, .url = s->server->url,
                     .headers = (const char *const *)(void *)s->server->headers.items,
                     .ca_file = getenv("SSL_CERT_FILE"), .challenge = on_challenge,
-                    .on_end = on_http_end, .user = s),
+                    .on_end = on_http_end, .oauth = login_client(s->login), .user = s),
         &s->http, &error);
     if (rc == MCP_OK)
         return EXIT_OK;
@@ -359,43 +389,54 @@ static int make_client(ctl *c)
     return rc == MCP_EINVAL ? EXIT_USAGE : EXIT_LOCAL;
 }
 
-static int start(ctl *c)
-{
-    session *s = c->session;
-    waiting w = {.c = c, .what = server_label(s)};
-    int64_t before = now_us();
-    s->ended = false;
-    completions_forget(s->completions);
-    int code = s->server->argv ? spawn(c) : connect_address(c);
-    if (code == EXIT_OK)
-        code = wait_for(&w, mcp_client_start(s->client, on_result, &w));
-    s->first_answer_us = now_us() - before;
-    return code;
-}
-
-int session_open(ctl *c)
-{
-    c->session->verbose = c->set.verbose;
-    c->session->quiet = c->set.quiet;
-    c->session->completions = completions_new();
-    int code = answers_load(c, &c->session->answers);
-    if (code == EXIT_OK)
-        code = roots_load(c, &c->session->roots);
-    if (code == EXIT_OK)
-        code = server_find(c, &c->session->server);
-    if (code == EXIT_OK)
-        code = open_trace(c);
-    if (code == EXIT_OK)
-        code = make_client(c);
-    return code == EXIT_OK ? start(c) : code;
-}
-
 static void disconnect(session *s)
 {
     mcp_child_close(s->child);
     mcp_http_client_close(s->http);
     s->child = NULL;
     s->http = NULL;
+}
+
+static int start(ctl *c)
+{
+    session *s = c->session;
+    waiting w = {.c = c, .what = server_label(s)};
+    int code;
+    do {
+        int64_t before = now_us();
+        disconnect(s);
+        s->ended = false;
+        completions_forget(s->completions);
+        code = s->server->argv ? spawn(c) : connect_address(c);
+        if (code == EXIT_OK)
+            code = wait_for(&w, mcp_client_start(s->client, on_result, &w));
+        s->first_answer_us = now_us() - before;
+    } while (offer_login(&w, &code));
+    return code;
+}
+
+int session_prepare(ctl *c, const char *account)
+{
+    session *s = c->session;
+    s->verbose = c->set.verbose;
+    s->quiet = c->set.quiet;
+    int code = server_find(c, &s->server);
+    if (code == EXIT_OK)
+        code = open_trace(c);
+    return code == EXIT_OK ? login_open(c, s->server, account, &s->login) : code;
+}
+
+int session_open(ctl *c)
+{
+    c->session->completions = completions_new();
+    int code = answers_load(c, &c->session->answers);
+    if (code == EXIT_OK)
+        code = roots_load(c, &c->session->roots);
+    if (code == EXIT_OK)
+        code = session_prepare(c, NULL);
+    if (code == EXIT_OK)
+        code = make_client(c);
+    return code == EXIT_OK ? start(c) : code;
 }
 
 bool session_is_connected(const session *s)
@@ -405,7 +446,6 @@ bool session_is_connected(const session *s)
 
 int session_restart(ctl *c)
 {
-    disconnect(c->session);
     return start(c);
 }
 
@@ -436,6 +476,8 @@ void session_end(session *s)
 void session_close(session *s)
 {
     session_end(s);
+    login_close(s->login);
+    s->login = NULL;
     server_free(s->server);
     s->server = NULL;
     answers_free(s->answers, s->quiet || s->interrupted);

@@ -39,6 +39,8 @@ void notice_lost(mcp_client *client, const char *why, void *user);
 /* trace.c: opens FILE, or stderr for "-"; NULL after reporting the error. Each message is one line
  * of JSON. */
 FILE *trace_open(const char *path);
+/* Writes a step of a login, whose secrets have been removed already. */
+void trace_step(FILE *to, const mcp_oauth_step *step);
 void trace_message(FILE *to, bool sent, mcp_str message);
 
 #endif

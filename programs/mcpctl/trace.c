@@ -91,6 +91,36 @@ void trace_message(FILE *to, bool sent, mcp_str message)
         put_heard(to, sent, message);
 }
 
+static void put_step_text(mcp_json_writer *w, const char *key, const char *text)
+{
+    if (text && *text)
+        mcp_json_key(w, key), mcp_json_add_string(w, text);
+}
+
+void trace_step(FILE *to, const mcp_oauth_step *step)
+{
+    char now[40];
+    mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
+    mcp_str text;
+    format_now(now);
+    mcp_json_begin_object(w);
+    put_step_text(w, "time", now);
+    mcp_json_key(w, "oauth"), mcp_json_begin_object(w);
+    put_step_text(w, "what", step->what);
+    put_step_text(w, "method", step->method);
+    put_step_text(w, "url", step->url);
+    if (step->status)
+        mcp_json_key(w, "status"), mcp_json_add_int(w, step->status);
+    put_step_text(w, "text", step->text);
+    mcp_json_end(w), mcp_json_end(w);
+    if (mcp_json_writer_finish(w, &text) == MCP_OK) {
+        put_json(to, text);
+        fputc('\n', to);
+        fflush(to);
+    }
+    mcp_json_writer_free(w);
+}
+
 /* ---- between host and server ----------------------------------------------------------------- */
 
 typedef struct stream {
