@@ -270,11 +270,11 @@ static void test_fixed_addresses(void **state)
     snprintf(url, sizeof(url), "http://127.0.0.1:%d/other", port());
     callback_start(cb, on_answer, NULL);
     assert_int_equal(callback_new(loop, url, &other, &error), MCP_EEXIST);
-    callback_free(cb);
     snprintf(url, sizeof(url), "http://localhost:%d", port());
+    callback_free(cb), cb = NULL;
     assert_int_equal(callback_new(loop, url, &cb, &error), MCP_OK);
     assert_string_equal(callback_url(cb), url);
-    callback_free(cb);
+    callback_free(cb), cb = NULL;
     assert_int_equal(callback_new(loop, "https://me.example/cb?a=b", &cb, &error), MCP_OK);
     assert_false(callback_start(cb, on_answer, NULL)); /* the answer is pasted */
     callback_stop(cb);
