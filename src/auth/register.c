@@ -63,10 +63,11 @@ mcp__auth_method mcp__registration_method(const mcp_json *list)
 {
     if (!list || mcp__json_lists(list, MCP_STR("none")))
         return MCP__METHOD_NONE;
-    if (mcp__json_lists(list, MCP_STR("client_secret_basic")))
-        return MCP__METHOD_BASIC;
-    return mcp__json_lists(list, MCP_STR("client_secret_post")) ? MCP__METHOD_POST
-                                                                : MCP__METHOD_NONE;
+    /* Some authorization servers look for client_id in the form alone (Python SDK 1.x and 2.x). */
+    if (mcp__json_lists(list, MCP_STR("client_secret_post")))
+        return MCP__METHOD_POST;
+    return mcp__json_lists(list, MCP_STR("client_secret_basic")) ? MCP__METHOD_BASIC
+                                                                 : MCP__METHOD_NONE;
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */

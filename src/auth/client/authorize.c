@@ -75,11 +75,6 @@ static mcp__oauth_step begin_authorize(mcp_oauth_client *c)
 {
     mcp__oauth_flow *f = &c->flow;
     mcp__buf url;
-    mcp__oauth_fault fault = mcp__issuer_check_code(
-        &f->issuer, c->o.assume_pkce || (c->o.legacy_endpoints && !f->issuer.challenges),
-        &f->error);
-    if (fault != MCP__OAUTH_OK)
-        return mcp__oauth_unless(c, fault, MCP__STEP_FAILED);
     mcp__oauth_wipe(c, &f->code);
     int rc = make_secrets(c);
     mcp__authorize request = {.endpoint = f->issuer.authorization,

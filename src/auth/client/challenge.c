@@ -182,10 +182,14 @@ int mcp__oauth_refused(mcp_oauth_client *client, int status, mcp_str www_authent
         return mcp__fail(error, MCP_ENOMEM, 0, "no memory for an authorization");
     }
     mcp__www_asked(&www, true, &wants);
-    if (status == 401 && nonce.len && mcp__str_same(wants.error, MCP_STR("use_dpop_nonce")) &&
-        sent->nonces < MOST_NONCES) {
-        sent->nonces++;
-        rc = MCP_OK;
+    if (status == 401 && sent->generation &&
+        mcp__str_same(wants.error, MCP_STR("use_dpop_nonce"))) {
+        /* This is no reason for another authorization. */
+        rc = nonce.len && sent->nonces++ < MOST_NONCES
+                 ? MCP_OK
+                 : mcp__fail(error, MCP_EACCESS, 0,
+                             "%.120s asks for a DPoP nonce (use_dpop_nonce) and accepts none",
+                             client->o.server);
     } else if (status == 401) {
         rc = begin(client, MCP__WHY_REFUSED, www_authenticate, error);
     } else {

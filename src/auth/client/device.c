@@ -8,9 +8,6 @@ static mcp__oauth_step begin_device(mcp_oauth_client *c)
 {
     mcp__oauth_flow *f = &c->flow;
     mcp__buf form, authorization;
-    mcp__oauth_fault fault = mcp__issuer_check_device(&f->issuer, &f->error);
-    if (fault != MCP__OAUTH_OK)
-        return mcp__oauth_unless(c, fault, MCP__STEP_FAILED);
     mcp__buf_init(&form, &c->allocator, 0);
     mcp__buf_init(&authorization, &c->allocator, 0);
     mcp__form_device(&form, mcp__buf_view(&f->scope), mcp__oauth_resource(c));

@@ -54,11 +54,25 @@ static mcp__oauth_step begin_revoke(mcp_oauth_client *c)
     return next == MCP__STEP_FAILED ? mcp__oauth_with_lock(c, MCP__STEP_FORGET) : next;
 }
 
+/* Returns whether the authorization server cannot revoke tokens of this type, such as access tokens
+ * that are JWTs (RFC 7009, section 2.2.1). Nothing else can be done about them. */
+static bool cannot_revoke(mcp_oauth_client *c, const mcp__oauth_answer *answer)
+{
+    mcp_json_doc *doc = NULL;
+    if (answer->status != 400 ||
+        mcp_json_parse(answer->body, NULL, &c->allocator, &doc, NULL) != MCP_OK)
+        return false;
+    mcp_str code = mcp_json_string(mcp_json_get(mcp_json_root(doc), "error"));
+    bool cannot = mcp_str_eq(code, MCP_STR("unsupported_token_type"));
+    mcp_json_free(doc);
+    return cannot;
+}
+
 static mcp__oauth_step answered_revoke(mcp_oauth_client *c, const mcp__oauth_answer *answer)
 {
     if (answer->rc < 0)
         mcp__oauth_unanswered(c, answer);
-    else if (answer->status != 200)
+    else if (answer->status != 200 && !cannot_revoke(c, answer))
         mcp__oauth_failed_with(c, MCP_EREMOTE, "%.120s did not revoke the token (HTTP status %d)",
                                answer->url, answer->status);
     return MCP__STEP_REVOKE;

@@ -97,6 +97,20 @@ mcp_str mcp__oauth_resource(const mcp_oauth_client *c)
     return c->o.omit_resource ? (mcp_str){0} : c->flow.resource;
 }
 
+/* Checks that the authorization server has what a login by a person needs, before the client leaves
+ * anything there. */
+static mcp__oauth_fault check_grant(mcp_oauth_client *c)
+{
+    mcp__oauth_flow *f = &c->flow;
+    if (c->o.grant == MCP_OAUTH_CODE)
+        return mcp__issuer_check_code(
+            &f->issuer, c->o.assume_pkce || (c->o.legacy_endpoints && !f->issuer.challenges),
+            &f->error);
+    if (c->o.grant == MCP_OAUTH_DEVICE)
+        return mcp__issuer_check_device(&f->issuer, &f->error);
+    return MCP__OAUTH_OK;
+}
+
 /* Goes on to the grant. */
 static mcp__oauth_step proceed(mcp_oauth_client *c)
 {
@@ -109,6 +123,9 @@ static mcp__oauth_step begin_registration(mcp_oauth_client *c)
 {
     mcp__oauth_flow *f = &c->flow;
     mcp__buf json;
+    mcp__oauth_fault fault = check_grant(c);
+    if (fault != MCP__OAUTH_OK)
+        return mcp__oauth_unless(c, fault, MCP__STEP_FAILED);
     if (f->self.known)
         return proceed(c);
     if (!f->issuer.registration.len)

@@ -228,8 +228,8 @@ static void test_registration(void **state)
         mcp__auth_method method;
     } methods[] = {
         {"[\"client_secret_basic\",\"none\"]", MCP__METHOD_NONE},
-        {"[\"client_secret_post\",\"client_secret_basic\"]", MCP__METHOD_BASIC},
-        {"[\"client_secret_post\"]", MCP__METHOD_POST},
+        {"[\"client_secret_post\",\"client_secret_basic\"]", MCP__METHOD_POST},
+        {"[\"client_secret_basic\"]", MCP__METHOD_BASIC},
         {"[\"tls_client_auth\"]", MCP__METHOD_NONE},
     };
     assert_int_equal(mcp__registration_method(NULL), MCP__METHOD_NONE);
