@@ -4,10 +4,11 @@
  *     MCP_CONFORMANCE_SCENARIO=NAME conformance-client URL
  *
  * A table has the actions for each scenario; the rest is an ordinary blocking client. It negotiates
- * the revision itself and ignores the one that the suite names. Unknown scenarios, such as those of
- * authorization, end at once. The exit status is 0 if everything succeeded.
+ * the revision itself. The context of the scenario says how it is authorized (client_login.c).
+ * Unknown scenarios end at once. The exit status is 0 if everything succeeded.
  */
-#include <mcp/io.h>
+#include "client.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,6 +126,12 @@ static bool play_calls(run *r, const mcp_json *what)
     return ok;
 }
 
+/* Calls what is protected, twice: the second time, other tokens may be needed. */
+static bool play_protected(run *r, const mcp_json *what)
+{
+    return play_calls(r, what) && play_calls(r, what);
+}
+
 /* Calls the valid tools of a list with some invalid ones. */
 static bool play_valid_tools(run *r, const mcp_json *arguments)
 {
@@ -202,7 +209,8 @@ static bool play_everything(run *r, const mcp_json *arguments)
 
 #define CALL(tool, arguments) "{\"name\":\"" tool "\",\"arguments\":" arguments "}"
 
-/* If the last column is empty, the context of the scenario is used. */
+/* If the last column is empty, the context of the scenario is used. "auth/" stands for all names that
+ * begin with it. */
 static const struct {
     const char *name;
     play_fn *play;
@@ -221,6 +229,7 @@ static const struct {
                                                              "{}") "]}"},
     {"http-standard-headers", play_everything, "{}"},
     {"http-custom-headers", play_calls, NULL},
+    {"auth/", play_protected, "{\"toolCalls\":[" CALL("test-tool", "{}") "]}"},
     {"http-invalid-tool-headers", play_valid_tools, "{\"region\":\"us-west1\"}"},
     {"json-schema-ref-no-deref", play_list, "{}"},
     {"json-schema-2020-12-preservation", play_echo_schema,
@@ -257,54 +266,75 @@ static void refused(mcp_client *client, mcp_str name, const char *why, void *use
     fprintf(stderr, "left out: %.*s: %s\n", (int)name.len, name.ptr, why);
 }
 
-static bool play(const char *scenario, run *r)
+static bool applies(const char *row, const char *scenario)
+{
+    size_t len = strlen(row);
+    return len > 0 && row[len - 1] == '/' ? strncmp(row, scenario, len) == 0
+                                          : strcmp(row, scenario) == 0;
+}
+
+static bool play(const char *scenario, const mcp_json *context, run *r)
 {
     size_t i = 0;
-    while (i < COUNT(scenarios) && strcmp(scenarios[i].name, scenario) != 0)
+    while (i < COUNT(scenarios) && !applies(scenarios[i].name, scenario))
         i++;
     if (i == COUNT(scenarios)) {
         fprintf(stderr, "nothing to do in %s\n", scenario);
         return false;
     }
-    const char *what = scenarios[i].what ? scenarios[i].what : getenv("MCP_CONFORMANCE_CONTEXT");
     mcp_json_doc *doc = NULL;
-    if (mcp_json_parse(mcp_str_from(what), NULL, NULL, &doc, &r->error) != MCP_OK) {
-        fprintf(stderr, "the context: %s\n", r->error.text);
+    if (!scenarios[i].what)
+        return scenarios[i].play(r, context);
+    if (mcp_json_parse(mcp_str_from(scenarios[i].what), NULL, NULL, &doc, &r->error) != MCP_OK)
         return false;
-    }
     bool ok = scenarios[i].play(r, mcp_json_root(doc));
     mcp_json_free(doc);
     return ok;
 }
 
+static int connect_client(mcp_loop *loop, const char *url, login *authorization, run *r,
+                          mcp_http_client **ret)
+{
+    const mcp_root root = {.size = sizeof(root), .uri = "file:///home", .name = "home"};
+    int rc = mcp_client_new(MCP_OPTIONS(mcp_client_options, .name = "libmcp-conformance",
+                                        .version = mcp_version(), .elicit_form = fill_in,
+                                        .sample = sample, .tool_refused = refused, .user = r),
+                            &r->client, &r->error);
+    if (rc == MCP_OK)
+        rc = mcp_http_client_connect(
+            loop, r->client,
+            MCP_OPTIONS(mcp_http_client_options, .url = url, .oauth = login_oauth(authorization)),
+            ret, &r->error);
+    return rc == MCP_OK ? mcp_client_set_roots(r->client, &root, 1) : rc;
+}
+
 int main(int argc, char **argv)
 {
     const char *scenario = getenv("MCP_CONFORMANCE_SCENARIO");
+    const char *context = getenv("MCP_CONFORMANCE_CONTEXT");
     if (argc < 2 || !scenario) {
         fputs("usage: MCP_CONFORMANCE_SCENARIO=NAME conformance-client URL\n", stderr);
         return 2;
     }
-    const mcp_root root = {.size = sizeof(root), .uri = "file:///home", .name = "home"};
     run r = {0};
     mcp_loop *loop = NULL;
     mcp_http_client *http = NULL;
-    int rc = mcp_loop_new(NULL, &loop, &r.error);
+    mcp_json_doc *given = NULL;
+    login *authorization = NULL;
+    int rc = mcp_json_parse(mcp_str_from(context ? context : "{}"), NULL, NULL, &given, &r.error);
     if (rc == MCP_OK)
-        rc = mcp_client_new(MCP_OPTIONS(mcp_client_options, .name = "libmcp-conformance",
-                                        .version = mcp_version(), .elicit_form = fill_in,
-                                        .sample = sample, .tool_refused = refused, .user = &r),
-                            &r.client, &r.error);
+        rc = mcp_loop_new(NULL, &loop, &r.error);
     if (rc == MCP_OK)
-        rc = mcp_http_client_connect(loop, r.client,
-                                     MCP_OPTIONS(mcp_http_client_options, .url = argv[argc - 1]),
-                                     &http, &r.error);
+        rc = login_new(loop, argv[argc - 1], mcp_json_root(given), &authorization, &r.error);
     if (rc == MCP_OK)
-        rc = mcp_client_set_roots(r.client, &root, 1);
+        rc = connect_client(loop, argv[argc - 1], authorization, &r, &http);
     if (rc != MCP_OK)
         fprintf(stderr, "conformance-client: %s\n", r.error.text);
-    bool ok = rc == MCP_OK && play(scenario, &r);
+    bool ok = rc == MCP_OK && play(scenario, mcp_json_root(given), &r);
     mcp_http_client_close(http);
+    login_free(authorization);
     mcp_client_free(r.client);
     mcp_loop_free(loop);
+    mcp_json_free(given);
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -4,23 +4,26 @@
 // The suite's own exit status covers only scored scenarios, and treats warnings and skipped checks
 // as success. Here all checks of a scenario count. Only a scenario that TABLE marks as unchecked
 // may skip all checks, and one with "skips N" must skip exactly N. The exit status of a client
-// counts too.
+// counts too: it has to be 0, or, with "fails TEXT", 1 with TEXT on stderr.
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 const [leg, table, results] = process.argv.slice(2);
-const revisions = ['2025-11-25', '2026-07-28'];
+const sets = ['2025-11-25', '2026-07-28'];
+const revisions = ['2025-03-26', ...sets];
 
-// [{name, revision, reason, unchecked, skips}], the reason why it is left out or ''
+// [{name, revision, reason, unchecked, skips, fails}], the reason why it is left out or ''
 const scenarios = readFileSync(table, 'utf8')
     .split('\n')
     .filter((line) => /^\w/.test(line))
     .flatMap((line) => {
         const [, name, which, rest] = /^(\S+)\s+(\S+)\s*(.*)$/.exec(line);
-        const of = which === 'both' ? revisions : [which];
+        const of = which === 'both' ? sets : [which];
         const unchecked = rest === 'unchecked';
         const skips = Number(/^skips (\d+)$/.exec(rest)?.[1] ?? 0);
-        return of.map((revision) => ({ name, revision, reason: unchecked || skips ? '' : rest, unchecked, skips }));
+        const fails = /^fails (.+)$/.exec(rest)?.[1];
+        const reason = unchecked || skips || fails ? '' : rest;
+        return of.map((revision) => ({ name, revision, reason, unchecked, skips, fails }));
     });
 
 // What ran: "revision/scenario" to its checks and its folder. A server's folder is called
@@ -38,16 +41,18 @@ for (const revision of revisions) {
 }
 
 // The line is written by the script that started it.
-function howItEnded(folder) {
+function howItEnded(folder, fails) {
     const stdout = readFileSync(join(folder, 'stdout.txt'), 'utf8');
-    if (/^exit status 0$/m.test(stdout)) return [];
     const stderr = readFileSync(join(folder, 'stderr.txt'), 'utf8');
-    return ['it did not end well', ...`${stdout}\n${stderr}`.trim().split('\n')];
+    const right = fails ? /^exit status 1$/m.test(stdout) && stderr.includes(fails) : /^exit status 0$/m.test(stdout);
+    if (right) return [];
+    const what = fails ? `it did not fail because of "${fails}"` : 'it did not end well';
+    return [what, ...`${stdout}\n${stderr}`.trim().split('\n')];
 }
 
 const cases = scenarios
     .filter(({ reason }) => !reason)
-    .map(({ name, revision, unchecked, skips }) => {
+    .map(({ name, revision, unchecked, skips, fails }) => {
         const key = `${revision}/${name}`;
         if (!ran.has(key)) return { key, problems: ['it did not run'] };
         const { checks, folder } = ran.get(key);
@@ -60,7 +65,7 @@ const cases = scenarios
             .map((c) => `${c.status} ${c.id}: ${c.errorMessage ?? c.description ?? ''}`);
         if (skipped.length < skips) problems.push(`${skipped.length} checks were skipped, and not ${skips}`);
         if (!checks.some(({ status }) => status === 'SUCCESS')) problems.push('nothing was checked');
-        if (leg === 'client') problems.push(...howItEnded(folder));
+        if (leg === 'client') problems.push(...howItEnded(folder, fails));
         return { key, problems };
     });
 
