@@ -1,6 +1,7 @@
 // An authorization server on this machine: oidc-provider, which logs every user in and consents to everything. It gives
-// access tokens for any resource that it is asked for (RFC 8707), to registered clients and to those that register
-// themselves (RFC 7591), and introspects and revokes them.
+// access tokens for any resource that it is asked for (RFC 8707), to registered clients, to those that register
+// themselves (RFC 7591) and to those with a metadata document, by a browser of the client or of another device (RFC 8628).
+// It introspects and revokes them.
 
 import { createServer } from 'node:http';
 import { once } from 'node:events';
@@ -107,7 +108,13 @@ function configure(settings, keys, secrets, adapter) {
         rotateRefreshToken: true,
         loadExistingGrant: consent,
         interactions: { url: (_, interaction) => `/interaction/${interaction.uid}` },
+        fetch: async (url, options) => {
+            const document = settings.documents[url];
+            return document ? Response.json(document) : globalThis.fetch(url, options);
+        },
         features: {
+            clientIdMetadataDocument: { enabled: true, ack: 'draft-02' },
+            deviceFlow: { enabled: true, userCodeConfirmSource: page, successSource: page },
             devInteractions: { enabled: false },
             registration: { enabled: true },
             revocation: { enabled: true, allowedPolicy: () => true },
@@ -117,9 +124,14 @@ function configure(settings, keys, secrets, adapter) {
         },
         ttl: {
             AccessToken: (_, token) => token.resourceServer?.accessTokenTTL ?? settings.lifetime,
-            AuthorizationCode: 60, Grant: 3600, IdToken: 300, Interaction: 60, RefreshToken: 3600, Session: 3600,
+            AuthorizationCode: 60, DeviceCode: 600, Grant: 3600, IdToken: 300, Interaction: 60, RefreshToken: 3600, Session: 3600,
         },
     };
+}
+
+// A page for the device flow, with a form or without one.
+function page(ctx, form = 'Done.') {
+    ctx.body = `<!DOCTYPE html><title>Device</title>${form}`;
 }
 
 // Everything that a client asks for is granted.
@@ -146,10 +158,12 @@ async function login(provider, request, response) {
 //   lifetime  of access tokens, in seconds
 //   audience  of access tokens; undefined means the resource that the client named
 //   scopes    that can be granted
+//   documents metadata documents of clients, by their URL
 //   nonces    proofs of possession for this server must have a nonce
 //   answer    answers requests instead of the server: (request, response) => whether it did
 const defaults = {
     alg: 'ES256', format: 'jwt', lifetime: 300, audience: undefined, scopes: ['mcp:read', 'mcp:write'], nonces: false,
+    documents: {},
     answer: () => false,
 };
 

@@ -11,11 +11,27 @@ const digest = text => createHash('sha256').update(text).digest('base64url');
 // A part of a JWT.
 export const encode = part => Buffer.from(JSON.stringify(part)).toString('base64url');
 
-// A browser: follows redirects with cookies, and fills in login forms, until it is led to the client. Returns that URL.
+const plain = text => text.replaceAll('&amp;', '&').replaceAll('&quot;', '"');
+
+// The form of a page as a request: [action, body], or undefined. It is filled in as the user would, or as it is.
+function formOf(page, { user, password }) {
+    const action = /<form[^>]* action="([^"]+)"/.exec(page)?.[1];
+    if (!action) return undefined;
+    const hidden = [...page.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"/g)];
+    const body = new URLSearchParams(hidden.map(([, name, value]) => [name, plain(value)]));
+    if (password) {
+        body.set('username', user);
+        body.set('password', password);
+    }
+    return [plain(action), body];
+}
+
+// A browser: follows redirects with cookies, and fills in forms, until it is led to the client, whose URL is returned, or,
+// if `redirect` is null, until there is no form any more.
 export async function browse(start, { redirect = REDIRECT, user, password }) {
     const cookies = new Map();
     let url = new URL(start), form;
-    for (let hops = 0; hops < 10; hops++) {
+    for (let hops = 0; hops < 12; hops++) {
         const response = await fetch(url, {
             redirect: 'manual', headers: { Cookie: [...cookies].map(pair => pair.join('=')).join('; ') },
             ...(form && { method: 'POST', body: form }),
@@ -28,13 +44,14 @@ export async function browse(start, { redirect = REDIRECT, user, password }) {
         const to = response.headers.get('location');
         if (to) {
             url = new URL(to, url);
-            if (url.href.startsWith(redirect)) return url;
+            if (redirect && url.href.startsWith(redirect)) return url;
         } else {
             const page = await response.text();
-            const action = /<form[^>]* action="([^"]+)"/.exec(page)?.[1];
-            assert.ok(response.ok && action && password, `${url} answers ${response.status} ${page}`);
-            form = new URLSearchParams({ username: user, password });
-            url = new URL(action.replaceAll('&amp;', '&'), url);
+            const filled = formOf(page, { user, password });
+            assert.ok(response.ok && (filled || !redirect), `${url} answers ${response.status} ${page}`);
+            if (!filled) return url;
+            form = filled[1];
+            url = new URL(filled[0], url);
         }
     }
     throw new Error(`${start} leads nowhere`);

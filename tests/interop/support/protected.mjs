@@ -39,11 +39,17 @@ export async function protect({ issuer }, options = {}) {
     for (const name of names) writeFileSync(path(name), `${name}\n`);
     const port = await freePort();
     writeFileSync(join(root, 'mcpd.json'), JSON.stringify(configure(root, port, issuer, options)));
-    const server = await start(process.env.MCPD, ['--config', join(root, 'mcpd.json')],
+    const run = () => start(process.env.MCPD, ['--config', join(root, 'mcpd.json')],
         ({ stderr }) => / at http:\S+\n/.test(stderr));
+    let server = await run();
     return {
         url: `http://127.0.0.1:${port}/mcp`, path,
         uri: name => pathToFileURL(path(name)).href,
+        // It has forgotten what it knew about tokens and keys.
+        restart: async () => {
+            await server.stop();
+            server = await run();
+        },
         stop: async () => {
             await server.stop();
             rmSync(root, { recursive: true });
