@@ -46,9 +46,11 @@ static mcp__oauth_fault read_members(mcp__device_answer *ret, mcp_str url, bool 
     if (fault != MCP__OAUTH_OK)
         return fault;
     if (!is_page(ret->url, loopback))
-        return mcp__oauth_fail(error, MCP__OAUTH_METADATA_URL, ret->url, url);
+        return mcp__oauth_fail_named(error, MCP__OAUTH_METADATA_URL, MCP_STR("verification_uri"),
+                                     ret->url, url);
     if (ret->complete_url.len && !is_page(ret->complete_url, loopback))
-        return mcp__oauth_fail(error, MCP__OAUTH_METADATA_URL, ret->complete_url, url);
+        return mcp__oauth_fail_named(error, MCP__OAUTH_METADATA_URL,
+                                     MCP_STR("verification_uri_complete"), ret->complete_url, url);
     ret->expires_in = mcp_json_int(mcp_json_get(root, "expires_in"), MCP__DEVICE_SECONDS);
     ret->interval = mcp_json_int(interval, MCP__DEVICE_INTERVAL);
     if (ret->expires_in < 1 || ret->interval < 0)

@@ -65,14 +65,27 @@ mcp__oauth_fault mcp__oauth_fail(mcp_error *error, mcp__oauth_fault fault, mcp_s
     return fault;
 }
 
+/* What was found has two parts, of which the first is short. */
+static mcp__oauth_fault fail_two(mcp_error *error, mcp__oauth_fault fault, mcp_str first,
+                                 const char *between, mcp_str second, mcp_str where)
+{
+    char what[2 * PART + 4], name[PART], text[PART];
+    clean(name, first, 50);
+    clean(text, second, PART);
+    snprintf(what, sizeof(what), "%s%s%s", name, *text ? between : "", text);
+    return mcp__oauth_fail(error, fault, mcp_str_from(what), where);
+}
+
+mcp__oauth_fault mcp__oauth_fail_named(mcp_error *error, mcp__oauth_fault fault, mcp_str name,
+                                       mcp_str detail, mcp_str where)
+{
+    return fail_two(error, fault, name, " ", detail, where);
+}
+
 mcp__oauth_fault mcp__oauth_fail_error(mcp_error *error, mcp_str code, mcp_str description,
                                        mcp_str where)
 {
-    char what[2 * PART + 4], name[PART], text[PART];
-    clean(name, code, 40);
-    clean(text, description, PART);
-    snprintf(what, sizeof(what), "%s%s%s", name, *text ? ", " : "", text);
-    return mcp__oauth_fail(error, mcp__oauth_fault_find(code), mcp_str_from(what), where);
+    return fail_two(error, mcp__oauth_fault_find(code), code, ", ", description, where);
 }
 
 mcp__oauth_fault mcp__oauth_failed(mcp_error *error, int rc)

@@ -154,6 +154,9 @@ mcp__oauth_fault mcp__oauth_fault_find(mcp_str error);
  * bytes that are not printable ASCII are replaced. */
 mcp__oauth_fault mcp__oauth_fail(mcp_error *error, mcp__oauth_fault fault, mcp_str what,
                                  mcp_str where);
+/* Does the same for something that has a name: the text has "NAME DETAIL" as what was found. */
+mcp__oauth_fault mcp__oauth_fail_named(mcp_error *error, mcp__oauth_fault fault, mcp_str name,
+                                       mcp_str detail, mcp_str where);
 /* Fills *error with the error code of an authorization server and its description, and returns the
  * fault for that code. */
 mcp__oauth_fault mcp__oauth_fail_error(mcp_error *error, mcp_str code, mcp_str description,

@@ -46,7 +46,8 @@ static mcp__oauth_fault read_endpoint(mcp__issuer *ret, const struct member *mem
         return mcp__oauth_fail(error, MCP__OAUTH_METADATA_FORM, mcp_str_from(member->name),
                                rules->url);
     if (!mcp__oauth_url(*url, rules->loopback))
-        return mcp__oauth_fail(error, MCP__OAUTH_METADATA_URL, *url, rules->url);
+        return mcp__oauth_fail_named(error, MCP__OAUTH_METADATA_URL, mcp_str_from(member->name),
+                                     *url, rules->url);
     return MCP__OAUTH_OK;
 }
 

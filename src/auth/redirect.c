@@ -30,8 +30,9 @@ static bool decode(const mcp__redirect *ret, mcp_str *text)
     return mcp_uri_decode(*text, bytes, text->len, &text->len) == MCP_OK;
 }
 
-/* Reads one parameter. Others than the five are ignored. */
-static mcp__oauth_fault read_param(mcp__redirect *ret, mcp_str pair)
+/* Reads one parameter. Others than the five are ignored. Sets *twice to the name of one that was
+ * there before. */
+static mcp__oauth_fault read_param(mcp__redirect *ret, mcp_str pair, const char **twice)
 {
     const struct {
         const char *name;
@@ -49,18 +50,20 @@ static mcp__oauth_fault read_param(mcp__redirect *ret, mcp_str pair)
     for (size_t i = 0; i < MCP__COUNT(params); i++) {
         if (!mcp_str_eq(name, mcp_str_from(params[i].name)))
             continue;
-        if (params[i].to->ptr)
+        if (params[i].to->ptr) {
+            *twice = params[i].name;
             return MCP__OAUTH_REDIRECT_TWICE;
+        }
         *params[i].to = value.ptr ? value : (mcp_str){"", 0};
     }
     return MCP__OAUTH_OK;
 }
 
-static mcp__oauth_fault read_query(mcp__redirect *ret, mcp_str query)
+static mcp__oauth_fault read_query(mcp__redirect *ret, mcp_str query, const char **twice)
 {
     while (query.len) {
         mcp_str pair = cut(query, '&', &query);
-        mcp__oauth_fault fault = pair.len ? read_param(ret, pair) : MCP__OAUTH_OK;
+        mcp__oauth_fault fault = pair.len ? read_param(ret, pair, twice) : MCP__OAUTH_OK;
         if (fault != MCP__OAUTH_OK)
             return fault;
     }
@@ -68,7 +71,8 @@ static mcp__oauth_fault read_query(mcp__redirect *ret, mcp_str query)
 }
 
 /* The redirect URI before its query must be as it was registered. Some servers append a fragment. */
-static mcp__oauth_fault read_url(mcp__redirect *ret, mcp_str url, mcp_str redirect_uri)
+static mcp__oauth_fault read_url(mcp__redirect *ret, mcp_str url, mcp_str redirect_uri,
+                                 const char **twice)
 {
     mcp_uri uri;
     mcp_str ignored, query;
@@ -80,7 +84,7 @@ static mcp__oauth_fault read_url(mcp__redirect *ret, mcp_str url, mcp_str redire
         return MCP__OAUTH_REDIRECT_FORM;
     if (!mcp_str_eq(before, wanted))
         return MCP__OAUTH_REDIRECT_ELSEWHERE;
-    return read_query(ret, query);
+    return read_query(ret, query, twice);
 }
 
 /* The checks of the contents. Nothing of the redirect may be believed, or shown, before the issuer
@@ -100,6 +104,7 @@ mcp__oauth_fault mcp__redirect_read(mcp__redirect *ret, mcp_str url,
                                     const mcp__redirect_rules *rules,
                                     const mcp_allocator *allocator, mcp_error *error)
 {
+    const char *twice = NULL;
     *ret = (mcp__redirect){.allocator = *mcp__allocator(allocator)};
     mcp__no_error(error);
     if (!url.len || url.len > MCP__REDIRECT_BYTES)
@@ -107,7 +112,8 @@ mcp__oauth_fault mcp__redirect_read(mcp__redirect *ret, mcp_str url,
     ret->text = mcp__strdup(&ret->allocator, url);
     if (!ret->text)
         return mcp__oauth_failed(error, MCP_ENOMEM);
-    mcp__oauth_fault fault = read_url(ret, (mcp_str){ret->text, url.len}, rules->redirect_uri);
+    mcp__oauth_fault fault =
+        read_url(ret, (mcp_str){ret->text, url.len}, rules->redirect_uri, &twice);
     if (fault == MCP__OAUTH_OK)
         fault = check(ret, rules);
     if (fault == MCP__OAUTH_OK)
@@ -116,7 +122,7 @@ mcp__oauth_fault mcp__redirect_read(mcp__redirect *ret, mcp_str url,
     if (mcp__oauth_is_error(fault))
         return mcp__oauth_fail_error(error, ret->error, ret->description, rules->issuer);
     ret->state = ret->issuer = ret->error = ret->description = none;
-    return mcp__oauth_fail(error, fault, none, rules->issuer);
+    return mcp__oauth_fail(error, fault, mcp_str_from(twice), rules->issuer);
 }
 
 void mcp__redirect_clear(mcp__redirect *redirect)

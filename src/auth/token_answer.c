@@ -35,10 +35,14 @@ static mcp__oauth_fault check_type(mcp__token_answer *ret, mcp__token_want want,
     const mcp_json *root = mcp_json_root(ret->doc);
     mcp_str type = mcp_json_string(mcp_json_get(root, "token_type"));
     mcp_str issued = mcp_json_string(mcp_json_get(root, "issued_token_type"));
+    static const mcp_str wanted[] = {[MCP__WANT_BEARER] = {"instead of Bearer", 17},
+                                     [MCP__WANT_EITHER] = {"instead of DPoP or Bearer", 25},
+                                     [MCP__WANT_DPOP] = {"instead of DPoP", 15},
+                                     [MCP__WANT_ID_JAG] = {"instead of an ID-JAG", 20}};
     if (want == MCP__WANT_ID_JAG) {
         if (mcp_str_eq(issued, MCP_STR(MCP__TOKEN_ID_JAG)))
             return MCP__OAUTH_OK;
-        return mcp__oauth_fail(error, MCP__OAUTH_TOKEN_TYPE, issued, url);
+        return mcp__oauth_fail_named(error, MCP__OAUTH_TOKEN_TYPE, issued, wanted[want], url);
     }
     if (!type.len)
         return mcp__oauth_fail(error, MCP__OAUTH_ANSWER_FORM, MCP_STR("token_type"), url);
@@ -46,7 +50,7 @@ static mcp__oauth_fault check_type(mcp__token_answer *ret, mcp__token_want want,
     if (ret->dpop ? want != MCP__WANT_BEARER
                   : want != MCP__WANT_DPOP && mcp__str_same(type, MCP_STR("Bearer")))
         return MCP__OAUTH_OK;
-    return mcp__oauth_fail(error, MCP__OAUTH_TOKEN_TYPE, type, url);
+    return mcp__oauth_fail_named(error, MCP__OAUTH_TOKEN_TYPE, type, wanted[want], url);
 }
 
 static mcp__oauth_fault read_members(mcp__token_answer *ret, mcp__token_want want, mcp_str url,

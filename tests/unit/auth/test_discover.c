@@ -287,7 +287,7 @@ static void test_issuer_faults(void **state)
         {HEAD ",\"token_endpoint\":null}", NULL, MCP__OAUTH_METADATA_FORM, "token_endpoint"},
         {HEAD ",\"token_endpoint\":[]}", NULL, MCP__OAUTH_METADATA_FORM, "token_endpoint"},
         {HEAD ",\"token_endpoint\":\"http://as.example/t\"}", NULL, MCP__OAUTH_METADATA_URL,
-         "not an https URL: http://as.example/t ("},
+         "not an https URL: token_endpoint http://as.example/t ("},
         {HEAD ",\"token_endpoint\":\"http://127.0.0.1/t\"}", NULL, MCP__OAUTH_METADATA_URL, ""},
         {HEAD TOKEN ",\"authorization_endpoint\":\"javascript:alert(1)\"}", NULL,
          MCP__OAUTH_METADATA_URL, "javascript:"},

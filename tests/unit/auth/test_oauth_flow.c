@@ -165,7 +165,7 @@ static const struct {
     {CB "?state=s-1" ISS, MCP__OAUTH_REDIRECT_NO_CODE, MCP__OAUTH_REDIRECT_NO_CODE, "", ""},
     {CB "?code&state=s-1" ISS, MCP__OAUTH_REDIRECT_NO_CODE, MCP__OAUTH_REDIRECT_NO_CODE, "", ""},
     {CB "?code=c&code=c&state=s-1" ISS, MCP__OAUTH_REDIRECT_TWICE, MCP__OAUTH_REDIRECT_TWICE, "",
-     "twice"},
+     "twice: code ("},
     {CB "?code=c&state=s-1" ISS "&iss=", MCP__OAUTH_REDIRECT_TWICE, MCP__OAUTH_REDIRECT_TWICE, "",
      ""},
     {CB "?code=c&state=s-1&st%61te=s-1" ISS, MCP__OAUTH_REDIRECT_TWICE, MCP__OAUTH_REDIRECT_TWICE,

@@ -356,7 +356,7 @@ static const struct {
     {"{\"access_token\":\"2YotnFZFEjr1zCsicMWpAA\",\"token_type\":\"example\",\"expires_in\":"
      "3600,\"refresh_token\":\"tGzv3JOkF0XG5Qx2TlKWIA\",\"example_parameter\":"
      "\"example_value\"}",
-     MCP__WANT_BEARER, MCP__OAUTH_TOKEN_TYPE, ": example ("},
+     MCP__WANT_BEARER, MCP__OAUTH_TOKEN_TYPE, ": example instead of Bearer ("},
     {"{\"access_token\":\"Kz~8mXK1EalYznwH-LC-1fBAo.4Ljp~zsPE_NeO.gxU\",\"token_type\":\"DPoP\","
      "\"expires_in\":2677,\"refresh_token\":\"Q..Zkm29lexi8VnWg2zPW1x-tgGad0Ibc3s3EwM_Ni4-g\"}",
      MCP__WANT_EITHER, MCP__OAUTH_OK,
@@ -371,9 +371,11 @@ static const struct {
     {T ",\"expires_in\":0.5}", MCP__WANT_BEARER, MCP__OAUTH_OK, "a.b  -  0"},
     {A ",\"token_type\":\"bearer\"}", MCP__WANT_BEARER, MCP__OAUTH_OK, "a.b  -  -1"},
     {A ",\"token_type\":\"dpop\"}", MCP__WANT_DPOP, MCP__OAUTH_OK, "a.b  - dpop -1"},
-    {A ",\"token_type\":\"DPoP\"}", MCP__WANT_BEARER, MCP__OAUTH_TOKEN_TYPE, ": DPoP ("},
-    {T "}", MCP__WANT_DPOP, MCP__OAUTH_TOKEN_TYPE, ": Bearer ("},
-    {A ",\"token_type\":\"mac\"}", MCP__WANT_EITHER, MCP__OAUTH_TOKEN_TYPE, ": mac ("},
+    {A ",\"token_type\":\"DPoP\"}", MCP__WANT_BEARER, MCP__OAUTH_TOKEN_TYPE,
+     ": DPoP instead of Bearer ("},
+    {T "}", MCP__WANT_DPOP, MCP__OAUTH_TOKEN_TYPE, ": Bearer instead of DPoP ("},
+    {A ",\"token_type\":\"mac\"}", MCP__WANT_EITHER, MCP__OAUTH_TOKEN_TYPE,
+     ": mac instead of DPoP or Bearer ("},
     {A "}", MCP__WANT_BEARER, MCP__OAUTH_ANSWER_FORM, "token_type"},
     {A ",\"token_type\":\"N_A\",\"issued_token_type\":\"urn:ietf:params:oauth:token-type:id-jag"
        "\"}",
@@ -454,10 +456,11 @@ static const struct {
      "device_code"},
     {"{\"device_code\":\"d\",\"user_code\":\"\\u001b[2J\",\"verification_uri\":\"https://a\"}",
      MCP__OAUTH_ANSWER_FORM, "user_code"},
-    {D ",\"verification_uri\":\"http://a\"}", MCP__OAUTH_METADATA_URL, "http://a"},
+    {D ",\"verification_uri\":\"http://a\"}", MCP__OAUTH_METADATA_URL,
+     "verification_uri http://a ("},
     {D ",\"verification_uri\":\"-x\"}", MCP__OAUTH_METADATA_URL, ""},
     {D ",\"verification_uri\":\"https://a\",\"verification_uri_complete\":\"file:///x\"}",
-     MCP__OAUTH_METADATA_URL, "file:"},
+     MCP__OAUTH_METADATA_URL, "verification_uri_complete file:"},
     {D ",\"verification_uri\":\"https://a\",\"expires_in\":0}", MCP__OAUTH_ANSWER_FORM,
      "expires_in"},
     {D ",\"verification_uri\":\"https://a\",\"interval\":-1}", MCP__OAUTH_ANSWER_FORM, "interval"},
