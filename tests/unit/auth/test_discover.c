@@ -152,6 +152,83 @@ static void test_covers(void **state)
     }
 }
 
+/* A slow model of a URL: its parts as numbers, and its segments one by one. */
+typedef struct place {
+    unsigned scheme, host, port, query; /* port 0: none; query 0: none */
+    size_t n;                           /* number of segments */
+    unsigned segments[4];               /* 0 is the empty one */
+} place;
+
+static place place_make(uint32_t *seed)
+{
+    place p = {next_random(seed) % 8 == 0,
+               next_random(seed) % 8 == 0,
+               next_random(seed) % 3,
+               next_random(seed) % 6 == 0,
+               0,
+               {0}};
+    for (size_t n = next_random(seed) % 4; p.n < n;)
+        p.segments[p.n++] = next_random(seed) % 12 % 5;
+    return p;
+}
+
+static void place_write(const place *p, char to[100])
+{
+    static const char *const segments[] = {"", "a", "ab", "%61", ".."};
+    static const char *const ports[2][3] = {{"", ":443", ":8443"}, {"", ":80", ":8443"}};
+    int len = sprintf(to, "%s://%s%s", p->scheme ? "http" : "https", p->host ? "B" : "A",
+                      ports[p->scheme][p->port]);
+    for (size_t i = 0; i < p->n; i++)
+        len += sprintf(to + len, "/%s", segments[p->segments[i]]);
+    sprintf(to + len, "%s", p->query ? "?q" : "");
+}
+
+static bool place_covers(const place *a, const place *b)
+{
+    bool same = a->n == b->n && a->query == b->query && a->port == b->port;
+    bool path = a->n <= b->n, dots = false;
+    size_t n = a->n;
+    for (size_t i = 0; i < a->n || i < b->n; i++)
+        dots |= (i < a->n && a->segments[i] == 4) || (i < b->n && b->segments[i] == 4);
+    for (size_t i = 0; same && i < n; i++)
+        same = a->segments[i] == b->segments[i];
+    if (a->scheme != b->scheme || a->host != b->host || (a->port > 1) != (b->port > 1))
+        return false;
+    if (same)
+        return true;
+    if (a->query) {
+        for (size_t i = 0; i < n && path; i++)
+            path = a->segments[i] == b->segments[i];
+        return !dots && b->query && a->n == b->n && path;
+    }
+    while (n && a->segments[n - 1] == 0) /* slashes at the end */
+        n--;
+    path = n <= b->n;
+    for (size_t i = 0; i < n && path; i++)
+        path = a->segments[i] == b->segments[i];
+    return !dots && path;
+}
+
+static void test_covers_generated(void **state)
+{
+    (void)state;
+    uint32_t seed = 3;
+    size_t yes = 0;
+    for (int round = 0; round < 50000; round++) {
+        place a = place_make(&seed), b = next_random(&seed) % 2 ? a : place_make(&seed);
+        char one[100], two[100];
+        if (b.n < 4 && next_random(&seed) % 2)
+            b.segments[b.n++] = next_random(&seed) % 5;
+        place_write(&a, one);
+        place_write(&b, two);
+        bool covers = mcp__resource_covers(mcp_str_from(one), mcp_str_from(two));
+        if (covers != place_covers(&a, &b))
+            fail_msg("%s, %s: %d", one, two, covers);
+        yes += covers;
+    }
+    assert_in_range(yes, 5000, 45000);
+}
+
 /* ---- protected resources --------------------------------------------------------------------- */
 
 #define SERVER "https://mcp.example/mcp"
@@ -453,6 +530,7 @@ int main(void)
         cmocka_unit_test(test_urls),
         cmocka_unit_test(test_secure),
         cmocka_unit_test(test_covers),
+        cmocka_unit_test(test_covers_generated),
         cmocka_unit_test(test_resource_faults),
         cmocka_unit_test(test_resource),
         cmocka_unit_test(test_issuer_faults),

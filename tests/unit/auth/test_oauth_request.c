@@ -1,6 +1,7 @@
 /* What an OAuth client sends to an authorization server, and the answers: forms, authentication,
  * registration, tokens, the device flow. */
 #include "rig.h"
+#include <mcp/uri.h>
 #include "auth/register.h"
 #include "auth/token_answer.h"
 
@@ -69,6 +70,41 @@ static void test_forms(void **state)
     init(&b); /* RFC 7009 section 2.1 */
     mcp__form_revoke(&b, MCP_STR("45ghiukldjahdnhzdauz"), MCP_STR("refresh_token"));
     expect(&b, "token=45ghiukldjahdnhzdauz&token_type_hint=refresh_token");
+}
+
+/* Any bytes are read again as they were: a form has each of them encoded, and only "&" and "=" between
+ * them. */
+static void test_forms_generated(void **state)
+{
+    (void)state;
+    uint32_t seed = 9;
+    for (int round = 0; round < 3000; round++) {
+        char values[3][20], decoded[64];
+        size_t lens[3], at = 0;
+        mcp__buf b;
+        init(&b);
+        for (size_t i = 0; i < 3; i++) {
+            lens[i] = 1 + next_random(&seed) % 20;
+            for (size_t k = 0; k < lens[i]; k++)
+                values[i][k] = (char)next_random(&seed);
+            mcp__form_add(&b, "n", (mcp_str){values[i], lens[i]});
+        }
+        assert_int_equal(b.failed, MCP_OK);
+        for (size_t i = 0; i < 3; i++) {
+            size_t start = at + (i ? 3 : 2), end = start, len = 0;
+            assert_memory_equal(b.ptr + at, i ? "&n=" : "n=", i ? 3 : 2);
+            while (end < b.len && b.ptr[end] != '&')
+                end++;
+            assert_int_equal(mcp_uri_decode((mcp_str){b.ptr + start, end - start}, decoded,
+                                            sizeof(decoded), &len),
+                             MCP_OK);
+            assert_int_equal(len, lens[i]);
+            assert_memory_equal(decoded, values[i], len);
+            at = end;
+        }
+        assert_int_equal(at, b.len);
+        mcp__buf_free(&b);
+    }
 }
 
 /* ---- authentication -------------------------------------------------------------------------- */
@@ -541,11 +577,17 @@ static void test_answers_memory_and_size(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_forms),          cmocka_unit_test(test_choice),
-        cmocka_unit_test(test_authentication), cmocka_unit_test(test_authentication_memory),
-        cmocka_unit_test(test_registration),   cmocka_unit_test(test_registered),
-        cmocka_unit_test(test_errors),         cmocka_unit_test(test_tokens),
-        cmocka_unit_test(test_device),         cmocka_unit_test(test_answers_memory_and_size),
+        cmocka_unit_test(test_forms),
+        cmocka_unit_test(test_forms_generated),
+        cmocka_unit_test(test_choice),
+        cmocka_unit_test(test_authentication),
+        cmocka_unit_test(test_authentication_memory),
+        cmocka_unit_test(test_registration),
+        cmocka_unit_test(test_registered),
+        cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_tokens),
+        cmocka_unit_test(test_device),
+        cmocka_unit_test(test_answers_memory_and_size),
     };
     return cmocka_run_group_tests(tests, load_crypto, NULL);
 }
