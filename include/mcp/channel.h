@@ -96,6 +96,9 @@ typedef struct mcp_channel_options {
      * cursors. Never set it unless the peer is trusted to name any principal. */
     bool trusted_parent;
 
+    /* For a program that queries its own server: marks the records of its requests (mcp/audit.h). */
+    bool inner;
+
     /* For a program that queries its own server: the maximum number of entries in a page of a list.
      * 0, or a value above the server's page_size, means the server's page_size. */
     size_t page_size;

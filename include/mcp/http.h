@@ -63,6 +63,7 @@ typedef struct mcp_http_record {
     int status;          /* HTTP status; 0 if the client disconnected before the answer */
     mcp_str method;      /* of the JSON-RPC request; empty if none */
     int code;            /* code of the JSON-RPC error; 0 if none */
+    bool refused;        /* authentication refused the request, so its message was not read */
     int64_t duration_ms; /* from the last byte of the request to the last byte of the answer */
     uint64_t bytes_in, bytes_out;
     mcp_str traceparent; /* from _meta or the header; empty if none */

@@ -3,6 +3,7 @@
 #define MCP_MCP_H
 
 #include <mcp/access.h>
+#include <mcp/audit.h>
 #include <mcp/base.h>
 #include <mcp/channel.h>
 #include <mcp/client.h>

@@ -334,7 +334,7 @@ static bool is_socket(mcp_str text)
 static const char *option_text(config *c, const option *o, const mcp_json *value)
 {
     mcp_str text = mcp_json_string(value);
-    if (o->is_path)
+    if (o->is_path && !mcp_str_eq(text, MCP_STR("-"))) /* "-" is standard error */
         return config_place(c, text);
     if (strcmp(o->name, "http") != 0 || !is_socket(text))
         return config_text(c, value);

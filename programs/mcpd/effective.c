@@ -13,8 +13,9 @@
 /* Paths are made absolute, because the new file may be in any folder. Returns false on failure. */
 static bool put_text(mcp_json_writer *w, const option *o, const char *text)
 {
-    char *absolute = o && !o->is_path ? NULL : absolute_path(text);
-    bool ok = absolute || (o && !o->is_path);
+    bool plain = o && (!o->is_path || strcmp(text, "-") == 0);
+    char *absolute = plain ? NULL : absolute_path(text);
+    bool ok = absolute || plain;
     if (ok)
         mcp_json_add_string(w, absolute ? absolute : text);
     free(absolute);

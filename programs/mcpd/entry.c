@@ -108,6 +108,9 @@ static bool add_words(entry *e, const settings *line, const settings *now, modul
         ok = add_word(e, strdup("--resource-tools"));
     if (ok && line->prompts)
         ok = add_path(e, "--prompts", line->prompts);
+    if (ok && line->audit)
+        ok = strcmp(line->audit, "-") ? add_path(e, "--audit", line->audit)
+                                      : add_word(e, strdup("--audit")) && add_word(e, strdup("-"));
     for (size_t i = 0; ok && i < line->modules.count; i++)
         ok = add_path(e, "--module", line->modules.items[i]);
     for (size_t i = 0; ok && i < line->sources.count; i++)

@@ -42,6 +42,13 @@ static void authenticate(mcp_http_login *login, void *user)
         mcp_http_login_refuse(login, NULL);
 }
 
+static void on_request(const mcp_http_record *record, void *user)
+{
+    const endpoint *e = user;
+    log_request(record, NULL);
+    audit_refused(e->logins->audit, record);
+}
+
 static void add_gauge(const char *name, const char *help, size_t value,
                       void (*add)(mcp_str text, void *arg), void *arg)
 {
@@ -106,7 +113,7 @@ static int listen_at(const settings *s, const char *address, endpoint *e, mcp_lo
         .resource_server = e->logins->oauth,
         .public_url = e->logins->public_url,
         .metrics = metrics,
-        .log = log_wants_requests() ? log_request : NULL,
+        .log = log_wants_requests() || audit_is_on(e->logins->audit) ? on_request : NULL,
         .user = e,
         .option_name = options_of_member,
         .sse_path = s->http_sse ? sse_path : NULL,

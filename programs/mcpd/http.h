@@ -7,6 +7,7 @@
 
 #include "offer.h"
 #include "options.h"
+#include "audit.h"
 #include "tokens.h"
 
 /* The listeners. Initialize it with zeros; http_serve() fills it in while it runs. */
@@ -22,6 +23,7 @@ typedef struct http_logins {
     tokens *const *known;       /* static tokens; *known is NULL if there are none */
     mcp_resource_server *oauth; /* NULL without the section oauth */
     const char *public_url;     /* mcp_http_options.public_url */
+    audit *audit;               /* NULL, or not on, without --audit */
 } http_logins;
 
 /* A function for tokens_gone(), with the listeners as `user`. Ends the streams that were opened

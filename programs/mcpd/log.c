@@ -40,13 +40,18 @@ void log_configure(const settings *s)
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-/* Writes a line if this does not block. A pipe that is writable accepts PIPE_BUF bytes without
- * blocking. */
+ssize_t log_write(int fd, const char *line, size_t len)
+{
+    struct pollfd p = {.fd = fd, .events = POLLOUT};
+    if (poll(&p, 1, 0) == 1 && (p.revents & POLLOUT))
+        return write(fd, line, len);
+    errno = EAGAIN;
+    return -1;
+}
+
 static bool try_write(const char *line, size_t len)
 {
-    struct pollfd p = {.fd = STDERR_FILENO, .events = POLLOUT};
-    return poll(&p, 1, 0) == 1 && (p.revents & POLLOUT) &&
-           write(STDERR_FILENO, line, len) == (ssize_t)len;
+    return log_write(STDERR_FILENO, line, len) == (ssize_t)len;
 }
 
 static void put(const char *line, size_t len)
@@ -76,7 +81,7 @@ static size_t copy(char *to, size_t room, mcp_str text)
     return n;
 }
 
-static void put_time(char to[32])
+void log_time(char to[32])
 {
     struct timespec now;
     struct tm utc;
@@ -108,7 +113,7 @@ static mcp_json_writer *begin_json(const char *level)
 {
     char now[32];
     mcp_json_writer *w = mcp_json_writer_new(NULL, PIPE_BUF - 1);
-    put_time(now);
+    log_time(now);
     mcp_json_begin_object(w);
     mcp_json_key(w, "time"), mcp_json_add_string(w, now);
     mcp_json_key(w, "level"), mcp_json_add_string(w, level);
@@ -141,7 +146,7 @@ static void say(const char *level, const char *prefix, const char *line)
     }
     char now[32] = "";
     if (with_times)
-        put_time(now);
+        log_time(now);
     size_t n =
         (size_t)snprintf(text, sizeof(text), "%s%smcpd: %s", now, with_times ? " " : "", prefix);
     n += copy(text + n, sizeof(text) - n - 1, mcp_str_from(line));
@@ -216,7 +221,7 @@ static void request_as_text(const mcp_http_record *r)
     const mcp_str words[] = {mcp_str_from(r->peer), mcp_str_from(r->principal), r->http_method,
                              r->path, r->method};
     char line[PIPE_BUF];
-    put_time(line);
+    log_time(line);
     size_t n = strlen(line);
     for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
         line[n++] = ' ';
@@ -242,7 +247,7 @@ bool log_wants_requests(void)
 void log_request(const mcp_http_record *record, void *user)
 {
     (void)user;
-    if (is_probe(record) && least_level > 0)
+    if (!with_requests || (is_probe(record) && least_level > 0))
         return;
     if (as_json)
         request_as_json(record);

@@ -2,6 +2,8 @@
 #ifndef MCPD_LOG_H
 #define MCPD_LOG_H
 
+#include <sys/types.h>
+
 #include <mcp/http.h>
 
 #include "options.h"
@@ -14,6 +16,11 @@ void log_line(const char *level, const char *line, void *user);
 bool log_has_errors(void);
 /* Logs a line whatever --log-level is. In JSON its level is "info". */
 void log_notice(const char *line);
+/* Writes the time in UTC, in the form of RFC 3339. */
+void log_time(char to[32]);
+/* Writes to a descriptor if this does not block. Returns the result of write(), or -1 with errno
+ * EAGAIN. A pipe that is writable accepts PIPE_BUF bytes without blocking. */
+ssize_t log_write(int fd, const char *line, size_t len);
 /* Returns whether requests are logged. */
 bool log_wants_requests(void);
 /* The log function of an mcp_http: logs one request. */

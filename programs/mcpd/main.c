@@ -17,6 +17,7 @@
 #include <prompts.h>
 
 #include "about.h"
+#include "audit.h"
 #include "check.h"
 #include "commands.h"
 #include "doctor.h"
@@ -105,6 +106,7 @@ typedef struct program {
     config *config; /* NULL without a configuration file */
     offer offer;
     tokens *known; /* NULL without static tokens */
+    audit audit;
     mcp_resource_server *oauth;
     listeners at;
     mcp_loop *loop;
@@ -117,6 +119,7 @@ typedef struct program {
 static http_logins logins_of(program *p)
 {
     return (http_logins){.known = &p->known,
+                         .audit = &p->audit,
                          .oauth = p->oauth,
                          .public_url = p->oauth ? oauth_public_url(p->config) : NULL};
 }
@@ -126,7 +129,7 @@ static int run_loop(program *p, mcp_error *error)
     http_logins logins = logins_of(p);
     const settings *s = &p->now;
     int rc = MCP_OK;
-    if (p->config || s->http.count)
+    if (p->config || s->http.count || s->audit)
         rc = reload_start(&(reload_context){.line = &p->line,
                                             .start = s,
                                             .offer = &p->offer,
@@ -135,6 +138,7 @@ static int run_loop(program *p, mcp_error *error)
                                             .config = p->config,
                                             .at = &p->at,
                                             .prompts = p->prompts,
+                                            .audit = &p->audit,
                                             .server = p->server,
                                             .host = mcp_loop_host(p->loop)},
                           &p->reload);
@@ -182,6 +186,17 @@ static int load_modules(program *p, mcp_error *error)
     return rc;
 }
 
+static int start_audit(program *p, mcp_error *error)
+{
+    const settings *s = &p->now;
+    if (!s->audit || s->print_config || s->install)
+        return MCP_OK;
+    int rc = audit_open(&p->audit, s->audit, error);
+    if (rc == MCP_OK)
+        mcp_server_set_audit(p->server, audit_request, &p->audit);
+    return rc;
+}
+
 /* Does everything that precedes serving. */
 static int prepare(program *p, mcp_error *error)
 {
@@ -199,6 +214,8 @@ static int prepare(program *p, mcp_error *error)
         p->has_errors = true; /* what opening them would report was reported */
     else if (rc == MCP_OK)
         rc = at_option(p, "sources", 0, offer_make(&p->offer, p->server, error), error);
+    if (rc == MCP_OK)
+        rc = at_option(p, "audit", 0, start_audit(p, error), error);
     if (rc == MCP_OK)
         rc = at_option(p, "token-file", 0, tokens_load(s->token_file, p->config, &p->known, error),
                        error);
@@ -269,6 +286,7 @@ static int serve(program *p)
     if (p->loop)
         (void)mcp_loop_drain(p->loop, 2000); /* sessions with other servers are ended */
     mcp_loop_free(p->loop);
+    audit_close(&p->audit);
     error.code = rc;
     return rc == MCP_OK ? status : fail(&error);
 }
@@ -329,7 +347,7 @@ static int run(program *p)
         return list_modules(&p->line);
     if (p->line.version)
         return say_version(), 0;
-    if (p->line.config || p->line.http.count)
+    if (p->line.config || p->line.http.count || p->line.audit)
         reload_hold(); /* must precede the start of any thread */
     int rc = configure(p);
     log_configure(&p->now);
@@ -352,7 +370,7 @@ static int run(program *p)
 
 int main(int argc, char **argv)
 {
-    program p = {0};
+    program p = {.audit = {.fd = -1}};
     if (argc == 2 && strcmp(argv[1], SOURCE_CHILD) == 0)
         return source_child_run();
     int rc = options_parse(argc, argv, &p.line);

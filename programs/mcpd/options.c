@@ -351,6 +351,15 @@ static const option table[] = {
      .unkept = true,
      .help = "Format of the log: text or json. Also logs one line for every HTTP request, "
              "as --log-level info does."},
+    {.name = "audit",
+     .kind = OPTION_TEXT,
+     .at = AT(audit),
+     .argument = "FILE",
+     .unkept = true,
+     .is_path = true,
+     .help = "Append one line of JSON to FILE for each request, from stdio and HTTP: time, "
+             "caller, method, name or URI, source, outcome. SIGHUP reopens FILE. - stands for "
+             "standard error."},
     {.name = "print-config",
      .kind = OPTION_CHOICE,
      .at = AT(print_config),

@@ -123,6 +123,14 @@ static void mention_restart(const settings *start, const settings *now)
     }
 }
 
+static void reopen_audit(const reload *r, const settings *next)
+{
+    if (!next->audit == audit_is_on(r->c.audit))
+        log_line("warning", "switching audit on or off takes effect after a restart", NULL);
+    else if (next->audit)
+        audit_reopen(r->c.audit, next->audit);
+}
+
 static void mention_oauth(const reload *r, const config *next)
 {
     if (!oauth_same(r->c.config, next))
@@ -181,6 +189,12 @@ static int change(reload *r, reading *next)
     return MCP_OK;
 }
 
+/* Returns the settings in force. */
+static const settings *now_of(const reload *r)
+{
+    return r->last ? &r->last->now : r->c.start;
+}
+
 static void again(reload *r)
 {
     reading *next = read_again(r->c.line);
@@ -191,6 +205,7 @@ static void again(reload *r)
     }
     if (r->c.start->tls_cert)
         http_reload_tls(r->c.at, r->c.start);
+    reopen_audit(r, next ? &next->now : now_of(r));
     if (!next)
         return;
     if (r->c.prompts) /* watched or not */

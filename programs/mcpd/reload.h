@@ -11,6 +11,7 @@
 #include <mcp/provider.h>
 #include <prompts.h>
 
+#include "audit.h"
 #include "http.h"
 #include "offer.h"
 #include "tokens.h"
@@ -26,6 +27,7 @@ typedef struct reload_context {
     const config *config;       /* of the start; NULL without a file */
     listeners *at;              /* the listeners, whose requests use the tokens */
     mcp_prompts *prompts;       /* NULL without --prompts */
+    audit *audit;               /* not on without --audit */
     mcp_server *server;
     const mcp_host *host;
 } reload_context;

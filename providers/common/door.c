@@ -187,12 +187,12 @@ static int open_line(common_door *door, common_ask *ask, line **ret)
     if (!l)
         return MCP_ENOMEM;
     *l = (line){.door = door, .ask = ask};
-    int rc = mcp_server_connect(door->server,
-                                MCP_OPTIONS(mcp_channel_options, .send = on_message, .user = l,
-                                            .identity = mcp_request_identity(ask->req),
-                                            .max_reply = ask->max_reply,
-                                            .page_size = ask->page_size, .list_mount = list_mount),
-                                &l->channel, NULL);
+    int rc = mcp_server_connect(
+        door->server,
+        MCP_OPTIONS(mcp_channel_options, .send = on_message, .user = l,
+                    .identity = mcp_request_identity(ask->req), .max_reply = ask->max_reply,
+                    .page_size = ask->page_size, .list_mount = list_mount, .inner = true),
+        &l->channel, NULL);
     if (rc == MCP_OK)
         *ret = l;
     else

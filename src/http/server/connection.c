@@ -74,6 +74,7 @@ static void log_request(const mcp_http_connection *c, int status, int code, int6
         .traceparent = mcp_str_from(c->traceparent),
         .client = client,
         .name = c->name ? mcp_str_from(c->name) : (mcp_str){0},
+        .refused = c->login_result != MCP__HTTP_FINE,
     };
     o->log(&r, o->user);
 }

@@ -77,8 +77,10 @@ void mcp__http_login_due(mcp_http_connection *c)
         mcp__http_run_asked(c);
     else if (c->ended)
         mcp__http_close(c, MCP_HTTP_CLOSE);
-    else
+    else {
+        c->login_result = MCP__HTTP_SLOW_LOGIN;
         mcp__http_refuse_early(c, MCP__HTTP_SLOW_LOGIN);
+    }
 }
 
 void mcp__http_login_cancel(mcp_http_connection *c)
@@ -95,6 +97,7 @@ void mcp__http_login_reset(mcp_http_connection *c)
     const mcp_allocator *a = c->http->allocator;
     c->principal = NULL;
     c->expires_at = INT64_MAX;
+    c->login_result = MCP__HTTP_FINE;
     if (c->denial)
         mcp__release(a, c->denial);
     c->denial = NULL;

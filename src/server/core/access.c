@@ -143,6 +143,7 @@ bool mcp__access_list(const mcp_request *req, mcp_item item, mcp_str name)
 int mcp__access_refuse(mcp_request *req, mcp_item item, mcp_str name)
 {
     const char *scopes = scopes_of(req->server, mcp_request_identity(req), item, name);
+    req->used.denied = !mcp_request_may(req, item, name);
     int rc = scopes ? mcp_request_need_scopes(req, scopes) : MCP_ENOTFOUND;
     return rc == MCP_OK || rc == MCP_EINVAL ? MCP_ENOTFOUND : rc;
 }

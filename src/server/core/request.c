@@ -7,6 +7,7 @@
  */
 #include <stdio.h>
 
+#include "server/core/audit.h"
 #include "server/core/build.h"
 #include "server/core/mirror.h"
 #include "server/core/request.h"
@@ -205,6 +206,8 @@ void mcp__request_receive(mcp__incoming *in)
         mcp_identity_ref(req->identity);
     mcp__arena_init(&req->arena, in->allocator, NULL, 0);
     mcp__buf_init(&req->reply.out, in->allocator, 0);
+    if (req->server->audit.ended)
+        mcp__audit_begin(req);
     const mcp__revision *revision = find_revision(req);
     if (!revision) {
         req->in.malformed = true;
@@ -227,6 +230,8 @@ void mcp__request_clear(mcp_request *req)
         mcp__deadline_stop(req);
     if (req->repeat)
         mcp__repeat_stop(req);
+    if (req->server->audit.ended)
+        mcp__audit_end(req);
     if (req->used.meter)
         mcp__usage_end(req);
     if (req->hold)

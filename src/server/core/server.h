@@ -10,6 +10,7 @@
 #define MCP_SRC_SERVER_H
 
 #include <mcp/access.h>
+#include <mcp/audit.h>
 #include <mcp/provider.h>
 #include <mcp/server.h>
 
@@ -36,6 +37,10 @@ struct mcp_server {
     bool has_host;
     struct mcp__seal *seal; /* NULL if not used yet */
     mcp_access access;      /* .may is NULL if there are no rules */
+    struct {
+        void (*ended)(const mcp_audit_record *record, void *user); /* NULL if not wanted */
+        void *user;
+    } audit;
 
     mcp__registry registry[MCP__KINDS];
     mcp__entry **by_specificity; /* the templates, most specific first */

@@ -120,16 +120,22 @@ static int64_t end_of(const mcp_request *req)
 
 /* Returns the time at which the message was received, so that the clock is read only once per
  * request. For the later messages of a batch, the end of the previous request is more accurate. */
-static int64_t start_of(const mcp_request *req)
+int64_t mcp__usage_start(const mcp_request *req)
 {
     return MCP__MAX(channel_time(req), req->server->usage_clock);
+}
+
+uint64_t mcp__usage_elapsed(const mcp_request *req)
+{
+    int64_t elapsed = end_of(req) - req->used.since;
+    return elapsed > 0 ? (uint64_t)elapsed : 0;
 }
 
 void mcp__usage_begin(mcp_request *req, mcp__meter *meter)
 {
     mcp__used *used = &req->used;
     if (!used->meter)
-        used->since = start_of(req);
+        used->since = mcp__usage_start(req);
     meter->refs++;
     meter->usage.in_flight++;
     if (used->meter) {
@@ -149,8 +155,7 @@ void mcp__usage_end(mcp_request *req)
 {
     mcp__used *used = &req->used;
     mcp_usage *usage = &used->meter->usage;
-    int64_t elapsed = end_of(req) - used->since;
-    uint64_t ms = elapsed > 0 ? (uint64_t)elapsed : 0;
+    uint64_t ms = mcp__usage_elapsed(req);
     size_t bucket = 0;
     while (bucket < MCP_USAGE_BUCKETS && ms > bounds_ms[bucket])
         bucket++;

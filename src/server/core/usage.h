@@ -35,6 +35,8 @@ typedef struct mcp__used {
     int64_t since;     /* when the request began, in milliseconds */
     uint64_t bytes;    /* size of the contents in the result */
     mcp__used_outcome outcome;
+    bool denied;   /* access rules deny the item that was requested */
+    bool recorded; /* audit.c has passed its record to the program */
 } mcp__used;
 
 void mcp__usage_init(mcp_server *server);
@@ -49,6 +51,10 @@ void mcp__meter_give(mcp__meter *meter);
 void mcp__usage_begin(mcp_request *req, mcp__meter *meter);
 /* Counts the request for "other", until its own meter is known. */
 void mcp__usage_begin_other(mcp_request *req, mcp_usage_kind kind);
+/* Returns the time at which the request was received, for used.since, and the milliseconds since
+ * then. */
+int64_t mcp__usage_start(const mcp_request *req);
+uint64_t mcp__usage_elapsed(const mcp_request *req);
 /* Counts the end of a request that has a meter, with req->used.outcome. */
 void mcp__usage_end(mcp_request *req);
 

@@ -3,6 +3,7 @@
  * has the streams.
  */
 #include "server/core/access.h"
+#include "server/core/audit.h"
 #include "server/methods/methods.h"
 #include "server/tasks/tasks.h"
 
@@ -150,7 +151,9 @@ int mcp__run_listen(mcp_request *req)
         mcp__channel_send(req->in.channel, req->in.exchange, mcp__buf_view(&b),
                           (mcp_output_info){0});
         mcp__stream_set_lists(req->stream, lists);
-        req->caller = NULL; /* it points into the message, which is freed soon */
+        if (req->server->audit.ended)
+            mcp__audit_end(req); /* while the message exists */
+        req->caller = NULL;      /* it points into the message, which is freed soon */
         mcp__incoming_set_long_lived(&req->in);
     } else {
         stream_free(req);

@@ -1,0 +1,66 @@
+/* mcp/audit.h: a record of every request that ends, for an audit log: who, what, at which source,
+ * with which outcome. The functions here write nothing; the program does (mcpd --audit).
+ */
+#ifndef MCP_AUDIT_H
+#define MCP_AUDIT_H
+
+#include <mcp/base.h>
+#include <mcp/identity.h>
+#include <mcp/server.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum mcp_audit_outcome {
+    MCP_AUDIT_OK = 0,
+    MCP_AUDIT_TOOL_ERROR, /* a result with isError */
+    MCP_AUDIT_INPUT,      /* the result asks the client for input (MCP_INPUT_REQUIRED) */
+    MCP_AUDIT_NOT_FOUND,  /* "Resource not found", and access rules do not deny the resource */
+    MCP_AUDIT_DENIED,     /* access rules deny the item; the client got the error of one that does
+                             * not exist */
+    MCP_AUDIT_SCOPES,     /* mcp_request_need_scopes(): the caller's token lacks a scope */
+    MCP_AUDIT_CANCELLED,  /* cancelled by the client, or the client disconnected */
+    MCP_AUDIT_ERROR,      /* any other error; mcp_audit_record.code */
+} mcp_audit_outcome;
+
+/* Everything is valid during the call only. Strings are not NUL-terminated and come from the peer,
+ * unless stated otherwise. */
+typedef struct mcp_audit_record {
+    size_t size; /* set by the library */
+    /* NULL if the caller is anonymous. */
+    const mcp_identity *identity;
+    /* mcp_channel_options.caller, for example an address; NULL if unknown. */
+    const char *caller;
+    mcp_str method;
+    /* The member "uri", "name" or "taskId" of the params, or that of "ref" in completion/complete.
+     * Empty if there is none. */
+    mcp_str name;
+    /* The prefix of the mount that the URI or name belongs to (mcp_server_mount()); empty if none,
+     * as for tools and resources that the program registered. */
+    mcp_str source;
+    mcp_audit_outcome outcome;
+    int code; /* of the JSON-RPC error; 0 if none was sent */
+    /* The program sent the request to its own server (mcp_channel_options.inner). */
+    bool inner;
+    uint64_t duration_ms;
+    /* The params of the request; NULL if there are none. */
+    const mcp_json *params;
+} mcp_audit_record;
+
+/* Sets a function that is called once for each request that reached a method of the server or was
+ * refused by it, on every channel, on the server's thread:
+ * - when the request ends. A tool call that became a task ends with the task (mcp/task.h);
+ * - for subscriptions/listen, when the subscription is open.
+ * A message that is refused before, because it is not a valid request or exceeds a limit of the
+ * channel, has no record; neither has a notification. Durations are measured as in
+ * mcp_server_usage(). The function must not call the server. Set it before the first channel is
+ * made. NULL removes the function. */
+MCP_API void mcp_server_set_audit(mcp_server *server,
+                                  void (*ended)(const mcp_audit_record *record, void *user),
+                                  void *user);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

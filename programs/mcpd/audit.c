@@ -1,0 +1,306 @@
+/* audit.c: see audit.h.
+ *
+ * A line is made in a fixed buffer and written with one call of write() to a descriptor that
+ * appends, so that lines of several processes do not mix. Texts of clients are written as ASCII
+ * with JSON escapes, and are cut off at the bounds below. The log contains no tokens, and nothing
+ * of the arguments and results.
+ *
+ * Serving does not depend on the log: a line that cannot be written is dropped, and counted in the
+ * line that precedes the next one that can be written. Until then the error log says so at most
+ * once a minute.
+ */
+#define _GNU_SOURCE
+#include "audit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "log.h"
+
+/* Bytes that the JSON text of a value may need, without quotes. A line fits in PIPE_BUF bytes, so a
+ * pipe accepts it whole. */
+enum { NAME_ROOM = 1400, CALLER_ROOM = 800, WORD_ROOM = 240, URIS_ROOM = 800 };
+
+typedef struct line {
+    char text[PIPE_BUF];
+    size_t len;
+    bool cut; /* a value was cut off */
+} line;
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+static bool write_line(audit *a, const char *text, size_t len)
+{
+    ssize_t n = log_write(a->fd, text, len);
+    if (n > 0)
+        a->unfinished = (size_t)n < len;
+    if (n >= 0 && (size_t)n < len)
+        errno = ENOSPC;
+    return n == (ssize_t)len;
+}
+
+/* Ends a line that was written in part, and says how many lines are missing. */
+static bool catch_up(audit *a, const char *now)
+{
+    char text[160];
+    int n = snprintf(text, sizeof(text), "%s{\"time\":\"%s\",\"lost\":%" PRIu64 "}\n",
+                     a->unfinished ? "\n" : "", now, a->n_lost);
+    if (!write_line(a, text, (size_t)n))
+        return false;
+    a->n_lost = 0;
+    return true;
+}
+
+static void complain(audit *a)
+{
+    enum { EVERY_S = 60 };
+    struct timespec now;
+    char text[200];
+    int why = errno;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (a->complained && now.tv_sec - a->complained < EVERY_S)
+        return;
+    a->complained = now.tv_sec ? now.tv_sec : 1;
+    snprintf(text, sizeof(text), "the audit log cannot be written: %s; lines are lost",
+             strerror(why));
+    log_line("error", text, NULL);
+}
+
+static void put_line(audit *a, const char *now, line *l)
+{
+    l->text[l->len++] = '}';
+    l->text[l->len++] = '\n';
+    if ((a->n_lost && !catch_up(a, now)) || !write_line(a, l->text, l->len)) {
+        a->n_lost++;
+        complain(a);
+    }
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+/* Decodes one character. Returns its length, and for a byte that is not UTF-8 1 and the byte
+ * itself. */
+static size_t next_char(mcp_str text, uint32_t *ret)
+{
+    static const struct {
+        unsigned char mask, lead;
+        uint32_t least;
+    } forms[] = {{0x80, 0x00, 0}, {0xe0, 0xc0, 0x80}, {0xf0, 0xe0, 0x800}, {0xf8, 0xf0, 0x10000}};
+    const unsigned char *s = (const unsigned char *)text.ptr;
+    for (size_t n = 1; n <= 4 && n <= text.len; n++) {
+        if ((s[0] & forms[n - 1].mask) != forms[n - 1].lead)
+            continue;
+        uint32_t c = s[0] & (unsigned char)~forms[n - 1].mask;
+        size_t i = 1;
+        for (; i < n && (s[i] & 0xc0) == 0x80; i++)
+            c = c << 6 | (s[i] & 0x3f);
+        if (i < n || c < forms[n - 1].least || c > 0x10ffff)
+            break;
+        *ret = c;
+        return n;
+    }
+    *ret = s[0];
+    return 1;
+}
+
+/* Writes a character as JSON in ASCII. Returns its length, at most 12. */
+static size_t put_char(char to[16], uint32_t c)
+{
+    if (c == '"' || c == '\\')
+        return (size_t)snprintf(to, 16, "\\%c", (int)c);
+    if (c >= 0x20 && c < 0x7f)
+        return (size_t)snprintf(to, 16, "%c", (int)c);
+    if (c < 0x10000)
+        return (size_t)snprintf(to, 16, "\\u%04x", (unsigned)c);
+    c -= 0x10000;
+    return (size_t)snprintf(to, 16, "\\u%04x\\u%04x", 0xd800 + (unsigned)(c >> 10),
+                            0xdc00 + (unsigned)(c & 0x3ff));
+}
+
+/* Adds a JSON string of at most `room` bytes without its quotes. */
+static void add_string(line *l, mcp_str text, size_t room)
+{
+    char one[16];
+    uint32_t c;
+    size_t end = l->len + room;
+    l->text[l->len++] = '"';
+    while (text.len) {
+        size_t n = next_char(text, &c), len = put_char(one, c);
+        if (l->len + len > end) {
+            l->cut = true;
+            break;
+        }
+        memcpy(l->text + l->len, one, len);
+        l->len += len;
+        text = (mcp_str){text.ptr + n, text.len - n};
+    }
+    l->text[l->len++] = '"';
+}
+
+static void add_key(line *l, const char *key)
+{
+    l->len += (size_t)snprintf(l->text + l->len, 32, ",\"%s\":", key);
+}
+
+/* Adds nothing if the text is empty. */
+static void add_text(line *l, const char *key, mcp_str text, size_t room)
+{
+    if (!text.len)
+        return;
+    add_key(l, key);
+    add_string(l, text, room);
+}
+
+static void add_number(line *l, const char *key, int64_t value)
+{
+    add_key(l, key);
+    l->len += (size_t)snprintf(l->text + l->len, 24, "%" PRId64, value);
+}
+
+static void add_flag(line *l, const char *key, bool value)
+{
+    if (!value)
+        return;
+    add_key(l, key);
+    l->len += (size_t)snprintf(l->text + l->len, 8, "true");
+}
+
+/* Adds the resources of a subscriptions/listen. */
+static void add_uris(line *l, const mcp_json *params)
+{
+    const mcp_json *uris =
+        mcp_json_get(mcp_json_get(params, "notifications"), "resourceSubscriptions");
+    size_t end = l->len + URIS_ROOM;
+    mcp_json_iter it = {0};
+    const mcp_json *u = mcp_json_next(uris, &it, NULL);
+    if (!u)
+        return;
+    add_key(l, "uris");
+    char before = '[';
+    for (; u && !l->cut; u = mcp_json_next(uris, &it, NULL)) {
+        l->cut = l->len + 40 > end;
+        if (l->cut)
+            break;
+        l->text[l->len++] = before;
+        before = ',';
+        add_string(l, mcp_json_string(u), end - l->len - 8);
+    }
+    l->text[l->len++] = ']';
+}
+
+static void begin(line *l, char now[32])
+{
+    log_time(now);
+    l->len = (size_t)snprintf(l->text, 48, "{\"time\":\"%s\"", now);
+}
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
+static const char *const outcomes[] = {
+    [MCP_AUDIT_OK] = "ok",
+    [MCP_AUDIT_TOOL_ERROR] = "tool error",
+    [MCP_AUDIT_INPUT] = "input required",
+    [MCP_AUDIT_NOT_FOUND] = "not found",
+    [MCP_AUDIT_DENIED] = "denied",
+    [MCP_AUDIT_SCOPES] = "insufficient scope",
+    [MCP_AUDIT_CANCELLED] = "cancelled",
+    [MCP_AUDIT_ERROR] = "error",
+};
+
+/* Methods that neither read nor act. */
+static bool is_idle(mcp_str method)
+{
+    static const char *const idle[] = {"ping", "initialize", "server/discover", "logging/setLevel"};
+    for (size_t i = 0; i < sizeof(idle) / sizeof(*idle); i++) {
+        if (mcp_str_eq(method, mcp_str_from(idle[i])))
+            return true;
+    }
+    return false;
+}
+
+void audit_request(const mcp_audit_record *r, void *user)
+{
+    line l = {.len = 0};
+    char now[32];
+    if (is_idle(r->method))
+        return;
+    begin(&l, now);
+    const char *principal = mcp_identity_principal(r->identity);
+    add_text(&l, "principal", mcp_str_from(principal), CALLER_ROOM);
+    if (!principal)
+        add_text(&l, "client", mcp_str_from(r->caller), WORD_ROOM);
+    add_text(&l, "method", r->method, WORD_ROOM);
+    add_text(&l, "name", r->name, NAME_ROOM);
+    if (mcp_str_eq(r->method, MCP_STR("subscriptions/listen")))
+        add_uris(&l, r->params);
+    add_text(&l, "source", r->source, WORD_ROOM);
+    add_text(&l, "outcome", mcp_str_from(outcomes[r->outcome]), WORD_ROOM);
+    if (r->code)
+        add_number(&l, "code", r->code);
+    add_number(&l, "duration_ms", (int64_t)r->duration_ms);
+    add_flag(&l, "inner", r->inner);
+    add_flag(&l, "cut", l.cut);
+    put_line(user, now, &l);
+}
+
+void audit_refused(audit *a, const mcp_http_record *r)
+{
+    line l = {.len = 0};
+    char now[32];
+    if (!audit_is_on(a) || !r->refused)
+        return;
+    begin(&l, now);
+    add_text(&l, "principal", mcp_str_from(r->principal), CALLER_ROOM);
+    add_text(&l, "client", mcp_str_from(r->client), WORD_ROOM);
+    add_text(&l, "http_method", r->http_method, WORD_ROOM);
+    add_text(&l, "path", r->path, WORD_ROOM);
+    add_text(&l, "outcome", MCP_STR("refused"), WORD_ROOM);
+    add_number(&l, "status", r->status);
+    add_flag(&l, "cut", l.cut);
+    put_line(a, now, &l);
+}
+
+/* ---- the file -------------------------------------------------------------------------------- */
+
+bool audit_is_on(const audit *a)
+{
+    return a && a->fd >= 0;
+}
+
+int audit_open(audit *a, const char *path, mcp_error *error)
+{
+    int fd = STDERR_FILENO;
+    bool own = strcmp(path, "-") != 0;
+    if (own) /* O_NONBLOCK concerns named pipes */
+        fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
+    if (fd < 0) {
+        error->code = MCP_EIO;
+        snprintf(error->text, sizeof(error->text), "cannot open the audit log %.200s: %s", path,
+                 strerror(errno));
+        return MCP_EIO;
+    }
+    uint64_t lost = a->n_lost;
+    audit_close(a);
+    *a = (audit){.fd = fd, .own = own, .n_lost = lost};
+    return MCP_OK;
+}
+
+void audit_reopen(audit *a, const char *path)
+{
+    mcp_error error = {0};
+    if (audit_open(a, path, &error) != MCP_OK)
+        log_line("error", error.text, NULL);
+}
+
+void audit_close(audit *a)
+{
+    if (a->own)
+        close(a->fd);
+    *a = (audit){.fd = -1};
+}

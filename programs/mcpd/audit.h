@@ -1,0 +1,33 @@
+/* audit.h: the audit log (--audit): one line of JSON for each request, written when it ends. */
+#ifndef MCPD_AUDIT_H
+#define MCPD_AUDIT_H
+
+#include <mcp/audit.h>
+#include <mcp/http.h>
+
+/* The audit log. Its descriptor is -1 if there is none. */
+typedef struct audit {
+    int fd;
+    bool own;           /* the descriptor has to be closed */
+    bool unfinished;    /* the last line was written only in part */
+    uint64_t n_lost;    /* lines that were not written since the last one that was */
+    int64_t complained; /* when the log was last told about it, in seconds */
+} audit;
+
+/* `a` may be NULL. */
+bool audit_is_on(const audit *a);
+/* Opens the file, or standard error if `path` is "-". Returns MCP_OK, or MCP_EIO with *error. On
+ * failure `a` is unchanged. */
+int audit_open(audit *a, const char *path, mcp_error *error);
+/* Opens the file again after it was renamed, or another one. On failure the old one stays in use,
+ * and the error is logged. */
+void audit_reopen(audit *a, const char *path);
+void audit_close(audit *a);
+
+/* The function of mcp_server_set_audit(); `user` is an audit. */
+void audit_request(const mcp_audit_record *record, void *user);
+/* Writes a line about a request that was refused by authentication. Ignores all others. `a` may be
+ * NULL. */
+void audit_refused(audit *a, const mcp_http_record *record);
+
+#endif

@@ -1,0 +1,120 @@
+/* audit.c: passes a record of each request to the program (mcp_server_set_audit()).
+ *
+ * The record is made from the message, which exists until the request ends, so a request costs
+ * nothing without an audit function. The source is looked up among the current mounts: a request
+ * that ends after its source was removed has a record without a source.
+ */
+#include "server/core/audit.h"
+#include "server/methods/methods.h"
+
+void mcp_server_set_audit(mcp_server *server,
+                          void (*ended)(const mcp_audit_record *record, void *user), void *user)
+{
+    server->audit.ended = ended;
+    server->audit.user = user;
+}
+
+void mcp__audit_begin(mcp_request *req)
+{
+    req->used.since = mcp__usage_start(req);
+}
+
+/* ---- what the request is about --------------------------------------------------------------- */
+
+static const struct {
+    const char *method;
+    int kind; /* an mcp__kind with names; -1 if the method is about a resource or a template */
+} targets[] = {
+    {"resources/read", -1},     {"resources/subscribe", -1},   {"resources/unsubscribe", -1},
+    {"tools/call", MCP__TOOLS}, {"prompts/get", MCP__PROMPTS},
+};
+
+static mcp_str name_in(const mcp_json *object)
+{
+    static const char *const members[] = {"uri", "name", "taskId"};
+    for (size_t i = 0; i < MCP__COUNT(members); i++) {
+        mcp_str text = mcp_json_string(mcp_json_get(object, members[i]));
+        if (text.ptr)
+            return text;
+    }
+    return (mcp_str){0};
+}
+
+static mcp_str source_of(const mcp_server *server, int kind, mcp_str name)
+{
+    const mcp__mount *mount = NULL;
+    if (kind < 0)
+        mount = mcp__mount_find(server, name);
+    else if (!mcp__registry_find(server, (mcp__kind)kind, name))
+        mount = mcp__mount_named(server, (mcp__kind)kind, name);
+    return mount ? mcp_str_from(mount->prefix) : (mcp_str){0};
+}
+
+static void set_target(const mcp_request *req, mcp_audit_record *r)
+{
+    const mcp_json *ref = mcp_json_get(r->params, "ref");
+    r->name = name_in(ref ? ref : r->params);
+    if (!r->name.ptr)
+        return;
+    if (ref)
+        r->source =
+            source_of(req->server, mcp_json_get(ref, "uri") ? -1 : (int)MCP__PROMPTS, r->name);
+    for (size_t i = 0; !ref && i < MCP__COUNT(targets); i++) {
+        if (mcp_str_eq(r->method, mcp_str_from(targets[i].method)))
+            r->source = source_of(req->server, targets[i].kind, r->name);
+    }
+}
+
+/* ---- its outcome ----------------------------------------------------------------------------- */
+
+static mcp_audit_outcome outcome_of(const mcp_request *req)
+{
+    static const mcp_audit_outcome outcomes[] = {
+        [MCP__USED_GONE] = MCP_AUDIT_CANCELLED,        [MCP__USED_OK] = MCP_AUDIT_OK,
+        [MCP__USED_TOOL_ERROR] = MCP_AUDIT_TOOL_ERROR, [MCP__USED_NOT_FOUND] = MCP_AUDIT_NOT_FOUND,
+        [MCP__USED_ERROR] = MCP_AUDIT_ERROR,           [MCP__USED_INPUT] = MCP_AUDIT_INPUT,
+    };
+    mcp__used_outcome used = req->used.outcome;
+    if (req->stream)
+        return MCP_AUDIT_OK;
+    if (used == MCP__USED_ERROR && req->in.scopes)
+        return MCP_AUDIT_SCOPES;
+    if ((used == MCP__USED_ERROR || used == MCP__USED_NOT_FOUND) && req->used.denied)
+        return MCP_AUDIT_DENIED;
+    return outcomes[used];
+}
+
+/* A request that timed out has no error of its own, because it was answered for its handler. */
+static int code_of(const mcp_request *req, mcp_audit_outcome outcome)
+{
+    static const bool has_code[] = {
+        [MCP_AUDIT_NOT_FOUND] = true,
+        [MCP_AUDIT_DENIED] = true,
+        [MCP_AUDIT_SCOPES] = true,
+        [MCP_AUDIT_ERROR] = true,
+    };
+    if (!has_code[outcome])
+        return 0;
+    return req->error.code ? req->error.code : MCP__INTERNAL_ERROR;
+}
+
+void mcp__audit_end(mcp_request *req)
+{
+    const mcp_channel *channel = req->in.channel;
+    if (req->used.recorded)
+        return;
+    req->used.recorded = true;
+    mcp_audit_record r = {
+        .size = sizeof(r),
+        .identity = req->identity,
+        .caller = channel ? channel->options.caller : NULL,
+        .method = req->in.message.method,
+        .outcome = outcome_of(req),
+        .duration_ms = mcp__usage_elapsed(req),
+        .inner = channel && channel->options.inner,
+        .params = req->in.message.params,
+    };
+    r.code = code_of(req, r.outcome);
+    set_target(req, &r);
+    req->server->audit.ended(&r, req->server->audit.user);
+}

@@ -1,0 +1,12 @@
+/* audit.h: records of requests that ended; see audit.c. */
+#ifndef MCP_SRC_AUDIT_H
+#define MCP_SRC_AUDIT_H
+
+#include "server/core/request.h"
+
+/* Must be called only if server->audit.ended is set. mcp__audit_end() records a request once: with
+ * the outcome in req->used, or for a subscription that was opened, as successful. */
+void mcp__audit_begin(mcp_request *req);
+void mcp__audit_end(mcp_request *req);
+
+#endif

@@ -1,0 +1,295 @@
+/* The records of requests: exactly one for each, with its caller, its target, the mount that answers
+ * it and its outcome.
+ */
+#include "rig.h"
+
+static rig r;
+static mcp_channel *peer;
+static char told[4096]; /* one line for each record since the last TOLD() */
+
+static void ended(const mcp_audit_record *record, void *user)
+{
+    static const char *const outcomes[] = {"ok",     "tool error", "input",     "not found",
+                                           "denied", "scopes",     "cancelled", "error"};
+    const char *principal = mcp_identity_principal(record->identity);
+    size_t len = strlen(told);
+    assert_ptr_equal(user, &r);
+    assert_int_equal(record->size, sizeof(*record));
+    len += (size_t)snprintf(told + len, sizeof(told) - len, "%s %.*s '%.*s'%s%.*s %s",
+                            principal        ? principal
+                            : record->caller ? record->caller
+                                             : "-",
+                            (int)record->method.len, record->method.ptr, (int)record->name.len,
+                            record->name.ptr, record->source.len ? " of " : "",
+                            (int)record->source.len, record->source.ptr, outcomes[record->outcome]);
+    if (record->code)
+        len += (size_t)snprintf(told + len, sizeof(told) - len, " %d", record->code);
+    if (record->duration_ms)
+        len += (size_t)snprintf(told + len, sizeof(told) - len, " %ums",
+                                (unsigned)record->duration_ms);
+    snprintf(told + len, sizeof(told) - len, "%s;", record->inner ? " inner" : "");
+}
+
+#define TOLD(expected)                       \
+    do {                                     \
+        assert_string_equal(told, expected); \
+        told[0] = 0;                         \
+    } while (0)
+
+static int read_rig(mcp_request *req, mcp_str uri, void *user)
+{
+    (void)uri;
+    return ((rig *)user)->handler(user, req);
+}
+
+static int run_rig(mcp_request *req, mcp_item item, mcp_str name, void *user)
+{
+    (void)item, (void)name;
+    return ((rig *)user)->handler(user, req);
+}
+
+static int resolve(mcp_str uri, char *canonical, size_t room, void *user)
+{
+    (void)user;
+    snprintf(canonical, room, "%.*s", (int)uri.len, uri.ptr);
+    return MCP_OK;
+}
+
+static int watch(const char *canonical, void *user)
+{
+    (void)canonical, (void)user;
+    return MCP_OK;
+}
+
+static void unwatch(const char *canonical, void *user)
+{
+    (void)canonical, (void)user;
+}
+
+static void begin(const char *principal, const char *caller)
+{
+    static const mcp_provider plain = {.size = sizeof(plain),
+                                       .name = "rig",
+                                       .read = read_rig,
+                                       .resolve = resolve,
+                                       .watch = watch,
+                                       .unwatch = unwatch};
+    static const mcp_provider other = {.size = sizeof(other),
+                                       .name = "other",
+                                       .run = run_rig,
+                                       .items = 1u << MCP_ITEM_TOOL | 1u << MCP_ITEM_PROMPT,
+                                       .names = "far_"};
+    r = (rig){.local = true};
+    told[0] = 0;
+    assert_int_equal(rig_open(&r, &(mcp_server_options){.handler_timeout_ms = 5000}, rig_ok),
+                     MCP_OK);
+    assert_int_equal(mcp_server_mount(r.server, "db:one/", &plain, &r, NULL), MCP_OK);
+    assert_int_equal(mcp_server_mount(r.server, "mcp:far/", &other, &r, NULL), MCP_OK);
+    mcp_server_set_audit(r.server, ended, &r);
+    assert_int_equal(rig_connect(&r, principal, caller, &peer), MCP_OK);
+}
+
+static void end(void)
+{
+    mcp_channel_free(peer);
+    rig_close(&r);
+}
+
+static void ask(const char *method, const char *params)
+{
+    char message[512];
+    snprintf(message, sizeof(message),
+             "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":{%s%s" RIG_META "}}",
+             method, params, *params ? "," : "");
+    rig_say(&r, peer, message);
+    rig_sent(&r);
+}
+
+static void call_as(rig_handler *handler, const char *name)
+{
+    r.handler = handler;
+    rig_call_tool(&r, peer, 1, name);
+    rig_sent(&r);
+}
+
+static int tool_error(rig *at, mcp_request *req)
+{
+    (void)at;
+    return mcp_reply_tool_error(req, "no");
+}
+
+static int error(rig *at, mcp_request *req)
+{
+    (void)at;
+    return mcp_reply_fail(req, -32000, "no");
+}
+
+static int not_found(rig *at, mcp_request *req)
+{
+    (void)at, (void)req;
+    return MCP_ENOTFOUND;
+}
+
+static int lacks(rig *at, mcp_request *req)
+{
+    (void)at;
+    return mcp_request_need_scopes(req, "deep");
+}
+
+/* ---- targets and outcomes -------------------------------------------------------------------- */
+
+static void test_outcomes(void **state)
+{
+    (void)state;
+    begin("p", "1.2.3.4");
+    call_as(rig_ok, "t");
+    TOLD("p tools/call 't' ok;");
+    call_as(tool_error, "t");
+    TOLD("p tools/call 't' tool error;");
+    call_as(error, "t");
+    TOLD("p tools/call 't' error -32000;");
+    call_as(lacks, "t");
+    TOLD("p tools/call 't' scopes -32600;");
+    call_as(rig_ok, "nobody");
+    TOLD("p tools/call 'nobody' error -32602;");
+    ask("tools/call", "\"name\":7");
+    TOLD("p tools/call '' error -32602;");
+    ask("no/such", "");
+    TOLD("p no/such '' error -32601;");
+    rig_say(&r, peer, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}");
+    TOLD("p tools/list '' error -32602;");
+    end();
+}
+
+static void test_targets(void **state)
+{
+    (void)state;
+    begin(NULL, "1.2.3.4");
+    r.handler = rig_ok;
+    ask("resources/read", "\"uri\":\"db:one/a\"");
+    TOLD("1.2.3.4 resources/read 'db:one/a' of db:one/ ok;");
+    r.handler = not_found;
+    ask("resources/read", "\"uri\":\"db:one/b\"");
+    TOLD("1.2.3.4 resources/read 'db:one/b' of db:one/ not found -32602;");
+    ask("resources/read", "\"uri\":\"db:two/b\"");
+    TOLD("1.2.3.4 resources/read 'db:two/b' not found -32602;");
+    r.handler = rig_ok;
+    ask("tools/call", "\"name\":\"far_x\"");
+    TOLD("1.2.3.4 tools/call 'far_x' of mcp:far/ ok;");
+    ask("prompts/get", "\"name\":\"far_x\"");
+    TOLD("1.2.3.4 prompts/get 'far_x' of mcp:far/ ok;");
+    ask("prompts/get", "\"name\":\"p\"");
+    TOLD("1.2.3.4 prompts/get 'p' ok;");
+    ask("completion/complete", "\"ref\":{\"type\":\"ref/prompt\",\"name\":\"p\"},"
+                               "\"argument\":{\"name\":\"a\",\"value\":\"\"}");
+    TOLD("1.2.3.4 completion/complete 'p' ok;");
+    ask("tools/list", "");
+    TOLD("1.2.3.4 tools/list '' ok;");
+    end();
+}
+
+/* An identity without a name of its own has the address; a subscription is recorded when it is
+ * open, and not when it ends. */
+static void test_listen(void **state)
+{
+    (void)state;
+    begin(NULL, NULL);
+    ask("subscriptions/listen", "\"notifications\":{\"resourceSubscriptions\":[\"db:one/a\"]}");
+    TOLD("- subscriptions/listen '' ok;");
+    mcp_channel_close(peer, r.now);
+    TOLD("");
+    end();
+    begin(NULL, NULL);
+    ask("subscriptions/listen", "\"notifications\":7");
+    TOLD("- subscriptions/listen '' error -32602;");
+    end();
+}
+
+static bool may(const mcp_identity *identity, mcp_item item, mcp_str name, void *user)
+{
+    (void)identity, (void)item, (void)user;
+    return !strstr(name.ptr, "secret");
+}
+
+static const char *scopes_for(const mcp_identity *identity, mcp_item item, mcp_str name, void *user)
+{
+    (void)identity, (void)item, (void)user;
+    return strstr(name.ptr, "scoped") ? "deep" : NULL;
+}
+
+static void test_denied(void **state)
+{
+    (void)state;
+    begin("p", NULL);
+    assert_int_equal(
+        mcp_server_set_access(r.server, MCP_OPTIONS(mcp_access, .may = may, .scopes = scopes_for)),
+        MCP_OK);
+    assert_int_equal(rig_add_tool(&r, "secret", 0), MCP_OK);
+    ask("resources/read", "\"uri\":\"db:one/secret\"");
+    TOLD("p resources/read 'db:one/secret' of db:one/ denied -32602;");
+    ask("resources/read", "\"uri\":\"db:one/secret-scoped\"");
+    TOLD("p resources/read 'db:one/secret-scoped' of db:one/ scopes -32600;");
+    ask("tools/call", "\"name\":\"secret\"");
+    TOLD("p tools/call 'secret' denied -32602;");
+    ask("tools/call", "\"name\":\"far_secret\"");
+    TOLD("p tools/call 'far_secret' of mcp:far/ denied -32602;");
+    ask("tools/call", "\"name\":\"nobody\"");
+    TOLD("p tools/call 'nobody' error -32602;");
+    end();
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+static void test_later(void **state)
+{
+    (void)state;
+    begin("p", NULL);
+    r.handler = rig_keep;
+    for (int id = 1; id <= 4; id++)
+        rig_call_tool(&r, peer, id, "t");
+    TOLD("");
+    mcp_channel_tick(peer, r.now += 11);
+    mcp_reply_finish(r.kept[0], MCP_OK);
+    TOLD("p tools/call 't' ok 11ms;");
+    rig_say(&r, peer,
+            "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
+            "\"requestId\":2}}");
+    mcp_reply_finish(r.kept[1], MCP_OK);
+    TOLD("p tools/call 't' cancelled 11ms;");
+    mcp_channel_tick(peer, r.now += 5000);
+    TOLD(""); /* the handler is still running */
+    mcp_reply_finish(r.kept[2], MCP_OK);
+    TOLD("p tools/call 't' error -32603 5011ms;");
+    mcp_channel_free(peer);
+    mcp_reply_finish(r.kept[3], MCP_OK);
+    assert_non_null(strstr(told, "p tools/call 't'"));
+    rig_close(&r);
+}
+
+static void test_inner(void **state)
+{
+    (void)state;
+    begin(NULL, NULL);
+    mcp_channel_free(peer);
+    assert_int_equal(mcp_server_connect(r.server,
+                                        MCP_OPTIONS(mcp_channel_options, .send = rig_send,
+                                                    .user = &r, .inner = true),
+                                        &peer, NULL),
+                     MCP_OK);
+    ask("tools/list", "");
+    TOLD("- tools/list '' ok inner;");
+    mcp_server_set_audit(r.server, NULL, NULL);
+    ask("tools/list", "");
+    TOLD("");
+    end();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_outcomes), cmocka_unit_test(test_targets),
+        cmocka_unit_test(test_listen),   cmocka_unit_test(test_denied),
+        cmocka_unit_test(test_later),    cmocka_unit_test(test_inner),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
