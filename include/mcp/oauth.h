@@ -156,7 +156,8 @@ typedef struct mcp_oauth_client_options {
     /* Allows an authorization server on this machine or in a private network. This is not needed if
      * the URL of the server itself names this machine. */
     bool allow_private;
-    /* An issuer whose metadata may name another issuer than the one that was asked for. */
+    /* An issuer that the metadata of the authorization server may name instead of the one that was
+     * asked for, such as the same with a slash at its end. */
     const char *trusted_issuer;
 
     const char *ca_file; /* PEM file of certificates that are trusted instead of the system's */
