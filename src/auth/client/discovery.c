@@ -230,28 +230,38 @@ static bool same(mcp_str a, mcp_str b)
     return mcp_str_eq(a, b);
 }
 
+static mcp__oauth_step moved(mcp_oauth_client *c, mcp_str before)
+{
+    const mcp__issuer *issuer = &c->flow.issuer;
+    return mcp__oauth_failed_with(c, MCP_ESTATE,
+                                  "the token endpoint of %.*s is now %.*s and was %.*s; log out "
+                                  "first (mcpctl logout) if that "
+                                  "is right",
+                                  MCP__SHOWN(issuer->issuer, 50), MCP__SHOWN(issuer->token, 50),
+                                  MCP__SHOWN(before, 50));
+}
+
 /* What was saved with one token endpoint is not sent to another one, and a client id that the program
  * has set is not used with another issuer. */
 static mcp__oauth_step check_pins(mcp_oauth_client *c)
 {
     const mcp__oauth_flow *f = &c->flow;
     mcp_str id = mcp_str_from(c->o.client_id);
+    const mcp__record_client *client = mcp__record_find_client(&c->record, f->issuer.issuer);
+    if (client && client->secret.len && !same(client->token_endpoint, f->issuer.token))
+        return moved(c, client->token_endpoint);
     for (size_t i = 0; i < c->record.n_grants; i++) {
         const mcp__record_grant *g = &c->record.grants[i];
         if (same(g->issuer, f->issuer.issuer) && g->token_endpoint.len &&
             !same(g->token_endpoint, f->issuer.token))
-            return mcp__oauth_failed_with(
-                c, MCP_ESTATE,
-                "the token endpoint of %.*s is now %.*s and was %.*s; log out first (mcpctl "
-                "logout) if that is right",
-                MCP__SHOWN(g->issuer, 50), MCP__SHOWN(f->issuer.token, 50),
-                MCP__SHOWN(g->token_endpoint, 50));
+            return moved(c, g->token_endpoint);
         if (id.len && !c->o.issuer && same(g->client_id, id) && !same(g->issuer, f->issuer.issuer))
-            return mcp__oauth_failed_with(
-                c, MCP_ESTATE,
-                "the authorization server is now %.*s, but client-id was used with %.*s; "
-                "the option issuer says to which it belongs",
-                MCP__SHOWN(f->issuer.issuer, 60), MCP__SHOWN(g->issuer, 60));
+            return mcp__oauth_failed_with(c, MCP_ESTATE,
+                                          "the authorization server is now %.*s, but client-id was "
+                                          "used with %.*s; the option "
+                                          "issuer says to which it belongs",
+                                          MCP__SHOWN(f->issuer.issuer, 60),
+                                          MCP__SHOWN(g->issuer, 60));
     }
     return MCP__STEP_DONE;
 }
