@@ -42,6 +42,8 @@ static mcp__oauth_fault read_endpoint(mcp__issuer *ret, const struct member *mem
     if (!value || mcp_json_is(value, MCP_JSON_NULL))
         return MCP__OAUTH_OK;
     *url = mcp_json_string(value);
+    if (url->ptr && !url->len)
+        return MCP__OAUTH_OK; /* some servers have empty URLs for what they do not offer */
     if (!url->len)
         return mcp__oauth_fail(error, MCP__OAUTH_METADATA_FORM, mcp_str_from(member->name),
                                rules->url);

@@ -30,8 +30,8 @@ static bool decode(const mcp__redirect *ret, mcp_str *text)
     return mcp_uri_decode(*text, bytes, text->len, &text->len) == MCP_OK;
 }
 
-/* Reads one parameter. Others than the five are ignored. Sets *twice to the name of one that was
- * there before. */
+/* Reads one parameter. Others than the five are ignored. If it was there before, sets *twice to its
+ * name and keeps the first value. */
 static mcp__oauth_fault read_param(mcp__redirect *ret, mcp_str pair, const char **twice)
 {
     const struct {
@@ -50,11 +50,10 @@ static mcp__oauth_fault read_param(mcp__redirect *ret, mcp_str pair, const char 
     for (size_t i = 0; i < MCP__COUNT(params); i++) {
         if (!mcp_str_eq(name, mcp_str_from(params[i].name)))
             continue;
-        if (params[i].to->ptr) {
+        if (params[i].to->ptr)
             *twice = params[i].name;
-            return MCP__OAUTH_REDIRECT_TWICE;
-        }
-        *params[i].to = value.ptr ? value : (mcp_str){"", 0};
+        else
+            *params[i].to = value.ptr ? value : (mcp_str){"", 0};
     }
     return MCP__OAUTH_OK;
 }
@@ -87,14 +86,18 @@ static mcp__oauth_fault read_url(mcp__redirect *ret, mcp_str url, mcp_str redire
     return read_query(ret, query, twice);
 }
 
-/* The checks of the contents. Nothing of the redirect may be believed, or shown, before the issuer
- * and the state are right. */
-static mcp__oauth_fault check(const mcp__redirect *redirect, const mcp__redirect_rules *rules)
+/* The checks of the contents. Nothing of the redirect may be believed, or shown, before the state and
+ * the issuer are right. The state comes first: without it, the URL may be from any web page, and the
+ * caller may go on waiting. */
+static mcp__oauth_fault check(const mcp__redirect *redirect, const mcp__redirect_rules *rules,
+                              const char *twice)
 {
-    if (redirect->issuer.ptr ? !mcp_str_eq(redirect->issuer, rules->issuer) : rules->names_itself)
-        return redirect->issuer.ptr ? MCP__OAUTH_REDIRECT_ISSUER : MCP__OAUTH_REDIRECT_NO_ISSUER;
     if (!rules->state.len || !mcp_str_eq(redirect->state, rules->state))
         return MCP__OAUTH_REDIRECT_STATE;
+    if (twice)
+        return MCP__OAUTH_REDIRECT_TWICE;
+    if (redirect->issuer.ptr ? !mcp_str_eq(redirect->issuer, rules->issuer) : rules->names_itself)
+        return redirect->issuer.ptr ? MCP__OAUTH_REDIRECT_ISSUER : MCP__OAUTH_REDIRECT_NO_ISSUER;
     if (redirect->error.ptr)
         return mcp__oauth_fault_find(redirect->error);
     return redirect->code.len ? MCP__OAUTH_OK : MCP__OAUTH_REDIRECT_NO_CODE;
@@ -115,14 +118,16 @@ mcp__oauth_fault mcp__redirect_read(mcp__redirect *ret, mcp_str url,
     mcp__oauth_fault fault =
         read_url(ret, (mcp_str){ret->text, url.len}, rules->redirect_uri, &twice);
     if (fault == MCP__OAUTH_OK)
-        fault = check(ret, rules);
+        fault = check(ret, rules, twice);
     if (fault == MCP__OAUTH_OK)
         return fault;
     ret->code = none;
     if (mcp__oauth_is_error(fault))
         return mcp__oauth_fail_error(error, ret->error, ret->description, rules->issuer);
     ret->state = ret->issuer = ret->error = ret->description = none;
-    return mcp__oauth_fail(error, fault, mcp_str_from(twice), rules->issuer);
+    return mcp__oauth_fail(error, fault,
+                           fault == MCP__OAUTH_REDIRECT_TWICE ? mcp_str_from(twice) : none,
+                           rules->issuer);
 }
 
 void mcp__redirect_clear(mcp__redirect *redirect)

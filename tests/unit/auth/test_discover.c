@@ -362,6 +362,8 @@ static void test_issuer_faults(void **state)
         {HEAD TOKEN "}", "https://as.example/", MCP__OAUTH_OK, ""},
         {HEAD "}", NULL, MCP__OAUTH_METADATA_FORM, "token_endpoint"},
         {HEAD ",\"token_endpoint\":null}", NULL, MCP__OAUTH_METADATA_FORM, "token_endpoint"},
+        {HEAD ",\"token_endpoint\":\"\"}", NULL, MCP__OAUTH_METADATA_FORM, "token_endpoint"},
+        {HEAD TOKEN ",\"registration_endpoint\":\"\"}", NULL, MCP__OAUTH_OK, ""},
         {HEAD ",\"token_endpoint\":[]}", NULL, MCP__OAUTH_METADATA_FORM, "token_endpoint"},
         {HEAD ",\"token_endpoint\":\"http://as.example/t\"}", NULL, MCP__OAUTH_METADATA_URL,
          "not an https URL: token_endpoint http://as.example/t ("},

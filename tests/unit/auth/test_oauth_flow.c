@@ -172,7 +172,11 @@ static const struct {
      "", ""},
     {CB "?code=%zz&state=s-1" ISS, MCP__OAUTH_REDIRECT_FORM, MCP__OAUTH_REDIRECT_FORM, "", ""},
     {CB "?code=c&x=%", MCP__OAUTH_REDIRECT_FORM, MCP__OAUTH_REDIRECT_FORM, "", ""},
-    {CB, MCP__OAUTH_REDIRECT_NO_ISSUER, MCP__OAUTH_REDIRECT_STATE, "", ""},
+    {CB, MCP__OAUTH_REDIRECT_STATE, MCP__OAUTH_REDIRECT_STATE, "", ""},
+    {CB "?code=c&code=d&iss=x&error=SECRET&state=other", MCP__OAUTH_REDIRECT_STATE,
+     MCP__OAUTH_REDIRECT_STATE, "", ""},
+    {CB "?state=other&state=s-1&code=c" ISS, MCP__OAUTH_REDIRECT_STATE, MCP__OAUTH_REDIRECT_STATE,
+     "", ""},
     {CB "/?code=c&state=s-1" ISS, MCP__OAUTH_REDIRECT_ELSEWHERE, MCP__OAUTH_REDIRECT_ELSEWHERE, "",
      "redirect URI"},
     {"http://client.example/cb?code=c&state=s-1" ISS, MCP__OAUTH_REDIRECT_ELSEWHERE,
@@ -289,6 +293,8 @@ static void put_param(mcp__buf *b, model *m, uint32_t *seed)
 
 static mcp__oauth_fault judge(const model *m, bool names_itself)
 {
+    if (m->counts[1] == 0 || strcmp(m->values[1], "s-1") != 0)
+        return MCP__OAUTH_REDIRECT_STATE;
     for (size_t i = 0; i < 5; i++) {
         if (m->counts[i] > 1)
             return MCP__OAUTH_REDIRECT_TWICE;
@@ -297,8 +303,6 @@ static mcp__oauth_fault judge(const model *m, bool names_itself)
         return MCP__OAUTH_REDIRECT_NO_ISSUER;
     if (m->counts[2] && strncmp(m->values[2], ISSUER, 15) != 0)
         return MCP__OAUTH_REDIRECT_ISSUER;
-    if (m->counts[1] == 0 || strcmp(m->values[1], "s-1") != 0)
-        return MCP__OAUTH_REDIRECT_STATE;
     if (m->counts[3])
         return MCP__OAUTH_OTHER_ERROR;
     return m->counts[0] && m->lens[0] ? MCP__OAUTH_OK : MCP__OAUTH_REDIRECT_NO_CODE;
