@@ -352,7 +352,8 @@ int isolated_call_begin(isolated *r, mcp_request *req, mcp_str cursor, size_t ma
     int rc = isolated_caller_get(r, mcp_request_identity(req), &c->caller);
     if (rc == MCP_OK)
         rc = isolated_params_make(c, cursor, max, &c->params);
-    isolated_link_refresh(r);
+    if (!c->repeats || !isolated_link_was_current(r))
+        isolated_link_refresh(r);
     mcp_request_on_cancel(req, on_cancel, c);
     if (rc == MCP_OK)
         rc = start(c, &error);

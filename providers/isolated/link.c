@@ -16,6 +16,7 @@
 enum {
     MAX_FILES = 1024,     /* open descriptors of a process */
     MAX_VALUES = 1 << 18, /* JSON values in a message of the process; each needs 16 bytes */
+    CURRENT_MS = 10,      /* for which the files are assumed to be those that were found */
 };
 
 /* ---- descriptor 4 ---------------------------------------------------------------------------- */
@@ -186,6 +187,7 @@ static void stamp(isolated *r)
     for (size_t i = 0; i < r->n_paths; i++)
         r->stamps[i] = stamp_of(r->options.paths[i]);
     r->stamped = true;
+    r->checked = isolated_now(r);
 }
 
 static bool are_current(const isolated *r, size_t n)
@@ -203,8 +205,14 @@ bool isolated_is_current(const isolated *r)
     return are_current(r, r->n_paths);
 }
 
+bool isolated_link_was_current(const isolated *r)
+{
+    return r->stamped && !r->failure.code && isolated_now(r) - r->checked < CURRENT_MS;
+}
+
 void isolated_link_refresh(isolated *r)
 {
+    r->checked = isolated_now(r);
     bool repaired = r->failure.code && r->failure_state != isolated_files_state(r);
     if (are_current(r, r->n_paths - r->options.n_beside) && !repaired)
         return;

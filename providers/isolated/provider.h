@@ -86,6 +86,7 @@ struct isolated {
     isolated_stamp stamps[ISOLATED_PATHS]; /* of options.paths */
     size_t n_paths;
     bool stamped;
+    int64_t checked;   /* when the paths were last compared with `stamps` */
     mcp_error failure; /* why the last process could not mount the source; code 0 if it could */
     uint64_t failure_state; /* isolated_files_state() at the time of the failure */
 
@@ -221,6 +222,12 @@ int isolated_link_failure(const isolated_link *l, mcp_error *error);
  * another file. If the last process could not mount the source, and the files of the source have
  * changed since then, lets the next process start without a pause. */
 void isolated_link_refresh(isolated *r);
+/* Whether that was done a few milliseconds ago, and nothing was wrong. A request that can be
+ * repeated then needs no check: if its source was replaced in the meantime, the module cannot open
+ * the new file in the sandbox. The request fails and is sent to a new process (is_stale() in
+ * call.c). A module that does not look at its file again answers from the old one for those
+ * milliseconds. */
+bool isolated_link_was_current(const isolated *r);
 /* Ends the process. The next request gets a new one. */
 void isolated_link_replace(isolated *r);
 /* Whether all paths of the process lead to the files that they led to at its start. */

@@ -44,6 +44,50 @@ children() {
     hush
 }
 
+# at_once METHOD PARAMS COMMAND...: runs the command as soon as there is an answer.
+at_once() {
+    local line
+    request "$1" "$2"
+    IFS= read -r -t 20 line <&"$from"
+    "${@:3}"
+}
+
+@test "a database that is replaced directly after a request is seen by the next one" {
+    talk modern "$MCPD" sqlite:shop.db
+    for i in {1..8}; do
+        sqlite3 new.db "CREATE TABLE t(a INTEGER PRIMARY KEY, b TEXT); INSERT INTO t VALUES (1, 'new $i')"
+        rows
+        at_once resources/read '{"uri":"sqlite://shop/t/rows"}' mv new.db shop.db
+        rows && [ "$heard" = "new $i" ]
+    done
+    at_once resources/read '{"uri":"sqlite://shop/t/rows"}' rm shop.db
+    failure resources/read '{"uri":"sqlite://shop/t/rows"}'
+    [[ "$heard" == *"not found"* ]]
+    hush
+}
+
+@test "a repository that is replaced directly after a request is seen by the next one" {
+    [ -f "$MCP_BUILD_DIR/programs/lib/mcp/git.so" ] && command -v git >/dev/null || skip "without git"
+    commit() { # DIRECTORY TEXT
+        git init -q "$1"
+        echo "$2" >"$1/f"
+        git -C "$1" add f
+        git -C "$1" -c user.name=t -c user.email=t@t commit -qm "$2"
+    }
+    exchange() { mv repo old && mv new repo; }
+    commit repo first
+    talk modern "$MCPD" git:repo
+    for i in {1..5}; do
+        commit new "new $i"
+        result resources/read '{"uri":"git://repo/HEAD/f"}'
+        at_once resources/read '{"uri":"git://repo/HEAD/f"}' exchange
+        result resources/read '{"uri":"git://repo/HEAD/f"}'
+        [ "$(jq -r '.contents[0].text' <<<"$heard")" = "new $i" ]
+        rm -rf old
+    done
+    hush
+}
+
 @test "one process for each source; none with --no-isolate or \"isolate\": false" {
     cp shop.db other.db
     talk modern "$MCPD" sqlite:shop.db sqlite:other.db
