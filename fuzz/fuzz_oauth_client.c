@@ -1,4 +1,5 @@
-/* fuzz_oauth_client.c: untrusted data that an OAuth client receives. The first byte selects the kind:
+/* fuzz_oauth_client.c: untrusted data that an OAuth client receives. The first byte selects the
+ * kind:
  *
  *   0 WWW-Authenticate                  1 protected resource metadata
  *   2 authorization server metadata     3 a token answer (the next byte selects what is wanted)

@@ -1,5 +1,5 @@
-/* answer.c: what answers of all endpoints of authorization servers have in common: a JSON object, or
- * an error (RFC 6749 section 5.2); see token_answer.h. */
+/* answer.c: what answers of all endpoints of authorization servers have in common: a JSON object,
+ * or an error (RFC 6749 section 5.2); see token_answer.h. */
 #include <stdio.h>
 
 #include "auth/token_answer.h"

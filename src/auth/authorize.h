@@ -61,9 +61,10 @@ typedef struct mcp__redirect_rules {
 
 /* Reads a redirect, and checks it in this order: the redirect URI, `state`, no parameter twice,
  * `iss` (RFC 9207 section 2.4), `error`, `code`. A URL with another state may be from any web page;
- * it is no answer to this request. *ret has a code only if the result is MCP__OAUTH_OK. If the issuer or the state is wrong, nothing of the redirect is in the error. An
- * error of the authorization server has its own fault, such as MCP__OAUTH_ACCESS_DENIED. Whatever
- * the result is, free *ret with mcp__redirect_clear(). */
+ * it is no answer to this request. *ret has a code only if the result is MCP__OAUTH_OK. If the
+ * issuer or the state is wrong, nothing of the redirect is in the error. An error of the
+ * authorization server has its own fault, such as MCP__OAUTH_ACCESS_DENIED. Whatever the result is,
+ * free *ret with mcp__redirect_clear(). */
 mcp__oauth_fault mcp__redirect_read(mcp__redirect *ret, mcp_str url,
                                     const mcp__redirect_rules *rules,
                                     const mcp_allocator *allocator, mcp_error *error);

@@ -13,8 +13,8 @@ static bool is_http(const mcp_uri *uri)
            !uri->has_userinfo && !uri->has_fragment;
 }
 
-/* Parses an http or https URL without user, password and fragment, and sets *origin to the length of
- * its scheme, host and port. */
+/* Parses an http or https URL without user, password and fragment, and sets *origin to the length
+ * of its scheme, host and port. */
 static int parse(mcp_str url, mcp_uri *uri, size_t *origin)
 {
     int rc = mcp_uri_parse(url, uri, NULL);

@@ -36,7 +36,7 @@ bool mcp__oauth_url(mcp_str url, bool loopback);
  * server or of a folder above it. A query must be equal. */
 bool mcp__resource_covers(mcp_str resource, mcp_str server);
 
-/* ---- protected.c: metadata of protected resources --------------------------------------------- */
+/* ---- protected.c: metadata of protected resources -------------------------------------------- */
 
 typedef struct mcp__protected {
     mcp_json_doc *doc; /* owns the strings */
@@ -63,7 +63,7 @@ void mcp__protected_clear(mcp__protected *resource);
 mcp__oauth_fault mcp__protected_choose(const mcp__protected *resource, mcp_str configured,
                                        mcp_str known, mcp_str *ret, mcp_error *error);
 
-/* ---- issuer.c: metadata of authorization servers ---------------------------------------------- */
+/* ---- issuer.c: metadata of authorization servers --------------------------------------------- */
 
 typedef struct mcp__issuer {
     mcp_json_doc *doc;                                              /* owns the strings */

@@ -32,7 +32,8 @@ static bool find_block(mcp_str text, mcp_str *label, mcp_str *body)
     return body->len < text.len;
 }
 
-/* Decodes Base64 with white space, by way of base64url. Returns MCP_OK, MCP_EPARSE or MCP_ENOMEM. */
+/* Decodes Base64 with white space, by way of base64url. Returns MCP_OK, MCP_EPARSE or
+ * MCP_ENOMEM. */
 static int decode(mcp__buf *to, mcp_str body)
 {
     char *text = mcp__buf_reserve(to, body.len + 1);

@@ -22,8 +22,8 @@ int mcp__jwk_make(const mcp__crypto *crypto, mcp__buf *to);
 /* ---- pem.c ----------------------------------------------------------------------------------- */
 
 /* Reads a private key that signs: a JWK, or PEM (PKCS#8, or the older forms for RSA and EC).
- * Returns MCP_OK, MCP_EINVAL, MCP_EUNSUPPORTED, MCP_ELIMIT, MCP_EPARSE or MCP_ENOMEM. The text of the error
- * contains no part of the key. */
+ * Returns MCP_OK, MCP_EINVAL, MCP_EUNSUPPORTED, MCP_ELIMIT, MCP_EPARSE or MCP_ENOMEM. The text of
+ * the error contains no part of the key. */
 int mcp__signing_key_read(const mcp__crypto *crypto, mcp_str text, const mcp_allocator *allocator,
                           mcp__jwk **ret, mcp_error *error);
 

@@ -69,7 +69,8 @@ static mcp__oauth_fault read_query(mcp__redirect *ret, mcp_str query, const char
     return MCP__OAUTH_OK;
 }
 
-/* The redirect URI before its query must be as it was registered. Some servers append a fragment. */
+/* The redirect URI before its query must be as it was registered. Some servers append a
+ * fragment. */
 static mcp__oauth_fault read_url(mcp__redirect *ret, mcp_str url, mcp_str redirect_uri,
                                  const char **twice)
 {
@@ -86,9 +87,9 @@ static mcp__oauth_fault read_url(mcp__redirect *ret, mcp_str url, mcp_str redire
     return read_query(ret, query, twice);
 }
 
-/* The checks of the contents. Nothing of the redirect may be believed, or shown, before the state and
- * the issuer are right. The state comes first: without it, the URL may be from any web page, and the
- * caller may go on waiting. */
+/* The checks of the contents. Nothing of the redirect may be believed, or shown, before the state
+ * and the issuer are right. The state comes first: without it, the URL may be from any web page,
+ * and the caller may go on waiting. */
 static mcp__oauth_fault check(const mcp__redirect *redirect, const mcp__redirect_rules *rules,
                               const char *twice)
 {

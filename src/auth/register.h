@@ -32,8 +32,8 @@ typedef struct mcp__registered {
 } mcp__registered;
 
 /* Reads the answer from `url`. The status may be any. A refusal is MCP__OAUTH_INVALID_REDIRECT,
- * MCP__OAUTH_INVALID_METADATA or MCP__OAUTH_REGISTER_REFUSED. Whatever the result is, free *ret with
- * mcp__registered_clear(). */
+ * MCP__OAUTH_INVALID_METADATA or MCP__OAUTH_REGISTER_REFUSED. Whatever the result is, free *ret
+ * with mcp__registered_clear(). */
 mcp__oauth_fault mcp__registered_read(mcp__registered *ret, int status, mcp_str body, mcp_str url,
                                       const mcp_allocator *allocator, mcp_error *error);
 void mcp__registered_clear(mcp__registered *client);

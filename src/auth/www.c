@@ -4,7 +4,8 @@
  *     challenge = scheme [ 1*SP ( token68 / [ param ] *( "," [ param ] ) ) ]
  *     param     = token *WS "=" *WS ( token / quoted-string )
  *
- * After a comma, a token is a parameter if "=" follows it, else the scheme of the next challenge. */
+ * After a comma, a token is a parameter if "=" follows it, else the scheme of the next
+ * challenge. */
 #include "auth/www.h"
 #include "protocol/scope.h"
 

@@ -1,5 +1,5 @@
-/* The pure parts of an OAuth client, put together as in a login: from the challenge of a server to the
- * stored record, and a refresh from that record. Each allocation fails once. */
+/* The pure parts of an OAuth client, put together as in a login: from the challenge of a server to
+ * the stored record, and a refresh from that record. Each allocation fails once. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

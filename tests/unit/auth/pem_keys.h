@@ -1,5 +1,5 @@
-/* pem_keys.h: private keys for tests, which another implementation made (Python's cryptography), and
- * their public parts. */
+/* pem_keys.h: private keys for tests, which another implementation made (Python's cryptography),
+ * and their public parts. */
 #ifndef MCP_TESTS_AUTH_PEM_KEYS_H
 #define MCP_TESTS_AUTH_PEM_KEYS_H
 

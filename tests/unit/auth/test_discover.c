@@ -1,4 +1,5 @@
-/* Discovery: URLs of metadata, resources and servers, and both kinds of metadata with each check. */
+/* Discovery: URLs of metadata, resources and servers, and both kinds of metadata with each
+ * check. */
 #include "rig.h"
 #include "auth/discover.h"
 

@@ -1,5 +1,5 @@
-/* The authorization code flow of a client: faults and their texts, PKCE, the URL to open, and the URL
- * that comes back. */
+/* The authorization code flow of a client: faults and their texts, PKCE, the URL to open, and the
+ * URL that comes back. */
 #include "rig.h"
 #include "auth/authorize.h"
 

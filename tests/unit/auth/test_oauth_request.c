@@ -72,8 +72,8 @@ static void test_forms(void **state)
     expect(&b, "token=45ghiukldjahdnhzdauz&token_type_hint=refresh_token");
 }
 
-/* Any bytes are read again as they were: a form has each of them encoded, and only "&" and "=" between
- * them. */
+/* Any bytes are read again as they were: a form has each of them encoded, and only "&" and "="
+ * between them. */
 static void test_forms_generated(void **state)
 {
     (void)state;
