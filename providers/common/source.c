@@ -89,12 +89,12 @@ int common_source_describe(common_source *s, const char *tool, const char *given
                            mcp_error *error)
 {
     const common_source_kind *kind = s->kind;
-    int rc = to->source(MCP_OPTIONS(mcp_source, .prefix = s->prefix,
-                                    .lists = kind->provider.list != NULL,
-                                    .subscribe = kind->provider.watch != NULL,
-                                    .list_changed = kind->provider.watch_list != NULL,
-                                    .in_process = kind->in_process),
-                        error, to->user);
+    int rc = to->source(
+        MCP_OPTIONS(mcp_source, .prefix = s->prefix, .lists = kind->provider.list != NULL,
+                    .subscribe = kind->provider.watch || kind->provider.watch_as,
+                    .list_changed = kind->provider.watch_list || kind->provider.watch_list_as,
+                    .in_process = kind->in_process),
+        error, to->user);
     if (rc == MCP_EEXIST)
         rc = refuse_taken(kind, given, error);
     for (size_t i = 0; rc == MCP_OK && i < n_paths; i++)

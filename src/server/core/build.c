@@ -182,8 +182,8 @@ static void watch_lists(mcp_server *server, const snapshot *before)
             mcp__mount_watch_list(server, server->mounts[i]);
     for (size_t i = 0; i < before->n_mounts; i++) {
         const mcp__mount *m = before->mounts[i];
-        if (m->built && m->provider.unwatch_list && mcp__mount_is_subscribed(server, m))
-            m->provider.unwatch_list(m->user);
+        if (m->built && mcp__mount_is_subscribed(server, m))
+            mcp__mount_unwatch_list(server, m);
     }
 }
 

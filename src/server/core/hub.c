@@ -93,7 +93,7 @@ int mcp__stream_subscribe(mcp__stream *stream, mcp_str uri)
     if (session->n_subscriptions >= session->channel->options.max_subscriptions)
         return MCP_ELIMIT;
     mcp__topic *topic;
-    int rc = mcp__topic_of(server, uri, session->channel->options.principal, &topic);
+    int rc = mcp__topic_of(server, uri, stream->identity, &topic);
     if (rc != MCP_OK)
         return rc;
     mcp__subscription *s = subscription_new(stream, topic, uri);
@@ -127,57 +127,6 @@ unsigned mcp__hub_lists(const mcp_server *server)
     return lists;
 }
 
-void mcp__mount_watch_list(mcp_server *server, const mcp__mount *mount)
-{
-    int rc = mount->provider.watch_list ? mount->provider.watch_list(mount->user) : MCP_OK;
-    if (rc < 0)
-        mcp__server_log(server, "warning", "%s cannot watch its list: %s", mount->provider.name,
-                        mcp_error_text(rc));
-}
-
-/* Returns the lists to which any stream is subscribed, as bits. */
-static unsigned subscribed_lists(const mcp_server *server)
-{
-    unsigned lists = 0;
-    for (unsigned k = 0; k < MCP__KINDS; k++)
-        lists |= server->list_streams[k] ? 1u << k : 0;
-    return lists;
-}
-
-/* Returns the lists that contain items of a mount, as bits. */
-static unsigned lists_of(const mcp__mount *mount)
-{
-    unsigned lists = 1u << MCP__RESOURCES;
-    for (unsigned k = 0; k < MCP__KINDS; k++)
-        lists |= mcp__mount_has(mount, (mcp__kind)k) ? 1u << k : 0;
-    return lists;
-}
-
-bool mcp__mount_is_subscribed(const mcp_server *server, const mcp__mount *mount)
-{
-    return lists_of(mount) & subscribed_lists(server);
-}
-
-void mcp__stream_set_lists(mcp__stream *stream, unsigned lists)
-{
-    mcp_server *server = stream->session->server;
-    unsigned before = subscribed_lists(server), previous = stream->lists;
-    stream->lists = lists;
-    for (unsigned k = 0; k < MCP__KINDS; k++) {
-        server->list_streams[k] += lists >> k & 1;
-        server->list_streams[k] -= previous >> k & 1;
-    }
-    unsigned after = subscribed_lists(server);
-    for (size_t i = 0; i < server->n_mounts && before != after; i++) {
-        const mcp__mount *m = server->mounts[i];
-        bool was_watched = lists_of(m) & before, is_watched = lists_of(m) & after;
-        if (is_watched && !was_watched)
-            mcp__mount_watch_list(server, m);
-        else if (was_watched && !is_watched && m->provider.unwatch_list)
-            m->provider.unwatch_list(m->user);
-    }
-}
-
 void mcp__stream_clear(mcp__stream *stream)
 {
     mcp__stream_set_lists(stream, 0);
@@ -186,9 +135,9 @@ void mcp__stream_clear(mcp__stream *stream)
         subscription_free(mcp__container(stream->subscriptions.next, mcp__subscription, in_stream));
     mcp__task_stream_clear(stream);
     mcp__map_free(&stream->by_uri);
+    mcp_identity_unref(stream->identity);
+    stream->identity = NULL;
 }
-
-/* ---- changes --------------------------------------------------------------------------------- */
 
 void mcp__hub_arm(mcp__session *session)
 {
@@ -198,17 +147,59 @@ void mcp__hub_arm(mcp__session *session)
     mcp__channel_wake(session->channel);
 }
 
+static void mark(mcp__subscription *s)
+{
+    if (mcp__list_empty(&s->in_dirty))
+        mcp__list_append(&s->stream->session->dirty, &s->in_dirty);
+    mcp__hub_arm(s->stream->session);
+}
+
+/* Replaces the topic of a subscription by that of the stream's identity. If this fails, for example
+ * because the resource does not exist for this identity, the subscription ends. */
+static void move(mcp__subscription *s)
+{
+    mcp_server *server = s->stream->session->server;
+    mcp__topic *old = s->topic, *topic;
+    int rc = mcp__topic_of(server, s->uri, s->stream->identity, &topic);
+    if (rc != MCP_OK) {
+        subscription_free(s);
+        return;
+    }
+    mcp__list_remove(&s->in_topic);
+    mcp__list_append(&topic->subscriptions, &s->in_topic);
+    s->topic = topic;
+    if (mcp__list_empty(&old->subscriptions))
+        mcp__topic_free(server, old);
+    mark(s);
+}
+
+void mcp__stream_adopt(mcp__stream *stream)
+{
+    mcp_identity *now = stream->session->channel->options.identity, *before = stream->identity;
+    unsigned lists = stream->lists;
+    if (now == before)
+        return;
+    mcp__stream_set_lists(stream, 0);
+    stream->identity = mcp_identity_ref(now);
+    mcp__stream_set_lists(stream, lists);
+    for (mcp__link *l = stream->subscriptions.next; l != &stream->subscriptions;) {
+        mcp__subscription *s = mcp__container(l, mcp__subscription, in_stream);
+        l = l->next;
+        if (mcp__topic_has_identity(s->topic))
+            move(s);
+    }
+    mcp_identity_unref(before);
+}
+
+/* ---- changes --------------------------------------------------------------------------------- */
+
 static void mark_topic(mcp_server *server, mcp_str key)
 {
     mcp__topic *topic = mcp__map_get(&server->topics, key);
     if (!topic)
         return;
-    for (mcp__link *l = topic->subscriptions.next; l != &topic->subscriptions; l = l->next) {
-        mcp__subscription *s = mcp__container(l, mcp__subscription, in_topic);
-        if (mcp__list_empty(&s->in_dirty))
-            mcp__list_append(&s->stream->session->dirty, &s->in_dirty);
-        mcp__hub_arm(s->stream->session);
-    }
+    for (mcp__link *l = topic->subscriptions.next; l != &topic->subscriptions; l = l->next)
+        mark(mcp__container(l, mcp__subscription, in_topic));
 }
 
 void mcp_server_resource_updated(mcp_server *server, const char *uri)
@@ -221,6 +212,16 @@ void mcp_server_updated_for(mcp_server *server, const char *uri, const char *pri
     mcp__buf key;
     mcp__buf_init(&key, &server->allocator, SIZE_MAX);
     mcp__topic_put_key(&key, uri, principal);
+    if (!key.failed)
+        mark_topic(server, mcp__buf_view(&key));
+    mcp__buf_free(&key);
+}
+
+void mcp_server_updated_as(mcp_server *server, const char *uri, const mcp_identity *identity)
+{
+    mcp__buf key;
+    mcp__buf_init(&key, &server->allocator, SIZE_MAX);
+    mcp__topic_put_key_as(&key, uri, identity);
     if (!key.failed)
         mark_topic(server, mcp__buf_view(&key));
     mcp__buf_free(&key);
@@ -280,6 +281,22 @@ void mcp_server_list_changed_for(mcp_server *server, mcp_item item, const char *
         mcp__session *session = mcp__container(l, mcp__session, link);
         if (is_same(principal, session->channel->options.principal))
             mark_lists(session, kind_of(item));
+    }
+}
+
+void mcp_server_list_changed_as(mcp_server *server, mcp_item item, const mcp_identity *identity)
+{
+    unsigned list = 1u << (item == MCP_ITEM_TEMPLATE ? MCP__RESOURCES : kind_of(item));
+    for (mcp__link *l = server->sessions.next; !server->building && l != &server->sessions;
+         l = l->next) {
+        mcp__session *session = mcp__container(l, mcp__session, link);
+        if (session->legacy.identity == identity)
+            mark_list(&session->legacy, list);
+        for (mcp__link *k = session->streams.next; k != &session->streams; k = k->next) {
+            mcp__stream *stream = mcp__container(k, mcp__stream, link);
+            if (stream->identity == identity)
+                mark_list(stream, list);
+        }
     }
 }
 

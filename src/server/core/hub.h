@@ -11,9 +11,10 @@ typedef struct mcp__session mcp__session;
 typedef struct mcp__stream {
     mcp__link link; /* in session->streams */
     mcp__session *session;
-    mcp_request *listen;  /* NULL for a legacy session */
-    unsigned lists;       /* the subscribed lists, as bits 1 << mcp__kind */
-    unsigned dirty_lists; /* those of the subscribed lists that changed */
+    mcp_request *listen;    /* NULL for a legacy session */
+    mcp_identity *identity; /* the providers watch for this identity; see mcp__stream_adopt() */
+    unsigned lists;         /* the subscribed lists, as bits 1 << mcp__kind */
+    unsigned dirty_lists;   /* those of the subscribed lists that changed */
     mcp__link subscriptions;
     mcp__map by_uri; /* subscriptions, by the URI exactly as the client sent it */
     mcp__link tasks; /* mcp__task_watch */
@@ -22,6 +23,9 @@ typedef struct mcp__stream {
 void mcp__stream_init(mcp__stream *stream, mcp__session *session, mcp_request *listen);
 /* Ends all subscriptions of a stream and frees its memory, but not the stream itself. */
 void mcp__stream_clear(mcp__stream *stream);
+/* Makes the identity of the session's last message that of the stream. What a provider watches for
+ * an identity (mcp_provider.watch_as) is then watched for this one, and announced as changed. */
+void mcp__stream_adopt(mcp__stream *stream);
 /* Returns the lists for which this server announces changes, as bits 1 << mcp__kind. */
 unsigned mcp__hub_lists(const mcp_server *server);
 /* Replaces the subscribed lists. Providers start or stop watching as necessary. */

@@ -102,6 +102,7 @@ typedef struct mcp__mount {
 /* Makes the provider watch its list. If the provider fails, a warning is logged, and changes of its
  * list are not announced. */
 void mcp__mount_watch_list(mcp_server *server, const mcp__mount *mount);
+void mcp__mount_unwatch_list(mcp_server *server, const mcp__mount *mount);
 /* Returns whether a stream is subscribed to a list that contains items of the mount. */
 bool mcp__mount_is_subscribed(const mcp_server *server, const mcp__mount *mount);
 /* Returns the mount with the longest prefix of the URI, or NULL. */

@@ -199,11 +199,13 @@ static void run_method(mcp_request *req)
 void mcp__request_receive(mcp__incoming *in)
 {
     mcp_request *req = mcp__container(in, mcp_request, in);
-    const mcp__session *session = in->channel->state;
+    mcp__session *session = in->channel->state;
     req->server = session->server;
     req->identity = in->channel->options.identity;
     if (req->identity)
         mcp_identity_ref(req->identity);
+    if (session->initialized && session->legacy.identity != req->identity)
+        mcp__stream_adopt(&session->legacy);
     mcp__arena_init(&req->arena, in->allocator, NULL, 0);
     mcp__buf_init(&req->reply.out, in->allocator, 0);
     if (req->server->audit.ended)

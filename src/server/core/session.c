@@ -92,6 +92,7 @@ static void note_initialized(mcp__session *session)
     if (!session->revision || session->initialized)
         return;
     session->initialized = true;
+    mcp__stream_adopt(&session->legacy);
     mcp__stream_set_lists(&session->legacy, mcp__hub_lists(session->server));
     mcp__input_send_held(session);
 }

@@ -1,9 +1,21 @@
 /* topic.c: resources with subscribers, and the providers that watch them. See topic.h. */
 #include "server/core/topic.h"
 
-enum { ANONYMOUS = 'a', NAMED = 'n' };
+/* What follows the NUL of a key. */
+enum { NOBODY = 0, ANONYMOUS = 'a', NAMED = 'n', IDENTITY = 'i' };
 
-static mcp__topic *topic_new(mcp_server *server, mcp_str key)
+static char mark_of(const mcp__topic *t)
+{
+    size_t len = strlen(t->key.ptr);
+    return len < t->key.len ? t->key.ptr[len + 1] : NOBODY;
+}
+
+bool mcp__topic_has_identity(const mcp__topic *t)
+{
+    return mark_of(t) == IDENTITY;
+}
+
+static mcp__topic *topic_new(mcp_server *server, mcp_str key, mcp_identity *identity)
 {
     mcp__topic *t = mcp__zalloc(&server->allocator, sizeof(*t) + key.len + 1);
     if (!t)
@@ -13,7 +25,9 @@ static mcp__topic *topic_new(mcp_server *server, mcp_str key)
         memcpy(text, key.ptr, key.len);
     t->key = (mcp_str){text, key.len};
     mcp__list_init(&t->subscriptions);
+    t->identity = mark_of(t) == IDENTITY ? mcp_identity_ref(identity) : NULL;
     if (mcp__map_add(&server->topics, t->key, t) != MCP_OK) {
+        mcp_identity_unref(t->identity);
         mcp__release(&server->allocator, t);
         return NULL;
     }
@@ -32,12 +46,15 @@ static void unwatch(const mcp__topic *t)
         t->unwatch(t->key.ptr, t->watch_user);
     if (t->unwatch_for)
         t->unwatch_for(t->key.ptr, principal_of(t), t->watch_user);
+    if (t->unwatch_as)
+        t->unwatch_as(t->key.ptr, t->identity, t->watch_user);
 }
 
 void mcp__topic_free(mcp_server *server, mcp__topic *t)
 {
     mcp__map_remove(&server->topics, t->key);
     unwatch(t);
+    mcp_identity_unref(t->identity);
     mcp__release(&server->allocator, t);
 }
 
@@ -48,15 +65,32 @@ void mcp__topic_put_key(mcp__buf *b, const char *canonical, const char *principa
     mcp__buf_str(b, mcp_str_from(principal));
 }
 
+void mcp__topic_put_key_as(mcp__buf *b, const char *canonical, const mcp_identity *identity)
+{
+    mcp__buf_add(b, canonical, strlen(canonical) + 1);
+    mcp__buf_char(b, IDENTITY);
+    mcp__buf_add(b, (const char *)&identity, sizeof(identity));
+}
+
+/* Returns the kind of the topics that a provider watches: NOBODY, NAMED or IDENTITY. */
+static char watched_by(const mcp__mount *mount)
+{
+    const mcp_provider *p = mount ? &mount->provider : NULL;
+    return p && p->watch_as ? IDENTITY : p && p->watch_for ? NAMED : NOBODY;
+}
+
 static int watch(const mcp__mount *mount, mcp__topic *t)
 {
     const mcp_provider *p = &mount->provider;
-    int rc = p->watch_for ? p->watch_for(t->key.ptr, principal_of(t), mount->user)
-             : p->watch   ? p->watch(t->key.ptr, mount->user)
-                          : MCP_EUNSUPPORTED;
+    int rc = p->watch_as    ? p->watch_as(t->key.ptr, t->identity, mount->user)
+             : p->watch_for ? p->watch_for(t->key.ptr, principal_of(t), mount->user)
+             : p->watch     ? p->watch(t->key.ptr, mount->user)
+                            : MCP_EUNSUPPORTED;
+    char by = watched_by(mount);
     t->watch_user = mount->user;
-    t->unwatch = rc == MCP_OK && !p->watch_for ? p->unwatch : NULL;
-    t->unwatch_for = rc == MCP_OK && p->watch_for ? p->unwatch_for : NULL;
+    t->unwatch = rc == MCP_OK && by == NOBODY ? p->unwatch : NULL;
+    t->unwatch_for = rc == MCP_OK && by == NAMED ? p->unwatch_for : NULL;
+    t->unwatch_as = rc == MCP_OK && by == IDENTITY ? p->unwatch_as : NULL;
     return rc;
 }
 
@@ -90,13 +124,13 @@ static int resolve(mcp_server *server, mcp_str uri, char *canonical, size_t room
     return MCP_OK;
 }
 
-static int topic_with_key(mcp_server *server, mcp_str key, const mcp__mount *mount,
-                          mcp__topic **ret)
+static int topic_with_key(mcp_server *server, mcp_str key, mcp_identity *identity,
+                          const mcp__mount *mount, mcp__topic **ret)
 {
     *ret = mcp__map_get(&server->topics, key);
     if (*ret)
         return MCP_OK;
-    mcp__topic *t = topic_new(server, key);
+    mcp__topic *t = topic_new(server, key, identity);
     if (!t)
         return MCP_ENOMEM;
     int rc = mount ? watch(mount, t) : MCP_OK;
@@ -108,21 +142,25 @@ static int topic_with_key(mcp_server *server, mcp_str key, const mcp__mount *mou
     return MCP_OK;
 }
 
-int mcp__topic_of(mcp_server *server, mcp_str uri, const char *principal, mcp__topic **ret)
+int mcp__topic_of(mcp_server *server, mcp_str uri, mcp_identity *identity, mcp__topic **ret)
 {
     char canonical[MCP_URI_MAX_LENGTH + 1];
     const mcp__mount *mount;
     int rc = resolve(server, uri, canonical, sizeof(canonical), &mount);
     if (rc != MCP_OK)
         return rc;
-    if (!mount || !mount->provider.watch_for)
-        return topic_with_key(server, mcp_str_from(canonical), mount, ret);
+    char by = watched_by(mount);
+    if (by == NOBODY)
+        return topic_with_key(server, mcp_str_from(canonical), NULL, mount, ret);
     mcp__buf key;
     mcp__buf_init(&key, &server->allocator, SIZE_MAX);
-    mcp__topic_put_key(&key, canonical, principal);
+    if (by == IDENTITY)
+        mcp__topic_put_key_as(&key, canonical, identity);
+    else
+        mcp__topic_put_key(&key, canonical, mcp_identity_principal(identity));
     rc = key.failed;
     if (rc == MCP_OK)
-        rc = topic_with_key(server, mcp__buf_view(&key), mount, ret);
+        rc = topic_with_key(server, mcp__buf_view(&key), identity, mount, ret);
     mcp__buf_free(&key);
     return rc;
 }
@@ -135,11 +173,12 @@ void mcp__hub_rewatch(mcp_server *server)
         mcp_str uri = mcp_str_from(t->key.ptr);
         const mcp__mount *m = mcp__mount_find(server, uri);
         bool registered = mcp__registry_find(server, MCP__RESOURCES, uri) != NULL;
-        bool is_private = uri.len < t->key.len;
+        char mark = mark_of(t) == ANONYMOUS ? NAMED : mark_of(t);
         mcp__topic before = *t;
         t->unwatch = NULL;
         t->unwatch_for = NULL;
-        if (!registered && m && is_private == (m->provider.watch_for != NULL))
+        t->unwatch_as = NULL;
+        if (!registered && m && mark == watched_by(m))
             watch(m, t);
         unwatch(&before);
     }

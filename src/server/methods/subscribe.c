@@ -141,6 +141,7 @@ int mcp__run_listen(mcp_request *req)
     if (!req->stream)
         return MCP_ENOMEM;
     mcp__stream_init(req->stream, session, req);
+    mcp__stream_adopt(req->stream);
     mcp__list_append(&session->streams, &req->stream->link);
     session->n_listens++;
     lists &= mcp__hub_lists(req->server);
@@ -205,6 +206,7 @@ int mcp__run_subscribe(mcp_request *req)
     if (!uri.ptr)
         return MCP_EINVAL;
     req->target.uri = uri;
+    mcp__stream_adopt(&session->legacy);
     int rc = mcp__stream_subscribe(&session->legacy, uri);
     if (rc == MCP_ELIMIT)
         return mcp_reply_fail(
