@@ -178,11 +178,10 @@ static bool is_issuer(const postgres_callers *all, const mcp_identity *identity)
     return all->issuer && issuer ? strcmp(all->issuer, issuer) == 0 : all->issuer == issuer;
 }
 
-static postgres_role *find_role(const postgres_callers *all, const mcp_request *req)
+static postgres_role *find_role(const postgres_callers *all, const mcp_identity *identity)
 {
-    const mcp_identity *identity = mcp_request_identity(req);
     if (!all->claim)
-        return role_of(all, mcp_str_from(mcp_request_principal(req)));
+        return role_of(all, mcp_str_from(mcp_identity_principal(identity)));
     return is_issuer(all, identity)
                ? role_of_claim(all, mcp_json_get(mcp_identity_claims(identity), all->claim))
                : NULL;
@@ -212,51 +211,73 @@ const char *postgres_changes_role(const char *sql)
 
 /* ---- settings -------------------------------------------------------------------------------- */
 
-/* Returns the text of a claim: of a string the string itself, otherwise JSON. *rc is MCP_ENOTFOUND
+/* Appends a text with its NUL. Returns MCP_OK or MCP_ENOMEM. */
+static int put_text(common_buffer *to, mcp_str text)
+{
+    return common_buffer_append(to, text.ptr, text.len) == MCP_OK ? common_buffer_append(to, "", 1)
+                                                                  : MCP_ENOMEM;
+}
+
+/* Appends the text of a claim: of a string the string itself, otherwise JSON. Returns MCP_ENOTFOUND
  * if it is missing, because "" could be the value of a row, or if it contains NUL, because the rest
  * would be ignored. */
-static const char *text_of(mcp_request *req, const mcp_allocator *alloc, const mcp_json *value,
-                           int *rc)
+static int put_claim(common_buffer *to, const mcp_json *value)
 {
     mcp_str text = mcp_json_string(value);
     mcp_json_writer *w = NULL;
-    if (!value || mcp_json_is(value, MCP_JSON_NULL)) {
-        *rc = MCP_ENOTFOUND;
-        return NULL;
-    }
+    int rc = MCP_OK;
+    if (!value || mcp_json_is(value, MCP_JSON_NULL))
+        return MCP_ENOTFOUND;
     if (!text.ptr) {
-        w = mcp_json_writer_new(alloc, 0);
+        w = mcp_json_writer_new(&to->alloc, 0);
         mcp_json_add_value(w, value);
-        *rc = mcp_json_writer_finish(w, &text);
+        rc = mcp_json_writer_finish(w, &text);
     }
-    if (*rc == MCP_OK && text.len && memchr(text.ptr, 0, text.len))
-        *rc = MCP_ENOTFOUND;
-    const char *ret = *rc == MCP_OK ? mcp_request_strdup(req, text) : NULL;
-    if (*rc == MCP_OK && !ret)
-        *rc = MCP_ENOMEM;
+    if (rc == MCP_OK && text.len && memchr(text.ptr, 0, text.len))
+        rc = MCP_ENOTFOUND;
+    if (rc == MCP_OK)
+        rc = put_text(to, text);
     mcp_json_writer_free(w);
-    return ret;
+    return rc;
 }
 
-int postgres_caller_of(postgres_callers *all, const mcp_allocator *alloc, mcp_request *req,
-                       const postgres_as **as, postgres_role **role)
+static int put_settings(common_buffer *to, const postgres_callers *all, const mcp_json *claims)
 {
-    const mcp_json *claims = mcp_identity_claims(mcp_request_identity(req));
     int rc = MCP_OK;
-    *role = find_role(all, req);
-    if (!*role)
-        return MCP_ENOTFOUND;
-    postgres_as *made = mcp_request_alloc(req, sizeof(*made));
-    if (!made)
-        return MCP_ENOMEM;
-    *made = (postgres_as){.role = (*role)->name};
     for (size_t i = 0; rc == MCP_OK && i < all->n_setting; i++) {
         const postgres_setting *s = &all->setting[i];
-        made->value[made->n++] = s->name;
-        made->value[made->n++] =
-            text_of(req, alloc, s->claim ? mcp_json_get(claims, s->claim) : claims, &rc);
+        rc = put_text(to, mcp_str_from(s->name));
+        if (rc == MCP_OK)
+            rc = put_claim(to, s->claim ? mcp_json_get(claims, s->claim) : claims);
     }
-    *as = made;
+    return rc;
+}
+
+int postgres_caller_of(postgres_callers *all, const mcp_allocator *alloc,
+                       const mcp_identity *identity, void *(*give)(size_t size, void *user),
+                       void *user, postgres_as **ret, postgres_role **role)
+{
+    common_buffer text;
+    *role = find_role(all, identity);
+    if (!*role)
+        return MCP_ENOTFOUND;
+    common_buffer_init(&text, alloc);
+    int rc = put_text(&text, mcp_str_from((*role)->name));
+    if (rc == MCP_OK)
+        rc = put_settings(&text, all, mcp_identity_claims(identity));
+    postgres_as *as = rc == MCP_OK ? give(sizeof(*as) + text.len, user) : NULL;
+    if (rc == MCP_OK && !as)
+        rc = MCP_ENOMEM;
+    if (rc == MCP_OK) {
+        *as = (postgres_as){.size = text.len};
+        memcpy(as->text, text.ptr, text.len);
+        as->role = as->text;
+        const char *at = as->text + strlen(as->text) + 1;
+        for (; at < as->text + as->size; at += strlen(at) + 1)
+            as->value[as->n++] = at;
+        *ret = as;
+    }
+    common_buffer_free(&text);
     return rc;
 }
 

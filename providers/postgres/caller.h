@@ -17,11 +17,13 @@ enum {
     POSTGRES_SETTINGS_SQL = 1400,
 };
 
-/* The role and the settings of one request. */
+/* The role and the settings of a caller. Two callers with the same text get the same results. */
 struct postgres_as {
     const char *role;
     int n; /* number of values: a name and a value for each setting */
     const char *value[2 * (POSTGRES_SETTINGS + 1)];
+    size_t size; /* of `text`, which has the strings above, each with its NUL */
+    char text[];
 };
 
 typedef struct postgres_role {
@@ -72,10 +74,11 @@ void postgres_callers_free(postgres_callers *all, const mcp_allocator *alloc);
 /* Clears the cached tables of all roles. */
 void postgres_callers_clear_tables(postgres_callers *all);
 
-/* Finds the role and the settings of a request's caller. They are in the request's memory. *role is
- * the entry of the map. Returns MCP_OK, MCP_ENOTFOUND (the caller has no role) or MCP_ENOMEM. */
-int postgres_caller_of(postgres_callers *all, const mcp_allocator *alloc, mcp_request *req,
-                       const postgres_as **as, postgres_role **role);
+/* Finds the role and the settings of a caller. They are in one block of memory from `give`. *role
+ * is the entry of the map. Returns MCP_OK, MCP_ENOTFOUND (the caller has no role) or MCP_ENOMEM. */
+int postgres_caller_of(postgres_callers *all, const mcp_allocator *alloc,
+                       const mcp_identity *identity, void *(*give)(size_t size, void *user),
+                       void *user, postgres_as **ret, postgres_role **role);
 
 /* Returns the word of a statement that could change the role or a setting, or run a text as a
  * statement, for example "set_config". Returns NULL if there is none. */

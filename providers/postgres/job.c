@@ -36,16 +36,24 @@ static void log_refused(postgres *s)
     s->host.log("warning", line, s->host.user);
 }
 
+static void *give_request(size_t size, void *user)
+{
+    return mcp_request_alloc(user, size);
+}
+
 /* Sets the role of the job's caller. Results differ between callers, so they must not be shared. */
 static int set_caller(postgres_job *j)
 {
     postgres *s = j->s;
     postgres_role *role;
+    postgres_as *as = NULL;
     j->tables = &s->tables;
     if (!s->callers.on)
         return MCP_OK;
     mcp_reply_cache(j->req, 0, false);
-    int rc = postgres_caller_of(&s->callers, &s->base.alloc, j->req, &j->op.as, &role);
+    int rc = postgres_caller_of(&s->callers, &s->base.alloc, mcp_request_identity(j->req),
+                                give_request, j->req, &as, &role);
+    j->op.as = as;
     if (rc == MCP_ENOTFOUND)
         log_refused(s);
     if (rc != MCP_OK)

@@ -31,6 +31,7 @@ static const common_template templates[] = {
 static void clear(common_source *base)
 {
     postgres *s = (postgres *)base;
+    postgres_notices_free(s);
     postgres_pool_free(s->pool);
     postgres_sql_free(&s->check.sql);
     postgres_tables_clear(&s->tables);
@@ -73,8 +74,13 @@ static const common_source_kind kind = {
                  .unwatch_list = common_source_unwatch_list},
 };
 
-/* With roles of callers there is no tool, and nothing is watched; see set_callers(). */
-static const common_source_kind kind_for_callers = {KIND, .provider = {PROVIDER}};
+/* With roles of callers there is no tool; see set_callers(). */
+static const common_source_kind kind_for_callers = {
+    KIND,
+    .provider = {PROVIDER, .watch_as = postgres_watch_as, .unwatch_as = postgres_unwatch_as,
+                 .watch_list_as = postgres_watch_list_as,
+                 .unwatch_list_as = postgres_unwatch_list_as},
+};
 
 /* "//host/db" is the rest of a URI, "shop" is a name. */
 static int set_conninfo(postgres *s, const char *given)
@@ -224,8 +230,7 @@ static int make_pool(postgres *s, mcp_error *error)
 
 /* A statement that a caller writes could set another role within itself: SELECT set_config('role',
  * …), query_to_xml(…). So with roles of callers there is no tool, and no saved query that does
- * this. Changes are not announced, because a notice would tell a caller about rows that its role
- * does not see. */
+ * this. */
 static int set_callers(postgres *s, const mcp_postgres_options *o, mcp_error *error)
 {
     const char *word = NULL;

@@ -9,6 +9,7 @@
 #define POSTGRES_PROVIDER_H
 
 #include "caller.h"
+#include "notice.h"
 #include "pool.h"
 #include "postgres.h"
 #include "source.h"
@@ -29,10 +30,10 @@ typedef struct postgres_watch {
     postgres_pool *pool;
     postgres_op op;
     bool looking, known, missed;
-    char last[300], now[300];
+    char last[400], now[400];
 } postgres_watch;
 
-typedef struct postgres {
+struct postgres {
     common_source base; /* with the prefix "postgres://NAME/" */
     mcp_host host;
     char *conninfo;
@@ -45,7 +46,8 @@ typedef struct postgres {
     int64_t refused_until; /* time until which refused callers are not logged again */
     postgres_check check;
     postgres_watch watch;
-} postgres;
+    postgres_notices notices; /* with callers */
+};
 
 typedef struct postgres_job postgres_job;
 struct postgres_job {
@@ -145,6 +147,10 @@ void postgres_run_saved(postgres_job *j);
 
 /* Returns whether rows have URIs. */
 bool postgres_has_key(const postgres_table *t);
+/* Append SELECT … FROM … for all columns or, if it is not NULL, for `only`; and the condition that
+ * finds a row by its key, with the parameters $1, $2, … */
+void postgres_put_columns(postgres_sql *sql, const postgres_table *t, const postgres_column *only);
+void postgres_put_where_key(postgres_sql *sql, const postgres_table *t);
 
 /* Callbacks for mcp_provider and mcp_resource_template. */
 int postgres_list(mcp_request *req, mcp_str cursor, size_t max, void *user);
@@ -164,6 +170,8 @@ typedef enum postgres_beginning {
 postgres_beginning postgres_beginning_of(const char *sql);
 #define POSTGRES_WHAT_IS_RUN "only SELECT, WITH, VALUES, TABLE, EXPLAIN and SHOW are allowed"
 
+/* Returns the length of a query without the spaces and semicolons at its end. */
+size_t postgres_query_length(const char *sql);
 /* Appends the query in the form in which it is run. */
 void postgres_put_query(postgres_sql *to, const char *sql, size_t max_bytes);
 

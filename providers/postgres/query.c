@@ -189,16 +189,21 @@ static void end_result(postgres_job *j, int rc)
     }
 }
 
+size_t postgres_query_length(const char *sql)
+{
+    size_t len = strlen(sql);
+    while (len && (isspace((unsigned char)sql[len - 1]) || sql[len - 1] == ';'))
+        len--;
+    return len;
+}
+
 /* The server has already parsed the statement by itself (postgres_op.alone), so a parenthesis in it
  * cannot close the subquery here. The database limits the size of a row, because libpq always
  * receives whole rows. */
 void postgres_put_query(postgres_sql *to, const char *sql, size_t max_bytes)
 {
-    size_t len = strlen(sql);
-    while (len && (isspace((unsigned char)sql[len - 1]) || sql[len - 1] == ';'))
-        len--;
     postgres_put(to, "DECLARE mcp_cursor NO SCROLL CURSOR FOR SELECT mcp_row.* FROM (");
-    postgres_put_str(to, (mcp_str){sql, len});
+    postgres_put_str(to, (mcp_str){sql, postgres_query_length(sql)});
     postgres_putf(
         to,
         "\n) AS mcp_row WHERE pg_catalog.pg_column_size(mcp_row) <= %zu OR ('a row of ' || "

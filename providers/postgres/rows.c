@@ -36,13 +36,15 @@ static void put_table(postgres_sql *sql, const postgres_table *t)
     postgres_put_name(sql, t->name);
 }
 
-static void put_columns(postgres_sql *sql, const postgres_table *t)
+void postgres_put_columns(postgres_sql *sql, const postgres_table *t, const postgres_column *only)
 {
     postgres_put(sql, "SELECT ");
-    for (size_t i = 0; i < t->n_column; i++) {
+    for (size_t i = 0; i < t->n_column && !only; i++) {
         postgres_put(sql, i ? ", " : "");
         postgres_put_name(sql, t->column[i].name);
     }
+    if (only)
+        postgres_put_name(sql, only->name);
     put_table(sql, t);
 }
 
@@ -55,7 +57,7 @@ static void put_equal(postgres_sql *sql, const postgres_column *c, size_t value)
     postgres_put(sql, c->cast);
 }
 
-static void put_where_key(postgres_sql *sql, const postgres_table *t)
+void postgres_put_where_key(postgres_sql *sql, const postgres_table *t)
 {
     for (size_t i = 0; i < t->n_key; i++) {
         postgres_put(sql, i ? " AND " : " WHERE ");
@@ -168,8 +170,8 @@ static const char *row_sql(postgres_job *j)
     if (t->row_sql)
         return t->row_sql;
     postgres_sql_reset(&j->sql);
-    put_columns(&j->sql, t);
-    put_where_key(&j->sql, t);
+    postgres_put_columns(&j->sql, t, NULL);
+    postgres_put_where_key(&j->sql, t);
     const char *text = postgres_sql_text(&j->sql);
     return t->row_sql = text ? common_copy(&j->s->base.alloc, text, strlen(text)) : NULL;
 }
@@ -331,7 +333,7 @@ static void read_page(postgres_job *j)
         return;
     j->limit = (size_t)limit;
     postgres_sql_reset(&j->sql);
-    put_columns(&j->sql, j->table);
+    postgres_put_columns(&j->sql, j->table, NULL);
     j->op.inert = j->table->inert;
     if (!put_conditions(j))
         return;
@@ -450,7 +452,7 @@ static void read_cell(postgres_job *j)
         postgres_putf(&j->sql, " AS k%zu", i);
     }
     put_table(&j->sql, j->table);
-    put_where_key(&j->sql, j->table);
+    postgres_put_where_key(&j->sql, j->table);
     postgres_put(&j->sql, ") AS cell");
     j->op.statement = 0;
     j->op.inert = j->table->inert && postgres_column_is_plain(c);

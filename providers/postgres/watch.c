@@ -16,34 +16,27 @@ enum { LONGEST_LOOK_MS = 10000 };
 
 /* Sums of row versions. A changed row gets a new version, and the version of a dropped row is
  * missing from the sum. For pg_class only the columns that matter are compared, because TRUNCATE
- * and VACUUM FULL also make new row versions. Temporary tables are ignored. */
-#define VERSIONS "pg_catalog.concat(count(*), ' ', sum(xmin::pg_catalog.text::pg_catalog.int8))"
-#define OF_ALL(relation)                                                                       \
-    relation " >= 16384 AND " relation " <> ALL (ARRAY(SELECT t.oid FROM pg_catalog.pg_class " \
-             "t WHERE t.relpersistence = 't'))"
-
+ * and VACUUM FULL also make new row versions. Temporary tables are ignored. The search path is
+ * that of statements for the catalogue. */
 static const char look_sql[] =
-    "SELECT pg_catalog.concat_ws(' ', (SELECT pg_catalog.concat(count(*), ' ', "
-    "sum(pg_catalog.hashtext(pg_catalog.concat_ws(' ', oid, relname, relnamespace, relkind, "
-    "relispartition, relrowsecurity, relacl))::pg_catalog.int8)) FROM pg_catalog.pg_class WHERE "
-    "oid >= 16384 AND relpersistence <> 't'),"
-    " (SELECT " VERSIONS " FROM pg_catalog.pg_attribute WHERE " OF_ALL(
-        "attrelid") "),"
-                    " (SELECT " VERSIONS " FROM pg_catalog.pg_constraint WHERE " OF_ALL(
-                        "conrelid") "),"
-                                    " (SELECT " VERSIONS
-                                    " FROM pg_catalog.pg_rewrite WHERE " OF_ALL(
-                                        "ev_class") "),"
-                                                    " (SELECT " VERSIONS
-                                                    " FROM pg_catalog.pg_proc WHERE oid >= 16384),"
-                                                    " (SELECT " VERSIONS
-                                                    " FROM pg_catalog.pg_description WHERE objoid "
-                                                    ">= 16384 OR classoid = "
-                                                    "'pg_catalog.pg_namespace'::pg_catalog."
-                                                    "regclass),"
-                                                    " (SELECT " VERSIONS
-                                                    " FROM pg_catalog.pg_namespace WHERE nspname "
-                                                    "!~ '^pg_'))";
+    "WITH t AS (SELECT oid FROM pg_catalog.pg_class WHERE relpersistence = 't'), v(part, x) AS ("
+    "SELECT 1, hashtext(concat_ws(' ', oid, relname, relnamespace, relkind, relispartition, "
+    "relrowsecurity, relacl))::int8 FROM pg_catalog.pg_class WHERE oid >= 16384 AND "
+    "relpersistence <> 't' "
+    "UNION ALL SELECT 2, xmin::text::int8 FROM pg_catalog.pg_attribute WHERE attrelid >= 16384 "
+    "AND attrelid NOT IN (SELECT oid FROM t) "
+    "UNION ALL SELECT 3, xmin::text::int8 FROM pg_catalog.pg_constraint WHERE conrelid >= 16384 "
+    "AND conrelid NOT IN (SELECT oid FROM t) "
+    "UNION ALL SELECT 4, xmin::text::int8 FROM pg_catalog.pg_rewrite WHERE ev_class >= 16384 "
+    "AND ev_class NOT IN (SELECT oid FROM t) "
+    "UNION ALL SELECT 5, xmin::text::int8 FROM pg_catalog.pg_proc WHERE oid >= 16384 "
+    "UNION ALL SELECT 6, xmin::text::int8 FROM pg_catalog.pg_description WHERE objoid >= 16384 "
+    "OR classoid = 'pg_catalog.pg_namespace'::regclass "
+    "UNION ALL SELECT 7, xmin::text::int8 FROM pg_catalog.pg_namespace WHERE nspname !~ '^pg_' "
+    "UNION ALL SELECT 8, xmin::text::int8 FROM pg_catalog.pg_policy "
+    "UNION ALL SELECT 9, xmin::text::int8 FROM pg_catalog.pg_auth_members) "
+    "SELECT string_agg(s, ' ' ORDER BY part) FROM (SELECT part, concat(part, ':', count(*), ' ', "
+    "sum(x)) AS s FROM v GROUP BY part) AS parts";
 
 /* ---- announcing ------------------------------------------------------------------------------ */
 
@@ -67,8 +60,9 @@ static bool is_key(const mcp_json *key, const postgres_target *t)
 
 /* It is not known which tables a saved query reads, so any change affects it. For a view, the
  * notification must name the view itself. */
-static bool concerns(const change *c, const postgres_target *t)
+static bool concerns(const postgres_target *t, const void *arg)
 {
+    const change *c = arg;
     if (c->schema || t->kind == POSTGRES_KIND_QUERY)
         return true;
     if (t->kind != POSTGRES_KIND_ROWS && t->kind != POSTGRES_KIND_ROW &&
@@ -80,7 +74,7 @@ static bool concerns(const change *c, const postgres_target *t)
            (t->kind == POSTGRES_KIND_ROWS || is_key(c->key, t));
 }
 
-static void tell(postgres *s, const change *c)
+static void tell_all(postgres *s, const change *c)
 {
     const common_watched *w = &s->base.watched;
     postgres_target t;
@@ -89,14 +83,23 @@ static void tell(postgres *s, const change *c)
     for (size_t i = 0; i < w->n; i++) {
         mcp_str rest = mcp_str_from(w->item[i].uri + prefix);
         if (rest.len < MCP_URI_MAX_LENGTH && postgres_uri_parse(rest, room, &t) == MCP_OK &&
-            concerns(c, &t))
+            concerns(&t, c))
             mcp_server_resource_updated(s->base.server, w->item[i].uri);
     }
-    if (!c->schema)
-        return;
-    postgres_tables_clear(&s->tables);
-    postgres_callers_clear_tables(&s->callers);
-    common_source_list_changed(&s->base);
+    if (c->schema)
+        common_source_list_changed(&s->base);
+}
+
+static void tell(postgres *s, const change *c)
+{
+    if (c->schema) {
+        postgres_tables_clear(&s->tables);
+        postgres_callers_clear_tables(&s->callers);
+    }
+    if (s->callers.on)
+        postgres_notices_changed(s, concerns, c);
+    else
+        tell_all(s, c);
 }
 
 static void on_notify(void *user, const PGnotify *notice)
@@ -174,6 +177,7 @@ uint64_t postgres_watch_look(common_source *base)
 void postgres_watch_end(common_source *base)
 {
     postgres_watch *w = &((postgres *)base)->watch;
+    postgres_notices_stop((postgres *)base);
     if (w->looking)
         postgres_pool_cancel(w->pool, &w->op);
     postgres_pool_free(w->pool);
