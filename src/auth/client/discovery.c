@@ -35,6 +35,7 @@ static mcp__oauth_step without_resource(mcp_oauth_client *c)
 {
     mcp__oauth_flow *f = &c->flow;
     mcp_str server = mcp_str_from(c->o.server);
+    f->tried = 0;
     f->resource = server;
     f->asked_issuer = mcp_str_from(c->o.issuer);
     if (c->o.legacy_endpoints && !c->o.issuer) {

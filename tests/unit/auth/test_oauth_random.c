@@ -212,12 +212,12 @@ static void redirect(model *m)
     char url[512];
     uint32_t kind = pick(m, 5);
     bool right_state = pick(m, 5) != 0;
+    if (!is_visiting(m))
+        return;
     const char *iss = kind == 0   ? "https://evil.example"
                       : kind == 1 ? issuers[1 - m->issuer]
                                   : issuers[m->issuer];
     bool named = kind < 3;
-    if (!is_visiting(m))
-        return;
     m->number++;
     snprintf(url, sizeof(url), REDIRECT "?code=code-%d&state=%s%s%s%s", m->number,
              right_state ? m->r.state : "other", named ? "&iss=" : "", named ? iss : "",

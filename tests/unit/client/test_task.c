@@ -256,6 +256,31 @@ static void test_declared_beside_others(void **state)
     }
 }
 
+/* A transport declares an extension before the client starts. */
+static void test_declared_by_transport(void **state)
+{
+    static const char *const given[][2] = {
+        {NULL, "\"extensions\":{\"c/d\":{}}"},
+        {"{\"a/b\":{}}", "\"extensions\":{\"a/b\":{},\"c/d\":{}}"},
+        {"{\"c/d\":{\"x\":1}}", "\"extensions\":{\"c/d\":{\"x\":1}}"},
+    };
+    static const fake_reply replies[FAKE_REPLIES] = {MODERN};
+    fake f;
+    (void)state;
+    for (size_t i = 0; i < MCP__COUNT(given); i++) {
+        assert_int_equal(
+            fake_open(&f, replies, MCP_OPTIONS(mcp_client_options, .extensions = given[i][0])),
+            MCP_OK);
+        for (int again = 0; again < 2; again++)
+            assert_int_equal(mcp_client_declare_extension(f.client, "c/d"), MCP_OK);
+        assert_int_equal(mcp_client_start(f.client, NULL, NULL), MCP_OK);
+        fake_run(&f);
+        assert_contains(f.sent[0], given[i][1]);
+        fake_close(&f);
+    }
+    assert_int_equal(mcp_client_declare_extension(NULL, "c/d"), MCP_EINVAL);
+}
+
 static void test_cancel(void **state)
 {
     static const fake_reply modern[FAKE_REPLIES] = {
@@ -382,6 +407,7 @@ int main(void)
         cmocka_unit_test(test_outcomes),
         cmocka_unit_test(test_unasked),
         cmocka_unit_test(test_declared_beside_others),
+        cmocka_unit_test(test_declared_by_transport),
         cmocka_unit_test(test_cancel),
         cmocka_unit_test(test_patience),
         cmocka_unit_test(test_no_memory),

@@ -1,0 +1,211 @@
+/* Servers that deviate from the specification, and the options for them; clients that registered
+ * before; records of other processes. */
+#include "oauth_play.h"
+
+#include "pem_keys.h"
+
+static const step legacy_none[] = {
+    {.url = "https://mcp.example/.well-known/oauth-authorization-server",
+     .answer = {.status = 404}},
+    {.url = "https://mcp.example/.well-known/openid-configuration", .answer = {.status = 404}},
+    {.url = "https://mcp.example/register",
+     .answer = {.status = 201, .body = "{\"client_id\":\"c1\"}"}},
+    {.url = "https://mcp.example/token",
+     .has = {"client_id=c1", "code_verifier="},
+     .answer = OK_ANSWER(TOKEN(1))},
+    {.url = NULL}};
+static const step legacy_slash[] = {
+    {.url = "https://mcp.example/.well-known/oauth-authorization-server",
+     .answer = OK_ANSWER("{\"issuer\":\"https://mcp.example/\",\"authorization_endpoint\":"
+                         "\"https://mcp.example/a\",\"token_endpoint\":\"https://mcp.example/t\","
+                         "\"registration_endpoint\":\"https://mcp.example/r\"" PKCE "}")},
+    {.url = "https://mcp.example/r", .answer = {.status = 201, .body = "{\"client_id\":\"c1\"}"}},
+    {.url = "https://mcp.example/t", .answer = OK_ANSWER(TOKEN(1))},
+    {.url = NULL}};
+static const step trusted[] = {
+    {.url = PRM_URL, .answer = OK_ANSWER(PRM)},
+    {.url = AS_URL,
+     .answer = OK_ANSWER("{\"issuer\":\"" ISSUER "/\",\"authorization_endpoint\":\"" ISSUER
+                         "/a\",\"token_endpoint\":\"" ISSUER
+                         "/token\",\"registration_endpoint\":\"" ISSUER "/r\"" PKCE "}")},
+    {.url = ISSUER "/r", .answer = {.status = 201, .body = "{\"client_id\":\"c1\"}"}},
+    {.url = ISSUER "/token", .answer = OK_ANSWER(TOKEN(1))},
+    {.url = NULL}};
+/* Without metadata of the server, the issuer of the options is used. */
+static const step configured[] = {
+    {.url = PRM_URL, .answer = {.status = 404}},
+    {.url = PRM_ROOT_URL, .answer = {.status = 404}},
+    {.url = AS_URL, .answer = OK_ANSWER(AS_DCR)},
+    {.url = ISSUER "/register", .answer = {.status = 201, .body = "{\"client_id\":\"c1\"}"}},
+    {.url = ISSUER "/token",
+     .has = {"resource=https%3A%2F%2Fmcp.example%2Fmcp"},
+     .answer = OK_ANSWER(TOKEN(1))},
+    {.url = NULL}};
+
+static void test_deviations(void **state)
+{
+    const struct {
+        mcp_oauth_client_options o;
+        const step *steps;
+        const char *challenge;
+    } cases[] = {
+        {{.legacy_endpoints = true}, legacy_none, CHALLENGE},
+        {{.legacy_endpoints = true}, legacy_slash, CHALLENGE},
+        {{.trusted_issuer = ISSUER "/"}, trusted, CHALLENGE},
+        {{.issuer = ISSUER}, configured, "Bearer"},
+    };
+    (void)state;
+    for (size_t i = 0; i < MCP__COUNT(cases); i++) {
+        rig r;
+        play p;
+        begin(&r, &p, cases[i].steps, cases[i].o);
+        authorize(&r, cases[i].challenge, "", MCP_OK);
+        expect_token(&r, BEARER(1));
+        end(&r, &p);
+    }
+}
+
+/* A key instead of a secret. */
+static void test_key(void **state)
+{
+    static const step steps[] = {
+        {.url = PRM_URL, .answer = OK_ANSWER(PRM)},
+        {.url = AS_URL,
+         .answer = OK_ANSWER(
+             AS_HEAD(ISSUER) ",\"token_endpoint_auth_methods_supported\":[\"private_key_jwt\"]}")},
+        {.url = ISSUER "/token",
+         .has = {"grant_type=client_credentials", "client_assertion=eyJ",
+                 "client_assertion_type=urn%3Aietf%3Aparams%3Aoauth%3Aclient-assertion-type%3A"
+                 "jwt-bearer"},
+         .answer = OK_ANSWER(TOKEN(1))},
+        {.url = NULL}};
+    rig r;
+    play p;
+    (void)state;
+    begin(&r, &p, steps,
+          (mcp_oauth_client_options){.grant = MCP_OAUTH_CLIENT_CREDENTIALS,
+                                     .client_id = "me",
+                                     .client_key = pem_keys[0].pem});
+    authorize(&r, CHALLENGE, NULL, MCP_OK);
+    expect_token(&r, BEARER(1));
+    end(&r, &p);
+}
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+#define RECORD(redirect, grants)                                                             \
+    "{\"version\":1,\"clients\":[{\"issuer\":\"" ISSUER                                      \
+    "\",\"client_id\":\"c1\",\"redirect_uri\":\"" redirect "\",\"token_endpoint\":\"" ISSUER \
+    "/token\"}],\"grants\":[" grants "]}"
+#define GRANT(issuer)                                                                         \
+    "{\"issuer\":\"" issuer "\",\"resource\":\"" SERVER                                       \
+    "\",\"client_id\":\"c1\",\"access_token\":\"at-9\",\"refresh_token\":\"rt-9\",\"scope\":" \
+    "\"a\","                                                                                  \
+    "\"asked\":\"a\",\"token_endpoint\":\"" issuer "/token\"}"
+
+#define REGISTERED                                                                              \
+    {                                                                                           \
+        .url = ISSUER "/register", .answer = {.status = 201, .body = "{\"client_id\":\"c2\"}" } \
+    }
+
+/* A client that registered before is used again, also with another port of this machine, but not with
+ * another redirect URI. If the server has removed it, it registers again, once. */
+static void test_registered_before(void **state)
+{
+    static const step again[] = {
+        {.url = PRM_URL, .answer = OK_ANSWER(PRM)},
+        {.url = AS_URL, .answer = OK_ANSWER(AS_DCR)},
+        {.url = ISSUER "/token", .has = {"client_id=c1"}, .answer = OK_ANSWER(TOKEN(1))},
+        {.url = NULL}};
+    static const step anew[] = {
+        {.url = PRM_URL, .answer = OK_ANSWER(PRM)},
+        {.url = AS_URL, .answer = OK_ANSWER(AS_DCR)},
+        REGISTERED,
+        {.url = ISSUER "/token", .has = {"client_id=c2"}, .answer = OK_ANSWER(TOKEN(1))},
+        {.url = NULL}};
+    static const struct {
+        const char *record;
+        const step *steps;
+    } cases[] = {
+        {RECORD(REDIRECT, ""), again},
+        {RECORD("http://127.0.0.1:99/callback", ""), again},
+        {RECORD("http://127.0.0.1:7/other", ""), anew},
+        {RECORD("http://localhost:7/callback", ""), anew},
+    };
+    rig r;
+    play p;
+    (void)state;
+    for (size_t i = 0; i < MCP__COUNT(cases); i++) {
+        begin(&r, &p, cases[i].steps, (mcp_oauth_client_options){.client_name = "x"});
+        rig_copy(r.record, sizeof(r.record), cases[i].record);
+        authorize(&r, CHALLENGE, "", MCP_OK);
+        expect_token(&r, BEARER(1));
+        end(&r, &p);
+    }
+    static const step removed[] = {{.url = PRM_URL, .answer = OK_ANSWER(PRM)},
+                                   {.url = AS_URL, .answer = OK_ANSWER(AS_DCR)},
+                                   {.url = ISSUER "/token",
+                                    .has = {"refresh_token=rt-9"},
+                                    .answer = {.status = 401, .body = ERROR("invalid_client")}},
+                                   REGISTERED,
+                                   {.url = ISSUER "/token",
+                                    .has = {"client_id=c2", "code="},
+                                    .answer = {.status = 401, .body = ERROR("invalid_client")}},
+                                   {.url = NULL}};
+    begin(&r, &p, removed, (mcp_oauth_client_options){.client_name = "x"});
+    rig_copy(r.record, sizeof(r.record), RECORD(REDIRECT, GRANT(ISSUER)));
+    authorize(&r, CHALLENGE, "", MCP_EACCESS);
+    assert_null(strstr(r.record, "rt-9"));
+    end(&r, &p);
+}
+
+/* A stored token is used without a request, unless the options exclude it. */
+static void test_stored(void **state)
+{
+    static const step none[] = {{.url = NULL}};
+    static const struct {
+        mcp_oauth_client_options o;
+        const char *headers;
+    } cases[] = {
+        {{.client_name = "x"}, BEARER(9)}, {{.issuer = ISSUER}, BEARER(9)},
+        {{.client_id = "c1"}, BEARER(9)},  {{.issuer = "https://other.example"}, ""},
+        {{.client_id = "c3"}, ""},
+    };
+    rig r;
+    play p;
+    (void)state;
+    for (size_t i = 0; i < MCP__COUNT(cases); i++) {
+        mcp_oauth_state s = {.size = sizeof(s)};
+        begin(&r, &p, none, cases[i].o);
+        rig_copy(r.record, sizeof(r.record), RECORD(REDIRECT, GRANT(ISSUER)));
+        expect_token(&r, cases[i].headers);
+        assert_int_equal(mcp_oauth_client_get_state(r.client, &s, NULL), MCP_OK);
+        assert_string_equal(s.issuer, cases[i].headers[0] ? ISSUER : "");
+        assert_int_equal(s.can_refresh, cases[i].headers[0] != 0);
+        end(&r, &p);
+    }
+    /* Never to another origin, and never if the record is malformed. */
+    begin(&r, &p, none, (mcp_oauth_client_options){.client_name = "x"});
+    rig_copy(r.record, sizeof(r.record), RECORD(REDIRECT, GRANT(ISSUER)));
+    assert_int_equal(mcp__oauth_put(r.client, "POST", "https://mcp.example.evil/mcp", rig_add, &r,
+                                    &r.sent, NULL),
+                     MCP_OK);
+    assert_string_equal(r.headers, "");
+    end(&r, &p);
+    begin(&r, &p, none, (mcp_oauth_client_options){.client_name = "x"});
+    rig_copy(r.record, sizeof(r.record), "{\"version\":1,");
+    assert_true(put_rig(&r) < 0);
+    assert_string_equal(r.headers, "");
+    end(&r, &p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_deviations),
+        cmocka_unit_test(test_key),
+        cmocka_unit_test(test_registered_before),
+        cmocka_unit_test(test_stored),
+    };
+    return cmocka_run_group_tests_name("oauth_servers", tests, NULL, NULL);
+}
