@@ -86,7 +86,7 @@ function judge(row, realm, client, outcomes) {
 }
 
 for (const [subject, rows] of Object.entries(subjects)) {
-    describe(subject, { timeout: 120_000 }, () => {
-        for (const row of rows) it(row.what, { timeout: 60_000 }, () => play(row));
+    describe(subject, { timeout: 240_000, concurrency: 6 }, () => {
+        for (const row of rows) it(row.what, { timeout: 120_000 }, () => play(row));
     });
 }
