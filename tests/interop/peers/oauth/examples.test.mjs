@@ -1,17 +1,16 @@
 // A client of the library and the authorization examples of the official SDKs, each with its own authorization server.
 
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { spawn } from 'node:child_process';
 import { describe, it } from 'node:test';
-import { startClient } from './support/oauth-client.mjs';
+import { promisify } from 'node:util';
 import { startIssuer } from './support/issuer.mjs';
+import { startClient } from './support/oauth-client.mjs';
 import { browse } from './support/oauth.mjs';
-import { startRealm } from './support/realm.mjs';
+import { protect } from './support/protected.mjs';
 import { foreign, freePort } from './support/server.mjs';
 import { until } from './support/wait.mjs';
 
@@ -63,44 +62,25 @@ describe('the authorization examples of the official SDKs', { timeout: 300_000 }
     }
 });
 
-// Opens a page like `xdg-open` would. Ends when the browser has come back to the client.
-async function withChromium({ url, redirect_uri: redirect }) {
-    const profile = mkdtempSync(join(tmpdir(), 'mcp-chromium-'));
-    const server = createServer((request, response) => {
-        response.setHeader('Content-Type', 'text/plain');
-        response.end('Done.');
-    }).listen(Number(new URL(redirect).port), '127.0.0.1');
-    const child = spawn(process.env.CHROMIUM, ['--headless', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage',
-        `--user-data-dir=${profile}`, '--remote-debugging-port=0', url], { stdio: 'ignore' });
-    const ended = once(child, 'exit');
-    let request;
-    do [request] = await once(server, 'request');
-    while (!request.url.startsWith(new URL(redirect).pathname));
-    child.kill();
-    await ended;
-    server.closeAllConnections();
-    server.close();
-    rmSync(profile, { recursive: true, force: true });
-    return `back ${new URL(request.url, redirect).href}`;
-}
-
 describe('Chromium', { timeout: 120_000, skip: !peers.includes('chromium') }, () => {
-    it('logs a user in at oidc-provider', async () => {
+    it('brings a user of mcpctl to oidc-provider and back', async () => {
         const issuer = await startIssuer();
-        const realm = await startRealm({ rs: {
-            scope: 'mcp:read', prm: m => ({ ...m, authorization_servers: [issuer.issuer] }),
-            // The tokens of another server: all that is known about them is that it gave them.
-        } });
-        realm.tokens.get = text => (text && { scope: 'mcp:read', until: Infinity });
+        const server = await protect(issuer);
+        const home = mkdtempSync(join(tmpdir(), 'mcp-chromium-'));
+        const chromium = [process.env.CHROMIUM, '--headless', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage',
+            `--user-data-dir=${join(home, 'profile')}`, '--dump-dom'];
+        const env = {
+            ...process.env, HOME: home, XDG_CONFIG_HOME: '', XDG_STATE_HOME: '', NO_COLOR: '1', BROWSER: ['timeout', '60', ...chromium].join(' '),
+        };
+        const mcpctl = (...words) => promisify(execFile)(process.env.MCPCTL, words, { env, cwd: home, timeout: 90_000 });
         try {
-            const client = await startClient({ server: realm.rs.url }, withChromium);
-            const outcomes = await client.run('list');
-            await client.stop();
-            assert.equal(outcomes[0].rc, 0, outcomes[0].error);
-            assert.equal(client.visits.length, 1);
+            const login = await mcpctl('login', server.url);
+            assert.match(login.stderr, /logged in/);
+            assert.equal((await mcpctl('read', server.url, server.uri('open.txt'))).stdout, 'open.txt\n');
         } finally {
-            await realm.close();
+            await server.stop();
             await issuer.close();
+            rmSync(home, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
         }
     });
 });
