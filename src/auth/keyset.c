@@ -88,10 +88,19 @@ void mcp__keyset_on_failure(mcp__keyset *keyset, const char *why, uint64_t now)
     keyset->retry_at = now + keyset->pause;
 }
 
+static bool is_paused(const mcp__keyset *keyset, uint64_t now)
+{
+    return keyset->pause && keyset->retry_at > now;
+}
+
+uint64_t mcp__keyset_limited(const mcp__keyset *keyset, uint64_t now)
+{
+    return keyset->set && !is_paused(keyset, now) ? unknown_pause(keyset, now) : 0;
+}
+
 uint64_t mcp__keyset_retry_after(const mcp__keyset *keyset, uint64_t now)
 {
-    bool paused = keyset->pause && keyset->retry_at > now;
-    uint64_t left = paused ? keyset->retry_at - now : unknown_pause(keyset, now);
+    uint64_t left = is_paused(keyset, now) ? keyset->retry_at - now : unknown_pause(keyset, now);
     return MCP__MAX((left + 999) / 1000, 1);
 }
 

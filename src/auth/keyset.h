@@ -74,6 +74,10 @@ void mcp__keyset_on_failure(mcp__keyset *keyset, const char *why, uint64_t now);
  * least 1. */
 uint64_t mcp__keyset_retry_after(const mcp__keyset *keyset, uint64_t now);
 
+/* After AWAY, returns the milliseconds until the next fetch is allowed if nothing but the limit of
+ * fetches for unknown keys forbids it, and otherwise 0. */
+uint64_t mcp__keyset_limited(const mcp__keyset *keyset, uint64_t now);
+
 /* Returns how long an answer is fresh, in milliseconds, within the bounds above. */
 uint64_t mcp__keyset_lifetime(mcp_str cache_control);
 

@@ -41,6 +41,7 @@ static mcp__rs_check *check_new(mcp_resource_server *rs, const mcp__token_id *id
 static void check_free(mcp__rs_check *check)
 {
     mcp_resource_server *rs = check->job.rs;
+    mcp__rs_source_unlimit(check);
     mcp__list_remove(&check->waiting);
     mcp__map_remove(&rs->checks, key_of(&check->id));
     rs->pending_bytes -= cost_of(check->len);
@@ -184,6 +185,7 @@ void mcp__rs_check_keys(mcp__rs_check *check)
     mcp__keyset *keys = &issuer->keys;
     const mcp__jws *jws = &check->token.jws;
     uint64_t now = (uint64_t)mcp__rs_now(check->job.rs);
+    mcp__rs_source_unlimit(check);
     if (issuer->is_fixed || (check->tried && keys->from > check->tried)) {
         run_with(check);
         return;
@@ -194,6 +196,8 @@ void mcp__rs_check_keys(mcp__rs_check *check)
     if (answer == MCP__KEYSET_WAIT) {
         mcp__list_append(&issuer->waiting, &check->waiting);
         mcp__rs_source_wake(issuer);
+    } else if (answer == MCP__KEYSET_AWAY && mcp__rs_source_limit(check)) {
+        return;
     } else if (answer == MCP__KEYSET_AWAY) {
         if (check->tried)
             mcp__rs_address_failed(check->job.rs, check->job.address);

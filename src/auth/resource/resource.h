@@ -95,7 +95,9 @@ struct mcp__rs_issuer {
     bool allow_private;
     bool is_fixed; /* the keys are part of the configuration */
     mcp__keyset keys;
-    mcp__link waiting;  /* checks that wait for the outcome of a fetch */
+    mcp__link waiting;            /* checks that wait for the outcome of a fetch */
+    size_t n_limited;             /* those of them that wait until a fetch is allowed */
+    struct mcp_host_timer *timer; /* releases them; NULL if it does not run */
     int64_t away_until; /* when the introspection endpoint is used again after a failure */
     /* source.c */
     mcp_fetch *fetch;
@@ -260,11 +262,12 @@ struct mcp__rs_check {
     uint64_t since;     /* see mcp__keyset_ask() */
     uint64_t with;      /* number of the fetch that `keys` are from */
     uint64_t tried; /* the fetch whose keys did not verify a token that names no key; 0 if none */
-    mcp__jwk_set *keys; /* a reference, while the job runs */
-    mcp_fetch *fetch;   /* a request to the introspection endpoint */
-    mcp__buf body;      /* its answer */
-    int rc;             /* the result of reading the answer */
-    bool in_turn;       /* the request is counted in rs->introspecting */
+    mcp__jwk_set *keys;        /* a reference, while the job runs */
+    mcp_fetch *fetch;          /* a request to the introspection endpoint */
+    mcp__buf body;             /* its answer */
+    int rc;                    /* the result of reading the answer */
+    bool limited, was_limited; /* it waits, or waited, until a fetch is allowed */
+    bool in_turn;              /* the request is counted in rs->introspecting */
     mcp__rs_known known;
     int64_t expires; /* in seconds since 1970 */
     size_t bytes;    /* of `known` */
@@ -292,6 +295,11 @@ void mcp__rs_check_drop(mcp__rs_check *check);
 
 /* ---- source.c -------------------------------------------------------------------------------- */
 
+/* Makes a check wait until the limit of fetches for unknown keys allows one, if that is soon.
+ * Returns false if it must not wait: each check waits once, and few do at the same time. */
+bool mcp__rs_source_limit(mcp__rs_check *check);
+/* Ends that wait, if there is one. */
+void mcp__rs_source_unlimit(mcp__rs_check *check);
 /* Starts a fetch of the keys of an issuer if its key set wants one. */
 void mcp__rs_source_wake(mcp__rs_issuer *issuer);
 /* Cancels a fetch that is in progress. */

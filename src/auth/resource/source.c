@@ -6,7 +6,11 @@
 #include "auth/resource/resource.h"
 #include "uri/uri.h"
 
-enum { METADATA_BYTES = 256 << 10 };
+enum {
+    METADATA_BYTES = 256 << 10,
+    LIMITED_MS = 5000, /* how long a check may wait until a fetch is allowed */
+    MAX_LIMITED = 64,  /* how many checks of an issuer may */
+};
 
 /* ---- outcomes -------------------------------------------------------------------------------- */
 
@@ -30,6 +34,47 @@ static void release_waiting(mcp__rs_issuer *issuer)
         mcp__list_remove(&check->waiting);
         mcp__rs_check_keys(check);
     }
+}
+
+static void stop_timer(mcp__rs_issuer *issuer)
+{
+    const mcp_auth_host *host = &issuer->rs->host;
+    if (issuer->timer)
+        host->timer_stop(issuer->timer, host->user);
+    issuer->timer = NULL;
+}
+
+static void on_allowed(void *arg)
+{
+    mcp__rs_issuer *issuer = arg;
+    stop_timer(issuer);
+    release_waiting(issuer);
+}
+
+bool mcp__rs_source_limit(mcp__rs_check *check)
+{
+    mcp__rs_issuer *issuer = check->issuer;
+    const mcp_auth_host *host = &issuer->rs->host;
+    uint64_t left = mcp__keyset_limited(&issuer->keys, (uint64_t)mcp__rs_now(issuer->rs));
+    if (!left || left > LIMITED_MS || check->was_limited || issuer->n_limited >= MAX_LIMITED)
+        return false;
+    if (!issuer->timer && host->timer_start && host->timer_stop)
+        issuer->timer = host->timer_start(left, on_allowed, issuer, host->user);
+    if (!issuer->timer)
+        return false;
+    check->limited = check->was_limited = true;
+    issuer->n_limited++;
+    mcp__list_append(&issuer->waiting, &check->waiting);
+    return true;
+}
+
+void mcp__rs_source_unlimit(mcp__rs_check *check)
+{
+    if (!check->limited)
+        return;
+    check->limited = false;
+    if (--check->issuer->n_limited == 0)
+        stop_timer(check->issuer);
 }
 
 static void succeeded(mcp__rs_issuer *issuer)
@@ -212,4 +257,5 @@ void mcp__rs_source_stop(mcp__rs_issuer *issuer)
     if (issuer->fetch)
         issuer->rs->host.fetch_cancel(issuer->fetch, issuer->rs->host.user);
     issuer->fetch = NULL;
+    stop_timer(issuer);
 }

@@ -177,6 +177,30 @@ static void test_rotation(void **state)
     rig_end(&g);
 }
 
+/* As authorization servers do it: every minute a new key, which is published before it signs, or
+ * which replaces the old one at once. Every valid token is accepted at its first attempt. */
+static void test_usual_rotation(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *key, *kid;
+    } keys[] = {{key_p256, "p256"}, {key_p384, "p384"}, {key_p521, "p521"}};
+    rig g;
+    rig_begin(&g);
+    rig_serve(&g, NULL, NULL);
+    for (size_t turn = 0; turn < 18; turn++) {
+        size_t now = turn % 3, next = (turn + 1) % 3;
+        bool published = turn < 9;
+        set_keys(&g, keys[now].key, published ? keys[next].key : NULL);
+        for (int i = 0; i < 4; i++)
+            assert_int_equal(try_key(&g, keys[now].key, keys[now].kid), 200);
+        if (published)
+            assert_int_equal(try_key(&g, keys[next].key, keys[next].kid), 200);
+        g.shift_ms += 60000;
+    }
+    rig_end(&g);
+}
+
 /* Tokens with invented names of keys. */
 static void test_invented_names(void **state)
 {
@@ -206,6 +230,129 @@ static void test_invented_names(void **state)
     assert_int_equal(status_of(&g, token), 200);
     free(token);
     rig_end(&g);
+}
+
+/* ---- waiting until a fetch is allowed -------------------------------------------------------- */
+
+static struct {
+    uint64_t ms;
+    void (*fn)(void *arg);
+    void *arg;
+    int running;
+} timer;
+
+static struct mcp_host_timer *timer_start(uint64_t ms, void (*fn)(void *arg), void *arg, void *user)
+{
+    (void)user;
+    assert_int_equal(timer.running, 0);
+    timer.ms = ms;
+    timer.fn = fn;
+    timer.arg = arg;
+    timer.running = 1;
+    return (struct mcp_host_timer *)(void *)&timer;
+}
+
+static void timer_stop(struct mcp_host_timer *which, void *user)
+{
+    (void)user;
+    assert_ptr_equal(which, &timer);
+    assert_int_equal(timer.running, 1);
+    timer.running = 0;
+}
+
+/* Uses up the fetches for unknown keys. The next one is allowed 30 seconds after the beginning. */
+static void begin_limited(rig *g)
+{
+    char kid[32];
+    memset(&timer, 0, sizeof(timer));
+    rig_begin(g);
+    g->host.timer_start = timer_start;
+    g->host.timer_stop = timer_stop;
+    rig_serve(g, NULL, NULL);
+    assert_int_equal(try_key(g, key_p256, "p256"), 200);
+    for (int i = 0; i < 4; i++) {
+        snprintf(kid, sizeof(kid), "invented-%d", i);
+        assert_int_equal(try_key(g, key_p384, kid), 401);
+    }
+    set_keys(g, key_p256, key_p384);
+}
+
+static void wait_for_pending(rig *g, uint64_t n)
+{
+    mcp_resource_server_usage usage = {.size = sizeof(usage)};
+    for (int64_t end = wait_end(); usage.pending != n;) {
+        assert_true(wait_more(end));
+        mcp_loop_step(g->loop, 5);
+        mcp_resource_server_get_usage(g->auth, &usage);
+    }
+}
+
+/* A token with a new key waits if the fetch is allowed soon; others wait for the same fetch. */
+static void test_wait_for_limit(void **state)
+{
+    (void)state;
+    rig g;
+    reply r;
+    begin_limited(&g);
+    g.shift_ms = 20000;
+    char *token = token_of(&g, key_p384, "p384");
+    r = try_token(&g, token);
+    assert_int_equal(r.status, 503);
+    expect_header(&r, "Retry-After: 10\r\n");
+    assert_int_equal(timer.running, 0);
+    g.shift_ms = 27000;
+    char *other = make_token(&g, key_p384, AT_JWT("p384"), "bob", "");
+    char *wrong = make_token(&g, key_p521, AT_JWT("nobody's"), "bob", "");
+    int fds[] = {send_token(&g, "Bearer", token, NULL), send_token(&g, "Bearer", other, NULL),
+                 send_token(&g, "Bearer", wrong, NULL)};
+    wait_for_pending(&g, 3);
+    assert_int_equal(timer.ms, 3000);
+    assert_int_equal(try_key(&g, key_p256, "p256"), 200); /* not delayed */
+    assert_int_equal(g.n_keys, 5);
+    g.shift_ms = 30000;
+    timer.fn(timer.arg);
+    for (size_t i = 0; i < 3; i++) {
+        read_reply(&g, fds[i], &r);
+        assert_int_equal(r.status, i < 2 ? 200 : 401);
+    }
+    assert_int_equal(timer.running, 0);
+    assert_int_equal(g.n_keys, 6);
+    free(token);
+    free(other);
+    free(wrong);
+    rig_end(&g);
+}
+
+/* The number of waiting tokens is limited. A client that leaves makes room, and the end of the
+ * server ends the wait. */
+static void test_wait_for_limit_bounds(void **state)
+{
+    enum { MOST = 64 };
+    (void)state;
+    rig g;
+    int fds[MOST];
+    char sub[16];
+    begin_limited(&g);
+    g.shift_ms = 27000;
+    for (int i = 0; i < MOST; i++) {
+        snprintf(sub, sizeof(sub), "u%d", i);
+        char *token = make_token(&g, key_p384, AT_JWT("p384"), sub, "");
+        fds[i] = send_token(&g, "Bearer", token, NULL);
+        free(token);
+    }
+    wait_for_pending(&g, MOST);
+    char *more = make_token(&g, key_p384, AT_JWT("p384"), "more", "");
+    assert_int_equal(status_of(&g, more), 503);
+    close(fds[0]);
+    wait_for_pending(&g, MOST - 1);
+    fds[0] = send_token(&g, "Bearer", more, NULL);
+    wait_for_pending(&g, MOST);
+    assert_int_equal(timer.running, 1);
+    free(more);
+    rig_end(&g);
+    assert_int_equal(timer.running, 0);
+    for (int i = 0; i < MOST; i++)
+        close(fds[i]);
 }
 
 /* Keys without names: a token that was signed with none of them requests new keys. */
@@ -328,6 +475,9 @@ int main(void)
         cmocka_unit_test(test_end_while_hanging),
         cmocka_unit_test(test_flipping),
         cmocka_unit_test(test_rotation),
+        cmocka_unit_test(test_usual_rotation),
+        cmocka_unit_test(test_wait_for_limit),
+        cmocka_unit_test(test_wait_for_limit_bounds),
         cmocka_unit_test(test_invented_names),
         cmocka_unit_test(test_keys_without_names),
         cmocka_unit_test(test_redirect),
