@@ -90,12 +90,17 @@ async function proven(seen, url, { used, nonce, token, status = 400 }) {
 //   grant         changes the scopes that are granted
 //   answer        changes an answer of the token endpoint
 //   rotate        refresh tokens are used once
+//   refresh       there are refresh tokens
 //   lifetime      of access tokens, in seconds
+//   expires       when the secrets of clients expire, in seconds since 1970
 //   nonce         that proofs must have
+//   device        errors that a device gets before its token
+//   machine       whether an assertion is accepted
 //   clients       that are known already: {id: {secret, method}}
 const asDefaults = () => ({
     path: '', metadata: m => m, at: undefined, methods: ['none'], back: () => {}, grant: scope => scope, answer: a => a,
     rotate: true, refresh: true, lifetime: 3600, nonce: undefined, clients: {}, device: [], machine: () => true,
+    expires: 0,
 });
 
 async function startAs(name, realm, settings) {
@@ -120,7 +125,7 @@ async function startAs(name, realm, settings) {
         as.clients.set(id, client);
         say(response, 201, {
             ...wanted, client_id: id, token_endpoint_auth_method: method,
-            ...(client.secret && { client_secret: client.secret, client_secret_expires_at: 0 }),
+            ...(client.secret && { client_secret: client.secret, client_secret_expires_at: settings.expires }),
         });
     }
 

@@ -117,6 +117,10 @@ export const discovery = [
         check: realm => assert.deepEqual(paths(realm, 'as').slice(0, 2), [ASM, OIDC]),
     },
     {
+        what: 'looks on if one of these places has a page for people',
+        as: { at: [OIDC] }, set: realm => { realm.as.instead[ASM] = text('<!DOCTYPE html><title>Welcome</title>'); }, visits: 1,
+    },
+    {
         what: 'stops at the first document, even if it is wrong',
         as: { path: '/tenant', metadata: m => ({ ...m, issuer: 'https://evil.example' }) },
         fails: ['https://evil.example', 'trusted'], visits: 0, never: [['as', `${OIDC}/tenant`], ['as', `/tenant${OIDC}`]],

@@ -83,6 +83,17 @@ export const tokens = [
         fails: [/redirect|307/],
     },
     {
+        what: 'sends its token with every request, in the header alone',
+        rs: { prm: m => ({ ...m, bearer_methods_supported: ['query', 'body'] }) }, steps: [['list'], ['call read', 'call write'], ['list']],
+        as: { grant: () => 'mcp:write' }, visits: 1,
+        check: realm => {
+            const requests = realm.at('rs', '/mcp');
+            const first = requests.findIndex(seen => seen.headers.authorization);
+            assert.ok(first >= 0 && requests.length - first >= 5);
+            for (const seen of requests.slice(first)) assert.match(seen.headers.authorization ?? '', /^Bearer \S+$/);
+        },
+    },
+    {
         what: 'renews an expired token, with a new refresh token each time',
         steps: [['list'], ['call read'], ['call read']], visits: 1, between: expire,
         check: realm => {
@@ -160,6 +171,22 @@ export const tokens = [
     again({
         what: 'renews with what it remembers', visits: 0, between: expire, never: [['as', '/register'], ['as', '/authorize']],
         check: realm => assert.deepEqual(grants(realm), ['refresh_token']),
+    }),
+    again({
+        what: 'registers again if the server has forgotten it', visits: 1,
+        between: realm => {
+            expire(realm);
+            realm.as.clients.clear();
+        },
+        check: realm => {
+            assert.deepEqual(grants(realm), ['refresh_token', 'authorization_code']);
+            assert.equal(realm.at('as', '/register').length, 1);
+        },
+    }),
+    again({
+        what: 'registers again when its secret has expired', as: { methods: ['client_secret_post'], refresh: false, expires: 1 }, visits: 1,
+        between: expire,
+        check: realm => assert.equal(realm.at('as', '/register').length, 1),
     }),
     again({
         what: 'registers once', as: { refresh: false }, visits: 1, between: expire, never: [['as', '/register']],
