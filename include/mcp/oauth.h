@@ -131,8 +131,8 @@ typedef struct mcp_oauth_client_options {
     /* The scopes that are requested, separated by spaces, if the server does not name any in its
      * challenge. NULL means the scopes of its metadata. */
     const char *scope;
-    /* Where the browser is sent: an http URL of this machine, or https. Required for MCP_OAUTH_CODE.
-     * The program must receive requests there before `visit` returns. */
+    /* Where the browser is sent: an http URL of this machine, or https. Required for MCP_OAUTH_CODE if
+     * `visit` is set. The program must receive requests there before `visit` returns. */
     const char *redirect_uri;
 
     /* For MCP_OAUTH_ENTERPRISE: the token endpoint of the identity provider, and the client there. */

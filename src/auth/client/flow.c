@@ -233,16 +233,21 @@ void mcp__oauth_wipe(mcp_oauth_client *c, mcp__buf *buf)
     mcp__buf_reset(buf, 0);
 }
 
+static void move_all(mcp__link *from, mcp__link *to)
+{
+    while (!mcp__list_empty(from)) {
+        mcp__link *one = from->next;
+        mcp__list_remove(one);
+        mcp__list_append(to, one);
+    }
+}
+
 /* Calls the functions of a list, to which the functions may add others. */
 static void answer_calls(mcp_oauth_client *c, mcp__link *list, int rc, const mcp_error *error)
 {
     mcp__link calls;
     mcp__list_init(&calls);
-    while (!mcp__list_empty(list)) {
-        mcp__link *one = list->next;
-        mcp__list_remove(one);
-        mcp__list_append(&calls, one);
-    }
+    move_all(list, &calls);
     while (!mcp__list_empty(&calls)) {
         mcp__oauth_call *call = mcp__container(calls.next, mcp__oauth_call, link);
         mcp__list_remove(&call->link);
@@ -251,13 +256,30 @@ static void answer_calls(mcp_oauth_client *c, mcp__link *list, int rc, const mcp
     }
 }
 
+/* Wakes all transports, each of which may make others leave the list. */
 static void wake_transports(mcp_oauth_client *c, int rc, const char *text)
 {
-    for (mcp__link *l = c->transports.next, *next; l != &c->transports; l = next) {
-        mcp__oauth_transport *t = mcp__container(l, mcp__oauth_transport, link);
-        next = l->next;
+    mcp__link sleeping;
+    mcp__list_init(&sleeping);
+    move_all(&c->transports, &sleeping);
+    while (!mcp__list_empty(&sleeping)) {
+        mcp__oauth_transport *t = mcp__container(sleeping.next, mcp__oauth_transport, link);
+        mcp__list_remove(&t->link);
+        mcp__list_append(&c->transports, &t->link);
         t->wake(t->arg, rc, text);
     }
+}
+
+/* Ends a logout. Requests that were refused meanwhile fail; logins that were wanted begin. */
+static void end_logout(mcp_oauth_client *c, int rc, const mcp_error *error)
+{
+    mcp_error why;
+    if (!mcp__list_empty(&c->logins) && mcp__oauth_begin(c, MCP__WHY_LOGIN, MCP__STEP_PROBE) < 0) {
+        mcp__fail(&why, MCP_ENOMEM, 0, "no memory for a login");
+        answer_calls(c, &c->logins, MCP_ENOMEM, &why);
+    }
+    wake_transports(c, MCP_ECANCELLED, "a logout was in progress");
+    answer_calls(c, &c->logouts, rc, error);
 }
 
 void mcp__oauth_end(mcp_oauth_client *c, int rc)
@@ -273,7 +295,7 @@ void mcp__oauth_end(mcp_oauth_client *c, int rc)
         mcp__fail(&error, rc, 0, "%s", mcp_error_text(rc));
     mcp__oauth_drop(c);
     if (logout) {
-        answer_calls(c, &c->logouts, rc, &error);
+        end_logout(c, rc, &error);
         return;
     }
     if (ending && mcp__oauth_begin_logout(c) < 0)

@@ -61,7 +61,7 @@ static int check_needs(const mcp_oauth_client *c, mcp_error *error)
     for (size_t i = 0; i < MCP__COUNT(needs); i++) {
         const char *const *text =
             (const char *const *)(const void *)((const char *)o + needs[i].text);
-        if (needs[i].grant == o->grant && !*text)
+        if (needs[i].grant == o->grant && !*text && (o->grant != MCP_OAUTH_CODE || o->visit))
             return mcp__fail(error, MCP_EINVAL, 0, "this grant needs the option %s", needs[i].name);
     }
     if (o->grant == MCP_OAUTH_CLIENT_CREDENTIALS && !o->client_secret && !o->client_key)

@@ -26,7 +26,7 @@ static const mcp__record_client *registered_before(const mcp_oauth_client *c)
     const mcp__record_client *r = mcp__record_find_client(&c->record, f->issuer.issuer);
     if (!r || (r->secret_expires && r->secret_expires <= mcp__oauth_seconds(c)))
         return NULL;
-    if (c->o.grant == MCP_OAUTH_CODE &&
+    if (c->o.grant == MCP_OAUTH_CODE && c->o.redirect_uri &&
         !same_redirect(r->redirect_uri, mcp_str_from(c->o.redirect_uri)))
         return NULL;
     return r;

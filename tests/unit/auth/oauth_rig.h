@@ -46,6 +46,7 @@ typedef struct rig_answer {
 
 struct rig {
     failalloc memory;
+    bool alone; /* there is no person */
     mcp_oauth_client *client;
     mcp_oauth_client_options options;
     mcp_oauth_store store;
@@ -261,8 +262,8 @@ static inline int open_rig(rig *r, mcp_oauth_client_options o)
     mcp_error error = {0};
     o.size = sizeof(o);
     o.server = o.server ? o.server : SERVER;
-    o.redirect_uri = REDIRECT;
-    o.visit = rig_visit;
+    o.redirect_uri = r->alone ? NULL : REDIRECT;
+    o.visit = r->alone ? NULL : rig_visit;
     o.visit_end = rig_visit_end;
     o.user = r;
     o.store = &store;

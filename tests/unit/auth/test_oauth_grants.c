@@ -292,6 +292,58 @@ static void test_locks(void **state)
     end(&r, &p);
 }
 
+/* What comes during a logout is answered after it: a refused request fails, a login begins. */
+static void test_during_logout(void **state)
+{
+    static const step steps[] = {{.url = SERVER, .answer = {.status = 401, .challenge = CHALLENGE}},
+                                 FIRST_TOKEN,
+                                 {.url = NULL}};
+    rig r;
+    play p;
+    (void)state;
+    begin(&r, &p, steps, BY_HAND);
+    assert_int_equal(mcp_oauth_client_logout(r.client, rig_done, &r), MCP_OK);
+    assert_int_equal(refuse_rig(&r, 401, CHALLENGE, NULL), MCP_PENDING);
+    assert_int_equal(mcp_oauth_client_login(r.client, rig_done, &r), MCP_OK);
+    run_rig(&r, 0);
+    assert_int_equal(r.woken_rc, MCP_ECANCELLED);
+    assert_int_equal(r.done, 1);
+    assert_int_equal(redirect_rig(&r, ""), MCP_OK);
+    run_rig(&r, 0);
+    assert_int_equal(r.done, 2);
+    assert_int_equal(r.done_rc, MCP_OK);
+    expect_token(&r, BEARER(1));
+    end(&r, &p);
+}
+
+/* A transport may leave while another one is woken. */
+static void leave(void *arg, int rc, const char *text)
+{
+    (void)rc, (void)text;
+    mcp__oauth_part(arg);
+}
+
+static void test_leaving(void **state)
+{
+    static const step steps[] = {DISCOVERY, {.url = NULL}};
+    mcp__oauth_transport last = {.wake = leave}, first = {.wake = leave, .arg = &last};
+    rig r;
+    play p;
+    (void)state;
+    begin(&r, &p, steps, BY_HAND);
+    last.arg = &first;
+    mcp__oauth_join(r.client, &first);
+    mcp__oauth_join(r.client, &last);
+    assert_int_equal(refuse_rig(&r, 401, CHALLENGE, NULL), MCP_PENDING);
+    run_rig(&r, 0);
+    mcp_oauth_client_declined(r.client, MCP_EACCESS, NULL);
+    run_rig(&r, 0);
+    assert_int_equal(r.woken, 1);
+    mcp__oauth_part(&first);
+    mcp__oauth_part(&last);
+    end(&r, &p);
+}
+
 /* What a program may not pass. */
 static void test_options(void **state)
 {
@@ -365,10 +417,11 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_persons),   cmocka_unit_test(test_device),
-        cmocka_unit_test(test_no_person), cmocka_unit_test(test_proofs),
-        cmocka_unit_test(test_login),     cmocka_unit_test(test_locks),
-        cmocka_unit_test(test_options),   cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_persons),       cmocka_unit_test(test_device),
+        cmocka_unit_test(test_no_person),     cmocka_unit_test(test_proofs),
+        cmocka_unit_test(test_login),         cmocka_unit_test(test_locks),
+        cmocka_unit_test(test_during_logout), cmocka_unit_test(test_leaving),
+        cmocka_unit_test(test_options),       cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests_name("oauth_grants", tests, NULL, NULL);
 }

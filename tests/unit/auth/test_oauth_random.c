@@ -230,6 +230,18 @@ static void redirect(model *m)
     m->code[0] = 0;
 }
 
+/* Ends an authorization, whose request then fails, and removes the record. */
+static void logout(model *m)
+{
+    m->r.done = 0;
+    assert_int_equal(mcp_oauth_client_logout(m->r.client, rig_done, &m->r), MCP_OK);
+    run_rig(&m->r, 0);
+    assert_int_equal(m->r.done, 1);
+    assert_string_equal(m->r.record, "");
+    assert_true(m->r.woken >= m->pending);
+    m->pending = m->r.woken = 0;
+}
+
 static void step(model *m)
 {
     switch (pick(m, 8)) {
@@ -245,6 +257,8 @@ static void step(model *m)
     case 6:
         if (!pick(m, 3))
             mcp_oauth_client_declined(m->r.client, MCP_EACCESS, NULL);
+        else if (!pick(m, 6))
+            logout(m);
         break;
     default: run_rig(&m->r, pick(m, 20) ? 1000 : 700000); break;
     }

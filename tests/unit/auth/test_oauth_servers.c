@@ -199,6 +199,33 @@ static void test_stored(void **state)
     end(&r, &p);
 }
 
+/* Without a person a stored token is renewed, and an authorization that needs one fails. */
+static void test_alone(void **state)
+{
+    static const step steps[] = {
+        {.url = PRM_URL, .answer = OK_ANSWER(PRM)},
+        {.url = AS_URL, .answer = OK_ANSWER(AS_DCR)},
+        {.url = ISSUER "/token", .has = {"refresh_token=rt-9"}, .answer = OK_ANSWER(TOKEN(1))},
+        {.url = PRM_URL, .answer = OK_ANSWER(PRM)},
+        {.url = AS_URL, .answer = OK_ANSWER(AS_DCR)},
+        {.url = ISSUER "/token",
+         .has = {"refresh_token=rt-1"},
+         .answer = {.status = 400, .body = ERROR("invalid_grant")}},
+        {.url = NULL}};
+    rig r = {.alone = true, .answer = next_answer};
+    play p = {.steps = steps};
+    (void)state;
+    r.user = &p;
+    assert_int_equal(open_rig(&r, (mcp_oauth_client_options){.client_name = "x"}), MCP_OK);
+    rig_copy(r.record, sizeof(r.record), RECORD(REDIRECT, GRANT(ISSUER)));
+    authorize(&r, CHALLENGE, NULL, MCP_OK);
+    expect_token(&r, BEARER(1));
+    mcp__oauth_heard(r.client, 200, (mcp_str){0});
+    authorize(&r, CHALLENGE, NULL, MCP_EACCESS);
+    expect_text(&r, "no person");
+    end(&r, &p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -206,6 +233,7 @@ int main(void)
         cmocka_unit_test(test_key),
         cmocka_unit_test(test_registered_before),
         cmocka_unit_test(test_stored),
+        cmocka_unit_test(test_alone),
     };
     return cmocka_run_group_tests_name("oauth_servers", tests, NULL, NULL);
 }
