@@ -98,5 +98,6 @@ bool browser_open(const char *url)
 {
     if (!browser_accepts(url))
         return false;
-    return start_command(is_set("BROWSER") ? getenv("BROWSER") : "xdg-open", url);
+    const char *commands = getenv("BROWSER");
+    return start_command(commands && *commands ? commands : "xdg-open", url);
 }

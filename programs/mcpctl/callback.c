@@ -211,9 +211,9 @@ static int reserve_any(callback *cb, mcp_error *error)
     int rc = reserve(cb, error);
     if (rc == MCP_OK && getsockname(cb->fd, (struct sockaddr *)&cb->at, &cb->at_len) != 0)
         rc = fail(error, MCP_EIO, strerror(errno));
-    cb->path_at = (size_t)snprintf(cb->url, sizeof(cb->url), "http://127.0.0.1:%u",
-                                   (unsigned)ntohs(in->sin_port));
-    strcat(cb->url, "/callback");
+    unsigned port = ntohs(in->sin_port);
+    int len = snprintf(cb->url, sizeof(cb->url), "http://127.0.0.1:%u/callback", port);
+    cb->path_at = (size_t)len - strlen("/callback");
     return rc;
 }
 
@@ -223,7 +223,7 @@ static int reserve_url(callback *cb, const char *url, mcp_error *error)
     if (strlen(url) >= sizeof(cb->url) || mcp_uri_parse(mcp_str_from(url), &uri, NULL) != MCP_OK ||
         !uri.host.len || uri.has_fragment)
         return fail(error, MCP_EINVAL, "it is not an absolute URL without a fragment");
-    strcpy(cb->url, url);
+    snprintf(cb->url, sizeof(cb->url), "%s", url);
     cb->path_at = uri.path.len ? (size_t)(uri.path.ptr - url) : strlen(url);
     if (!mcp_uri_scheme_is(&uri, "http") || !address_of(&uri, &cb->at, &cb->at_len))
         return MCP_OK; /* it is elsewhere */

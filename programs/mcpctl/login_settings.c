@@ -10,6 +10,7 @@
 
 #include <common/file.h>
 
+#include "filter.h"
 #include "login.h"
 #include "servers.h"
 
@@ -213,12 +214,9 @@ static char *fail(mcp_error *error, const char *text)
 
 static char *run_command(const char *line, mcp_error *error)
 {
-    enum { MOST = 64 << 10 };
-    char *text = calloc(1, MOST + 1);
-    fflush(NULL);
-    FILE *f = text ? popen(line, "re") : NULL;
-    size_t len = f ? fread(text, 1, MOST, f) : 0;
-    if (f && pclose(f) == 0 && len && len < MOST)
+    const char *const argv[] = {"/bin/sh", "-c", line, NULL};
+    char *text = NULL;
+    if (filter_run(argv, (mcp_str){0}, &text) == 0 && *text)
         return text;
     free(text);
     return fail(error, "the command of --assertion-command failed, or printed nothing");

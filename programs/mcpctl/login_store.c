@@ -5,16 +5,9 @@
  * secret-tool gets records on stdin, never as arguments, which others can see.
  */
 #define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
+#include "filter.h"
 #include "login.h"
 #include "servers.h"
 
@@ -27,12 +20,7 @@ struct login_store {
     bool keyring; /* new records go there */
 };
 
-/* ---- secret-tool ----------------------------------------------------------------------------- */
-
-typedef struct tool {
-    pid_t pid;
-    int in, out;
-} tool;
+/* ---- secret-tool ------------------------------------------------------------------------------ */
 
 static int tool_fail(mcp_error *error, const char *text)
 {
@@ -43,95 +31,25 @@ static int tool_fail(mcp_error *error, const char *text)
     return MCP_EIO;
 }
 
-static int tool_start(const char *const argv[], tool *ret, mcp_error *error)
-{
-    int in[2], out[2];
-    posix_spawn_file_actions_t files;
-    if (pipe2(in, O_CLOEXEC) != 0)
-        return tool_fail(error, strerror(errno));
-    if (pipe2(out, O_CLOEXEC) != 0) {
-        close(in[0]), close(in[1]);
-        return tool_fail(error, strerror(errno));
-    }
-    int rc = posix_spawn_file_actions_init(&files);
-    if (rc == 0) {
-        posix_spawn_file_actions_adddup2(&files, in[0], 0);
-        posix_spawn_file_actions_adddup2(&files, out[1], 1);
-        rc = posix_spawnp(&ret->pid, argv[0], &files, NULL, (char **)(uintptr_t)argv, environ);
-        posix_spawn_file_actions_destroy(&files);
-    }
-    close(in[0]), close(out[1]);
-    ret->in = in[1], ret->out = out[0];
-    if (rc == 0)
-        return MCP_OK;
-    close(in[1]), close(out[0]);
-    return tool_fail(error, rc == ENOENT ? "secret-tool is not installed (Debian: libsecret-tools)"
-                                         : strerror(rc));
-}
-
-/* Writes the input, which fits a pipe or is read by the tool. */
-static void tool_write(const tool *t, mcp_str text)
-{
-    while (text.len) {
-        ssize_t n = write(t->in, text.ptr, text.len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            break;
-        text = (mcp_str){text.ptr + n, text.len - (size_t)n};
-    }
-}
-
-/* Reads the output, at most 1 MiB of it, for at most a minute, because the keyring may ask for its
- * password. */
-static char *tool_read(const tool *t, size_t *len)
-{
-    enum { MOST = 1 << 20, MS = 60000 };
-    char *text = malloc(MOST + 1);
-    *len = 0;
-    while (text) {
-        struct pollfd p = {.fd = t->out, .events = POLLIN};
-        ssize_t n =
-            poll(&p, 1, MS) == 1 && *len < MOST ? read(t->out, text + *len, MOST - *len) : -1;
-        if (n < 0) {
-            kill(t->pid, SIGTERM);
-            free(text);
-            return NULL;
-        }
-        *len += (size_t)n;
-        if (n == 0)
-            break;
-    }
-    if (text)
-        text[*len] = 0;
-    return text;
-}
+#define ATTRIBUTES(key) "service", "mcp", "login", (key), NULL
 
 /* Runs secret-tool. *ret gets the output, which the caller frees; it may be NULL. Returns MCP_OK,
  * MCP_ENOTFOUND (it failed without output: there is no such secret) or MCP_EIO. */
 static int tool_run(const char *const argv[], mcp_str input, char **ret, mcp_error *error)
 {
-    tool t;
-    size_t len;
-    int status = -1, rc = tool_start(argv, &t, error);
-    if (rc != MCP_OK)
-        return rc;
-    tool_write(&t, input);
-    close(t.in);
-    char *text = tool_read(&t, &len);
-    close(t.out);
-    while (waitpid(t.pid, &status, 0) < 0 && errno == EINTR) {
-    }
-    if (!text || status != 0)
-        rc = text && len == 0 ? MCP_ENOTFOUND : MCP_EIO;
-    if (rc == MCP_OK && ret)
+    char *text = NULL;
+    int status = filter_run(argv, input, &text);
+    bool none = status > 0 && text && !*text && status != FILTER_NO_PROGRAM;
+    if (status == 0 && ret)
         *ret = text;
     else
         free(text);
-    return rc == MCP_EIO ? tool_fail(error, "secret-tool failed") : rc;
+    if (status == 0 || none)
+        return status == 0 ? MCP_OK : MCP_ENOTFOUND;
+    return tool_fail(error, status == FILTER_NO_PROGRAM
+                                ? "secret-tool is not installed (Debian: libsecret-tools)"
+                                : "secret-tool failed");
 }
-
-#define ATTRIBUTES(key) "service", "mcp", "login", (key), NULL
 
 static int keyring_put(const char *key, mcp_str record, mcp_error *error)
 {

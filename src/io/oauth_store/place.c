@@ -80,9 +80,11 @@ int mcp__records_init(mcp__records *r, const mcp_allocator *allocator, const cha
     char *file = NULL;
 
     *r = (mcp__records){.allocator = allocator};
+    if (!path)
+        return mcp__fail(error, MCP_EINVAL, 0, "there is no path");
     r->path = mcp__strdup(allocator, mcp_str_from(path));
     int rc = r->path ? follow_link(r, path, &file, error) : MCP_ENOMEM;
-    if (rc == MCP_OK)
+    if (rc == MCP_OK && file)
         rc = split(r, file, error);
     mcp__release(allocator, file);
     return rc == MCP_ENOMEM ? mcp__fail(error, rc, 0, "%s", mcp_error_text(rc)) : rc;
@@ -164,7 +166,7 @@ int mcp__records_open_lock(const mcp__records *r, int *ret, mcp_error *error)
 {
     char name[NAME_MAX + 1];
     struct stat s;
-    int folder;
+    int folder = -1;
 
     if (snprintf(name, sizeof(name), "%s.lock", r->name) >= (int)sizeof(name))
         return mcp__records_refuse(r, error, MCP_EINVAL, "has a name that is too long");

@@ -102,10 +102,10 @@ int mcp_oauth_file_store_new(mcp_loop *loop, const mcp_oauth_file_options *optio
     mcp_oauth_file_options o;
     int rc = MCP__TAKE(&o, options, mcp_oauth_file_options, error);
 
-    if (rc == MCP_OK && (!loop || !o.path || !ret))
-        rc = mcp__fail(error, MCP_EINVAL, 0, "a loop and a path are needed");
     if (rc != MCP_OK)
         return rc;
+    if (!loop || !o.path || !ret)
+        return mcp__fail(error, MCP_EINVAL, 0, "a loop and a path are needed");
     mcp_oauth_file_store *s = mcp__zalloc(&loop->allocator, sizeof(*s));
     if (!s)
         return mcp__fail(error, MCP_ENOMEM, 0, "out of memory");
