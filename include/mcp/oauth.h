@@ -200,7 +200,8 @@ typedef void mcp_oauth_done_fn(mcp_oauth_client *client, int rc, const mcp_error
                                void *user);
 
 /* Begins an authorization without waiting for a 401 of the transport, even if there is a token
- * already. If one is in progress, this one ends with it. `done` is called once, not from within this
+ * already. If an authorization for more scopes (403) failed before, their scopes are requested too.
+ * If one is in progress, this one ends with it. `done` is called once, not from within this
  * call. Returns MCP_OK, MCP_EINVAL or MCP_ENOMEM. */
 MCP_API int mcp_oauth_client_login(mcp_oauth_client *client, mcp_oauth_done_fn *done, void *user);
 /* Revokes the tokens, if the authorization server supports it (RFC 7009), and removes the record. An

@@ -103,6 +103,10 @@ static void show_code(const mcp_oauth_visit *visit)
     show_address(visit->url);
     hint("and enter this code:");
     show_address(visit->user_code);
+    if (visit->complete_url && browser_accepts(visit->complete_url)) {
+        hint("this address has the code filled in:");
+        show_address(visit->complete_url);
+    }
 }
 
 /* Shows the address unless the browser has it. */

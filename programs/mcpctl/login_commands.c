@@ -104,6 +104,7 @@ typedef struct listing_logins {
     login_store *store;
     mcp_json_writer *w; /* for --json; NULL to print lines */
     words keys;
+    size_t count;
     bool failed;
 } listing_logins;
 
@@ -136,10 +137,7 @@ static int put_state(const ctl *c, const char *url, const char *account,
                 putchar('\t');
             put_field(c, mcp_str_from(fields[i]));
         }
-        fputs(state->can_refresh ? "\trenewable\n"
-              : state->has_token ? "\t\n"
-                                 : "\tnone\n",
-              stdout);
+        fputs(state->can_refresh ? "\trenewable\n" : "\t\n", stdout);
         return EXIT_OK;
     }
     mcp_json_begin_object(w);
@@ -176,9 +174,11 @@ static int put_login(listing_logins *l, char *key)
                                   &client, &error);
     if (rc == MCP_OK)
         rc = mcp_oauth_client_get_state(client, &state, &error);
-    if (rc == MCP_OK)
+    bool is_login = state.has_token || state.can_refresh; /* or only a registered client */
+    l->count += rc == MCP_OK && is_login;
+    if (rc == MCP_OK && is_login)
         put_state(l->c, key, account, &state, l->w);
-    else
+    else if (rc != MCP_OK)
         say("%s: %s", key, error.text[0] ? error.text : mcp_error_text(rc));
     mcp_oauth_client_free(client);
     return rc == MCP_OK ? EXIT_OK : EXIT_LOCAL;
@@ -223,7 +223,7 @@ int run_auth(ctl *c)
         mcp_json_end(l.w), mcp_json_end(l.w);
         int written = put_written(c, "auth", l.w);
         code = code == EXIT_OK ? written : code;
-    } else if (code == EXIT_OK && !l.keys.count && !c->set.quiet) {
+    } else if (code == EXIT_OK && !l.count && !c->set.quiet) {
         say("there is no login; 'mcpctl login SERVER' makes one");
     }
     words_clear(&l.keys);

@@ -42,6 +42,7 @@ int mcp_oauth_client_new(const mcp_oauth_client_options *options, mcp_oauth_clie
     mcp__buf_init(&c->token, &c->allocator, 0);
     mcp__buf_init(&c->prover_text, &c->allocator, 0);
     mcp__buf_init(&c->server_nonce, &c->allocator, 0);
+    mcp__buf_init(&c->missed, &c->allocator, 0);
     mcp__buf_init(&c->issuer_nonce, &c->allocator, 0);
     mcp__list_init(&c->transports);
     mcp__list_init(&c->logins);
@@ -87,6 +88,7 @@ void mcp_oauth_client_free(mcp_oauth_client *client)
         if (c->crypto.OPENSSL_cleanse)
             mcp__oauth_wipe(c, secrets[i]);
     }
+    mcp__buf_free(&c->missed);
     mcp__arena_free(&c->shown);
     mcp__arena_free(&c->texts);
     mcp__release(&a, c);

@@ -147,6 +147,7 @@ struct mcp_oauth_client {
     mcp__prover prover;             /* for proofs, if prover.key is set */
     mcp__buf prover_text;           /* its key */
     mcp__buf server_nonce, issuer_nonce;
+    mcp__buf missed;   /* scopes of a step-up that has not led to a token */
     unsigned unproven; /* authorizations since a request was accepted */
     bool renewed;      /* the token was renewed, and no request was accepted with it yet */
     mcp__oauth_flow flow;

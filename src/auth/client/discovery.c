@@ -273,6 +273,21 @@ const mcp__record_grant *mcp__oauth_own_grant(const mcp_oauth_client *c)
     return mcp__record_find_grant(&c->record, f->issuer.issuer, f->resource, f->self.id);
 }
 
+/* A login that the program begins after a step-up failed, for example because no person could be
+ * asked during the request, asks for the same scopes. */
+static void remember_missed(mcp_oauth_client *c)
+{
+    mcp__oauth_flow *f = &c->flow;
+    if (f->why == MCP__WHY_LOGIN)
+        mcp__oauth_add_scopes(&f->scope, mcp__buf_view(&c->missed));
+    if (f->why != MCP__WHY_STEP_UP)
+        return;
+    mcp__buf_reset(&c->missed, 0);
+    mcp__buf_str(&c->missed, mcp__buf_view(&f->scope));
+    if (c->missed.failed)
+        f->scope.failed = c->missed.failed;
+}
+
 /* The scopes to ask for: those of the challenge, of the options or of the metadata, and those that
  * were asked for or granted before (2026-07-28, basic/authorization, "Scope Selection Strategy"). */
 static void collect_scopes(mcp_oauth_client *c)
@@ -293,6 +308,7 @@ static void collect_scopes(mcp_oauth_client *c)
     if (c->o.grant <= MCP_OAUTH_DEVICE &&
         mcp__json_lists(f->issuer.scopes, MCP_STR("offline_access")))
         mcp__oauth_add_scopes(&f->scope, MCP_STR("offline_access"));
+    remember_missed(c);
 }
 
 /* A logout, which removes the record even if the tokens cannot be revoked. */

@@ -1,0 +1,100 @@
+#!/usr/bin/env bats
+# Logins of mcpctl, as far as they need no authorization server; tests/interop/mcpctl-login.test.mjs has the rest.
+
+load support/mcpctl
+
+state() {
+    mkdir -p -m 700 "$HOME/.local/state/mcp"
+    printf '%s' "$1" >"$HOME/.local/state/mcp/auth.json"
+    chmod "${2:-600}" "$HOME/.local/state/mcp/auth.json"
+}
+
+@test "auth: no logins, a damaged file, and a file that others can read" {
+    apart "$MCPCTL" auth
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
+    [[ $stderr == *"mcpctl login SERVER"* ]]
+    [ "$("$MCPCTL" auth --json)" = '{"logins":[]}' ]
+    [ ! -e "$HOME/.local/state/mcp" ]
+    state '{"version":1,"records":{}}'
+    [ "$("$MCPCTL" auth --json)" = '{"logins":[]}' ]
+    state '{"version":1,'
+    apart "$MCPCTL" auth
+    [ "$status" -eq 5 ]
+    [[ $stderr == *auth.json*"is damaged"* ]]
+    [ "$(cat "$HOME/.local/state/mcp/auth.json")" = '{"version":1,' ]
+    state '{"version":1,"records":{}}' 640
+    apart "$MCPCTL" auth
+    [ "$status" -eq 5 ]
+    [[ $stderr == *"can be used by others"* ]]
+    state '{"version":9,"records":{}}'
+    apart "$MCPCTL" auth
+    [ "$status" -eq 5 ]
+    [[ $stderr == *"later version"* ]]
+}
+
+@test "login and logout: servers at which there are no logins" {
+    apart "$MCPCTL" login
+    [ "$status" -eq 2 ]
+    [[ $stderr == *"no server"* ]]
+    for words in 'unix:/nowhere' 'http://mcp.example/mcp' "https://mcp.example/mcp --header authorization:x"; do
+        apart "$MCPCTL" login $words
+        [ "$status" -eq 2 ]
+        [[ $stderr == *"a login at this server is not possible"* ]]
+    done
+    apart "$MCPCTL" login nowhere
+    [ "$status" -eq 2 ]
+    [[ $stderr == *"no configuration file has a server 'nowhere'"* ]]
+    apart "$MCPCTL" login https://a.example/ -s https://b.example/
+    [ "$status" -eq 2 ]
+    [[ $stderr == *"two servers"* ]]
+    apart "$MCPCTL" logout https://mcp.example/mcp
+    [ "$status" -eq 0 ]
+    [[ $stderr == *"there is no login at https://mcp.example/mcp"* ]]
+    [ "$("$MCPCTL" logout https://mcp.example/mcp --json)" = '{"server":"https://mcp.example/mcp","loggedOut":false}' ]
+    apart "$MCPCTL" login https://127.0.0.1:1/mcp
+    [ "$status" -eq 3 ]
+}
+
+@test "login: settings that cannot be used" {
+    no() {
+        apart "$MCPCTL" login https://mcp.example/mcp "$@"
+        echo "$stderr"
+        [ "$status" -eq 2 ]
+    }
+    no --client-secret-file missing
+    [[ $stderr == *"--client-secret-file: missing:"* ]]
+    : >empty
+    no --key empty
+    [[ $stderr == *"--key: empty is empty"* ]]
+    no --callback-url 'http://127.0.0.1:8123/cb#x'
+    [[ $stderr == *"callback address"* ]]
+    no --grant client-credentials
+    [[ $stderr == *client_id* ]]
+    MCPCTL_GRANT=magic no
+    [[ $stderr == *"no grant 'magic'"* ]]
+    no --grant magic
+    no --issuer http://id.example
+    [[ $stderr == *issuer* ]]
+}
+
+@test "a file of the current folder cannot name files or turn checks off, and what it says is confirmed" {
+    echo secret >secret
+    echo '{"mcpServers":{"s":{"url":"https://127.0.0.1:1/mcp","oauth":{
+        "clientId":"me","scopes":["a","b"],"clientSecretFile":"secret","assumePkce":true,"callbackPort":8123}}}}' >.mcp.json
+    apart "$MCPCTL" login s
+    [ "$status" -eq 6 ]
+    [[ $stderr == *"login with clientId=me"* ]]
+    [[ $stderr == *"login with scopes=a b"* ]]
+    [[ $stderr == *"login with clientSecretFile=secret"* ]]
+    [[ $stderr == *"login with callbackPort=8123"* ]]
+    apart "$MCPCTL" login s --trust
+    [ "$status" -eq 3 ]
+    [[ $stderr == *'.mcp.json: "clientSecretFile" is ignored'* ]]
+    [[ $stderr == *'.mcp.json: "assumePkce" is ignored'* ]]
+    mkdir -p ~/.config/mcpctl
+    mv .mcp.json ~/.config/mcpctl/servers.json
+    apart "$MCPCTL" login s
+    [ "$status" -eq 3 ]
+    [[ $stderr != *ignored* ]]
+}
