@@ -1,5 +1,5 @@
 /* doctor_oauth.c: what mcpd --doctor finds out about the section "oauth": whether metadata and keys
- * of each issuer can be fetched, and fit the configuration.
+ * of each issuer can be fetched, and fit the configuration; whether introspection works.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -36,7 +36,9 @@ static void on_fetched(int rc, const mcp_fetched *fetched, const mcp_error *erro
         (void)mcp_json_parse(fetched->body, NULL, NULL, &d->json, NULL);
 }
 
-static document fetch(mcp_loop *loop, const mcp_json *issuer, const char *url, config *c)
+/* `form` and `authorization` are those of mcp_fetch_options. */
+static document ask(mcp_loop *loop, const mcp_json *issuer, const char *url, const char *form,
+                    const char *authorization, config *c)
 {
     document d = {.rc = MCP_OK};
     mcp_fetch *running = NULL;
@@ -54,6 +56,7 @@ static document fetch(mcp_loop *loop, const mcp_json *issuer, const char *url, c
                                       .allow_private = private || here, .no_redirect = true,
                                       .proxy = proxy ? config_text(c, proxy) : NULL,
                                       .ca_file = ca ? config_place(c, mcp_json_string(ca)) : NULL,
+                                      .form = form, .authorization = authorization,
                                       .done = on_fetched, .user = &d),
                           &running, &d.error);
     int64_t end = mcp_loop_now(loop) + 2 * FETCH_MS;
@@ -64,6 +67,11 @@ static document fetch(mcp_loop *loop, const mcp_json *issuer, const char *url, c
         d.rc = MCP_ETIMEOUT;
     }
     return d;
+}
+
+static document fetch(mcp_loop *loop, const mcp_json *issuer, const char *url, config *c)
+{
+    return ask(loop, issuer, url, NULL, NULL, c);
 }
 
 /* ---- findings -------------------------------------------------------------------------------- */
@@ -198,6 +206,81 @@ static void find_metadata(mcp_loop *loop, const mcp_json *issuer, config *c)
     }
 }
 
+/* ---- introspection --------------------------------------------------------------------------- */
+
+/* Adds the text as in forms, where everything but unreserved characters is percent-encoded. */
+static void put_encoded(FILE *to, mcp_str text)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._";
+    for (size_t i = 0; i < text.len; i++)
+        fprintf(to, text.ptr[i] && strchr(plain, text.ptr[i]) ? "%c" : "%%%02X",
+                (unsigned char)text.ptr[i]);
+}
+
+/* Returns the header for the client and its secret (RFC 6749 section 2.3.1), or NULL if out of
+ * memory. The caller frees it. */
+static char *make_basic(mcp_str client, mcp_str secret)
+{
+    char *pair = NULL, *header = NULL;
+    size_t len = 0;
+    mcp_str text;
+    FILE *to = open_memstream(&pair, &len);
+    if (!to)
+        return NULL;
+    put_encoded(to, client);
+    fputc(':', to);
+    put_encoded(to, secret);
+    mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
+    if (fclose(to) == 0)
+        mcp_json_add_base64(w, pair, len);
+    if (mcp_json_writer_finish(w, &text) != MCP_OK || text.len < 2 ||
+        asprintf(&header, "Basic %.*s", (int)text.len - 2, text.ptr + 1) < 0)
+        header = NULL;
+    mcp_json_writer_free(w);
+    free(pair);
+    return header;
+}
+
+static void tell_introspection(const char *url, const document *d)
+{
+    const mcp_json *active = mcp_json_get(mcp_json_root(d->json), "active");
+    if (d->rc == MCP_OK && (d->status == 401 || d->status == 403))
+        doctor_find(FINDING_WRONG, "oauth",
+                    "the introspection endpoint %s refuses this server (status %d): check "
+                    "client-id and client-secret-file, and that the issuer allows this client to "
+                    "introspect",
+                    url, d->status);
+    else if (!d->json)
+        tell_unreachable("the introspection endpoint", url, d);
+    else if (!mcp_json_is(active, MCP_JSON_BOOL))
+        doctor_find(FINDING_WRONG, "oauth",
+                    "%s: the answer does not say whether a token is active: check that this is "
+                    "the introspection_endpoint of the metadata",
+                    url);
+    else if (mcp_json_bool(active, false))
+        doctor_find(FINDING_WRONG, "oauth", "%s calls a token active that nobody has issued", url);
+    else
+        doctor_find(FINDING_OK, "oauth", "%s: introspection works", url);
+}
+
+/* Asks about a token that does not exist. */
+static void look_at_introspection(mcp_loop *loop, const mcp_json *issuer, config *c)
+{
+    const mcp_json *section = mcp_json_get(issuer, "introspection");
+    mcp_error error = {0};
+    const char *url = config_text(c, mcp_json_get(section, "url"));
+    const char *secret = url ? oauth_secret(c, section, &error) : NULL;
+    char *basic = secret ? make_basic(mcp_json_string(mcp_json_get(section, "client-id")),
+                                      mcp_str_from(secret))
+                         : NULL;
+    if (!basic)
+        return; /* a file that cannot be read was reported */
+    document d = ask(loop, issuer, url, "token=mcpd-doctor&token_type_hint=access_token", basic, c);
+    tell_introspection(url, &d);
+    mcp_json_free(d.json);
+    free(basic);
+}
+
 /* ---- the section ----------------------------------------------------------------------------- */
 
 static void look_at_host(const settings *now, const config *c)
@@ -241,5 +324,7 @@ void doctor_oauth(const settings *now, config *c, mcp_loop *loop)
             look_at_keys(loop, v, url, c);
         else
             find_metadata(loop, v, c);
+        if (mcp_json_get(v, "introspection"))
+            look_at_introspection(loop, v, c);
     }
 }

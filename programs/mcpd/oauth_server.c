@@ -61,16 +61,21 @@ static const char *read_secret(config *c, const char *path, mcp_error *error)
     return config_keep(c, strdup(line));
 }
 
+const char *oauth_secret(config *c, const mcp_json *introspection, mcp_error *error)
+{
+    mcp_str file = mcp_json_string(mcp_json_get(introspection, "client-secret-file"));
+    const char *path = config_place(c, file);
+    return path ? read_secret(c, path, error) : NULL;
+}
+
 static int read_introspection(reading *r, const mcp_json *value, mcp_auth_issuer *to,
                               mcp_error *error)
 {
     if (!value)
         return MCP_OK;
-    mcp_str file = mcp_json_string(mcp_json_get(value, "client-secret-file"));
-    const char *path = config_place(r->c, file);
     to->introspection_url = text_of(r, value, "url");
     to->client_id = text_of(r, value, "client-id");
-    to->client_secret = path ? read_secret(r->c, path, error) : NULL;
+    to->client_secret = oauth_secret(r->c, value, error);
     return to->client_secret ? MCP_OK : error->text[0] ? MCP_EINVAL : MCP_ENOMEM;
 }
 

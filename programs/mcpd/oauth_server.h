@@ -13,6 +13,10 @@
 int oauth_server_new(config *c, const char *name, mcp_loop *loop, mcp_resource_server **ret,
                      mcp_error *error);
 
+/* Returns the secret of a section "introspection". Returns NULL after storing the error, whose text is
+ * empty if out of memory. */
+const char *oauth_secret(config *c, const mcp_json *introspection, mcp_error *error);
+
 /* Returns mcp_http_options.public_url: the resource without the path of the endpoint. Returns NULL if
  * the resource does not end with that path. */
 const char *oauth_public_url(config *c);

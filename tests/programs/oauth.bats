@@ -1,6 +1,8 @@
 # mcpd as an OAuth 2.1 resource server: mistakes in the configuration, metadata and challenges, tokens of an issuer
 # beside static ones, rules by scope and group, --doctor.
 
+bats_require_minimum_version 1.5.0
+
 load support/issuer
 
 setup() {
@@ -123,4 +125,81 @@ read_file() { # read_file NAME TOKEN
     run "$MCPD" --config mcpd.json --doctor
     [ "$status" = 1 ]
     has "$output" "check the name and the way there"
+}
+
+@test "introspection: opaque tokens, and what --doctor says about the endpoint" {
+    cat > as.py <<'END'
+import base64, http.server, json, time, urllib.parse
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def reply(self, status, text):
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text.encode())
+
+    def do_GET(self):
+        iss = "http://127.0.0.1:%d" % self.server.server_port
+        known = self.path.startswith("/.well-known/oauth-authorization-server")
+        self.reply(200 if known else 404, json.dumps({"issuer": iss, "code_challenge_methods_supported": ["S256"]}))
+
+    def do_POST(self):
+        form = urllib.parse.parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
+        wanted = "Basic " + base64.b64encode(b"mcp%20d:s%3Aecret").decode()
+        if self.path == "/page":
+            self.reply(200, "<html>")
+        elif self.path == "/other":
+            self.reply(200, "{}")
+        elif self.headers.get("Authorization") != wanted:
+            self.reply(401, "{}")
+        elif form["token"] == ["opaque-good"]:
+            self.reply(200, json.dumps({"active": True, "aud": "https://r.example/mcp", "sub": "ada", "scope": "base",
+                                        "exp": int(time.time()) + 600}))
+        else:
+            self.reply(200, json.dumps({"active": False}))
+
+    def log_message(self, *args):
+        pass
+
+s = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+print(s.server_port, flush=True)
+s.serve_forever()
+END
+    python3 -u as.py > port 3>&- &
+    issuer_pid=$!
+    local i
+    for ((i = 0; i < 3000; i++)); do [ -s port ] && break; sleep 0.02; done
+    iss=http://127.0.0.1:$(cat port)
+    echo 's:ecret' > secret
+    chmod 600 secret
+    introspect() { # introspect PATH
+        cat > mcpd.json <<END
+{"sources": ["docs"], "http": "127.0.0.1:0", "allow-host": "r.example", "audit": "audit",
+ "oauth": {"resource": "https://r.example/mcp", "issuers": [{"issuer": "$iss", "audiences": ["https://r.example/mcp"],
+  "introspection": {"url": "$iss$1", "client-id": "mcp d", "client-secret-file": "secret"}}]}}
+END
+    }
+    introspect /introspect
+    has "$("$MCPD" --config mcpd.json --doctor)" "$iss/introspect: introspection works"
+    serve
+    has "$(read_file a.md opaque-good)" hello
+    has "$(read_file a.md opaque-bad)" invalid_token
+    has "$(cat audit)" "\"principal\":\"$iss#ada\",\"method\":\"resources/read\""
+    has "$(cat audit)" '"outcome":"refused","status":401'
+    lacks "$(cat audit log)" opaque-
+    introspect /page
+    run -1 "$MCPD" --config mcpd.json --doctor
+    has "$output" "the introspection endpoint $iss/page: the answer is no JSON"
+    introspect /other
+    run -1 "$MCPD" --config mcpd.json --doctor
+    has "$output" "$iss/other: the answer does not say whether a token is active"
+    echo wrong > secret
+    introspect /introspect
+    run -1 "$MCPD" --config mcpd.json --doctor
+    has "$output" "the introspection endpoint $iss/introspect refuses this server (status 401): check client-id"
+    kill "$issuer_pid"
+    wait "$issuer_pid" || true
+    run -1 "$MCPD" --config mcpd.json --doctor
+    has "$output" "the introspection endpoint $iss/introspect: "
 }
