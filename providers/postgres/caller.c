@@ -289,7 +289,8 @@ void postgres_settings_sql(char sql[POSTGRES_SETTINGS_SQL], int n)
         len += (size_t)snprintf(sql + len, POSTGRES_SETTINGS_SQL - len,
                                 "pg_catalog.set_config($%d, $%d, true), ", 2 * i + 1, 2 * i + 2);
     snprintf(sql + len, POSTGRES_SETTINGS_SQL - len,
-             "(SELECT CASE WHEN rolsuper OR rolbypassrls OR rolreplication THEN pg_catalog.concat("
-             "rolname, ' is a role without row-level security')::pg_catalog.bool END FROM "
-             "pg_catalog.pg_roles WHERE rolname OPERATOR(pg_catalog.=) current_user)");
+             "(SELECT pg_catalog.concat(rolname, ' is a role without row-level security')"
+             "::pg_catalog.bool FROM pg_catalog.pg_roles WHERE rolname OPERATOR(pg_catalog.=) ANY "
+             "(ARRAY[current_user, session_user]) AND (rolsuper OR rolbypassrls OR rolreplication) "
+             "LIMIT 1)");
 }

@@ -85,7 +85,8 @@ int postgres_caller_of(postgres_callers *all, const mcp_allocator *alloc,
 const char *postgres_changes_role(const char *sql);
 
 /* Writes the statement that gives a role its settings: n pairs of parameters, the name and the
- * value. It fails if the role is one for which row-level security does not apply. */
+ * value. It fails if the role, or the login role, is one for which row-level security does not
+ * apply. */
 void postgres_settings_sql(char sql[POSTGRES_SETTINGS_SQL], int n);
 
 #endif

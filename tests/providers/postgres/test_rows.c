@@ -351,6 +351,27 @@ static void test_changed_roles(void **state)
     close_callers();
 }
 
+/* The login role gets a dangerous attribute while it is served: no request is run any more. */
+static void test_changed_login(void **state)
+{
+    static const char *const attributes[] = {"SUPERUSER", "BYPASSRLS", "REPLICATION"};
+    char sql[80];
+    (void)state;
+    open_callers();
+    check_exchange(&ada, &(exchange){READ, URI("public/note/rows"), {"of ada"}});
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(sql, sizeof(sql), "ALTER ROLE gate %s", attributes[i]);
+        run_sql(sql);
+        check_exchange(&ada, &(exchange){READ, URI("public/note/rows"), {"\"error\"", "!of ada"}});
+        check_exchange(&bob, &(exchange){READ, URI("$query/all"), {"\"error\"", "!of bob"}});
+        check_exchange(&ada, &(exchange){LIST, "", {"\"error\"", "!note"}});
+        snprintf(sql, sizeof(sql), "ALTER ROLE gate NO%s", attributes[i]);
+        run_sql(sql);
+        check_exchange(&ada, &(exchange){READ, URI("public/note/rows"), {"of ada", "!of bob"}});
+    }
+    close_callers();
+}
+
 /* ---- one caller after the other on a connection ---------------------------------------------- */
 
 /* Views that leave something in the session: a role, settings, a lock, a prepared statement. */
@@ -419,10 +440,11 @@ static void test_nothing_is_left(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_callers),       cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_tools),         cmocka_unit_test(test_attacks_on_plain_sql),
-        cmocka_unit_test(test_bad_options),   cmocka_unit_test(test_bad_roles),
-        cmocka_unit_test(test_changed_roles), cmocka_unit_test(test_nothing_is_left),
+        cmocka_unit_test(test_callers),         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_tools),           cmocka_unit_test(test_attacks_on_plain_sql),
+        cmocka_unit_test(test_bad_options),     cmocka_unit_test(test_bad_roles),
+        cmocka_unit_test(test_changed_roles),   cmocka_unit_test(test_changed_login),
+        cmocka_unit_test(test_nothing_is_left),
     };
     int rc = make_database();
     if (rc == 0) {
