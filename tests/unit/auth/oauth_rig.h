@@ -64,6 +64,7 @@ struct rig {
     int done, done_rc;   /* of login and logout */
     char state[64];      /* of the last visit */
     int visits, visits_ended;
+    int traced;           /* number of steps */
     char record[1 << 16]; /* in the store; empty if none */
     int locked;           /* how often the lock is held: 0 or 1 */
     int lock_rc;          /* what `lock` returns */

@@ -1,5 +1,5 @@
-/* Persons, the other grants, proofs, login and logout, locks, options of an OAuth client; and every
- * allocation failing. */
+/* Persons, the other grants, proofs, login and logout, locks, options of an OAuth
+ * client. */
 #include "oauth_play.h"
 
 /* ---- persons --------------------------------------------------------------------------------- */
@@ -372,48 +372,6 @@ static void test_options(void **state)
     assert_int_equal(mcp_oauth_client_new(NULL, NULL, NULL), MCP_EINVAL);
 }
 
-/* ---- no memory ------------------------------------------------------------------------------- */
-
-/* One run with a registration, a code, a step-up and a refresh, in which one allocation fails. Every
- * refusal is answered, and nothing leaks. Returns whether the allocation was reached. */
-static bool run_without(size_t n)
-{
-    static const step steps[] = {
-        {.url = PRM_URL, .answer = OK_ANSWER(PRM)},
-        {.url = AS_URL, .answer = OK_ANSWER(AS_DCR)},
-        {.url = ISSUER "/register", .answer = {.status = 201, .body = "{\"client_id\":\"c1\"}"}},
-        {.url = ISSUER "/token", .answer = OK_ANSWER(BOUND)},
-        {.url = NULL}};
-    rig r = {.memory.fail_at = n, .answer = next_answer};
-    play p = {.steps = steps};
-    r.user = &p;
-    int rc = open_rig(&r, (mcp_oauth_client_options){.client_name = "x"});
-    if (rc == MCP_OK) {
-        rc = refuse_rig(&r, 401, "DPoP resource_metadata=\"" PRM_URL "\"", NULL);
-        assert_true(rc == MCP_PENDING || rc == MCP_ENOMEM);
-    }
-    if (rc == MCP_PENDING) {
-        run_rig(&r, 0);
-        if (r.visits > r.visits_ended)
-            (void)redirect_rig(&r, "");
-        run_rig(&r, 600000);
-        assert_int_equal(r.woken, 1);
-        rc = r.woken_rc < 0 ? r.woken_rc : put_rig(&r);
-    }
-    bool reached = r.memory.calls >= n;
-    if (!reached)
-        assert_int_equal(rc, MCP_OK);
-    close_rig(&r);
-    return reached;
-}
-
-static void test_no_memory(void **state)
-{
-    (void)state;
-    for (size_t n = 1; run_without(n); n++)
-        ;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -421,7 +379,7 @@ int main(void)
         cmocka_unit_test(test_no_person),     cmocka_unit_test(test_proofs),
         cmocka_unit_test(test_login),         cmocka_unit_test(test_locks),
         cmocka_unit_test(test_during_logout), cmocka_unit_test(test_leaving),
-        cmocka_unit_test(test_options),       cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_options),
     };
     return cmocka_run_group_tests_name("oauth_grants", tests, NULL, NULL);
 }
