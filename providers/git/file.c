@@ -15,7 +15,10 @@ static int run_blob(repo_job *j, const repo_entry *e)
     if (!repo_job_number(j, REPO_PARAM_OFFSET, 0, UINT64_MAX / 4, 0, &offset) ||
         !repo_job_number(j, REPO_PARAM_LENGTH, 1, j->r->max_read, j->r->max_read, &length))
         return MCP_OK;
-    if (!part) { /* checks the size before reading the contents */
+    /* Checks the size before reading the contents. A read on the server's thread has a smaller limit
+     * of its own. */
+    bool limited = j->use.near && j->use.budget <= j->r->max_read;
+    if (!part && !limited) {
         size_t size;
         rc = repo_blob_size(&j->use, &e->id, &size);
         if (rc == MCP_OK && size > j->r->max_read) {

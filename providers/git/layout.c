@@ -90,7 +90,8 @@ int repo_read_small(common_beneath at, const char *rel, char *to, size_t room, s
     size_t len = 0;
     if (rc != MCP_OK)
         return rc == COMMON_IS_LINK ? MCP_EACCESS : rc;
-    while (S_ISREG(st.st_mode) && len + 1 < room) {
+    /* Git replaces such files as a whole, so one that has been read up to its size is complete. */
+    while (S_ISREG(st.st_mode) && len + 1 < room && (!len || len != (size_t)st.st_size)) {
         ssize_t n = read(fd, to + len, room - 1 - len);
         if (n < 0 && errno == EINTR)
             continue;
@@ -292,26 +293,27 @@ static int check_config(const opening *o)
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
-static void take_stamp(int dir, const char *name, repo_stamp *ret)
+/* Returns whether there is a folder. */
+static bool take_stamp(int dir, const char *name, repo_stamp *ret)
 {
     struct stat st;
     memset(ret, 0, sizeof(*ret));
-    if (fstatat(dir, name, &st, 0) == 0)
-        *ret = (repo_stamp){st.st_dev, st.st_ino, st.st_mtim};
+    if (fstatat(dir, name, &st, 0) != 0)
+        return false;
+    *ret = (repo_stamp){st.st_dev, st.st_ino, st.st_mtim};
+    return S_ISDIR(st.st_mode);
 }
 
 /* Takes the stamps of all places. The time of a folder is used only where creating files as usual
  * does not change it; `objects` changes only when folders are created in it. */
 static void take_stamps(const repo_layout *l, const char *path, repo_stamp stamp[REPO_STAMPS])
 {
-    struct stat st;
     take_stamp(l->objects[0], "pack", &stamp[0]);
     take_stamp(l->objects[0], "info/alternates", &stamp[1]);
     take_stamp(AT_FDCWD, path, &stamp[2]);
-    take_stamp(l->root, ".git", &stamp[3]);
     take_stamp(l->objects[0], ".", &stamp[4]);
     stamp[2].changed = (struct timespec){0};
-    if (fstatat(l->root, ".git", &st, 0) == 0 && S_ISDIR(st.st_mode))
+    if (take_stamp(l->root, ".git", &stamp[3]))
         stamp[3].changed = (struct timespec){0};
 }
 
