@@ -53,6 +53,9 @@ void mcp__http_login_init(mcp_http_connection *c)
 bool mcp__http_ask(mcp_http_connection *c, mcp__http_refusal *why)
 {
     const mcp_http_options *o = &c->http->options;
+    /* Limits of wrong logins apply to the client, not to its proxy. */
+    if (mcp__http_is_forwarded(c) && (*why = mcp__http_count_client(c)) != MCP__HTTP_FINE)
+        return false;
     c->login = (mcp_http_login){0};
     c->is_asked = true;
     if (o->authenticate)

@@ -45,6 +45,7 @@ typedef struct rig {
     const char *metadata_at; /* the path of its metadata; NULL means that it has none */
     char metadata_issuer[128];
     bool hangs;
+    bool proxied;        /* the client is a proxy, whose X-Forwarded-For counts */
     uint64_t timeout_ms; /* of the next fetches; 0 means that of the options */
     int n_metadata, n_keys, n_asked;
     const char *answer;                 /* of its introspection endpoint */
@@ -217,7 +218,7 @@ static inline void rig_begin(rig *g)
 static inline void rig_serve(rig *g, const mcp_resource_server_options *options,
                              const mcp_auth_issuer *issuer)
 {
-    static const char *const audience[] = {"me"};
+    static const char *const audience[] = {"me"}, *const proxies[] = {"127.0.0.1"};
     mcp_auth_issuer own = issuer ? *issuer : (mcp_auth_issuer){0};
     mcp_resource_server_options o = options ? *options : (mcp_resource_server_options){0};
     mcp_error error;
@@ -244,7 +245,9 @@ static inline void rig_serve(rig *g, const mcp_resource_server_options *options,
                              .wall = rig_wall,
                              .user = g,
                              .public_url = "https://mcp.example",
-                             .login_ms = 60000};
+                             .login_ms = 60000,
+                             .trusted_proxies = proxies,
+                             .n_trusted_proxies = g->proxied};
     assert_int_equal(
         mcp_loop_listen(g->loop, g->server,
                         MCP_OPTIONS(mcp_listen_options, .address = "127.0.0.1:0", .http = &http),

@@ -9,12 +9,18 @@ static char *number_token(rig *g, const char *key, int number)
     return make_token(g, key, AT_JWT("p256"), sub, "");
 }
 
-/* Sends a token with an invalid signature: its last but one character is changed. */
-static int try_wrong(rig *g, int number)
+/* Makes a token whose signature is wrong: one of its characters is changed. */
+static char *wrong_token(rig *g, int number)
 {
     char *token = number_token(g, key_p256, number);
     char *at = token + strlen(token) - 20;
     *at = *at == 'A' ? 'B' : 'A';
+    return token;
+}
+
+static int try_wrong(rig *g, int number)
+{
+    char *token = wrong_token(g, number);
     int status = status_of(g, token);
     free(token);
     return status;
@@ -67,6 +73,38 @@ static void test_throttling(void **state)
     assert_int_equal(try_wrong(&g, 20), 429);
     free(known);
     free(next);
+    rig_end(&g);
+}
+
+/* A host with IPv6 has a whole /64 network, so all of it counts as one address. */
+static void test_throttling_of_networks(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *from;
+        int status;
+    } rows[] = {
+        {"2001:db8:0:1::1", 401},     {"2001:db8:0:1::2", 401},  {"2001:db8:0:1:1:2:3:4", 401},
+        {"2001:db8:0:1:ffff::", 429}, {"2001:db8:0:1::1", 429},  {"2001:db8:0:2::1", 401},
+        {"192.0.2.1", 401},           {"::ffff:192.0.2.1", 401}, {"192.0.2.1", 401},
+        {"::ffff:192.0.2.1", 429},    {"192.0.2.2", 401},
+    };
+    rig g;
+    rig_begin(&g);
+    g.proxied = true;
+    rig_serve(
+        &g, MCP_OPTIONS(mcp_resource_server_options, .failures_burst = 3, .failures_per_minute = 6),
+        NULL);
+    for (size_t i = 0; i < MCP__COUNT(rows); i++) {
+        char header[80];
+        reply r;
+        char *token = wrong_token(&g, (int)i);
+        snprintf(header, sizeof(header), "X-Forwarded-For: %s\r\n", rows[i].from);
+        read_reply(&g, send_token(&g, "Bearer", token, header), &r);
+        if (r.status != rows[i].status)
+            fail_msg("%zu: %d", i, r.status);
+        free(token);
+    }
     rig_end(&g);
 }
 
@@ -303,15 +341,11 @@ static void test_groups(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_throttling),
-        cmocka_unit_test(test_this_machine),
-        cmocka_unit_test(test_refusals_are_remembered),
-        cmocka_unit_test(test_pending_bytes),
-        cmocka_unit_test(test_token_bytes),
-        cmocka_unit_test(test_options),
-        cmocka_unit_test(test_forms_of_principals),
-        cmocka_unit_test(test_principals),
-        cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_throttling),    cmocka_unit_test(test_throttling_of_networks),
+        cmocka_unit_test(test_this_machine),  cmocka_unit_test(test_refusals_are_remembered),
+        cmocka_unit_test(test_pending_bytes), cmocka_unit_test(test_token_bytes),
+        cmocka_unit_test(test_options),       cmocka_unit_test(test_forms_of_principals),
+        cmocka_unit_test(test_principals),    cmocka_unit_test(test_groups),
     };
     return cmocka_run_group_tests(tests, load_crypto, NULL);
 }
