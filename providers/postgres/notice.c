@@ -320,11 +320,14 @@ static int add(postgres *s, const char *uri, mcp_identity *identity, bool of_cat
         postgres_caller_of(&s->callers, &s->base.alloc, identity, give, &s->base.alloc, &as, &role);
     if (rc != MCP_OK)
         return rc;
+    const postgres_notices *n = &s->notices;
     postgres_group *g = group_of(s, as, role);
     if (!g)
-        return MCP_ELIMIT;
+        return n->n_group == POSTGRES_GROUPS ? MCP_EUNSUPPORTED : MCP_ENOMEM;
     postgres_view *v = view_of(s, g, uri, of_catalog);
-    rc = v ? add_viewer(s, v, identity) : MCP_ELIMIT;
+    rc = v                             ? add_viewer(s, v, identity)
+         : n->n_view == POSTGRES_VIEWS ? MCP_EUNSUPPORTED
+                                       : MCP_ENOMEM;
     if (rc == MCP_OK && !v->known)
         queue(s, v);
     if (rc != MCP_OK && v)

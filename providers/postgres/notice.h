@@ -87,7 +87,7 @@ typedef struct postgres_notices {
 
 /* Callbacks for mcp_provider. A caller without a role cannot subscribe (MCP_ENOTFOUND). Saved
  * queries with parameters cannot be watched, because the parameters of the subscriber are not known
- * (MCP_EUNSUPPORTED). */
+ * (MCP_EUNSUPPORTED); nor can anything if there are too many groups or views. */
 int postgres_watch_as(const char *canonical, mcp_identity *identity, void *user);
 void postgres_unwatch_as(const char *canonical, mcp_identity *identity, void *user);
 int postgres_watch_list_as(mcp_identity *identity, void *user);

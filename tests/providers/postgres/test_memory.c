@@ -156,9 +156,9 @@ static bool watch_one(size_t at)
     bool happened = ours.calls >= at;
     ours.fail_at = 0;
     for (int i = 0; !p.replies && !p.updates; i++) {
-        if (i == 100)
+        if (i == 300)
             fail_msg("not told when %zu fails", at);
-        run_sql("UPDATE sale SET total = 10 WHERE id = 1");
+        run_sql("UPDATE sale SET total = total + 1 WHERE id = 1");
         run_until(&p, &p.updates, 1, 100);
     }
     close_all();
@@ -181,6 +181,8 @@ static void test_roles(void **state)
     for (size_t i = 0; i < sizeof(some) / sizeof(*some); i++)
         for (size_t at = 1; try_one(&tried[some[i]], at, false); at++)
             ;
+    for (size_t at = 1; watch_one(at); at++)
+        ;
     for (size_t at = 1;; at++) {
         ours = (failalloc){.fail_at = at};
         memset(&p, 0, sizeof(p));
