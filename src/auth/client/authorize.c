@@ -51,6 +51,7 @@ void mcp_oauth_client_declined(mcp_oauth_client *client, int rc, const char *tex
     if (!client || !client->flow.visiting)
         return;
     rc = rc < 0 ? rc : MCP_EACCESS;
+    client->flow.declined = true;
     mcp__oauth_failed_with(client, rc, "%s", text && *text ? text : "the login was declined");
     if (mcp__oauth_later(client, 0, MCP__STEP_ABORT) < 0)
         client->timed = MCP__STEP_ABORT; /* at the time-out of the visit */

@@ -94,6 +94,7 @@ typedef struct mcp__oauth_flow {
     unsigned nonces; /* repetitions of a token request because of a nonce */
     bool locking, locked, visiting;
     bool ending;          /* a logout comes next */
+    bool declined;        /* by the program; flow.error says why */
     bool challenged_dpop; /* the server wants DPoP */
     bool dpop;            /* the token is to be bound to a key */
     bool dpop_required;

@@ -53,7 +53,7 @@ static mcp__oauth_step show(mcp_oauth_client *c)
     f->expires = c->host.now(c->host.user) + f->device.expires_in * 1000;
     if (mcp__oauth_visit_page(c, &visit, MCP__STEP_NONE) == MCP__STEP_FAILED)
         return MCP__STEP_FAILED;
-    if (f->error.code) /* declined at once */
+    if (f->declined) /* at once */
         return MCP__STEP_FAILED;
     return mcp__oauth_later(c, (uint64_t)f->interval, MCP__STEP_POLL) < 0 ? mcp__oauth_no_memory(c)
                                                                           : MCP__STEP_WAIT;
@@ -107,7 +107,7 @@ static mcp__oauth_step poll_again(mcp_oauth_client *c, int64_t longer)
 static mcp__oauth_step answered_poll(mcp_oauth_client *c, const mcp__oauth_answer *answer)
 {
     mcp__oauth_flow *f = &c->flow;
-    if (f->error.code) /* declined meanwhile */
+    if (f->declined) /* meanwhile */
         return MCP__STEP_FAILED;
     /* After a time-out, polls become rarer (RFC 8628 section 3.5). */
     if (answer->rc < 0)

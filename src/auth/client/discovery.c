@@ -48,6 +48,8 @@ static mcp__oauth_step without_resource(mcp_oauth_client *c)
     }
     if (f->asked_issuer.len)
         return MCP__STEP_ISSUER;
+    if (f->error.code == MCP_EACCESS) /* the last URL */
+        return MCP__STEP_FAILED;
     return mcp__oauth_failed_with(
         c, MCP_ENOTFOUND,
         "%.100s has no protected resource metadata, so its authorization server is unknown; the "
@@ -111,10 +113,21 @@ static mcp__oauth_step choose_issuer(mcp_oauth_client *c)
         mcp__protected_choose(&f->server, mcp_str_from(c->o.issuer), known, &chosen, &f->error);
     f->resource = f->server.resource;
     f->tried = 0;
+    if (fault == MCP__OAUTH_OK)
+        mcp__no_error(&f->error); /* of URLs that were tried before */
     f->asked_issuer = mcp__oauth_keep(c, chosen);
     if (fault == MCP__OAUTH_OK && !f->asked_issuer.len)
         return mcp__oauth_no_memory(c);
     return mcp__oauth_unless(c, fault, MCP__STEP_ISSUER);
+}
+
+/* Metadata that could not be read. Some servers redirect every unknown path, which is not followed, so
+ * the next URL is tried. */
+static mcp__oauth_step elsewhere(mcp_oauth_client *c, const mcp__oauth_answer *answer,
+                                 mcp__oauth_step next)
+{
+    mcp__oauth_unanswered(c, answer);
+    return answer->rc == MCP_EACCESS ? next : MCP__STEP_FAILED;
 }
 
 static mcp__oauth_step answered_resource(mcp_oauth_client *c, const mcp__oauth_answer *answer)
@@ -123,7 +136,7 @@ static mcp__oauth_step answered_resource(mcp_oauth_client *c, const mcp__oauth_a
     mcp__oauth_fault fault = MCP__OAUTH_RESOURCE_JSON;
     f->tried++;
     if (answer->rc < 0)
-        return mcp__oauth_unanswered(c, answer);
+        return elsewhere(c, answer, MCP__STEP_RESOURCE);
     if (answer->status == 200)
         fault =
             mcp__protected_read(&f->server, answer->body, mcp_str_from(c->o.server),
@@ -151,6 +164,8 @@ const mcp__oauth_work mcp__oauth_work_resource = {begin_resource, answered_resou
 static mcp__oauth_step without_metadata(mcp_oauth_client *c)
 {
     mcp__oauth_flow *f = &c->flow;
+    if (!c->o.legacy_endpoints && f->error.code == MCP_EACCESS) /* the last URL */
+        return MCP__STEP_FAILED;
     if (!c->o.legacy_endpoints)
         return mcp__oauth_failed_with(
             c, MCP_ENOTFOUND,
@@ -211,7 +226,7 @@ static mcp__oauth_step answered_issuer(mcp_oauth_client *c, const mcp__oauth_ans
                                .loopback = c->loopback};
     f->tried++;
     if (answer->rc < 0)
-        return mcp__oauth_unanswered(c, answer);
+        return elsewhere(c, answer, MCP__STEP_ISSUER);
     if (answer->status == 200)
         fault = mcp__issuer_read(&f->issuer, answer->body, &rules, &c->allocator, &f->error);
     if (fault == MCP__OAUTH_METADATA_JSON) {
@@ -322,6 +337,7 @@ static mcp__oauth_step revoke(mcp_oauth_client *c)
 static mcp__oauth_step begin_decide(mcp_oauth_client *c)
 {
     mcp__oauth_flow *f = &c->flow;
+    mcp__no_error(&f->error); /* of places where no metadata were found */
     int rc = mcp__oauth_load(c, true, &f->error);
     if (rc < 0)
         return MCP__STEP_FAILED;

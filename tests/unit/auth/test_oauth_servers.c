@@ -4,6 +4,16 @@
 
 #include "pem_keys.h"
 
+#define RECORD(redirect, grants)                                                             \
+    "{\"version\":1,\"clients\":[{\"issuer\":\"" ISSUER                                      \
+    "\",\"client_id\":\"c1\",\"redirect_uri\":\"" redirect "\",\"token_endpoint\":\"" ISSUER \
+    "/token\"}],\"grants\":[" grants "]}"
+#define GRANT(issuer)                                                                         \
+    "{\"issuer\":\"" issuer "\",\"resource\":\"" SERVER                                       \
+    "\",\"client_id\":\"c1\",\"access_token\":\"at-9\",\"refresh_token\":\"rt-9\",\"scope\":" \
+    "\"a\","                                                                                  \
+    "\"asked\":\"a\",\"token_endpoint\":\"" issuer "/token\"}"
+
 static const step legacy_none[] = {
     {.url = "https://mcp.example/.well-known/oauth-authorization-server",
      .answer = {.status = 404}},
@@ -65,6 +75,52 @@ static void test_deviations(void **state)
     }
 }
 
+/* What failed before a visit of the device flow does not end it. */
+static void test_before_device(void **state)
+{
+    static const step steps[] = {
+        {.url = PRM_URL, .answer = {.rc = MCP_EACCESS}}, /* a redirect */
+        {.url = PRM_ROOT_URL, .answer = OK_ANSWER(PRM)},
+        {.url = AS_URL, .answer = {.status = 200, .body = "<html>"}},
+        {.url = ISSUER "/.well-known/openid-configuration",
+         .answer = OK_ANSWER(AS_HEAD(ISSUER) ",\"device_authorization_endpoint\":\"" ISSUER
+                                             "/device\"}")},
+        {.url = ISSUER "/token",
+         .has = {"refresh_token=rt-9"},
+         .answer = {.status = 400, .body = ERROR("invalid_grant")}},
+        {.url = ISSUER "/device",
+         .answer = OK_ANSWER("{\"device_code\":\"dc\",\"user_code\":\"AB\","
+                             "\"verification_uri\":\"" ISSUER "/go\",\"expires_in\":100}")},
+        {.url = ISSUER "/token", .has = {"device_code=dc"}, .answer = OK_ANSWER(TOKEN(1))},
+        {.url = NULL}};
+    rig r;
+    play p;
+    (void)state;
+    begin(&r, &p, steps, (mcp_oauth_client_options){.client_id = "c1", .grant = MCP_OAUTH_DEVICE});
+    rig_copy(r.record, sizeof(r.record), RECORD("", GRANT(ISSUER)));
+    assert_int_equal(put_rig(&r), MCP_OK);
+    assert_int_equal(refuse_rig(&r, 401, "Bearer", NULL), MCP_PENDING);
+    run_rig(&r, 5000);
+    assert_int_equal(r.woken_rc, MCP_OK);
+    expect_token(&r, BEARER(1));
+    end(&r, &p);
+}
+
+/* Redirects of all metadata end with the text of the last. */
+static void test_redirected_metadata(void **state)
+{
+    static const step steps[] = {{.url = PRM_URL, .answer = {.rc = MCP_EACCESS}},
+                                 {.url = PRM_ROOT_URL, .answer = {.rc = MCP_EACCESS}},
+                                 {.url = NULL}};
+    rig r;
+    play p;
+    (void)state;
+    begin(&r, &p, steps, BY_HAND);
+    authorize(&r, "Bearer", NULL, MCP_EACCESS);
+    expect_text(&r, PRM_ROOT_URL);
+    end(&r, &p);
+}
+
 /* A key instead of a secret. */
 static void test_key(void **state)
 {
@@ -92,16 +148,6 @@ static void test_key(void **state)
 }
 
 /* ---- records --------------------------------------------------------------------------------- */
-
-#define RECORD(redirect, grants)                                                             \
-    "{\"version\":1,\"clients\":[{\"issuer\":\"" ISSUER                                      \
-    "\",\"client_id\":\"c1\",\"redirect_uri\":\"" redirect "\",\"token_endpoint\":\"" ISSUER \
-    "/token\"}],\"grants\":[" grants "]}"
-#define GRANT(issuer)                                                                         \
-    "{\"issuer\":\"" issuer "\",\"resource\":\"" SERVER                                       \
-    "\",\"client_id\":\"c1\",\"access_token\":\"at-9\",\"refresh_token\":\"rt-9\",\"scope\":" \
-    "\"a\","                                                                                  \
-    "\"asked\":\"a\",\"token_endpoint\":\"" issuer "/token\"}"
 
 #define REGISTERED                                                                              \
     {                                                                                           \
@@ -231,6 +277,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_deviations),
         cmocka_unit_test(test_key),
+        cmocka_unit_test(test_before_device),
+        cmocka_unit_test(test_redirected_metadata),
         cmocka_unit_test(test_registered_before),
         cmocka_unit_test(test_stored),
         cmocka_unit_test(test_alone),
