@@ -63,7 +63,8 @@ typedef struct mcp_auth_host {
     void (*fetch_cancel)(mcp_fetch *fetch, void *user);
     /* As in mcp_host. No line contains any part of a token or of its claims. May be NULL. */
     void (*log)(const char *level, const char *line, void *user);
-    /* As in mcp_host. Required by clients (mcp/oauth.h). */
+    /* As in mcp_host. Required by clients (mcp/oauth.h). Without them, a resource server answers
+     * tokens with unknown keys at once; see mcp_auth_issuer.jwks. */
     struct mcp_host_timer *(*timer_start)(uint64_t ms, void (*fn)(void *arg), void *arg,
                                           void *user);
     void (*timer_stop)(struct mcp_host_timer *timer, void *user);
@@ -88,8 +89,9 @@ typedef struct mcp_auth_issuer {
      * Metadata and keys are fetched when a token first needs them. Redirects are not followed. The
      * keys are cached for 5 minutes to 24 hours, according to Cache-Control, and longer while they
      * cannot be fetched. A token that names an unknown key causes another fetch. Such fetches are
-     * limited to 4 in a row and one in 30 seconds on average. Above this limit, requests with
-     * unknown keys get 503, because the key may be new. */
+     * limited to 4 in a row and one in 30 seconds on average. Above this limit, up to 64 requests
+     * with unknown keys wait, if the next fetch is allowed within five seconds. Others get 503 with
+     * Retry-After, because the key may be new. */
     const char *jwks, *jwks_url;
 
     /* The introspection endpoint (RFC 7662), and this server's credentials for it, which are sent
