@@ -12,10 +12,10 @@ import { browse } from './support/oauth.mjs';
 import { protect } from './support/protected.mjs';
 import { until } from './support/wait.mjs';
 
-const { MCPCTL = 'mcpctl' } = process.env;
+const { MCPCTL = 'mcpctl', MCP_RENEW_ROUNDS: rounds = 3 } = process.env;
 const browser = `${process.execPath} ${join(import.meta.dirname, 'support/browser.mjs')}`;
 
-describe('mcpctl at a server that requires a login', { timeout: 180_000 }, () => {
+describe('mcpctl at a server that requires a login', { timeout: 180_000 + rounds * 5_000 }, () => {
     let issuer, server, home, env, uri;
     before(async () => {
         issuer = await startIssuer();
@@ -121,7 +121,7 @@ describe('mcpctl at a server that requires a login', { timeout: 180_000 }, () =>
 
     it('renews one token once for many processes', async () => {
         await login();
-        for (let round = 0; round < 3; round++) {
+        for (let round = 0; round < rounds; round++) {
             await forget();
             issuer.requests.length = 0;
             const all = await Promise.all(Array.from({ length: 10 }, () => run(['read', server.url, uri])));
