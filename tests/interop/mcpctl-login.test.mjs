@@ -160,6 +160,24 @@ describe('mcpctl at a server that requires a login', { timeout: 180_000 + rounds
         assert.match(done(got).stdout, /logged in to/);
     });
 
+    it('examples/login.c lists the resources, and needs no person at its next start', async () => {
+        const program = join(process.env.MCP_BUILD_DIR, 'examples/login');
+        const child = spawn(program, [server.url], { env, cwd: home });
+        let out = '';
+        child.stdout.on('data', bytes => (out += bytes));
+        child.stderr.on('data', bytes => (out += bytes));
+        await until(() => /^Open (\S+)\nThen paste/.test(out), () => out);
+        const url = /^Open (\S+)/.exec(out)[1];
+        child.stdin.end(`${(await browse(url, { redirect: new URL(url).searchParams.get('redirect_uri') })).href}\n`);
+        const status = await new Promise(resolve => child.on('close', resolve));
+        assert.equal(status, 0);
+        assert.ok(out.endsWith(`${uri}\n`) || out.includes(`\n${uri}\n`), out);
+        const again = done(await run([server.url], { program }));
+        assert.ok(again.stdout.split('\n').includes(uri), again.stdout);
+        assert.doesNotMatch(again.stdout, /Open/);
+        assert.match((await run(['http://127.0.0.1:1/mcp'], { program })).stderr, /^login: /);
+    });
+
     it('logs in by another device', async () => {
         const child = spawn(MCPCTL, ['login', server.url, '--device'], { env, cwd: home });
         let text = '';

@@ -399,3 +399,9 @@ book() {
     run -1 --separate-stderr "$examples/client" "$examples/nosuch"
     [[ $stderr == *'No such file'* ]]
 }
+
+@test "login: a client that logs in, in fewer than 60 lines" {
+    [ "$(wc -l <"$BATS_TEST_DIRNAME/../../examples/login.c")" -lt 60 ]
+    run -1 "$examples/login"
+    [ "$output" = "login: usage: login URL" ]
+}

@@ -6,7 +6,7 @@ export const updatedFor = uri => n => n.method === 'notifications/resources/upda
 export const listChanged = n => n.method === 'notifications/resources/list_changed';
 
 // Resolves when it is so, fails after `timeout`.
-export async function until(so, what, timeout = 5000) {
+export async function until(so, what, timeout = 30_000) {
     for (const end = Date.now() + timeout; Date.now() < end; await sleep(10)) {
         if (await so()) return;
     }
