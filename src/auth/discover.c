@@ -123,3 +123,16 @@ bool mcp__resource_covers(mcp_str resource, mcp_str server)
         return b.has_query && mcp_str_eq(a.query, b.query) && mcp_str_eq(a.path, b.path);
     return is_above(a.path, b.path);
 }
+
+static mcp_str without_query(mcp_str url)
+{
+    const char *mark = url.len ? memchr(url.ptr, '?', url.len) : NULL;
+    return (mcp_str){url.ptr, mark ? (size_t)(mark - url.ptr) : url.len};
+}
+
+bool mcp__resource_same(mcp_str a, mcp_str b)
+{
+    a = without_query(a);
+    b = without_query(b);
+    return mcp__resource_covers(a, b) && mcp__resource_covers(b, a);
+}

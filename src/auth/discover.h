@@ -35,6 +35,9 @@ bool mcp__oauth_url(mcp_str url, bool loopback);
  * the same origin and the path of the resource, apart from a slash at its end, is the path of the
  * server or of a folder above it. A query must be equal. */
 bool mcp__resource_covers(mcp_str resource, mcp_str server);
+/* Returns whether two URLs are equal, apart from their queries, slashes at the end, and the ways to
+ * write scheme, host and port. */
+bool mcp__resource_same(mcp_str a, mcp_str b);
 
 /* ---- protected.c: metadata of protected resources -------------------------------------------- */
 
@@ -50,6 +53,8 @@ typedef struct mcp__protected {
 } mcp__protected;
 
 /* Reads the metadata that was found at `url`, for `server`. `loopback` as in mcp__oauth_url().
+ * A resource above the server is accepted only if `url` is the well-known URL of that resource (RFC
+ * 9728 section 3.3): otherwise one server could get the tokens for all servers of its origin.
  * Issuers that are not usable URLs are left out. Whatever the result is, free *ret with
  * mcp__protected_clear(). */
 mcp__oauth_fault mcp__protected_read(mcp__protected *ret, mcp_str body, mcp_str server, mcp_str url,

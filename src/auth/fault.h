@@ -23,6 +23,8 @@
       "a member of the protected resource metadata is missing or malformed", "")                   \
     X(RESOURCE_OTHER, EACCESS, "", "the protected resource metadata is of another resource",       \
       "use the URL that it names as the server, if you trust it")                                  \
+    X(RESOURCE_PLACE, EACCESS, "",                                                                 \
+      "the protected resource metadata of this resource are not at its well-known URL", "")        \
     X(RESOURCE_SERVERS, EPROTOCOL, "",                                                             \
       "the protected resource metadata names no authorization server",                             \
       "the option issuer names one")                                                               \

@@ -1,4 +1,5 @@
 /* protected.c: reads protected resource metadata (RFC 9728 section 2 and 3.3); see discover.h. */
+#include "auth/challenge.h"
 #include "auth/discover.h"
 #include "protocol/scope.h"
 
@@ -53,6 +54,25 @@ static void read_scopes(mcp__protected *ret, const mcp_json *list)
     }
 }
 
+/* Checks that the resource is the server, or one above it whose metadata are at `url`. */
+static mcp__oauth_fault check_resource(const mcp__protected *p, mcp_str server, mcp_str url,
+                                       mcp_error *error)
+{
+    mcp__buf place;
+    if (!mcp__resource_covers(p->resource, server))
+        return mcp__oauth_fail(error, MCP__OAUTH_RESOURCE_OTHER, p->resource, url);
+    if (mcp__resource_same(p->resource, server))
+        return MCP__OAUTH_OK;
+    mcp__buf_init(&place, p->scopes.allocator, 0);
+    int rc = mcp__resource_metadata_url(&place, p->resource);
+    bool there = rc == MCP_OK && mcp__resource_same(mcp__buf_view(&place), url);
+    mcp__buf_free(&place);
+    if (rc == MCP_ENOMEM)
+        return mcp__oauth_failed(error, rc);
+    return there ? MCP__OAUTH_OK
+                 : mcp__oauth_fail(error, MCP__OAUTH_RESOURCE_PLACE, p->resource, url);
+}
+
 static mcp__oauth_fault read_members(mcp__protected *ret, mcp_str server, mcp_str url,
                                      bool loopback, mcp_error *error)
 {
@@ -60,8 +80,9 @@ static mcp__oauth_fault read_members(mcp__protected *ret, mcp_str server, mcp_st
     ret->resource = mcp_json_string(mcp_json_get(root, "resource"));
     if (!ret->resource.len)
         return mcp__oauth_fail(error, MCP__OAUTH_RESOURCE_FORM, MCP_STR("resource"), url);
-    if (!mcp__resource_covers(ret->resource, server))
-        return mcp__oauth_fail(error, MCP__OAUTH_RESOURCE_OTHER, ret->resource, url);
+    mcp__oauth_fault fault = check_resource(ret, server, url, error);
+    if (fault != MCP__OAUTH_OK)
+        return fault;
     if (!mcp__json_get_list(root, "authorization_servers", &issuers))
         return mcp__oauth_fail(error, MCP__OAUTH_RESOURCE_FORM, MCP_STR("authorization_servers"),
                                url);

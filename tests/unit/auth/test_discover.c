@@ -153,6 +153,41 @@ static void test_covers(void **state)
     }
 }
 
+/* Where the metadata of a resource above the server may be (RFC 9728 section 3.3). */
+static void test_place(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *resource, *server, *url;
+        mcp__oauth_fault fault;
+    } cases[] = {
+        {"https://a/t", "https://a/t", "https://b/x", MCP__OAUTH_OK},
+        {"https://a/t/", "https://a/t", "https://a/x", MCP__OAUTH_OK},
+        {"https://a/t", "https://a/t?k=v", "https://a" PRM "/t?k=v", MCP__OAUTH_OK},
+        {"https://a", "https://a/t", "https://a" PRM, MCP__OAUTH_OK},
+        {"https://a/", "https://a/t", "https://A:443" PRM "/", MCP__OAUTH_OK},
+        {"https://a/t", "https://a/t/mcp", "https://a" PRM "/t", MCP__OAUTH_OK},
+        {"https://a", "https://a/t", "https://a" PRM "/t", MCP__OAUTH_RESOURCE_PLACE},
+        {"https://a", "https://a/t", "https://a/t" PRM, MCP__OAUTH_RESOURCE_PLACE},
+        {"https://a", "https://a/t", "https://b" PRM, MCP__OAUTH_RESOURCE_PLACE},
+        {"https://a", "https://a/t", "https://b/x", MCP__OAUTH_RESOURCE_PLACE},
+        {"https://a/u", "https://a/t", "https://a" PRM "/u", MCP__OAUTH_RESOURCE_OTHER},
+    };
+    for (size_t i = 0; i < MCP__COUNT(cases); i++) {
+        char body[256];
+        mcp__protected p;
+        snprintf(body, sizeof(body),
+                 "{\"resource\":\"%s\",\"authorization_servers\":[\"https://id\"]}",
+                 cases[i].resource);
+        mcp__oauth_fault fault =
+            mcp__protected_read(&p, mcp_str_from(body), mcp_str_from(cases[i].server),
+                                mcp_str_from(cases[i].url), false, NULL, NULL);
+        if (fault != cases[i].fault)
+            fail_msg("%s, %s, %s: %d", cases[i].resource, cases[i].server, cases[i].url, fault);
+        mcp__protected_clear(&p);
+    }
+}
+
 /* A slow model of a URL: its parts as numbers, and its segments one by one. */
 typedef struct place {
     unsigned scheme, host, port, query; /* port 0: none; query 0: none */
@@ -258,6 +293,8 @@ static void test_resource_faults(void **state)
         {"{\"resource\":\"https://evil.example.com/mcp\",\"authorization_servers\":[\"https://a\"]"
          "}",
          MCP__OAUTH_RESOURCE_OTHER, "another resource: https://evil.example.com/mcp (" WHERE "); "},
+        {"{\"resource\":\"https://mcp.example\",\"authorization_servers\":[\"https://a\"]}",
+         MCP__OAUTH_RESOURCE_PLACE, "well-known URL: https://mcp.example (" WHERE ")"},
         {"{\"resource\":\"" SERVER "\"}", MCP__OAUTH_RESOURCE_SERVERS, "the option issuer"},
         {"{\"resource\":\"" SERVER "\",\"authorization_servers\":[]}", MCP__OAUTH_RESOURCE_SERVERS,
          ""},
@@ -287,14 +324,14 @@ static void test_resource(void **state)
     mcp__protected p;
     mcp_error error;
     mcp_str issuer;
-    assert_int_equal(
-        read_resource(&p,
-                      "{\"resource\":\"https://mcp.example\",\"authorization_servers\":"
-                      "[\"http://bad\",\"https://a/\",\"https://b\"],\"scopes_supported\":[\"r\","
-                      "\"a b\",4,\"w\"],\"dpop_bound_access_tokens_required\":true,"
-                      "\"dpop_signing_alg_values_supported\":[\"ES256\"],\"other\":{}}",
-                      &error),
-        MCP__OAUTH_OK);
+    static const char above[] =
+        "{\"resource\":\"https://mcp.example\",\"authorization_servers\":"
+        "[\"http://bad\",\"https://a/\",\"https://b\"],\"scopes_supported\":[\"r\","
+        "\"a b\",4,\"w\"],\"dpop_bound_access_tokens_required\":true,"
+        "\"dpop_signing_alg_values_supported\":[\"ES256\"],\"other\":{}}";
+    assert_int_equal(mcp__protected_read(&p, mcp_str_from(above), MCP_STR(SERVER),
+                                         MCP_STR("https://mcp.example" PRM), false, NULL, &error),
+                     MCP__OAUTH_OK);
     assert_true(mcp_str_eq(p.resource, MCP_STR("https://mcp.example")));
     assert_int_equal(p.n_issuers, 2);
     assert_true(p.has_scopes && mcp_str_eq(mcp__buf_view(&p.scopes), MCP_STR("r w")));
@@ -502,7 +539,7 @@ static void test_memory_and_size(void **state)
         faults[0] = mcp__issuer_read(&issuer, mcp_str_from(example), &rules, &a, NULL);
         mcp__issuer_clear(&issuer);
         faults[1] = mcp__protected_read(&p, mcp_str_from(resource), MCP_STR("https://a/b"),
-                                        MCP_STR(""), false, &a, NULL);
+                                        MCP_STR("https://a" PRM), false, &a, NULL);
         mcp__protected_clear(&p);
         faults[2] = mcp__issuer_legacy(&issuer, MCP_STR("https://a"), false, &a, NULL);
         mcp__issuer_clear(&issuer);
@@ -534,6 +571,7 @@ int main(void)
         cmocka_unit_test(test_secure),
         cmocka_unit_test(test_covers),
         cmocka_unit_test(test_covers_generated),
+        cmocka_unit_test(test_place),
         cmocka_unit_test(test_resource_faults),
         cmocka_unit_test(test_resource),
         cmocka_unit_test(test_issuer_faults),
