@@ -42,6 +42,10 @@ foreach(program IN ITEMS mcpd mcpctl)
     endif()
 endforeach()
 
+if(TARGET mcpctl)
+    install(FILES programs/mcpctl/client-metadata.json DESTINATION ${CMAKE_INSTALL_DATADIR}/mcp)
+endif()
+
 # Shell completions, written by the programs themselves.
 set(completion_dirs
     bash ${CMAKE_INSTALL_DATADIR}/bash-completion/completions @

@@ -160,6 +160,16 @@ describe('mcpctl at a server that requires a login', { timeout: 180_000 + rounds
         assert.match(done(got).stdout, /logged in to/);
     });
 
+    it('is known by its metadata document', async () => {
+        const file = join(process.env.MCP_SOURCE_DIR, 'programs/mcpctl/client-metadata.json');
+        const document = JSON.parse(readFileSync(file, 'utf8'));
+        const id = 'https://client.example/mcpctl.json';
+        issuer.settings.documents[id] = { ...document, client_id: id };
+        await login('--client-metadata-url', id);
+        assert.equal(requested('POST /reg'), 0);
+        assert.equal(done(await run(['read', server.url, uri, '--client-metadata-url', id])).stdout, 'open.txt\n');
+    });
+
     it('examples/login.c lists the resources, and needs no person at its next start', async () => {
         const program = join(process.env.MCP_BUILD_DIR, 'examples/login');
         const child = spawn(program, [server.url], { env, cwd: home });
