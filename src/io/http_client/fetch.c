@@ -101,6 +101,7 @@ static int start(mcp_fetch *f, mcp__multi *multi, const mcp_fetch_options *o)
                                      .headers = &headers,
                                      .timeout_ms = o->timeout_ms ? o->timeout_ms : TIMEOUT_MS,
                                      .decode = true,
+                                     .once = post != NULL,
                                      .target = &target,
                                      .events = &events,
                                      .arg = f};

@@ -7,6 +7,7 @@ enum { LOCK_MS = 60000 };
 /* A lock that a client has, or waits for. */
 typedef struct held {
     mcp__link link;
+    mcp_oauth_file_store *store;
     mcp_oauth_client *client;
     mcp__record_lock *lock;
     char key[];
@@ -31,9 +32,12 @@ static void held_free(mcp_oauth_file_store *s, held *h)
 static void on_locked(int rc, const mcp_error *error, void *arg)
 {
     held *h = arg;
+    mcp_oauth_client *client = h->client;
 
     (void)error;
-    mcp_oauth_client_locked(h->client, rc);
+    if (rc < 0)
+        held_free(h->store, h); /* the client does not release what it did not get */
+    mcp_oauth_client_locked(client, rc);
 }
 
 static int store_lock(mcp_oauth_client *client, const char *key, void *user)
@@ -45,6 +49,7 @@ static int store_lock(mcp_oauth_client *client, const char *key, void *user)
     if (!h)
         return MCP_ENOMEM;
     memcpy(h->key, key, len);
+    h->store = s;
     h->client = client;
     mcp__list_append(&s->locks, &h->link);
     int rc =

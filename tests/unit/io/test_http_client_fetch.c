@@ -212,6 +212,34 @@ static void test_form(void **state)
     close_fixture(&f);
 }
 
+static void die_of_second(script_connection *c, const script_request *r)
+{
+    if (c->script->n_requests == 1)
+        script_reply(c, "200 OK", NULL, r->method);
+    else
+        script_close(c);
+}
+
+/* A reused connection is closed without an answer: a POST may have arrived, and its refresh token or
+ * code must not be used twice. */
+static void test_posts_are_sent_once(void **state)
+{
+    (void)state;
+    for (int post = 0; post < 2; post++) {
+        mcp_fetch_options o = {.allow_private = true, .form = post ? "refresh_token=r" : NULL};
+        fixture f;
+        open_fixture(&f, die_of_second);
+        assert_int_equal(fetch(&f, "/token", NULL, NULL), MCP_OK);
+        wait_for_it(&f);
+        assert_int_equal(f.rc, MCP_OK);
+        assert_int_equal(fetch(&f, "/token", &o, NULL), MCP_OK);
+        wait_for_it(&f);
+        assert_int_equal(f.rc, MCP_ECLOSED);
+        assert_int_equal(f.server.n_requests, post ? 2 : 3);
+        close_fixture(&f);
+    }
+}
+
 /* ---- redirects ------------------------------------------------------------------------------- */
 
 static void redirect(script_connection *c, const script_request *r)
@@ -618,7 +646,7 @@ int main(void)
         cmocka_unit_test(test_bomb),      cmocka_unit_test(test_private),
         cmocka_unit_test(test_addresses), cmocka_unit_test(test_cancel),
         cmocka_unit_test(test_loop_ends), cmocka_unit_test(test_arguments),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_no_memory), cmocka_unit_test(test_posts_are_sent_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
