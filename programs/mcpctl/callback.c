@@ -18,30 +18,45 @@
 #include <mcp/uri.h>
 
 enum {
-    VISITORS = 8,       /* connections at once; a further one replaces the oldest */
-    HEAD_BYTES = 16384, /* of one request */
+    VISITORS = 8,         /* connections at once; a further one replaces the oldest */
+    VISITOR_MS = 30000,   /* for one request */
+    HEAD_BYTES = 16384,   /* of one request */
+    REST_BYTES = 1 << 16, /* which are read after a request, at most */
 };
 
 typedef struct visitor {
     callback *cb;
     int fd; /* -1: none */
     mcp_host_poll *poll;
+    mcp_host_timer *timer;
     unsigned long number;
     size_t len;
     char head[HEAD_BYTES];
 } visitor;
 
+typedef union address {
+    struct sockaddr any;
+    struct sockaddr_in in;
+    struct sockaddr_in6 in6;
+} address;
+
+/* A socket that listens, so that nobody else gets the port. Connections wait until they are wanted. */
+typedef struct listener {
+    callback *cb;
+    int fd; /* -1: none */
+    mcp_host_poll *poll;
+} listener;
+
+enum { LISTENERS = 2 }; /* localhost has two addresses */
+
 struct callback {
     const mcp_host *host;
     char url[512];
     size_t path_at; /* in `url` */
-    int fd;         /* -1: nothing is reserved */
-    struct sockaddr_storage at;
-    socklen_t at_len;
-    mcp_host_poll *poll;
+    listener listeners[LISTENERS];
     callback_fn *fn;
     void *user;
-    bool answered;
+    bool wanted, answered;
     unsigned long visitors_so_far;
     visitor visitors[VISITORS];
 };
@@ -65,9 +80,12 @@ static void leave(visitor *v)
 {
     if (v->poll)
         v->cb->host->poll_stop(v->poll, v->cb->host->user);
+    if (v->timer)
+        v->cb->host->timer_stop(v->timer, v->cb->host->user);
     if (v->fd >= 0)
         close(v->fd);
     v->poll = NULL;
+    v->timer = NULL;
     v->fd = -1;
 }
 
@@ -75,9 +93,10 @@ static void leave(visitor *v)
 static void answer(visitor *v, const char *page)
 {
     char rest[1024];
+    size_t most = REST_BYTES / sizeof(rest);
     (void)!send(v->fd, page, strlen(page), MSG_NOSIGNAL);
     shutdown(v->fd, SHUT_WR);
-    while (recv(v->fd, rest, sizeof(rest), MSG_DONTWAIT) > 0) {
+    while (most-- && recv(v->fd, rest, sizeof(rest), MSG_DONTWAIT) > 0) {
         /* what remains unread would make the kernel reset the connection */
     }
     leave(v);
@@ -109,7 +128,7 @@ static const char *handle(const visitor *v)
     size_t path_len = strlen(path);
     mcp_str target = target_of(v);
     char *url = NULL;
-    if (!cb->poll || cb->answered || target.len <= path_len ||
+    if (!cb->wanted || cb->answered || target.len <= path_len ||
         memcmp(target.ptr, path, path_len) != 0 || target.ptr[path_len] != '?')
         return page_none;
     int len = asprintf(&url, "%.*s%.*s", (int)cb->path_at, cb->url, (int)target.len, target.ptr);
@@ -147,10 +166,16 @@ static visitor *place_for_visitor(callback *cb)
     return oldest;
 }
 
+static void on_silence(void *arg)
+{
+    leave(arg);
+}
+
 static void on_visitor(void *arg)
 {
-    callback *cb = arg;
-    int fd = accept4(cb->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    const listener *l = arg;
+    callback *cb = l->cb;
+    int fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0)
         return;
     visitor *v = place_for_visitor(cb);
@@ -158,30 +183,30 @@ static void on_visitor(void *arg)
     v->number = ++cb->visitors_so_far;
     v->len = 0;
     v->poll = cb->host->poll_start(fd, on_readable, v, cb->host->user);
-    if (!v->poll)
+    v->timer = cb->host->timer_start(VISITOR_MS, on_silence, v, cb->host->user);
+    if (!v->poll || !v->timer)
         leave(v);
 }
 
 /* ---- the address ----------------------------------------------------------------------------- */
 
-/* Makes the socket's address of a redirect URI. Returns false if it is not of this machine. */
-static bool address_of(const mcp_uri *uri, struct sockaddr_storage *to, socklen_t *len)
+/* Makes the addresses of a redirect URI. Returns their number: 0 if it is not of this machine. */
+static size_t addresses_of(const mcp_uri *uri, address to[LISTENERS])
 {
-    struct sockaddr_in *in = (struct sockaddr_in *)(void *)to;
-    struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)(void *)to;
-    uint16_t port = uri->port < 0 ? 80 : (uint16_t)uri->port;
-    memset(to, 0, sizeof(*to));
+    in_port_t port = htons(uri->port < 0 ? 80 : (uint16_t)uri->port);
+    const address v4 = {
+        .in = {.sin_family = AF_INET, .sin_port = port, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)}};
+    const address v6 = {
+        .in6 = {.sin6_family = AF_INET6, .sin6_port = port, .sin6_addr = IN6ADDR_LOOPBACK_INIT}};
     if (uri->is_ip_literal) {
-        *in6 = (struct sockaddr_in6){
-            .sin6_family = AF_INET6, .sin6_port = htons(port), .sin6_addr = IN6ADDR_LOOPBACK_INIT};
-        *len = sizeof(*in6);
+        to[0] = v6;
         return mcp_str_eq(uri->host, MCP_STR("::1"));
     }
-    *in = (struct sockaddr_in){
-        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    *len = sizeof(*in);
-    return mcp_str_eq(uri->host, MCP_STR("127.0.0.1")) ||
-           mcp_str_eq(uri->host, MCP_STR("localhost"));
+    to[0] = v4;
+    to[1] = v6;
+    if (mcp_str_eq(uri->host, MCP_STR("localhost")))
+        return 2;
+    return mcp_str_eq(uri->host, MCP_STR("127.0.0.1"));
 }
 
 static int fail(mcp_error *error, int rc, const char *text)
@@ -191,27 +216,42 @@ static int fail(mcp_error *error, int rc, const char *text)
     return rc;
 }
 
-static int reserve(callback *cb, mcp_error *error)
+static int refused(mcp_error *error)
 {
-    int on = 1;
-    cb->fd = socket(cb->at.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (cb->fd < 0)
-        return fail(error, MCP_EIO, strerror(errno));
-    setsockopt(cb->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-    if (bind(cb->fd, (const struct sockaddr *)&cb->at, cb->at_len) != 0)
-        return fail(error, errno == EADDRINUSE ? MCP_EEXIST : MCP_EIO, strerror(errno));
-    return MCP_OK;
+    bool none = errno == EAFNOSUPPORT || errno == EADDRNOTAVAIL;
+    return fail(error,
+                none                  ? MCP_ENOTFOUND
+                : errno == EADDRINUSE ? MCP_EEXIST
+                                      : MCP_EIO,
+                strerror(errno));
+}
+
+/* Two sockets may have one port if both allow reuse, but only one can listen. Reuse is necessary
+ * for a given port, to which connections of an earlier login may linger. */
+static int reserve(listener *l, const address *at, bool reuse, mcp_error *error)
+{
+    int on = reuse;
+    socklen_t len = at->any.sa_family == AF_INET6 ? sizeof(at->in6) : sizeof(at->in);
+    l->fd = socket(at->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (l->fd < 0)
+        return refused(error);
+    setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    if (bind(l->fd, &at->any, len) == 0 && listen(l->fd, VISITORS) == 0)
+        return MCP_OK;
+    int rc = refused(error);
+    close(l->fd);
+    l->fd = -1;
+    return rc;
 }
 
 static int reserve_any(callback *cb, mcp_error *error)
 {
-    struct sockaddr_in *in = (struct sockaddr_in *)(void *)&cb->at;
-    cb->at_len = sizeof(*in);
-    *in = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    int rc = reserve(cb, error);
-    if (rc == MCP_OK && getsockname(cb->fd, (struct sockaddr *)&cb->at, &cb->at_len) != 0)
+    address at = {.in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)}};
+    socklen_t at_len = sizeof(at.in);
+    int rc = reserve(&cb->listeners[0], &at, false, error);
+    if (rc == MCP_OK && getsockname(cb->listeners[0].fd, &at.any, &at_len) != 0)
         rc = fail(error, MCP_EIO, strerror(errno));
-    unsigned port = ntohs(in->sin_port);
+    unsigned port = ntohs(at.in.sin_port);
     int len = snprintf(cb->url, sizeof(cb->url), "http://127.0.0.1:%u/callback", port);
     cb->path_at = (size_t)len - strlen("/callback");
     return rc;
@@ -220,16 +260,23 @@ static int reserve_any(callback *cb, mcp_error *error)
 static int reserve_url(callback *cb, const char *url, mcp_error *error)
 {
     mcp_uri uri;
+    address at[LISTENERS];
     if (strlen(url) >= sizeof(cb->url) || mcp_uri_parse(mcp_str_from(url), &uri, NULL) != MCP_OK ||
         !uri.host.len || uri.has_fragment)
         return fail(error, MCP_EINVAL, "it is not an absolute URL without a fragment");
     snprintf(cb->url, sizeof(cb->url), "%s", url);
     cb->path_at = uri.path.len ? (size_t)(uri.path.ptr - url) : strlen(url);
-    if (!mcp_uri_scheme_is(&uri, "http") || !address_of(&uri, &cb->at, &cb->at_len))
-        return MCP_OK; /* it is elsewhere */
-    if (uri.has_query)
-        return fail(error, MCP_EINVAL, "an address of this machine must not have a query");
-    return reserve(cb, error);
+    size_t n = mcp_uri_scheme_is(&uri, "http") ? addresses_of(&uri, at) : 0;
+    if (n && (uri.has_query || !uri.path.len || uri.port == 0))
+        return fail(error, MCP_EINVAL,
+                    "an address of this machine needs a path, and must not have a query");
+    int rc = MCP_OK;
+    for (size_t i = 0; i < n && rc == MCP_OK; i++) {
+        rc = reserve(&cb->listeners[i], &at[i], true, error);
+        if (rc == MCP_ENOTFOUND && i > 0)
+            rc = MCP_OK; /* without IPv6, localhost has one address */
+    }
+    return rc;
 }
 
 int callback_new(mcp_loop *loop, const char *url, callback **ret, mcp_error *error)
@@ -238,7 +285,8 @@ int callback_new(mcp_loop *loop, const char *url, callback **ret, mcp_error *err
     if (!cb)
         return fail(error, MCP_ENOMEM, "out of memory");
     cb->host = mcp_loop_host(loop);
-    cb->fd = -1;
+    for (size_t i = 0; i < LISTENERS; i++)
+        cb->listeners[i] = (listener){.cb = cb, .fd = -1};
     for (size_t i = 0; i < VISITORS; i++)
         cb->visitors[i].fd = -1, cb->visitors[i].cb = cb;
     int rc = url ? reserve_url(cb, url, error) : reserve_any(cb, error);
@@ -254,28 +302,32 @@ const char *callback_url(const callback *cb)
     return cb->url;
 }
 
-bool callback_start(callback *cb, callback_fn *fn, void *user)
+int callback_start(callback *cb, callback_fn *fn, void *user)
 {
     cb->fn = fn;
     cb->user = user;
+    cb->wanted = true;
     cb->answered = false;
-    if (cb->fd < 0 || cb->poll)
-        return cb->poll != NULL;
-    if (listen(cb->fd, VISITORS) == 0)
-        cb->poll = cb->host->poll_start(cb->fd, on_visitor, cb, cb->host->user);
-    return cb->poll != NULL;
+    for (size_t i = 0; i < LISTENERS; i++) {
+        listener *l = &cb->listeners[i];
+        if (l->fd >= 0 && !l->poll)
+            l->poll = cb->host->poll_start(l->fd, on_visitor, l, cb->host->user);
+        if (l->fd >= 0 && !l->poll) {
+            callback_stop(cb);
+            return MCP_EIO;
+        }
+    }
+    return MCP_OK;
 }
 
 void callback_stop(callback *cb)
 {
-    if (!cb->poll)
-        return;
-    cb->host->poll_stop(cb->poll, cb->host->user);
-    cb->poll = NULL;
-    close(cb->fd); /* nobody can connect until the next listen() */
-    mcp_error error;
-    if (reserve(cb, &error) != MCP_OK && cb->fd >= 0)
-        close(cb->fd), cb->fd = -1;
+    cb->wanted = false;
+    for (size_t i = 0; i < LISTENERS; i++) {
+        if (cb->listeners[i].poll)
+            cb->host->poll_stop(cb->listeners[i].poll, cb->host->user);
+        cb->listeners[i].poll = NULL;
+    }
 }
 
 void callback_free(callback *cb)
@@ -285,7 +337,8 @@ void callback_free(callback *cb)
     callback_stop(cb);
     for (size_t i = 0; i < VISITORS; i++)
         leave(&cb->visitors[i]);
-    if (cb->fd >= 0)
-        close(cb->fd);
+    for (size_t i = 0; i < LISTENERS; i++)
+        if (cb->listeners[i].fd >= 0)
+            close(cb->listeners[i].fd);
     free(cb);
 }

@@ -12,13 +12,13 @@ typedef struct callback callback;
 typedef bool callback_fn(mcp_str url, void *user);
 
 /* Reserves a port. `url` is the redirect URI; NULL chooses http://127.0.0.1:PORT/callback with any
- * free port. No request is accepted yet. If `url` is not an http URL of this machine, nothing is
- * reserved, and the redirect must come in another way. Returns MCP_OK, MCP_EINVAL, MCP_EEXIST (the
- * port is in use), MCP_EIO or MCP_ENOMEM. */
+ * free port. Requests wait until callback_start(). If `url` is not an http URL of this machine, nothing
+ * is reserved, and the redirect must come in another way. Returns MCP_OK, MCP_EINVAL, MCP_EEXIST (the
+ * port is in use), MCP_ENOTFOUND (this machine has no such address), MCP_EIO or MCP_ENOMEM. */
 int callback_new(mcp_loop *loop, const char *url, callback **ret, mcp_error *error);
 const char *callback_url(const callback *cb);
-/* Accepts requests until callback_stop(). Returns false if that is not possible. */
-bool callback_start(callback *cb, callback_fn *fn, void *user);
+/* Accepts requests until callback_stop(), if something was reserved. Returns MCP_OK or MCP_EIO. */
+int callback_start(callback *cb, callback_fn *fn, void *user);
 void callback_stop(callback *cb);
 void callback_free(callback *cb);
 

@@ -150,7 +150,11 @@ static int on_visit(mcp_oauth_client *client, const mcp_oauth_visit *visit, void
         show_code(visit);
         return MCP_OK;
     }
-    callback_start(l->callback, on_callback, l);
+    int rc = callback_start(l->callback, on_callback, l);
+    if (rc != MCP_OK) {
+        say("requests to %s cannot be received", callback_url(l->callback));
+        return rc;
+    }
     show_page(l, visit);
     return MCP_OK;
 }
