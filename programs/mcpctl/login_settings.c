@@ -212,11 +212,13 @@ static char *fail(mcp_error *error, const char *text)
     return NULL;
 }
 
+enum { COMMAND_MS = 20000 };
+
 static char *run_command(const char *line, mcp_error *error)
 {
     const char *const argv[] = {"/bin/sh", "-c", line, NULL};
     char *text = NULL;
-    if (filter_run(argv, (mcp_str){0}, &text) == 0 && *text)
+    if (filter_run(&(filter_call){.argv = argv, .ms = COMMAND_MS}, &text) == 0 && *text)
         return text;
     free(text);
     return fail(error, "the command of --assertion-command failed, or printed nothing");

@@ -98,3 +98,26 @@ state() {
     [ "$status" -eq 3 ]
     [[ $stderr != *ignored* ]]
 }
+
+@test "keyring: a login that cannot be read is not taken for none, and one that cannot be removed stays" {
+    local marker='{"version":1,"records":{"https://127.0.0.1:1/mcp":{"keyring":true}}}' store="$HOME/.local/state/mcp/auth.json"
+    mkdir -p "$HOME/bin"
+    printf '#!/bin/sh\necho "$1" >>"$HOME/calls"\n[ ! -e "$HOME/locked" ] || echo "the keyring is locked" >&2\nexit 1\n' \
+        >"$HOME/bin/secret-tool"
+    chmod 755 "$HOME/bin/secret-tool"
+    PATH="$HOME/bin:$PATH"
+    state "$marker"
+    touch "$HOME/locked"
+    apart "$MCPCTL" auth
+    [ "$status" -eq 5 ]
+    [[ $stderr == *"unlock the keyring"* ]]
+    apart "$MCPCTL" logout https://127.0.0.1:1/mcp
+    [ "$status" -eq 3 ]
+    [[ $stderr == *"could not remove the login"* ]]
+    [ "$(cat "$store")" = "$marker" ]
+    rm "$HOME/locked"
+    apart "$MCPCTL" logout https://127.0.0.1:1/mcp
+    [ "$status" -eq 0 ]
+    [ "$(cat "$store")" = '{"version":1,"records":{}}' ]
+    [ "$(tail -n 1 "$HOME/calls")" = clear ]
+}
