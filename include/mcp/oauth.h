@@ -23,7 +23,9 @@
  *
  * Whatever the object remembers belongs to one server, one issuer and one client id. A token is sent
  * to its server alone, and a client secret or refresh token to the token endpoint with which it was
- * first used. Identifiers and URLs are never normalized. Requests follow no redirects. They are sent
+ * first used. For client_secret, and for the JWT of MCP_OAUTH_ASSERTION, the option `issuer` says which
+ * authorization server gets them. Without it, the record remembers the first one, even after a logout,
+ * and another one fails with MCP_ESTATE. Identifiers and URLs are never normalized. Requests follow no redirects. They are sent
  * to https URLs, or to http URLs of this machine if the server is on this machine too.
  *
  * All calls must be made on the thread of the host, and all functions of the program are called on
@@ -126,7 +128,9 @@ typedef struct mcp_oauth_client_options {
     const char *client_key; /* a private key, as PEM (PKCS #8) or JWK, instead of a secret */
     const char *client_metadata_url; /* https URL of the client id metadata document */
 
-    /* The issuer that client_id belongs to. If it is set, no other authorization server is used. */
+    /* The issuer that client_id belongs to. If it is set, no other authorization server is used. Set it
+     * with client_secret and with MCP_OAUTH_ASSERTION: otherwise the server chooses who gets the secret
+     * or the JWT the first time. */
     const char *issuer;
     /* The scopes that are requested, separated by spaces, if the server does not name any in its
      * challenge. NULL means the scopes of its metadata. */
@@ -204,7 +208,8 @@ typedef void mcp_oauth_done_fn(mcp_oauth_client *client, int rc, const mcp_error
  * If one is in progress, this one ends with it. `done` is called once, not from within this
  * call. Returns MCP_OK, MCP_EINVAL or MCP_ENOMEM. */
 MCP_API int mcp_oauth_client_login(mcp_oauth_client *client, mcp_oauth_done_fn *done, void *user);
-/* Revokes the tokens, if the authorization server supports it (RFC 7009), and removes the record. An
+/* Revokes the tokens, if the authorization server supports it (RFC 7009), and removes the record, apart
+ * from where client_secret was sent. An
  * authorization in progress ends with MCP_ECANCELLED. `done` is called once, not from within this
  * call. If the tokens could not be revoked, the record is removed nevertheless, and rc says why.
  * Returns MCP_OK, MCP_EINVAL or MCP_ENOMEM. */

@@ -78,10 +78,37 @@ state() {
     [[ $stderr == *issuer* ]]
 }
 
+@test "a secret goes only to an issuer that its owner names" {
+    entry() {
+        echo "{\"mcpServers\":{\"s\":{\"url\":\"https://127.0.0.1:1/mcp\",\"oauth\":{\"clientId\":\"me\"$1}}}}" >.mcp.json
+    }
+    entry ',"issuer":"https://evil.example"'
+    export MCPCTL_CLIENT_SECRET=sesame
+    apart "$MCPCTL" login s --trust
+    [ "$status" -eq 2 ]
+    [[ $stderr == *"--issuer has to say"*"client secret"*"does not count"* ]]
+    MCPCTL_ISSUER=https://id.example apart "$MCPCTL" login s --trust
+    [ "$status" -eq 2 ]
+    apart "$MCPCTL" login s --trust --issuer https://id.example
+    [ "$status" -eq 3 ]
+    entry ''
+    apart "$MCPCTL" login s --trust
+    [ "$status" -eq 2 ]
+    MCPCTL_ISSUER=https://id.example apart "$MCPCTL" login s --trust
+    [ "$status" -eq 3 ]
+    unset MCPCTL_CLIENT_SECRET
+    MCPCTL_ASSERTION_COMMAND='echo a.b.c' apart "$MCPCTL" login s --trust
+    [ "$status" -eq 2 ]
+    [[ $stderr == *"assertion"* ]]
+    entry ',"issuer":"https://id.example","clientSecret":"its own"'
+    apart "$MCPCTL" login s --trust
+    [ "$status" -eq 3 ]
+}
+
 @test "a file of the current folder cannot name files or turn checks off, and what it says is confirmed" {
     echo secret >secret
     echo '{"mcpServers":{"s":{"url":"https://127.0.0.1:1/mcp","oauth":{
-        "clientId":"me","scopes":["a","b"],"clientSecretFile":"secret","assumePkce":true,"callbackPort":8123}}}}' >.mcp.json
+        "clientId":"me","scopes":["a","b"],"clientSecretFile":"secret","issuer":"https://id.example","assumePkce":true,"callbackPort":8123}}}}' >.mcp.json
     apart "$MCPCTL" login s
     [ "$status" -eq 6 ]
     [[ $stderr == *"login with clientId=me"* ]]
