@@ -86,9 +86,11 @@ typedef struct mcp_oauth_store {
     void *user;
     /* Locks the record against other processes. Returns MCP_OK, MCP_PENDING if
      * mcp_oauth_client_locked() will be called later, or a negative code. The lock is held while a
-     * token is renewed, so that a refresh token is never used twice. It must not block. */
+     * token is renewed, so that a refresh token is never used twice. It must not block. After
+     * a negative code, from here or to mcp_oauth_client_locked(), the client does not call unlock():
+     * the store has to end the attempt before. */
     int (*lock)(mcp_oauth_client *client, const char *key, void *user);
-    /* Releases the lock, or ends the attempt to get it. */
+    /* Releases the lock, or ends an attempt to get it that is in progress. */
     void (*unlock)(mcp_oauth_client *client, const char *key, void *user);
     /* Calls give(arg, record) once if the record exists. Returns MCP_OK, MCP_ENOTFOUND or another
      * negative code. Also called without the lock. */
@@ -222,7 +224,8 @@ MCP_API int mcp_oauth_client_redirected(mcp_oauth_client *client, mcp_str url, m
 /* Ends a visit without an answer. rc is a negative code, for example MCP_EACCESS; text says why, and
  * may be NULL. */
 MCP_API void mcp_oauth_client_declined(mcp_oauth_client *client, int rc, const char *text);
-/* Continues after mcp_oauth_store.lock returned MCP_PENDING. rc is MCP_OK or a negative code. */
+/* Continues after mcp_oauth_store.lock returned MCP_PENDING. rc is MCP_OK, or a negative code if the
+ * lock could not be got: then the client does not call mcp_oauth_store.unlock. */
 MCP_API void mcp_oauth_client_locked(mcp_oauth_client *client, int rc);
 
 /* What is known. Strings are borrowed until the client is used again or the loop runs; they are ""
