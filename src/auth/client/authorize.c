@@ -48,7 +48,7 @@ mcp__oauth_step mcp__oauth_visit_page(mcp_oauth_client *c, mcp_oauth_visit *visi
 
 void mcp_oauth_client_declined(mcp_oauth_client *client, int rc, const char *text)
 {
-    if (!client || !client->flow.visiting)
+    if (!client || !client->flow.visiting || client->flow.ending)
         return;
     rc = rc < 0 ? rc : MCP_EACCESS;
     client->flow.declined = true;
@@ -130,7 +130,8 @@ static bool is_foreign(mcp__oauth_fault fault)
 int mcp_oauth_client_redirected(mcp_oauth_client *client, mcp_str url, mcp_error *error)
 {
     mcp__no_error(error);
-    if (!client || !client->flow.visiting || client->flow.step != MCP__STEP_AUTHORIZE)
+    if (!client || !client->flow.visiting || client->flow.ending ||
+        client->flow.step != MCP__STEP_AUTHORIZE)
         return mcp__fail(error, MCP_ESTATE, 0, "no redirect is expected");
     mcp__oauth_flow *f = &client->flow;
     mcp__redirect redirect;
@@ -173,9 +174,6 @@ static mcp__oauth_step begin_code(mcp_oauth_client *c)
     mcp__oauth_flow *f = &c->flow;
     mcp__buf form;
     mcp__oauth_visited(c);
-    mcp__oauth_step pinned = mcp__oauth_pin(c, MCP__STEP_CODE);
-    if (pinned != MCP__STEP_CODE)
-        return pinned;
     mcp__buf_init(&form, &c->allocator, 0);
     mcp__form_code(&form, mcp__buf_view(&f->code), mcp_str_from(c->o.redirect_uri),
                    mcp_str_from(f->pkce.verifier), mcp__oauth_resource(c));

@@ -140,12 +140,14 @@ int mcp_oauth_client_logout(mcp_oauth_client *client, mcp_oauth_done_fn *done, v
     if (c->flow.active && c->flow.why == MCP__WHY_LOGOUT)
         return MCP_OK;
     if (c->flow.active) { /* it ends soon, and the logout begins then */
+        if (mcp__oauth_later(c, 0, MCP__STEP_ABORT) < 0)
+            return drop_call(c, call);
         mcp__oauth_failed_with(c, MCP_ECANCELLED, "a logout ended the authorization");
         c->flow.ending = true;
         if (c->fetch)
             c->host.fetch_cancel(c->fetch, c->host.user);
         c->fetch = NULL;
-        return mcp__oauth_later(c, 0, MCP__STEP_ABORT) < 0 ? drop_call(c, call) : MCP_OK;
+        return MCP_OK;
     }
     return mcp__oauth_begin_logout(c) < 0 ? drop_call(c, call) : MCP_OK;
 }

@@ -81,6 +81,15 @@ static int read_text(mcp_oauth_client *c, mcp_str text, mcp_error *error)
     return MCP_OK;
 }
 
+/* Remembers the text that is stored now. *text gets the one before. */
+static void know_stored(mcp_oauth_client *c, mcp__buf *text)
+{
+    mcp__buf old = c->text;
+    c->text = *text;
+    *text = old;
+    c->unsaved = false;
+}
+
 int mcp__oauth_load(mcp_oauth_client *c, bool again, mcp_error *error)
 {
     mcp__buf text;
@@ -88,8 +97,13 @@ int mcp__oauth_load(mcp_oauth_client *c, bool again, mcp_error *error)
         return MCP_OK;
     mcp__buf_init(&text, &c->allocator, MCP__RECORD_BYTES);
     int rc = load_text(c, &text, error);
-    if (rc == MCP_OK)
+    /* What could not be saved counts until somebody else changes the record. */
+    bool keep = c->unsaved && mcp_str_eq(mcp__buf_view(&text), mcp__buf_view(&c->text));
+    if (rc == MCP_OK && !keep) {
         rc = read_text(c, mcp__buf_view(&text), error);
+        if (rc == MCP_OK)
+            know_stored(c, &text);
+    }
     mcp__oauth_wipe(c, &text);
     return rc;
 }
@@ -137,6 +151,8 @@ void mcp_oauth_client_locked(mcp_oauth_client *client, int rc)
     mcp__oauth_flow *f = &client->flow;
     f->locking = false;
     f->locked = rc >= 0;
+    if (f->ending) /* the timer ends the authorization */
+        return;
     if (rc < 0)
         mcp__oauth_failed_with(client, rc, "the stored login cannot be locked: %s",
                                mcp_error_text(rc));
@@ -205,9 +221,6 @@ static int put_change(mcp_oauth_client *c, mcp__buf *to, mcp_error *error)
     mcp__record_change change = {0};
     mcp__record_grant grant = {0};
     mcp__record_client client = {0};
-    mcp__record_pin pin = {.client_id = mcp_str_from(c->o.client_id),
-                           .issuer = f->issuer.issuer,
-                           .token_endpoint = f->issuer.token};
     mcp__buf asked;
     mcp__buf_init(&asked, &c->allocator, 0);
     switch (f->saving) {
@@ -225,9 +238,6 @@ static int put_change(mcp_oauth_client *c, mcp__buf *to, mcp_error *error)
         change.forget_client = &client;
         MCP__FALLTHROUGH;
     case MCP__SAVE_NO_GRANT: change.forget_grant = old; break;
-    case MCP__SAVE_PIN: /* not if another process was faster */
-        change.pin = mcp__record_find_pin(&c->record, pin.client_id) ? NULL : &pin;
-        break;
     }
     int rc = asked.failed ? mcp__fail(error, asked.failed, 0, "out of memory")
                           : mcp__oauth_fault_code(mcp__record_put(to, &c->record, &change, error));
@@ -243,11 +253,8 @@ static int replace(mcp_oauth_client *c, mcp__buf *text, mcp_error *error)
         if (rc < 0)
             return mcp__fail(error, rc, 0, "the login cannot be stored: %.200s",
                              why.text[0] ? why.text : mcp_error_text(rc));
-    } else {
-        mcp__buf old = c->text;
-        c->text = *text;
-        *text = old;
     }
+    know_stored(c, text);
     return MCP_OK;
 }
 
@@ -256,7 +263,9 @@ static mcp__oauth_step begin_save(mcp_oauth_client *c)
     mcp__oauth_flow *f = &c->flow;
     mcp__buf text;
     mcp__buf_init(&text, &c->allocator, MCP__RECORD_BYTES);
-    int rc = mcp__oauth_load(c, true, &f->error);
+    int loaded = mcp__oauth_load(c, true, &f->error);
+    /* A token that has arrived is used even if the store fails: the one before may be spent. */
+    int rc = f->saving == MCP__SAVE_GRANT ? MCP_OK : loaded;
     if (rc == MCP_OK)
         rc = put_change(c, &text, &f->error);
     if (rc == MCP_OK && f->saving == MCP__SAVE_GRANT)
@@ -266,7 +275,8 @@ static mcp__oauth_step begin_save(mcp_oauth_client *c)
         rc = read_text(c, view, &f->error);
     if (rc == MCP_OK && f->saving == MCP__SAVE_GRANT)
         mcp__oauth_use(c, mcp__oauth_own_grant(c));
-    int saved = rc == MCP_OK ? replace(c, &text, &f->error) : MCP_OK;
+    int saved = rc == MCP_OK && loaded == MCP_OK ? replace(c, &text, &f->error) : loaded;
+    c->unsaved = c->unsaved || (rc == MCP_OK && saved < 0);
     mcp__oauth_wipe(c, &text);
     mcp__oauth_unlock(c);
     if (rc < 0)
@@ -274,8 +284,7 @@ static mcp__oauth_step begin_save(mcp_oauth_client *c)
     /* The token can be used although it was not stored. Only a login promises that it is. */
     if (saved < 0 && c->host.log)
         c->host.log("warning", f->error.text, c->host.user);
-    bool needed = f->why == MCP__WHY_LOGIN || f->saving == MCP__SAVE_PIN;
-    return saved < 0 && needed ? MCP__STEP_FAILED : f->after_save;
+    return saved < 0 && f->why == MCP__WHY_LOGIN ? MCP__STEP_FAILED : f->after_save;
 }
 
 const mcp__oauth_work mcp__oauth_work_save = {begin_save, NULL};

@@ -68,6 +68,7 @@ struct rig {
     char record[1 << 16]; /* in the store; empty if none */
     int locked;           /* how often the lock is held: 0 or 1 */
     int lock_rc;          /* what `lock` returns */
+    int load_rc, save_rc; /* what they return, if negative */
     int saves;
     char headers[4096]; /* of the last put_rig() */
 };
@@ -187,6 +188,8 @@ static inline int rig_load(const char *key, void (*give)(void *arg, mcp_str reco
 {
     rig *r = user;
     (void)key, (void)error;
+    if (r->load_rc < 0)
+        return r->load_rc;
     if (!r->record[0])
         return MCP_ENOTFOUND;
     give(arg, mcp_str_from(r->record));
@@ -199,6 +202,8 @@ static inline int rig_save(const char *key, mcp_str record, void *user, mcp_erro
     (void)key, (void)error;
     assert_int_equal(r->locked, 1);
     assert_true(record.len < sizeof(r->record));
+    if (r->save_rc < 0)
+        return r->save_rc;
     r->saves++;
     snprintf(r->record, sizeof(r->record), "%.*s", (int)record.len, record.ptr ? record.ptr : "");
     return MCP_OK;

@@ -292,6 +292,49 @@ static void test_locks(void **state)
     end(&r, &p);
 }
 
+/* A lock or a redirect that comes after a logout does not continue the authorization. A logout that
+ * fails does not change it. */
+static void test_logout_during(void **state)
+{
+    static const step steps[] = {FIRST_TOKEN, {.url = NULL}};
+    static const step none[] = {DISCOVERY, {.url = NULL}};
+    rig r;
+    play p;
+    (void)state;
+    for (int locks = 0; locks < 2; locks++) {
+        begin(&r, &p, locks ? steps : none, BY_HAND);
+        r.lock_rc = MCP_PENDING;
+        assert_int_equal(refuse_rig(&r, 401, CHALLENGE, NULL), MCP_PENDING);
+        run_rig(&r, 0);
+        if (locks) {
+            assert_int_equal(redirect_rig(&r, ""), MCP_OK);
+            run_rig(&r, 0);
+        }
+        r.lock_rc = MCP_OK;
+        assert_int_equal(mcp_oauth_client_logout(r.client, rig_done, &r), MCP_OK);
+        if (locks)
+            mcp_oauth_client_locked(r.client, MCP_OK);
+        else
+            assert_int_equal(redirect_rig(&r, ""), MCP_ESTATE);
+        run_rig(&r, 0);
+        assert_int_equal(r.woken_rc, MCP_ECANCELLED);
+        assert_int_equal(r.done_rc, MCP_OK);
+        expect_token(&r, "");
+        end(&r, &p);
+    }
+    begin(&r, &p, steps, BY_HAND);
+    assert_int_equal(refuse_rig(&r, 401, CHALLENGE, NULL), MCP_PENDING);
+    run_rig(&r, 0);
+    r.memory.calls = 0;
+    r.memory.fail_at = 2; /* the timer */
+    assert_int_equal(mcp_oauth_client_logout(r.client, rig_done, &r), MCP_ENOMEM);
+    r.memory.fail_at = 0;
+    assert_int_equal(redirect_rig(&r, ""), MCP_OK);
+    run_rig(&r, 0);
+    expect_token(&r, BEARER(1));
+    end(&r, &p);
+}
+
 /* What comes during a logout is answered after it: a refused request fails, a login begins. */
 static void test_during_logout(void **state)
 {
@@ -378,8 +421,8 @@ int main(void)
         cmocka_unit_test(test_persons),       cmocka_unit_test(test_device),
         cmocka_unit_test(test_no_person),     cmocka_unit_test(test_proofs),
         cmocka_unit_test(test_login),         cmocka_unit_test(test_locks),
-        cmocka_unit_test(test_during_logout), cmocka_unit_test(test_leaving),
-        cmocka_unit_test(test_options),
+        cmocka_unit_test(test_logout_during), cmocka_unit_test(test_during_logout),
+        cmocka_unit_test(test_leaving),       cmocka_unit_test(test_options),
     };
     return cmocka_run_group_tests_name("oauth_grants", tests, NULL, NULL);
 }
