@@ -227,9 +227,10 @@ static void run_record(mcp_str text)
     mcp__oauth_fault fault = mcp__record_read(&one, text, NULL, &error);
     check_error(fault, &error);
     if (fault == MCP__OAUTH_OK) {
-        const mcp__record_change none = {NULL, NULL, NULL, NULL};
-        const mcp__record_change same = {one.n_clients ? &one.clients[0] : NULL,
-                                         one.n_grants ? &one.grants[0] : NULL, NULL, NULL};
+        const mcp__record_change none = {0};
+        const mcp__record_change same = {.client = one.n_clients ? &one.clients[0] : NULL,
+                                         .grant = one.n_grants ? &one.grants[0] : NULL,
+                                         .pin = one.n_pins ? &one.pins[0] : NULL};
         mcp__buf b, c;
         mcp__buf_init(&b, mcp__allocator(NULL), 0);
         mcp__buf_init(&c, mcp__allocator(NULL), 0);

@@ -23,7 +23,9 @@
  *
  * Whatever the object remembers belongs to one server, one issuer and one client id. A token is sent
  * to its server alone, and a client secret or refresh token to the token endpoint with which it was
- * first used. Identifiers and URLs are never normalized. Requests follow no redirects. They are sent
+ * first used. For client_secret, and for the JWT of MCP_OAUTH_ASSERTION, the option `issuer` says which
+ * authorization server gets them. Without it, the record remembers the first one, even after a logout,
+ * and another one fails with MCP_ESTATE. Identifiers and URLs are never normalized. Requests follow no redirects. They are sent
  * to https URLs, or to http URLs of this machine if the server is on this machine too.
  *
  * All calls must be made on the thread of the host, and all functions of the program are called on
@@ -84,9 +86,11 @@ typedef struct mcp_oauth_store {
     void *user;
     /* Locks the record against other processes. Returns MCP_OK, MCP_PENDING if
      * mcp_oauth_client_locked() will be called later, or a negative code. The lock is held while a
-     * token is renewed, so that a refresh token is never used twice. It must not block. */
+     * token is renewed, so that a refresh token is never used twice. It must not block. After
+     * a negative code, from here or to mcp_oauth_client_locked(), the client does not call unlock():
+     * the store has to end the attempt before. */
     int (*lock)(mcp_oauth_client *client, const char *key, void *user);
-    /* Releases the lock, or ends the attempt to get it. */
+    /* Releases the lock, or ends an attempt to get it that is in progress. */
     void (*unlock)(mcp_oauth_client *client, const char *key, void *user);
     /* Calls give(arg, record) once if the record exists. Returns MCP_OK, MCP_ENOTFOUND or another
      * negative code. Also called without the lock. */
@@ -126,7 +130,9 @@ typedef struct mcp_oauth_client_options {
     const char *client_key; /* a private key, as PEM (PKCS #8) or JWK, instead of a secret */
     const char *client_metadata_url; /* https URL of the client id metadata document */
 
-    /* The issuer that client_id belongs to. If it is set, no other authorization server is used. */
+    /* The issuer that client_id belongs to. If it is set, no other authorization server is used. Set it
+     * with client_secret and with MCP_OAUTH_ASSERTION: otherwise the server chooses who gets the secret
+     * or the JWT the first time. */
     const char *issuer;
     /* The scopes that are requested, separated by spaces, if the server does not name any in its
      * challenge. NULL means the scopes of its metadata. */
@@ -204,7 +210,8 @@ typedef void mcp_oauth_done_fn(mcp_oauth_client *client, int rc, const mcp_error
  * If one is in progress, this one ends with it. `done` is called once, not from within this
  * call. Returns MCP_OK, MCP_EINVAL or MCP_ENOMEM. */
 MCP_API int mcp_oauth_client_login(mcp_oauth_client *client, mcp_oauth_done_fn *done, void *user);
-/* Revokes the tokens, if the authorization server supports it (RFC 7009), and removes the record. An
+/* Revokes the tokens, if the authorization server supports it (RFC 7009), and removes the record, apart
+ * from where client_secret was sent. An
  * authorization in progress ends with MCP_ECANCELLED. `done` is called once, not from within this
  * call. If the tokens could not be revoked, the record is removed nevertheless, and rc says why.
  * Returns MCP_OK, MCP_EINVAL or MCP_ENOMEM. */
@@ -217,7 +224,8 @@ MCP_API int mcp_oauth_client_redirected(mcp_oauth_client *client, mcp_str url, m
 /* Ends a visit without an answer. rc is a negative code, for example MCP_EACCESS; text says why, and
  * may be NULL. */
 MCP_API void mcp_oauth_client_declined(mcp_oauth_client *client, int rc, const char *text);
-/* Continues after mcp_oauth_store.lock returned MCP_PENDING. rc is MCP_OK or a negative code. */
+/* Continues after mcp_oauth_store.lock returned MCP_PENDING. rc is MCP_OK, or a negative code if the
+ * lock could not be got: then the client does not call mcp_oauth_store.unlock. */
 MCP_API void mcp_oauth_client_locked(mcp_oauth_client *client, int rc);
 
 /* What is known. Strings are borrowed until the client is used again or the loop runs; they are ""

@@ -9,28 +9,56 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+
+enum { MOST = 1 << 20, PAUSE_US = 5000 };
 
 typedef struct filter {
     pid_t pid;
-    int in, out;
+    int in, out;   /* -1: closed */
+    mcp_str input; /* what has to be written */
+    int64_t until;
+    char *text;
+    size_t len;
 } filter;
 
+static int64_t now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static void close_end(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+/* ---- starting -------------------------------------------------------------------------------- */
+
 /* Returns 0, or an errno. */
-static int start(const char *const argv[], const int in[2], const int out[2], pid_t *pid)
+static int start(const filter_call *call, const int in[2], const int out[2], pid_t *pid)
 {
     posix_spawn_file_actions_t files;
     int rc = posix_spawn_file_actions_init(&files);
     if (rc != 0)
         return rc;
-    posix_spawn_file_actions_adddup2(&files, in[0], 0);
-    posix_spawn_file_actions_adddup2(&files, out[1], 1);
-    rc = posix_spawnp(pid, argv[0], &files, NULL, (char *const *)(uintptr_t)argv, environ);
+    rc = posix_spawn_file_actions_adddup2(&files, in[0], 0);
+    if (rc == 0)
+        rc = posix_spawn_file_actions_adddup2(&files, out[1], 1);
+    if (rc == 0 && call->errors)
+        rc = posix_spawn_file_actions_adddup2(&files, out[1], 2);
+    if (rc == 0)
+        rc = posix_spawnp(pid, call->argv[0], &files, NULL, (char *const *)(uintptr_t)call->argv,
+                          environ);
     posix_spawn_file_actions_destroy(&files);
     return rc;
 }
 
-static int open_filter(const char *const argv[], filter *f)
+static int open_filter(const filter_call *call, filter *f)
 {
     int in[2] = {-1, -1}, out[2] = {-1, -1};
     if (pipe2(in, O_CLOEXEC) != 0)
@@ -39,67 +67,87 @@ static int open_filter(const char *const argv[], filter *f)
         close(in[0]), close(in[1]);
         return EMFILE;
     }
-    int rc = start(argv, in, out, &f->pid);
+    int rc = start(call, in, out, &f->pid);
     close(in[0]), close(out[1]);
     f->in = in[1], f->out = out[0];
     if (rc != 0)
-        close(f->in), close(f->out);
+        close_end(&f->in), close_end(&f->out);
     return rc;
 }
 
-/* A program that does not read its input gets as much as fits its pipe. SIGPIPE is ignored. */
-static void put_input(const filter *f, mcp_str text)
+/* ---- input and output ------------------------------------------------------------------------ */
+
+static bool put_piece(filter *f)
+{
+    ssize_t n = write(f->in, f->input.ptr, f->input.len);
+    if (n < 0)
+        return errno == EAGAIN || errno == EINTR;
+    f->input = (mcp_str){f->input.ptr + n, f->input.len - (size_t)n};
+    if (!f->input.len)
+        close_end(&f->in);
+    return true;
+}
+
+static bool get_piece(filter *f)
+{
+    ssize_t n = f->len < MOST ? read(f->out, f->text + f->len, MOST - f->len) : -1;
+    if (n < 0)
+        return f->len < MOST && errno == EINTR;
+    f->len += (size_t)n;
+    if (n == 0)
+        close_end(&f->out);
+    return true;
+}
+
+/* Returns false after a failure, also if the program did not read all. */
+static bool exchange(filter *f)
 {
     fcntl(f->in, F_SETFL, O_NONBLOCK);
-    fcntl(f->in, F_SETPIPE_SZ, 1 << 20);
-    while (text.len) {
-        ssize_t n = write(f->in, text.ptr, text.len);
+    if (!f->input.len)
+        close_end(&f->in);
+    while (f->out >= 0) {
+        struct pollfd p[] = {{.fd = f->out, .events = POLLIN}, {.fd = f->in, .events = POLLOUT}};
+        int64_t left = f->until - now();
+        int n = left > 0 ? poll(p, 2, (int)left) : 0;
         if (n < 0 && errno == EINTR)
             continue;
-        if (n <= 0)
-            break;
-        text = (mcp_str){text.ptr + n, text.len - (size_t)n};
+        if (n <= 0 || (p[1].revents && !put_piece(f)) || (p[0].revents && !get_piece(f)))
+            return false;
     }
-    close(f->in);
+    f->text[f->len] = '\0';
+    return !f->input.len;
 }
 
-/* Returns NULL if there is too much, or nothing for too long. */
-static char *get_output(const filter *f)
+/* Returns the status of waitpid(), or -1 if the program had to be killed. */
+static int end(const filter *f, bool ok)
 {
-    enum { MOST = 1 << 20, MS = 60000 };
-    char *text = malloc(MOST + 1);
-    size_t len = 0;
-    while (text) {
-        struct pollfd p = {.fd = f->out, .events = POLLIN};
-        bool ready = len < MOST && poll(&p, 1, MS) == 1;
-        ssize_t n = ready ? read(f->out, text + len, MOST - len) : -1;
-        if (n == 0)
-            break;
-        if (n > 0) {
-            len += (size_t)n;
-            continue;
-        }
-        free(text);
-        text = NULL;
+    int status = -1;
+    pid_t got = 0;
+    while (ok && (got = waitpid(f->pid, &status, WNOHANG)) == 0 && now() < f->until)
+        usleep(PAUSE_US);
+    if (got == f->pid)
+        return status;
+    kill(f->pid, SIGKILL);
+    while (waitpid(f->pid, &status, 0) < 0 && errno == EINTR) {
     }
-    if (text)
-        text[len] = '\0';
-    return text;
+    return -1;
 }
 
-int filter_run(const char *const argv[], mcp_str input, char **ret)
+int filter_run(const filter_call *call, char **ret)
 {
-    filter f = {.in = -1, .out = -1};
-    int status = -1, rc = open_filter(argv, &f);
+    filter f = {.in = -1, .out = -1, .input = call->input, .until = now() + call->ms};
     *ret = NULL;
+    int rc = open_filter(call, &f);
     if (rc != 0)
         return rc == ENOENT || rc == EACCES ? FILTER_NO_PROGRAM : -1;
-    put_input(&f, input);
-    *ret = get_output(&f);
-    close(f.out);
-    if (!*ret)
-        kill(f.pid, SIGTERM);
-    while (waitpid(f.pid, &status, 0) < 0 && errno == EINTR) {
+    f.text = malloc(MOST + 1);
+    bool ok = f.text && exchange(&f);
+    close_end(&f.in), close_end(&f.out);
+    int status = end(&f, ok);
+    if (ok && status != -1 && WIFEXITED(status)) {
+        *ret = f.text;
+        return WEXITSTATUS(status);
     }
-    return *ret && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    free(f.text);
+    return -1;
 }

@@ -2,14 +2,23 @@
 #ifndef MCPCTL_FILTER_H
 #define MCPCTL_FILTER_H
 
+#include <stdbool.h>
+
 #include <mcp/base.h>
 
 enum { FILTER_NO_PROGRAM = 127 };
 
-/* Runs a program, which is looked up in PATH, and writes the input to its stdin. *ret gets the
- * output, at most 1 MiB, NUL-terminated, which the caller frees; NULL if there is none to be had. The
- * program has a minute between two pieces of its output, because it may ask the user. Returns the exit
- * status, FILTER_NO_PROGRAM if there is no such program, or -1 after another failure. */
-int filter_run(const char *const argv[], mcp_str input, char **ret);
+typedef struct filter_call {
+    const char *const *argv; /* the program is looked up in PATH */
+    mcp_str input;           /* for its stdin */
+    int ms;                  /* for all; then it is killed */
+    bool errors;             /* its stderr belongs to its output */
+} filter_call;
+
+/* Runs a program. *ret gets the output, less than 1 MiB, NUL-terminated, which the caller frees; NULL
+ * if there is none to be had. Returns the exit status, FILTER_NO_PROGRAM if there is no such program,
+ * or -1 after another failure: it took too long, did not read its whole input, or wrote too much.
+ * SIGPIPE must be ignored. */
+int filter_run(const filter_call *call, char **ret);
 
 #endif

@@ -171,6 +171,28 @@ static int choose_grant(login_settings *s)
     return EXIT_USAGE;
 }
 
+/* A secret or assertion goes only to an issuer that its owner names. A server cannot, and an entry in a
+ * file of the current folder can only for a secret of its own. */
+static int check_issuer(const ctl *c, const server *s, const login_settings *set)
+{
+    bool secret = set->secret != NULL;
+    const char *const *values = (const char *const *)set->values;
+    const char *issuer = from_options(&c->set, LOGIN_ISSUER);
+    if (!secret && set->grant != MCP_OAUTH_ASSERTION)
+        return EXIT_OK;
+    bool own = secret && !values[LOGIN_CLIENT_SECRET_FILE] &&
+               from_entry(s, table[LOGIN_CLIENT_SECRET].keys[0]);
+    if (!issuer)
+        issuer = s->from_project && !own ? from_environment("issuer") : values[LOGIN_ISSUER];
+    if (issuer && strcmp(issuer, values[LOGIN_ISSUER]) == 0)
+        return EXIT_OK;
+    say("the option --issuer has to say which authorization server gets the %s",
+        secret ? "client secret" : "assertion");
+    if (values[LOGIN_ISSUER])
+        hint("the issuer of %s does not count, because others may have written this file", s->file);
+    return EXIT_USAGE;
+}
+
 int login_settings_load(const ctl *c, const server *s, login_settings *ret)
 {
     int code = EXIT_OK;
@@ -180,7 +202,9 @@ int login_settings_load(const ctl *c, const server *s, login_settings *ret)
         code = read_files(ret);
     if (code == EXIT_LOCAL)
         say("out of memory");
-    return code == EXIT_OK ? choose_grant(ret) : code;
+    if (code == EXIT_OK)
+        code = choose_grant(ret);
+    return code == EXIT_OK ? check_issuer(c, s, ret) : code;
 }
 
 /* Secrets are overwritten before their memory is free for others. */
@@ -212,11 +236,13 @@ static char *fail(mcp_error *error, const char *text)
     return NULL;
 }
 
+enum { COMMAND_MS = 20000 };
+
 static char *run_command(const char *line, mcp_error *error)
 {
     const char *const argv[] = {"/bin/sh", "-c", line, NULL};
     char *text = NULL;
-    if (filter_run(argv, (mcp_str){0}, &text) == 0 && *text)
+    if (filter_run(&(filter_call){.argv = argv, .ms = COMMAND_MS}, &text) == 0 && *text)
         return text;
     free(text);
     return fail(error, "the command of --assertion-command failed, or printed nothing");

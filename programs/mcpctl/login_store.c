@@ -33,41 +33,57 @@ static int tool_fail(mcp_error *error, const char *text)
 
 #define ATTRIBUTES(key) "service", "mcp", "login", (key), NULL
 
-/* Runs secret-tool. *ret gets the output, which the caller frees; it may be NULL. Returns MCP_OK,
- * MCP_ENOTFOUND (it failed without output: there is no such secret) or MCP_EIO. */
-static int tool_run(const char *const argv[], mcp_str input, char **ret, mcp_error *error)
+/* The record is locked for this time, for which others wait longer. */
+enum { TOOL_MS = 20000 };
+
+/* Runs secret-tool. *text gets the output, which the caller frees; it may be NULL. *status gets its
+ * exit status. Returns MCP_OK or MCP_EIO (it did not run, or not to its end). */
+static int tool_run(filter_call call, char **text, int *status, mcp_error *error)
 {
-    char *text = NULL;
-    int status = filter_run(argv, input, &text);
-    bool none = status > 0 && text && !*text && status != FILTER_NO_PROGRAM;
-    if (status == 0 && ret)
-        *ret = text;
-    else
-        free(text);
-    if (status == 0 || none)
-        return status == 0 ? MCP_OK : MCP_ENOTFOUND;
-    return tool_fail(error, status == FILTER_NO_PROGRAM
-                                ? "secret-tool is not installed (Debian: libsecret-tools)"
-                                : "secret-tool failed");
+    call.ms = TOOL_MS;
+    *status = filter_run(&call, text);
+    if (*status == FILTER_NO_PROGRAM)
+        return tool_fail(error, "secret-tool is not installed (Debian: libsecret-tools)");
+    return *status < 0 ? tool_fail(error, "secret-tool failed, or took too long") : MCP_OK;
 }
 
 static int keyring_put(const char *key, mcp_str record, mcp_error *error)
 {
     const char *const argv[] = {"secret-tool", "store", "--label=MCP login", ATTRIBUTES(key)};
-    int rc = tool_run(argv, record, NULL, error);
-    return rc == MCP_ENOTFOUND ? tool_fail(error, "secret-tool could not store the login") : rc;
+    char *text = NULL;
+    int status;
+    int rc = tool_run((filter_call){.argv = argv, .input = record}, &text, &status, error);
+    free(text);
+    return rc == MCP_OK && status != 0
+               ? tool_fail(error,
+                           "secret-tool could not store the login; the keyring may be locked")
+               : rc;
 }
 
+/* The exit status of secret-tool does not tell whether there is no such secret, or the keyring is
+ * locked. A login that only seems to be absent must not be replaced. */
 static int keyring_get(const char *key, char **ret, mcp_error *error)
 {
     const char *const argv[] = {"secret-tool", "lookup", ATTRIBUTES(key)};
-    return tool_run(argv, (mcp_str){0}, ret, error);
+    int status;
+    int rc = tool_run((filter_call){.argv = argv}, ret, &status, error);
+    return rc == MCP_OK && (status != 0 || !**ret)
+               ? tool_fail(error, "the login cannot be read; unlock the keyring, or log out if the "
+                                  "login is gone from it")
+               : rc;
 }
 
-static void keyring_remove(const char *key)
+/* secret-tool also fails if there is nothing to remove, but then it says nothing. */
+static int keyring_remove(const char *key, mcp_error *error)
 {
     const char *const argv[] = {"secret-tool", "clear", ATTRIBUTES(key)};
-    tool_run(argv, (mcp_str){0}, NULL, NULL);
+    char *text = NULL;
+    int status;
+    int rc = tool_run((filter_call){.argv = argv, .errors = true}, &text, &status, error);
+    if (rc == MCP_OK && status != 0 && *text)
+        rc = tool_fail(error, "secret-tool could not remove the login");
+    free(text);
+    return rc;
 }
 
 /* ---- the store ------------------------------------------------------------------------------- */
@@ -116,11 +132,11 @@ static int save(const char *key, mcp_str record, void *user, mcp_error *error)
     int rc = s->below->load(key, on_record, &l, s->below->user, error);
     if (rc != MCP_OK && rc != MCP_ENOTFOUND)
         return rc;
-    if (!l.in_keyring && !s->keyring)
+    if (!l.in_keyring && (!s->keyring || !record.ptr))
         return s->below->save(key, record, s->below->user, error);
     if (!record.ptr) {
-        keyring_remove(key);
-        return s->below->save(key, record, s->below->user, error);
+        rc = keyring_remove(key, error);
+        return rc == MCP_OK ? s->below->save(key, record, s->below->user, error) : rc;
     }
     rc = keyring_put(key, record, error);
     if (rc == MCP_OK && !l.in_keyring)

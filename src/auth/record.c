@@ -34,6 +34,12 @@ static const field grant_fields[] = {
     {"token_endpoint", offsetof(mcp__record_grant, token_endpoint), TEXT},
 };
 
+static const field pin_fields[] = {
+    {"client_id", offsetof(mcp__record_pin, client_id), TEXT},
+    {"issuer", offsetof(mcp__record_pin, issuer), TEXT},
+    {"token_endpoint", offsetof(mcp__record_pin, token_endpoint), TEXT},
+};
+
 /* ---- reading --------------------------------------------------------------------------------- */
 
 /* Reads the fields of an entry. Returns false if one has the wrong type. */
@@ -86,6 +92,20 @@ static bool read_grants(mcp__record *ret, const mcp_json *list)
     return true;
 }
 
+static bool read_pins(mcp__record *ret, const mcp_json *list)
+{
+    mcp_json_iter iter = {0};
+    for (const mcp_json *one; (one = mcp_json_next(list, &iter, NULL));) {
+        mcp__record_pin pin = {.stored = one};
+        if (!read_fields(&pin, one, pin_fields, MCP__COUNT(pin_fields)) || !pin.issuer.len ||
+            !pin.token_endpoint.len)
+            return false;
+        if (ret->n_pins < MCP__RECORD_ENTRIES)
+            ret->pins[ret->n_pins++] = pin;
+    }
+    return true;
+}
+
 /* A list may be absent. */
 static bool is_list(const mcp_json *value)
 {
@@ -106,12 +126,13 @@ mcp__oauth_fault mcp__record_read(mcp__record *ret, mcp_str text, const mcp_allo
         return mcp__oauth_failed(error, rc);
     const mcp_json *root = mcp_json_root(ret->doc);
     const mcp_json *clients = mcp_json_get(root, "clients"), *grants = mcp_json_get(root, "grants");
+    const mcp_json *pins = mcp_json_get(root, "pins");
     int64_t version = mcp_json_int(mcp_json_get(root, "version"), 0);
     if (rc == MCP_OK && version > MCP__RECORD_VERSION)
         return mcp__oauth_fail(error, MCP__OAUTH_RECORD_VERSION, none, none);
-    if (rc != MCP_OK || version < 1 || !is_list(clients) || !is_list(grants) ||
-        !read_clients(ret, clients) || !read_grants(ret, grants)) {
-        ret->n_clients = ret->n_grants = 0;
+    if (rc != MCP_OK || version < 1 || !is_list(clients) || !is_list(grants) || !is_list(pins) ||
+        !read_clients(ret, clients) || !read_grants(ret, grants) || !read_pins(ret, pins)) {
+        ret->n_clients = ret->n_grants = ret->n_pins = 0;
         return mcp__oauth_fail(error, MCP__OAUTH_RECORD_FORM, none, none);
     }
     return MCP__OAUTH_OK;
@@ -147,6 +168,15 @@ const mcp__record_grant *mcp__record_find_grant(const mcp__record *record, mcp_s
     for (size_t i = 0; i < record->n_grants; i++) {
         if (same_key(&record->grants[i], &key))
             return &record->grants[i];
+    }
+    return NULL;
+}
+
+const mcp__record_pin *mcp__record_find_pin(const mcp__record *record, mcp_str client_id)
+{
+    for (size_t i = 0; i < record->n_pins; i++) {
+        if (mcp_str_eq(record->pins[i].client_id, client_id))
+            return &record->pins[i];
     }
     return NULL;
 }
@@ -202,7 +232,7 @@ static void write_clients(mcp_json_writer *w, const mcp__record *record,
         write_entry(w, set, client_fields, MCP__COUNT(client_fields), old ? old->stored : NULL);
         n++;
     }
-    for (size_t i = 0; i < record->n_clients && n < MCP__RECORD_ENTRIES; i++) {
+    for (size_t i = 0; i < record->n_clients && n < MCP__RECORD_ENTRIES && !change->logout; i++) {
         const mcp__record_client *one = &record->clients[i];
         if ((set && mcp_str_eq(one->issuer, set->issuer)) ||
             (gone && mcp_str_eq(one->issuer, gone->issuer) && mcp_str_eq(one->id, gone->id)))
@@ -226,7 +256,7 @@ static void write_grants(mcp_json_writer *w, const mcp__record *record,
         write_entry(w, set, grant_fields, MCP__COUNT(grant_fields), old ? old->stored : NULL);
         n++;
     }
-    for (size_t i = 0; i < record->n_grants && n < MCP__RECORD_ENTRIES; i++) {
+    for (size_t i = 0; i < record->n_grants && n < MCP__RECORD_ENTRIES && !change->logout; i++) {
         const mcp__record_grant *one = &record->grants[i];
         if ((set && same_key(one, set)) || (gone && same_key(one, gone)))
             continue;
@@ -234,6 +264,36 @@ static void write_grants(mcp_json_writer *w, const mcp__record *record,
         n++;
     }
     mcp_json_end(w);
+}
+
+static void write_pins(mcp_json_writer *w, const mcp__record *record,
+                       const mcp__record_change *change)
+{
+    const mcp__record_pin *set = change->pin;
+    const mcp__record_pin *old = set ? mcp__record_find_pin(record, set->client_id) : NULL;
+    size_t n = 0;
+    if (!set && !record->n_pins)
+        return;
+    mcp_json_key(w, "pins");
+    mcp_json_begin_array(w);
+    if (set) {
+        write_entry(w, set, pin_fields, MCP__COUNT(pin_fields), old ? old->stored : NULL);
+        n++;
+    }
+    for (size_t i = 0; i < record->n_pins && n < MCP__RECORD_ENTRIES; i++) {
+        if (&record->pins[i] == old)
+            continue;
+        mcp_json_add_value(w, record->pins[i].stored);
+        n++;
+    }
+    mcp_json_end(w);
+}
+
+/* Returns whether a member of a record is written by the functions above. */
+static bool is_list_name(mcp_str name)
+{
+    return mcp_str_eq(name, MCP_STR("version")) || mcp_str_eq(name, MCP_STR("clients")) ||
+           mcp_str_eq(name, MCP_STR("grants")) || mcp_str_eq(name, MCP_STR("pins"));
 }
 
 static void write_record(mcp_json_writer *w, const mcp__record *record,
@@ -247,9 +307,9 @@ static void write_record(mcp_json_writer *w, const mcp__record *record,
     mcp_json_add_int(w, MCP__RECORD_VERSION);
     write_clients(w, record, change);
     write_grants(w, record, change);
+    write_pins(w, record, change);
     for (const mcp_json *value; (value = mcp_json_next(root, &iter, &name));) {
-        if (!mcp_str_eq(name, MCP_STR("version")) && !mcp_str_eq(name, MCP_STR("clients")) &&
-            !mcp_str_eq(name, MCP_STR("grants")))
+        if (!is_list_name(name) && !change->logout)
             mcp_json_key_str(w, name), mcp_json_add_value(w, value);
     }
     mcp_json_end(w);

@@ -4,11 +4,13 @@
  *      "clients":[{"issuer":…,"client_id":…,"client_secret":…,"method":…,"redirect_uri":…,
  *                  "secret_expires":…,"token_endpoint":…}],
  *      "grants":[{"issuer":…,"resource":…,"client_id":…,"access_token":…,"refresh_token":…,
- *                 "scope":…,"asked":…,"dpop":…,"dpop_key":…,"expires":…,"token_endpoint":…}]}
+ *                 "scope":…,"asked":…,"dpop":…,"dpop_key":…,"expires":…,"token_endpoint":…}],
+ *      "pins":[{"client_id":…,"issuer":…,"token_endpoint":…}]}
  *
  * A registered client is found by its issuer, tokens by issuer, resource and client: nothing that
  * one authorization server issued is ever sent to another (2026-07-28,
- * basic/authorization/client-registration, "Authorization Server Binding"). The newest entry is the
+ * basic/authorization/client-registration, "Authorization Server Binding"). A pin says where the
+ * configured secret of a client was sent first; it outlives tokens and logouts. The newest entry is the
  * first. A change is applied to the text that is stored at that moment, so that a change of another
  * process and members of later versions of the library are kept.
  */
@@ -47,12 +49,20 @@ typedef struct mcp__record_grant {
     const mcp_json *stored; /* private: the entry as it was read */
 } mcp__record_grant;
 
+/* Where a secret that the program has configured may be sent. The client id may be empty. */
+typedef struct mcp__record_pin {
+    mcp_str client_id; /* the key */
+    mcp_str issuer, token_endpoint;
+    const mcp_json *stored; /* private: the entry as it was read */
+} mcp__record_pin;
+
 /* A record. The strings belong to it. */
 typedef struct mcp__record {
     mcp_json_doc *doc;
-    size_t n_clients, n_grants;
+    size_t n_clients, n_grants, n_pins;
     mcp__record_client clients[MCP__RECORD_ENTRIES];
     mcp__record_grant grants[MCP__RECORD_ENTRIES];
+    mcp__record_pin pins[MCP__RECORD_ENTRIES];
 } mcp__record;
 
 /* Reads a record. An empty text is a record without entries. Whatever the result is, free *ret with
@@ -65,6 +75,7 @@ void mcp__record_clear(mcp__record *record);
 const mcp__record_client *mcp__record_find_client(const mcp__record *record, mcp_str issuer);
 const mcp__record_grant *mcp__record_find_grant(const mcp__record *record, mcp_str issuer,
                                                 mcp_str resource, mcp_str client_id);
+const mcp__record_pin *mcp__record_find_pin(const mcp__record *record, mcp_str client_id);
 
 /* A change. Members that are NULL change nothing. */
 typedef struct mcp__record_change {
@@ -72,6 +83,8 @@ typedef struct mcp__record_change {
     const mcp__record_grant *grant;          /* added, or replaces that with the same key */
     const mcp__record_client *forget_client; /* removed with this issuer and id */
     const mcp__record_grant *forget_grant;   /* removed with this key */
+    const mcp__record_pin *pin;              /* added, or replaces that of the same client */
+    bool logout;                             /* everything but the pins is removed */
 } mcp__record_change;
 
 /* Appends the text of a record after a change. Members that this version does not know are kept.

@@ -78,10 +78,37 @@ state() {
     [[ $stderr == *issuer* ]]
 }
 
+@test "a secret goes only to an issuer that its owner names" {
+    entry() {
+        echo "{\"mcpServers\":{\"s\":{\"url\":\"https://127.0.0.1:1/mcp\",\"oauth\":{\"clientId\":\"me\"$1}}}}" >.mcp.json
+    }
+    entry ',"issuer":"https://evil.example"'
+    export MCPCTL_CLIENT_SECRET=sesame
+    apart "$MCPCTL" login s --trust
+    [ "$status" -eq 2 ]
+    [[ $stderr == *"--issuer has to say"*"client secret"*"does not count"* ]]
+    MCPCTL_ISSUER=https://id.example apart "$MCPCTL" login s --trust
+    [ "$status" -eq 2 ]
+    apart "$MCPCTL" login s --trust --issuer https://id.example
+    [ "$status" -eq 3 ]
+    entry ''
+    apart "$MCPCTL" login s --trust
+    [ "$status" -eq 2 ]
+    MCPCTL_ISSUER=https://id.example apart "$MCPCTL" login s --trust
+    [ "$status" -eq 3 ]
+    unset MCPCTL_CLIENT_SECRET
+    MCPCTL_ASSERTION_COMMAND='echo a.b.c' apart "$MCPCTL" login s --trust
+    [ "$status" -eq 2 ]
+    [[ $stderr == *"assertion"* ]]
+    entry ',"issuer":"https://id.example","clientSecret":"its own"'
+    apart "$MCPCTL" login s --trust
+    [ "$status" -eq 3 ]
+}
+
 @test "a file of the current folder cannot name files or turn checks off, and what it says is confirmed" {
     echo secret >secret
     echo '{"mcpServers":{"s":{"url":"https://127.0.0.1:1/mcp","oauth":{
-        "clientId":"me","scopes":["a","b"],"clientSecretFile":"secret","assumePkce":true,"callbackPort":8123}}}}' >.mcp.json
+        "clientId":"me","scopes":["a","b"],"clientSecretFile":"secret","issuer":"https://id.example","assumePkce":true,"callbackPort":8123}}}}' >.mcp.json
     apart "$MCPCTL" login s
     [ "$status" -eq 6 ]
     [[ $stderr == *"login with clientId=me"* ]]
@@ -97,4 +124,27 @@ state() {
     apart "$MCPCTL" login s
     [ "$status" -eq 3 ]
     [[ $stderr != *ignored* ]]
+}
+
+@test "keyring: a login that cannot be read is not taken for none, and one that cannot be removed stays" {
+    local marker='{"version":1,"records":{"https://127.0.0.1:1/mcp":{"keyring":true}}}' store="$HOME/.local/state/mcp/auth.json"
+    mkdir -p "$HOME/bin"
+    printf '#!/bin/sh\necho "$1" >>"$HOME/calls"\n[ ! -e "$HOME/locked" ] || echo "the keyring is locked" >&2\nexit 1\n' \
+        >"$HOME/bin/secret-tool"
+    chmod 755 "$HOME/bin/secret-tool"
+    PATH="$HOME/bin:$PATH"
+    state "$marker"
+    touch "$HOME/locked"
+    apart "$MCPCTL" auth
+    [ "$status" -eq 5 ]
+    [[ $stderr == *"unlock the keyring"* ]]
+    apart "$MCPCTL" logout https://127.0.0.1:1/mcp
+    [ "$status" -eq 3 ]
+    [[ $stderr == *"could not remove the login"* ]]
+    [ "$(cat "$store")" = "$marker" ]
+    rm "$HOME/locked"
+    apart "$MCPCTL" logout https://127.0.0.1:1/mcp
+    [ "$status" -eq 0 ]
+    [ "$(cat "$store")" = '{"version":1,"records":{}}' ]
+    [ "$(tail -n 1 "$HOME/calls")" = clear ]
 }

@@ -174,6 +174,9 @@ static mcp__oauth_step begin_code(mcp_oauth_client *c)
     mcp__oauth_flow *f = &c->flow;
     mcp__buf form;
     mcp__oauth_visited(c);
+    mcp__oauth_step pinned = mcp__oauth_pin(c, MCP__STEP_CODE);
+    if (pinned != MCP__STEP_CODE)
+        return pinned;
     mcp__buf_init(&form, &c->allocator, 0);
     mcp__form_code(&form, mcp__buf_view(&f->code), mcp_str_from(c->o.redirect_uri),
                    mcp_str_from(f->pkce.verifier), mcp__oauth_resource(c));

@@ -72,6 +72,7 @@ typedef enum mcp__oauth_saving {
     MCP__SAVE_CLIENT,    /* flow.registered */
     MCP__SAVE_NO_GRANT,  /* the grant is removed */
     MCP__SAVE_NO_CLIENT, /* the grant and the registered client are removed */
+    MCP__SAVE_PIN,       /* where the configured secret goes */
 } mcp__oauth_saving;
 
 /* The client as the authorization server knows it. The strings belong to the options, the record or
@@ -246,6 +247,11 @@ mcp_str mcp__oauth_resource(const mcp_oauth_client *c);
 mcp__oauth_step mcp__oauth_first_of_grant(const mcp_oauth_client *c);
 /* The name of the record's grant that the flow is about. */
 const mcp__record_grant *mcp__oauth_own_grant(const mcp_oauth_client *c);
+
+/* Checks that the configured secret or assertion may be sent to the token endpoint of flow.issuer.
+ * Returns `step` if it may, MCP__STEP_FAILED if it went to another one before, or the step that pins
+ * this one and then begins `step` again. */
+mcp__oauth_step mcp__oauth_pin(mcp_oauth_client *c, mcp__oauth_step step);
 
 /* Ends a visit, if there is one. */
 void mcp__oauth_visited(mcp_oauth_client *c);

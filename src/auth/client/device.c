@@ -8,6 +8,9 @@ static mcp__oauth_step begin_device(mcp_oauth_client *c)
 {
     mcp__oauth_flow *f = &c->flow;
     mcp__buf form, authorization;
+    mcp__oauth_step pinned = mcp__oauth_pin(c, MCP__STEP_DEVICE);
+    if (pinned != MCP__STEP_DEVICE)
+        return pinned;
     mcp__buf_init(&form, &c->allocator, 0);
     mcp__buf_init(&authorization, &c->allocator, 0);
     mcp__form_device(&form, mcp__buf_view(&f->scope), mcp__oauth_resource(c));

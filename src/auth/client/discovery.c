@@ -257,6 +257,37 @@ static mcp__oauth_step moved(mcp_oauth_client *c, mcp_str before)
                                   MCP__SHOWN(before, 50));
 }
 
+/* Returns whether the secret of the options goes to any issuer, so that the first one is pinned. Keys
+ * are not sent, and their assertions name the issuer. */
+static bool needs_pin(const mcp_oauth_client *c)
+{
+    return !c->o.issuer && (c->o.client_secret || c->o.grant == MCP_OAUTH_ASSERTION);
+}
+
+/* The configured secret goes only where it went first, even after a logout. */
+static mcp__oauth_step check_secret(mcp_oauth_client *c)
+{
+    const mcp__issuer *issuer = &c->flow.issuer;
+    const mcp__record_pin *pin = mcp__record_find_pin(&c->record, mcp_str_from(c->o.client_id));
+    if (!needs_pin(c) || !pin || !same(c->flow.self.id, mcp_str_from(c->o.client_id)) ||
+        (same(pin->issuer, issuer->issuer) && same(pin->token_endpoint, issuer->token)))
+        return MCP__STEP_DONE;
+    return mcp__oauth_failed_with(
+        c, MCP_ESTATE,
+        "the authorization server is now %.*s (%.*s), but the secret of the client was used with "
+        "%.*s; the option issuer says where it may go",
+        MCP__SHOWN(issuer->issuer, 40), MCP__SHOWN(issuer->token, 40), MCP__SHOWN(pin->issuer, 40));
+}
+
+mcp__oauth_step mcp__oauth_pin(mcp_oauth_client *c, mcp__oauth_step step)
+{
+    if (check_secret(c) == MCP__STEP_FAILED)
+        return MCP__STEP_FAILED;
+    return needs_pin(c) && !mcp__record_find_pin(&c->record, mcp_str_from(c->o.client_id))
+               ? mcp__oauth_save(c, MCP__SAVE_PIN, step)
+               : step;
+}
+
 /* What was saved with one token endpoint is not sent to another one, and a client id that the program
  * has set is not used with another issuer. */
 static mcp__oauth_step check_pins(mcp_oauth_client *c)
@@ -334,6 +365,12 @@ static mcp__oauth_step revoke(mcp_oauth_client *c)
                                            : MCP__STEP_REVOKE;
 }
 
+static mcp__oauth_step refresh(mcp_oauth_client *c)
+{
+    mcp__oauth_step next = mcp__oauth_pin(c, MCP__STEP_DECIDE);
+    return next == MCP__STEP_DECIDE ? mcp__oauth_with_lock(c, MCP__STEP_REFRESH) : next;
+}
+
 static mcp__oauth_step begin_decide(mcp_oauth_client *c)
 {
     mcp__oauth_flow *f = &c->flow;
@@ -345,6 +382,8 @@ static mcp__oauth_step begin_decide(mcp_oauth_client *c)
         return MCP__STEP_FAILED;
     if (mcp__oauth_know_self(c) < 0)
         return mcp__oauth_no_memory(c);
+    if (check_secret(c) == MCP__STEP_FAILED)
+        return MCP__STEP_FAILED;
     if (f->why == MCP__WHY_LOGOUT)
         return revoke(c);
     collect_scopes(c);
@@ -357,7 +396,7 @@ static mcp__oauth_step begin_decide(mcp_oauth_client *c)
     if (f->why == MCP__WHY_REFUSED && c->generation && c->generation != f->refused)
         return MCP__STEP_DONE;
     if (f->why == MCP__WHY_REFUSED && grant && grant->refresh_token.len && !c->renewed)
-        return mcp__oauth_with_lock(c, MCP__STEP_REFRESH);
+        return refresh(c);
     return MCP__STEP_REGISTER;
 }
 

@@ -109,6 +109,9 @@ static mcp__oauth_step begin_grant(mcp_oauth_client *c)
         &f->error);
     if (fault != MCP__OAUTH_OK)
         return mcp__oauth_unless(c, fault, MCP__STEP_FAILED);
+    mcp__oauth_step pinned = mcp__oauth_pin(c, MCP__STEP_GRANT);
+    if (pinned != MCP__STEP_GRANT)
+        return pinned;
     if (c->o.grant == MCP_OAUTH_ASSERTION && get_assertion(c) < 0)
         return MCP__STEP_FAILED;
     mcp__buf_init(&form, &c->allocator, 0);

@@ -80,22 +80,46 @@ static mcp__oauth_step answered_revoke(mcp_oauth_client *c, const mcp__oauth_ans
 
 const mcp__oauth_work mcp__oauth_work_revoke = {begin_revoke, answered_revoke};
 
-static mcp__oauth_step begin_forget(mcp_oauth_client *c)
+/* Replaces the record by one that has only the pins, or removes it if there are none. */
+static int forget(mcp_oauth_client *c, mcp_error *error)
 {
-    mcp__oauth_flow *f = &c->flow;
     mcp_error why = {0};
-    int rc = MCP_OK;
-    if (c->store.save)
-        rc = c->store.save(c->name, (mcp_str){0}, c->store.user, &why);
-    mcp__oauth_unlock(c);
-    if (rc < 0 && rc != MCP_ENOTFOUND)
-        return mcp__oauth_failed_with(c, rc, "the stored login cannot be removed: %.180s",
-                                      why.text[0] ? why.text : mcp_error_text(rc));
+    mcp__buf text;
+    mcp__buf_init(&text, &c->allocator, MCP__RECORD_BYTES);
+    int rc = mcp__oauth_load(c, true, &why);
+    if (rc == MCP_OK && c->record.n_pins)
+        rc = mcp__oauth_fault_code(
+            mcp__record_put(&text, &c->record, &(mcp__record_change){.logout = true}, &why));
+    /* A record that cannot be read is removed too. */
+    rc = rc == MCP_ENOMEM ? rc : MCP_OK;
+    mcp__no_error(&why);
+    if (rc == MCP_OK && c->store.save)
+        rc = c->store.save(c->name, mcp__buf_view(&text), c->store.user, &why);
+    if (rc < 0 && rc != MCP_ENOTFOUND) {
+        mcp__buf_free(&text);
+        return mcp__fail(error, rc, 0, "%s", why.text[0] ? why.text : mcp_error_text(rc));
+    }
     mcp__oauth_use(c, NULL);
     mcp__oauth_wipe(c, &c->text);
     c->unsaved = false;
     mcp__record_clear(&c->record);
-    memset(&c->record, 0, sizeof(c->record));
+    rc = mcp__oauth_fault_code(
+        mcp__record_read(&c->record, mcp__buf_view(&text), &c->allocator, error));
+    if (!c->store.save)
+        mcp__buf_str(&c->text, mcp__buf_view(&text));
+    mcp__buf_free(&text);
+    return rc < 0 ? rc : c->text.failed;
+}
+
+static mcp__oauth_step begin_forget(mcp_oauth_client *c)
+{
+    mcp__oauth_flow *f = &c->flow;
+    mcp_error why = {0};
+    int rc = forget(c, &why);
+    mcp__oauth_unlock(c);
+    if (rc < 0)
+        return mcp__oauth_failed_with(c, rc, "the stored login cannot be removed: %.180s",
+                                      why.text[0] ? why.text : mcp_error_text(rc));
     mcp__prover_clear(&c->prover);
     memset(&c->prover, 0, sizeof(c->prover));
     mcp__oauth_wipe(c, &c->prover_text);

@@ -221,6 +221,9 @@ static int put_change(mcp_oauth_client *c, mcp__buf *to, mcp_error *error)
     mcp__record_change change = {0};
     mcp__record_grant grant = {0};
     mcp__record_client client = {0};
+    mcp__record_pin pin = {.client_id = mcp_str_from(c->o.client_id),
+                           .issuer = f->issuer.issuer,
+                           .token_endpoint = f->issuer.token};
     mcp__buf asked;
     mcp__buf_init(&asked, &c->allocator, 0);
     switch (f->saving) {
@@ -238,6 +241,9 @@ static int put_change(mcp_oauth_client *c, mcp__buf *to, mcp_error *error)
         change.forget_client = &client;
         MCP__FALLTHROUGH;
     case MCP__SAVE_NO_GRANT: change.forget_grant = old; break;
+    case MCP__SAVE_PIN: /* not if another process was faster */
+        change.pin = mcp__record_find_pin(&c->record, pin.client_id) ? NULL : &pin;
+        break;
     }
     int rc = asked.failed ? mcp__fail(error, asked.failed, 0, "out of memory")
                           : mcp__oauth_fault_code(mcp__record_put(to, &c->record, &change, error));
@@ -276,7 +282,8 @@ static mcp__oauth_step begin_save(mcp_oauth_client *c)
     if (rc == MCP_OK && f->saving == MCP__SAVE_GRANT)
         mcp__oauth_use(c, mcp__oauth_own_grant(c));
     int saved = rc == MCP_OK && loaded == MCP_OK ? replace(c, &text, &f->error) : loaded;
-    c->unsaved = c->unsaved || (rc == MCP_OK && saved < 0);
+    if (rc == MCP_OK && saved < 0 && f->saving == MCP__SAVE_GRANT)
+        c->unsaved = true;
     mcp__oauth_wipe(c, &text);
     mcp__oauth_unlock(c);
     if (rc < 0)
@@ -284,7 +291,8 @@ static mcp__oauth_step begin_save(mcp_oauth_client *c)
     /* The token can be used although it was not stored. Only a login promises that it is. */
     if (saved < 0 && c->host.log)
         c->host.log("warning", f->error.text, c->host.user);
-    return saved < 0 && f->why == MCP__WHY_LOGIN ? MCP__STEP_FAILED : f->after_save;
+    bool needed = f->why == MCP__WHY_LOGIN || f->saving == MCP__SAVE_PIN;
+    return saved < 0 && needed ? MCP__STEP_FAILED : f->after_save;
 }
 
 const mcp__oauth_work mcp__oauth_work_save = {begin_save, NULL};

@@ -272,6 +272,79 @@ static void test_alone(void **state)
     end(&r, &p);
 }
 
+/* ---- the configured secret ------------------------------------------------------------------- */
+
+#define EVIL "https://evil.example"
+
+static int give_jwt(mcp_oauth_client *client, void (*give)(void *arg, mcp_str jwt), void *arg,
+                    void *user, mcp_error *error)
+{
+    (void)client, (void)user, (void)error;
+    give(arg, MCP_STR("a.b.c"));
+    return MCP_OK;
+}
+
+/* Without the option issuer, the first authorization server that gets the secret is the only one, even
+ * if its tokens are gone. */
+static void test_secret(void **state)
+{
+    static const step evil[] = {
+        {.url = PRM_URL,
+         .answer =
+             OK_ANSWER("{\"resource\":\"" SERVER "\",\"authorization_servers\":[\"" EVIL "\"]}")},
+        {.url = EVIL "/.well-known/oauth-authorization-server",
+         .answer = OK_ANSWER(AS_HEAD(EVIL) PKCE "}")},
+        {.url = NULL}};
+    static const step moved[] = {
+        {.url = PRM_URL, .answer = OK_ANSWER(PRM)},
+        {.url = AS_URL,
+         .answer = OK_ANSWER("{\"issuer\":\"" ISSUER "\",\"token_endpoint\":\"" EVIL "/token\"}")},
+        {.url = NULL}};
+    static const step out[] = {{.url = AS_URL, .answer = OK_ANSWER(AS)}, {.url = NULL}};
+    static const step first[] = {FIRST_TOKEN, {.url = NULL}};
+    static const mcp_oauth_client_options cases[] = {
+        {.grant = MCP_OAUTH_CLIENT_CREDENTIALS, .client_id = "me", .client_secret = "s3c"},
+        {.grant = MCP_OAUTH_ASSERTION, .assertion = give_jwt},
+        {.client_id = "me", .client_secret = "s3c"},
+    };
+    (void)state;
+    for (size_t i = 0; i < MCP__COUNT(cases); i++) {
+        rig r;
+        play p;
+        begin(&r, &p, first, cases[i]);
+        authorize(&r, CHALLENGE, "", MCP_OK);
+        expect_token(&r, BEARER(1));
+        assert_non_null(strstr(r.record, "\"pins\":[{"));
+        p = (play){.steps = out};
+        assert_int_equal(mcp_oauth_client_logout(r.client, rig_done, &r), MCP_OK);
+        run_rig(&r, 0);
+        assert_int_equal(r.done_rc, MCP_OK);
+        assert_null(strstr(r.record, "at-1"));
+        p = (play){.steps = evil};
+        authorize(&r, CHALLENGE, "", MCP_ESTATE);
+        expect_text(&r, "the option issuer");
+        p = (play){.steps = moved};
+        authorize(&r, CHALLENGE, "", MCP_ESTATE);
+        expect_text(&r, EVIL);
+        p = (play){.steps = first};
+        authorize(&r, CHALLENGE, "", MCP_OK);
+        end(&r, &p);
+    }
+    /* With the option, nothing is left after a logout. */
+    rig r;
+    play p;
+    begin(&r, &p, first,
+          (mcp_oauth_client_options){
+              .client_id = "me", .client_secret = "s3c", .issuer = ISSUER, .assume_pkce = true});
+    authorize(&r, CHALLENGE, "", MCP_OK);
+    assert_null(strstr(r.record, "pins"));
+    p = (play){.steps = out};
+    assert_int_equal(mcp_oauth_client_logout(r.client, rig_done, &r), MCP_OK);
+    run_rig(&r, 0);
+    assert_string_equal(r.record, "");
+    end(&r, &p);
+}
+
 static void fail_load(rig *r, size_t at)
 {
     if (at == 2)
@@ -318,6 +391,7 @@ int main(void)
         cmocka_unit_test(test_registered_before),
         cmocka_unit_test(test_stored),
         cmocka_unit_test(test_alone),
+        cmocka_unit_test(test_secret),
         cmocka_unit_test(test_store_fails),
     };
     return cmocka_run_group_tests_name("oauth_servers", tests, NULL, NULL);

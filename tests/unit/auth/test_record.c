@@ -102,6 +102,31 @@ static void test_changes(void **state)
     free(text);
 }
 
+/* Pins outlive a logout, one for each client. */
+static void test_pins(void **state)
+{
+    (void)state;
+    mcp__record record;
+    mcp__record_pin pin = {.client_id = MCP_STR("id"),
+                           .issuer = MCP_STR("https://a"),
+                           .token_endpoint = MCP_STR("https://a/t")};
+    char *text = copy_text("{\"version\":1,\"clients\":[],\"grants\":[" GRANT "],\"later\":1}");
+    step(&text, &(mcp__record_change){.pin = &pin},
+         "{\"version\":1,\"clients\":[],\"grants\":[" GRANT "],\"pins\":[{\"client_id\":\"id\","
+         "\"issuer\":\"https://a\",\"token_endpoint\":\"https://a/t\"}],\"later\":1}");
+    pin.client_id = MCP_STR("");
+    step(&text, &(mcp__record_change){.pin = &pin, .logout = true},
+         "{\"version\":1,\"clients\":[],\"grants\":[],\"pins\":[{\"issuer\":\"https://a\","
+         "\"token_endpoint\":\"https://a/t\"},{\"client_id\":\"id\",\"issuer\":\"https://a\","
+         "\"token_endpoint\":\"https://a/t\"}]}");
+    assert_int_equal(mcp__record_read(&record, mcp_str_from(text), NULL, NULL), MCP__OAUTH_OK);
+    const mcp__record_pin *found = mcp__record_find_pin(&record, MCP_STR("id"));
+    assert_true(found && mcp_str_eq(found->token_endpoint, MCP_STR("https://a/t")));
+    assert_null(mcp__record_find_pin(&record, MCP_STR("other")));
+    mcp__record_clear(&record);
+    free(text);
+}
+
 static void test_unknown_members(void **state)
 {
     (void)state;
@@ -278,9 +303,10 @@ static void test_generated(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_changes), cmocka_unit_test(test_unknown_members),
-        cmocka_unit_test(test_faults),  cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_memory),  cmocka_unit_test(test_generated),
+        cmocka_unit_test(test_changes),         cmocka_unit_test(test_pins),
+        cmocka_unit_test(test_unknown_members), cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_bounds),          cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_generated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
