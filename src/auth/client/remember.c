@@ -31,7 +31,7 @@ void mcp__oauth_use(mcp_oauth_client *c, const mcp__record_grant *grant)
         grant = NULL;
     c->grant = grant;
     mcp_str token = grant ? grant->access_token : (mcp_str){0};
-    if (mcp_str_eq(token, mcp__buf_view(&c->token)) && c->generation)
+    if (c->generation && c->token.ptr && mcp_str_eq(token, mcp__buf_view(&c->token)))
         return;
     mcp__oauth_wipe(c, &c->token);
     mcp__buf_str(&c->token, token);
@@ -81,6 +81,12 @@ static int read_text(mcp_oauth_client *c, mcp_str text, mcp_error *error)
     return MCP_OK;
 }
 
+static bool same(const mcp__buf *a, const mcp__buf *b)
+{
+    return a->len == b->len &&
+           (!a->len || (a->ptr && b->ptr && memcmp(a->ptr, b->ptr, a->len) == 0));
+}
+
 /* Remembers the text that is stored now. *text gets the one before. */
 static void know_stored(mcp_oauth_client *c, mcp__buf *text)
 {
@@ -98,7 +104,7 @@ int mcp__oauth_load(mcp_oauth_client *c, bool again, mcp_error *error)
     mcp__buf_init(&text, &c->allocator, MCP__RECORD_BYTES);
     int rc = load_text(c, &text, error);
     /* What could not be saved counts until somebody else changes the record. */
-    bool keep = c->unsaved && mcp_str_eq(mcp__buf_view(&text), mcp__buf_view(&c->text));
+    bool keep = c->unsaved && same(&text, &c->text);
     if (rc == MCP_OK && !keep) {
         rc = read_text(c, mcp__buf_view(&text), error);
         if (rc == MCP_OK)
