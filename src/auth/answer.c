@@ -6,12 +6,29 @@
 
 static const mcp_str none = {NULL, 0};
 
+enum { MOST_QUOTED = 64, MOST_WORD = 20 };
+
+/* Returns whether a body is a short plain text such as "Forbidden". JSON, forms and long words may be
+ * or contain tokens and secrets. */
+static bool may_quote(int status, mcp_str body)
+{
+    size_t word = 0;
+    for (size_t i = 0; i < body.len && i <= MOST_QUOTED && word <= MOST_WORD; i++) {
+        bool space = body.ptr[i] == ' ' || body.ptr[i] == '\r' || body.ptr[i] == '\n';
+        if (memchr("{}[]\"'=<>&", body.ptr[i], sizeof("{}[]\"'=<>&") - 1))
+            return false;
+        word = space ? 0 : word + 1;
+    }
+    return status >= 400 && body.len && body.len <= MOST_QUOTED && word <= MOST_WORD;
+}
+
 mcp__oauth_fault mcp__oauth_answer_fail(mcp_error *error, mcp__oauth_fault fault, int status,
                                         mcp_str body, mcp_str url)
 {
     char what[96];
-    snprintf(what, sizeof(what), "HTTP %d%s%.*s", status, body.len ? " " : "",
-             (int)MCP__MIN(body.len, 64), body.len ? body.ptr : "");
+    bool quoted = may_quote(status, body);
+    snprintf(what, sizeof(what), "HTTP %d%s%.*s", status, quoted ? " " : "",
+             quoted ? (int)body.len : 0, quoted ? body.ptr : "");
     return mcp__oauth_fail(error, fault, mcp_str_from(what), url);
 }
 

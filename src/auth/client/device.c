@@ -1,6 +1,7 @@
 /* device.c: the device authorization grant (RFC 8628): a person enters a code in a browser, on any
  * machine, while the client asks for the token again and again. */
 #include "auth/client/client.h"
+#include "uri/uri.h"
 
 enum { SLOWER_MS = 5000, LONGEST_PAUSE_MS = 60000 };
 
@@ -8,6 +9,12 @@ static mcp__oauth_step begin_device(mcp_oauth_client *c)
 {
     mcp__oauth_flow *f = &c->flow;
     mcp__buf form, authorization;
+    if (f->self.method != MCP__METHOD_NONE &&
+        !mcp__url_same_origin(f->issuer.token, f->issuer.device))
+        return mcp__oauth_failed_with(c, MCP_EACCESS,
+                                      "%.*s gets no secret of the client, because it is not on the "
+                                      "host of the token endpoint",
+                                      MCP__SHOWN(f->issuer.device, 100));
     mcp__oauth_step pinned = mcp__oauth_pin(c, MCP__STEP_DEVICE);
     if (pinned != MCP__STEP_DEVICE)
         return pinned;

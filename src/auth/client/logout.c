@@ -1,5 +1,6 @@
 /* logout.c: revokes the tokens (RFC 7009) and removes the record. */
 #include "auth/client/client.h"
+#include "uri/uri.h"
 
 int mcp__oauth_begin_logout(mcp_oauth_client *c)
 {
@@ -25,6 +26,13 @@ static mcp__oauth_step begin_revoke(mcp_oauth_client *c)
     mcp__buf form, authorization;
     if (!grant || !f->issuer.revocation.len || f->tried > 1)
         return mcp__oauth_with_lock(c, MCP__STEP_FORGET);
+    if (!mcp__url_same_origin(f->issuer.token, f->issuer.revocation)) {
+        mcp__oauth_failed_with(c, MCP_EACCESS,
+                               "the tokens were not revoked, because %.*s is not on the host of "
+                               "the token endpoint",
+                               MCP__SHOWN(f->issuer.revocation, 100));
+        return mcp__oauth_with_lock(c, MCP__STEP_FORGET);
+    }
     /* Usually a refresh token is revoked together with its access tokens. */
     bool refresh = f->tried == 0;
     mcp_str token = refresh ? grant->refresh_token : grant->access_token;

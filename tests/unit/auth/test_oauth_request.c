@@ -309,7 +309,7 @@ static const struct {
     {403, "Forbidden", MCP__OAUTH_REGISTER_REFUSED, "", "", "",
      "HTTP 403 Forbidden (" URL "); register a client by hand and set client-id", 0},
     {401, "{\"error\":\"access_denied\"}", MCP__OAUTH_REGISTER_REFUSED, "", "", "",
-     "HTTP 401 {\"error\":\"access_denied\"}", 0},
+     "HTTP 401 (" URL ")", 0},
 };
 
 static void test_registered(void **state)
@@ -351,15 +351,18 @@ static const struct {
     {400, "{\"error\":\"slow_down\"}", MCP__OAUTH_SLOW_DOWN, ""},
     {400, "{\"error\":\"expired_token\"}", MCP__OAUTH_EXPIRED, ""},
     {400, "{\"error\":\"brand_new\"}", MCP__OAUTH_OTHER_ERROR, ": brand_new ("},
-    {400, "{\"error\":{\"message\":\"nested\"}}", MCP__OAUTH_ANSWER_STATUS, "HTTP 400 {"},
+    {400, "{\"error\":{\"message\":\"nested\"}}", MCP__OAUTH_ANSWER_STATUS, "HTTP 400 ("},
     /* some servers answer with 200 */
     {200, "{\"error\":\"invalid_grant\"}", MCP__OAUTH_INVALID_GRANT, ""},
     {200, "{\"error\":null}", MCP__OAUTH_ANSWER_STATUS, ""},
     /* no JSON */
     {403, "Forbidden", MCP__OAUTH_ANSWER_STATUS, "with an error: HTTP 403 Forbidden (" URL ")"},
-    {502, "<html>\n\x1B[31mBad\xFF", MCP__OAUTH_ANSWER_STATUS, "HTTP 502 <html>??[31mBad? ("},
+    {502, "<html>\n\x1B[31mBad\xFF", MCP__OAUTH_ANSWER_STATUS, "HTTP 502 ("},
     {500, "", MCP__OAUTH_ANSWER_STATUS, "HTTP 500 ("},
-    {503, "\"busy\"", MCP__OAUTH_ANSWER_STATUS, "HTTP 503 \"busy\""},
+    {503, "\"busy\"", MCP__OAUTH_ANSWER_STATUS, "HTTP 503 ("},
+    {202, "token", MCP__OAUTH_ANSWER_STATUS, "HTTP 202 ("},
+    {400, "code=abc", MCP__OAUTH_ANSWER_STATUS, "HTTP 400 ("},
+    {400, "no eyJhbGciOiJIUzI1NiJ9abc", MCP__OAUTH_ANSWER_STATUS, "HTTP 400 ("},
     {200, "access_token=SECRET&token_type=bearer", MCP__OAUTH_ANSWER_JSON, ""},
     {200, "[\"SECRET\"]", MCP__OAUTH_ANSWER_JSON, ""},
     {200, "", MCP__OAUTH_ANSWER_JSON, ""},

@@ -381,6 +381,39 @@ static void test_store_fails(void **state)
     }
 }
 
+/* Neither tokens nor secrets go to endpoints on other hosts than the token endpoint. */
+static void test_other_host(void **state)
+{
+    static const step first[] = {FIRST_TOKEN, {.url = NULL}};
+    static const step out[] = {
+        {.url = AS_URL,
+         .answer = OK_ANSWER(AS_HEAD(ISSUER) PKCE ",\"revocation_endpoint\":\"" EVIL "/revoke\"}")},
+        {.url = NULL}};
+    static const step device[] = {
+        {.url = PRM_URL, .answer = OK_ANSWER(PRM)},
+        {.url = AS_URL,
+         .answer =
+             OK_ANSWER(AS_HEAD(ISSUER) ",\"device_authorization_endpoint\":\"" EVIL "/device\"}")},
+        {.url = NULL}};
+    rig r;
+    play p;
+    (void)state;
+    begin(&r, &p, first, BY_HAND);
+    authorize(&r, CHALLENGE, "", MCP_OK);
+    p = (play){.steps = out};
+    assert_int_equal(mcp_oauth_client_logout(r.client, rig_done, &r), MCP_OK);
+    run_rig(&r, 0);
+    assert_int_equal(r.done_rc, MCP_EACCESS);
+    assert_string_equal(r.record, "");
+    end(&r, &p);
+    begin(&r, &p, device,
+          (mcp_oauth_client_options){
+              .client_id = "me", .client_secret = "s3c", .grant = MCP_OAUTH_DEVICE});
+    authorize(&r, CHALLENGE, NULL, MCP_EACCESS);
+    expect_text(&r, "no secret");
+    end(&r, &p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -393,6 +426,7 @@ int main(void)
         cmocka_unit_test(test_alone),
         cmocka_unit_test(test_secret),
         cmocka_unit_test(test_store_fails),
+        cmocka_unit_test(test_other_host),
     };
     return cmocka_run_group_tests_name("oauth_servers", tests, NULL, NULL);
 }
