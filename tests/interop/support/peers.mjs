@@ -178,7 +178,12 @@ export async function dial({ era, Http, connect }, url, headers = {}, asks = und
     }
     const streams = () => exchanges.filter(e => e.url === url && e.method === 'GET' && e.status === 200).length;
     // A client of the legacy era opens its stream without waiting for it.
-    if (era === 'legacy') await until(() => streams() === 1, 'the GET stream');
+    try {
+        if (era === 'legacy') await until(() => streams() === 1, 'the GET stream');
+    } catch (error) {
+        await peer.close();
+        throw error;
+    }
     return {
         ...peer, exchanges, streams,
         cut: () => {
@@ -193,7 +198,13 @@ export async function dial({ era, Http, connect }, url, headers = {}, asks = und
 }
 
 async function openHttp(client, server, asks) {
-    const peer = await dial(client, server.url, {}, asks);
+    let peer;
+    try {
+        peer = await dial(client, server.url, {}, asks);
+    } catch (error) {
+        await server.stop(); // otherwise the test file would wait for it for ever
+        throw error;
+    }
     return {
         ...peer,
         stderr: () => server.stderr,
