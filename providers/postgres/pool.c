@@ -213,11 +213,13 @@ static postgres_conn *idle_conn(const postgres_pool *p)
     return c;
 }
 
+/* A statement with a role needs no check here: its transaction checks the role and the login role
+ * (postgres_settings_sql()). What is known of the login role is as old as the last connection. */
 static bool may_run(const postgres_pool *p, const postgres_op *op)
 {
-    if (p->o.mapped && op->outside && !op->as)
-        return false;
-    return !(op->outside || op->as) || !p->mighty || p->o.mighty;
+    if (op->as || !op->outside)
+        return true;
+    return !p->o.mapped && (!p->mighty || p->o.mighty);
 }
 
 static void start(postgres_pool *p, postgres_conn *c, postgres_op *op)

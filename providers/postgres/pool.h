@@ -87,8 +87,7 @@ typedef struct postgres_pool_options {
     uint64_t timeout_ms; /* time limit of each statement; also set on the server */
     bool mighty;         /* run statements from outside even if the role has dangerous
                           * privileges; see session.c */
-    bool mapped;         /* statements from outside without `as` are refused, and, if the login role
-                          * has dangerous privileges, those with `as` too */
+    bool mapped;         /* statements from outside without `as` are refused */
     const char *after;   /* a statement to run on each new connection, or NULL */
     void (*notify)(void *user, const PGnotify *notice);
     void (*connected)(void *user,
