@@ -39,22 +39,47 @@ static void close_end(int *fd)
 
 /* ---- starting -------------------------------------------------------------------------------- */
 
+/* The program gets the usual action of SIGPIPE, which mcpctl ignores: a program that nobody reads
+ * ends then, and does not complain about its output. Returns 0, or an errno. */
+static int set_signals(posix_spawnattr_t *attributes)
+{
+    sigset_t defaults;
+    sigemptyset(&defaults);
+    sigaddset(&defaults, SIGPIPE);
+    int rc = posix_spawnattr_setsigdefault(attributes, &defaults);
+    return rc != 0 ? rc : posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGDEF);
+}
+
+/* Returns 0, or an errno. */
+static int set_files(posix_spawn_file_actions_t *files, const filter_call *call, int in, int out)
+{
+    int rc = posix_spawn_file_actions_adddup2(files, in, 0);
+    if (rc == 0)
+        rc = posix_spawn_file_actions_adddup2(files, out, 1);
+    if (rc == 0 && call->errors)
+        rc = posix_spawn_file_actions_adddup2(files, out, 2);
+    return rc;
+}
+
 /* Returns 0, or an errno. */
 static int start(const filter_call *call, const int in[2], const int out[2], pid_t *pid)
 {
+    posix_spawnattr_t attributes;
     posix_spawn_file_actions_t files;
-    int rc = posix_spawn_file_actions_init(&files);
+    int rc = posix_spawnattr_init(&attributes);
     if (rc != 0)
         return rc;
-    rc = posix_spawn_file_actions_adddup2(&files, in[0], 0);
-    if (rc == 0)
-        rc = posix_spawn_file_actions_adddup2(&files, out[1], 1);
-    if (rc == 0 && call->errors)
-        rc = posix_spawn_file_actions_adddup2(&files, out[1], 2);
-    if (rc == 0)
-        rc = posix_spawnp(pid, call->argv[0], &files, NULL, (char *const *)(uintptr_t)call->argv,
-                          environ);
-    posix_spawn_file_actions_destroy(&files);
+    rc = posix_spawn_file_actions_init(&files);
+    if (rc == 0) {
+        rc = set_signals(&attributes);
+        if (rc == 0)
+            rc = set_files(&files, call, in[0], out[1]);
+        if (rc == 0)
+            rc = posix_spawnp(pid, call->argv[0], &files, &attributes,
+                              (char *const *)(uintptr_t)call->argv, environ);
+        posix_spawn_file_actions_destroy(&files);
+    }
+    posix_spawnattr_destroy(&attributes);
     return rc;
 }
 

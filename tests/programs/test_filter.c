@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,9 +17,12 @@ enum { LONG_MS = 120000, LARGE = 4 << 20 };
 
 static char *out;
 
+/* What the programs say on standard error must not come between the lines of this one. */
 static int run(const char *script, const char *input, int ms)
 {
-    const char *const argv[] = {"sh", "-c", script, NULL};
+    char quiet[200];
+    snprintf(quiet, sizeof quiet, "exec 2>/dev/null; %s", script);
+    const char *const argv[] = {"sh", "-c", quiet, NULL};
     free(out);
     return filter_run(&(filter_call){.argv = argv, .input = mcp_str_from(input), .ms = ms}, &out);
 }
@@ -43,6 +47,14 @@ static void test_output(void **state)
     assert_int_equal(run("kill -9 $$", NULL, LONG_MS), -1);
     assert_null(out);
     assert_int_equal(run("head -c 3000000 /dev/zero", NULL, LONG_MS), -1);
+    assert_null(out);
+}
+
+/* A program that nobody reads any more ends at once. */
+static void test_signals(void **state)
+{
+    (void)state;
+    assert_int_equal(run("kill -PIPE $$; echo ignored", NULL, LONG_MS), -1);
     assert_null(out);
 }
 
@@ -84,6 +96,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_output),
+        cmocka_unit_test(test_signals),
         cmocka_unit_test(test_input),
         cmocka_unit_test(test_too_slow),
     };
