@@ -4,8 +4,9 @@
 #include "uri/uri.h"
 
 enum {
-    MOST_UNPROVEN = 3, /* authorizations without an accepted request between them */
-    MOST_NONCES = 2,   /* repetitions of a request because of a nonce */
+    MOST_UNPROVEN = 3,    /* authorizations of which none helped */
+    MOST_NONCES = 2,      /* repetitions of a request because of a nonce */
+    SETTLED_MS = 3600000, /* after this time, any accepted request shows that the last one helped */
 };
 
 void mcp__oauth_join(mcp_oauth_client *client, mcp__oauth_transport *transport)
@@ -72,6 +73,8 @@ int mcp__oauth_put(mcp_oauth_client *client, const char *method, const char *url
                    mcp__oauth_sent *sent, mcp_error *error)
 {
     sent->generation = 0;
+    sent->failures = client->failures;
+    sent->step_ups = client->step_ups;
     if (!mcp__url_same_origin(mcp_str_from(client->o.server), mcp_str_from(url)))
         return MCP_OK;
     int rc = mcp__oauth_load(client, false, error);
@@ -83,16 +86,27 @@ int mcp__oauth_put(mcp_oauth_client *client, const char *method, const char *url
                   : MCP_OK;
 }
 
-void mcp__oauth_heard(mcp_oauth_client *client, int status, mcp_str nonce)
+/* An authorization helped if a request that was refused before is accepted. Others may be accepted
+ * with any token, or without one. */
+static void accepted(mcp_oauth_client *c, mcp__oauth_sent *sent)
+{
+    if (sent->generation && sent->generation == c->generation) {
+        c->renewed = false;
+        if (sent->refused || c->host.now(c->host.user) - c->authorized >= SETTLED_MS)
+            c->unproven = 0;
+    }
+    sent->refused = false;
+    sent->nonces = 0;
+}
+
+void mcp__oauth_heard(mcp_oauth_client *client, mcp__oauth_sent *sent, int status, mcp_str nonce)
 {
     if (nonce.len) {
         mcp__buf_reset(&client->server_nonce, 0);
         mcp__buf_str(&client->server_nonce, nonce);
     }
-    if (status >= 200 && status < 300) {
-        client->unproven = 0;
-        client->renewed = false;
-    }
+    if (status >= 200 && status < 300)
+        accepted(client, sent);
 }
 
 /* ---- challenges ------------------------------------------------------------------------------ */
@@ -127,12 +141,23 @@ int mcp__oauth_take_challenge(mcp_oauth_client *c, mcp_str www_authenticate)
     return rc == MCP_ENOMEM ? rc : MCP_OK;
 }
 
-/* Begins a flow for a challenge, unless one is in progress. */
-static int begin(mcp_oauth_client *c, mcp__oauth_why why, mcp_str www_authenticate,
-                 mcp_error *error)
+/* Returns whether an authorization has failed since the request was sent. One for more scopes says
+ * nothing about the renewal of a token. */
+static bool failed_since(const mcp_oauth_client *c, mcp__oauth_why why, const mcp__oauth_sent *sent)
+{
+    return sent->failures != c->failures ||
+           (why == MCP__WHY_STEP_UP && sent->step_ups != c->step_ups);
+}
+
+/* Begins a flow for a challenge, unless one is in progress. Requests whose refusal arrives after an
+ * authorization has failed, fail with it: a person who has said no is not asked for each of them. */
+static int begin(mcp_oauth_client *c, mcp__oauth_why why, const mcp__oauth_sent *sent,
+                 mcp_str www_authenticate, mcp_error *error)
 {
     if (c->flow.active)
         return MCP_PENDING;
+    if (failed_since(c, why, sent) && c->failure.code)
+        return mcp__fail(error, c->failure.code, 0, "%s", c->failure.text);
     if (c->unproven >= MOST_UNPROVEN)
         return mcp__fail(error, MCP_EACCESS, 0,
                          "%.120s does not accept the tokens of %d authorizations", c->o.server,
@@ -155,8 +180,8 @@ static bool nothing_new(const mcp_oauth_client *c, mcp_str wanted)
                                         mcp__scopes_cover(c->grant->scope, wanted, NULL, 0)));
 }
 
-static int forbidden(mcp_oauth_client *c, const mcp__www_wants *wants, mcp_str www_authenticate,
-                     mcp_error *error)
+static int forbidden(mcp_oauth_client *c, const mcp__www_wants *wants, const mcp__oauth_sent *sent,
+                     mcp_str www_authenticate, mcp_error *error)
 {
     if (!mcp__str_same(wants->error, MCP_STR("insufficient_scope")) || !c->generation)
         return MCP_EUNSUPPORTED;
@@ -165,7 +190,7 @@ static int forbidden(mcp_oauth_client *c, const mcp__www_wants *wants, mcp_str w
                          "the server refuses this (insufficient_scope), although the scopes were "
                          "asked for: %.*s",
                          MCP__SHOWN(wants->scope, 120));
-    return begin(c, MCP__WHY_STEP_UP, www_authenticate, error);
+    return begin(c, MCP__WHY_STEP_UP, sent, www_authenticate, error);
 }
 
 int mcp__oauth_refused(mcp_oauth_client *client, int status, mcp_str www_authenticate,
@@ -175,8 +200,10 @@ int mcp__oauth_refused(mcp_oauth_client *client, int status, mcp_str www_authent
     mcp__www_wants wants;
     int rc;
     mcp__no_error(error);
-    if (sent->generation != client->generation && client->generation)
+    if (sent->generation != client->generation && client->generation) {
+        sent->refused = true;
         return MCP_OK;
+    }
     if (mcp__www_read(&www, www_authenticate, &client->allocator) == MCP_ENOMEM) {
         mcp__www_clear(&www);
         return mcp__fail(error, MCP_ENOMEM, 0, "no memory for an authorization");
@@ -191,9 +218,11 @@ int mcp__oauth_refused(mcp_oauth_client *client, int status, mcp_str www_authent
                              "%.120s asks for a DPoP nonce (use_dpop_nonce) and accepts none",
                              client->o.server);
     } else if (status == 401) {
-        rc = begin(client, MCP__WHY_REFUSED, www_authenticate, error);
+        sent->refused = true;
+        rc = begin(client, MCP__WHY_REFUSED, sent, www_authenticate, error);
     } else {
-        rc = forbidden(client, &wants, www_authenticate, error);
+        sent->refused = true;
+        rc = forbidden(client, &wants, sent, www_authenticate, error);
     }
     mcp__www_clear(&www);
     return rc;

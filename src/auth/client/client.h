@@ -150,9 +150,11 @@ struct mcp_oauth_client {
     mcp__prover prover;             /* for proofs, if prover.key is set */
     mcp__buf prover_text;           /* its key */
     mcp__buf server_nonce, issuer_nonce;
-    mcp__buf missed;   /* scopes of a step-up that has not led to a token */
-    unsigned unproven; /* authorizations since a request was accepted */
-    bool renewed;      /* the token was renewed, and no request was accepted with it yet */
+    mcp__buf missed; /* scopes of a step-up that has not led to a token */
+    /* Authorizations since the last one that helped, and the time of the last one. */
+    unsigned unproven;
+    int64_t authorized;
+    bool renewed; /* the token was renewed, and no request was accepted with it yet */
     mcp__oauth_flow flow;
     mcp_fetch *fetch;
     char *url; /* of the last request, and what it was for */
@@ -163,6 +165,8 @@ struct mcp_oauth_client {
     mcp__link logins;  /* calls that wait for the end of the authorization */
     mcp__link logouts; /* the same for the logout */
     mcp_error failure; /* of the last authorization */
+    /* Authorizations that failed: for more scopes, and others. */
+    uint64_t step_ups, failures;
 };
 
 /* ---- flow.c ---------------------------------------------------------------------------------- */

@@ -135,6 +135,7 @@ mcp__oauth_fault mcp__oauth_read_token(mcp_oauth_client *c, const mcp__oauth_ans
 mcp__oauth_step mcp__oauth_got_token(mcp_oauth_client *c)
 {
     c->unproven++;
+    c->authorized = c->host.now(c->host.user);
     c->renewed = false;
     mcp__buf_reset(&c->missed, 0);
     return mcp__oauth_save(c, MCP__SAVE_GRANT, MCP__STEP_DONE);

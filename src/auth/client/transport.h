@@ -27,8 +27,10 @@ const char *mcp__oauth_server(const mcp_oauth_client *client);
 
 /* A request of a transport. Zero it before the request is first sent. */
 typedef struct mcp__oauth_sent {
-    uint64_t generation; /* of the token that it was sent with; 0 if there was none */
-    unsigned nonces;     /* how many times it was sent again because of a nonce */
+    uint64_t generation;         /* of the token that it was sent with; 0 if there was none */
+    uint64_t failures, step_ups; /* how many authorizations had failed when it was sent */
+    unsigned nonces;             /* how many times it was sent again because of a nonce */
+    bool refused;                /* for lack of authorization; never accepted since */
 } mcp__oauth_sent;
 
 /* Calls add() for each header of one request. `url` must be of the origin of the server; otherwise
@@ -37,8 +39,8 @@ int mcp__oauth_put(mcp_oauth_client *client, const char *method, const char *url
                    int (*add)(mcp_str name, mcp_str value, void *arg), void *arg,
                    mcp__oauth_sent *sent, mcp_error *error);
 
-/* Takes the status and the header DPoP-Nonce (may be empty) of an answer. */
-void mcp__oauth_heard(mcp_oauth_client *client, int status, mcp_str nonce);
+/* Takes the status and the header DPoP-Nonce (may be empty) of the answer to a request. */
+void mcp__oauth_heard(mcp_oauth_client *client, mcp__oauth_sent *sent, int status, mcp_str nonce);
 
 /* Decides about a request that was refused with 401 or 403. Returns MCP_OK (send it again now),
  * MCP_PENDING, MCP_EUNSUPPORTED (this client can do nothing about it) or another negative code with

@@ -183,7 +183,10 @@ static bool on_head(void *arg, const mcp__answer *answer)
     e->verdict = mcp__answer_verdict(answer, asked_now(e));
     take_session(e, answer);
     if (e->http->options.oauth)
-        mcp__oauth_heard(e->http->options.oauth, answer->status, mcp__buf_view(&answer->nonce));
+        mcp__oauth_heard(e->http->options.oauth, &e->authorized, answer->status,
+                         mcp__buf_view(&answer->nonce));
+    if (answer->status / 100 == 2) /* a stream lives longer than tokens */
+        e->refusals = 0;
     if (e->verdict == MCP__VERDICT_EVENTS) {
         mcp__sse_restart(&e->sse);
         e->opened = true;

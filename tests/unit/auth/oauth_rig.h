@@ -367,7 +367,7 @@ static inline int put_rig(rig *r)
 static inline int refuse_rig(rig *r, int status, const char *challenge, const char *nonce)
 {
     mcp_error error = {0};
-    mcp__oauth_heard(r->client, status, mcp_str_from(nonce));
+    mcp__oauth_heard(r->client, &r->sent, status, mcp_str_from(nonce));
     int rc = mcp__oauth_refused(r->client, status, mcp_str_from(challenge), mcp_str_from(nonce),
                                 &r->sent, &error);
     if (rc < 0)

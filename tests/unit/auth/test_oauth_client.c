@@ -353,13 +353,95 @@ static void test_limit(void **state)
     end(&r, &p);
 }
 
+/* Requests that are accepted with any token, such as pings, do not hide that no authorization helps.
+ * After an hour they show that it did. */
+static void test_limit_with_others(void **state)
+{
+    static const step steps[] = {FIRST_TOKEN,
+                                 DISCOVERY,
+                                 {.url = ISSUER "/token", .answer = OK_ANSWER(TOKEN(2))},
+                                 DISCOVERY,
+                                 {.url = ISSUER "/token", .answer = OK_ANSWER(TOKEN(3))},
+                                 DISCOVERY,
+                                 {.url = ISSUER "/token", .answer = OK_ANSWER(TOKEN(4))},
+                                 {.url = NULL}};
+    static const char *const wanted[] = {MORE("s2"), MORE("s3"), MORE("s4")};
+    rig r;
+    play p;
+    mcp__oauth_sent ping = {0}, old;
+    (void)state;
+    begin(&r, &p, steps, BY_HAND);
+    authorize(&r, CHALLENGE, "", MCP_OK);
+    for (size_t i = 0; i < 3; i++) {
+        old = ping;
+        assert_int_equal(put_rig(&r), MCP_OK);
+        ping.generation = r.sent.generation;
+        mcp__oauth_heard(r.client, &ping, 200, (mcp_str){0});
+        assert_int_equal(refuse_rig(&r, 403, wanted[i], NULL), i < 2 ? MCP_PENDING : MCP_EACCESS);
+        run_rig(&r, 0);
+        if (i < 2)
+            assert_int_equal(redirect_rig(&r, ""), MCP_OK);
+        run_rig(&r, 0);
+    }
+    expect_text(&r, "does not accept the tokens of 3 authorizations");
+    r.now += 3600000;
+    mcp__oauth_heard(r.client, &old, 200, (mcp_str){0});
+    assert_int_equal(refuse_rig(&r, 403, wanted[2], NULL), MCP_EACCESS);
+    mcp__oauth_heard(r.client, &ping, 200, (mcp_str){0});
+    authorize(&r, CHALLENGE, "", MCP_OK);
+    end(&r, &p);
+}
+
+/* Requests that were sent before an authorization failed fail with it. Later ones ask again. */
+static void test_late(void **state)
+{
+    static const step steps[] = {DISCOVERY, FIRST_TOKEN, DISCOVERY, DISCOVERY, {.url = NULL}};
+    rig r;
+    play p;
+    mcp__oauth_sent late;
+    (void)state;
+    begin(&r, &p, steps, BY_HAND);
+    assert_int_equal(put_rig(&r), MCP_OK);
+    late = r.sent;
+    assert_int_equal(refuse_rig(&r, 401, CHALLENGE, NULL), MCP_PENDING);
+    run_rig(&r, 0);
+    mcp_oauth_client_declined(r.client, MCP_EACCESS, "somebody said no");
+    run_rig(&r, 0);
+    assert_int_equal(r.woken_rc, MCP_EACCESS);
+    r.sent = late;
+    r.text[0] = 0;
+    assert_int_equal(refuse_rig(&r, 401, CHALLENGE, NULL), MCP_EACCESS);
+    expect_text(&r, "somebody said no");
+    authorize(&r, CHALLENGE, "", MCP_OK);
+    accept(&r);
+    /* A "no" to more scopes is no answer to a token that has expired. */
+    late = r.sent;
+    assert_int_equal(refuse_rig(&r, 403, MORE("s2"), NULL), MCP_PENDING);
+    run_rig(&r, 0);
+    mcp_oauth_client_declined(r.client, MCP_EACCESS, "not that");
+    run_rig(&r, 0);
+    r.sent = late;
+    assert_int_equal(refuse_rig(&r, 403, MORE("s2"), NULL), MCP_EACCESS);
+    expect_text(&r, "not that");
+    r.sent = late;
+    assert_int_equal(refuse_rig(&r, 401, CHALLENGE, NULL), MCP_PENDING);
+    p.at = 7; /* the renewal is another test's matter */
+    close_rig(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stops),         cmocka_unit_test(test_code),
-        cmocka_unit_test(test_discovery),     cmocka_unit_test(test_refresh),
-        cmocka_unit_test(test_refused_again), cmocka_unit_test(test_migration),
-        cmocka_unit_test(test_step_up),       cmocka_unit_test(test_limit),
+        cmocka_unit_test(test_stops),
+        cmocka_unit_test(test_code),
+        cmocka_unit_test(test_discovery),
+        cmocka_unit_test(test_refresh),
+        cmocka_unit_test(test_refused_again),
+        cmocka_unit_test(test_migration),
+        cmocka_unit_test(test_step_up),
+        cmocka_unit_test(test_limit),
+        cmocka_unit_test(test_limit_with_others),
+        cmocka_unit_test(test_late),
     };
     return cmocka_run_group_tests_name("oauth_client", tests, NULL, NULL);
 }

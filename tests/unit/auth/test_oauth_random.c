@@ -252,7 +252,7 @@ static void step(model *m)
     case 4: redirect(m); break;
     case 5:
         if (!m->pending)
-            mcp__oauth_heard(m->r.client, 200, (mcp_str){0});
+            mcp__oauth_heard(m->r.client, &m->r.sent, 200, (mcp_str){0});
         break;
     case 6:
         if (!pick(m, 3))

@@ -266,7 +266,7 @@ static void test_alone(void **state)
     rig_copy(r.record, sizeof(r.record), RECORD(REDIRECT, GRANT(ISSUER)));
     authorize(&r, CHALLENGE, NULL, MCP_OK);
     expect_token(&r, BEARER(1));
-    mcp__oauth_heard(r.client, 200, (mcp_str){0});
+    mcp__oauth_heard(r.client, &r.sent, 200, (mcp_str){0});
     authorize(&r, CHALLENGE, NULL, MCP_EACCESS);
     expect_text(&r, "no person");
     end(&r, &p);

@@ -15,12 +15,13 @@ typedef struct world {
     mcp_oauth_client *oauth;
     mcp_client *client;
     mcp_http_client *http;
-    char url[96], at[96]; /* of the server and of the issuer */
+    char url[96], at[64]; /* of the server and of the issuer */
     char log[8192];       /* the requests to the issuer, and the visits */
     int tokens;           /* issued so far; the last one is valid */
     bool revoked;         /* the last one is not valid any more */
     bool refuses_refresh;
     int logins, login_rc;
+    int streams; /* answered by answer_mcp() */
 } world;
 
 static void note(world *w, const char *format, ...)
@@ -70,12 +71,46 @@ static void answer_token(world *w, script_connection *c, const script_request *r
     script_json(c, body);
 }
 
+/* A server of 2025-11-25, for each of whose streams a token is valid once. */
+static void answer_mcp(world *w, script_connection *c, const script_request *r)
+{
+    char head[256], value[512], valid[64], id[32] = "";
+    const char *at = strstr(r->body, "\"id\":");
+    snprintf(valid, sizeof(valid), "Bearer token-%d", w->tokens);
+    snprintf(head, sizeof(head), "WWW-Authenticate: Bearer resource_metadata=\"%s/resource\"",
+             w->at);
+    if (w->revoked || strcmp(script_header(r, "Authorization", value), valid) != 0) {
+        script_reply(c, "401 Unauthorized", head, "");
+        return;
+    }
+    if (r->method[0] == 'G') {
+        w->revoked = true;
+        w->streams++;
+        script_write(c, SCRIPT_STREAM "id: 1\nretry: 1\ndata:\n\n");
+        script_end(c);
+        return;
+    }
+    if (at)
+        snprintf(id, sizeof(id), "%.*s", (int)strcspn(at + 5, ",}"), at + 5);
+    char body[512];
+    snprintf(body, sizeof(body),
+             "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"protocolVersion\":\"2025-11-25\","
+             "\"capabilities\":{},\"serverInfo\":{\"name\":\"s\",\"version\":\"1\"}}}",
+             id);
+    if (strstr(r->body, "\"initialize\""))
+        script_json(c, body);
+    else
+        script_reply(c, id[0] ? "400 Bad Request" : "202 Accepted", NULL, "");
+}
+
 static void answer(script_connection *c, const script_request *r)
 {
     world *w = c->script->user;
     char body[1024];
     note(w, "%s %s\n", r->method, r->path);
-    if (strcmp(r->path, "/resource") == 0) {
+    if (strcmp(r->path, "/mcp") == 0) {
+        answer_mcp(w, c, r);
+    } else if (strcmp(r->path, "/resource") == 0) {
         snprintf(body, sizeof(body), "{\"resource\":\"%s\",\"authorization_servers\":[\"%s\"]}",
                  w->url, w->at);
         script_json(c, body);
@@ -270,6 +305,33 @@ static void test_login(void **state)
     close_world(&w);
 }
 
+/* A stream that stays for days outlives any number of tokens. */
+static void test_stream(void **state)
+{
+    enum { STREAMS = 8 }; /* more than the attempts to authorize one request */
+    world w;
+    mcp_call_id call;
+    mcp_auth_host host = {.size = sizeof(host)};
+    (void)state;
+    open_world(&w);
+    mcp_oauth_client_free(w.oauth);
+    snprintf(w.url, sizeof(w.url), "%s/mcp", w.at);
+    mcp_loop_auth_host(w.loop, &host);
+    assert_int_equal(mcp_oauth_client_new(MCP_OPTIONS(mcp_oauth_client_options, .server = w.url,
+                                                      .client_name = "test",
+                                                      .redirect_uri = "http://127.0.0.1:9/callback",
+                                                      .visit = visit, .user = &w, .host = &host),
+                                          &w.oauth, NULL),
+                     MCP_OK);
+    open_client(&w);
+    assert_int_equal(mcp_client_ping(w.client, NULL, &call), MCP_OK);
+    for (int64_t end = wait_end(); w.streams < STREAMS && wait_more(end);)
+        mcp_loop_step(w.loop, 10);
+    if (w.streams < STREAMS)
+        fail_msg("%s", w.log);
+    close_world(&w);
+}
+
 /* An OAuth client is only for the URL of its server. */
 static void test_other_url(void **state)
 {
@@ -291,9 +353,8 @@ static void test_other_url(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_from_nothing),
-        cmocka_unit_test(test_refresh),
-        cmocka_unit_test(test_login),
+        cmocka_unit_test(test_from_nothing), cmocka_unit_test(test_refresh),
+        cmocka_unit_test(test_login),        cmocka_unit_test(test_stream),
         cmocka_unit_test(test_other_url),
     };
     return cmocka_run_group_tests_name("oauth_http", tests, NULL, NULL);
