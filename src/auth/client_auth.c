@@ -87,7 +87,7 @@ static int put_basic(mcp__buf *to, const mcp__oauth_client_id *client)
         to->len += MCP__BASE64_SIZE(pair.len);
     }
     int rc = pair.failed;
-    mcp__buf_free(&pair);
+    mcp__buf_wipe(&pair);
     return rc != MCP_OK ? rc : to->failed;
 }
 

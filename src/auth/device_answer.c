@@ -73,6 +73,6 @@ mcp__oauth_fault mcp__device_answer_read(mcp__device_answer *ret, int status, mc
 
 void mcp__device_answer_clear(mcp__device_answer *answer)
 {
-    mcp_json_free(answer->doc);
+    mcp__json_wipe(answer->doc);
     memset(answer, 0, sizeof(*answer));
 }

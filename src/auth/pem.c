@@ -68,14 +68,6 @@ static int put_der(const mcp__crypto *crypto, const mcp__buf *der, mcp__buf *jwk
     return rc;
 }
 
-/* Overwrites and frees a buffer. */
-static void wipe(const mcp__crypto *crypto, mcp__buf *buf)
-{
-    if (buf->ptr)
-        crypto->OPENSSL_cleanse(buf->ptr, buf->cap);
-    mcp__buf_free(buf);
-}
-
 /* Appends the key in a PEM text as a JWK. */
 static int put_pem(const mcp__crypto *crypto, mcp_str text, mcp__buf *jwk, mcp_error *error)
 {
@@ -91,7 +83,7 @@ static int put_pem(const mcp__crypto *crypto, mcp_str text, mcp__buf *jwk, mcp_e
     int rc = decode(&der, body);
     if (rc == MCP_OK)
         rc = put_der(crypto, &der, jwk);
-    wipe(crypto, &der);
+    mcp__buf_wipe(&der);
     return rc == MCP_OK
                ? rc
                : mcp__fail(error, rc, 0, "the private key in the PEM text cannot be used: %s",
@@ -126,6 +118,6 @@ int mcp__signing_key_read(const mcp__crypto *crypto, mcp_str text, const mcp_all
     int rc = put_pem(crypto, text, &jwk, error);
     if (rc == MCP_OK)
         rc = read_jwk(crypto, mcp__buf_view(&jwk), a, ret, error);
-    wipe(crypto, &jwk);
+    mcp__buf_wipe(&jwk);
     return rc;
 }

@@ -57,7 +57,8 @@ static bool read_fields(void *entry, const mcp_json *object, const field *fields
             memcpy(to, &text, sizeof(text));
         else if (fields[i].type == FLAG && mcp_json_is(value, MCP_JSON_BOOL))
             *(bool *)(void *)to = mcp_json_bool(value, false);
-        else if (fields[i].type == NUMBER && mcp_json_int(value, -1) >= 0)
+        else if (fields[i].type == NUMBER && mcp_json_int(value, -1) >= 0 &&
+                 mcp_json_int(value, 0) <= MCP__RECORD_SECONDS)
             *(int64_t *)(void *)to = mcp_json_int(value, 0);
         else
             return false;
@@ -140,7 +141,7 @@ mcp__oauth_fault mcp__record_read(mcp__record *ret, mcp_str text, const mcp_allo
 
 void mcp__record_clear(mcp__record *record)
 {
-    mcp_json_free(record->doc);
+    mcp__json_wipe(record->doc);
     memset(record, 0, sizeof(*record));
 }
 

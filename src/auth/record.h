@@ -26,6 +26,10 @@ enum {
     MCP__RECORD_ENTRIES = 16, /* of each kind; more are ignored, and dropped with a change */
 };
 
+/* The latest time in a record, so that it can be converted to milliseconds, and any reader of JSON
+ * understands it. */
+#define MCP__RECORD_SECONDS INT64_C(9007199254740)
+
 /* A registered client. Strings may be empty, except issuer and id. */
 typedef struct mcp__record_client {
     mcp_str issuer, id, secret;

@@ -116,6 +116,6 @@ mcp__oauth_fault mcp__registered_read(mcp__registered *ret, int status, mcp_str 
 
 void mcp__registered_clear(mcp__registered *client)
 {
-    mcp_json_free(client->doc);
+    mcp__json_wipe(client->doc);
     memset(client, 0, sizeof(*client));
 }

@@ -91,6 +91,6 @@ mcp__oauth_fault mcp__token_answer_read(mcp__token_answer *ret, int status, mcp_
 
 void mcp__token_answer_clear(mcp__token_answer *answer)
 {
-    mcp_json_free(answer->doc);
+    mcp__json_wipe(answer->doc);
     memset(answer, 0, sizeof(*answer));
 }

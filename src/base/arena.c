@@ -52,6 +52,13 @@ void mcp__arena_reset(mcp__arena *a)
     start(a);
 }
 
+void mcp__arena_wipe(mcp__arena *a)
+{
+    for (mcp__arena_block *block = a->blocks; block; block = block->next)
+        mcp__wipe(block + 1, block->size - sizeof(*block));
+    mcp__arena_reset(a);
+}
+
 void mcp__arena_free(mcp__arena *a)
 {
     mcp__arena_reset(a);

@@ -76,6 +76,8 @@ static inline void mcp__release(const mcp_allocator *a, void *ptr)
 MCP__SHARED void *mcp__zalloc(const mcp_allocator *a, size_t size);
 /* Returns a NUL-terminated copy of s, or NULL if out of memory. */
 MCP__SHARED char *mcp__strdup(const mcp_allocator *a, mcp_str s);
+/* Overwrites memory that had a secret, also if nothing reads it afterwards. NULL is allowed. */
+MCP__SHARED void mcp__wipe(void *bytes, size_t len);
 
 /* ---- options.c ------------------------------------------------------------------------------- */
 
@@ -122,6 +124,9 @@ typedef struct mcp__buf {
 
 MCP__SHARED void mcp__buf_init(mcp__buf *b, const mcp_allocator *allocator, size_t limit);
 MCP__SHARED void mcp__buf_free(mcp__buf *b);
+/* Empties a buffer that had a secret, and frees its memory after overwriting it. Growth may have left
+ * copies elsewhere. */
+MCP__SHARED void mcp__buf_wipe(mcp__buf *b);
 /* Empties the buffer and clears a failure. The memory is freed if it is larger than `keep`
  * bytes. */
 MCP__SHARED void mcp__buf_reset(mcp__buf *b, size_t keep);
@@ -180,6 +185,7 @@ typedef struct mcp__arena {
 MCP__SHARED void mcp__arena_init(mcp__arena *a, const mcp_allocator *allocator, void *first,
                                  size_t first_size);
 MCP__SHARED void mcp__arena_free(mcp__arena *a); /* frees all blocks */
+MCP__SHARED void mcp__arena_wipe(mcp__arena *a); /* the same, after overwriting them */
 void mcp__arena_reset(mcp__arena *a);            /* frees all blocks; a can be used again */
 /* Return NULL if out of memory. The copy is NUL-terminated. */
 MCP__SHARED void *mcp__arena_alloc(mcp__arena *a, size_t size);

@@ -24,6 +24,12 @@ void mcp__buf_free(mcp__buf *b)
     b->len = b->cap = 0;
 }
 
+void mcp__buf_wipe(mcp__buf *b)
+{
+    mcp__wipe(b->ptr, b->cap);
+    mcp__buf_reset(b, 0);
+}
+
 void mcp__buf_reset(mcp__buf *b, size_t keep)
 {
     if (b->cap > keep)

@@ -1,4 +1,5 @@
 /* memory.c: the default allocator, and functions that work with any allocator. */
+#define _GNU_SOURCE
 #include <stdlib.h>
 
 #include "base/base.h"
@@ -46,4 +47,10 @@ char *mcp__strdup(const mcp_allocator *a, mcp_str s)
         memcpy(p, s.ptr, s.len);
     p[s.len] = '\0';
     return p;
+}
+
+void mcp__wipe(void *bytes, size_t len)
+{
+    if (bytes && len)
+        explicit_bzero(bytes, len);
 }

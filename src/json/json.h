@@ -28,6 +28,8 @@ int mcp__json_check_keys(const mcp_json *root, const char *base, const mcp_alloc
                          mcp_error *error);
 
 /* Returns the length of the text. */
+/* Frees a document after overwriting its strings. */
+MCP__SHARED void mcp__json_wipe(mcp_json_doc *doc);
 size_t mcp__json_doc_bytes(const mcp_json_doc *doc);
 /* Returns approximately the memory of the document: its text and its values. */
 MCP__SHARED size_t mcp__json_doc_memory(const mcp_json_doc *doc);

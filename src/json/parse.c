@@ -225,6 +225,14 @@ void mcp_json_free(mcp_json_doc *doc)
     yyjson_doc_free((yyjson_doc *)doc);
 }
 
+void mcp__json_wipe(mcp_json_doc *doc)
+{
+    yyjson_doc *d = (yyjson_doc *)doc;
+    if (d)
+        mcp__wipe(d->str_pool, yyjson_doc_get_read_size(d));
+    mcp_json_free(doc);
+}
+
 size_t mcp__json_doc_bytes(const mcp_json_doc *doc)
 {
     return yyjson_doc_get_read_size((yyjson_doc *)(uintptr_t)doc);

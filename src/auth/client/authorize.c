@@ -68,7 +68,7 @@ static int make_secrets(mcp_oauth_client *c)
         rc = MCP_EIO;
     if (rc == MCP_OK)
         mcp__random_text(random[1], f->state);
-    c->crypto.OPENSSL_cleanse(random, sizeof(random));
+    mcp__wipe(random, sizeof(random));
     return rc;
 }
 
@@ -76,7 +76,7 @@ static mcp__oauth_step begin_authorize(mcp_oauth_client *c)
 {
     mcp__oauth_flow *f = &c->flow;
     mcp__buf url;
-    mcp__oauth_wipe(c, &f->code);
+    mcp__buf_wipe(&f->code);
     int rc = make_secrets(c);
     mcp__authorize request = {.endpoint = f->issuer.authorization,
                               .client_id = f->self.id,

@@ -63,7 +63,7 @@ static int put_token(mcp_oauth_client *c, const char *method, const char *url,
                               mcp__buf_view(&c->server_nonce));
     if (rc >= 0 && dpop)
         rc = proof.failed ? proof.failed : add(MCP_STR("DPoP"), mcp__buf_view(&proof), arg);
-    mcp__oauth_wipe(c, &value);
+    mcp__buf_wipe(&value);
     mcp__buf_free(&proof);
     return rc;
 }
@@ -111,16 +111,31 @@ void mcp__oauth_heard(mcp_oauth_client *client, mcp__oauth_sent *sent, int statu
 
 /* ---- challenges ------------------------------------------------------------------------------ */
 
+/* Bounds the work with lists of scopes, which is quadratic. */
+static bool too_many(mcp_str list)
+{
+    mcp_str scope;
+    for (size_t n = 0; mcp__scope_next(&list, &scope); n++) {
+        if (n == MCP__MOST_SCOPES)
+            return true;
+    }
+    return false;
+}
+
 void mcp__oauth_add_scopes(mcp__buf *to, mcp_str list)
 {
     mcp_str scope;
-    while (mcp__scope_next(&list, &scope)) {
+    if (too_many(list))
+        to->failed = MCP_ELIMIT;
+    while (!to->failed && mcp__scope_next(&list, &scope)) {
         if (mcp__scopes_cover(mcp__buf_view(to), scope, NULL, 0))
             continue;
         if (to->len)
             mcp__buf_char(to, ' ');
         mcp__buf_str(to, scope);
     }
+    if (!to->failed && too_many(mcp__buf_view(to)))
+        to->failed = MCP_ELIMIT;
 }
 
 int mcp__oauth_take_challenge(mcp_oauth_client *c, mcp_str www_authenticate)
@@ -176,6 +191,8 @@ static int begin(mcp_oauth_client *c, mcp__oauth_why why, const mcp__oauth_sent 
  * useless. */
 static bool nothing_new(const mcp_oauth_client *c, mcp_str wanted)
 {
+    if (too_many(wanted))
+        return false; /* the authorization fails */
     return !wanted.len || (c->grant && (mcp__scopes_cover(c->grant->asked, wanted, NULL, 0) ||
                                         mcp__scopes_cover(c->grant->scope, wanted, NULL, 0)));
 }

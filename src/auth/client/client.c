@@ -84,13 +84,11 @@ void mcp_oauth_client_free(mcp_oauth_client *client)
     mcp__release(&a, c->url);
     mcp__buf *secrets[] = {&c->text, &c->token, &c->prover_text, &c->server_nonce,
                            &c->issuer_nonce};
-    for (size_t i = 0; i < MCP__COUNT(secrets); i++) {
-        if (c->crypto.OPENSSL_cleanse)
-            mcp__oauth_wipe(c, secrets[i]);
-    }
+    for (size_t i = 0; i < MCP__COUNT(secrets); i++)
+        mcp__buf_wipe(secrets[i]);
     mcp__buf_free(&c->missed);
     mcp__arena_free(&c->shown);
-    mcp__arena_free(&c->texts);
+    mcp__arena_wipe(&c->texts); /* with client_secret */
     mcp__release(&a, c);
 }
 

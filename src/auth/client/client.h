@@ -101,6 +101,8 @@ typedef struct mcp__oauth_flow {
     bool dpop_required;
     bool forgot;                  /* the registered client was unknown, and was removed */
     uint64_t refused;             /* the generation of the token that was refused */
+    size_t revoking;              /* of a logout: the grant in the record */
+    mcp_error unrevoked;          /* of a logout: why the first of them could not be revoked */
     mcp__arena texts;             /* owns strings */
     mcp_str metadata_url, wanted; /* of the challenge: URL of metadata, and scopes */
     mcp_str resource;             /* the identifier of the server */
@@ -239,12 +241,19 @@ mcp__oauth_step mcp__oauth_unanswered(mcp_oauth_client *c, const mcp__oauth_answ
 
 /* Takes what a challenge asks for into the flow. Returns MCP_OK or MCP_ENOMEM. */
 int mcp__oauth_take_challenge(mcp_oauth_client *c, mcp_str www_authenticate);
-/* Appends the scopes of a list that `to` does not have. */
+/* Appends the scopes of a list that `to` does not have. If one of the lists has too many, to->failed
+ * becomes MCP_ELIMIT. */
+enum { MCP__MOST_SCOPES = 256, MCP__SCOPES_BYTES = 8 << 10 };
 void mcp__oauth_add_scopes(mcp__buf *to, mcp_str list);
 /* Sets flow.self, if it is known without a request. Returns MCP_OK or MCP_ENOMEM. */
 int mcp__oauth_know_self(mcp_oauth_client *c);
 /* Chooses how flow.self authenticates itself. Returns MCP_OK or sets flow.error. */
 int mcp__oauth_choose_method(mcp_oauth_client *c);
+/* Sets flow.self to the client that got a grant. Returns MCP_OK or MCP_ENOMEM. */
+int mcp__oauth_be_owner(mcp_oauth_client *c, const mcp__record_grant *grant);
+/* Checks that what was saved for flow.issuer may be sent to its token endpoint. Returns MCP__STEP_DONE
+ * or MCP__STEP_FAILED. */
+mcp__oauth_step mcp__oauth_check_pins(mcp_oauth_client *c);
 /* Returns the parameter `resource`, which may be left out. */
 mcp_str mcp__oauth_resource(const mcp_oauth_client *c);
 /* Returns the first step of getting a token with flow.self. */
@@ -303,6 +312,10 @@ mcp__oauth_step mcp__oauth_save(mcp_oauth_client *c, mcp__oauth_saving what, mcp
 
 /* Begins a logout. Returns MCP_OK or MCP_ENOMEM. */
 int mcp__oauth_begin_logout(mcp_oauth_client *c);
+/* Returns the grant that is being revoked. */
+const mcp__record_grant *mcp__oauth_revoking(const mcp_oauth_client *c);
+/* Goes on to the next grant, or to the removal of the record. The failure of this one is kept. */
+mcp__oauth_step mcp__oauth_revoke_next(mcp_oauth_client *c);
 
 /* ---- trace.c, and helpers -------------------------------------------------------------------- */
 
@@ -311,8 +324,6 @@ void mcp__oauth_trace_answer(mcp_oauth_client *c, const mcp__oauth_answer *answe
 void mcp__oauth_trace_text(mcp_oauth_client *c, const char *what, const char *url,
                            const char *text);
 
-/* Frees a buffer after overwriting it. */
-void mcp__oauth_wipe(mcp_oauth_client *c, mcp__buf *buf);
 int64_t mcp__oauth_seconds(const mcp_oauth_client *c); /* since 1970 */
 /* Fills `to` with random bytes. Returns MCP_OK, or a negative code. */
 int mcp__oauth_random(mcp_oauth_client *c, void *to, size_t len);

@@ -36,8 +36,8 @@ static mcp__oauth_step begin_device(mcp_oauth_client *c)
                                                           .authorization = authorization.len
                                                                                ? authorization.ptr
                                                                                : NULL});
-    mcp__oauth_wipe(c, &form);
-    mcp__oauth_wipe(c, &authorization);
+    mcp__buf_wipe(&form);
+    mcp__buf_wipe(&authorization);
     return next;
 }
 

@@ -290,7 +290,7 @@ mcp__oauth_step mcp__oauth_pin(mcp_oauth_client *c, mcp__oauth_step step)
 
 /* What was saved with one token endpoint is not sent to another one, and a client id that the program
  * has set is not used with another issuer. */
-static mcp__oauth_step check_pins(mcp_oauth_client *c)
+mcp__oauth_step mcp__oauth_check_pins(mcp_oauth_client *c)
 {
     const mcp__oauth_flow *f = &c->flow;
     mcp_str id = mcp_str_from(c->o.client_id);
@@ -357,12 +357,19 @@ static void collect_scopes(mcp_oauth_client *c)
     remember_missed(c);
 }
 
-/* A logout, which removes the record even if the tokens cannot be revoked. */
+/* A logout sends the tokens of a grant to where they came from, as the client that got them. */
 static mcp__oauth_step revoke(mcp_oauth_client *c)
 {
-    c->flow.tried = 0;
-    return mcp__oauth_choose_method(c) < 0 ? mcp__oauth_with_lock(c, MCP__STEP_FORGET)
-                                           : MCP__STEP_REVOKE;
+    mcp__oauth_flow *f = &c->flow;
+    const mcp__record_grant *grant = mcp__oauth_revoking(c);
+    f->tried = 0;
+    if (grant->token_endpoint.len && !same(grant->token_endpoint, f->issuer.token))
+        return moved(c, grant->token_endpoint);
+    if (mcp__oauth_be_owner(c, grant) < 0)
+        return mcp__oauth_no_memory(c);
+    return check_secret(c) == MCP__STEP_FAILED || mcp__oauth_choose_method(c) < 0
+               ? MCP__STEP_FAILED
+               : MCP__STEP_REVOKE;
 }
 
 static mcp__oauth_step refresh(mcp_oauth_client *c)
@@ -375,21 +382,18 @@ static mcp__oauth_step begin_decide(mcp_oauth_client *c)
 {
     mcp__oauth_flow *f = &c->flow;
     mcp__no_error(&f->error); /* of places where no metadata were found */
+    if (f->why == MCP__WHY_LOGOUT)
+        return revoke(c);
     int rc = mcp__oauth_load(c, true, &f->error);
     if (rc < 0)
         return MCP__STEP_FAILED;
-    if (check_pins(c) == MCP__STEP_FAILED)
+    if (mcp__oauth_check_pins(c) == MCP__STEP_FAILED)
         return MCP__STEP_FAILED;
     if (mcp__oauth_know_self(c) < 0)
         return mcp__oauth_no_memory(c);
     if (check_secret(c) == MCP__STEP_FAILED)
         return MCP__STEP_FAILED;
-    if (f->why == MCP__WHY_LOGOUT)
-        return revoke(c);
-    collect_scopes(c);
-    if (f->scope.failed)
-        return mcp__oauth_failed_with(c, f->scope.failed, "the scopes: %s",
-                                      mcp_error_text(f->scope.failed));
+    collect_scopes(c); /* a failure matters only if they are asked for */
     const mcp__record_grant *grant = f->self.known ? mcp__oauth_own_grant(c) : NULL;
     mcp__oauth_use(c, grant); /* no token of another authorization server, from now on */
     /* Another process may have renewed the token. */

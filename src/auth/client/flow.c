@@ -72,8 +72,8 @@ mcp__oauth_step mcp__oauth_unanswered(mcp_oauth_client *c, const mcp__oauth_answ
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
-/* A logout removes the record whatever else fails. */
-static bool forgets_anyway(const mcp_oauth_client *c, mcp__oauth_step next)
+/* A logout revokes what it can, and removes the record whatever else fails. */
+static bool revokes_others(const mcp_oauth_client *c, mcp__oauth_step next)
 {
     return next == MCP__STEP_FAILED && c->flow.why == MCP__WHY_LOGOUT &&
            c->flow.step != MCP__STEP_FORGET && c->flow.step != MCP__STEP_LOCK &&
@@ -85,8 +85,8 @@ static void run(mcp_oauth_client *c, mcp__oauth_step next)
     while (next < MCP__STEPS) {
         c->flow.step = next;
         next = works[next]->begin(c);
-        if (forgets_anyway(c, next))
-            next = mcp__oauth_with_lock(c, MCP__STEP_FORGET);
+        if (revokes_others(c, next))
+            next = mcp__oauth_revoke_next(c);
     }
     if (next == MCP__STEP_FAILED)
         mcp__oauth_end(c, c->flow.error.code ? c->flow.error.code : MCP_EPROTOCOL);
@@ -126,7 +126,7 @@ int mcp__oauth_begin(mcp_oauth_client *c, mcp__oauth_why why, mcp__oauth_step st
     mcp__oauth_flow *f = &c->flow;
     memset(f, 0, sizeof(*f));
     mcp__arena_init(&f->texts, &c->allocator, NULL, 0);
-    mcp__buf_init(&f->scope, &c->allocator, 64 << 10);
+    mcp__buf_init(&f->scope, &c->allocator, MCP__SCOPES_BYTES);
     mcp__buf_init(&f->code, &c->allocator, 0);
     mcp__buf_init(&f->assertion, &c->allocator, 0);
     f->active = true;
@@ -165,7 +165,7 @@ static void on_fetched(int rc, const mcp_fetched *fetched, const mcp_error *erro
     take_nonce(c, got.dpop_nonce);
     mcp__oauth_trace_answer(c, &answer);
     mcp__oauth_step next = works[c->flow.step]->answered(c, &answer);
-    run(c, forgets_anyway(c, next) ? mcp__oauth_with_lock(c, MCP__STEP_FORGET) : next);
+    run(c, revokes_others(c, next) ? mcp__oauth_revoke_next(c) : next);
 }
 
 mcp__oauth_step mcp__oauth_send(mcp_oauth_client *c, const mcp__oauth_request *request)
@@ -219,18 +219,10 @@ void mcp__oauth_drop(mcp_oauth_client *c)
     mcp__device_answer_clear(&f->device);
     mcp__token_answer_clear(&f->token);
     mcp__buf_free(&f->scope);
-    mcp__oauth_wipe(c, &f->code);
-    mcp__oauth_wipe(c, &f->assertion);
-    mcp__arena_free(&f->texts);
-    c->crypto.OPENSSL_cleanse(f, sizeof(*f));
-    memset(f, 0, sizeof(*f));
-}
-
-void mcp__oauth_wipe(mcp_oauth_client *c, mcp__buf *buf)
-{
-    if (buf->ptr)
-        c->crypto.OPENSSL_cleanse(buf->ptr, buf->cap);
-    mcp__buf_reset(buf, 0);
+    mcp__buf_wipe(&f->code);
+    mcp__buf_wipe(&f->assertion);
+    mcp__arena_wipe(&f->texts);
+    mcp__wipe(f, sizeof(*f));
 }
 
 static void move_all(mcp__link *from, mcp__link *to)

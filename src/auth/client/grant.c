@@ -10,7 +10,7 @@ enum { MOST_ASSERTION = 64 << 10 };
 static void give(void *arg, mcp_str jwt)
 {
     mcp__buf *to = arg;
-    mcp__buf_reset(to, 0);
+    mcp__buf_wipe(to);
     mcp__buf_str(to, jwt);
 }
 
@@ -19,7 +19,7 @@ static int get_assertion(mcp_oauth_client *c)
 {
     mcp__oauth_flow *f = &c->flow;
     mcp_error why = {0};
-    mcp__oauth_wipe(c, &f->assertion);
+    mcp__buf_wipe(&f->assertion);
     mcp__buf_init(&f->assertion, &c->allocator, MOST_ASSERTION);
     int rc = c->o.assertion(c, give, &f->assertion, c->o.user, &why);
     if (rc >= 0)
@@ -74,8 +74,8 @@ static mcp__oauth_step begin_exchange(mcp_oauth_client *c)
                                                           .authorization = authorization.len
                                                                                ? authorization.ptr
                                                                                : NULL});
-    mcp__oauth_wipe(c, &form);
-    mcp__oauth_wipe(c, &authorization);
+    mcp__buf_wipe(&form);
+    mcp__buf_wipe(&authorization);
     return next;
 }
 

@@ -2,19 +2,49 @@
 #include "auth/client/client.h"
 #include "uri/uri.h"
 
-int mcp__oauth_begin_logout(mcp_oauth_client *c)
+const mcp__record_grant *mcp__oauth_revoking(const mcp_oauth_client *c)
+{
+    size_t i = c->flow.revoking;
+    return i < c->record.n_grants ? &c->record.grants[i] : NULL;
+}
+
+/* Returns the step that finds out where the grant can be revoked. The metadata of an issuer are read
+ * once for grants that follow each other. The record does not change until it is removed. */
+static mcp__oauth_step begin_grant(mcp_oauth_client *c)
 {
     mcp__oauth_flow *f = &c->flow;
+    const mcp__record_grant *grant = mcp__oauth_revoking(c);
+    if (!grant)
+        return mcp__oauth_with_lock(c, MCP__STEP_FORGET);
+    if (f->issuer.issuer.len && mcp_str_eq(grant->issuer, f->issuer.issuer))
+        return MCP__STEP_DECIDE;
+    mcp__issuer_clear(&f->issuer);
+    memset(&f->issuer, 0, sizeof(f->issuer));
+    f->tried = 0;
+    f->asked_issuer = mcp__oauth_keep(c, grant->issuer); /* no URL if out of memory */
+    return MCP__STEP_ISSUER;
+}
+
+mcp__oauth_step mcp__oauth_revoke_next(mcp_oauth_client *c)
+{
+    mcp__oauth_flow *f = &c->flow;
+    if (f->error.code && !f->unrevoked.code)
+        f->unrevoked = f->error;
+    mcp__no_error(&f->error);
+    f->revoking++;
+    return begin_grant(c);
+}
+
+int mcp__oauth_begin_logout(mcp_oauth_client *c)
+{
     mcp_error why;
-    bool known = mcp__oauth_load(c, true, &why) == MCP_OK && c->grant;
-    int rc = mcp__oauth_begin(c, MCP__WHY_LOGOUT, known ? MCP__STEP_ISSUER : MCP__STEP_LOCK);
+    bool known = mcp__oauth_load(c, true, &why) == MCP_OK;
+    int rc = mcp__oauth_begin(c, MCP__WHY_LOGOUT, MCP__STEP_LOCK);
     if (rc < 0)
         return rc;
-    f->after = MCP__STEP_FORGET;
-    if (!known)
-        return MCP_OK;
-    f->resource = mcp__oauth_keep(c, c->grant->resource);
-    f->asked_issuer = mcp__oauth_keep(c, c->grant->issuer);
+    c->flow.after = MCP__STEP_FORGET;
+    if (known)
+        c->timed = begin_grant(c);
     return MCP_OK;
 }
 
@@ -22,17 +52,15 @@ int mcp__oauth_begin_logout(mcp_oauth_client *c)
 static mcp__oauth_step begin_revoke(mcp_oauth_client *c)
 {
     mcp__oauth_flow *f = &c->flow;
-    const mcp__record_grant *grant = c->grant;
+    const mcp__record_grant *grant = mcp__oauth_revoking(c);
     mcp__buf form, authorization;
-    if (!grant || !f->issuer.revocation.len || f->tried > 1)
-        return mcp__oauth_with_lock(c, MCP__STEP_FORGET);
-    if (!mcp__url_same_origin(f->issuer.token, f->issuer.revocation)) {
-        mcp__oauth_failed_with(c, MCP_EACCESS,
-                               "the tokens were not revoked, because %.*s is not on the host of "
-                               "the token endpoint",
-                               MCP__SHOWN(f->issuer.revocation, 100));
-        return mcp__oauth_with_lock(c, MCP__STEP_FORGET);
-    }
+    if (!f->issuer.revocation.len || f->tried > 1)
+        return mcp__oauth_revoke_next(c);
+    if (!mcp__url_same_origin(f->issuer.token, f->issuer.revocation))
+        return mcp__oauth_failed_with(c, MCP_EACCESS,
+                                      "the tokens were not revoked, because %.*s is not on the "
+                                      "host of the token endpoint",
+                                      MCP__SHOWN(f->issuer.revocation, 100));
     /* Usually a refresh token is revoked together with its access tokens. */
     bool refresh = f->tried == 0;
     mcp_str token = refresh ? grant->refresh_token : grant->access_token;
@@ -57,9 +85,9 @@ static mcp__oauth_step begin_revoke(mcp_oauth_client *c)
                                                           .authorization = authorization.len
                                                                                ? authorization.ptr
                                                                                : NULL});
-    mcp__oauth_wipe(c, &form);
-    mcp__oauth_wipe(c, &authorization);
-    return next == MCP__STEP_FAILED ? mcp__oauth_with_lock(c, MCP__STEP_FORGET) : next;
+    mcp__buf_wipe(&form);
+    mcp__buf_wipe(&authorization);
+    return next;
 }
 
 /* Returns whether the authorization server cannot revoke tokens of this type, such as access tokens
@@ -108,7 +136,7 @@ static int forget(mcp_oauth_client *c, mcp_error *error)
         return mcp__fail(error, rc, 0, "%s", why.text[0] ? why.text : mcp_error_text(rc));
     }
     mcp__oauth_use(c, NULL);
-    mcp__oauth_wipe(c, &c->text);
+    mcp__buf_wipe(&c->text);
     c->unsaved = false;
     mcp__record_clear(&c->record);
     rc = mcp__oauth_fault_code(
@@ -130,8 +158,9 @@ static mcp__oauth_step begin_forget(mcp_oauth_client *c)
                                       why.text[0] ? why.text : mcp_error_text(rc));
     mcp__prover_clear(&c->prover);
     memset(&c->prover, 0, sizeof(c->prover));
-    mcp__oauth_wipe(c, &c->prover_text);
-    return f->error.code ? MCP__STEP_FAILED : MCP__STEP_DONE; /* the revocation may have failed */
+    mcp__buf_wipe(&c->prover_text);
+    f->error = f->unrevoked;
+    return f->error.code ? MCP__STEP_FAILED : MCP__STEP_DONE;
 }
 
 const mcp__oauth_work mcp__oauth_work_forget = {begin_forget, NULL};

@@ -62,6 +62,19 @@ int mcp__oauth_know_self(mcp_oauth_client *c)
     return before ? be(c, before->id, before->secret, true) : MCP_OK;
 }
 
+int mcp__oauth_be_owner(mcp_oauth_client *c, const mcp__record_grant *grant)
+{
+    const mcp__record_client *r = mcp__record_find_client(&c->record, grant->issuer);
+    mcp_str id = mcp_str_from(c->o.client_id), issuer = mcp_str_from(c->o.issuer);
+    if (id.len && mcp_str_eq(id, grant->client_id) &&
+        (!issuer.len || mcp_str_eq(issuer, grant->issuer)))
+        return be(c, id, mcp_str_from(c->o.client_secret), false);
+    if (r && mcp_str_eq(r->id, grant->client_id) &&
+        (!r->secret.len || mcp_str_eq(r->token_endpoint, c->flow.issuer.token)))
+        return be(c, r->id, r->secret, true);
+    return be(c, grant->client_id, (mcp_str){0}, false);
+}
+
 /* ---- REGISTER -------------------------------------------------------------------------------- */
 
 mcp__oauth_step mcp__oauth_first_of_grant(const mcp_oauth_client *c)
@@ -119,10 +132,21 @@ static mcp__oauth_step proceed(mcp_oauth_client *c)
     return mcp__oauth_first_of_grant(c);
 }
 
+static mcp__oauth_step scopes_failed(mcp_oauth_client *c)
+{
+    int rc = c->flow.scope.failed;
+    if (rc == MCP_ELIMIT)
+        return mcp__oauth_failed_with(c, rc, "there are more than %d scopes, or %d bytes of them",
+                                      MCP__MOST_SCOPES, MCP__SCOPES_BYTES);
+    return mcp__oauth_failed_with(c, rc, "the scopes: %s", mcp_error_text(rc));
+}
+
 static mcp__oauth_step begin_registration(mcp_oauth_client *c)
 {
     mcp__oauth_flow *f = &c->flow;
     mcp__buf json;
+    if (f->scope.failed)
+        return scopes_failed(c);
     mcp__oauth_fault fault = check_grant(c);
     if (fault != MCP__OAUTH_OK)
         return mcp__oauth_unless(c, fault, MCP__STEP_FAILED);

@@ -33,7 +33,7 @@ void mcp__oauth_use(mcp_oauth_client *c, const mcp__record_grant *grant)
     mcp_str token = grant ? grant->access_token : (mcp_str){0};
     if (c->generation && c->token.ptr && mcp_str_eq(token, mcp__buf_view(&c->token)))
         return;
-    mcp__oauth_wipe(c, &c->token);
+    mcp__buf_wipe(&c->token);
     mcp__buf_str(&c->token, token);
     c->generations++;
     c->generation = token.len && !c->token.failed ? c->generations : 0;
@@ -110,7 +110,7 @@ int mcp__oauth_load(mcp_oauth_client *c, bool again, mcp_error *error)
         if (rc == MCP_OK)
             know_stored(c, &text);
     }
-    mcp__oauth_wipe(c, &text);
+    mcp__buf_wipe(&text);
     return rc;
 }
 
@@ -185,25 +185,25 @@ static void make_grant(mcp_oauth_client *c, const mcp__record_grant *old, mcp__b
 {
     const mcp__oauth_flow *f = &c->flow;
     const mcp__token_answer *t = &f->token;
-    if (old)
+    bool same_scopes = f->refreshed && old;
+    if (old && !same_scopes)
         mcp__oauth_add_scopes(asked, old->asked);
-    mcp__oauth_add_scopes(asked, mcp__buf_view(&f->scope));
-    mcp_str scope = mcp__buf_view(&f->scope);
-    if (f->refreshed && old)
-        scope = old->scope;
+    if (!same_scopes)
+        mcp__oauth_add_scopes(asked, mcp__buf_view(&f->scope));
+    mcp_str scope = same_scopes ? old->scope : mcp__buf_view(&f->scope);
     *ret = (mcp__record_grant){.issuer = f->issuer.issuer,
                                .resource = f->resource,
                                .client_id = f->self.id,
                                .access_token = t->access_token,
                                .refresh_token = t->refresh_token,
                                .scope = t->has_scope ? t->scope : scope,
-                               .asked = f->refreshed && old ? old->asked : mcp__buf_view(asked),
+                               .asked = same_scopes ? old->asked : mcp__buf_view(asked),
                                .dpop = t->dpop,
                                .dpop_key = f->dpop ? mcp__buf_view(&c->prover_text) : (mcp_str){0},
                                .expires =
                                    t->expires_in >= 0 ? mcp__oauth_seconds(c) + t->expires_in : 0,
                                .token_endpoint = f->issuer.token};
-    if (!ret->refresh_token.len && f->refreshed && old)
+    if (!ret->refresh_token.len && same_scopes)
         ret->refresh_token = old->refresh_token;
 }
 
@@ -216,7 +216,8 @@ static void make_client(const mcp_oauth_client *c, mcp__record_client *ret)
                                 .method = f->registered.method,
                                 .redirect_uri = mcp_str_from(c->o.redirect_uri),
                                 .token_endpoint = f->issuer.token,
-                                .secret_expires = f->registered.secret_expires};
+                                .secret_expires =
+                                    MCP__MIN(f->registered.secret_expires, MCP__RECORD_SECONDS)};
 }
 
 /* Writes the text of the record after the change. */
@@ -251,8 +252,9 @@ static int put_change(mcp_oauth_client *c, mcp__buf *to, mcp_error *error)
         change.pin = mcp__record_find_pin(&c->record, pin.client_id) ? NULL : &pin;
         break;
     }
-    int rc = asked.failed ? mcp__fail(error, asked.failed, 0, "out of memory")
-                          : mcp__oauth_fault_code(mcp__record_put(to, &c->record, &change, error));
+    int rc = asked.failed
+                 ? mcp__fail(error, asked.failed, 0, "the scopes: %s", mcp_error_text(asked.failed))
+                 : mcp__oauth_fault_code(mcp__record_put(to, &c->record, &change, error));
     mcp__buf_free(&asked);
     return rc;
 }
@@ -290,7 +292,7 @@ static mcp__oauth_step begin_save(mcp_oauth_client *c)
     int saved = rc == MCP_OK && loaded == MCP_OK ? replace(c, &text, &f->error) : loaded;
     if (rc == MCP_OK && saved < 0 && f->saving == MCP__SAVE_GRANT)
         c->unsaved = true;
-    mcp__oauth_wipe(c, &text);
+    mcp__buf_wipe(&text);
     mcp__oauth_unlock(c);
     if (rc < 0)
         return MCP__STEP_FAILED;

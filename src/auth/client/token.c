@@ -11,7 +11,7 @@ int mcp__oauth_use_key(mcp_oauth_client *c, mcp_str jwk, mcp_error *error)
     if (c->prover.key && mcp_str_eq(jwk, mcp__buf_view(&c->prover_text)))
         return MCP_OK;
     mcp__prover_clear(&c->prover);
-    mcp__oauth_wipe(c, &c->prover_text);
+    mcp__buf_wipe(&c->prover_text);
     mcp__buf_str(&c->prover_text, jwk);
     if (c->prover_text.failed)
         return mcp__fail(error, MCP_ENOMEM, 0, "no memory for a key");
@@ -57,7 +57,7 @@ int mcp__oauth_prepare_proof(mcp_oauth_client *c)
     int rc = mcp__jwk_make(&c->crypto, &made);
     rc = rc < 0 ? mcp__fail(&f->error, rc, 0, "no key for proofs: %s", mcp_error_text(rc))
                 : mcp__oauth_use_key(c, mcp__buf_view(&made), &f->error);
-    mcp__oauth_wipe(c, &made);
+    mcp__buf_wipe(&made);
     return rc;
 }
 
@@ -109,9 +109,9 @@ mcp__oauth_step mcp__oauth_ask_token(mcp_oauth_client *c, mcp__buf *form, const 
                                      .authorization = authorization.len ? authorization.ptr : NULL,
                                      .dpop = proof.len ? proof.ptr : NULL,
                                      .poll = poll});
-    mcp__oauth_wipe(c, &authorization);
+    mcp__buf_wipe(&authorization);
     mcp__buf_free(&proof);
-    mcp__oauth_wipe(c, form);
+    mcp__buf_wipe(form);
     return next;
 }
 
@@ -162,7 +162,8 @@ mcp__oauth_step mcp__oauth_take_token(mcp_oauth_client *c, const mcp__oauth_answ
 
 /* ---- REFRESH --------------------------------------------------------------------------------- */
 
-/* With the lock. Another process may have used the refresh token before. */
+/* With the lock. Another process may have used the refresh token before, or saved one from another
+ * token endpoint. */
 static mcp__oauth_step begin_refresh(mcp_oauth_client *c)
 {
     mcp__oauth_flow *f = &c->flow;
@@ -177,9 +178,8 @@ static mcp__oauth_step begin_refresh(mcp_oauth_client *c)
         mcp__oauth_unlock(c);
         return MCP__STEP_REGISTER;
     }
-    if (mcp__oauth_prepare_proof(c) < 0)
-        return MCP__STEP_FAILED;
-    if (mcp__oauth_choose_method(c) < 0)
+    if (mcp__oauth_check_pins(c) == MCP__STEP_FAILED || mcp__oauth_prepare_proof(c) < 0 ||
+        mcp__oauth_choose_method(c) < 0)
         return MCP__STEP_FAILED;
     mcp__buf_init(&form, &c->allocator, 0);
     mcp__form_refresh(&form, grant->refresh_token, (mcp_str){0}, mcp__oauth_resource(c));

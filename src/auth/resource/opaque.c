@@ -119,9 +119,7 @@ static int send_question(mcp__rs_check *check, mcp_error *error)
     }
     if (rc != MCP_OK)
         check->fetch = NULL;
-    if (form.ptr && rs->crypto.OPENSSL_cleanse)
-        rs->crypto.OPENSSL_cleanse(form.ptr, form.len);
-    mcp__buf_free(&form);
+    mcp__buf_wipe(&form);
     return rc;
 }
 

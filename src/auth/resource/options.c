@@ -76,12 +76,9 @@ static int own_credentials(mcp_resource_server *rs, mcp__rs_issuer *issuer,
         mcp__base64_encode(to, pair.ptr, pair.len);
         header.len += MCP__BASE64_SIZE(pair.len);
         issuer->authorization = mcp__arena_strdup(&rs->texts, mcp__buf_view(&header));
-        rs->crypto.OPENSSL_cleanse(header.ptr, header.len);
     }
-    if (pair.ptr)
-        rs->crypto.OPENSSL_cleanse(pair.ptr, pair.len);
-    mcp__buf_free(&pair);
-    mcp__buf_free(&header);
+    mcp__buf_wipe(&pair);
+    mcp__buf_wipe(&header);
     return issuer->authorization ? MCP_OK : no_memory(error);
 }
 

@@ -20,7 +20,8 @@ struct mcp_fetch {
 
 static void fetch_free(mcp_fetch *f)
 {
-    mcp__buf_free(&f->body);
+    mcp__buf_wipe(&f->body); /* may have tokens, or a secret */
+    mcp__wipe(f->post, f->post ? strlen(f->post) : 0);
     mcp__release(f->allocator, f->post);
     mcp__release(f->allocator, f);
 }

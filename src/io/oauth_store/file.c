@@ -13,7 +13,7 @@
 #include <limits.h>
 #include <unistd.h>
 
-#include <mcp/json.h>
+#include "json/json.h"
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
@@ -26,8 +26,8 @@ typedef struct contents {
 
 static void contents_free(contents *c)
 {
-    mcp_json_free(c->doc);
-    mcp__buf_free(&c->text);
+    mcp__json_wipe(c->doc);
+    mcp__buf_wipe(&c->text);
 }
 
 static int read_all(const mcp__records *r, int fd, mcp__buf *to, mcp_error *error)
@@ -232,7 +232,7 @@ static int change(const mcp__records *r, int folder, const char *key, mcp_str re
                   mcp_error *error)
 {
     contents c = {0};
-    mcp_str text;
+    mcp_str text = {0};
     int rc = read_contents(r, folder, &c, error);
     bool none = rc == MCP_ENOTFOUND;
 
@@ -250,6 +250,7 @@ static int change(const mcp__records *r, int folder, const char *key, mcp_str re
     }
     if (rc == MCP_OK)
         rc = replace(r, folder, text, error);
+    mcp__wipe((void *)(uintptr_t)text.ptr, text.len);
     mcp_json_writer_free(w);
     contents_free(&c);
     return rc;
@@ -264,7 +265,7 @@ static int check_record(const mcp__records *r, mcp_str record, mcp_error *error)
     if (record.len > MCP__RECORD_MAX_BYTES)
         return mcp__fail(error, MCP_ELIMIT, 0, "the record of a login is too large");
     int rc = mcp_json_parse(record, NULL, r->allocator, &doc, error);
-    mcp_json_free(doc);
+    mcp__json_wipe(doc);
     return rc;
 }
 

@@ -141,11 +141,6 @@ static int derive(const functions *f, mcp__buf *scratch, const void *secret, siz
     return MCP_OK;
 }
 
-static void wipe(void *bytes, size_t len)
-{
-    explicit_bzero(bytes, len);
-}
-
 static int derive_keys(mcp__seal *seal, const mcp_seal_options *o, const mcp_allocator *allocator)
 {
     mcp__buf scratch;
@@ -157,16 +152,14 @@ static int derive_keys(mcp__seal *seal, const mcp_seal_options *o, const mcp_all
     if (rc == MCP_OK && o->old_key)
         rc = derive(&seal->f, &scratch, o->old_key, o->old_key_len, &seal->keys[1]);
     seal->n_keys = o->old_key ? 2 : 1;
-    if (scratch.ptr)
-        wipe(scratch.ptr, scratch.cap);
-    mcp__buf_free(&scratch);
+    mcp__buf_wipe(&scratch);
     return rc;
 }
 
 void mcp__seal_free(mcp_server *server)
 {
     if (server->seal)
-        wipe(server->seal, sizeof(*server->seal));
+        mcp__wipe(server->seal, sizeof(*server->seal));
     mcp__release(&server->allocator, server->seal);
     server->seal = NULL;
 }
@@ -185,7 +178,7 @@ static int set_seal(mcp_server *server, const mcp_seal_options *o, mcp_error *er
             mcp__fail(error, rc, 0, "no key could be derived");
     }
     if (rc != MCP_OK) {
-        wipe(seal, sizeof(*seal));
+        mcp__wipe(seal, sizeof(*seal));
         mcp__release(&server->allocator, seal);
         return rc;
     }
@@ -204,7 +197,7 @@ static int set_own_key(mcp_server *server, mcp_seal_options *o, mcp_error *error
     o->key_len = sizeof(key);
     rc = set_seal(server, o, error);
     o->key = NULL;
-    wipe(key, sizeof(key));
+    mcp__wipe(key, sizeof(key));
     return rc;
 }
 

@@ -429,6 +429,57 @@ static void test_late(void **state)
     close_rig(&r);
 }
 
+/* The number of scopes is bounded. */
+static void test_many_scopes(void **state)
+{
+    (void)state;
+    for (int n = 256; n <= 257; n++) {
+        char metadata[8192] = "{\"resource\":\"" SERVER "\",\"authorization_servers\":[\"" ISSUER
+                              "\"],\"scopes_supported\":[\"s0\"";
+        rig r;
+        play p;
+        for (int i = 1; i < n; i++) {
+            size_t len = strlen(metadata);
+            snprintf(metadata + len, sizeof(metadata) - len, ",\"s%d\"", i);
+        }
+        strcat(metadata, "]}");
+        const step steps[] = {
+            {.url = PRM_URL, .answer = OK_ANSWER(metadata)},
+            {.url = AS_URL, .answer = OK_ANSWER(AS)},
+            {.url = n == 256 ? ISSUER "/token" : NULL, .answer = OK_ANSWER(TOKEN(1))},
+            {.url = NULL}};
+        begin(&r, &p, steps, BY_HAND);
+        authorize(&r, "Bearer", "", n == 256 ? MCP_OK : MCP_ELIMIT);
+        expect_text(&r, n == 256 ? "" : "more than 256 scopes");
+        end(&r, &p);
+    }
+}
+
+/* The other process saves tokens of another token endpoint while this one waits for the lock. */
+static void test_moved_meanwhile(void **state)
+{
+    static const step steps[] = {FIRST_TOKEN, DISCOVERY, {.url = NULL}};
+    rig r;
+    play p;
+    char *at;
+    (void)state;
+    begin(&r, &p, steps, BY_HAND);
+    authorize(&r, CHALLENGE, "", MCP_OK);
+    accept(&r);
+    r.lock_rc = MCP_PENDING;
+    assert_int_equal(put_rig(&r), MCP_OK);
+    assert_int_equal(refuse_rig(&r, 401, CHALLENGE, NULL), MCP_PENDING);
+    run_rig(&r, 0);
+    at = strstr(r.record, ISSUER "/token");
+    assert_non_null(at);
+    memcpy(at, "https://no", 10);
+    mcp_oauth_client_locked(r.client, MCP_OK);
+    run_rig(&r, 0);
+    assert_int_equal(r.woken_rc, MCP_ESTATE);
+    expect_text(&r, "log out first");
+    end(&r, &p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -442,6 +493,8 @@ int main(void)
         cmocka_unit_test(test_limit),
         cmocka_unit_test(test_limit_with_others),
         cmocka_unit_test(test_late),
+        cmocka_unit_test(test_many_scopes),
+        cmocka_unit_test(test_moved_meanwhile),
     };
     return cmocka_run_group_tests_name("oauth_client", tests, NULL, NULL);
 }

@@ -262,6 +262,52 @@ static void test_login(void **state)
     end(&r, &p);
 }
 
+#define GRANT(issuer, id, n)                                                     \
+    "{\"issuer\":\"" issuer "\",\"resource\":\"" SERVER "\",\"client_id\":\"" id \
+    "\",\"refresh_token\":\"rt-" #n "\",\"token_endpoint\":\"" issuer "/token\"}"
+#define AS_REVOKE(issuer) AS_HEAD(issuer) PKCE ",\"revocation_endpoint\":\"" issuer "/revoke\"}"
+#define GONE              "https://gone.example"
+#define OTHER             "https://other.example"
+
+/* A logout revokes all grants, each as the client that got it, and goes on if one cannot be. */
+static void test_logout_of_all(void **state)
+{
+    static const step steps[] = {
+        {.url = AS_URL, .answer = OK_ANSWER(AS_REVOKE(ISSUER))},
+        {.url = ISSUER "/revoke",
+         .has = {"token=rt-1", "client_id=me"},
+         .lacks = "c1-secret",
+         .answer = OK_ANSWER("")},
+        {.url = ISSUER "/revoke",
+         .has = {"token=rt-2", "Basic YzE6YzEtc2VjcmV0"},
+         .answer = OK_ANSWER("")},
+        {.url = GONE "/.well-known/oauth-authorization-server", .answer = {.rc = MCP_ECLOSED}},
+        {.url = OTHER "/.well-known/oauth-authorization-server",
+         .answer = OK_ANSWER(AS_REVOKE(OTHER))},
+        {.url = OTHER "/revoke",
+         .has = {"token=rt-4", "client_id=c4"},
+         .lacks = "secret",
+         .answer = OK_ANSWER("")},
+        {.url = NULL}};
+    rig r;
+    play p;
+    (void)state;
+    begin(&r, &p, steps, BY_HAND);
+    rig_copy(r.record, sizeof(r.record),
+             "{\"version\":1,\"clients\":[{\"issuer\":\"" ISSUER
+             "\",\"client_id\":\"c1\",\"client_secret\":\"c1-secret\","
+             "\"method\":\"client_secret_basic\",\"token_endpoint\":\"" ISSUER
+             "/token\"}],\"grants\":[" GRANT(ISSUER, "me", 1) "," GRANT(ISSUER, "c1", 2) "," GRANT(
+                 GONE, "c3", 3) "," GRANT(OTHER, "c4", 4) "]}");
+    assert_int_equal(mcp_oauth_client_logout(r.client, rig_done, &r), MCP_OK);
+    run_rig(&r, 0);
+    assert_int_equal(r.done, 1);
+    assert_int_equal(r.done_rc, MCP_ECLOSED);
+    expect_text(&r, GONE);
+    assert_string_equal(r.record, "");
+    end(&r, &p);
+}
+
 /* The lock is got later, or not at all. A logout ends an authorization. */
 static void test_locks(void **state)
 {
@@ -424,9 +470,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_persons),       cmocka_unit_test(test_device),
         cmocka_unit_test(test_no_person),     cmocka_unit_test(test_proofs),
-        cmocka_unit_test(test_login),         cmocka_unit_test(test_locks),
-        cmocka_unit_test(test_logout_during), cmocka_unit_test(test_during_logout),
-        cmocka_unit_test(test_leaving),       cmocka_unit_test(test_options),
+        cmocka_unit_test(test_logout_of_all), cmocka_unit_test(test_login),
+        cmocka_unit_test(test_locks),         cmocka_unit_test(test_logout_during),
+        cmocka_unit_test(test_during_logout), cmocka_unit_test(test_leaving),
+        cmocka_unit_test(test_options),
     };
     return cmocka_run_group_tests_name("oauth_grants", tests, NULL, NULL);
 }

@@ -165,13 +165,13 @@ static void test_faults(void **state)
         {"{\"version\":1,\"clients\":[{}]}", MCP__OAUTH_RECORD_FORM},
         {"{\"version\":1,\"clients\":[{\"issuer\":\"a\"}]}", MCP__OAUTH_RECORD_FORM},
         {"{\"version\":1,\"clients\":[" CLIENT ",{\"client_id\":\"a\"}]}", MCP__OAUTH_RECORD_FORM},
-        {"{\"version\":1,\"clients\":[{\"issuer\":\"a\",\"client_id\":\"b\",\"secret_expires\":-1}]"
-         "}",
-         MCP__OAUTH_RECORD_FORM},
+        {"{\"version\":1,\"grants\":[{\"issuer\":\"a\",\"expires\":-1}]}", MCP__OAUTH_RECORD_FORM},
         {"{\"version\":1,\"grants\":[{\"issuer\":\"a\",\"access_token\":5}]}",
          MCP__OAUTH_RECORD_FORM},
         {"{\"version\":1,\"grants\":[{\"issuer\":\"a\",\"dpop\":1}]}", MCP__OAUTH_RECORD_FORM},
         {"{\"version\":1,\"grants\":[{\"issuer\":\"a\",\"expires\":\"1\"}]}",
+         MCP__OAUTH_RECORD_FORM},
+        {"{\"version\":1,\"grants\":[{\"issuer\":\"a\",\"expires\":9007199254741}]}",
          MCP__OAUTH_RECORD_FORM},
         {"{\"version\":1,\"version\":1}", MCP__OAUTH_RECORD_FORM},
     };

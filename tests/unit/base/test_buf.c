@@ -1,4 +1,5 @@
 /* The bounded buffer: growth, limit, sticky failure. */
+#define _GNU_SOURCE
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -148,6 +149,40 @@ static void test_no_memory(void **state)
     }
 }
 
+/* Notes whether memory that is released has the secret. */
+static void check_release(void *ptr, void *user)
+{
+    *(bool *)user |= memmem(ptr, 64, "SECRET", 6) != NULL;
+    free(ptr);
+}
+
+static void *check_allocate(size_t size, void *user)
+{
+    (void)user;
+    return calloc(1, size < 64 ? 64 : size);
+}
+
+static void test_wipe(void **state)
+{
+    bool seen = false;
+    mcp_allocator a = {.allocate = check_allocate, .release = check_release, .user = &seen};
+    mcp__buf b;
+    mcp__arena arena;
+    (void)state;
+    mcp__buf_init(&b, &a, 0);
+    mcp__buf_wipe(&b);
+    mcp__buf_lit(&b, "the SECRET");
+    mcp__buf_wipe(&b);
+    assert_null(b.ptr);
+    mcp__arena_init(&arena, &a, NULL, 0);
+    assert_non_null(mcp__arena_strdup(&arena, MCP_STR("the SECRET")));
+    mcp__arena_wipe(&arena);
+    assert_false(seen);
+    mcp__buf_lit(&b, "the SECRET");
+    mcp__buf_free(&b);
+    assert_true(seen);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -155,6 +190,7 @@ int main(void)
         cmocka_unit_test(test_limit),          cmocka_unit_test(test_sizes_do_not_overflow),
         cmocka_unit_test(test_failure_sticks), cmocka_unit_test(test_reset_gives_memory_back),
         cmocka_unit_test(test_long_printf),    cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_wipe),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
