@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include <stdlib.h>
 
-#include "entry.h"
+#include "servers.h"
 
 typedef struct listing_servers {
     ctl *c;
@@ -58,29 +58,15 @@ static void put_server(listing_servers *l, const char *path, mcp_str name, const
     free(line);
 }
 
-static bool is_object_of(const server_file *file, const mcp_json *v)
+static bool on_entry(const server_file *file, mcp_str name, const mcp_json *entry, void *user)
 {
-    const mcp_json *object;
-    for (size_t i = 0; server_objects(file, i, &object); i++)
-        if (object == v)
-            return true;
-    return false;
+    put_server(user, file->path, name, entry);
+    return true;
 }
 
 static bool on_file(const server_file *file, void *user)
 {
-    const mcp_json *object;
-    mcp_str name;
-    for (size_t i = 0; server_objects(file, i, &object); i++) {
-        mcp_json_iter it = {0};
-        for (const mcp_json *v; (v = mcp_json_next(object, &it, &name)) != NULL;) {
-            /* In opencode's "mcp", servers may be one level deeper. */
-            bool is_entry = mcp_json_is(v, MCP_JSON_OBJECT) && !is_object_of(file, v);
-            if (is_entry)
-                put_server(user, file->path, name, v);
-        }
-    }
-    return true;
+    return server_entries(file, on_entry, user);
 }
 
 int run_servers(ctl *c)
@@ -91,7 +77,10 @@ int run_servers(ctl *c)
         mcp_json_begin_object(l.w);
         mcp_json_key(l.w, "servers"), mcp_json_begin_array(l.w);
     }
-    int code = server_files(c, on_file, &l);
+    int code =
+        server_files(c->set.config.items, c->set.config.count, server_say, on_file, &l) == MCP_OK
+            ? EXIT_OK
+            : EXIT_USAGE;
     if (!c->set.json) {
         if (!l.count && !c->set.quiet)
             say("no configuration file has a server");

@@ -6,156 +6,75 @@
  * untrusted.
  */
 #define _GNU_SOURCE
-#include "entry.h"
+#include "servers.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
-#include <common/jsonc.h>
-#include <common/toml.h>
+#include "terminal.h"
 
-/* ---- the hosts ------------------------------------------------------------------------------- */
+/* ---- errors and questions -------------------------------------------------------------------- */
 
-static const file_format common = {
-    .expands = EXPAND_BRACES,
-    .objects = {"projects/$PWD/mcpServers", "mcpServers", "servers", "mcp/servers"},
-};
-static const file_format gemini = {
-    .expands = EXPAND_BRACES | EXPAND_DOLLAR,
-    .objects = {"mcpServers"},
-};
-static const file_format opencode = {
-    .expands = EXPAND_ENV,
-    .objects = {"mcp/servers", "mcp"},
-};
-static const file_format codex = {.is_toml = true, .objects = {"mcp_servers"}};
-
-static const struct {
-    const char *path; /* relative to the current folder, $HOME or $XDG_CONFIG_HOME */
-    enum { PROJECT, HOME, CONFIG } below;
-    const file_format *format;
-} files[] = {
-    {".mcp.json", PROJECT, &common},
-    {".vscode/mcp.json", PROJECT, &common},
-    {".cursor/mcp.json", PROJECT, &common},
-    {".gemini/settings.json", PROJECT, &gemini},
-    {".codex/config.toml", PROJECT, &codex},
-    {"opencode.json", PROJECT, &opencode},
-    {"opencode.jsonc", PROJECT, &opencode},
-    {".github/mcp.json", PROJECT, &common},
-    {"mcpctl/servers.json", CONFIG, &common},
-    {".claude.json", HOME, &common},
-    {"Claude/claude_desktop_config.json", CONFIG, &common},
-    {".cursor/mcp.json", HOME, &common},
-    {"Code/User/mcp.json", CONFIG, &common},
-    {".codex/config.toml", HOME, &codex},
-    {".gemini/settings.json", HOME, &gemini},
-    {"opencode/opencode.json", CONFIG, &opencode},
-    {"opencode/opencode.jsonc", CONFIG, &opencode},
-    {".copilot/mcp-config.json", HOME, &common},
-};
-
-/* Returns the format of a file given by the user, recognized by the end of its path. */
-static const file_format *format_of(const char *path)
+void server_say(void *user, const char *line)
 {
-    static const struct {
-        const char *end;
-        const file_format *format;
-    } table[] = {{".toml", &codex},
-                 {"opencode.json", &opencode},
-                 {"opencode.jsonc", &opencode},
-                 {".gemini/settings.json", &gemini}};
-    size_t len = strlen(path);
-    for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
-        size_t n = strlen(table[i].end);
-        if (len >= n && strcmp(path + len - n, table[i].end) == 0)
-            return table[i].format;
-    }
-    return &common;
+    (void)user;
+    say("%s", line);
 }
 
-/* ---- files ----------------------------------------------------------------------------------- */
-
-static char *file_path(size_t i)
+/* Returns the exit code for a code of common/hosts; an exit code stays as it is. */
+static int exit_of(int code)
 {
-    const char *home = getenv("HOME"), *config = getenv("XDG_CONFIG_HOME");
-    char *path = NULL;
-    int n = -1;
-    if (files[i].below == PROJECT)
-        return strdup(files[i].path);
-    if (files[i].below == CONFIG && config && *config)
-        n = asprintf(&path, "%s/%s", config, files[i].path);
-    else if (home && *home)
-        n = asprintf(&path, "%s/%s%s", home, files[i].below == CONFIG ? ".config/" : "",
-                     files[i].path);
-    return n < 0 ? NULL : path;
+    return code >= 0             ? code
+           : code == MCP_ENOMEM  ? EXIT_LOCAL
+           : code == MCP_EACCESS ? EXIT_REFUSED
+                                 : EXIT_USAGE;
 }
 
-/* Returns the value at a path of keys, separated by "/". */
-static const mcp_json *follow(const mcp_json *at, const char *keys)
+/* Asks the user for an input. The prompt names the file that defines it, because any file may
+ * contain "Your password for example.com". */
+static char *ask_input(const server *s, const mcp_json *input, mcp_str id)
 {
-    while (at && *keys) {
-        size_t len = strcspn(keys, "/");
-        bool here = len == 4 && strncmp(keys, "$PWD", 4) == 0;
-        char *folder = here ? getcwd(NULL, 0) : NULL;
-        mcp_str key = folder ? mcp_str_from(folder) : (mcp_str){keys, len};
-        at = mcp_json_get_str(at, key);
-        free(folder);
-        keys += len;
-        keys += *keys == '/';
+    enum { LONGEST = 400 };
+    char prompt[512];
+    bool secret = mcp_json_bool(mcp_json_get(input, "password"), false);
+    mcp_str about = mcp_json_string(mcp_json_get(input, "description"));
+    mcp_str fallback = mcp_json_string(mcp_json_get(input, "default"));
+    say("%s requires a value for the server '%s'%s", s->file, s->name,
+        about.len ? ", and says of it:" : "");
+    about.len = about.len < LONGEST ? about.len : LONGEST;
+    terminal_show(about, 4);
+    hint("what you type goes to that server%s", secret ? "; it is not shown" : "");
+    snprintf(prompt, sizeof(prompt), "  %.*s%s%.*s%s: ", (int)(id.len < 100 ? id.len : 100), id.ptr,
+             fallback.len ? " [" : "", (int)(fallback.len < 100 ? fallback.len : 100),
+             fallback.len ? fallback.ptr : "", fallback.len ? "]" : "");
+    char *line = terminal_ask(prompt, secret);
+    if (line && !*line && fallback.len) {
+        free(line);
+        line = text_dup(fallback);
     }
-    return mcp_json_is(at, MCP_JSON_OBJECT) ? at : NULL;
+    return line;
 }
 
-bool server_objects(const server_file *file, size_t i, const mcp_json **ret)
+static char *input_value(void *user, const server *s, const mcp_json *input, mcp_str id)
 {
-    const char *keys = file->format->objects[i];
-    *ret = keys ? follow(file->root, keys) : NULL;
-    return keys != NULL;
+    (void)user;
+    if (terminal_can_ask())
+        return ask_input(s, input, id);
+    say("the configuration requires the input '%.*s', which cannot be asked for without a "
+        "terminal",
+        (int)id.len, id.ptr);
+    hint("run it on a terminal, or put the value into an environment variable: ${env:NAME}");
+    return NULL;
 }
 
-/* Visits one file. Returns EXIT_OK also if an optional file does not exist. */
-static int visit(server_file *file, bool required, server_file_fn *fn, void *user, bool *go_on)
+static int confirm_variables(void *user, const server *s)
 {
-    mcp_json_doc *doc = NULL;
-    mcp_error error = {0};
-    size_t line = 0;
-    file_trust trust = required ? FILE_NAMED : FILE_FOUND;
-    int rc =
-        (file->format->is_toml ? toml_read : jsonc_read)(file->path, trust, &doc, &line, &error);
-    if (rc == MCP_OK) {
-        file->root = mcp_json_root(doc);
-        *go_on = fn(file, user);
-        mcp_json_free(doc);
-        return EXIT_OK;
-    }
-    if (rc == MCP_ENOTFOUND && !required)
-        return EXIT_OK;
-    if (rc == MCP_EPARSE)
-        say("%s, line %zu: %s", file->path, line, error.text);
-    else
-        say("%s: %s", file->path, error.text);
-    /* An invalid file that was not requested must not hide the other files. */
-    return required ? EXIT_USAGE : EXIT_OK;
+    return server_confirm_variables(user, s);
 }
 
-int server_files(const ctl *c, server_file_fn *fn, void *user)
+static entry_io io_of(ctl *c)
 {
-    bool go_on = true;
-    int code = EXIT_OK;
-    for (size_t i = 0; code == EXIT_OK && go_on && i < c->set.config.count; i++) {
-        const char *path = c->set.config.items[i];
-        server_file file = {.path = path, .format = format_of(path)};
-        code = visit(&file, true, fn, user, &go_on);
-    }
-    for (size_t i = 0; !c->set.config.count && go_on && i < sizeof(files) / sizeof(*files); i++) {
-        char *path = file_path(i);
-        server_file file = {path, files[i].below == PROJECT, files[i].format, NULL};
-        if (path)
-            visit(&file, false, fn, user, &go_on);
-        free(path);
-    }
-    return code;
+    return (entry_io){
+        .tell = server_say, .ask = input_value, .variables = confirm_variables, .user = c};
 }
 
 /* ---- an entry -------------------------------------------------------------------------------- */
@@ -167,7 +86,7 @@ typedef struct search {
     int code;
 } search;
 
-static const mcp_json *entry_of(const server_file *file, const char *name)
+static const mcp_json *find_entry(const server_file *file, const char *name)
 {
     const mcp_json *object, *entry = NULL;
     for (size_t i = 0; !entry && server_objects(file, i, &object); i++)
@@ -178,7 +97,7 @@ static const mcp_json *entry_of(const server_file *file, const char *name)
 static bool look(const server_file *file, void *user)
 {
     search *f = user;
-    const mcp_json *entry = entry_of(file, f->c->set.server);
+    const mcp_json *entry = find_entry(file, f->c->set.server);
     if (!entry)
         return true;
     server *s = f->found = calloc(1, sizeof(*s));
@@ -190,7 +109,8 @@ static bool look(const server_file *file, void *user)
     s->format = file->format;
     s->from_project = file->project;
     s->trusted = !file->project && mcp_json_bool(mcp_json_get(entry, "trusted"), false);
-    f->code = entry_describe(s, entry, mcp_json_get(file->root, "inputs"));
+    entry_io io = io_of(f->c);
+    f->code = exit_of(entry_describe(s, entry, mcp_json_get(file->root, "inputs"), &io));
     return false;
 }
 
@@ -205,7 +125,9 @@ bool is_address(const char *text)
 static int find_name(ctl *c, server **ret)
 {
     search f = {.c = c};
-    int code = server_files(c, look, &f);
+    entry_io io = io_of(c);
+    int code =
+        exit_of(server_files(c->set.config.items, c->set.config.count, server_say, look, &f));
     code = code == EXIT_OK ? f.code : code;
     if (code == EXIT_OK && !f.found) {
         say("no configuration file has a server '%s'", c->set.server);
@@ -216,7 +138,7 @@ static int find_name(ctl *c, server **ret)
     if (code == EXIT_OK)
         code = server_confirm(c, f.found);
     if (code == EXIT_OK)
-        code = entry_resolve(c, f.found);
+        code = exit_of(entry_resolve(f.found, &io));
     if (code == EXIT_LOCAL)
         say("out of memory");
     if (code == EXIT_OK)
@@ -260,15 +182,6 @@ void server_free(server *s)
 {
     if (!s)
         return;
-    words_clear(&s->line);
-    words_clear(&s->env);
-    words_clear(&s->headers);
-    words_clear(&s->oauth);
-    words_clear(&s->shown);
-    words_clear(&s->variables);
-    mcp_json_free(s->entry);
-    free(s->file);
-    free(s->url);
-    free(s->cwd);
+    server_clear(s);
     free(s);
 }

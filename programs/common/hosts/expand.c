@@ -3,32 +3,14 @@
  */
 #define _GNU_SOURCE
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
-#include "servers.h"
-#include "terminal.h"
+#include <common/text.h>
 
-bool words_add(words *w, char *text)
-{
-    char **grown = text ? realloc(w->items, (w->count + 2) * sizeof(*grown)) : NULL;
-    if (!grown) {
-        free(text);
-        return false;
-    }
-    w->items = grown;
-    w->items[w->count++] = text;
-    w->items[w->count] = NULL;
-    return true;
-}
-
-void words_clear(words *w)
-{
-    for (size_t i = 0; i < w->count; i++)
-        free(w->items[i]);
-    free(w->items);
-    *w = (words){0};
-}
+#include "entry.h"
 
 /* ---- ${input:id} ----------------------------------------------------------------------------- */
 
@@ -41,45 +23,13 @@ static const mcp_json *find_input(const mcp_json *inputs, mcp_str id)
     return NULL;
 }
 
-/* Asks the user for an input. The prompt names the file that defines it, because any file may
- * contain "Your password for example.com". */
-static char *ask_input(const expansion *e, const mcp_json *input, mcp_str id)
-{
-    enum { LONGEST = 400 };
-    char prompt[512];
-    bool secret = mcp_json_bool(mcp_json_get(input, "password"), false);
-    mcp_str about = mcp_json_string(mcp_json_get(input, "description"));
-    mcp_str fallback = mcp_json_string(mcp_json_get(input, "default"));
-    say("%s requires a value for the server '%s'%s", e->server->file, e->server->name,
-        about.len ? ", and says of it:" : "");
-    about.len = about.len < LONGEST ? about.len : LONGEST;
-    terminal_show(about, 4);
-    hint("what you type goes to that server%s", secret ? "; it is not shown" : "");
-    snprintf(prompt, sizeof(prompt), "  %.*s%s%.*s%s: ", (int)(id.len < 100 ? id.len : 100), id.ptr,
-             fallback.len ? " [" : "", (int)(fallback.len < 100 ? fallback.len : 100),
-             fallback.len ? fallback.ptr : "", fallback.len ? "]" : "");
-    char *line = terminal_ask(prompt, secret);
-    if (line && !*line && fallback.len) {
-        free(line);
-        line = text_dup(fallback);
-    }
-    return line;
-}
-
 /* Asks for each input once. Returns NULL after reporting the error. */
 static const char *input_value(expansion *e, mcp_str id)
 {
     for (size_t i = 0; i + 1 < e->asked.count; i += 2)
         if (mcp_str_eq(mcp_str_from(e->asked.items[i]), id))
             return e->asked.items[i + 1];
-    if (!terminal_can_ask()) {
-        say("the configuration requires the input '%.*s', which cannot be asked for without a "
-            "terminal",
-            (int)id.len, id.ptr);
-        hint("run it on a terminal, or put the value into an environment variable: ${env:NAME}");
-        return NULL;
-    }
-    char *answer = ask_input(e, find_input(e->inputs, id), id);
+    char *answer = e->io->ask(e->io->user, e->server, find_input(e->inputs, id), id);
     if (!answer || !words_add(&e->asked, text_dup(id)) || !words_add(&e->asked, answer))
         return NULL;
     return answer;
@@ -110,7 +60,7 @@ static char *folder(bool base_only)
     return path;
 }
 
-static char *from_environment(mcp_str name, bool required)
+static char *from_environment(const expansion *e, mcp_str name, bool required)
 {
     const char *split = name.len > 1 ? memmem(name.ptr, name.len, ":-", 2) : NULL;
     mcp_str fallback = {0};
@@ -121,7 +71,7 @@ static char *from_environment(mcp_str name, bool required)
     char *key = text_dup(name);
     const char *value = key ? getenv(key) : NULL;
     if (!value && !split && required)
-        say("the configuration requires the environment variable %s", key ? key : "");
+        entry_tell(e->io, "the configuration requires the environment variable %s", key ? key : "");
     char *ret = value || (!split && required) ? (value ? strdup(value) : NULL) : text_dup(fallback);
     free(key);
     return ret;
@@ -153,8 +103,8 @@ static char *value_of(expansion *e, mcp_str name)
         return value ? strdup(value) : NULL;
     }
     if (begins(name, "env:", &rest))
-        return from_environment(rest, false);
-    return from_environment(name, true);
+        return from_environment(e, rest, false);
+    return from_environment(e, name, true);
 }
 
 /* Finds the variable that begins here. Gets its name, and returns the length of the whole
@@ -194,14 +144,14 @@ static int put_variable(expansion *e, mcp_str name, mcp_str whole, FILE *to)
     free(key);
     if (is_secret(name) && (stays || e->only_shown)) {
         text_put_raw(to, whole);
-        return EXIT_OK;
+        return MCP_OK;
     }
     char *value = value_of(e, name);
     if (!value)
-        return EXIT_REFUSED;
+        return MCP_EACCESS;
     fputs(value, to);
     free(value);
-    return EXIT_OK;
+    return MCP_OK;
 }
 
 int expand_text(expansion *e, mcp_str text, char **ret)
@@ -209,8 +159,8 @@ int expand_text(expansion *e, mcp_str text, char **ret)
     char *expanded = NULL;
     size_t size;
     FILE *to = open_memstream(&expanded, &size);
-    int code = to ? EXIT_OK : EXIT_LOCAL;
-    while (code == EXIT_OK && text.len) {
+    int code = to ? MCP_OK : MCP_ENOMEM;
+    while (code == MCP_OK && text.len) {
         mcp_str name;
         size_t len = variable_at(e, text, &name);
         mcp_str piece = {text.ptr, len ? len : 1};
@@ -221,8 +171,8 @@ int expand_text(expansion *e, mcp_str text, char **ret)
         text = (mcp_str){text.ptr + piece.len, text.len - piece.len};
     }
     if (to && (fclose(to) != 0 || !expanded))
-        code = EXIT_LOCAL;
-    if (code == EXIT_OK)
+        code = MCP_ENOMEM;
+    if (code == MCP_OK)
         *ret = expanded;
     else
         free(expanded);

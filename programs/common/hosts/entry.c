@@ -7,9 +7,13 @@
 #define _GNU_SOURCE
 #include "entry.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <common/file.h>
+#include <common/text.h>
 
 /* ---- the parts of an entry ------------------------------------------------------------------- */
 
@@ -31,8 +35,8 @@ static int walk_list(const mcp_json *list, entry_part part, entry_fn *fn, void *
 {
     mcp_json_iter it = {0};
     mcp_str key = {0}, text;
-    int code = EXIT_OK;
-    for (const mcp_json *v; code == EXIT_OK && (v = mcp_json_next(list, &it, &key)) != NULL;) {
+    int code = MCP_OK;
+    for (const mcp_json *v; code == MCP_OK && (v = mcp_json_next(list, &it, &key)) != NULL;) {
         char number[32];
         if (text_of(v, number, &text) || part == ENTRY_WORD)
             code = fn(user, part, part == ENTRY_WORD ? (mcp_str){0} : key, text);
@@ -44,7 +48,7 @@ static int walk_text(const mcp_json *entry, const char *key, entry_part part, en
                      void *user)
 {
     mcp_str text = mcp_json_string(mcp_json_get(entry, key));
-    return text.len ? fn(user, part, (mcp_str){0}, text) : EXIT_OK;
+    return text.len ? fn(user, part, (mcp_str){0}, text) : MCP_OK;
 }
 
 /* Members of one kind, in the order in which they are visited. */
@@ -56,8 +60,8 @@ typedef struct entry_key {
 static int walk_keys(const mcp_json *entry, const entry_key *keys, size_t count, entry_fn *fn,
                      void *user)
 {
-    int code = EXIT_OK;
-    for (size_t i = 0; code == EXIT_OK && i < count; i++) {
+    int code = MCP_OK;
+    for (size_t i = 0; code == MCP_OK && i < count; i++) {
         const mcp_json *v = mcp_json_get(entry, keys[i].key);
         if (mcp_json_is(v, keys[i].part == ENTRY_WORD ? MCP_JSON_ARRAY : MCP_JSON_OBJECT))
             code = walk_list(v, keys[i].part, fn, user);
@@ -78,9 +82,9 @@ static int walk_secret(mcp_str name, const char *before, mcp_str variable, entry
 {
     char *text = NULL;
     if (!variable.len)
-        return EXIT_OK;
+        return MCP_OK;
     if (asprintf(&text, "%s${%.*s}", before, (int)variable.len, variable.ptr) < 0)
-        return EXIT_LOCAL;
+        return MCP_ENOMEM;
     int code = fn(user, ENTRY_SECRET_HEADER, name, mcp_str_from(text));
     free(text);
     return code;
@@ -93,7 +97,7 @@ static int walk_secrets(const mcp_json *entry, entry_fn *fn, void *user)
     const mcp_json *headers = mcp_json_get(entry, "env_http_headers");
     int code = walk_secret(MCP_STR("Authorization"), "Bearer ",
                            mcp_json_string(mcp_json_get(entry, "bearer_token_env_var")), fn, user);
-    for (const mcp_json *v; code == EXIT_OK && (v = mcp_json_next(headers, &it, &name)) != NULL;)
+    for (const mcp_json *v; code == MCP_OK && (v = mcp_json_next(headers, &it, &name)) != NULL;)
         code = walk_secret(name, "", mcp_json_string(v), fn, user);
     return code;
 }
@@ -106,15 +110,15 @@ static int walk_oauth_value(mcp_str name, const mcp_json *v, entry_fn *fn, void 
     mcp_json_iter it = {0};
     FILE *f = open_memstream(&text, &size);
     if (!f)
-        return EXIT_LOCAL;
+        return MCP_ENOMEM;
     if (mcp_json_bool(v, false))
         fputs("true", f);
     for (const mcp_json *item;
          mcp_json_is(v, MCP_JSON_ARRAY) && (item = mcp_json_next(v, &it, NULL));)
         fprintf(f, "%s%.*s", ftello(f) ? " " : "", (int)mcp_json_string(item).len,
                 mcp_json_string(item).len ? mcp_json_string(item).ptr : "");
-    int code = fclose(f) == 0 ? EXIT_OK : EXIT_LOCAL;
-    if (code == EXIT_OK && size)
+    int code = fclose(f) == 0 ? MCP_OK : MCP_ENOMEM;
+    if (code == MCP_OK && size)
         code = fn(user, ENTRY_OAUTH, name, (mcp_str){text, size});
     free(text);
     return code;
@@ -125,10 +129,10 @@ static int walk_oauth(const mcp_json *entry, entry_fn *fn, void *user)
     const mcp_json *oauth = mcp_json_get(entry, "oauth");
     mcp_json_iter it = {0};
     mcp_str name, text;
-    int code = EXIT_OK;
+    int code = MCP_OK;
     if (!mcp_json_is(oauth, MCP_JSON_OBJECT))
-        return EXIT_OK;
-    for (const mcp_json *v; code == EXIT_OK && (v = mcp_json_next(oauth, &it, &name)) != NULL;) {
+        return MCP_OK;
+    for (const mcp_json *v; code == MCP_OK && (v = mcp_json_next(oauth, &it, &name)) != NULL;) {
         char number[32];
         code = text_of(v, number, &text) ? fn(user, ENTRY_OAUTH, name, text)
                                          : walk_oauth_value(name, v, fn, user);
@@ -143,7 +147,7 @@ int entry_walk(const mcp_json *entry, entry_fn *fn, void *user)
                                       {"env", ENTRY_VARIABLE}, {"environment", ENTRY_VARIABLE}};
     static const entry_key headers[] = {{"headers", ENTRY_HEADER}, {"http_headers", ENTRY_HEADER}};
     static const char *const urls[] = {"url", "serverUrl", "httpUrl"};
-    int code = EXIT_OK;
+    int code = MCP_OK;
     if (has_command(entry))
         return walk_keys(entry, child, sizeof(child) / sizeof(*child), fn, user);
     for (size_t i = 0; i < 3; i++) {
@@ -152,11 +156,11 @@ int entry_walk(const mcp_json *entry, entry_fn *fn, void *user)
             break;
         }
     }
-    if (code == EXIT_OK)
+    if (code == MCP_OK)
         code = walk_keys(entry, headers, sizeof(headers) / sizeof(*headers), fn, user);
-    if (code == EXIT_OK)
+    if (code == MCP_OK)
         code = walk_oauth(entry, fn, user);
-    return code == EXIT_OK ? walk_secrets(entry, fn, user) : code;
+    return code == MCP_OK ? walk_secrets(entry, fn, user) : code;
 }
 
 /* ---- what the user is shown ------------------------------------------------------------------ */
@@ -192,7 +196,7 @@ static int describe_part(void *user, entry_part part, mcp_str name, mcp_str text
     char *value = NULL, *line = NULL;
     d->expansion.kinds = kinds_of(d->s, part);
     int code = expand_text(&d->expansion, text, &value);
-    if (code != EXIT_OK)
+    if (code != MCP_OK)
         return code;
     d->s->n_first += part == ENTRY_WORD || part == ENTRY_URL;
     d->s->is_address = d->s->is_address || part == ENTRY_URL;
@@ -200,7 +204,7 @@ static int describe_part(void *user, entry_part part, mcp_str name, mcp_str text
                  between(part), value) < 0)
         line = NULL;
     free(value);
-    return words_add(&d->s->shown, line) ? EXIT_OK : EXIT_LOCAL;
+    return words_add(&d->s->shown, line) ? MCP_OK : MCP_ENOMEM;
 }
 
 /* Makes a document {"entry": …, "inputs": …} that outlives the document of the file. */
@@ -210,8 +214,9 @@ static mcp_json_doc *keep(const mcp_json *entry, const mcp_json *inputs)
     mcp_json_doc *doc = NULL;
     mcp_str text;
     mcp_json_begin_object(w);
-    add_member(w, "entry", entry);
-    add_member(w, "inputs", inputs);
+    mcp_json_key(w, "entry"), mcp_json_add_value(w, entry);
+    if (inputs)
+        mcp_json_key(w, "inputs"), mcp_json_add_value(w, inputs);
     mcp_json_end(w);
     if (w && mcp_json_writer_finish(w, &text) == MCP_OK)
         mcp_json_parse(text, NULL, NULL, &doc, NULL);
@@ -219,14 +224,14 @@ static mcp_json_doc *keep(const mcp_json *entry, const mcp_json *inputs)
     return doc;
 }
 
-int entry_describe(server *s, const mcp_json *entry, const mcp_json *inputs)
+int entry_describe(server *s, const mcp_json *entry, const mcp_json *inputs, const entry_io *io)
 {
-    describing d = {.s = s, .expansion.only_shown = true};
+    describing d = {.s = s, .expansion = {.only_shown = true, .server = s, .io = io}};
     s->entry = keep(entry, inputs);
-    int code = s->entry ? entry_walk(entry, describe_part, &d) : EXIT_LOCAL;
-    if (code == EXIT_OK && !s->n_first) {
-        say("%s: the entry '%s' has neither \"command\" nor \"url\"", s->file, s->name);
-        code = EXIT_USAGE;
+    int code = s->entry ? entry_walk(entry, describe_part, &d) : MCP_ENOMEM;
+    if (code == MCP_OK && !s->n_first) {
+        entry_tell(io, "%s: the entry '%s' has neither \"command\" nor \"url\"", s->file, s->name);
+        code = MCP_EINVAL;
     }
     return code;
 }
@@ -234,7 +239,6 @@ int entry_describe(server *s, const mcp_json *entry, const mcp_json *inputs)
 /* ---- the actual values ----------------------------------------------------------------------- */
 
 typedef struct resolving {
-    ctl *c;
     server *s;
     expansion expansion;
 } resolving;
@@ -256,15 +260,15 @@ static int take_variables(server *s, const char *text)
         const char *p = line + space;
         if (space < len && *p != '#' && memchr(p, '=', len - space) &&
             !add_file_variable(s, p, len - space))
-            return EXIT_LOCAL;
+            return MCP_ENOMEM;
         line += len;
         line += *line != 0;
     }
     s->n_file_env = s->env.count;
-    return EXIT_OK;
+    return MCP_OK;
 }
 
-static int read_variables(ctl *c, server *s, const char *path)
+static int read_variables(server *s, const entry_io *io, const char *path)
 {
     enum { MOST = 256 << 10 };
     char *text = NULL;
@@ -272,14 +276,14 @@ static int read_variables(ctl *c, server *s, const char *path)
     mcp_error error;
     int rc = file_load(path, FILE_FOUND, MOST, &text, &len, &error);
     if (rc != MCP_OK || memchr(text, 0, len)) {
-        say("the file of variables %s cannot be used: %s", path,
-            rc == MCP_OK ? "it contains a NUL character" : error.text);
+        entry_tell(io, "the file of variables %s cannot be used: %s", path,
+                   rc == MCP_OK ? "it contains a NUL character" : error.text);
         free(text);
-        return EXIT_USAGE;
+        return MCP_EINVAL;
     }
     int code = take_variables(s, text);
     free(text);
-    return code == EXIT_OK ? server_confirm_variables(c, s) : code;
+    return code == MCP_OK && io->variables ? io->variables(io->user, s) : code;
 }
 
 static int resolve_part(void *user, entry_part part, mcp_str name, mcp_str text)
@@ -294,34 +298,56 @@ static int resolve_part(void *user, entry_part part, mcp_str name, mcp_str text)
                       [ENTRY_SECRET_HEADER] = &s->headers};
     r->expansion.kinds = kinds_of(s, part);
     int code = expand_text(&r->expansion, text, &value);
-    if (code != EXIT_OK)
+    if (code != MCP_OK)
         return code;
     if (part == ENTRY_ENV_FILE) {
-        code = read_variables(r->c, s, value);
+        code = read_variables(s, r->expansion.io, value);
     } else if (part == ENTRY_URL || part == ENTRY_FOLDER) {
         char **to = part == ENTRY_URL ? &s->url : &s->cwd;
         free(*to);
         *to = value;
-        return EXIT_OK;
+        return MCP_OK;
     } else {
         if (asprintf(&joined, "%.*s%s%s", (int)name.len, name.len ? name.ptr : "", between(part),
                      value) < 0)
             joined = NULL;
-        code = words_add(lists[part], joined) ? EXIT_OK : EXIT_LOCAL;
+        code = words_add(lists[part], joined) ? MCP_OK : MCP_ENOMEM;
     }
     free(value);
     return code;
 }
 
-int entry_resolve(ctl *c, server *s)
+int entry_resolve(server *s, const entry_io *io)
 {
     const mcp_json *root = mcp_json_root(s->entry), *entry = mcp_json_get(root, "entry");
-    resolving r = {
-        .c = c, .s = s, .expansion = {.server = s, .inputs = mcp_json_get(root, "inputs")}};
+    resolving r = {.s = s,
+                   .expansion = {.server = s, .inputs = mcp_json_get(root, "inputs"), .io = io}};
     int code = entry_walk(entry, resolve_part, &r);
     words_clear(&r.expansion.asked);
     if (s->line.count)
         s->argv = (const char *const *)(void *)s->line.items;
     s->sse = mcp_str_eq(mcp_json_string(mcp_json_get(entry, "type")), MCP_STR("sse"));
     return code;
+}
+
+void server_clear(server *s)
+{
+    words *lists[] = {&s->line, &s->env, &s->headers, &s->oauth, &s->shown, &s->variables};
+    for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
+        words_clear(lists[i]);
+    mcp_json_free(s->entry);
+    free(s->file);
+    free(s->url);
+    free(s->cwd);
+    *s = (server){0};
+}
+
+void entry_tell(const entry_io *io, const char *format, ...)
+{
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    io->tell(io->user, text);
 }
