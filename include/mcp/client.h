@@ -167,6 +167,8 @@ MCP_API void mcp_client_free(mcp_client *client);
 /* The outcome of a call. rc is MCP_OK, or
  *   MCP_EREMOTE       the server answered with an error: error->text is the message of that error,
  *                     and result is the error object
+ *   MCP_INPUT_REQUIRED
+ *                     only with mcp_call_options.as_is: result is an InputRequiredResult
  *   MCP_ETIMEOUT      no answer in time; the request was cancelled, unless it was the handshake
  *   MCP_ECANCELLED    mcp_client_cancel() or a page callback cancelled the call
  *   MCP_ECLOSED       the connection was lost, or the exchange ended without an answer
@@ -179,8 +181,8 @@ MCP_API void mcp_client_free(mcp_client *client);
  *   MCP_EINVAL        an argument cannot be sent (a header would need an integer beyond 2^53)
  *   MCP_ENOMEM
  *
- * result is NULL with any code but MCP_OK and MCP_EREMOTE. error is NULL with MCP_OK. Both are
- * borrowed until the callback returns. */
+ * result is NULL with any other code than MCP_OK, MCP_INPUT_REQUIRED and MCP_EREMOTE. error is NULL
+ * with MCP_OK and MCP_INPUT_REQUIRED. Both are borrowed until the callback returns. */
 typedef void mcp_result_fn(mcp_client *client, int rc, const mcp_json *result,
                            const mcp_error *error, void *user);
 
@@ -245,6 +247,18 @@ typedef struct mcp_call_options {
      * newlines, and _meta must not contain members that the client adds. Both may be empty. The
      * result is not cached, and tasks are not supported. A call over HTTP fails with MCP_EINVAL. */
     const char *meta;
+    /* For a program that forwards the answer: the questions in an answer do not go to the functions
+     * of the client, and the call is not repeated for them. An InputRequiredResult is the result,
+     * with the code MCP_INPUT_REQUIRED, and error -32042 has the code MCP_EREMOTE. `params` may
+     * contain inputResponses and requestState. A call that has become a task is not affected. */
+    bool as_is;
+    /* The request is never sent again if the server may have received it, whatever its method is
+     * and whatever the annotations of its tool say. */
+    bool once;
+    /* JSON text of an object: the capabilities that a modern server gets with this request, instead
+     * of all those of the client, including its extensions. The result is not cached. Legacy
+     * servers know only what the handshake declared. Copied; NULL means those of the client. */
+    const char *capabilities;
 } mcp_call_options;
 
 /* Sends any request. `params` is the JSON text of an object, or NULL for none. The members of _meta
@@ -274,13 +288,16 @@ MCP_API int mcp_client_call(mcp_client *client, const char *method, const char *
                             mcp_result_fn *fn, void *user);
 
 /* Returns the text of `result` as the server sent it, with all the digits of its numbers. It may
- * contain newlines. May be called only within `done` of a call, with MCP_OK or MCP_EREMOTE. ptr is
- * NULL if the result was cached or collected from several pages. The text is borrowed until `done`
+ * contain newlines. May be called only within `done` of a call that has a result. ptr is NULL if
+ * the result was cached or collected from several pages. The text is borrowed until `done`
  * returns. */
 MCP_API mcp_str mcp_client_result_text(const mcp_client *client);
 /* Returns the text of the params of notifications/progress in the same way. May be called only
  * within the `progress` function of a call; the text is borrowed until that function returns. */
 MCP_API mcp_str mcp_client_progress_text(const mcp_client *client);
+/* Returns the text of the params of any notification in the same way. May be called only within
+ * `notification` and `log` of the client's options. ptr is NULL without params. */
+MCP_API mcp_str mcp_client_notification_text(const mcp_client *client);
 
 /* Reads all pages of a list method ("resources/list", "resources/templates/list", "prompts/list",
  * "tools/list", or one of an extension), until there is no nextCursor, a cursor is repeated
@@ -560,8 +577,8 @@ typedef struct mcp_client_output {
     bool modern;     /* the server's revision is stateless: no session, no GET, no DELETE */
     bool handshake;  /* initialize: sent without a session id; its answer may contain one */
     bool long_lived; /* the answer may take days: subscriptions/listen */
-    /* The message may have side effects (tools/call). It must not be sent again if the server may
-     * have received it. */
+    /* The message may have side effects (tools/call, or any call with the option `once`). It must
+     * not be sent again if the server may have received it. */
     bool once;
     mcp_str method; /* empty for an answer */
     /* The time after which the client abandons the message, for which the transport needs no timer;

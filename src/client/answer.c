@@ -111,7 +111,7 @@ static bool retry(mcp__call *call, const mcp_json *object)
         return false;
     if (lacks_definition(call, code))
         return mcp__tools_relist(call) == MCP_OK;
-    if (code == MCP__URL_REQUIRED && client->revision->url_required)
+    if (code == MCP__URL_REQUIRED && client->revision->url_required && !call->options.as_is)
         return mcp__round_begin_urls(call, object);
     return false;
 }
@@ -167,6 +167,10 @@ void mcp__call_answered(mcp_channel *channel, int rc, const mcp_json *result, vo
         return;
     }
     rc = mcp__client_judge(client, client->revision, time_allowed(call), rc, result, &error);
+    if (rc == MCP_INPUT_REQUIRED && call->options.as_is && !call->task) {
+        mcp__call_finish(call, rc, result, NULL);
+        return;
+    }
     if (rc == MCP_INPUT_REQUIRED && !call->cancelled) {
         rc = mcp__round_begin(call, result, &error);
         if (rc == MCP_OK)

@@ -14,6 +14,7 @@ void mcp__call_free(mcp__call *call)
     mcp__list_remove(&call->link);
     mcp__buf_free(&call->params);
     mcp__buf_free(&call->input);
+    mcp__buf_free(&call->capabilities);
     mcp__pages_free(call->pages);
     mcp__call_task_free(call);
     mcp__release(a, call->reason);
@@ -82,14 +83,14 @@ void mcp__call_finish(mcp__call *call, int rc, const mcp_json *result, const mcp
         rc = mcp__fail(&why, MCP_ECANCELLED, 0, "%s",
                        call->reason ? call->reason : mcp_error_text(MCP_ECANCELLED));
         result = NULL;
-    } else if (rc != MCP_OK && error) {
+    } else if (rc < 0 && error) {
         why = *error;
-    } else if (rc != MCP_OK) {
+    } else if (rc < 0) {
         mcp__fail(&why, rc, 0, "%s", mcp_error_text(rc));
     }
     if (call->task && mcp__call_task_end(call, &rc, &why))
         return;
-    error = rc == MCP_OK ? NULL : &why;
+    error = rc >= 0 ? NULL : &why;
     if (call->keep) {
         keep(call, rc, result, error);
         return;
@@ -131,6 +132,7 @@ static int send(mcp__call *call)
                             .method = method_of(call),
                             .name = call->name,
                             .mirror = tool ? &tool->mirror : NULL,
+                            .once = call->options.once,
                             .timeout_ms = mcp__call_time(call)};
     call->sent_at = mcp__client_now(client);
     if (mcp__list_empty(&client->calls.sent))

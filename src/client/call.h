@@ -29,8 +29,9 @@ typedef struct mcp__call {
     /* JSON members without braces. The first part has the members of params except _meta, the
      * second part those of the caller's _meta. */
     mcp__buf params;
-    size_t members; /* length of the first part, in bytes */
-    mcp__buf input; /* the members inputResponses and requestState of this round */
+    size_t members;        /* length of the first part, in bytes */
+    mcp__buf input;        /* the members inputResponses and requestState of this round */
+    mcp__buf capabilities; /* JSON text of the option; empty means those of the client */
     mcp_call_options options;
     const char *log_level; /* static storage */
     bool has_level;        /* the caller's _meta has a log level */

@@ -48,7 +48,7 @@ typedef struct mcp__sending {
     mcp_str name;
     mcp_str params; /* JSON text; the mirror reads the values of headers from it */
     const mcp__mirror *mirror;
-    bool handshake, long_lived;
+    bool handshake, long_lived, once;
     uint64_t timeout_ms;
 } mcp__sending;
 
@@ -194,6 +194,9 @@ void mcp__client_put_info(const mcp_client *client, const mcp__revision *r, mcp_
 void mcp__client_put_capabilities(const mcp_client *client, const mcp__revision *r, mcp__buf *b);
 /* Appends the members of _meta that revision r requires in every request, without braces. */
 void mcp__client_put_meta(const mcp_client *client, const mcp__revision *r, mcp__buf *b);
+/* Does the same with these capabilities, unless they are empty. */
+void mcp__client_put_meta_with(const mcp_client *client, const mcp__revision *r,
+                               mcp_str capabilities, mcp__buf *b);
 
 /* ---- start.c --------------------------------------------------------------------------------- */
 

@@ -26,7 +26,7 @@ const mcp_client_output *mcp_client_sending(mcp_client *client)
         return output;
     output->handshake = s->handshake;
     output->long_lived = s->long_lived;
-    output->once = mcp_str_eq(s->method, MCP_STR("tools/call"));
+    output->once = s->once || mcp_str_eq(s->method, MCP_STR("tools/call"));
     output->method = s->method;
     output->timeout_ms = s->timeout_ms == MCP_NO_TIMEOUT ? 0 : s->timeout_ms;
     return output;
@@ -136,6 +136,11 @@ mcp_str mcp_client_progress_text(const mcp_client *client)
     if (!client || !client->channel)
         return (mcp_str){NULL, 0};
     return mcp__channel_text_of(client->channel, MCP_STR("\"params\""));
+}
+
+mcp_str mcp_client_notification_text(const mcp_client *client)
+{
+    return mcp_client_progress_text(client);
 }
 
 /* ---- exchanges that ended -------------------------------------------------------------------- */

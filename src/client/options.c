@@ -236,10 +236,19 @@ void mcp__client_put_capabilities(const mcp_client *client, const mcp__revision 
 
 void mcp__client_put_meta(const mcp_client *client, const mcp__revision *r, mcp__buf *b)
 {
+    mcp__client_put_meta_with(client, r, (mcp_str){0}, b);
+}
+
+void mcp__client_put_meta_with(const mcp_client *client, const mcp__revision *r,
+                               mcp_str capabilities, mcp__buf *b)
+{
     mcp__buf_lit(b, "\"" MCP__META_REVISION "\":\"");
     mcp__buf_str(b, mcp_str_from(r->name));
     mcp__buf_lit(b, "\",\"" MCP__META_CLIENT_INFO "\":");
     mcp__client_put_info(client, r, b);
     mcp__buf_lit(b, ",\"" MCP__META_CAPABILITIES "\":");
-    mcp__client_put_capabilities(client, r, b);
+    if (capabilities.len)
+        mcp__buf_str(b, capabilities);
+    else
+        mcp__client_put_capabilities(client, r, b);
 }

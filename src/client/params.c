@@ -91,6 +91,7 @@ static mcp__call *allocate(mcp_client *client, mcp_str method, mcp_str name)
     mcp__list_init(&call->link);
     mcp__buf_init(&call->params, client->allocator, 0);
     mcp__buf_init(&call->input, client->allocator, 0);
+    mcp__buf_init(&call->capabilities, client->allocator, 0);
     return call;
 }
 
@@ -112,7 +113,12 @@ static int read_options(mcp__call *call, const mcp_call_options *given)
     if (!o->max_timeout_ms)
         o->max_timeout_ms =
             o->timeout_ms < MCP_NO_TIMEOUT / 10 ? 10 * o->timeout_ms : MCP_NO_TIMEOUT;
-    return MCP_OK;
+    if (!o->capabilities)
+        return MCP_OK;
+    mcp_str text = mcp_str_from(o->capabilities);
+    o->capabilities = NULL; /* only borrowed until the call is created */
+    call->no_store = true;
+    return mcp__json_put_checked(&call->capabilities, text, MCP_JSON_OBJECT, NULL);
 }
 
 static void read_params(mcp__call *call, const mcp_json *root, mcp_str text)
@@ -124,7 +130,8 @@ static void read_params(mcp__call *call, const mcp_json *root, mcp_str text)
                 call->options.progress ? is_ours_or_token : is_ours);
     call->own_task = mcp_json_get(root, "task") != NULL;
     call->has_level = mcp_json_get(meta, MCP__META_LOG_LEVEL) != NULL;
-    call->no_store = mcp_json_get(root, "inputResponses") || mcp_json_get(root, "requestState");
+    if (mcp_json_get(root, "inputResponses") || mcp_json_get(root, "requestState"))
+        call->no_store = true;
 }
 
 /* Returns whether the params have to be parsed, and contain _meta. */
@@ -214,7 +221,8 @@ static void put_meta(const mcp__call *call, meta_kind kind, mcp_str caller_meta,
     mcp__json_list meta = mcp__json_begin_object(b);
     if (kind == WHOLE_META) {
         mcp__json_next(&meta);
-        mcp__client_put_meta(call->client, call->client->revision, b);
+        mcp__client_put_meta_with(call->client, call->client->revision,
+                                  mcp__buf_view(&call->capabilities), b);
         if (level && !call->has_level) {
             mcp__json_name(&meta, MCP__META_LOG_LEVEL);
             mcp__json_put_str(b, mcp_str_from(level));

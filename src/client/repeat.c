@@ -56,7 +56,7 @@ bool mcp__call_repeat(mcp__call *call, mcp_error *error)
     if (end->retry_after_ms < INT64_MAX / 2)
         delay = MCP__MAX(delay, (int64_t)end->retry_after_ms);
     call->deadline = MCP__MAX(call->deadline, deadline_of(call));
-    if (!is_repeatable(call)) {
+    if (call->options.once || !is_repeatable(call)) {
         explain(error, "was not repeated, because it may have had an effect", call->method);
     } else if (call->repeats == MOST_REPEATS) {
         explain(error, "was repeated without success", call->method);

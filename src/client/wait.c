@@ -4,7 +4,7 @@
 static int take_outcome(mcp__call *call, mcp_json_doc **ret, mcp_error *error)
 {
     int rc = call->rc;
-    if (rc != MCP_OK && error)
+    if (rc < 0 && error)
         *error = *call->error;
     if (ret && call->outcome) {
         *ret = call->outcome;

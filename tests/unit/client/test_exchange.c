@@ -132,6 +132,12 @@ static void test_sending(void **state)
     mcp_client_call(f.client, "tools/call", "{\"name\":\"t\"}", NULL, NULL);
     mcp_channel_tick(f.channel, 2);
     assert_true(s.seen[3].once);
+    for (int once = 0; once < 2; once++) {
+        mcp_client_request(f.client, "prompts/get", "{\"name\":\"p\"}",
+                           MCP_OPTIONS(mcp_call_options, .once = once), NULL);
+        mcp_channel_tick(f.channel, 3);
+        assert_int_equal(s.seen[4 + once].once, once);
+    }
     mcp_client_free(f.client);
 }
 

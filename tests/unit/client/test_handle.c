@@ -279,6 +279,26 @@ static void test_wait(void **state)
     fake_close(&f);
 }
 
+/* With `as_is`, the question of a server is the outcome. */
+static void test_wait_as_is(void **state)
+{
+    (void)state;
+    static const fake_reply replies[FAKE_REPLIES] = {
+        MODERN, {"m", RESULT("{\"resultType\":\"input_required\",\"requestState\":\"s\"}")}};
+    fake f;
+    mcp_error error = {0};
+    mcp_json_doc *doc = NULL;
+    mcp_call_id call = 0;
+    open_waiting(&f, replies, true);
+    mcp_client_request(f.client, "m", NULL, MCP_OPTIONS(mcp_call_options, .as_is = true), &call);
+    assert_int_equal(mcp_client_wait(f.client, call, &doc, &error), MCP_INPUT_REQUIRED);
+    assert_int_equal(error.code, 0);
+    assert_true(mcp_str_eq(mcp_json_string(mcp_json_get(mcp_json_root(doc), "requestState")),
+                           MCP_STR("s")));
+    mcp_json_free(doc);
+    fake_close(&f);
+}
+
 static void wait_in_callback(mcp_client *client, int rc, const mcp_json *result,
                              const mcp_error *error, void *user)
 {
@@ -445,6 +465,48 @@ static void test_log(void **state)
     }
 }
 
+/* The text of params has all the digits and escapes that the server wrote. */
+static void see_text(fake *f, mcp_client *client)
+{
+    mcp_str text = mcp_client_notification_text(client);
+    size_t at = strlen(f->result);
+    snprintf(f->result + at, sizeof(f->result) - at, "%.*s|", (int)text.len,
+             text.ptr ? text.ptr : "");
+}
+
+static void on_log_text(mcp_client *client, mcp_str level, mcp_str logger, const mcp_json *data,
+                        void *user)
+{
+    (void)level, (void)logger, (void)data;
+    see_text(user, client);
+}
+
+static void on_notice_text(mcp_client *client, mcp_str method, const mcp_json *params, void *user)
+{
+    (void)method, (void)params;
+    see_text(user, client);
+}
+
+static void test_notification_text(void **state)
+{
+    (void)state;
+#define LOGGED "{\"level\":\"info\", \"data\":[1.00,1e400,\"\\u0041\"]}"
+    static const fake_reply replies[FAKE_REPLIES] = {MODERN};
+    fake f;
+    fake_open(&f, replies,
+              MCP_OPTIONS(mcp_client_options, .log = on_log_text, .notification = on_notice_text));
+    mcp_client_start(f.client, NULL, NULL);
+    fake_run(&f);
+    fake_deliver(&f,
+                 "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":" LOGGED "}",
+                 "", 0);
+    fake_deliver(&f, "{\"jsonrpc\":\"2.0\",\"method\":\"n\",\"params\":{\"n\":-0.10}}", "", 0);
+    fake_deliver(&f, "{\"jsonrpc\":\"2.0\",\"method\":\"n\"}", "", 0);
+    assert_string_equal(f.result, LOGGED "|" LOGGED "|{\"n\":-0.10}||");
+    assert_null(mcp_client_notification_text(NULL).ptr);
+    fake_close(&f);
+}
+
 /* ---- trace ----------------------------------------------------------------------------------- */
 
 static void on_trace(mcp_client *client, bool sent, mcp_exchange exchange, mcp_str message,
@@ -530,9 +592,11 @@ int main(void)
         cmocka_unit_test(test_cancel),
         cmocka_unit_test(test_cancel_is_final),
         cmocka_unit_test(test_wait),
+        cmocka_unit_test(test_wait_as_is),
         cmocka_unit_test(test_wait_is_not_possible),
         cmocka_unit_test(test_typed),
         cmocka_unit_test(test_log),
+        cmocka_unit_test(test_notification_text),
         cmocka_unit_test(test_trace),
         cmocka_unit_test(test_no_memory),
     };

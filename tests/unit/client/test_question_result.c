@@ -298,9 +298,79 @@ static void test_no_memory(void **state)
     }
 }
 
+/* ---- answers that the program forwards ------------------------------------------------------ */
+
+static void run_as_is(program *p, const fake_reply *replies, const mcp_allocator *allocator)
+{
+    fake *f = &p->fake;
+    mcp_client_options o = options_of(p);
+    o.allocator = allocator;
+    int rc = fake_open(f, replies, &o);
+    if (rc == MCP_OK) {
+        rc = mcp_client_call_tool(f->client, "t", NULL,
+                                  MCP_OPTIONS(mcp_call_options, .done = fake_done, .user = f,
+                                              .as_is = true, .once = true,
+                                              .capabilities = "{\"elicitation\":{\"url\":{}}}"),
+                                  NULL);
+        fake_run(f);
+        assert_int_equal(f->done, rc == MCP_OK);
+        assert_int_equal(p->asked, 0);
+    }
+}
+
+static void test_as_is(void **state)
+{
+    (void)state;
+    static const fake_reply modern[FAKE_REPLIES] = {
+        MODERN,
+        {"tools/call", INPUT("\"requestState\":\"s\",\"inputRequests\":{" REQUEST(
+                           "a", "elicitation/create", FORM) "}")}};
+    static const fake_reply legacy[FAKE_REPLIES] = {LEGACY("2025-11-25"),
+                                                    {"tools/call", REQUIRED("[" URL "]")}};
+    program p;
+    run_as_is(&p, modern, NULL);
+    assert_int_equal(p.fake.rc, MCP_INPUT_REQUIRED);
+    assert_non_null(strstr(p.fake.result, "\"requestState\":\"s\""));
+    const char *sent = p.fake.sent[p.fake.n_sent - 1];
+    assert_non_null(strstr(sent, "clientCapabilities\":{\"elicitation\":{\"url\":{}}}"));
+    fake_close(&p.fake);
+    run_as_is(&p, legacy, NULL);
+    assert_int_equal(p.fake.rc, MCP_EREMOTE);
+    assert_null(strstr(p.fake.sent[p.fake.n_sent - 1], "Capabilities"));
+    fake_close(&p.fake);
+    bool ended = false;
+    for (size_t n = 1; !ended; n++) {
+        failalloc a = {.fail_at = n};
+        mcp_allocator allocator = failalloc_allocator(&a);
+        run_as_is(&p, modern, &allocator);
+        fake_close(&p.fake);
+        assert_int_equal(a.live, 0);
+        ended = a.calls < n;
+    }
+}
+
+static void test_capabilities_that_are_no_good(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"", "{", "[]", "1"};
+    static const fake_reply replies[FAKE_REPLIES] = {MODERN};
+    program p;
+    mcp_client_options o = options_of(&p);
+    assert_int_equal(fake_open(&p.fake, replies, &o), MCP_OK);
+    for (size_t i = 0; i < MCP__COUNT(texts); i++) {
+        assert_int_equal(
+            mcp_client_call_tool(p.fake.client, "t", NULL,
+                                 MCP_OPTIONS(mcp_call_options, .capabilities = texts[i]), NULL),
+            MCP_EPARSE);
+    }
+    fake_close(&p.fake);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_as_is),
+        cmocka_unit_test(test_capabilities_that_are_no_good),
         cmocka_unit_test(test_rounds),
         cmocka_unit_test(test_rounds_that_fail),
         cmocka_unit_test(test_not_declared),

@@ -82,6 +82,36 @@ static void test_what_is_repeated(void **state)
     }
 }
 
+static void test_once(void **state)
+{
+    (void)state;
+    for (int once = 0; once < 2; once++) {
+        static const fake_reply replies[FAKE_REPLIES] = {
+            MODERN,
+            {"tools/list", TOOLS},
+            {"tools/call", BROKEN},
+            {"tools/call", RESULT("{}")},
+            {"prompts/get", BROKEN},
+            {"prompts/get", RESULT("{}")},
+        };
+        fake f;
+        fake_ready(&f, replies, &plain, true);
+        call(&f, "tools/list", NULL);
+        fake_reset(&f);
+        mcp_call_options o = {.size = sizeof(o), .done = fake_done, .user = &f, .once = once != 0};
+        assert_int_equal(mcp_client_call_tool(f.client, "reads", NULL, &o, NULL), MCP_OK);
+        fake_run(&f);
+        assert_int_equal(f.rc, once ? MCP_ECLOSED : MCP_OK);
+        assert_int_equal(mcp_client_get_prompt(f.client, "p", NULL, &o, NULL), MCP_OK);
+        fake_run(&f);
+        assert_int_equal(f.rc, once ? MCP_ECLOSED : MCP_OK);
+        assert_int_equal(f.done, 2);
+        assert_int_equal(count_of(&f, "tools/call"), once ? 1 : 2);
+        assert_int_equal(count_of(&f, "prompts/get"), once ? 1 : 2);
+        fake_close(&f);
+    }
+}
+
 /* A request is repeated a few times with growing pauses, then it fails. A message in between resets
  * the count. */
 static void test_how_often(void **state)
@@ -211,9 +241,13 @@ static void test_discovery(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_is_repeated),  cmocka_unit_test(test_how_often),
-        cmocka_unit_test(test_deadline),          cmocka_unit_test(test_cancelled_between_tries),
-        cmocka_unit_test(test_what_is_no_reason), cmocka_unit_test(test_discovery),
+        cmocka_unit_test(test_what_is_repeated),
+        cmocka_unit_test(test_once),
+        cmocka_unit_test(test_how_often),
+        cmocka_unit_test(test_deadline),
+        cmocka_unit_test(test_cancelled_between_tries),
+        cmocka_unit_test(test_what_is_no_reason),
+        cmocka_unit_test(test_discovery),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
