@@ -169,8 +169,11 @@ static bool failed_since(const mcp_oauth_client *c, mcp__oauth_why why, const mc
 static int begin(mcp_oauth_client *c, mcp__oauth_why why, const mcp__oauth_sent *sent,
                  mcp_str www_authenticate, mcp_error *error)
 {
-    if (c->flow.active)
+    bool quiet = sent->background && c->in_vain;
+    if (c->flow.active) {
+        c->flow.quiet = c->flow.quiet && quiet;
         return MCP_PENDING;
+    }
     if (failed_since(c, why, sent) && c->failure.code)
         return mcp__fail(error, c->failure.code, 0, "%s", c->failure.text);
     if (c->unproven >= MOST_UNPROVEN)
@@ -178,6 +181,7 @@ static int begin(mcp_oauth_client *c, mcp__oauth_why why, const mcp__oauth_sent 
                          "%.120s does not accept the tokens of %d authorizations", c->o.server,
                          MOST_UNPROVEN);
     int rc = mcp__oauth_begin(c, why, MCP__STEP_RESOURCE);
+    c->flow.quiet = quiet;
     if (rc == MCP_OK)
         rc = mcp__oauth_take_challenge(c, www_authenticate);
     if (rc < 0) {

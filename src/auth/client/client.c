@@ -121,6 +121,7 @@ int mcp_oauth_client_login(mcp_oauth_client *client, mcp_oauth_done_fn *done, vo
     mcp__oauth_call *call = add_call(c, &c->logins, done, user);
     if (!call)
         return MCP_ENOMEM;
+    c->flow.quiet = false;
     if (c->flow.active)
         return MCP_OK;
     c->unproven = 0;

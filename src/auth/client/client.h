@@ -94,6 +94,8 @@ typedef struct mcp__oauth_flow {
     size_t requests; /* sent so far, without polls */
     unsigned nonces; /* repetitions of a token request because of a nonce */
     bool locking, locked, visiting;
+    bool asked;           /* a person was asked */
+    bool quiet;           /* no person is asked */
     bool ending;          /* a logout comes next */
     bool declined;        /* by the program; flow.error says why */
     bool challenged_dpop; /* the server wants DPoP */
@@ -166,6 +168,7 @@ struct mcp_oauth_client {
     mcp__link transports;
     mcp__link logins;  /* calls that wait for the end of the authorization */
     mcp__link logouts; /* the same for the logout */
+    bool in_vain;      /* a person was asked in the last authorization, which failed */
     mcp_error failure; /* of the last authorization */
     /* Authorizations that failed: for more scopes, and others. */
     uint64_t step_ups, failures;

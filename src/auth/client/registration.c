@@ -110,6 +110,17 @@ mcp_str mcp__oauth_resource(const mcp_oauth_client *c)
     return c->o.omit_resource ? (mcp_str){0} : c->flow.resource;
 }
 
+/* A person who has not completed a login is not asked again for requests that nobody waits for. */
+static bool may_ask(mcp_oauth_client *c)
+{
+    bool person = c->o.grant == MCP_OAUTH_CODE || c->o.grant == MCP_OAUTH_DEVICE;
+    if (!person || !c->flow.quiet)
+        return true;
+    mcp__oauth_failed_with(c, MCP_EACCESS,
+                           "%.120s needs a login, and the last one was not completed", c->o.server);
+    return false;
+}
+
 /* Checks that the authorization server has what a login by a person needs, before the client leaves
  * anything there. */
 static mcp__oauth_fault check_grant(mcp_oauth_client *c)
@@ -147,6 +158,8 @@ static mcp__oauth_step begin_registration(mcp_oauth_client *c)
     mcp__buf json;
     if (f->scope.failed)
         return scopes_failed(c);
+    if (!may_ask(c))
+        return MCP__STEP_FAILED;
     mcp__oauth_fault fault = check_grant(c);
     if (fault != MCP__OAUTH_OK)
         return mcp__oauth_unless(c, fault, MCP__STEP_FAILED);

@@ -31,6 +31,7 @@ typedef struct mcp__oauth_sent {
     uint64_t failures, step_ups; /* how many authorizations had failed when it was sent */
     unsigned nonces;             /* how many times it was sent again because of a nonce */
     bool refused;                /* for lack of authorization; never accepted since */
+    bool background;             /* of the client itself, which repeats it as long as it fails */
 } mcp__oauth_sent;
 
 /* Calls add() for each header of one request. `url` must be of the origin of the server; otherwise

@@ -145,6 +145,14 @@ static bool is_too_much(const mcp_http_client *http, const mcp_client_output *ou
     return out->kind == MCP_OUTPUT_RESPONSE && http->n_replies >= MOST_REPLIES;
 }
 
+/* Returns whether the program does not wait for the message: a notification, an answer, a ping, or
+ * the stream of subscriptions, which the client opens again and again. */
+static bool is_background(const mcp_client_output *out)
+{
+    return out->kind != MCP_OUTPUT_REQUEST || mcp_str_eq(out->method, MCP_STR("ping")) ||
+           mcp_str_eq(out->method, MCP_STR("subscriptions/listen"));
+}
+
 static void send_message(mcp_channel *channel, mcp_exchange exchange, mcp_str message, void *user)
 {
     mcp_http_client *http = user;
@@ -169,6 +177,7 @@ static void send_message(mcp_channel *channel, mcp_exchange exchange, mcp_str me
     if (out.kind == MCP_OUTPUT_RESPONSE)
         note_reply(e);
     e->number = is_request ? exchange : 0;
+    e->authorized.background = is_background(&out);
     e->modern = out.modern;
     e->once = out.once;
     e->handshake = out.handshake;

@@ -171,6 +171,13 @@ static bool is_temporary(int status)
     return status == 408 || status == 425 || status == 429 || status >= 500;
 }
 
+/* Returns whether the next attempt may have another outcome. The client is authorized again when
+ * another request needs it, or when the authorization server is back. */
+static bool may_succeed_later(const mcp__client_exchange *e)
+{
+    return is_temporary(e->status) || (e->status == 401 && e->http->options.oauth);
+}
+
 /* Handles a refused GET for unsolicited messages. 405 means that the server has no such stream;
  * some servers answer 404 instead. If the stream was open before, 404 means that the session has
  * ended, and some servers answer 400. This has to be reported, because the client may send no other
@@ -191,14 +198,16 @@ static void session_stream_refused(mcp__client_exchange *e, const char *text)
 void mcp__client_exchange_stream_refused(mcp__client_exchange *e, const char *text)
 {
     mcp_http_client *http = e->http;
-    bool temporary = is_temporary(e->status);
 
     e->failures++;
     if (is_session_stream(e) && http->mode != MCP__STREAMABLE) {
         int status = e->status;
         mcp__client_exchange_drop(e);
         mcp__http_fall_back_failed(http, status, text);
-    } else if (is_session_stream(e) ? temporary : temporary && e->failures <= MOST_FAILURES) {
+    } else if (is_session_stream(e) && may_succeed_later(e)) {
+        e->refusals = 0;
+        retry_later(e);
+    } else if (!is_session_stream(e) && is_temporary(e->status) && e->failures <= MOST_FAILURES) {
         retry_later(e);
     } else if (is_session_stream(e)) {
         session_stream_refused(e, text);
@@ -212,6 +221,8 @@ void mcp__stream_open(mcp_http_client *http)
     if (http->stream || http->closing || (http->mode == MCP__STREAMABLE && http->options.no_stream))
         return;
     http->stream = mcp__client_exchange_new(http, MCP__ASKED_STREAM);
-    if (http->stream)
+    if (http->stream) {
         http->stream->sse.retry = -1;
+        http->stream->authorized.background = http->mode == MCP__STREAMABLE;
+    }
 }

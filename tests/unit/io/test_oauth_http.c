@@ -22,6 +22,10 @@ typedef struct world {
     bool refuses_refresh;
     int logins, login_rc;
     int streams; /* answered by answer_mcp() */
+    int away;    /* so many requests for tokens are answered with 503 */
+    bool declines;
+    int refused, visits; /* requests to the server; calls of visit() */
+    int confirmed;       /* subscriptions */
 } world;
 
 static void note(world *w, const char *format, ...)
@@ -49,6 +53,7 @@ static void authenticate(mcp_http_login *login, void *user)
     else
         mcp_http_login_refuse(
             login, MCP_OPTIONS(mcp_http_denial, .challenges = challenges, .n_challenges = 1));
+    w->refused += w->revoked;
 }
 
 /* ---- the issuer ------------------------------------------------------------------------------ */
@@ -60,6 +65,10 @@ static void answer_token(world *w, script_connection *c, const script_request *r
     if (refresh && w->refuses_refresh) {
         script_reply(c, "400 Bad Request", "Content-Type: application/json",
                      "{\"error\":\"invalid_grant\"}");
+        return;
+    }
+    if (w->away && w->away--) {
+        script_reply(c, "503 Service Unavailable", NULL, "");
         return;
     }
     w->tokens++;
@@ -140,7 +149,12 @@ static int visit(mcp_oauth_client *oauth, const mcp_oauth_visit *v, void *user)
     char redirect[256];
     const char *state = strstr(v->url, "&state=");
     note(w, "visit %s\n", v->scope);
+    w->visits++;
     assert_non_null(state);
+    if (w->declines) {
+        mcp_oauth_client_declined(oauth, MCP_EACCESS, NULL);
+        return MCP_OK;
+    }
     snprintf(redirect, sizeof(redirect), "%s?code=c1&state=%.43s", v->redirect_uri, state + 7);
     return mcp_oauth_client_redirected(oauth, mcp_str_from(redirect), NULL);
 }
@@ -186,14 +200,15 @@ static void open_world(world *w)
 static void open_client(world *w)
 {
     mcp_error error = {0};
-    assert_int_equal(mcp_client_new(MCP_OPTIONS(mcp_client_options, .name = "t", .version = "1",
-                                                .timeout_ms = 30000),
-                                    &w->client, NULL),
-                     MCP_OK);
-    if (mcp_http_client_connect(
-            w->loop, w->client,
-            MCP_OPTIONS(mcp_http_client_options, .url = w->url, .oauth = w->oauth), &w->http,
-            &error) != MCP_OK)
+    assert_int_equal(
+        mcp_client_new(MCP_OPTIONS(mcp_client_options, .name = "t", .version = "1",
+                                   .timeout_ms = 30000, .retry_ms = 1, .max_retry_ms = 10),
+                       &w->client, NULL),
+        MCP_OK);
+    if (mcp_http_client_connect(w->loop, w->client,
+                                MCP_OPTIONS(mcp_http_client_options, .url = w->url,
+                                            .oauth = w->oauth, .max_retry_ms = 100),
+                                &w->http, &error) != MCP_OK)
         fail_msg("%s", error.text);
 }
 
@@ -305,10 +320,11 @@ static void test_login(void **state)
     close_world(&w);
 }
 
-/* A stream that stays for days outlives any number of tokens. */
+/* A stream that stays for days outlives any number of tokens, and an authorization server that is
+ * away for a while. */
 static void test_stream(void **state)
 {
-    enum { STREAMS = 8 }; /* more than the attempts to authorize one request */
+    enum { STREAMS = 8, AWAY = 5 }; /* more than the attempts to authorize one request */
     world w;
     mcp_call_id call;
     mcp_auth_host host = {.size = sizeof(host)};
@@ -327,8 +343,66 @@ static void test_stream(void **state)
     assert_int_equal(mcp_client_ping(w.client, NULL, &call), MCP_OK);
     for (int64_t end = wait_end(); w.streams < STREAMS && wait_more(end);)
         mcp_loop_step(w.loop, 10);
-    if (w.streams < STREAMS)
+    w.away = AWAY;
+    for (int64_t end = wait_end(); w.streams < STREAMS + 2 && wait_more(end);)
+        mcp_loop_step(w.loop, 10);
+    assert_int_equal(w.away, 0);
+    if (w.streams < STREAMS + 2)
         fail_msg("%s", w.log);
+    close_world(&w);
+}
+
+static void on_subscription(mcp_client *client, mcp_subscription *subscription,
+                            mcp_subscription_state state, const mcp_error *error, void *user)
+{
+    world *w = user;
+    (void)client;
+    (void)subscription;
+    (void)error;
+    w->confirmed += state == MCP_SUBSCRIPTION_ACTIVE;
+}
+
+static void on_change(mcp_client *client, mcp_subscription *subscription, mcp_change change,
+                      mcp_str uri, void *user)
+{
+    (void)client;
+    (void)subscription;
+    (void)change;
+    (void)uri;
+    (void)user;
+}
+
+/* The client opens its stream again and again, but asks a person who has declined only once. */
+static void test_declined(void **state)
+{
+    enum { REFUSED = 12 };
+    world w;
+    mcp_subscription *subscription;
+    (void)state;
+    open_world(&w);
+    open_client(&w);
+    assert_int_equal(read_text(&w), MCP_OK);
+    w.log[0] = 0;
+    w.visits = 0;
+    w.revoked = w.refuses_refresh = w.declines = true;
+    assert_int_equal(mcp_client_subscribe(w.client,
+                                          MCP_OPTIONS(mcp_subscription_options, .tools = true,
+                                                      .changed = on_change,
+                                                      .state = on_subscription, .user = &w),
+                                          &subscription),
+                     MCP_OK);
+    for (int64_t end = wait_end(); w.refused < REFUSED && wait_more(end);)
+        mcp_loop_step(w.loop, 10);
+    assert_true(w.refused >= REFUSED);
+    assert_int_equal(w.visits, 1);
+    assert_int_equal(w.confirmed, 0);
+    w.declines = false; /* a request of the program asks again */
+    assert_int_equal(read_text(&w), MCP_OK);
+    assert_int_equal(w.visits, 2);
+    for (int64_t end = wait_end(); !w.confirmed && wait_more(end);)
+        mcp_loop_step(w.loop, 10);
+    assert_int_equal(w.confirmed, 1);
+    assert_null(strstr(w.log, "/register"));
     close_world(&w);
 }
 
@@ -355,7 +429,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_from_nothing), cmocka_unit_test(test_refresh),
         cmocka_unit_test(test_login),        cmocka_unit_test(test_stream),
-        cmocka_unit_test(test_other_url),
+        cmocka_unit_test(test_declined),     cmocka_unit_test(test_other_url),
     };
     return cmocka_run_group_tests_name("oauth_http", tests, NULL, NULL);
 }
