@@ -22,11 +22,13 @@
  * revision is unknown before the first token; see legacy_endpoints for the exception.
  *
  * Whatever the object remembers belongs to one server, one issuer and one client id. A token is sent
- * to its server alone, and a client secret or refresh token to the token endpoint with which it was
- * first used. For client_secret, and for the JWT of MCP_OAUTH_ASSERTION, the option `issuer` says which
- * authorization server gets them. Without it, the record remembers the first one, even after a logout,
- * and another one fails with MCP_ESTATE. Identifiers and URLs are never normalized. Requests follow no redirects. They are sent
- * to https URLs, or to http URLs of this machine if the server is on this machine too.
+ * to its server alone. A client secret or refresh token is sent to the token endpoint with which it
+ * was first used, and to the endpoints for revocation and devices only if these have the same origin.
+ * For client_secret, and for the JWT of MCP_OAUTH_ASSERTION, the option `issuer` says which
+ * authorization server gets them. Without it, the record remembers the first one, even after a
+ * logout, and another one fails with MCP_ESTATE. Identifiers and URLs are never normalized. Requests
+ * follow no redirects. They are sent to https URLs, or to http URLs of this machine if the server is
+ * on this machine too.
  *
  * All calls must be made on the thread of the host, and all functions of the program are called on
  * it. Errors never contain secrets. OpenSSL 3 is loaded by mcp_oauth_client_new().

@@ -33,8 +33,9 @@ static int tool_fail(mcp_error *error, const char *text)
 
 #define ATTRIBUTES(key) "service", "mcp", "login", (key), NULL
 
-/* The record is locked for this time, for which others wait longer. */
-enum { TOOL_MS = 20000 };
+/* A record is locked while a token is renewed: for at most three calls of secret-tool and a few
+ * requests, which take fetch_ms each. Others wait longer. */
+enum { TOOL_MS = 20000, LOCK_MS = 120000 };
 
 /* Runs secret-tool. *text gets the output, which the caller frees; it may be NULL. *status gets its
  * exit status. Returns MCP_OK or MCP_EIO (it did not run, or not to its end). */
@@ -161,8 +162,9 @@ int login_store_open(mcp_loop *loop, bool keyring, login_store **ret)
     mcp_error error = {0};
     char *path = state_file("mcp/auth.json");
     login_store *s = path ? calloc(1, sizeof(*s)) : NULL;
-    int rc = s ? mcp_oauth_file_store_new(loop, MCP_OPTIONS(mcp_oauth_file_options, .path = path),
-                                          &s->file, &error)
+    int rc = s ? mcp_oauth_file_store_new(
+                     loop, MCP_OPTIONS(mcp_oauth_file_options, .path = path, .lock_ms = LOCK_MS),
+                     &s->file, &error)
                : MCP_ENOMEM;
     bool none = !path;
     free(path);

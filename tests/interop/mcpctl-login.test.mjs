@@ -7,7 +7,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
-import { CLIENT, startIssuer } from './support/issuer.mjs';
+import { CLIENT, MACHINES, startIssuer } from './support/issuer.mjs';
 import { browse } from './support/oauth.mjs';
 import { protect } from './support/protected.mjs';
 import { until } from './support/wait.mjs';
@@ -226,6 +226,87 @@ describe('mcpctl at a server that requires a login', { timeout: 180_000 + rounds
         assert.equal(JSON.parse(done(await run(['auth', '--json'])).stdout).logins[0].clientId, CLIENT);
         assert.equal(done(await run(['read', '-s', 'guarded', uri])).stdout, 'open.txt\n');
         assert.equal(requested('POST /reg'), 0);
+    });
+
+    it('is a client of its own in CI, with a secret or a key', async () => {
+        const secret = join(home, 'secret'), key = join(home, 'key');
+        writeFileSync(secret, `${MACHINES.secret.client_secret}\n`, { mode: 0o600 });
+        writeFileSync(key, MACHINES.privateKey, { mode: 0o600 });
+        const ways = [
+            [MACHINES.secret.client_id, { MCPCTL_CLIENT_SECRET: MACHINES.secret.client_secret }],
+            [MACHINES.secret.client_id, { MCPCTL_CLIENT_SECRET_FILE: secret }],
+            [MACHINES.key.client_id, { MCPCTL_KEY: key }],
+        ];
+        for (const [id, way] of ways) {
+            const more = { MCPCTL_GRANT: 'client-credentials', MCPCTL_CLIENT_ID: id, MCPCTL_ISSUER: issuer.issuer, ...way };
+            assert.deepEqual(done(await run(['read', server.url, uri], { more })), { status: 0, stdout: 'open.txt\n', stderr: '' });
+            const [login] = JSON.parse(done(await run(['auth', '--json'])).stdout).logins;
+            assert.deepEqual([login.clientId, login.renewable], [id, false]);
+            await forget(); // without a refresh token, the client asks again
+            assert.equal(done(await run(['read', server.url, uri], { more })).stdout, 'open.txt\n');
+            rmSync(store());
+        }
+        const words = ['--grant', 'client-credentials', '--client-id', MACHINES.secret.client_id, '--client-secret-file', secret];
+        assert.match(done(await run(['login', server.url, ...words]), 2).stderr, /--issuer/);
+        await login(...words, '--issuer', issuer.issuer);
+        writeFileSync(secret, 'wrong');
+        const refused = done(await run(['login', server.url, ...words, '--issuer', issuer.issuer]), 8);
+        assert.match(refused.stderr, /invalid_client/);
+        assert.equal(requested('GET /auth') + requested('POST /reg'), 0);
+    });
+
+    it('shows what its platform or an enterprise says of it', async () => {
+        const forms = [];
+        const token = async () => ({
+            access_token: await issuer.mint({ aud: server.url, scope: 'mcp:read' }), token_type: 'Bearer', expires_in: 300,
+        });
+        const answers = {
+            'urn:ietf:params:oauth:grant-type:jwt-bearer': token,
+            'urn:ietf:params:oauth:grant-type:token-exchange': async () => ({
+                access_token: 'the.id.jag', issued_token_type: 'urn:ietf:params:oauth:token-type:id-jag', token_type: 'N_A',
+            }),
+        };
+        const metadata = {
+            issuer: issuer.issuer, authorization_endpoint: `${issuer.issuer}/auth`, token_endpoint: `${issuer.issuer}/token`,
+            response_types_supported: ['code'], grant_types_supported: Object.keys(answers),
+            token_endpoint_auth_methods_supported: ['client_secret_basic', 'none'],
+            authorization_grant_profiles_supported: ['urn:ietf:params:oauth:grant-profile:id-jag'],
+        };
+        issuer.settings.answer = (request, response) => {
+            if (request.url.startsWith('/.well-known/oauth-authorization-server')) {
+                response.setHeader('Content-Type', 'application/json').end(JSON.stringify(metadata));
+                return true;
+            }
+            if (!['/token', '/idp'].includes(request.url)) return false;
+            request.setEncoding('utf8').toArray().then(async body => {
+                const form = Object.fromEntries(new URLSearchParams(body.join('')));
+                forms.push(form);
+                response.setHeader('Content-Type', 'application/json').end(JSON.stringify(await answers[form.grant_type]()));
+            });
+            return true;
+        };
+        try {
+            const file = join(home, 'assertion');
+            writeFileSync(file, 'a.platform.jwt\n', { mode: 0o600 });
+            await login('--assertion-file', file, '--issuer', issuer.issuer, '--client-id', 'mine');
+            assert.equal(forms[0].assertion, 'a.platform.jwt');
+            assert.equal(done(await run(['read', server.url, uri])).stdout, 'open.txt\n');
+            rmSync(store());
+            await login('--assertion-command', `cat ${file}`, '--issuer', issuer.issuer, '--client-id', 'mine');
+            assert.equal(forms[1].assertion, 'a.platform.jwt');
+            rmSync(store());
+            forms.length = 0;
+            const secret = join(home, 'secret');
+            writeFileSync(secret, 'sesame', { mode: 0o600 });
+            await login('--assertion-file', file, '--idp-token-endpoint', `${issuer.issuer}/idp`, '--idp-client-id', 'at-the-idp',
+                '--issuer', issuer.issuer, '--client-id', 'mine', '--client-secret-file', secret);
+            assert.equal(forms.length, 2);
+            assert.deepEqual([forms[0].subject_token, forms[0].client_id, forms[0].audience], ['a.platform.jwt', 'at-the-idp', issuer.issuer]);
+            assert.equal(forms[1].assertion, 'the.id.jag');
+            assert.equal(done(await run(['read', server.url, uri])).stdout, 'open.txt\n');
+        } finally {
+            issuer.settings.answer = () => false;
+        }
     });
 
     it('uses a header by hand instead', async () => {

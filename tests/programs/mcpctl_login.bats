@@ -54,6 +54,10 @@ state() {
     [ "$("$MCPCTL" logout https://mcp.example/mcp --json)" = '{"server":"https://mcp.example/mcp","loggedOut":false}' ]
     apart "$MCPCTL" login https://127.0.0.1:1/mcp
     [ "$status" -eq 3 ]
+    serve .
+    apart "$MCPCTL" login "$url"
+    [ "$status" -eq 8 ]
+    [[ $stderr == *"$url does not ask for a login (HTTP status 200)"* ]]
 }
 
 @test "login: settings that cannot be used" {

@@ -90,6 +90,7 @@ typedef struct mcp__oauth_flow {
     mcp__oauth_why why;
     mcp__oauth_step step, after, after_save;
     mcp__oauth_saving saving;
+    int probed;      /* the status of the answer to PROBE; 0 if there was none */
     size_t tried;    /* how many URLs of the step were tried before */
     size_t requests; /* sent so far, without polls */
     unsigned nonces; /* repetitions of a token request because of a nonce */

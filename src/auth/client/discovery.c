@@ -21,6 +21,7 @@ static mcp__oauth_step answered_probe(mcp_oauth_client *c, const mcp__oauth_answ
     /* An answer that is too long may have a challenge too, but then it is no answer to a ping. */
     if (answer->rc < 0 && answer->rc != MCP_ELIMIT)
         return mcp__oauth_unanswered(c, answer);
+    c->flow.probed = answer->status;
     if (answer->status == 401 && mcp__oauth_take_challenge(c, answer->challenge) < 0)
         return mcp__oauth_no_memory(c);
     return MCP__STEP_RESOURCE;
@@ -50,6 +51,12 @@ static mcp__oauth_step without_resource(mcp_oauth_client *c)
         return MCP__STEP_ISSUER;
     if (f->error.code == MCP_EACCESS) /* the last URL */
         return MCP__STEP_FAILED;
+    if (f->probed && f->probed != 401)
+        return mcp__oauth_failed_with(
+            c, MCP_ENOTFOUND,
+            "%.100s does not ask for a login (HTTP status %d), and has no protected resource "
+            "metadata; the option issuer names the authorization server if there is one",
+            c->o.server, f->probed);
     return mcp__oauth_failed_with(
         c, MCP_ENOTFOUND,
         "%.100s has no protected resource metadata, so its authorization server is unknown; the "

@@ -5,7 +5,7 @@
 
 import { createServer } from 'node:http';
 import { once } from 'node:events';
-import { randomBytes, randomUUID } from 'node:crypto';
+import { createPublicKey, generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto';
 import { exportJWK, generateKeyPair, importJWK, SignJWT } from 'jose';
 import Provider, { errors } from 'oidc-provider';
 
@@ -70,6 +70,20 @@ export const CLIENT = 'interop';
 export const REDIRECT = 'http://127.0.0.1/callback';
 export const INTROSPECTOR = { id: 'resource-server', secret: 'a secret between the two servers' };
 
+// Clients that are users themselves: one with a secret, one with a key.
+const machine = { redirect_uris: [], response_types: [], grant_types: ['client_credentials'] };
+const pair = generateKeyPairSync('ec', {
+    namedCurve: 'P-256', privateKeyEncoding: { type: 'pkcs8', format: 'pem' }, publicKeyEncoding: { type: 'spki', format: 'pem' },
+});
+export const MACHINES = {
+    secret: { ...machine, client_id: 'machine', client_secret: 'the secret of a machine & +' },
+    key: {
+        ...machine, client_id: 'machine-with-key', token_endpoint_auth_method: 'private_key_jwt', token_endpoint_auth_signing_alg: 'ES256',
+        jwks: { keys: [createPublicKey(pair.publicKey).export({ format: 'jwk' })] },
+    },
+    privateKey: pair.privateKey,
+};
+
 const registered = [
     {
         client_id: CLIENT, redirect_uris: [REDIRECT], token_endpoint_auth_method: 'none', application_type: 'native',
@@ -79,6 +93,7 @@ const registered = [
         client_id: INTROSPECTOR.id, client_secret: INTROSPECTOR.secret, redirect_uris: [], response_types: [],
         grant_types: [],
     },
+    MACHINES.secret, MACHINES.key,
 ];
 
 const groupsOf = { alice: ['staff', 'admins'], bob: ['staff'] };
@@ -114,6 +129,7 @@ function configure(settings, keys, secrets, adapter) {
         },
         features: {
             clientIdMetadataDocument: { enabled: true, ack: 'draft-02' },
+            clientCredentials: { enabled: true },
             deviceFlow: { enabled: true, userCodeConfirmSource: page, successSource: page },
             devInteractions: { enabled: false },
             registration: { enabled: true },
@@ -124,7 +140,7 @@ function configure(settings, keys, secrets, adapter) {
         },
         ttl: {
             AccessToken: (_, token) => token.resourceServer?.accessTokenTTL ?? settings.lifetime,
-            AuthorizationCode: 60, DeviceCode: 600, Grant: 3600, IdToken: 300, Interaction: 60, RefreshToken: 3600, Session: 3600,
+            AuthorizationCode: 60, ClientCredentials: () => settings.lifetime, DeviceCode: 600, Grant: 3600, IdToken: 300, Interaction: 60, RefreshToken: 3600, Session: 3600,
         },
     };
 }
