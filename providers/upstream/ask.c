@@ -2,7 +2,7 @@
  *
  * A request ends in one of three ways: the answer arrives, the peer cancels the request, or the
  * session ends. After a cancellation the upstream_ask remains until the client has reported the end
- * of the call.
+ * of the call. It also remains while its caller answers a question of the other server (park.c).
  */
 #include <string.h>
 
@@ -18,9 +18,10 @@ static void count(upstream *up, mcp_upstream_outcome outcome)
     up->totals.requests[outcome]++;
 }
 
-static void ask_free(upstream_ask *a)
+void upstream_ask_free(upstream_ask *a)
 {
     upstream *up = a->session->up;
+    upstream_park_free(a);
     upstream_ask **at = &a->session->asks;
     while (*at && *at != a)
         at = &(*at)->next;
@@ -41,13 +42,14 @@ static int name_here(mcp_item item, mcp_str name, char to[MCP_NAME_ROOM], void *
     return upstream_names_give(&up->names, name, to);
 }
 
-/* Replies with the JSON text of `value`. `how` is mcp_reply_raw() or a variant of it. */
-static int reply(const upstream_ask *a, const mcp_json *value,
+/* Replies with the JSON text of `value`. If `text` is NULL, it is made from `value`. `how` is
+ * mcp_reply_raw() or a variant of it. */
+static int reply(const upstream_ask *a, const mcp_json *value, mcp_str text,
                  int (*how)(mcp_request *req, const mcp_raw *raw))
 {
     upstream *up = a->session->up;
     mcp_raw raw = {.size = sizeof(raw),
-                   .json = mcp_client_result_text(a->session->client),
+                   .json = text,
                    .value = value,
                    .uri_prefix = up->prefix,
                    .name = name_here,
@@ -86,16 +88,17 @@ static bool is_unknown_method(const mcp_json *error)
     return mcp_json_int(mcp_json_get(error, "code"), 0) == METHOD_NOT_FOUND;
 }
 
-static int outcome_of(const upstream_ask *a, int rc, const mcp_json *result, const mcp_error *error)
+static int outcome_of(const upstream_ask *a, int rc, const mcp_json *result, mcp_str text,
+                      const mcp_error *error)
 {
     if (rc == MCP_OK || rc == MCP_EREMOTE)
         count(up_of(a), rc == MCP_OK ? MCP_UPSTREAM_ANSWERED : MCP_UPSTREAM_ERROR);
     if (rc == MCP_OK)
-        return reply(a, result, a->lists ? mcp_reply_raw_page : mcp_reply_raw);
+        return reply(a, result, text, a->lists ? mcp_reply_raw_page : mcp_reply_raw);
     if (rc == MCP_EREMOTE && a->lists && is_unknown_method(result))
         return MCP_OK; /* the other server does not support this list */
     if (rc == MCP_EREMOTE)
-        return reply(a, result, mcp_reply_raw_error);
+        return reply(a, result, text, mcp_reply_raw_error);
     return refuse(up_of(a), a->req, a->lists && !a->goes_on, rc, error);
 }
 
@@ -105,7 +108,7 @@ static void finish(upstream_ask *a, int outcome)
     a->req = NULL;
     if (req)
         mcp_request_on_cancel(req, NULL, NULL);
-    ask_free(a);
+    upstream_ask_free(a);
     if (req)
         mcp_reply_finish(req, outcome);
 }
@@ -114,9 +117,23 @@ static void on_done(mcp_client *client, int rc, const mcp_json *result, const mc
                     void *user)
 {
     upstream_ask *a = user;
-    (void)client;
     a->call = 0;
-    finish(a, a->req ? outcome_of(a, rc, result, error) : MCP_ECANCELLED);
+    if (rc == MCP_ETIMEOUT && upstream_may_ask(a))
+        a->session->cancelled = true;
+    if (a->req)
+        finish(a, outcome_of(a, rc, result, mcp_client_result_text(client), error));
+    else if (a->cancelled || a->session->closing)
+        upstream_ask_free(a);
+    else
+        upstream_park_outcome(a, rc, result, error);
+}
+
+int upstream_ask_answer_stored(upstream_ask *a, mcp_request *req)
+{
+    a->req = req;
+    int rc = outcome_of(a, a->park->rc, NULL, a->park->text, &a->park->error);
+    upstream_ask_free(a);
+    return rc;
 }
 
 static void on_progress(mcp_client *client, mcp_call_id call, const mcp_progress *progress,
@@ -161,14 +178,15 @@ static void on_learnt(mcp_client *client, int rc, const mcp_json *result, const 
                       void *user)
 {
     upstream_ask *a = user;
-    (void)client;
     a->call = 0;
     a->learns = false;
     if (!a->req) {
         finish(a, MCP_ECANCELLED);
         return;
     }
-    rc = rc == MCP_OK || rc == MCP_EREMOTE ? make_params(a) : outcome_of(a, rc, result, error);
+    rc = rc == MCP_OK || rc == MCP_EREMOTE
+             ? make_params(a)
+             : outcome_of(a, rc, result, mcp_client_result_text(client), error);
     if (rc == MCP_OK)
         rc = send(a);
     if (rc == MCP_ENOTFOUND)
@@ -220,8 +238,10 @@ void upstream_asks_fail(upstream_session *s, int rc, const mcp_error *error)
 {
     for (upstream_ask *a = s->asks; a;) {
         upstream_ask *next = a->next;
-        if (!a->call)
+        if (!a->call && a->req)
             finish(a, refuse(s->up, a->req, a->lists && !a->goes_on, rc, error));
+        else if (!a->call)
+            upstream_ask_free(a);
         a = next;
     }
 }
@@ -229,14 +249,29 @@ void upstream_asks_fail(upstream_session *s, int rc, const mcp_error *error)
 static void on_cancel(mcp_request *req, void *user)
 {
     upstream_ask *a = user;
-    mcp_call_id call = a->call;
-    count(up_of(a), MCP_UPSTREAM_CANCELLED);
     a->req = NULL;
-    if (call)
-        mcp_client_cancel(a->session->client, call, "the client cancelled the request");
-    else
-        ask_free(a);
+    upstream_ask_cancel(a, "the client cancelled the request");
     mcp_reply_finish(req, MCP_ECANCELLED);
+}
+
+void upstream_ask_cancel(upstream_ask *a, const char *why)
+{
+    count(up_of(a), MCP_UPSTREAM_CANCELLED);
+    a->cancelled = true;
+    upstream_questions_drop(a);
+    if (!a->call) {
+        upstream_ask_free(a);
+        return;
+    }
+    if (upstream_may_ask(a))
+        a->session->cancelled = true;
+    (void)mcp_client_cancel(a->session->client, a->call, why);
+}
+
+void upstream_ask_attach(upstream_ask *a, mcp_request *req)
+{
+    a->req = req;
+    mcp_request_on_cancel(req, on_cancel, a);
 }
 
 static int start(upstream_ask *a, mcp_error *error)
@@ -259,7 +294,10 @@ static int begin(upstream *up, mcp_request *req, const upstream_ask *like, bool 
     upstream_session *s = NULL;
     bool leaves_out = like->lists && !like->goes_on;
     upstream_ask *a = common_alloc(&up->alloc, sizeof(*a));
-    int rc = a ? upstream_session_get(up, mcp_request_principal(req), &s, &error) : MCP_ENOMEM;
+    const upstream_wanted wanted = {.principal = mcp_request_principal(req),
+                                    .asking = upstream_asking_of(up, req),
+                                    .any = !upstream_may_ask(like)};
+    int rc = a ? upstream_session_get(up, &wanted, &s, &error) : MCP_ENOMEM;
     if (rc != MCP_OK) {
         common_release(&up->alloc, a);
         common_release(&up->alloc, like->params);
@@ -268,10 +306,9 @@ static int begin(upstream *up, mcp_request *req, const upstream_ask *like, bool 
     }
     *a = *like;
     a->session = s;
-    a->req = req;
     a->next = s->asks;
     s->asks = a;
-    mcp_request_on_cancel(req, on_cancel, a);
+    upstream_ask_attach(a, req);
     rc = start(a, &error);
     if (rc == MCP_OK)
         return MCP_PENDING;
@@ -286,10 +323,10 @@ static int begin(upstream *up, mcp_request *req, const upstream_ask *like, bool 
                              .item = a->item,
                              .name = a->name};
         a->params = a->name = NULL;
-        ask_free(a);
+        upstream_ask_free(a);
         return begin(up, req, &same, true);
     }
-    ask_free(a);
+    upstream_ask_free(a);
     return refuse(up, req, leaves_out, rc, &error);
 }
 

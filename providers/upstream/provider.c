@@ -47,6 +47,8 @@ static int read_one(mcp_request *req, mcp_str uri, void *user)
     upstream_ask ask = {.item = MCP_ITEM_RESOURCE};
     if (!is_below(up, uri))
         return MCP_ENOTFOUND;
+    if (upstream_is_resumed(req))
+        return upstream_resume(up, req);
     const common_passing change = {.uri = uri_there(up, uri)};
     return pass(up, req, &change, &ask);
 }
@@ -64,6 +66,8 @@ static int run(mcp_request *req, mcp_item item, mcp_str name, void *user)
 {
     upstream *up = user;
     upstream_ask ask = {.item = item};
+    if (upstream_is_resumed(req))
+        return upstream_resume(up, req);
     const common_passing change = {.name = upstream_names_find(&up->names, name)};
     if (change.name.ptr)
         return pass(up, req, &change, &ask);
@@ -205,6 +209,9 @@ static bool copy_options(upstream *up, const mcp_upstream_options *given)
     o->max_sessions = o->max_sessions ? o->max_sessions : 64;
     o->idle_ms = o->idle_ms ? o->idle_ms : 300000;
     o->timeout_ms = o->timeout_ms ? o->timeout_ms : 60000;
+    o->question_ms = o->question_ms ? o->question_ms : 900000;
+    o->max_parked = o->max_parked ? o->max_parked : 64;
+    o->max_parked_in_all = o->max_parked_in_all ? o->max_parked_in_all : 1024;
     return texts && url && cwd && revision && argv && env && headers;
 }
 
@@ -246,7 +253,7 @@ int upstream_check(const mcp_upstream_options *o, mcp_error *error)
                     "with a letter");
     if ((o->argv && o->argv[0]) + (o->url != NULL) + (o->connect != NULL) != 1)
         return fail(error, MCP_EINVAL, "a program or a URL is needed");
-    if (o->idle_ms > INT32_MAX || o->timeout_ms > INT32_MAX)
+    if (o->idle_ms > INT32_MAX || o->timeout_ms > INT32_MAX || o->question_ms > INT32_MAX)
         return fail(error, MCP_EINVAL, "a time is out of range");
     return check_revision(o, error);
 }

@@ -15,7 +15,7 @@ enum {
     MOST_REFUSED = 16, /* the most warnings about refused tools in one session */
 };
 
-static int64_t now_of(const upstream *up)
+int64_t upstream_now(const upstream *up)
 {
     const mcp_host *host = mcp_server_host(up->server);
     return host && host->now ? host->now(host->user) : 0;
@@ -36,6 +36,8 @@ static void session_free(upstream_session *s)
 {
     upstream *up = s->up;
     mcp_error error = {.code = MCP_ECLOSED, .text = "the session is ended"};
+    s->closing = true;
+    upstream_questions_forget(s);
     upstream_asks_fail(s, MCP_ECLOSED, &error);
     upstream_watch_free(s);
     upstream_link_close(s);
@@ -72,6 +74,7 @@ static void stop_timer(upstream *up)
 void upstream_sessions_close(upstream *up)
 {
     stop_timer(up);
+    upstream_soon_stop(up);
     while (up->sessions) {
         upstream_session *s = up->sessions;
         up->sessions = s->next;
@@ -111,15 +114,17 @@ static void reopen(upstream *up)
         if (!s->failed && mcp_client_start(s->client, NULL, NULL) == MCP_ECLOSED)
             upstream_session_lost(s);
         if (s->failed)
-            (void)upstream_session_get(up, s->principal, &made, &error);
+            (void)upstream_session_get(up, &(upstream_wanted){s->principal, s->asking, false},
+                                       &made, &error);
     }
 }
 
 static void on_time(void *arg)
 {
     upstream *up = arg;
-    int64_t now = now_of(up);
+    int64_t now = upstream_now(up);
     reopen(up);
+    upstream_parked_expire(up, now);
     for (upstream_session **at = &up->sessions; *at;) {
         upstream_session *s = *at;
         if (is_idle(s, now)) {
@@ -142,10 +147,16 @@ bool upstream_session_is_of(const upstream_session *s, const char *principal)
     return strcmp(s->principal, principal) == 0;
 }
 
-upstream_session *upstream_session_find(const upstream *up, const char *principal)
+static bool suits(const upstream_session *s, const upstream_wanted *wanted)
+{
+    return !s->failed && upstream_session_is_of(s, wanted->principal) &&
+           (wanted->any || s->asking == wanted->asking);
+}
+
+static upstream_session *find(const upstream *up, const upstream_wanted *wanted)
 {
     upstream_session *s = up->sessions;
-    while (s && (s->failed || !upstream_session_is_of(s, principal)))
+    while (s && !suits(s, wanted))
         s = s->next;
     return s;
 }
@@ -165,11 +176,15 @@ static void on_refused(mcp_client *client, mcp_str name, const char *why, void *
 static int open_session(upstream_session *s, mcp_error *error)
 {
     const upstream *up = s->up;
+    mcp_question_fn *const ask = upstream_on_question;
     int rc = mcp_client_new(
         MCP_OPTIONS(mcp_client_options, .name = "mcpd", .version = MCP_VERSION_STRING,
                     .no_cache = true, .revision = up->options.revision, .tool_refused = on_refused,
                     .ping_ms = up->options.url ? up->options.idle_ms / PINGS : 0,
-                    .allocator = &up->alloc, .user = s),
+                    .elicit_form = s->asking & UPSTREAM_ASKS_FORM ? ask : NULL,
+                    .elicit_url = s->asking & UPSTREAM_ASKS_URL ? ask : NULL,
+                    .roots = s->asking & UPSTREAM_ASKS_ROOTS ? ask : NULL, .allocator = &up->alloc,
+                    .user = s),
         &s->client, error);
     return rc == MCP_OK ? upstream_link_open(s, error) : rc;
 }
@@ -192,13 +207,14 @@ static bool has_room(upstream *up)
     return n < up->options.max_sessions;
 }
 
-static int session_new(upstream *up, const char *principal, upstream_session **ret,
+static int session_new(upstream *up, const upstream_wanted *wanted, upstream_session **ret,
                        mcp_error *error)
 {
+    const char *principal = wanted->principal;
     upstream_session *s = common_alloc(&up->alloc, sizeof(*s));
     if (!s)
         return MCP_ENOMEM;
-    *s = (upstream_session){.up = up};
+    *s = (upstream_session){.up = up, .asking = wanted->asking};
     s->principal = principal ? common_copy(&up->alloc, principal, strlen(principal)) : NULL;
     int rc = principal && !s->principal ? MCP_ENOMEM : open_session(s, error);
     if (rc != MCP_OK) {
@@ -216,20 +232,20 @@ static int session_new(upstream *up, const char *principal, upstream_session **r
     return MCP_OK;
 }
 
-int upstream_session_get(upstream *up, const char *principal, upstream_session **ret,
+int upstream_session_get(upstream *up, const upstream_wanted *wanted, upstream_session **ret,
                          mcp_error *error)
 {
-    upstream_session *s = upstream_session_find(up, principal);
+    upstream_session *s = find(up, wanted);
     int rc = MCP_OK;
     if (!s && has_room(up)) {
-        rc = session_new(up, principal, &s, error);
+        rc = session_new(up, wanted, &s, error);
     } else if (!s) {
         up->totals.refused++;
         rc = MCP_ELIMIT;
     }
     if (rc != MCP_OK)
         return rc;
-    s->last_use = now_of(up);
+    s->last_use = upstream_now(up);
     if (!up->timer)
         start_timer(up);
     *ret = s;

@@ -12,6 +12,17 @@ enum { UPSTREAM_PREFIX_ROOM = UPSTREAM_SOURCE_MAX + 8 };
 
 typedef struct upstream_session upstream_session;
 typedef struct upstream_ask upstream_ask;
+typedef struct upstream_question upstream_question;
+
+/* What the other server may ask in a session, as bits. */
+enum { UPSTREAM_ASKS_FORM = 1, UPSTREAM_ASKS_URL = 2, UPSTREAM_ASKS_ROOTS = 4 };
+
+/* The session that a request needs. */
+typedef struct upstream_wanted {
+    const char *principal; /* NULL if anonymous */
+    unsigned asking;       /* UPSTREAM_ASKS_* */
+    bool any;              /* an open session of the principal may have other capabilities */
+} upstream_wanted;
 
 /* A principal whose session ended while lists were watched. Its next session reports that the lists
  * may have changed. */
@@ -37,6 +48,8 @@ typedef struct upstream {
     size_t n_past;             /* number of entries in `past` */
     bool forgot;               /* a principal is missing in `past`, so each counts as contained */
     mcp_host_timer *timer;     /* ends idle sessions, and reopens those that watch resources */
+    mcp_host_timer *soon;      /* asks callers the questions that have arrived */
+    size_t stored;             /* bytes of answers that are kept for callers */
     mcp_upstream_state totals; /* the counters, except those of processes of open sessions */
 } upstream;
 
@@ -44,14 +57,18 @@ struct upstream_session {
     upstream_session *next;
     upstream *up;
     char *principal; /* NULL if anonymous */
+    unsigned asking; /* UPSTREAM_ASKS_*: the capabilities that the client declares */
     mcp_client *client;
     void *link;           /* set by options.connect */
     mcp_service *service; /* if the other server is a program */
     mcp_http_client *http;
     upstream_ask *asks;
     int64_t last_use;
-    bool failed; /* the session is about to end; the next request opens a new one */
-    bool lost;   /* the reason is that the connection was lost */
+    bool failed;             /* the session is about to end; the next request opens a new one */
+    bool lost;               /* the reason is that the connection was lost */
+    bool closing;            /* the session is being freed */
+    bool cancelled;          /* a call was cancelled; see oldest_ask() in question.c */
+    upstream_question *left; /* questions that were withdrawn or have lost their request */
 
     mcp_subscription *subscription;
     char **uris; /* watched URIs, as the other server names them */
@@ -62,11 +79,35 @@ struct upstream_session {
     bool missed; /* the subscription was interrupted, so changes may have been missed */
 };
 
+/* A question of the other server that is not answered yet. */
+struct upstream_question {
+    upstream_question *next;
+    upstream_ask *ask; /* NULL in upstream_session.left */
+    upstream_session *session;
+    mcp_question *question;
+    char key[24]; /* identifies it for the caller */
+    bool sent;    /* the caller was asked */
+};
+
+/* A request for which the other server has asked. */
+typedef struct upstream_parked {
+    char id[33]; /* mcp_request_series() of the caller's request */
+    upstream_question *questions;
+    unsigned n_keys;
+    int64_t due; /* when the call is cancelled, unless the caller has come back */
+    bool ended;  /* the other server has answered: */
+    int rc;
+    mcp_str text; /* owned */
+    mcp_error error;
+} upstream_parked;
+
 /* A forwarded request. */
 struct upstream_ask {
     upstream_ask *next;
     upstream_session *session;
-    mcp_request *req; /* NULL after a cancellation */
+    mcp_request *req;      /* NULL while it is parked, and after a cancellation */
+    bool cancelled;        /* the answer of the other server is not needed any more */
+    upstream_parked *park; /* NULL until the other server asks */
     const char *method;
     char *params;
     /* lists: the request is for a page of a list; goes_on: that page is not the first one */
@@ -89,12 +130,12 @@ int upstream_check(const mcp_upstream_options *o, mcp_error *error);
 
 /* ---- session.c ------------------------------------------------------------------------------- */
 
-/* Finds the session of a principal, or opens one. Returns MCP_OK, MCP_ELIMIT (max_sessions),
- * MCP_ENOMEM or the errors of upstream_link_open(). */
-int upstream_session_get(upstream *up, const char *principal, upstream_session **ret,
+/* Finds a session, or opens one. Returns MCP_OK, MCP_ELIMIT (max_sessions), MCP_ENOMEM or the
+ * errors of upstream_link_open(). */
+int upstream_session_get(upstream *up, const upstream_wanted *wanted, upstream_session **ret,
                          mcp_error *error);
-/* Returns the open session of a principal, or NULL. */
-upstream_session *upstream_session_find(const upstream *up, const char *principal);
+/* Returns the time of the host. */
+int64_t upstream_now(const upstream *up);
 /* Writes a line to the log of the server. */
 void upstream_say(const upstream *up, const char *level, const char *text);
 /* Returns whether the session belongs to the principal. */
@@ -129,8 +170,51 @@ void upstream_link_close(upstream_session *s);
  * like->name. If like->learns is set, like->name is a tool or prompt whose original name has to be
  * looked up first. Returns MCP_PENDING, or another code that the handler must return. */
 int upstream_ask_begin(upstream *up, mcp_request *req, const upstream_ask *like);
+void upstream_ask_free(upstream_ask *a);
+/* Cancels the call of a request that has no caller any more. May free the upstream_ask. */
+void upstream_ask_cancel(upstream_ask *a, const char *why);
+/* Makes `req`, which is pending, the request that gets the answer. */
+void upstream_ask_attach(upstream_ask *a, mcp_request *req);
+/* Answers `req` with the answer that was stored by upstream_park_outcome(), and frees the
+ * upstream_ask. Returns what the handler must return. */
+int upstream_ask_answer_stored(upstream_ask *a, mcp_request *req);
 /* Answers the requests that still wait for the process of a session that is ending. */
 void upstream_asks_fail(upstream_session *s, int rc, const mcp_error *error);
+
+/* ---- question.c ------------------------------------------------------------------------------ */
+
+/* Returns the UPSTREAM_ASKS_* that the caller of a request declared, or 0 if it cannot be asked. */
+unsigned upstream_asking_of(const upstream *up, const mcp_request *req);
+/* Returns whether the other server may ask while it answers this request. */
+bool upstream_may_ask(const upstream_ask *a);
+/* A mcp_question_fn whose `user` is the session. */
+void upstream_on_question(mcp_client *client, mcp_question *question, void *user);
+/* Asks the caller all questions of a request, and gives the other server the answers that have
+ * arrived. Returns MCP_OK (no question is left), MCP_INPUT_REQUIRED or a negative code. */
+int upstream_questions_ask(upstream_ask *a, mcp_request *req);
+/* Answers all questions of a request without the caller. */
+void upstream_questions_drop(upstream_ask *a);
+/* Answers the questions in `left`. */
+void upstream_questions_settle(upstream_session *s);
+/* Forgets all questions of a session before its client is freed. */
+void upstream_questions_forget(upstream_session *s);
+
+/* ---- park.c ---------------------------------------------------------------------------------- */
+
+/* Prepares a request for a question. Returns MCP_OK, MCP_ELIMIT or MCP_ENOMEM. */
+int upstream_park(upstream_ask *a);
+void upstream_park_free(upstream_ask *a);
+/* Asks callers within a few milliseconds. */
+void upstream_soon(upstream *up);
+void upstream_soon_stop(upstream *up);
+/* Stores the outcome of a call whose caller has not come back. */
+void upstream_park_outcome(upstream_ask *a, int rc, const mcp_json *result, const mcp_error *error);
+/* Returns whether a request continues a call that is parked. */
+bool upstream_is_resumed(const mcp_request *req);
+/* Continues it. Returns what the handler must return. */
+int upstream_resume(upstream *up, mcp_request *req);
+/* Cancels the calls whose callers did not come back in time. */
+void upstream_parked_expire(upstream *up, int64_t now);
 
 /* ---- watch.c --------------------------------------------------------------------------------- */
 

@@ -25,7 +25,16 @@ const char mcp_upstream_schema[] =
     "\"idle_ms\":{\"type\":\"integer\",\"minimum\":100,\"maximum\":2147483647,"
     "\"description\":\"A session ends this long after its last use; default 300000\"},"
     "\"timeout_ms\":{\"type\":\"integer\",\"minimum\":100,\"maximum\":2147483647,"
-    "\"description\":\"How long an answer may take, except for calls of tools; default 60000\"}}}";
+    "\"description\":\"How long an answer may take, except for calls of tools; default 60000\"},"
+    "\"questions\":{\"type\":\"boolean\",\"description\":\"Whether the server may ask the callers "
+    "of "
+    "its tools, prompts and resources (elicitation, roots); default true\"},"
+    "\"question_ms\":{\"type\":\"integer\",\"minimum\":100,\"maximum\":2147483647,"
+    "\"description\":\"How long a caller may take to answer a question; default 900000\"},"
+    "\"max_parked\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":100000,"
+    "\"description\":\"The most calls of one principal that wait for an answer; default 64\"},"
+    "\"max_parked_in_all\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":1000000,"
+    "\"description\":\"The most calls of all principals that wait for an answer; default 1024\"}}}";
 
 /* Splits a command into words at spaces and tabs. '…' and "…" quote spaces, "\" escapes the next
  * character. No other character is special: there is no shell. */
@@ -164,7 +173,12 @@ static int use_options(reading *r, const char *source, const mcp_json *options, 
                            .revision = string_of(options, "revision"),
                            .max_sessions = (size_t)number_of(options, "max_sessions"),
                            .idle_ms = number_of(options, "idle_ms"),
-                           .timeout_ms = number_of(options, "timeout_ms"), .allocator = allocator),
+                           .timeout_ms = number_of(options, "timeout_ms"),
+                           .question_ms = number_of(options, "question_ms"),
+                           .max_parked = (size_t)number_of(options, "max_parked"),
+                           .max_parked_in_all = (size_t)number_of(options, "max_parked_in_all"),
+                           .no_questions = !mcp_json_bool(mcp_json_get(options, "questions"), true),
+                           .allocator = allocator),
                arg, error);
 }
 

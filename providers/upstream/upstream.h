@@ -54,6 +54,15 @@ typedef struct mcp_upstream_options {
     uint64_t timeout_ms; /* time-out of all requests except tool calls; default 60,000 */
     const mcp_allocator *allocator;
     mcp_upstream_group *group; /* the list that contains the server while it is mounted, or NULL */
+
+    /* Questions of the other server (forms, URLs, roots) are passed to the caller of the call that
+     * caused them, unless the caller is anonymous. The call waits for the answer for question_ms
+     * (default 900,000), and is then cancelled. At most max_parked calls of one principal (default
+     * 64) and max_parked_in_all of all principals (default 1,024) may wait; further questions are
+     * refused. With no_questions, the other server cannot ask. */
+    uint64_t question_ms;
+    size_t max_parked, max_parked_in_all;
+    bool no_questions;
 } mcp_upstream_options;
 
 /* Mounts the other server. Before the first request, the server needs a host with timers; unless

@@ -217,7 +217,8 @@ int upstream_watch(const char *canonical, const char *principal, void *user)
     upstream *up = user;
     upstream_session *s = NULL;
     mcp_error error = {0};
-    int rc = upstream_session_get(up, principal, &s, &error);
+    int rc = upstream_session_get(up, &(upstream_wanted){.principal = principal, .any = true}, &s,
+                                  &error);
     if (rc == MCP_OK)
         rc = add(s, there(up, canonical));
     if (rc != MCP_OK)

@@ -186,11 +186,11 @@ static void test_sessions(void **state)
         wires_has(wires_ask(&w, "tools/call", "\"name\":\"up_t\""), text);
     }
     assert_int_equal(w.connects, 3); /* the third session replaced an idle one */
-    w.timer(w.timer_arg);
+    wires_timers(&w, false);
     assert_non_null(w.open->next);
     assert_null(w.open->next->next);
     w.now += 2000;
-    w.timer(w.timer_arg);
+    wires_timers(&w, false);
     assert_null(w.open);
     wires_has(wires_ask(&w, "tools/call", "\"name\":\"up_t\""), "\"text\":\"-:");
     close_all(&w);
@@ -306,13 +306,13 @@ static void test_changes(void **state)
     wires_has(w.notice, "\"uri\":\"mcp+up:m:/a%62\"");
     /* a session with subscriptions does not count as idle */
     w.now += 5000;
-    w.timer(w.timer_arg);
+    wires_timers(&w, false);
     assert_non_null(w.open);
     wires_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"resources/unsubscribe\","
                   "\"params\":{\"uri\":\"mcp+up:m:/a%62\"}}");
     assert_int_equal(watched, 0);
     w.now += 5000;
-    w.timer(w.timer_arg);
+    wires_timers(&w, false);
     assert_null(w.open);
     close_all(&w);
 }

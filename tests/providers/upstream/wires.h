@@ -4,6 +4,7 @@
 #ifndef MCP_TESTS_WIRES_H
 #define MCP_TESTS_WIRES_H
 
+#define _GNU_SOURCE
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -30,6 +31,16 @@ typedef struct wire_message {
 } wire_message;
 
 typedef struct wires wires;
+
+typedef struct wire_timer {
+    int64_t due;
+    void (*fn)(void *arg); /* NULL if it is free or has fired */
+    void *arg;
+    bool taken, is_short;
+} wire_timer;
+
+enum { WIRE_TIMERS = 8, WIRE_SHORT_MS = 15 };
+
 typedef struct wire {
     struct wire *next;
     wires *all;
@@ -45,10 +56,15 @@ struct wires {
     wire *open;
     wire_message *first, **last;
     int64_t now;
-    void (*timer)(void *arg);
-    void *timer_arg;
+    wire_timer timers[WIRE_TIMERS];
     bool down;
+    size_t id; /* of the last request of the peer */
     size_t connects;
+    size_t runs; /* number of tools/call, prompts/get and resources/read sent to the other server */
+    size_t cancels;       /* number of notifications/cancelled sent to it */
+    uint64_t question_ms; /* options of the mount */
+    size_t max_parked, max_parked_in_all;
+    bool no_questions;
     char *reply; /* the last answer to the peer */
     size_t notices;
     char notice[256];
@@ -70,7 +86,12 @@ static void wires_put(wire *w, bool to_server, mcp_str text)
 
 static void wires_send_here(mcp_channel *channel, mcp_exchange exchange, mcp_str text, void *user)
 {
+    static const char *const runs[] = {"tools/call", "prompts/get", "resources/read"};
+    wires *all = ((wire *)user)->all;
     (void)channel, (void)exchange;
+    for (size_t i = 0; i < 3; i++)
+        all->runs += memmem(text.ptr, text.len, runs[i], strlen(runs[i])) != NULL;
+    all->cancels += memmem(text.ptr, text.len, "s/cancelled", 11) != NULL;
     wires_put(user, true, text);
 }
 
@@ -177,23 +198,46 @@ static int64_t wires_now(void *user)
 static mcp_host_timer *wires_timer(uint64_t ms, void (*fn)(void *arg), void *arg, void *user)
 {
     wires *all = user;
-    (void)ms;
-    all->timer = fn;
-    all->timer_arg = arg;
-    return (mcp_host_timer *)user;
+    wire_timer *t = all->timers;
+    while (t < all->timers + WIRE_TIMERS && t->taken)
+        t++;
+    assert_true(t < all->timers + WIRE_TIMERS);
+    *t = (wire_timer){.due = all->now + (int64_t)ms,
+                      .fn = fn,
+                      .arg = arg,
+                      .taken = true,
+                      .is_short = ms <= WIRE_SHORT_MS};
+    return (mcp_host_timer *)t;
 }
 
 static void wires_timer_stop(mcp_host_timer *timer, void *user)
 {
-    (void)timer;
-    ((wires *)user)->timer = NULL;
+    (void)user;
+    ((wire_timer *)timer)->taken = false;
+    ((wire_timer *)timer)->fn = NULL;
 }
 
-/* Delivers all messages in flight. */
+/* Calls the functions of the short timers that are due, or of all timers. Returns whether a short
+ * timer is running. */
+static inline bool wires_timers(wires *all, bool is_short)
+{
+    bool running = false;
+    for (wire_timer *t = all->timers; t < all->timers + WIRE_TIMERS; t++) {
+        void (*fn)(void *arg) = t->fn;
+        if (fn && (!is_short || (t->is_short && t->due <= all->now))) {
+            t->fn = NULL;
+            fn(t->arg);
+        }
+        running |= t->fn && t->is_short;
+    }
+    return running;
+}
+
+/* Delivers all messages in flight, and lets short timers fire. */
 static inline void wires_run(wires *all)
 {
     for (unsigned idle = 0; idle < 3;) {
-        wire_message *m = all->first;
+        wire_message *m;
         for (wire *w = all->open; w; w = w->next) {
             if (w->here)
                 mcp_channel_tick(w->here, all->now);
@@ -203,8 +247,9 @@ static inline void wires_run(wires *all)
         if (all->peer)
             mcp_channel_tick(all->peer, all->now);
         all->now += 2;
+        bool running = wires_timers(all, true);
         if (!(m = all->first)) {
-            idle++;
+            idle += !running;
             continue;
         }
         idle = 0;
@@ -241,7 +286,9 @@ static inline int wires_open(wires *all, mcp_server *other)
             all->front,
             MCP_OPTIONS(mcp_upstream_options, .name = "up", .connect = wires_connect,
                         .disconnect = wires_disconnect, .user = all, .revision = all->revision,
-                        .max_sessions = 2, .idle_ms = 1000, .allocator = &all->allocator),
+                        .max_sessions = 2, .idle_ms = 1000, .question_ms = all->question_ms,
+                        .max_parked = all->max_parked, .max_parked_in_all = all->max_parked_in_all,
+                        .no_questions = all->no_questions, .allocator = &all->allocator),
             NULL);
     return rc;
 }
