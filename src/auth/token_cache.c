@@ -1,5 +1,7 @@
 /* token_cache.c: see token_cache.h. The cache is a hash table with chains. All entries are also in
  * a list, in the order of their last use. */
+#include <stdatomic.h>
+
 #include "auth/token_cache.h"
 
 enum {
@@ -23,8 +25,17 @@ struct mcp__token_cache {
     entry **buckets;
     size_t n_buckets; /* a power of two */
     size_t count, bytes;
+    uint64_t generation; /* changes whenever an entry is removed; 0 is never used */
     mcp__link used;
 };
+
+/* The last generation of all caches of the process. */
+static atomic_uint_fast64_t generations;
+
+static void begin_generation(mcp__token_cache *cache)
+{
+    cache->generation = atomic_fetch_add_explicit(&generations, 1, memory_order_relaxed) + 1;
+}
 
 static entry **bucket_of(const mcp__token_cache *cache, const mcp__token_id *id)
 {
@@ -50,6 +61,7 @@ static void drop(mcp__token_cache *cache, entry *e)
     if (*at)
         *at = e->next;
     mcp__list_remove(&e->link);
+    begin_generation(cache);
     cache->count--;
     cache->bytes -= e->cost;
     cache->options.release(e->value, cache->options.user);
@@ -118,6 +130,7 @@ int mcp__token_cache_new(const mcp__token_cache_options *options, const mcp_allo
         cache->options.max_bytes = MCP__TOKEN_CACHE_BYTES;
     cache->allocator = *a;
     mcp__list_init(&cache->used);
+    begin_generation(cache);
     cache->n_buckets = FIRST_BUCKETS;
     cache->bytes = table_bytes(FIRST_BUCKETS);
     cache->buckets = mcp__zalloc(a, FIRST_BUCKETS * sizeof(entry *));
@@ -156,11 +169,9 @@ bool mcp__token_cache_id(mcp__token_cache *cache, mcp_str token, mcp__token_id *
            c->EVP_MAC_final(cache->mac, ret->mac, &len, sizeof(ret->mac)) == 1;
 }
 
-void *mcp__token_cache_get(mcp__token_cache *cache, const mcp__token_id *id, int64_t now)
+/* Returns the value of an entry. If it has expired, removes the entry and returns NULL. */
+static void *use(mcp__token_cache *cache, entry *e, int64_t now)
 {
-    entry *e = find(cache, id);
-    if (!e)
-        return NULL;
     if (now >= e->until) {
         drop(cache, e);
         return NULL;
@@ -168,6 +179,24 @@ void *mcp__token_cache_get(mcp__token_cache *cache, const mcp__token_id *id, int
     mcp__list_remove(&e->link);
     mcp__list_append(&cache->used, &e->link);
     return e->value;
+}
+
+void *mcp__token_cache_get(mcp__token_cache *cache, const mcp__token_id *id, int64_t now)
+{
+    entry *e = find(cache, id);
+    return e ? use(cache, e, now) : NULL;
+}
+
+void *mcp__token_cache_entry(const mcp__token_cache *cache, const mcp__token_id *id,
+                             uint64_t *generation)
+{
+    *generation = cache->generation;
+    return find(cache, id);
+}
+
+void *mcp__token_cache_again(mcp__token_cache *cache, void *found, uint64_t generation, int64_t now)
+{
+    return found && generation == cache->generation ? use(cache, found, now) : NULL;
 }
 
 int mcp__token_cache_put(mcp__token_cache *cache, const mcp__token_id *id, void *value,

@@ -38,6 +38,14 @@ void mcp__token_cache_free(mcp__token_cache *cache); /* NULL is allowed */
 bool mcp__token_cache_id(mcp__token_cache *cache, mcp_str token, mcp__token_id *ret);
 /* Returns the value of a token, which is borrowed, or NULL. Times are in seconds since 1970. */
 void *mcp__token_cache_get(mcp__token_cache *cache, const mcp__token_id *id, int64_t now);
+/* Returns the entry of a token that mcp__token_cache_get() has just found, and the generation of the
+ * cache. mcp__token_cache_again() then returns the value of that entry as mcp__token_cache_get()
+ * would, or NULL if any entry was removed since: each removal begins a new generation. Generations of
+ * different caches differ. */
+void *mcp__token_cache_entry(const mcp__token_cache *cache, const mcp__token_id *id,
+                             uint64_t *generation);
+void *mcp__token_cache_again(mcp__token_cache *cache, void *entry, uint64_t generation,
+                             int64_t now);
 /* Adds or replaces a value of `bytes` bytes. The entry is used until `expires`, but for at most
  * `longest` seconds. Returns MCP_OK if the cache has taken ownership of the value. Otherwise
  * returns MCP_ENOMEM or MCP_ELIMIT (larger than the limit, or expired). */

@@ -167,6 +167,8 @@ mcp__rs_login *mcp__rs_ask(mcp_resource_server *rs, const mcp__rs_question *ques
             why = check_scopes(rs, known->identity);
         else if (why == MCP__ACCEPTED)
             return wait_for(rs, question, scheme, token, &id, known);
+        if (why == MCP__ACCEPTED)
+            mcp__rs_remember(rs, question, &id);
         mcp__rs_answer_to(rs, question, scheme, why, known->identity, 0);
         return NULL;
     }

@@ -9,7 +9,7 @@
  *   mcp__rs_address       a client address, with its jobs and its failures
  *
  * options.c reads the options; server.c creates and frees the server; login.c receives requests and
- * uses the cache; check.c checks tokens; source.c fetches keys; opaque.c uses introspection
+ * uses the cache; recent.c recognizes the last token of a connection; check.c checks tokens; source.c fetches keys; opaque.c uses introspection
  * endpoints; proof.c checks proofs; identity.c makes identities; answer.c makes answers; jobs.c
  * runs jobs and limits them.
  *
@@ -24,6 +24,7 @@
 #include "auth/introspect.h"
 #include "auth/keyset.h"
 #include "auth/replay.h"
+#include "auth/resource/recent.h"
 #include "auth/token.h"
 #include "auth/token_cache.h"
 #include "protocol/scope.h"
@@ -202,6 +203,8 @@ typedef struct mcp__rs_question {
     /* Called once, unless the login is cancelled; everything is borrowed until it returns. */
     void (*answer)(const mcp__rs_answer *answer, void *user);
     void *user;
+    mcp__rs_recent *recent;         /* of the connection; NULL if nothing is to be kept */
+    const mcp_allocator *allocator; /* of `recent` */
 } mcp__rs_question;
 
 struct mcp__rs_login {
@@ -232,6 +235,13 @@ void mcp__rs_login_continue(mcp__rs_login *login, const mcp__rs_known *known, un
 void mcp__rs_login_finish(mcp__rs_login *login, mcp__refused why, unsigned retry_s);
 /* Frees a value of the cache. */
 void mcp__rs_known_clear(mcp__rs_known *known);
+
+/* ---- recent.c -------------------------------------------------------------------------------- */
+
+/* Stores the header of a request, if question->recent is set, whose token mcp__token_cache_get() has
+ * found and which was accepted without a proof. */
+void mcp__rs_remember(mcp_resource_server *rs, const mcp__rs_question *question,
+                      const mcp__token_id *id);
 
 /* ---- proof.c --------------------------------------------------------------------------------- */
 

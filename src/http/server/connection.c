@@ -48,8 +48,8 @@ void mcp__http_write(mcp_http_connection *c, mcp_str bytes)
 void mcp__http_connection_charge(mcp_http_connection *c)
 {
     mcp__http_charge_set(c->http->budget, &c->charge,
-                         c->head.bytes.cap + c->body.cap + c->input.cap + c->message + c->burst +
-                             c->pending);
+                         c->head.bytes.cap + c->recent.header.len + c->body.cap + c->input.cap +
+                             c->message + c->burst + c->pending);
 }
 
 static void log_request(const mcp_http_connection *c, int status, int code, int64_t duration)
@@ -169,6 +169,7 @@ void mcp__http_close(mcp_http_connection *c, mcp_http_close how)
 void mcp__http_trim_stream(mcp_http_connection *c)
 {
     mcp__buf_free(&c->body);
+    mcp__rs_recent_clear(&c->recent, c->http->allocator);
     if (c->peer)
         mcp__channel_trim(c->peer->channel);
     if (c->http->options.log) { /* the log names the request when the stream ends */

@@ -5,6 +5,7 @@
 
 #include <llhttp.h>
 
+#include "auth/resource/recent.h"
 #include "http/server/head.h"
 #include "http/server/http.h"
 #include "http/server/login.h"
@@ -78,6 +79,7 @@ struct mcp_http_connection {
 
     mcp__http_head head;
     mcp_http_login login;
+    mcp__rs_recent recent;  /* of the resource server */
     mcp_identity *identity; /* the last one accepted; that of this request if `principal` is set */
     const char *principal;  /* of this request; in `identity`; NULL if the client is anonymous */
     int64_t expires_at; /* when the identity of this request expires; INT64_MAX if it does not */
@@ -120,6 +122,10 @@ void mcp__http_connection_due(mcp_http_connection *c);
 /* Frees the memory that an open stream does not need: the body and, unless it will be logged, the
  * head. */
 void mcp__http_trim_stream(mcp_http_connection *c);
+static inline mcp_http_connection *mcp__http_connection_of(const mcp_http_login *login)
+{
+    return mcp__container((mcp_http_login *)(uintptr_t)login, mcp_http_connection, login);
+}
 /* Returns the identity of the current request, or NULL if it is anonymous. */
 static inline mcp_identity *mcp__http_identity(const mcp_http_connection *c)
 {

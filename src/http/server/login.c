@@ -11,30 +11,25 @@
 
 /* ---- the question --------------------------------------------------------------------------- */
 
-static mcp_http_connection *connection_of(const mcp_http_login *login)
-{
-    return mcp__container((mcp_http_login *)(uintptr_t)login, mcp_http_connection, login);
-}
-
 const char *mcp_http_login_method(const mcp_http_login *login)
 {
-    return llhttp_method_name((llhttp_method_t)connection_of(login)->http_method);
+    return llhttp_method_name((llhttp_method_t)mcp__http_connection_of(login)->http_method);
 }
 
 const char *mcp_http_login_url(const mcp_http_login *login)
 {
-    const mcp_http_connection *c = connection_of(login);
+    const mcp_http_connection *c = mcp__http_connection_of(login);
     return c->http->urls[c->target];
 }
 
 const char *mcp_http_login_client(const mcp_http_login *login)
 {
-    return mcp__http_caller(connection_of(login));
+    return mcp__http_caller(mcp__http_connection_of(login));
 }
 
 bool mcp_http_login_header(const mcp_http_login *login, const char *name, mcp_str *value)
 {
-    return mcp__http_find(&connection_of(login)->head, name, value);
+    return mcp__http_find(&mcp__http_connection_of(login)->head, name, value);
 }
 
 void mcp_http_login_on_cancel(mcp_http_login *login, void (*fn)(mcp_http_login *login, void *user),
@@ -111,13 +106,14 @@ void mcp__http_login_free(mcp_http_connection *c)
     mcp__http_login_reset(c);
     mcp_identity_unref(c->identity);
     c->identity = NULL;
+    mcp__rs_recent_clear(&c->recent, c->http->allocator);
 }
 
 /* ---- the answer ----------------------------------------------------------------------------- */
 
 static void answer(mcp_http_login *login, mcp__http_refusal why)
 {
-    mcp_http_connection *c = connection_of(login);
+    mcp_http_connection *c = mcp__http_connection_of(login);
     c->is_asked = false;
     c->login_result = (uint8_t)why;
     if (c->phase != MCP__HTTP_ASKING)
@@ -145,7 +141,7 @@ static mcp__http_refusal set_expiry(mcp_http_connection *c, const mcp_identity *
 
 void mcp_http_login_accept(mcp_http_login *login, mcp_identity *identity)
 {
-    mcp_http_connection *c = connection_of(login);
+    mcp_http_connection *c = mcp__http_connection_of(login);
     if (!c->is_asked)
         return;
     mcp__http_refusal why = set_expiry(c, identity);
@@ -241,12 +237,12 @@ int mcp_http_login_set_nonce(mcp_http_login *login, const char *nonce)
 {
     if (!nonce || !*nonce || !mcp__http_is_quotable(nonce))
         return MCP_EINVAL;
-    return keep(connection_of(login), nonce, NULL) ? MCP_OK : MCP_ENOMEM;
+    return keep(mcp__http_connection_of(login), nonce, NULL) ? MCP_OK : MCP_ENOMEM;
 }
 
 void mcp_http_login_refuse(mcp_http_login *login, const mcp_http_denial *denial)
 {
-    mcp_http_connection *c = connection_of(login);
+    mcp_http_connection *c = mcp__http_connection_of(login);
     mcp_http_denial d;
     if (!c->is_asked)
         return;

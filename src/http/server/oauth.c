@@ -31,14 +31,23 @@ static void on_cancel(mcp_http_login *login, void *user)
 
 void mcp_resource_server_authenticate(mcp_http_login *login, void *server)
 {
+    mcp_http_connection *c = mcp__http_connection_of(login);
+    mcp_str authorization = mcp__http_header(&c->head, MCP__HTTP_AUTHORIZATION);
+    mcp_identity *known = mcp__rs_recall(server, &c->recent, authorization);
+    if (known) {
+        mcp_http_login_accept(login, known);
+        return;
+    }
     mcp__rs_question question = {
+        .authorization = authorization,
         .method = mcp_http_login_method(login),
         .url = mcp_http_login_url(login),
         .client = mcp_http_login_client(login),
         .answer = on_answer,
         .user = login,
+        .recent = &c->recent,
+        .allocator = c->http->allocator,
     };
-    (void)mcp_http_login_header(login, "Authorization", &question.authorization);
     (void)mcp_http_login_header(login, "DPoP", &question.proof);
     mcp__rs_login *open = mcp__rs_ask(server, &question);
     if (open)

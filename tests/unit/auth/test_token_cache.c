@@ -127,6 +127,40 @@ static void test_bound(void **state)
     mcp__token_cache_free(cache);
 }
 
+/* An entry is found again until any entry is removed, in this cache only, and counts as used. */
+static void test_again(void **state)
+{
+    (void)state;
+    mcp__token_cache *cache = make_cache(2000, NULL), *other = make_cache(2000, NULL);
+    mcp__token_id id = id_of(cache, 1);
+    uint64_t generation;
+    assert_null(mcp__token_cache_entry(cache, &id, &generation));
+    assert_null(mcp__token_cache_again(cache, NULL, generation, NOW));
+    put(cache, 1, 300, NOW + 100, NOW);
+    put(cache, 2, 300, NOW + 10, NOW);
+    void *entry = mcp__token_cache_entry(cache, &id, &generation);
+    int *value = mcp__token_cache_again(cache, entry, generation, NOW + 99);
+    assert_int_equal(*value, 1);
+    assert_null(mcp__token_cache_again(other, entry, generation, NOW));
+    put(cache, 3, 700, NOW + 100, NOW); /* evicts the second */
+    assert_int_equal(mcp__token_cache_count(cache), 2);
+    assert_true(has(cache, 1, NOW));
+    assert_null(mcp__token_cache_again(cache, entry, generation, NOW));
+    entry = mcp__token_cache_entry(cache, &id, &generation);
+    assert_null(mcp__token_cache_again(cache, entry, generation, NOW + 100));
+    assert_int_equal(mcp__token_cache_count(cache), 1);
+    assert_null(mcp__token_cache_again(cache, entry, generation, NOW));
+    put(cache, 1, 100, NOW + 100, NOW);
+    entry = mcp__token_cache_entry(cache, &id, &generation);
+    put(cache, 1, 100, NOW + 100, NOW); /* replaces it */
+    assert_null(mcp__token_cache_again(cache, entry, generation, NOW));
+    entry = mcp__token_cache_entry(cache, &id, &generation);
+    mcp__token_cache_clear(cache);
+    assert_null(mcp__token_cache_again(cache, entry, generation, NOW));
+    mcp__token_cache_free(cache);
+    mcp__token_cache_free(other);
+}
+
 /* The size of the table counts towards the limit, and the table grows only if there is room. */
 static void test_table(void **state)
 {
@@ -222,11 +256,9 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ids),
-        cmocka_unit_test(test_times),
-        cmocka_unit_test(test_bound),
-        cmocka_unit_test(test_table),
-        cmocka_unit_test(test_hundred_thousand),
+        cmocka_unit_test(test_ids),       cmocka_unit_test(test_times),
+        cmocka_unit_test(test_bound),     cmocka_unit_test(test_again),
+        cmocka_unit_test(test_table),     cmocka_unit_test(test_hundred_thousand),
         cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, load_crypto, NULL);

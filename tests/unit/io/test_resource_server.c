@@ -1,6 +1,8 @@
 /* A resource server over real HTTP: requests that are accepted or refused, the answers to them, the
  * sources of its keys, and the metadata that it serves. */
 #include "resource_rig.h"
+#include "auth/token.h"
+#include "auth/token_cache.h"
 
 static void expect_header(const reply *r, const char *text)
 {
@@ -49,6 +51,79 @@ static void test_end_to_end(void **state)
     expect_header(&r, "Bearer error=\"invalid_token\", error_description=\"the access token has "
                       "expired\", resource_metadata=");
     free(token);
+    rig_end(&g);
+}
+
+/* Sends a request on a connection that stays open. Returns the status of the answer. */
+static int next_on(rig *g, int fd, const char *token)
+{
+    char text[8192];
+    size_t len = 0;
+    const char *body = NULL, *length;
+    int status = 0, n = snprintf(text, sizeof(text),
+                                 "GET /metrics HTTP/1.1\r\nHost: localhost\r\n"
+                                 "Authorization: Bearer %s\r\n\r\n",
+                                 token);
+    static char in[32768];
+    g->principal[0] = '\0';
+    assert_int_equal(send(fd, text, (size_t)n, MSG_NOSIGNAL), n);
+    for (int64_t until = wait_end(); wait_more(until);) {
+        mcp_loop_step(g->loop, 5);
+        ssize_t more = recv(fd, in + len, sizeof(in) - 1 - len, MSG_DONTWAIT);
+        len += more > 0 ? (size_t)more : 0;
+        in[len] = '\0';
+        body = strstr(in, "\r\n\r\n");
+        length = body ? strstr(in, "Content-Length: ") : NULL;
+        if (length && len == (size_t)(body + 4 - in) + strtoul(length + 16, NULL, 10))
+            break;
+    }
+    assert_int_equal(sscanf(in, "HTTP/1.1 %d", &status), 1);
+    return status;
+}
+
+/* All requests of a connection have the caller of their own token, for as long as it is valid. */
+static void test_one_connection(void **state)
+{
+    (void)state;
+    rig g;
+    mcp_resource_server_usage usage = {.size = sizeof(usage)};
+    rig_begin(&g);
+    rig_serve(&g, NULL, NULL);
+    char *alice = good_token(&g, "alice"), *carol = good_token(&g, "carol");
+    assert_int_equal(strlen(alice), strlen(carol));
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)g.port)};
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(connect(fd, (const struct sockaddr *)&to, sizeof(to)), 0);
+    for (int i = 0; i < 9; i++) {
+        const char *token = i < 4 || i % 2 ? alice : carol;
+        assert_int_equal(next_on(&g, fd, token), 200);
+        assert_non_null(strstr(g.principal, token == alice ? "#alice" : "#carol"));
+    }
+    mcp_resource_server_get_usage(g.auth, &usage);
+    assert_int_equal(usage.verified, 2);
+    assert_int_equal(usage.known, 7);
+    mcp_resource_server_forget(g.auth);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(next_on(&g, fd, alice), 200);
+    mcp_resource_server_get_usage(g.auth, &usage);
+    assert_int_equal(usage.verified, 3);
+    /* The result of the check is used for 300 seconds. */
+    g.shift_ms = MCP__TOKEN_CACHE_S * 1000;
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(next_on(&g, fd, alice), 200);
+    mcp_resource_server_get_usage(g.auth, &usage);
+    assert_int_equal(usage.verified, 4);
+    /* Just before the end of the token, after another check, and at its end. */
+    g.shift_ms = (3600 + MCP__TOKEN_SKEW - 1) * 1000 - g.wall % 1000;
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(next_on(&g, fd, alice), 200);
+    g.shift_ms += 1000;
+    assert_int_equal(next_on(&g, fd, alice), 401);
+    assert_string_equal(g.principal, "");
+    close(fd);
+    free(alice);
+    free(carol);
     rig_end(&g);
 }
 
@@ -356,11 +431,11 @@ static void test_several_issuers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_end_to_end),      cmocka_unit_test(test_single_flight),
-        cmocka_unit_test(test_wrong_tokens),    cmocka_unit_test(test_long_token),
-        cmocka_unit_test(test_scopes),          cmocka_unit_test(test_metadata),
-        cmocka_unit_test(test_discovery),       cmocka_unit_test(test_foreign_metadata),
-        cmocka_unit_test(test_several_issuers),
+        cmocka_unit_test(test_end_to_end),       cmocka_unit_test(test_single_flight),
+        cmocka_unit_test(test_one_connection),   cmocka_unit_test(test_wrong_tokens),
+        cmocka_unit_test(test_long_token),       cmocka_unit_test(test_scopes),
+        cmocka_unit_test(test_metadata),         cmocka_unit_test(test_discovery),
+        cmocka_unit_test(test_foreign_metadata), cmocka_unit_test(test_several_issuers),
     };
     return cmocka_run_group_tests(tests, load_crypto, NULL);
 }
