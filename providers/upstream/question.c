@@ -140,23 +140,26 @@ static upstream_ask *ask_of_call(const upstream_session *s, mcp_call_id call)
     return a;
 }
 
-/* Returns the oldest request in flight that may have caused a question. If a call was cancelled in
- * this session, the question may belong to that call. Then nobody is asked, because a person must
- * not answer the question of a call that he or she has cancelled. */
-static upstream_ask *oldest_ask(const upstream_session *s)
+/* Returns the request that has probably caused a question: the oldest one in flight that does not
+ * wait for an answer, or else the oldest one. If a call was cancelled in this session, the question
+ * may belong to that call. Then nobody is asked, because a person must not answer the question of a
+ * call that he or she has cancelled. */
+static upstream_ask *likely_ask(const upstream_session *s)
 {
-    upstream_ask *found = NULL;
+    upstream_ask *oldest = NULL, *free = NULL;
     for (upstream_ask *a = s->asks; a && !s->cancelled; a = a->next) {
-        if (is_askable(a))
-            found = a; /* new ones are at the front */
+        if (!is_askable(a))
+            continue;
+        oldest = a; /* new ones are at the front */
+        free = a->park && a->park->questions ? free : a;
     }
-    return found;
+    return free ? free : oldest;
 }
 
 static int add(upstream_session *s, mcp_question *question)
 {
     mcp_call_id call = mcp_question_call(question);
-    upstream_ask *a = call ? ask_of_call(s, call) : oldest_ask(s);
+    upstream_ask *a = call ? ask_of_call(s, call) : likely_ask(s);
     if (!a)
         return MCP_ENOTFOUND;
     int rc = upstream_park(a);

@@ -67,7 +67,7 @@ struct upstream_session {
     bool failed;             /* the session is about to end; the next request opens a new one */
     bool lost;               /* the reason is that the connection was lost */
     bool closing;            /* the session is being freed */
-    bool cancelled;          /* a call was cancelled; see oldest_ask() in question.c */
+    bool cancelled;          /* a call was cancelled; see likely_ask() in question.c */
     upstream_question *left; /* questions that were withdrawn or have lost their request */
 
     mcp_subscription *subscription;

@@ -92,12 +92,14 @@ static int asking_read(mcp_request *req, mcp_str uri, const mcp_uri_match *match
     return asking_run(req, "form");
 }
 
-static inline mcp_server *asking_server(void)
+/* `input_timeout_ms` is how long the server waits for an answer; 0 means the default. */
+static inline mcp_server *asking_server(uint64_t input_timeout_ms)
 {
     mcp_server *server = NULL;
     assert_int_equal(
         mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "asking", .version = "1",
-                                   .coalesce_ms = 1, .no_rate_limits = true),
+                                   .coalesce_ms = 1, .no_rate_limits = true,
+                                   .input_timeout_ms = input_timeout_ms),
                        &server, NULL),
         MCP_OK);
     assert_int_equal(
@@ -120,8 +122,6 @@ static inline mcp_server *asking_server(void)
     return server;
 }
 
-/* ---- a modern caller ------------------------------------------------------------------------- */
-
 #define ASKING_CAPABILITIES "{\"elicitation\":{\"form\":{},\"url\":{}},\"roots\":{}}"
 
 /* Sends a request with `params` (members, without braces) and the capabilities. Returns the reply. */
@@ -138,30 +138,164 @@ static inline const char *asking_say(wires *w, const char *method, const char *p
     return wires_say(w, message);
 }
 
-/* The state and the keys of an InputRequiredResult. */
+/* ---- callers of both eras that answer questions ---------------------------------------------- */
+
+/* The questions of a round: an InputRequiredResult with its state, or requests of the server. */
 typedef struct asking_round {
-    char state[8192];
-    char keys[8][32];
+    char state[8192]; /* empty for a legacy caller */
+    struct {
+        char key[32]; /* or the id of the request */
+        char text[1024];
+    } asked[20];
     size_t n;
 } asking_round;
 
-static inline void asking_read_round(const char *reply, asking_round *round)
+static void asking_add(asking_round *round, mcp_str key, const mcp_json *asked)
+{
+    mcp_str text;
+    mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
+    mcp_json_add_value(w, asked);
+    assert_int_equal(mcp_json_writer_finish(w, &text), MCP_OK);
+    assert_true(round->n < 20 && text.len < sizeof(round->asked[0].text));
+    snprintf(round->asked[round->n].key, sizeof(round->asked[0].key), "%.*s", (int)key.len,
+             key.ptr);
+    snprintf(round->asked[round->n++].text, sizeof(round->asked[0].text), "%.*s", (int)text.len,
+             text.ptr);
+    mcp_json_writer_free(w);
+}
+
+/* Reads an InputRequiredResult. Returns false if the reply is something else. */
+static inline bool asking_read_modern(const char *reply, asking_round *round)
 {
     mcp_json_doc *doc = NULL;
     mcp_json_iter it = {0};
     mcp_str key;
-    assert_int_equal(mcp_json_parse(mcp_str_from(reply), NULL, NULL, &doc, NULL), MCP_OK);
-    const mcp_json *result = mcp_json_get(mcp_json_root(doc), "result");
-    mcp_str state = mcp_json_string(mcp_json_get(result, "requestState"));
-    if (!state.len || state.len >= sizeof(round->state))
-        fail_msg("no state in\n%s", reply);
-    snprintf(round->state, sizeof(round->state), "%s", state.ptr);
     round->n = 0;
-    while (mcp_json_next(mcp_json_get(result, "inputRequests"), &it, &key) != NULL) {
-        assert_true(round->n < 8);
-        snprintf(round->keys[round->n++], 32, "%s", key.ptr);
-    }
+    if (!strstr(reply, "\"input_required\""))
+        return false;
+    assert_int_equal(mcp_json_parse(mcp_str_from(reply), NULL, NULL, &doc, NULL), MCP_OK);
+    const mcp_json *result = mcp_json_get(mcp_json_root(doc), "result"), *v;
+    mcp_str state = mcp_json_string(mcp_json_get(result, "requestState"));
+    assert_true(state.len && state.len < sizeof(round->state));
+    snprintf(round->state, sizeof(round->state), "%s", state.ptr);
+    while ((v = mcp_json_next(mcp_json_get(result, "inputRequests"), &it, &key)) != NULL)
+        asking_add(round, key, v);
     mcp_json_free(doc);
+    return true;
+}
+
+/* Reads the requests of the server in the log, and clears it. Returns false if there is none. */
+static inline bool asking_read_legacy(wires *w, asking_round *round)
+{
+    char *line = w->log, *end;
+    round->n = 0;
+    round->state[0] = 0;
+    for (; w->log_len && (end = strchr(line, '\n')) != NULL; line = end + 1) {
+        mcp_json_doc *doc = NULL;
+        char id[32];
+        *end = 0;
+        assert_int_equal(mcp_json_parse(mcp_str_from(line), NULL, NULL, &doc, NULL), MCP_OK);
+        const mcp_json *message = mcp_json_root(doc), *number = mcp_json_get(message, "id");
+        snprintf(id, sizeof(id), "%lld", (long long)mcp_json_int(number, 0));
+        if (number && mcp_json_get(message, "method"))
+            asking_add(round, mcp_str_from(id), message);
+        mcp_json_free(doc);
+    }
+    w->log_len = 0;
+    w->log[0] = 0;
+    return round->n > 0;
+}
+
+/* How a test answers: writes the answer to the question with this text, a JSON object. For a legacy
+ * caller the answer may be an error, which begins with "!". */
+typedef void asking_answer_fn(const char *asked, char *answer, size_t room);
+
+/* Accepts everything. */
+static inline void asking_accept(const char *asked, char *answer, size_t room)
+{
+    bool roots = strstr(asked, "\"roots/list\"") != NULL, url = strstr(asked, "\"url\"") != NULL;
+    snprintf(answer, room, "%s",
+             roots ? "{\"roots\":[{\"uri\":\"file:///a\"},{\"uri\":\"file:///b\",\"name\":\"b\"}]}"
+             : url ? "{\"action\":\"accept\"}"
+                   : "{\"action\":\"accept\",\"content\":{\"who\":\"Ada\"}}");
+}
+
+/* Repeats a request with the answers to a round. */
+static inline const char *asking_continue(wires *w, const char *method, const char *params,
+                                          const asking_round *round, asking_answer_fn *answer)
+{
+    static char all[1 << 15];
+    size_t n = (size_t)snprintf(all, sizeof(all), "%s,\"inputResponses\":{", params);
+    for (size_t i = 0; i < round->n; i++) {
+        char one[512] = "{}";
+        answer(round->asked[i].text, one, sizeof(one));
+        n += (size_t)snprintf(all + n, sizeof(all) - n, "%s\"%s\":%s", i ? "," : "",
+                              round->asked[i].key, one);
+    }
+    snprintf(all + n, sizeof(all) - n, "},\"requestState\":\"%s\"", round->state);
+    return asking_say(w, method, all, ASKING_CAPABILITIES);
+}
+
+/* Answers the requests of a round of a legacy caller. Returns the reply to its request, or "". */
+static inline const char *asking_respond(wires *w, const asking_round *round,
+                                         asking_answer_fn *answer)
+{
+    const char *reply = "";
+    for (size_t i = 0; i < round->n; i++) {
+        char one[512] = "{}", message[700];
+        answer(round->asked[i].text, one, sizeof(one));
+        snprintf(message, sizeof(message), "{\"jsonrpc\":\"2.0\",\"id\":%s,\"%s\":%s}",
+                 round->asked[i].key, one[0] == '!' ? "error" : "result", one + (one[0] == '!'));
+        reply = wires_say(w, message);
+    }
+    return reply;
+}
+
+/* Connects a caller of this revision, with the handshake if the revision has one. */
+static inline void asking_connect(wires *w, const char *revision, const char *principal,
+                                  const char *capabilities)
+{
+    char message[512];
+    assert_int_equal(wires_peer(w, w->front, principal), MCP_OK);
+    if (strcmp(revision, "2026-07-28") == 0)
+        return;
+    snprintf(message, sizeof(message),
+             "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{"
+             "\"protocolVersion\":\"%s\",\"capabilities\":%s,"
+             "\"clientInfo\":{\"name\":\"c\",\"version\":\"1\"}}}",
+             revision, capabilities);
+    wires_has(wires_say(w, message), revision);
+    wires_say(w, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
+    w->log_len = 0;
+}
+
+/* Sends a request of a legacy caller. */
+static inline const char *asking_say_legacy(wires *w, const char *method, const char *params)
+{
+    char message[1024];
+    snprintf(message, sizeof(message),
+             "{\"jsonrpc\":\"2.0\",\"id\":%zu,\"method\":\"%s\",\"params\":{%s}}", ++w->id, method,
+             params);
+    return wires_say(w, message);
+}
+
+/* Makes a request as a caller of this revision, and answers all questions. Returns the reply.
+ * *rounds gets the number of rounds with questions. */
+static inline const char *asking_exchange(wires *w, const char *revision, const char *method,
+                                          const char *params, asking_answer_fn *answer,
+                                          size_t *rounds)
+{
+    static asking_round round;
+    bool modern = strcmp(revision, "2026-07-28") == 0;
+    const char *reply = modern ? asking_say(w, method, params, ASKING_CAPABILITIES)
+                               : asking_say_legacy(w, method, params);
+    *rounds = 0;
+    while (modern ? asking_read_modern(reply, &round) : !*reply && asking_read_legacy(w, &round)) {
+        (*rounds)++;
+        reply = modern ? asking_continue(w, method, params, &round, answer)
+                       : asking_respond(w, &round, answer);
+    }
+    return reply;
 }
 
 #endif

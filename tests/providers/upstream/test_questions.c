@@ -1,12 +1,13 @@
 /* Questions of another server reach the caller of the request that caused them, and the answers go
- * back, for each pair of eras; the other server gets each call once. */
+ * back, for each pair of revisions; the other server gets each call once. */
 #include "asking.h"
 
-static void open_all(wires *w, const char *between, const char *principal)
+static char log_room[1 << 16];
+
+static void open_all(wires *w, const char *between)
 {
-    *w = (wires){.revision = between};
-    assert_int_equal(wires_open(w, asking_server()), MCP_OK);
-    assert_int_equal(wires_peer(w, w->front, principal), MCP_OK);
+    *w = (wires){.revision = between, .log = log_room, .log_room = sizeof(log_room)};
+    assert_int_equal(wires_open(w, asking_server(0)), MCP_OK);
 }
 
 static void close_all(wires *w)
@@ -17,70 +18,170 @@ static void close_all(wires *w)
 
 #define CALL(q) "\"name\":\"up_ask\",\"arguments\":{\"q\":\"" q "\"}"
 
-/* Answers all questions of a round of a call. `answer` may contain one %zu, the number of the
- * question. */
-static const char *answer(wires *w, const char *call, const asking_round *round, const char *format)
+static const char *const revisions[] = {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25",
+                                        "2026-07-28"};
+enum { REVISIONS = sizeof(revisions) / sizeof(revisions[0]), FORM = 2, URL = 3, MODERN = 4 };
+
+/* Requests that cause questions, the first revision that has these questions, and the result. */
+static const struct {
+    const char *method, *params;
+    size_t since;
+    size_t rounds, asked;
+    const char *result;
+} requests[] = {
+    {"tools/call", CALL("form"), FORM, 1, 1, "said form=accept:Ada."},
+    {"tools/call", CALL("roots"), 0, 1, 1, "said roots=file:///afile:///b."},
+    {"tools/call", CALL("url"), URL, 1, 1, "said url=accept:."},
+    {"tools/call", CALL("form,roots,form2"), FORM, 1, 3,
+     "said form=accept:Ada roots=file:///afile:///b form2=accept:Ada."},
+    {"tools/call", CALL("form;form2;roots"), FORM, 3, 3,
+     "said form=accept:Ada form2=accept:Ada roots=file:///afile:///b."},
+    {"tools/call", CALL("form,url;roots,roots2;form2"), URL, 3, 5,
+     "said form=accept:Ada url=accept: roots=file:///afile:///b roots2=file:///afile:///b "
+     "form2=accept:Ada."},
+    {"tools/call", CALL(""), 0, 0, 0, "said."},
+    {"prompts/get", "\"name\":\"up_ask\"", FORM, 1, 1, "said form=accept:Ada."},
+    {"resources/read", "\"uri\":\"mcp+up:ask:1\"", FORM, 1, 1, "said form=accept:Ada."},
+};
+enum { REQUESTS = sizeof(requests) / sizeof(requests[0]) };
+
+static void test_pairs(void **state)
 {
-    static char params[1 << 15];
-    size_t n = (size_t)snprintf(params, sizeof(params), "%s,\"inputResponses\":{", call);
-    for (size_t i = 0; i < round->n; i++) {
-        n += (size_t)snprintf(params + n, sizeof(params) - n, "%s\"%s\":", i ? "," : "",
-                              round->keys[i]);
-        n += (size_t)snprintf(params + n, sizeof(params) - n, format, i + 1);
+    (void)state;
+    static wires w;
+    for (size_t between = 0; between < REVISIONS; between++) {
+        open_all(&w, revisions[between]);
+        for (size_t from = 0; from < REVISIONS; from++) {
+            asking_connect(&w, revisions[from], "ann", ASKING_CAPABILITIES);
+            for (size_t i = 0; i < REQUESTS; i++) {
+                size_t rounds, runs = w.runs;
+                const char *reply = asking_exchange(&w, revisions[from], requests[i].method,
+                                                    requests[i].params, asking_accept, &rounds);
+                bool can = from >= requests[i].since && between >= requests[i].since;
+                wires_has(reply, can ? requests[i].result : "\"error\"");
+                if (can)
+                    assert_int_equal(rounds, requests[i].rounds);
+                /* a modern server expects a request for each round */
+                assert_int_equal(w.runs - runs, between == MODERN ? rounds + 1 : 1);
+            }
+        }
+        close_all(&w);
     }
-    snprintf(params + n, sizeof(params) - n, "},\"requestState\":\"%s\"", round->state);
-    return asking_say(w, "tools/call", params, ASKING_CAPABILITIES);
 }
 
-static const char *const between[] = {"2025-06-18", "2025-11-25", "2026-07-28"};
-enum { BETWEEN = sizeof(between) / sizeof(between[0]) };
-
-/* A modern caller answers the form of a server of either era. */
-static void test_form(void **state)
+/* The message names the server that asks, and everything else is as the server sent it. */
+static void test_text(void **state)
 {
     (void)state;
     static wires w;
     static asking_round round;
-    for (size_t i = 0; i < BETWEEN; i++) {
-        open_all(&w, between[i], "ann");
-        const char *reply = asking_say(&w, "tools/call", CALL("form"), ASKING_CAPABILITIES);
-        wires_has(reply, "\"resultType\":\"input_required\"");
-        wires_has(reply, "\"message\":\"up: form\"");
-        asking_read_round(reply, &round);
-        assert_int_equal(round.n, 1);
-        reply = answer(&w, CALL("form"), &round,
-                       "{\"action\":\"accept\",\"content\":{\"who\":\"Ada\"}}");
-        wires_has(reply, "said form=accept:Ada.");
-        assert_int_equal(w.runs, i == 2 ? 2 : 1); /* a modern server expects a second request */
-        assert_int_equal(w.connects, 1);
-        /* the call is over, and a repeated answer does not start another one */
-        size_t runs = w.runs;
-        reply = answer(&w, CALL("form"), &round,
-                       "{\"action\":\"accept\",\"content\":{\"who\":\"Ada\"}}");
-        wires_has(reply, "\"code\":-32602");
-        wires_has(reply, "has ended; send the request without it");
-        assert_int_equal(w.runs, runs);
+    open_all(&w, "2025-11-25");
+    asking_connect(&w, "2026-07-28", "ann", "");
+    assert_true(asking_read_modern(
+        asking_say(&w, "tools/call", CALL("form,url"), ASKING_CAPABILITIES), &round));
+    assert_int_equal(round.n, 2);
+    assert_string_equal(round.asked[0].text,
+                        "{\"method\":\"elicitation/create\",\"params\":{\"mode\":\"form\","
+                        "\"message\":\"up: form\",\"requestedSchema\":" ASKING_SCHEMA "}}");
+    assert_string_equal(round.asked[1].text,
+                        "{\"method\":\"elicitation/create\",\"params\":{\"mode\":\"url\","
+                        "\"message\":\"up: url\",\"url\":\"https://example.com/login\"}}");
+    close_all(&w);
+}
+
+static void decline(const char *asked, char *answer, size_t room)
+{
+    snprintf(answer, room, "%s",
+             strstr(asked, "form2") ? "{\"action\":\"cancel\"}" : "{\"action\":\"decline\"}");
+}
+
+static void refuse(const char *asked, char *answer, size_t room)
+{
+    (void)asked;
+    snprintf(answer, room, "!{\"code\":-1,\"message\":\"no\"}");
+}
+
+/* Users who decline, and clients of legacy revisions that answer with an error. */
+static void test_refused(void **state)
+{
+    (void)state;
+    static wires w;
+    size_t rounds;
+    for (size_t between = FORM; between < REVISIONS; between++) {
+        open_all(&w, revisions[between]);
+        for (size_t from = FORM; from < REVISIONS; from++) {
+            asking_connect(&w, revisions[from], "ann", ASKING_CAPABILITIES);
+            wires_has(asking_exchange(&w, revisions[from], "tools/call", CALL("form,form2"),
+                                      decline, &rounds),
+                      "said form=decline: form2=cancel:.");
+            if (from == MODERN)
+                continue;
+            wires_has(
+                asking_exchange(&w, revisions[from], "tools/call", CALL("form"), refuse, &rounds),
+                "said form=cancel:.");
+            const char *reply =
+                asking_exchange(&w, revisions[from], "tools/call", CALL("roots"), refuse, &rounds);
+            wires_has(reply, between == MODERN ? "\"error\"" : "said roots=error.");
+        }
         close_all(&w);
     }
 }
 
-/* Nobody who is anonymous is asked, because all of them share one session. */
-static void test_anonymous(void **state)
+/* Nobody who is anonymous is asked, because all of them share one session. Nor is a caller that did
+ * not declare the capability, or if the operator does not want it. */
+static void test_not_asked(void **state)
 {
     (void)state;
     static wires w;
-    for (size_t i = 0; i < BETWEEN; i++) {
-        open_all(&w, between[i], NULL);
-        wires_has(asking_say(&w, "tools/call", CALL("form"), ASKING_CAPABILITIES),
-                  "This needs the capability elicitation.form");
-        assert_int_equal(w.runs, 1);
-        close_all(&w);
+    static const struct {
+        const char *principal, *capabilities;
+        bool no_questions;
+    } rows[] = {
+        {NULL, ASKING_CAPABILITIES, false},
+        {"ann", "{\"elicitation\":{\"url\":{}},\"roots\":{}}", false},
+        {"ann", "{}", false},
+        {"ann", ASKING_CAPABILITIES, true},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        for (size_t between = FORM; between < REVISIONS; between++) {
+            w = (wires){.revision = revisions[between], .no_questions = rows[i].no_questions};
+            assert_int_equal(wires_open(&w, asking_server(0)), MCP_OK);
+            asking_connect(&w, "2026-07-28", rows[i].principal, "");
+            wires_has(asking_say(&w, "tools/call", CALL("form"), rows[i].capabilities),
+                      "This needs the capability elicitation.form");
+            assert_int_equal(w.runs, 1);
+            close_all(&w);
+        }
     }
+}
+
+/* A session declares what its callers declared. Lists and completions use any session. */
+static void test_sessions(void **state)
+{
+    (void)state;
+    static wires w;
+    static const char *const capabilities[] = {"{}", ASKING_CAPABILITIES};
+    open_all(&w, "2025-11-25");
+    for (size_t i = 0; i < 6; i++) {
+        asking_connect(&w, "2026-07-28", "ann", "");
+        wires_has(asking_say(&w, "tools/list", "\"a\":1", capabilities[1]), "up_ask");
+        assert_int_equal(w.connects, i == 0 ? 1 : 2);
+        asking_say(&w, "tools/call", CALL(""), capabilities[(i + 1) % 2]);
+        assert_int_equal(w.connects, i == 0 ? 1 : 2);
+        asking_say(&w, "tools/call", CALL(""), capabilities[i % 2]);
+        assert_int_equal(w.connects, 2);
+        asking_say(&w, "prompts/list", "\"a\":1", capabilities[i % 2]);
+        assert_int_equal(w.connects, 2);
+    }
+    close_all(&w);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_form),
-                                       cmocka_unit_test(test_anonymous)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_pairs),    cmocka_unit_test(test_text),
+        cmocka_unit_test(test_refused),  cmocka_unit_test(test_not_asked),
+        cmocka_unit_test(test_sessions),
+    };
     return cmocka_run_group_tests_name("upstream: questions", tests, NULL, NULL);
 }

@@ -61,8 +61,9 @@ struct wires {
     size_t id; /* of the last request of the peer */
     size_t connects;
     size_t runs; /* number of tools/call, prompts/get and resources/read sent to the other server */
-    size_t cancels;       /* number of notifications/cancelled sent to it */
-    uint64_t question_ms; /* options of the mount */
+    size_t cancels;            /* number of notifications/cancelled sent to it */
+    unsigned long long run_id; /* id of the last of these requests */
+    uint64_t question_ms;      /* options of the mount */
     size_t max_parked, max_parked_in_all;
     bool no_questions;
     char *reply; /* the last answer to the peer */
@@ -89,8 +90,13 @@ static void wires_send_here(mcp_channel *channel, mcp_exchange exchange, mcp_str
     static const char *const runs[] = {"tools/call", "prompts/get", "resources/read"};
     wires *all = ((wire *)user)->all;
     (void)channel, (void)exchange;
-    for (size_t i = 0; i < 3; i++)
-        all->runs += memmem(text.ptr, text.len, runs[i], strlen(runs[i])) != NULL;
+    for (size_t i = 0; i < 3; i++) {
+        if (memmem(text.ptr, text.len, runs[i], strlen(runs[i])) == NULL)
+            continue;
+        const char *id = memmem(text.ptr, text.len, "\"id\":", 5);
+        all->runs++;
+        all->run_id = id ? strtoull(id + 5, NULL, 10) : 0;
+    }
     all->cancels += memmem(text.ptr, text.len, "s/cancelled", 11) != NULL;
     wires_put(user, true, text);
 }
@@ -291,6 +297,13 @@ static inline int wires_open(wires *all, mcp_server *other)
                         .no_questions = all->no_questions, .allocator = &all->allocator),
             NULL);
     return rc;
+}
+
+/* Delivers a message that the other server did not send. */
+static inline void wires_inject(wires *all, const char *text)
+{
+    wires_put(all->open, false, mcp_str_from(text));
+    wires_run(all);
 }
 
 static inline int wires_peer(wires *all, mcp_server *server, const char *principal)
