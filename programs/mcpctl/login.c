@@ -62,10 +62,11 @@ static void take_line(login *l)
         line.len--;
     while (line.len && strchr(" \t", *line.ptr))
         line.ptr++, line.len--;
-    l->len = 0;
     if (line.len && mcp_oauth_client_redirected(l->client, line, &error) == MCP_EPARSE)
         hint("that is not the address at the end of this login; copy the whole address from the "
              "browser");
+    explicit_bzero(l->line, l->len); /* it has the code */
+    l->len = 0;
 }
 
 static void stop_reading(login *l)
