@@ -4,9 +4,67 @@
 
 #include "session.h"
 
-/* The environment variables that a program inherits. None of them should contain a secret. */
+/* ---- the environment of a program ------------------------------------------------------------ */
+
+/* The variables that a program inherits. None of them should contain a secret. */
 static const char *const passed[] = {"PATH", "HOME", "LANG", "TMPDIR", "USER"};
 enum { PASSED = sizeof(passed) / sizeof(passed[0]) };
+
+typedef struct environment {
+    char texts[PASSED][4096];
+    const char **items; /* borrowed strings; ends with NULL */
+    size_t n;
+} environment;
+
+static size_t count_of(const char *const *texts)
+{
+    size_t n = 0;
+    while (texts && texts[n])
+        n++;
+    return n;
+}
+
+/* Adds NAME=value, and removes another value of NAME. */
+static void put(environment *e, const char *text)
+{
+    size_t name = strcspn(text, "=") + 1, i = 0;
+    while (i < e->n && strncmp(e->items[i], text, name) != 0)
+        i++;
+    e->items[i] = text;
+    e->n += i == e->n;
+}
+
+static void inherit(environment *e)
+{
+    for (size_t i = 0; i < PASSED; i++) {
+        const char *value = getenv(passed[i]);
+        size_t room = sizeof(e->texts[i]);
+        int len = value ? snprintf(e->texts[i], room, "%s=%s", passed[i], value) : -1;
+        if (len > 0 && (size_t)len < room)
+            put(e, e->texts[i]);
+    }
+}
+
+/* Returns false if out of memory. */
+static bool make_environment(environment *e, const upstream *up)
+{
+    const mcp_upstream_options *o = &up->options;
+    size_t most = PASSED + count_of(o->env) + count_of(o->env_add);
+    e->n = 0;
+    e->items = common_alloc(&up->alloc, (most + 1) * sizeof(*e->items));
+    if (!e->items)
+        return false;
+    if (!o->env)
+        inherit(e);
+    for (size_t i = 0; o->env && o->env[i]; i++)
+        put(e, o->env[i]);
+    for (size_t i = 0; o->env_add && o->env_add[i]; i++)
+        put(e, o->env_add[i]);
+    e->items[e->n] = NULL;
+    return true;
+}
+
+/* ---- links ----------------------------------------------------------------------------------- */
 
 static void on_end(const mcp_service_end *end, void *user)
 {
@@ -19,25 +77,17 @@ static void on_end(const mcp_service_end *end, void *user)
 static int open_service(upstream_session *s, mcp_loop *loop, mcp_error *error)
 {
     const mcp_upstream_options *o = &s->up->options;
-    char texts[PASSED][4096];
-    const char *env[PASSED + 1];
-    size_t n = 0;
-    for (size_t i = 0; i < PASSED; i++) {
-        const char *value = getenv(passed[i]);
-        int len = value ? snprintf(texts[n], sizeof(texts[n]), "%s=%s", passed[i], value) : -1;
-        if (len > 0 && (size_t)len < sizeof(texts[n])) {
-            env[n] = texts[n];
-            n++;
-        }
-    }
-    env[n] = NULL;
-    return mcp_service_new(loop,
-                           MCP_OPTIONS(mcp_service_options, .name = o->name, .argv = o->argv,
-                                       .env = o->env ? o->env : env, .cwd = o->cwd,
-                                       .client = s->client,
-                                       .idle_ms = UINT64_MAX, /* the session has its own */
-                                       .start_ms = o->timeout_ms, .on_end = on_end, .user = s),
-                           &s->service, error);
+    environment env;
+    if (!make_environment(&env, s->up))
+        return MCP_ENOMEM;
+    int rc = mcp_service_new(loop,
+                             MCP_OPTIONS(mcp_service_options, .name = o->name, .argv = o->argv,
+                                         .env = env.items, .cwd = o->cwd, .client = s->client,
+                                         .idle_ms = UINT64_MAX, /* the session has its own */
+                                         .start_ms = o->timeout_ms, .on_end = on_end, .user = s),
+                             &s->service, error);
+    common_release(&s->up->alloc, (void *)env.items);
+    return rc;
 }
 
 /* Called only for HTTP+SSE; other versions of HTTP transports have no lasting connection. */

@@ -162,6 +162,7 @@ static void release(void *user)
     upstream_names_free(&up->names);
     free_texts(up, up->options.argv);
     free_texts(up, up->options.env);
+    free_texts(up, up->options.env_add);
     free_texts(up, up->options.headers);
     common_release(&alloc, (void *)(uintptr_t)up->options.name);
     common_release(&alloc, (void *)(uintptr_t)up->options.url);
@@ -205,14 +206,14 @@ static bool copy_options(upstream *up, const mcp_upstream_options *given)
     bool texts = copy_text(up, &o->name), url = copy_text(up, &o->url),
          cwd = copy_text(up, &o->cwd), revision = copy_text(up, &o->revision),
          argv = copy_texts(up, &o->argv), env = copy_texts(up, &o->env),
-         headers = copy_texts(up, &o->headers);
+         env_add = copy_texts(up, &o->env_add), headers = copy_texts(up, &o->headers);
     o->max_sessions = o->max_sessions ? o->max_sessions : 64;
     o->idle_ms = o->idle_ms ? o->idle_ms : 300000;
     o->timeout_ms = o->timeout_ms ? o->timeout_ms : 60000;
     o->question_ms = o->question_ms ? o->question_ms : 900000;
     o->max_parked = o->max_parked ? o->max_parked : 64;
     o->max_parked_in_all = o->max_parked_in_all ? o->max_parked_in_all : 1024;
-    return texts && url && cwd && revision && argv && env && headers;
+    return texts && url && cwd && revision && argv && env && env_add && headers;
 }
 
 static int fail(mcp_error *error, int rc, const char *text)

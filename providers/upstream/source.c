@@ -14,6 +14,9 @@ const char mcp_upstream_schema[] =
     "\"env\":{\"type\":\"array\",\"items\":{\"type\":\"string\",\"pattern\":\"^[^=]+=\"},"
     "\"maxItems\":200,\"description\":\"The environment of the program, NAME=value; default: PATH, "
     "HOME, LANG, TMPDIR and USER of mcpd\"},"
+    "\"env_add\":{\"type\":\"array\",\"items\":{\"type\":\"string\",\"pattern\":\"^[^=]+=\"},"
+    "\"maxItems\":200,\"description\":\"Variables, NAME=value, that are added to that "
+    "environment\"},"
     "\"cwd\":{\"type\":\"string\",\"format\":\"path\","
     "\"description\":\"The folder that the program starts in\"},"
     "\"headers\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"maxItems\":50,"
@@ -125,7 +128,8 @@ static int fail(mcp_error *error, int rc, const char *text)
 }
 
 typedef struct reading {
-    const char *argv[MOST_WORDS + 1], *env[MOST_WORDS + 1], *headers[MOST_WORDS + 1];
+    const char *argv[MOST_WORDS + 1], *env[MOST_WORDS + 1], *env_add[MOST_WORDS + 1],
+        *headers[MOST_WORDS + 1];
     char name[UPSTREAM_SOURCE_MAX + 1];
 } reading;
 
@@ -157,10 +161,11 @@ typedef int use_fn(const mcp_upstream_options *options, void *arg, mcp_error *er
 static int use_options(reading *r, const char *source, const mcp_json *options, const char *name,
                        const mcp_allocator *allocator, use_fn *use, void *arg, mcp_error *error)
 {
-    size_t n_env = 0, n_headers = 0;
+    size_t n_env = 0, n_add = 0, n_headers = 0;
     bool url = is_url(source);
     const mcp_json *env = mcp_json_get(options, "env"), *headers = mcp_json_get(options, "headers");
     if (add_all(env, r->env, &n_env) != MCP_OK ||
+        add_all(mcp_json_get(options, "env_add"), r->env_add, &n_add) != MCP_OK ||
         add_all(headers, r->headers, &n_headers) != MCP_OK)
         return fail(error, MCP_EINVAL, "too many words");
     if (!name) {
@@ -169,7 +174,8 @@ static int use_options(reading *r, const char *source, const mcp_json *options, 
     }
     return use(MCP_OPTIONS(mcp_upstream_options, .name = name, .argv = url ? NULL : r->argv,
                            .url = url ? source : NULL, .env = env ? r->env : NULL,
-                           .cwd = string_of(options, "cwd"), .headers = headers ? r->headers : NULL,
+                           .env_add = n_add ? r->env_add : NULL, .cwd = string_of(options, "cwd"),
+                           .headers = headers ? r->headers : NULL,
                            .revision = string_of(options, "revision"),
                            .max_sessions = (size_t)number_of(options, "max_sessions"),
                            .idle_ms = number_of(options, "idle_ms"),

@@ -43,6 +43,9 @@ typedef struct mcp_upstream_options {
     /* The environment of the program, as "NAME=value". If this is NULL, the program inherits PATH,
      * HOME, LANG, TMPDIR and USER. */
     const char *const *env;
+    /* Variables that are added to that environment. They replace those with the same names; of
+     * equal names, the last one is used. */
+    const char *const *env_add;
     const char *cwd;            /* working directory of the program */
     const char *const *headers; /* of HTTP requests, "Name: value" */
 

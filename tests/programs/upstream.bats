@@ -46,6 +46,23 @@ reads() { # ERA: checks that resources of the upstream server can be read like l
     hush
 }
 
+@test "variables are added to the environment of a program, or replace those of it" {
+    for more in '{}' '{"env":["HOME=/nowhere","ONLY=1"]}'; do
+        jq -n --arg mcpd "$MCPD" --argjson more "$more" '{sources: [{module: "mcp", source: "/bin/sh", name: "up", options: ({
+            args: ["-c", "env >seen; exec \"$0\" --no-resource-tools files", $mcpd],
+            env_add: ["HOME=/here", "KEY=a=b", "KEY=c=d"]} + $more)}]}' >mcpd.json
+        SECRET=x talk legacy "$MCPD" --config mcpd.json
+        result resources/list '{}'
+        hush
+        grep -qx HOME=/here seen
+        grep -qx KEY=c=d seen
+        [ "$(grep -cE '^(HOME|KEY)=' seen)" = 2 ]
+        [ "$(grep -c SECRET seen)" = 0 ]
+    done
+    grep -qx ONLY=1 seen
+    [ "$(grep -c ^USER= seen)" = 0 ]
+}
+
 @test "a server at a Unix socket, and one that does not exist" {
     "$MCPD" --http unix:web.sock files 2>web.log 3>&- &
     web_pid=$!
