@@ -206,6 +206,7 @@ static int send_now(upstream_ask *a)
                           .progress = wants && !a->learns ? on_progress : NULL,
                           .user = a,
                           .timeout_ms = tool ? MCP_NO_TIMEOUT : up->options.timeout_ms,
+                          .once = tool,
                           .no_cache = true};
     if (a->learns)
         return mcp_client_list_all(a->session->client,

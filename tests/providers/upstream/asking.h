@@ -2,7 +2,8 @@
  *
  * Its tool `ask` gets the list of questions as an argument, for example "form" or "form,roots;url":
  * questions that are separated by "," are asked together, those after ";" when the earlier ones are
- * answered. Its reply contains all answers.
+ * answered. With "hold" at the end it then waits for asking_release(). Its reply contains all
+ * answers.
  */
 #ifndef MCP_TESTS_ASKING_H
 #define MCP_TESTS_ASKING_H
@@ -11,6 +12,39 @@
 
 #define ASKING_SCHEMA \
     "{\"type\":\"object\",\"properties\":{\"who\":{\"type\":\"string\"}},\"required\":[\"who\"]}"
+
+/* The requests that wait for asking_release(), and the number of those that were cancelled. */
+static mcp_request *asking_held[8];
+static size_t asking_n_held, asking_cancelled;
+
+static void asking_gone(mcp_request *req, void *user)
+{
+    size_t i = 0;
+    (void)user;
+    while (i < asking_n_held && asking_held[i] != req)
+        i++;
+    assert_true(i < asking_n_held);
+    asking_held[i] = asking_held[--asking_n_held];
+    asking_cancelled++;
+    mcp_reply_finish(req, MCP_ECANCELLED);
+}
+
+static int asking_hold(mcp_request *req)
+{
+    assert_true(asking_n_held < 8);
+    asking_held[asking_n_held++] = req;
+    mcp_request_on_cancel(req, asking_gone, NULL);
+    return MCP_PENDING;
+}
+
+/* Answers the requests that wait. */
+static inline void asking_release(void)
+{
+    while (asking_n_held) {
+        mcp_request *req = asking_held[--asking_n_held];
+        mcp_reply_finish(req, mcp_reply_text(req, "released"));
+    }
+}
 
 static int asking_elicit(mcp_request *req, const char *key, bool url, char *said, size_t room)
 {
@@ -61,6 +95,8 @@ static int asking_run(mcp_request *req, const char *questions)
         rest[len] = 0;
         for (char *key = strtok(rest, ","); key; key = strtok(NULL, ",")) {
             char one[256] = "";
+            if (strcmp(key, "hold") == 0)
+                return outcome == MCP_OK ? asking_hold(req) : outcome;
             int rc = asking_one(req, key, one, sizeof(one));
             if (rc < 0 && rc != MCP_EREMOTE)
                 return rc;
