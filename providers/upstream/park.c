@@ -196,7 +196,7 @@ void upstream_park_outcome(upstream_ask *a, int rc, const mcp_json *result, cons
 
 /* ---- the next round -------------------------------------------------------------------------- */
 
-static upstream_ask *find(const upstream *up, const char *principal, const char *id)
+upstream_ask *upstream_parked_find(const upstream *up, const char *principal, const char *id)
 {
     for (const upstream_session *s = up->sessions; s; s = s->next) {
         if (!upstream_session_is_of(s, principal))
@@ -229,8 +229,10 @@ static void replace(upstream_ask *a)
 
 int upstream_resume(upstream *up, mcp_request *req)
 {
-    const char *id = mcp_request_series(req);
-    upstream_ask *a = id ? find(up, mcp_request_principal(req), id) : NULL;
+    const char *id = mcp_request_series(req), *principal = mcp_request_principal(req);
+    upstream_ask *a = id ? upstream_parked_find(up, principal, id) : NULL;
+    if (id && !a)
+        a = upstream_take_parked(up, principal, id);
     if (!a)
         return mcp_reply_fail(
             req, MCP_CODE_INVALID_PARAMS,

@@ -157,6 +157,7 @@ static void release(void *user)
 {
     upstream *up = user;
     mcp_allocator alloc = up->alloc;
+    upstream_hand_over(up);
     upstream_group_remove(up);
     upstream_sessions_close(up);
     upstream_names_free(&up->names);

@@ -103,6 +103,12 @@ static void start_timer(upstream *up)
     up->timer = host->timer_start(ms, on_time, up, host->user);
 }
 
+void upstream_session_timer(upstream *up)
+{
+    if (!up->timer)
+        start_timer(up);
+}
+
 /* Opens a new session for each one that was lost while it watched resources. */
 static void reopen(upstream *up)
 {
@@ -153,7 +159,7 @@ static bool suits(const upstream_session *s, const upstream_wanted *wanted)
            (wanted->any || s->asking == wanted->asking);
 }
 
-static upstream_session *find(const upstream *up, const upstream_wanted *wanted)
+upstream_session *upstream_session_find(const upstream *up, const upstream_wanted *wanted)
 {
     upstream_session *s = up->sessions;
     while (s && !suits(s, wanted))
@@ -235,7 +241,9 @@ static int session_new(upstream *up, const upstream_wanted *wanted, upstream_ses
 int upstream_session_get(upstream *up, const upstream_wanted *wanted, upstream_session **ret,
                          mcp_error *error)
 {
-    upstream_session *s = find(up, wanted);
+    upstream_session *s = upstream_session_find(up, wanted);
+    if (!s && upstream_take_session(up, wanted))
+        s = upstream_session_find(up, wanted);
     int rc = MCP_OK;
     if (!s && has_room(up)) {
         rc = session_new(up, wanted, &s, error);
@@ -246,8 +254,7 @@ int upstream_session_get(upstream *up, const upstream_wanted *wanted, upstream_s
     if (rc != MCP_OK)
         return rc;
     s->last_use = upstream_now(up);
-    if (!up->timer)
-        start_timer(up);
+    upstream_session_timer(up);
     *ret = s;
     return MCP_OK;
 }

@@ -134,6 +134,10 @@ int upstream_check(const mcp_upstream_options *o, mcp_error *error);
  * errors of upstream_link_open(). */
 int upstream_session_get(upstream *up, const upstream_wanted *wanted, upstream_session **ret,
                          mcp_error *error);
+/* Returns an open session, or NULL. */
+upstream_session *upstream_session_find(const upstream *up, const upstream_wanted *wanted);
+/* Starts the timer that ends idle sessions, unless it is running. */
+void upstream_session_timer(upstream *up);
 /* Returns the time of the host. */
 int64_t upstream_now(const upstream *up);
 /* Writes a line to the log of the server. */
@@ -213,8 +217,20 @@ void upstream_park_outcome(upstream_ask *a, int rc, const mcp_json *result, cons
 bool upstream_is_resumed(const mcp_request *req);
 /* Continues it. Returns what the handler must return. */
 int upstream_resume(upstream *up, mcp_request *req);
+/* Returns the call with this id, or NULL. */
+upstream_ask *upstream_parked_find(const upstream *up, const char *principal, const char *id);
 /* Cancels the calls whose callers did not come back in time. */
 void upstream_parked_expire(upstream *up, int64_t now);
+
+/* ---- reload.c -------------------------------------------------------------------------------- */
+
+/* Moves a session from an earlier mount of the same server. Returns whether there was one. */
+bool upstream_take_session(upstream *up, const upstream_wanted *wanted);
+/* Finds a call that is parked at an earlier mount, and moves its session. Returns NULL if there is
+ * none. */
+upstream_ask *upstream_take_parked(upstream *up, const char *principal, const char *id);
+/* Moves all sessions to the next mount of the same server, if there is one. */
+void upstream_hand_over(upstream *up);
 
 /* ---- watch.c --------------------------------------------------------------------------------- */
 
@@ -227,6 +243,8 @@ void upstream_watch_begin(upstream_session *s);
 /* Keeps the session's process running while URIs are watched. */
 void upstream_watch_keep(upstream_session *s);
 void upstream_watch_free(upstream_session *s);
+/* Forgets the watched URIs. */
+void upstream_watch_clear(upstream_session *s);
 /* Takes over the watched URIs of a failed session of the same principal. */
 void upstream_watch_adopt(upstream_session *s);
 /* Records that the session's principal may miss changes of lists from now on. */

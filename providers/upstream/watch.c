@@ -93,6 +93,15 @@ void upstream_watch_free(upstream_session *s)
     s->subscription = NULL;
 }
 
+void upstream_watch_clear(upstream_session *s)
+{
+    for (size_t i = 0; i < s->n_uris; i++)
+        common_release(&s->up->alloc, s->uris[i]);
+    if (s->n_uris)
+        mcp_subscription_set_uris(s->subscription, NULL, 0);
+    s->n_uris = 0;
+}
+
 void upstream_watch_adopt(upstream_session *s)
 {
     for (upstream_session *from = s->next; from; from = from->next) {

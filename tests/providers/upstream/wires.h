@@ -66,6 +66,8 @@ struct wires {
     uint64_t question_ms;      /* options of the mount */
     size_t max_parked, max_parked_in_all;
     bool no_questions;
+    bool rebuilt; /* the server is mounted in a build, so that it can be mounted again */
+    mcp_upstream_group group;
     char *reply; /* the last answer to the peer */
     size_t notices;
     char notice[256];
@@ -271,6 +273,20 @@ static inline void wires_run(wires *all)
     }
 }
 
+static inline int wires_mount(mcp_server *server, void *user, mcp_error *error)
+{
+    wires *all = user;
+    return mcp_upstream_mount(
+        server,
+        MCP_OPTIONS(mcp_upstream_options, .name = "up", .connect = wires_connect,
+                    .disconnect = wires_disconnect, .user = all, .revision = all->revision,
+                    .max_sessions = 2, .idle_ms = 1000, .question_ms = all->question_ms,
+                    .max_parked = all->max_parked, .max_parked_in_all = all->max_parked_in_all,
+                    .no_questions = all->no_questions, .group = &all->group,
+                    .allocator = &all->allocator),
+        error);
+}
+
 /* Opens all parts; `other` is the server that the test provides. */
 static inline int wires_open(wires *all, mcp_server *other)
 {
@@ -288,14 +304,8 @@ static inline int wires_open(wires *all, mcp_server *other)
                                         .coalesce_ms = 1, .no_rate_limits = true),
                             &all->front, NULL);
     if (rc == MCP_OK)
-        rc = mcp_upstream_mount(
-            all->front,
-            MCP_OPTIONS(mcp_upstream_options, .name = "up", .connect = wires_connect,
-                        .disconnect = wires_disconnect, .user = all, .revision = all->revision,
-                        .max_sessions = 2, .idle_ms = 1000, .question_ms = all->question_ms,
-                        .max_parked = all->max_parked, .max_parked_in_all = all->max_parked_in_all,
-                        .no_questions = all->no_questions, .allocator = &all->allocator),
-            NULL);
+        rc = all->rebuilt ? mcp_server_rebuild(all->front, wires_mount, all, NULL)
+                          : wires_mount(all->front, all, NULL);
     return rc;
 }
 

@@ -1,0 +1,116 @@
+/* reload.c: keeps the sessions with a server when it is mounted again with the same options, so
+ * that a program that reads its configuration again disturbs neither its processes nor the calls
+ * that wait for their callers.
+ *
+ * The old mount stays until its last request has ended. A session moves to the new mount when a
+ * request needs it there, or at the latest when the old mount is released.
+ */
+#include <string.h>
+
+#include "session.h"
+
+/* ---- the same server ------------------------------------------------------------------------- */
+
+static bool same_text(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static bool same_texts(const char *const *a, const char *const *b)
+{
+    if (!a || !b)
+        return a == b;
+    for (; *a && *b; a++, b++) {
+        if (strcmp(*a, *b) != 0)
+            return false;
+    }
+    return *a == *b;
+}
+
+static bool same_allocator(const mcp_allocator *a, const mcp_allocator *b)
+{
+    return a->allocate == b->allocate && a->resize == b->resize && a->release == b->release &&
+           a->user == b->user;
+}
+
+/* Returns whether a session of one mount may be used by the other. */
+static bool is_same(const upstream *a, const upstream *b)
+{
+    const mcp_upstream_options *x = &a->options, *y = &b->options;
+    return a->server == b->server && same_allocator(&a->alloc, &b->alloc) &&
+           same_text(x->name, y->name) && same_texts(x->argv, y->argv) &&
+           same_text(x->url, y->url) && x->connect == y->connect &&
+           x->disconnect == y->disconnect && x->user == y->user && same_texts(x->env, y->env) &&
+           same_text(x->cwd, y->cwd) && same_texts(x->headers, y->headers) &&
+           same_text(x->revision, y->revision) && x->no_questions == y->no_questions;
+}
+
+/* ---- moving ---------------------------------------------------------------------------------- */
+
+static void move(upstream_session *s, upstream *to)
+{
+    upstream *from = s->up;
+    upstream_session **at = &from->sessions;
+    while (*at != s)
+        at = &(*at)->next;
+    *at = s->next;
+    s->next = to->sessions;
+    to->sessions = s;
+    s->up = to;
+    from->n_sessions--;
+    to->n_sessions++;
+    for (const upstream_ask *a = s->asks; a; a = a->next) {
+        from->stored -= a->park ? a->park->text.len : 0;
+        to->stored += a->park ? a->park->text.len : 0;
+    }
+    upstream_watch_clear(s); /* the new mount is told what to watch */
+    upstream_watch_begin(s);
+    upstream_session_timer(to);
+    if (s->asks || s->left)
+        upstream_soon(to);
+}
+
+/* Returns the next earlier mount of the same server. */
+static upstream *older(const upstream *up, const upstream *than)
+{
+    upstream *found = NULL;
+    const mcp_upstream_group *group = up->options.group;
+    for (upstream *at = group ? group->first : NULL; at && at != than; at = at->next)
+        found = is_same(at, up) ? at : found;
+    return found;
+}
+
+bool upstream_take_session(upstream *up, const upstream_wanted *wanted)
+{
+    for (upstream *from = older(up, up); from; from = older(up, from)) {
+        upstream_session *s = upstream_session_find(from, wanted);
+        if (!s)
+            continue;
+        move(s, up);
+        return true;
+    }
+    return false;
+}
+
+upstream_ask *upstream_take_parked(upstream *up, const char *principal, const char *id)
+{
+    for (upstream *from = older(up, up); from; from = older(up, from)) {
+        upstream_ask *a = upstream_parked_find(from, principal, id);
+        if (!a)
+            continue;
+        move(a->session, up);
+        return a;
+    }
+    return NULL;
+}
+
+void upstream_hand_over(upstream *up)
+{
+    upstream *heir = up->next;
+    while (heir && !is_same(heir, up))
+        heir = heir->next;
+    if (!up->at || !heir)
+        return;
+    while (up->sessions)
+        move(up->sessions, heir);
+}
