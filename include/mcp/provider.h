@@ -154,6 +154,11 @@ typedef struct mcp_raw {
      * the item must be left out. If this is NULL, names are unchanged. */
     int (*name)(mcp_item item, mcp_str name, char to[MCP_NAME_ROOM], void *user);
     void *user;
+    /* The name of the other server, for its questions (mcp_request_ask_raw(), error -32042). It is
+     * written with ": " before the message that the user reads, so that the user knows who asks
+     * (2026-07-28, client/elicitation, "Security Considerations"), and with ":" before the
+     * elicitationId, so that the identifiers of several servers differ. NULL means neither. */
+    const char *asker;
 } mcp_raw;
 
 /* Replies with a whole result, whose _meta is added to that of the reply. Nothing else may be
@@ -168,8 +173,11 @@ MCP_API int mcp_reply_raw(mcp_request *req, const mcp_raw *result);
 MCP_API int mcp_reply_raw_page(mcp_request *req, const mcp_raw *page);
 /* Makes the reply from an error of another server. `error` is a JSON-RPC error object. The error
  * for an unknown resource gets the code that the peer's revision defines, and errors that concern
- * the connection to the other server become internal errors. Returns a negative code, which the
- * handler must return. */
+ * the connection to the other server become internal errors. Two of these are passed on if they
+ * concern the peer: -32042 (a URL must be visited first) if its revision has that error and it
+ * declared elicitation.url, and -32021 (a capability is missing), with the code of its revision, if
+ * it did not declare one of data.requiredCapabilities. Returns a negative code, which the handler
+ * must return. */
 MCP_API int mcp_reply_raw_error(mcp_request *req, const mcp_raw *error);
 
 /* Like mcp_request_progress(), but forwards the notification of another server. `params` is the
@@ -183,6 +191,83 @@ MCP_API int mcp_request_progress_raw(mcp_request *req, mcp_str params);
  * time; the text is borrowed until then. ptr is NULL if there are no params or if memory ran
  * out. */
 MCP_API mcp_str mcp_request_params_text(mcp_request *req);
+
+/* ---- forwarding the questions of another server ---------------------------------------------- */
+
+/* A question is a request of the other server for input, as in mcp/input.h. A handler may use the
+ * calls below in the same way as those of mcp/input.h: it asks, returns MCP_INPUT_REQUIRED or passes
+ * it to mcp_reply_finish(), and runs again from its start with the answers (a modern peer repeats
+ * its request). They differ in that
+ *   - questions and answers are JSON text, with all digits and unknown members, and are not checked
+ *     against a schema
+ *   - an answer is available in the next round only. It is not part of the state that a modern peer
+ *     keeps, and an old answer does not answer a new question with the same key
+ *   - no call makes the reply an error, so that the handler may still reply with anything. */
+
+/* Returns the capability that a question needs, for mcp_request_can() and mcp_request_require():
+ * "elicitation.form", "elicitation.url", "sampling", "sampling.tools" or "roots". Returns NULL if
+ * `method` is not a question, or has a mode that is unknown. `params` may be NULL. The string has
+ * static storage. */
+MCP_API const char *mcp_question_needs(mcp_str method, const mcp_json *params);
+
+typedef struct mcp_raw_question {
+    size_t size;
+    /* Identifies the question within this round; required. It has at most 128 bytes and is sent to a
+     * modern peer as it is. */
+    const char *key;
+    const char *method; /* elicitation/create, sampling/createMessage or roots/list; required */
+    /* The params. They are converted to the revision of the peer: URIs get their prefix, messages
+     * the name of the server that asks, and an elicitation in URL mode the identifier that the
+     * revision requires. includeContext is left out, because the peer would understand "thisServer"
+     * as this server. NULL means that there are none. */
+    const mcp_raw *params;
+} mcp_raw_question;
+
+/* Asks the client. Returns
+ *   MCP_INPUT_REQUIRED  the question is part of this round
+ *   MCP_EREMOTE         the client did not declare the capability, or its revision cannot express the
+ *                       question
+ *   MCP_EPROTOCOL       the question is malformed: not an object, an elicitation without a message,
+ *                       or without a valid URL in URL mode
+ *   MCP_EINVAL          another method; an empty or too long key
+ *   MCP_ELIMIT          more than 64 questions, or one of more than 1 MiB
+ *   MCP_ESTATE          this request's method may not ask
+ *   MCP_EPARSE, MCP_ENOMEM */
+MCP_API int mcp_request_ask_raw(mcp_request *req, const mcp_raw_question *question);
+
+/* Takes back a question, for example because the other server cancelled it. A legacy client is
+ * notified. If the request waits for no other answer, its handler runs again before this function
+ * returns, and the request may then have ended. Returns MCP_OK, or MCP_ENOTFOUND if no question with
+ * this key is open: it was answered, or a modern client has it. */
+MCP_API int mcp_request_withdraw(mcp_request *req, const char *key);
+
+typedef struct mcp_raw_answer {
+    mcp_str json; /* the text of the client's result, or of its error object */
+    const mcp_json *value;
+    /* The client (only a legacy one) answered with a JSON-RPC error. */
+    bool refused;
+    const void *reserved[2]; /* always NULL */
+} mcp_raw_answer;
+
+/* Returns an answer of this round. Call this before the handler returns; the answer lives as long as
+ * the request. A modern client can send any value for any key, whether it was asked or not, and may
+ * leave out answers. Returns MCP_OK, MCP_ENOTFOUND (no answer with this key) or MCP_ENOMEM. */
+MCP_API int mcp_request_raw_answer(mcp_request *req, const char *key, mcp_raw_answer *ret);
+/* Returns all answers of this round, without the refused ones, as the text of an object, which is
+ * inputResponses of 2026-07-28. It lives as long as the request. Returns MCP_OK, MCP_ENOTFOUND (this
+ * round has none) or MCP_ENOMEM. */
+MCP_API int mcp_request_raw_answers(mcp_request *req, mcp_str *ret);
+
+/* Like mcp_request_set_state(), but the state may have up to 1 MiB, for the requestState of another
+ * server. With such a state a handler may return MCP_INPUT_REQUIRED without a question to a modern
+ * client, which then repeats the request (2026-07-28, basic/patterns/mrtr). A legacy client cannot
+ * be asked to do so: the reply is then an error. */
+MCP_API int mcp_request_set_long_state(mcp_request *req, mcp_str state);
+
+/* Returns the identity of this server, 16 random hexadecimal digits, for a state that only this
+ * server can continue. It stays the same as long as the server exists. Returns NULL if there is no
+ * randomness. */
+MCP_API const char *mcp_server_instance(mcp_server *server);
 
 /* Announces a change of the list of resources (or of templates), prompts or tools. */
 MCP_API void mcp_server_list_changed(mcp_server *server, mcp_item item);

@@ -79,6 +79,14 @@ MCP_API bool mcp_request_cancelled(const mcp_request *req);
  * removes it. */
 MCP_API void mcp_request_on_cancel(mcp_request *req, void (*fn)(mcp_request *req, void *user),
                                    void *user);
+/* Sets a pointer that the handler finds again in later rounds (mcp/input.h) of the same request
+ * object: those of a legacy client and of a task. The next round of a modern client is a new
+ * request. `release` may be NULL; it is called once, on the channel's thread: when the request ends
+ * for whatever reason, or when another pointer is set. It must not use the request. It is the only
+ * notice that a request has ended while it waited for the answer to a question. */
+MCP_API void mcp_request_set_data(mcp_request *req, void *data, void (*release)(void *data));
+/* Returns that pointer, or NULL. */
+MCP_API void *mcp_request_data(const mcp_request *req);
 /* Allocates memory that is freed with the request, aligned for any type. Returns NULL if out of
  * memory. */
 MCP_API void *mcp_request_alloc(mcp_request *req, size_t size);

@@ -24,6 +24,11 @@ typedef enum action {
     RESULT_META,
     OUTPUT_SCHEMA,
     STRUCTURED,
+    BLOCKS,   /* a content block, or an array of them */
+    MESSAGES, /* of sampling, with several contents where the revision has that */
+    LABEL,    /* a text for the user, which names the other server */
+    ASKER_ID, /* an identifier that the other server chose */
+    FORM,
 } action;
 
 typedef struct row {
@@ -46,8 +51,10 @@ static const row rows[] = {
     {MCP__PASS_COMPLETE, "completion", KEEP, MCP__PASS_COMPLETION, 0},
     {MCP__PASS_COMPLETION, "values", VALUES, 0, 0},
     {MCP__PASS_COMPLETION, "total", COUNT, 0, 0},
-    {MCP__PASS_MESSAGE, "content", KEEP, MCP__PASS_BLOCK, 0},
+    {MCP__PASS_MESSAGE, "content", BLOCKS, MCP__PASS_BLOCK, 0},
+    {MCP__PASS_MESSAGE, "_meta", KEEP, 0, COL(object_meta)},
     {MCP__PASS_BLOCK, "resource", KEEP, MCP__PASS_CONTENTS, 0},
+    {MCP__PASS_BLOCK, "content", EACH, MCP__PASS_BLOCK, 0}, /* of a tool_result */
     {MCP__PASS_BLOCK, "uri", NAME, MCP__PASS_NAME_URI, 0},
     {MCP__PASS_BLOCK, "title", KEEP, 0, COL(title)},
     {MCP__PASS_BLOCK, "icons", KEEP, 0, COL(icons)},
@@ -84,9 +91,23 @@ static const row rows[] = {
     {MCP__PASS_TOOL_META, "ui/resourceUri", NAME, MCP__PASS_NAME_URI, 0},
     {MCP__PASS_UI, "resourceUri", NAME, MCP__PASS_NAME_URI, 0},
     {MCP__PASS_ERROR_DATA, "uri", NAME, MCP__PASS_NAME_URI, 0},
+    {MCP__PASS_ERROR_DATA, "elicitations", EACH, MCP__PASS_ELICIT, 0},
     {MCP__PASS_PROGRESS, "progressToken", HOP, 0, 0},
     {MCP__PASS_PROGRESS, "message", KEEP, 0, COL(progress_message)},
     {MCP__PASS_PROGRESS, "_meta", KEEP, MCP__PASS_NOTICE_META, 0},
+    {MCP__PASS_ELICIT, "mode", KEEP, 0, COL(elicitation_modes)},
+    {MCP__PASS_ELICIT, "message", LABEL, 0, 0},
+    {MCP__PASS_ELICIT, "elicitationId", ASKER_ID, 0, COL(elicitation_id)},
+    {MCP__PASS_ELICIT, "requestedSchema", FORM, 0, 0},
+    {MCP__PASS_ELICIT, "task", HOP, 0, 0},
+    {MCP__PASS_ELICIT, "_meta", KEEP, MCP__PASS_NOTICE_META, 0},
+    {MCP__PASS_SAMPLE, "messages", MESSAGES, MCP__PASS_MESSAGE, 0},
+    /* "thisServer" would be understood as this server, with everything that it forwards */
+    {MCP__PASS_SAMPLE, "includeContext", HOP, 0, 0},
+    {MCP__PASS_SAMPLE, "task", HOP, 0, 0},
+    {MCP__PASS_SAMPLE, "_meta", KEEP, MCP__PASS_NOTICE_META, 0},
+    {MCP__PASS_ROOTS, "_meta", KEEP, MCP__PASS_NOTICE_META, 0},
+    {MCP__PASS_NOTICE_META, "progressToken", HOP, 0, 0},
     {MCP__PASS_NOTICE_META, MCP__META_SERVER_INFO, HOP, 0, 0},
     {MCP__PASS_NOTICE_META, MCP__META_SUBSCRIPTION, HOP, 0, 0},
     {MCP__PASS_NOTICE_META, MCP__META_RELATED_TASK, HOP, 0, 0},
@@ -315,6 +336,22 @@ static bool put_value(const mcp__pass *p, mcp__buf *b, const row *r, const mcp_j
             return true;
         }
         break;
+    case BLOCKS:
+        if (is_same(p, r->inner))
+            break;
+        if (!array)
+            return mcp__pass_object(p, b, (mcp__pass_shape)r->inner, value, text);
+        put_each(p, b, (mcp__pass_shape)r->inner, value, text);
+        return true;
+    case MESSAGES:
+        if (array) {
+            mcp__pass_messages(p, b, value, text);
+            return true;
+        }
+        break;
+    case LABEL: mcp__pass_after_asker(p, b, ": ", text); return true;
+    case ASKER_ID: mcp__pass_after_asker(p, b, ":", text); return true;
+    case FORM: return mcp__pass_form(p, b, value, text);
     case VALUES:
         if (array) {
             put_values(p, b, value, text);

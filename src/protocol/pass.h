@@ -18,6 +18,9 @@ typedef enum mcp__pass_shape {
     MCP__PASS_TOOL,
     MCP__PASS_ERROR_DATA,
     MCP__PASS_PROGRESS,
+    MCP__PASS_ELICIT, /* the params of questions, from here to MCP__PASS_ROOTS */
+    MCP__PASS_SAMPLE,
+    MCP__PASS_ROOTS,
     MCP__PASS_CONTENTS, /* objects within the above */
     MCP__PASS_BLOCK,
     MCP__PASS_MESSAGE,
@@ -46,6 +49,9 @@ typedef struct mcp__pass {
     bool (*value)(void *user, mcp_str value);
     /* All names stay the same and may be shown to the peer, so `name` need not be called. */
     bool same_names;
+    /* What the user reads before the messages of the other server, and what precedes its
+     * identifiers of elicitations. NULL means nothing. */
+    const char *asker;
     /* Receives a member of the _meta of the result itself. */
     void (*meta)(void *user, mcp_str key, mcp_str text);
     void *user;
@@ -62,7 +68,18 @@ bool mcp__pass_members(const mcp__pass *pass, mcp__buf *b, mcp__pass_shape shape
 /* Handles a member of a page that is not the array of entries. Returns whether the member is
  * forwarded unchanged. */
 bool mcp__pass_page_member(const mcp__pass *pass, mcp_str key, const mcp_json *value, mcp_str text);
-/* Returns the error code for the peer that corresponds to an error code of another server. */
+/* Returns the error code for the peer that corresponds to an error code of another server. The
+ * caller of this function handles the codes that depend on more than the revision. */
 int mcp__pass_code(const mcp__revision *to, int64_t code, bool unknown_resource);
+
+/* ---- pass_question.c: values of questions, for pass.c ---------------------------------------- */
+
+/* Writes the messages of a sampling request. Revisions that allow one content block in a message
+ * get a message for each. */
+void mcp__pass_messages(const mcp__pass *pass, mcp__buf *b, const mcp_json *array, mcp_str text);
+/* Writes a string after the name of the other server, if there is one. */
+void mcp__pass_after_asker(const mcp__pass *pass, mcp__buf *b, const char *between, mcp_str text);
+/* Writes the schema of a form. Returns false if the revision cannot express it. */
+bool mcp__pass_form(const mcp__pass *pass, mcp__buf *b, const mcp_json *schema, mcp_str text);
 
 #endif

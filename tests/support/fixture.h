@@ -39,6 +39,9 @@ mcp_server *fixture_server(fixture *f);
 /* fixture_asks.c: registers the items that request input. fixture_once_count() returns how often
  * the action ran that mcp_request_once() guards. */
 int fixture_add_asks(mcp_server *server, mcp_error *error);
+/* fixture_raw.c: the tool "forward", and the number of its requests that have not ended. */
+int fixture_forwards(mcp_request *req, const mcp_json *arguments, void *user);
+int fixture_live_plans(void);
 int fixture_once_count(void);
 
 /* fixture_fields.c: registers a tool that is described by a table of fields. */

@@ -195,6 +195,7 @@ static const struct {
     {TOOL("rounds", asks_rounds), &once_count},
     {TOOL("optional", goes_on_without), NULL},
     {TOOL("nothing", asks_nothing), NULL},
+    {TOOL("forward", fixture_forwards), NULL},
 };
 
 int fixture_add_asks(mcp_server *server, mcp_error *error)

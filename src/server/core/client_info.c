@@ -148,3 +148,19 @@ int mcp_request_require(mcp_request *req, const char *capability)
                                "This needs the capability %s, which the client did not declare",
                                capability);
 }
+
+bool mcp__request_lacks(const mcp_request *req, const mcp_json *required)
+{
+    mcp_json_iter groups = {0};
+    mcp_str group, member;
+    for (const mcp_json *g; (g = mcp_json_next(required, &groups, &group)) != NULL;) {
+        mcp_json_iter members = {0};
+        if (!declares(req, group, (mcp_str){0}))
+            return true;
+        while (mcp_json_is(g, MCP_JSON_OBJECT) && mcp_json_next(g, &members, &member)) {
+            if (!declares(req, group, member))
+                return true;
+        }
+    }
+    return false;
+}

@@ -228,6 +228,7 @@ void mcp__request_receive(mcp__incoming *in)
 
 void mcp__request_clear(mcp_request *req)
 {
+    mcp_request_set_data(req, NULL, NULL);
     if (req->deadline.session)
         mcp__deadline_stop(req);
     if (req->repeat)
@@ -412,6 +413,21 @@ void mcp_request_on_cancel(mcp_request *req, void (*fn)(mcp_request *req, void *
 {
     req->on_cancel.fn = fn;
     req->on_cancel.user = user;
+}
+
+void mcp_request_set_data(mcp_request *req, void *data, void (*release)(void *data))
+{
+    void *before = req->own.data;
+    void (*fn)(void *data) = req->own.release;
+    req->own.data = data;
+    req->own.release = release;
+    if (fn)
+        fn(before);
+}
+
+void *mcp_request_data(const mcp_request *req)
+{
+    return req->own.data;
 }
 
 void *mcp_request_alloc(mcp_request *req, size_t size)

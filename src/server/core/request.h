@@ -105,6 +105,10 @@ struct mcp_request {
         void (*fn)(mcp_request *req, void *user);
         void *user;
     } on_cancel;
+    struct {
+        void *data;
+        void (*release)(void *data);
+    } own; /* mcp_request_set_data() */
     mcp__arena arena;
     const mcp_json *caller; /* what a trusted parent reports about the caller; NULL if nothing */
     mcp_identity *identity; /* of the caller; holds a reference; NULL if anonymous */
@@ -149,6 +153,9 @@ void mcp__request_receive(mcp__incoming *in);
  * `where` names the member in the error. Returns MCP_OK, or a negative code after
  * mcp_reply_fail(). */
 int mcp__request_check_info(mcp_request *req, const mcp_json *info, const char *where);
+/* client_info.c: returns whether the client lacks one of these capabilities, an object with the form
+ * of ClientCapabilities. */
+bool mcp__request_lacks(const mcp_request *req, const mcp_json *required);
 /* Ends a request with the code that its handler returned. */
 void mcp__request_finish(mcp_request *req, int outcome);
 /* client_info.c: reads from _meta the caller on whose behalf a trusted parent sends the request. */

@@ -36,6 +36,7 @@ struct mcp_server {
     mcp_host host;
     bool has_host;
     struct mcp__seal *seal; /* NULL if not used yet */
+    char instance[17];      /* mcp_server_instance(); empty if not generated yet */
     mcp_access access;      /* .may is NULL if there are no rules */
     struct {
         void (*ended)(const mcp_audit_record *record, void *user); /* NULL if not wanted */

@@ -3,113 +3,13 @@
  */
 #include <stdio.h>
 
+#include "protocol/form.h"
 #include "server/input/input.h"
 #include "server/methods/methods.h"
 
 enum { MAX_ELICITATIONS = 256 /* elicitations in URL mode that a session stores */ };
 
 static const char method[] = "elicitation/create";
-
-/* ---- forms: flat objects of simple properties ------------------------------------------------ */
-
-static bool is_one_of(mcp_str s, const char *const *names)
-{
-    while (*names && !mcp_str_eq(s, mcp_str_from(*names)))
-        names++;
-    return *names != NULL;
-}
-
-static bool is_simple_property(const mcp_json *property)
-{
-    static const char *const simple[] = {"string", "number", "integer", "boolean", NULL};
-    mcp_str type = mcp_json_string(mcp_json_get(property, "type"));
-    const mcp_json *items = mcp_json_get(property, "items");
-    if (mcp_str_eq(type, MCP_STR("array")))
-        return mcp_json_is(mcp_json_get(items, "enum"), MCP_JSON_ARRAY) ||
-               mcp_json_is(mcp_json_get(items, "anyOf"), MCP_JSON_ARRAY);
-    return is_one_of(type, simple) && !items && !mcp_json_get(property, "properties");
-}
-
-static bool is_form(const mcp_json *schema)
-{
-    const mcp_json *properties = mcp_json_get(schema, "properties");
-    if (!mcp_str_eq(mcp_json_string(mcp_json_get(schema, "type")), MCP_STR("object")) ||
-        !mcp_json_is(properties, MCP_JSON_OBJECT))
-        return false;
-    mcp_json_iter it = {0};
-    const mcp_json *p;
-    while ((p = mcp_json_next(properties, &it, NULL)) != NULL && is_simple_property(p))
-        continue;
-    return p == NULL;
-}
-
-/* ---- forms for 2025-06-18: no titles in oneOf, defaults for booleans only, no arrays -------- */
-
-static void put_column(mcp__buf *b, const mcp_json *choices, const char *member)
-{
-    mcp_json_iter it = {0};
-    mcp__json_list values = mcp__json_begin_array(b);
-    for (const mcp_json *c; (c = mcp_json_next(choices, &it, NULL)) != NULL;) {
-        const mcp_json *value = mcp_json_get(c, member);
-        mcp__json_next(&values);
-        mcp__json_put_value(b, value ? value : mcp_json_get(c, "const"));
-    }
-    mcp__json_end(&values);
-}
-
-static void put_old_member(mcp__json_list *members, mcp_str key, const mcp_json *value)
-{
-    if (!mcp_str_eq(key, MCP_STR("oneOf"))) {
-        mcp__json_key(members, key);
-        mcp__json_put_value(members->buf, value);
-        return;
-    }
-    mcp__json_name(members, "enum");
-    put_column(members->buf, value, "const");
-    mcp__json_name(members, "enumNames");
-    put_column(members->buf, value, "title");
-}
-
-static int put_old_property(mcp__buf *b, const mcp_json *property)
-{
-    mcp_str type = mcp_json_string(mcp_json_get(property, "type"));
-    if (mcp_str_eq(type, MCP_STR("array")))
-        return MCP_EUNSUPPORTED;
-    bool keeps_default = mcp_str_eq(type, MCP_STR("boolean"));
-    mcp_json_iter it = {0};
-    mcp_str key;
-    mcp__json_list members = mcp__json_begin_object(b);
-    for (const mcp_json *v; (v = mcp_json_next(property, &it, &key)) != NULL;)
-        if (keeps_default || !mcp_str_eq(key, MCP_STR("default")))
-            put_old_member(&members, key, v);
-    mcp__json_end(&members);
-    return MCP_OK;
-}
-
-static int put_old_form(mcp__buf *b, const mcp_json *schema)
-{
-    mcp_json_iter it = {0};
-    mcp_str key;
-    int rc = MCP_OK;
-    mcp__json_list form = mcp__json_begin_object(b);
-    mcp__json_name(&form, "type");
-    mcp__buf_lit(b, "\"object\"");
-    mcp__json_name(&form, "properties");
-    mcp__json_list members = mcp__json_begin_object(b);
-    const mcp_json *properties = mcp_json_get(schema, "properties");
-    for (const mcp_json *p; rc == MCP_OK && (p = mcp_json_next(properties, &it, &key)) != NULL;) {
-        mcp__json_key(&members, key);
-        rc = put_old_property(b, p);
-    }
-    mcp__json_end(&members);
-    const mcp_json *required = mcp_json_get(schema, "required");
-    if (required) {
-        mcp__json_name(&form, "required");
-        mcp__json_put_value(b, required);
-    }
-    mcp__json_end(&form);
-    return rc;
-}
 
 /* ---- input requests ------------------------------------------------------------------------- */
 
@@ -118,12 +18,12 @@ static int put_schema(mcp_request *req, mcp__buf *b, const char *text)
     mcp_json_doc *doc = NULL;
     int rc = mcp_json_parse(mcp_str_from(text), NULL, &req->server->allocator, &doc, NULL);
     const mcp_json *schema = mcp_json_root(doc);
-    if (rc == MCP_OK && !is_form(schema))
+    if (rc == MCP_OK && !mcp__form_is_flat(schema))
         rc = MCP_EINVAL;
     if (rc == MCP_OK && req->revision->elicitation_modes)
         mcp__json_put_value(b, schema);
     else if (rc == MCP_OK)
-        rc = put_old_form(b, schema);
+        rc = mcp__form_put_old(b, schema, mcp_str_from(text));
     mcp_json_free(doc);
     if (rc == MCP_EUNSUPPORTED)
         return mcp_reply_fail(
@@ -253,8 +153,7 @@ static elicitation *find(const mcp__session *session, const char *id)
     return NULL;
 }
 
-/* Remembers the id, so that the client can be notified when the elicitation is complete. */
-static int remember(mcp_request *req, const char *id)
+int mcp__elicitation_remember(mcp_request *req, const char *id)
 {
     mcp__session *session = mcp__request_session(req);
     if (!id || !req->revision->elicitation_id || !session || find(session, id))
@@ -295,21 +194,24 @@ void mcp_server_elicitation_complete(mcp_server *server, const char *elicitation
     }
 }
 
+const char *mcp__elicitation_id(mcp_request *req, const char *key)
+{
+    const char *series = mcp_request_series(req);
+    size_t room = series ? strlen(series) + strlen(key) + 2 : 0;
+    char *id = series ? mcp_request_alloc(req, room) : NULL;
+    if (id)
+        snprintf(id, room, "%s-%s", series, key);
+    return id;
+}
+
 /* Generates an id if the revision requires one and the program gave none. */
 static int give_id(mcp_request *req, const char *key, mcp_elicit *e)
 {
     if (!req->revision->elicitation_id)
         return MCP_OK;
-    if (!e->elicitation_id) {
-        const char *series = mcp_request_series(req);
-        size_t room = series ? strlen(series) + strlen(key) + 2 : 0;
-        char *id = series ? mcp_request_alloc(req, room) : NULL;
-        if (!id)
-            return MCP_ENOMEM;
-        snprintf(id, room, "%s-%s", series, key);
-        e->elicitation_id = id;
-    }
-    return MCP_OK;
+    if (!e->elicitation_id)
+        e->elicitation_id = mcp__elicitation_id(req, key);
+    return e->elicitation_id ? MCP_OK : MCP_ENOMEM;
 }
 
 /* ---- asking ---------------------------------------------------------------------------------- */
@@ -359,7 +261,7 @@ int mcp_request_elicit(mcp_request *req, const char *key, const mcp_elicit *what
     rc = e.url && mcp_request_can(req, ask.capability) ? give_id(req, key, &e) : MCP_OK;
     if (rc == MCP_OK)
         rc = mcp__input_ask(req, &ask, &result);
-    if (rc == MCP_INPUT_REQUIRED && remember(req, e.elicitation_id) != MCP_OK)
+    if (rc == MCP_INPUT_REQUIRED && mcp__elicitation_remember(req, e.elicitation_id) != MCP_OK)
         rc = MCP_ENOMEM;
     if (rc != MCP_OK)
         return rc;
@@ -397,7 +299,7 @@ int mcp_request_elicit_first(mcp_request *req, const char *key, const mcp_elicit
     if (rc == MCP_OK)
         rc = give_id(req, key, &e);
     if (rc == MCP_OK)
-        rc = remember(req, e.elicitation_id);
+        rc = mcp__elicitation_remember(req, e.elicitation_id);
     if (rc != MCP_OK)
         return rc;
     mcp__ask ask = ask_for(key, &e);

@@ -24,6 +24,7 @@ struct mcp__input *mcp__input_need(mcp_request *req)
     *input = (struct mcp__input){.n_questions = 0};
     mcp__list_init(&input->questions);
     mcp__list_init(&input->answers);
+    mcp__list_init(&input->raw_answers);
     req->input = input;
     return input;
 }
@@ -34,18 +35,24 @@ static void drop_answer(mcp__answer *answer)
     mcp_json_free(answer->doc);
 }
 
+static void drop_answers(mcp__link *answers)
+{
+    while (!mcp__list_empty(answers))
+        drop_answer(mcp__container(answers->next, mcp__answer, link));
+}
+
 void mcp__input_clear(mcp_request *req)
 {
     struct mcp__input *input = req->input;
-    while (!mcp__list_empty(&input->answers))
-        drop_answer(mcp__container(input->answers.next, mcp__answer, link));
+    drop_answers(&input->answers);
+    drop_answers(&input->raw_answers);
     mcp_json_free(input->opened);
     req->input = NULL;
 }
 
 /* ---- input requests ------------------------------------------------------------------------- */
 
-static mcp__question *find_question(const struct mcp__input *input, mcp_str key)
+mcp__question *mcp__input_find(const struct mcp__input *input, mcp_str key)
 {
     for (mcp__link *l = input->questions.next; l != &input->questions; l = l->next) {
         mcp__question *q = mcp__container(l, mcp__question, link);
@@ -75,7 +82,7 @@ void mcp__put_questions(mcp__buf *b, const struct mcp__input *input)
     mcp__json_end(&members);
 }
 
-static int put_params(mcp_request *req, const mcp__ask *ask, mcp__question *q)
+static int put_params(mcp_request *req, const mcp__ask *ask, mcp_str *ret)
 {
     mcp__buf b;
     mcp__buf_init(&b, &req->server->allocator, MCP__MAX_PARAMS);
@@ -83,8 +90,8 @@ static int put_params(mcp_request *req, const mcp__ask *ask, mcp__question *q)
     if (rc == MCP_OK)
         rc = b.failed;
     if (rc == MCP_OK) {
-        q->params = mcp__request_copy(req, mcp__buf_view(&b));
-        rc = q->params.ptr ? MCP_OK : MCP_ENOMEM;
+        *ret = mcp__request_copy(req, mcp__buf_view(&b));
+        rc = ret->ptr ? MCP_OK : MCP_ENOMEM;
     }
     mcp__buf_free(&b);
     if (rc == MCP_EINVAL || rc == MCP_EPARSE)
@@ -94,48 +101,56 @@ static int put_params(mcp_request *req, const mcp__ask *ask, mcp__question *q)
     return rc;
 }
 
+int mcp__input_put(mcp_request *req, mcp_str key, const char *method, mcp_str params,
+                   mcp__question **ret)
+{
+    struct mcp__input *input = req->input;
+    if (input->n_questions == MCP__MAX_QUESTIONS)
+        return MCP_ELIMIT;
+    mcp__question *q = mcp_request_alloc(req, sizeof(*q));
+    char *copy = q ? mcp_request_strdup(req, key) : NULL;
+    if (!copy)
+        return MCP_ENOMEM;
+    *q = (mcp__question){
+        .req = req, .key = {copy, key.len}, .method = mcp_str_from(method), .params = params};
+    mcp__list_append(&input->questions, &q->link);
+    input->n_questions++;
+    *ret = q;
+    return MCP_INPUT_REQUIRED;
+}
+
 int mcp__input_add(mcp_request *req, const mcp__ask *ask)
 {
     struct mcp__input *input = mcp__input_need(req);
     if (!input)
         return MCP_ENOMEM;
-    mcp_str key = mcp_str_from(ask->key);
-    if (find_question(input, key))
+    mcp_str key = mcp_str_from(ask->key), params = {0};
+    mcp__question *q;
+    if (mcp__input_find(input, key))
         return MCP_INPUT_REQUIRED;
     int rc = mcp_request_require(req, ask->capability);
-    if (rc != MCP_OK)
-        return rc;
-    if (input->n_questions == MCP__MAX_QUESTIONS)
-        return MCP_ELIMIT;
-    mcp__question *q = mcp_request_alloc(req, sizeof(*q));
-    if (!q)
-        return MCP_ENOMEM;
-    *q = (mcp__question){.req = req, .method = mcp_str_from(ask->method)};
-    q->key = mcp__request_copy(req, key);
-    rc = q->key.ptr ? put_params(req, ask, q) : MCP_ENOMEM;
-    if (rc != MCP_OK)
-        return rc;
-    mcp__list_append(&input->questions, &q->link);
-    input->n_questions++;
-    return MCP_INPUT_REQUIRED;
+    if (rc == MCP_OK)
+        rc = put_params(req, ask, &params);
+    return rc == MCP_OK ? mcp__input_put(req, key, ask->method, params, &q) : rc;
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-static mcp__answer *add_answer(mcp_request *req, mcp_str key, const mcp_json *value)
+static mcp__answer *add_answer(mcp_request *req, mcp__link *list, mcp_str key,
+                               const mcp_json *value)
 {
     mcp__answer *answer = mcp_request_alloc(req, sizeof(*answer));
     mcp_str copy = answer ? mcp__request_copy(req, key) : (mcp_str){0};
     if (!copy.ptr)
         return NULL;
     *answer = (mcp__answer){.key = copy, .value = value};
-    mcp__list_append(&req->input->answers, &answer->link);
+    mcp__list_append(list, &answer->link);
     return answer;
 }
 
-static mcp__answer *answer_to(const struct mcp__input *input, mcp_str key)
+mcp__answer *mcp__answer_to(mcp__link *answers, mcp_str key)
 {
-    for (mcp__link *l = input->answers.next; l != &input->answers; l = l->next) {
+    for (mcp__link *l = answers->next; l != answers; l = l->next) {
         mcp__answer *answer = mcp__container(l, mcp__answer, link);
         if (mcp_str_eq(answer->key, key))
             return answer;
@@ -143,38 +158,57 @@ static mcp__answer *answer_to(const struct mcp__input *input, mcp_str key)
     return NULL;
 }
 
-static int copy_value(mcp_request *req, const mcp_json *value, mcp_json_doc **ret)
+/* Writes a value to *text, and parses it. */
+static int copy_value(const mcp_json *value, mcp_str given, mcp__buf *text, mcp_json_doc **ret)
 {
-    mcp__buf text;
-    mcp__buf_init(&text, &req->server->allocator, 0);
-    mcp__json_put_value(&text, value);
+    if (given.ptr)
+        mcp__json_put_text(text, given);
+    else
+        mcp__json_put_value(text, value);
     /* The value was checked against the limits of a message when it was received. */
     const mcp_json_limits limits = {.size = sizeof(limits), .max_depth = MCP__JSON_DEEPEST};
-    int rc = text.failed;
-    if (rc == MCP_OK)
-        rc = mcp_json_parse(mcp__buf_view(&text), &limits, &req->server->allocator, ret, NULL);
-    mcp__buf_free(&text);
-    return rc;
+    return text->failed ? text->failed
+                        : mcp_json_parse(mcp__buf_view(text), &limits, text->allocator, ret, NULL);
 }
 
-int mcp__input_give(mcp_request *req, mcp_str key, const mcp_json *value, bool refused)
+/* Adds an answer, which owns the document from then on. Replaces an earlier answer. */
+static int add_copy(mcp_request *req, mcp__question *q, mcp_str key, mcp_json_doc *doc,
+                    mcp_str text, mcp__answer **ret)
+{
+    struct mcp__input *input = req->input;
+    bool raw = q && q->raw;
+    mcp__link *list = raw ? &input->raw_answers : &input->answers;
+    char *copy = raw ? mcp_request_strdup(req, text) : NULL;
+    mcp__answer *before = mcp__answer_to(list, key);
+    if (before)
+        drop_answer(before);
+    mcp__answer *answer = raw && !copy ? NULL : add_answer(req, list, key, mcp_json_root(doc));
+    if (!answer)
+        return MCP_ENOMEM;
+    answer->doc = doc;
+    answer->text = (mcp_str){copy, copy ? text.len : 0};
+    *ret = answer;
+    return MCP_OK;
+}
+
+int mcp__input_give(mcp_request *req, mcp_str key, const mcp_json *value, mcp_str text,
+                    bool refused)
 {
     struct mcp__input *input = mcp__input_need(req);
+    mcp__question *q = input ? mcp__input_find(input, key) : NULL;
+    mcp__answer *answer = NULL;
     mcp_json_doc *doc = NULL;
-    int rc = input ? copy_value(req, value, &doc) : MCP_ENOMEM;
-    if (rc != MCP_OK)
-        return rc;
-    mcp__answer *answer = answer_to(input, key);
-    if (answer)
-        drop_answer(answer);
-    answer = add_answer(req, key, mcp_json_root(doc));
-    if (!answer) {
+    mcp__buf b;
+    mcp__buf_init(&b, &req->server->allocator, 0);
+    int rc = input ? copy_value(value, text, &b, &doc) : MCP_ENOMEM;
+    if (rc == MCP_OK)
+        rc = add_copy(req, q, key, doc, mcp__buf_view(&b), &answer);
+    mcp__buf_free(&b);
+    if (rc != MCP_OK) {
         mcp_json_free(doc);
-        return MCP_ENOMEM;
+        return rc;
     }
-    answer->doc = doc;
     answer->refused = refused;
-    mcp__question *q = find_question(input, key);
     if (q) {
         mcp__list_remove(&q->link);
         input->n_questions--;
@@ -200,12 +234,12 @@ static int find_answer(mcp_request *req, const mcp__ask *ask, mcp__answer **ret)
 {
     struct mcp__input *input = req->input;
     mcp_str key = mcp_str_from(ask->key);
-    mcp__answer *answer = answer_to(input, key);
+    mcp__answer *answer = mcp__answer_to(&input->answers, key);
     const mcp_json *response = mcp_json_get_str(input->responses, key);
     if (response && (!answer || answer->value != response)) {
         if (answer)
             drop_answer(answer); /* an answer from an earlier round */
-        answer = add_answer(req, key, response);
+        answer = add_answer(req, &input->answers, key, response);
         if (!answer)
             return MCP_ENOMEM;
     }
@@ -250,18 +284,31 @@ mcp_str mcp_request_state(const mcp_request *req)
     return req->input ? req->input->state : (mcp_str){0};
 }
 
-int mcp_request_set_state(mcp_request *req, mcp_str state)
+static int set_state(mcp_request *req, mcp_str state, size_t most)
 {
     struct mcp__input *input = mcp__input_need(req);
     if (!input)
         return MCP_ENOMEM;
-    if (state.len > MCP__MAX_STATE)
+    if (state.len > most)
         return MCP_ELIMIT;
     char *copy = mcp_request_strdup(req, state);
     if (!copy)
         return MCP_ENOMEM;
     input->state = (mcp_str){copy, state.len};
     return MCP_OK;
+}
+
+int mcp_request_set_state(mcp_request *req, mcp_str state)
+{
+    return set_state(req, state, MCP__MAX_STATE);
+}
+
+int mcp_request_set_long_state(mcp_request *req, mcp_str state)
+{
+    int rc = set_state(req, state, MCP__MAX_LONG_STATE);
+    if (rc == MCP_OK)
+        req->input->long_state = true;
+    return rc;
 }
 
 bool mcp_request_once(mcp_request *req, const char *name)
@@ -307,14 +354,24 @@ void mcp__input_rerun(mcp_request *req)
     reset_reply(req);
     mcp__list_init(&input->questions);
     input->n_questions = 0;
+    input->again = true;
     input->round++;
     req->state = MCP__REQUEST_RUNNING;
     mcp__request_finish(req, req->method->again(req));
 }
 
+/* Returns whether the client can be told to repeat its request without a question. */
+static bool can_repeat(const mcp_request *req)
+{
+    return req->input->long_state && req->revision->input_results && !req->task;
+}
+
 void mcp__input_deliver(mcp_request *req)
 {
-    if (!req->input || req->input->n_questions == 0) {
+    struct mcp__input *input = req->input;
+    if (input)
+        drop_answers(&input->raw_answers); /* the handler has seen them */
+    if (!input || (input->n_questions == 0 && !can_repeat(req))) {
         mcp_reply_fail(req, MCP__INTERNAL_ERROR,
                        "Internal error: the handler requires input, but made no input request");
         mcp__request_finish(req, MCP_ESTATE);

@@ -37,6 +37,22 @@ void mcp__input_give_up(mcp_request *req, int rc)
     mcp__request_finish(req, rc);
 }
 
+void mcp__input_withdraw(mcp_request *req, mcp__question *q)
+{
+    struct mcp__input *input = req->input;
+    mcp_channel *channel = req->in.channel;
+    mcp__list_remove(&q->link);
+    input->n_questions--;
+    if (q->id) {
+        if (channel && mcp__channel_forget(channel, q->id))
+            mcp__input_notify_abandoned(channel, req->in.exchange, q->id);
+        q->id = 0;
+        input->n_sent--;
+    }
+    if (req->state == MCP__REQUEST_WAITING && !req->cancelled && input->n_questions == 0)
+        mcp__input_rerun(req);
+}
+
 static int no_answer(mcp_request *req, const mcp__question *q, int rc)
 {
     if (rc != MCP_ETIMEOUT)
@@ -44,6 +60,11 @@ static int no_answer(mcp_request *req, const mcp__question *q, int rc)
     return mcp_reply_fail(req, MCP__INTERNAL_ERROR, "The client did not answer %.*s within %llu ms",
                           (int)q->method.len, q->method.ptr,
                           (unsigned long long)req->server->options.input_timeout_ms);
+}
+
+mcp_str mcp__input_text(const mcp_channel *channel, bool refused)
+{
+    return mcp__channel_text_of(channel, refused ? MCP_STR("\"error\"") : MCP_STR("\"result\""));
 }
 
 static void take_answer(mcp_channel *channel, int rc, const mcp_json *result, void *user)
@@ -56,7 +77,8 @@ static void take_answer(mcp_channel *channel, int rc, const mcp_json *result, vo
     if (rc == MCP_ETIMEOUT)
         mcp__input_notify_abandoned(channel, req->in.exchange, id);
     if (rc == MCP_OK || rc == MCP_EREMOTE)
-        rc = mcp__input_give(req, q->key, result, rc == MCP_EREMOTE);
+        rc = mcp__input_give(req, q->key, result, mcp__input_text(channel, rc == MCP_EREMOTE),
+                             rc == MCP_EREMOTE);
     else
         rc = no_answer(req, q, rc);
     if (rc != MCP_OK)

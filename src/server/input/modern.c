@@ -188,19 +188,31 @@ int mcp__input_open(mcp_request *req)
 
 /* ---- sending -------------------------------------------------------------------------------- */
 
+/* Writes random hexadecimal digits, and a NUL, for up to 16 bytes. */
+static int put_random(const mcp_server *server, char *to, size_t n)
+{
+    unsigned char bytes[16];
+    int rc = mcp__server_random(server, bytes, n);
+    for (size_t i = 0; rc == MCP_OK && i < n; i++)
+        snprintf(to + 2 * i, 3, "%02x", (unsigned)bytes[i]);
+    return rc;
+}
+
 const char *mcp_request_series(mcp_request *req)
 {
     struct mcp__input *input = mcp__input_need(req);
-    unsigned char bytes[16];
     if (!input)
         return NULL;
-    if (input->series[0])
-        return input->series;
-    if (mcp__server_random(req->server, bytes, sizeof(bytes)) != MCP_OK)
+    if (!input->series[0] && put_random(req->server, input->series, 16) != MCP_OK)
         return NULL;
-    for (size_t i = 0; i < sizeof(bytes); i++)
-        snprintf(input->series + 2 * i, 3, "%02x", (unsigned)bytes[i]);
     return input->series;
+}
+
+const char *mcp_server_instance(mcp_server *server)
+{
+    if (!server->instance[0] && put_random(server, server->instance, 8) != MCP_OK)
+        return NULL;
+    return server->instance;
 }
 
 static void put_names(mcp__buf *b, const struct mcp__input *input)
@@ -282,9 +294,13 @@ void mcp__input_send_modern(mcp_request *req)
     if (rc == MCP_OK) {
         mcp__buf b = mcp__channel_take_buf(req->in.channel);
         mcp__put_result_head(&b, mcp__request_id(req));
-        mcp__buf_lit(&b, "{\"resultType\":\"input_required\",\"inputRequests\":");
-        mcp__put_questions(&b, req->input);
-        mcp__buf_lit(&b, ",\"requestState\":");
+        mcp__buf_lit(&b, "{\"resultType\":\"input_required\",");
+        if (req->input->n_questions) {
+            mcp__buf_lit(&b, "\"inputRequests\":");
+            mcp__put_questions(&b, req->input);
+            mcp__buf_char(&b, ',');
+        }
+        mcp__buf_lit(&b, "\"requestState\":");
         mcp__json_put_str(&b, mcp__buf_view(&state));
         mcp__buf_lit(&b, ",\"_meta\":{\"" MCP__META_SERVER_INFO "\":");
         mcp__buf_str(&b, req->server->info[mcp__revision_index(req->revision)]);

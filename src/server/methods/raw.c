@@ -1,10 +1,11 @@
 /* raw.c: passes requests on to providers, and passes on the results and errors of another server as
  * JSON text (protocol/pass.c). The members that each server writes itself come from reply.c.
  */
-#include "protocol/pass.h"
+#include "server/methods/raw.h"
+
 #include "server/core/access.h"
 #include "server/core/build.h"
-#include "server/methods/methods.h"
+#include "server/input/input.h"
 
 _Static_assert((int)MCP_ITEM_RESOURCE == MCP__PASS_NAME_URI &&
                    (int)MCP_ITEM_TEMPLATE == MCP__PASS_NAME_TEMPLATE &&
@@ -12,24 +13,16 @@ _Static_assert((int)MCP_ITEM_RESOURCE == MCP__PASS_NAME_URI &&
                    (int)MCP_ITEM_TOOL == MCP__PASS_NAME_TOOL,
                "the kinds of names are the items of access rules");
 
-enum { MAX_ERROR = 64 * 1024 }; /* longest text of an error that is passed on, in bytes */
-
-/* The state of one call of mcp_reply_raw(), mcp_reply_raw_page() or mcp_reply_raw_error(). */
-typedef struct passing {
-    mcp_request *req;
-    mcp_raw raw;
-    mcp_json_doc *doc;      /* NULL if the caller has parsed it */
-    mcp_uri_template *tmpl; /* of a completion; NULL without access rules */
-} passing;
-
 /* ---- the request --------------------------------------------------------------------------- */
 
 mcp_str mcp_request_params_text(mcp_request *req)
 {
     const mcp_json *params = req->in.message.params;
+    bool is_first =
+        !req->input || !req->input->again; /* the message is still that of the request */
     if (!params)
         return (mcp_str){NULL, 0};
-    if (req->in.channel && req->state == MCP__REQUEST_RUNNING) {
+    if (req->in.channel && req->state == MCP__REQUEST_RUNNING && is_first) {
         mcp_str text = mcp__channel_text_of(req->in.channel, MCP_STR("\"params\""));
         if (text.ptr)
             return text;
@@ -60,7 +53,7 @@ static bool may_show(const mcp_request *req, mcp__pass_name kind, mcp_str name)
 
 static bool put_name(void *user, mcp__pass_name kind, mcp_str name, mcp__buf *b)
 {
-    const passing *p = user;
+    const mcp__raw *p = user;
     bool uri = kind == MCP__PASS_NAME_URI || kind == MCP__PASS_NAME_TEMPLATE;
     char mapped[MCP_NAME_ROOM];
     if (uri && p->raw.uri_prefix)
@@ -77,32 +70,33 @@ static bool put_name(void *user, mcp__pass_name kind, mcp_str name, mcp__buf *b)
 
 static bool show_value(void *user, mcp_str value)
 {
-    const passing *p = user;
+    const mcp__raw *p = user;
     return mcp__may_complete(p->req, p->tmpl, value, (mcp_str){NULL, 0});
 }
 
 static void take_meta(void *user, mcp_str key, mcp_str text)
 {
-    passing *p = user;
+    mcp__raw *p = user;
     mcp__reply_meta_text(p->req, key, text);
 }
 
-static mcp__pass pass_of(passing *p)
+mcp__pass mcp__raw_pass(mcp__raw *p)
 {
     return (mcp__pass){.to = p->req->revision,
                        .name = put_name,
                        .value = p->tmpl ? show_value : NULL,
                        .same_names =
                            !p->raw.uri_prefix && !p->raw.name && !mcp_request_restricted(p->req),
+                       .asker = p->raw.asker,
                        .meta = take_meta,
                        .user = p};
 }
 
 /* ---- the text -------------------------------------------------------------------------------- */
 
-static int begin(passing *p, mcp_request *req, const mcp_raw *raw)
+int mcp__raw_begin(mcp__raw *p, mcp_request *req, const mcp_raw *raw)
 {
-    *p = (passing){.req = req};
+    *p = (mcp__raw){.req = req};
     int rc = MCP__TAKE(&p->raw, raw, mcp_raw, NULL);
     if (rc == MCP_OK && !p->raw.json.ptr)
         rc = MCP_EINVAL;
@@ -114,7 +108,7 @@ static int begin(passing *p, mcp_request *req, const mcp_raw *raw)
     return rc;
 }
 
-static void end(passing *p)
+void mcp__raw_end(mcp__raw *p)
 {
     mcp_json_free(p->doc);
     mcp_uri_template_free(p->tmpl);
@@ -157,7 +151,7 @@ static mcp__pass_shape shape_of(const mcp_request *req)
 
 /* Parses the template of a completion if there are access rules. A proposed value is then checked
  * by the URI to which the template expands. */
-static int take_template(passing *p)
+static int take_template(mcp__raw *p)
 {
     const mcp_json *ref = mcp_json_get(p->req->in.message.params, "ref");
     mcp_str uri = mcp_json_string(mcp_json_get(ref, "uri"));
@@ -182,7 +176,7 @@ static void count_bytes(mcp_request *req, const mcp_json *result)
     }
 }
 
-static int put_result(passing *p)
+static int put_result(mcp__raw *p)
 {
     mcp_request *req = p->req;
     if (!mcp_json_is(p->raw.value, MCP_JSON_OBJECT))
@@ -190,7 +184,7 @@ static int put_result(passing *p)
     int rc = take_template(p);
     if (rc != MCP_OK)
         return rc;
-    const mcp__pass pass = pass_of(p);
+    const mcp__pass pass = mcp__raw_pass(p);
     req->reply.raw = true;
     mcp__buf *b = mcp__reply_begin(req);
     if (!mcp__pass_members(&pass, b, shape_of(req), p->raw.value, p->raw.json))
@@ -213,7 +207,7 @@ static int may_reply(const mcp_request *req)
 
 int mcp_reply_raw(mcp_request *req, const mcp_raw *result)
 {
-    passing p;
+    mcp__raw p;
     int rc = may_reply(req);
     if (rc != MCP_OK)
         return remember(req, rc);
@@ -221,10 +215,10 @@ int mcp_reply_raw(mcp_request *req, const mcp_raw *result)
         return MCP_OK;
     if (req->method->form == MCP__FORM_ENTRIES)
         return remember(req, MCP_ESTATE);
-    rc = begin(&p, req, result);
+    rc = mcp__raw_begin(&p, req, result);
     if (rc == MCP_OK)
         rc = put_result(&p);
-    end(&p);
+    mcp__raw_end(&p);
     return remember(req, rc);
 }
 
@@ -241,7 +235,7 @@ static mcp__pass_shape entry_of(const mcp_request *req)
 
 /* Returns whether an entry is left out of the list: its name is invalid, or is registered on this
  * server, where the registered item takes precedence. */
-static bool is_hidden(const passing *p, const mcp_json *entry)
+static bool is_hidden(const mcp__raw *p, const mcp_json *entry)
 {
     mcp__kind kind = p->req->method->lists;
     const char *member = kind == MCP__RESOURCES   ? "uri"
@@ -260,10 +254,10 @@ static bool is_hidden(const passing *p, const mcp_json *entry)
     return hidden;
 }
 
-static int put_entry(passing *p, mcp__buf *b, const mcp_json *entry, mcp_str text)
+static int put_entry(mcp__raw *p, mcp__buf *b, const mcp_json *entry, mcp_str text)
 {
     mcp_request *req = p->req;
-    const mcp__pass pass = pass_of(p);
+    const mcp__pass pass = mcp__raw_pass(p);
     size_t mark = b->len;
     if (!mcp_json_is(entry, MCP_JSON_OBJECT) || is_hidden(p, entry))
         return b->failed;
@@ -278,7 +272,7 @@ static int put_entry(passing *p, mcp__buf *b, const mcp_json *entry, mcp_str tex
     return b->failed;
 }
 
-static int put_page(passing *p, const mcp_json *array, mcp_str text)
+static int put_page(mcp__raw *p, const mcp_json *array, mcp_str text)
 {
     mcp__buf *b = mcp__reply_begin(p->req);
     mcp_json_iter it = {0};
@@ -311,14 +305,14 @@ static int put_next(mcp_request *req, const mcp_json *cursor)
 
 /* If several sources add pages to a list, each member has the value of the first page that has
  * it. */
-static void put_page_member(passing *p, mcp_str key, const mcp_json *value, mcp_str text)
+static void put_page_member(mcp__raw *p, mcp_str key, const mcp_json *value, mcp_str text)
 {
-    const mcp__pass pass = pass_of(p);
+    const mcp__pass pass = mcp__raw_pass(p);
     if (mcp__pass_page_member(&pass, key, value, text))
         mcp__reply_extra_text(p->req, key, text);
 }
 
-static int put_entries(passing *p)
+static int put_entries(mcp__raw *p)
 {
     mcp_request *req = p->req;
     mcp_json_iter it = {0};
@@ -343,17 +337,17 @@ static int put_entries(passing *p)
 
 int mcp_reply_raw_page(mcp_request *req, const mcp_raw *page)
 {
-    passing p;
+    mcp__raw p;
     if (req->reply.failed || req->error.code)
         return req->reply.failed ? req->reply.failed : MCP_ESTATE;
     if (req->method->form != MCP__FORM_ENTRIES)
         return remember(req, MCP_ESTATE);
     if (req->cancelled || !req->in.channel)
         return MCP_OK;
-    int rc = begin(&p, req, page);
+    int rc = mcp__raw_begin(&p, req, page);
     if (rc == MCP_OK)
         rc = put_entries(&p);
-    end(&p);
+    mcp__raw_end(&p);
     return remember(req, rc);
 }
 
@@ -404,56 +398,4 @@ int mcp__run_other(mcp_request *req)
     }
     req->method = NULL;
     return MCP_ENOTFOUND;
-}
-
-/* ---- errors ---------------------------------------------------------------------------------- */
-
-static bool is_unknown_resource(const mcp_request *req, const mcp_json *error)
-{
-    bool reads = req->method->form == MCP__FORM_CONTENTS || req->target.uri.ptr;
-    return reads && mcp_json_int(mcp_json_get(error, "code"), 0) == MCP__INVALID_PARAMS &&
-           mcp_json_get(mcp_json_get(error, "data"), "uri");
-}
-
-static mcp_str data_text(mcp_str json, const mcp_json *error)
-{
-    mcp_json_iter it = {0};
-    mcp_json_text_iter texts = {0};
-    mcp_str key, text;
-    while (mcp_json_next(error, &it, &key) && mcp_json_text_next(json, &texts, NULL, &text)) {
-        if (mcp_str_eq(key, MCP_STR("data")))
-            return text;
-    }
-    return (mcp_str){NULL, 0};
-}
-
-static int put_error(passing *p)
-{
-    mcp_request *req = p->req;
-    const mcp__pass pass = pass_of(p);
-    const mcp_json *error = p->raw.value, *data = mcp_json_get(error, "data");
-    mcp_str message = mcp_json_string(mcp_json_get(error, "message"));
-    mcp__buf b;
-    mcp__buf_init(&b, &req->server->allocator, SIZE_MAX);
-    bool there = data && mcp__pass_object(&pass, &b, MCP__PASS_ERROR_DATA, data,
-                                          data_text(p->raw.json, error));
-    int rc =
-        mcp_reply_fail(req,
-                       mcp__pass_code(req->revision, mcp_json_int(mcp_json_get(error, "code"), 0),
-                                      is_unknown_resource(req, error)),
-                       "%.*s", (int)MCP__MIN(message.len, (size_t)MAX_ERROR), message.ptr);
-    if (there && !b.failed)
-        req->error.data = mcp__request_copy(req, mcp__buf_view(&b));
-    mcp__buf_free(&b);
-    return rc;
-}
-
-int mcp_reply_raw_error(mcp_request *req, const mcp_raw *error)
-{
-    passing p;
-    int rc = begin(&p, req, error);
-    if (rc == MCP_OK && !req->error.code)
-        rc = put_error(&p);
-    end(&p);
-    return rc == MCP_OK ? MCP_EREMOTE : rc;
 }

@@ -128,9 +128,9 @@ void mcp__put_task_detail(mcp__buf *b, const mcp__revision *revision, const mcp_
 
 /* ---- task_input.c ---------------------------------------------------------------------------- */
 
-/* Processes the client's answers (tasks/update). Unknown keys are ignored. The task may be
- * freed. */
-int mcp__task_answer(mcp__task *task, const mcp_json *answers);
+/* Processes the client's answers (tasks/update), whose text is `text`, if it is known. Unknown keys
+ * are ignored. The task may be freed. */
+int mcp__task_answer(mcp__task *task, const mcp_json *answers, mcp_str text);
 /* Sends the open questions in the exchange of a waiting tasks/result, if there is one. */
 void mcp__task_ask(mcp__task *task);
 /* Withdraws the open questions. */

@@ -128,7 +128,8 @@ static int charge(mcp__task *task, const mcp_json *value)
 }
 
 /* Stores an answer and removes its question. */
-static int give(mcp__task *task, mcp__question *q, const mcp_json *value, bool refused)
+static int give(mcp__task *task, mcp__question *q, const mcp_json *value, mcp_str text,
+                bool refused)
 {
     mcp_request *req = task->req;
     char buffer[NAME_ROOM];
@@ -136,7 +137,7 @@ static int give(mcp__task *task, mcp__question *q, const mcp_json *value, bool r
     char *name = mcp_request_strdup(req, name_of(task, q, buffer));
     int rc = a && name ? charge(task, value) : MCP_ENOMEM;
     if (rc == MCP_OK)
-        rc = mcp__input_give(req, q->key, value, refused);
+        rc = mcp__input_give(req, q->key, value, text, refused);
     if (rc != MCP_OK)
         return rc;
     a->name = mcp_str_from(name);
@@ -146,15 +147,18 @@ static int give(mcp__task *task, mcp__question *q, const mcp_json *value, bool r
 
 /* ---- the extension: tasks/update ------------------------------------------------------------- */
 
-int mcp__task_answer(mcp__task *task, const mcp_json *answers)
+int mcp__task_answer(mcp__task *task, const mcp_json *answers, mcp_str text)
 {
     mcp_json_iter it = {0};
+    mcp_json_text_iter at = {0};
     mcp_str name;
     bool any = false;
     int rc = MCP_OK;
     for (const mcp_json *v; rc == MCP_OK && (v = mcp_json_next(answers, &it, &name)) != NULL;) {
         mcp__question *q = question_named(task, name);
-        rc = q ? give(task, q, v, false) : MCP_OK;
+        mcp_str answer = {0};
+        (void)mcp_json_text_next(text, &at, NULL, &answer);
+        rc = q ? give(task, q, v, answer, false) : MCP_OK;
         any |= q != NULL;
     }
     if (any && task->req->input->n_questions) {
@@ -200,7 +204,7 @@ static void take_answer(mcp_channel *channel, int rc, const mcp_json *result, vo
     if (rc == MCP_ECLOSED)
         return; /* sent again with the next tasks/result */
     if (rc == MCP_OK || rc == MCP_EREMOTE)
-        rc = give(task, q, result, rc == MCP_EREMOTE);
+        rc = give(task, q, result, mcp__input_text(channel, rc == MCP_EREMOTE), rc == MCP_EREMOTE);
     else if (rc == MCP_ETIMEOUT)
         rc = no_answer(req, q);
     if (rc == MCP_ELIMIT)
@@ -248,6 +252,27 @@ void mcp__task_ask(mcp__task *task)
             return;
         }
     }
+}
+
+void mcp__task_withdraw_one(mcp__task *task, mcp__question *q)
+{
+    struct mcp__input *input = task->req->input;
+    mcp__list_remove(&q->link);
+    input->n_questions--;
+    if (q->id) {
+        if (task->asked_on && mcp__channel_forget(task->asked_on, q->id))
+            mcp__input_notify_abandoned(task->asked_on, task->asked_exchange, q->id);
+        q->id = 0;
+        if (--input->n_sent == 0)
+            task->asked_on = NULL;
+    }
+    if (!task->parked)
+        return;
+    int rc = input->n_questions ? show_questions(task) : MCP_OK;
+    if (rc != MCP_OK)
+        give_up(task, rc);
+    else if (input->n_questions == 0)
+        run_again(task);
 }
 
 void mcp__task_withdraw(mcp__task *task)

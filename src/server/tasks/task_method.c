@@ -6,6 +6,7 @@
  */
 #include "protocol/cursor.h"
 #include "server/core/seal.h"
+#include "server/input/input.h"
 #include "server/tasks/task.h"
 
 /* Copies to the request's memory what the tail will write, because the store may remove the task
@@ -56,7 +57,7 @@ int mcp__run_task_update(mcp_request *req)
         return mcp_reply_fail(req, MCP__INVALID_PARAMS,
                               "Invalid params: \"inputResponses\" must be an object");
     mcp__task *live = mcp__task_live(req->server, task.id);
-    rc = live && live->parked ? mcp__task_answer(live, answers) : MCP_OK;
+    rc = live && live->parked ? mcp__task_answer(live, answers, mcp__responses_text(req)) : MCP_OK;
     return rc == MCP_ELIMIT
                ? mcp_reply_fail(req, MCP__INTERNAL_ERROR,
                                 "Internal error: the answers are too large (max_running_bytes)")

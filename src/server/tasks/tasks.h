@@ -25,6 +25,9 @@ void mcp__task_fail(mcp_request *req, int code, mcp_str message, mcp_str data);
 void mcp__task_take_buf(const struct mcp__task *task, mcp__buf *b);
 /* Sends the input requests of a task's handler. */
 void mcp__task_park(mcp_request *req);
+struct mcp__question;
+/* Withdraws one question of a request that is a task. The task continues if it was the last one. */
+void mcp__task_withdraw_one(struct mcp__task *task, struct mcp__question *q);
 /* Adds to the result's _meta what the revision requires for a task. */
 int mcp__task_add_meta(mcp_request *req);
 /* Frees the task of a request that is being cleared. */

@@ -1,0 +1,14 @@
+/* form.h: the schemas of forms (elicitation); see form.c. */
+#ifndef MCP_SRC_FORM_H
+#define MCP_SRC_FORM_H
+
+#include "base/base.h"
+#include "json/json.h"
+
+/* Returns whether a schema is an object of simple properties, as forms must be. */
+bool mcp__form_is_flat(const mcp_json *schema);
+/* Writes such a schema, whose JSON text is `text`, for clients of revision 2025-06-18. Returns
+ * MCP_OK, or MCP_EUNSUPPORTED if a property is an array, which that revision does not have. */
+int mcp__form_put_old(mcp__buf *b, const mcp_json *schema, mcp_str text);
+
+#endif
