@@ -120,7 +120,7 @@ void mcp__http_finish(mcp_http_connection *c, int status, int code)
     if (c->ended && !c->input.len)
         c->keep_alive = false;
     account(c, status, code);
-    if (c->client || c->account)
+    if (c->client || c->in_account)
         mcp__http_uncount_request(c);
     if (c->session)
         mcp__http_session_detach(c);

@@ -36,7 +36,7 @@ struct mcp_http_connection {
     void *user;
     mcp__http_address *address; /* of the transport's peer */
     mcp__http_address *client;  /* of the request's client; NULL unless a trusted proxy sent it */
-    mcp__http_address *account; /* of the request's principal, or NULL */
+    mcp__http_address *account; /* of the last principal, or NULL */
     mcp__http_ip client_ip;
     mcp__http_forwarded forwarded;
     bool proxy; /* the peer is a trusted proxy */
@@ -55,6 +55,7 @@ struct mcp_http_connection {
     bool in_handshake;  /* the transport's handshake is in progress */
     bool trusted, keep_alive, chunked, ended, cors, congested, writing;
     bool counted;         /* the connection is counted in session->n_streams */
+    bool in_account;      /* the request is counted in account->count */
     bool resume;          /* parsing of `input` must continue */
     bool stream_only;     /* the answer is an open subscription */
     bool held;            /* the request waits for memory */

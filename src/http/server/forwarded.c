@@ -216,8 +216,7 @@ bool mcp__http_ip_is_loopback(const mcp__http_ip *ip)
     return (is_v4(ip) && ip->bytes[12] == 127) || memcmp(ip->bytes, one, sizeof(one)) == 0;
 }
 
-/* Writes the address in the form of mcp_http_connection_options.address. */
-static void write_account(const mcp__http_ip *ip, char to[MCP__HTTP_IP_TEXT])
+void mcp__http_ip_write_account(const mcp__http_ip *ip, char to[MCP__HTTP_IP_TEXT])
 {
     mcp__http_ip network = *ip;
     if (is_v4(ip) || mcp__http_ip_is_loopback(ip)) {
@@ -331,11 +330,6 @@ void mcp__http_forwarded_for(mcp_http_connection *c, mcp_str value)
         read_entry(c, cut(&value, ',', &more));
 }
 
-static bool names_loopback(const char *address)
-{
-    return strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0;
-}
-
 void mcp__http_client_text(const mcp_http_connection *c, char to[MCP__HTTP_IP_TEXT])
 {
     mcp__http_ip ip;
@@ -346,106 +340,4 @@ void mcp__http_client_text(const mcp_http_connection *c, char to[MCP__HTTP_IP_TE
         mcp__http_ip_write(&ip, to);
     else if (c->address)
         snprintf(to, MCP__HTTP_IP_TEXT, "%.40s", c->address->text);
-}
-
-/* ---- connections of an address or a principal ------------------------------------------------------------------- */
-
-/* Returns the limit that the program has set. If there is none, returns the default for callers on
- * other machines, and no limit for local ones. */
-static size_t max_of(const mcp_http_connection *c, size_t given, size_t otherwise)
-{
-    if (given)
-        return given;
-    return mcp__http_is_local(c) ? SIZE_MAX : otherwise;
-}
-
-static size_t max_per_address(const mcp_http_connection *c)
-{
-    return max_of(c, c->http->options.max_per_address, MCP__HTTP_PER_ADDRESS);
-}
-
-/* Counts a connection in one of the maps. */
-static mcp__http_refusal find(mcp_http *http, mcp__map *in, mcp_str text, mcp__http_address **ret)
-{
-    mcp__http_address *a = mcp__map_get(in, text);
-    if (!a) {
-        a = mcp__zalloc(http->allocator, sizeof(*a) + text.len + 1);
-        if (!a)
-            return MCP__HTTP_NO_MEMORY;
-        a->len = text.len;
-        memcpy(a->text, text.ptr, text.len);
-        if (mcp__map_add(in, (mcp_str){a->text, a->len}, a) != MCP_OK) {
-            mcp__release(http->allocator, a);
-            return MCP__HTTP_NO_MEMORY;
-        }
-    }
-    a->count++;
-    *ret = a;
-    return MCP__HTTP_FINE;
-}
-
-static void leave(mcp_http *http, mcp__map *in, mcp__http_address **which)
-{
-    mcp__http_address *a = *which;
-    *which = NULL;
-    if (!a || --a->count)
-        return;
-    mcp__map_remove(in, (mcp_str){a->text, a->len});
-    mcp__release(http->allocator, a);
-}
-
-mcp__http_refusal mcp__http_count_peer(mcp_http_connection *c, const char *address)
-{
-    mcp__http_refusal why =
-        address ? find(c->http, &c->http->addresses, mcp_str_from(address), &c->address)
-                : MCP__HTTP_FINE;
-    if (c->address)
-        c->address->is_proxy = c->proxy;
-    c->local = c->trusted || (c->address && names_loopback(c->address->text));
-    if (why || !c->address || c->proxy || c->address->count <= max_per_address(c))
-        return why;
-    return MCP__HTTP_MANY_PER_ADDRESS;
-}
-
-static mcp__http_refusal refuse(mcp_http *http, mcp__http_refusal why)
-{
-    http->metrics.refused++;
-    mcp__http_complain_of(http, &http->complaint, why);
-    return why;
-}
-
-mcp__http_refusal mcp__http_count_client(mcp_http_connection *c)
-{
-    char text[MCP__HTTP_IP_TEXT];
-    write_account(&c->client_ip, text);
-    leave(c->http, &c->http->addresses, &c->client);
-    mcp__http_refusal why = find(c->http, &c->http->addresses, mcp_str_from(text), &c->client);
-    if (why || c->client->count <= max_per_address(c))
-        return why;
-    leave(c->http, &c->http->addresses, &c->client);
-    return refuse(c->http, MCP__HTTP_MANY_PER_ADDRESS);
-}
-
-mcp__http_refusal mcp__http_count_principal(mcp_http_connection *c)
-{
-    mcp_http *http = c->http;
-    size_t max = max_of(c, http->options.max_per_principal, MCP__HTTP_PER_PRINCIPAL);
-    leave(http, &http->principals, &c->account);
-    mcp__http_refusal why = find(http, &http->principals, mcp_str_from(c->principal), &c->account);
-    if (why || c->account->count <= max)
-        return why;
-    leave(http, &http->principals, &c->account);
-    return refuse(http, MCP__HTTP_MANY_PER_PRINCIPAL);
-}
-
-void mcp__http_uncount_request(mcp_http_connection *c)
-{
-    leave(c->http, &c->http->addresses, &c->client);
-    leave(c->http, &c->http->principals, &c->account);
-}
-
-void mcp__http_uncount(mcp_http_connection *c)
-{
-    mcp__http_uncount_request(c);
-    leave(c->http, &c->http->addresses, &c->address);
 }

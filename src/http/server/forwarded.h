@@ -38,6 +38,8 @@ bool mcp__http_ip_read_host(mcp_str s, mcp__http_ip *ret);
 /* Formats an address according to RFC 5952. An IPv4 address, mapped or not, is written with
  * dots. */
 void mcp__http_ip_write(const mcp__http_ip *ip, char to[MCP__HTTP_IP_TEXT]);
+/* Writes the address, or its network, in the form of mcp_http_connection_options.address. */
+void mcp__http_ip_write_account(const mcp__http_ip *ip, char to[MCP__HTTP_IP_TEXT]);
 bool mcp__http_ip_is_loopback(const mcp__http_ip *ip);
 bool mcp__http_network_read(mcp_str s, mcp__http_network *ret);
 bool mcp__http_network_has(const mcp__http_network *n, const mcp__http_ip *ip);

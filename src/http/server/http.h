@@ -9,6 +9,7 @@
  *   http.c                                 creates, drains and frees an endpoint; runs its timers
  *   connection.c, parse.c                  a connection; splits its bytes into requests
  *   headers.c, forwarded.c                 the head of a request; the client behind proxies
+ *   callers.c                              connections of each address and principal
  *   login.c                                authentication of requests
  *   route.c                                checks before the body is read
  *   exchange.c, peer.c                     a POSTed message and its answer; the channels
@@ -45,6 +46,7 @@ typedef enum mcp__http_target {
  * connections. */
 typedef struct mcp__http_address {
     size_t count;
+    size_t kept;   /* number of connections whose `account` it is */
     bool is_proxy; /* it is a trusted proxy, whose connections are not limited */
     size_t len;
     char text[]; /* NUL-terminated */

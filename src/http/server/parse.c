@@ -49,7 +49,7 @@ static int on_message_begin(llhttp_t *parser)
     if (mcp__http_asks(c->http))
         mcp__http_login_reset(c);
     c->forwarded = MCP__HTTP_DIRECT;
-    if (c->client || c->account)
+    if (c->client || c->in_account)
         mcp__http_uncount_request(c);
     c->cors = c->stream_only = c->body_complete = false;
     c->http_method = 0;

@@ -190,13 +190,64 @@ static void test_connections_of_a_principal(void **state)
     rig_end(&r);
 }
 
+/* Sends a request, and returns the number of allocations for it. */
+static size_t calls_for(rig *r, wire *w, const char *who)
+{
+    size_t before = r->memory.calls;
+    send_as(w, who, STATELESS, TOOLS);
+    before = r->memory.calls - before;
+    wire_expect(w, "HTTP/1.1 200 ~");
+    wire_clear(w);
+    return before;
+}
+
+/* Counting the requests of the same principal allocates nothing. A connection that changes its
+ * principal is counted for the new one only. */
+static void test_same_principal(void **state)
+{
+    (void)state;
+    static const char *const who[] = {"alice", "alice", "bob", "alice", "alice", NULL};
+    rig r;
+    wire w, other;
+    rig_begin(&r, NULL);
+    wire_open(&w, &r);
+    calls_for(&r, &w, "anybody");
+    size_t anonymous = calls_for(&r, &w, "anybody"), live = 0;
+    wire_end(&w);
+    rig_end(&r);
+    rig_begin(&r, &(mcp_http_options){.authenticate = login_by_name, .max_per_principal = 1});
+    wire_open(&w, &r);
+    wire_open(&other, &r);
+    for (size_t i = 0; who[i]; i++) {
+        size_t calls = calls_for(&r, &w, who[i]);
+        if (i && strcmp(who[i], who[i - 1]) == 0)
+            assert_int_equal(calls, anonymous);
+        live = i == 1 ? r.memory.live : live;
+    }
+    assert_int_equal(r.memory.live, live); /* nothing is left of the other one */
+    for (int i = 0; i < 2; i++) {
+        send_as(&w, "alice", MODERN, LISTEN);
+        wire_expect(&w, SSE_HEAD);
+        send_as(&other, "alice", STATELESS, TOOLS);
+        wire_expect(&other, "HTTP/1.1 503 ~");
+        wire_clear(&other);
+        wire_end(&other);
+        wire_open(&other, &r);
+        calls_for(&r, &other, "bob");
+        wire_end(&w);
+        wire_open(&w, &r);
+    }
+    wire_end(&w);
+    wire_end(&other);
+    rig_end(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_session),
-        cmocka_unit_test(test_stream),
-        cmocka_unit_test(test_revoke),
-        cmocka_unit_test(test_connections_of_a_principal),
+        cmocka_unit_test(test_session),        cmocka_unit_test(test_stream),
+        cmocka_unit_test(test_revoke),         cmocka_unit_test(test_connections_of_a_principal),
+        cmocka_unit_test(test_same_principal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
