@@ -53,7 +53,8 @@ static int reply(const upstream_ask *a, const mcp_json *value, mcp_str text,
                    .value = value,
                    .uri_prefix = up->prefix,
                    .name = name_here,
-                   .user = up};
+                   .user = up,
+                   .asker = up->options.name};
     if (raw.json.ptr)
         return how(a->req, &raw);
     mcp_json_writer *w = mcp_json_writer_new(&up->alloc, 0);
@@ -259,6 +260,7 @@ void upstream_ask_cancel(upstream_ask *a, const char *why)
 {
     count(up_of(a), MCP_UPSTREAM_CANCELLED);
     a->cancelled = true;
+    upstream_waiting_end(a);
     upstream_questions_drop(a);
     if (!a->call) {
         upstream_ask_free(a);

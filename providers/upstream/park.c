@@ -55,6 +55,7 @@ int upstream_park(upstream_ask *a)
 void upstream_park_free(upstream_ask *a)
 {
     upstream *up = a->session->up;
+    upstream_waiting_end(a);
     upstream_questions_drop(a);
     if (a->park) {
         up->stored -= a->park->text.len;
@@ -62,6 +63,56 @@ void upstream_park_free(upstream_ask *a)
         common_release(&up->alloc, a->park);
     }
     a->park = NULL;
+}
+
+/* ---- requests of legacy callers that wait for answers ------------------------------------------ */
+
+/* The engine owns this with the request, and tells its end. */
+typedef struct upstream_waiting {
+    upstream_ask *ask; /* NULL when it is over */
+    mcp_allocator alloc;
+} upstream_waiting;
+
+static void on_request_ended(void *data)
+{
+    upstream_waiting *w = data;
+    mcp_allocator alloc = w->alloc;
+    upstream_ask *a = w->ask;
+    if (a) {
+        a->park->waiting = NULL;
+        upstream_ask_cancel(a, "the client cancelled the request");
+    }
+    common_release(&alloc, w);
+}
+
+void upstream_waiting_end(upstream_ask *a)
+{
+    if (a->park && a->park->waiting)
+        a->park->waiting->ask = NULL;
+    if (a->park)
+        a->park->waiting = NULL;
+}
+
+/* A request of a modern caller ends with each round, so its end means nothing. */
+static bool ends_with_round(const mcp_request *req)
+{
+    const mcp_json *meta = mcp_request_meta(req);
+    return mcp_json_get(meta, "io.modelcontextprotocol/protocolVersion") != NULL;
+}
+
+/* Notices if the caller cancels its request, or is disconnected, while it is being asked. */
+static int begin_waiting(upstream_ask *a, mcp_request *req)
+{
+    const upstream *up = a->session->up;
+    if (a->park->waiting || ends_with_round(req))
+        return MCP_OK;
+    upstream_waiting *w = common_alloc(&up->alloc, sizeof(*w));
+    if (!w)
+        return MCP_ENOMEM;
+    *w = (upstream_waiting){.ask = a, .alloc = up->alloc};
+    a->park->waiting = w;
+    mcp_request_set_data(req, w, on_request_ended);
+    return MCP_OK;
 }
 
 /* ---- asking the caller ----------------------------------------------------------------------- */
@@ -74,6 +125,7 @@ static int ask(upstream_ask *a, mcp_request *req)
     int rc = upstream_questions_ask(a, req);
     if (rc == MCP_INPUT_REQUIRED) {
         int set = mcp_request_set_state(req, mcp_str_from(state));
+        set = set == MCP_OK ? begin_waiting(a, req) : set;
         rc = set == MCP_OK ? rc : set;
     }
     if (rc == MCP_INPUT_REQUIRED)

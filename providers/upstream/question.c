@@ -12,6 +12,7 @@
 
 enum {
     MOST_QUESTIONS = 16, /* open questions of one request */
+    MOST_INVALID = 8,    /* answers to one question that do not fit it */
     REFUSED = -1,        /* the code of errors for questions that are not answered */
 };
 
@@ -24,6 +25,8 @@ unsigned upstream_asking_of(const upstream *up, const mcp_request *req)
         unsigned bit;
     } table[] = {{"elicitation.form", UPSTREAM_ASKS_FORM},
                  {"elicitation.url", UPSTREAM_ASKS_URL},
+                 {"sampling", UPSTREAM_ASKS_SAMPLE},
+                 {"sampling.tools", UPSTREAM_ASKS_TOOLS},
                  {"roots", UPSTREAM_ASKS_ROOTS}};
     unsigned asking = 0;
     /* Callers without a name may be different people, but share a session. */
@@ -159,6 +162,7 @@ static upstream_ask *likely_ask(const upstream_session *s)
 static int add(upstream_session *s, mcp_question *question)
 {
     mcp_call_id call = mcp_question_call(question);
+    s->unattributed = s->unattributed || !call;
     upstream_ask *a = call ? ask_of_call(s, call) : likely_ask(s);
     if (!a)
         return MCP_ENOTFOUND;
@@ -173,9 +177,8 @@ static int add(upstream_session *s, mcp_question *question)
     if (!q)
         return n < MOST_QUESTIONS ? MCP_ENOMEM : MCP_ELIMIT;
     *q = (upstream_question){.ask = a, .session = s, .question = question};
-    /* A key is never used twice in the same series, because answers are repeated in later rounds.
-     * Its second part keeps a caller from answering before it was asked. */
-    snprintf(q->key, sizeof(q->key), "%u-%.8s", ++a->park->n_keys, a->park->id);
+    /* A key is never used twice for the same call, because a caller can repeat old answers. */
+    snprintf(q->key, sizeof(q->key), "%u", ++a->park->n_keys);
     *at = q;
     mcp_question_on_cancel(question, on_withdrawn, q);
     return MCP_OK;
@@ -197,74 +200,69 @@ void upstream_on_question(mcp_client *client, mcp_question *question, void *user
     (void)mcp_question_fail(question, MCP_CODE_INTERNAL, why);
 }
 
-/* ---- asking the caller ----------------------------------------------------------------------- */
-
-/* Writes a value as NUL-terminated text in the memory of the request. Returns NULL if out of
- * memory. */
-static const char *text_of(mcp_request *req, const upstream *up, const mcp_json *value)
+void upstream_on_complete(mcp_client *client, mcp_str elicitation_id, void *user)
 {
-    mcp_str text = {NULL, 0};
-    mcp_json_writer *w = mcp_json_writer_new(&up->alloc, 0);
-    mcp_json_add_value(w, value);
-    const char *copy =
-        mcp_json_writer_finish(w, &text) == MCP_OK ? mcp_request_strdup(req, text) : NULL;
-    mcp_json_writer_free(w);
-    return copy;
+    const upstream_session *s = user;
+    common_buffer b;
+    (void)client;
+    common_buffer_init(&b, &s->up->alloc);
+    /* the identifier that mcp_request_ask_raw() makes */
+    if (common_put(&b, s->up->options.name) && common_put(&b, ":") &&
+        common_buffer_append(&b, elicitation_id.ptr, elicitation_id.len) == MCP_OK &&
+        common_buffer_append(&b, "", 1) == MCP_OK)
+        mcp_server_elicitation_complete(s->up->server, b.ptr);
+    common_buffer_free(&b);
 }
 
-/* Returns the message for the user, which begins with the name of the server that asks. */
-static const char *message_of(mcp_request *req, const upstream *up, mcp_str message)
+/* ---- the answers ----------------------------------------------------------------------------- */
+
+/* Returns the text of a member of the answer as a NUL-terminated string in the memory of the
+ * request, or NULL if out of memory. */
+static const char *member_text(mcp_request *req, const mcp_raw_answer *answer, const char *name)
 {
-    size_t room = strlen(up->options.name) + message.len + 3;
-    char *text = mcp_request_alloc(req, room);
-    if (text)
-        snprintf(text, room, "%s: %.*s", up->options.name, (int)message.len,
-                 message.ptr ? message.ptr : "");
-    return text;
+    mcp_json_iter it = {0};
+    mcp_json_text_iter texts = {0};
+    mcp_str key, text;
+    while (mcp_json_next(answer->value, &it, &key) &&
+           mcp_json_text_next(answer->json, &texts, NULL, &text)) {
+        if (mcp_str_eq(key, mcp_str_from(name)))
+            return mcp_request_strdup(req, text);
+    }
+    return mcp_request_strdup(req, MCP_STR("{}"));
 }
 
-/* Answers a form or a URL as the user did. */
-static int answer_elicited(mcp_request *req, const upstream_question *q, const mcp_elicited *got)
+/* The functions below give an answer to the other server. They return MCP_OK, MCP_ENOMEM, or another
+ * negative code if the caller has to be asked again. */
+
+static int answer_elicit(mcp_request *req, mcp_question *q, const mcp_raw_answer *answer)
 {
-    bool form = mcp_question_kind_of(q->question) == MCP_QUESTION_FORM;
+    mcp_str action = mcp_json_string(mcp_json_get(answer->value, "action"));
     const char *content = NULL;
-    mcp_error why = {0};
-    if (got->action != MCP_ACTION_ACCEPT)
-        return got->action == MCP_ACTION_DECLINE ? mcp_question_decline(q->question)
-                                                 : mcp_question_cancel(q->question);
-    if (form && got->content && !(content = text_of(req, q->session->up, got->content)))
+    if (mcp_str_eq(action, MCP_STR("decline")))
+        return mcp_question_decline(q);
+    if (mcp_str_eq(action, MCP_STR("cancel")))
+        return mcp_question_cancel(q);
+    if (!mcp_str_eq(action, MCP_STR("accept")))
+        return MCP_EINVAL;
+    if (mcp_question_kind_of(q) == MCP_QUESTION_FORM &&
+        !(content = member_text(req, answer, "content")))
         return MCP_ENOMEM;
-    int rc = mcp_question_accept(q->question, content, &why);
-    return rc == MCP_OK || rc == MCP_ENOMEM
-               ? rc
-               : mcp_question_fail(q->question, MCP_CODE_INVALID_PARAMS, why.text);
+    return mcp_question_accept(q, content, NULL);
 }
 
-static int elicit(mcp_request *req, const upstream_question *q)
+static int answer_sample(mcp_request *req, mcp_question *q, const mcp_raw_answer *answer)
 {
-    const upstream *up = q->session->up;
-    const mcp_json *schema = mcp_question_schema(q->question);
-    mcp_elicited got;
-    mcp_elicit what = {.size = sizeof(what)};
-    what.message = message_of(req, up, mcp_question_message(q->question));
-    if (schema)
-        what.schema = text_of(req, up, schema);
-    else
-        what.url = mcp_question_url(q->question).ptr;
-    if (!what.message || (!what.schema && !what.url))
-        return MCP_ENOMEM;
-    int rc = mcp_request_elicit(req, q->key, &what, &got);
-    return rc == MCP_OK ? answer_elicited(req, q, &got) : rc;
+    const char *result = mcp_request_strdup(req, answer->json);
+    return result ? mcp_question_sampled(q, result, NULL) : MCP_ENOMEM;
 }
 
-static int ask_roots(mcp_request *req, const upstream_question *q)
+static int answer_roots(mcp_request *req, mcp_question *q, const mcp_raw_answer *answer)
 {
-    const mcp_json *list = NULL, *v;
+    const mcp_json *list = mcp_json_get(answer->value, "roots"), *v;
     mcp_json_iter it = {0};
     size_t n = 0;
-    int rc = mcp_request_roots(req, q->key, &list);
-    if (rc != MCP_OK)
-        return rc;
+    if (!mcp_json_is(list, MCP_JSON_ARRAY))
+        return MCP_EINVAL;
     mcp_root *roots = mcp_request_alloc(req, (mcp_json_count(list) + 1) * sizeof(*roots));
     if (!roots)
         return MCP_ENOMEM;
@@ -272,20 +270,87 @@ static int ask_roots(mcp_request *req, const upstream_question *q)
         roots[n++] = (mcp_root){.size = sizeof(*roots),
                                 .uri = mcp_json_string(mcp_json_get(v, "uri")).ptr,
                                 .name = mcp_json_string(mcp_json_get(v, "name")).ptr};
-    return mcp_question_roots(q->question, roots, n, NULL);
+    return mcp_question_roots(q, roots, n, NULL);
 }
 
-/* Returns MCP_OK if the question is answered, MCP_INPUT_REQUIRED, or a negative code, in which case
- * the request must end. */
-static int ask_one(mcp_request *req, upstream_question *q)
+/* What the other server asks for, by kind. */
+static const struct {
+    const char *method;
+    int (*answer)(mcp_request *req, mcp_question *q, const mcp_raw_answer *answer);
+} kinds[] = {
+    [MCP_QUESTION_FORM] = {"elicitation/create", answer_elicit},
+    [MCP_QUESTION_URL] = {"elicitation/create", answer_elicit},
+    [MCP_QUESTION_SAMPLE] = {"sampling/createMessage", answer_sample},
+    [MCP_QUESTION_ROOTS] = {"roots/list", answer_roots},
+};
+
+/* The caller answered with an error. A modern server cannot get an error as an answer to a form or a
+ * URL. */
+static int answer_refused(mcp_request *req, mcp_question *q, const mcp_raw_answer *answer)
 {
-    int rc = mcp_question_kind_of(q->question) == MCP_QUESTION_ROOTS ? ask_roots(req, q)
-                                                                     : elicit(req, q);
-    /* A caller that was asked before has answered with an error. */
-    if (rc == MCP_EREMOTE && q->sent)
-        rc = dismiss(q->question);
+    mcp_str message = mcp_json_string(mcp_json_get(answer->value, "message"));
+    int64_t code = mcp_json_int(mcp_json_get(answer->value, "code"), REFUSED);
+    mcp_question_kind kind = mcp_question_kind_of(q);
+    if (kind == MCP_QUESTION_FORM || kind == MCP_QUESTION_URL)
+        return mcp_question_cancel(q);
+    const char *text = mcp_request_strdup(req, message);
+    bool fits = code >= INT32_MIN && code <= INT32_MAX;
+    return text ? mcp_question_fail(q, fits ? (int)code : REFUSED, text) : MCP_ENOMEM;
+}
+
+/* Returns MCP_OK if the other server has the answer, MCP_ENOTFOUND if there is none in this round,
+ * or MCP_ENOMEM. */
+static int take_answer(mcp_request *req, upstream_question *q)
+{
+    mcp_raw_answer answer;
+    int rc = q->sent ? mcp_request_raw_answer(req, q->key, &answer) : MCP_ENOTFOUND;
+    if (rc != MCP_OK)
+        return rc;
+    rc = answer.refused
+             ? answer_refused(req, q->question, &answer)
+             : kinds[mcp_question_kind_of(q->question)].answer(req, q->question, &answer);
+    if (rc == MCP_OK || rc == MCP_ENOMEM)
+        return rc;
+    if (++q->n_invalid < MOST_INVALID)
+        return MCP_ENOTFOUND;
+    return mcp_question_fail(q->question, MCP_CODE_INTERNAL,
+                             "the answers of the client are invalid");
+}
+
+/* ---- asking the caller ----------------------------------------------------------------------- */
+
+/* Returns MCP_INPUT_REQUIRED, or a negative code if this caller cannot be asked. */
+static int pose(mcp_request *req, upstream_question *q)
+{
+    const upstream *up = q->session->up;
+    const mcp_json *params = mcp_question_params(q->question);
+    mcp_json_writer *w = mcp_json_writer_new(&up->alloc, 0);
+    mcp_raw raw = {
+        .size = sizeof(raw), .value = params, .uri_prefix = up->prefix, .asker = up->options.name};
+    mcp_raw_question what = {.size = sizeof(what),
+                             .key = q->key,
+                             .method = kinds[mcp_question_kind_of(q->question)].method,
+                             .params = &raw};
+    mcp_json_add_value(w, params);
+    int rc = mcp_json_writer_finish(w, &raw.json);
+    if (rc == MCP_OK)
+        rc = mcp_request_ask_raw(req, &what);
+    mcp_json_writer_free(w);
     q->sent = q->sent || rc == MCP_INPUT_REQUIRED;
     return rc;
+}
+
+/* Returns MCP_OK if the question is answered, MCP_INPUT_REQUIRED, or MCP_ENOMEM. */
+static int ask_one(mcp_request *req, upstream_question *q)
+{
+    int rc = take_answer(req, q);
+    if (rc == MCP_ENOTFOUND)
+        rc = pose(req, q);
+    if (rc >= 0 || rc == MCP_ENOMEM)
+        return rc;
+    return mcp_question_fail(q->question, MCP_CODE_INVALID_PARAMS,
+                             rc == MCP_EREMOTE ? "the client cannot be asked this question"
+                                               : "the question is malformed or too large");
 }
 
 int upstream_questions_ask(upstream_ask *a, mcp_request *req)

@@ -41,8 +41,9 @@ static bool is_same(const upstream *a, const upstream *b)
            same_text(x->name, y->name) && same_texts(x->argv, y->argv) &&
            same_text(x->url, y->url) && x->connect == y->connect &&
            x->disconnect == y->disconnect && x->user == y->user && same_texts(x->env, y->env) &&
-           same_text(x->cwd, y->cwd) && same_texts(x->headers, y->headers) &&
-           same_text(x->revision, y->revision) && x->no_questions == y->no_questions;
+           same_texts(x->env_add, y->env_add) && same_text(x->cwd, y->cwd) &&
+           same_texts(x->headers, y->headers) && same_text(x->revision, y->revision) &&
+           x->no_questions == y->no_questions;
 }
 
 /* ---- moving ---------------------------------------------------------------------------------- */

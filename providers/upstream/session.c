@@ -189,7 +189,10 @@ static int open_session(upstream_session *s, mcp_error *error)
                     .ping_ms = up->options.url ? up->options.idle_ms / PINGS : 0,
                     .elicit_form = s->asking & UPSTREAM_ASKS_FORM ? ask : NULL,
                     .elicit_url = s->asking & UPSTREAM_ASKS_URL ? ask : NULL,
-                    .roots = s->asking & UPSTREAM_ASKS_ROOTS ? ask : NULL, .allocator = &up->alloc,
+                    .roots = s->asking & UPSTREAM_ASKS_ROOTS ? ask : NULL,
+                    .sample = s->asking & UPSTREAM_ASKS_SAMPLE ? ask : NULL,
+                    .sample_tools = s->asking & UPSTREAM_ASKS_TOOLS,
+                    .elicitation_complete = upstream_on_complete, .allocator = &up->alloc,
                     .user = s),
         &s->client, error);
     return rc == MCP_OK ? upstream_link_open(s, error) : rc;
@@ -238,10 +241,21 @@ static int session_new(upstream *up, const upstream_wanted *wanted, upstream_ses
     return MCP_OK;
 }
 
+/* Returns whether the questions of a session have to be refused (likely_ask() in question.c), so that
+ * the next call needs another session. */
+static bool is_doubtful(const upstream_session *s)
+{
+    return s->cancelled && s->unattributed && !s->asks;
+}
+
 int upstream_session_get(upstream *up, const upstream_wanted *wanted, upstream_session **ret,
                          mcp_error *error)
 {
     upstream_session *s = upstream_session_find(up, wanted);
+    if (s && !wanted->any && is_doubtful(s)) {
+        s->failed = true;
+        s = NULL;
+    }
     if (!s && upstream_take_session(up, wanted))
         s = upstream_session_find(up, wanted);
     int rc = MCP_OK;

@@ -15,7 +15,13 @@ typedef struct upstream_ask upstream_ask;
 typedef struct upstream_question upstream_question;
 
 /* What the other server may ask in a session, as bits. */
-enum { UPSTREAM_ASKS_FORM = 1, UPSTREAM_ASKS_URL = 2, UPSTREAM_ASKS_ROOTS = 4 };
+enum {
+    UPSTREAM_ASKS_FORM = 1,
+    UPSTREAM_ASKS_URL = 2,
+    UPSTREAM_ASKS_ROOTS = 4,
+    UPSTREAM_ASKS_SAMPLE = 8,
+    UPSTREAM_ASKS_TOOLS = 16, /* sampling with tools */
+};
 
 /* The session that a request needs. */
 typedef struct upstream_wanted {
@@ -68,6 +74,7 @@ struct upstream_session {
     bool lost;               /* the reason is that the connection was lost */
     bool closing;            /* the session is being freed */
     bool cancelled;          /* a call was cancelled; see likely_ask() in question.c */
+    bool unattributed;       /* a question did not name its call */
     upstream_question *left; /* questions that were withdrawn or have lost their request */
 
     mcp_subscription *subscription;
@@ -85,8 +92,9 @@ struct upstream_question {
     upstream_ask *ask; /* NULL in upstream_session.left */
     upstream_session *session;
     mcp_question *question;
-    char key[24]; /* identifies it for the caller */
-    bool sent;    /* the caller was asked */
+    char key[12];       /* identifies it for the caller */
+    bool sent;          /* the caller was asked */
+    unsigned n_invalid; /* number of answers that do not fit it */
 };
 
 /* A request for which the other server has asked. */
@@ -99,6 +107,7 @@ typedef struct upstream_parked {
     int rc;
     mcp_str text; /* owned */
     mcp_error error;
+    struct upstream_waiting *waiting; /* a request of a legacy caller, or NULL */
 } upstream_parked;
 
 /* A forwarded request. */
@@ -193,6 +202,8 @@ unsigned upstream_asking_of(const upstream *up, const mcp_request *req);
 bool upstream_may_ask(const upstream_ask *a);
 /* A mcp_question_fn whose `user` is the session. */
 void upstream_on_question(mcp_client *client, mcp_question *question, void *user);
+/* mcp_client_options.elicitation_complete, whose `user` is the session. */
+void upstream_on_complete(mcp_client *client, mcp_str elicitation_id, void *user);
 /* Asks the caller all questions of a request, and gives the other server the answers that have
  * arrived. Returns MCP_OK (no question is left), MCP_INPUT_REQUIRED or a negative code. */
 int upstream_questions_ask(upstream_ask *a, mcp_request *req);
@@ -208,6 +219,8 @@ void upstream_questions_forget(upstream_session *s);
 /* Prepares a request for a question. Returns MCP_OK, MCP_ELIMIT or MCP_ENOMEM. */
 int upstream_park(upstream_ask *a);
 void upstream_park_free(upstream_ask *a);
+/* The end of the caller's request does not matter any more. */
+void upstream_waiting_end(upstream_ask *a);
 /* Asks callers within a few milliseconds. */
 void upstream_soon(upstream *up);
 void upstream_soon_stop(upstream *up);

@@ -31,7 +31,7 @@ const char mcp_upstream_schema[] =
     "\"description\":\"How long an answer may take, except for calls of tools; default 60000\"},"
     "\"questions\":{\"type\":\"boolean\",\"description\":\"Whether the server may ask the callers "
     "of "
-    "its tools, prompts and resources (elicitation, roots); default true\"},"
+    "its tools, prompts and resources (elicitation, roots, sampling); default true\"},"
     "\"question_ms\":{\"type\":\"integer\",\"minimum\":100,\"maximum\":2147483647,"
     "\"description\":\"How long a caller may take to answer a question; default 900000\"},"
     "\"max_parked\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":100000,"

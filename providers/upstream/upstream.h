@@ -58,7 +58,7 @@ typedef struct mcp_upstream_options {
     const mcp_allocator *allocator;
     mcp_upstream_group *group; /* the list that contains the server while it is mounted, or NULL */
 
-    /* Questions of the other server (forms, URLs, roots) are passed to the caller of the call that
+    /* Questions of the other server (forms, URLs, roots, sampling) are passed to the caller of the call that
      * caused them, unless the caller is anonymous. The call waits for the answer for question_ms
      * (default 900,000), and is then cancelled. At most max_parked calls of one principal (default
      * 64) and max_parked_in_all of all principals (default 1,024) may wait; further questions are

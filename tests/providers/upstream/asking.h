@@ -52,7 +52,7 @@ static int asking_elicit(mcp_request *req, const char *key, bool url, char *said
     mcp_elicited got;
     mcp_elicit what = {.size = sizeof(what), .message = key};
     if (url)
-        what.url = "https://example.com/login";
+        what.url = "https://example.com/login", what.elicitation_id = key;
     else
         what.schema = ASKING_SCHEMA;
     int rc = mcp_request_elicit(req, key, &what, &got);
@@ -75,11 +75,27 @@ static int asking_roots(mcp_request *req, const char *key, char *said, size_t ro
     return rc;
 }
 
-/* Asks one question, which is also its key: "form", "form2", "url", "roots". */
+static int asking_sample(mcp_request *req, const char *key, bool tools, char *said, size_t room)
+{
+    const mcp_json *result = NULL;
+    int rc = mcp_request_sample(
+        req, key,
+        MCP_OPTIONS(mcp_sample, .text = "Say it", .max_tokens = 10,
+                    .tools =
+                        tools ? "[{\"name\":\"t\",\"inputSchema\":{\"type\":\"object\"}}]" : NULL),
+        &result);
+    mcp_str text = rc == MCP_OK ? mcp_sampled_text(result) : (mcp_str){"", 0};
+    snprintf(said, room, " %s=%.*s", key, (int)text.len, text.ptr);
+    return rc;
+}
+
+/* Asks one question, which is also its key: "form", "form2", "url", "roots", "sample", "tools". */
 static int asking_one(mcp_request *req, const char *key, char *said, size_t room)
 {
     if (strncmp(key, "roots", 5) == 0)
         return asking_roots(req, key, said, room);
+    if (strncmp(key, "sample", 6) == 0 || strcmp(key, "tools") == 0)
+        return asking_sample(req, key, key[0] == 't', said, room);
     return asking_elicit(req, key, strncmp(key, "url", 3) == 0, said, room);
 }
 
@@ -158,7 +174,8 @@ static inline mcp_server *asking_server(uint64_t input_timeout_ms)
     return server;
 }
 
-#define ASKING_CAPABILITIES "{\"elicitation\":{\"form\":{},\"url\":{}},\"roots\":{}}"
+#define ASKING_CAPABILITIES \
+    "{\"elicitation\":{\"form\":{},\"url\":{}},\"roots\":{},\"sampling\":{\"tools\":{}}}"
 
 /* Sends a request with `params` (members, without braces) and the capabilities. Returns the reply. */
 static inline const char *asking_say(wires *w, const char *method, const char *params,
@@ -249,11 +266,20 @@ typedef void asking_answer_fn(const char *asked, char *answer, size_t room);
 /* Accepts everything. */
 static inline void asking_accept(const char *asked, char *answer, size_t room)
 {
-    bool roots = strstr(asked, "\"roots/list\"") != NULL, url = strstr(asked, "\"url\"") != NULL;
-    snprintf(answer, room, "%s",
-             roots ? "{\"roots\":[{\"uri\":\"file:///a\"},{\"uri\":\"file:///b\",\"name\":\"b\"}]}"
-             : url ? "{\"action\":\"accept\"}"
-                   : "{\"action\":\"accept\",\"content\":{\"who\":\"Ada\"}}");
+    static const struct {
+        const char *has, *answer;
+    } answers[] = {
+        {"\"roots/list\"",
+         "{\"roots\":[{\"uri\":\"file:///a\"},{\"uri\":\"file:///b\",\"name\":\"b\"}]}"},
+        {"\"sampling/createMessage\"", "{\"role\":\"assistant\",\"content\":{\"type\":\"text\","
+                                       "\"text\":\"it\"},\"model\":\"m\"}"},
+        {"\"mode\":\"url\"", "{\"action\":\"accept\"}"},
+        {"", "{\"action\":\"accept\",\"content\":{\"who\":\"Ada\"}}"},
+    };
+    size_t i = 0;
+    while (!strstr(asked, answers[i].has))
+        i++;
+    snprintf(answer, room, "%s", answers[i].answer);
 }
 
 /* Repeats a request with the answers to a round. */

@@ -39,6 +39,10 @@ static const struct {
     {"tools/call", CALL("form,url;roots,roots2;form2"), URL, 3, 5,
      "said form=accept:Ada url=accept: roots=file:///afile:///b roots2=file:///afile:///b "
      "form2=accept:Ada."},
+    {"tools/call", CALL("sample"), 0, 1, 1, "said sample=it."},
+    {"tools/call", CALL("tools"), URL, 1, 1, "said tools=it."},
+    {"tools/call", CALL("sample,form;roots"), FORM, 2, 3,
+     "said sample=it form=accept:Ada roots=file:///afile:///b."},
     {"tools/call", CALL(""), 0, 0, 0, "said."},
     {"prompts/get", "\"name\":\"up_ask\"", FORM, 1, 1, "said form=accept:Ada."},
     {"resources/read", "\"uri\":\"mcp+up:ask:1\"", FORM, 1, 1, "said form=accept:Ada."},
@@ -69,7 +73,8 @@ static void test_pairs(void **state)
     }
 }
 
-/* The message names the server that asks, and everything else is as the server sent it. */
+/* The message names the server that asks, and everything else is as the server sent it, including
+ * members that are not known here. */
 static void test_text(void **state)
 {
     (void)state;
@@ -86,6 +91,61 @@ static void test_text(void **state)
     assert_string_equal(round.asked[1].text,
                         "{\"method\":\"elicitation/create\",\"params\":{\"mode\":\"url\","
                         "\"message\":\"up: url\",\"url\":\"https://example.com/login\"}}");
+    wires_inject(&w,
+                 "{\"jsonrpc\":\"2.0\",\"id\":99,\"method\":\"elicitation/create\",\"params\":{"
+                 "\"message\":\"a\\nb\",\"requestedSchema\":{\"type\":\"object\","
+                 "\"properties\":{\"x\":{\"type\":\"array\",\"new\":[1]}}},\"new\":{\"a\":1}}}");
+    assert_true(asking_read_modern(
+        asking_continue(&w, "tools/call", CALL("form,url"), &round, asking_accept), &round));
+    wires_has(round.asked[0].text,
+              "\"params\":{\"message\":\"up: a\\nb\",\"requestedSchema\":{\"type\":\"object\","
+              "\"properties\":{\"x\":{\"type\":\"array\",\"new\":[1]}}},\"new\":{\"a\":1}");
+    close_all(&w);
+}
+
+/* Questions that cannot be asked are refused, and the call goes on. */
+static void test_malformed(void **state)
+{
+    (void)state;
+    static wires w;
+    static asking_round round;
+    static const char *const params[] = {
+        "{\"mode\":\"url\",\"message\":\"m\",\"url\":\"not a URL\"}",
+        "{\"message\":1,\"requestedSchema\":{}}",
+        "[]",
+    };
+    for (size_t i = 0; i < sizeof(params) / sizeof(params[0]); i++) {
+        char message[300];
+        open_all(&w, "2025-11-25");
+        asking_connect(&w, "2026-07-28", "ann", "");
+        assert_true(asking_read_modern(
+            asking_say(&w, "tools/call", CALL("form"), ASKING_CAPABILITIES), &round));
+        snprintf(message, sizeof(message),
+                 "{\"jsonrpc\":\"2.0\",\"id\":99,\"method\":\"elicitation/create\",\"params\":%s}",
+                 params[i]);
+        wires_inject(&w, message);
+        wires_has(asking_continue(&w, "tools/call", CALL("form"), &round, asking_accept),
+                  "said form=accept:Ada.");
+        close_all(&w);
+    }
+}
+
+/* A server of 2025-11-25 reports that the user is done at a URL. */
+static void test_complete(void **state)
+{
+    (void)state;
+    static wires w;
+    size_t rounds;
+    open_all(&w, "2025-11-25");
+    asking_connect(&w, "2025-11-25", "ann", ASKING_CAPABILITIES);
+    wires_has(asking_exchange(&w, "2025-11-25", "tools/call", CALL("url"), asking_accept, &rounds),
+              "said url=accept:.");
+    w.notices = 0;
+    mcp_server_elicitation_complete(w.other, "url");
+    wires_run(&w);
+    assert_int_equal(w.notices, 1);
+    wires_has(w.notice, "notifications/elicitation/complete");
+    wires_has(w.notice, "\"elicitationId\":\"up:url\"");
     close_all(&w);
 }
 
@@ -181,7 +241,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pairs),    cmocka_unit_test(test_text),
         cmocka_unit_test(test_refused),  cmocka_unit_test(test_not_asked),
-        cmocka_unit_test(test_sessions),
+        cmocka_unit_test(test_sessions), cmocka_unit_test(test_malformed),
+        cmocka_unit_test(test_complete),
     };
     return cmocka_run_group_tests_name("upstream: questions", tests, NULL, NULL);
 }
