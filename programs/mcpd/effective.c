@@ -192,8 +192,9 @@ int effective_print(const offer *o)
     mcp_json_begin_object(w);
     mcp_json_key(w, "sources");
     mcp_json_begin_array(w);
+    /* The files of hosts stay where they are, and so do the secrets in them. */
     for (size_t i = 0; ok && i < now->sources.count; i++)
-        ok = put_source(w, o, &now->sources.items[i]);
+        ok = now->sources.items[i].of_host || put_source(w, o, &now->sources.items[i]);
     mcp_json_end(w);
     for (size_t i = 0; ok && i < count; i++)
         if (!table[i].line_only && option_is_given(&table[i], now))

@@ -113,6 +113,8 @@ static bool add_words(entry *e, const settings *line, const settings *now, modul
                                       : add_word(e, strdup("--audit")) && add_word(e, strdup("-"));
     for (size_t i = 0; ok && i < line->modules.count; i++)
         ok = add_path(e, "--module", line->modules.items[i]);
+    for (size_t i = 0; ok && i < line->servers.count; i++)
+        ok = add_path(e, "--servers", line->servers.items[i]);
     for (size_t i = 0; ok && i < line->sources.count; i++)
         ok = add_source(e, &line->sources.items[i], m);
     return ok;

@@ -30,6 +30,7 @@
 #include "oauth_server.h"
 #include "offer.h"
 #include "reload.h"
+#include "servers.h"
 #include "source_child.h"
 #include "sources.h"
 
@@ -296,6 +297,8 @@ static int refuse(const settings *line, const settings *s)
 {
     if (line->check_config && !line->config)
         return say("--check-config requires --config; --doctor also checks a command line"), 2;
+    if (!options_what(s) && s->servers.count && !line->doctor)
+        return say("%s has no server that can be used", s->servers.items[0]), 1;
     if (!options_what(s) && !line->config && !line->doctor) {
         options_usage(stderr);
         fprintf(stderr, "Name a folder or a file to serve, or try 'mcpd --help'.\n");
@@ -304,6 +307,12 @@ static int refuse(const settings *line, const settings *s)
     if ((line->install_file || line->yes) && !line->install)
         return say("--install-file and --yes need --install"), 2;
     return 0;
+}
+
+/* Returns whether what cannot be served is an error. */
+static bool is_strict(const settings *line)
+{
+    return line->check_config || line->print_config || line->install;
 }
 
 /* Determines the settings in force. Returns 0, or the exit code after reporting the error. */
@@ -316,6 +325,8 @@ static int configure(program *p)
         return 1;
     if (!options_over(&p->now, &p->line))
         return fail(&(mcp_error){.code = MCP_ENOMEM});
+    if (servers_add(&p->now, is_strict(&p->line), to) != MCP_OK)
+        return 1;
     int status = refuse(&p->line, &p->now);
     return status ? status : check_together(p->config, &p->line, &p->now);
 }
@@ -347,14 +358,14 @@ static int run(program *p)
         return list_modules(&p->line);
     if (p->line.version)
         return say_version(), 0;
-    if (p->line.config || p->line.http.count || p->line.audit)
+    if (p->line.config || p->line.servers.count || p->line.http.count || p->line.audit)
         reload_hold(); /* must precede the start of any thread */
     int rc = configure(p);
     log_configure(&p->now);
     p->offer.modules = modules_new();
     p->offer.config = p->config;
     p->offer.now = &p->now;
-    p->offer.strict = p->line.check_config || p->line.print_config || p->line.install;
+    p->offer.strict = is_strict(&p->line);
     if (rc == 0 && !p->offer.modules)
         rc = fail(&(mcp_error){.code = MCP_ENOMEM});
     if (p->line.doctor && rc <= 1)

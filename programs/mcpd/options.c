@@ -124,6 +124,14 @@ static const option table[] = {
      .is_path = true,
      .help = "Load a module from FILE, for sources NAME:..., where NAME is the name of the "
              "module."},
+    {.name = "servers",
+     .kind = OPTION_LIST,
+     .at = AT(servers),
+     .argument = "FILE",
+     .unkept = true,
+     .is_path = true,
+     .help = "Serve the MCP servers that FILE names, the configuration file of a host: Claude, VS "
+             "Code, Cursor, Codex, Gemini CLI, opencode, Copilot CLI."},
     {.name = "no-isolate",
      .kind = OPTION_FLAG,
      .at = AT(no_isolate),

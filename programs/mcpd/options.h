@@ -16,6 +16,7 @@ typedef struct source {
     const mcp_json *options; /* with a module; may be NULL */
     const char *base; /* the folder for relative paths of a module; NULL for the current folder */
     bool in_process;  /* the source gets no process of its own */
+    bool of_host;     /* from a file of --servers */
     size_t index;     /* in the configuration file's list */
 } source;
 
@@ -51,6 +52,8 @@ typedef struct settings {
     bool check_config, doctor, json, list_modules;
 
     texts modules;
+    texts servers;          /* configuration files of hosts */
+    struct servers *hosted; /* what the sources of these files borrow (servers.h) */
     const char *prompts;
 
     sources sources; /* all of them */

@@ -3,6 +3,7 @@
  */
 #define _GNU_SOURCE
 #include "reload.h"
+#include "servers.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -65,7 +66,7 @@ static reading *read_again(const settings *line)
     }
     bool ok = !line->config || (config_read(line->config, tell, &r->config) == MCP_OK &&
                                 config_fill(r->config, &r->now) == MCP_OK);
-    if (ok && options_over(&r->now, line))
+    if (ok && options_over(&r->now, line) && servers_add(&r->now, false, tell) == MCP_OK)
         return r;
     reading_free(r);
     return NULL;

@@ -5,6 +5,7 @@
 
 #include "modules.h"
 #include "options.h"
+#include "servers.h"
 
 bool sources_add(sources *list, const source *one)
 {
@@ -75,10 +76,12 @@ bool options_over(settings *file, const settings *line)
 
 void options_clear(settings *s)
 {
-    texts *lists[] = {&s->include,       &s->exclude, &s->http,  &s->allow_host, &s->allow_origin,
-                      &s->trusted_proxy, &s->modules, &s->files, &s->kept};
+    texts *lists[] = {&s->include,       &s->exclude, &s->http,    &s->allow_host, &s->allow_origin,
+                      &s->trusted_proxy, &s->modules, &s->servers, &s->files,      &s->kept};
     for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
         texts_clear(lists[i]);
+    servers_free(s->hosted);
+    s->hosted = NULL;
     free(s->sources.items);
     s->sources = (sources){0};
 }

@@ -130,7 +130,7 @@ static int mount_placed(offer *o, const source *s, const mcp_module *module, pur
 static int check_options(const offer *o, const source *s, const mcp_module *module)
 {
     char pointer[64];
-    if (!o->config || !s->options || !module->options_schema)
+    if (!o->config || s->of_host || !s->options || !module->options_schema)
         return MCP_OK;
     snprintf(pointer, sizeof(pointer), "/sources/%zu/options", s->index);
     return config_check(o->config, mcp_str_from(module->options_schema), pointer, s->options);
