@@ -241,11 +241,13 @@ static int session_new(upstream *up, const upstream_wanted *wanted, upstream_ses
     return MCP_OK;
 }
 
-/* Returns whether the questions of a session have to be refused (likely_ask() in question.c), so that
- * the next call needs another session. */
+/* Returns whether the next call needs another session, because the questions of this one have to be
+ * refused (likely_ask() in question.c). It ends when its calls have ended. */
 static bool is_doubtful(const upstream_session *s)
 {
-    return s->cancelled && s->unattributed && !s->asks;
+    const upstream *up = s->up;
+    return s->cancelled && s->unattributed &&
+           (!s->asks || up->n_sessions < up->options.max_sessions);
 }
 
 int upstream_session_get(upstream *up, const upstream_wanted *wanted, upstream_session **ret,

@@ -39,7 +39,7 @@ typedef struct wire_timer {
     bool taken, is_short;
 } wire_timer;
 
-enum { WIRE_TIMERS = 8, WIRE_SHORT_MS = 15 };
+enum { WIRE_TIMERS = 8, WIRE_SHORT_MS = 15, WIRE_PEERS = 8 };
 
 typedef struct wire {
     struct wire *next;
@@ -52,7 +52,8 @@ struct wires {
     failalloc memory;
     mcp_allocator allocator;
     mcp_server *other, *front;
-    mcp_channel *peer; /* channel of the front server's peer */
+    mcp_channel *peer;              /* channel of the front server's peer */
+    mcp_channel *peers[WIRE_PEERS]; /* channels of further peers, which the test owns, or NULL */
     wire *open;
     wire_message *first, **last;
     int64_t now;
@@ -64,7 +65,7 @@ struct wires {
     size_t cancels;            /* number of notifications/cancelled sent to it */
     unsigned long long run_id; /* id of the last of these requests */
     uint64_t question_ms;      /* options of the mount */
-    size_t max_parked, max_parked_in_all;
+    size_t max_parked, max_parked_in_all, max_sessions;
     bool no_questions;
     bool rebuilt; /* the server is mounted in a build, so that it can be mounted again */
     mcp_upstream_group group;
@@ -254,6 +255,10 @@ static inline void wires_run(wires *all)
         }
         if (all->peer)
             mcp_channel_tick(all->peer, all->now);
+        for (size_t i = 0; i < WIRE_PEERS; i++) {
+            if (all->peers[i])
+                mcp_channel_tick(all->peers[i], all->now);
+        }
         all->now += 2;
         bool running = wires_timers(all, true);
         if (!(m = all->first)) {
@@ -280,10 +285,10 @@ static inline int wires_mount(mcp_server *server, void *user, mcp_error *error)
         server,
         MCP_OPTIONS(mcp_upstream_options, .name = "up", .connect = wires_connect,
                     .disconnect = wires_disconnect, .user = all, .revision = all->revision,
-                    .max_sessions = 2, .idle_ms = 1000, .question_ms = all->question_ms,
-                    .max_parked = all->max_parked, .max_parked_in_all = all->max_parked_in_all,
-                    .no_questions = all->no_questions, .group = &all->group,
-                    .allocator = &all->allocator),
+                    .max_sessions = all->max_sessions ? all->max_sessions : 2, .idle_ms = 1000,
+                    .question_ms = all->question_ms, .max_parked = all->max_parked,
+                    .max_parked_in_all = all->max_parked_in_all, .no_questions = all->no_questions,
+                    .group = &all->group, .allocator = &all->allocator),
         error);
 }
 
