@@ -268,6 +268,7 @@ END
         printf '%s\n' "$initialize" | "$MCPD" "${words[@]}" >out
         instructions=$(jq -r .result.instructions out)
         [[ "$instructions" == *"- notes"* && "$instructions" != *s3cret* && "$instructions" != *host* ]]
+        : >log # remove the lines of the previous server
         "$MCPD" --http 127.0.0.1:0 "${words[@]}" 2>log 3>&- &
         for _ in {1..600}; do
             grep -q serving log && break

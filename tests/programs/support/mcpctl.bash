@@ -21,6 +21,7 @@ teardown() {
 
 # Starts mcpd over HTTP; sets $url and $server.
 serve() {
+    : >log # remove the lines of the previous server
     "$MCPD" --http 127.0.0.1:0 "$@" 2>log 3>&- &
     server=$!
     url=
