@@ -4,8 +4,10 @@
  *
  * REPOSITORY is a git repository with a file `one.txt` at HEAD; DATABASE has a table `row` with a
  * row whose key is 1 (bench/sqlite creates such a database). Each source is served by two mcpd, one
- * of them with --no-isolate. They take turns, on one CPU together with this program. For each
- * source, and for 1 and 32 requests in flight, prints a line of name=value pairs:
+ * of them with --no-isolate. They take turns, on one CPU together with this program. All requests
+ * of a turn are equal, so that mcpd may keep the answer; with "git_each", they are for as many URIs
+ * of the same file, which are more than mcpd keeps. For each source, and for 1 and 32 requests in
+ * flight, prints a line of name=value pairs:
  *
  *   cpu_us       CPU time of a request in the one process
  *   cpu_child_us CPU time of a request in both processes together
@@ -32,7 +34,8 @@ static struct options {
 } opt = {.turns = 15, .requests = 1000};
 
 typedef struct source {
-    const char *name, *path, *uri;
+    const char *label, *name, *path, *uri;
+    bool each; /* the URI ends with FIRST_ID, which is replaced by the request's id */
 } source;
 
 /* A mcpd, and the process of its source, if it has one. */
@@ -40,7 +43,7 @@ typedef struct side {
     peer peer;
     pid_t child;
     char text[1024];
-    size_t len, id_at;
+    size_t len, id_at, uri_id_at; /* uri_id_at: 0 if the URI is always the same */
     double cpu_us[2][MOST_TURNS], p50_us[2][MOST_TURNS]; /* with 1 and MAX_INFLIGHT requests */
     long kib_first, kib;
 } side;
@@ -88,7 +91,7 @@ static long private_kib(pid_t pid)
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-static void make_request(side *s, const char *uri)
+static void make_request(side *s, const source *from)
 {
     int len = snprintf(s->text, sizeof(s->text),
                        "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"resources/read\",\"params\":{"
@@ -96,19 +99,24 @@ static void make_request(side *s, const char *uri)
                        "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
                        "\"io.modelcontextprotocol/clientInfo\":{\"name\":\"b\",\"version\":\"1\"},"
                        "\"io.modelcontextprotocol/clientCapabilities\":{}}}}\n",
-                       FIRST_ID, uri);
+                       FIRST_ID, from->uri);
     if (len < 0 || (size_t)len >= sizeof(s->text))
         die("the URI is too long");
     s->len = (size_t)len;
     s->id_at = strlen("{\"jsonrpc\":\"2.0\",\"id\":");
+    if (from->each)
+        s->uri_id_at = (size_t)(strstr(s->text, "\",\"_meta\"") - s->text) - DIGITS;
 }
 
 /* `index` is less than FIRST_ID, so that all ids have the same length. */
 static void send_request(side *s, int index)
 {
     int id = FIRST_ID + index;
-    for (int i = DIGITS - 1; i >= 0; i--, id /= 10)
+    for (int i = DIGITS - 1; i >= 0; i--, id /= 10) {
         s->text[s->id_at + (size_t)i] = (char)('0' + id % 10);
+        if (s->uri_id_at)
+            s->text[s->uri_id_at + (size_t)i] = (char)('0' + id % 10);
+    }
     peer_send(&s->peer, s->text, s->len);
 }
 
@@ -158,7 +166,7 @@ static void open_side(side *s, const source *from, bool isolated)
     char *without[] = {opt.mcpd, isolation, text, NULL};
     int requests = opt.requests;
     peer_start(&s->peer, isolated ? with : without);
-    make_request(s, from->uri);
+    make_request(s, from);
     opt.requests = 1;
     run(s, 1, &ignored);
     opt.requests = requests;
@@ -189,7 +197,7 @@ static void measure(const source *from)
         /* the samples are sorted now */
         printf("source=%s in_flight=%d cpu_us=%.1f cpu_child_us=%.1f least_us=%.1f "
                "least_child_us=%.1f p50_us=%.1f p50_child_us=%.1f kib_first=%ld kib=%ld\n",
-               from->name, many ? MAX_INFLIGHT : 1, here, apart, sides[0].cpu_us[many][0],
+               from->label, many ? MAX_INFLIGHT : 1, here, apart, sides[0].cpu_us[many][0],
                sides[1].cpu_us[many][0], median(sides[0].p50_us[many], n),
                median(sides[1].p50_us[many], n), sides[1].kib_first, private_kib(sides[1].child));
     }
@@ -225,11 +233,14 @@ int main(int argc, char **argv)
         opt.requests > 100000)
         die("usage: isolated [--turns N] [--requests N] MCPD REPOSITORY DATABASE");
     opt.mcpd = argv[optind];
-    const source git = {"git", argv[optind + 1], "git://repo/HEAD/one.txt"};
-    const source sqlite = {"sqlite", argv[optind + 2], "sqlite://bench/row/row/1"};
+    const source sources[] = {
+        {"git", "git", argv[optind + 1], "git://repo/HEAD/one.txt", false},
+        {"git_each", "git", argv[optind + 1], "git://repo/HEAD/one.txt?length=100000", true},
+        {"sqlite", "sqlite", argv[optind + 2], "sqlite://bench/row/row/1", false},
+    };
     pin();
     signal(SIGPIPE, SIG_IGN);
-    measure(&git);
-    measure(&sqlite);
+    for (size_t i = 0; i < sizeof(sources) / sizeof(*sources); i++)
+        measure(&sources[i]);
     return 0;
 }

@@ -223,6 +223,7 @@ void isolated_link_replace(isolated *r)
 {
     r->stamped = false;
     r->failure.code = 0;
+    isolated_kept_clear(r);
     mcp_service_stop(r->link.service);
 }
 

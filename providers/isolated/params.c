@@ -8,8 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "depends.h"
 #include "passing.h"
 #include "provider.h"
+
+#define ASK_FILES "\"" COMMON_META_FILES "\":true"
 
 enum { MOST_KEPT = 4096 }; /* the longest `_meta` that is cached, in bytes */
 
@@ -33,10 +36,8 @@ static int put_member(common_buffer *b, size_t from, mcp_str key, mcp_str value)
     return rc;
 }
 
-/* Appends the members of an object, except those for which left_out() returns true. Sets *meta to
- * the text of the member `_meta`, if there is one. */
-static int put_members(common_buffer *b, const mcp_json *object, mcp_str text,
-                       bool (*left_out)(mcp_str key), mcp_str *meta)
+int isolated_put_members(common_buffer *b, const mcp_json *object, mcp_str text,
+                         bool (*left_out)(mcp_str key), mcp_str *meta)
 {
     mcp_json_iter it = {0};
     mcp_json_text_iter texts = {.count = mcp_json_count(object)};
@@ -94,7 +95,7 @@ static int put_meta(common_buffer *b, const isolated_call *call, mcp_str text, s
     const mcp_json *meta = mcp_json_get(mcp_request_params(call->req), "_meta");
     mcp_str inner;
     size_t from = b->len;
-    int rc = put_members(b, meta, text, common_passing_is_of_hop, &inner);
+    int rc = isolated_put_members(b, meta, text, common_passing_is_of_hop, &inner);
     if (rc == MCP_OK && b->len > from)
         rc = common_buffer_append(b, ",", 1);
     return rc == MCP_OK ? put_caller(b, call, page_size) : rc;
@@ -196,6 +197,11 @@ static int put_caller_meta(common_buffer *b, const isolated_call *call, mcp_str 
     return rc;
 }
 
+void isolated_params_ask_files(isolated_params *params)
+{
+    params->members[params->len] = ',';
+}
+
 int isolated_params_make(const isolated_call *call, mcp_str cursor, size_t page_size,
                          isolated_params *ret)
 {
@@ -209,7 +215,7 @@ int isolated_params_make(const isolated_call *call, mcp_str cursor, size_t page_
     common_buffer_init(&b, &call->owner->alloc);
     int rc = common_buffer_reserve(&b, text.len + ROOM);
     if (rc == MCP_OK)
-        rc = put_members(&b, params, text, common_passing_leaves_out, &meta);
+        rc = isolated_put_members(&b, params, text, common_passing_leaves_out, &meta);
     if (rc == MCP_OK)
         rc = put_cursor(&b, cursor);
     if (rc == MCP_OK)
@@ -219,8 +225,11 @@ int isolated_params_make(const isolated_call *call, mcp_str cursor, size_t page_
         rc = put_caller_meta(&b, call, meta, page_size);
     if (rc == MCP_OK)
         rc = common_buffer_append(&b, "", 1);
+    size_t end = b.len;
+    if (rc == MCP_OK) /* behind the end; see isolated_params_ask_files() */
+        rc = common_buffer_append(&b, ASK_FILES, sizeof(ASK_FILES));
     if (rc == MCP_OK)
-        *ret = (isolated_params){.members = b.ptr, .meta = b.ptr + at};
+        *ret = (isolated_params){.members = b.ptr, .meta = b.ptr + at, .len = end - 1};
     else
         common_buffer_free(&b);
     return rc;

@@ -128,6 +128,7 @@ static void isolated_free(isolated *r)
     isolated_calls_free(r);
     isolated_kills_free(r);
     isolated_meta_free(r);
+    isolated_kept_clear(r);
     while (r->n_prefixes)
         common_release(&alloc, r->prefixes[--r->n_prefixes]);
     if (r->at) {
@@ -156,6 +157,7 @@ static void on_end(const mcp_service_end *end, void *user)
 {
     isolated *r = user;
     r->stamped = false;
+    isolated_kept_clear(r);
     r->announces = r->announces || isolated_watches(r);
     isolated_fate(r, end);
     isolated_watch_keep(r);

@@ -1,7 +1,7 @@
 /* provider.h: declarations for the files of an isolated source.
  *
  * provider.c has the callbacks of the engine. call.c forwards requests, and params.c makes their
- * params. callers.c answers the questions of the process about access. fate.c decides what happens
+ * params. kept.c keeps answers, and the files on which they depend. callers.c answers the questions of the process about access. fate.c decides what happens
  * after the end of a process. link.c owns the process and descriptor 4. flood.c limits what the
  * process sends. describe.c registers the items of the source's description; learn.c registers those
  * that a process offers if there is no description. watch.c keeps the subscriptions.
@@ -71,6 +71,9 @@ typedef struct isolated_meta {
     bool restricted;
 } isolated_meta;
 
+/* The answers that are kept (kept.c). */
+typedef struct isolated_kept isolated_kept;
+
 struct isolated {
     isolated *next, **at; /* in its group */
     mcp_server *server;
@@ -91,6 +94,7 @@ struct isolated {
     uint64_t failure_state; /* isolated_files_state() at the time of the failure */
 
     isolated_meta meta;
+    isolated_kept *kept;         /* NULL until the first answer that may be kept */
     isolated_caller *callers;    /* with requests in flight, and that of `meta` */
     uint64_t last_caller;        /* the last number of a caller */
     isolated_call *first, *last; /* in order of arrival */
@@ -130,6 +134,7 @@ typedef enum isolated_state {
 typedef struct isolated_params {
     char *members; /* allocated; contains both */
     const char *meta;
+    size_t len; /* of both, with one NUL */
 } isolated_params;
 
 struct isolated_call {
@@ -139,6 +144,8 @@ struct isolated_call {
     const char *method;
     isolated_params params;
     isolated_caller *caller; /* one use of it; NULL if anonymous, or if there are no access rules */
+    uint64_t kept;           /* the number of its answer in kept.c, if `asks_files` */
+    bool asks_files;         /* the names of the files on which the answer depends */
     char *key;               /* identifies the request in `kills`; may be NULL */
     /* list: the method is resources/list; goes_on: the page is not the first one */
     bool list, goes_on;
@@ -172,6 +179,32 @@ void isolated_calls_free(isolated *r);
 int isolated_params_make(const isolated_call *call, mcp_str cursor, size_t page_size,
                          isolated_params *ret);
 void isolated_meta_free(isolated *r);
+/* Makes the process add the names of files to its answer (depends.h). */
+void isolated_params_ask_files(isolated_params *params);
+/* Appends the members of an object, whose text is `text`, except those for which left_out() returns
+ * true. The member `_meta` is not appended; *meta becomes its text. */
+int isolated_put_members(common_buffer *b, const mcp_json *object, mcp_str text,
+                         bool (*left_out)(mcp_str key), mcp_str *meta);
+
+/* ---- kept.c ------------------------------------------------------------------------------------ */
+
+/* A result of which isolated_kept_take() made a copy. Initialized with zeros. */
+typedef struct isolated_result {
+    common_buffer text;
+    mcp_json_doc *doc;
+} isolated_result;
+
+/* If the answer to this call is kept and its files are unchanged, answers the request, sets *rc to
+ * the code that the handler must return, and returns true. Otherwise the call may ask for the names
+ * of files. */
+bool isolated_kept_answer(isolated_call *c, int *rc);
+/* Takes the result of a call that asked for the names of files, and removes these names from *raw.
+ * What *raw then points to is valid until isolated_result_free(). Returns MCP_OK, MCP_ENOMEM or
+ * MCP_EPROTOCOL. */
+int isolated_kept_take(const isolated_call *c, mcp_raw *raw, isolated_result *to);
+void isolated_result_free(isolated_result *result);
+/* Forgets all answers. */
+void isolated_kept_clear(isolated *r);
 
 /* ---- callers.c --------------------------------------------------------------------------------- */
 

@@ -135,7 +135,8 @@ static inline void on_log(const char *level, const char *line, void *user)
     snprintf(logged + n, sizeof(logged) - n, "%s: %s\n", level, line);
 }
 
-static const char *healthy; /* the prefix of another source, or NULL if there is none */
+static const mcp_allocator *memory; /* of the source; may be NULL */
+static const char *healthy;         /* the prefix of another source, or NULL if there is none */
 
 static inline int open_source(fixture *f, const char *source, bool rules, uint64_t timeout_ms,
                               mcp_error *error)
@@ -162,13 +163,13 @@ static inline int open_source(fixture *f, const char *source, bool rules, uint64
         source, source, rules ? "true" : "false");
     if (rules)
         mcp_server_set_access(f->server, MCP_OPTIONS(mcp_access, .may = may, .scopes = scopes));
-    return mcp_isolated_mount(f->server,
-                              MCP_OPTIONS(mcp_isolated_options, .name = "mortal:m", .argv = argv,
-                                          .line = line, .may = rules ? may : NULL, .scopes = scopes,
-                                          .paths = *source == '/' ? paths : NULL,
-                                          .describe = described ? describe : NULL,
-                                          .timeout_ms = timeout_ms, .group = &f->group),
-                              error);
+    return mcp_isolated_mount(
+        f->server,
+        MCP_OPTIONS(mcp_isolated_options, .name = "mortal:m", .argv = argv, .line = line,
+                    .may = rules ? may : NULL, .scopes = scopes,
+                    .paths = *source == '/' ? paths : NULL, .describe = described ? describe : NULL,
+                    .timeout_ms = timeout_ms, .group = &f->group, .allocator = memory),
+        error);
 }
 
 static inline void connect_as(fixture *f, const char *principal)

@@ -4,6 +4,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -33,8 +35,43 @@ static bool has(mcp_str uri, const char *what)
     return memmem(uri.ptr, uri.len, what, strlen(what)) != NULL;
 }
 
+/* Answers how often the process was asked, and says on which files that depends. */
+static int count(mcp_request *req, mcp_str uri)
+{
+    static const struct {
+        const char *what, *files;
+    } rows[] = {
+        {"/file", "[\"/f\",true,\"/gone\",false]"},
+        {"/deep", "[\"/d/f\",true]"},
+        {"/none", NULL},
+        {"/lie", "[\"/gone\",true]"},
+        {"/denial", "[\"/f\",false]"},
+        {"/link", "[\"/link/f\",true]"},
+        {"/above", "[\"/../f\",true]"},
+        {"/beside", "[\"-f\",true]"},
+        {"/nul", "[\"/f\\u0000\",true]"},
+        {"/nothing", "[]"},
+        {"/half", "[\"/f\"]"},
+        {"/object", "{\"/f\":true}"},
+        {"/numbers", "[1,true]"},
+    };
+    static int times;
+    static char big[70000];
+    bool asks = mcp_json_bool(mcp_json_get(mcp_request_meta(req), "libmcp/files"), false);
+    for (size_t i = 0; asks && i < sizeof(rows) / sizeof(*rows); i++) {
+        if (has(uri, rows[i].what) && rows[i].files)
+            mcp_reply_meta(req, "libmcp/files", mcp_str_from(rows[i].files));
+    }
+    if (has(uri, "/also"))
+        mcp_reply_meta(req, "org.example/also", MCP_STR("true"));
+    memset(big, 'b', has(uri, "/big") ? sizeof(big) - 1 : 0);
+    return mcp_reply_textf(req, "asked %d times%s", ++times, has(uri, "/big") ? big : "");
+}
+
 static int answer(mcp_request *req, mcp_str uri)
 {
+    if (has(uri, "/count"))
+        return count(req, uri);
     if (has(uri, "/die"))
         raise(SIGSEGV);
     if (has(uri, "/exit"))
@@ -145,10 +182,13 @@ static int get(mcp_request *req, const mcp_json *arguments, void *user)
     return mcp_reply_text(req, "prompted");
 }
 
-/* Returns whether the file at the path contains "good". */
+/* Returns whether the file at the path contains "good", or is a folder. */
 static bool is_good(const char *path)
 {
     char text[5] = "";
+    struct stat st;
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        return true;
     FILE *f = fopen(path, "re");
     bool good = f && fgets(text, sizeof(text), f) && strcmp(text, "good") == 0;
     if (f)

@@ -1,0 +1,264 @@
+/* test_isolated_kept.c: answers that the parent keeps while their files are unchanged. The module
+ * mortal answers how often its process was asked. */
+#define _GNU_SOURCE
+#include "isolated_fixture.h"
+
+#include <sys/stat.h>
+
+enum { OLD_S = 4, FIRST = 3 }; /* the fourth equal request is answered by the parent */
+
+/* Each test that changes files has a folder of its own, so that the files of all are old enough. */
+enum { FOLDERS = 7 };
+static char folders[] = "/tmp/test_isolated_kept_XXXXXX";
+
+static void run(const char *command, int folder)
+{
+    char text[300];
+    snprintf(text, sizeof(text), "cd %s/%d && %s", folders, folder, command);
+    assert_int_equal(system(text), 0);
+}
+
+static void begin_with(fixture *f, bool rules, int folder, uint64_t timeout_ms)
+{
+    mcp_error error = {0};
+    char path[100];
+    snprintf(path, sizeof(path), "%s/%d", folders, folder);
+    if (open_source(f, path, rules, timeout_ms, &error) != MCP_OK)
+        fail_msg("%s", error.text);
+    connect_as(f, NULL);
+}
+
+static void begin_in(fixture *f, bool rules, int folder)
+{
+    begin_with(f, rules, folder, 0);
+}
+
+static void begin(fixture *f, bool rules)
+{
+    begin_in(f, rules, 0);
+}
+
+static int next_id;
+
+/* Returns how often the process was asked, as the answer says. */
+static int times(fixture *f, const char *what)
+{
+    char uri[100];
+    snprintf(uri, sizeof(uri), "mortal://m/count/%s", what);
+    next_id = (next_id + 1) % IDS;
+    f->answers[next_id] = 0;
+    const char *text = ask_uri(f, next_id, uri), *at = strstr(text, "asked ");
+    if (!at)
+        fail_msg("%s", text);
+    assert_null(strstr(text, "libmcp/files"));
+    assert_true(!strstr(what, "also") == !strstr(text, "\"org.example/also\":true"));
+    return (int)strtol(at + strlen("asked "), NULL, 10);
+}
+
+/* Asks until the answer is kept. Returns what the first answer said. */
+static int fill(fixture *f, const char *what)
+{
+    int first = times(f, what);
+    for (int i = 1; i < FIRST; i++)
+        assert_int_equal(times(f, what), first + i);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(times(f, what), first + FIRST - 1);
+    return first;
+}
+
+static void test_kept(void **state)
+{
+    fixture f;
+    (void)state;
+    begin(&f, false);
+    fill(&f, "file");
+    fill(&f, "file/also");
+    fill(&f, "deep");
+    int last = times(&f, "deep");
+    mcp_channel_free(f.channel);
+    connect_as(&f, "another");
+    assert_int_equal(times(&f, "deep"), last + 1);
+    look(&f);
+    assert_int_equal(f.starts, 1);
+    close_fixture(&f);
+}
+
+/* Requests at the same time are answered by the process. */
+static void test_at_once(void **state)
+{
+    fixture f;
+    (void)state;
+    begin(&f, false);
+    for (int i = 0; i < 20; i++)
+        say(&f, i, "resources/read", "\"uri\":\"mortal://m/count/file\"");
+    for (int i = 0; i < 20; i++)
+        has(answer(&f, i), "asked ");
+    int last = times(&f, "file");
+    assert_int_equal(times(&f, "file"), last);
+    close_fixture(&f);
+}
+
+/* The next request after each of these changes is answered by the process, and so are the following
+ * ones, as long as the files may change again without a trace. */
+static void test_changes(void **state)
+{
+    static const char *const commands[FOLDERS - 1] = {
+        "echo 2 >>f", "touch gone", "touch f", "mv f g; cp g f", "rm f; mv g f", "chmod 600 f",
+    };
+    enum { YOUNG_MS = 1500 };
+    (void)state;
+    for (int i = 0; i < FOLDERS - 1; i++) {
+        fixture f;
+        begin_in(&f, false, i + 1);
+        fill(&f, "file");
+        int last = times(&f, "file");
+        int64_t changed = mcp_loop_now(f.loop);
+        run(commands[i], i + 1);
+        assert_int_equal(times(&f, "file"), ++last);
+        for (int n = 1; n < 6; n++) {
+            int now = times(&f, "file");
+            if (mcp_loop_now(f.loop) - changed < YOUNG_MS)
+                assert_int_equal(now, last + n);
+        }
+        close_fixture(&f);
+    }
+}
+
+/* An answer is not kept if the process names files that it must not name, or names none. */
+static void test_names(void **state)
+{
+    static const char *const rows[] = {"none",  "lie",    "denial",  "link",
+                                       "above", "beside", "nul",     "nothing",
+                                       "half",  "object", "numbers", "file/big"};
+    fixture f;
+    (void)state;
+    begin(&f, false);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        int first = times(&f, rows[i]);
+        for (int n = 1; n < 8; n++) {
+            if (times(&f, rows[i]) != first + n)
+                fail_msg("%s: the answer was kept", rows[i]);
+        }
+    }
+    close_fixture(&f);
+}
+
+/* The process decides what a caller with access rules may see. */
+static void test_rules(void **state)
+{
+    fixture f;
+    (void)state;
+    begin(&f, true);
+    for (int n = 1; n < 8; n++)
+        assert_int_equal(times(&f, "file"), n);
+    close_fixture(&f);
+}
+
+static void test_ends(void **state)
+{
+    fixture f;
+    (void)state;
+    begin(&f, false);
+    fill(&f, "file");
+    look(&f);
+    uint64_t starts = f.starts;
+    kill_process(&f);
+    int64_t end = mcp_loop_now(f.loop) + WAIT_MS;
+    while (f.pid > 0 && mcp_loop_now(f.loop) < end) {
+        step(&f, 5);
+        look(&f);
+    }
+    assert_int_equal(fill(&f, "file"), 1);
+    look(&f);
+    assert_int_equal(f.starts, starts + 1);
+    close_fixture(&f);
+}
+
+/* The oldest answers make room for others. */
+static void test_room(void **state)
+{
+    fixture f;
+    char what[40];
+    (void)state;
+    begin(&f, false);
+    fill(&f, "file/first");
+    fill(&f, "file/second");
+    int first = times(&f, "file/first");
+    for (int i = 0; i < 63; i++) {
+        snprintf(what, sizeof(what), "file/%d", i);
+        times(&f, what);
+        assert_int_equal(times(&f, "file/first"), first);
+    }
+    int last = times(&f, what);
+    assert_int_equal(times(&f, "file/second"), last + 1);
+    close_fixture(&f);
+}
+
+/* ---- no memory ------------------------------------------------------------------------------- */
+
+static int until_failure = -1; /* number of allocations until one fails; less than 0 means never */
+
+static void *allocate(size_t size, void *user)
+{
+    (void)user;
+    return until_failure >= 0 && until_failure-- == 0 ? NULL : malloc(size);
+}
+
+static void *resize(void *ptr, size_t size, void *user)
+{
+    (void)user;
+    return until_failure >= 0 && until_failure-- == 0 ? NULL : realloc(ptr, size);
+}
+
+static void release(void *ptr, void *user)
+{
+    (void)user;
+    free(ptr);
+}
+
+/* A request fails, or its answer is not kept, if memory is exhausted. Later ones are not affected. If
+ * an answer of the process is lost, the request fails after its time limit. */
+static void test_no_memory(void **state)
+{
+    static const mcp_allocator failing = {
+        .allocate = allocate, .resize = resize, .release = release};
+    enum { LIMIT_MS = 5000 };
+    bool failed = true;
+    (void)state;
+    memory = &failing;
+    for (int n = 0; failed; n++) {
+        fixture f;
+        begin_with(&f, false, 0, LIMIT_MS);
+        for (int i = 1; i <= 2; i++)
+            has(ask_uri(&f, i, "mortal://m/count/file/also"), "asked ");
+        until_failure = n;
+        for (int i = 3; i <= 6; i++)
+            has(ask_uri(&f, i, "mortal://m/count/file/also"), "\"id\"");
+        failed = until_failure < 0;
+        until_failure = -1;
+        close_fixture(&f);
+    }
+    memory = NULL;
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_kept),    cmocka_unit_test(test_at_once),
+        cmocka_unit_test(test_names),   cmocka_unit_test(test_rules),
+        cmocka_unit_test(test_ends),    cmocka_unit_test(test_room),
+        cmocka_unit_test(test_changes), cmocka_unit_test(test_no_memory),
+    };
+    char command[100];
+    described = true;
+    assert_non_null(mkdtemp(folders));
+    for (int i = 0; i < FOLDERS; i++) {
+        snprintf(command, sizeof(command), "%s/%d", folders, i);
+        assert_int_equal(mkdir(command, 0700), 0);
+        run("echo 1 >f; mkdir d; echo 1 >d/f; ln -s d link; cp f g", i);
+    }
+    usleep(OLD_S * 1000000);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    snprintf(command, sizeof(command), "rm -r %s", folders);
+    return system(command) != 0 || failed;
+}
