@@ -241,8 +241,26 @@ static void put_list(mcp_json_writer *w, const char *key, const char *const *ite
     mcp_json_end(w);
 }
 
-static int make_options(const server *v, mcp_json_doc **ret)
+/* Writes the first array of an entry that chooses tools, unless it means all. Hosts have different names
+ * for it. */
+static void put_tools(mcp_json_writer *w, const char *to, const mcp_json *entry,
+                      const char *const *keys)
 {
+    for (; *keys; keys++) {
+        const mcp_json *v = mcp_json_get(entry, *keys);
+        if (!mcp_json_is(v, MCP_JSON_ARRAY) || !mcp_json_count(v) ||
+            mcp_str_eq(mcp_json_string(mcp_json_at(v, 0)), MCP_STR("*")))
+            continue;
+        mcp_json_key(w, to);
+        mcp_json_add_value(w, v);
+        return;
+    }
+}
+
+static int make_options(const server *v, const mcp_json *entry, mcp_json_doc **ret)
+{
+    static const char *const only[] = {"includeTools", "enabled_tools", "tools", NULL};
+    static const char *const hide[] = {"excludeTools", "disabled_tools", NULL};
     mcp_str text;
     mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
     mcp_json_begin_object(w);
@@ -254,6 +272,8 @@ static int make_options(const server *v, mcp_json_doc **ret)
         mcp_json_key(w, "cwd"), mcp_json_add_string(w, v->cwd);
     if (v->url)
         put_list(w, "headers", (const char *const *)(void *)v->headers.items, v->headers.count);
+    put_tools(w, "only_tools", entry, only);
+    put_tools(w, "hide_tools", entry, hide);
     mcp_json_end(w);
     int rc = w ? mcp_json_writer_finish(w, &text) : MCP_ENOMEM;
     if (rc == MCP_OK)
@@ -276,7 +296,7 @@ static bool append(adding *a, one *o)
                                                   .of_host = true});
 }
 
-static int add(adding *a, const server *v)
+static int add(adding *a, const server *v, const mcp_json *entry)
 {
     one *o = calloc(1, sizeof(*o));
     if (!o)
@@ -285,7 +305,7 @@ static int add(adding *a, const server *v)
     o->entry = strdup(a->entry);
     o->source = v->url ? strdup(v->url) : quoted(v->argv[0]);
     name_source(a->entry, o->name);
-    int rc = o->entry && o->source ? make_options(v, &o->options) : MCP_ENOMEM;
+    int rc = o->entry && o->source ? make_options(v, entry, &o->options) : MCP_ENOMEM;
     const one *other = rc == MCP_OK ? same(a, o->name, false) : NULL;
     if (other) {
         tell(a, "its name would be '%s', like that of '%s'; rename one of them", o->name,
@@ -323,28 +343,8 @@ static bool is_disabled(const mcp_json *entry)
            !mcp_json_bool(mcp_json_get(entry, "enabled"), true);
 }
 
-/* Returns the member that allows only some of the tools, or NULL. */
-static const char *chooses_tools(const mcp_json *entry)
+static int check(const adding *a, const server *v)
 {
-    static const char *const keys[] = {"includeTools", "excludeTools", "enabled_tools",
-                                       "disabled_tools", "tools"};
-    for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
-        const mcp_json *v = mcp_json_get(entry, keys[i]);
-        bool all = mcp_str_eq(mcp_json_string(mcp_json_at(v, 0)), MCP_STR("*"));
-        if (mcp_json_is(v, MCP_JSON_ARRAY) && mcp_json_count(v) && !all)
-            return keys[i];
-    }
-    return NULL;
-}
-
-static int check(const adding *a, const server *v, const mcp_json *entry)
-{
-    const char *key = chooses_tools(entry);
-    if (key) {
-        tell(a, "\"%s\" is not supported; use the rules of \"access\" in the configuration file",
-             key);
-        return MCP_EUNSUPPORTED;
-    }
     if (v->url && strncmp(v->url, "http://", 7) != 0 && strncmp(v->url, "https://", 8) != 0) {
         tell(a, "its address is not an http or https URL");
         return MCP_EINVAL;
@@ -365,11 +365,11 @@ static int read_entry(adding *a, const mcp_json *entry)
     if (rc == MCP_OK)
         rc = entry_resolve(&v, &io);
     if (rc == MCP_OK)
-        rc = check(a, &v, entry);
+        rc = check(a, &v);
     if (rc == MCP_OK && is_own(a->to, &v))
         skip(a, "it is this mcpd");
     else if (rc == MCP_OK)
-        rc = add(a, &v);
+        rc = add(a, &v, entry);
     server_clear(&v);
     return rc;
 }

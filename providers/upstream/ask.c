@@ -38,7 +38,8 @@ void upstream_ask_free(upstream_ask *a)
 static int name_here(mcp_item item, mcp_str name, char to[MCP_NAME_ROOM], void *user)
 {
     upstream *up = user;
-    (void)item;
+    if (!upstream_offers(up, item, name))
+        return MCP_ENOTFOUND;
     return upstream_names_give(&up->names, name, to);
 }
 
@@ -169,7 +170,7 @@ static int make_params(upstream_ask *a)
 {
     upstream *up = a->session->up;
     mcp_str original = upstream_names_find(&up->names, mcp_str_from(a->name));
-    if (!original.ptr)
+    if (!original.ptr || !upstream_offers(up, a->item, original))
         return MCP_ENOTFOUND;
     const common_passing change = {.name = original};
     return common_passing_params(a->req, &change, &up->alloc, &a->params);

@@ -62,6 +62,20 @@ static int look_up(upstream *up, mcp_request *req, mcp_item item, mcp_str name)
     return ask.name ? upstream_ask_begin(up, req, &ask) : MCP_ENOMEM;
 }
 
+static bool is_among(const char *const *texts, mcp_str text)
+{
+    while (*texts && !mcp_str_eq(mcp_str_from(*texts), text))
+        texts++;
+    return *texts != NULL;
+}
+
+bool upstream_offers(const upstream *up, mcp_item item, mcp_str original)
+{
+    const mcp_upstream_options *o = &up->options;
+    return item != MCP_ITEM_TOOL || ((!o->only_tools || is_among(o->only_tools, original)) &&
+                                     !(o->hide_tools && is_among(o->hide_tools, original)));
+}
+
 static int run(mcp_request *req, mcp_item item, mcp_str name, void *user)
 {
     upstream *up = user;
@@ -69,6 +83,8 @@ static int run(mcp_request *req, mcp_item item, mcp_str name, void *user)
     if (upstream_is_resumed(req))
         return upstream_resume(up, req);
     const common_passing change = {.name = upstream_names_find(&up->names, name)};
+    if (change.name.ptr && !upstream_offers(up, item, change.name))
+        return MCP_ENOTFOUND;
     if (change.name.ptr)
         return pass(up, req, &change, &ask);
     return upstream_names_is_changed(&up->names, name) ? look_up(up, req, item, name)
@@ -165,6 +181,8 @@ static void release(void *user)
     free_texts(up, up->options.env);
     free_texts(up, up->options.env_add);
     free_texts(up, up->options.headers);
+    free_texts(up, up->options.only_tools);
+    free_texts(up, up->options.hide_tools);
     common_release(&alloc, (void *)(uintptr_t)up->options.name);
     common_release(&alloc, (void *)(uintptr_t)up->options.url);
     common_release(&alloc, (void *)(uintptr_t)up->options.cwd);
@@ -207,14 +225,15 @@ static bool copy_options(upstream *up, const mcp_upstream_options *given)
     bool texts = copy_text(up, &o->name), url = copy_text(up, &o->url),
          cwd = copy_text(up, &o->cwd), revision = copy_text(up, &o->revision),
          argv = copy_texts(up, &o->argv), env = copy_texts(up, &o->env),
-         env_add = copy_texts(up, &o->env_add), headers = copy_texts(up, &o->headers);
+         env_add = copy_texts(up, &o->env_add), headers = copy_texts(up, &o->headers),
+         only = copy_texts(up, &o->only_tools), hide = copy_texts(up, &o->hide_tools);
     o->max_sessions = o->max_sessions ? o->max_sessions : 64;
     o->idle_ms = o->idle_ms ? o->idle_ms : 300000;
     o->timeout_ms = o->timeout_ms ? o->timeout_ms : 60000;
     o->question_ms = o->question_ms ? o->question_ms : 900000;
     o->max_parked = o->max_parked ? o->max_parked : 64;
     o->max_parked_in_all = o->max_parked_in_all ? o->max_parked_in_all : 1024;
-    return texts && url && cwd && revision && argv && env && env_add && headers;
+    return texts && url && cwd && revision && argv && env && env_add && headers && only && hide;
 }
 
 static int fail(mcp_error *error, int rc, const char *text)

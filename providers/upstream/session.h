@@ -177,6 +177,11 @@ void upstream_count_process(upstream *up, const mcp_service *service);
 int upstream_link_open(upstream_session *s, mcp_error *error);
 void upstream_link_close(upstream_session *s);
 
+/* ---- provider.c ------------------------------------------------------------------------------ */
+
+/* Returns whether the options allow an item of the other server. */
+bool upstream_offers(const upstream *up, mcp_item item, mcp_str original);
+
 /* ---- ask.c ----------------------------------------------------------------------------------- */
 
 /* Forwards a request. The new upstream_ask is a copy of `like`; takes ownership of like->params and

@@ -21,6 +21,10 @@ const char mcp_upstream_schema[] =
     "\"description\":\"The folder that the program starts in\"},"
     "\"headers\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"maxItems\":50,"
     "\"description\":\"Headers of HTTP requests, Name: value\"},"
+    "\"only_tools\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"maxItems\":250,"
+    "\"description\":\"The tools that are offered, by their names at the server; default: all\"},"
+    "\"hide_tools\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"maxItems\":250,"
+    "\"description\":\"Tools that are not offered, by their names at the server\"},"
     "\"revision\":{\"type\":\"string\",\"pattern\":\"^20[0-9]{2}-[0-9]{2}-[0-9]{2}$\","
     "\"description\":\"The only revision to use; default: negotiated for each session\"},"
     "\"max_sessions\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":100000,"
@@ -129,7 +133,7 @@ static int fail(mcp_error *error, int rc, const char *text)
 
 typedef struct reading {
     const char *argv[MOST_WORDS + 1], *env[MOST_WORDS + 1], *env_add[MOST_WORDS + 1],
-        *headers[MOST_WORDS + 1];
+        *headers[MOST_WORDS + 1], *only[MOST_WORDS + 1], *hide[MOST_WORDS + 1];
     char name[UPSTREAM_SOURCE_MAX + 1];
 } reading;
 
@@ -161,12 +165,15 @@ typedef int use_fn(const mcp_upstream_options *options, void *arg, mcp_error *er
 static int use_options(reading *r, const char *source, const mcp_json *options, const char *name,
                        const mcp_allocator *allocator, use_fn *use, void *arg, mcp_error *error)
 {
-    size_t n_env = 0, n_add = 0, n_headers = 0;
+    size_t n_env = 0, n_add = 0, n_headers = 0, n_only = 0, n_hide = 0;
     bool url = is_url(source);
     const mcp_json *env = mcp_json_get(options, "env"), *headers = mcp_json_get(options, "headers");
+    const mcp_json *only = mcp_json_get(options, "only_tools");
     if (add_all(env, r->env, &n_env) != MCP_OK ||
         add_all(mcp_json_get(options, "env_add"), r->env_add, &n_add) != MCP_OK ||
-        add_all(headers, r->headers, &n_headers) != MCP_OK)
+        add_all(headers, r->headers, &n_headers) != MCP_OK ||
+        add_all(only, r->only, &n_only) != MCP_OK ||
+        add_all(mcp_json_get(options, "hide_tools"), r->hide, &n_hide) != MCP_OK)
         return fail(error, MCP_EINVAL, "too many words");
     if (!name) {
         name_of(url ? source : r->argv[0], r->name);
@@ -183,6 +190,8 @@ static int use_options(reading *r, const char *source, const mcp_json *options, 
                            .question_ms = number_of(options, "question_ms"),
                            .max_parked = (size_t)number_of(options, "max_parked"),
                            .max_parked_in_all = (size_t)number_of(options, "max_parked_in_all"),
+                           .only_tools = only ? r->only : NULL,
+                           .hide_tools = n_hide ? r->hide : NULL,
                            .no_questions = !mcp_json_bool(mcp_json_get(options, "questions"), true),
                            .allocator = allocator),
                arg, error);

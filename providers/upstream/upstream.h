@@ -66,6 +66,10 @@ typedef struct mcp_upstream_options {
     uint64_t question_ms;
     size_t max_parked, max_parked_in_all;
     bool no_questions;
+
+    /* The tools that are offered, by their names at the other server, and those of them that are not.
+     * NULL for only_tools means all. The others can be neither listed nor called. */
+    const char *const *only_tools, *const *hide_tools;
 } mcp_upstream_options;
 
 /* Mounts the other server. Before the first request, the server needs a host with timers; unless

@@ -63,13 +63,12 @@ tools() {
         asks: {command: $mcpd, args: ["${input:key}"]},
         neither: {},
         odd: {url: "ftp://x/"},
-        some: {command: $mcpd, args: ["one"], includeTools: ["a"]},
         "Good!": {command: $mcpd, args: ["two"]}}}' >hosts.json
     [ "$(tools --servers hosts.json | wc -l)" = 4 ]
     run -0 "$MCPD" --servers hosts.json --no-watch </dev/null
     for line in "'missing': the configuration requires the environment variable NOT_SET; it is left out" \
         "'asks': mcpd cannot ask for the input 'key'" "'neither'" "'odd': its address is not an http or https URL" \
-        "'some': \"includeTools\" is not supported" "'Good!': its name would be 'good', like that of 'good'"; do
+        "'Good!': its name would be 'good', like that of 'good'"; do
         echo "$line"
         [[ $output == *"hosts.json: the server $line"* ]]
     done
@@ -85,6 +84,25 @@ tools() {
     [[ $output == *"nowhere.json"* ]]
     run "$MCPD" --doctor --servers hosts.json
     [[ $output == *NOT_SET* && $output == *good* ]]
+}
+
+@test "tools that a host does not use are not offered" {
+    jq -nc --arg mcpd "$other" 'def e: {command: $mcpd, args: ["--resource-tools", "one"]};
+        {mcpServers: {a: (e + {includeTools: ["list_resources", "none"]}), b: (e + {excludeTools: ["list_resources"]}),
+            c: (e + {tools: ["*"]}), d: (e + {tools: ["read_resource"]})}}' >hosts.json
+    [ "$(tools --servers hosts.json | paste -sd ' ')" = \
+        'a_list_resources b_find_resources b_read_resource b_search_resources c_find_resources c_list_resources c_read_resource c_search_resources d_read_resource' ]
+    printf '[mcp_servers.x]\ncommand = "%s"\nargs = ["--resource-tools", "one"]\nenabled_tools = ["list_resources", "find_resources"]\ndisabled_tools = ["find_resources"]\n' \
+        "$other" >x.toml
+    [ "$(tools --servers x.toml)" = x_list_resources ]
+    "$MCPCTL" call --yes a_list_resources -- "$MCPD" --servers hosts.json
+    run "$MCPCTL" call --yes b_list_resources -- "$MCPD" --servers hosts.json
+    [[ $status != 0 && $output == *"b_list_resources"* && $output != *a.txt* ]]
+    # A call does not list the tools first.
+    talk modern "$MCPD" --servers hosts.json
+    failure tools/call '{"name":"b_list_resources","arguments":{}}'
+    is -32602 .code
+    hush
 }
 
 @test "mcpd leaves itself out: the command of the entry, and its address" {
