@@ -1,4 +1,4 @@
-/* cursor.c: base64url of: version, list, part (4 bytes), check (8 bytes), position.
+/* cursor.c: base64url of: version, list, part (8 bytes), check (8 bytes), position.
  *
  * The check is a keyed hash of the other fields and the principal. Its key is fixed, so that a
  * cursor stays valid after a restart and for every instance of the same server. It protects against
@@ -6,18 +6,25 @@
  */
 #include "protocol/cursor.h"
 
-enum { VERSION = 1, HEAD = 14 };
+enum { VERSION = 2, PART = 2, CHECK = PART + 8, HEAD = CHECK + 8 };
 
 static uint64_t check_of(const char *head, mcp_str position, mcp_str principal)
 {
     /* Changing the meaning of a cursor requires changing this key. */
     const uint64_t key[2] = {0x6d63702d63757273ULL, VERSION};
     uint64_t sum[3] = {
-        mcp__siphash(head, 6, key),
+        mcp__siphash(head, CHECK, key),
         mcp__siphash(position.ptr, position.len, key),
         mcp__siphash(principal.ptr, principal.len, key),
     };
     return mcp__siphash(sum, sizeof(sum), key);
+}
+
+uint64_t mcp__cursor_part(mcp_str prefix)
+{
+    const uint64_t key[2] = {0x6d63702d6d6f756eULL, VERSION};
+    uint64_t part = mcp__siphash(prefix.ptr, prefix.len, key);
+    return part ? part : 1;
 }
 
 void mcp__put_cursor(mcp__buf *b, const mcp__cursor *cursor, mcp_str principal)
@@ -26,9 +33,9 @@ void mcp__put_cursor(mcp__buf *b, const mcp__cursor *cursor, mcp_str principal)
     size_t len = MCP__MIN(cursor->position.len, (size_t)MCP__CURSOR_MAX_POSITION);
     raw[0] = VERSION;
     raw[1] = (char)cursor->list;
-    memcpy(raw + 2, &cursor->part, 4);
+    memcpy(raw + PART, &cursor->part, sizeof(cursor->part));
     uint64_t check = check_of(raw, (mcp_str){cursor->position.ptr, len}, principal);
-    memcpy(raw + 6, &check, 8);
+    memcpy(raw + CHECK, &check, sizeof(check));
     if (len)
         memcpy(raw + HEAD, cursor->position.ptr, len);
 
@@ -47,9 +54,9 @@ bool mcp__read_cursor(mcp_str token, uint8_t list, mcp_str principal, char *room
     if (len == SIZE_MAX || len < HEAD || room[0] != VERSION || (uint8_t)room[1] != list)
         return false;
     uint64_t check;
-    memcpy(&check, room + 6, 8);
+    memcpy(&check, room + CHECK, sizeof(check));
     ret->list = list;
-    memcpy(&ret->part, room + 2, 4);
+    memcpy(&ret->part, room + PART, sizeof(ret->part));
     ret->position = (mcp_str){room + HEAD, len - HEAD};
     return check == check_of(room, ret->position, principal);
 }

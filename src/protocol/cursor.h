@@ -1,7 +1,7 @@
 /* cursor.h: the opaque token between two pages of a list (2026-07-28, server/utilities/pagination).
  *
- * A cursor contains the list, the part of it (the registered entries, or a mounted provider) and
- * the position in that part. A checksum ensures that a cursor of another list, another caller or
+ * A cursor contains the list, the part of it (the registered entries, or a mounted provider, by its
+ * prefix) and the position in that part. A checksum ensures that a cursor of another list, another caller or
  * another kind of server is rejected instead of giving a wrong page. A cursor is not a secret and
  * gives no access.
  */
@@ -11,12 +11,16 @@
 #include "base/base.h"
 
 typedef struct mcp__cursor {
-    uint8_t list; /* identifies the list */
-    uint32_t part;
+    uint8_t list;  /* identifies the list */
+    uint64_t part; /* 0 for registered entries, else mcp__cursor_part() of a mount */
     mcp_str position;
 } mcp__cursor;
 
 enum { MCP__CURSOR_MAX_POSITION = 16 << 10 };
+
+/* Returns what stands for the mount with this prefix in a cursor. It depends on the prefix alone, so
+ * that a cursor never reaches another mount, whatever is mounted before it. */
+uint64_t mcp__cursor_part(mcp_str prefix);
 
 /* Appends the token as a JSON string, including the quotes. */
 void mcp__put_cursor(mcp__buf *b, const mcp__cursor *cursor, mcp_str principal);

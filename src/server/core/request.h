@@ -77,6 +77,7 @@ typedef struct mcp__tool_result {
 /* A page of a list. */
 typedef struct mcp__page {
     uint32_t part;    /* 0 for registered entries, or the number of a mount plus 1 */
+    uint64_t name;    /* of that part; stays the same when another build has other mounts */
     mcp_str position; /* where the part continues */
     size_t room;      /* number of entries that may still be added */
     bool has_next;

@@ -54,6 +54,23 @@ static void put_sealed(mcp_request *req, mcp__buf *b, const mcp__cursor *cursor)
     mcp__buf_free(&plain);
 }
 
+static uint64_t name_of_part(const mcp_server *server, uint32_t part)
+{
+    return part ? mcp__cursor_part(mcp_str_from(server->mounts[part - 1]->prefix)) : 0;
+}
+
+/* Finds the part with that name. Returns false if nothing is mounted there any more. */
+static bool find_part(const mcp_server *server, uint64_t name, uint32_t *ret)
+{
+    for (uint32_t part = 0; part <= server->n_mounts; part++) {
+        if (name_of_part(server, part) == name) {
+            *ret = part;
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Reads the cursor, which says where the page begins. */
 static int read_cursor(mcp_request *req)
 {
@@ -72,9 +89,8 @@ static int read_cursor(mcp_request *req)
         !mcp__read_cursor(token, (uint8_t)req->method->lists, mcp__request_principal_str(req), room,
                           &cursor))
         return req->reply.failed ? req->reply.failed : bad_cursor(req);
-    if (cursor.part > req->server->n_mounts)
+    if (!find_part(req->server, cursor.part, &req->page.part))
         return bad_cursor(req);
-    req->page.part = cursor.part;
     req->page.position = cursor.position;
     return MCP_OK;
 }
@@ -161,6 +177,7 @@ static int add_parts(mcp_request *req)
 {
     size_t parts = 1 + req->server->n_mounts;
     while (more_parts(req, parts)) {
+        req->page.name = name_of_part(req->server, req->page.part);
         if (req->page.room == 0) {
             req->page.has_next = true; /* the next part has not been read yet */
             req->page.next = (mcp_str){"", 0};
@@ -196,6 +213,10 @@ int mcp__resume_list(mcp_request *req)
 {
     if (req->page.has_next)
         return MCP_OK;
+    /* A rebuild may have changed the mounts. If this one is gone, the list ends here; the peer
+     * learns of the change. */
+    if (!find_part(req->server, req->page.name, &req->page.part))
+        return MCP_OK;
     req->page.part++;
     req->page.position = (mcp_str){0};
     return add_parts(req);
@@ -206,7 +227,7 @@ void mcp__list_tail(mcp_request *req, mcp__buf *b)
     if (!req->page.has_next)
         return;
     mcp__cursor cursor = {
-        .list = (uint8_t)req->method->lists, .part = req->page.part, .position = req->page.next};
+        .list = (uint8_t)req->method->lists, .part = req->page.name, .position = req->page.next};
     mcp__buf_lit(b, ",\"nextCursor\":");
     if (is_sealed(req))
         put_sealed(req, b, &cursor);

@@ -11,7 +11,7 @@
 enum { LIST = 3 };
 
 /* Returns the token without its quotes; the caller frees it. */
-static mcp_str make(mcp__buf *b, uint32_t part, mcp_str position, const char *principal)
+static mcp_str make(mcp__buf *b, uint64_t part, mcp_str position, const char *principal)
 {
     const mcp__cursor cursor = {.list = LIST, .part = part, .position = position};
     mcp__buf_init(b, &mcp__default_allocator, 0);
@@ -40,7 +40,7 @@ static void test_round_trip(void **state)
         MCP_STR("abc"),        {"\0\377\n\"", 4}, {long_position, sizeof(long_position)},
         {long_position, 4095},
     };
-    const uint32_t parts[] = {0, 1, UINT32_MAX};
+    const uint64_t parts[] = {0, 1, UINT64_MAX};
     for (size_t i = 0; i < MCP__COUNT(positions); i++) {
         for (size_t k = 0; k < MCP__COUNT(parts); k++) {
             mcp__buf b;
