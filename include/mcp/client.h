@@ -398,6 +398,9 @@ MCP_API mcp_question_kind mcp_question_kind_of(const mcp_question *question);
 /* Returns all params of the question, or an empty object if there are none. They live as long as
  * the question. */
 MCP_API const mcp_json *mcp_question_params(const mcp_question *question);
+/* Returns the params as JSON text. If the question was a request of a legacy server, the text has all
+ * digits of its numbers; line ends are replaced by spaces. It lives as long as the question. */
+MCP_API mcp_str mcp_question_params_text(const mcp_question *question);
 /* Returns the text that explains to the user why the server requests input. It is empty for
  * MCP_QUESTION_SAMPLE and MCP_QUESTION_ROOTS. */
 MCP_API mcp_str mcp_question_message(const mcp_question *question);
@@ -446,6 +449,15 @@ MCP_API int mcp_question_roots(mcp_question *question, const mcp_root *roots, si
  * message; code 0 selects -1, "rejected by the user". With a modern server the call fails with
  * MCP_ECANCELLED and the message. */
 MCP_API int mcp_question_fail(mcp_question *question, int code, const char *message);
+/* For a program that forwards the answer of another client: answers a question of any kind with the
+ * JSON text of a result, an object. The result is not validated, and keeps unknown members and all
+ * digits. Only members that concern the other connection are left out, and for a server whose
+ * revision allows one content in a CreateMessageResult, an array of contents becomes its only
+ * element or one text of its texts. */
+MCP_API int mcp_question_answer_text(mcp_question *question, mcp_str result, mcp_error *error);
+/* Does the same with the JSON-RPC error object that the other client sent, with its code, message and
+ * data. Otherwise like mcp_question_fail(). */
+MCP_API int mcp_question_fail_text(mcp_question *question, mcp_str object, mcp_error *error);
 
 /* Sets the roots that the server may see; copied. The capability is declared from the next start
  * on. A legacy server is notified of the change. May be called at any time. Returns MCP_OK,

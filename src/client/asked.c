@@ -114,8 +114,10 @@ void mcp__client_asked(mcp__incoming *in)
         reply_result(in, MCP_STR("{}"));
         return;
     }
-    int rc = mcp__question_new(client, in->message.method, in->message.params, &asked->question,
-                               &retry_ms, &error);
+    const mcp__asking asking = {.method = in->message.method,
+                                .params = in->message.params,
+                                .text = mcp__channel_text_of(in->channel, MCP_STR("\"params\""))};
+    int rc = mcp__question_new(client, &asking, &asked->question, &retry_ms, &error);
     if (rc != MCP_OK) {
         refuse(in, rc, retry_ms, &error);
         return;
@@ -146,7 +148,7 @@ static void reply(mcp_question *q)
     q->asked->question = NULL;
     q->asked = NULL;
     if (q->code)
-        mcp__incoming_error(in, q->code, text, (mcp_str){0});
+        mcp__incoming_error(in, q->code, text, mcp__buf_view(&q->data));
     else
         reply_result(in, text);
 }

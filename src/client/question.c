@@ -102,20 +102,29 @@ static int check_params(const mcp_client *client, mcp_question_kind kind, const 
     return MCP_OK;
 }
 
-static int copy_params(const mcp_client *client, const mcp_json *params, mcp_json_doc **ret)
+/* Copies the params and their text. Params that are no object count as empty. */
+static int copy_params(mcp_question *q, const mcp__asking *asking)
 {
-    if (mcp_json_is(params, MCP_JSON_OBJECT))
-        return mcp__client_copy(client, params, ret);
-    return mcp_json_parse(MCP_STR("{}"), NULL, client->allocator, ret, NULL);
+    mcp__buf *b = &q->text;
+    if (!mcp_json_is(asking->params, MCP_JSON_OBJECT))
+        mcp__buf_lit(b, "{}");
+    else if (asking->text.ptr)
+        mcp__json_put_text(b, asking->text);
+    else
+        mcp__json_put_value(b, asking->params);
+    mcp_json_limits limits = {
+        .size = sizeof(limits), .max_bytes = b->len, .max_depth = MCP__JSON_DEEPEST};
+    return b->failed ? b->failed
+                     : mcp_json_parse(mcp__buf_view(b), &limits, b->allocator, &q->doc, NULL);
 }
 
-int mcp__question_new(mcp_client *client, mcp_str method, const mcp_json *params,
-                      mcp_question **ret, uint64_t *retry_ms, mcp_error *error)
+int mcp__question_new(mcp_client *client, const mcp__asking *asking, mcp_question **ret,
+                      uint64_t *retry_ms, mcp_error *error)
 {
     mcp_question_kind kind = MCP_QUESTION_FORM;
-    int rc = find_kind(client, method, params, &kind, error);
+    int rc = find_kind(client, asking->method, asking->params, &kind, error);
     if (rc == MCP_OK)
-        rc = check_params(client, kind, params, error);
+        rc = check_params(client, kind, asking->params, error);
     if (rc == MCP_OK)
         rc = check_limits(client, retry_ms, error);
     if (rc != MCP_OK)
@@ -125,10 +134,12 @@ int mcp__question_new(mcp_client *client, mcp_str method, const mcp_json *params
         return mcp__fail(error, MCP_ENOMEM, 0, "%s", mcp_error_text(MCP_ENOMEM));
     q->client = client;
     q->kind = kind;
+    mcp__buf_init(&q->text, client->allocator, 0);
     mcp__buf_init(&q->answer, client->allocator, 0);
+    mcp__buf_init(&q->data, client->allocator, 0);
     mcp__list_append(&client->questions.list, &q->link);
     client->questions.open++;
-    rc = copy_params(client, params, &q->doc);
+    rc = copy_params(q, asking);
     if (rc != MCP_OK) {
         mcp__question_free(q);
         return mcp__fail(error, rc, 0, "%s", mcp_error_text(rc));
@@ -147,7 +158,9 @@ void mcp__question_free(mcp_question *q)
     mcp__list_remove(&q->link);
     mcp_json_free(q->doc);
     mcp__release(a, q->key);
+    mcp__buf_free(&q->text);
     mcp__buf_free(&q->answer);
+    mcp__buf_free(&q->data);
     mcp__release(a, q);
 }
 
@@ -260,8 +273,7 @@ void mcp_question_on_cancel(mcp_question *question, void (*fn)(mcp_question *que
     question->on_cancel_user = user;
 }
 
-/* Returns MCP_OK if the question may be answered in this way. */
-static int check_open(const mcp_question *q, bool fits, mcp_error *error)
+int mcp__question_check(const mcp_question *q, bool fits, mcp_error *error)
 {
     if (!q || q->answered) {
         mcp__fail(error, MCP_EINVAL, 0, "the question is answered already");
@@ -273,8 +285,7 @@ static int check_open(const mcp_question *q, bool fits, mcp_error *error)
     return MCP_ESTATE;
 }
 
-/* Completes an answer. If the answer could not be written, the question stays open. */
-static int complete_answer(mcp_question *q, int rc, mcp_error *error)
+int mcp__question_complete(mcp_question *q, int rc, mcp_error *error)
 {
     if (rc == MCP_OK)
         rc = q->answer.failed;
@@ -285,6 +296,7 @@ static int complete_answer(mcp_question *q, int rc, mcp_error *error)
     if (error && error->code != rc)
         mcp__fail(error, rc, 0, "%s", mcp_error_text(rc));
     mcp__buf_reset(&q->answer, 0);
+    mcp__buf_reset(&q->data, 0);
     q->accepted = false;
     return rc;
 }
@@ -295,7 +307,7 @@ int mcp_question_accept(mcp_question *question, const char *content, mcp_error *
     mcp_json_doc *doc = NULL;
     bool form = question && question->kind == MCP_QUESTION_FORM;
     bool url = question && question->kind == MCP_QUESTION_URL;
-    int rc = check_open(question, form || (url && !content), error);
+    int rc = mcp__question_check(question, form || (url && !content), error);
     if (rc != MCP_OK)
         return rc;
     if (error)
@@ -312,17 +324,17 @@ int mcp_question_accept(mcp_question *question, const char *content, mcp_error *
     }
     mcp__buf_char(&question->answer, '}');
     mcp_json_free(doc);
-    return complete_answer(question, rc, error);
+    return mcp__question_complete(question, rc, error);
 }
 
 static int answer_with(mcp_question *q, mcp_str answer)
 {
     bool fits = q && (q->kind == MCP_QUESTION_FORM || q->kind == MCP_QUESTION_URL);
-    int rc = check_open(q, fits, NULL);
+    int rc = mcp__question_check(q, fits, NULL);
     if (rc != MCP_OK)
         return rc;
     mcp__buf_str(&q->answer, answer);
-    return complete_answer(q, MCP_OK, NULL);
+    return mcp__question_complete(q, MCP_OK, NULL);
 }
 
 int mcp_question_decline(mcp_question *question)
@@ -339,7 +351,8 @@ int mcp_question_sampled(mcp_question *question, const char *result, mcp_error *
 {
     mcp__no_error(error);
     mcp_json_doc *doc = NULL;
-    int rc = check_open(question, question && question->kind == MCP_QUESTION_SAMPLE, error);
+    int rc =
+        mcp__question_check(question, question && question->kind == MCP_QUESTION_SAMPLE, error);
     if (rc != MCP_OK)
         return rc;
     rc = mcp_json_parse(mcp_str_from(result), NULL, question->client->allocator, &doc, error);
@@ -353,7 +366,7 @@ int mcp_question_sampled(mcp_question *question, const char *result, mcp_error *
         rc = mcp__fail(error, MCP_EINVAL, 0, "a sampling result must have role, content and model");
     if (rc == MCP_OK) {
         mcp__json_put_value(&question->answer, root);
-        rc = complete_answer(question, MCP_OK, error);
+        rc = mcp__question_complete(question, MCP_OK, error);
     }
     mcp_json_free(doc);
     return rc;
@@ -362,7 +375,7 @@ int mcp_question_sampled(mcp_question *question, const char *result, mcp_error *
 int mcp_question_fail(mcp_question *question, int code, const char *message)
 {
     static const char default_text[] = "rejected by the user";
-    int rc = check_open(question, true, NULL);
+    int rc = mcp__question_check(question, true, NULL);
     if (rc != MCP_OK)
         return rc;
     mcp_str text = message ? mcp_str_from(message) : mcp_str_from(default_text);
@@ -372,7 +385,7 @@ int mcp_question_fail(mcp_question *question, int code, const char *message)
     rc = question->answer.failed;
     if (rc == MCP_OK)
         question->code = code ? code : REJECTED;
-    return complete_answer(question, rc, NULL);
+    return mcp__question_complete(question, rc, NULL);
 }
 
 /* ---- roots ----------------------------------------------------------------------------------- */
@@ -401,13 +414,13 @@ static int put_roots(mcp__buf *b, const mcp_root *roots, size_t n, mcp_error *er
 int mcp_question_roots(mcp_question *question, const mcp_root *roots, size_t n, mcp_error *error)
 {
     mcp__no_error(error);
-    int rc = check_open(question, question && question->kind == MCP_QUESTION_ROOTS, error);
+    int rc = mcp__question_check(question, question && question->kind == MCP_QUESTION_ROOTS, error);
     if (rc != MCP_OK)
         return rc;
     mcp__buf_lit(&question->answer, "{\"roots\":");
     rc = put_roots(&question->answer, roots, n, error);
     mcp__buf_char(&question->answer, '}');
-    return complete_answer(question, rc, error);
+    return mcp__question_complete(question, rc, error);
 }
 
 int mcp_client_set_roots(mcp_client *client, const mcp_root *roots, size_t n)

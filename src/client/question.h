@@ -26,6 +26,7 @@ struct mcp_question {
     mcp_client *client;
     mcp_question_kind kind;
     mcp_json_doc *doc;  /* its params */
+    mcp__buf text;      /* their JSON text */
     mcp__asked *asked;  /* the request that carried it; NULL if none */
     mcp__call *call;    /* the call that waits for its answer; NULL if none */
     mcp_call_id handle; /* the call to which the request belongs; 0 if unknown */
@@ -40,7 +41,15 @@ struct mcp_question {
     bool completed;  /* the interaction at the URL is complete */
     int code;        /* the code of the error to answer with; 0 if none */
     mcp__buf answer; /* JSON text, or the error's message */
+    mcp__buf data;   /* JSON text of the error's data; empty if there is none */
 };
+
+/* What the server asks. `text` is the JSON text of the params, if it is known. */
+typedef struct mcp__asking {
+    mcp_str method;
+    const mcp_json *params;
+    mcp_str text;
+} mcp__asking;
 
 /* Handle a request of the server, and its cancellation. */
 void mcp__client_asked(mcp__incoming *in);
@@ -50,8 +59,13 @@ void mcp__client_asked_cancelled(mcp__incoming *in);
  * method, MCP_EUNSUPPORTED if it did not declare this kind of question, MCP_EPROTOCOL if the params
  * are malformed, MCP_ELIMIT or MCP_ENOMEM. With MCP_ELIMIT, *retry_ms is the delay in milliseconds
  * before the server may ask again. */
-int mcp__question_new(mcp_client *client, mcp_str method, const mcp_json *params,
-                      mcp_question **ret, uint64_t *retry_ms, mcp_error *error);
+int mcp__question_new(mcp_client *client, const mcp__asking *asking, mcp_question **ret,
+                      uint64_t *retry_ms, mcp_error *error);
+/* Returns MCP_OK if the question may be answered. `fits` is false if its kind has other answers. */
+int mcp__question_check(const mcp_question *q, bool fits, mcp_error *error);
+/* Completes an answer. If the answer could not be written, which rc says, the question stays
+ * open. */
+int mcp__question_complete(mcp_question *q, int rc, mcp_error *error);
 /* Passes the question to the program. */
 void mcp__question_ask(mcp_question *question);
 /* Withdraws a question whose answer is not needed any more, and notifies the program. */

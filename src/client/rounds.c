@@ -21,7 +21,8 @@ static int add_question(mcp__call *call, mcp_str key, mcp_str method, const mcp_
     mcp_question *q = NULL;
     uint64_t retry_ms;
     mcp_error why = {0};
-    int rc = mcp__question_new(call->client, method, params, &q, &retry_ms, &why);
+    const mcp__asking asking = {.method = method, .params = params};
+    int rc = mcp__question_new(call->client, &asking, &q, &retry_ms, &why);
     if (rc == MCP_ENOTFOUND || rc == MCP_EUNSUPPORTED)
         return mcp__fail(error, MCP_EUNSUPPORTED, 0,
                          "the server asks for input that this client does not support (%.*s)",

@@ -29,6 +29,7 @@ typedef enum action {
     LABEL,    /* a text for the user, which names the other server */
     ASKER_ID, /* an identifier that the other server chose */
     FORM,
+    CONTENT, /* of a CreateMessageResult, with one block where the revision has no arrays */
 } action;
 
 typedef struct row {
@@ -107,6 +108,9 @@ static const row rows[] = {
     {MCP__PASS_SAMPLE, "task", HOP, 0, 0},
     {MCP__PASS_SAMPLE, "_meta", KEEP, MCP__PASS_NOTICE_META, 0},
     {MCP__PASS_ROOTS, "_meta", KEEP, MCP__PASS_NOTICE_META, 0},
+    {MCP__PASS_ANSWER, "resultType", HOP, 0, 0},
+    {MCP__PASS_ANSWER, "_meta", KEEP, MCP__PASS_NOTICE_META, 0},
+    {MCP__PASS_ANSWER, "content", CONTENT, 0, 0},
     {MCP__PASS_NOTICE_META, "progressToken", HOP, 0, 0},
     {MCP__PASS_NOTICE_META, MCP__META_SERVER_INFO, HOP, 0, 0},
     {MCP__PASS_NOTICE_META, MCP__META_SUBSCRIPTION, HOP, 0, 0},
@@ -352,6 +356,12 @@ static bool put_value(const mcp__pass *p, mcp__buf *b, const row *r, const mcp_j
     case LABEL: mcp__pass_after_asker(p, b, ": ", text); return true;
     case ASKER_ID: mcp__pass_after_asker(p, b, ":", text); return true;
     case FORM: return mcp__pass_form(p, b, value, text);
+    case CONTENT:
+        if (array && !p->to->sampling_tools) {
+            mcp__pass_one_block(b, value, text);
+            return true;
+        }
+        break;
     case VALUES:
         if (array) {
             put_values(p, b, value, text);

@@ -21,6 +21,7 @@ typedef enum mcp__pass_shape {
     MCP__PASS_ELICIT, /* the params of questions, from here to MCP__PASS_ROOTS */
     MCP__PASS_SAMPLE,
     MCP__PASS_ROOTS,
+    MCP__PASS_ANSWER,   /* the result of a question */
     MCP__PASS_CONTENTS, /* objects within the above */
     MCP__PASS_BLOCK,
     MCP__PASS_MESSAGE,
@@ -79,6 +80,8 @@ int mcp__pass_code(const mcp__revision *to, int64_t code, bool unknown_resource)
 void mcp__pass_messages(const mcp__pass *pass, mcp__buf *b, const mcp_json *array, mcp_str text);
 /* Writes a string after the name of the other server, if there is one. */
 void mcp__pass_after_asker(const mcp__pass *pass, mcp__buf *b, const char *between, mcp_str text);
+/* Writes the only content block of an array, or one text of all its texts. */
+void mcp__pass_one_block(mcp__buf *b, const mcp_json *array, mcp_str text);
 /* Writes the schema of a form. Returns false if the revision cannot express it. */
 bool mcp__pass_form(const mcp__pass *pass, mcp__buf *b, const mcp_json *schema, mcp_str text);
 

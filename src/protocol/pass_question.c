@@ -91,3 +91,31 @@ bool mcp__pass_form(const mcp__pass *p, mcp__buf *b, const mcp_json *schema, mcp
     mcp__json_put_text(b, text);
     return true;
 }
+
+void mcp__pass_one_block(mcp__buf *b, const mcp_json *array, mcp_str text)
+{
+    mcp_json_iter it = {0};
+    const mcp_json *block;
+    bool first = true;
+    if (mcp_json_count(array) == 1) {
+        mcp__json_put_text(b, mcp__json_text_at(text, 0));
+        return;
+    }
+    mcp__buf all;
+    mcp__buf_init(&all, b->allocator, 0);
+    while ((block = mcp_json_next(array, &it, NULL)) != NULL) {
+        mcp_str part = mcp_json_string(mcp_json_get(block, "text"));
+        if (!part.ptr)
+            continue;
+        if (!first)
+            mcp__buf_char(&all, '\n');
+        first = false;
+        mcp__buf_str(&all, part);
+    }
+    mcp__buf_lit(b, "{\"type\":\"text\",\"text\":");
+    mcp__json_put_str(b, mcp__buf_view(&all));
+    mcp__buf_char(b, '}');
+    if (all.failed && !b->failed)
+        b->failed = all.failed;
+    mcp__buf_free(&all);
+}
