@@ -92,7 +92,7 @@ static const row rows[] = {
     {MCP__PASS_TOOL_META, "ui/resourceUri", NAME, MCP__PASS_NAME_URI, 0},
     {MCP__PASS_UI, "resourceUri", NAME, MCP__PASS_NAME_URI, 0},
     {MCP__PASS_ERROR_DATA, "uri", NAME, MCP__PASS_NAME_URI, 0},
-    {MCP__PASS_ERROR_DATA, "elicitations", EACH, MCP__PASS_ELICIT, 0},
+    {MCP__PASS_URL_DATA, "elicitations", EACH, MCP__PASS_ELICIT, 0},
     {MCP__PASS_PROGRESS, "progressToken", HOP, 0, 0},
     {MCP__PASS_PROGRESS, "message", KEEP, 0, COL(progress_message)},
     {MCP__PASS_PROGRESS, "_meta", KEEP, MCP__PASS_NOTICE_META, 0},

@@ -17,6 +17,7 @@ typedef enum mcp__pass_shape {
     MCP__PASS_PROMPT,
     MCP__PASS_TOOL,
     MCP__PASS_ERROR_DATA,
+    MCP__PASS_URL_DATA, /* of error -32042 */
     MCP__PASS_PROGRESS,
     MCP__PASS_ELICIT, /* the params of questions, from here to MCP__PASS_ROOTS */
     MCP__PASS_SAMPLE,

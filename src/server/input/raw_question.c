@@ -94,7 +94,9 @@ static bool is_well_formed(const kind *k, const mcp_json *params)
         return false;
     if (k->shape != MCP__PASS_ELICIT)
         return true;
+    const mcp_json *id = mcp_json_get(params, "elicitationId");
     return mcp_json_is(mcp_json_get(params, "message"), MCP_JSON_STRING) &&
+           (!id || mcp_json_is(id, MCP_JSON_STRING)) &&
            (!is_url(params) ||
             mcp_uri_parse(mcp_json_string(mcp_json_get(params, "url")), &uri, NULL) == MCP_OK);
 }

@@ -59,8 +59,10 @@ static int put_error(mcp__raw *p)
     mcp_str message = mcp_json_string(mcp_json_get(error, "message"));
     mcp__buf b;
     mcp__buf_init(&b, &req->server->allocator, SIZE_MAX);
-    bool there = data && mcp__pass_object(&pass, &b, MCP__PASS_ERROR_DATA, data,
-                                          data_text(p->raw.json, error));
+    bool urls = mcp_json_int(mcp_json_get(error, "code"), 0) == MCP__URL_REQUIRED;
+    bool there =
+        data && mcp__pass_object(&pass, &b, urls ? MCP__PASS_URL_DATA : MCP__PASS_ERROR_DATA, data,
+                                 data_text(p->raw.json, error));
     int code = code_for(p, error);
     int rc = code == MCP__URL_REQUIRED ? remember_ids(p, data) : MCP_OK;
     if (rc == MCP_OK)

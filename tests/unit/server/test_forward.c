@@ -368,6 +368,10 @@ static int limits(rig *r, mcp_request *req)
     assert_int_equal(ask_raw(req, "k", "elicitation/create",
                              "{\"message\":\"m\",\"mode\":\"url\",\"url\":\"no url\"}"),
                      MCP_EPROTOCOL);
+    assert_int_equal(ask_raw(req, "k", "elicitation/create",
+                             "{\"message\":\"m\",\"mode\":\"url\",\"url\":\"a:b\","
+                             "\"elicitationId\":7}"),
+                     MCP_EPROTOCOL);
     assert_int_equal(
         ask_raw(req, "k", "elicitation/create", "{\"message\":\"m\",\"mode\":\"odd\"}"),
         MCP_EREMOTE);
