@@ -3,8 +3,9 @@
  * An answer is kept only if the process names the files on which it depends (depends.h). The names
  * are asked for when the same request arrives a second time. The answer belongs to the files as
  * they were before and after the process made it, so a second answer with the same names is needed
- * to find out that they were the same: the first one says which files to look at. So from the
- * fourth equal request on, the process is not asked. Each time the files are examined again.
+ * to find out that they were the same: the first one says which files to look at, and the request for
+ * the second one must arrive after that. So from the fourth equal request on, the process is not
+ * asked. Each time the files are examined again.
  *
  * Requests are equal if the process would get the same params, with the same description of the
  * caller. Callers with access rules are always answered by the process, because it finds out which
@@ -47,8 +48,9 @@ typedef struct file {
 } file;
 
 typedef struct answer {
-    uint64_t used; /* r->kept->clock at the last request */
-    bool never;    /* the process names no files, or they may not be relied on */
+    uint64_t used;   /* r->kept_clock at the last request */
+    uint64_t looked; /* r->kept_clock when `files` were examined */
+    bool never;      /* the process names no files, or they may not be relied on */
     file files[FILES];
     size_t n_files;
     char *key; /* the params; NULL if no answer is kept */
@@ -57,7 +59,6 @@ typedef struct answer {
 } answer;
 
 struct isolated_kept {
-    uint64_t clock;
     size_t bytes;
     uint64_t numbers[ANSWERS]; /* of the requests; 0 if there is none */
     answer answers[ANSWERS];
@@ -184,9 +185,15 @@ static bool is_below(char *path, size_t len, uint64_t dev)
     return true;
 }
 
-/* Examines a file that the process named. Returns false if nothing that depends on it may be
- * kept. */
-static bool look_at(const isolated *r, mcp_str name, bool exists, uint64_t dev, file *to)
+/* Whether an answer may be kept. */
+typedef enum outlook {
+    YES,
+    LATER, /* a file has just changed */
+    NEVER,
+} outlook;
+
+/* Examines a file that the process named. */
+static outlook look_at(const isolated *r, mcp_str name, bool exists, uint64_t dev, file *to)
 {
     char path[ROOM];
     struct timespec now;
@@ -195,35 +202,38 @@ static bool look_at(const isolated *r, mcp_str name, bool exists, uint64_t dev, 
                        name.ptr);
     if (!name.len || name.ptr[0] != '/' || memchr(name.ptr, 0, name.len) || len < 0 ||
         len >= ROOM || !is_below(path, strlen(root), dev))
-        return false;
+        return NEVER;
     clock_gettime(CLOCK_REALTIME, &now);
     to->state = state_of(path);
-    if (to->state.exists != exists ||
-        (exists && (to->state.dev != dev || now.tv_sec - to->state.s <= YOUNG_S)))
-        return false;
+    if (exists && to->state.exists && to->state.dev != dev)
+        return NEVER;
+    if (to->state.exists != exists || (exists && now.tv_sec - to->state.s <= YOUNG_S))
+        return LATER;
     to->path = common_copy(&r->alloc, path, (size_t)len);
-    return to->path != NULL;
+    return to->path ? YES : LATER;
 }
 
 /* Examines all files that the process named. */
-static bool look_at_all(const isolated *r, const mcp_json *names, answer *to)
+static outlook look_at_all(const isolated *r, const mcp_json *names, answer *to)
 {
     const mcp_json *name, *exists;
     mcp_json_iter it = {0};
     struct stat root;
     const char *path = r->options.paths[0];
     if (stat(path, &root) != 0 || !S_ISDIR(root.st_mode))
-        return false;
+        return LATER;
     while ((name = mcp_json_next(names, &it, NULL)) != NULL) {
         exists = mcp_json_next(names, &it, NULL);
         if (to->n_files == FILES || !mcp_json_is(name, MCP_JSON_STRING) ||
-            !mcp_json_is(exists, MCP_JSON_BOOL) ||
-            !look_at(r, mcp_json_string(name), mcp_json_bool(exists, false), (uint64_t)root.st_dev,
-                     &to->files[to->n_files]))
-            return false;
+            !mcp_json_is(exists, MCP_JSON_BOOL))
+            return NEVER;
+        outlook one = look_at(r, mcp_json_string(name), mcp_json_bool(exists, false),
+                              (uint64_t)root.st_dev, &to->files[to->n_files]);
+        if (one != YES)
+            return one;
         to->n_files++;
     }
-    return to->n_files > 0;
+    return to->n_files ? YES : NEVER;
 }
 
 static bool same_files(const answer *a, const answer *b)
@@ -277,7 +287,7 @@ static void enter(isolated *r, uint64_t number)
     }
     forget(r, oldest);
     r->kept->numbers[oldest] = number;
-    r->kept->answers[oldest].used = ++r->kept->clock;
+    r->kept->answers[oldest].used = ++r->kept_clock;
 }
 
 static bool may_keep(const isolated_call *c)
@@ -303,7 +313,7 @@ bool isolated_kept_answer(isolated_call *c, int *rc)
         enter(r, number);
         return false;
     }
-    a->used = ++r->kept->clock;
+    a->used = ++r->kept_clock;
     if (r->stamped && is_of(a, &c->params) && are_unchanged(a)) {
         const mcp_raw raw = {.size = sizeof(raw),
                              .json = {a->result.text.ptr, a->result.text.len},
@@ -314,6 +324,7 @@ bool isolated_kept_answer(isolated_call *c, int *rc)
     forget_result(r, a);
     if (!a->never) {
         c->kept = number;
+        c->kept_at = a->used;
         c->asks_files = true;
         isolated_params_ask_files(&c->params);
     }
@@ -367,25 +378,27 @@ static void keep(const isolated_call *c, answer *a, isolated_result *result)
     }
 }
 
-/* Keeps the answer if the files are those of the last one, and unchanged since then. Otherwise
- * remembers them. */
+/* Keeps the answer if the files are those of the last one, and unchanged since before the request
+ * arrived. Otherwise remembers them. */
 static void consider(const isolated_call *c, answer *a, const mcp_json *names,
                      isolated_result *result)
 {
-    const isolated *r = c->owner;
+    isolated *r = c->owner;
     answer now = {.used = 0};
-    bool all = look_at_all(r, names, &now);
-    forget_result(c->owner, a);
-    if (all && same_files(a, &now) && result->text.len <= LONGEST) {
+    outlook all = look_at_all(r, names, &now);
+    forget_result(r, a);
+    a->never = a->never || all == NEVER || result->text.len > LONGEST;
+    if (all == YES && c->kept_at > a->looked && same_files(a, &now) && !a->never) {
         forget_files(r, &now);
         keep(c, a, result);
         return;
     }
     forget_files(r, a);
-    memcpy(a->files, now.files, sizeof(now.files));
-    a->n_files = all ? now.n_files : 0;
-    if (!all)
+    if (all != YES)
         forget_files(r, &now);
+    memcpy(a->files, now.files, sizeof(now.files));
+    a->n_files = now.n_files;
+    a->looked = ++r->kept_clock;
 }
 
 int isolated_kept_take(const isolated_call *c, mcp_raw *raw, isolated_result *to)

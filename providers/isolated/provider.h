@@ -95,6 +95,7 @@ struct isolated {
 
     isolated_meta meta;
     isolated_kept *kept;         /* NULL until the first answer that may be kept */
+    uint64_t kept_clock;         /* number of events in kept.c */
     isolated_caller *callers;    /* with requests in flight, and that of `meta` */
     uint64_t last_caller;        /* the last number of a caller */
     isolated_call *first, *last; /* in order of arrival */
@@ -144,7 +145,7 @@ struct isolated_call {
     const char *method;
     isolated_params params;
     isolated_caller *caller; /* one use of it; NULL if anonymous, or if there are no access rules */
-    uint64_t kept;           /* the number of its answer in kept.c, if `asks_files` */
+    uint64_t kept, kept_at;  /* the number of its answer in kept.c, and its time, if `asks_files` */
     bool asks_files;         /* the names of the files on which the answer depends */
     char *key;               /* identifies the request in `kills`; may be NULL */
     /* list: the method is resources/list; goes_on: the page is not the first one */

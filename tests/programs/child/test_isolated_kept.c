@@ -83,7 +83,9 @@ static void test_kept(void **state)
     close_fixture(&f);
 }
 
-/* Requests at the same time are answered by the process. */
+/* Requests at the same time are answered by the process. Their answers are not kept, because the
+ * files may have changed after the process made an answer and before they were examined for the
+ * answer before it. */
 static void test_at_once(void **state)
 {
     fixture f;
@@ -93,8 +95,8 @@ static void test_at_once(void **state)
         say(&f, i, "resources/read", "\"uri\":\"mortal://m/count/file\"");
     for (int i = 0; i < 20; i++)
         has(answer(&f, i), "asked ");
-    int last = times(&f, "file");
-    assert_int_equal(times(&f, "file"), last);
+    assert_int_equal(times(&f, "file"), 21);
+    assert_int_equal(times(&f, "file"), 21);
     close_fixture(&f);
 }
 
