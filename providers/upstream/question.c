@@ -8,12 +8,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <mcp/schema.h>
+
 #include "session.h"
 
 enum {
-    MOST_QUESTIONS = 16, /* open questions of one request */
-    MOST_INVALID = 8,    /* answers to one question that do not fit it */
-    REFUSED = -1,        /* the code of errors for questions that are not answered */
+    MOST_STEPS = 500 * 1000, /* of the validation of one answer */
+    MOST_QUESTIONS = 16,     /* open questions of one request */
+    MOST_INVALID = 8,        /* answers to one question that do not fit it */
+    REFUSED = -1,            /* the code of errors for questions that are not answered */
 };
 
 /* ---- capabilities ---------------------------------------------------------------------------- */
@@ -216,86 +219,89 @@ void upstream_on_complete(mcp_client *client, mcp_str elicitation_id, void *user
 
 /* ---- the answers ----------------------------------------------------------------------------- */
 
-/* Returns the text of a member of the answer as a NUL-terminated string in the memory of the
- * request, or NULL if out of memory. */
-static const char *member_text(mcp_request *req, const mcp_raw_answer *answer, const char *name)
+/* The functions below return whether an answer has the form that the specification requires. If not,
+ * the caller is asked again. */
+
+static bool is_among(mcp_str text, const char *const *texts)
 {
+    while (*texts && !mcp_str_eq(text, mcp_str_from(*texts)))
+        texts++;
+    return *texts != NULL;
+}
+
+static bool fits_url(const mcp_question *q, const mcp_json *answer)
+{
+    static const char *const actions[] = {"accept", "decline", "cancel", NULL};
+    (void)q;
+    return is_among(mcp_json_string(mcp_json_get(answer, "action")), actions);
+}
+
+/* If the schema cannot be compiled, only the other server can check the answer. */
+static bool conforms(const mcp_question *q, const mcp_json *content)
+{
+    mcp_schema *schema = NULL;
+    int rc = mcp_schema_compile(
+        NULL, mcp_question_schema(q),
+        MCP_OPTIONS(mcp_schema_options, .max_steps = MOST_STEPS, .assert_formats = true), &schema,
+        NULL);
+    if (rc == MCP_OK)
+        rc = mcp_schema_validate(schema, content, NULL);
+    else
+        rc = MCP_OK;
+    mcp_schema_free(schema);
+    return rc != MCP_EINVAL;
+}
+
+static bool fits_form(const mcp_question *q, const mcp_json *answer)
+{
+    static const char *const negative[] = {"decline", "cancel", NULL};
+    const mcp_json *content = mcp_json_get(answer, "content");
+    if (is_among(mcp_json_string(mcp_json_get(answer, "action")), negative))
+        return true;
+    return fits_url(q, answer) && mcp_json_is(content, MCP_JSON_OBJECT) && conforms(q, content);
+}
+
+static bool fits_sample(const mcp_question *q, const mcp_json *answer)
+{
+    const mcp_json *content = mcp_json_get(answer, "content");
+    (void)q;
+    return mcp_json_is(mcp_json_get(answer, "role"), MCP_JSON_STRING) &&
+           mcp_json_is(mcp_json_get(answer, "model"), MCP_JSON_STRING) &&
+           (mcp_json_is(content, MCP_JSON_OBJECT) || mcp_json_is(content, MCP_JSON_ARRAY));
+}
+
+static bool fits_roots(const mcp_question *q, const mcp_json *answer)
+{
+    const mcp_json *list = mcp_json_get(answer, "roots"), *root;
     mcp_json_iter it = {0};
-    mcp_json_text_iter texts = {0};
-    mcp_str key, text;
-    while (mcp_json_next(answer->value, &it, &key) &&
-           mcp_json_text_next(answer->json, &texts, NULL, &text)) {
-        if (mcp_str_eq(key, mcp_str_from(name)))
-            return mcp_request_strdup(req, text);
-    }
-    return mcp_request_strdup(req, MCP_STR("{}"));
-}
-
-/* The functions below give an answer to the other server. They return MCP_OK, MCP_ENOMEM, or another
- * negative code if the caller has to be asked again. */
-
-static int answer_elicit(mcp_request *req, mcp_question *q, const mcp_raw_answer *answer)
-{
-    mcp_str action = mcp_json_string(mcp_json_get(answer->value, "action"));
-    const char *content = NULL;
-    if (mcp_str_eq(action, MCP_STR("decline")))
-        return mcp_question_decline(q);
-    if (mcp_str_eq(action, MCP_STR("cancel")))
-        return mcp_question_cancel(q);
-    if (!mcp_str_eq(action, MCP_STR("accept")))
-        return MCP_EINVAL;
-    if (mcp_question_kind_of(q) == MCP_QUESTION_FORM &&
-        !(content = member_text(req, answer, "content")))
-        return MCP_ENOMEM;
-    return mcp_question_accept(q, content, NULL);
-}
-
-static int answer_sample(mcp_request *req, mcp_question *q, const mcp_raw_answer *answer)
-{
-    const char *result = mcp_request_strdup(req, answer->json);
-    return result ? mcp_question_sampled(q, result, NULL) : MCP_ENOMEM;
-}
-
-static int answer_roots(mcp_request *req, mcp_question *q, const mcp_raw_answer *answer)
-{
-    const mcp_json *list = mcp_json_get(answer->value, "roots"), *v;
-    mcp_json_iter it = {0};
-    size_t n = 0;
+    (void)q;
     if (!mcp_json_is(list, MCP_JSON_ARRAY))
-        return MCP_EINVAL;
-    mcp_root *roots = mcp_request_alloc(req, (mcp_json_count(list) + 1) * sizeof(*roots));
-    if (!roots)
-        return MCP_ENOMEM;
-    while ((v = mcp_json_next(list, &it, NULL)) != NULL)
-        roots[n++] = (mcp_root){.size = sizeof(*roots),
-                                .uri = mcp_json_string(mcp_json_get(v, "uri")).ptr,
-                                .name = mcp_json_string(mcp_json_get(v, "name")).ptr};
-    return mcp_question_roots(q, roots, n, NULL);
+        return false;
+    while ((root = mcp_json_next(list, &it, NULL)) != NULL &&
+           mcp_json_is(mcp_json_get(root, "uri"), MCP_JSON_STRING))
+        continue;
+    return root == NULL;
 }
 
 /* What the other server asks for, by kind. */
 static const struct {
     const char *method;
-    int (*answer)(mcp_request *req, mcp_question *q, const mcp_raw_answer *answer);
+    bool (*fits)(const mcp_question *q, const mcp_json *answer);
 } kinds[] = {
-    [MCP_QUESTION_FORM] = {"elicitation/create", answer_elicit},
-    [MCP_QUESTION_URL] = {"elicitation/create", answer_elicit},
-    [MCP_QUESTION_SAMPLE] = {"sampling/createMessage", answer_sample},
-    [MCP_QUESTION_ROOTS] = {"roots/list", answer_roots},
+    [MCP_QUESTION_FORM] = {"elicitation/create", fits_form},
+    [MCP_QUESTION_URL] = {"elicitation/create", fits_url},
+    [MCP_QUESTION_SAMPLE] = {"sampling/createMessage", fits_sample},
+    [MCP_QUESTION_ROOTS] = {"roots/list", fits_roots},
 };
 
 /* The caller answered with an error. A modern server cannot get an error as an answer to a form or a
  * URL. */
-static int answer_refused(mcp_request *req, mcp_question *q, const mcp_raw_answer *answer)
+static int answer_refused(mcp_question *q, const mcp_raw_answer *answer)
 {
-    mcp_str message = mcp_json_string(mcp_json_get(answer->value, "message"));
-    int64_t code = mcp_json_int(mcp_json_get(answer->value, "code"), REFUSED);
     mcp_question_kind kind = mcp_question_kind_of(q);
     if (kind == MCP_QUESTION_FORM || kind == MCP_QUESTION_URL)
         return mcp_question_cancel(q);
-    const char *text = mcp_request_strdup(req, message);
-    bool fits = code >= INT32_MIN && code <= INT32_MAX;
-    return text ? mcp_question_fail(q, fits ? (int)code : REFUSED, text) : MCP_ENOMEM;
+    return mcp_question_fail_text(q, answer->json, NULL);
 }
 
 /* Returns MCP_OK if the other server has the answer, MCP_ENOTFOUND if there is none in this round,
@@ -306,9 +312,12 @@ static int take_answer(mcp_request *req, upstream_question *q)
     int rc = q->sent ? mcp_request_raw_answer(req, q->key, &answer) : MCP_ENOTFOUND;
     if (rc != MCP_OK)
         return rc;
-    rc = answer.refused
-             ? answer_refused(req, q->question, &answer)
-             : kinds[mcp_question_kind_of(q->question)].answer(req, q->question, &answer);
+    if (answer.refused)
+        rc = answer_refused(q->question, &answer);
+    else if (kinds[mcp_question_kind_of(q->question)].fits(q->question, answer.value))
+        rc = mcp_question_answer_text(q->question, answer.json, NULL);
+    else
+        rc = MCP_EINVAL;
     if (rc == MCP_OK || rc == MCP_ENOMEM)
         return rc;
     if (++q->n_invalid < MOST_INVALID)
@@ -323,19 +332,16 @@ static int take_answer(mcp_request *req, upstream_question *q)
 static int pose(mcp_request *req, upstream_question *q)
 {
     const upstream *up = q->session->up;
-    const mcp_json *params = mcp_question_params(q->question);
-    mcp_json_writer *w = mcp_json_writer_new(&up->alloc, 0);
-    mcp_raw raw = {
-        .size = sizeof(raw), .value = params, .uri_prefix = up->prefix, .asker = up->options.name};
-    mcp_raw_question what = {.size = sizeof(what),
-                             .key = q->key,
-                             .method = kinds[mcp_question_kind_of(q->question)].method,
-                             .params = &raw};
-    mcp_json_add_value(w, params);
-    int rc = mcp_json_writer_finish(w, &raw.json);
-    if (rc == MCP_OK)
-        rc = mcp_request_ask_raw(req, &what);
-    mcp_json_writer_free(w);
+    const mcp_raw raw = {.size = sizeof(raw),
+                         .json = mcp_question_params_text(q->question),
+                         .value = mcp_question_params(q->question),
+                         .uri_prefix = up->prefix,
+                         .asker = up->options.name};
+    const mcp_raw_question what = {.size = sizeof(what),
+                                   .key = q->key,
+                                   .method = kinds[mcp_question_kind_of(q->question)].method,
+                                   .params = &raw};
+    int rc = mcp_request_ask_raw(req, &what);
     q->sent = q->sent || rc == MCP_INPUT_REQUIRED;
     return rc;
 }

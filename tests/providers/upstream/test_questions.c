@@ -94,13 +94,36 @@ static void test_text(void **state)
     wires_inject(&w,
                  "{\"jsonrpc\":\"2.0\",\"id\":99,\"method\":\"elicitation/create\",\"params\":{"
                  "\"message\":\"a\\nb\",\"requestedSchema\":{\"type\":\"object\","
-                 "\"properties\":{\"x\":{\"type\":\"array\",\"new\":[1]}}},\"new\":{\"a\":1}}}");
+                 "\"properties\":{\"x\":{\"type\":\"array\",\"new\":[1]}}},\"new\":{\"a\":1.00}}}");
     assert_true(asking_read_modern(
         asking_continue(&w, "tools/call", CALL("form,url"), &round, asking_accept), &round));
-    wires_has(round.asked[0].text,
+    wires_has(w.reply,
               "\"params\":{\"message\":\"up: a\\nb\",\"requestedSchema\":{\"type\":\"object\","
-              "\"properties\":{\"x\":{\"type\":\"array\",\"new\":[1]}}},\"new\":{\"a\":1}");
+              "\"properties\":{\"x\":{\"type\":\"array\",\"new\":[1]}}},\"new\":{\"a\":1.00}");
     close_all(&w);
+}
+
+static void exactly(const char *asked, char *answer, size_t room)
+{
+    (void)asked;
+    snprintf(answer, room,
+             "{\"new\":[1.0],\"action\":\"accept\",\"content\":{\"who\":\"Ada\",\"n\":1.50e2}}");
+}
+
+/* An answer reaches a legacy server as the caller wrote it. */
+static void test_answer_text(void **state)
+{
+    (void)state;
+    static wires w;
+    size_t rounds;
+    for (size_t from = URL; from < REVISIONS; from++) {
+        open_all(&w, "2025-11-25");
+        asking_connect(&w, revisions[from], "ann", ASKING_CAPABILITIES);
+        asking_exchange(&w, revisions[from], "tools/call", CALL("form"), exactly, &rounds);
+        wires_has(w.sent, "\"result\":{\"new\":[1.0],\"action\":\"accept\",\"content\":{"
+                          "\"who\":\"Ada\",\"n\":1.50e2}}");
+        close_all(&w);
+    }
 }
 
 /* Questions that cannot be asked are refused, and the call goes on. */
@@ -242,7 +265,7 @@ int main(void)
         cmocka_unit_test(test_pairs),    cmocka_unit_test(test_text),
         cmocka_unit_test(test_refused),  cmocka_unit_test(test_not_asked),
         cmocka_unit_test(test_sessions), cmocka_unit_test(test_malformed),
-        cmocka_unit_test(test_complete),
+        cmocka_unit_test(test_complete), cmocka_unit_test(test_answer_text),
     };
     return cmocka_run_group_tests_name("upstream: questions", tests, NULL, NULL);
 }

@@ -62,6 +62,7 @@ struct wires {
     size_t id; /* of the last request of the peer */
     size_t connects;
     size_t runs; /* number of tools/call, prompts/get and resources/read sent to the other server */
+    char sent[512];            /* the last message that was sent to it */
     size_t cancels;            /* number of notifications/cancelled sent to it */
     unsigned long long run_id; /* id of the last of these requests */
     uint64_t question_ms;      /* options of the mount */
@@ -100,6 +101,7 @@ static void wires_send_here(mcp_channel *channel, mcp_exchange exchange, mcp_str
         all->runs++;
         all->run_id = id ? strtoull(id + 5, NULL, 10) : 0;
     }
+    snprintf(all->sent, sizeof(all->sent), "%.*s", (int)text.len, text.ptr);
     all->cancels += memmem(text.ptr, text.len, "s/cancelled", 11) != NULL;
     wires_put(user, true, text);
 }
