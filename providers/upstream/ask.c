@@ -80,8 +80,12 @@ static int refuse(upstream *up, mcp_request *req, bool leaves_out, int rc, const
         upstream_say(up, "warning", text);
         return MCP_OK;
     }
-    return mcp_reply_fail(req, MCP_CODE_INTERNAL, "The server %s does not answer: %s",
-                          up->options.name, text);
+    char advice[400];
+    return mcp_reply_fail(req, MCP_CODE_INTERNAL, "The server %s does not answer: %s%s",
+                          up->options.name, text,
+                          rc == MCP_EACCESS ? upstream_login_advice(up, mcp_request_principal(req),
+                                                                    advice, sizeof(advice))
+                                            : "");
 }
 
 static bool is_unknown_method(const mcp_json *error)

@@ -109,11 +109,14 @@ int upstream_link_open(upstream_session *s, mcp_error *error)
     }
     if (o->argv)
         return open_service(s, loop, error);
-    return mcp_http_client_connect(loop, s->client,
-                                   MCP_OPTIONS(mcp_http_client_options, .url = o->url,
-                                               .headers = o->headers, .on_end = on_http_end,
-                                               .user = s),
-                                   &s->http, error);
+    int rc = upstream_login_open(s, loop, error);
+    if (rc != MCP_OK)
+        return rc;
+    return mcp_http_client_connect(
+        loop, s->client,
+        MCP_OPTIONS(mcp_http_client_options, .url = o->url, .headers = o->headers,
+                    .oauth = upstream_login_client(s), .on_end = on_http_end, .user = s),
+        &s->http, error);
 }
 
 void upstream_link_close(upstream_session *s)

@@ -169,6 +169,25 @@ static void free_texts(upstream *up, const char *const *texts)
     common_release(&up->alloc, (void *)(uintptr_t)texts);
 }
 
+const char **upstream_text(mcp_upstream_options *o, size_t i)
+{
+    const char **const texts[UPSTREAM_TEXTS] = {
+        &o->name,
+        &o->url,
+        &o->cwd,
+        &o->revision,
+        &o->login.oauth,
+        &o->login.account,
+        &o->login.issuer,
+        &o->login.client_id,
+        &o->login.scope,
+        &o->login.client_secret_file,
+        &o->login.client_key_file,
+        &o->login.login_file,
+    };
+    return texts[i];
+}
+
 static void release(void *user)
 {
     upstream *up = user;
@@ -183,10 +202,8 @@ static void release(void *user)
     free_texts(up, up->options.headers);
     free_texts(up, up->options.only_tools);
     free_texts(up, up->options.hide_tools);
-    common_release(&alloc, (void *)(uintptr_t)up->options.name);
-    common_release(&alloc, (void *)(uintptr_t)up->options.url);
-    common_release(&alloc, (void *)(uintptr_t)up->options.cwd);
-    common_release(&alloc, (void *)(uintptr_t)up->options.revision);
+    for (size_t i = 0; i < UPSTREAM_TEXTS; i++)
+        common_release(&alloc, (void *)(uintptr_t)*upstream_text(&up->options, i));
     common_release(&alloc, up);
 }
 
@@ -222,9 +239,10 @@ static bool copy_options(upstream *up, const mcp_upstream_options *given)
 {
     mcp_upstream_options *o = &up->options;
     *o = *given;
-    bool texts = copy_text(up, &o->name), url = copy_text(up, &o->url),
-         cwd = copy_text(up, &o->cwd), revision = copy_text(up, &o->revision),
-         argv = copy_texts(up, &o->argv), env = copy_texts(up, &o->env),
+    bool texts = true;
+    for (size_t i = 0; i < UPSTREAM_TEXTS; i++)
+        texts = copy_text(up, upstream_text(o, i)) && texts;
+    bool argv = copy_texts(up, &o->argv), env = copy_texts(up, &o->env),
          env_add = copy_texts(up, &o->env_add), headers = copy_texts(up, &o->headers),
          only = copy_texts(up, &o->only_tools), hide = copy_texts(up, &o->hide_tools);
     o->max_sessions = o->max_sessions ? o->max_sessions : 64;
@@ -233,7 +251,7 @@ static bool copy_options(upstream *up, const mcp_upstream_options *given)
     o->question_ms = o->question_ms ? o->question_ms : 900000;
     o->max_parked = o->max_parked ? o->max_parked : 64;
     o->max_parked_in_all = o->max_parked_in_all ? o->max_parked_in_all : 1024;
-    return texts && url && cwd && revision && argv && env && env_add && headers && only && hide;
+    return texts && argv && env && env_add && headers && only && hide;
 }
 
 static int fail(mcp_error *error, int rc, const char *text)
@@ -276,7 +294,8 @@ int upstream_check(const mcp_upstream_options *o, mcp_error *error)
         return fail(error, MCP_EINVAL, "a program or a URL is needed");
     if (o->idle_ms > INT32_MAX || o->timeout_ms > INT32_MAX || o->question_ms > INT32_MAX)
         return fail(error, MCP_EINVAL, "a time is out of range");
-    return check_revision(o, error);
+    int rc = upstream_login_check(o, error);
+    return rc == MCP_OK ? check_revision(o, error) : rc;
 }
 
 int mcp_upstream_mount(mcp_server *server, const mcp_upstream_options *options, mcp_error *error)

@@ -34,15 +34,16 @@ static bool same_allocator(const mcp_allocator *a, const mcp_allocator *b)
 }
 
 /* Returns whether a session of one mount may be used by the other. */
-static bool is_same(const upstream *a, const upstream *b)
+static bool is_same(upstream *a, upstream *b)
 {
     const mcp_upstream_options *x = &a->options, *y = &b->options;
+    for (size_t i = 0; i < UPSTREAM_TEXTS; i++)
+        if (!same_text(*upstream_text(&a->options, i), *upstream_text(&b->options, i)))
+            return false;
     return a->server == b->server && same_allocator(&a->alloc, &b->alloc) &&
-           same_text(x->name, y->name) && same_texts(x->argv, y->argv) &&
-           same_text(x->url, y->url) && x->connect == y->connect &&
+           same_texts(x->argv, y->argv) && x->connect == y->connect &&
            x->disconnect == y->disconnect && x->user == y->user && same_texts(x->env, y->env) &&
-           same_texts(x->env_add, y->env_add) && same_text(x->cwd, y->cwd) &&
-           same_texts(x->headers, y->headers) && same_text(x->revision, y->revision) &&
+           same_texts(x->env_add, y->env_add) && same_texts(x->headers, y->headers) &&
            x->no_questions == y->no_questions;
 }
 
@@ -72,7 +73,7 @@ static void move(upstream_session *s, upstream *to)
 }
 
 /* Returns the next earlier mount of the same server. */
-static upstream *older(const upstream *up, const upstream *than)
+static upstream *older(upstream *up, const upstream *than)
 {
     upstream *found = NULL;
     const mcp_upstream_group *group = up->options.group;

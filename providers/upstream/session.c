@@ -41,6 +41,7 @@ static void session_free(upstream_session *s)
     upstream_asks_fail(s, MCP_ECLOSED, &error);
     upstream_watch_free(s);
     upstream_link_close(s);
+    upstream_login_close(s);
     mcp_client_free(s->client);
     for (size_t i = 0; i < s->n_uris; i++)
         common_release(&up->alloc, s->uris[i]);

@@ -59,6 +59,8 @@ typedef struct upstream {
     mcp_upstream_state totals; /* the counters, except those of processes of open sessions */
 } upstream;
 
+typedef struct upstream_login upstream_login;
+
 struct upstream_session {
     upstream_session *next;
     upstream *up;
@@ -68,6 +70,7 @@ struct upstream_session {
     void *link;           /* set by options.connect */
     mcp_service *service; /* if the other server is a program */
     mcp_http_client *http;
+    upstream_login *login; /* of `http`; NULL if there is none */
     upstream_ask *asks;
     int64_t last_use;
     bool failed;             /* the session is about to end; the next request opens a new one */
@@ -177,7 +180,25 @@ void upstream_count_process(upstream *up, const mcp_service *service);
 int upstream_link_open(upstream_session *s, mcp_error *error);
 void upstream_link_close(upstream_session *s);
 
+/* ---- login.c --------------------------------------------------------------------------------- */
+
+/* Checks the options of the login. Returns MCP_OK or MCP_EINVAL. */
+int upstream_login_check(const mcp_upstream_options *o, mcp_error *error);
+/* Makes the login of a session, if the options have one. Returns MCP_OK, MCP_EACCESS, MCP_ENOMEM, or the
+ * codes of mcp_oauth_client_new() and mcp_oauth_file_store_new(). */
+int upstream_login_open(upstream_session *s, mcp_loop *loop, mcp_error *error);
+/* Returns what an operator has to do after MCP_EACCESS, or an empty text. */
+const char *upstream_login_advice(const upstream *up, const char *principal, char *to, size_t room);
+/* Returns the client, or NULL if there is no login. */
+struct mcp_oauth_client *upstream_login_client(const upstream_session *s);
+/* Called after the transport was closed. */
+void upstream_login_close(upstream_session *s);
+
 /* ---- provider.c ------------------------------------------------------------------------------ */
+
+/* The members of the options that are single strings. */
+enum { UPSTREAM_TEXTS = 12 };
+const char **upstream_text(mcp_upstream_options *o, size_t i);
 
 /* Returns whether the options allow an item of the other server. */
 bool upstream_offers(const upstream *up, mcp_item item, mcp_str original);

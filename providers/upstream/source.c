@@ -21,6 +21,22 @@ const char mcp_upstream_schema[] =
     "\"description\":\"The folder that the program starts in\"},"
     "\"headers\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"maxItems\":50,"
     "\"description\":\"Headers of HTTP requests, Name: value\"},"
+    "\"oauth\":{\"enum\":[\"login\",\"client-credentials\"],"
+    "\"description\":\"How to log in at a URL: with the login that mcpctl has stored, or as a "
+    "client of its own\"},"
+    "\"account\":{\"type\":\"string\",\"description\":\"The login of mcpctl login --for "
+    "ACCOUNT; {principal} is replaced by the caller\"},"
+    "\"client_id\":{\"type\":\"string\",\"description\":\"The client of client-credentials\"},"
+    "\"client_secret_file\":{\"type\":\"string\",\"format\":\"path\","
+    "\"description\":\"A file with its secret\"},"
+    "\"client_key_file\":{\"type\":\"string\",\"format\":\"path\","
+    "\"description\":\"A file with its private key (PEM or JWK), instead of a secret\"},"
+    "\"issuer\":{\"type\":\"string\",\"description\":\"The only authorization server to use; "
+    "required with a secret\"},"
+    "\"scope\":{\"type\":\"string\",\"description\":\"The scopes to ask for, if the server does "
+    "not name any\"},"
+    "\"login_file\":{\"type\":\"string\",\"format\":\"path\","
+    "\"description\":\"The file of logins; default: that of mcpctl\"},"
     "\"only_tools\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"maxItems\":250,"
     "\"description\":\"The tools that are offered, by their names at the server; default: all\"},"
     "\"hide_tools\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"maxItems\":250,"
@@ -190,6 +206,17 @@ static int use_options(reading *r, const char *source, const mcp_json *options, 
                            .question_ms = number_of(options, "question_ms"),
                            .max_parked = (size_t)number_of(options, "max_parked"),
                            .max_parked_in_all = (size_t)number_of(options, "max_parked_in_all"),
+                           .login =
+                               {
+                                   .oauth = string_of(options, "oauth"),
+                                   .account = string_of(options, "account"),
+                                   .client_id = string_of(options, "client_id"),
+                                   .client_secret_file = string_of(options, "client_secret_file"),
+                                   .client_key_file = string_of(options, "client_key_file"),
+                                   .issuer = string_of(options, "issuer"),
+                                   .scope = string_of(options, "scope"),
+                                   .login_file = string_of(options, "login_file"),
+                               },
                            .only_tools = only ? r->only : NULL,
                            .hide_tools = n_hide ? r->hide : NULL,
                            .no_questions = !mcp_json_bool(mcp_json_get(options, "questions"), true),

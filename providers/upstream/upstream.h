@@ -21,6 +21,20 @@ typedef struct mcp_upstream_group {
     struct upstream *first;
 } mcp_upstream_group;
 
+/* How sessions log in at an HTTP endpoint (mcp/oauth.h). */
+typedef struct mcp_upstream_login {
+    /* "login": a person has logged in with mcpctl, and the session renews the token. "client-credentials":
+     * the session gets a token for the client itself. NULL: there is no login. */
+    const char *oauth;
+    /* Which login: that of `mcpctl login URL --for ACCOUNT`. "{principal}" is replaced by the principal of
+     * the session. NULL: that of `mcpctl login URL`. */
+    const char *account;
+    const char *client_id, *client_secret_file, *client_key_file; /* of client-credentials */
+    const char *issuer; /* the only authorization server that is used; needed with a secret */
+    const char *scope;
+    const char *login_file; /* default: mcp/auth.json in $XDG_STATE_HOME, as that of mcpctl */
+} mcp_upstream_login;
+
 typedef struct mcp_upstream_options {
     size_t size;
     /* a-z, 0-9 and "-", at most 24 characters, beginning with a letter; required. All strings are
@@ -70,6 +84,7 @@ typedef struct mcp_upstream_options {
     /* The tools that are offered, by their names at the other server, and those of them that are not.
      * NULL for only_tools means all. The others can be neither listed nor called. */
     const char *const *only_tools, *const *hide_tools;
+    mcp_upstream_login login;
 } mcp_upstream_options;
 
 /* Mounts the other server. Before the first request, the server needs a host with timers; unless

@@ -27,10 +27,6 @@ mcp__oauth_step mcp__oauth_visit_page(mcp_oauth_client *c, mcp_oauth_visit *visi
                                       mcp__oauth_step late)
 {
     mcp__oauth_flow *f = &c->flow;
-    if (!c->o.visit)
-        return mcp__oauth_failed_with(
-            c, MCP_EACCESS, "%.120s needs a login, and there is no person who could be asked",
-            c->o.server);
     if (!may_open(c, mcp_str_from(visit->url)) ||
         (visit->complete_url && !may_open(c, mcp_str_from(visit->complete_url))))
         return mcp__oauth_failed_with(c, MCP_EACCESS,

@@ -110,14 +110,16 @@ mcp_str mcp__oauth_resource(const mcp_oauth_client *c)
     return c->o.omit_resource ? (mcp_str){0} : c->flow.resource;
 }
 
-/* A person who has not completed a login is not asked again for requests that nobody waits for. */
+/* Without a person, nothing is left behind at the authorization server. A person who has not completed a
+ * login is not asked again for requests that nobody waits for. */
 static bool may_ask(mcp_oauth_client *c)
 {
     bool person = c->o.grant == MCP_OAUTH_CODE || c->o.grant == MCP_OAUTH_DEVICE;
-    if (!person || !c->flow.quiet)
+    if (!person || (c->o.visit && !c->flow.quiet))
         return true;
-    mcp__oauth_failed_with(c, MCP_EACCESS,
-                           "%.120s needs a login, and the last one was not completed", c->o.server);
+    mcp__oauth_failed_with(c, MCP_EACCESS, "%.120s needs a login, and %s", c->o.server,
+                           c->o.visit ? "the last one was not completed"
+                                      : "there is no person who could be asked");
     return false;
 }
 
