@@ -1,6 +1,6 @@
 /* pair.h: a server in front of another one, for fuzzing. The front server forwards to the other.
  * The pair accepts any messages and has no assertions about them. If there is no other server, the
- * messages to it are dropped. */
+ * messages to it are dropped. The peer answers the questions that it gets as results. */
 #ifndef MCP_TESTS_PAIR_H
 #define MCP_TESTS_PAIR_H
 
@@ -14,7 +14,10 @@
 
 typedef enum pair_treat { PAIR_WHOLE = 0, PAIR_CUT, PAIR_TWICE } pair_treat;
 
-enum { PAIR_MESSAGES = 512 };
+enum { PAIR_MESSAGES = 512, PAIR_SHORT_MS = 15, PAIR_STATE = 16384 };
+
+#define PAIR_CAPABILITIES \
+    "{\"elicitation\":{\"form\":{},\"url\":{}},\"roots\":{},\"sampling\":{\"tools\":{}}}"
 
 typedef struct pair {
     mcp_server *front, *other;
@@ -25,6 +28,11 @@ typedef struct pair {
     int64_t now;
     uint64_t answered;
     pair_treat treat;
+    void (*soon)(void *arg); /* a short timer, or NULL */
+    void *soon_arg;
+    char state[PAIR_STATE]; /* the last requestState, or "" */
+    const char *request;    /* the request that it belongs to */
+    size_t states;          /* number of states that were sent back */
     struct {
         char *text;
         size_t len;
@@ -59,15 +67,32 @@ static void pair_send_there(mcp_channel *channel, mcp_exchange exchange, mcp_str
     pair_put(user, text, false);
 }
 
+/* Keeps the requestState of a result, and the request that it belongs to. */
+static void pair_keep_state(pair *p, const mcp_json *message)
+{
+    static const char *const requests[] = {
+        [101] = "resources/read\",\"params\":{\"uri\":\"mcp+up:x:1\"",
+        [103] = "tools/call\",\"params\":{\"name\":\"up_t\"",
+        [106] = "prompts/get\",\"params\":{\"name\":\"up_p\""};
+    int64_t id = mcp_json_int(mcp_json_get(message, "id"), 0);
+    const mcp_json *state = mcp_json_get(mcp_json_get(message, "result"), "requestState");
+    mcp_str text = mcp_json_string(state);
+    if (text.len && text.len < sizeof(p->state))
+        snprintf(p->state, sizeof(p->state), "%s", text.ptr);
+    if (id > 0 && id <= 106 && requests[id])
+        p->request = requests[id]; /* the ids of pair_ask_all() */
+}
+
 /* Checks that each output of the front server is one line of JSON, for any input. */
 static void pair_answer(mcp_channel *channel, mcp_exchange exchange, mcp_str text, void *user)
 {
     mcp_json_doc *doc = NULL;
-    (void)channel, (void)exchange, (void)user;
+    (void)channel, (void)exchange;
     const mcp_json_limits limits = {.size = sizeof(limits), .max_depth = 1024};
     if (memchr(text.ptr, '\n', text.len) ||
         mcp_json_parse(text, &limits, NULL, &doc, NULL) != MCP_OK)
         abort();
+    pair_keep_state(user, mcp_json_root(doc));
     mcp_json_free(doc);
 }
 
@@ -108,13 +133,19 @@ static int64_t pair_now(void *user)
 
 static mcp_host_timer *pair_timer(uint64_t ms, void (*fn)(void *arg), void *arg, void *user)
 {
-    (void)ms, (void)fn, (void)arg;
-    return user;
+    pair *p = user;
+    if (ms > PAIR_SHORT_MS)
+        return user;
+    p->soon = fn;
+    p->soon_arg = arg;
+    return (mcp_host_timer *)&p->soon;
 }
 
 static void pair_timer_stop(mcp_host_timer *timer, void *user)
 {
-    (void)timer, (void)user;
+    pair *p = user;
+    if ((void *)timer == (void *)&p->soon)
+        p->soon = NULL;
 }
 
 static void pair_open(pair *p, mcp_server *other)
@@ -133,11 +164,37 @@ static void pair_open(pair *p, mcp_server *other)
                            MCP_OPTIONS(mcp_upstream_options, .name = "up", .connect = pair_connect,
                                        .disconnect = pair_disconnect, .user = p),
                            NULL) != MCP_OK ||
-        mcp_server_connect(
-            p->front,
-            MCP_OPTIONS(mcp_channel_options, .send = pair_answer, .user = p, .shared_stream = true),
-            &p->peer, NULL) != MCP_OK)
+        mcp_server_connect(p->front,
+                           MCP_OPTIONS(mcp_channel_options, .send = pair_answer, .user = p,
+                                       .shared_stream = true, .principal = "ann"),
+                           &p->peer, NULL) != MCP_OK)
         abort();
+}
+
+/* Answers the questions of the last InputRequiredResult. */
+static inline void pair_proceed(pair *p)
+{
+    static char message[PAIR_STATE + 1024];
+    snprintf(
+        message, sizeof(message),
+        "{\"jsonrpc\":\"2.0\",\"id\":%zu,\"method\":\"%s,\"requestState\":\"%s\","
+        "\"inputResponses\":{\"1\":{\"action\":\"accept\",\"content\":{}},"
+        "\"2\":{\"roots\":[{\"uri\":\"file:///\"}]},\"3\":{\"action\":\"decline\"}},\"_meta\":{"
+        "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+        "\"io.modelcontextprotocol/clientCapabilities\":" PAIR_CAPABILITIES "}}}",
+        1000 + p->states++, p->request ? p->request : "x\",\"params\":{\"a\":1", p->state);
+    p->state[0] = 0;
+    mcp_channel_receive(p->peer, 0, mcp_str_from(message), p->now);
+}
+
+static inline void pair_fire(pair *p)
+{
+    void (*fn)(void *arg) = p->soon;
+    p->soon = NULL;
+    if (fn)
+        fn(p->soon_arg);
+    if (p->state[0] && p->states < 8)
+        pair_proceed(p);
 }
 
 /* Advances the time and delivers all pending messages. */
@@ -150,6 +207,7 @@ static void pair_turn(pair *p)
         if (p->there)
             mcp_channel_tick(p->there, p->now);
         mcp_channel_tick(p->peer, p->now);
+        pair_fire(p);
         if (p->first == p->n)
             continue;
         size_t at = p->first++;
@@ -171,7 +229,7 @@ static void pair_say(pair *p, const char *text)
 static inline void pair_greet(pair *p)
 {
     pair_say(p, "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{"
-                "\"protocolVersion\":\"2025-03-26\",\"capabilities\":{},"
+                "\"protocolVersion\":\"2025-11-25\",\"capabilities\":" PAIR_CAPABILITIES ","
                 "\"clientInfo\":{\"name\":\"c\",\"version\":\"1\"}}}");
     pair_say(p, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
 }
@@ -200,7 +258,7 @@ static inline void pair_ask_all(pair *p)
             100 + i, asks[i],
             legacy ? ""
                    : "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
-                     "\"io.modelcontextprotocol/clientCapabilities\":{},",
+                     "\"io.modelcontextprotocol/clientCapabilities\":" PAIR_CAPABILITIES ",",
             i);
         pair_say(p, message);
     }
