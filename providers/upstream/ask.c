@@ -105,6 +105,9 @@ static int outcome_of(const upstream_ask *a, int rc, const mcp_json *result, mcp
         return MCP_OK; /* the other server does not support this list */
     if (rc == MCP_EREMOTE)
         return reply(a, result, text, mcp_reply_raw_error);
+    if (rc == MCP_ECANCELLED && error && error->text[0]) /* a modern server gets no such answer */
+        return mcp_reply_fail(a->req, MCP_CODE_INTERNAL, "A question of the server %s failed: %s",
+                              up_of(a)->options.name, error->text);
     return refuse(up_of(a), a->req, a->lists && !a->goes_on, rc, error);
 }
 

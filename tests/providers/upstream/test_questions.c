@@ -204,7 +204,8 @@ static void test_refused(void **state)
                 "said form=cancel:.");
             const char *reply =
                 asking_exchange(&w, revisions[from], "tools/call", CALL("roots"), refuse, &rounds);
-            wires_has(reply, between == MODERN ? "\"error\"" : "said roots=error.");
+            wires_has(reply, between == MODERN ? "A question of the server up failed: no"
+                                               : "said roots=error.");
         }
         close_all(&w);
     }
