@@ -15,8 +15,10 @@ enum {
     FOLDERS = 100,
     SLACK = 512 << 10,
     PRIVATE_SLACK = 4 << 20,
-    VARIES = 64 << 10, /* the sizes of 256 cached blobs may differ by so much */
-    BASES = 4 << 20,   /* memory that the object reader uses for delta bases */
+    /* Up to 256 results of 4 KB are cached. Addresses decide which one replaces which, so the number
+     * varies between runs and within a run. */
+    VARIES = 256 << 10,
+    BASES = 4 << 20, /* memory that the object reader uses for delta bases */
 };
 
 static peer p;
