@@ -82,3 +82,22 @@ int file_load(const char *path, file_trust trust, size_t most, char **ret, size_
     close(fd);
     return rc;
 }
+
+/* ---- programs -------------------------------------------------------------------------------- */
+
+bool file_is_program(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+bool file_find_program(const char *name, char *to, size_t room)
+{
+    const char *at = getenv("PATH");
+    for (at = at ? at : "/bin:/usr/bin"; *at; at += strcspn(at, ":"), at += *at == ':') {
+        int n = snprintf(to, room, "%.*s/%s", (int)strcspn(at, ":"), at, name);
+        if (n > 0 && (size_t)n < room && file_is_program(to))
+            return true;
+    }
+    return false;
+}

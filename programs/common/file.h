@@ -1,4 +1,4 @@
-/* file.h: reads a whole file, within limits. */
+/* file.h: reads a whole file, within limits, and finds programs. */
 #ifndef PROGRAM_FILE_H
 #define PROGRAM_FILE_H
 
@@ -18,5 +18,10 @@ int file_load(const char *path, file_trust trust, size_t most, char **ret, size_
               mcp_error *error);
 /* Reads from a descriptor in the same way, from its current offset. The descriptor stays open. */
 int file_read(int fd, size_t most, char **ret, size_t *len, mcp_error *error);
+
+/* Returns whether a path is that of a regular file that may be executed. */
+bool file_is_program(const char *path);
+/* Searches a program in PATH like posix_spawnp(). Returns whether it was found; its path is in `to`. */
+bool file_find_program(const char *name, char *to, size_t room);
 
 #endif

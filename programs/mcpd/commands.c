@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <command.h>
+#include <common/file.h>
 #include <common/text.h>
 
 #include "log.h"
@@ -173,33 +174,14 @@ static int add(tool *t, mcp_server *server)
 
 /* ---- checking whether tools can run ---------------------------------------------------------- */
 
-static bool is_program(const char *path)
-{
-    struct stat st;
-    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
-}
-
-/* Searches like posix_spawnp(). */
-static bool can_be_found(const char *program)
-{
-    char path[4096];
-    const char *at = getenv("PATH");
-    for (at = at ? at : "/bin:/usr/bin"; *at; at += strcspn(at, ":"), at += *at == ':') {
-        int n = snprintf(path, sizeof(path), "%.*s/%s", (int)strcspn(at, ":"), at, program);
-        if (n > 0 && (size_t)n < sizeof(path) && is_program(path))
-            return true;
-    }
-    return false;
-}
-
 static bool can_be_run(const char *program, const char *folder)
 {
     char path[4096];
     if (!strchr(program, '/'))
-        return can_be_found(program);
+        return file_find_program(program, path, sizeof(path));
     int n = program[0] == '/' ? snprintf(path, sizeof(path), "%s", program)
                               : snprintf(path, sizeof(path), "%s/%s", folder, program);
-    return n > 0 && (size_t)n < sizeof(path) && is_program(path);
+    return n > 0 && (size_t)n < sizeof(path) && file_is_program(path);
 }
 
 const char *commands_lacks(config *c, const mcp_json *one, mcp_error *error)

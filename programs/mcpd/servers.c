@@ -12,6 +12,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include <common/file.h>
 #include <common/hosts/entry.h>
 #include <common/text.h>
 
@@ -20,8 +21,7 @@ enum { LONGEST = 24, CUT = 19 /* of a name; the rest is "-" and four digits of i
 /* A server that has become a source. */
 typedef struct one {
     struct one *next;
-    const char *file; /* borrowed from the settings */
-    char *entry;      /* the name of its entry */
+    char *entry; /* the name of its entry */
     char name[LONGEST + 1];
     char *source;
     mcp_json_doc *options;
@@ -150,32 +150,20 @@ static const one *same(const adding *a, const char *name, bool entry)
 
 /* ---- ourselves ------------------------------------------------------------------------------- */
 
-static bool is_program(const char *path, const char *own)
-{
-    char *real = realpath(path, NULL);
-    bool ret = real && strcmp(real, own) == 0;
-    free(real);
-    return ret;
-}
-
 /* Returns whether a command starts this program. */
 static bool is_own_command(const char *command)
 {
     char own[PATH_MAX], path[PATH_MAX];
     ssize_t len = readlink("/proc/self/exe", own, sizeof(own) - 1);
-    const char *from = getenv("PATH");
     if (len < 0)
         return false;
     own[len] = 0;
-    if (strchr(command, '/'))
-        return is_program(command, own);
-    for (size_t n; from && *from; from += n + (from[n] == ':')) {
-        n = strcspn(from, ":");
-        int size = snprintf(path, sizeof(path), "%.*s/%s", (int)n, from, command);
-        if (size > 0 && (size_t)size < sizeof(path) && access(path, X_OK) == 0)
-            return is_program(path, own);
-    }
-    return false;
+    if (!strchr(command, '/') && !file_find_program(command, path, sizeof(path)))
+        return false;
+    char *real = realpath(strchr(command, '/') ? command : path, NULL);
+    bool ret = real && strcmp(real, own) == 0;
+    free(real);
+    return ret;
 }
 
 static bool is_loopback(const char *host, size_t len)
@@ -282,13 +270,11 @@ static int make_options(const server *v, const mcp_json *entry, mcp_json_doc **r
     return rc;
 }
 
-/* Appends it to the list, so that the order is that of the files. */
-static bool append(adding *a, one *o)
+/* Makes it a source, and takes ownership of it. */
+static bool add_source(adding *a, one *o)
 {
-    one **last = &a->to->hosted->first;
-    while (*last)
-        last = &(*last)->next;
-    *last = o;
+    o->next = a->to->hosted->first;
+    a->to->hosted->first = o;
     return sources_add(&a->to->sources, &(source){.text = o->source,
                                                   .module = "mcp",
                                                   .name = o->name,
@@ -301,7 +287,6 @@ static int add(adding *a, const server *v, const mcp_json *entry)
     one *o = calloc(1, sizeof(*o));
     if (!o)
         return MCP_ENOMEM;
-    o->file = a->path;
     o->entry = strdup(a->entry);
     o->source = v->url ? strdup(v->url) : quoted(v->argv[0]);
     name_source(a->entry, o->name);
@@ -313,7 +298,7 @@ static int add(adding *a, const server *v, const mcp_json *entry)
         rc = MCP_EEXIST;
     }
     if (rc == MCP_OK)
-        return append(a, o) ? MCP_OK : MCP_ENOMEM;
+        return add_source(a, o) ? MCP_OK : MCP_ENOMEM;
     one_free(o);
     return rc;
 }
