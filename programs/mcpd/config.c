@@ -11,6 +11,7 @@
 
 #include "entry.h"
 #include "modules.h"
+#include "servers.h"
 
 struct config {
     char *path, *folder;
@@ -431,4 +432,17 @@ int config_fill(config *c, settings *s)
     if (rc == MCP_ENOMEM)
         c->tell("out of memory");
     return rc;
+}
+
+int config_settings(const settings *line, bool strict, config_tell *tell, config **ret,
+                    settings *now)
+{
+    int rc = line->config ? config_read(line->config, tell, ret) : MCP_OK;
+    if (rc == MCP_OK && *ret)
+        rc = config_fill(*ret, now);
+    if (rc != MCP_OK)
+        return rc;
+    if (!options_over(now, line))
+        return tell("out of memory"), MCP_ENOMEM;
+    return servers_add(now, strict, tell);
 }

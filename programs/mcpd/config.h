@@ -35,6 +35,12 @@ void config_free(config *c);
  * MCP_ENOMEM. */
 int config_fill(config *c, settings *s);
 
+/* Determines the settings in force: those of the file that the command line names, if any, then those
+ * of the command line, then the sources of --servers (servers_add()). Returns MCP_OK, or a negative
+ * code after reporting the errors. *ret and `now`, which must be empty, have to be freed in any case. */
+int config_settings(const settings *line, bool strict, config_tell *tell, config **ret,
+                    settings *now);
+
 const mcp_json *config_root(const config *c);
 /* Returns the value to which a JSON Pointer leads, or NULL. */
 const mcp_json *config_follow(const mcp_json *at, mcp_str pointer);

@@ -30,7 +30,6 @@
 #include "oauth_server.h"
 #include "offer.h"
 #include "reload.h"
-#include "servers.h"
 #include "source_child.h"
 #include "sources.h"
 
@@ -319,13 +318,7 @@ static bool is_strict(const settings *line)
 static int configure(program *p)
 {
     config_tell *to = p->line.doctor ? doctor_tell : tell;
-    if (p->line.config && config_read(p->line.config, to, &p->config) != MCP_OK)
-        return 1;
-    if (p->config && config_fill(p->config, &p->now) != MCP_OK)
-        return 1;
-    if (!options_over(&p->now, &p->line))
-        return fail(&(mcp_error){.code = MCP_ENOMEM});
-    if (servers_add(&p->now, is_strict(&p->line), to) != MCP_OK)
+    if (config_settings(&p->line, is_strict(&p->line), to, &p->config, &p->now) != MCP_OK)
         return 1;
     int status = refuse(&p->line, &p->now);
     return status ? status : check_together(p->config, &p->line, &p->now);

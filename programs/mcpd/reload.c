@@ -3,7 +3,6 @@
  */
 #define _GNU_SOURCE
 #include "reload.h"
-#include "servers.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -64,9 +63,7 @@ static reading *read_again(const settings *line)
         tell("out of memory");
         return NULL;
     }
-    bool ok = !line->config || (config_read(line->config, tell, &r->config) == MCP_OK &&
-                                config_fill(r->config, &r->now) == MCP_OK);
-    if (ok && options_over(&r->now, line) && servers_add(&r->now, false, tell) == MCP_OK)
+    if (config_settings(line, false, tell, &r->config, &r->now) == MCP_OK)
         return r;
     reading_free(r);
     return NULL;
