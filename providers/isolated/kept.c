@@ -11,7 +11,7 @@
  * caller. Callers with access rules are always answered by the process, because it finds out which
  * names to ask about. All answers are forgotten when the process ends.
  *
- * The process is not trusted. It can name only files below its own source, and is told nothing about
+ * The process is not trusted. It can name only files below its own source, and learns nothing about
  * them: only these files are examined, and no links are followed. If it names too few, its own
  * answers are outdated.
  */

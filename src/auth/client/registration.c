@@ -110,8 +110,8 @@ mcp_str mcp__oauth_resource(const mcp_oauth_client *c)
     return c->o.omit_resource ? (mcp_str){0} : c->flow.resource;
 }
 
-/* Without a person, nothing is left behind at the authorization server. A person who has not completed a
- * login is not asked again for requests that nobody waits for. */
+/* Returns whether a person may be asked, if the grant needs one. Otherwise the client does not register
+ * either. Requests of the client itself do not ask a person who has not completed the last login. */
 static bool may_ask(mcp_oauth_client *c)
 {
     bool person = c->o.grant == MCP_OAUTH_CODE || c->o.grant == MCP_OAUTH_DEVICE;
