@@ -281,6 +281,7 @@ static bool copy_options(isolated *r, const mcp_isolated_options *given)
     bool name = copy_text(r, &o->name), line = copy_text(r, &o->line),
          argv = copy_texts(r, &o->argv), paths = copy_texts(r, &o->paths);
     o->timeout_ms = o->timeout_ms ? o->timeout_ms : 60000;
+    o->max_kept = o->max_kept ? o->max_kept : 4 << 20;
     return name && line && argv && paths;
 }
 
@@ -344,7 +345,9 @@ void mcp_isolated_each(const mcp_isolated_group *group,
     for (const isolated *r = group->first; r; r = r->next) {
         mcp_isolated_state state = {.process.size = sizeof(state.process),
                                     .refused = r->n_kills,
-                                    .failed = r->failure.code != 0};
+                                    .failed = r->failure.code != 0,
+                                    .kept = isolated_kept_bytes(r),
+                                    .answered = r->kept_answers};
         mcp_service_get_state(r->link.service, &state.process);
         each(&state, user);
     }

@@ -1,7 +1,7 @@
 /* provider.h: declarations for the files of an isolated source.
  *
  * provider.c has the callbacks of the engine. call.c forwards requests, and params.c makes their
- * params. kept.c keeps answers, and the files on which they depend. callers.c answers the questions of the process about access. fate.c decides what happens
+ * params. kept.c, kept_table.c and kept_files.c keep answers. callers.c answers the questions of the process about access. fate.c decides what happens
  * after the end of a process. link.c owns the process and descriptor 4. flood.c limits what the
  * process sends. describe.c registers the items of the source's description; learn.c registers those
  * that a process offers if there is no description. watch.c keeps the subscriptions.
@@ -96,6 +96,7 @@ struct isolated {
     isolated_meta meta;
     isolated_kept *kept;         /* NULL until the first answer that may be kept */
     uint64_t kept_clock;         /* number of events in kept.c */
+    uint64_t kept_answers;       /* number of requests that were answered from `kept` */
     isolated_caller *callers;    /* with requests in flight, and that of `meta` */
     uint64_t last_caller;        /* the last number of a caller */
     isolated_call *first, *last; /* in order of arrival */
@@ -206,6 +207,8 @@ int isolated_kept_take(const isolated_call *c, mcp_raw *raw, isolated_result *to
 void isolated_result_free(isolated_result *result);
 /* Forgets all answers. */
 void isolated_kept_clear(isolated *r);
+/* Returns the memory of all answers. */
+size_t isolated_kept_bytes(const isolated *r);
 
 /* ---- callers.c --------------------------------------------------------------------------------- */
 

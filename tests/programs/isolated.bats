@@ -154,7 +154,8 @@ at_once() {
     for line in 'mcp_source_process_up{source="sqlite:shop.db"} 1' \
         'mcp_source_process_starts_total{source="sqlite:shop.db"} 2' \
         'mcp_source_process_ends_total{source="sqlite:shop.db",cause="killed"} 1' \
-        'mcp_source_refused{source="sqlite:shop.db"} 0'; do
+        'mcp_source_refused{source="sqlite:shop.db"} 0' \
+        'mcp_source_kept_answers_total{source="sqlite:shop.db"} 0'; do
         grep -qxF "$line" <<<"$metrics" || { echo "$metrics"; return 1; }
     done
     hush

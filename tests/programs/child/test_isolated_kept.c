@@ -3,7 +3,9 @@
 #define _GNU_SOURCE
 #include "isolated_fixture.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <time.h>
 
 enum { OLD_S = 4, FIRST = 3 }; /* the fourth equal request is answered by the parent */
 
@@ -107,7 +109,7 @@ static void test_changes(void **state)
     static const char *const commands[FOLDERS - 1] = {
         "echo 2 >>f", "touch gone", "touch f", "mv f g; cp g f", "rm f; mv g f", "chmod 600 f",
     };
-    enum { YOUNG_MS = 1500 };
+    enum { YOUNG_MS = 40 };
     (void)state;
     for (int i = 0; i < FOLDERS - 1; i++) {
         fixture f;
@@ -176,24 +178,157 @@ static void test_ends(void **state)
     close_fixture(&f);
 }
 
-/* The oldest answers make room for others. */
+/* Asks for file/0 to file/(n - 1) in turn. */
+static void ask_in_turn(fixture *f, int n, int rounds)
+{
+    char what[40];
+    for (int i = 0; i < n * rounds; i++) {
+        snprintf(what, sizeof(what), "file/%d", i % n);
+        times(f, what);
+    }
+}
+
+/* As many answers are kept as there is room for, whatever their number. */
+static void test_many(void **state)
+{
+    enum { MANY = 500 };
+    fixture f;
+    (void)state;
+    begin(&f, false);
+    ask_in_turn(&f, MANY, FIRST);
+    look(&f);
+    uint64_t before = f.answered;
+    ask_in_turn(&f, MANY, 1);
+    look(&f);
+    assert_int_equal(f.answered - before, MANY);
+    assert_in_range(f.kept, (size_t)MANY * 300, 4 << 20);
+    close_fixture(&f);
+}
+
+/* The answers that were not used for the longest time make room for others, but not for requests that
+ * are made once. */
 static void test_room(void **state)
 {
+    enum { ROOM = 32 << 10, TABLE = 48 << 10, FEW = 5, ENOUGH = 60 };
     fixture f;
     char what[40];
     (void)state;
+    room = ROOM;
     begin(&f, false);
     fill(&f, "file/first");
     fill(&f, "file/second");
-    int first = times(&f, "file/first");
-    for (int i = 0; i < 63; i++) {
-        snprintf(what, sizeof(what), "file/%d", i);
-        times(&f, what);
-        assert_int_equal(times(&f, "file/first"), first);
+    int first = times(&f, "file/first"), second = times(&f, "file/second"), last = 0;
+    for (int i = 0; i < 1000; i++) {
+        snprintf(what, sizeof(what), "file/once/%d", i);
+        last = times(&f, what);
     }
-    int last = times(&f, what);
+    assert_int_equal(times(&f, "file/second"), second);
+    for (int i = 0; i < ENOUGH; i += FEW) {
+        for (int n = i * (FIRST + 1); n < (i + FEW) * (FIRST + 1); n++) {
+            snprintf(what, sizeof(what), "file/often/%d", n / (FIRST + 1));
+            last = times(&f, what) > last ? last + 1 : last;
+        }
+        assert_int_equal(times(&f, "file/first"), first);
+        look(&f);
+        assert_in_range(f.kept, 1, ROOM + TABLE);
+    }
     assert_int_equal(times(&f, "file/second"), last + 1);
     close_fixture(&f);
+    room = 0;
+}
+
+/* ---- a generated history --------------------------------------------------------------------- */
+
+enum { FILES = 6 };
+static uint64_t chance = 88172645463325252;
+
+static unsigned dice(unsigned n)
+{
+    chance ^= chance << 13;
+    chance ^= chance >> 7;
+    chance ^= chance << 17;
+    return (unsigned)(chance >> 33) % n;
+}
+
+/* Changes a file in one of the ways in which programs do. Most contents have the same length. */
+static void change(const char *path, const char *other, int number)
+{
+    struct timespec past[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
+    unsigned way = dice(6);
+    FILE *f = way == 0 ? NULL : fopen(way == 1 ? other : path, way == 2 ? "ae" : "we");
+    if (way == 0) {
+        unlink(path);
+        return;
+    }
+    assert_non_null(f);
+    fprintf(f, "%09d", number);
+    fclose(f);
+    if (way == 1)
+        assert_int_equal(rename(other, path), 0);
+    if (way == 3)
+        assert_int_equal(utimensat(AT_FDCWD, path, past, 0), 0);
+    if (way == 4)
+        assert_int_equal(truncate(path, (off_t)dice(9)), 0);
+}
+
+/* The slow model: what the process would answer now. */
+static void expected(const char *path, char text[110])
+{
+    char bytes[100];
+    FILE *f = fopen(path, "re");
+    size_t n = f ? fread(bytes, 1, sizeof(bytes), f) : 0;
+    if (f)
+        fclose(f);
+    snprintf(text, 110, "\"<%.*s>\"", (int)n, bytes);
+}
+
+static void become_old(const char *path)
+{
+    struct stat st;
+    struct timespec now;
+    do {
+        if (stat(path, &st) != 0)
+            return;
+        clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    } while (now.tv_sec - st.st_ctim.tv_sec < 2 &&
+             (now.tv_sec - st.st_ctim.tv_sec) * 1000000000 + now.tv_nsec - st.st_ctim.tv_nsec <
+                 100000000);
+}
+
+/* Two callers read files while they change. Each answer is that of a read after the request. */
+static void test_history(void **state)
+{
+    fixture f;
+    mcp_channel *callers[2];
+    char path[200], other[200], uri[100], text[110];
+    (void)state;
+    room = 12 << 10; /* for some of the answers */
+    begin_in(&f, false, FOLDERS - 1);
+    callers[0] = f.channel;
+    connect_as(&f, "another");
+    callers[1] = f.channel;
+    snprintf(other, sizeof(other), "%s/%d/other", folders, FOLDERS - 1);
+    for (int i = 0; i < 6000; i++) {
+        unsigned file = dice(FILES) * dice(2); /* the first one more often */
+        snprintf(path, sizeof(path), "%s/%d/h%u", folders, FOLDERS - 1, file);
+        snprintf(uri, sizeof(uri), "mortal://m/content/h%u", file);
+        unsigned what = dice(100);
+        if (what < 4)
+            change(path, other, i);
+        if (what == 4)
+            become_old(path);
+        f.channel = callers[dice(2)];
+        next_id = (next_id + 1) % IDS;
+        f.answers[next_id] = 0;
+        expected(path, text);
+        has(ask_uri(&f, next_id, uri), text);
+    }
+    look(&f);
+    assert_in_range(f.answered, 500, 5900);
+    mcp_channel_free(callers[0]);
+    f.channel = callers[1];
+    close_fixture(&f);
+    room = 0;
 }
 
 /* ---- no memory ------------------------------------------------------------------------------- */
@@ -249,6 +384,7 @@ int main(void)
         cmocka_unit_test(test_kept),    cmocka_unit_test(test_at_once),
         cmocka_unit_test(test_names),   cmocka_unit_test(test_rules),
         cmocka_unit_test(test_ends),    cmocka_unit_test(test_room),
+        cmocka_unit_test(test_many),    cmocka_unit_test(test_history),
         cmocka_unit_test(test_changes), cmocka_unit_test(test_no_memory),
     };
     char command[100];
