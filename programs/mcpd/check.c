@@ -92,6 +92,10 @@ int check_together(const config *c, const settings *line, const settings *now)
         return needs(c, line, "tls-cert", "tls-key");
     if (now->tls_key && !now->tls_cert)
         return needs(c, line, "tls-key", "tls-cert");
+    if (now->withhold_changed && !now->approved)
+        return needs(c, line, "withhold-changed", "approved");
+    if (now->approve && !now->approved)
+        return needs(c, line, "approve", "approved");
     if (options_what(now) || !c || line->doctor)
         return 0;
     config_wrong(c, MCP_EINVAL, "/sources",

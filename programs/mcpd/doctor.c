@@ -14,6 +14,7 @@
 #include <mcp/io.h>
 
 #include "about.h"
+#include "approve.h"
 #include "capacity.h"
 #include "commands.h"
 #include "http.h"
@@ -202,6 +203,12 @@ static void look_at_description(offer *o, const source *s, const char *shown)
     described_clear(&d);
 }
 
+static void tell_tool(const char *line, void *user)
+{
+    char *const *shown = user;
+    doctor_find(FINDING_WARNING, "tools", "%s: %s", *shown ? *shown : "", line);
+}
+
 /* A database can be mounted although it is not reachable, so the module checks it. */
 static void look_at_module(offer *o, const source *s)
 {
@@ -213,7 +220,7 @@ static void look_at_module(offer *o, const source *s)
     char *shown = about_source(s);
     if (modules_find(o->modules, name, &module, &error) != MCP_OK)
         doctor_find(FINDING_WRONG, "source", "%s", error.text);
-    else if (offer_try(o, s, &error) != MCP_OK)
+    else if (approve_compare(o, s, tell_tool, &shown, &error) != MCP_OK)
         doctor_find(FINDING_WRONG, "source", "%s: %s", shown ? shown : "",
                     error.text[0] ? error.text : "its options are wrong");
     else {
@@ -236,6 +243,8 @@ static void look_at_sources(const settings *now, offer *o)
     for (size_t i = 0; i < now->modules.count; i++)
         if (modules_load(o->modules, now->modules.items[i], &error) != MCP_OK)
             doctor_find(FINDING_WRONG, "module", "%s", error.text);
+    if (upstreams_use_approvals(now->approved, now->withhold_changed, &error) != MCP_OK)
+        doctor_find(FINDING_WRONG, "approved", "%s", error.text);
     for (size_t i = 0; i < now->sources.count; i++) {
         if (source_is_module(&now->sources.items[i]))
             look_at_module(o, &now->sources.items[i]);

@@ -17,6 +17,7 @@
 #include <prompts.h>
 
 #include "about.h"
+#include "approve.h"
 #include "audit.h"
 #include "check.h"
 #include "commands.h"
@@ -363,6 +364,8 @@ static int run(program *p)
         rc = fail(&(mcp_error){.code = MCP_ENOMEM});
     if (p->line.doctor && rc <= 1)
         rc = doctor_look(rc == 0 ? &p->now : &p->line, &p->offer, rc == 0);
+    else if (rc == 0 && p->line.approve)
+        rc = approve_tools(&p->now, &p->offer);
     else if (rc == 0)
         rc = serve(p);
     offer_clear(&p->offer);

@@ -11,6 +11,7 @@
 #include "commands.h"
 #include "log.h"
 #include "sources.h"
+#include "upstreams.h"
 
 /* ---- tools ----------------------------------------------------------------------------------- */
 
@@ -140,7 +141,9 @@ int offer_make(offer *o, mcp_server *server, mcp_error *error)
     access_rules *rules = NULL;
     notes *said = NULL;
     mcp_files *watching = o->watching;
-    int rc = o->config ? access_read(o->config, &rules) : MCP_OK;
+    int rc = upstreams_use_approvals(o->now->approved, o->now->withhold_changed, error);
+    if (rc == MCP_OK && o->config)
+        rc = access_read(o->config, &rules);
     if (rc == MCP_OK && o->config)
         rc = notes_read(o->config, &said);
     if (rc == MCP_OK) {

@@ -132,6 +132,29 @@ static const option table[] = {
      .is_path = true,
      .help = "Serve the MCP servers that FILE names, the configuration file of a host: Claude, VS "
              "Code, Cursor, Codex, Gemini CLI, opencode, Copilot CLI."},
+    {.name = "approved",
+     .kind = OPTION_TEXT,
+     .at = AT(approved),
+     .argument = "FILE",
+     .unkept = true,
+     .is_path = true,
+     .help = "Compare the tools of other MCP servers with the definitions in FILE, which --approve "
+             "writes, and log those that are new or have changed."},
+    {.name = "withhold-changed",
+     .kind = OPTION_FLAG,
+     .at = AT(withhold_changed),
+     .unkept = true,
+     .help = "With --approved: offer no tool of another MCP server that is new or has changed."},
+    {.name = "approve",
+     .kind = OPTION_FLAG,
+     .at = AT(approve),
+     .unkept = true,
+     .line_only = true,
+     .help =
+         "Connect to the other MCP servers, print which of their tools are new, have changed or "
+         "are gone since they were approved, write their definitions to the file of "
+         "--approved, and exit. A server that does not answer keeps its approvals. --doctor "
+         "prints the same without writing."},
     {.name = "no-isolate",
      .kind = OPTION_FLAG,
      .at = AT(no_isolate),

@@ -54,6 +54,8 @@ typedef struct settings {
     texts modules;
     texts servers;          /* configuration files of hosts */
     struct servers *hosted; /* what the sources of these files borrow (servers.h) */
+    const char *approved;
+    bool approve, withhold_changed;
     const char *prompts;
 
     sources sources; /* all of them */

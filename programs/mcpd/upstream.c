@@ -12,6 +12,8 @@
 /* These are global, because the functions of a module get no argument of the program's. */
 static mcp_upstream_group mounted;
 static char said[300];
+static mcp_upstream_tool_fn *visit;
+static void *visitor;
 
 static int mount(mcp_server *server, const char *source, const mcp_json *options, const char *name,
                  mcp_error *error)
@@ -21,7 +23,7 @@ static int mount(mcp_server *server, const char *source, const mcp_json *options
 
 static int check(const char *source, const mcp_json *options, const char *name, mcp_error *error)
 {
-    return mcp_upstream_try_json(source, options, name, said, sizeof(said), error);
+    return mcp_upstream_try_json(source, options, name, said, sizeof(said), visit, visitor, error);
 }
 
 static int describe(const char *source, const mcp_json *options, const char *name,
@@ -37,6 +39,31 @@ MCP_MODULE(mcp, .about = "other MCP servers, over stdio or HTTP",
 const char *upstreams_said(void)
 {
     return said;
+}
+
+/* ---- approvals ------------------------------------------------------------------------------- */
+
+int upstreams_use_approvals(const char *path, bool withhold, mcp_error *error)
+{
+    mcp_approvals *next = NULL;
+    int rc = path ? mcp_approvals_open(path, NULL, &next, error) : MCP_OK;
+    if (rc != MCP_OK)
+        return rc;
+    mcp_approvals_release(mounted.approvals);
+    mounted.approvals = next;
+    mounted.withhold_changed = withhold;
+    return MCP_OK;
+}
+
+const mcp_approvals *upstreams_approvals(void)
+{
+    return mounted.approvals;
+}
+
+void upstreams_visit_tools(mcp_upstream_tool_fn *fn, void *user)
+{
+    visit = fn;
+    visitor = user;
 }
 
 /* ---- metrics --------------------------------------------------------------------------------- */

@@ -3,10 +3,18 @@
 #define MCPD_UPSTREAMS_H
 
 #include <mcp/mcp.h>
+#include <upstream.h>
 
 /* Returns a text for people: what the last check of a source "mcp:…" found out about its server.
  * The text is empty if the check failed. */
 const char *upstreams_said(void);
+/* Makes sources that are mounted from now on compare their tools with the file `path`, or with none if
+ * it is NULL. Returns MCP_OK or the errors of mcp_approvals_open(). */
+int upstreams_use_approvals(const char *path, bool withhold, mcp_error *error);
+/* Returns those in force, or NULL. */
+const mcp_approvals *upstreams_approvals(void);
+/* Makes the checks of these sources (offer_try()) visit their tools, until `fn` is NULL again. */
+void upstreams_visit_tools(mcp_upstream_tool_fn *fn, void *user);
 /* Calls add() with the metrics of these sources, as Prometheus text. If `numbers` is set, the
  * sources are labelled with numbers instead of names. */
 void upstreams_metrics(bool numbers, void (*add)(mcp_str text, void *arg), void *arg);

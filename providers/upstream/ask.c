@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "session.h"
+#include "approval.h"
 
 static upstream *up_of(const upstream_ask *a)
 {
@@ -99,6 +99,8 @@ static int outcome_of(const upstream_ask *a, int rc, const mcp_json *result, mcp
 {
     if (rc == MCP_OK || rc == MCP_EREMOTE)
         count(up_of(a), rc == MCP_OK ? MCP_UPSTREAM_ANSWERED : MCP_UPSTREAM_ERROR);
+    if (rc == MCP_OK && a->lists && a->item == MCP_ITEM_TOOL)
+        upstream_approval_look(up_of(a), result);
     if (rc == MCP_OK)
         return reply(a, result, text, a->lists ? mcp_reply_raw_page : mcp_reply_raw);
     if (rc == MCP_EREMOTE && a->lists && is_unknown_method(result))
@@ -167,6 +169,8 @@ static bool learn(mcp_client *client, const mcp_json *result, void *user)
     mcp_json_iter it = {0};
     (void)client;
     const mcp_json *list = mcp_json_get(result, arrays[a->item]);
+    if (a->item == MCP_ITEM_TOOL)
+        upstream_approval_look(a->session->up, result);
     for (const mcp_json *e; (e = mcp_json_next(list, &it, NULL)) != NULL;)
         upstream_names_give(&a->session->up->names, mcp_json_string(mcp_json_get(e, "name")), made);
     return a->req != NULL;
@@ -177,8 +181,10 @@ static int make_params(upstream_ask *a)
 {
     upstream *up = a->session->up;
     mcp_str original = upstream_names_find(&up->names, mcp_str_from(a->name));
-    if (!original.ptr || !upstream_offers(up, a->item, original))
+    if (!original.ptr)
         return MCP_ENOTFOUND;
+    if (!upstream_offers(up, a->item, original))
+        return upstream_approval_refuse(up, a->req, original);
     const common_passing change = {.name = original};
     return common_passing_params(a->req, &change, &up->alloc, &a->params);
 }

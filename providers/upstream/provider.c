@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "session.h"
+#include "approval.h"
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
@@ -73,7 +73,8 @@ bool upstream_offers(const upstream *up, mcp_item item, mcp_str original)
 {
     const mcp_upstream_options *o = &up->options;
     return item != MCP_ITEM_TOOL || ((!o->only_tools || is_among(o->only_tools, original)) &&
-                                     !(o->hide_tools && is_among(o->hide_tools, original)));
+                                     !(o->hide_tools && is_among(o->hide_tools, original)) &&
+                                     !upstream_withholds(up, original));
 }
 
 static int run(mcp_request *req, mcp_item item, mcp_str name, void *user)
@@ -83,8 +84,10 @@ static int run(mcp_request *req, mcp_item item, mcp_str name, void *user)
     if (upstream_is_resumed(req))
         return upstream_resume(up, req);
     const common_passing change = {.name = upstream_names_find(&up->names, name)};
+    if (item == MCP_ITEM_TOOL && upstream_approval_needs_list(up, change.name))
+        return look_up(up, req, item, name);
     if (change.name.ptr && !upstream_offers(up, item, change.name))
-        return MCP_ENOTFOUND;
+        return upstream_approval_refuse(up, req, change.name);
     if (change.name.ptr)
         return pass(up, req, &change, &ask);
     return upstream_names_is_changed(&up->names, name) ? look_up(up, req, item, name)
@@ -196,6 +199,7 @@ static void release(void *user)
     upstream_group_remove(up);
     upstream_sessions_close(up);
     upstream_names_free(&up->names);
+    upstream_approval_free(up);
     free_texts(up, up->options.argv);
     free_texts(up, up->options.env);
     free_texts(up, up->options.env_add);
@@ -245,6 +249,7 @@ static bool copy_options(upstream *up, const mcp_upstream_options *given)
     bool argv = copy_texts(up, &o->argv), env = copy_texts(up, &o->env),
          env_add = copy_texts(up, &o->env_add), headers = copy_texts(up, &o->headers),
          only = copy_texts(up, &o->only_tools), hide = copy_texts(up, &o->hide_tools);
+    o->approvals = mcp_approvals_hold(given->approvals);
     o->max_sessions = o->max_sessions ? o->max_sessions : 64;
     o->idle_ms = o->idle_ms ? o->idle_ms : 300000;
     o->timeout_ms = o->timeout_ms ? o->timeout_ms : 60000;

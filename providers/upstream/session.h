@@ -38,6 +38,17 @@ typedef struct upstream_past {
     char principal[];
 } upstream_past;
 
+/* Which tools are not approved (approval.c). */
+typedef struct upstream_approval {
+    struct upstream_finding *findings; /* tools that are new or have changed */
+    size_t n_findings;
+    unsigned edition; /* of the approvals */
+    unsigned told;    /* lines that were logged */
+    unsigned pages;   /* pages of tools that were compared */
+    bool looked;      /* a list was compared */
+    bool starved;     /* a finding could not be stored, so all tools count as changed */
+} upstream_approval;
+
 /* One mounted server. */
 typedef struct upstream {
     struct upstream *next, **at; /* in options.group */
@@ -47,6 +58,7 @@ typedef struct upstream {
     char prefix[UPSTREAM_PREFIX_ROOM];      /* "mcp+NAME:" */
     char name_prefix[UPSTREAM_PREFIX_ROOM]; /* "NAME_" */
     upstream_names names;
+    upstream_approval approval;
     upstream_session *sessions;
     size_t n_sessions;
     bool listening;            /* lists are being watched */
@@ -164,7 +176,8 @@ void upstream_sessions_close(upstream *up);
 /* ---- try.c ----------------------------------------------------------------------------------- */
 
 /* See mcp_upstream_try_json(). */
-int upstream_try(const mcp_upstream_options *options, char *said, size_t room, mcp_error *error);
+int upstream_try(const mcp_upstream_options *options, char *said, size_t room,
+                 mcp_upstream_tool_fn *each, void *user, mcp_error *error);
 
 /* ---- state.c --------------------------------------------------------------------------------- */
 

@@ -252,6 +252,8 @@ static int mount(const mcp_upstream_options *options, void *arg, mcp_error *erro
     const mounting *m = arg;
     mcp_upstream_options o = *options;
     o.group = m->group;
+    o.approvals = m->group ? m->group->approvals : NULL;
+    o.withhold_changed = m->group && m->group->withhold_changed;
     return mcp_upstream_mount(m->server, &o, error);
 }
 
@@ -297,17 +299,19 @@ int mcp_upstream_describe_json(const char *source, const mcp_json *options, cons
 typedef struct trying {
     char *said;
     size_t room;
+    mcp_upstream_tool_fn *each;
+    void *user;
 } trying;
 
 static int try_options(const mcp_upstream_options *options, void *arg, mcp_error *error)
 {
     const trying *t = arg;
-    return upstream_try(options, t->said, t->room, error);
+    return upstream_try(options, t->said, t->room, t->each, t->user, error);
 }
 
 int mcp_upstream_try_json(const char *source, const mcp_json *options, const char *name, char *said,
-                          size_t room, mcp_error *error)
+                          size_t room, mcp_upstream_tool_fn *each, void *user, mcp_error *error)
 {
-    trying t = {.said = said, .room = room};
+    trying t = {.said = said, .room = room, .each = each, .user = user};
     return with_options(source, options, name, NULL, try_options, &t, error);
 }

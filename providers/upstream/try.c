@@ -15,6 +15,8 @@ typedef struct attempt {
     bool over;
     int rc;
     mcp_error *error;
+    mcp_upstream_tool_fn *each; /* NULL: the tools are not needed */
+    void *user;
 } attempt;
 
 static void take(attempt *a, int rc, const mcp_error *error)
@@ -99,6 +101,38 @@ static void say(const attempt *a, const mcp_client *client, int64_t began, char 
     fclose(to);
 }
 
+/* ---- tools ----------------------------------------------------------------------------------- */
+
+static bool on_page(mcp_client *client, const mcp_json *result, void *user)
+{
+    const attempt *a = user;
+    mcp_json_iter it = {0};
+    const mcp_json *tools = mcp_json_get(result, "tools");
+    (void)client;
+    for (const mcp_json *tool; (tool = mcp_json_next(tools, &it, NULL)) != NULL;) {
+        mcp_str name = mcp_json_string(mcp_json_get(tool, "name"));
+        if (name.len && !memchr(name.ptr, 0, name.len))
+            a->each(a->group.first->options.name, name.ptr, tool, a->user);
+    }
+    return true;
+}
+
+static int list_tools(attempt *a, mcp_client *client)
+{
+    mcp_call_id call;
+    if (!a->each)
+        return MCP_OK;
+    a->each(a->group.first->options.name, NULL, NULL, a->user);
+    if (!mcp_json_get(mcp_client_server_capabilities(client), "tools"))
+        return MCP_OK;
+    a->over = false;
+    int rc = mcp_client_list_all(client, "tools/list", on_page,
+                                 MCP_OPTIONS(mcp_call_options, .done = on_started, .user = a,
+                                             .timeout_ms = MOST_MS, .no_cache = true),
+                                 &call);
+    return rc == MCP_OK ? wait_for(a) : rc;
+}
+
 static int try_mounted(attempt *a, char *said, size_t room)
 {
     upstream_session *s;
@@ -110,12 +144,15 @@ static int try_mounted(attempt *a, char *said, size_t room)
         rc = wait_for(a);
     if (rc == MCP_OK)
         say(a, s->client, began, said, room);
+    if (rc == MCP_OK)
+        rc = list_tools(a, s->client);
     return rc;
 }
 
-int upstream_try(const mcp_upstream_options *options, char *said, size_t room, mcp_error *error)
+int upstream_try(const mcp_upstream_options *options, char *said, size_t room,
+                 mcp_upstream_tool_fn *each, void *user, mcp_error *error)
 {
-    attempt a = {.error = error};
+    attempt a = {.error = error, .each = each, .user = user};
     mcp_upstream_options o = *options;
     o.group = &a.group;
     said[0] = 0;

@@ -16,9 +16,38 @@
 #include <mcp/module.h>
 #include <mcp/mcp.h>
 
+/* The definitions of tools that a person has approved, from a file (approval.h). The file is read
+ * again when it has changed. */
+typedef struct mcp_approvals mcp_approvals;
+
+/* Opens the file. Returns MCP_OK, MCP_ENOTFOUND, MCP_EIO, MCP_ELIMIT (more than 16 MiB), MCP_EPARSE,
+ * MCP_EINVAL (it is another kind of file) or MCP_ENOMEM; error->text then names the file and says
+ * why. Release *ret with mcp_approvals_release(). */
+int mcp_approvals_open(const char *path, const mcp_allocator *allocator, mcp_approvals **ret,
+                       mcp_error *error);
+/* Adds a holder, and returns `approvals`. Each holder calls mcp_approvals_release(); the last one
+ * frees them. NULL is allowed. */
+mcp_approvals *mcp_approvals_hold(mcp_approvals *approvals);
+void mcp_approvals_release(mcp_approvals *approvals);
+/* Returns the approved tools of a server, an object with their definitions by name, or NULL if there
+ * are none; and the object with all servers. Both are valid until a mounted server reads a list. */
+const mcp_json *mcp_approvals_tools(const mcp_approvals *approvals, const char *server);
+const mcp_json *mcp_approvals_servers(const mcp_approvals *approvals);
+
+/* Returns whether a member of an entry of tools/list belongs to the definition that is approved: all
+ * except "name" and "_meta". */
+bool mcp_tool_has(mcp_str member);
+/* Returns whether two definitions of a tool differ, and writes the names of the members that do to
+ * `what`, separated by ", ". */
+bool mcp_tool_differs(const mcp_json *before, const mcp_json *after, char *what, size_t room);
+
 /* The list of mounted servers. The program owns it and initializes it with zeros. */
 typedef struct mcp_upstream_group {
     struct upstream *first;
+    /* For mcp_upstream_mount_json(), as in mcp_upstream_options. The program is a holder, and may
+     * change them between the calls. */
+    mcp_approvals *approvals;
+    bool withhold_changed;
 } mcp_upstream_group;
 
 /* How sessions log in at an HTTP endpoint (mcp/oauth.h). */
@@ -85,6 +114,10 @@ typedef struct mcp_upstream_options {
      * NULL for only_tools means all. The others can be neither listed nor called. */
     const char *const *only_tools, *const *hide_tools;
     mcp_upstream_login login;
+    /* If this is set, each tool whose definition is not that in the approvals is logged and, with
+     * withhold_changed, neither listed nor called. The mounted server becomes a holder. */
+    mcp_approvals *approvals;
+    bool withhold_changed;
 } mcp_upstream_options;
 
 /* Mounts the other server. Before the first request, the server needs a host with timers; unless
@@ -146,11 +179,17 @@ int mcp_upstream_mount_json(mcp_server *server, const char *source, const mcp_js
 int mcp_upstream_describe_json(const char *source, const mcp_json *options, const char *name,
                                const mcp_description *to, const mcp_allocator *allocator,
                                mcp_error *error);
+/* A tool of a server, for mcp_upstream_try_json(). `name` is NULL before the first tool. */
+typedef void mcp_upstream_tool_fn(const char *server, const char *name, const mcp_json *tool,
+                                  void *user);
+
 /* Connects to the server, which may take at most 20 seconds, and ends the connection again. Writes
  * a text for people to `said`: how long connecting took, and the server's name, revision and
- * capabilities. Returns MCP_OK, or a negative code with the reason in *error. */
+ * capabilities. With `each`, the server is also asked for all of its tools, and each(server, name, tool,
+ * user) is called for each entry of the list, with the name of the source as `server`, and once before
+ * them without an entry. Returns MCP_OK, or a negative code with the reason in *error. */
 int mcp_upstream_try_json(const char *source, const mcp_json *options, const char *name, char *said,
-                          size_t room, mcp_error *error);
+                          size_t room, mcp_upstream_tool_fn *each, void *user, mcp_error *error);
 extern const char mcp_upstream_schema[];
 
 #endif
