@@ -298,6 +298,10 @@ MCP_API mcp_str mcp_client_progress_text(const mcp_client *client);
 /* Returns the text of the params of any notification in the same way. May be called only within
  * `notification` and `log` of the client's options. ptr is NULL without params. */
 MCP_API mcp_str mcp_client_notification_text(const mcp_client *client);
+/* Returns the call to which a notification belongs: the one on whose event stream it arrived (HTTP).
+ * Returns 0 if it does not belong to a call, or if the transport does not tell. May be called only
+ * within `notification` and `log` of the client's options. */
+MCP_API mcp_call_id mcp_client_notification_call(const mcp_client *client);
 
 /* Reads all pages of a list method ("resources/list", "resources/templates/list", "prompts/list",
  * "tools/list", or one of an extension), until there is no nextCursor, a cursor is repeated

@@ -111,6 +111,9 @@ typedef struct mcp_provider {
     void (*unwatch_as)(const char *canonical, mcp_identity *identity, void *user);
     int (*watch_list_as)(mcp_identity *identity, void *user);
     void (*unwatch_list_as)(mcp_identity *identity, void *user);
+    /* The provider may forward log messages (mcp_server_log_raw()). The server declares the
+     * capability `logging` while it is mounted. */
+    bool logs;
 } mcp_provider;
 
 /* Mounts a provider for every URI that begins with `prefix` (case is ignored in the scheme only;
@@ -157,7 +160,8 @@ typedef struct mcp_raw {
     /* The name of the other server, for its questions (mcp_request_ask_raw(), error -32042). It is
      * written with ": " before the message that the user reads, so that the user knows who asks
      * (2026-07-28, client/elicitation, "Security Considerations"), and with ":" before the
-     * elicitationId, so that the identifiers of several servers differ. NULL means neither. */
+     * elicitationId, so that the identifiers of several servers differ. It is also the logger of its
+     * log messages, with "/" before the name of its own logger. NULL means none of this. */
     const char *asker;
 } mcp_raw;
 
@@ -185,6 +189,38 @@ MCP_API int mcp_reply_raw_error(mcp_request *req, const mcp_raw *error);
  * members and all digits of numbers are preserved. Returns MCP_OK (also if nothing is sent),
  * MCP_EPROTOCOL (`progress` is not a number), MCP_EPARSE, MCP_EINVAL, MCP_ELIMIT or MCP_ENOMEM. */
 MCP_API int mcp_request_progress_raw(mcp_request *req, mcp_str params);
+
+/* ---- forwarding the log messages of another server ------------------------------------------- */
+
+/* Returns the lowest level of log messages (mcp_log_level) that the peer of this request has set: a
+ * modern peer in the request, a legacy one with logging/setLevel. Returns MCP_ENOTFOUND if it has set
+ * none. */
+MCP_API int mcp_request_log_level(const mcp_request *req);
+/* Returns the lowest level that a legacy session of this principal (NULL means anonymous) has set
+ * with logging/setLevel, or MCP_ENOTFOUND if none has. */
+MCP_API int mcp_server_log_level_for(const mcp_server *server, const char *principal);
+
+/* A log message of another server, and whom it may concern. */
+typedef struct mcp_raw_log {
+    size_t size;
+    /* The params of notifications/message. `data`, unknown members and all digits are preserved. */
+    const mcp_raw *params;
+    /* Pending requests of one principal that the message may belong to, oldest first. Each legacy
+     * session gets the message once, with its first request here. Of the modern requests, the first
+     * one that wants the message gets it. */
+    mcp_request *const *requests;
+    size_t n_requests;
+    /* The other legacy sessions of `principal` get the message too, outside of any request. */
+    bool sessions;
+    const char *principal;
+} mcp_raw_log;
+
+/* Forwards a log message to those peers that want its level. A legacy peer that has not set a level
+ * wants MCP_LOG_INFO and above. The number of messages is not limited here. Peers whose output has
+ * to wait do not get the message. Returns MCP_OK (also if nobody wants it), MCP_ELIMIT (a peer's
+ * output has to wait), MCP_EPROTOCOL (no level of the specification, or no data), MCP_EPARSE,
+ * MCP_EINVAL or MCP_ENOMEM. */
+MCP_API int mcp_server_log_raw(mcp_server *server, const mcp_raw_log *log);
 
 /* Returns the text of the request's params as the peer sent it, including unknown members and all
  * digits of numbers. It may contain newlines. Call this before the handler returns for the first

@@ -131,6 +131,7 @@ static void on_done(mcp_client *client, int rc, const mcp_json *result, const mc
     a->call = 0;
     if (rc == MCP_ETIMEOUT && upstream_may_ask(a))
         a->session->cancelled = true;
+    upstream_logs_tell(a->session);
     if (a->req)
         finish(a, outcome_of(a, rc, result, mcp_client_result_text(client), error));
     else if (a->cancelled || a->session->closing)
@@ -222,7 +223,9 @@ static int send_now(upstream_ask *a)
                           .user = a,
                           .timeout_ms = tool ? MCP_NO_TIMEOUT : up->options.timeout_ms,
                           .once = tool,
+                          .log_level = upstream_log_name(mcp_request_log_level(a->req)),
                           .no_cache = true};
+    upstream_logs_raise(a->session, a->req);
     if (a->learns)
         return mcp_client_list_all(a->session->client,
                                    a->item == MCP_ITEM_TOOL ? "tools/list" : "prompts/list", learn,

@@ -320,6 +320,7 @@ int mcp_upstream_mount(mcp_server *server, const mcp_upstream_options *options, 
         .watch_list = upstream_watch_list,
         .unwatch_list = upstream_unwatch_list,
         .release = release,
+        .logs = true,
     };
     int rc = upstream_check(options, error);
     if (rc != MCP_OK)

@@ -139,6 +139,7 @@ static void on_time(void *arg)
             session_end(s, s->lost ? MCP_UPSTREAM_LOST : MCP_UPSTREAM_IDLE);
         } else {
             upstream_watch_keep(s);
+            upstream_logs_tick(s);
             at = &s->next;
         }
     }
@@ -193,6 +194,8 @@ static int open_session(upstream_session *s, mcp_error *error)
                     .roots = s->asking & UPSTREAM_ASKS_ROOTS ? ask : NULL,
                     .sample = s->asking & UPSTREAM_ASKS_SAMPLE ? ask : NULL,
                     .sample_tools = s->asking & UPSTREAM_ASKS_TOOLS,
+
+                    .notification = upstream_on_notification,
                     .elicitation_complete = upstream_on_complete, .allocator = &up->alloc,
                     .user = s),
         &s->client, error);

@@ -98,6 +98,15 @@ struct upstream_session {
     mcp_service_use watching; /* keeps the process running while URIs are watched */
     bool watches;             /* `watching` is in use */
     unsigned n_refused;       /* number of tools that were left out because of their x-mcp-header */
+    struct {
+        int64_t since, told; /* when the current second began; when the callers were last told */
+        unsigned count;      /* number of messages in this second, and their bytes */
+        size_t bytes;
+        uint64_t dropped; /* messages that the callers have not been told of, */
+        int worst;        /* and the most severe level of them */
+        bool asked;       /* a level was set: */
+        int level;
+    } logs;
     bool missed; /* the subscription was interrupted, so changes may have been missed */
 };
 
@@ -283,6 +292,20 @@ bool upstream_take_session(upstream *up, const upstream_wanted *wanted);
 upstream_ask *upstream_take_parked(upstream *up, const char *principal, const char *id);
 /* Moves all sessions to the next mount of the same server, if there is one. */
 void upstream_hand_over(upstream *up);
+
+/* ---- logs.c ---------------------------------------------------------------------------------- */
+
+/* mcp_client_options.notification, whose `user` is the session. */
+void upstream_on_notification(mcp_client *client, mcp_str method, const mcp_json *params,
+                              void *user);
+/* Tells the callers how many messages were left out, at most once in a second. */
+void upstream_logs_tell(upstream_session *s);
+/* Sets the level of the session before a request that wants a lower one. */
+void upstream_logs_raise(upstream_session *s, const mcp_request *req);
+/* Sets the level of the session to that of its callers. */
+void upstream_logs_tick(upstream_session *s);
+/* Returns the name of a level, or NULL if the level is negative. */
+const char *upstream_log_name(int level);
 
 /* ---- watch.c --------------------------------------------------------------------------------- */
 

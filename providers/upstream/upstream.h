@@ -154,6 +154,7 @@ typedef struct mcp_upstream_state {
     /* sessions that were opened, that max_sessions prevented, and that ended, by cause */
     uint64_t opened, refused, ends[MCP_UPSTREAM_ENDS];
     uint64_t requests[MCP_UPSTREAM_OUTCOMES]; /* requests that ended, by outcome */
+    uint64_t logs, logs_dropped; /* log messages that were forwarded, and that were left out */
     /* The rest is 0 unless the server is a program. */
     size_t processes; /* number of processes that are running */
     /* the private memory of these processes in bytes, the number of processes that were started, and

@@ -52,9 +52,7 @@ static void resume_timeouts(mcp_client *client)
     client->calls.suspended = false;
 }
 
-/* Returns the handle of the call in whose exchange the server sent its request, or 0 if the call is
- * unknown. */
-static mcp_call_id call_of(const mcp_client *client, mcp_exchange exchange)
+mcp_call_id mcp__call_of_exchange(const mcp_client *client, mcp_exchange exchange)
 {
     for (mcp__link *l = client->calls.sent.next; exchange && l != &client->calls.sent;
          l = l->next) {
@@ -123,7 +121,7 @@ void mcp__client_asked(mcp__incoming *in)
         return;
     }
     asked->question->asked = asked;
-    asked->question->handle = call_of(client, in->exchange);
+    asked->question->handle = mcp__call_of_exchange(client, in->exchange);
     suspend_timeouts(client);
     mcp__question_ask(asked->question);
 }

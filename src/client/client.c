@@ -45,6 +45,7 @@ static void on_malformed(mcp_channel *channel, mcp_str id, int rc, mcp_str why)
 static void on_heard(mcp_channel *channel, mcp_exchange exchange, mcp_str message)
 {
     mcp_client *client = client_of(channel);
+    client->connection.heard = exchange;
     if (client->options.trace)
         client->options.trace(client, false, exchange, message, client->options.user);
 }

@@ -81,6 +81,7 @@ struct mcp_client {
         bool no_stream;      /* the legacy server has no stream for notifications */
         bool misbehaved;     /* a forbidden request of the server has been reported */
         mcp_error malformed; /* why the last message that answers no request was malformed */
+        mcp_exchange heard;  /* of the message that is being received */
     } connection;
 
     /* The message that is being passed to the transport. */

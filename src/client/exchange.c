@@ -143,6 +143,13 @@ mcp_str mcp_client_notification_text(const mcp_client *client)
     return mcp_client_progress_text(client);
 }
 
+mcp_call_id mcp_client_notification_call(const mcp_client *client)
+{
+    if (!client || !client->channel)
+        return 0;
+    return mcp__call_of_exchange(client, client->connection.heard);
+}
+
 /* ---- exchanges that ended -------------------------------------------------------------------- */
 
 bool mcp__end_is_foreign(const mcp_exchange_end *end)

@@ -27,6 +27,7 @@ typedef enum action {
     BLOCKS,   /* a content block, or an array of them */
     MESSAGES, /* of sampling, with several contents where the revision has that */
     LABEL,    /* a text for the user, which names the other server */
+    LOGGER,   /* the part of the other server that logs */
     ASKER_ID, /* an identifier that the other server chose */
     FORM,
     CONTENT, /* of a CreateMessageResult, with one block where the revision has no arrays */
@@ -96,6 +97,8 @@ static const row rows[] = {
     {MCP__PASS_PROGRESS, "progressToken", HOP, 0, 0},
     {MCP__PASS_PROGRESS, "message", KEEP, 0, COL(progress_message)},
     {MCP__PASS_PROGRESS, "_meta", KEEP, MCP__PASS_NOTICE_META, 0},
+    {MCP__PASS_LOG, "logger", LOGGER, 0, 0},
+    {MCP__PASS_LOG, "_meta", HOP, 0, 0}, /* written by the caller of mcp__pass_members() */
     {MCP__PASS_ELICIT, "mode", KEEP, 0, COL(elicitation_modes)},
     {MCP__PASS_ELICIT, "message", LABEL, 0, 0},
     {MCP__PASS_ELICIT, "elicitationId", ASKER_ID, 0, COL(elicitation_id)},
@@ -354,6 +357,7 @@ static bool put_value(const mcp__pass *p, mcp__buf *b, const row *r, const mcp_j
         }
         break;
     case LABEL: mcp__pass_after_asker(p, b, ": ", text); return true;
+    case LOGGER: mcp__pass_after_asker(p, b, "/", text); return true;
     case ASKER_ID: mcp__pass_after_asker(p, b, ":", text); return true;
     case FORM: return mcp__pass_form(p, b, value, text);
     case CONTENT:

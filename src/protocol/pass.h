@@ -32,6 +32,7 @@ typedef enum mcp__pass_shape {
     MCP__PASS_TOOL_META,
     MCP__PASS_UI,
     MCP__PASS_NOTICE_META,
+    MCP__PASS_LOG,
 } mcp__pass_shape;
 
 /* The kinds of names, with the values of mcp_item. */

@@ -29,7 +29,7 @@ static bool take(const mcp_request *req, mcp__notice_rate *rate)
     return rate->count++ < MAX_PER_SECOND;
 }
 
-static void send_notification(mcp_request *req, mcp__buf *b)
+void mcp__notice_send(const mcp_request *req, mcp__buf *b)
 {
     mcp_channel *channel = mcp__request_channel(req);
     mcp__buf_char(b, '}');
@@ -101,7 +101,7 @@ void mcp_request_progress(mcp_request *req, double progress, double total, const
     if (req->revision->progress_message)
         mcp__object_str(&o, "message", message);
     mcp__object_end(&o);
-    send_notification(req, &b);
+    mcp__notice_send(req, &b);
 }
 
 /* Forwards the notification of another server. */
@@ -116,7 +116,7 @@ static void pass_progress(mcp_request *req, const mcp_json *token, const mcp_jso
     mcp__buf_char(&b, ',');
     mcp__pass_members(&pass, &b, MCP__PASS_PROGRESS, params, text);
     mcp__buf_char(&b, '}');
-    send_notification(req, &b);
+    mcp__notice_send(req, &b);
 }
 
 int mcp_request_progress_raw(mcp_request *req, mcp_str params)
@@ -163,15 +163,29 @@ static int wanted_level(const mcp_request *req)
     if (!req->revision->modern) {
         return mcp__request_session(req)->log_level;
     }
-    const mcp_json *level = mcp_json_get(mcp_request_meta(req), MCP__META_LOG_LEVEL);
-    int wanted = mcp__log_level(mcp_json_string(level));
+    int wanted = mcp_request_log_level(req);
     return wanted < 0 ? (int)MCP__COUNT(level_names) : wanted;
+}
+
+int mcp_request_log_level(const mcp_request *req)
+{
+    const mcp__session *session = mcp__request_session(req);
+    if (!req->revision->modern)
+        return session && session->log_asked ? session->log_level : MCP_ENOTFOUND;
+    int level =
+        mcp__log_level(mcp_json_string(mcp_json_get(mcp_request_meta(req), MCP__META_LOG_LEVEL)));
+    return level < 0 ? MCP_ENOTFOUND : level;
+}
+
+bool mcp__log_is_wanted(const mcp_request *req, int level)
+{
+    return mcp__request_channel(req) && !mcp_request_cancelled(req) && level >= wanted_level(req);
 }
 
 static bool is_wanted(mcp_request *req, mcp_log_level level)
 {
-    return req->server->options.logging && mcp__request_channel(req) && !req->cancelled &&
-           (int)level >= wanted_level(req) && (size_t)level < MCP__COUNT(level_names);
+    return mcp__server_logs(req->server) && (size_t)level < MCP__COUNT(level_names) &&
+           mcp__log_is_wanted(req, (int)level);
 }
 
 static void put_log_head(mcp_request *req, mcp__buf *b, mcp_log_level level, const char *logger)
@@ -192,7 +206,7 @@ void mcp_request_log(mcp_request *req, mcp_log_level level, const char *logger, 
     if (mcp__json_put_checked(&b, data, MCP_JSON_NONE, NULL) != MCP_OK && !b.failed)
         b.failed = MCP_EINVAL;
     mcp__buf_char(&b, '}');
-    send_notification(req, &b);
+    mcp__notice_send(req, &b);
 }
 
 void mcp_request_logf(mcp_request *req, mcp_log_level level, const char *logger, const char *format,
@@ -210,7 +224,7 @@ void mcp_request_logf(mcp_request *req, mcp_log_level level, const char *logger,
     put_log_head(req, &b, level, logger);
     mcp__json_put_str(&b, (mcp_str){text, len});
     mcp__buf_char(&b, '}');
-    send_notification(req, &b);
+    mcp__notice_send(req, &b);
 }
 
 /* ---- the connection -------------------------------------------------------------------------- */

@@ -204,6 +204,15 @@ bool mcp__server_completes(const mcp_server *server)
            completes(&server->registry[MCP__PROMPTS]);
 }
 
+bool mcp__server_logs(const mcp_server *server)
+{
+    for (size_t i = 0; i < server->n_mounts; i++) {
+        if (server->mounts[i]->provider.logs)
+            return true;
+    }
+    return server->options.logging;
+}
+
 /* ---- mounts ---------------------------------------------------------------------------------- */
 
 static bool under(const mcp__mount *m, mcp_str uri)

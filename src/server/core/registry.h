@@ -86,6 +86,8 @@ int mcp__registry_match(const mcp_server *server, mcp_str uri, mcp__entry **entr
  * here. */
 bool mcp__server_offers(const mcp_server *server, mcp__kind kind);
 bool mcp__server_completes(const mcp_server *server);
+/* Returns whether handlers or mounts send log messages to peers. */
+bool mcp__server_logs(const mcp_server *server);
 
 /* ---- mounted providers ----------------------------------------------------------------------- */
 

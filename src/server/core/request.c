@@ -157,7 +157,7 @@ static bool is_offered(const mcp_server *server, const mcp__method *method)
     case MCP__NEEDS_NOTHING: return true;
     case MCP__NEEDS_SUBSCRIBE:
         return mcp__server_offers(server, MCP__RESOURCES) && !server->options.no_subscribe;
-    case MCP__NEEDS_LOGGING: return server->options.logging;
+    case MCP__NEEDS_LOGGING: return mcp__server_logs(server);
     case MCP__NEEDS_TASKS: return server->tasks != NULL;
     case MCP__NEEDS_COMPLETION: return mcp__server_completes(server);
     default: return mcp__server_offers(server, (mcp__kind)method->needs);

@@ -202,5 +202,10 @@ mcp_str mcp__param_string(mcp_request *req, const char *name);
 /* notice.c: returns the severity of a log level, where 0 is debug, or a negative number if the name
  * is not a log level. */
 int mcp__log_level(mcp_str name);
+/* Returns whether the peer of a request can be sent log messages of this level. */
+bool mcp__log_is_wanted(const mcp_request *req, int level);
+/* Sends a notification that belongs to a request, without its closing brace, and gives the buffer
+ * back. */
+void mcp__notice_send(const mcp_request *req, mcp__buf *b);
 
 #endif

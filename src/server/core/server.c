@@ -220,7 +220,7 @@ void mcp__put_capabilities(mcp__buf *b, const mcp_request *req)
     put_capability(&o, req, MCP__RESOURCES, "resources");
     put_capability(&o, req, MCP__PROMPTS, "prompts");
     put_capability(&o, req, MCP__TOOLS, "tools");
-    if (server->options.logging) {
+    if (mcp__server_logs(server)) {
         mcp__object_key(&o, "logging");
         mcp__buf_lit(b, "{}");
     }

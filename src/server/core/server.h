@@ -61,9 +61,10 @@ struct mcp_server {
     size_t list_streams[MCP__KINDS]; /* streams that are subscribed to the list of a kind */
     struct mcp__tasks *tasks;        /* NULL if not offered */
     mcp__meters meters[MCP_USAGE_KINDS];
-    size_t no_files;      /* answers that failed for lack of a descriptor, not yet logged */
-    int64_t files_logged; /* time of the last such log line; 0 if never */
-    int64_t usage_clock;  /* the host's time when a request was last counted; 0 if never */
+    size_t no_files;         /* answers that failed for lack of a descriptor, not yet logged */
+    int64_t files_logged;    /* time of the last such log line; 0 if never */
+    uint64_t forwarded_logs; /* number of log messages of other servers */
+    int64_t usage_clock;     /* the host's time when a request was last counted; 0 if never */
 };
 
 /* Writes {"resources":{…},…} for the client of a request, in the form of its revision. */

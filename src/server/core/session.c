@@ -146,6 +146,7 @@ void mcp__session_forget(mcp_request *initialize)
     session->initialize = NULL;
     session->initialized = false;
     session->log_level = MCP_LOG_INFO;
+    session->log_asked = false;
 }
 
 static void role_tick(mcp_channel *channel, int64_t now)

@@ -14,8 +14,10 @@ struct mcp__session {
     const mcp__revision *revision; /* NULL before initialize */
     bool initialized;              /* notifications/initialized was received */
     int log_level;                 /* logging/setLevel */
-    mcp_json_doc *initialize;      /* the params of initialize: capabilities, clientInfo */
-    mcp__link elicitations;        /* elicitations in URL mode that are not complete */
+    bool log_asked;                /* the client has set it */
+    uint64_t logged;          /* number of the last forwarded log message it was considered for */
+    mcp_json_doc *initialize; /* the params of initialize: capabilities, clientInfo */
+    mcp__link elicitations;   /* elicitations in URL mode that are not complete */
     size_t n_elicitations;
     mcp__stream legacy;
 

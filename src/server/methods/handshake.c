@@ -96,5 +96,6 @@ int mcp__run_set_level(mcp_request *req)
             "Invalid params: \"level\" must be debug, info, notice, warning, error, "
             "critical, alert or emergency");
     session->log_level = level;
+    session->log_asked = true;
     return MCP_OK;
 }

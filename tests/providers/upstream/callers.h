@@ -69,8 +69,8 @@ static inline const char *callers_say(void *user, bool second, const char *messa
 }
 
 /* Connects a caller again, with the handshake if the revision has one. */
-static inline void callers_connect(callers *all, bool second, mcp_server *server,
-                                   const char *revision)
+static inline void callers_connect_as(callers *all, bool second, mcp_server *server,
+                                      const char *revision, const char *principal)
 {
     char message[256];
     callers_one *c = &all->at[second];
@@ -80,7 +80,7 @@ static inline void callers_connect(callers *all, bool second, mcp_server *server
     assert_int_equal(
         mcp_server_connect(server,
                            MCP_OPTIONS(mcp_channel_options, .send = callers_take, .user = c,
-                                       .principal = "ann", .shared_stream = true),
+                                       .principal = principal, .shared_stream = true),
                            &c->channel, NULL),
         MCP_OK);
     if (strcmp(revision, "2026-07-28") == 0)
@@ -92,6 +92,12 @@ static inline void callers_connect(callers *all, bool second, mcp_server *server
              revision);
     callers_say(all, second, message, 1);
     callers_say(all, second, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}", 0);
+}
+
+static inline void callers_connect(callers *all, bool second, mcp_server *server,
+                                   const char *revision)
+{
+    callers_connect_as(all, second, server, revision, "ann");
 }
 
 static inline void callers_leave(callers *all)

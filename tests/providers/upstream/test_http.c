@@ -54,6 +54,7 @@ static int call(mcp_request *req, const mcp_json *arguments, void *user)
 {
     mcp_str region = mcp_json_string(mcp_json_get(arguments, "region"));
     (void)user;
+    mcp_request_logf(req, MCP_LOG_ERROR, "where", "in %.*s", (int)region.len, region.ptr);
     return mcp_reply_textf(req, "in %.*s", (int)region.len, region.ptr);
 }
 
@@ -104,7 +105,7 @@ static mcp_server *other_new(const mcp_host *host)
     mcp_server *s;
     watched = 0;
     assert_int_equal(mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "rig", .version = "1",
-                                                .coalesce_ms = 1, .host = host),
+                                                .coalesce_ms = 1, .host = host, .logging = true),
                                     &s, NULL),
                      MCP_OK);
     mcp_server_add_tool(
@@ -268,13 +269,47 @@ static void test_restart(void **state)
     }
 }
 
+/* Over HTTP each log message arrives on the stream of its call, and reaches only the caller of that
+ * call. Anonymous callers get the messages of their calls, too. */
+static void test_logs(void **state)
+{
+    static const char *const revisions[] = {"2026-07-28", "2025-11-25"};
+    static const char *const principals[] = {"ann", NULL};
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        static world w;
+        open_world(&w, revisions[i / 2], 0);
+        for (int k = 0; k < 2; k++) {
+            callers_connect_as(&w.c, k, w.front, "2026-07-28", principals[i % 2]);
+            char message[600];
+            snprintf(message, sizeof(message),
+                     "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{"
+                     "\"name\":\"up_where\",\"arguments\":{\"region\":\"%d\"},\"_meta\":{"
+                     "\"io.modelcontextprotocol/logLevel\":\"debug\","
+                     "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+                     "\"io.modelcontextprotocol/clientCapabilities\":{}}}}",
+                     k);
+            mcp_channel_receive(w.c.at[k].channel, 0, mcp_str_from(message),
+                                mcp_loop_now(w.c.loop));
+        }
+        for (int k = 0; k < 2; k++) {
+            char own[80];
+            const char *got = callers_say(&w.c, k, NULL, 2);
+            snprintf(own, sizeof(own), "\"logger\":\"up/where\",\"data\":\"in %d\"", k);
+            expect(got, own);
+            assert_null(strstr(got, k ? "\"data\":\"in 0\"" : "\"data\":\"in 1\""));
+            expect(got, "\"result\"");
+        }
+        close_world(&w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_headers),
-        cmocka_unit_test(test_invalid_headers),
-        cmocka_unit_test(test_session_end),
-        cmocka_unit_test(test_restart),
+        cmocka_unit_test(test_headers),     cmocka_unit_test(test_invalid_headers),
+        cmocka_unit_test(test_session_end), cmocka_unit_test(test_restart),
+        cmocka_unit_test(test_logs),
     };
     return cmocka_run_group_tests_name("upstream: HTTP", tests, NULL, NULL);
 }
