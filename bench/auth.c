@@ -5,6 +5,9 @@
  *                                bare=… check=… above=…
  *   auth --write FOLDER ISSUER   writes a token of this issuer (RS256, valid for a day) to
  *                                FOLDER/token, and its keys to FOLDER/jwks.json
+ *   auth --write-many N FOLDER ISSUER
+ *                                writes N different tokens (ES256), one per line, to
+ *                                FOLDER/tokens, and their keys to FOLDER/jwks.json
  *
  * The turns are short and alternate, so that other load affects both measurements. `above` is the
  * median of the differences between the two.
@@ -64,24 +67,31 @@ static void make_keys(bench_token *t, const char *private_jwk, const char *publi
             "a key set");
 }
 
-/* Signs claims that are long enough for a token of 1 KiB. */
-static void make_token(bench_token *t)
+/* Signs claims with `fill` more bytes. Tokens of different numbers have the same length, but
+ * differ in `sub` and `jti`. */
+static void sign_token(bench_token *t, unsigned number, size_t fill)
 {
     char claims[2048], filling[1024] = "";
+    memset(filling, 'x', fill);
+    snprintf(claims, sizeof(claims),
+             "{\"iss\":\"%s\",\"sub\":\"user%06u\",\"client_id\":\"client\","
+             "\"aud\":[\"https://mcp.example/mcp\",\"account\"],\"exp\":%lld,"
+             "\"iat\":%lld,\"jti\":\"%08x\",\"scope\":\"files:read files:write\","
+             "\"groups\":[\"a\",\"b\",\"c\"],\"more\":\"%s\"}",
+             issuer, number, issued + 86400, issued, number, filling);
+    mcp__buf_init(&t->text, mcp__allocator(NULL), 0);
+    require(mcp__jws_sign(t->signer, MCP_STR("\"typ\":\"at+jwt\",\"kid\":\"k\""),
+                          mcp_str_from(claims), &t->text) == MCP_OK,
+            "signing");
+}
+
+/* Makes a token of 1 KiB. Returns its `fill`. */
+static size_t make_token(bench_token *t)
+{
     for (size_t fill = 0;; fill++) {
-        memset(filling, 'x', fill);
-        snprintf(claims, sizeof(claims),
-                 "{\"iss\":\"%s\",\"sub\":\"user\",\"client_id\":\"client\","
-                 "\"aud\":[\"https://mcp.example/mcp\",\"account\"],\"exp\":%lld,"
-                 "\"iat\":%lld,\"jti\":\"6b0f3c5e\",\"scope\":\"files:read files:write\","
-                 "\"groups\":[\"a\",\"b\",\"c\"],\"more\":\"%s\"}",
-                 issuer, issued + 86400, issued, filling);
-        mcp__buf_init(&t->text, mcp__allocator(NULL), 0);
-        require(mcp__jws_sign(t->signer, MCP_STR("\"typ\":\"at+jwt\",\"kid\":\"k\""),
-                              mcp_str_from(claims), &t->text) == MCP_OK,
-                "signing");
+        sign_token(t, 0, fill);
         if (t->text.len >= 1024)
-            return;
+            return fill;
         mcp__buf_free(&t->text);
     }
 }
@@ -220,11 +230,39 @@ static void write_token(const char *folder, const char *of)
     mcp__jwk_set_unref(t.keys);
 }
 
+static void write_tokens(const char *n, const char *folder, const char *of)
+{
+    static const char set[] = "{\"keys\":[{" P256_PUBLIC "}]}";
+    char path[4096];
+    bench_token t;
+    issuer = of;
+    issued = (long long)time(NULL);
+    make_keys(&t, "{" P256_PUBLIC "," P256_PRIVATE "}", set);
+    size_t fill = make_token(&t);
+    mcp__buf_free(&t.text);
+    require(snprintf(path, sizeof(path), "%s/tokens", folder) < (int)sizeof(path), "a path");
+    FILE *f = fopen(path, "w");
+    require(f, path);
+    for (unsigned i = 0; i < strtoul(n, NULL, 10); i++) {
+        sign_token(&t, i, fill);
+        require(fprintf(f, "%.*s\n", (int)t.text.len, t.text.ptr) > 0, path);
+        mcp__buf_free(&t.text);
+    }
+    require(fclose(f) == 0, path);
+    write_file(folder, "jwks.json", mcp_str_from(set));
+    mcp__jwk_free(t.signer);
+    mcp__jwk_set_unref(t.keys);
+}
+
 int main(int argc, char **argv)
 {
     require(mcp__crypto_load(&crypto, NULL) == MCP_OK, "loading OpenSSL");
     if (argc == 4 && strcmp(argv[1], "--write") == 0) {
         write_token(argv[2], argv[3]);
+        return 0;
+    }
+    if (argc == 5 && strcmp(argv[1], "--write-many") == 0) {
+        write_tokens(argv[2], argv[3], argv[4]);
         return 0;
     }
     measure("RS256", RSA_SIGNER, RSA_SET);

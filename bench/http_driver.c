@@ -8,7 +8,9 @@
  *             alive, one request in flight on each: per_second, p50_us, p99_us, reply_bytes
  *   --listen  opens --streams of subscriptions/listen for --uri, then calls the tool "touch": how much
  *             memory a stream costs the server (stream_bytes) and when the last stream got the update (update_ms)
- * --header "NAME: VALUE" adds a header to every request.
+ * --header "NAME: VALUE" adds a header to every request. --tokens FILE adds the next line of FILE to
+ * every request as a bearer token; all requests before the measurement have the first one. Then
+ * private_before_kib and private_after_kib are the server's private memory without and with them.
  * Both modes add the server's hwm_kib and rss_kib from /proc. With two or more CPUs, the server is
  * bound to the first and the driver to the second.
  *
@@ -48,7 +50,7 @@ enum {
 
 static struct options {
     bool listen;
-    const char *method, *uri, *path, *header;
+    const char *method, *uri, *path, *header, *tokens;
     long requests, warmup, connections, streams, port, min_reply;
     char **command;
 } opt = {
@@ -211,6 +213,24 @@ static long memory_of(const char *field)
     return kib;
 }
 
+/* Returns the private memory of the server in KiB, or 0 on failure. */
+static long private_memory(void)
+{
+    char path[64], line[256];
+    long kib = 0, value;
+    snprintf(path, sizeof(path), "/proc/%ld/smaps_rollup", (long)server);
+    FILE *f = server > 0 ? fopen(path, "re") : NULL;
+    while (f && fgets(line, sizeof(line), f)) {
+        if (sscanf(line, "Private_%*[^:]: %ld", &value) == 1) {
+            kib += value;
+        }
+    }
+    if (f) {
+        fclose(f);
+    }
+    return kib;
+}
+
 static void print_memory(void)
 {
     printf(" hwm_kib=%ld rss_kib=%ld\n", memory_of("VmHWM:"), memory_of("VmRSS:"));
@@ -317,6 +337,35 @@ static void check_reply(const char *reply, size_t len)
     }
 }
 
+/* ---- --tokens ------------------------------------------------------------------------------------- */
+
+static FILE *tokens;
+static char *token_at; /* the place of the token in the request; NULL without tokens */
+static size_t token_len;
+
+/* Reads the next token, whose length is that of the first one. */
+static void next_token(char *to)
+{
+    if (fread(to, 1, token_len, tokens) != token_len || fgetc(tokens) != '\n') {
+        die("%s has too few tokens, or tokens of different lengths", opt.tokens);
+    }
+}
+
+/* Adds a header with the first token. */
+static void use_tokens(void)
+{
+    char *line = NULL, *header = NULL;
+    size_t size = 0;
+    tokens = fopen(opt.tokens, "re");
+    ssize_t n = tokens ? getline(&line, &size, tokens) : -1;
+    if (n < 2 || asprintf(&header, "Authorization: Bearer %.*s", (int)n - 1, line) < 0) {
+        die("%s has no tokens", opt.tokens);
+    }
+    token_len = (size_t)n - 1;
+    opt.header = header;
+    free(line);
+}
+
 /* ---- --rate --------------------------------------------------------------------------------------- */
 
 typedef struct client {
@@ -340,6 +389,9 @@ static void send_request(client *c)
         return;
     }
     load.sent++;
+    if (token_at && load.sent > opt.warmup) {
+        next_token(token_at);
+    }
     c->sent_at = now_ns();
     if (send(c->fd, load.request.text, load.request.len, MSG_NOSIGNAL) !=
         (ssize_t)load.request.len) {
@@ -416,10 +468,16 @@ static void run_rate(void)
     if (reads) {
         snprintf(members, sizeof(members), "\"uri\":\"%s\",", opt.uri);
     }
+    if (opt.tokens) {
+        use_tokens();
+    }
     request_make(&load.request, opt.method, members, reads ? opt.uri : NULL);
+    if (opt.tokens) {
+        token_at = strstr(load.request.text, "Bearer ") + strlen("Bearer ");
+    }
     open_clients(epoll);
     run_until(epoll, opt.warmup);
-    long before = load.done;
+    long before = load.done, private = opt.tokens ? private_memory() : 0;
     uint64_t start = now_ns();
     run_until(epoll, load.total);
     double seconds = ms_since(start) / 1e3;
@@ -429,6 +487,9 @@ static void run_rate(void)
     printf("per_second=%.0f p50_us=%.1f p99_us=%.1f reply_bytes=%zu",
            (double)(load.total - before) / seconds, latency[opt.requests / 2] / 10.0,
            latency[opt.requests * 99 / 100] / 10.0, load.reply_bytes);
+    if (opt.tokens) {
+        printf(" private_before_kib=%ld private_after_kib=%ld", private, private_memory());
+    }
     print_memory();
 }
 
@@ -537,7 +598,8 @@ enum {
     STREAMS,
     PORT,
     MIN_REPLY,
-    HEADER
+    HEADER,
+    TOKENS
 };
 
 static const struct option options[] = {
@@ -553,6 +615,7 @@ static const struct option options[] = {
     {"port", required_argument, NULL, PORT},
     {"min-reply", required_argument, NULL, MIN_REPLY},
     {"header", required_argument, NULL, HEADER},
+    {"tokens", required_argument, NULL, TOKENS},
     {NULL, 0, NULL, 0},
 };
 
@@ -560,7 +623,8 @@ static _Noreturn void usage(void)
 {
     fputs("usage: http_driver [--rate|--listen] [--method METHOD] [--uri URI] [--path PATH]\n"
           "           [--requests N] [--warmup N] [--connections N] [--streams N]\n"
-          "           [--min-reply BYTES] [--header HEADER] --port PORT | COMMAND [ARGUMENT...]\n",
+          "           [--min-reply BYTES] [--header HEADER | --tokens FILE]\n"
+          "           --port PORT | COMMAND [ARGUMENT...]\n",
           stderr);
     exit(2);
 }
@@ -590,6 +654,7 @@ static void set_option(int which, const char *value)
     case PORT: opt.port = number(value, 1, 65535); break;
     case MIN_REPLY: opt.min_reply = number(value, 0, IN_SIZE); break;
     case HEADER: opt.header = value; break;
+    case TOKENS: opt.tokens = value; break;
     default: usage();
     }
 }

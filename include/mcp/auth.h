@@ -167,7 +167,7 @@ typedef struct mcp_resource_server_options {
     const unsigned char *nonce_key, *nonce_key_before;
 
     /* Limits. 0 means the default. */
-    size_t max_token_bytes; /* size of the cache of checked tokens; default 14 MiB */
+    size_t max_token_bytes; /* size of the cache of checked tokens; default 11 MiB */
     size_t max_proofs;      /* number of used DPoP proofs that are recorded, 24 bytes each; default
                              * 65,536 */
     /* Memory for tokens that are being checked; default 32 MiB. Above this limit, requests get

@@ -33,6 +33,13 @@ MCP__SHARED void mcp__json_wipe(mcp_json_doc *doc);
 size_t mcp__json_doc_bytes(const mcp_json_doc *doc);
 /* Returns approximately the memory of the document: its text and its values. */
 MCP__SHARED size_t mcp__json_doc_memory(const mcp_json_doc *doc);
+/* Returns the memory that was allocated for a document of mcp_json_parse(), after
+ * mcp__json_shrink(). */
+size_t mcp__json_doc_allocated(const mcp_json_doc *doc);
+/* Releases the memory that a document does not use, which is most of the memory of a small document,
+ * because the parser estimates the number of values. For documents that are kept. The document moves,
+ * so that no value of it may be borrowed. Returns MCP_OK, or MCP_ENOMEM without a change. */
+int mcp__json_shrink(mcp_json_doc **doc);
 
 /* ---- write.c: JSON text straight into a buffer ----------------------------------------------- */
 

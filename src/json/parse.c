@@ -244,6 +244,42 @@ size_t mcp__json_doc_memory(const mcp_json_doc *doc)
     return yyjson_doc_get_read_size(d) + yyjson_doc_get_val_count(d) * sizeof(yyjson_val);
 }
 
+/* yyjson puts the values behind its struct, in one block. Returns the size of both. */
+static size_t values_size(const yyjson_doc *d)
+{
+    return (size_t)((const char *)(d->root + d->val_read) - (const char *)d);
+}
+
+size_t mcp__json_doc_allocated(const mcp_json_doc *doc)
+{
+    enum { HEAP = 24 }; /* the heap's own part of a block, at most */
+    const yyjson_doc *d = (const yyjson_doc *)doc;
+    if (!d)
+        return 0;
+    size_t text = d->str_pool ? d->dat_read + YYJSON_PADDING_SIZE + sizeof(block_head) + HEAP : 0;
+    return values_size(d) + sizeof(block_head) + HEAP + text;
+}
+
+int mcp__json_shrink(mcp_json_doc **doc)
+{
+    yyjson_doc *d = (yyjson_doc *)*doc;
+    if (!d)
+        return MCP_OK;
+    /* Resizing the block would leave a hole behind it that no other document fits in. */
+    block_head *head = (block_head *)d - 1;
+    const mcp_allocator a = head->allocator;
+    size_t size = sizeof(*head) + values_size(d);
+    block_head *copy = mcp__alloc(&a, size);
+    if (!copy)
+        return MCP_ENOMEM;
+    memcpy(copy, head, size);
+    yyjson_doc *to = (yyjson_doc *)(copy + 1);
+    to->root = (yyjson_val *)((char *)to + ((char *)d->root - (char *)d));
+    mcp__release(&a, head);
+    *doc = (mcp_json_doc *)to;
+    return MCP_OK;
+}
+
 const mcp_json *mcp_json_root(const mcp_json_doc *doc)
 {
     return doc ? (const mcp_json *)((const yyjson_doc *)doc)->root : NULL;

@@ -1,8 +1,8 @@
 /* identity.c: the identity of a caller, which is one block of memory with a reference count. */
 #include <stdatomic.h>
 
-#include <mcp/identity.h>
-
+#include "json/json.h"
+#include "protocol/identity.h"
 #include "protocol/scope.h"
 
 enum { MAX_NAME = 1023, MAX_SCOPES = 16 << 10, MAX_CLAIMS = 64 << 10 };
@@ -11,6 +11,7 @@ struct mcp_identity {
     atomic_size_t references;
     mcp_allocator allocator;
     int64_t expires_ms;
+    size_t bytes; /* of this block */
     mcp_json_doc *claims;
     const char *principal, *scopes, *issuer, *token; /* in `text`, or NULL */
     char text[];
@@ -43,6 +44,8 @@ static int parse_claims(mcp_identity *i, const char *claims, mcp_error *error)
     if (!claims)
         return MCP_OK;
     int rc = mcp_json_parse(mcp_str_from(claims), NULL, &i->allocator, &i->claims, error);
+    if (rc == MCP_OK && mcp__json_shrink(&i->claims) != MCP_OK) /* identities are kept in caches */
+        return mcp__fail(error, MCP_ENOMEM, 0, "no memory for the claims of an identity");
     if (rc != MCP_OK || mcp_json_is(mcp_json_root(i->claims), MCP_JSON_OBJECT))
         return rc;
     return mcp__fail(error, MCP_EPROTOCOL, 0, "the claims are not a JSON object");
@@ -77,13 +80,15 @@ int mcp_identity_new(const mcp_identity_options *options, mcp_identity **ret, mc
     if (rc != MCP_OK)
         return rc;
     const mcp_allocator *a = mcp__allocator(o.allocator);
-    mcp_identity *i = mcp__zalloc(a, sizeof(*i) + size_of(o.principal) + size_of(o.scopes) +
-                                         size_of(o.issuer) + size_of(o.token));
+    size_t bytes = sizeof(mcp_identity) + size_of(o.principal) + size_of(o.scopes) +
+                   size_of(o.issuer) + size_of(o.token);
+    mcp_identity *i = mcp__zalloc(a, bytes);
     if (!i)
         return mcp__fail(error, MCP_ENOMEM, 0, "no memory for an identity");
     char *at = i->text;
     atomic_init(&i->references, 1);
     i->allocator = *a;
+    i->bytes = bytes;
     i->expires_ms = o.expires_ms;
     i->principal = keep(&at, o.principal);
     i->scopes = keep(&at, o.scopes);
@@ -111,6 +116,12 @@ void mcp_identity_unref(mcp_identity *identity)
     mcp_allocator a = identity->allocator;
     mcp_json_free(identity->claims);
     mcp__release(&a, identity);
+}
+
+size_t mcp__identity_memory(const mcp_identity *identity)
+{
+    enum { HEAP = 24 }; /* as in parse.c */
+    return identity ? identity->bytes + HEAP + mcp__json_doc_allocated(identity->claims) : 0;
 }
 
 const char *mcp_identity_principal(const mcp_identity *identity)

@@ -1,6 +1,7 @@
 /* identity.c: makes the identity of a caller from the claims of an accepted token. The functions
  * may run on any thread, because they use only immutable data. */
 #include "auth/resource/resource.h"
+#include "protocol/identity.h"
 
 /* ---- claims ---------------------------------------------------------------------------------- */
 
@@ -194,7 +195,7 @@ static mcp__refused make(mcp__rs_check *check, const mcp__claims *claims, const 
     check->expires = ends ? claims->expires + MCP__TOKEN_SKEW : INT64_MAX;
     o.expires_ms = ends ? check->expires * 1000 : 0;
     int rc = mcp_identity_new(&o, &check->known.identity, NULL);
-    check->bytes += principal->len + scopes->len + strlen(o.issuer) + sizeof(token) + 128;
+    check->bytes = mcp__identity_memory(check->known.identity);
     return refusal_of(rc);
 }
 
@@ -216,7 +217,7 @@ mcp__refused mcp__rs_identify(mcp__rs_check *check, const mcp_json_doc *doc,
         why = MCP__REFUSED_NO_MEMORY;
     memcpy(check->known.jkt, claims->jkt.len ? claims->jkt.ptr : "", claims->jkt.len);
     check->known.jkt[claims->jkt.len] = '\0';
-    check->bytes = mcp__json_doc_memory(doc);
+    check->bytes = 0;
     if (why == MCP__ACCEPTED)
         why = make(check, claims, json, &principal, &scopes);
     mcp__buf_free(&principal);

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <setjmp.h>
 #include <cmocka.h>
+#include <malloc.h>
 #include <stdio.h>
 
 #include "json/json.h"
@@ -282,6 +283,79 @@ static void test_one_allocation(void **state)
     assert_int_equal(f.live, 0);
 }
 
+static void *measured_allocate(size_t size, void *user)
+{
+    void *p = malloc(size);
+    *(size_t *)user += malloc_usable_size(p);
+    return p;
+}
+
+static void measured_release(void *ptr, void *user)
+{
+    *(size_t *)user -= malloc_usable_size(ptr);
+    free(ptr);
+}
+
+static void *measured_resize(void *ptr, size_t size, void *user)
+{
+    *(size_t *)user -= malloc_usable_size(ptr);
+    ptr = realloc(ptr, size);
+    *(size_t *)user += malloc_usable_size(ptr);
+    return ptr;
+}
+
+/* A document that is kept has the same values, in the memory that is reported. */
+static void test_shrink(void **state)
+{
+    static const char *const texts[] = {
+        "{\"iss\":\"https://as.example\",\"aud\":[\"a\",\"b\"],\"exp\":1700000000,\"more\":"
+        "\"\\u00e9xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+        "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+        "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\""
+        "}",
+        "[[],{},[{\"a\":[1,[2,[3]]]}],1e999,null]", "7", "\"text\""};
+    (void)state;
+    for (size_t i = 0; i < MCP__COUNT(texts); i++) {
+        size_t live = 0;
+        mcp_allocator a = {measured_allocate, measured_resize, measured_release, &live};
+        mcp_json_doc *doc = NULL;
+        mcp__buf before, after;
+        mcp__buf_init(&before, NULL, 0);
+        mcp__buf_init(&after, NULL, 0);
+        assert_int_equal(mcp_json_parse(mcp_str_from(texts[i]), NULL, &a, &doc, NULL), MCP_OK);
+        mcp__json_put_value(&before, mcp_json_root(doc));
+        size_t parsed = live;
+        assert_int_equal(mcp__json_shrink(&doc), MCP_OK);
+        assert_true(live <= mcp__json_doc_allocated(doc));
+        assert_true(live + 64 > mcp__json_doc_allocated(doc));
+        assert_true(i > 0 || live + 600 < parsed); /* the text and few values remain */
+        mcp__json_put_value(&after, mcp_json_root(doc));
+        assert_true(mcp_str_eq(mcp__buf_view(&before), mcp__buf_view(&after)));
+        mcp__buf_free(&before);
+        mcp__buf_free(&after);
+        mcp_json_free(doc);
+        assert_int_equal(live, 0);
+    }
+    mcp_json_doc *none = NULL;
+    assert_int_equal(mcp__json_shrink(&none), MCP_OK);
+    assert_int_equal(mcp__json_doc_allocated(none), 0);
+}
+
+/* Without memory for the copy the document stays as it is. */
+static void test_shrink_no_memory(void **state)
+{
+    (void)state;
+    failalloc f = {0};
+    mcp_allocator a = failalloc_allocator(&f);
+    mcp_json_doc *doc = NULL;
+    assert_int_equal(mcp_json_parse(MCP_STR("[1,2]"), NULL, &a, &doc, NULL), MCP_OK);
+    f.fail_at = f.calls + 1;
+    assert_int_equal(mcp__json_shrink(&doc), MCP_ENOMEM);
+    assert_int_equal(mcp_json_count(mcp_json_root(doc)), 2);
+    mcp_json_free(doc);
+    assert_int_equal(f.live, 0);
+}
+
 static void test_no_memory(void **state)
 {
     (void)state;
@@ -308,11 +382,18 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cases),          cmocka_unit_test(test_arguments),
-        cmocka_unit_test(test_depth),          cmocka_unit_test(test_bytes),
-        cmocka_unit_test(test_values),         cmocka_unit_test(test_duplicates),
-        cmocka_unit_test(test_many_keys),      cmocka_unit_test(test_allocator_is_copied),
-        cmocka_unit_test(test_one_allocation), cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_cases),
+        cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_depth),
+        cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_duplicates),
+        cmocka_unit_test(test_many_keys),
+        cmocka_unit_test(test_allocator_is_copied),
+        cmocka_unit_test(test_one_allocation),
+        cmocka_unit_test(test_shrink),
+        cmocka_unit_test(test_shrink_no_memory),
+        cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <setjmp.h>
 #include <cmocka.h>
+#include <malloc.h>
 
-#include <mcp/identity.h>
+#include "protocol/identity.h"
 
 #include "support/failalloc.h"
 
@@ -49,6 +50,43 @@ static void test_members(void **state)
     assert_null(mcp_identity_issuer(NULL));
     assert_null(mcp_identity_token(NULL));
     assert_int_equal(mcp_identity_expires_ms(NULL), 0);
+}
+
+static void *measured_allocate(size_t size, void *user)
+{
+    void *p = malloc(size);
+    *(size_t *)user += malloc_usable_size(p);
+    return p;
+}
+
+static void measured_release(void *ptr, void *user)
+{
+    *(size_t *)user -= malloc_usable_size(ptr);
+    free(ptr);
+}
+
+/* A cache of identities is limited by the memory that they report, so it must be all of it. */
+static void test_memory(void **state)
+{
+    size_t live = 0;
+    mcp_allocator a = {measured_allocate, NULL, measured_release, &live};
+    mcp_identity *i = NULL;
+    (void)state;
+    assert_int_equal(
+        mcp_identity_new(
+            MCP_OPTIONS(mcp_identity_options, .principal = "https://as.example#user",
+                        .scopes = "files:read files:write", .issuer = "https://as.example",
+                        .token = "0123456789abcdef0123456789abcdef0123456789a",
+                        .claims = "{\"sub\":\"user\",\"aud\":[\"https://mcp.example/mcp\"],"
+                                  "\"exp\":1700000000,\"scope\":\"files:read files:write\"}",
+                        .allocator = &a),
+            &i, NULL),
+        MCP_OK);
+    assert_true(live <= mcp__identity_memory(i));
+    assert_true(live + 128 > mcp__identity_memory(i));
+    mcp_identity_unref(i);
+    assert_int_equal(live, 0);
+    assert_int_equal(mcp__identity_memory(NULL), 0);
 }
 
 static void test_refused(void **state)
@@ -142,9 +180,8 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_members),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_scopes),
+        cmocka_unit_test(test_members),   cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_refused),   cmocka_unit_test(test_scopes),
         cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
