@@ -114,6 +114,15 @@ typedef struct mcp_provider {
     /* The provider may forward log messages (mcp_server_log_raw()). The server declares the
      * capability `logging` while it is mounted. */
     bool logs;
+
+    /* For a provider that waits for something else, such as another server. If a page of a list may
+     * contain entries of several providers, `list_begin` is called for each of them before the first
+     * one is asked, so that they work at the same time. `list` or `list_items` may be called for the
+     * same request afterwards, from the start of the list; `list_end` is called in any case, at the
+     * latest when the request ends. `list_begin` must not answer the request or set its cancel
+     * function. If one of them is NULL, neither is called. */
+    void (*list_begin)(mcp_request *req, mcp_item item, void *user);
+    void (*list_end)(mcp_request *req, void *user);
 } mcp_provider;
 
 /* Mounts a provider for every URI that begins with `prefix` (case is ignored in the scheme only;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "approval.h"
+#include "listing.h"
 
 static upstream *up_of(const upstream_ask *a)
 {
@@ -22,6 +23,7 @@ void upstream_ask_free(upstream_ask *a)
 {
     upstream *up = a->session->up;
     upstream_park_free(a);
+    upstream_list_free(a);
     upstream_ask **at = &a->session->asks;
     while (*at && *at != a)
         at = &(*at)->next;
@@ -45,10 +47,9 @@ static int name_here(mcp_item item, mcp_str name, char to[MCP_NAME_ROOM], void *
 
 /* Replies with the JSON text of `value`. If `text` is NULL, it is made from `value`. `how` is
  * mcp_reply_raw() or a variant of it. */
-static int reply(const upstream_ask *a, const mcp_json *value, mcp_str text,
+static int reply(upstream *up, mcp_request *req, const mcp_json *value, mcp_str text,
                  int (*how)(mcp_request *req, const mcp_raw *raw))
 {
-    upstream *up = a->session->up;
     mcp_raw raw = {.size = sizeof(raw),
                    .json = text,
                    .value = value,
@@ -57,63 +58,80 @@ static int reply(const upstream_ask *a, const mcp_json *value, mcp_str text,
                    .user = up,
                    .asker = up->options.name};
     if (raw.json.ptr)
-        return how(a->req, &raw);
+        return how(req, &raw);
     mcp_json_writer *w = mcp_json_writer_new(&up->alloc, 0);
     mcp_json_add_value(w, value);
     int rc = mcp_json_writer_finish(w, &raw.json);
-    rc = rc == MCP_OK ? how(a->req, &raw) : rc;
+    rc = rc == MCP_OK ? how(req, &raw) : rc;
     mcp_json_writer_free(w);
     return rc;
 }
 
-/* Replies that the other server cannot be reached. With `leaves_out`, the list is returned without
- * its entries and a warning is logged. */
-static int refuse(upstream *up, mcp_request *req, bool leaves_out, int rc, const mcp_error *error)
+int upstream_reply_page(upstream *up, mcp_request *req, mcp_str text)
 {
-    const char *text = error && error->text[0] ? error->text : mcp_error_text(rc);
-    if (rc == MCP_ELIMIT && !(error && error->text[0]))
-        text = "too many sessions are open (max_sessions): try again later";
+    return reply(up, req, NULL, text, mcp_reply_raw_page);
+}
+
+const char *upstream_reason(int rc, const mcp_error *error)
+{
+    if (error && error->text[0])
+        return error->text;
+    return rc == MCP_ELIMIT ? "too many sessions are open (max_sessions): try again later"
+                            : mcp_error_text(rc);
+}
+
+int upstream_refuse(upstream *up, mcp_request *req, int rc, const mcp_error *error)
+{
     if (rc == MCP_ECANCELLED || rc == MCP_ENOMEM)
         return rc;
-    count(up, MCP_UPSTREAM_UNREACHABLE);
-    if (leaves_out) {
-        upstream_say(up, "warning", text);
-        return MCP_OK;
-    }
     char advice[400];
     return mcp_reply_fail(req, MCP_CODE_INTERNAL, "The server %s does not answer: %s%s",
-                          up->options.name, text,
+                          up->options.name, upstream_reason(rc, error),
                           rc == MCP_EACCESS ? upstream_login_advice(up, mcp_request_principal(req),
                                                                     advice, sizeof(advice))
                                             : "");
 }
 
-static bool is_unknown_method(const mcp_json *error)
+bool upstream_is_unknown_method(const mcp_json *error)
 {
     enum { METHOD_NOT_FOUND = -32601 };
     return mcp_json_int(mcp_json_get(error, "code"), 0) == METHOD_NOT_FOUND;
 }
 
-static int outcome_of(const upstream_ask *a, int rc, const mcp_json *result, mcp_str text,
-                      const mcp_error *error)
+void upstream_count(const upstream_ask *a, int rc)
 {
     if (rc == MCP_OK || rc == MCP_EREMOTE)
         count(up_of(a), rc == MCP_OK ? MCP_UPSTREAM_ANSWERED : MCP_UPSTREAM_ERROR);
-    if (rc == MCP_OK && a->lists && a->item == MCP_ITEM_TOOL)
-        upstream_approval_look(up_of(a), result);
-    if (rc == MCP_OK)
-        return reply(a, result, text, a->lists ? mcp_reply_raw_page : mcp_reply_raw);
-    if (rc == MCP_EREMOTE && a->lists && is_unknown_method(result))
-        return MCP_OK; /* the other server does not support this list */
-    if (rc == MCP_EREMOTE)
-        return reply(a, result, text, mcp_reply_raw_error);
-    if (rc == MCP_ECANCELLED && error && error->text[0]) /* a modern server gets no such answer */
-        return mcp_reply_fail(a->req, MCP_CODE_INTERNAL, "A question of the server %s failed: %s",
-                              up_of(a)->options.name, error->text);
-    return refuse(up_of(a), a->req, a->lists && !a->goes_on, rc, error);
+    else if (rc != MCP_ECANCELLED && rc != MCP_ENOMEM)
+        count(up_of(a), MCP_UPSTREAM_UNREACHABLE);
 }
 
-static void finish(upstream_ask *a, int outcome)
+/* An error of one server must not fail a list that has parts of others. */
+static bool is_left_out(const upstream_ask *a)
+{
+    return !a->goes_on && mcp_server_mount_prefix(up_of(a)->server, 1) != NULL;
+}
+
+int upstream_ask_outcome(const upstream_ask *a, int rc, const mcp_json *result, mcp_str text,
+                         const mcp_error *error)
+{
+    upstream *up = up_of(a);
+    bool asked = rc == MCP_ECANCELLED && error && error->text[0];
+    if (!asked)
+        upstream_count(a, rc);
+    if (rc == MCP_OK)
+        return reply(up, a->req, result, text, a->lists ? mcp_reply_raw_page : mcp_reply_raw);
+    if (rc == MCP_EREMOTE && !(a->lists && is_left_out(a)))
+        return reply(up, a->req, result, text, mcp_reply_raw_error);
+    if (asked) /* a modern server gets no such answer */
+        return mcp_reply_fail(a->req, MCP_CODE_INTERNAL, "A question of the server %s failed: %s",
+                              up->options.name, error->text);
+    if (a->listing)
+        return upstream_list_without(up, a->req, a->item, a->listing->cursor, rc, error);
+    return upstream_refuse(up, a->req, rc, error);
+}
+
+void upstream_ask_finish(upstream_ask *a, int outcome)
 {
     mcp_request *req = a->req;
     a->req = NULL;
@@ -132,8 +150,11 @@ static void on_done(mcp_client *client, int rc, const mcp_json *result, const mc
     if (rc == MCP_ETIMEOUT && upstream_may_ask(a))
         a->session->cancelled = true;
     upstream_logs_tell(a->session);
-    if (a->req)
-        finish(a, outcome_of(a, rc, result, mcp_client_result_text(client), error));
+    if (a->listing)
+        upstream_list_settle(a, rc, result, mcp_client_result_text(client), error);
+    else if (a->req)
+        upstream_ask_finish(
+            a, upstream_ask_outcome(a, rc, result, mcp_client_result_text(client), error));
     else if (a->cancelled || a->session->closing)
         upstream_ask_free(a);
     else
@@ -143,7 +164,7 @@ static void on_done(mcp_client *client, int rc, const mcp_json *result, const mc
 int upstream_ask_answer_stored(upstream_ask *a, mcp_request *req)
 {
     a->req = req;
-    int rc = outcome_of(a, a->park->rc, NULL, a->park->text, &a->park->error);
+    int rc = upstream_ask_outcome(a, a->park->rc, NULL, a->park->text, &a->park->error);
     upstream_ask_free(a);
     return rc;
 }
@@ -197,19 +218,19 @@ static void on_learnt(mcp_client *client, int rc, const mcp_json *result, const 
     a->call = 0;
     a->learns = false;
     if (!a->req) {
-        finish(a, MCP_ECANCELLED);
+        upstream_ask_finish(a, MCP_ECANCELLED);
         return;
     }
     rc = rc == MCP_OK || rc == MCP_EREMOTE
              ? make_params(a)
-             : outcome_of(a, rc, result, mcp_client_result_text(client), error);
+             : upstream_ask_outcome(a, rc, result, mcp_client_result_text(client), error);
     if (rc == MCP_OK)
         rc = send(a);
     if (rc == MCP_ENOTFOUND)
         rc = mcp_reply_fail(a->req, MCP_CODE_INVALID_PARAMS, "Unknown %s: %s",
                             a->item == MCP_ITEM_TOOL ? "tool" : "prompt", a->name);
     if (rc != MCP_OK)
-        finish(a, rc);
+        upstream_ask_finish(a, rc);
 }
 
 static int send_now(upstream_ask *a)
@@ -244,21 +265,32 @@ static int send(upstream_ask *a)
     return rc;
 }
 
+/* Ends a request that was not sent. */
+static void fail(upstream_ask *a, int rc, const mcp_error *error)
+{
+    if (a->listing) {
+        upstream_list_settle(a, rc, NULL, (mcp_str){NULL, 0}, error);
+        return;
+    }
+    upstream_count(a, rc);
+    upstream_ask_finish(a, upstream_refuse(up_of(a), a->req, rc, error));
+}
+
 static void on_ready(int rc, const mcp_error *error, void *user)
 {
     upstream_ask *a = user;
     if (rc == MCP_OK)
         rc = send(a);
     if (rc != MCP_OK)
-        finish(a, refuse(up_of(a), a->req, a->lists && !a->goes_on, rc, error));
+        fail(a, rc, error);
 }
 
 void upstream_asks_fail(upstream_session *s, int rc, const mcp_error *error)
 {
     for (upstream_ask *a = s->asks; a;) {
         upstream_ask *next = a->next;
-        if (!a->call && a->req)
-            finish(a, refuse(s->up, a->req, a->lists && !a->goes_on, rc, error));
+        if (!a->call && a->req && !(a->listing && a->listing->ended))
+            fail(a, rc, error);
         else if (!a->call)
             upstream_ask_free(a);
         a = next;
@@ -306,51 +338,82 @@ static int start(upstream_ask *a, mcp_error *error)
     return rc == MCP_OK ? send(a) : rc;
 }
 
+static void release(const upstream *up, const upstream_ask *like)
+{
+    if (like->listing)
+        common_release(&up->alloc, like->listing->cursor);
+    common_release(&up->alloc, like->listing);
+    common_release(&up->alloc, like->params);
+    common_release(&up->alloc, like->name);
+}
+
+/* Takes everything that the request needs to be sent again. */
+static upstream_ask take(upstream_ask *a)
+{
+    upstream_ask same = {.method = a->method,
+                         .params = a->params,
+                         .lists = a->lists,
+                         .goes_on = a->goes_on,
+                         .learns = a->learns,
+                         .item = a->item,
+                         .name = a->name,
+                         .listing = a->listing};
+    if (a->listing)
+        upstream_list_stop(a);
+    a->params = a->name = NULL;
+    a->listing = NULL;
+    return same;
+}
+
 /* `again` is true for the second attempt, which uses a new session because the old one has
  * ended. */
-static int begin(upstream *up, mcp_request *req, const upstream_ask *like, bool again)
+static int begin(upstream *up, mcp_request *req, const upstream_ask *like, bool again,
+                 mcp_error *error)
 {
-    mcp_error error = {0};
     upstream_session *s = NULL;
-    bool leaves_out = like->lists && !like->goes_on;
+    bool early = like->listing && like->listing->early;
     upstream_ask *a = common_alloc(&up->alloc, sizeof(*a));
     const upstream_wanted wanted = {.principal = mcp_request_principal(req),
                                     .asking = upstream_asking_of(up, req),
                                     .any = !upstream_may_ask(like)};
-    int rc = a ? upstream_session_get(up, &wanted, &s, &error) : MCP_ENOMEM;
+    int rc = a ? upstream_session_get(up, &wanted, &s, error) : MCP_ENOMEM;
     if (rc != MCP_OK) {
         common_release(&up->alloc, a);
-        common_release(&up->alloc, like->params);
-        common_release(&up->alloc, like->name);
-        return refuse(up, req, leaves_out, rc, &error);
+        release(up, like);
+        return rc;
     }
     *a = *like;
     a->session = s;
     a->next = s->asks;
     s->asks = a;
-    upstream_ask_attach(a, req);
-    rc = start(a, &error);
+    a->req = req;
+    if (!early)
+        upstream_ask_attach(a, req);
+    if (a->listing)
+        upstream_list_time(a);
+    rc = start(a, error);
     if (rc == MCP_OK)
         return MCP_PENDING;
-    mcp_request_on_cancel(req, NULL, NULL);
-    if (s->failed && !again) {
-        upstream_ask same = {.req = req,
-                             .method = a->method,
-                             .params = a->params,
-                             .lists = a->lists,
-                             .goes_on = a->goes_on,
-                             .learns = a->learns,
-                             .item = a->item,
-                             .name = a->name};
-        a->params = a->name = NULL;
-        upstream_ask_free(a);
-        return begin(up, req, &same, true);
-    }
+    if (!early)
+        mcp_request_on_cancel(req, NULL, NULL);
+    bool repeats = s->failed && !again;
+    const upstream_ask same = repeats ? take(a) : (upstream_ask){0};
     upstream_ask_free(a);
-    return refuse(up, req, leaves_out, rc, &error);
+    return repeats ? begin(up, req, &same, true, error) : rc;
+}
+
+int upstream_ask_try(upstream *up, mcp_request *req, const upstream_ask *like, mcp_error *error)
+{
+    return begin(up, req, like, false, error);
 }
 
 int upstream_ask_begin(upstream *up, mcp_request *req, const upstream_ask *like)
 {
-    return begin(up, req, like, false);
+    mcp_error error = {0};
+    int rc = begin(up, req, like, false, &error);
+    if (rc == MCP_PENDING)
+        return rc;
+    if (rc != MCP_ECANCELLED && rc != MCP_ENOMEM)
+        count(up, MCP_UPSTREAM_UNREACHABLE);
+    return upstream_refuse(up, req, rc, &error);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "approval.h"
+#include "listing.h"
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
@@ -24,21 +25,9 @@ static int pass(upstream *up, mcp_request *req, const common_passing *change, up
     return rc == MCP_OK ? upstream_ask_begin(up, req, ask) : rc;
 }
 
-static int list_items(mcp_request *req, mcp_item item, mcp_str cursor, size_t max, void *user)
-{
-    upstream_ask ask = {.lists = true, .goes_on = cursor.len > 0, .item = item};
-    common_passing change = {.cursor = {NULL, 0}};
-    (void)max; /* the pages of the other server are forwarded as they are */
-    if (cursor.len && cursor.ptr[0] != '=')
-        return MCP_EINVAL;
-    if (cursor.len)
-        change.cursor = (mcp_str){cursor.ptr + 1, cursor.len - 1};
-    return pass(user, req, &change, &ask);
-}
-
 static int list(mcp_request *req, mcp_str cursor, size_t max, void *user)
 {
-    return list_items(req, MCP_ITEM_RESOURCE, cursor, max, user);
+    return upstream_list(req, MCP_ITEM_RESOURCE, cursor, max, user);
 }
 
 static int read_one(mcp_request *req, mcp_str uri, void *user)
@@ -200,6 +189,7 @@ static void release(void *user)
     upstream_sessions_close(up);
     upstream_names_free(&up->names);
     upstream_approval_free(up);
+    upstream_kept_clear(up);
     free_texts(up, up->options.argv);
     free_texts(up, up->options.env);
     free_texts(up, up->options.env_add);
@@ -253,6 +243,8 @@ static bool copy_options(upstream *up, const mcp_upstream_options *given)
     o->max_sessions = o->max_sessions ? o->max_sessions : 64;
     o->idle_ms = o->idle_ms ? o->idle_ms : 300000;
     o->timeout_ms = o->timeout_ms ? o->timeout_ms : 60000;
+    o->list_ms = o->list_ms ? o->list_ms : 1000;
+    o->first_list_ms = o->first_list_ms ? o->first_list_ms : 10000;
     o->question_ms = o->question_ms ? o->question_ms : 900000;
     o->max_parked = o->max_parked ? o->max_parked : 64;
     o->max_parked_in_all = o->max_parked_in_all ? o->max_parked_in_all : 1024;
@@ -297,7 +289,8 @@ int upstream_check(const mcp_upstream_options *o, mcp_error *error)
                     "with a letter");
     if ((o->argv && o->argv[0]) + (o->url != NULL) + (o->connect != NULL) != 1)
         return fail(error, MCP_EINVAL, "a program or a URL is needed");
-    if (o->idle_ms > INT32_MAX || o->timeout_ms > INT32_MAX || o->question_ms > INT32_MAX)
+    if (o->idle_ms > INT32_MAX || o->timeout_ms > INT32_MAX || o->question_ms > INT32_MAX ||
+        o->list_ms > INT32_MAX || o->first_list_ms > INT32_MAX)
         return fail(error, MCP_EINVAL, "a time is out of range");
     int rc = upstream_login_check(o, error);
     return rc == MCP_OK ? check_revision(o, error) : rc;
@@ -310,7 +303,9 @@ int mcp_upstream_mount(mcp_server *server, const mcp_upstream_options *options, 
         .items = UPSTREAM_ITEMS,
         .opaque = true,
         .list = list,
-        .list_items = list_items,
+        .list_items = upstream_list,
+        .list_begin = upstream_list_begin,
+        .list_end = upstream_list_end,
         .read = read_one,
         .run = run,
         .complete = complete,
@@ -339,7 +334,9 @@ int mcp_upstream_mount(mcp_server *server, const mcp_upstream_options *options, 
     provider.name = up->options.name;
     provider.names = up->name_prefix;
     rc = mcp_server_mount(server, up->prefix, &provider, up, error);
-    if (rc == MCP_OK)
+    if (rc == MCP_OK) {
         upstream_group_add(up);
+        upstream_take_kept(up);
+    }
     return rc;
 }

@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "session.h"
+#include "listing.h"
 
 /* ---- the same server ------------------------------------------------------------------------- */
 
@@ -61,6 +61,10 @@ static void move(upstream_session *s, upstream *to)
     s->up = to;
     from->n_sessions--;
     to->n_sessions++;
+    for (upstream_ask *a = s->asks, *next; a; a = next) {
+        next = a->next;
+        upstream_list_detach(a); /* its request belongs to the old mount */
+    }
     for (const upstream_ask *a = s->asks; a; a = a->next) {
         from->stored -= a->park ? a->park->text.len : 0;
         to->stored += a->park ? a->park->text.len : 0;
@@ -92,6 +96,12 @@ bool upstream_take_session(upstream *up, const upstream_wanted *wanted)
         return true;
     }
     return false;
+}
+
+void upstream_take_kept(upstream *up)
+{
+    for (upstream *from = older(up, up); from; from = older(up, from))
+        upstream_kept_adopt(up, from);
 }
 
 upstream_ask *upstream_take_parked(upstream *up, const char *principal, const char *id)

@@ -13,6 +13,8 @@ enum { UPSTREAM_PREFIX_ROOM = UPSTREAM_SOURCE_MAX + 8 };
 typedef struct upstream_session upstream_session;
 typedef struct upstream_ask upstream_ask;
 typedef struct upstream_question upstream_question;
+typedef struct upstream_listing upstream_listing; /* listing.h */
+typedef struct upstream_kept upstream_kept;       /* kept.c */
 
 /* What the other server may ask in a session, as bits. */
 enum {
@@ -61,13 +63,16 @@ typedef struct upstream {
     upstream_approval approval;
     upstream_session *sessions;
     size_t n_sessions;
-    bool listening;            /* lists are being watched */
-    upstream_past *past;       /* principals whose sessions ended while lists were watched */
-    size_t n_past;             /* number of entries in `past` */
-    bool forgot;               /* a principal is missing in `past`, so each counts as contained */
-    mcp_host_timer *timer;     /* ends idle sessions, and reopens those that watch resources */
-    mcp_host_timer *soon;      /* asks callers the questions that have arrived */
-    size_t stored;             /* bytes of answers that are kept for callers */
+    bool listening;        /* lists are being watched */
+    upstream_past *past;   /* principals whose sessions ended while lists were watched */
+    size_t n_past;         /* number of entries in `past` */
+    bool forgot;           /* a principal is missing in `past`, so each counts as contained */
+    mcp_host_timer *timer; /* ends idle sessions, and reopens those that watch resources */
+    mcp_host_timer *soon;  /* asks callers the questions that have arrived */
+    size_t stored;         /* bytes of answers that are kept for callers */
+    upstream_kept *kept;   /* the last lists */
+    size_t kept_bytes;
+    uint64_t n_kept_uses;
     mcp_upstream_state totals; /* the counters, except those of processes of open sessions */
 } upstream;
 
@@ -145,6 +150,7 @@ struct upstream_ask {
     char *params;
     /* lists: the request is for a page of a list; goes_on: that page is not the first one */
     bool lists, goes_on;
+    upstream_listing *listing; /* lists; owned */
     bool learns; /* the list of names has to be read first, to find the original of `name` */
     mcp_item item;
     char *name;       /* set only if `learns` is */
@@ -227,10 +233,27 @@ bool upstream_offers(const upstream *up, mcp_item item, mcp_str original);
 
 /* ---- ask.c ----------------------------------------------------------------------------------- */
 
-/* Forwards a request. The new upstream_ask is a copy of `like`; takes ownership of like->params and
- * like->name. If like->learns is set, like->name is a tool or prompt whose original name has to be
- * looked up first. Returns MCP_PENDING, or another code that the handler must return. */
+/* Forwards a request. The new upstream_ask is a copy of `like`; takes ownership of like->params,
+ * like->name and like->listing. If like->learns is set, like->name is a tool or prompt whose original
+ * name has to be looked up first. Returns MCP_PENDING, or another code that the handler must
+ * return. */
 int upstream_ask_begin(upstream *up, mcp_request *req, const upstream_ask *like);
+/* Does the same, but does not reply if the request cannot be sent: then returns a negative code with
+ * the reason in *error. */
+int upstream_ask_try(upstream *up, mcp_request *req, const upstream_ask *like, mcp_error *error);
+/* Replies with the outcome of a call, and counts it. Returns what the handler must return. */
+int upstream_ask_outcome(const upstream_ask *a, int rc, const mcp_json *result, mcp_str text,
+                         const mcp_error *error);
+void upstream_count(const upstream_ask *a, int rc);
+/* Replies with the text of a page of a list. */
+int upstream_reply_page(upstream *up, mcp_request *req, mcp_str text);
+/* Fails because the other server cannot be reached. Returns what the handler must return. */
+int upstream_refuse(upstream *up, mcp_request *req, int rc, const mcp_error *error);
+const char *upstream_reason(int rc, const mcp_error *error);
+/* Returns whether an error object says that the other server does not know the method. */
+bool upstream_is_unknown_method(const mcp_json *error);
+/* Frees the upstream_ask and ends its request. */
+void upstream_ask_finish(upstream_ask *a, int outcome);
 void upstream_ask_free(upstream_ask *a);
 /* Cancels the call of a request that has no caller any more. May free the upstream_ask. */
 void upstream_ask_cancel(upstream_ask *a, const char *why);
@@ -290,6 +313,8 @@ bool upstream_take_session(upstream *up, const upstream_wanted *wanted);
 /* Finds a call that is parked at an earlier mount, and moves its session. Returns NULL if there is
  * none. */
 upstream_ask *upstream_take_parked(upstream *up, const char *principal, const char *id);
+/* Takes the lists that an earlier mount of the same server has kept. */
+void upstream_take_kept(upstream *up);
 /* Moves all sessions to the next mount of the same server, if there is one. */
 void upstream_hand_over(upstream *up);
 

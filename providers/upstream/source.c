@@ -49,6 +49,11 @@ const char mcp_upstream_schema[] =
     "\"description\":\"A session ends this long after its last use; default 300000\"},"
     "\"timeout_ms\":{\"type\":\"integer\",\"minimum\":100,\"maximum\":2147483647,"
     "\"description\":\"How long an answer may take, except for calls of tools; default 60000\"},"
+    "\"list_ms\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":2147483647,"
+    "\"description\":\"How long a list waits for this server before its last entries are listed; "
+    "default 1000\"},"
+    "\"first_list_ms\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":2147483647,"
+    "\"description\":\"The same for a list that the server has not answered yet; default 10000\"},"
     "\"questions\":{\"type\":\"boolean\",\"description\":\"Whether the server may ask the callers "
     "of "
     "its tools, prompts and resources (elicitation, roots, sampling); default true\"},"
@@ -203,6 +208,8 @@ static int use_options(reading *r, const char *source, const mcp_json *options, 
                            .max_sessions = (size_t)number_of(options, "max_sessions"),
                            .idle_ms = number_of(options, "idle_ms"),
                            .timeout_ms = number_of(options, "timeout_ms"),
+                           .list_ms = number_of(options, "list_ms"),
+                           .first_list_ms = number_of(options, "first_list_ms"),
                            .question_ms = number_of(options, "question_ms"),
                            .max_parked = (size_t)number_of(options, "max_parked"),
                            .max_parked_in_all = (size_t)number_of(options, "max_parked_in_all"),

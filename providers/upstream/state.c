@@ -99,3 +99,10 @@ const char *mcp_upstream_outcome_name(size_t outcome)
         [MCP_UPSTREAM_CANCELLED] = "cancelled"};
     return outcome < MCP_UPSTREAM_OUTCOMES ? names[outcome] : NULL;
 }
+
+const char *mcp_upstream_list_name(size_t list)
+{
+    static const char *const names[MCP_UPSTREAM_LISTS] = {
+        [MCP_UPSTREAM_LAST] = "last", [MCP_UPSTREAM_WITHOUT] = "without"};
+    return list < MCP_UPSTREAM_LISTS ? names[list] : NULL;
+}

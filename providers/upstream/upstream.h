@@ -98,6 +98,10 @@ typedef struct mcp_upstream_options {
     size_t max_sessions; /* maximum number of sessions that are open at once; default 64 */
     uint64_t idle_ms;    /* a session ends after being idle this long; default 300,000 */
     uint64_t timeout_ms; /* time-out of all requests except tool calls; default 60,000 */
+    /* A list waits this long for the other server. Its last list is sent then, and callers are
+     * notified if it has changed (default 1,000). first_list_ms is the time for a list that the
+     * other server has not answered yet (default 10,000). */
+    uint64_t list_ms, first_list_ms;
     const mcp_allocator *allocator;
     mcp_upstream_group *group; /* the list that contains the server while it is mounted, or NULL */
 
@@ -142,6 +146,13 @@ typedef enum mcp_upstream_outcome {
     MCP_UPSTREAM_OUTCOMES,
 } mcp_upstream_outcome;
 
+/* What was listed when there was no answer in time. */
+typedef enum mcp_upstream_list {
+    MCP_UPSTREAM_LAST,    /* the entries that were listed last */
+    MCP_UPSTREAM_WITHOUT, /* no entries of this server */
+    MCP_UPSTREAM_LISTS,
+} mcp_upstream_list;
+
 /* The state of a mounted server. Members of the type uint64_t, except `memory`, are totals since
  * the server was mounted. */
 typedef struct mcp_upstream_state {
@@ -155,6 +166,7 @@ typedef struct mcp_upstream_state {
     uint64_t opened, refused, ends[MCP_UPSTREAM_ENDS];
     uint64_t requests[MCP_UPSTREAM_OUTCOMES]; /* requests that ended, by outcome */
     uint64_t logs, logs_dropped; /* log messages that were forwarded, and that were left out */
+    uint64_t lists[MCP_UPSTREAM_LISTS]; /* lists that did not wait for an answer */
     /* The rest is 0 unless the server is a program. */
     size_t processes; /* number of processes that are running */
     /* the private memory of these processes in bytes, the number of processes that were started, and
@@ -165,10 +177,10 @@ typedef struct mcp_upstream_state {
 /* Calls each(state, user) for each server of the group. */
 void mcp_upstream_each(const mcp_upstream_group *group,
                        void (*each)(const mcp_upstream_state *state, void *user), void *user);
-/* The words for a mcp_upstream_end and a mcp_upstream_outcome in metrics ("idle", "answered", …), or
- * NULL past the last one. */
+/* The words for these enums in metrics ("idle", "answered", "last", …), or NULL past the last one. */
 const char *mcp_upstream_end_name(size_t end);
 const char *mcp_upstream_outcome_name(size_t outcome);
+const char *mcp_upstream_list_name(size_t list);
 
 /* Mounts a source of mcpd: "COMMAND ARG…", "https://…" or "unix:PATH". `options` must conform to
  * mcp_upstream_schema. If `name` is NULL, it is derived from the source. `group` may be NULL.

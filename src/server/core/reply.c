@@ -327,6 +327,8 @@ void mcp_reply_finish(mcp_request *req, int outcome)
     req->state = MCP__REQUEST_RUNNING;
     req->deadline.progressed = true;
     if (outcome == MCP_OK && !req->cancelled && req->method->resume) {
+        if (req->page.begun && req->build != req->server->build)
+            mcp__end_list(req); /* its mounts are not in the current build */
         mcp__build_take(req);
         outcome = req->method->resume(req);
     }

@@ -239,6 +239,8 @@ void mcp__request_clear(mcp_request *req)
         mcp__usage_end(req);
     if (req->hold)
         mcp__hold_end(req);
+    if (req->page.begun)
+        mcp__end_list(req);
     if (req->target.entry)
         mcp__entry_unref(req->target.entry);
     mcp_uri_match_free(req->target.match);

@@ -81,7 +81,9 @@ typedef struct mcp__page {
     mcp_str position; /* where the part continues */
     size_t room;      /* number of entries that may still be added */
     bool has_next;
-    mcp_str next; /* the position at which the next page begins, in the arena */
+    mcp_str next;              /* the position at which the next page begins, in the arena */
+    struct mcp__mount **begun; /* where list_begin() was called, in the arena */
+    size_t n_begun;
 } mcp__page;
 
 /* The notifications that a request has sent. */

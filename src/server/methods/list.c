@@ -141,14 +141,52 @@ static bool includes(const mcp_request *req, const mcp__mount *mount)
            channel->options.list_mount(mount->prefix, channel->options.user);
 }
 
+static const mcp_item items[MCP__KINDS] = {MCP_ITEM_RESOURCE, MCP_ITEM_TEMPLATE, MCP_ITEM_PROMPT,
+                                           MCP_ITEM_TOOL};
+
+static bool begins(const mcp_request *req, const mcp__mount *mount)
+{
+    const mcp_provider *p = &mount->provider;
+    return p->list_begin && p->list_end && includes(req, mount);
+}
+
+/* Lets the providers from this part on work at the same time, if there are several. */
+static void begin_parts(mcp_request *req)
+{
+    const mcp_server *server = req->server;
+    size_t n = 0;
+    for (size_t i = req->page.part - 1; i < server->n_mounts; i++)
+        n += begins(req, server->mounts[i]);
+    if (n < 2 || req->page.begun)
+        return;
+    req->page.begun = mcp_request_alloc(req, n * sizeof(struct mcp__mount *));
+    for (size_t i = req->page.part - 1; req->page.begun && i < server->n_mounts; i++) {
+        mcp__mount *mount = server->mounts[i];
+        if (!begins(req, mount))
+            continue;
+        req->page.begun[req->page.n_begun++] = mount;
+        mount->provider.list_begin(req, items[req->method->lists], mount->user);
+    }
+}
+
+void mcp__end_list(mcp_request *req)
+{
+    for (size_t i = 0; i < req->page.n_begun; i++) {
+        const mcp__mount *mount = req->page.begun[i];
+        mount->provider.list_end(req, mount->user);
+    }
+    req->page.begun = NULL;
+    req->page.n_begun = 0;
+}
+
 static int add_mounted(mcp_request *req, const mcp__mount *mount)
 {
-    static const mcp_item items[MCP__KINDS] = {MCP_ITEM_RESOURCE, MCP_ITEM_TEMPLATE,
-                                               MCP_ITEM_PROMPT, MCP_ITEM_TOOL};
     const mcp__page *page = &req->page;
     mcp__kind kind = req->method->lists;
     if (!includes(req, mount))
         return MCP_OK;
+    if (!page->position.len)
+        begin_parts(req);
     int rc =
         kind == MCP__RESOURCES
             ? mount->provider.list(req, page->position, page->room, mount->user)

@@ -73,6 +73,8 @@ int mcp__run_listen(mcp_request *req);
 /* list.c */
 int mcp__run_list(mcp_request *req);
 int mcp__resume_list(mcp_request *req);
+/* Calls list_end() of the providers whose list_begin() was called. */
+void mcp__end_list(mcp_request *req);
 void mcp__list_tail(mcp_request *req, mcp__buf *b);
 /* read.c, prompt.c, tool.c, complete.c */
 int mcp__run_read(mcp_request *req);
