@@ -19,7 +19,7 @@ void common_depends_add(common_depends *d, const char *folder, const char *name,
     char path[ROOM];
     if (!d || !d->json)
         return;
-    int len = snprintf(path, sizeof(path), "%s/%s", folder, name);
+    int len = snprintf(path, sizeof(path), "%s%s%s", folder ? folder : "", folder ? "/" : "", name);
     if (len < 0 || len >= ROOM) {
         common_depends_end(d);
         return;

@@ -7,8 +7,9 @@
  *
  *     ["/.git/HEAD",true,"/.git/packed-refs",false]
  *
- * Each name begins with "/" and is appended to the path of the source. The value after it says
- * whether there was such a file. An answer without this member must not be kept.
+ * Each name is appended to the path of the source. It begins with "/" if the source is a folder; if it
+ * is a file, it is "", "-wal" or "-journal". The value after it says whether there was such a file. An
+ * answer without this member must not be kept.
  */
 #ifndef COMMON_DEPENDS_H
 #define COMMON_DEPENDS_H
@@ -25,7 +26,7 @@ typedef struct common_depends {
 /* Begins a new list if the request asks for one, and no access rules apply to its caller. If memory
  * is exhausted, no names are collected. */
 void common_depends_begin(common_depends *d, const mcp_request *req, const mcp_allocator *alloc);
-/* Adds the name FOLDER/NAME. `d` may be NULL. */
+/* Adds the name FOLDER/NAME. Without `folder` adds NAME. `d` may be NULL. */
 void common_depends_add(common_depends *d, const char *folder, const char *name, bool exists);
 /* Frees the list. No more names are collected. `d` may be NULL. */
 void common_depends_end(common_depends *d);

@@ -12,8 +12,9 @@
  * names to ask about. All answers are forgotten when the process ends. A source has a limited room for
  * its answers (mcp_isolated_options.max_kept).
  *
- * The process is not trusted. It can name only files below its own source, and learns nothing about
- * them: only these files are examined, and no links are followed. If it names too few, its own
+ * The process is not trusted. It can name only files below its own source, or those that SQLite has
+ * beside it, and learns nothing about them: only these files are examined, and no links in their names
+ * are followed. If it names too few, its own
  * answers are outdated.
  */
 #include <string.h>

@@ -14,6 +14,7 @@ typedef struct isolated_file_state {
 
 typedef struct isolated_file {
     char *path;
+    bool follow; /* whether links are followed */
     isolated_file_state state;
 } isolated_file;
 

@@ -6,7 +6,9 @@
  * whose time is young: any change after that leaves a later time.
  */
 #define _GNU_SOURCE
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -15,7 +17,6 @@
 #include "kept.h"
 
 enum {
-    ROOM = 4096, /* for a path */
     /* A tick takes at most 10 ms. */
     YOUNG_NS = 50 * 1000 * 1000,
     /* The same for file systems that store whole seconds, such as ext3. */
@@ -29,10 +30,10 @@ static bool same(const isolated_file_state *a, const isolated_file_state *b)
     return memcmp(a, b, sizeof(*a)) == 0;
 }
 
-static isolated_file_state state_of(const char *path)
+static isolated_file_state state_of(const char *path, bool follow)
 {
     struct stat st;
-    if (lstat(path, &st) != 0)
+    if ((follow ? stat(path, &st) : lstat(path, &st)) != 0)
         return (isolated_file_state){.exists = 0};
     return (isolated_file_state){.exists = 1,
                                  .dev = (uint64_t)st.st_dev,
@@ -59,7 +60,7 @@ static bool is_young(const isolated_file_state *state)
 bool isolated_files_unchanged(const isolated_files *files)
 {
     for (size_t i = 0; i < files->n; i++) {
-        isolated_file_state now = state_of(files->file[i].path);
+        isolated_file_state now = state_of(files->file[i].path, files->file[i].follow);
         if (!same(&now, &files->file[i].state))
             return false;
     }
@@ -130,7 +131,7 @@ static bool is_below(char *path, size_t len, uint64_t dev)
         if (!*end)
             break;
         *end = 0;
-        isolated_file_state at = state_of(path);
+        isolated_file_state at = state_of(path, false);
         *end = '/';
         if (at.exists && (!S_ISDIR((mode_t)at.mode) || at.dev != dev))
             return false;
@@ -138,19 +139,59 @@ static bool is_below(char *path, size_t len, uint64_t dev)
     return true;
 }
 
+/* The source whose files are examined. A folder is examined by the path of the options. A file is
+ * examined by its real path, because SQLite looks for the files beside that. */
+typedef struct source {
+    char path[PATH_MAX];
+    size_t len;
+    uint64_t dev;
+    bool folder;
+    bool linked; /* `path` is not that of the options */
+} source;
+
+static isolated_outlook find_source(const isolated *r, source *to)
+{
+    struct stat st;
+    const char *given = r->options.paths[0];
+    if (stat(given, &st) != 0)
+        return ISOLATED_LATER;
+    to->dev = (uint64_t)st.st_dev;
+    to->folder = S_ISDIR(st.st_mode);
+    if (!to->folder && (!S_ISREG(st.st_mode) || st.st_nlink != 1))
+        return ISOLATED_NEVER; /* with a second name, other files may be beside it */
+    if (!to->folder && !realpath(given, to->path))
+        return ISOLATED_LATER;
+    if (to->folder && snprintf(to->path, PATH_MAX, "%s", given) >= PATH_MAX)
+        return ISOLATED_NEVER;
+    to->len = strlen(to->path);
+    to->linked = strcmp(to->path, given) != 0;
+    return is_local(to->path) ? ISOLATED_KEEP : ISOLATED_NEVER;
+}
+
+/* Whether the process may name this file. `path` begins with that of the source. */
+static bool may_name(const source *s, mcp_str name, char *path)
+{
+    static const mcp_str beside[] = {{"", 0}, {"-wal", 4}, {"-journal", 8}};
+    bool found = false;
+    for (size_t i = 0; i < sizeof(beside) / sizeof(*beside); i++)
+        found = found || mcp_str_eq(name, beside[i]);
+    if (!s->folder)
+        return found;
+    return name.len && name.ptr[0] == '/' && !memchr(name.ptr, 0, name.len) &&
+           is_below(path, s->len, s->dev);
+}
+
 /* Examines a file that the process named. */
-static isolated_outlook look_at(const isolated *r, mcp_str name, bool exists, uint64_t dev,
+static isolated_outlook look_at(const isolated *r, const source *s, mcp_str name, bool exists,
                                 isolated_file *to)
 {
-    char path[ROOM];
-    const char *root = r->options.paths[0];
-    int len = snprintf(path, sizeof(path), "%s%.*s", root, (int)(name.len < ROOM ? name.len : ROOM),
-                       name.ptr);
-    if (!name.len || name.ptr[0] != '/' || memchr(name.ptr, 0, name.len) || len < 0 ||
-        len >= ROOM || !is_below(path, strlen(root), dev))
+    char path[PATH_MAX];
+    int len = snprintf(path, sizeof(path), "%s%.*s", s->path,
+                       (int)(name.len < PATH_MAX ? name.len : PATH_MAX), name.len ? name.ptr : "");
+    if (len < 0 || len >= PATH_MAX || !may_name(s, name, path))
         return ISOLATED_NEVER;
-    to->state = state_of(path);
-    if (exists && to->state.exists && to->state.dev != dev)
+    *to = (isolated_file){.state = state_of(path, false)};
+    if (exists && to->state.exists && to->state.dev != s->dev)
         return ISOLATED_NEVER;
     if (to->state.exists != exists || (exists && is_young(&to->state)))
         return ISOLATED_LATER;
@@ -158,7 +199,22 @@ static isolated_outlook look_at(const isolated *r, mcp_str name, bool exists, ui
     return to->path ? ISOLATED_KEEP : ISOLATED_LATER;
 }
 
-static isolated_outlook look_at_each(const isolated *r, const mcp_json *names, uint64_t dev,
+/* If links lead to the file, adds the path with which they begin. */
+static isolated_outlook look_at_link(const isolated *r, const source *s, isolated_files *to)
+{
+    const char *given = r->options.paths[0];
+    if (s->folder || !s->linked)
+        return ISOLATED_KEEP;
+    if (to->n == ISOLATED_FILES)
+        return ISOLATED_NEVER;
+    isolated_file *file = &to->file[to->n];
+    *file = (isolated_file){.follow = true, .state = state_of(given, true)};
+    file->path = common_copy(&r->alloc, given, strlen(given));
+    to->n += file->path != NULL;
+    return file->path ? ISOLATED_KEEP : ISOLATED_LATER;
+}
+
+static isolated_outlook look_at_each(const isolated *r, const source *s, const mcp_json *names,
                                      isolated_files *to)
 {
     const mcp_json *name, *exists;
@@ -169,12 +225,12 @@ static isolated_outlook look_at_each(const isolated *r, const mcp_json *names, u
             !mcp_json_is(exists, MCP_JSON_BOOL))
             return ISOLATED_NEVER;
         isolated_outlook one =
-            look_at(r, mcp_json_string(name), mcp_json_bool(exists, false), dev, &to->file[to->n]);
+            look_at(r, s, mcp_json_string(name), mcp_json_bool(exists, false), &to->file[to->n]);
         if (one != ISOLATED_KEEP)
             return one;
         to->n++;
     }
-    return to->n ? ISOLATED_KEEP : ISOLATED_NEVER;
+    return to->n ? look_at_link(r, s, to) : ISOLATED_NEVER;
 }
 
 /* Copies what was found to memory of its size. */
@@ -192,14 +248,11 @@ isolated_outlook isolated_files_look(const isolated *r, const mcp_json *names, i
 {
     isolated_file room[ISOLATED_FILES];
     isolated_files found = {.file = room};
-    struct stat root;
-    const char *path = r->options.paths[0];
+    source s;
     *to = (isolated_files){.n = 0};
-    if (!is_local(path))
-        return ISOLATED_NEVER;
-    if (stat(path, &root) != 0 || !S_ISDIR(root.st_mode))
-        return ISOLATED_LATER;
-    isolated_outlook all = look_at_each(r, names, (uint64_t)root.st_dev, &found);
+    isolated_outlook all = find_source(r, &s);
+    if (all == ISOLATED_KEEP)
+        all = look_at_each(r, &s, names, &found);
     if (all == ISOLATED_KEEP)
         all = keep(r, &found, to);
     while (all != ISOLATED_KEEP && found.n)

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <mcp/uri.h>
 
@@ -350,6 +351,14 @@ static bool is_outdated(const sqlite_conn *c, int rc)
            !sqlite_is_trapped(c->file);
 }
 
+/* Returns whether SQLite took the journal of a commit for that of a crashed writer, because the writer
+ * removed it while SQLite looked at it. SQLite would then repair the file, which is not allowed here. */
+static bool has_raced(const sqlite_conn *c, int rc)
+{
+    bool repairs = (rc & 0xff) == SQLITE_CANTOPEN || (rc & 0xff) == SQLITE_READONLY;
+    return repairs && !c->immutable && access(c->file->journal, F_OK) != 0;
+}
+
 int sqlite_use(sqlite_file *f, sqlite_conn **conn, const sqlite_bounds *bounds, sqlite_use_fn *use,
                void *user, int *sql_code, char text[256])
 {
@@ -372,7 +381,8 @@ int sqlite_use(sqlite_file *f, sqlite_conn **conn, const sqlite_bounds *bounds, 
         bool large_here = is_large_here(c, rc);
         bool usable = end_use(c);
         bool told = large_here || !c->immutable || c->reason || is_current(c);
-        told = told && !(old && is_outdated(c, rc) && i + 1 < ATTEMPTS);
+        bool repeats = (old && is_outdated(c, rc)) || has_raced(c, rc);
+        told = told && !(repeats && i + 1 < ATTEMPTS);
         ret = large_here ? MCP_PENDING : outcome(c, rc);
         *sql_code = rc;
         if (!usable || !told)
