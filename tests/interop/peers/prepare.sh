@@ -18,7 +18,8 @@ prepare_python() {
     if [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ]; then
         rm -rf "${dir:?}/$peer"
         python3 -m venv "$dir/$peer" >"$dir/$peer.log" 2>&1 || skip "python3 -m venv does not work: see $dir/$peer.log"
-        "$dir/$peer/bin/pip" install -q --disable-pip-version-check "$wanted" >"$dir/$peer.log" 2>&1 ||
+        # shellcheck disable=SC2086 # several packages
+        "$dir/$peer/bin/pip" install -q --disable-pip-version-check $wanted >"$dir/$peer.log" 2>&1 ||
             skip "pip cannot install $wanted: see $dir/$peer.log"
         echo "$wanted" >"$stamp"
     fi
