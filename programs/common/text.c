@@ -87,12 +87,6 @@ static bool is_joiner(unsigned code)
     return code == 0x200c || code == 0x200d || code == 0xfe0e || code == 0xfe0f;
 }
 
-/* What precedes a character: the last character that was written (0 if none), and the number of
- * joiners after it. */
-typedef struct joining {
-    unsigned code, left_out;
-} joining;
-
 /* Returns the width on a terminal. Only the large blocks of Unicode are in the table; a wrong width
  * merely shifts a column. */
 static size_t columns(unsigned code)
@@ -127,7 +121,7 @@ static bool escape(character c, bool line_end_follows, text_mode mode, char to[1
  * character that it can join, if at most one other joiner is between them, as in an emoji. Between
  * ASCII letters, or in longer sequences, a joiner can only hide something, so its escape is
  * shown. */
-static bool is_left_out(character c, text_mode mode, const joining *before)
+static bool is_left_out(character c, text_mode mode, const text_joining *before)
 {
     bool may = before->code >= 0x80 || (c.code == 0xfe0f && isdigit((int)before->code));
     return mode == TEXT_BLOCK && !c.broken && is_joiner(c.code) && may && before->left_out < 2;
@@ -138,27 +132,21 @@ static mcp_str rest(mcp_str s, size_t from)
     return (mcp_str){s.ptr + from, s.len - from};
 }
 
-/* The output for one character, and its width. */
-typedef struct glyph {
-    char bytes[16];
-    size_t len, columns;
-} glyph;
-
-/* Takes the next character from *s, which must not be empty. */
-static glyph next_glyph(mcp_str *s, text_mode mode, joining *before)
+text_glyph text_next(mcp_str *s, text_mode mode, text_joining *before)
 {
-    glyph g = {.len = 0};
+    text_glyph g = {.len = 0};
     character c = next_character(*s);
     if (is_left_out(c, mode, before)) {
         before->left_out++;
     } else if (escape(c, s->len > 1 && s->ptr[1] == '\n', mode, g.bytes)) {
         g.len = g.columns = strlen(g.bytes);
-        *before = (joining){0};
+        *before = (text_joining){0};
     } else {
         memcpy(g.bytes, s->ptr, c.size);
         g.len = c.size;
+        g.code = c.code;
         g.columns = columns(c.code);
-        *before = (joining){.code = c.code};
+        *before = (text_joining){.code = c.code};
     }
     *s = rest(*s, c.size);
     return g;
@@ -180,16 +168,16 @@ void text_put_raw(FILE *to, mcp_str s)
 
 void text_put(FILE *to, mcp_str s, text_mode mode)
 {
-    joining before = {0};
+    text_joining before = {0};
     while (s.len) {
         size_t n = clean_run(s);
         if (n) {
             fwrite(s.ptr, 1, n, to);
-            before = (joining){.code = (unsigned char)s.ptr[n - 1]};
+            before = (text_joining){.code = (unsigned char)s.ptr[n - 1]};
             s = rest(s, n);
             continue;
         }
-        glyph g = next_glyph(&s, mode, &before);
+        text_glyph g = text_next(&s, mode, &before);
         fwrite(g.bytes, 1, g.len, to);
     }
 }
@@ -209,10 +197,10 @@ bool text_is_safe(mcp_str s)
 /* Returns the width, or any value above `most`. */
 static size_t width_up_to(mcp_str s, size_t most)
 {
-    joining before = {0};
+    text_joining before = {0};
     size_t width = 0;
     while (s.len && width <= most)
-        width += next_glyph(&s, TEXT_LINE, &before).columns;
+        width += text_next(&s, TEXT_LINE, &before).columns;
     return width;
 }
 
@@ -223,11 +211,11 @@ size_t text_width(mcp_str s)
 
 void text_put_cell(FILE *to, mcp_str s, size_t width)
 {
-    joining before = {0};
+    text_joining before = {0};
     bool is_truncated = width_up_to(s, width) > width;
     size_t left = is_truncated ? width - 1 : width;
     while (s.len) {
-        glyph g = next_glyph(&s, TEXT_LINE, &before);
+        text_glyph g = text_next(&s, TEXT_LINE, &before);
         if (g.columns > left)
             break;
         fwrite(g.bytes, 1, g.len, to);
@@ -293,13 +281,13 @@ static mcp_str take_blanks(mcp_str *s, text_mode mode)
  * between wide characters, whose scripts have no spaces. */
 static mcp_str take_word(mcp_str *s, text_mode mode, size_t most, size_t *columns)
 {
-    joining before = {0};
+    text_joining before = {0};
     mcp_str word = {s->ptr, 0};
     bool wide = false;
     *columns = 0;
     while (s->len && !is_blank(*s, mode) && !newline_at(*s, mode)) {
         mcp_str behind = *s;
-        glyph g = next_glyph(&behind, mode, &before);
+        text_glyph g = text_next(&behind, mode, &before);
         bool breaks = wide || g.columns == 2 || *columns + g.columns > most;
         if (*columns && g.columns && breaks)
             break;

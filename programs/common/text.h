@@ -19,6 +19,21 @@ typedef enum text_mode {
     TEXT_BLOCK,
 } text_mode;
 
+/* One character as it may be shown: the character, or its escape, or nothing. */
+typedef struct text_glyph {
+    char bytes[16];
+    size_t len, columns;
+    unsigned code; /* the character; 0 if `bytes` is its escape, or if it is left out */
+} text_glyph;
+/* What precedes a character in a text; {0} before the first one. */
+typedef struct text_joining {
+    unsigned code;     /* the last character that is shown; 0 if there is none */
+    unsigned left_out; /* the number of joiners after it */
+} text_joining;
+/* Takes one character from the beginning of *s, which must not be empty. All functions of this file
+ * use this one, so a program that writes each glyph shows the same as text_put(). */
+text_glyph text_next(mcp_str *s, text_mode mode, text_joining *before);
+
 /* Writes s so that it cannot control a terminal or hide anything. Control characters become
  * escapes such as \x1b. Invisible characters, and those that change the order of a text, become
  * escapes such as \u202e (Unicode's classes Cc, Cf, Zl, Zp and Default_Ignorable_Code_Point). */

@@ -81,6 +81,7 @@ typedef struct settings {
     const char *range, *lines, *output, *args, *budget;
     uint64_t tail, count;
     bool force, raw, read, fetch, explain;
+    const char *theme;
 } settings;
 
 typedef struct command command;
@@ -122,6 +123,7 @@ extern const size_t n_commands;
 const command *command_find(const char *name);
 
 int run_auth(ctl *c);
+int run_browse(ctl *c);
 int run_call(ctl *c);
 int run_complete(ctl *c);
 int run_context(ctl *c);

@@ -20,7 +20,7 @@ load support/mcpctl
         run "$MCPCTL" "$name" --help
         [ "$status" -eq 0 ]
         [[ $output == "Usage: mcpctl $name"* ]]
-        [[ $name == trace || $name == shell || $output == *"With --json:"* ]]
+        [[ $name == trace || $name == shell || $name == browse || $output == *"With --json:"* ]]
     done
 }
 

@@ -1,0 +1,253 @@
+/* app.c: the browser: keys, and the layout of the screen. */
+#define _GNU_SOURCE
+#include "app.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { HINT_COLUMNS = 12 };
+
+static const char *const tab_names[LISTS] = {
+    [LIST_RESOURCES] = "Resources",
+    [LIST_TEMPLATES] = "Templates",
+    [LIST_PROMPTS] = "Prompts",
+    [LIST_TOOLS] = "Tools",
+};
+
+static void on_changed(peer *p, void *user)
+{
+    app *a = user;
+    (void)p;
+    a->is_dirty = true;
+}
+
+bool app_open(app *a)
+{
+    peer_events events = {.changed = on_changed, .user = a};
+    a->tabs = calloc(a->n_peers, sizeof(*a->tabs));
+    if (!a->tabs)
+        return false;
+    for (size_t i = 0; i < a->n_peers; i++)
+        peer_open(&a->peers[i], a->loop, &events);
+    a->is_dirty = true;
+    return true;
+}
+
+void app_close(app *a)
+{
+    preview_clear(a);
+    for (size_t i = 0; i < a->n_peers; i++)
+        peer_close(&a->peers[i]);
+    free(a->tabs);
+}
+
+uint64_t app_tick(app *a, int64_t now)
+{
+    preview *v = &a->preview;
+    if (!v->due)
+        return 60000;
+    if (v->due > now)
+        return (uint64_t)(v->due - now);
+    preview_request(a);
+    return 60000;
+}
+
+/* ---- drawing --------------------------------------------------------------------------------- */
+
+static void put_count(const app *a, pen *p, list_kind kind)
+{
+    const pages *list = &app_peer(a)->lists[kind].pages;
+    if (app_peer(a)->lists[kind].is_offered && list->known)
+        pen_print(p, " %zu%s", list->known, list->is_complete ? "" : "+");
+}
+
+static void draw_top(const app *a, screen *s, area where)
+{
+    pen p = pen_at(s, where, 0, LOOK_BAR);
+    for (size_t i = 0; i < a->n_peers; i++) {
+        pen_put_as(&p, LOOK_BAR, MCP_STR(" "));
+        pen_put_as(&p, i == a->peer ? LOOK_BAR : LOOK_DIM, mcp_str_from(a->peers[i].label));
+    }
+    pen_fill(&p);
+    p = pen_at(s, where, 1, LOOK_PLAIN);
+    for (list_kind i = 0; i < LISTS; i++) {
+        p.look = i == a->kind ? LOOK_HEADING : LOOK_DIM;
+        pen_print(&p, " %d %s", (int)i + 1, tab_names[i]);
+        put_count(a, &p, i);
+        p.look = LOOK_PLAIN;
+        pen_print(&p, "  ");
+    }
+}
+
+static void draw_bottom(const app *a, screen *s, area where)
+{
+    pen p = pen_at(s, where, where.rows - 1, LOOK_BAR);
+    size_t rows = app_pages(a)->known, at = app_tab(a)->list.at;
+    pen right = p;
+    if (*a->message) {
+        pen_print(&p, " ");
+        pen_put(&p, mcp_str_from(a->message));
+        pen_fill(&p);
+        return;
+    }
+    for (size_t i = 0; i < n_key_rows; i++)
+        if (key_rows[i].brief)
+            pen_print(&p, " %.*s %s ", (int)strcspn(key_rows[i].shown, " "), key_rows[i].shown,
+                      key_rows[i].brief);
+    pen_fill(&p);
+    if (rows && where.columns > 60) {
+        char place[64];
+        size_t n = (size_t)snprintf(place, sizeof(place), " %zu/%zu%s ", at < rows ? at + 1 : rows,
+                                    rows, app_pages(a)->is_complete ? "" : "+");
+        right.column = right.end - n;
+        pen_put(&right, mcp_str_from(place));
+    }
+}
+
+static void draw_help(app *a, screen *s, area where)
+{
+    size_t row = 0;
+    pen p = pen_at(s, where, row++, LOOK_HEADING);
+    pen_print(&p, " Keys");
+    for (size_t i = a->help.top; i < n_key_rows && row < where.rows; i++) {
+        p = pen_at(s, where, row++, LOOK_NAME);
+        pen_print(&p, "  %s", key_rows[i].shown);
+        pen_to(&p, HINT_COLUMNS + 4);
+        p.look = LOOK_PLAIN;
+        pen_print(&p, "%s", key_rows[i].help);
+    }
+    if (row < where.rows) {
+        p = pen_at(s, where, row, LOOK_DIM);
+        pen_print(&p, "  For screen readers: 'mcpctl shell' works line by line.");
+    }
+}
+
+void app_draw(app *a, screen *s)
+{
+    area all = {0, 0, s->rows, s->columns};
+    a->is_dirty = false;
+    if (s->rows < 4 || s->columns < 20) {
+        pen p = pen_at(s, all, 0, LOOK_PLAIN);
+        pen_print(&p, "too small");
+        return;
+    }
+    area body = {2, 0, s->rows - 3, s->columns};
+    size_t left = s->columns * 2 / 5;
+    left = left > 80 ? 80 : left;
+    draw_top(a, s, all);
+    if (a->shows_help) {
+        draw_help(a, s, body);
+    } else {
+        area right = {body.row, left, body.rows, body.columns - left};
+        screen_divide(s, &right);
+        list_draw(a, s, (area){body.row, 0, body.rows, left});
+        preview_follow(a);
+        preview_draw(a, s, right);
+    }
+    draw_bottom(a, s, all);
+    a->is_dirty = false;
+}
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+static void move(app *a, long by)
+{
+    app_tab(a)->to_end = false;
+    if (a->shows_help) {
+        long top = (long)a->help.top + by;
+        a->help.top = top < 0 ? 0 : (size_t)top < n_key_rows ? (size_t)top : n_key_rows - 1;
+    } else if (a->focus == FOCUS_PREVIEW) {
+        preview_move(a, by);
+    } else {
+        list_move(a, by);
+    }
+}
+
+static long page_of(const app *a)
+{
+    size_t rows = a->focus == FOCUS_PREVIEW ? a->preview_area.rows : a->list_area.rows;
+    return rows > 1 ? (long)rows - 1 : 1;
+}
+
+static void choose_list(app *a, list_kind kind)
+{
+    a->kind = kind;
+    a->focus = FOCUS_LIST;
+}
+
+static void open_entry(app *a)
+{
+    preview *v = &a->preview;
+    if (a->focus == FOCUS_PREVIEW)
+        lines_fold(&v->lines, v->scroll.at);
+    else
+        preview_request(a), a->focus = FOCUS_PREVIEW;
+}
+
+static void go_last(app *a)
+{
+    if (a->focus == FOCUS_PREVIEW && !a->shows_help)
+        a->preview.scroll.at = SIZE_MAX - 1;
+    else
+        app_tab(a)->to_end = true;
+}
+
+static void act(app *a, action what)
+{
+    switch (what) {
+    case ACTION_UP: move(a, -1); break;
+    case ACTION_DOWN: move(a, 1); break;
+    case ACTION_PAGE_UP: move(a, -page_of(a)); break;
+    case ACTION_PAGE_DOWN: move(a, page_of(a)); break;
+    case ACTION_FIRST: move(a, -(1L << 40)); break;
+    case ACTION_LAST: go_last(a); break;
+    case ACTION_OPEN: open_entry(a); break;
+    case ACTION_FOCUS: a->focus = a->focus == FOCUS_LIST ? FOCUS_PREVIEW : FOCUS_LIST; break;
+    case ACTION_RIGHT: a->focus = FOCUS_PREVIEW; break;
+    case ACTION_LEFT: a->focus = FOCUS_LIST; break;
+    case ACTION_RESOURCES:
+    case ACTION_TEMPLATES:
+    case ACTION_PROMPTS:
+    case ACTION_TOOLS: choose_list(a, (list_kind)(what - ACTION_RESOURCES)); break;
+    case ACTION_NEXT_TAB: choose_list(a, (list_kind)((a->kind + 1) % LISTS)); break;
+    case ACTION_LAST_TAB: choose_list(a, (list_kind)((a->kind + LISTS - 1) % LISTS)); break;
+    case ACTION_NEXT_SERVER: a->peer = (a->peer + 1) % a->n_peers; break;
+    case ACTION_RELOAD: preview_clear(a), peer_reload(app_peer(a), a->kind); break;
+    case ACTION_HELP: a->shows_help = true, a->help.top = 0; break;
+    case ACTION_REDRAW: a->wants_redraw = true; break;
+    case ACTION_SUSPEND: a->wants_suspend = true; break;
+    case ACTION_QUIT: a->wants_end = true; break;
+    case ACTION_NONE: break;
+    }
+}
+
+static bool is_in(area where, key k)
+{
+    return k.row >= where.row && k.row < where.row + where.rows && k.column >= where.column &&
+           k.column < where.column + where.columns;
+}
+
+static void mouse(app *a, key k)
+{
+    a->focus = is_in(a->preview_area, k) ? FOCUS_PREVIEW : FOCUS_LIST;
+    if (k.code != KEY_CLICK_)
+        move(a, k.code == KEY_WHEEL_UP_ ? -3 : 3);
+    else if (is_in(a->list_area, k))
+        list_go(a, app_tab(a)->list.top + k.row - a->list_area.row);
+    else if (is_in(a->preview_area, k))
+        a->preview.scroll.at = a->preview.scroll.top + k.row - a->preview_area.row;
+}
+
+void app_key(app *a, key k)
+{
+    action what = key_action(k.code);
+    bool moves = what >= ACTION_UP && what <= ACTION_LAST;
+    a->is_dirty = true;
+    *a->message = 0;
+    if (k.code == KEY_CLICK_ || k.code == KEY_WHEEL_UP_ || k.code == KEY_WHEEL_DOWN_)
+        mouse(a, k);
+    else if (a->shows_help && !moves && what != ACTION_REDRAW && what != ACTION_SUSPEND)
+        a->shows_help = false;
+    else
+        act(a, what);
+}

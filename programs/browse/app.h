@@ -1,0 +1,97 @@
+/* app.h: the browser: what is shown and what has the focus. It knows no terminal: app_key() gets the
+ * keys and app_draw() draws a screen, so that tests can do both.
+ */
+#ifndef BROWSE_APP_H
+#define BROWSE_APP_H
+
+#include "keys.h"
+#include "lines.h"
+#include "peer.h"
+
+typedef enum focus { FOCUS_LIST, FOCUS_PREVIEW } focus;
+
+/* Where a pane is scrolled to. */
+typedef struct scroll {
+    size_t top, at; /* the first row shown, and the row of the cursor */
+} scroll;
+
+/* What one tab of one server shows. */
+typedef struct tab {
+    scroll list;
+    bool to_end; /* the cursor stays at the end while the list is read */
+} tab;
+
+/* The contents of the selected entry. */
+typedef struct preview {
+    char *key; /* of the entry; NULL for none */
+    peer *peer;
+    list_kind kind;
+    lines lines;
+    scroll scroll;
+    mcp_call_id call; /* the pending read; 0 if there is none */
+    int64_t due;      /* when it is requested; 0 if it was */
+} preview;
+
+typedef struct app {
+    mcp_loop *loop;
+    peer *peers;
+    size_t n_peers, peer;
+    list_kind kind;
+    tab (*tabs)[LISTS]; /* of each peer */
+    focus focus;
+    preview preview;
+    char message[200]; /* in the bar at the bottom, until the next key */
+    bool is_dirty;     /* the screen may have to change */
+    bool wants_end, wants_suspend, wants_redraw;
+    bool shows_help;
+    scroll help;
+    size_t list_rows, preview_rows; /* heights of the panes, as drawn last */
+    area list_area, preview_area;
+} app;
+
+/* Opens the servers. The caller has set `loop`, `peers` and `n_peers`. */
+bool app_open(app *a);
+void app_close(app *a);
+void app_key(app *a, key k);
+/* Draws everything; the size of the screen is set. */
+void app_draw(app *a, screen *s);
+/* Does what is due at a time, and returns how many milliseconds later to call it again. */
+uint64_t app_tick(app *a, int64_t now);
+
+static inline peer *app_peer(const app *a)
+{
+    return &a->peers[a->peer];
+}
+
+static inline tab *app_tab(const app *a)
+{
+    return &a->tabs[a->peer][a->kind];
+}
+
+static inline pages *app_pages(const app *a)
+{
+    return &app_peer(a)->lists[a->kind].pages;
+}
+
+/* list_pane.c */
+/* Returns the number of rows; the last one may stand for entries that were not read yet. */
+size_t list_rows(app *a);
+void list_draw(app *a, screen *s, area where);
+/* Gets the selected entry. Returns false if there is none. */
+bool list_selected(app *a, item *ret);
+void list_move(app *a, long by);
+void list_go(app *a, size_t row);
+
+/* preview_pane.c */
+void preview_draw(app *a, screen *s, area where);
+/* The selection may have changed. */
+void preview_follow(app *a);
+void preview_clear(app *a);
+void preview_request(app *a);
+void preview_move(app *a, long by);
+
+/* content.c: makes lines of an entry and of contents. */
+void content_entry(lines *l, const item *i);
+void content_put(lines *l, const mcp_json *contents, mcp_str uri);
+
+#endif

@@ -1,0 +1,259 @@
+/* main.c: mcpctl-browse, a browser of servers in a terminal. It connects the loop, the terminal and
+ * the browser (app.h).
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <common/help.h>
+#include <common/options.h>
+
+#include "app.h"
+#include "tty.h"
+
+const char program_name[] = "mcpctl browse";
+
+enum { EXIT_OK, EXIT_USAGE = 2, EXIT_LOCAL = 5, FRAME_MS = 15 };
+
+static mcp_loop *the_loop;
+static volatile sig_atomic_t was_resized, the_signal;
+
+static void on_signal(int number)
+{
+    if (number == SIGWINCH || number == SIGCONT)
+        was_resized = 1;
+    else
+        the_signal = number;
+    mcp_loop_stop(the_loop);
+}
+
+static void catch_signals(void)
+{
+    static const int numbers[] = {SIGWINCH, SIGCONT, SIGTERM, SIGHUP, SIGINT};
+    struct sigaction on = {.sa_handler = on_signal};
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        sigaction(numbers[i], &on, NULL);
+}
+
+/* ---- the loop -------------------------------------------------------------------------------- */
+
+typedef struct browser {
+    app app;
+    screen now, shown;
+    int64_t last_frame;
+} browser;
+
+static void on_input(void *arg)
+{
+    browser *b = arg;
+    key k;
+    while (tty_key(&k))
+        app_key(&b->app, k);
+}
+
+static void paint(browser *b)
+{
+    size_t rows, columns;
+    tty_size(&rows, &columns);
+    b->now.utf8 = tty_is_utf8();
+    if (!screen_resize(&b->now, rows, columns))
+        return;
+    app_draw(&b->app, &b->now);
+    if (b->app.wants_redraw)
+        tty_redraw();
+    else if (screen_equal(&b->now, &b->shown))
+        return;
+    b->app.wants_redraw = false;
+    tty_show(&b->now);
+    screen_copy(&b->shown, &b->now);
+}
+
+static void run(browser *b)
+{
+    app *a = &b->app;
+    while (!a->wants_end && !the_signal) {
+        int64_t now = mcp_loop_now(b->app.loop);
+        bool is_due = now - b->last_frame >= FRAME_MS;
+        if (was_resized) {
+            was_resized = 0;
+            tty_resized();
+            a->is_dirty = true;
+        }
+        if (a->is_dirty && is_due) {
+            paint(b);
+            b->last_frame = now;
+        }
+        uint64_t wait = app_tick(a, now);
+        if (a->is_dirty)
+            wait = wait < FRAME_MS ? wait : FRAME_MS;
+        mcp_loop_step(a->loop, wait);
+        if (a->wants_suspend) {
+            a->wants_suspend = false;
+            a->wants_redraw = a->is_dirty = true;
+            tty_suspend();
+        }
+    }
+}
+
+static int browse(browser *b, theme t)
+{
+    mcp_error error = {0};
+    if (!tty_open(t))
+        return EXIT_LOCAL;
+    if (mcp_loop_new(NULL, &b->app.loop, &error) != MCP_OK) {
+        tty_close();
+        say("%s", error.text);
+        return EXIT_LOCAL;
+    }
+    the_loop = b->app.loop;
+    catch_signals();
+    const mcp_host *host = mcp_loop_host(the_loop);
+    mcp_host_poll *input = host->poll_start(STDIN_FILENO, on_input, b, host->user);
+    if (app_open(&b->app))
+        run(b);
+    tty_close();
+    if (input)
+        host->poll_stop(input, host->user);
+    app_close(&b->app);
+    mcp_loop_free(b->app.loop);
+    screen_free(&b->now);
+    screen_free(&b->shown);
+    return the_signal ? 128 + the_signal : EXIT_OK;
+}
+
+/* ---- the command line ------------------------------------------------------------------------ */
+
+typedef struct settings {
+    texts servers, headers;
+    const char *theme;
+    bool help, version;
+} settings;
+
+static const option options[] = {
+    {.name = "server",
+     .letter = 's',
+     .kind = OPTION_LIST,
+     .at = offsetof(settings, servers),
+     .argument = "URL",
+     .help = "An address (http://, https:// or unix:PATH). May be repeated."},
+    {.name = "header",
+     .letter = 'H',
+     .kind = OPTION_LIST,
+     .at = offsetof(settings, headers),
+     .argument = "\"NAME: VALUE\"",
+     .help = "Send a header with each request to an address. May be repeated."},
+    {.name = "theme",
+     .kind = OPTION_CHOICE,
+     .at = offsetof(settings, theme),
+     .argument = "THEME",
+     .choices = "auto|dark|light|none",
+     .help = "Colours for a dark or a light background, or none. auto guesses from COLORFGBG."},
+    {.name = "help",
+     .letter = 'h',
+     .kind = OPTION_FLAG,
+     .at = offsetof(settings, help),
+     .help = "Show this help."},
+    {.name = "version",
+     .kind = OPTION_FLAG,
+     .at = offsetof(settings, version),
+     .help = "Show the version."},
+};
+
+static int no_word(command_line *line, const char *word)
+{
+    say("the argument '%s' is unknown; a command follows --", word);
+    command_line_hint(line);
+    return EXIT_USAGE;
+}
+
+static theme theme_of(const char *name)
+{
+    static const char *const names[] = {"auto", "dark", "light", "none"};
+    for (size_t i = 0; name && i < 4; i++)
+        if (strcmp(names[i], name) == 0)
+            return (theme)i;
+    return THEME_AUTO;
+}
+
+/* Returns a short name for a command, which the caller frees: "mcpd /home/me". */
+static char *label_of(const char *const *command)
+{
+    char *text = NULL;
+    size_t len;
+    const char *slash = strrchr(command[0], '/');
+    FILE *f = open_memstream(&text, &len);
+    if (!f)
+        return NULL;
+    fputs(slash ? slash + 1 : command[0], f);
+    for (size_t i = 1; command[i]; i++)
+        fprintf(f, " %s", command[i]);
+    fclose(f);
+    return text;
+}
+
+/* Makes the peers of the command line: the addresses, then the command. */
+static int add_peers(browser *b, const settings *set, const char *const *command)
+{
+    app *a = &b->app;
+    a->peers = calloc(set->servers.count + 1, sizeof(*a->peers));
+    for (size_t i = 0; a->peers && i < set->servers.count; i++) {
+        peer *p = &a->peers[a->n_peers++];
+        p->url = set->servers.items[i];
+        p->label = strdup(p->url);
+        p->headers = set->headers.items;
+    }
+    if (a->peers && command && *command) {
+        peer *p = &a->peers[a->n_peers++];
+        p->argv = command;
+        p->label = label_of(command);
+    }
+    if (!a->peers)
+        return EXIT_LOCAL;
+    if (a->n_peers)
+        return EXIT_OK;
+    say("no server is given");
+    hint("write mcpctl browse -- COMMAND, or mcpctl browse --server URL");
+    return EXIT_USAGE;
+}
+
+static int start(browser *b, settings *set, const char *const *command)
+{
+    int code = EXIT_OK;
+    if (set->help) {
+        help_options(stdout, options, sizeof(options) / sizeof(options[0]), NULL);
+    } else if (set->version) {
+        say_version();
+    } else {
+        code = add_peers(b, set, command);
+        code = code == EXIT_OK ? browse(b, theme_of(set->theme)) : code;
+    }
+    for (size_t i = 0; i < b->app.n_peers; i++)
+        free(b->app.peers[i].label);
+    free(b->app.peers);
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    browser b = {0};
+    settings set = {0};
+    command_line line = {.table = options,
+                         .count = sizeof(options) / sizeof(options[0]),
+                         .settings = &set,
+                         .word = no_word,
+                         .splits = true};
+    setlocale(LC_ALL, "");
+    int code = command_line_parse(&line, argc, argv);
+    /* the headers end with NULL */
+    if (code == EXIT_OK && !(texts_add(&set.headers, NULL)))
+        code = EXIT_LOCAL;
+    if (code == EXIT_OK)
+        code = start(&b, &set, line.rest);
+    texts_clear(&set.servers);
+    texts_clear(&set.headers);
+    return code;
+}

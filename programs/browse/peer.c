@@ -1,0 +1,198 @@
+/* peer.c: one server: its connection and its lists. */
+#define _GNU_SOURCE
+#include "peer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <common/text.h>
+
+const pages_kind list_kinds[LISTS] = {
+    [LIST_RESOURCES] = {"resources/list", "resources", "uri", false},
+    [LIST_TEMPLATES] = {"resources/templates/list", "resourceTemplates", "uriTemplate", true},
+    [LIST_PROMPTS] = {"prompts/list", "prompts", "name", true},
+    [LIST_TOOLS] = {"tools/list", "tools", "name", true},
+};
+
+static void changed(peer *p)
+{
+    p->events.changed(p, p->events.user);
+}
+
+static void say_why(peer *p, const char *format, ...) MCP_PRINTF(2, 3);
+static void say_why(peer *p, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(p->why, sizeof(p->why), format, args);
+    va_end(args);
+    changed(p);
+}
+
+/* ---- lists ----------------------------------------------------------------------------------- */
+
+static void request_page(peer_list *l);
+
+static void on_page(mcp_client *client, int rc, const mcp_json *result, const mcp_error *error,
+                    void *user)
+{
+    peer_list *l = user;
+    (void)client;
+    l->is_pending = false;
+    if (l->asked != l->generation) {
+        /* an answer from before the list changed */
+    } else if (rc != MCP_OK) {
+        pages_break(&l->pages, error ? error->text : mcp_error_text(rc));
+    } else if (!pages_take(&l->pages, l->page, result)) {
+        pages_break(&l->pages, "out of memory");
+    }
+    request_page(l);
+    changed(l->peer);
+}
+
+/* Returns the params with a cursor, which the caller frees; NULL for the first page. */
+static char *cursor_params(const char *cursor, bool *ok)
+{
+    mcp_str text;
+    char *params = NULL;
+    if (!cursor)
+        return NULL;
+    mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
+    mcp_json_begin_object(w);
+    mcp_json_key(w, "cursor"), mcp_json_add_str(w, mcp_str_from(cursor));
+    mcp_json_end(w);
+    if (mcp_json_writer_finish(w, &text) == MCP_OK)
+        params = text_dup(text);
+    mcp_json_writer_free(w);
+    *ok = params != NULL;
+    return params;
+}
+
+static void request_page(peer_list *l)
+{
+    peer *p = l->peer;
+    if (p->state != PEER_READY || l->is_pending || !l->is_offered)
+        return;
+    size_t wanted = pages_wanted(&l->pages, l->from, l->to_end ? SIZE_MAX : l->to);
+    if (wanted == SIZE_MAX)
+        return;
+    bool ok = true;
+    char *params = cursor_params(pages_cursor(&l->pages, wanted), &ok);
+    l->page = wanted;
+    l->asked = l->generation;
+    l->is_pending = true;
+    int rc =
+        ok ? mcp_client_call(p->client, l->pages.kind->method, params, on_page, l) : MCP_ENOMEM;
+    free(params);
+    if (rc == MCP_OK)
+        return;
+    l->is_pending = false;
+    pages_break(&l->pages, mcp_error_text(rc));
+}
+
+void peer_look(peer *p, list_kind kind, size_t from, size_t to)
+{
+    peer_list *l = &p->lists[kind];
+    l->from = from;
+    l->to = to;
+    request_page(l);
+}
+
+void peer_reload(peer *p, list_kind kind)
+{
+    peer_list *l = &p->lists[kind];
+    l->generation++;
+    pages_reset(&l->pages);
+    request_page(l);
+    changed(p);
+}
+
+/* ---- the connection -------------------------------------------------------------------------- */
+
+static void on_start(mcp_client *client, int rc, const mcp_json *result, const mcp_error *error,
+                     void *user)
+{
+    peer *p = user;
+    (void)result;
+    if (rc != MCP_OK) {
+        p->state = PEER_ENDED;
+        say_why(p, "%s", error ? error->text : mcp_error_text(rc));
+        return;
+    }
+    const mcp_json *offers = mcp_client_server_capabilities(client);
+    p->state = PEER_READY;
+    p->lists[LIST_RESOURCES].is_offered = p->lists[LIST_TEMPLATES].is_offered =
+        mcp_json_get(offers, "resources") != NULL;
+    p->lists[LIST_PROMPTS].is_offered = mcp_json_get(offers, "prompts") != NULL;
+    p->lists[LIST_TOOLS].is_offered = mcp_json_get(offers, "tools") != NULL;
+    for (size_t i = 0; i < LISTS; i++)
+        request_page(&p->lists[i]);
+    changed(p);
+}
+
+static void on_exit_status(int status, void *user)
+{
+    peer *p = user;
+    p->state = PEER_ENDED;
+    if (!*p->why)
+        say_why(p, "the server ended with status %d", status);
+}
+
+static void on_http_end(const char *why, void *user)
+{
+    peer *p = user;
+    p->state = PEER_ENDED;
+    say_why(p, "%s", why);
+}
+
+static int connect_to(peer *p, mcp_error *error)
+{
+    if (p->argv)
+        return mcp_child_spawn(
+            p->loop, p->client,
+            MCP_OPTIONS(mcp_child_options, .argv = p->argv, .on_exit = on_exit_status, .user = p),
+            &p->child, error);
+    return mcp_http_client_connect(
+        p->loop, p->client,
+        MCP_OPTIONS(mcp_http_client_options, .url = p->url, .headers = p->headers,
+                    .ca_file = getenv("SSL_CERT_FILE"), .on_end = on_http_end, .user = p),
+        &p->http, error);
+}
+
+void peer_open(peer *p, mcp_loop *loop, const peer_events *events)
+{
+    mcp_error error = {0};
+    p->loop = loop;
+    p->events = *events;
+    p->state = PEER_STARTING;
+    for (size_t i = 0; i < LISTS; i++) {
+        p->lists[i].peer = p;
+        pages_init(&p->lists[i].pages, &list_kinds[i]);
+    }
+    int rc = mcp_client_new(MCP_OPTIONS(mcp_client_options, .name = "mcpctl-browse",
+                                        .version = MCP_VERSION_STRING, .title = "mcpctl browse",
+                                        .no_cache = true, .tasks = true, .user = p),
+                            &p->client, &error);
+    if (rc == MCP_OK)
+        rc = connect_to(p, &error);
+    if (rc == MCP_OK)
+        rc = mcp_client_start(p->client, on_start, p);
+    if (rc == MCP_OK)
+        return;
+    p->state = PEER_ENDED;
+    say_why(p, "%s", *error.text ? error.text : mcp_error_text(rc));
+}
+
+void peer_close(peer *p)
+{
+    p->state = PEER_ENDED;
+    mcp_child_close(p->child);
+    mcp_http_client_close(p->http);
+    mcp_client_free(p->client);
+    for (size_t i = 0; i < LISTS; i++)
+        pages_reset(&p->lists[i].pages);
+    p->child = NULL;
+    p->http = NULL;
+    p->client = NULL;
+}

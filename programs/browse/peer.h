@@ -1,0 +1,65 @@
+/* peer.h: one server: its connection and its lists. */
+#ifndef BROWSE_PEER_H
+#define BROWSE_PEER_H
+
+#include <mcp/io.h>
+
+#include "pages.h"
+
+typedef enum list_kind {
+    LIST_RESOURCES,
+    LIST_TEMPLATES,
+    LIST_PROMPTS,
+    LIST_TOOLS,
+    LISTS
+} list_kind;
+extern const pages_kind list_kinds[LISTS];
+
+typedef enum peer_state { PEER_STARTING, PEER_READY, PEER_ENDED } peer_state;
+
+typedef struct peer peer;
+
+/* What a peer tells the program. */
+typedef struct peer_events {
+    void (*changed)(peer *p, void *user); /* something that is shown may have changed */
+    void *user;
+} peer_events;
+
+typedef struct peer_list {
+    peer *peer;
+    pages pages;
+    bool is_offered, is_pending;
+    size_t page;         /* the page that is requested */
+    uint64_t generation; /* increased when the list is read again */
+    uint64_t asked;      /* the generation of the pending request */
+    size_t from, to;     /* the entries that are looked at */
+    bool to_end;         /* read on until the end */
+} peer_list;
+
+struct peer {
+    mcp_loop *loop;
+    peer_events events;
+    char *label;
+    const char *const *argv; /* the command; NULL if the server is at `url` */
+    const char *url;
+    const char *const *headers;
+    mcp_client *client;
+    mcp_child *child;
+    mcp_http_client *http;
+    peer_state state;
+    char why[300]; /* why it could not be used, or ended */
+    peer_list lists[LISTS];
+};
+
+/* Starts the server or connects to it. Failures are told by `state` and `why`. The members label to
+ * headers are set by the caller. */
+void peer_open(peer *p, mcp_loop *loop, const peer_events *events);
+/* Must not be called from a callback. */
+void peer_close(peer *p);
+
+/* These entries of a list are looked at: pages that are missing are requested. */
+void peer_look(peer *p, list_kind kind, size_t from, size_t to);
+/* Reads a list again from its beginning. */
+void peer_reload(peer *p, list_kind kind);
+
+#endif

@@ -1,0 +1,31 @@
+/* tty.h: the terminal. Only tty.c uses ncurses. */
+#ifndef BROWSE_TTY_H
+#define BROWSE_TTY_H
+
+#include "keys.h"
+#include "screen.h"
+
+typedef enum theme { THEME_AUTO, THEME_DARK, THEME_LIGHT, THEME_NONE } theme;
+
+/* tty_able.c: returns whether the terminal is known and can move its cursor. */
+bool tty_can_move(int fd);
+
+/* Takes the terminal. Returns false after reporting the error. THEME_NONE, NO_COLOR in the
+ * environment and a terminal without colours give bold, underlined and reversed text. */
+bool tty_open(theme t);
+/* Gives it back. May be called twice. */
+void tty_close(void);
+bool tty_is_utf8(void);
+void tty_size(size_t *rows, size_t *columns);
+/* Asks the terminal for its size again. */
+void tty_resized(void);
+/* Shows the screen; only what has changed is written. */
+void tty_show(const screen *s);
+/* Writes the whole screen again with the next tty_show(). */
+void tty_redraw(void);
+/* Returns false if there is no further key. */
+bool tty_key(key *ret);
+/* Stops the process until it is continued, as Ctrl-Z does. */
+void tty_suspend(void);
+
+#endif

@@ -1,0 +1,13 @@
+/* tty_able.c: what a terminal can do. It is a file of its own because <term.h> defines macros with
+ * ordinary names, such as `lines` and `columns`.
+ */
+#include "tty.h"
+
+#include <curses.h>
+#include <term.h>
+
+bool tty_can_move(int fd)
+{
+    int unused;
+    return setupterm(NULL, fd, &unused) == OK && cursor_address != NULL;
+}
