@@ -17,7 +17,9 @@ char *about_source(const source *s)
     char *whole = NULL;
     if (!source_is_module(s))
         return strdup(s->text);
-    if (asprintf(&whole, "%s%s%s", s->module ? s->module : "", s->module ? ":" : "", s->text) < 0)
+    const char *name = s->module && s->name ? s->name : NULL;
+    if (asprintf(&whole, "%s%s%s%s%s", s->module ? s->module : "", s->module ? ":" : "", s->text,
+                 name ? "?name=" : "", name ? name : "") < 0)
         return NULL;
     modules_remove_passwords(whole);
     return whole;

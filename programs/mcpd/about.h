@@ -7,7 +7,7 @@
 #include "modules.h"
 #include "options.h"
 
-/* Returns a source as the user wrote it, "git:src?name=x", without passwords. The caller frees it.
+/* Returns a source as on a command line, "git:src?name=x", without passwords. The caller frees it.
  * Returns NULL if out of memory. */
 char *about_source(const source *s);
 

@@ -144,3 +144,23 @@ tools() {
     for _ in {1..600}; do grep -q 'hosts.json, line 2' log && break; sleep 0.1; done
     [ "$("$MCPCTL" ls "$url" | grep -c mcp+changed:)" = 2 ]
 }
+
+@test "docs/gateway.md: the commands print what the page shows" {
+    mkdir bin
+    # In place of npx, which would download the servers.
+    printf '#!/bin/sh\nexec "%s" "%s/tools.json"\n' "$BATS_TEST_DIRNAME/support/toolbox" "$PWD" >bin/npx
+    chmod +x bin/npx
+    echo '[{"name":"echo","inputSchema":{"type":"object"}}]' >tools.json
+    PATH="$PWD/bin:$(dirname "$MCPD"):$(dirname "$MCPCTL"):$PATH"
+    local page=$BATS_TEST_DIRNAME/../../docs/gateway.md
+    awk '/^```sh setup/ { on = 1; next } /^```/ { on = 0 } on' "$page" >setup.sh
+    bash -e setup.sh
+    awk '/^```sh$/ { n++; on = "command." n; next } /^```expect$/ { on = "expect." n; next } /^```/ { on = "" }
+         on { print >on }' "$page"
+    commands=(command.*)
+    [ "${#commands[@]}" -ge 5 ]
+    for command in "${commands[@]}"; do
+        run bash -e "$command"
+        [[ $status = 0 && "$output" == *"$(cat "expect.${command#*.}")"* ]] || { echo "$command: $output"; return 1; }
+    done
+}
