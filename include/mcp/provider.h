@@ -126,8 +126,10 @@ typedef struct mcp_provider {
 } mcp_provider;
 
 /* Mounts a provider for every URI that begins with `prefix` (case is ignored in the scheme only;
- * the longest prefix wins). The struct is copied. Returns MCP_OK, MCP_EEXIST (the prefix is mounted
- * already), MCP_EINVAL or MCP_ENOMEM. After a failure the provider is released. */
+ * the longest prefix wins). A provider with the prefix "" has all URIs that are not registered, and
+ * must be the only one. The struct is copied. Returns MCP_OK, MCP_EEXIST (the prefix is mounted
+ * already, or one of two providers has the prefix ""), MCP_EINVAL or MCP_ENOMEM. After a failure the
+ * provider is released. */
 MCP_API int mcp_server_mount(mcp_server *server, const char *prefix, const mcp_provider *provider,
                              void *user, mcp_error *error);
 

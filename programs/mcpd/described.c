@@ -32,6 +32,8 @@ static int add_source(const mcp_source *source, mcp_error *error, void *user)
     d->in_process = source->in_process;
     d->lists_items =
         source->size >= offsetof(mcp_source, items) + sizeof(source->items) && source->items;
+    d->alone = d->alone || (source->size >= offsetof(mcp_source, alone) + sizeof(source->alone) &&
+                            source->alone);
     return has(&d->prefixes, source->prefix)
                ? MODULES_FAIL(error, MCP_EEXIST, "another source has the prefix %.200s",
                               source->prefix)

@@ -14,6 +14,7 @@ typedef struct described {
     described_texts prefixes, tools, paths;
     size_t n_templates, n_resources, n_prompts;
     bool in_process;  /* requested by the module of the last source */
+    bool alone;       /* one of them has to be the only source */
     bool lists_items; /* the provider of the last source has lists that the description omits */
 } described;
 

@@ -188,7 +188,8 @@ static void look_at_description(offer *o, const source *s, const char *shown)
     int rc = offer_describe(o, s, &d, &error);
     FILE *to = rc == MCP_OK ? fmemopen(text, sizeof(text), "w") : NULL;
     if (to) {
-        put_texts(to, "", &d.prefixes);
+        if (!d.alone)
+            put_texts(to, "", &d.prefixes);
         put_count(to, d.n_resources, "resource");
         put_count(to, d.n_templates, "template");
         put_count(to, d.n_prompts, "prompt");

@@ -257,6 +257,14 @@ int sources_mount(offer *o, mcp_server *server, mcp_error *error)
     return rc == MCP_OK ? tell_absent(o, error) : rc;
 }
 
+/* Checks that a source without prefixes is the only one. */
+static bool check_alone(const described *d, size_t count)
+{
+    if (d->alone && count > 1)
+        say("a source with \"transparent\" keeps its URIs and names, so it has to be the only one");
+    return !d->alone || count <= 1;
+}
+
 bool sources_check(offer *o)
 {
     described d = {.n_templates = 0};
@@ -272,6 +280,7 @@ bool sources_check(offer *o)
             say("%s", error.text);
         right = false;
     }
+    right = check_alone(&d, o->now->sources.count) && right;
     described_clear(&d);
     return right;
 }

@@ -53,8 +53,16 @@ static bool ends_hashed(mcp_str name)
     return true;
 }
 
+/* Returns whether names stay as they are. */
+static bool is_transparent(const upstream_names *names)
+{
+    return !names->prefix[0];
+}
+
 static bool has_to_change(const upstream_names *names, mcp_str original)
 {
+    if (is_transparent(names))
+        return false;
     if (strlen(names->prefix) + original.len > UPSTREAM_NAME_MAX || ends_hashed(original))
         return true;
     for (size_t i = 0; i < original.len; i++) {
@@ -120,7 +128,7 @@ static int remember(upstream_names *names, const char *name, mcp_str original)
 
 int upstream_names_give(upstream_names *names, mcp_str original, char to[MCP_NAME_ROOM])
 {
-    if (!original.len)
+    if (!original.len || strlen(names->prefix) + original.len >= MCP_NAME_ROOM)
         return MCP_ENOTFOUND;
     if (has_to_change(names, original)) {
         change(names, original, to);
@@ -133,7 +141,8 @@ int upstream_names_give(upstream_names *names, mcp_str original, char to[MCP_NAM
 bool upstream_names_is_changed(const upstream_names *names, mcp_str name)
 {
     size_t prefix = strlen(names->prefix);
-    return name.len > prefix && ends_hashed((mcp_str){name.ptr + prefix, name.len - prefix});
+    return !is_transparent(names) && name.len > prefix &&
+           ends_hashed((mcp_str){name.ptr + prefix, name.len - prefix});
 }
 
 mcp_str upstream_names_find(const upstream_names *names, mcp_str name)

@@ -330,7 +330,8 @@ int mcp_upstream_mount(mcp_server *server, const mcp_upstream_options *options, 
         release(up);
         return fail(error, MCP_ENOMEM, "out of memory");
     }
-    upstream_put_prefixes(up->options.name, up->prefix, up->name_prefix);
+    if (!options->transparent)
+        upstream_put_prefixes(up->options.name, up->prefix, up->name_prefix);
     provider.name = up->options.name;
     provider.names = up->name_prefix;
     rc = mcp_server_mount(server, up->prefix, &provider, up, error);

@@ -41,6 +41,8 @@ const char mcp_upstream_schema[] =
     "\"description\":\"The tools that are offered, by their names at the server; default: all\"},"
     "\"hide_tools\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"maxItems\":250,"
     "\"description\":\"Tools that are not offered, by their names at the server\"},"
+    "\"transparent\":{\"type\":\"boolean\",\"description\":\"Whether URIs and names stay as "
+    "they are; only if this is the only source\"},"
     "\"revision\":{\"type\":\"string\",\"pattern\":\"^20[0-9]{2}-[0-9]{2}-[0-9]{2}$\","
     "\"description\":\"The only revision to use; default: negotiated for each session\"},"
     "\"max_sessions\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":100000,"
@@ -200,35 +202,36 @@ static int use_options(reading *r, const char *source, const mcp_json *options, 
         name_of(url ? source : r->argv[0], r->name);
         name = r->name;
     }
-    return use(MCP_OPTIONS(mcp_upstream_options, .name = name, .argv = url ? NULL : r->argv,
-                           .url = url ? source : NULL, .env = env ? r->env : NULL,
-                           .env_add = n_add ? r->env_add : NULL, .cwd = string_of(options, "cwd"),
-                           .headers = headers ? r->headers : NULL,
-                           .revision = string_of(options, "revision"),
-                           .max_sessions = (size_t)number_of(options, "max_sessions"),
-                           .idle_ms = number_of(options, "idle_ms"),
-                           .timeout_ms = number_of(options, "timeout_ms"),
-                           .list_ms = number_of(options, "list_ms"),
-                           .first_list_ms = number_of(options, "first_list_ms"),
-                           .question_ms = number_of(options, "question_ms"),
-                           .max_parked = (size_t)number_of(options, "max_parked"),
-                           .max_parked_in_all = (size_t)number_of(options, "max_parked_in_all"),
-                           .login =
-                               {
-                                   .oauth = string_of(options, "oauth"),
-                                   .account = string_of(options, "account"),
-                                   .client_id = string_of(options, "client_id"),
-                                   .client_secret_file = string_of(options, "client_secret_file"),
-                                   .client_key_file = string_of(options, "client_key_file"),
-                                   .issuer = string_of(options, "issuer"),
-                                   .scope = string_of(options, "scope"),
-                                   .login_file = string_of(options, "login_file"),
-                               },
-                           .only_tools = only ? r->only : NULL,
-                           .hide_tools = n_hide ? r->hide : NULL,
-                           .no_questions = !mcp_json_bool(mcp_json_get(options, "questions"), true),
-                           .allocator = allocator),
-               arg, error);
+    return use(
+        MCP_OPTIONS(mcp_upstream_options, .name = name, .argv = url ? NULL : r->argv,
+                    .url = url ? source : NULL, .env = env ? r->env : NULL,
+                    .env_add = n_add ? r->env_add : NULL, .cwd = string_of(options, "cwd"),
+                    .headers = headers ? r->headers : NULL,
+                    .revision = string_of(options, "revision"),
+                    .max_sessions = (size_t)number_of(options, "max_sessions"),
+                    .idle_ms = number_of(options, "idle_ms"),
+                    .timeout_ms = number_of(options, "timeout_ms"),
+                    .list_ms = number_of(options, "list_ms"),
+                    .first_list_ms = number_of(options, "first_list_ms"),
+                    .question_ms = number_of(options, "question_ms"),
+                    .max_parked = (size_t)number_of(options, "max_parked"),
+                    .max_parked_in_all = (size_t)number_of(options, "max_parked_in_all"),
+                    .login =
+                        {
+                            .oauth = string_of(options, "oauth"),
+                            .account = string_of(options, "account"),
+                            .client_id = string_of(options, "client_id"),
+                            .client_secret_file = string_of(options, "client_secret_file"),
+                            .client_key_file = string_of(options, "client_key_file"),
+                            .issuer = string_of(options, "issuer"),
+                            .scope = string_of(options, "scope"),
+                            .login_file = string_of(options, "login_file"),
+                        },
+                    .only_tools = only ? r->only : NULL, .hide_tools = n_hide ? r->hide : NULL,
+                    .transparent = mcp_json_bool(mcp_json_get(options, "transparent"), false),
+                    .no_questions = !mcp_json_bool(mcp_json_get(options, "questions"), true),
+                    .allocator = allocator),
+        arg, error);
 }
 
 static int with_options(const char *source, const mcp_json *options, const char *name,
@@ -289,7 +292,8 @@ static int describe(const mcp_upstream_options *options, void *arg, mcp_error *e
                           .list_changed = true,
                           .in_process = true,
                           .items = UPSTREAM_ITEMS,
-                          .names = names};
+                          .names = options->transparent ? "" : names,
+                          .alone = options->transparent};
     return to->source(&s, error, to->user);
 }
 

@@ -118,6 +118,8 @@ typedef struct mcp_upstream_options {
      * NULL for only_tools means all. The others can be neither listed nor called. */
     const char *const *only_tools, *const *hide_tools;
     mcp_upstream_login login;
+    /* URIs and names stay as they are. The server must then be the only mount. */
+    bool transparent;
     /* If this is set, each tool whose definition is not that in the approvals is logged and, with
      * withhold_changed, neither listed nor called. The mounted server becomes a holder. */
     mcp_approvals *approvals;

@@ -152,3 +152,25 @@ reads() { # ERA: checks that resources of the upstream server can be read like l
     ! grep -q '^mcp_upstream_process.*gone' <<<"$metrics"
     hush
 }
+
+@test "one server alone keeps its names and URIs" {
+    local up="mcp:'$MCPD' files?name=up&transparent=true"
+    for era in modern legacy; do
+        talk "$era" "$MCPD" --no-resource-tools "$up"
+        result resources/list '{}'
+        is "[\"$uri\"]" '[.resources[].uri | select(endswith("a.txt"))]'
+        result resources/read '{"uri":"'"$uri"'"}'
+        is '"hello\n"' '.contents[0].text'
+        hush
+    done
+    for more in own "mcp:'$MCPD' own?name=other"; do
+        run "$MCPD" --no-resource-tools "$up" "$more" </dev/null
+        [ "$status" != 0 ]
+        [[ "$output" == *"has all URIs and names, so that nothing else can be mounted"* ]]
+        jq -n --arg up "$up" --arg more "$more" '{sources: [$up, $more]}' >both.json
+        run -1 "$MCPD" --config both.json --check-config
+        [[ "$output" == *"so it has to be the only one"* ]]
+    done
+    jq -n --arg up "$up" '{sources: [$up]}' >one.json
+    "$MCPD" --config one.json --check-config
+}

@@ -47,7 +47,9 @@ static mcp_str source_of(const mcp_server *server, int kind, mcp_str name)
         mount = mcp__mount_find(server, name);
     else if (!mcp__registry_find(server, (mcp__kind)kind, name))
         mount = mcp__mount_named(server, (mcp__kind)kind, name);
-    return mount ? mcp_str_from(mount->prefix) : (mcp_str){0};
+    if (!mount)
+        return (mcp_str){0};
+    return mcp_str_from(*mount->prefix ? mount->prefix : mount->provider.name);
 }
 
 static void set_target(const mcp_request *req, mcp_audit_record *r)

@@ -263,10 +263,14 @@ static int check_mount(const mcp_server *server, const char *prefix, const mcp_p
                        mcp_error *error)
 {
     const char *colon = prefix ? strchr(prefix, ':') : NULL;
-    if (!colon || colon == prefix)
+    if (!prefix || (*prefix && (!colon || colon == prefix)))
         return mcp__fail(error, MCP_EINVAL, 0, "a mount needs a prefix that begins with a scheme");
     if (!provider->name)
         return mcp__fail(error, MCP_EINVAL, 0, "a provider needs a \"name\"");
+    if (server->n_mounts && (!*prefix || !*server->mounts[0]->prefix))
+        return mcp__fail(error, MCP_EEXIST, 0,
+                         "%s has all URIs and names, so that nothing else can be mounted",
+                         *prefix ? server->mounts[0]->provider.name : provider->name);
     for (size_t i = 0; i < server->n_mounts; i++) {
         if (strcmp(server->mounts[i]->prefix, prefix) == 0)
             return mcp__fail(error, MCP_EEXIST, 0, "a provider is mounted at %s already", prefix);
@@ -310,12 +314,13 @@ static int add_mount(mcp_server *server, const char *prefix, const mcp_provider 
         return MCP_ENOMEM;
     m->prefix = mcp__strdup(a, mcp_str_from(prefix));
     m->names = mcp__strdup(a, mcp_str_from(provider->names));
-    m->meter = mcp__meter_take(server, MCP_USAGE_SOURCE, mcp_str_from(prefix));
+    m->meter =
+        mcp__meter_take(server, MCP_USAGE_SOURCE, mcp_str_from(*prefix ? prefix : provider->name));
     if (!m->prefix || !m->names || !m->meter) {
         drop_mount(server, m);
         return MCP_ENOMEM;
     }
-    m->scheme_len = (size_t)(strchr(prefix, ':') - prefix) + 1;
+    m->scheme_len = *prefix ? (size_t)(strchr(prefix, ':') - prefix) + 1 : 0;
     m->provider = *provider;
     m->provider.names = m->names;
     m->user = user;

@@ -173,6 +173,49 @@ static void test_names(void **state)
     close_all(&w);
 }
 
+static int read_any(mcp_request *req, mcp_str uri, void *user)
+{
+    (void)uri, (void)user;
+    return mcp_reply_text(req, "any");
+}
+
+/* One server alone may keep its names and URIs, but nothing may be mounted beside it. */
+static void test_transparent(void **state)
+{
+    (void)state;
+    static wires w;
+    static const mcp_provider any = {.size = sizeof(any), .name = "any", .read = read_any};
+    mcp_error error;
+    w = (wires){.transparent = true};
+    assert_int_equal(wires_open(&w, other_new()), MCP_OK);
+    assert_int_equal(wires_peer(&w, w.front, "ann"), MCP_OK);
+    wires_has(wires_ask(&w, "resources/list", ""), "\"uri\":\"x:/r\"");
+    wires_has(wires_ask(&w, "resources/templates/list", ""), "\"uriTemplate\":\"x:/{n}\"");
+    wires_has(wires_ask(&w, "tools/list", ""), "\"name\":\"" LONG_NAME "\"");
+    wires_has(w.reply, "\"name\":\"t\"");
+    wires_has(wires_ask(&w, "prompts/list", ""), "\"name\":\"p\"");
+    wires_has(wires_ask(&w, "resources/read", "\"uri\":\"x:/r\""), "\"text\":\"<x:/r>\"");
+    wires_has(wires_ask(&w, "resources/read", "\"uri\":\"y:/r\""), "\"data\":{\"uri\":\"y:/r\"}");
+    wires_has(wires_ask(&w, "tools/call", "\"name\":\"" LONG_NAME "\""), "\"text\":\"ann:\"");
+    wires_has(wires_ask(&w, "tools/call", "\"name\":\"none\""), "Unknown tool: none");
+    wires_has(wires_ask(&w, "prompts/get", "\"name\":\"p\""), "prompted");
+    wires_has(wires_ask(&w, "completion/complete",
+                        "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"x:/{n}\"},"
+                        "\"argument\":{\"name\":\"n\",\"value\":\"\"}"),
+              "completed");
+    assert_int_equal(mcp_server_mount(w.front, "any:", &any, NULL, &error), MCP_EEXIST);
+    assert_string_equal(error.text,
+                        "up has all URIs and names, so that nothing else can be mounted");
+    close_all(&w);
+    w = (wires){0};
+    mcp_server *other = other_new();
+    assert_int_equal(wires_open(&w, other), MCP_OK);
+    w.transparent = true;
+    assert_int_equal(wires_mount(w.front, &w, &error), MCP_EEXIST);
+    wires_close(&w);
+    mcp_server_free(other);
+}
+
 static void test_sessions(void **state)
 {
     (void)state;
@@ -358,11 +401,11 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_passes),    cmocka_unit_test(test_names),
-        cmocka_unit_test(test_sessions),  cmocka_unit_test(test_limit),
-        cmocka_unit_test(test_down),      cmocka_unit_test(test_cancel),
-        cmocka_unit_test(test_progress),  cmocka_unit_test(test_changes),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_passes),      cmocka_unit_test(test_names),
+        cmocka_unit_test(test_transparent), cmocka_unit_test(test_sessions),
+        cmocka_unit_test(test_limit),       cmocka_unit_test(test_down),
+        cmocka_unit_test(test_cancel),      cmocka_unit_test(test_progress),
+        cmocka_unit_test(test_changes),     cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests_name("upstream", tests, NULL, NULL);
 }
