@@ -226,6 +226,18 @@ typedef void mcp_task_fn(mcp_client *client, mcp_call_id call, const mcp_json *t
 
 #define MCP_NO_TIMEOUT UINT64_MAX
 
+/* When a tool call becomes a task, if mcp_client_options.tasks is set. */
+typedef enum mcp_call_task_mode {
+    MCP_CALL_TASK_AUTO = 0, /* see mcp_client_options.tasks */
+    /* Also if the tool of a server of 2025-11-25 only supports tasks and does not require them. The
+     * list of tools must have been read, or be read for another reason; otherwise the call does not
+     * become a task. */
+    MCP_CALL_TASK_PREFERRED,
+    /* Only if the call is not possible otherwise. In 2026-07-28 the client then declares the
+     * extension only after the server has required it. */
+    MCP_CALL_TASK_LAST_RESORT,
+} mcp_call_task_mode;
+
 typedef struct mcp_call_options {
     size_t size;
     mcp_result_fn *done; /* called exactly once; may be NULL */
@@ -259,6 +271,8 @@ typedef struct mcp_call_options {
      * of all those of the client, including its extensions. The result is not cached. Legacy
      * servers know only what the handshake declared. Copied; NULL means those of the client. */
     const char *capabilities;
+    mcp_call_task_mode task_mode;
+    uint64_t task_ttl_ms; /* the ttl of the task to request (2025-11-25); 0 means none */
 } mcp_call_options;
 
 /* Sends any request. `params` is the JSON text of an object, or NULL for none. The members of _meta

@@ -114,6 +114,9 @@ typedef struct mcp_provider {
     /* The provider may forward log messages (mcp_server_log_raw()). The server declares the
      * capability `logging` while it is mounted. */
     bool logs;
+    /* Its tools can be called as tasks (mcp_request_task(), mcp_request_task_asked()). The server
+     * declares support for tasks from its mounting on. */
+    bool tasks;
 
     /* For a provider that waits for something else, such as another server. If a page of a list may
      * contain entries of several providers, `list_begin` is called for each of them before the first
@@ -174,6 +177,9 @@ typedef struct mcp_raw {
      * elicitationId, so that the identifiers of several servers differ. It is also the logger of its
      * log messages, with "/" before the name of its own logger. NULL means none of this. */
     const char *asker;
+    /* The tools of a list can be called as tasks, even if the other server does not say so. In
+     * 2025-11-25 the `execution` of each tool is forwarded, and written if there is none. */
+    bool tasks;
 } mcp_raw;
 
 /* Replies with a whole result, whose _meta is added to that of the reply. Nothing else may be

@@ -235,7 +235,7 @@ MCP_API int mcp_request_require(mcp_request *req, const char *capability);
  * Sends notifications/progress if the peer requested it with a token. A total of 0 means unknown;
  * message may be NULL. A value that does not increase is dropped, because the specification forbids
  * it. Notifications beyond 20 per second are dropped too, except for the last one (progress ==
- * total). */
+ * total). A value that is not finite only restarts the time-out. */
 MCP_API void mcp_request_progress(mcp_request *req, double progress, double total,
                                   const char *message);
 

@@ -58,6 +58,12 @@ typedef struct mcp_task_options {
  * handler must return. */
 MCP_API int mcp_request_task(mcp_request *req, const mcp_task_options *options);
 
+/* Turns the call of a provider's tool (mcp_provider.tasks) into a task if the client has requested
+ * one, as 2025-11-25 defines. Call it when it is known that the tool exists. Does nothing for other
+ * requests. Returns the codes of mcp_request_task(), or MCP_EINVAL (the reply is an error: the
+ * request for a task is malformed). */
+MCP_API int mcp_request_task_asked(mcp_request *req);
+
 /* Returns the id of the task that this request became, or NULL if it is not a task. The string
  * lives as long as the request. */
 MCP_API const char *mcp_request_task_id(const mcp_request *req);

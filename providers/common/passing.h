@@ -17,8 +17,8 @@ typedef struct common_passing {
 int common_passing_params(mcp_request *req, const common_passing *change,
                           const mcp_allocator *alloc, char **ret);
 
-/* Returns whether a member of params is not forwarded. Tasks and answers to input requests are not
- * supported. The cursor is replaced by that of the other server. */
+/* Returns whether a member of params is not forwarded. Tasks and answers to input requests are made
+ * anew. The cursor is replaced by that of the other server. */
 bool common_passing_leaves_out(mcp_str key);
 /* Returns whether a member of `_meta` is not forwarded, because it belongs to the connection with
  * the peer. */

@@ -56,7 +56,8 @@ static int reply(upstream *up, mcp_request *req, const mcp_json *value, mcp_str 
                    .uri_prefix = up->prefix,
                    .name = name_here,
                    .user = up,
-                   .asker = up->options.name};
+                   .asker = up->options.name,
+                   .tasks = true};
     if (raw.json.ptr)
         return how(req, &raw);
     mcp_json_writer *w = mcp_json_writer_new(&up->alloc, 0);
@@ -124,8 +125,9 @@ int upstream_ask_outcome(const upstream_ask *a, int rc, const mcp_json *result, 
     if (rc == MCP_EREMOTE && !(a->lists && is_left_out(a)))
         return reply(up, a->req, result, text, mcp_reply_raw_error);
     if (asked) /* a modern server gets no such answer */
-        return mcp_reply_fail(a->req, MCP_CODE_INTERNAL, "A question of the server %s failed: %s",
-                              up->options.name, error->text);
+        return mcp_reply_fail(a->req, MCP_CODE_INTERNAL, "%s of the server %s failed: %s",
+                              a->is_task ? "The task" : "A question", up->options.name,
+                              error->text);
     if (a->listing)
         return upstream_list_without(up, a->req, a->item, a->listing->cursor, rc, error);
     return upstream_refuse(up, a->req, rc, error);
@@ -237,7 +239,8 @@ static int send_now(upstream_ask *a)
 {
     const upstream *up = up_of(a);
     bool tool = a->item == MCP_ITEM_TOOL && !a->lists;
-    bool wants = mcp_json_get(mcp_request_meta(a->req), "progressToken") != NULL;
+    bool wants =
+        mcp_request_task_id(a->req) || mcp_json_get(mcp_request_meta(a->req), "progressToken");
     mcp_call_options o = {.size = sizeof(o),
                           .done = a->learns ? on_learnt : on_done,
                           .progress = wants && !a->learns ? on_progress : NULL,
@@ -247,6 +250,8 @@ static int send_now(upstream_ask *a)
                           .log_level = upstream_log_name(mcp_request_log_level(a->req)),
                           .no_cache = true};
     upstream_logs_raise(a->session, a->req);
+    if (tool && !a->learns)
+        upstream_task_options(a, &o);
     if (a->learns)
         return mcp_client_list_all(a->session->client,
                                    a->item == MCP_ITEM_TOOL ? "tools/list" : "prompts/list", learn,

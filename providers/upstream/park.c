@@ -93,11 +93,12 @@ void upstream_waiting_end(upstream_ask *a)
         a->park->waiting = NULL;
 }
 
-/* A request of a modern caller ends with each round, so its end means nothing. */
+/* A request of a modern caller ends with each round, so its end means nothing. A task does not. */
 static bool ends_with_round(const mcp_request *req)
 {
     const mcp_json *meta = mcp_request_meta(req);
-    return mcp_json_get(meta, "io.modelcontextprotocol/protocolVersion") != NULL;
+    return !mcp_request_task_id(req) &&
+           mcp_json_get(meta, "io.modelcontextprotocol/protocolVersion") != NULL;
 }
 
 /* Notices if the caller cancels its request, or is disconnected, while it is being asked. */

@@ -25,6 +25,19 @@ static int pass(upstream *up, mcp_request *req, const common_passing *change, up
     return rc == MCP_OK ? upstream_ask_begin(up, req, ask) : rc;
 }
 
+/* Forwards a call of a tool or prompt. */
+static int call(upstream *up, mcp_request *req, const common_passing *change, upstream_ask *ask)
+{
+    ask->method = mcp_request_method(req);
+    int rc = common_passing_params(req, change, &up->alloc, &ask->params);
+    if (rc == MCP_OK && ask->item == MCP_ITEM_TOOL)
+        rc = mcp_request_task_asked(req); /* the text of the params is gone afterwards */
+    if (rc == MCP_OK)
+        return upstream_ask_begin(up, req, ask);
+    common_release(&up->alloc, ask->params);
+    return rc;
+}
+
 static int list(mcp_request *req, mcp_str cursor, size_t max, void *user)
 {
     return upstream_list(req, MCP_ITEM_RESOURCE, cursor, max, user);
@@ -47,6 +60,9 @@ static int read_one(mcp_request *req, mcp_str uri, void *user)
 static int look_up(upstream *up, mcp_request *req, mcp_item item, mcp_str name)
 {
     upstream_ask ask = {.item = item, .learns = true, .method = mcp_request_method(req)};
+    int rc = item == MCP_ITEM_TOOL ? mcp_request_task_asked(req) : MCP_OK;
+    if (rc != MCP_OK)
+        return rc;
     ask.name = common_copy(&up->alloc, name.ptr, name.len);
     return ask.name ? upstream_ask_begin(up, req, &ask) : MCP_ENOMEM;
 }
@@ -78,7 +94,7 @@ static int run(mcp_request *req, mcp_item item, mcp_str name, void *user)
     if (change.name.ptr && !upstream_offers(up, item, change.name))
         return upstream_approval_refuse(up, req, change.name);
     if (change.name.ptr)
-        return pass(up, req, &change, &ask);
+        return call(up, req, &change, &ask);
     return upstream_names_is_changed(&up->names, name) ? look_up(up, req, item, name)
                                                        : MCP_ENOTFOUND;
 }
@@ -316,6 +332,7 @@ int mcp_upstream_mount(mcp_server *server, const mcp_upstream_options *options, 
         .unwatch_list = upstream_unwatch_list,
         .release = release,
         .logs = true,
+        .tasks = true,
     };
     int rc = upstream_check(options, error);
     if (rc != MCP_OK)

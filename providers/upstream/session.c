@@ -187,7 +187,9 @@ static int open_session(upstream_session *s, mcp_error *error)
     mcp_question_fn *const ask = upstream_on_question;
     int rc = mcp_client_new(
         MCP_OPTIONS(mcp_client_options, .name = "mcpd", .version = MCP_VERSION_STRING,
-                    .no_cache = true, .revision = up->options.revision, .tool_refused = on_refused,
+
+                    .no_cache = true, .tasks = true, .revision = up->options.revision,
+                    .tool_refused = on_refused,
                     .ping_ms = up->options.url ? up->options.idle_ms / PINGS : 0,
                     .elicit_form = s->asking & UPSTREAM_ASKS_FORM ? ask : NULL,
                     .elicit_url = s->asking & UPSTREAM_ASKS_URL ? ask : NULL,

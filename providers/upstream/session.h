@@ -151,6 +151,7 @@ struct upstream_ask {
     /* lists: the request is for a page of a list; goes_on: that page is not the first one */
     bool lists, goes_on;
     upstream_listing *listing; /* lists; owned */
+    bool is_task;              /* the other server has made the call a task */
     bool learns; /* the list of names has to be read first, to find the original of `name` */
     mcp_item item;
     char *name;       /* set only if `learns` is */
@@ -317,6 +318,11 @@ upstream_ask *upstream_take_parked(upstream *up, const char *principal, const ch
 void upstream_take_kept(upstream *up);
 /* Moves all sessions to the next mount of the same server, if there is one. */
 void upstream_hand_over(upstream *up);
+
+/* ---- tasks.c --------------------------------------------------------------------------------- */
+
+/* Sets the members of the options that concern tasks. */
+void upstream_task_options(const upstream_ask *a, mcp_call_options *o);
 
 /* ---- logs.c ---------------------------------------------------------------------------------- */
 

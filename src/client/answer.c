@@ -101,6 +101,15 @@ static bool lacks_definition(const mcp__call *call, int64_t code)
     return code == MCP__HEADER_MISMATCH && mcp__client_mirrors(call->client);
 }
 
+/* Returns whether the server refused the call because the client did not declare tasks for it. */
+static bool requires_tasks(const mcp__call *call, const mcp_json *object)
+{
+    const mcp_json *required = mcp_json_get(mcp_json_get(object, "data"), "requiredCapabilities");
+    return call->client->options.tasks && call->client->revision->modern &&
+           call->options.task_mode == MCP_CALL_TASK_LAST_RESORT &&
+           mcp_json_get(mcp_json_get(required, "extensions"), MCP__EXTENSION_TASKS);
+}
+
 /* Retries a call that the server refused if another attempt may succeed. Returns true if the call
  * will be sent again. */
 static bool retry(mcp__call *call, const mcp_json *object)
@@ -111,6 +120,11 @@ static bool retry(mcp__call *call, const mcp_json *object)
         return false;
     if (lacks_definition(call, code))
         return mcp__tools_relist(call) == MCP_OK;
+    if (code == MCP__MISSING_CAPABILITY && requires_tasks(call, object)) {
+        call->options.task_mode = MCP_CALL_TASK_AUTO;
+        mcp__call_again(call, 0);
+        return true;
+    }
     if (code == MCP__URL_REQUIRED && client->revision->url_required && !call->options.as_is)
         return mcp__round_begin_urls(call, object);
     return false;

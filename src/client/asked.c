@@ -52,7 +52,7 @@ static void resume_timeouts(mcp_client *client)
     client->calls.suspended = false;
 }
 
-mcp_call_id mcp__call_of_exchange(const mcp_client *client, mcp_exchange exchange)
+static mcp_call_id call_of_exchange(const mcp_client *client, mcp_exchange exchange)
 {
     for (mcp__link *l = client->calls.sent.next; exchange && l != &client->calls.sent;
          l = l->next) {
@@ -61,6 +61,13 @@ mcp_call_id mcp__call_of_exchange(const mcp_client *client, mcp_exchange exchang
             return call->handle;
     }
     return 0;
+}
+
+mcp_call_id mcp__call_of_message(const mcp_client *client, mcp_exchange exchange,
+                                 const mcp_json *params)
+{
+    mcp_call_id call = call_of_exchange(client, exchange);
+    return call ? call : mcp__call_of_task(client, params);
 }
 
 /* ---- requests -------------------------------------------------------------------------------- */
@@ -121,7 +128,7 @@ void mcp__client_asked(mcp__incoming *in)
         return;
     }
     asked->question->asked = asked;
-    asked->question->handle = mcp__call_of_exchange(client, in->exchange);
+    asked->question->handle = mcp__call_of_message(client, in->exchange, in->message.params);
     suspend_timeouts(client);
     mcp__question_ask(asked->question);
 }

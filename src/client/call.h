@@ -162,5 +162,7 @@ int mcp__call_task_note_answer(mcp__call *call, mcp_str key);
 /* Sends the answers in call->input to the task. */
 void mcp__call_task_update(mcp__call *call);
 void mcp__call_task_free(mcp__call *call);
+/* Returns the handle of the call whose task a message of the server belongs to, or 0. */
+mcp_call_id mcp__call_of_task(const mcp_client *client, const mcp_json *params);
 
 #endif

@@ -82,6 +82,7 @@ struct mcp_client {
         bool misbehaved;     /* a forbidden request of the server has been reported */
         mcp_error malformed; /* why the last message that answers no request was malformed */
         mcp_exchange heard;  /* of the message that is being received */
+        mcp_call_id noted;   /* the call that the current notification belongs to, or 0 */
     } connection;
 
     /* The message that is being passed to the transport. */
@@ -195,9 +196,10 @@ void mcp__client_put_info(const mcp_client *client, const mcp__revision *r, mcp_
 void mcp__client_put_capabilities(const mcp_client *client, const mcp__revision *r, mcp__buf *b);
 /* Appends the members of _meta that revision r requires in every request, without braces. */
 void mcp__client_put_meta(const mcp_client *client, const mcp__revision *r, mcp__buf *b);
-/* Does the same with these capabilities, unless they are empty. */
+/* Does the same with these capabilities, unless they are empty. With `tasks` false, the extension
+ * for tasks is not declared. */
 void mcp__client_put_meta_with(const mcp_client *client, const mcp__revision *r,
-                               mcp_str capabilities, mcp__buf *b);
+                               mcp_str capabilities, bool tasks, mcp__buf *b);
 
 /* ---- start.c --------------------------------------------------------------------------------- */
 

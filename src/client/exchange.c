@@ -147,7 +147,7 @@ mcp_call_id mcp_client_notification_call(const mcp_client *client)
 {
     if (!client || !client->channel)
         return 0;
-    return mcp__call_of_exchange(client, client->connection.heard);
+    return client->connection.noted;
 }
 
 /* ---- exchanges that ended -------------------------------------------------------------------- */

@@ -36,7 +36,8 @@ typedef struct mcp__tool {
     mcp__mirror mirror;
     char *refused; /* why the definition was refused; NULL if it was accepted */
     char *name;
-    bool needs_task; /* execution.taskSupport is "required" */
+    bool takes_task; /* execution.taskSupport is "optional" or "required" */
+    bool needs_task; /* it is "required" */
     bool repeatable; /* its annotations say that repeating a call has no further effect */
 } mcp__tool;
 

@@ -125,6 +125,8 @@ void mcp__client_notified(mcp_channel *channel, const mcp__message *message)
         {"notifications/cancelled", on_cancelled},
     };
     mcp_client *client = channel->state;
+    client->connection.noted =
+        mcp__call_of_message(client, client->connection.heard, message->params);
     if (client->revision && client->state != MCP__CLIENT_LOST) {
         for (size_t i = 0; i < MCP__COUNT(methods); i++) {
             if (mcp_str_eq(message->method, mcp_str_from(methods[i].method)))

@@ -211,7 +211,25 @@ static void put_raw(mcp__object *o, const char *name, const mcp__buf *text)
     mcp__buf_str(o->buf, mcp__buf_view(text));
 }
 
-void mcp__client_put_capabilities(const mcp_client *client, const mcp__revision *r, mcp__buf *b)
+static void put_extensions_without_tasks(mcp__object *o, const mcp_client *client)
+{
+    mcp_json_text_iter it = {0};
+    mcp_str key, value;
+    mcp__object_key(o, "extensions");
+    mcp__json_list members = mcp__json_begin_object(o->buf);
+    while (mcp_json_text_next(mcp__buf_view(&client->self.extensions), &it, &key, &value)) {
+        if (mcp_str_eq(key, MCP_STR("\"" MCP__EXTENSION_TASKS "\"")))
+            continue;
+        mcp__json_next(&members);
+        mcp__buf_str(o->buf, key);
+        mcp__buf_char(o->buf, ':');
+        mcp__buf_str(o->buf, value);
+    }
+    mcp__json_end(&members);
+}
+
+static void put_capabilities(const mcp_client *client, const mcp__revision *r, bool tasks,
+                             mcp__buf *b)
 {
     static const char *const modes[] = {"form", "url"}, *const sampling[] = {"tools", "context"};
     const mcp_client_options *c = &client->options;
@@ -229,18 +247,25 @@ void mcp__client_put_capabilities(const mcp_client *client, const mcp__revision 
         mcp__buf_str(b, r->modern ? MCP_STR("{}") : MCP_STR("{\"listChanged\":true}"));
     }
     put_raw(&o, "experimental", &client->self.experimental);
-    if (r->extensions)
+    if (r->extensions && tasks)
         put_raw(&o, "extensions", &client->self.extensions);
+    else if (r->extensions && client->self.extensions.len)
+        put_extensions_without_tasks(&o, client);
     mcp__object_end(&o);
+}
+
+void mcp__client_put_capabilities(const mcp_client *client, const mcp__revision *r, mcp__buf *b)
+{
+    put_capabilities(client, r, true, b);
 }
 
 void mcp__client_put_meta(const mcp_client *client, const mcp__revision *r, mcp__buf *b)
 {
-    mcp__client_put_meta_with(client, r, (mcp_str){0}, b);
+    mcp__client_put_meta_with(client, r, (mcp_str){0}, true, b);
 }
 
 void mcp__client_put_meta_with(const mcp_client *client, const mcp__revision *r,
-                               mcp_str capabilities, mcp__buf *b)
+                               mcp_str capabilities, bool tasks, mcp__buf *b)
 {
     mcp__buf_lit(b, "\"" MCP__META_REVISION "\":\"");
     mcp__buf_str(b, mcp_str_from(r->name));
@@ -250,5 +275,5 @@ void mcp__client_put_meta_with(const mcp_client *client, const mcp__revision *r,
     if (capabilities.len)
         mcp__buf_str(b, capabilities);
     else
-        mcp__client_put_capabilities(client, r, b);
+        put_capabilities(client, r, tasks, b);
 }

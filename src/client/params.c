@@ -221,8 +221,9 @@ static void put_meta(const mcp__call *call, meta_kind kind, mcp_str caller_meta,
     mcp__json_list meta = mcp__json_begin_object(b);
     if (kind == WHOLE_META) {
         mcp__json_next(&meta);
+        bool tasks = call->options.task_mode != MCP_CALL_TASK_LAST_RESORT;
         mcp__client_put_meta_with(call->client, call->client->revision,
-                                  mcp__buf_view(&call->capabilities), b);
+                                  mcp__buf_view(&call->capabilities), tasks, b);
         if (level && !call->has_level) {
             mcp__json_name(&meta, MCP__META_LOG_LEVEL);
             mcp__json_put_str(b, mcp_str_from(level));
@@ -237,6 +238,16 @@ static void put_meta(const mcp__call *call, meta_kind kind, mcp_str caller_meta,
         mcp__buf_str(b, caller_meta);
     }
     mcp__json_end(&meta);
+}
+
+static void put_task(const mcp__call *call, mcp__buf *b)
+{
+    mcp__buf_char(b, '{');
+    if (call->options.task_ttl_ms) {
+        mcp__buf_lit(b, "\"ttl\":");
+        mcp__json_put_uint(b, call->options.task_ttl_ms);
+    }
+    mcp__buf_char(b, '}');
 }
 
 void mcp__call_put_params(const mcp__call *call, mcp__buf *b)
@@ -254,7 +265,7 @@ void mcp__call_put_params(const mcp__call *call, mcp__buf *b)
     }
     if (call->as_task) {
         mcp__json_name(&params, "task");
-        mcp__buf_lit(b, "{}");
+        put_task(call, b);
     }
     if (kind != NO_META || caller_meta.len) {
         mcp__json_name(&params, "_meta");

@@ -53,9 +53,10 @@ typedef struct mcp__asking {
 
 /* Handle a request of the server, and its cancellation. */
 void mcp__client_asked(mcp__incoming *in);
-/* Returns the handle of the call in whose exchange the server sent a message, or 0 if the call is
- * unknown. */
-mcp_call_id mcp__call_of_exchange(const mcp_client *client, mcp_exchange exchange);
+/* Returns the handle of the call that a message of the server belongs to: the call in whose exchange
+ * it was sent, or the call whose task it names. Returns 0 if the call is unknown. */
+mcp_call_id mcp__call_of_message(const mcp_client *client, mcp_exchange exchange,
+                                 const mcp_json *params);
 void mcp__client_asked_cancelled(mcp__incoming *in);
 
 /* Creates a question from a method and its params. Returns MCP_ENOTFOUND if the client has no such

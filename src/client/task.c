@@ -62,7 +62,8 @@ bool mcp__call_task_is_wanted(const mcp__call *call)
         !mcp__tasks_are_requested(call->client))
         return false;
     const mcp__tool *tool = mcp__tools_find(call->client, call->name);
-    return tool && tool->needs_task;
+    return tool && (tool->needs_task ||
+                    (tool->takes_task && call->options.task_mode == MCP_CALL_TASK_PREFERRED));
 }
 
 bool mcp__call_task_begins(const mcp__call *call, const mcp_json *result)
@@ -133,9 +134,19 @@ static void read_interval(mcp__call *call, const mcp_json *state)
         call->task->poll_ms = ms > LONGEST_POLL_MS ? LONGEST_POLL_MS : SHORTEST_POLL_MS;
 }
 
+/* From now on, the text of the outcome is that within the state of the task. */
+static void narrow_text(mcp__call *call)
+{
+    mcp_channel *channel = call->client->channel;
+    mcp_str state = mcp__channel_text_of(channel, MCP_STR("\"result\""));
+    mcp__channel_forget_text(channel);
+    channel->text = state;
+}
+
 static void take_error(mcp__call *call, const mcp_json *object)
 {
     mcp_error error;
+    narrow_text(call);
     if (!mcp_json_is(object, MCP_JSON_OBJECT)) {
         finish_with(call, MCP_EPROTOCOL, "the task failed without an error", (mcp_str){0});
         return;
@@ -151,6 +162,13 @@ static void take_result(mcp__call *call, const mcp_json *result)
         mcp__call_finish(call, MCP_OK, result, NULL);
     else
         finish_with(call, MCP_EPROTOCOL, "the task is completed without a result", (mcp_str){0});
+}
+
+/* The result is part of the state of the task. */
+static void take_inner_result(mcp__call *call, const mcp_json *result)
+{
+    narrow_text(call);
+    take_result(call, result);
 }
 
 static void take_questions(mcp__call *call, const mcp_json *requests)
@@ -177,7 +195,7 @@ static bool take_end(mcp__call *call, mcp_str status, const mcp_json *state)
     else if (call->client->revision->tasks == MCP__TASKS_ASKED)
         send_step(call, TASK_RESULT, 0);
     else if (completed)
-        take_result(call, mcp_json_get(state, "result"));
+        take_inner_result(call, mcp_json_get(state, "result"));
     else
         take_error(call, mcp_json_get(state, "error"));
     return true;
@@ -351,4 +369,29 @@ void mcp__call_task_update(mcp__call *call)
 {
     call->task->deadline = deadline_from(call); /* the time that the user needed is not counted */
     send_step(call, TASK_UPDATE, 0);
+}
+
+/* ---- messages about the task ----------------------------------------------------------------- */
+
+static mcp_call_id find_task(const mcp__link *list, mcp_str id)
+{
+    for (mcp__link *l = list->next; l != list; l = l->next) {
+        const mcp__call *call = mcp__container(l, mcp__call, link);
+        if (call->task && mcp_str_eq(id, mcp_str_from(call->task->id)))
+            return call->handle;
+    }
+    return 0;
+}
+
+mcp_call_id mcp__call_of_task(const mcp_client *client, const mcp_json *params)
+{
+    const mcp_json *meta = mcp_json_get(params, "_meta");
+    const mcp_json *related = mcp_json_get(meta, MCP__META_RELATED_TASK);
+    mcp_str id = mcp_json_string(mcp_json_get(related, "taskId"));
+    if (!id.len)
+        return 0;
+    mcp_call_id found = find_task(&client->calls.sent, id);
+    if (!found)
+        found = find_task(&client->calls.queue, id);
+    return found ? found : find_task(&client->calls.parked, id);
 }

@@ -60,7 +60,7 @@ static int compile(mcp_client *client, const mcp_json *definition, mcp__tool *to
 static int remember(mcp_client *client, mcp__tool *tool)
 {
     tool_free(client, mcp__map_remove(&client->learnt.tools, mcp_str_from(tool->name)));
-    bool is_relevant = tool->refused || tool->mirror.count || tool->needs_task || tool->repeatable;
+    bool is_relevant = tool->refused || tool->mirror.count || tool->takes_task || tool->repeatable;
     int rc = MCP_ELIMIT;
     if (is_relevant && client->learnt.tools.count < MAX_TOOLS)
         rc = mcp__map_add(&client->learnt.tools, mcp_str_from(tool->name), tool);
@@ -69,10 +69,9 @@ static int remember(mcp_client *client, mcp__tool *tool)
     return rc == MCP_ENOMEM ? rc : MCP_OK;
 }
 
-static bool needs_task(const mcp_json *definition)
+static mcp_str task_support_of(const mcp_json *definition)
 {
-    const mcp_json *execution = mcp_json_get(definition, "execution");
-    return mcp_str_eq(mcp_json_string(mcp_json_get(execution, "taskSupport")), MCP_STR("required"));
+    return mcp_json_string(mcp_json_get(mcp_json_get(definition, "execution"), "taskSupport"));
 }
 
 static bool is_repeatable(const mcp_json *definition)
@@ -95,7 +94,9 @@ static int learn(mcp_client *client, const mcp_json *definition, bool *refused)
     if (!tool)
         return MCP_ENOMEM;
     tool->name = mcp__strdup(client->allocator, name);
-    tool->needs_task = needs_task(definition);
+    tool->needs_task = mcp_str_eq(task_support_of(definition), MCP_STR("required"));
+    tool->takes_task =
+        tool->needs_task || mcp_str_eq(task_support_of(definition), MCP_STR("optional"));
     tool->repeatable = is_repeatable(definition);
     int rc = tool->name ? MCP_OK : MCP_ENOMEM;
     if (rc == MCP_OK && mirrors)

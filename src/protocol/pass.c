@@ -24,6 +24,7 @@ typedef enum action {
     RESULT_META,
     OUTPUT_SCHEMA,
     STRUCTURED,
+    EXECUTION,
     BLOCKS,   /* a content block, or an array of them */
     MESSAGES, /* of sampling, with several contents where the revision has that */
     LABEL,    /* a text for the user, which names the other server */
@@ -87,7 +88,7 @@ static const row rows[] = {
     {MCP__PASS_TOOL, "icons", KEEP, 0, COL(icons)},
     {MCP__PASS_TOOL, "annotations", KEEP, 0, COL(tool_annotations)},
     {MCP__PASS_TOOL, "outputSchema", OUTPUT_SCHEMA, 0, COL(output_schema)},
-    {MCP__PASS_TOOL, "execution", HOP, 0, 0}, /* concerns tasks, which are not forwarded */
+    {MCP__PASS_TOOL, "execution", EXECUTION, 0, 0},
     {MCP__PASS_TOOL, "_meta", KEEP, MCP__PASS_TOOL_META, COL(object_meta)},
     {MCP__PASS_TOOL_META, "ui", DROP_OR_KEEP, MCP__PASS_UI, 0},
     {MCP__PASS_TOOL_META, "ui/resourceUri", NAME, MCP__PASS_NAME_URI, 0},
@@ -162,11 +163,18 @@ static bool allows_structured(const mcp__revision *r, const mcp_json *structured
     return r->structured && (r->structured_any || mcp_json_is(structured, MCP_JSON_OBJECT));
 }
 
+/* Returns whether the tools that the peer gets say if they can be called as tasks. */
+static bool has_execution(const mcp__pass *p)
+{
+    return p->tasks && p->to->tasks == MCP__TASKS_ASKED;
+}
+
 static bool is_left_out(const mcp__pass *p, const row *r, const mcp_json *value)
 {
     switch (r->action) {
     case HOP: return true;
     case COUNT: return p->value != NULL;
+    case EXECUTION: return !has_execution(p);
     case STRUCTURED: return !allows_structured(p->to, value);
     case OUTPUT_SCHEMA:
         return !has(p->to, r->column) || (!p->to->output_schema_any && !is_object_schema(value));
@@ -450,6 +458,10 @@ bool mcp__pass_object(const mcp__pass *pass, mcp__buf *b, mcp__pass_shape shape,
     mcp__json_list list = mcp__json_begin_object(b);
     if (!put_members(pass, &list, shape, value, text))
         return false;
+    if (shape == MCP__PASS_TOOL && has_execution(pass) && !mcp_json_get(value, "execution")) {
+        mcp__json_name(&list, "execution");
+        mcp__buf_lit(b, "{\"taskSupport\":\"optional\"}");
+    }
     mcp__json_end(&list);
     return true;
 }

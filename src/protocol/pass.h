@@ -55,6 +55,7 @@ typedef struct mcp__pass {
     /* What the user reads before the messages of the other server, and what precedes its
      * identifiers of elicitations. NULL means nothing. */
     const char *asker;
+    bool tasks; /* the tools of a list can be called as tasks */
     /* Receives a member of the _meta of the result itself. */
     void (*meta)(void *user, mcp_str key, mcp_str text);
     void *user;

@@ -5,6 +5,7 @@
 #include "server/core/hub.h"
 #include "server/core/registry.h"
 #include "server/core/server.h"
+#include "server/tasks/task.h"
 
 static void entry_free(mcp__entry *e)
 {
@@ -341,6 +342,8 @@ int mcp_server_mount(mcp_server *server, const char *prefix, const mcp_provider 
         rc = mcp__need_server(server, error);
     if (rc == MCP_OK)
         rc = check_mount(server, prefix, &p, error);
+    if (rc == MCP_OK && p.tasks)
+        rc = mcp__tasks_need(server);
     if (rc == MCP_OK && (rc = add_mount(server, prefix, &p, user)) != MCP_OK)
         mcp__fail(error, rc, 0, "no memory to mount %s", prefix);
     if (rc != MCP_OK) {

@@ -38,6 +38,7 @@ typedef struct mcp__members {
 /* What the request refers to. */
 typedef struct mcp__target {
     mcp__entry *entry;    /* holds a reference; NULL if none */
+    bool takes_task;      /* a tool of a provider that can be called as a task */
     mcp_str uri;          /* for resources/read; in the message */
     mcp_uri_match *match; /* of a template; owned, NULL if none */
 } mcp__target;

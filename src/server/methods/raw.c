@@ -88,6 +88,7 @@ mcp__pass mcp__raw_pass(mcp__raw *p)
                        .same_names =
                            !p->raw.uri_prefix && !p->raw.name && !mcp_request_restricted(p->req),
                        .asker = p->raw.asker,
+                       .tasks = p->raw.tasks,
                        .meta = take_meta,
                        .user = p};
 }
@@ -211,7 +212,7 @@ int mcp_reply_raw(mcp_request *req, const mcp_raw *result)
     int rc = may_reply(req);
     if (rc != MCP_OK)
         return remember(req, rc);
-    if (req->cancelled || !req->in.channel)
+    if (req->cancelled || (!req->in.channel && !req->task))
         return MCP_OK;
     if (req->method->form == MCP__FORM_ENTRIES)
         return remember(req, MCP_ESTATE);
@@ -360,6 +361,7 @@ int mcp__run_mounted(mcp_request *req, const mcp__mount *mount, mcp_item item, m
         return mcp_reply_fail(req, MCP__INVALID_PARAMS,
                               "Invalid params: \"arguments\" must be an object");
     mcp__usage_begin(req, mount->meter);
+    req->target.takes_task = mount->provider.tasks && item == MCP_ITEM_TOOL;
     if (mount->provider.run && !may(req, (mcp__pass_name)item, name))
         return mcp__refuse_named(req, item, name, true);
     int rc =

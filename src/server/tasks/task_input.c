@@ -172,15 +172,40 @@ int mcp__task_answer(mcp__task *task, const mcp_json *answers, mcp_str text)
 
 /* ---- 2025-11-25: requests of the server ------------------------------------------------------ */
 
+/* Writes the members of an object, except one. */
+static void put_members(mcp__json_list *to, mcp_str object, mcp_str except)
+{
+    mcp_json_text_iter it = {0};
+    mcp_str key, value;
+    while (mcp_json_text_next(object, &it, &key, &value)) {
+        if (mcp_str_eq(key, except))
+            continue;
+        mcp__json_next(to);
+        mcp__buf_str(to->buf, key);
+        mcp__buf_char(to->buf, ':');
+        mcp__buf_str(to->buf, value);
+    }
+}
+
 /* Writes the params, with the task's id in their _meta. */
 static int put_related(const mcp__task *task, const mcp__question *q, mcp__buf *b)
 {
-    mcp__buf_lit(b, "{\"_meta\":{\"" MCP__META_RELATED_TASK "\":{\"taskId\":");
+    static const mcp_str meta_key = {"\"_meta\"", 7},
+                         related = {"\"" MCP__META_RELATED_TASK "\"",
+                                    sizeof(MCP__META_RELATED_TASK) + 1};
+    mcp_str meta = mcp__json_text_get(q->params, 0, meta_key);
+    mcp__json_list params = mcp__json_begin_object(b);
+    mcp__json_name(&params, "_meta");
+    mcp__json_list members = mcp__json_begin_object(b);
+    mcp__json_name(&members, MCP__META_RELATED_TASK);
+    mcp__buf_lit(b, "{\"taskId\":");
     mcp__json_put_str(b, task->state.id);
-    mcp__buf_lit(b, "}}");
-    if (q->params.len > 2)
-        mcp__buf_char(b, ',');
-    mcp__buf_str(b, mcp__str_sub(q->params, 1));
+    mcp__buf_char(b, '}');
+    if (meta.ptr && meta.ptr[0] == '{')
+        put_members(&members, meta, related);
+    mcp__json_end(&members);
+    put_members(&params, q->params, meta_key);
+    mcp__json_end(&params);
     return b->failed;
 }
 

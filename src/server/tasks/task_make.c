@@ -16,11 +16,17 @@ static const mcp_json *task_param(const mcp_request *req)
     return mcp_json_get(req->in.message.params, "task");
 }
 
+/* Returns whether the call can be a task, as far as its tool is concerned. */
+static bool tool_takes_task(const mcp_request *req)
+{
+    const mcp__entry *tool = req->target.entry;
+    return tool ? tool->task_support != MCP_TASK_FORBIDDEN : req->target.takes_task;
+}
+
 /* Returns whether the peer that made this call supports tasks. */
 static bool can_have_task(const mcp_request *req)
 {
-    if (!req->server->tasks || !req->in.channel || !req->target.entry ||
-        req->target.entry->task_support == MCP_TASK_FORBIDDEN)
+    if (!req->server->tasks || !req->in.channel || !tool_takes_task(req))
         return false;
     switch (req->revision->tasks) {
     case MCP__TASKS_NONE: return false;
@@ -181,7 +187,7 @@ static int make_asked(mcp_request *req, const mcp_json *asked)
         return mcp_reply_fail(req, MCP__INVALID_PARAMS,
                               "Invalid params: \"task\" must be an object, its \"ttl\" a number of "
                               "milliseconds");
-    if (req->target.entry->task_support == MCP_TASK_FORBIDDEN)
+    if (!tool_takes_task(req))
         return mcp_reply_fail(req, MCP__METHOD_NOT_FOUND,
                               "Method not found: tool %s cannot be called as a task",
                               req->target.entry->key.ptr);
@@ -232,10 +238,19 @@ int mcp_request_task(mcp_request *req, const mcp_task_options *options)
         return MCP_EINVAL;
     if (req->task)
         return change(req->task, &o);
-    if (!req->target.entry || req->target.entry->task_support == MCP_TASK_FORBIDDEN ||
-        req->reply.begun || req->error.code)
+    if (!tool_takes_task(req) || req->reply.begun || req->error.code)
         return MCP_ESTATE;
     return can_have_task(req) && !mcp_request_cancelled(req) ? make(req, &o) : MCP_OK;
+}
+
+int mcp_request_task_asked(mcp_request *req)
+{
+    const mcp_json *asked = task_param(req);
+    if (req->revision->tasks != MCP__TASKS_ASKED || !req->server->tasks || !asked || req->task)
+        return MCP_OK;
+    if (req->target.entry || !req->target.takes_task || !req->in.channel)
+        return MCP_ESTATE;
+    return make_asked(req, asked);
 }
 
 const char *mcp_request_task_id(const mcp_request *req)
@@ -245,7 +260,7 @@ const char *mcp_request_task_id(const mcp_request *req)
 
 int mcp_request_task_message(mcp_request *req, const char *message)
 {
-    return req->task && message
-               ? change(req->task, MCP_OPTIONS(mcp_task_options, .message = message))
-               : MCP_OK;
+    bool is_new =
+        req->task && message && !mcp_str_eq(req->task->state.message, mcp_str_from(message));
+    return is_new ? change(req->task, MCP_OPTIONS(mcp_task_options, .message = message)) : MCP_OK;
 }

@@ -107,19 +107,13 @@ static int answer_error(mcp_request *req, mcp_str json)
     int rc = mcp_json_parse(json, &limits, &req->server->allocator, &doc, NULL);
     if (rc != MCP_OK)
         return rc;
-    const mcp_json *error = mcp_json_root(doc), *data = mcp_json_get(error, "data");
+    const mcp_json *error = mcp_json_root(doc);
     mcp_str message = mcp_json_string(mcp_json_get(error, "message"));
+    mcp_str data = mcp__json_text_get(json, 0, MCP_STR("\"data\""));
     int64_t code = mcp_json_int(mcp_json_get(error, "code"), MCP__INTERNAL_ERROR);
-    mcp__buf b;
-    mcp__buf_init(&b, &req->server->allocator, 0);
-    if (data)
-        mcp__json_put_value(&b, data);
-    mcp__buf_add(&b, "", 1);
-    rc = b.failed;
-    if (rc == MCP_OK)
-        rc = mcp_reply_fail_data(req, (int)code, data ? b.ptr : NULL, "%.*s", (int)message.len,
-                                 message.ptr);
-    mcp__buf_free(&b);
+    rc = mcp_reply_fail(req, (int)code, "%.*s", (int)message.len, message.ptr);
+    if (data.ptr)
+        req->error.data = mcp__request_copy(req, data);
     mcp_json_free(doc);
     return rc;
 }

@@ -125,7 +125,10 @@ static void add_line(const pair *p, text *t, mcp_str line, char cursor[2048])
     if (is_dropped(p, line))
         return;
     a.len = b.len = 0;
-    add_without(&a, line, "mcp+up:");
+    /* every tool can be called as a task */
+    add_without(&b, line, ",\"execution\":{\"taskSupport\":\"optional\"}");
+    add_without(&a, (mcp_str){b.at, b.len}, "mcp+up:");
+    b.len = 0;
     add_without(&b, (mcp_str){a.at, a.len}, "up_");
     char *at = strstr(b.at, key);
     if (at) {

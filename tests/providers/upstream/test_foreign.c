@@ -280,7 +280,9 @@ static void add_comparable(text *to, const char *message)
     add_without(&b, (mcp_str){a.at, a.len}, "up_");
     a.len = 0; /* 2025-11-25 allows objects only */
     add_without(&a, (mcp_str){b.at, b.len}, "\"outputSchema\":{\"type\":\"array\"},");
-    add_sorted(to, (mcp_str){a.at, a.len}, MESSAGE);
+    b.len = 0; /* every tool can be called as a task */
+    add_without(&b, (mcp_str){a.at, a.len}, ",\"execution\":{\"taskSupport\":\"optional\"}");
+    add_sorted(to, (mcp_str){b.at, b.len}, MESSAGE);
 }
 
 static void compare_one(foreign *f, bool modern)
