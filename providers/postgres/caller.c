@@ -118,7 +118,15 @@ int postgres_callers_load(postgres_callers *all, const mcp_allocator *alloc, con
         rc = refuse(error, "\"issuer\" needs \"claim\"");
     if (rc == MCP_OK)
         rc = load_roles(all, alloc, mcp_json_get(from, "roles"), error);
-    return rc == MCP_OK ? load_settings(all, alloc, from, error) : rc;
+    if (rc == MCP_OK)
+        rc = load_settings(all, alloc, from, error);
+    all->own_login = mcp_json_bool(mcp_json_get(from, "own_login"), false);
+    if (rc == MCP_OK && all->own_login && all->n_setting)
+        rc = refuse(error, "with own_login there are no settings, because a query could change "
+                           "them: policies must use current_user");
+    if (rc == MCP_OK && !all->own_login && mcp_json_get(from, "logins"))
+        rc = refuse(error, "\"logins\" needs \"own_login\"");
+    return rc;
 }
 
 void postgres_callers_clear_tables(postgres_callers *all)
@@ -133,6 +141,7 @@ void postgres_callers_free(postgres_callers *all, const mcp_allocator *alloc)
     for (size_t i = 0; i < all->n_role; i++) {
         common_release(alloc, all->role[i].value);
         common_release(alloc, all->role[i].name);
+        common_release(alloc, all->role[i].conninfo);
     }
     for (size_t i = 0; i < all->n_setting; i++) {
         common_release(alloc, all->setting[i].name);
@@ -269,7 +278,7 @@ int postgres_caller_of(postgres_callers *all, const mcp_allocator *alloc,
     if (rc == MCP_OK && !as)
         rc = MCP_ENOMEM;
     if (rc == MCP_OK) {
-        *as = (postgres_as){.size = text.len};
+        *as = (postgres_as){.size = text.len, .own = all->own_login};
         memcpy(as->text, text.ptr, text.len);
         as->role = as->text;
         const char *at = as->text + strlen(as->text) + 1;

@@ -138,6 +138,14 @@ void postgres_check_now(postgres *s, PGconn *conn)
     s->check.done = ok;
 }
 
+void postgres_check_plans(postgres *s, PGconn *conn, bool *valid)
+{
+    char state[6] = "", why[300] = "";
+    for (size_t i = 0; i < s->base.queries.n; i++)
+        valid[i] = valid[i] || try_plan(s, conn, &s->base.queries.query[i], NULL, state, why) ||
+                   strncmp(state, "22", 2) == 0;
+}
+
 /* ---- later, on a connection of the pool ------------------------------------------------------ */
 
 static void check_next(postgres *s);

@@ -10,6 +10,7 @@
  *                 B search-path R S  rollback S, if it reads the catalogue
  *                 B R S  rollback S  DISCARD ALL S  set-up S, if it reads tables or views
  *     as a caller B role settings, then as above (always in a transaction)
+ *                 with own_login: B check of the login, then as above
  *     outside     B first-query parse DECLARE R(fetch) S  rollback S  DISCARD ALL S  set-up S
  *
  * The first query is needed because a transaction can be made writable until its first query. The
@@ -133,6 +134,14 @@ static bool put_discard(postgres_conn *c)
     return put_sql(c, 'q', "DISCARD ALL") && put_sync(c) && put_sql(c, 'q', again) && put_sync(c);
 }
 
+/* Checks that the session is that of the caller's role. */
+static bool put_own_login(postgres_conn *c, const postgres_as *as)
+{
+    const char *const values[] = {as->role};
+    return put_step(c, 'a',
+                    PQsendQueryParams(c->pg, postgres_own_sql, 1, NULL, values, NULL, NULL, 0));
+}
+
 /* Changes to the caller's role until the end of the transaction, which is always rolled back. */
 static bool put_role(postgres_conn *c, const postgres_as *as)
 {
@@ -150,7 +159,8 @@ static bool put_role(postgres_conn *c, const postgres_as *as)
 
 static bool put_begin(postgres_conn *c, const postgres_op *op)
 {
-    return put_sql(c, 'q', "BEGIN READ ONLY") && (!op->as || put_role(c, op->as));
+    return put_sql(c, 'q', "BEGIN READ ONLY") &&
+           (!op->as || (op->as->own ? put_own_login : put_role)(c, op->as));
 }
 
 static bool put_own(postgres_conn *c, const postgres_op *op)

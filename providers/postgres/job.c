@@ -48,6 +48,7 @@ static int set_caller(postgres_job *j)
     postgres_role *role;
     postgres_as *as = NULL;
     j->tables = &s->tables;
+    j->pool = s->pool;
     if (!s->callers.on)
         return MCP_OK;
     mcp_reply_cache(j->req, 0, false);
@@ -59,6 +60,8 @@ static int set_caller(postgres_job *j)
     if (rc != MCP_OK)
         return rc;
     j->tables = &role->tables;
+    if (role->pool)
+        j->pool = role->pool;
     return MCP_OK;
 }
 
@@ -90,7 +93,7 @@ static void on_cancel(mcp_request *req, void *user)
 {
     postgres_job *j = user;
     (void)req;
-    postgres_pool_cancel(j->s->pool, &j->op);
+    postgres_pool_cancel(j->pool, &j->op);
     postgres_job_finish(j, MCP_ECANCELLED);
 }
 
@@ -145,7 +148,7 @@ static void run(postgres_job *j, const char *sql, int (*row)(postgres_op *op, co
         j->op.statement = 0;
     j->op.max_bytes = 2 * j->s->max_read + OVERHEAD; /* bytea in hexadecimal digits */
     j->next = next;
-    postgres_pool_run(j->s->pool, &j->op);
+    postgres_pool_run(j->pool, &j->op);
 }
 
 void postgres_job_run(postgres_job *j, const char *sql,

@@ -80,12 +80,17 @@ static void finish(postgres *s, const char *digest)
     postgres_view_checked(s, v, digest ? kept : NULL);
 }
 
+static postgres_pool *pool_of(const postgres *s, const postgres_group *g)
+{
+    return g->role->pool ? g->role->pool : s->pool;
+}
+
 void postgres_check_stop(postgres *s)
 {
     postgres_checking *c = &s->notices.check;
     if (!c->running)
         return;
-    postgres_pool_cancel(s->pool, &c->op);
+    postgres_pool_cancel(pool_of(s, c->group), &c->op);
     clear(s);
 }
 
@@ -144,7 +149,7 @@ static void run(postgres *s, const char *sql, int (*row)(postgres_op *op, const 
     c->op.end = end;
     c->op.user = s;
     if (c->op.sql)
-        postgres_pool_run(s->pool, &c->op);
+        postgres_pool_run(pool_of(s, c->group), &c->op);
     else
         finish(s, NULL);
 }

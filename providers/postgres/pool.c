@@ -1,6 +1,6 @@
-/* pool.c: see pool.h. Assigns statements to connections, connects, and backs off after failures.
- * conn.c handles a single connection. */
-#include "conn.h"
+/* pool.c: see pool.h. Assigns statements to connections (by the rules of share.c), connects, and
+ * backs off after failures. conn.c handles a single connection. */
+#include "pool_state.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@ enum {
 };
 
 /* An attempt to connect. It may outlive the pool. */
-typedef struct attempt {
+struct postgres_attempt {
     postgres_pool *pool; /* NULL after the pool was freed */
     mcp_allocator alloc;
     char *conninfo, *after;
@@ -23,28 +23,7 @@ typedef struct attempt {
     PGconn *conn;
     bool tried, mighty;
     char text[300];
-} attempt;
-
-struct postgres_pool {
-    postgres_pool_options o;
-    mcp_host host;
-    char *conninfo, *after;
-    postgres_conn *conns; /* all open connections */
-    size_t n_conns, n_running[POSTGRES_OUTSIDE + 1];
-    attempt *attempt;           /* the current attempt, or NULL */
-    postgres_op *first, **last; /* operations waiting for a connection */
-    mcp_host_timer *timer;      /* runs while operations wait or run */
-    int64_t not_before;         /* time before which no attempt is made */
-    unsigned failures;
-    int away;       /* result of operations while connecting fails */
-    char text[300]; /* message of the last failure */
-    bool ever, mighty, freed;
 };
-
-static int64_t now(const postgres_pool *p)
-{
-    return p->host.now(p->host.user);
-}
 
 static void log_state(const postgres_pool *p, const char *level, const char *text)
 {
@@ -69,7 +48,7 @@ const postgres_pool_options *postgres_pool_settings(const postgres_pool *p)
 
 static void serve(postgres_pool *p);
 
-static void free_attempt(attempt *a)
+static void free_attempt(postgres_attempt *a)
 {
     mcp_allocator alloc = a->alloc;
     PQfinish(a->conn);
@@ -80,7 +59,7 @@ static void free_attempt(attempt *a)
 
 static void connect_far(void *arg)
 {
-    attempt *a = arg;
+    postgres_attempt *a = arg;
     a->tried = true;
     if (a->conninfo)
         a->conn = postgres_connect(a->conninfo, a->timeout_ms, a->after, &a->given_up, &a->mighty,
@@ -113,12 +92,12 @@ static void back_off(postgres_pool *p, const char *why)
     snprintf(p->text, sizeof(p->text), "%s", why);
     p->failures++;
     p->away = is_short_of_files(why) ? MCP_EFILES : MCP_ECLOSED;
-    p->not_before = now(p) + (delay < MOST_DELAY_MS ? delay : MOST_DELAY_MS);
+    p->not_before = postgres_pool_now(p) + (delay < MOST_DELAY_MS ? delay : MOST_DELAY_MS);
     if (!p->n_conns)
         fail_waiting(p, p->away);
 }
 
-static int take_over(postgres_pool *p, attempt *a)
+static int take_over(postgres_pool *p, postgres_attempt *a)
 {
     postgres_conn *c = postgres_conn_new(p, a->conn);
     if (!c)
@@ -136,18 +115,20 @@ static int take_over(postgres_pool *p, attempt *a)
 
 static void connected(void *arg)
 {
-    attempt *a = arg;
+    postgres_attempt *a = arg;
     postgres_pool *p = a->pool;
     if (p) {
         bool again = p->ever || p->failures; /* if so, changes may have been missed */
         p->attempt = NULL;
+        p->budget->open -= !a->conn;
         if (!a->conn && a->tried && !a->text[0])
             serve(p); /* no operation was waiting; one may be waiting now */
         else if (!a->conn)
             back_off(p, a->tried ? a->text : "it was not tried");
-        else if (take_over(p, a) != MCP_OK)
+        else if (take_over(p, a) != MCP_OK) {
+            p->budget->open--;
             back_off(p, "out of memory");
-        else {
+        } else {
             p->ever = true;
             if (p->o.connected)
                 p->o.connected(p->o.user, again);
@@ -159,12 +140,13 @@ static void connected(void *arg)
 
 static void begin_attempt(postgres_pool *p)
 {
-    attempt *a = common_alloc(p->o.alloc, sizeof(*a));
+    postgres_attempt *a = common_alloc(p->o.alloc, sizeof(*a));
     if (!a) {
+        p->budget->open--;
         back_off(p, "out of memory");
         return;
     }
-    *a = (attempt){.pool = p, .alloc = *p->o.alloc, .timeout_ms = p->o.timeout_ms};
+    *a = (postgres_attempt){.pool = p, .alloc = *p->o.alloc, .timeout_ms = p->o.timeout_ms};
     a->conninfo = common_copy(&a->alloc, p->conninfo, strlen(p->conninfo));
     a->after = p->after ? common_copy(&a->alloc, p->after, strlen(p->after)) : NULL;
     p->attempt = a;
@@ -174,52 +156,21 @@ static void begin_attempt(postgres_pool *p)
         work(connect_far, connected, a, p->host.user) == MCP_OK)
         return;
     p->attempt = NULL;
+    p->budget->open--;
     free_attempt(a);
     back_off(p, "no worker thread is available to connect");
 }
 
 /* ---- choosing a connection ------------------------------------------------------------------- */
 
-static postgres_share share_of(const postgres_op *op)
-{
-    return op->outside ? POSTGRES_OUTSIDE : op->slow ? POSTGRES_SLOW : POSTGRES_QUICK;
-}
-
-/* Returns the largest number of connections for a share. Statements from outside leave one
- * connection to slow statements, and both leave one to quick statements. With only two connections,
- * just statements from outside leave one. */
-static size_t most_of(const postgres_pool *p, postgres_share share)
-{
-    size_t kept = p->o.max > 2 ? share : share == POSTGRES_OUTSIDE;
-    return p->o.max > kept ? p->o.max - kept : 1;
-}
-
-static bool may_start(const postgres_pool *p, const postgres_op *op)
-{
-    size_t running = 0;
-    for (postgres_share s = POSTGRES_OUTSIDE; s > POSTGRES_QUICK; s--) {
-        running += p->n_running[s];
-        if (s <= share_of(op) && running >= most_of(p, s))
-            return false;
-    }
-    return true;
-}
-
-static postgres_conn *idle_conn(const postgres_pool *p)
-{
-    postgres_conn *c = p->conns;
-    while (c && c->busy)
-        c = c->next;
-    return c;
-}
-
-/* A statement with a role needs no check here: its transaction checks the role and the login role
- * (postgres_settings_sql()). What is known of the login role is as old as the last connection. */
+/* A statement with a role needs no check here, unless its caller wrote it: its transaction checks
+ * the role and the login role (postgres_settings_sql()). What is known of the login role is as old
+ * as the last connection. */
 static bool may_run(const postgres_pool *p, const postgres_op *op)
 {
-    if (op->as || !op->outside)
+    if (!op->outside || (op->as && !p->o.own))
         return true;
-    return !p->o.mapped && (!p->mighty || p->o.mighty);
+    return (op->as || !p->o.mapped) && (!p->mighty || p->o.mighty);
 }
 
 static void start(postgres_pool *p, postgres_conn *c, postgres_op *op)
@@ -232,8 +183,8 @@ static void start(postgres_pool *p, postgres_conn *c, postgres_op *op)
         op->end(op, MCP_EACCESS);
         return;
     }
-    c->share = share_of(op);
-    p->n_running[c->share] += c->share != POSTGRES_QUICK;
+    c->share = postgres_share_of(op);
+    p->budget->running[c->share] += c->share != POSTGRES_QUICK;
     postgres_conn_start(c, op);
 }
 
@@ -254,8 +205,8 @@ static void serve(postgres_pool *p)
 {
     bool more = false;
     for (postgres_op *op = p->first; op;) {
-        bool may = may_start(p, op);
-        postgres_conn *c = may ? idle_conn(p) : NULL;
+        bool may = postgres_may_start(p, op);
+        postgres_conn *c = may ? postgres_idle_conn(p) : NULL;
         more = more || may;
         if (!c) {
             op = op->next;
@@ -266,11 +217,12 @@ static void serve(postgres_pool *p)
         op = p->first; /* callbacks may have changed the list */
         more = false;
     }
-    if (!more || p->attempt || p->n_conns >= p->o.max || p->freed)
+    if (!more || p->attempt || p->freed)
         return;
-    if (now(p) >= p->not_before)
-        begin_attempt(p);
-    else if (!p->n_conns)
+    if (postgres_pool_now(p) >= p->not_before) {
+        if (postgres_take_place(p))
+            begin_attempt(p);
+    } else if (!p->n_conns)
         fail_waiting(p, p->away);
 }
 
@@ -289,7 +241,7 @@ static bool end_waiting(postgres_pool *p, int64_t at, int rc)
 /* Closes the idle connections too, because the network may have failed for all of them. */
 static void give_up_idle(postgres_pool *p)
 {
-    for (postgres_conn *c = idle_conn(p); c; c = idle_conn(p))
+    for (postgres_conn *c = postgres_idle_conn(p); c; c = postgres_idle_conn(p))
         postgres_conn_give_up(c);
 }
 
@@ -350,7 +302,7 @@ static void tick(void *arg)
     postgres_pool *p = arg;
     p->host.timer_stop(p->timer, p->host.user);
     p->timer = NULL;
-    end_late(p, now(p), MCP_ETIMEOUT);
+    end_late(p, postgres_pool_now(p), MCP_ETIMEOUT);
     flush_unsent(p);
     serve(p);
     if (has_work(p) && !set_timer(p)) /* otherwise operations would never end */
@@ -359,13 +311,14 @@ static void tick(void *arg)
 
 void postgres_pool_run(postgres_pool *p, postgres_op *op)
 {
-    op->deadline = now(p) + (int64_t)op->timeout_ms + GRACE_MS;
+    op->deadline = postgres_pool_now(p) + (int64_t)op->timeout_ms + GRACE_MS;
+    op->order = ++p->budget->order;
     op->next = NULL;
     op->conn = NULL;
     op->rows = 0;
     op->tries = 0;
     op->state[0] = op->text[0] = 0;
-    if (!p->n_conns && !p->attempt && now(p) < p->not_before) {
+    if (!p->n_conns && !p->attempt && postgres_pool_now(p) < p->not_before) {
         snprintf(op->text, sizeof(op->text), "%s", p->text);
         op->end(op, p->away);
     } else if (!set_timer(p)) {
@@ -396,13 +349,23 @@ void postgres_pool_gone(postgres_pool *p, postgres_conn *c)
         at = &(*at)->next;
     *at = c->next;
     p->n_conns--;
-    p->n_running[c->share] -= c->share != POSTGRES_QUICK;
+    p->budget->open--;
+    p->budget->running[c->share] -= c->share != POSTGRES_QUICK;
 }
 
+/* Another pool may have waited longer for the place of this connection. */
 void postgres_pool_idle(postgres_pool *p, postgres_conn *c)
 {
-    p->n_running[c->share] -= c->share != POSTGRES_QUICK;
+    postgres_budget *b = p->budget;
+    b->running[c->share] -= c->share != POSTGRES_QUICK;
     c->share = POSTGRES_QUICK;
+    p->used = b->order;
+    postgres_pool *oldest = postgres_oldest(p);
+    if (oldest != p) {
+        if (!postgres_idle_conn(oldest) && b->open >= b->max)
+            postgres_conn_give_up(c);
+        serve(oldest);
+    }
     serve(p);
 }
 
@@ -435,6 +398,10 @@ int postgres_pool_new(const postgres_pool_options *o, postgres_pool **ret)
     *p = (postgres_pool){.o = *o};
     memcpy(&p->host, h, h->size < sizeof(p->host) ? h->size : sizeof(p->host));
     p->last = &p->first;
+    p->alone.max = o->max;
+    p->budget = o->budget ? o->budget : &p->alone;
+    p->next = p->budget->pools;
+    p->budget->pools = p;
     p->conninfo = common_copy(o->alloc, o->conninfo, strlen(o->conninfo));
     p->after = o->after ? common_copy(o->alloc, o->after, strlen(o->after)) : NULL;
     if (!p->conninfo || (o->after && !p->after)) {
@@ -452,12 +419,17 @@ void postgres_pool_free(postgres_pool *p)
     p->freed = true;
     if (p->attempt) {
         p->attempt->pool = NULL;
+        p->budget->open--;
         atomic_store(&p->attempt->given_up, true);
     }
     if (p->timer)
         p->host.timer_stop(p->timer, p->host.user);
     while (p->conns)
         postgres_conn_give_up(p->conns);
+    postgres_pool **at = &p->budget->pools;
+    while (*at != p)
+        at = &(*at)->next;
+    *at = p->next;
     common_release(p->o.alloc, p->conninfo);
     common_release(p->o.alloc, p->after);
     common_release(p->o.alloc, p);

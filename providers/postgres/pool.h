@@ -33,6 +33,17 @@ typedef struct postgres_as postgres_as; /* see caller.h */
 /* The expected cost of a statement. */
 typedef enum postgres_share { POSTGRES_QUICK, POSTGRES_SLOW, POSTGRES_OUTSIDE } postgres_share;
 
+/* A limit of connections that several pools share. A pool that needs a connection when there are
+ * `max` closes an idle one of another pool. If there is none, the pool whose statement has waited
+ * longest gets the next connection that becomes idle. Must live as long as its pools. */
+typedef struct postgres_budget {
+    size_t max;
+    size_t open;                          /* connections, and attempts to connect */
+    size_t running[POSTGRES_OUTSIDE + 1]; /* connections whose statements have this share */
+    uint64_t order;                       /* of the last statement */
+    postgres_pool *pools;
+} postgres_budget;
+
 /* A statement. Everything that it points to must stay valid until `end` is called. */
 struct postgres_op {
     const char *sql;
@@ -73,6 +84,7 @@ struct postgres_op {
     /* Used by the pool. */
     postgres_conn *conn;
     postgres_op *next;
+    uint64_t order;
     int64_t deadline;
     size_t rows;
     unsigned tries;
@@ -84,11 +96,14 @@ typedef struct postgres_pool_options {
     const char *conninfo; /* copied */
     const char *name;     /* for the log */
     size_t max;
-    uint64_t timeout_ms; /* time limit of each statement; also set on the server */
-    bool mighty;         /* run statements from outside even if the role has dangerous
+    postgres_budget *budget; /* shared with other pools, instead of `max`; may be NULL */
+    uint64_t timeout_ms;     /* time limit of each statement; also set on the server */
+    bool mighty;             /* run statements from outside even if the role has dangerous
                           * privileges; see session.c */
-    bool mapped;         /* statements from outside without `as` are refused */
-    const char *after;   /* a statement to run on each new connection, or NULL */
+    bool mapped;             /* statements from outside without `as` are refused */
+    bool own;          /* the login role is that of the callers, so that statements with `as` are
+                          * refused too if it has dangerous privileges */
+    const char *after; /* a statement to run on each new connection, or NULL */
     void (*notify)(void *user, const PGnotify *notice);
     void (*connected)(void *user,
                       bool again); /* `again` is false for the first connection, otherwise changes

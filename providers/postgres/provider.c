@@ -32,6 +32,7 @@ static void clear(common_source *base)
 {
     postgres *s = (postgres *)base;
     postgres_notices_free(s);
+    postgres_logins_close(&s->callers);
     postgres_pool_free(s->pool);
     postgres_sql_free(&s->check.sql);
     postgres_tables_clear(&s->tables);
@@ -74,13 +75,14 @@ static const common_source_kind kind = {
                  .unwatch_list = common_source_unwatch_list},
 };
 
-/* With roles of callers there is no tool; see set_callers(). */
-static const common_source_kind kind_for_callers = {
-    KIND,
-    .provider = {PROVIDER, .watch_as = postgres_watch_as, .unwatch_as = postgres_unwatch_as,
-                 .watch_list_as = postgres_watch_list_as,
-                 .unwatch_list_as = postgres_unwatch_list_as},
-};
+#define PROVIDER_FOR_CALLERS                                                    \
+    PROVIDER, .watch_as = postgres_watch_as, .unwatch_as = postgres_unwatch_as, \
+              .watch_list_as = postgres_watch_list_as, .unwatch_list_as = postgres_unwatch_list_as
+
+/* With roles of callers there is no tool, unless they log in by themselves; see set_callers(). */
+static const common_source_kind kind_for_callers = {KIND, .provider = {PROVIDER_FOR_CALLERS}};
+static const common_source_kind kind_for_logins = {KIND, .tool = &postgres_tool,
+                                                   .provider = {PROVIDER_FOR_CALLERS}};
 
 /* "//host/db" is the rest of a URI, "shop" is a name. */
 static int set_conninfo(postgres *s, const char *given)
@@ -186,6 +188,10 @@ static int try_once(postgres *s, mcp_error *error)
     PGconn *conn = postgres_connect(s->conninfo, s->timeout_ms, NULL, NULL, &mighty, text);
     if (conn) {
         int rc = postgres_check_roles(s, conn, false, error);
+        if (s->callers.own_login) { /* this role reads nothing for callers */
+            PQfinish(conn);
+            return rc;
+        }
         if (rc == MCP_OK && (!mighty || s->superuser))
             postgres_check_now(s, conn);
         PQfinish(conn);
@@ -211,17 +217,19 @@ static int try_once(postgres *s, mcp_error *error)
 
 static int make_pool(postgres *s, mcp_error *error)
 {
-    int rc = postgres_pool_new(&(postgres_pool_options){.alloc = &s->base.alloc,
-                                                        .host = &s->host,
-                                                        .conninfo = s->conninfo,
-                                                        .name = s->base.name,
-                                                        .max = s->connections,
-                                                        .timeout_ms = s->timeout_ms,
-                                                        .mighty = s->superuser,
-                                                        .mapped = s->callers.on,
-                                                        .connected = postgres_check_later,
-                                                        .user = s},
-                               &s->pool);
+    postgres_pool_options o = {.alloc = &s->base.alloc,
+                               .host = &s->host,
+                               .conninfo = s->conninfo,
+                               .name = s->base.name,
+                               .max = s->connections,
+                               .timeout_ms = s->timeout_ms,
+                               .mighty = s->superuser,
+                               .mapped = s->callers.on,
+                               .connected = postgres_check_later,
+                               .user = s};
+    int rc = postgres_pool_new(&o, &s->pool);
+    if (rc == MCP_OK && s->callers.own_login)
+        rc = postgres_logins_open(&s->callers, &o);
     return rc == MCP_EUNSUPPORTED
                ? common_refuse(error, rc, "postgres",
                                "needs a host with timers, descriptors and workers")
@@ -230,24 +238,26 @@ static int make_pool(postgres *s, mcp_error *error)
 
 /* A statement that a caller writes could set another role within itself: SELECT set_config('role',
  * …), query_to_xml(…). So with roles of callers there is no tool, and no saved query that does
- * this. */
+ * this. If the connection logs in as the role of the caller, the database does not allow it. */
 static int set_callers(postgres *s, const mcp_postgres_options *o, mcp_error *error)
 {
     const char *word = NULL;
-    if (o->tool && *o->tool)
-        return common_refuse(error, MCP_EINVAL, "run_as",
-                             "there is no tool for queries with roles of callers, because a query "
-                             "could change the role; remove \"tool\"");
     if (s->superuser)
         return common_refuse(error, MCP_EINVAL, "run_as",
                              "the login role must not be a superuser; remove \"superuser\"");
+    s->base.kind = s->callers.own_login ? &kind_for_logins : &kind_for_callers;
+    if (s->callers.own_login)
+        return postgres_logins_load(&s->callers, &s->base.alloc, s->conninfo, o->run_as, error);
+    if (o->tool && *o->tool)
+        return common_refuse(error, MCP_EINVAL, "run_as",
+                             "there is no tool for queries with roles of callers, because a query "
+                             "could change the role; remove \"tool\", or use \"own_login\"");
     for (size_t i = 0; i < s->base.queries.n; i++)
         if ((word = postgres_changes_role(s->base.queries.query[i].sql)) != NULL)
             return common_query_refuse(error, s->base.queries.query[i].name,
                                        "with run_as, %s must not be used, because it could change "
                                        "the role",
                                        word);
-    s->base.kind = &kind_for_callers;
     return MCP_OK;
 }
 
@@ -384,9 +394,11 @@ static int connect_now(postgres *s, mcp_error *error)
                              s->base.name, text);
     s->host = (mcp_host){.size = sizeof(s->host), .log = keep_line, .user = &said};
     int rc = postgres_check_roles(s, conn, true, error);
-    if (rc == MCP_OK && (!mighty || s->superuser))
+    if (rc == MCP_OK && !s->callers.own_login && (!mighty || s->superuser))
         postgres_check_now(s, conn);
     PQfinish(conn);
+    if (rc == MCP_OK && s->callers.own_login)
+        rc = postgres_check_logins(s, ms, error);
     if (rc != MCP_OK)
         return rc;
     return said.text[0] ? common_refuse(error, MCP_EINVAL, s->base.name, said.text) : MCP_OK;

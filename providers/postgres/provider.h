@@ -56,6 +56,7 @@ struct postgres_job {
     mcp_str uri; /* as requested; points into the request */
     postgres_target target;
     postgres_tables *tables; /* as the caller sees them */
+    postgres_pool *pool;     /* that of the caller's role with own_login */
     postgres_op op;
     postgres_sql sql;
     postgres_sql text; /* the answer as text, or a URI */
@@ -189,6 +190,13 @@ void postgres_check_later(void *user, bool again);
  * MCP_OK, MCP_EACCESS (a role cannot be used, or policies do not apply to it), MCP_EREMOTE or
  * MCP_ENOMEM. See role_check.c. */
 int postgres_check_roles(postgres *s, PGconn *conn, bool strict, mcp_error *error);
+/* Logs in as each role of callers (with own_login), and plans the saved queries. Those that no role
+ * can run are logged. Blocks up to `ms` for each role. Returns MCP_OK, MCP_EACCESS, MCP_EREMOTE or
+ * MCP_ENOMEM. */
+int postgres_check_logins(postgres *s, uint64_t ms, mcp_error *error);
+/* Plans the saved queries whose entry of `valid` is false, with the role of the connection, and sets
+ * the entries of those that it can run. */
+void postgres_check_plans(postgres *s, PGconn *conn, bool *valid);
 
 extern const common_query_tool postgres_tool;
 

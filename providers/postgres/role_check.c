@@ -39,14 +39,10 @@ static int broken(const postgres *s, PGconn *conn, const PGresult *r, mcp_error 
     return common_refuse(error, MCP_EREMOTE, s->base.name, *text ? text : POSTGRES_NO_ANSWER);
 }
 
-static int check_owned(const postgres *s, const char *role, const char *table, bool strict,
-                       mcp_error *error)
+/* Something that an administrator should know. With `strict` it is an error. */
+static int tell(const postgres *s, const char *role, const char *why, bool strict, mcp_error *error)
 {
-    char why[300], line[500];
-    snprintf(why, sizeof(why),
-             "owns %.100s, so its policies do not apply to this role: ALTER TABLE %.100s FORCE ROW "
-             "LEVEL SECURITY",
-             table, table);
+    char line[500];
     if (strict)
         return refuse(s, role, why, error);
     snprintf(line, sizeof(line), "PostgreSQL database %.80s: the role %.70s %.280s", s->base.name,
@@ -54,6 +50,17 @@ static int check_owned(const postgres *s, const char *role, const char *table, b
     if (s->host.log)
         s->host.log("warning", line, s->host.user);
     return MCP_OK;
+}
+
+static int check_owned(const postgres *s, const char *role, const char *table, bool strict,
+                       mcp_error *error)
+{
+    char why[300];
+    snprintf(why, sizeof(why),
+             "owns %.100s, so its policies do not apply to this role: ALTER TABLE %.100s FORCE ROW "
+             "LEVEL SECURITY",
+             table, table);
+    return tell(s, role, why, strict, error);
 }
 
 static int check_rights(const postgres *s, PGconn *conn, const char *role, bool strict,
@@ -100,6 +107,53 @@ static int check_change(const postgres *s, PGconn *conn, const char *role, mcp_e
     return rc;
 }
 
+/* A caller of an own login could change to a role that its role is a member of. */
+static int check_reach(const postgres *s, PGconn *conn, const char *role, bool strict,
+                       mcp_error *error)
+{
+    static const char sql[] =
+        "SELECT o.rolname FROM pg_catalog.pg_roles r, pg_catalog.pg_roles o WHERE r.rolname "
+        "OPERATOR(pg_catalog.=) $1::pg_catalog.name AND o.oid OPERATOR(pg_catalog.<>) r.oid AND "
+        "o.rolname !~ '^pg_' AND pg_catalog.pg_has_role(r.oid, o.oid, 'MEMBER')";
+    const char *const values[] = {role};
+    PGresult *r = answer(s, conn, PQsendQueryParams(conn, sql, 1, NULL, values, NULL, NULL, 0));
+    int rc = PQresultStatus(r) == PGRES_TUPLES_OK ? MCP_OK : broken(s, conn, r, error);
+    for (int i = 0; rc == MCP_OK && i < PQntuples(r); i++) {
+        char why[200];
+        const char *other = PQgetvalue(r, i, 0);
+        for (size_t k = 0; k < s->callers.n_role; k++)
+            if (strcmp(s->callers.role[k].name, other) == 0) {
+                snprintf(why, sizeof(why),
+                         "is a member of %.70s, so its callers can read what that role can: REVOKE",
+                         other);
+                rc = tell(s, role, why, strict, error);
+                break;
+            }
+    }
+    PQclear(r);
+    return rc;
+}
+
+/* A query of a caller can change the settings that such a policy uses. */
+static int check_policies(const postgres *s, PGconn *conn, bool strict, mcp_error *error)
+{
+    static const char sql[] =
+        "SELECT pg_catalog.format('%I.%I', schemaname, tablename) FROM pg_catalog.pg_policies "
+        "WHERE pg_catalog.concat(qual, ' ', with_check) ~ 'current_setting' ORDER BY 1 LIMIT 1";
+    PGresult *r = answer(s, conn, PQsendQueryParams(conn, sql, 0, NULL, NULL, NULL, NULL, 0));
+    int rc = PQresultStatus(r) == PGRES_TUPLES_OK ? MCP_OK : broken(s, conn, r, error);
+    if (rc == MCP_OK && PQntuples(r)) {
+        char why[300];
+        snprintf(why, sizeof(why),
+                 "can change the settings that a policy of %.100s uses: with own_login policies "
+                 "must use current_user",
+                 PQgetvalue(r, 0, 0));
+        rc = tell(s, "of a caller", why, strict, error);
+    }
+    PQclear(r);
+    return rc;
+}
+
 static bool is_repeated(const postgres_callers *all, size_t at)
 {
     for (size_t i = 0; i < at; i++)
@@ -115,13 +169,68 @@ int postgres_check_roles(postgres *s, PGconn *conn, bool strict, mcp_error *erro
         return MCP_OK;
     if (PQexitPipelineMode(conn) != 1)
         return broken(s, conn, NULL, error);
-    int rc = check_rights(s, conn, PQuser(conn), strict, error);
+    int rc = all->own_login ? check_policies(s, conn, strict, error)
+                            : check_rights(s, conn, PQuser(conn), strict, error);
     for (size_t i = 0; rc == MCP_OK && i < all->n_role; i++) {
         if (is_repeated(all, i))
             continue;
-        rc = check_rights(s, conn, all->role[i].name, strict, error);
+        const char *role = all->role[i].name;
+        rc = check_rights(s, conn, role, strict, error);
         if (rc == MCP_OK)
-            rc = check_change(s, conn, all->role[i].name, error);
+            rc = all->own_login ? check_reach(s, conn, role, strict, error)
+                                : check_change(s, conn, role, error);
     }
+    return rc;
+}
+
+/* ---- own logins ------------------------------------------------------------------------------ */
+
+static int check_login(postgres *s, const postgres_role *role, uint64_t ms, bool *valid,
+                       mcp_error *error)
+{
+    char text[300] = "";
+    bool mighty;
+    const char *const values[] = {role->name};
+    PGconn *conn = postgres_connect(role->conninfo, ms, NULL, NULL, &mighty, text);
+    if (!conn) {
+        (void)refuse(s, role->name, text, error);
+        return postgres_is_refusal(role->conninfo, text) ? MCP_EACCESS : MCP_EREMOTE;
+    }
+    PGresult *r = NULL;
+    if (PQexitPipelineMode(conn) == 1)
+        r = answer(s, conn,
+                   PQsendQueryParams(conn, postgres_own_sql, 1, NULL, values, NULL, NULL, 0));
+    int rc = MCP_OK;
+    if (PQresultStatus(r) != PGRES_TUPLES_OK)
+        rc = broken(s, conn, r, error);
+    else
+        postgres_check_plans(s, conn, valid);
+    PQclear(r);
+    PQfinish(conn);
+    return rc;
+}
+
+int postgres_check_logins(postgres *s, uint64_t ms, mcp_error *error)
+{
+    const postgres_callers *all = &s->callers;
+    size_t n = s->base.queries.n;
+    char line[300];
+    bool *valid = common_alloc(&s->base.alloc, n + 1);
+    if (!valid)
+        return MCP_ENOMEM;
+    memset(valid, 0, n + 1);
+    int rc = MCP_OK;
+    for (size_t i = 0; rc == MCP_OK && i < all->n_role; i++)
+        if (!is_repeated(all, i))
+            rc = check_login(s, &all->role[i], ms, valid, error);
+    for (size_t i = 0; rc == MCP_OK && i < n; i++) {
+        snprintf(line, sizeof(line),
+                 "postgres: %.80s: no role of run_as can run the saved query "
+                 "%.70s",
+                 s->base.name, s->base.queries.query[i].name);
+        if (!valid[i])
+            s->host.log("error", line, s->host.user);
+    }
+    common_release(&s->base.alloc, valid);
     return rc;
 }

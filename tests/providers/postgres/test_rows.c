@@ -19,6 +19,12 @@ static const char setup[] =
     "CREATE POLICY tenant ON note USING (tenant = current_setting('app.tenant', true));"
     "INSERT INTO note VALUES (1, 'ada', '', 'of ada'), (2, 'Bob \"x\"', '', 'of bob'), "
     "(3, 'gate', '', 'of gate'), (4, '', 't4', 'of tenant 4'), (5, '', 'x', 'of nobody');"
+    "CREATE TABLE claimed(id integer PRIMARY KEY, owner text, body text);"
+    "ALTER TABLE claimed ENABLE ROW LEVEL SECURITY;"
+    "CREATE POLICY own ON claimed USING (owner = "
+    "nullif(current_setting('request.jwt.claims', true), '')::json ->> 'sub');"
+    "INSERT INTO claimed VALUES (1, 'bob', 'claimed by bob');"
+    "GRANT SELECT ON claimed TO ada, \"Bob \"\"x\"\"\";"
     "CREATE TABLE plain(id integer PRIMARY KEY, body text, secret text);"
     "INSERT INTO plain VALUES (1, 'plain text', 'for bob alone');"
     "CREATE TABLE of_bob(id integer PRIMARY KEY, body text); INSERT INTO of_bob VALUES (1, 'b');"
@@ -220,6 +226,12 @@ static void test_attacks_on_plain_sql(void **state)
         {"SELECT (query_to_xml($$SELECT body FROM note$$, true, true, ''))::text FROM (SELECT "
          "set_config('app.tenant', 'x', true) OFFSET 0) AS x",
          "of nobody"},
+        {"WITH x AS MATERIALIZED (SELECT set_config('request.jwt.claims', '{\"sub\":\"bob\"}', "
+         "true)) SELECT body FROM x, claimed",
+         "claimed by bob"},
+        {"SELECT (query_to_xml($$SELECT body FROM claimed$$, true, true, ''))::text FROM (SELECT "
+         "set_config('request.jwt.claims', '{\"sub\":\"bob\"}', true) OFFSET 0) AS x",
+         "claimed by bob"},
         /* the login role itself */
         {"WITH x AS MATERIALIZED (SELECT set_config('role', 'none', true)) "
          "SELECT current_user FROM x",
