@@ -1,6 +1,6 @@
 /* http_mem_server: one resource of 1 KiB in memory, mem://one, and ten tools, over HTTP.
  *
- *   http_mem_server PORT
+ *   http_mem_server PORT|unix:PATH
  *
  * This is peers/ts-http-server.mjs, written with libmcp. It shows what a request costs when the
  * resource costs nothing. The tool "touch" announces a change of the resource.
@@ -41,10 +41,11 @@ static int add_tools(mcp_server *server, mcp_error *err)
 
 int main(int argc, char **argv)
 {
-    char text[TEXT_SIZE + 1], address[64];
+    char text[TEXT_SIZE + 1], address[128];
+    const char *at = argc > 1 ? argv[1] : "8642";
     memset(text, 'x', TEXT_SIZE);
     text[TEXT_SIZE] = '\0';
-    snprintf(address, sizeof(address), "127.0.0.1:%s", argc > 1 ? argv[1] : "8642");
+    snprintf(address, sizeof(address), "%s%s", strchr(at, ':') ? "" : "127.0.0.1:", at);
     const mcp_resource one = {
         .size = sizeof(mcp_resource),
         .uri = "mem://one",

@@ -4,7 +4,8 @@
  *
  * Modes (one line of name=value pairs each on stdout):
  *   --rate    resources/read of --uri, or tools/call of --call with --arguments, --inflight requests in
- *             flight: per_second, p50_us, p99_us
+ *             flight: per_second, p50_us, p99_us; cpu_us is the CPU time of a request in the server
+ *             and in the processes that it has started
  *   --first   spawn to the first byte of the first answer, median of --spawns: first_ms; cpu_ms is
  *             the CPU time of the server and of those of its processes that have ended
  *   --exit    spawn to the end of a command that ends by itself: exit_ms
@@ -290,6 +291,27 @@ static int by_uint64(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Returns the CPU time of a process and of those below it, in nanoseconds. */
+static double cpu_of_tree(pid_t pid)
+{
+    char path[64], children[4096];
+    clockid_t clock;
+    struct timespec used;
+    if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) != 0)
+        return 0;
+    double sum = (double)used.tv_sec * 1e9 + (double)used.tv_nsec;
+    snprintf(path, sizeof(path), "/proc/%ld/task/%ld/children", (long)pid, (long)pid);
+    FILE *f = fopen(path, "re");
+    size_t n = f ? fread(children, 1, sizeof(children) - 1, f) : 0;
+    if (f)
+        fclose(f);
+    children[n] = 0;
+    char *at = children, *end;
+    for (long child; (child = strtol(at, &end, 10)) > 0 && end != at; at = end)
+        sum += cpu_of_tree((pid_t)child);
+    return sum;
+}
+
 static void run_rate(void)
 {
     static load l;
@@ -308,13 +330,16 @@ static void run_rate(void)
     load_run_until(&l, &p, opt.warmup);
     long before = l.done;
     uint64_t start = now_ns();
+    double cpu = cpu_of_tree(p.pid);
     load_run_until(&l, &p, l.total);
     double seconds = ms_since(start) / 1e3;
+    cpu = cpu_of_tree(p.pid) - cpu;
 
     uint64_t *latency = l.sent_at + opt.warmup;
     qsort(latency, (size_t)opt.requests, sizeof(*latency), by_uint64);
-    printf("per_second=%.0f p50_us=%.1f p99_us=%.1f", (double)(l.done - before) / seconds,
-           (double)latency[opt.requests / 2] / 1e3, (double)latency[opt.requests * 99 / 100] / 1e3);
+    printf("per_second=%.0f p50_us=%.1f p99_us=%.1f cpu_us=%.1f",
+           (double)(l.done - before) / seconds, (double)latency[opt.requests / 2] / 1e3,
+           (double)latency[opt.requests * 99 / 100] / 1e3, cpu / 1e3 / (double)(l.done - before));
     print_memory(&p);
     peer_kill(&p);
     free(l.sent_at);
