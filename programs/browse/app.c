@@ -36,14 +36,19 @@ bool app_open(app *a)
 void app_close(app *a)
 {
     preview_clear(a);
-    for (size_t i = 0; i < a->n_peers; i++)
+    for (size_t i = 0; i < a->n_peers; i++) {
         peer_close(&a->peers[i]);
+        for (size_t k = 0; k < LISTS; k++)
+            search_end(&a->tabs[i][k].search);
+    }
     free(a->tabs);
 }
 
 uint64_t app_tick(app *a, int64_t now)
 {
     preview *v = &a->preview;
+    if (list_search(a))
+        return 0;
     if (!v->due)
         return 60000;
     if (v->due > now)
@@ -79,11 +84,37 @@ static void draw_top(const app *a, screen *s, area where)
     }
 }
 
+/* "/query   12 of 1000", with the cursor while it is typed. */
+static void draw_query(const app *a, pen *p)
+{
+    const tab *t = app_tab(a);
+    const pages *list = app_pages(a);
+    char found[96];
+    int n = snprintf(found, sizeof(found), "  %zu of %zu%s ", t->search.total, list->known,
+                     search_is_done(&t->search, list) ? "" : " …");
+    pen text = *p;
+    text.end -= (size_t)n < text.end - text.begin ? (size_t)n : 0;
+    pen_print(&text, " /");
+    if (a->is_typing)
+        edit_draw(&t->query, &text);
+    else
+        pen_put(&text, edit_text(&t->query));
+    pen_fill(&text);
+    p->column = text.column;
+    if (t->search.is_on)
+        pen_put(p, mcp_str_from(found));
+    pen_fill(p);
+}
+
 static void draw_bottom(const app *a, screen *s, area where)
 {
     pen p = pen_at(s, where, where.rows - 1, LOOK_BAR);
     size_t rows = app_pages(a)->known, at = app_tab(a)->list.at;
     pen right = p;
+    if (a->is_typing || (app_tab(a)->search.is_on && a->focus == FOCUS_LIST)) {
+        draw_query(a, &p);
+        return;
+    }
     if (*a->message) {
         pen_print(&p, " ");
         pen_put(&p, mcp_str_from(a->message));
@@ -192,6 +223,13 @@ static void go_last(app *a)
         app_tab(a)->to_end = true;
 }
 
+static void leave(app *a)
+{
+    if (a->focus == FOCUS_LIST)
+        list_end_search(a);
+    a->focus = FOCUS_LIST;
+}
+
 static void act(app *a, action what)
 {
     switch (what) {
@@ -204,7 +242,8 @@ static void act(app *a, action what)
     case ACTION_OPEN: open_entry(a); break;
     case ACTION_FOCUS: a->focus = a->focus == FOCUS_LIST ? FOCUS_PREVIEW : FOCUS_LIST; break;
     case ACTION_RIGHT: a->focus = FOCUS_PREVIEW; break;
-    case ACTION_LEFT: a->focus = FOCUS_LIST; break;
+    case ACTION_LEFT: leave(a); break;
+    case ACTION_SEARCH: a->is_typing = true, a->focus = FOCUS_LIST; break;
     case ACTION_RESOURCES:
     case ACTION_TEMPLATES:
     case ACTION_PROMPTS:
@@ -238,6 +277,26 @@ static void mouse(app *a, key k)
         a->preview.scroll.at = a->preview.scroll.top + k.row - a->preview_area.row;
 }
 
+/* Keys while a query is typed. Those that move, move in the list. */
+static void type_query(app *a, key k)
+{
+    edit *query = &app_tab(a)->query, before = *query;
+    action what = key_action(k.code);
+    if (k.code == KEY_RETURN_ || k.code == '\n' || k.code == KEY_TAB_) {
+        a->is_typing = false;
+    } else if (k.code == KEY_ESCAPE_ || k.code == CTRL('c')) {
+        a->is_typing = false;
+        list_end_search(a);
+    } else if (k.code >= KEY_UP_ && k.code <= KEY_DOWN_) {
+        list_move(a, k.code == KEY_UP_ ? -1 : 1);
+    } else if (edit_key(query, k)) {
+        if (!mcp_str_eq(edit_text(query), edit_text(&before)))
+            list_query(a, edit_text(&before));
+    } else if (what == ACTION_UP || what == ACTION_DOWN) {
+        list_move(a, what == ACTION_UP ? -1 : 1);
+    }
+}
+
 void app_key(app *a, key k)
 {
     action what = key_action(k.code);
@@ -246,6 +305,8 @@ void app_key(app *a, key k)
     *a->message = 0;
     if (k.code == KEY_CLICK_ || k.code == KEY_WHEEL_UP_ || k.code == KEY_WHEEL_DOWN_)
         mouse(a, k);
+    else if (a->is_typing)
+        type_query(a, k);
     else if (a->shows_help && !moves && what != ACTION_REDRAW && what != ACTION_SUSPEND)
         a->shows_help = false;
     else

@@ -4,9 +4,12 @@
 #ifndef BROWSE_APP_H
 #define BROWSE_APP_H
 
+#include "content.h"
+#include "edit.h"
 #include "keys.h"
 #include "lines.h"
 #include "peer.h"
+#include "search.h"
 
 typedef enum focus { FOCUS_LIST, FOCUS_PREVIEW } focus;
 
@@ -19,6 +22,8 @@ typedef struct scroll {
 typedef struct tab {
     scroll list;
     bool to_end; /* the cursor stays at the end while the list is read */
+    search_state search;
+    edit query;
 } tab;
 
 /* The contents of the selected entry. */
@@ -43,6 +48,7 @@ typedef struct app {
     char message[200]; /* in the bar at the bottom, until the next key */
     bool is_dirty;     /* the screen may have to change */
     bool wants_end, wants_suspend, wants_redraw;
+    bool is_typing; /* the query of a search */
     bool shows_help;
     scroll help;
     size_t list_rows, preview_rows; /* heights of the panes, as drawn last */
@@ -81,6 +87,11 @@ void list_draw(app *a, screen *s, area where);
 bool list_selected(app *a, item *ret);
 void list_move(app *a, long by);
 void list_go(app *a, size_t row);
+/* Continues a search for a few milliseconds. Returns whether there is more to do at once. */
+bool list_search(app *a);
+/* The query has changed; `before` is what it was. */
+void list_query(app *a, mcp_str before);
+void list_end_search(app *a);
 
 /* preview_pane.c */
 void preview_draw(app *a, screen *s, area where);
@@ -89,9 +100,5 @@ void preview_follow(app *a);
 void preview_clear(app *a);
 void preview_request(app *a);
 void preview_move(app *a, long by);
-
-/* content.c: makes lines of an entry and of contents. */
-void content_entry(lines *l, const item *i);
-void content_put(lines *l, const mcp_json *contents, mcp_str uri);
 
 #endif

@@ -1,6 +1,9 @@
 /* list_pane.c: the list of entries on the left. */
 #include "app.h"
 
+#include <time.h>
+
+enum { SEARCH_US = 5000 };
 enum { AHEAD = 200 }; /* entries that are requested before and behind those on the screen */
 
 static bool has_more(const pages *p)
@@ -11,12 +14,24 @@ static bool has_more(const pages *p)
 size_t list_rows(app *a)
 {
     const pages *p = app_pages(a);
-    return p->known + has_more(p);
+    const search_state *s = &app_tab(a)->search;
+    return s->is_on ? s->count : p->known + has_more(p);
+}
+
+/* Gets the entry of a row. */
+static bool item_at(app *a, size_t row, item *ret)
+{
+    const search_state *s = &app_tab(a)->search;
+    if (!s->is_on)
+        return pages_item(app_pages(a), row, ret);
+    if (row < s->count)
+        *ret = item_unpack(s->items[row].kept);
+    return row < s->count;
 }
 
 bool list_selected(app *a, item *ret)
 {
-    return pages_item(app_pages(a), app_tab(a)->list.at, ret);
+    return item_at(a, app_tab(a)->list.at, ret);
 }
 
 void list_go(app *a, size_t row)
@@ -34,14 +49,59 @@ void list_move(app *a, long by)
     list_go(a, by < 0 ? (at > back ? at - back : 0) : at + (size_t)by);
 }
 
-/* ---- drawing --------------------------------------------------------------------------------- */
+/* ---- searching ------------------------------------------------------------------------------- */
 
-static mcp_str label_of(const item *i, list_kind kind)
+static int64_t now_us(void)
 {
-    if (kind == LIST_RESOURCES && i->title.len)
-        return i->title;
-    return i->name.len ? i->name : i->key;
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
+
+static bool is_late(void *until)
+{
+    return now_us() >= *(int64_t *)until;
+}
+
+bool list_search(app *a)
+{
+    search_state *s = &app_tab(a)->search;
+    pages *p = app_pages(a);
+    int64_t until = now_us() + SEARCH_US;
+    if (!s->is_on || search_is_done(s, p))
+        return false;
+    if (search_step(s, p, is_late, &until))
+        a->is_dirty = true;
+    /* what is not in memory is requested; its arrival continues the search */
+    peer_look(app_peer(a), a->kind, s->next, s->next + 1);
+    item i;
+    return s->next < p->known && pages_item(p, s->next, &i);
+}
+
+void list_query(app *a, mcp_str before)
+{
+    tab *t = app_tab(a);
+    if (t->query.len)
+        search_begin(&t->search, edit_text(&t->query), before);
+    else
+        search_end(&t->search);
+    t->list = (scroll){0};
+    t->to_end = false;
+    a->is_dirty = true;
+}
+
+void list_end_search(app *a)
+{
+    tab *t = app_tab(a);
+    size_t at = t->list.at < t->search.count ? t->search.items[t->list.at].at : 0;
+    if (t->search.is_on)
+        t->list.at = at; /* the selected entry stays selected */
+    edit_set(&t->query, (mcp_str){0});
+    search_end(&t->search);
+    a->is_dirty = true;
+}
+
+/* ---- drawing --------------------------------------------------------------------------------- */
 
 static void format_size(int64_t size, char to[16])
 {
@@ -57,6 +117,26 @@ static void format_size(int64_t size, char to[16])
     snprintf(to, 16, value < 10 ? "%.1f%c" : "%.0f%c", value, units[unit]);
 }
 
+/* Writes a label, in which the letters that were found differ. */
+static void put_label(app *a, pen *p, mcp_str label, look k)
+{
+    const search_state *s = &app_tab(a)->search;
+    bool found[1024] = {false};
+    size_t places[FUZZY_LETTERS], n = 0;
+    if (s->is_on && fuzzy_score(&s->query, label, places, &n) >= 0)
+        for (size_t i = 0; i < n; i++)
+            if (places[i] < sizeof(found))
+                found[places[i]] = true;
+    for (size_t at = 0, end = 0; at < label.len && !p->is_cut; at = end) {
+        bool is_found = at < sizeof(found) && found[at];
+        end = n ? at + 1 : label.len;
+        while (end < label.len && (((unsigned char)label.ptr[end] & 0xc0) == 0x80 ||
+                                   (end < sizeof(found) && found[end]) == is_found))
+            end++;
+        pen_put_as(p, is_found ? LOOK_MATCH : k, (mcp_str){label.ptr + at, end - at});
+    }
+}
+
 static void draw_item(app *a, pen *p, const item *i)
 {
     char size[16] = "";
@@ -68,7 +148,7 @@ static void draw_item(app *a, pen *p, const item *i)
     if (*size && width > 30)
         name.end -= 7;
     pen_print(&name, " ");
-    pen_put_as(&name, is_folder ? LOOK_NAME : LOOK_PLAIN, label_of(i, a->kind));
+    put_label(a, &name, item_label(i), is_folder ? LOOK_NAME : LOOK_PLAIN);
     if (is_folder)
         pen_print(&name, "/");
     if (i->too_long)
@@ -88,8 +168,8 @@ static void draw_row(app *a, screen *s, area where, size_t row, size_t at)
 {
     item i;
     pen p = pen_at(s, where, row, LOOK_PLAIN);
-    pages *list = app_pages(a);
-    if (pages_item(list, at, &i)) {
+    const pages *list = app_pages(a);
+    if (item_at(a, at, &i)) {
         draw_item(a, &p, &i);
     } else {
         p.look = LOOK_DIM;
@@ -141,12 +221,13 @@ void list_draw(app *a, screen *s, area where)
     a->list_area = where;
     if (t->to_end) {
         t->list.at = rows ? rows - 1 : 0;
-        t->to_end = has_more(list);
+        t->to_end = has_more(list) && !t->search.is_on;
     }
     follow(&t->list, rows, where.rows);
-    app_peer(a)->lists[a->kind].to_end = t->to_end;
-    peer_look(app_peer(a), a->kind, t->list.top > AHEAD ? t->list.top - AHEAD : 0,
-              t->list.top + where.rows + AHEAD);
+    app_peer(a)->lists[a->kind].to_end = t->to_end && !t->search.is_on;
+    if (!t->search.is_on)
+        peer_look(app_peer(a), a->kind, t->list.top > AHEAD ? t->list.top - AHEAD : 0,
+                  t->list.top + where.rows + AHEAD);
     size_t row = 0;
     if (app_peer(a)->state == PEER_READY)
         for (; row < where.rows && t->list.top + row < rows && list->count > 0; row++)
@@ -154,6 +235,9 @@ void list_draw(app *a, screen *s, area where)
                 draw_row(a, s, where, row, t->list.top + row);
     if (!list->known)
         draw_empty(a, s, where);
+    if (t->search.is_on && !t->search.count && list->known)
+        draw_note(s, where, 0, LOOK_DIM,
+                  search_is_done(&t->search, list) ? "nothing matches" : "searching …");
     if (list->is_broken && row < where.rows)
         draw_note(s, where, row, LOOK_BAD, list->why);
     if (app_peer(a)->state == PEER_ENDED && where.rows)

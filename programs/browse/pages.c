@@ -144,14 +144,13 @@ void pages_reset(pages *p)
         free(p->items[i].cursor);
     }
     free(p->items);
-    *p = (pages){.kind = p->kind, .most_bytes = p->most_bytes, .changes = p->changes + 1};
+    *p = (pages){.kind = p->kind, .most_bytes = p->most_bytes, .generation = p->generation + 1};
 }
 
 void pages_break(pages *p, const char *why)
 {
     snprintf(p->why, sizeof(p->why), "%s", why);
     p->is_broken = true;
-    p->changes++;
 }
 
 static bool add_page(pages *p, mcp_str cursor)
@@ -301,7 +300,6 @@ bool pages_take(pages *p, size_t index, const mcp_json *result)
     if (g->block)
         return true;
     g->used = ++p->clock;
-    p->changes++;
     if (!read_page(g, p->kind, array)) {
         free(g->block);
         free(g->offsets);

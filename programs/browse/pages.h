@@ -44,7 +44,7 @@ typedef struct pages {
     char why[200];
     size_t bytes, most_bytes; /* of the blocks */
     uint64_t clock;
-    uint64_t changes; /* increased whenever entries change */
+    uint64_t generation; /* increased by pages_reset() */
 } pages;
 
 void pages_init(pages *p, const pages_kind *kind);

@@ -61,7 +61,7 @@ static void on_read(mcp_client *client, int rc, const mcp_json *result, const mc
         return;
     v->call = 0;
     if (rc == MCP_OK)
-        content_put(&v->lines, mcp_json_get(result, "contents"), mcp_str_from(v->key));
+        content_put(&v->lines, mcp_json_get(result, "contents"));
     else
         lines_print(&v->lines, LOOK_BAD, "%s", error ? error->text : mcp_error_text(rc));
     lines_end(&v->lines);

@@ -91,3 +91,36 @@ browse() { # size
     run "$MCPCTL" browse
     [ "$status" -eq 2 ]
 }
+
+@test "search as one types: the best match first, more letters, Enter keeps it, Escape ends it" {
+    browse 80x24
+    type_keys / m
+    until_shown "2 of 4" # name of the folder, path of the file
+    type_keys a i
+    until_shown "1 of 4" "uri          file://*src/main.c"
+    type_keys x
+    until_shown "nothing matches"
+    type_keys BSpace Enter
+    until_shown "1 of 4"
+    type_keys Escape
+    until_shown "4/4" "hello.txt"
+}
+
+@test "previews: Markdown, folded JSON, a table, a difference, bytes" {
+    printf '# Title\n\nSome *text*.\n' >a.md
+    printf '{"a":{"b":{"c":{"d":{"e":1}}}}}' >b.json
+    printf 'name,n\nx,1\nyy,22\n' >c.csv
+    printf '\0\1' >d.bin
+    open_screen 80x24 "$MCPCTL" browse -- "$MCPD" "$demo"
+    until_shown "b.json"
+    type_keys Down
+    until_shown "│Title" "│Some text."
+    type_keys Down
+    until_shown "│        d: { … 2 lines"
+    type_keys Right G k k k k k Enter
+    until_shown "│          e: 1"
+    type_keys Left Down
+    until_shown "│name │ n " "│yy   │ 22"
+    type_keys Down
+    until_shown "│00000000  00 01"
+}
