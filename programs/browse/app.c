@@ -218,7 +218,7 @@ static void open_entry(app *a)
 static void go_last(app *a)
 {
     if (a->focus == FOCUS_PREVIEW && !a->shows_help)
-        a->preview.scroll.at = SIZE_MAX - 1;
+        preview_move(a, 1L << 40);
     else
         app_tab(a)->to_end = true;
 }

@@ -81,8 +81,9 @@ void preview_request(app *a)
 void preview_move(app *a, long by)
 {
     scroll *c = &a->preview.scroll;
-    size_t back = by < 0 ? (size_t)-by : 0;
+    size_t back = by < 0 ? (size_t)-by : 0, rows = a->preview.lines.n_rows;
     c->at = by < 0 ? (c->at > back ? c->at - back : 0) : c->at + (size_t)by;
+    c->at = c->at < rows ? c->at : rows ? rows - 1 : 0; /* several keys may come before a frame */
     a->is_dirty = true;
 }
 

@@ -117,7 +117,7 @@ browse() { # size
     until_shown "│Title" "│Some text."
     type_keys Down
     until_shown "│        d: { … 2 lines"
-    type_keys Right G k k k k k Enter
+    type_keys Right G k k k k Enter
     until_shown "│          e: 1"
     type_keys Left Down
     until_shown "│name │ n " "│yy   │ 22"
