@@ -64,7 +64,8 @@ static void on_read(mcp_client *client, int rc, const mcp_json *result, const mc
         content_put(&v->lines, mcp_json_get(result, "contents"));
     else
         lines_print(&v->lines, LOOK_BAD, "%s", error ? error->text : mcp_error_text(rc));
-    lines_end(&v->lines);
+    if (v->lines.is_open)
+        lines_end(&v->lines);
     a->is_dirty = true;
 }
 

@@ -120,7 +120,7 @@ browse() { # size
     type_keys Right G k k k k Enter
     until_shown "│          e: 1"
     type_keys Left Down
-    until_shown "│name │ n " "│yy   │ 22"
+    until_shown "│name │ n" "│yy   │ 22"
     type_keys Down
     until_shown "│00000000  00 01"
 }
