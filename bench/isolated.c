@@ -3,11 +3,12 @@
  *   isolated [--turns N] [--requests N] MCPD REPOSITORY DATABASE
  *
  * REPOSITORY is a git repository with a file `one.txt` at HEAD; DATABASE has a table `row` with a
- * row whose key is 1 (bench/sqlite creates such a database). Each source is served by two mcpd, one
- * of them with --no-isolate. They take turns, on one CPU together with this program. All requests
- * of a turn are equal, so that mcpd may keep the answer; with "git_each", they are for as many URIs
- * of the same file, which are more than mcpd keeps. For each source, and for 1 and 32 requests in
- * flight, prints a line of name=value pairs:
+ * rows 1 to 9999 (bench/sqlite creates such a database). Each source is served by two mcpd, one of them
+ * with --no-isolate. They take turns, on one CPU together with this program. mcpd may keep answers:
+ * with "git" and "sqlite", all requests are equal; with "git_each" and "sqlite_each", those of a turn are
+ * for as many URIs, which are the same in each turn; with "sqlite_once", so many rows are read before
+ * one is read again that mcpd keeps none of them. For each source, and for 1 and 32 requests in flight,
+ * prints a line of name=value pairs:
  *
  *   cpu_us       CPU time of a request in the one process
  *   cpu_child_us CPU time of a request in both processes together
@@ -35,7 +36,10 @@ static struct options {
 
 typedef struct source {
     const char *label, *name, *path, *uri;
-    bool each; /* the URI ends with FIRST_ID, which is replaced by the request's id */
+    /* The URI ends with this number, to which the number of the request is added, and which goes up to
+     * `last`; 0 if the URI is always the same. */
+    int first, last;
+    bool once; /* the requests of all turns have different numbers */
 } source;
 
 /* A mcpd, and the process of its source, if it has one. */
@@ -43,7 +47,9 @@ typedef struct side {
     peer peer;
     pid_t child;
     char text[1024];
-    size_t len, id_at, uri_id_at; /* uri_id_at: 0 if the URI is always the same */
+    size_t len, id_at, number_at, number_len; /* number_at: 0 if the URI is always the same */
+    const source *from;
+    int sent;                                            /* number of requests in all turns */
     double cpu_us[2][MOST_TURNS], p50_us[2][MOST_TURNS]; /* with 1 and MAX_INFLIGHT requests */
     long kib_first, kib;
 } side;
@@ -104,19 +110,27 @@ static void make_request(side *s, const source *from)
         die("the URI is too long");
     s->len = (size_t)len;
     s->id_at = strlen("{\"jsonrpc\":\"2.0\",\"id\":");
-    if (from->each)
-        s->uri_id_at = (size_t)(strstr(s->text, "\",\"_meta\"") - s->text) - DIGITS;
+    s->from = from;
+    s->number_len = (size_t)snprintf(NULL, 0, "%d", from->first);
+    if (from->first)
+        s->number_at = (size_t)(strstr(s->text, "\",\"_meta\"") - s->text) - s->number_len;
+}
+
+static void put_number(char *at, size_t len, int number)
+{
+    for (size_t i = len; i-- > 0; number /= 10)
+        at[i] = (char)('0' + number % 10);
 }
 
 /* `index` is less than FIRST_ID, so that all ids have the same length. */
 static void send_request(side *s, int index)
 {
-    int id = FIRST_ID + index;
-    for (int i = DIGITS - 1; i >= 0; i--, id /= 10) {
-        s->text[s->id_at + (size_t)i] = (char)('0' + id % 10);
-        if (s->uri_id_at)
-            s->text[s->uri_id_at + (size_t)i] = (char)('0' + id % 10);
-    }
+    const source *from = s->from;
+    int number = from->once ? s->sent++ : index;
+    put_number(s->text + s->id_at, DIGITS, FIRST_ID + index);
+    if (s->number_at)
+        put_number(s->text + s->number_at, s->number_len,
+                   from->first + number % (from->last - from->first + 1));
     peer_send(&s->peer, s->text, s->len);
 }
 
@@ -234,9 +248,14 @@ int main(int argc, char **argv)
         die("usage: isolated [--turns N] [--requests N] MCPD REPOSITORY DATABASE");
     opt.mcpd = argv[optind];
     const source sources[] = {
-        {"git", "git", argv[optind + 1], "git://repo/HEAD/one.txt", false},
-        {"git_each", "git", argv[optind + 1], "git://repo/HEAD/one.txt?length=100000", true},
-        {"sqlite", "sqlite", argv[optind + 2], "sqlite://bench/row/row/1", false},
+        {"git", "git", argv[optind + 1], "git://repo/HEAD/one.txt", 0, 0, false},
+        {"git_each", "git", argv[optind + 1], "git://repo/HEAD/one.txt?length=100000", 100000,
+         199999, false},
+        {"sqlite", "sqlite", argv[optind + 2], "sqlite://bench/row/row/1", 0, 0, false},
+        {"sqlite_each", "sqlite", argv[optind + 2], "sqlite://bench/row/row/1000", 1000, 9999,
+         false},
+        {"sqlite_once", "sqlite", argv[optind + 2], "sqlite://bench/row/row/1000", 1000, 9999,
+         true},
     };
     pin();
     signal(SIGPIPE, SIG_IGN);
