@@ -1,6 +1,6 @@
 /* isolated: measures the cost of requests to a source in a process of its own.
  *
- *   isolated [--turns N] [--requests N] MCPD REPOSITORY DATABASE
+ *   isolated [--turns N] [--requests N] [--only SOURCE] MCPD REPOSITORY DATABASE
  *
  * REPOSITORY is a git repository with a file `one.txt` at HEAD; DATABASE has a table `row` with a
  * rows 1 to 9999 (bench/sqlite creates such a database). Each source is served by two mcpd, one of them
@@ -31,6 +31,7 @@ enum { DIGITS = 6, FIRST_ID = 100000, MOST_TURNS = 1000, MAX_INFLIGHT = 32, PAUS
 
 static struct options {
     int turns, requests;
+    const char *only; /* the label of the only source to measure, or NULL */
     char *mcpd;
 } opt = {.turns = 15, .requests = 1000};
 
@@ -233,6 +234,7 @@ int main(int argc, char **argv)
 {
     static const struct option names[] = {{"turns", required_argument, NULL, 't'},
                                           {"requests", required_argument, NULL, 'r'},
+                                          {"only", required_argument, NULL, 'o'},
                                           {NULL, 0, NULL, 0}};
     int c;
     while ((c = getopt_long(argc, argv, "", names, NULL)) != -1) {
@@ -240,12 +242,14 @@ int main(int argc, char **argv)
             opt.turns = atoi(optarg);
         else if (c == 'r')
             opt.requests = atoi(optarg);
+        else if (c == 'o')
+            opt.only = optarg;
         else
             return 2;
     }
     if (argc - optind != 3 || opt.turns < 1 || opt.turns > MOST_TURNS || opt.requests < 1 ||
         opt.requests > 100000)
-        die("usage: isolated [--turns N] [--requests N] MCPD REPOSITORY DATABASE");
+        die("usage: isolated [--turns N] [--requests N] [--only SOURCE] MCPD REPOSITORY DATABASE");
     opt.mcpd = argv[optind];
     const source sources[] = {
         {"git", "git", argv[optind + 1], "git://repo/HEAD/one.txt", 0, 0, false},
@@ -260,6 +264,7 @@ int main(int argc, char **argv)
     pin();
     signal(SIGPIPE, SIG_IGN);
     for (size_t i = 0; i < sizeof(sources) / sizeof(*sources); i++)
-        measure(&sources[i]);
+        if (!opt.only || strcmp(opt.only, sources[i].label) == 0)
+            measure(&sources[i]);
     return 0;
 }
