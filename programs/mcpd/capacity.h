@@ -12,6 +12,9 @@
 #define CAPACITY_MEMORY      ((uint64_t)512 << 20)
 #define CAPACITY_WORK_MEMORY ((uint64_t)128 << 20)
 
+/* The default of --max-source-processes. */
+enum { CAPACITY_SOURCE_PROCESSES = 64 };
+
 /* Returns the number of descriptors that the listeners and everything else may need. */
 uint64_t capacity_files(const settings *s);
 

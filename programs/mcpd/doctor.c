@@ -82,6 +82,10 @@ static void look_at_sandbox(const settings *now)
     }
     if (!any)
         doctor_find(FINDING_OK, "sandbox", "all of its parts are available");
+    doctor_find(FINDING_OK, "limits",
+                "at most %llu processes of sources run at one time (--max-source-processes)",
+                now->max_source_processes ? (unsigned long long)now->max_source_processes
+                                          : CAPACITY_SOURCE_PROCESSES);
 }
 
 static void look_at_machine(const settings *now)

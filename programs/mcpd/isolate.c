@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "capacity.h"
 #include "source_child.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -177,6 +178,9 @@ static int mount(offer *o, mcp_server *server, const char *label, const char *li
                  subject *s, mcp_error *error)
 {
     static const char *const argv[] = {"/proc/self/exe", SOURCE_CHILD, NULL};
+    const uint64_t max = o->now->max_source_processes;
+    o->isolated.max = max ? (size_t)max : CAPACITY_SOURCE_PROCESSES;
+    o->isolated.max_name = "--max-source-processes";
     return mcp_isolated_mount(
         server,
         MCP_OPTIONS(mcp_isolated_options, .name = label, .argv = argv, .line = line,

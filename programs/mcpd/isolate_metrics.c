@@ -16,6 +16,8 @@ static const metric metrics[] = {
      "Requests that are refused for a while because they ended a process.", OF(refused)},
     {"mcp_source_failed", "gauge", "Whether the source could not be opened when it was last used.",
      OF(failed)},
+    {"mcp_source_crowded_total", "counter",
+     "Requests that failed because all processes of sources were busy.", OF(crowded)},
     {"mcp_source_kept_bytes", "gauge",
      "Memory of the answers that are kept while the source's files are unchanged.", OF(kept)},
     {"mcp_source_kept_answers_total", "counter",

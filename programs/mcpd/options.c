@@ -299,6 +299,15 @@ static const option table[] = {
      .help = "Maximum memory for contents of 64K and more (files, database values, "
              "repository objects) while they are read and encoded, for all clients together. "
              "Reads that do not fit wait. Default 128M."},
+    {.name = "max-source-processes",
+     .kind = OPTION_COUNT,
+     .at = AT(max_source_processes),
+     .argument = "N",
+     .min = 1,
+     .max = 100000,
+     .unkept = true,
+     .help = "Maximum number of processes for sources that run at one time. One that has no "
+             "requests is ended if another source needs it. Default 64."},
     {.name = "keep-files",
      .kind = OPTION_COUNT,
      .at = AT(keep_files),

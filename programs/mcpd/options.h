@@ -44,7 +44,7 @@ typedef struct settings {
     const char *token_file, *tls_cert, *tls_key;
     uint64_t max_connections, max_per_address, max_per_principal, max_memory, max_share, keep_files;
     uint64_t max_body, heartbeat, drain_time;
-    uint64_t max_work_memory;
+    uint64_t max_work_memory, max_source_processes;
     uint64_t calls_per_second, completions_per_second, polls_per_second;
     bool no_rate_limits;
     bool version, help, help_man, help_schema;

@@ -256,6 +256,8 @@ static int start(isolated_call *c, mcp_error *error)
     c->state = ISOLATED_QUEUED;
     if (has_to_wait(c))
         return MCP_OK;
+    if (!isolated_may_start(r, error))
+        return error->code;
     c->use.ready = on_ready;
     c->use.user = c;
     int rc = mcp_service_begin(r->link.service, &c->use, error);

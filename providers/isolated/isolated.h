@@ -44,6 +44,13 @@ enum { MCP_ISOLATED_LINE = 256 * 1024, MCP_ISOLATED_NAMES = 256, MCP_ISOLATED_SC
 /* The list of mounted sources. The program owns it and initializes it with zeros. */
 typedef struct mcp_isolated_group {
     struct isolated *first;
+    /* The maximum number of processes; 0 means no limit. A request for a source without a process ends
+     * the process that was not used for the longest time, among those without requests, preferably
+     * one that watches nothing. If all have requests, it fails with an error that contains
+     * `max_name`. While there is no room for a process that only watches, changes of its source are
+     * announced later. */
+    size_t max;
+    const char *max_name; /* the name of the limit, for people; borrowed. May be NULL */
 } mcp_isolated_group;
 
 typedef struct mcp_isolated_options {
@@ -96,6 +103,7 @@ typedef struct mcp_isolated_state {
     bool failed;       /* the last process could not mount the source */
     size_t kept;       /* bytes of the answers that are kept */
     uint64_t answered; /* number of requests that were answered with them */
+    uint64_t crowded;  /* number of requests that failed because of mcp_isolated_group.max */
 } mcp_isolated_state;
 
 /* Calls each(state, user) for each source. */

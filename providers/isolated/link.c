@@ -187,6 +187,7 @@ static void stamp(isolated *r)
     for (size_t i = 0; i < r->n_paths; i++)
         r->stamps[i] = stamp_of(r->options.paths[i]);
     r->stamped = true;
+    r->begun = false;
     r->checked = isolated_now(r);
 }
 

@@ -131,11 +131,7 @@ static void isolated_free(isolated *r)
     isolated_kept_clear(r);
     while (r->n_prefixes)
         common_release(&alloc, r->prefixes[--r->n_prefixes]);
-    if (r->at) {
-        *r->at = r->next;
-        if (r->next)
-            r->next->at = r->at;
-    }
+    isolated_group_leave(r);
     common_release(&alloc, (void *)(uintptr_t)r->options.name);
     common_release(&alloc, (void *)(uintptr_t)r->options.line);
     free_texts(r, r->options.argv);
@@ -156,7 +152,7 @@ static void nothing(void *user)
 static void on_end(const mcp_service_end *end, void *user)
 {
     isolated *r = user;
-    r->stamped = false;
+    r->stamped = r->begun = false;
     isolated_kept_clear(r);
     r->announces = r->announces || isolated_watches(r);
     isolated_fate(r, end);
@@ -285,18 +281,6 @@ static bool copy_options(isolated *r, const mcp_isolated_options *given)
     return name && line && argv && paths;
 }
 
-static void enter(isolated *r)
-{
-    mcp_isolated_group *group = r->options.group;
-    if (!group)
-        return;
-    r->next = group->first;
-    r->at = &group->first;
-    if (r->next)
-        r->next->at = &r->next;
-    group->first = r;
-}
-
 static int make(mcp_server *server, const mcp_isolated_options *options, isolated **ret)
 {
     mcp_allocator alloc = common_allocator(options->allocator);
@@ -335,20 +319,6 @@ int mcp_isolated_mount(mcp_server *server, const mcp_isolated_options *options, 
         return error && error->text[0] ? rc : fail(error, rc, mcp_error_text(rc));
     }
     r->link.on_end = on_end;
-    enter(r);
+    isolated_group_enter(r);
     return options->describe ? isolated_describe(r, error) : isolated_learn(r, error);
-}
-
-void mcp_isolated_each(const mcp_isolated_group *group,
-                       void (*each)(const mcp_isolated_state *state, void *user), void *user)
-{
-    for (const isolated *r = group->first; r; r = r->next) {
-        mcp_isolated_state state = {.process.size = sizeof(state.process),
-                                    .refused = r->n_kills,
-                                    .failed = r->failure.code != 0,
-                                    .kept = isolated_kept_bytes(r),
-                                    .answered = r->kept_answers};
-        mcp_service_get_state(r->link.service, &state.process);
-        each(&state, user);
-    }
 }

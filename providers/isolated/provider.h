@@ -3,7 +3,7 @@
  * provider.c has the callbacks of the engine. call.c forwards requests, and params.c makes their
  * params. kept.c, kept_table.c and kept_files.c keep answers. callers.c answers the questions of the process about access. fate.c decides what happens
  * after the end of a process. link.c owns the process and descriptor 4. flood.c limits what the
- * process sends. describe.c registers the items of the source's description; learn.c registers those
+ * process sends. group.c limits the number of processes. describe.c registers the items of the source's description; learn.c registers those
  * that a process offers if there is no description. watch.c keeps the subscriptions.
  */
 #ifndef ISOLATED_PROVIDER_H
@@ -88,7 +88,8 @@ struct isolated {
     isolated_link link;
     isolated_stamp stamps[ISOLATED_PATHS]; /* of options.paths */
     size_t n_paths;
-    bool stamped;
+    bool stamped;      /* a process was started with these files */
+    bool begun;        /* a process is to be started */
     int64_t checked;   /* when the paths were last compared with `stamps` */
     mcp_error failure; /* why the last process could not mount the source; code 0 if it could */
     uint64_t failure_state; /* isolated_files_state() at the time of the failure */
@@ -107,7 +108,8 @@ struct isolated {
     isolated_kill kills[ISOLATED_KILLS];
     size_t n_kills, strikes; /* strikes: number of unexpected ends since the last success */
     int64_t aside;           /* all requests are refused until this time; 0 if they are not */
-    int64_t changed; /* modification time of the source when a request last ended a process */
+    uint64_t crowded; /* number of requests that failed because too many processes were running */
+    int64_t changed;  /* modification time of the source when a request last ended a process */
 
     mcp_subscription *subscription;
     char **uris;
@@ -209,6 +211,16 @@ void isolated_result_free(isolated_result *result);
 void isolated_kept_clear(isolated *r);
 /* Returns the memory of all answers. */
 size_t isolated_kept_bytes(const isolated *r);
+
+/* ---- group.c ----------------------------------------------------------------------------------- */
+
+void isolated_group_enter(isolated *r);
+void isolated_group_leave(isolated *r);
+/* Before a request is sent: whether the process of the source runs, or may be started, for which
+ * another one that has no requests may be ended. Otherwise writes the reason to *error. */
+bool isolated_may_start(isolated *r, mcp_error *error);
+/* The same before the process is used to watch, for which only one that watches nothing is ended. */
+bool isolated_may_watch(isolated *r);
 
 /* ---- callers.c --------------------------------------------------------------------------------- */
 

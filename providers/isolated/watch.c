@@ -160,7 +160,8 @@ void isolated_watch_keep(isolated *r)
     mcp_service_get_state(r->link.service, &state);
     if (!isolated_watches(r) || !state.up)
         mcp_service_done(r->link.service, &r->watch);
-    if (!isolated_watches(r) || r->watch.state)
+    /* on_time() tries again. What is announced then includes the changes until then. */
+    if (!isolated_watches(r) || r->watch.state || !isolated_may_watch(r))
         return;
     r->watch.ready = on_ready;
     r->watch.user = r;

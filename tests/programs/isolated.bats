@@ -161,9 +161,41 @@ at_once() {
     hush
 }
 
-@test "--doctor reports the parts of the sandbox" {
+@test "--max-source-processes: a process without requests makes room for another, and its source is watched again" {
+    cp shop.db other.db
+    talk legacy "$MCPD" --max-source-processes 1 sqlite:shop.db sqlite:other.db
+    for name in shop other shop other; do
+        result resources/read "{\"uri\":\"sqlite://$name/t/row/1\"}"
+        [[ "$heard" == *one* ]]
+        for _ in {1..400}; do
+            [ "$(children)" != 1 ] || break
+            sleep 0.05
+        done
+        [ "$(children)" = 1 ]
+    done
+    hush
+}
+
+@test "--max-source-processes: while all processes have requests, the error names the limit" {
+    cp shop.db other.db
+    talk modern "$MCPD" --max-source-processes 1 sqlite:shop.db sqlite:other.db
+    result resources/read '{"uri":"sqlite://other/t/row/1"}'
+    kill -STOP "$(ps -o pid= --ppid "$server_pid")"
+    request resources/read '{"uri":"sqlite://other/t/rows"}'
+    failure resources/read '{"uri":"sqlite://shop/t/row/1"}'
+    [[ "$heard" == *"all processes of sources are busy, and there can be no more than 1 (--max-source-processes)"* ]]
+    kill -CONT "$(ps -o pid= --ppid "$server_pid")"
+    IFS= read -r -t 20 heard <&"$from"
+    [[ "$heard" == *one* ]]
+    result resources/read '{"uri":"sqlite://shop/t/row/1"}'
+    [[ "$heard" == *one* ]]
+    hush
+}
+
+@test "--doctor reports the parts of the sandbox, and how many processes may run" {
     run "$MCPD" --doctor sqlite:shop.db
     [[ "$output" == *sandbox:* ]]
+    [[ "$output" == *"at most 64 processes of sources run at one time"* ]]
     run "$MCPD" --doctor --no-isolate sqlite:shop.db
     [[ "$output" == *"sandbox: switched off by no-isolate"* ]]
 }

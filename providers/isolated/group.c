@@ -1,0 +1,114 @@
+/* group.c: the sources of a program, and the limit on the number of their processes. */
+#include <stdio.h>
+
+#include "provider.h"
+
+void isolated_group_enter(isolated *r)
+{
+    mcp_isolated_group *group = r->options.group;
+    if (!group)
+        return;
+    r->next = group->first;
+    r->at = &group->first;
+    if (r->next)
+        r->next->at = &r->next;
+    group->first = r;
+}
+
+void isolated_group_leave(isolated *r)
+{
+    if (!r->at)
+        return;
+    *r->at = r->next;
+    if (r->next)
+        r->next->at = r->at;
+    r->at = NULL;
+}
+
+/* ---- the limit ------------------------------------------------------------------------------- */
+
+/* Whether the source has a process, or waits for the start of one. */
+static bool has_process(const isolated *r)
+{
+    return r->stamped || (r->begun && (r->first || r->watch.state));
+}
+
+static size_t count_processes(const mcp_isolated_group *group)
+{
+    size_t n = 0;
+    for (const isolated *r = group->first; r; r = r->next)
+        n += has_process(r);
+    return n;
+}
+
+/* Returns the source whose process was not used for the longest time, among those whose process has no
+ * request and, unless `watching`, watches nothing. Returns NULL if there is none. */
+static isolated *find_idle(const mcp_isolated_group *group, bool watching)
+{
+    isolated *found = NULL;
+    for (isolated *r = group->first; r; r = r->next) {
+        if (has_process(r) && !r->first && (watching || !isolated_watches(r)) &&
+            (!found || r->checked < found->checked))
+            found = r;
+    }
+    return found;
+}
+
+static bool has_room(const isolated *r)
+{
+    const mcp_isolated_group *group = r->options.group;
+    return has_process(r) || !group || !group->max || count_processes(group) < group->max;
+}
+
+static bool make_room(isolated *idle)
+{
+    if (idle && idle->stamped)
+        isolated_link_replace(idle);
+    else if (idle) /* it waits for its start, in order to watch */
+        mcp_service_done(idle->link.service, &idle->watch);
+    return idle != NULL;
+}
+
+bool isolated_may_watch(isolated *r)
+{
+    bool may = has_room(r) || make_room(find_idle(r->options.group, false));
+    r->begun = may && !r->stamped;
+    return may;
+}
+
+bool isolated_may_start(isolated *r, mcp_error *error)
+{
+    const mcp_isolated_group *group = r->options.group;
+    if (isolated_may_watch(r))
+        return true;
+    if (make_room(find_idle(group, true))) {
+        r->begun = true;
+        return true;
+    }
+    r->crowded++;
+    error->code = MCP_ELIMIT;
+    error->offset = 0;
+    snprintf(
+        error->text, sizeof(error->text),
+        "%.80s: all processes of sources are busy, and there can be no more than %zu (%s): try "
+        "again later",
+        r->options.name, group->max, group->max_name ? group->max_name : "max");
+    return false;
+}
+
+/* ---- state ----------------------------------------------------------------------------------- */
+
+void mcp_isolated_each(const mcp_isolated_group *group,
+                       void (*each)(const mcp_isolated_state *state, void *user), void *user)
+{
+    for (const isolated *r = group->first; r; r = r->next) {
+        mcp_isolated_state state = {.process.size = sizeof(state.process),
+                                    .refused = r->n_kills,
+                                    .failed = r->failure.code != 0,
+                                    .kept = isolated_kept_bytes(r),
+                                    .answered = r->kept_answers,
+                                    .crowded = r->crowded};
+        mcp_service_get_state(r->link.service, &state.process);
+        each(&state, user);
+    }
+}
