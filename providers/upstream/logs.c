@@ -77,8 +77,10 @@ static void find_concerned(const upstream_session *s, mcp_call_id call, concerne
 
 static int forward(upstream_session *s, const concerned *to, const mcp_json *params, mcp_str text)
 {
-    const mcp_raw raw = {
-        .size = sizeof(raw), .json = text, .value = params, .asker = s->up->options.name};
+    const mcp_raw raw = {.size = sizeof(raw),
+                         .json = text,
+                         .value = params,
+                         .asker = s->up->options.transparent ? NULL : s->up->options.name};
     const mcp_raw_log log = {.size = sizeof(log),
                              .params = &raw,
                              .requests = to->requests,

@@ -3,6 +3,9 @@
 // conformance suite.
 
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { callers } from './support/peers.mjs';
 import { settle, sleep, until, waitFor } from './support/wait.mjs';
@@ -36,12 +39,33 @@ function asking() {
 
 const sampled = text => ({ role: 'assistant', model: 'm', stopReason: 'endTurn', content: { type: 'text', text } });
 
-// suite(NAME, SERVER, TESTS): the tests, with every client, over both transports
+// The server behind mcpd, which keeps its names and URIs. Over HTTP the caller has a token, because nobody asks
+// anonymous callers.
+const TOKEN = 'behind-mcpd-0123456789-0123456789';
+const tokens = join(mkdtempSync(join(tmpdir(), 'mcpd-tools-')), 'tokens');
+writeFileSync(tokens, `caller:${TOKEN}\n`, { mode: 0o600 });
+after(() => rmSync(dirname(tokens), { recursive: true }));
+const behind = ({ path, stdio }) => {
+    const source = `mcp:${[path, ...stdio()].join(' ')}?transparent=true`;
+    return {
+        path: process.env.MCPD,
+        stdio: () => [source],
+        http: port => ['--token-file', tokens, '--http', `127.0.0.1:${port}`, source],
+        headers: { Authorization: `Bearer ${TOKEN}` },
+    };
+};
+
+// suite(NAME, SERVER, TESTS): the tests, with every client, over both transports, and behind mcpd
 function suite(title, server, tests) {
+    run(title, server, tests, false);
+    run(`${title}, behind mcpd`, behind(server), tests, true);
+}
+
+function run(title, server, tests, isBehind) {
     describe(title, { concurrency: 3 }, () => {
         for (const { name, era, open } of callers) {
             describe(name, { timeout: 60_000, concurrency: false }, () => {
-                const t = { era, ...asking() };
+                const t = { era, behind: isBehind, ...asking() };
                 before(async () => {
                     t.peer = await open(server, t.asks);
                 });
@@ -168,7 +192,9 @@ suite('ask', example('ask'), t => {
         t.answers['sampling/createMessage'] = () => {
             throw new Error('The user does not want that');
         };
-        assert.match(textOf(await book('Monday')), /3 guests, bar\. Enjoy your meal!$/);
+        // mcpd asks in 2026-07-28, in which a server cannot be told of an error.
+        if (t.behind) await assert.rejects(book('Monday'), /A question of the server ask failed: The user does not want that/);
+        else assert.match(textOf(await book('Monday')), /3 guests, bar\. Enjoy your meal!$/);
     });
 });
 

@@ -197,10 +197,10 @@ export async function dial({ era, Http, connect }, url, headers = {}, asks = und
     };
 }
 
-async function openHttp(client, server, asks) {
+async function openHttp(client, server, asks, headers = {}) {
     let peer;
     try {
-        peer = await dial(client, server.url, {}, asks);
+        peer = await dial(client, server.url, headers, asks);
     } catch (error) {
         await server.stop(); // otherwise the test file would wait for it for ever
         throw error;
@@ -223,7 +223,8 @@ export const peers = clients.flatMap(client => [
     },
 ]);
 
-// The same for programs that are no mcpd: { path, stdio, http }, whose last two make the arguments.
+// The same for programs that are no mcpd: { path, stdio, http, headers }. stdio and http make the arguments; headers are
+// those of requests over HTTP.
 export const callers = clients.flatMap(client => [
     {
         ...client, name: `${client.name}, stdio`,
@@ -231,6 +232,6 @@ export const callers = clients.flatMap(client => [
     },
     {
         ...client, name: `${client.name}, HTTP`,
-        open: async (server, asks) => openHttp(client, await serveAt(server.path, server.http), asks),
+        open: async (server, asks) => openHttp(client, await serveAt(server.path, server.http), asks, server.headers),
     },
 ]);
