@@ -4,17 +4,19 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { CallToolResultSchema } from '@modelcontextprotocol/sdk/types.js';
+import { behind } from './support/behind.mjs';
 import { callers } from './support/peers.mjs';
 
 const build = process.env.MCP_BUILD_DIR;
 const server = { path: `${build}/tests/conformance-server`, stdio: () => ['--stdio'], http: port => [`${port}`] };
 
-for (const { name, open } of callers.filter(c => c.name.startsWith('sdk 1.'))) {
-    describe(`tasks, ${name}`, { timeout: 60_000 }, () => {
+const both = [['', server], [', behind mcpd', behind(server)]];
+for (const { name, open } of callers.filter(c => c.name.startsWith('sdk 1.'))) for (const [where, at] of both) {
+    describe(`tasks, ${name}${where}`, { timeout: 60_000 }, () => {
         const asked = [];
         let peer, tasks;
         before(async () => {
-            peer = await open(server, {
+            peer = await open(at, {
                 capabilities: { elicitation: { form: {} } },
                 'elicitation/create': request => {
                     asked.push(request.params);
@@ -81,7 +83,7 @@ for (const { name, open } of callers.filter(c => c.name.startsWith('sdk 1.'))) {
 
         it('lists them where nobody else can', async () => {
             const listed = Boolean(peer.capabilities().tasks.list);
-            assert.equal(listed, name.endsWith('stdio'));
+            assert.equal(listed, name.endsWith('stdio') || Boolean(at.headers)); // a caller with a token is somebody
             if (listed) assert.ok((await tasks.listTasks()).tasks.length >= 5);
             else await assert.rejects(tasks.listTasks(), { code: -32601 });
         });

@@ -3,10 +3,8 @@
 // conformance suite.
 
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { behind } from './support/behind.mjs';
 import { callers } from './support/peers.mjs';
 import { settle, sleep, until, waitFor } from './support/wait.mjs';
 
@@ -38,22 +36,6 @@ function asking() {
 }
 
 const sampled = text => ({ role: 'assistant', model: 'm', stopReason: 'endTurn', content: { type: 'text', text } });
-
-// The server behind mcpd, which keeps its names and URIs. Over HTTP the caller has a token, because nobody asks
-// anonymous callers.
-const TOKEN = 'behind-mcpd-0123456789-0123456789';
-const tokens = join(mkdtempSync(join(tmpdir(), 'mcpd-tools-')), 'tokens');
-writeFileSync(tokens, `caller:${TOKEN}\n`, { mode: 0o600 });
-after(() => rmSync(dirname(tokens), { recursive: true }));
-const behind = ({ path, stdio }) => {
-    const source = `mcp:${[path, ...stdio()].join(' ')}?transparent=true`;
-    return {
-        path: process.env.MCPD,
-        stdio: () => [source],
-        http: port => ['--token-file', tokens, '--http', `127.0.0.1:${port}`, source],
-        headers: { Authorization: `Bearer ${TOKEN}` },
-    };
-};
 
 // suite(NAME, SERVER, TESTS): the tests, with every client, over both transports, and behind mcpd
 function suite(title, server, tests) {
