@@ -1,10 +1,11 @@
 /* names.c: maps the names of tools and prompts; see names.h. */
 #include "names.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { HASH = 9, MOST = 1024 /* limit of remembered names */ };
+enum { HASH = 17, /* "_" and the digits */ MOST = 1024 /* limit of remembered names */ };
 
 typedef struct upstream_renamed {
     char name[UPSTREAM_NAME_MAX + 1];
@@ -41,7 +42,7 @@ static bool is_digit(char c)
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
 }
 
-/* Returns whether `name` ends with "_" and eight hexadecimal digits, as a changed name does. */
+/* Returns whether `name` ends with "_" and 16 hexadecimal digits, as a changed name does. */
 static bool ends_hashed(mcp_str name)
 {
     if (name.len < HASH || name.ptr[name.len - HASH] != '_')
@@ -72,12 +73,12 @@ static bool has_to_change(const upstream_names *names, mcp_str original)
     return false;
 }
 
-static uint32_t hash_of(mcp_str s)
+static uint64_t hash_of(mcp_str s)
 {
     uint64_t hash = 0xcbf29ce484222325U;
     for (size_t i = 0; i < s.len; i++)
         hash = (hash ^ (unsigned char)s.ptr[i]) * 0x100000001b3U;
-    return (uint32_t)(hash ^ hash >> 32);
+    return hash;
 }
 
 static void change(const upstream_names *names, mcp_str original, char to[UPSTREAM_NAME_MAX + 1])
@@ -86,7 +87,7 @@ static void change(const upstream_names *names, mcp_str original, char to[UPSTRE
     memcpy(to, names->prefix, prefix);
     for (; n < room && n < original.len; n++)
         to[prefix + n] = is_plain(original.ptr[n]) ? original.ptr[n] : '_';
-    snprintf(to + prefix + n, HASH + 1, "_%08x", (unsigned)hash_of(original));
+    snprintf(to + prefix + n, HASH + 1, "_%016" PRIx64, hash_of(original));
 }
 
 static const upstream_renamed *find(const upstream_names *names, mcp_str name)

@@ -242,7 +242,7 @@ static inline void pair_ask_all(pair *p)
         "resources/read\",\"params\":{\"uri\":\"mcp+up:x:1\",",
         "tools/list\",\"params\":{",
         "tools/call\",\"params\":{\"name\":\"up_t\",",
-        "tools/call\",\"params\":{\"name\":\"up_t_01234567\",",
+        "tools/call\",\"params\":{\"name\":\"up_t_0123456789abcdef\",",
         "prompts/list\",\"params\":{",
         "prompts/get\",\"params\":{\"name\":\"up_p\",",
         "resources/templates/list\",\"params\":{",
