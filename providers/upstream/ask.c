@@ -27,8 +27,10 @@ void upstream_ask_free(upstream_ask *a)
     upstream_ask **at = &a->session->asks;
     while (*at && *at != a)
         at = &(*at)->next;
-    if (*at)
+    if (*at) {
         *at = a->next;
+        a->session->n_asks--;
+    }
     mcp_service_done(a->session->service, &a->use);
     common_release(&up->alloc, a->params);
     common_release(&up->alloc, a->name);
@@ -381,7 +383,9 @@ static int begin(upstream *up, mcp_request *req, const upstream_ask *like, bool 
     const upstream_wanted wanted = {.principal = mcp_request_principal(req),
                                     .asking = upstream_asking_of(up, req),
                                     .any = !upstream_may_ask(like)};
-    int rc = a ? upstream_session_get(up, &wanted, &s, error) : MCP_ENOMEM;
+    int rc = a ? upstream_session_limit(up, wanted.principal, error) : MCP_ENOMEM;
+    if (rc == MCP_OK)
+        rc = upstream_session_get(up, &wanted, &s, error);
     if (rc != MCP_OK) {
         common_release(&up->alloc, a);
         release(up, like);
@@ -391,6 +395,7 @@ static int begin(upstream *up, mcp_request *req, const upstream_ask *like, bool 
     a->session = s;
     a->next = s->asks;
     s->asks = a;
+    s->n_asks++;
     a->req = req;
     if (!early)
         upstream_ask_attach(a, req);

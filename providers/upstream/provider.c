@@ -259,6 +259,9 @@ static bool copy_options(upstream *up, const mcp_upstream_options *given)
     o->max_sessions = o->max_sessions ? o->max_sessions : 64;
     o->idle_ms = o->idle_ms ? o->idle_ms : 300000;
     o->timeout_ms = o->timeout_ms ? o->timeout_ms : 60000;
+    o->max_calls = o->max_calls ? o->max_calls : 256;
+    o->max_calls_in_all = o->max_calls_in_all ? o->max_calls_in_all : 1024;
+    o->max_answer = o->max_answer ? o->max_answer : 16 << 20;
     o->list_ms = o->list_ms ? o->list_ms : 1000;
     o->first_list_ms = o->first_list_ms ? o->first_list_ms : 10000;
     o->question_ms = o->question_ms ? o->question_ms : 900000;

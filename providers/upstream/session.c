@@ -187,9 +187,8 @@ static int open_session(upstream_session *s, mcp_error *error)
     mcp_question_fn *const ask = upstream_on_question;
     int rc = mcp_client_new(
         MCP_OPTIONS(mcp_client_options, .name = "mcpd", .version = MCP_VERSION_STRING,
-
                     .no_cache = true, .tasks = true, .revision = up->options.revision,
-                    .tool_refused = on_refused,
+                    .max_message = up->options.max_answer, .tool_refused = on_refused,
                     .ping_ms = up->options.url ? up->options.idle_ms / PINGS : 0,
                     .elicit_form = s->asking & UPSTREAM_ASKS_FORM ? ask : NULL,
                     .elicit_url = s->asking & UPSTREAM_ASKS_URL ? ask : NULL,
@@ -245,6 +244,22 @@ static int session_new(upstream *up, const upstream_wanted *wanted, upstream_ses
     upstream_watch_begin(s);
     *ret = s;
     return MCP_OK;
+}
+
+int upstream_session_limit(const upstream *up, const char *principal, mcp_error *error)
+{
+    const mcp_upstream_options *o = &up->options;
+    size_t all = 0, own = 0;
+    for (const upstream_session *s = up->sessions; s; s = s->next) {
+        all += s->n_asks;
+        own += upstream_session_is_of(s, principal) ? s->n_asks : 0;
+    }
+    if (all < o->max_calls_in_all && own < o->max_calls)
+        return MCP_OK;
+    snprintf(error->text, sizeof(error->text),
+             "too many requests are in flight (%s): try again later",
+             own < o->max_calls ? "max_calls_in_all" : "max_calls");
+    return MCP_ELIMIT;
 }
 
 /* Returns whether the next call needs another session, because the questions of this one have to be

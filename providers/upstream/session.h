@@ -89,6 +89,7 @@ struct upstream_session {
     mcp_http_client *http;
     upstream_login *login; /* of `http`; NULL if there is none */
     upstream_ask *asks;
+    size_t n_asks;
     int64_t last_use;
     bool failed;             /* the session is about to end; the next request opens a new one */
     bool lost;               /* the reason is that the connection was lost */
@@ -184,6 +185,9 @@ int64_t upstream_now(const upstream *up);
 void upstream_say(const upstream *up, const char *level, const char *text);
 /* Returns whether the session belongs to the principal. */
 bool upstream_session_is_of(const upstream_session *s, const char *principal);
+/* Returns MCP_OK, or MCP_ELIMIT with the reason in *error if there are too many requests in flight
+ * for one more of the principal. */
+int upstream_session_limit(const upstream *up, const char *principal, mcp_error *error);
 /* Marks a session whose connection has ended. The timer then frees the session. */
 void upstream_session_lost(upstream_session *s);
 /* Ends all sessions. */

@@ -51,6 +51,12 @@ const char mcp_upstream_schema[] =
     "\"description\":\"A session ends this long after its last use; default 300000\"},"
     "\"timeout_ms\":{\"type\":\"integer\",\"minimum\":100,\"maximum\":2147483647,"
     "\"description\":\"How long an answer may take, except for calls of tools; default 60000\"},"
+    "\"max_calls\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":100000,"
+    "\"description\":\"The most requests of one principal in flight; default 256\"},"
+    "\"max_calls_in_all\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":1000000,"
+    "\"description\":\"The most requests of all principals in flight; default 1024\"},"
+    "\"max_answer\":{\"type\":\"integer\",\"minimum\":1000,\"maximum\":1000000000,"
+    "\"description\":\"The longest message of the server in bytes; default 16777216\"},"
     "\"list_ms\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":2147483647,"
     "\"description\":\"How long a list waits for this server before its last entries are listed; "
     "default 1000\"},"
@@ -211,6 +217,9 @@ static int use_options(reading *r, const char *source, const mcp_json *options, 
                     .max_sessions = (size_t)number_of(options, "max_sessions"),
                     .idle_ms = number_of(options, "idle_ms"),
                     .timeout_ms = number_of(options, "timeout_ms"),
+                    .max_calls = (size_t)number_of(options, "max_calls"),
+                    .max_calls_in_all = (size_t)number_of(options, "max_calls_in_all"),
+                    .max_answer = (size_t)number_of(options, "max_answer"),
                     .list_ms = number_of(options, "list_ms"),
                     .first_list_ms = number_of(options, "first_list_ms"),
                     .question_ms = number_of(options, "question_ms"),

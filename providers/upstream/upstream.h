@@ -102,6 +102,10 @@ typedef struct mcp_upstream_options {
      * notified if it has changed (default 1,000). first_list_ms is the time for a list that the
      * other server has not answered yet (default 10,000). */
     uint64_t list_ms, first_list_ms;
+    /* The most requests in flight, of one principal (default 256) and of all (default 1,024). Calls
+     * that wait for an answer to a question, and requests of lists that nobody waits for, count. */
+    size_t max_calls, max_calls_in_all;
+    size_t max_answer; /* the longest message of the other server in bytes; default 16 MiB */
     const mcp_allocator *allocator;
     mcp_upstream_group *group; /* the list that contains the server while it is mounted, or NULL */
 

@@ -168,8 +168,8 @@ static void test_names(void **state)
     assert_int_equal(wires_open(&w, other), MCP_OK);
     assert_int_equal(wires_peer(&w, w.front, "ann"), MCP_OK);
     wires_has(wires_ask(&w, "tools/call", params), "\"text\":\"ann:\"");
-    wires_has(wires_ask(&w, "tools/call", "\"name\":\"up_a_00000000\""),
-              "Unknown tool: up_a_00000000");
+    wires_has(wires_ask(&w, "tools/call", "\"name\":\"up_a_0000000000000000\""),
+              "Unknown tool: up_a_0000000000000000");
     close_all(&w);
 }
 
@@ -214,6 +214,66 @@ static void test_transparent(void **state)
     assert_int_equal(wires_mount(w.front, &w, &error), MCP_EEXIST);
     wires_close(&w);
     mcp_server_free(other);
+}
+
+/* A tool whose name had to be changed is hidden by its original name, whether or not the changed name
+ * was listed before. */
+static void test_hidden(void **state)
+{
+    (void)state;
+    static wires w;
+    static const char *const hidden[] = {LONG_NAME, NULL};
+    char params[128];
+    open_all(&w);
+    const char *at = strstr(wires_ask(&w, "tools/list", ""), "\"up_a_name_");
+    assert_non_null(at);
+    snprintf(params, sizeof(params), "\"name\":\"%.*s\"", (int)strcspn(at + 1, "\""), at + 1);
+    assert_int_equal(strspn(at + 1 + 48, "0123456789abcdef"), 16);
+    close_all(&w);
+    for (int listed = 0; listed < 2; listed++) {
+        w = (wires){.hide_tools = hidden};
+        assert_int_equal(wires_open(&w, other_new()), MCP_OK);
+        assert_int_equal(wires_peer(&w, w.front, "ann"), MCP_OK);
+        if (listed)
+            assert_null(strstr(wires_ask(&w, "tools/list", ""), "up_a_name_"));
+        wires_has(wires_ask(&w, "tools/call", params), "Unknown tool");
+        wires_has(wires_ask(&w, "tools/call", "\"name\":\"up_t\""), "ann:");
+        close_all(&w);
+    }
+}
+
+/* The requests in flight are limited, for each caller and in all. */
+static void test_calls(void **state)
+{
+    (void)state;
+    static wires w;
+    w = (wires){.max_calls = 2, .max_calls_in_all = 3, .max_sessions = 8};
+    assert_int_equal(wires_open(&w, other_new()), MCP_OK);
+    assert_int_equal(wires_peer(&w, w.front, "ann"), MCP_OK);
+    for (int i = 0; i < 2; i++) {
+        char message[256];
+        snprintf(message, sizeof(message),
+                 "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"tools/call\",\"params\":{\"name\":"
+                 "\"up_w\"," WIRES_META "}}",
+                 10 + i);
+        assert_string_equal(wires_say(&w, message), "");
+    }
+    wires_has(wires_ask(&w, "tools/call", "\"name\":\"up_t\""),
+              "The server up does not answer: too many requests are in flight (max_calls)");
+    mcp_channel *ann = w.peer;
+    w.peer = NULL;
+    assert_int_equal(wires_peer(&w, w.front, "bob"), MCP_OK);
+    wires_has(wires_ask(&w, "tools/call", "\"name\":\"up_t\""), "bob:");
+    assert_string_equal(wires_ask(&w, "tools/call", "\"name\":\"up_w\""), "");
+    mcp_channel *bob = w.peer;
+    w.peer = NULL;
+    assert_int_equal(wires_peer(&w, w.front, "cyd"), MCP_OK);
+    wires_has(wires_ask(&w, "tools/call", "\"name\":\"up_t\""), "(max_calls_in_all)");
+    mcp_channel_free(bob); /* cancels the call */
+    wires_run(&w);
+    wires_has(wires_ask(&w, "tools/call", "\"name\":\"up_t\""), "cyd:");
+    mcp_channel_free(ann);
+    close_all(&w);
 }
 
 static void test_sessions(void **state)
@@ -369,7 +429,7 @@ static bool use_all(wires *w)
         {"resources/list", ""},
         {"resources/read", "\"uri\":\"mcp+up:x:/r\""},
         {"tools/call", "\"name\":\"up_t\""},
-        {"tools/call", "\"name\":\"up_a_00000000\""},
+        {"tools/call", "\"name\":\"up_a_0000000000000000\""},
         {"subscriptions/listen", "\"notifications\":{\"toolsListChanged\":true,"
                                  "\"resourceSubscriptions\":[\"mcp+up:m:/a\"]}"},
     };
@@ -403,6 +463,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_passes),      cmocka_unit_test(test_names),
         cmocka_unit_test(test_transparent), cmocka_unit_test(test_sessions),
+        cmocka_unit_test(test_hidden),      cmocka_unit_test(test_calls),
         cmocka_unit_test(test_limit),       cmocka_unit_test(test_down),
         cmocka_unit_test(test_cancel),      cmocka_unit_test(test_progress),
         cmocka_unit_test(test_changes),     cmocka_unit_test(test_no_memory),

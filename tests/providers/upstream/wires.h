@@ -66,7 +66,8 @@ struct wires {
     size_t cancels;            /* number of notifications/cancelled sent to it */
     unsigned long long run_id; /* id of the last of these requests */
     uint64_t question_ms;      /* options of the mount */
-    size_t max_parked, max_parked_in_all, max_sessions;
+    size_t max_parked, max_parked_in_all, max_sessions, max_calls, max_calls_in_all;
+    const char *const *hide_tools;
     bool no_questions, transparent;
     bool rebuilt; /* the server is mounted in a build, so that it can be mounted again */
     mcp_upstream_group group;
@@ -290,8 +291,9 @@ static inline int wires_mount(mcp_server *server, void *user, mcp_error *error)
                     .max_sessions = all->max_sessions ? all->max_sessions : 2, .idle_ms = 1000,
                     .question_ms = all->question_ms, .max_parked = all->max_parked,
                     .max_parked_in_all = all->max_parked_in_all, .no_questions = all->no_questions,
-                    .transparent = all->transparent, .group = &all->group,
-                    .allocator = &all->allocator),
+                    .transparent = all->transparent, .max_calls = all->max_calls,
+                    .max_calls_in_all = all->max_calls_in_all, .hide_tools = all->hide_tools,
+                    .group = &all->group, .allocator = &all->allocator),
         error);
 }
 
