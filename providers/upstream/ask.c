@@ -241,17 +241,19 @@ static int send_now(upstream_ask *a)
 {
     const upstream *up = up_of(a);
     bool tool = a->item == MCP_ITEM_TOOL && !a->lists;
-    bool wants =
-        mcp_request_task_id(a->req) || mcp_json_get(mcp_request_meta(a->req), "progressToken");
+    const mcp_request *req = a->req; /* NULL if a list was answered without waiting for it */
+    bool wants = req && (mcp_request_task_id(req) ||
+                         mcp_json_get(mcp_request_meta(req), "progressToken") != NULL);
     mcp_call_options o = {.size = sizeof(o),
                           .done = a->learns ? on_learnt : on_done,
                           .progress = wants && !a->learns ? on_progress : NULL,
                           .user = a,
                           .timeout_ms = tool ? MCP_NO_TIMEOUT : up->options.timeout_ms,
                           .once = tool,
-                          .log_level = upstream_log_name(mcp_request_log_level(a->req)),
+                          .log_level = req ? upstream_log_name(mcp_request_log_level(req)) : NULL,
                           .no_cache = true};
-    upstream_logs_raise(a->session, a->req);
+    if (req)
+        upstream_logs_raise(a->session, req);
     if (tool && !a->learns)
         upstream_task_options(a, &o);
     if (a->learns)

@@ -174,3 +174,16 @@ reads() { # ERA: checks that resources of the upstream server can be read like l
     jq -n --arg up "$up" '{sources: [$up]}' >one.json
     "$MCPD" --config one.json --check-config
 }
+
+@test "a list does not wait for a program that starts slowly, and a notification follows" {
+    mkfifo started
+    talk legacy "$MCPD" own "mcp:sh -c 'read line <started; exec \"$MCPD\" --no-resource-tools files'?name=slow&first_list_ms=100"
+    result resources/list '{}'
+    is true '[.resources[].uri | endswith("/own/b.txt")] | any'
+    is '[]' '[.resources[].uri | select(startswith("mcp+slow:"))]'
+    echo now >started
+    hear '.method == "notifications/resources/list_changed"'
+    result resources/list '{}'
+    is true '[.resources[].uri == "mcp+slow:'"$uri"'"] | any'
+    hush
+}
