@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""bad_server.py KIND [--http]: an MCP server of revision 2025-06-18 that is hostile in one way when its tool is called.
+
+  none     it is not hostile            garbage  what it sends is not JSON-RPC
+  killed   it ends                      huge     its answer has 100 MB (times HOSTILE_SCALE, at least 20 MB)
+  frozen   it stops itself              never    it does not answer
+  flood    it writes without end to stderr or, over HTTP, to the stream of the answer
+  silent   it does not even answer the handshake
+
+With --http it prints its port first.
+"""
+import http.server
+import json
+import os
+import signal
+import sys
+import threading
+import time
+
+KIND = sys.argv[1]
+HUGE = int(max(20e6, 100e6 * float(os.environ.get("HOSTILE_SCALE", "1"))))  # more than max_answer
+SCHEMA = {"type": "object"}
+
+
+def result_of(method):
+    if method == "initialize":
+        return {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "bad", "version": "1"}}
+    if method == "tools/list":
+        return {"tools": [{"name": "x", "description": "d", "inputSchema": SCHEMA}]}
+    if method == "tools/call":
+        return {"content": [{"type": "text", "text": "y" * HUGE if KIND == "huge" else "good"}]}
+    return {} if method == "ping" else None
+
+
+def answer(message):
+    result = result_of(message["method"])
+    if result is None:
+        return {"jsonrpc": "2.0", "id": message["id"], "error": {"code": -32601, "message": "no such method"}}
+    return {"jsonrpc": "2.0", "id": message["id"], "result": result}
+
+
+def hold():
+    while True:
+        time.sleep(60)
+
+
+def harm(message):
+    """Returns whether the call is answered nevertheless."""
+    if KIND == "killed":
+        os._exit(1)
+    if KIND == "frozen":
+        os.kill(os.getpid(), signal.SIGSTOP)
+    return KIND not in ("garbage", "never")
+
+
+GARBAGE = [b"\x00\xff\xfe{{{", b"[]", b"null", b'{"jsonrpc":"2.0"}', b'{"jsonrpc":"2.0","id":%d,"result":5}',
+           b'{"jsonrpc":"2.0","id":99999,"result":{}}', b'{"jsonrpc":"2.0","method":5}', b"HTTP/1.1 200 OK", b"[" * 5000]
+
+
+def flood_stderr():
+    line = b"a line that nobody wants to read\n" * 100
+    while True:
+        os.write(2, line)
+
+
+def stdio():
+    flooding = False
+    for line in sys.stdin:
+        message = json.loads(line)
+        if KIND == "silent" or "id" not in message or "method" not in message:
+            continue
+        call = message["method"] == "tools/call"
+        if call and KIND == "garbage":
+            for text in GARBAGE * 20:
+                os.write(1, text.replace(b"%d", b"%d" % message["id"] if isinstance(message["id"], int) else b"0") + b"\n")
+        if call and KIND == "flood" and not flooding:
+            flooding = True
+            threading.Thread(target=flood_stderr, daemon=True).start()
+        if not call or harm(message):
+            sys.stdout.write(json.dumps(answer(message)) + "\n")
+            sys.stdout.flush()
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def send(self, body, kind="application/json", status=200):
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_GET(self):
+        self.send(b"", status=405)
+
+    do_DELETE = do_GET
+
+    def do_POST(self):
+        message = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if KIND == "silent":
+            hold()
+        if "id" not in message:
+            self.send(b"", status=202)
+            return
+        if message.get("method") == "tools/call" and not self.harm(message):
+            return
+        self.send(json.dumps(answer(message)).encode())
+
+    def harm(self, message):
+        if KIND == "killed":
+            self.connection.close()
+            return False
+        if KIND == "garbage":
+            self.wfile.write(b"\x00\x01 nonsense\r\n\r\n")
+            self.connection.close()
+            return False
+        if KIND == "flood":
+            self.flood()
+        if KIND == "never":
+            hold()
+        return harm(message)
+
+    def flood(self):
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.end_headers()
+        event = {"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "z" * 200}}
+        text = b"".join([b"data: " + json.dumps(event).encode() + b"\n\n"] * 100)
+        while True:
+            self.wfile.write(text)
+
+
+def main():
+    if "--http" not in sys.argv:
+        stdio()
+        return
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.handle_error = lambda *_: None
+    print(server.server_address[1], flush=True)
+    server.serve_forever()
+
+
+main()
