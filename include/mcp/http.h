@@ -74,6 +74,9 @@ typedef struct mcp_http_record {
      * empty if none. It holds at most the first 256 bytes as the client sent them, which may be any
      * bytes but NUL. */
     mcp_str name;
+    /* With `refused`, what mcp_http_login_refuse() said; empty if it is unknown. `denied_key` may be any
+     * bytes but NUL, because it is from the header of a token that was not verified. */
+    mcp_str reason, denied_issuer, denied_key, denied_principal;
 } mcp_http_record;
 
 /* A limit for the memory that endpoints use on behalf of peers: incoming bodies, requests in
@@ -162,6 +165,9 @@ typedef struct mcp_http_denial {
      * header for others. */
     unsigned retry_after_s;
     const char *message; /* of the JSON-RPC error; NULL means a text that depends on the status */
+    /* For the log (mcp_http_record), not for the client. NULL if unknown. Never put a token, or a part
+     * that only its owner knows, into them. */
+    const char *reason, *issuer, *key, *principal;
 } mcp_http_denial;
 
 /* Refuses the request. If `denial` is NULL, each member has its default. */

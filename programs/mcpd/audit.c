@@ -12,6 +12,7 @@
 #define _GNU_SOURCE
 #include "audit.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -249,6 +250,16 @@ void audit_request(const mcp_audit_record *r, void *user)
     put_line(user, now, &l);
 }
 
+/* NOT_YET becomes "not yet". */
+static void add_reason(line *l, mcp_str name)
+{
+    char text[40];
+    size_t n = name.len < sizeof(text) ? name.len : sizeof(text);
+    for (size_t i = 0; i < n; i++)
+        text[i] = name.ptr[i] == '_' ? ' ' : (char)tolower((unsigned char)name.ptr[i]);
+    add_text(l, "reason", (mcp_str){text, n}, WORD_ROOM);
+}
+
 void audit_refused(audit *a, const mcp_http_record *r)
 {
     line l = {.len = 0};
@@ -256,11 +267,14 @@ void audit_refused(audit *a, const mcp_http_record *r)
     if (!audit_is_on(a) || !r->refused)
         return;
     begin(&l, now);
-    add_text(&l, "principal", mcp_str_from(r->principal), CALLER_ROOM);
+    add_text(&l, "principal", r->denied_principal, CALLER_ROOM);
     add_text(&l, "client", mcp_str_from(r->client), WORD_ROOM);
     add_text(&l, "http_method", r->http_method, WORD_ROOM);
     add_text(&l, "path", r->path, WORD_ROOM);
     add_text(&l, "outcome", MCP_STR("refused"), WORD_ROOM);
+    add_reason(&l, r->reason);
+    add_text(&l, "issuer", r->denied_issuer, CALLER_ROOM);
+    add_text(&l, "key", r->denied_key, WORD_ROOM);
     add_number(&l, "status", r->status);
     add_flag(&l, "cut", l.cut);
     put_line(a, now, &l);

@@ -39,7 +39,9 @@ static void authenticate(mcp_http_login *login, void *user)
     else if (e->logins->oauth)
         mcp_resource_server_authenticate(login, e->logins->oauth);
     else
-        mcp_http_login_refuse(login, NULL);
+        mcp_http_login_refuse(login, MCP_OPTIONS(mcp_http_denial, .reason = authorization.len
+                                                                                ? "UNKNOWN_TOKEN"
+                                                                                : "NO_TOKEN"));
 }
 
 static void on_request(const mcp_http_record *record, void *user)

@@ -2,12 +2,17 @@
 #include "auth/refusal.h"
 
 static const struct {
-    const char *code, *text;
+    const char *name, *code, *text;
 } refusals[] = {
-#define ROW(name, code, text) {code, text},
+#define ROW(name, code, text) {#name, code, text},
     MCP__REFUSALS(ROW)
 #undef ROW
 };
+
+const char *mcp__refusal_name(mcp__refused why)
+{
+    return refusals[why].name;
+}
 
 const char *mcp__refusal_code(mcp__refused why)
 {

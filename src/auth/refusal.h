@@ -69,6 +69,7 @@ typedef enum mcp__refused {
 
 /* Return constant strings. */
 const char *mcp__refusal_code(mcp__refused why);
+const char *mcp__refusal_name(mcp__refused why); /* for logs: "EXPIRED" */
 const char *mcp__refusal_text(mcp__refused why);
 /* Returns the status of the HTTP answer: 400, 401, 403, 429, 500 or 503; 200 if nothing was refused. */
 int mcp__refusal_status(mcp__refused why);

@@ -129,8 +129,8 @@ END
     local ada='{"principal":"ada","method":"resources/read"' refused='{"client":"127.0.0.1","http_method":"POST","path":"/mcp"'
     is "$(fields)" "$ada,\"name\":\"$here/a.md\",\"source\":\"file:\",\"outcome\":\"ok\"}
 $ada,\"name\":\"$here/b.md\",\"source\":\"file:\",\"outcome\":\"denied\",\"code\":-32602}
-$refused,\"outcome\":\"refused\",\"status\":401}
-$refused,\"outcome\":\"refused\",\"status\":401}"
+$refused,\"outcome\":\"refused\",\"reason\":\"unknown token\",\"status\":401}
+$refused,\"outcome\":\"refused\",\"reason\":\"no token\",\"status\":401}"
     run ! grep -q 0123456789abcde audit log
 }
 

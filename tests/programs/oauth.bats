@@ -68,6 +68,40 @@ read_file() { # read_file NAME TOKEN
     lacks "$(cat log)" "$good"
 }
 
+@test "the audit log says why a login was refused, and nothing of its token" {
+    issuer
+    configure ', "audit": "audit"'
+    serve
+    local good bad long
+    good=$(token ada base)
+    bad=${good%?????}AAAAA
+    long=$(printf 'y%.0s' {1..200})
+    ask resources/list "" > /dev/null
+    read_file a.md "$bad" > /dev/null
+    read_file a.md "$bad" > /dev/null
+    read_file a.md "$(token ada other)" > /dev/null
+    read_file a.md "$(audience=https://other.example/mcp; token ada base)" > /dev/null
+    read_file a.md "$(iss=https://evil.example; kid=secret; token ada base)" > /dev/null
+    read_file a.md "$(kid='\u001b[2J\n\u0000tail'; token ada base)" > /dev/null
+    read_file a.md "$(kid=$long; token ada base)" > /dev/null
+    read_file a.md "no.token.at-all" > /dev/null
+    local i=0 end="\"http_method\":\"POST\",\"path\":\"/mcp\",\"outcome\":\"refused\",\"reason\":\"" of="\",\"issuer\":\"$iss\",\"key\":\""
+    for ((i = 0; i < 3000; i++)); do [ "$(wc -l < audit)" = 9 ] && break; sleep 0.02; done
+    cut -d, -f2- audit > lines
+    local expected="\"client\":\"127.0.0.1\",${end}no token\",\"status\":401}
+\"client\":\"127.0.0.1\",${end}signature${of}k\",\"status\":401}
+\"client\":\"127.0.0.1\",${end}signature${of}k\",\"status\":401}
+\"principal\":\"$iss#ada\",\"client\":\"127.0.0.1\",${end}scope${of}k\",\"status\":403}
+\"client\":\"127.0.0.1\",${end}audience${of}k\",\"status\":401}
+\"client\":\"127.0.0.1\",${end}key\",\"status\":401}
+\"client\":\"127.0.0.1\",${end}key${of}\\u001b[2J\\u000a\",\"status\":401}
+\"client\":\"127.0.0.1\",${end}key${of}${long:0:64}\",\"status\":401}
+\"client\":\"127.0.0.1\",${end}form\",\"status\":401}"
+    diff <(printf '%s\n' "$expected") lines
+    lacks "$(cat audit log)" "${good:0:40}"
+    lacks "$(cat audit log)" at-all
+}
+
 @test "rules by scope, group and subject" {
     issuer
     configure ', "access": [
@@ -186,7 +220,7 @@ END
     has "$(read_file a.md opaque-good)" hello
     has "$(read_file a.md opaque-bad)" invalid_token
     has "$(cat audit)" "\"principal\":\"$iss#ada\",\"method\":\"resources/read\""
-    has "$(cat audit)" '"outcome":"refused","status":401'
+    has "$(cat audit)" "\"outcome\":\"refused\",\"reason\":\"inactive\",\"issuer\":\"$iss\",\"status\":401"
     lacks "$(cat audit log)" opaque-
     introspect /page
     run -1 "$MCPD" --config mcpd.json --doctor

@@ -37,8 +37,22 @@ static void count(mcp_resource_server *rs, mcp__refused why, int status)
         rs->usage.refused++;
 }
 
+/* Whoever has a bound token need not be its owner, so only a missing scope names the principal. */
+static void explain(mcp__rs_answer *answer, const mcp_resource_server *rs, mcp__refused why,
+                    const mcp__rs_known *known)
+{
+    answer->message = mcp__refusal_text(why);
+    answer->reason = mcp__refusal_name(why);
+    if (!known)
+        return;
+    answer->issuer = known->issuer ? rs->rules[known->issuer->index].issuer.ptr : NULL;
+    answer->key = *known->kid ? known->kid : NULL;
+    if (why == MCP__REFUSED_SCOPE)
+        answer->principal = mcp_identity_principal(known->identity);
+}
+
 void mcp__rs_answer_to(mcp_resource_server *rs, const mcp__rs_question *question,
-                       mcp__auth_scheme scheme, mcp__refused why, mcp_identity *identity,
+                       mcp__auth_scheme scheme, mcp__refused why, const mcp__rs_known *known,
                        unsigned retry_s)
 {
     char nonce[MCP__NONCE_BYTES];
@@ -46,7 +60,7 @@ void mcp__rs_answer_to(mcp_resource_server *rs, const mcp__rs_question *question
     mcp__buf b;
     mcp__rs_answer answer = {0};
     if (why == MCP__ACCEPTED)
-        answer.identity = identity;
+        answer.identity = known->identity;
     else
         answer.status = why == MCP__REFUSED_NO_MEMORY ? 503 : mcp__refusal_status(why);
     mcp__buf_init(&b, rs->allocator, 0);
@@ -59,7 +73,7 @@ void mcp__rs_answer_to(mcp_resource_server *rs, const mcp__rs_question *question
     for (size_t i = 0; i < answer.n_challenges; i++)
         answer.challenges[i] = b.ptr + at[i];
     if (answer.status)
-        answer.message = mcp__refusal_text(why);
+        explain(&answer, rs, why, known);
     if (answer.status == 429 || answer.status == 503)
         answer.retry_s = MCP__MAX(retry_s, 1u);
     bool wants_nonce = rs->n_nonce_keys && (scheme == MCP__SCHEME_DPOP || answer.status == 401);

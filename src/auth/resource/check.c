@@ -213,6 +213,21 @@ void mcp__rs_check_keys(mcp__rs_check *check)
 
 /* ---- the start ------------------------------------------------------------------------------- */
 
+/* The key id of a token that is refused helps its administrator. Of a token that names another
+ * issuer nothing is noted. Opaque tokens have neither. */
+static void note_key(mcp__rs_check *check)
+{
+    const mcp_json *iss = mcp_json_get(mcp_json_root(check->token.doc), "iss");
+    mcp_str kid = check->token.jws.kid, own = check->job.rs->rules[check->issuer->index].issuer;
+    size_t len = MCP__MIN(kid.len, (size_t)MCP__RS_KID);
+    if (iss && !mcp_str_eq(mcp_json_string(iss), own))
+        return;
+    check->known.issuer = check->issuer;
+    if (len)
+        memcpy(check->known.kid, kid.ptr, len);
+    check->known.kid[len] = '\0';
+}
+
 /* Reads the token, and starts its check with the keys or the introspection endpoint of its
  * issuer. */
 static void begin(mcp__rs_check *check)
@@ -234,6 +249,7 @@ static void begin(mcp__rs_check *check)
         return;
     }
     check->issuer = &rs->issuers[rules - rs->rules];
+    note_key(check);
     check->since = check->issuer->keys.begun;
     if (check->issuer->introspection_url)
         mcp__rs_introspect(check);

@@ -47,7 +47,7 @@ void mcp__rs_login_finish(mcp__rs_login *login, mcp__refused why, unsigned retry
     if (why == MCP__ACCEPTED)
         why = check_scopes(rs, login->known.identity);
     if (!login->cancelled)
-        mcp__rs_answer_to(rs, &login->question, login->scheme, why, login->known.identity, retry_s);
+        mcp__rs_answer_to(rs, &login->question, login->scheme, why, &login->known, retry_s);
     login_free(login);
 }
 
@@ -169,7 +169,7 @@ mcp__rs_login *mcp__rs_ask(mcp_resource_server *rs, const mcp__rs_question *ques
             return wait_for(rs, question, scheme, token, &id, known);
         if (why == MCP__ACCEPTED)
             mcp__rs_remember(rs, question, &id);
-        mcp__rs_answer_to(rs, question, scheme, why, known->identity, 0);
+        mcp__rs_answer_to(rs, question, scheme, why, known, 0);
         return NULL;
     }
     if (why == MCP__ACCEPTED && !mcp__auth_is_token(token))

@@ -33,6 +33,7 @@ enum {
     MCP__RS_ISSUERS = 16,
     MCP__RS_PRINCIPAL = 1024, /* the longest principal, with a NUL */
     MCP__RS_CLAIM = 256,      /* the longest name of a claim */
+    MCP__RS_KID = 64,         /* bytes of a key id in logs */
     MCP__RS_ADDRESSES = 8192, /* the most client addresses that are stored */
     MCP__RS_REFUSED_S = 10,   /* how long a refusal is cached */
     MCP__RS_IMPLIES = 256,    /* the most pairs of scopes of which one implies the other */
@@ -180,6 +181,9 @@ typedef struct mcp__rs_known {
     mcp__refused why;
     mcp_identity *identity;         /* NULL if the token is refused */
     char jkt[MCP__SHA256_TEXT + 1]; /* empty if the token is not bound */
+    /* For logs of refusals. */
+    const mcp__rs_issuer *issuer; /* the configured issuer that the token names, or NULL */
+    char kid[MCP__RS_KID + 1];    /* the beginning of the key id in the token; any text */
 } mcp__rs_known;
 
 typedef struct mcp__rs_answer {
@@ -190,6 +194,9 @@ typedef struct mcp__rs_answer {
     unsigned retry_s;
     const char *message;
     const char *nonce; /* NULL if there is none */
+    /* For logs; NULL if unknown. */
+    const char *reason, *issuer, *key;
+    const char *principal; /* of a good token that lacks a scope */
 } mcp__rs_answer;
 
 /* A request that has to be authenticated. Strings are borrowed until mcp__rs_ask() returns, except
@@ -250,10 +257,10 @@ void mcp__rs_prove(mcp__rs_login *login);
 
 /* ---- answer.c -------------------------------------------------------------------------------- */
 
-/* Answers a request: with the identity if `why` is MCP__ACCEPTED, else with a refusal. `scheme` is
- * that of the request. */
+/* Answers a request: with the identity of `known` if `why` is MCP__ACCEPTED, else with a refusal.
+ * `known` is what is known of the token, or NULL. `scheme` is that of the request. */
 void mcp__rs_answer_to(mcp_resource_server *rs, const mcp__rs_question *question,
-                       mcp__auth_scheme scheme, mcp__refused why, mcp_identity *identity,
+                       mcp__auth_scheme scheme, mcp__refused why, const mcp__rs_known *known,
                        unsigned retry_s);
 /* Returns whether a refusal is the client's fault, and therefore counts as a failure. */
 bool mcp__rs_is_fault(mcp__refused why);

@@ -76,6 +76,12 @@ static void log_request(const mcp_http_connection *c, int status, int code, int6
         .name = c->name ? mcp_str_from(c->name) : (mcp_str){0},
         .refused = c->login_result != MCP__HTTP_FINE,
     };
+    if (r.refused && c->denial && c->denial->denied) {
+        r.reason = c->denial->reason;
+        r.denied_issuer = c->denial->issuer;
+        r.denied_key = c->denial->key;
+        r.denied_principal = c->denial->principal;
+    }
     o->log(&r, o->user);
 }
 

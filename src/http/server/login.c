@@ -208,7 +208,9 @@ static size_t put_denial(const mcp_http_denial *d, mcp__buf *b, bool *challenges
 static bool keep(mcp_http_connection *c, const char *nonce, const mcp_http_denial *d)
 {
     const mcp_allocator *a = c->http->allocator;
-    size_t at = nonce ? strlen(nonce) + 1 : 0, lines = 0;
+    const char *const notes[] = {d ? d->reason : NULL, d ? d->issuer : NULL, d ? d->key : NULL,
+                                 d ? d->principal : NULL};
+    size_t at = nonce ? strlen(nonce) + 1 : 0, lines = 0, end;
     bool challenges = false;
     mcp__buf b;
     mcp__buf_init(&b, a, SIZE_MAX);
@@ -216,6 +218,9 @@ static bool keep(mcp_http_connection *c, const char *nonce, const mcp_http_denia
         mcp__buf_add(&b, nonce, at);
     if (d)
         lines = put_denial(d, &b, &challenges);
+    end = b.len;
+    for (size_t i = 0; i < MCP__COUNT(notes); i++)
+        mcp__buf_str(&b, mcp_str_from(notes[i]));
     mcp__http_denial *kept = b.failed ? NULL : mcp__alloc(a, sizeof(*kept) + b.len);
     if (kept) {
         if (b.len)
@@ -225,7 +230,12 @@ static bool keep(mcp_http_connection *c, const char *nonce, const mcp_http_denia
         kept->retries = d && d->retry_after_s;
         kept->nonce = nonce ? kept->text : NULL;
         kept->lines = (mcp_str){kept->text + at, lines};
-        kept->message = (mcp_str){kept->text + at + lines, b.len - at - lines};
+        kept->message = (mcp_str){kept->text + at + lines, end - at - lines};
+        mcp_str *const to[] = {&kept->reason, &kept->issuer, &kept->key, &kept->principal};
+        for (size_t i = 0; i < MCP__COUNT(notes); i++) {
+            *to[i] = (mcp_str){kept->text + end, mcp_str_from(notes[i]).len};
+            end += to[i]->len;
+        }
         mcp__release(a, c->denial);
         c->denial = kept;
     }
@@ -248,7 +258,8 @@ void mcp_http_login_refuse(mcp_http_login *login, const mcp_http_denial *denial)
         return;
     if (MCP__TAKE_OPTIONAL(&d, denial, mcp_http_denial, NULL) != MCP_OK)
         d = (mcp_http_denial){0};
-    bool plain = !d.n_challenges && !d.retry_after_s && !d.message;
+    bool plain = !d.n_challenges && !d.retry_after_s && !d.message && !d.reason && !d.issuer &&
+                 !d.key && !d.principal;
     bool kept = plain || keep(c, c->denial ? c->denial->nonce : NULL, &d);
     answer(login, kept ? refusal_of(d.status) : MCP__HTTP_NO_MEMORY);
 }

@@ -13,6 +13,7 @@ typedef struct mcp__http_denial {
     const char *nonce;        /* the value of DPoP-Nonce, or NULL */
     mcp_str lines;            /* complete header lines */
     mcp_str message;
+    mcp_str reason, issuer, key, principal; /* for the log */
     char text[];
 } mcp__http_denial;
 

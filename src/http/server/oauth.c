@@ -19,6 +19,10 @@ static void on_answer(const mcp__rs_answer *answer, void *user)
         .n_challenges = answer->n_challenges,
         .retry_after_s = answer->retry_s,
         .message = answer->message,
+        .reason = answer->reason,
+        .issuer = answer->issuer,
+        .key = answer->key,
+        .principal = answer->principal,
     };
     mcp_http_login_refuse(login, &denial);
 }

@@ -66,6 +66,47 @@ static void accept_as(rig *r, size_t i, const char *principal)
     tick(r);
 }
 
+/* ---- what is logged ------------------------------------------------------------------------- */
+
+static void refuse_all(mcp_http_login *login, void *user)
+{
+    (void)user;
+    (void)mcp_http_login_set_nonce(login, "nonce");
+    if (desk.asked++ % 2 == 0)
+        mcp_http_login_refuse(login, MCP_OPTIONS(mcp_http_denial, .status = 401, .message = "no",
+                                                 .reason = "EXPIRED", .issuer = "https://i.example",
+                                                 .key = "k\n1", .principal = "p"));
+    else
+        mcp_http_login_refuse(login, NULL);
+}
+
+static void log_denial(const mcp_http_record *r, void *user)
+{
+    (void)user;
+    assert_true(r->refused);
+    snprintf(desk.seen, sizeof(desk.seen), "%.*s|%.*s|%.*s|%.*s", (int)r->reason.len, r->reason.ptr,
+             (int)r->denied_issuer.len, r->denied_issuer.ptr, (int)r->denied_key.len,
+             r->denied_key.ptr, (int)r->denied_principal.len, r->denied_principal.ptr);
+}
+
+/* The log is told why a login was refused; the client is told only the message. Nothing remains for
+ * the next request of the connection. */
+static void test_log(void **state)
+{
+    rig r;
+    wire w;
+    (void)state;
+    begin(&r, &w, (mcp_http_options){.authenticate = refuse_all, .log = log_denial});
+    wire_send(&w, TOOLS);
+    assert_string_equal(desk.seen, "EXPIRED|https://i.example|k\n1|p");
+    assert_non_null(strstr(wire_text(&w), "\"message\":\"no\""));
+    assert_null(strstr(wire_text(&w), "EXPIRED"));
+    assert_null(strstr(wire_text(&w), "i.example"));
+    wire_send(&w, TOOLS);
+    assert_string_equal(desk.seen, "|||");
+    end(&r, &w);
+}
+
 /* ---- what is asked -------------------------------------------------------------------------- */
 
 static void look(mcp_http_login *login, void *user)
@@ -511,6 +552,7 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_log),
         cmocka_unit_test(test_question),
         cmocka_unit_test(test_bad_urls),
         cmocka_unit_test(test_later),
