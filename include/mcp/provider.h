@@ -117,6 +117,10 @@ typedef struct mcp_provider {
     /* Its tools can be called as tasks (mcp_request_task(), mcp_request_task_asked()). The server
      * declares support for tasks from its mounting on. */
     bool tasks;
+    /* A second prefix, of further URIs that belong to the provider, or NULL; copied. `resolve` should
+     * give them a canonical spelling below the first prefix, so that access rules for that prefix
+     * apply. */
+    const char *alias;
 
     /* For a provider that waits for something else, such as another server. If a page of a list may
      * contain entries of several providers, `list_begin` is called for each of them before the first
@@ -180,6 +184,10 @@ typedef struct mcp_raw {
     /* The tools of a list can be called as tasks, even if the other server does not say so. In
      * 2025-11-25 the `execution` of each tool is forwarded, and written if there is none. */
     bool tasks;
+    /* What replaces "ui://" in URIs that begin with it, instead of uri_prefix: the scheme of such a
+     * URI must stay (extension io.modelcontextprotocol/ui, "UI Resource Format"). NULL means that
+     * these URIs are not treated differently. */
+    const char *ui_prefix;
 } mcp_raw;
 
 /* Replies with a whole result, whose _meta is added to that of the reply. Nothing else may be

@@ -56,6 +56,7 @@ static int reply(upstream *up, mcp_request *req, const mcp_json *value, mcp_str 
                    .json = text,
                    .value = value,
                    .uri_prefix = up->prefix,
+                   .ui_prefix = *up->ui_prefix ? up->ui_prefix : NULL,
                    .name = name_here,
                    .user = up,
                    .asker = up->options.name,

@@ -7,15 +7,34 @@
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-static bool is_below(const upstream *up, mcp_str uri)
+static bool begins(mcp_str uri, const char *prefix)
 {
-    return uri.len > strlen(up->prefix);
+    size_t len = strlen(prefix);
+    return *prefix && uri.len > len && memcmp(uri.ptr, prefix, len) == 0;
 }
 
-static mcp_str uri_there(const upstream *up, mcp_str uri)
+static bool is_ui(const upstream *up, mcp_str uri)
 {
-    size_t len = strlen(up->prefix);
-    return (mcp_str){uri.ptr + len, uri.len - len};
+    return begins(uri, up->ui_prefix);
+}
+
+static bool is_below(const upstream *up, mcp_str uri)
+{
+    return is_ui(up, uri) || uri.len > strlen(up->prefix);
+}
+
+/* Returns the URI that the other server knows, or a ptr of NULL if out of memory. */
+static mcp_str uri_there(const upstream *up, mcp_request *req, mcp_str uri)
+{
+    bool ui = is_ui(up, uri);
+    size_t len = strlen(ui ? up->ui_prefix : up->prefix);
+    mcp_str rest = {uri.ptr + len, uri.len - len};
+    char *copy = ui ? mcp_request_alloc(req, rest.len + 6) : NULL;
+    if (!ui)
+        return rest;
+    if (copy)
+        snprintf(copy, rest.len + 6, "ui://%.*s", (int)rest.len, rest.ptr);
+    return (mcp_str){copy, copy ? rest.len + 5 : 0};
 }
 
 static int pass(upstream *up, mcp_request *req, const common_passing *change, upstream_ask *ask)
@@ -51,7 +70,9 @@ static int read_one(mcp_request *req, mcp_str uri, void *user)
         return MCP_ENOTFOUND;
     if (upstream_is_resumed(req))
         return upstream_resume(up, req);
-    const common_passing change = {.uri = uri_there(up, uri)};
+    const common_passing change = {.uri = uri_there(up, req, uri)};
+    if (!change.uri.ptr)
+        return MCP_ENOMEM;
     return pass(up, req, &change, &ask);
 }
 
@@ -107,7 +128,7 @@ static int complete(mcp_request *req, mcp_item item, mcp_str name, void *user)
     if (item == MCP_ITEM_PROMPT)
         change.name = upstream_names_find(&up->names, name);
     else if (is_below(up, name))
-        change.uri = uri_there(up, name);
+        change.uri = uri_there(up, req, name);
     return change.name.ptr || change.uri.ptr ? pass(up, req, &change, &ask) : MCP_ENOTFOUND;
 }
 
@@ -145,11 +166,15 @@ static bool has_dots(const char *uri)
 static int resolve(mcp_str uri, char *canonical, size_t room, void *user)
 {
     upstream *up = user;
-    size_t n = strlen(up->prefix);
-    if (!is_below(up, uri) || n >= room)
+    bool ui = is_ui(up, uri);
+    size_t start = strlen(ui ? up->ui_prefix : up->prefix);
+    if (!is_below(up, uri))
         return MCP_ENOTFOUND;
-    memcpy(canonical, up->prefix, n);
-    for (size_t i = n; i < uri.len; i++) {
+    int begun = snprintf(canonical, room, "%s%s", up->prefix, ui ? "ui://" : "");
+    if (begun < 0 || (size_t)begun >= room)
+        return MCP_ELIMIT;
+    size_t n = (size_t)begun;
+    for (size_t i = start; i < uri.len; i++) {
         int high = uri.ptr[i] == '%' && i + 2 < uri.len ? digit(uri.ptr[i + 1]) : -1;
         int low = high >= 0 ? digit(uri.ptr[i + 2]) : -1;
         int c = low >= 0 ? high * 16 + low : (unsigned char)uri.ptr[i];
@@ -350,8 +375,11 @@ int mcp_upstream_mount(mcp_server *server, const mcp_upstream_options *options, 
         release(up);
         return fail(error, MCP_ENOMEM, "out of memory");
     }
-    if (!options->transparent)
+    if (!options->transparent) {
         upstream_put_prefixes(up->options.name, up->prefix, up->name_prefix);
+        snprintf(up->ui_prefix, sizeof(up->ui_prefix), "ui://mcp+%s/", up->options.name);
+        provider.alias = up->ui_prefix;
+    }
     provider.name = up->options.name;
     provider.names = up->name_prefix;
     rc = mcp_server_mount(server, up->prefix, &provider, up, error);

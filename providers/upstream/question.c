@@ -336,6 +336,7 @@ static int pose(mcp_request *req, upstream_question *q)
                          .json = mcp_question_params_text(q->question),
                          .value = mcp_question_params(q->question),
                          .uri_prefix = up->prefix,
+                         .ui_prefix = *up->ui_prefix ? up->ui_prefix : NULL,
                          .asker = up->options.name};
     const mcp_raw_question what = {.size = sizeof(what),
                                    .key = q->key,

@@ -8,7 +8,7 @@
 #include "passing.h"
 #include "upstream.h"
 
-enum { UPSTREAM_PREFIX_ROOM = UPSTREAM_SOURCE_MAX + 8 };
+enum { UPSTREAM_PREFIX_ROOM = UPSTREAM_SOURCE_MAX + 12 };
 
 typedef struct upstream_session upstream_session;
 typedef struct upstream_ask upstream_ask;
@@ -59,6 +59,7 @@ typedef struct upstream {
     mcp_allocator alloc;
     char prefix[UPSTREAM_PREFIX_ROOM];      /* "mcp+NAME:" */
     char name_prefix[UPSTREAM_PREFIX_ROOM]; /* "NAME_" */
+    char ui_prefix[UPSTREAM_PREFIX_ROOM];   /* "ui://mcp+NAME/", for "ui://" */
     upstream_names names;
     upstream_approval approval;
     upstream_session *sessions;

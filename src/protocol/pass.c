@@ -16,11 +16,12 @@ typedef enum action {
     KEEP = 0, /* copy, converted as an object of the shape `inner` */
     /* the same, but if the value does not exist for the peer, only the member is left out */
     DROP_OR_KEEP,
-    EACH,   /* an array of objects of the shape `inner` */
-    HOP,    /* left out; this server writes its own */
-    NAME,   /* a name or URI, which is replaced; `inner` is its mcp__pass_name */
-    VALUES, /* the values of a completion */
-    COUNT,  /* the number of all values; left out if some of them may be hidden */
+    DROP_OR_NAME, /* the same for a name or URI */
+    EACH,         /* an array of objects of the shape `inner` */
+    HOP,          /* left out; this server writes its own */
+    NAME,         /* a name or URI, which is replaced; `inner` is its mcp__pass_name */
+    VALUES,       /* the values of a completion */
+    COUNT,        /* the number of all values; left out if some of them may be hidden */
     RESULT_META,
     OUTPUT_SCHEMA,
     STRUCTURED,
@@ -91,7 +92,9 @@ static const row rows[] = {
     {MCP__PASS_TOOL, "execution", EXECUTION, 0, 0},
     {MCP__PASS_TOOL, "_meta", KEEP, MCP__PASS_TOOL_META, COL(object_meta)},
     {MCP__PASS_TOOL_META, "ui", DROP_OR_KEEP, MCP__PASS_UI, 0},
-    {MCP__PASS_TOOL_META, "ui/resourceUri", NAME, MCP__PASS_NAME_URI, 0},
+    {MCP__PASS_TOOL_META, "ui/resourceUri", DROP_OR_NAME, MCP__PASS_NAME_URI, 0},
+    /* the same in hosts that have it from before the extension */
+    {MCP__PASS_TOOL_META, "openai/outputTemplate", DROP_OR_NAME, MCP__PASS_NAME_URI, 0},
     {MCP__PASS_UI, "resourceUri", NAME, MCP__PASS_NAME_URI, 0},
     {MCP__PASS_ERROR_DATA, "uri", NAME, MCP__PASS_NAME_URI, 0},
     {MCP__PASS_URL_DATA, "elicitations", EACH, MCP__PASS_ELICIT, 0},
@@ -339,7 +342,8 @@ static bool put_value(const mcp__pass *p, mcp__buf *b, const row *r, const mcp_j
 {
     bool array = mcp_json_is(value, MCP_JSON_ARRAY);
     switch (r->action) {
-    case NAME: return put_name(p, b, (mcp__pass_name)r->inner, value, text);
+    case NAME:
+    case DROP_OR_NAME: return put_name(p, b, (mcp__pass_name)r->inner, value, text);
     case KEEP:
     case DROP_OR_KEEP:
         if (r->inner && !is_same(p, r->inner))
@@ -398,7 +402,7 @@ static bool put_member(const mcp__pass *p, mcp__json_list *list, const row *r, m
     if (!r)
         mcp__json_put_text(b, text);
     else if (!put_value(p, b, r, value, text)) {
-        if (r->action != DROP_OR_KEEP)
+        if (r->action != DROP_OR_KEEP && r->action != DROP_OR_NAME)
             return false;
         b->len = start;
         *list = before;

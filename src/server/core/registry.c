@@ -216,21 +216,28 @@ bool mcp__server_logs(const mcp_server *server)
 
 /* ---- mounts ---------------------------------------------------------------------------------- */
 
-static bool under(const mcp__mount *m, mcp_str uri)
+/* Returns the length of a prefix that a URI begins with, plus 1, or 0. */
+static size_t match(mcp_str uri, const char *prefix)
 {
-    size_t len = strlen(m->prefix);
-    return uri.len >= len &&
-           mcp__str_same((mcp_str){uri.ptr, m->scheme_len}, (mcp_str){m->prefix, m->scheme_len}) &&
-           memcmp(uri.ptr + m->scheme_len, m->prefix + m->scheme_len, len - m->scheme_len) == 0;
+    size_t len = strlen(prefix), scheme = *prefix ? strcspn(prefix, ":") + 1 : 0;
+    bool same = uri.len >= len &&
+                mcp__str_same((mcp_str){uri.ptr, scheme}, (mcp_str){prefix, scheme}) &&
+                memcmp(uri.ptr + scheme, prefix + scheme, len - scheme) == 0;
+    return same ? len + 1 : 0;
 }
 
 mcp__mount *mcp__mount_find(const mcp_server *server, mcp_str uri)
 {
     mcp__mount *best = NULL;
+    size_t longest = 0;
     for (size_t i = 0; i < server->n_mounts; i++) {
         mcp__mount *m = server->mounts[i];
-        if (under(m, uri) && (!best || strlen(m->prefix) > strlen(best->prefix)))
+        size_t first = match(uri, m->prefix), second = m->alias ? match(uri, m->alias) : 0;
+        size_t len = MCP__MAX(first, second);
+        if (len > longest) {
             best = m;
+            longest = len;
+        }
     }
     return best;
 }
@@ -284,6 +291,7 @@ static void drop_mount(mcp_server *server, mcp__mount *mount)
 {
     mcp__meter_give(mount->meter);
     mcp__release(&server->allocator, mount->prefix);
+    mcp__release(&server->allocator, mount->alias);
     mcp__release(&server->allocator, mount->names);
     mcp__release(&server->allocator, mount);
 }
@@ -314,16 +322,17 @@ static int add_mount(mcp_server *server, const char *prefix, const mcp_provider 
     if (!m)
         return MCP_ENOMEM;
     m->prefix = mcp__strdup(a, mcp_str_from(prefix));
+    m->alias = provider->alias ? mcp__strdup(a, mcp_str_from(provider->alias)) : NULL;
     m->names = mcp__strdup(a, mcp_str_from(provider->names));
     m->meter =
         mcp__meter_take(server, MCP_USAGE_SOURCE, mcp_str_from(*prefix ? prefix : provider->name));
-    if (!m->prefix || !m->names || !m->meter) {
+    if (!m->prefix || (provider->alias && !m->alias) || !m->names || !m->meter) {
         drop_mount(server, m);
         return MCP_ENOMEM;
     }
-    m->scheme_len = *prefix ? (size_t)(strchr(prefix, ':') - prefix) + 1 : 0;
     m->provider = *provider;
     m->provider.names = m->names;
+    m->provider.alias = m->alias;
     m->user = user;
     m->built = server->building;
     int rc = mcp__mount_keep(server, m);

@@ -93,8 +93,8 @@ bool mcp__server_logs(const mcp_server *server);
 
 typedef struct mcp__mount {
     char *prefix;
-    char *names;       /* prefix of the names of its tools and prompts; may be empty */
-    size_t scheme_len; /* of the prefix, with the colon */
+    char *alias; /* the second prefix, or NULL */
+    char *names; /* prefix of the names of its tools and prompts; may be empty */
     mcp_provider provider;
     void *user;
     mcp__meter *meter;

@@ -56,8 +56,12 @@ static bool put_name(void *user, mcp__pass_name kind, mcp_str name, mcp__buf *b)
     const mcp__raw *p = user;
     bool uri = kind == MCP__PASS_NAME_URI || kind == MCP__PASS_NAME_TEMPLATE;
     char mapped[MCP_NAME_ROOM];
-    if (uri && p->raw.uri_prefix)
+    if (uri && p->raw.ui_prefix && name.len >= 5 && memcmp(name.ptr, "ui://", 5) == 0) {
+        mcp__buf_str(b, mcp_str_from(p->raw.ui_prefix));
+        name = mcp__str_sub(name, 5);
+    } else if (uri && p->raw.uri_prefix) {
         mcp__buf_str(b, mcp_str_from(p->raw.uri_prefix));
+    }
     if (!uri && p->raw.name) {
         if (p->raw.name((mcp_item)kind, name, mapped, p->raw.user) != MCP_OK)
             return false;
