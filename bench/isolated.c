@@ -2,13 +2,13 @@
  *
  *   isolated [--turns N] [--requests N] [--only SOURCE] MCPD REPOSITORY DATABASE
  *
- * REPOSITORY is a git repository with a file `one.txt` at HEAD; DATABASE has a table `row` with a
- * rows 1 to 9999 (bench/sqlite creates such a database). Each source is served by two mcpd, one of them
- * with --no-isolate. They take turns, on one CPU together with this program. mcpd may keep answers:
- * with "git" and "sqlite", all requests are equal; with "git_each" and "sqlite_each", those of a turn are
- * for as many URIs, which are the same in each turn; with "sqlite_once", so many rows are read before
- * one is read again that mcpd keeps none of them. For each source, and for 1 and 32 requests in flight,
- * prints a line of name=value pairs:
+ * REPOSITORY is a git repository with a file `one.txt` at HEAD; DATABASE has a table `row` with rows
+ * whose keys are 1 to 9999 (bench/sqlite creates such a database). Each source is served by two mcpd,
+ * one of them with --no-isolate. They take turns, on one CPU together with this program. mcpd may keep
+ * answers: with "git" and "sqlite", all requests are equal; with "git_each" and "sqlite_each", those of
+ * a turn have different URIs, which are the same in each turn; with "git_once" and "sqlite_once", so
+ * many URIs are read before one is read again that mcpd keeps no answers. For each source, and for 1
+ * and 32 requests in flight, prints a line of name=value pairs:
  *
  *   cpu_us       CPU time of a request in the one process
  *   cpu_child_us CPU time of a request in both processes together
@@ -255,6 +255,8 @@ int main(int argc, char **argv)
         {"git", "git", argv[optind + 1], "git://repo/HEAD/one.txt", 0, 0, false},
         {"git_each", "git", argv[optind + 1], "git://repo/HEAD/one.txt?length=100000", 100000,
          199999, false},
+        {"git_once", "git", argv[optind + 1], "git://repo/HEAD/one.txt?length=100000", 100000,
+         199999, true},
         {"sqlite", "sqlite", argv[optind + 2], "sqlite://bench/row/row/1", 0, 0, false},
         {"sqlite_each", "sqlite", argv[optind + 2], "sqlite://bench/row/row/1000", 1000, 9999,
          false},
