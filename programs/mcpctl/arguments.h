@@ -2,6 +2,8 @@
 #ifndef MCPCTL_ARGUMENTS_H
 #define MCPCTL_ARGUMENTS_H
 
+#include <common/fields.h>
+
 #include "mcpctl.h"
 
 /* "name=text", or "name:=JSON". */
@@ -34,11 +36,5 @@ int arguments_complete(ctl *c, const char *tool, const mcp_json *schema, char **
  * Returns EXIT_OK, or EXIT_PROTOCOL after reporting the difference (2026-07-28, server/tools,
  * "Output Schema"). */
 int result_check(const ctl *c, const char *what, const mcp_json *result, const mcp_json *schema);
-
-/* Returns the JSON types that a schema allows, as bits 1 << mcp_json_type, or 0 if it restricts
- * nothing. References are resolved in `root`. */
-unsigned schema_types(const mcp_json *root, const mcp_json *schema);
-/* Adds a string as a value of the first of those types to which it can be converted. */
-void add_typed(mcp_json_writer *w, const mcp_json *root, const mcp_json *schema, const char *text);
 
 #endif
