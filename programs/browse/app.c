@@ -21,9 +21,31 @@ static void on_changed(peer *p, void *user)
     a->is_dirty = true;
 }
 
+/* The question waits until those before it were answered. */
+static void on_asked(peer *p, mcp_question *question, void *user)
+{
+    app *a = user;
+    size_t most = sizeof(a->questions) / sizeof(a->questions[0]);
+    a->is_dirty = true;
+    if (a->n_questions == most) {
+        mcp_question_fail(question, 0, "too many questions at once");
+        return;
+    }
+    a->questions[a->n_questions].peer = p;
+    a->questions[a->n_questions++].question = question;
+}
+
+static void ask_next(app *a)
+{
+    if (!a->n_questions || a->asking.state != DIALOG_NONE)
+        return;
+    dialog_ask(&a->asking, a->questions[0].peer, a->questions[0].question);
+    memmove(a->questions, a->questions + 1, --a->n_questions * sizeof(a->questions[0]));
+}
+
 bool app_open(app *a)
 {
-    peer_events events = {.changed = on_changed, .user = a};
+    peer_events events = {.changed = on_changed, .asked = on_asked, .user = a};
     a->tabs = calloc(a->n_peers, sizeof(*a->tabs));
     if (!a->tabs)
         return false;
@@ -36,6 +58,10 @@ bool app_open(app *a)
 void app_close(app *a)
 {
     preview_clear(a);
+    dialog_close(&a->dialog);
+    dialog_close(&a->asking);
+    while (a->n_questions)
+        mcp_question_cancel(a->questions[--a->n_questions].question);
     for (size_t i = 0; i < a->n_peers; i++) {
         peer_close(&a->peers[i]);
         for (size_t k = 0; k < LISTS; k++)
@@ -106,11 +132,16 @@ static void draw_query(const app *a, pen *p)
     pen_fill(p);
 }
 
-static void draw_bottom(const app *a, screen *s, area where)
+static void draw_bottom(app *a, screen *s, area where)
 {
     pen p = pen_at(s, where, where.rows - 1, LOOK_BAR);
     size_t rows = app_pages(a)->known, at = app_tab(a)->list.at;
     pen right = p;
+    if (app_dialog(a)) {
+        pen_print(&p, "%s", dialog_hint(app_dialog(a)));
+        pen_fill(&p);
+        return;
+    }
     if (a->is_typing || (app_tab(a)->search.is_on && a->focus == FOCUS_LIST)) {
         draw_query(a, &p);
         return;
@@ -166,8 +197,11 @@ void app_draw(app *a, screen *s)
     size_t left = s->columns * 2 / 5;
     left = left > 80 ? 80 : left;
     draw_top(a, s, all);
+    ask_next(a);
     if (a->shows_help) {
         draw_help(a, s, body);
+    } else if (app_dialog(a)) {
+        dialog_draw(app_dialog(a), s, body);
     } else {
         area right = {body.row, left, body.rows, body.columns - left};
         screen_divide(s, &right);
@@ -206,13 +240,25 @@ static void choose_list(app *a, list_kind kind)
     a->focus = FOCUS_LIST;
 }
 
+static void open_dialog(app *a)
+{
+    item i;
+    size_t at = 0;
+    if (!list_selected(a, &i) || i.too_long)
+        return;
+    at = list_place(a);
+    dialog_open(&a->dialog, app_peer(a), a->kind, &i, pages_page_of(app_pages(a), at));
+}
+
 static void open_entry(app *a)
 {
     preview *v = &a->preview;
     if (a->focus == FOCUS_PREVIEW)
         lines_fold(&v->lines, v->scroll.at);
-    else
+    else if (a->kind == LIST_RESOURCES)
         preview_request(a), a->focus = FOCUS_PREVIEW;
+    else
+        open_dialog(a);
 }
 
 static void go_last(app *a)
@@ -220,7 +266,7 @@ static void go_last(app *a)
     if (a->focus == FOCUS_PREVIEW && !a->shows_help)
         preview_move(a, 1L << 40);
     else
-        app_tab(a)->to_end = true;
+        list_go(a, SIZE_MAX), app_tab(a)->to_end = true;
 }
 
 static void leave(app *a)
@@ -303,11 +349,16 @@ void app_key(app *a, key k)
     bool moves = what >= ACTION_UP && what <= ACTION_LAST;
     a->is_dirty = true;
     *a->message = 0;
-    if (k.code == KEY_CLICK_ || k.code == KEY_WHEEL_UP_ || k.code == KEY_WHEEL_DOWN_)
+    bool is_mouse = k.code == KEY_CLICK_ || k.code == KEY_WHEEL_UP_ || k.code == KEY_WHEEL_DOWN_;
+    if (is_mouse && !app_dialog(a))
         mouse(a, k);
+    else if (what == ACTION_REDRAW || what == ACTION_SUSPEND)
+        act(a, what);
+    else if (app_dialog(a))
+        dialog_key(app_dialog(a), k);
     else if (a->is_typing)
         type_query(a, k);
-    else if (a->shows_help && !moves && what != ACTION_REDRAW && what != ACTION_SUSPEND)
+    else if (a->shows_help && !moves)
         a->shows_help = false;
     else
         act(a, what);

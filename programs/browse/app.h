@@ -5,6 +5,7 @@
 #define BROWSE_APP_H
 
 #include "content.h"
+#include "dialog.h"
 #include "edit.h"
 #include "keys.h"
 #include "lines.h"
@@ -35,6 +36,8 @@ typedef struct preview {
     scroll scroll;
     mcp_call_id call; /* the pending read; 0 if there is none */
     int64_t due;      /* when it is requested; 0 if it was */
+    uint64_t updates; /* of the peer, when the contents were requested */
+    bool is_again;    /* the contents are read again because they have changed */
 } preview;
 
 typedef struct app {
@@ -48,6 +51,12 @@ typedef struct app {
     char message[200]; /* in the bar at the bottom, until the next key */
     bool is_dirty;     /* the screen may have to change */
     bool wants_end, wants_suspend, wants_redraw;
+    dialog dialog, asking; /* a question is shown instead of the dialog, whose call may need it */
+    struct {
+        peer *peer;
+        mcp_question *question;
+    } questions[16]; /* that wait until the one before was answered */
+    size_t n_questions;
     bool is_typing; /* the query of a search */
     bool shows_help;
     scroll help;
@@ -63,6 +72,14 @@ void app_key(app *a, key k);
 void app_draw(app *a, screen *s);
 /* Does what is due at a time, and returns how many milliseconds later to call it again. */
 uint64_t app_tick(app *a, int64_t now);
+
+/* Returns the dialog that gets the keys, or NULL. */
+static inline dialog *app_dialog(app *a)
+{
+    return a->asking.state != DIALOG_NONE   ? &a->asking
+           : a->dialog.state != DIALOG_NONE ? &a->dialog
+                                            : NULL;
+}
 
 static inline peer *app_peer(const app *a)
 {
@@ -85,6 +102,8 @@ size_t list_rows(app *a);
 void list_draw(app *a, screen *s, area where);
 /* Gets the selected entry. Returns false if there is none. */
 bool list_selected(app *a, item *ret);
+/* Returns where the selected entry is in the server's list. */
+size_t list_place(const app *a);
 void list_move(app *a, long by);
 void list_go(app *a, size_t row);
 /* Continues a search for a few milliseconds. Returns whether there is more to do at once. */

@@ -26,7 +26,8 @@ void content_entry(lines *l, const item *i)
     lines_put(l, LOOK_HEADING, i->title.len ? i->title : i->name.len ? i->name : i->key);
     lines_end(l);
     put_member(l, "name", i->name);
-    put_member(l, "uri", i->key);
+    if (memchr(i->key.ptr, 58, i->key.len))
+        put_member(l, "uri", i->key);
     put_member(l, "type", i->type);
     if (i->size >= 0) {
         char size[32];
@@ -35,6 +36,8 @@ void content_entry(lines *l, const item *i)
     }
     put_member(l, "about", i->about);
     lines_end(l);
+    if (i->json.len)
+        json_put(l, i->json, 3);
 }
 
 static void put_hex_row(lines *l, const unsigned char *bytes, size_t at, size_t n)

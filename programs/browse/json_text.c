@@ -1,6 +1,9 @@
 /* json_text.c: JSON as lines, one for each value, with folds. */
 #include "content.h"
 
+#include <ctype.h>
+#include <string.h>
+
 enum { INDENT = 2, DEEPEST = 60 };
 
 typedef struct place {
@@ -23,12 +26,28 @@ static void put_scalar(lines *l, const mcp_json *value)
     mcp_json_writer_free(w);
 }
 
+/* A key is written without quotes if it cannot be taken for anything else. */
+static void put_key(lines *l, mcp_str key)
+{
+    bool is_plain = key.len > 0;
+    for (size_t i = 0; i < key.len; i++)
+        is_plain = is_plain && (isalnum((unsigned char)key.ptr[i]) || strchr("_-.$", key.ptr[i])) &&
+                   key.ptr[i];
+    mcp_json_writer *w = is_plain ? NULL : mcp_json_writer_new(NULL, 0);
+    mcp_str text = key;
+    mcp_json_add_str(w, key);
+    if (w && mcp_json_writer_finish(w, &text) != MCP_OK)
+        text = key;
+    lines_put(l, LOOK_NAME, text);
+    mcp_json_writer_free(w);
+}
+
 static lines_line *begin(lines *l, const place *at)
 {
     unsigned indent = at->depth * INDENT;
     lines_line *line = lines_begin(l, indent, indent + INDENT, at->depth);
     if (at->has_key) {
-        lines_put(l, LOOK_NAME, at->key);
+        put_key(l, at->key);
         lines_put(l, LOOK_DIM, MCP_STR(": "));
     }
     return line;

@@ -34,6 +34,13 @@ bool list_selected(app *a, item *ret)
     return item_at(a, app_tab(a)->list.at, ret);
 }
 
+size_t list_place(const app *a)
+{
+    const tab *t = app_tab(a);
+    return t->search.is_on && t->list.at < t->search.count ? t->search.items[t->list.at].at
+                                                           : t->list.at;
+}
+
 void list_go(app *a, size_t row)
 {
     tab *t = app_tab(a);
@@ -88,14 +95,13 @@ void list_query(app *a, mcp_str before)
     t->list = (scroll){0};
     t->to_end = false;
     a->is_dirty = true;
+    list_search(a); /* the next key may already open what is found */
 }
 
 void list_end_search(app *a)
 {
     tab *t = app_tab(a);
-    size_t at = t->list.at < t->search.count ? t->search.items[t->list.at].at : 0;
-    if (t->search.is_on)
-        t->list.at = at; /* the selected entry stays selected */
+    t->list.at = list_place(a); /* the selected entry stays selected */
     edit_set(&t->query, (mcp_str){0});
     search_end(&t->search);
     a->is_dirty = true;

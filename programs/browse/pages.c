@@ -174,8 +174,7 @@ static bool add_page(pages *p, mcp_str cursor)
     return true;
 }
 
-/* Returns the index of the page that has an entry, or p->count. */
-static size_t page_of(const pages *p, size_t at)
+size_t pages_page_of(const pages *p, size_t at)
 {
     size_t low = 0, high = p->count;
     if (at >= p->known)
@@ -194,7 +193,7 @@ size_t pages_wanted(pages *p, size_t from, size_t to)
 {
     if (!p->count)
         return p->is_broken || !add_page(p, (mcp_str){0}) ? SIZE_MAX : 0;
-    for (size_t i = page_of(p, from); i < p->count && p->items[i].first < to; i++)
+    for (size_t i = pages_page_of(p, from); i < p->count && p->items[i].first < to; i++)
         if (!p->items[i].block && (p->items[i].is_read || !p->is_broken))
             return i;
     bool more = to > p->known && !p->is_complete && !p->is_broken;
@@ -317,7 +316,7 @@ bool pages_take(pages *p, size_t index, const mcp_json *result)
 
 bool pages_item(pages *p, size_t at, item *ret)
 {
-    size_t index = page_of(p, at);
+    size_t index = pages_page_of(p, at);
     if (index == p->count || !p->items[index].block)
         return false;
     page *g = &p->items[index];

@@ -54,6 +54,8 @@ void pages_reset(pages *p);
 /* Returns the index of the page to request for entries from `from` up to, but not including, `to`,
  * or SIZE_MAX if nothing is missing. */
 size_t pages_wanted(pages *p, size_t from, size_t to);
+/* Returns the index of the page that has an entry, or `count` if no page has it. */
+size_t pages_page_of(const pages *p, size_t at);
 /* Returns the cursor of a page to request; NULL for none. */
 const char *pages_cursor(const pages *p, size_t index);
 /* Takes the result of the list method for a page. Returns false if out of memory. */

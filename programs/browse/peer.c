@@ -91,6 +91,23 @@ static void request_page(peer_list *l)
     pages_break(&l->pages, mcp_error_text(rc));
 }
 
+int peer_request_page(peer *p, list_kind kind, size_t page_index, mcp_result_fn *done, void *user,
+                      mcp_call_id *ret)
+{
+    const pages *list = &p->lists[kind].pages;
+    bool ok = true;
+    if (p->state != PEER_READY)
+        return MCP_ECLOSED;
+    /* after the list has changed, the page may have been dropped: its first page is the best guess */
+    const char *cursor = page_index < list->count ? pages_cursor(list, page_index) : NULL;
+    char *params = cursor_params(cursor, &ok);
+    int rc = ok ? mcp_client_request(p->client, list->kind->method, params,
+                                     MCP_OPTIONS(mcp_call_options, .done = done, .user = user), ret)
+                : MCP_ENOMEM;
+    free(params);
+    return rc;
+}
+
 void peer_look(peer *p, list_kind kind, size_t from, size_t to)
 {
     peer_list *l = &p->lists[kind];
@@ -106,6 +123,57 @@ void peer_reload(peer *p, list_kind kind)
     pages_reset(&l->pages);
     request_page(l);
     changed(p);
+}
+
+/* ---- changes --------------------------------------------------------------------------------- */
+
+static void on_change(mcp_client *client, mcp_subscription *subscription, mcp_change change,
+                      mcp_str uri, void *user)
+{
+    peer *p = user;
+    (void)client, (void)subscription, (void)uri;
+    switch (change) {
+    case MCP_CHANGE_RESOURCE:
+        p->updates++;
+        changed(p);
+        break;
+    case MCP_CHANGE_RESOURCES:
+        peer_reload(p, LIST_RESOURCES);
+        peer_reload(p, LIST_TEMPLATES);
+        break;
+    case MCP_CHANGE_PROMPTS: peer_reload(p, LIST_PROMPTS); break;
+    case MCP_CHANGE_TOOLS: peer_reload(p, LIST_TOOLS); break;
+    }
+}
+
+static void subscribe(peer *p)
+{
+    mcp_client_subscribe(
+        p->client,
+        MCP_OPTIONS(mcp_subscription_options, .resources = p->lists[LIST_RESOURCES].is_offered,
+                    .prompts = p->lists[LIST_PROMPTS].is_offered,
+                    .tools = p->lists[LIST_TOOLS].is_offered, .changed = on_change, .user = p),
+        &p->changes);
+}
+
+void peer_watch(peer *p, const char *uri)
+{
+    const mcp_json *resources =
+        mcp_json_get(p->client ? mcp_client_server_capabilities(p->client) : NULL, "resources");
+    bool can = mcp_json_bool(mcp_json_get(resources, "subscribe"), false);
+    if (!p->changes || !can || (uri && p->watched && strcmp(uri, p->watched) == 0))
+        return;
+    free(p->watched);
+    p->watched = uri ? strdup(uri) : NULL;
+    p->updates = 0;
+    mcp_subscription_set_uris(p->changes, &uri, uri ? 1 : 0);
+}
+
+static void on_question(mcp_client *client, mcp_question *question, void *user)
+{
+    peer *p = user;
+    (void)client;
+    p->events.asked(p, question, p->events.user);
 }
 
 /* ---- the connection -------------------------------------------------------------------------- */
@@ -128,6 +196,7 @@ static void on_start(mcp_client *client, int rc, const mcp_json *result, const m
     p->lists[LIST_TOOLS].is_offered = mcp_json_get(offers, "tools") != NULL;
     for (size_t i = 0; i < LISTS; i++)
         request_page(&p->lists[i]);
+    subscribe(p);
     changed(p);
 }
 
@@ -172,7 +241,8 @@ void peer_open(peer *p, mcp_loop *loop, const peer_events *events)
     }
     int rc = mcp_client_new(MCP_OPTIONS(mcp_client_options, .name = "mcpctl-browse",
                                         .version = MCP_VERSION_STRING, .title = "mcpctl browse",
-                                        .no_cache = true, .tasks = true, .user = p),
+                                        .no_cache = true, .tasks = true, .user = p,
+                                        .elicit_form = on_question, .elicit_url = on_question),
                             &p->client, &error);
     if (rc == MCP_OK)
         rc = connect_to(p, &error);
@@ -187,11 +257,16 @@ void peer_open(peer *p, mcp_loop *loop, const peer_events *events)
 void peer_close(peer *p)
 {
     p->state = PEER_ENDED;
+    if (p->client)
+        mcp_subscription_end(p->changes);
     mcp_child_close(p->child);
     mcp_http_client_close(p->http);
     mcp_client_free(p->client);
     for (size_t i = 0; i < LISTS; i++)
         pages_reset(&p->lists[i].pages);
+    free(p->watched);
+    p->watched = NULL;
+    p->changes = NULL;
     p->child = NULL;
     p->http = NULL;
     p->client = NULL;

@@ -22,6 +22,8 @@ typedef struct peer peer;
 /* What a peer tells the program. */
 typedef struct peer_events {
     void (*changed)(peer *p, void *user); /* something that is shown may have changed */
+    /* The server asks the user. The program answers the question, now or later. */
+    void (*asked)(peer *p, mcp_question *question, void *user);
     void *user;
 } peer_events;
 
@@ -48,6 +50,9 @@ struct peer {
     mcp_http_client *http;
     peer_state state;
     char why[300]; /* why it could not be used, or ended */
+    mcp_subscription *changes;
+    char *watched;    /* the resource whose changes are announced; NULL for none */
+    uint64_t updates; /* how often it has changed */
     peer_list lists[LISTS];
 };
 
@@ -59,6 +64,12 @@ void peer_close(peer *p);
 
 /* These entries of a list are looked at: pages that are missing are requested. */
 void peer_look(peer *p, list_kind kind, size_t from, size_t to);
+/* Requests a page of a list once more, whatever is in memory. Returns the codes of
+ * mcp_client_request(). */
+int peer_request_page(peer *p, list_kind kind, size_t page, mcp_result_fn *done, void *user,
+                      mcp_call_id *ret);
+/* Subscribes to the changes of this resource instead of another; NULL for none. */
+void peer_watch(peer *p, const char *uri);
 /* Reads a list again from its beginning. */
 void peer_reload(peer *p, list_kind kind);
 

@@ -31,13 +31,27 @@ static bool is_shown(const app *a, const item *i)
            mcp_str_eq(mcp_str_from(v->key), i->key);
 }
 
+/* Reads the contents again if the server said that they have changed. */
+static void read_again(app *a)
+{
+    preview *v = &a->preview;
+    bool is_watched =
+        v->peer->watched && v->kind == LIST_RESOURCES && strcmp(v->peer->watched, v->key) == 0;
+    if (!is_watched || v->updates == v->peer->updates || v->call)
+        return;
+    v->updates = v->peer->updates;
+    v->due = mcp_loop_now(a->loop) + PAUSE_MS;
+}
+
 void preview_follow(app *a)
 {
     item i;
     preview *v = &a->preview;
     bool any = list_selected(a, &i);
-    if (any && is_shown(a, &i))
+    if (any && is_shown(a, &i)) {
+        read_again(a);
         return;
+    }
     if (!any && !v->key)
         return;
     preview_clear(a);
@@ -47,8 +61,23 @@ void preview_follow(app *a)
     v->peer = app_peer(a);
     v->kind = a->kind;
     content_entry(&v->lines, &i);
+    if (a->kind == LIST_RESOURCES && !i.too_long)
+        peer_watch(v->peer, v->key);
     if (a->kind == LIST_RESOURCES && i.size <= LARGEST && !i.too_long)
         v->due = mcp_loop_now(a->loop) + PAUSE_MS;
+}
+
+/* Makes room for contents that have changed. The place in them stays the same. */
+static void begin_again(app *a)
+{
+    preview *v = &a->preview;
+    item i;
+    lines_clear(&v->lines);
+    if (list_selected(a, &i) && is_shown(a, &i))
+        content_entry(&v->lines, &i);
+    lines_print(&v->lines, LOOK_WARN, "changed %llu time%s since it was selected",
+                (unsigned long long)v->updates, v->updates == 1 ? "" : "s");
+    lines_end(&v->lines);
 }
 
 static void on_read(mcp_client *client, int rc, const mcp_json *result, const mcp_error *error,
@@ -60,6 +89,8 @@ static void on_read(mcp_client *client, int rc, const mcp_json *result, const mc
     if (rc == MCP_ECANCELLED)
         return;
     v->call = 0;
+    if (v->is_again)
+        begin_again(a);
     if (rc == MCP_OK)
         content_put(&v->lines, mcp_json_get(result, "contents"));
     else
@@ -75,6 +106,7 @@ void preview_request(app *a)
     v->due = 0;
     if (!v->key || v->kind != LIST_RESOURCES || v->call || !v->peer->client)
         return;
+    v->is_again = v->updates != 0;
     mcp_client_read(v->peer->client, v->key,
                     MCP_OPTIONS(mcp_call_options, .done = on_read, .user = a), &v->call);
 }

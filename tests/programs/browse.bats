@@ -57,7 +57,7 @@ browse() { # size
     type_keys Escape
     until_shown "inode/directory"
     type_keys G
-    until_shown "4/4" "uri          file://*src/main.c"
+    until_shown "4/4" "src/main.c" "uri          file://"
     type_keys k k
     until_shown "2/4"
     type_keys 4
@@ -97,7 +97,7 @@ browse() { # size
     type_keys / m
     until_shown "2 of 4" # name of the folder, path of the file
     type_keys a i
-    until_shown "1 of 4" "uri          file://*src/main.c"
+    until_shown "1 of 4" "src/main.c" "uri          file://"
     type_keys x
     until_shown "nothing matches"
     type_keys BSpace Enter
@@ -123,4 +123,127 @@ browse() { # size
     until_shown "│name │ n" "│yy   │ 22"
     type_keys Down
     until_shown "│00000000  00 01"
+}
+
+workshop() {
+    open_screen 80x24 "$MCPCTL" browse -- "$BATS_TEST_DIRNAME/support/workshop"
+    until_shown "readme" "4 Tools 14"
+}
+
+@test "a tool: its form, wrong values, exactly what is sent, the call, a checked result" {
+    workshop
+    type_keys 4 Enter
+    until_shown "Tool add" "> a *" "integer required"
+    type_keys x Tab 2.5 Tab Tab 'p,q' C-s
+    until_shown "> a *                 │ x"
+    is_screen form_80x24
+    type_keys BSpace 1 C-s
+    until_shown "Call this tool?" "y call"
+    is_screen confirm_80x24
+    type_keys n
+    until_shown "> a *                 │ 1"
+    type_keys C-s
+    until_shown "y call"
+    type_keys y
+    until_shown 'called with {"a":1,"b":2.5,"tags":["p","q"]}'
+    type_keys Escape
+    until_shown "inputSchema"
+    type_keys / c o u n t Enter Enter C-s
+    until_shown "y call"
+    type_keys y
+    until_shown "Structured result" "n: 7" "it fits the tool's schema"
+}
+
+@test "a slow tool: progress, and its cancellation" {
+    workshop
+    type_keys 4 / s l o w Enter Enter C-s
+    until_shown "y call"
+    type_keys y
+    until_shown "waiting for the server" '%  step '
+    ! screen | grep $'\e'
+    type_keys Escape
+    until_shown "/slow"
+}
+
+@test "a question of a server, during the call that asks" {
+    workshop
+    type_keys 4 / a s k Enter Enter C-s
+    until_shown "y call"
+    type_keys y
+    until_shown "The server asks" 'Who are you?\x1b[2J' "> name *" "│ 30"
+    type_keys b o b C-s
+    until_shown "Send this answer?" 'name: "bob"' "age: 30"
+    type_keys y
+    until_shown "Result" '"name":"bob"'
+}
+
+@test "a prompt and a template, by their forms" {
+    workshop
+    type_keys 3 Enter
+    until_shown "Prompt"
+    type_keys C-s
+    until_shown "required"
+    type_keys Escape 2 Enter
+    until_shown "Template mem:page" "> name"
+    type_keys x C-s
+    until_shown "one" "five"
+}
+
+shifty() { # kind
+    export SHIFTY_LOG=$demo/log
+    open_screen 80x24 "$MCPCTL" browse -- "$BATS_TEST_DIRNAME/support/shifty" "$1"
+    until_shown "4 Tools"
+    type_keys 4
+}
+
+@test "hostile names move no cursor, set no title and fake no confirmation" {
+    shifty escapes
+    until_shown "1/6"
+    is_screen hostile_80x24
+    [[ $(mux display-message -p '#{pane_title}') != title* ]]
+    type_keys End Enter
+    until_shown 'Tool fake\x0a y call' 'Enter next  ^S go on'
+    type_keys y
+    until_shown '> path                │ y'
+    [ ! -e log ]
+}
+
+@test "a name of 10 MB, 100,000 tools, and a list that never ends" {
+    shifty long
+    until_shown "xxxxxx…" "1/2"
+    type_keys Enter Down Enter
+    until_shown "Tool short"
+    close_screen
+    shifty many
+    until_shown "tool000001" "1/100000"
+    type_keys End
+    until_shown "100000/100000"
+    type_keys / 9 9 8 7 7
+    until_shown "tool099877"
+    close_screen
+    shifty endless
+    until_shown "tool 1" "+"
+    type_keys End
+    until_shown "reading more"
+    type_keys k
+    type_keys 1
+    until_shown "offers none"
+    type_keys q
+    until_shown "ended with 0"
+}
+
+@test "a tool that changes while its call is confirmed is not called" {
+    shifty renamed
+    until_shown "version 1"
+    type_keys Enter
+    until_shown "Tool remove"
+    type_keys x C-s
+    until_shown "y call"
+    type_keys y
+    until_shown "Not called: the tool has changed" "version 2"
+    type_keys x C-s
+    until_shown "y call"
+    type_keys y
+    until_shown "Not called: the server no longer offers this tool"
+    [ ! -e log ]
 }

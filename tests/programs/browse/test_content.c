@@ -44,6 +44,8 @@ static void texts_by_their_type(void **state)
         {"text/markdown", "a", "|a|b|\n|---|---|\n|xx|1|\n|y|22|\n", "a  │ b\nxx │  1\ny  │ 22\n"},
         {"application/json", "a", "{\"a\":[1,\"x\"],\"b\":{}}",
          "{\n  a: [\n    1\n    \"x\"\n  ]\n  b: {}\n}\n"},
+        {"application/json", "a", "{\"a b\":1,\"\":{\"x: 1\":2}}",
+         "{\n  \"a b\": 1\n  \"\": {\n    \"x: 1\": 2\n  }\n}\n"},
         {"application/json", "a", "{no json", "{no json\n"},
         {"application/json", "a", "[{\"n\":1,\"s\":\"x\"},{\"n\":22,\"s\":null}]",
          "n  │ s\n 1 │ x\n22 │ NULL\n"},

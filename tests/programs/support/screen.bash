@@ -27,13 +27,13 @@ resize() { mux resize-window -x "${1%x*}" -y "${1#*x}"; }
 screen() { mux capture-pane -p | sed "s|${demo:-/home/me/demo}|/home/me/demo|g"; }
 type_keys() { mux send-keys "$@"; }
 
-# until_shown PATTERN...: waits until the screen contains all of these texts (bash patterns).
+# until_shown TEXT...: waits until the screen contains all of these texts.
 until_shown() {
-    local pattern shown missing
+    local text shown missing
     for _ in {1..600}; do
         shown=$(screen) missing=
-        for pattern in "$@"; do
-            [[ $shown == *$pattern* ]] || missing=$pattern
+        for text in "$@"; do
+            [[ $shown == *"$text"* ]] || missing=$text
         done
         [ "$missing" ] || return 0
         sleep 0.05

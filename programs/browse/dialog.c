@@ -1,0 +1,490 @@
+/* dialog.c: forms, confirmations, calls and results. */
+#define _GNU_SOURCE
+#include "dialog.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <mcp/schema.h>
+#include <mcp/uri.h>
+
+static void changed(dialog *d)
+{
+    d->peer->events.changed(d->peer, d->peer->events.user);
+}
+
+static void set_state(dialog *d, dialog_state state)
+{
+    d->state = state;
+    d->top = 0;
+    lines_clear(&d->lines);
+}
+
+void dialog_close(dialog *d)
+{
+    mcp_call_id call = d->call;
+    d->call = 0;
+    if (call && d->peer->client)
+        mcp_client_cancel(d->peer->client, call, "cancelled by the user");
+    if (d->question)
+        mcp_question_cancel(d->question);
+    form_clear(&d->form);
+    lines_clear(&d->lines);
+    mcp_json_free(d->definition);
+    free(d->definition_text);
+    free(d->arguments);
+    free(d->key);
+    *d = (dialog){0};
+}
+
+static const mcp_json *definition(const dialog *d)
+{
+    return mcp_json_root(d->definition);
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static bool template_form(dialog *d)
+{
+    mcp_uri_template *t = NULL;
+    if (mcp_uri_template_parse(mcp_str_from(d->key), NULL, &t, NULL) != MCP_OK)
+        return false;
+    for (size_t i = 0; i < mcp_uri_template_variable_count(t); i++) {
+        /* the name in the definition lives longer than the template */
+        mcp_str name = mcp_uri_template_variable(t, i);
+        const char *at = memmem(d->key, strlen(d->key), name.ptr, name.len);
+        form_add(&d->form, (mcp_str){at ? at : "", at ? name.len : 0});
+    }
+    mcp_uri_template_free(t);
+    return true;
+}
+
+static bool make_form(dialog *d)
+{
+    form_clear(&d->form);
+    switch (d->kind) {
+    case LIST_TOOLS: return form_of_schema(&d->form, mcp_json_get(definition(d), "inputSchema"));
+    case LIST_PROMPTS: return form_of_prompt(&d->form, definition(d));
+    case LIST_TEMPLATES: return template_form(d);
+    default: return false;
+    }
+}
+
+static bool set_definition(dialog *d, mcp_str text)
+{
+    mcp_json_free(d->definition);
+    free(d->definition_text);
+    d->definition = NULL;
+    d->definition_text = text_dup(text);
+    return d->definition_text && mcp_json_parse(mcp_str_from(d->definition_text), NULL, NULL,
+                                                &d->definition, NULL) == MCP_OK;
+}
+
+void dialog_open(dialog *d, peer *p, list_kind kind, const item *i, size_t page_index)
+{
+    dialog_close(d);
+    d->peer = p;
+    d->kind = kind;
+    d->page = page_index;
+    d->key = text_dup(i->key);
+    if (!d->key || !set_definition(d, i->json) || !make_form(d))
+        dialog_close(d);
+    else
+        set_state(d, DIALOG_FORM);
+}
+
+void dialog_ask(dialog *d, peer *p, mcp_question *q)
+{
+    dialog_close(d);
+    d->peer = p;
+    d->question = q;
+    d->kind = LISTS;
+    if (mcp_question_kind_of(q) == MCP_QUESTION_FORM)
+        form_of_schema(&d->form, mcp_question_schema(q));
+    set_state(d, DIALOG_FORM);
+}
+
+/* ---- results --------------------------------------------------------------------------------- */
+
+static void put_heading(lines *l, const char *text)
+{
+    lines_put(l, LOOK_HEADING, mcp_str_from(text));
+    lines_end(l);
+}
+
+static void put_fit(dialog *d, const mcp_json *structured)
+{
+    const mcp_json *schema = mcp_json_get(definition(d), "outputSchema");
+    mcp_schema *compiled = NULL;
+    mcp_error error = {0};
+    if (!schema || mcp_schema_compile(NULL, schema, NULL, &compiled, &error) != MCP_OK)
+        return;
+    if (mcp_schema_validate(compiled, structured, &error) == MCP_OK)
+        lines_put(&d->lines, LOOK_GOOD, MCP_STR("it fits the tool's schema"));
+    else
+        lines_print(&d->lines, LOOK_BAD, "it does not fit the tool's schema: %s", error.text);
+    lines_end(&d->lines);
+    mcp_schema_free(compiled);
+}
+
+static void put_tool_result(dialog *d, const mcp_json *result)
+{
+    const mcp_json *structured = mcp_json_get(result, "structuredContent");
+    mcp_json_iter it = {0};
+    bool failed = mcp_json_bool(mcp_json_get(result, "isError"), false);
+    put_heading(&d->lines, failed ? "The tool reported a failure" : "Result");
+    for (const mcp_json *c; (c = mcp_json_next(mcp_json_get(result, "content"), &it, NULL));)
+        content_block(&d->lines, c);
+    if (!structured)
+        return;
+    put_heading(&d->lines, "Structured result");
+    if (!rows_put(&d->lines, structured))
+        json_put_value(&d->lines, structured, 0, 4);
+    put_fit(d, structured);
+}
+
+static void put_messages(dialog *d, const mcp_json *result)
+{
+    mcp_json_iter it = {0};
+    for (const mcp_json *m; (m = mcp_json_next(mcp_json_get(result, "messages"), &it, NULL));) {
+        lines_put(&d->lines, LOOK_HEADING, mcp_json_string(mcp_json_get(m, "role")));
+        lines_end(&d->lines);
+        content_block(&d->lines, mcp_json_get(m, "content"));
+    }
+}
+
+static void on_result(mcp_client *client, int rc, const mcp_json *result, const mcp_error *error,
+                      void *user)
+{
+    dialog *d = user;
+    (void)client;
+    if (rc == MCP_ECANCELLED) /* the dialog was closed, and may be another one now */
+        return;
+    d->call = 0;
+    *d->note = 0;
+    set_state(d, DIALOG_RESULT);
+    if (rc != MCP_OK)
+        lines_print(&d->lines, LOOK_BAD, "%s", error ? error->text : mcp_error_text(rc));
+    else if (d->kind == LIST_TOOLS)
+        put_tool_result(d, result);
+    else if (d->kind == LIST_PROMPTS)
+        put_messages(d, result);
+    else
+        content_put(&d->lines, mcp_json_get(result, "contents"));
+    if (d->lines.is_open)
+        lines_end(&d->lines);
+    changed(d);
+}
+
+static void on_progress(mcp_client *client, mcp_call_id call, const mcp_progress *p, void *user)
+{
+    dialog *d = user;
+    (void)client, (void)call;
+    if (p->has_total && p->total > 0)
+        snprintf(d->note, sizeof(d->note), "%.0f%%  %.*s", p->progress / p->total * 100,
+                 (int)(p->message.len < 150 ? p->message.len : 150), p->message.ptr);
+    else
+        snprintf(d->note, sizeof(d->note), "%g  %.*s", p->progress,
+                 (int)(p->message.len < 150 ? p->message.len : 150), p->message.ptr);
+    changed(d);
+}
+
+/* ---- calls ----------------------------------------------------------------------------------- */
+
+static char *expanded(const dialog *d)
+{
+    mcp_uri_template *t = NULL;
+    mcp_json_doc *values = NULL;
+    char *uri = NULL;
+    mcp_error error = {0};
+    mcp_json_parse(mcp_str_from(d->arguments), NULL, NULL, &values, NULL);
+    if (values && mcp_uri_template_parse(mcp_str_from(d->key), NULL, &t, &error) == MCP_OK)
+        mcp_uri_template_expand_json(t, mcp_json_root(values), NULL, &uri, &error);
+    mcp_uri_template_free(t);
+    mcp_json_free(values);
+    return uri;
+}
+
+static void run(dialog *d)
+{
+    const mcp_call_options *options =
+        MCP_OPTIONS(mcp_call_options, .done = on_result, .progress = on_progress, .user = d,
+                    .once = d->kind == LIST_TOOLS);
+    mcp_client *client = d->peer->client;
+    int rc = MCP_EINVAL;
+    char *uri = d->kind == LIST_TEMPLATES ? expanded(d) : NULL;
+    set_state(d, DIALOG_RUNNING);
+    *d->note = 0;
+    if (d->kind == LIST_TOOLS)
+        rc = mcp_client_call_tool(client, d->key, d->arguments, options, &d->call);
+    else if (d->kind == LIST_PROMPTS)
+        rc = mcp_client_get_prompt(client, d->key, d->arguments, options, &d->call);
+    else if (uri)
+        rc = mcp_client_read(client, uri, options, &d->call);
+    free(uri);
+    if (rc == MCP_OK)
+        return;
+    set_state(d, DIALOG_RESULT);
+    lines_print(&d->lines, LOOK_BAD, "%s", mcp_error_text(rc));
+    lines_end(&d->lines);
+}
+
+/* ---- the confirmation ------------------------------------------------------------------------ */
+
+static void put_field(lines *l, const char *name, mcp_str value)
+{
+    lines_begin(l, 2, 14, 0);
+    lines_print(l, LOOK_DIM, "%-11s ", name);
+    lines_put(l, LOOK_PLAIN, value);
+    lines_end(l);
+}
+
+static void put_hints(lines *l, const mcp_json *tool)
+{
+    mcp_json_iter it = {0};
+    mcp_str name;
+    const mcp_json *notes = mcp_json_get(tool, "annotations");
+    for (const mcp_json *v; (v = mcp_json_next(notes, &it, &name)) != NULL;) {
+        if (!mcp_json_is(v, MCP_JSON_BOOL))
+            continue;
+        lines_begin(l, 2, 14, 0);
+        lines_put(l, LOOK_DIM, MCP_STR("it says     "));
+        lines_put(l, LOOK_PLAIN, name);
+        lines_print(l, LOOK_PLAIN, ": %s", mcp_json_bool(v, false) ? "yes" : "no");
+        lines_end(l);
+    }
+}
+
+/* Shows exactly what will be sent. */
+static void put_arguments(dialog *d)
+{
+    mcp_json_doc *doc = NULL;
+    mcp_json_parse(mcp_str_from(d->arguments), NULL, NULL, &doc, NULL);
+    put_field(&d->lines, d->question ? "answer" : "arguments", (mcp_str){0});
+    json_put_value(&d->lines, mcp_json_root(doc), 2, UINT32_MAX);
+    mcp_json_free(doc);
+}
+
+static void show_confirmation(dialog *d)
+{
+    set_state(d, DIALOG_CONFIRM);
+    put_heading(&d->lines, d->question ? "Send this answer?" : "Call this tool?");
+    put_field(&d->lines, "server", mcp_str_from(d->peer->label));
+    if (d->key)
+        put_field(&d->lines, "tool", mcp_str_from(d->key));
+    put_hints(&d->lines, definition(d));
+    put_arguments(d);
+}
+
+static bool has_name(const mcp_json *tool, const char *name)
+{
+    return mcp_str_eq(mcp_json_string(mcp_json_get(tool, "name")), mcp_str_from(name));
+}
+
+static void refuse(dialog *d, const char *why)
+{
+    set_state(d, DIALOG_RESULT);
+    lines_put(&d->lines, LOOK_BAD, mcp_str_from(why));
+    lines_end(&d->lines);
+}
+
+/* Calls the tool if its definition is the one that was confirmed. */
+static void compare(dialog *d, const mcp_json *tool)
+{
+    mcp_json_writer *w = tool ? mcp_json_writer_new(NULL, 0) : NULL;
+    mcp_str text = {0};
+    mcp_json_add_value(w, tool);
+    if (!w || mcp_json_writer_finish(w, &text) != MCP_OK) {
+        refuse(d, "Not called: the server no longer offers this tool.");
+    } else if (mcp_str_eq(text, mcp_str_from(d->definition_text))) {
+        run(d);
+    } else if (set_definition(d, text) && make_form(d)) {
+        set_state(d, DIALOG_FORM);
+        snprintf(d->note, sizeof(d->note),
+                 "Not called: the tool has changed. Fill in and confirm "
+                 "it again.");
+    } else {
+        refuse(d, "Not called: the tool has changed, and cannot be used.");
+    }
+    mcp_json_writer_free(w);
+}
+
+static void on_checked(mcp_client *client, int rc, const mcp_json *result, const mcp_error *error,
+                       void *user)
+{
+    dialog *d = user;
+    mcp_json_iter it = {0};
+    const mcp_json *found = NULL;
+    (void)client;
+    if (rc == MCP_ECANCELLED)
+        return;
+    d->call = 0;
+    for (const mcp_json *t;
+         !found && (t = mcp_json_next(mcp_json_get(result, "tools"), &it, NULL));)
+        found = has_name(t, d->key) ? t : NULL;
+    if (rc != MCP_OK)
+        refuse(d, error ? error->text : mcp_error_text(rc));
+    else
+        compare(d, found);
+    changed(d);
+}
+
+static void check(dialog *d)
+{
+    set_state(d, DIALOG_CHECKING);
+    int rc = peer_request_page(d->peer, d->kind, d->page, on_checked, d, &d->call);
+    if (rc != MCP_OK)
+        refuse(d, mcp_error_text(rc));
+}
+
+/* ---- questions ------------------------------------------------------------------------------- */
+
+static void answer(dialog *d)
+{
+    mcp_error error = {0};
+    if (mcp_question_accept(d->question, d->arguments, &error) == MCP_OK) {
+        d->question = NULL;
+        dialog_close(d);
+        return;
+    }
+    set_state(d, DIALOG_FORM);
+    snprintf(d->note, sizeof(d->note), "Not sent: %.150s", error.text);
+}
+
+static void decline(dialog *d)
+{
+    mcp_question_decline(d->question);
+    d->question = NULL;
+    dialog_close(d);
+}
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+static void submit(dialog *d)
+{
+    free(d->arguments);
+    d->arguments = form_json(&d->form, d->kind == LIST_PROMPTS || d->kind == LIST_TEMPLATES);
+    *d->note = 0;
+    if (!d->arguments)
+        return;
+    if (d->question && mcp_question_kind_of(d->question) == MCP_QUESTION_URL)
+        free(d->arguments), d->arguments = NULL, answer(d);
+    else if (d->question || d->kind == LIST_TOOLS)
+        show_confirmation(d);
+    else
+        run(d);
+}
+
+static void confirm_key(dialog *d, key k)
+{
+    bool back = k.code == 'n' || k.code == 'e' || k.code == KEY_ESCAPE_;
+    if (k.code == 'y' && d->question)
+        answer(d);
+    else if (k.code == 'y')
+        check(d);
+    else if (back)
+        set_state(d, DIALOG_FORM);
+}
+
+static void move(dialog *d, action what)
+{
+    size_t step = 10, most = d->lines.n_rows ? d->lines.n_rows - 1 : 0;
+    switch (what) {
+    case ACTION_UP: d->top -= d->top > 0; break;
+    case ACTION_DOWN: d->top += d->top < most; break;
+    case ACTION_PAGE_UP: d->top = d->top > step ? d->top - step : 0; break;
+    case ACTION_PAGE_DOWN: d->top = d->top + step < most ? d->top + step : most; break;
+    case ACTION_FIRST: d->top = 0; break;
+    case ACTION_LAST: d->top = most; break;
+    default: break;
+    }
+}
+
+void dialog_key(dialog *d, key k)
+{
+    bool leaves = k.code == KEY_ESCAPE_ || k.code == CTRL('c');
+    if (d->state == DIALOG_FORM) {
+        if (leaves)
+            dialog_close(d);
+        else if (d->question && k.code == CTRL('x'))
+            decline(d);
+        else if (form_key(&d->form, k) == FORM_SUBMITTED)
+            submit(d);
+    } else if (k.code == CTRL('c') || (leaves && d->state != DIALOG_CONFIRM) ||
+               (k.code == 'q' && d->state == DIALOG_RESULT)) {
+        dialog_close(d);
+    } else if (d->state == DIALOG_CONFIRM) {
+        confirm_key(d, k);
+        move(d, key_action(k.code));
+    } else {
+        move(d, key_action(k.code));
+    }
+}
+
+const char *dialog_hint(const dialog *d)
+{
+    switch (d->state) {
+    case DIALOG_FORM:
+        return d->question ? " ^S send  ^X decline  Esc dismiss"
+                           : " Enter next  ^S go on  Esc leave";
+    case DIALOG_CONFIRM:
+        return d->question ? " y send  n change  ^C dismiss" : " y call  n change  ^C leave";
+    case DIALOG_CHECKING: return " Esc cancel";
+    case DIALOG_RUNNING: return " Esc cancel";
+    case DIALOG_RESULT: return " Esc back";
+    case DIALOG_NONE: break;
+    }
+    return "";
+}
+
+/* ---- drawing --------------------------------------------------------------------------------- */
+
+static void draw_head(dialog *d, screen *s, area *where)
+{
+    static const char *const titles[] = {[LIST_RESOURCES] = "",
+                                         [LIST_TEMPLATES] = "Template",
+                                         [LIST_PROMPTS] = "Prompt",
+                                         [LIST_TOOLS] = "Tool",
+                                         [LISTS] = "The server asks"};
+    pen p = pen_at(s, *where, 0, LOOK_HEADING);
+    pen_print(&p, " %s ", titles[d->kind]);
+    p.look = LOOK_BOLD;
+    pen_put(&p, d->key ? mcp_str_from(d->key) : mcp_str_from(d->peer->label));
+    p = pen_at(s, *where, 1, LOOK_DIM);
+    pen_print(&p, "  ");
+    pen_put(&p, d->question ? mcp_question_message(d->question)
+                            : mcp_json_string(mcp_json_get(definition(d), "description")));
+    p = pen_at(s, *where, 2, LOOK_WARN);
+    pen_print(&p, "  ");
+    pen_put(&p, mcp_str_from(d->note));
+    where->row += 3;
+    where->rows -= where->rows > 3 ? 3 : where->rows;
+}
+
+static void draw_url(dialog *d, screen *s, area where)
+{
+    lines_clear(&d->lines);
+    lines_put(&d->lines, LOOK_PLAIN,
+              MCP_STR("Open this address yourself if you trust it, then send:"));
+    lines_end(&d->lines);
+    lines_put(&d->lines, LOOK_BOLD, mcp_question_url(d->question));
+    lines_end(&d->lines);
+    lines_draw(&d->lines, s, where, 0, SIZE_MAX);
+}
+
+void dialog_draw(dialog *d, screen *s, area where)
+{
+    draw_head(d, s, &where);
+    pen p = pen_at(s, where, 0, LOOK_DIM);
+    switch (d->state) {
+    case DIALOG_FORM:
+        if (d->question && mcp_question_kind_of(d->question) == MCP_QUESTION_URL)
+            draw_url(d, s, where);
+        else
+            form_draw(&d->form, s, where);
+        break;
+    case DIALOG_CHECKING: pen_print(&p, "  checking that the tool is still the same …"); break;
+    case DIALOG_RUNNING: pen_print(&p, "  waiting for the server …"); break;
+    default: lines_draw(&d->lines, s, where, d->top, SIZE_MAX); break;
+    }
+}

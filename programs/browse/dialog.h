@@ -1,0 +1,51 @@
+/* dialog.h: what takes the place of the lists: the form of a tool, a prompt, a template or a question,
+ * the confirmation of a call, the call, and its result.
+ *
+ * A call is confirmed for one definition of a tool. After the confirmation the page of the list that
+ * has the tool is requested again. If the definition there is another one, nothing is called: the
+ * new definition is shown, and the call has to be confirmed again.
+ */
+#ifndef BROWSE_DIALOG_H
+#define BROWSE_DIALOG_H
+
+#include "content.h"
+#include "form.h"
+#include "peer.h"
+
+typedef enum dialog_state {
+    DIALOG_NONE,
+    DIALOG_FORM,
+    DIALOG_CONFIRM,
+    DIALOG_CHECKING, /* whether the definition is still the same */
+    DIALOG_RUNNING,
+    DIALOG_RESULT,
+} dialog_state;
+
+typedef struct dialog {
+    dialog_state state;
+    peer *peer;
+    list_kind kind;
+    char *key;   /* the tool, prompt or template; NULL for a question */
+    size_t page; /* of the list, which has the definition */
+    mcp_json_doc *definition;
+    char *definition_text;
+    mcp_question *question;
+    form form;
+    char *arguments; /* the JSON that is sent */
+    char note[200];  /* shown above: why it has to be confirmed again, or the progress */
+    lines lines;     /* what has to be confirmed, or the result */
+    size_t top;
+    mcp_call_id call;
+} dialog;
+
+/* Opens the form of an entry. */
+void dialog_open(dialog *d, peer *p, list_kind kind, const item *i, size_t page);
+/* Opens a question of a server. The dialog answers it in any case. */
+void dialog_ask(dialog *d, peer *p, mcp_question *q);
+void dialog_close(dialog *d);
+void dialog_key(dialog *d, key k);
+void dialog_draw(dialog *d, screen *s, area where);
+/* The keys that are possible now, for the bar at the bottom. */
+const char *dialog_hint(const dialog *d);
+
+#endif
