@@ -24,6 +24,8 @@ typedef struct pair {
     void *user;
     bool modern[2]; /* the era of the direct caller, and that of the other one */
     bool differ;    /* the revisions differ */
+    /* Log messages and tasks are compared, too, which both revisions must have. */
+    bool logs, tasks;
 } pair;
 
 static inline pair pair_of(size_t caller, size_t between)
@@ -105,11 +107,12 @@ static void add_without(text *t, mcp_str line, const char *part)
 /* Returns whether the line only reports a subscription to changes. */
 static bool is_dropped(const pair *p, mcp_str line)
 {
-    static const char *const parts[] = {"\"watched ", "\"id\":8,", "subscriptions/acknowledged"};
+    static const char *const parts[] = {"\"watched ", "\"id\":8,", "subscriptions/acknowledged",
+                                        "notifications/message"};
     static text t;
     t.len = 0;
     add(&t, "%.*s", (int)line.len, line.ptr);
-    for (size_t i = 0; i < (p->differ ? 3 : 1); i++) {
+    for (size_t i = 0; i < (p->differ ? 4 : 1); i++) {
         if (strstr(t.at, parts[i]))
             return true;
     }
@@ -130,6 +133,10 @@ static void add_line(const pair *p, text *t, mcp_str line, char cursor[2048])
     add_without(&a, (mcp_str){b.at, b.len}, "mcp+up:");
     b.len = 0;
     add_without(&b, (mcp_str){a.at, a.len}, "up_");
+    a.len = 0; /* the names of those who log */
+    add_without(&a, (mcp_str){b.at, b.len}, "\"logger\":\"up\",");
+    b.len = 0;
+    add_without(&b, (mcp_str){a.at, a.len}, "up/");
     char *at = strstr(b.at, key);
     if (at) {
         at += sizeof(key) - 1;
@@ -183,10 +190,16 @@ enum { METHODS = sizeof(methods) / sizeof(methods[0]) };
 
 static const char *meta_of(const pair *p, bool front)
 {
-    return p->modern[front] ? "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
-                              "\"io.modelcontextprotocol/clientCapabilities\":{},"
-                            : "";
+    return p->modern[front] && p->logs && !p->differ
+               ? "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+                 "\"io.modelcontextprotocol/logLevel\":\"info\","
+                 "\"io.modelcontextprotocol/clientCapabilities\":{},"
+           : p->modern[front] ? "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+                                "\"io.modelcontextprotocol/clientCapabilities\":{},"
+                              : "";
 }
+
+static size_t logs_heard; /* requests of callers of the front server that had log messages */
 
 typedef struct exchange {
     const char *method;
@@ -207,6 +220,7 @@ static const char *ask(const pair *p, bool front, const exchange *e, const char 
         strlen(e->params.at));
     cursor[0] = 0;
     const char *lines = p->say(p->user, front, t.at, 1);
+    logs_heard += front && strstr(lines, "notifications/message");
     while (!strstr(lines, "\"id\":5")) { /* progress arrives before the answer */
         add_lines(p, got, lines, cursor);
         lines = p->say(p->user, front, NULL, 1);
@@ -425,12 +439,112 @@ static void compare_cancel(const pair *p)
     }
 }
 
+/* ---- tasks ----------------------------------------------------------------------------------- */
+
+#define TASK_META                                                                     \
+    "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":"                         \
+    "\"2026-07-28\",\"io.modelcontextprotocol/clientCapabilities\":{\"extensions\":{" \
+    "\"io.modelcontextprotocol/tasks\":{}}}}"
+
+/* Finds the line with this id and writes the value of a member of its result, or the result. */
+static void result_of(const char *lines, const char *member, text *to)
+{
+    const char *line = strstr(lines, "\"id\":10,");
+    if (!line)
+        fail_msg("no answer in %s", lines);
+    while (line > lines && line[-1] != '\n')
+        line--;
+    mcp_str whole = {line, strcspn(line, "\n")}, key, value, result = {0};
+    mcp_json_text_iter it = {0}, in = {0};
+    to->len = 0;
+    add(to, "%s", "");
+    while (mcp_json_text_next(whole, &it, &key, &value)) {
+        if (mcp_str_eq(key, MCP_STR("\"result\"")) || mcp_str_eq(key, MCP_STR("\"error\"")))
+            result = value;
+    }
+    if (!member)
+        add(to, "%.*s", (int)result.len, result.ptr);
+    while (member && mcp_json_text_next(result, &in, &key, &value)) {
+        if (mcp_str_eq(key, mcp_str_from(member)))
+            add(to, "%.*s", (int)value.len, value.ptr);
+    }
+}
+
+/* Makes a request about a task, and returns its answer. */
+static const char *ask_task(const pair *p, bool front, const char *method, const char *params)
+{
+    static text message;
+    message.len = 0;
+    add(&message, "{\"jsonrpc\":\"2.0\",\"id\":10,\"method\":\"%s\",\"params\":{%s%s%s}}", method,
+        params, p->modern[front] ? "," : "", p->modern[front] ? TASK_META : "");
+    const char *lines = p->say(p->user, front, message.at, 1);
+    while (!strstr(lines, "\"id\":10,"))
+        lines = p->say(p->user, front, NULL, 1);
+    return lines;
+}
+
+/* Calls the tool as a task and returns the result of the task, as a message. */
+static void run_task(const pair *p, bool front, const char *rest, text *got)
+{
+    static text params, value;
+    char id[128], of_task[160];
+    params.len = 0;
+    add(&params, "\"name\":\"%st\",\"as task\":true,%s%s", front ? "up_" : "", rest,
+        p->modern[front] ? "" : ",\"task\":{\"ttl\":60000}");
+    const char *lines = ask_task(p, front, "tools/call", params.at);
+    const char *at = strstr(lines, "\"taskId\":\"");
+    if (!at)
+        fail_msg("no task in %s", lines);
+    snprintf(id, sizeof(id), "%.*s", (int)strcspn(at + 10, "\""), at + 10);
+    snprintf(of_task, sizeof(of_task), "\"taskId\":\"%s\"", id);
+    for (int i = 0; i < 1000; i++) {
+        lines = ask_task(p, front, "tasks/get", of_task);
+        result_of(lines, "\"status\"", &value);
+        if (strcmp(value.at, "\"working\"") != 0)
+            break;
+    }
+    bool failed = strcmp(value.at, "\"failed\"") == 0;
+    if (p->modern[front])
+        result_of(lines, failed ? "\"error\"" : "\"result\"", &value);
+    else
+        result_of(ask_task(p, front, "tasks/result", of_task), NULL, &value);
+    got->len = 0;
+    add(got, "{\"id\":10,\"%s\":%s}", failed ? "error" : "result", value.at);
+}
+
+static void compare_task(const pair *p)
+{
+    static text rest, made, a, b;
+    char none[2048];
+    uint64_t number = any(1u << 30);
+    /* the members that differ between revisions, and the id of the task in _meta, are left out */
+    pair older = *p;
+    older.differ = true;
+    rest.len = a.len = b.len = 0;
+    add_unknown(&rest);
+    add(&rest, "\"seed\":%" PRIu64, number);
+    uint64_t kept = seed;
+    p->say(p->user, false, NULL, 0);
+    p->say(p->user, true, NULL, 0);
+    size_t before = exchanges.tasks;
+    run_task(p, false, rest.at, &made);
+    add_line(&older, &a, (mcp_str){made.at, made.len}, none);
+    run_task(p, true, rest.at, &made);
+    add_line(&older, &b, (mcp_str){made.at, made.len}, none);
+    if (strcmp(a.at, b.at) != 0)
+        differs(p, "task", number, a.at, b.at);
+    assert_true(exchanges.tasks > before);
+    seed = kept;
+}
+
 /* Compares this number of exchanges of all kinds. */
 static inline void compare_all(const pair *p, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         uint32_t kind = any(20);
-        if (kind == 0)
+        if (kind < 3 && p->tasks && any(2))
+            compare_task(p);
+        else if (kind == 0)
             compare_changes(p);
         else if (kind == 1)
             compare_cancel(p);

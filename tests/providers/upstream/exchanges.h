@@ -227,17 +227,23 @@ static void add_string(text *t)
 static struct exchanges {
     mcp_server *server;
     size_t watched, held;
+    bool logs;    /* log messages are part of the exchanges */
+    size_t tasks; /* calls that have become tasks */
+    text params;  /* of a call that has become a task, which has no text any more; else empty */
 } exchanges;
 
 /* Adds the received request, without the members that differ on each hop. */
 static void add_asked(text *t, mcp_request *req)
 {
-    mcp_str params = mcp_request_params_text(req), key, value;
+    mcp_str params = exchanges.params.len ? (mcp_str){exchanges.params.at, exchanges.params.len}
+                                          : mcp_request_params_text(req),
+            key, value;
     mcp_json_text_iter it = {0};
     add(t, "\"asked\":{");
     bool some = false;
     while (mcp_json_text_next(params, &it, &key, &value)) {
-        if (mcp_str_eq(key, MCP_STR("\"_meta\"")) || mcp_str_eq(key, MCP_STR("\"cursor\"")))
+        if (mcp_str_eq(key, MCP_STR("\"_meta\"")) || mcp_str_eq(key, MCP_STR("\"cursor\"")) ||
+            mcp_str_eq(key, MCP_STR("\"task\"")))
             continue;
         add(t, "%s%.*s:%.*s", some ? "," : "", (int)key.len, key.ptr, (int)value.len, value.ptr);
         some = true;
@@ -271,12 +277,36 @@ static void report(mcp_request *req)
     }
 }
 
+/* Sends some log messages to the caller. */
+static void log_some(mcp_request *req)
+{
+    static const char *const levels[] = {"debug", "info", "warning", "emergency"};
+    uint32_t n = exchanges.logs ? any(3) : 0;
+    for (uint32_t i = 0; i < n; i++) {
+        static text t;
+        t.len = 0;
+        add(&t, "{");
+        add_unknown(&t);
+        add_meta(&t);
+        if (any(2))
+            add(&t, "\"logger\":\"l\\u0061/%" PRIu32 "\",", any(9));
+        add(&t, "\"data\":");
+        add_value(&t, 4);
+        add(&t, ",\"level\":\"%s\"}", levels[any(4)]);
+        const mcp_raw raw = raw_of(&t);
+        const mcp_raw_log log = {
+            .size = sizeof(log), .params = &raw, .requests = &req, .n_requests = 1};
+        assert_int_equal(mcp_server_log_raw(exchanges.server, &log), MCP_OK);
+    }
+}
+
 static int answer(mcp_request *req, const char *member, void (*one)(text *t))
 {
     static text t;
     t.len = 0;
     seed = (uint64_t)mcp_json_int(mcp_json_get(mcp_request_params(req), "seed"), 0);
     report(req);
+    log_some(req);
     if (any(12) == 0) {
         add(&t, "{\"code\":%d,\"message\":\"no %s\",\"data\":{",
             any(2) && strcmp(member, "contents") == 0 ? -32002 : 7, member);
@@ -338,6 +368,7 @@ static int list(mcp_request *req, mcp_str cursor, size_t max, void *user)
 static int read_one(mcp_request *req, mcp_str uri, void *user)
 {
     (void)uri, (void)user;
+    exchanges.params.len = 0;
     return answer(req, "contents", add_contents);
 }
 
@@ -375,6 +406,17 @@ static int run(mcp_request *req, mcp_item item, mcp_str name, void *user)
         mcp_request_on_cancel(req, let_go, NULL);
         return MCP_PENDING;
     }
+    exchanges.params.len = 0;
+    if (mcp_json_get(params, "as task")) {
+        mcp_str all = mcp_request_params_text(req);
+        exchanges.params.len = 0;
+        add(&exchanges.params, "%.*s", (int)all.len, all.ptr);
+        int rc = mcp_request_task_asked(req);
+        rc = rc == MCP_OK ? mcp_request_task(req, NULL) : rc;
+        if (rc != MCP_OK)
+            return rc;
+        exchanges.tasks += mcp_request_task_id(req) != NULL;
+    }
     if (mcp_json_get(params, "count"))
         return mcp_reply_textf(req, "watched %zu, held %zu", exchanges.watched, exchanges.held);
     return item == MCP_ITEM_TOOL ? answer(req, "content", add_block)
@@ -384,6 +426,7 @@ static int run(mcp_request *req, mcp_item item, mcp_str name, void *user)
 static int complete(mcp_request *req, mcp_item item, mcp_str name, void *user)
 {
     (void)item, (void)name, (void)user;
+    exchanges.params.len = 0;
     return answer(req, "values", add_string);
 }
 
@@ -421,14 +464,20 @@ static inline mcp_server *exchanges_server(void)
                                           .complete = complete,
                                           .resolve = resolve,
                                           .watch = watch,
-                                          .unwatch = unwatch};
+                                          .unwatch = unwatch,
+                                          .tasks = true};
     mcp_server *s;
-    assert_int_equal(mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "rig", .version = "1",
-                                                .no_rate_limits = true, .coalesce_ms = 1),
-                                    &s, NULL),
+    assert_int_equal(
+        mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "rig", .version = "1",
+                                   .no_rate_limits = true, .coalesce_ms = 1, .logging = true),
+                       &s, NULL),
+        MCP_OK);
+    assert_int_equal(mcp_server_set_tasks(s, MCP_OPTIONS(mcp_task_settings, .poll_ms = 20), NULL),
                      MCP_OK);
     assert_int_equal(mcp_server_mount(s, "f:", &provider, NULL, NULL), MCP_OK);
-    exchanges = (struct exchanges){.server = s};
+    exchanges.server = s;
+    exchanges.watched = exchanges.held = exchanges.params.len = 0;
+    exchanges.logs = false;
     return s;
 }
 
