@@ -122,7 +122,7 @@ describe('keys', { timeout: 60_000 }, () => {
 });
 
 describe('streams', { timeout: 180_000 }, () => {
-    const COUNT = Number(process.env.MCP_STREAMS ?? 200);
+    const COUNT = Number(process.env.MCP_STREAMS ?? 1000);
     const SKEW = 60; // seconds that a token counts for longer
     let issuer, server;
     before(async () => {

@@ -264,9 +264,14 @@ static void test_bad_roles(void **state)
 static void test_bound(void **state)
 {
     enum { ROUNDS = 20 };
+    static const char three[] =
+        "{\"claim\":\"dbrole\",\"issuer\":\"" ISSUER "\",\"roles\":{\"a\":\"ada\","
+        "\"b\":\"Bob \\\"x'\\\\\",\"h\":\"holder\"},\"own_login\":true}";
     (void)state;
-    open_shop(run_as, (mcp_postgres_options){.connections = 1});
+    open_shop(three, (mcp_postgres_options){.connections = 1});
+    caller_open(&none, &shop, "{\"dbrole\":\"h\"}");
     for (int i = 0; i < ROUNDS; i++) {
+        check_exchange(&none, &(exchange){READ, URI("public/note/rows"), {"of holder", "!of a"}});
         check_exchange(&ada, &(exchange){READ, URI("public/note/rows"), {"of ada", "!of bob"}});
         check_exchange(&bob, &(exchange){READ, URI("public/note/rows"), {"of bob", "!of ada"}});
         assert_true(sessions() <= 2); /* one may be ending */
@@ -282,6 +287,7 @@ static void test_bound(void **state)
     assert_non_null(strstr(bob.reply, "of bob"));
     assert_true(run_until(&shop, &ada.replies, before + 25, 20000));
     assert_null(strstr(ada.reply, "of bob"));
+    caller_close(&none);
     close_shop();
 }
 
