@@ -30,7 +30,7 @@ void isolated_group_leave(isolated *r)
 /* Whether the source has a process, or waits for the start of one. */
 static bool has_process(const isolated *r)
 {
-    return r->stamped || (r->begun && (r->first || r->watch.state));
+    return r->stamped || (r->begun && (r->first || r->watch.state || r->ahead.state));
 }
 
 static size_t count_processes(const mcp_isolated_group *group)
@@ -64,8 +64,10 @@ static bool make_room(isolated *idle)
 {
     if (idle && idle->stamped)
         isolated_link_replace(idle);
-    else if (idle) /* it waits for its start, in order to watch */
+    else if (idle) { /* it waits for its start, and no request does */
         mcp_service_done(idle->link.service, &idle->watch);
+        mcp_service_done(idle->link.service, &idle->ahead);
+    }
     return idle != NULL;
 }
 
@@ -94,6 +96,42 @@ bool isolated_may_start(isolated *r, mcp_error *error)
         "again later",
         r->options.name, group->max, group->max_name ? group->max_name : "max");
     return false;
+}
+
+/* ---- starting ahead -------------------------------------------------------------------------- */
+
+static void on_ahead(int rc, const mcp_error *error, void *user)
+{
+    isolated *r = user;
+    (void)error;
+    if (rc == MCP_OK)
+        mcp_service_done(r->link.service, &r->ahead);
+}
+
+static void start_ahead(isolated *r)
+{
+    mcp_error error;
+    if (!r->lists || r->failure.code || r->aside || r->ahead.state || has_process(r) ||
+        !has_room(r))
+        return;
+    r->begun = true;
+    r->ahead.ready = on_ahead;
+    r->ahead.user = r;
+    if (mcp_service_begin(r->link.service, &r->ahead, &error) == MCP_OK)
+        mcp_service_done(r->link.service, &r->ahead);
+}
+
+void isolated_start_ahead(isolated *r)
+{
+    enum { AHEAD = 4 };
+    size_t before = 0;
+    isolated *other = r->options.group ? r->options.group->first : r;
+    for (const isolated *at = other; at != r; at = at->next)
+        before++;
+    for (; other != r; other = other->next, before--) {
+        if (before <= AHEAD)
+            start_ahead(other);
+    }
 }
 
 /* ---- state ----------------------------------------------------------------------------------- */

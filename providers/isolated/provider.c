@@ -123,6 +123,7 @@ static void isolated_free(isolated *r)
 {
     mcp_allocator alloc = r->alloc;
     r->closing = true;
+    mcp_service_done(r->link.service, &r->ahead);
     isolated_watch_free(r);
     isolated_link_close(&r->link);
     isolated_calls_free(r);
@@ -233,6 +234,7 @@ int isolated_mount(isolated *r, const mcp_source *source, mcp_error *error)
         .opaque = true, /* the process parses URIs and matches them against its templates */
     };
     r->prefixes[r->n_prefixes++] = copy;
+    r->lists = r->lists || provider.list;
     int rc = mcp_server_mount(r->server, prefix, &provider, r, error);
     if (rc == MCP_EEXIST && error)
         snprintf(error->text, sizeof(error->text),

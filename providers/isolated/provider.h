@@ -90,6 +90,7 @@ struct isolated {
     size_t n_paths;
     bool stamped;      /* a process was started with these files */
     bool begun;        /* a process is to be started */
+    bool lists;        /* the source has a list of resources */
     int64_t checked;   /* when the paths were last compared with `stamps` */
     mcp_error failure; /* why the last process could not mount the source; code 0 if it could */
     uint64_t failure_state; /* isolated_files_state() at the time of the failure */
@@ -120,6 +121,7 @@ struct isolated {
     uint64_t state;        /* isolated_files_state() when `fresh` was last set; 0 if unknown */
     bool soon;             /* the subscription must be updated, because the watched URIs changed */
     bool announces;        /* report everything as changed when the subscription is active again */
+    mcp_service_use ahead; /* see isolated_start_ahead() */
     mcp_service_use watch; /* keeps the process running while anything is watched */
     mcp_host_timer *timer;
 };
@@ -221,6 +223,11 @@ void isolated_group_leave(isolated *r);
 bool isolated_may_start(isolated *r, mcp_error *error);
 /* The same before the process is used to watch, for which only one that watches nothing is ended. */
 bool isolated_may_watch(isolated *r);
+
+/* Starts the processes of the next sources in the order of lists, because a list that comes to this one
+ * will probably come to them. They start at the same time then, not one after the other. Sources that
+ * were mounted later are before this one in the group. */
+void isolated_start_ahead(isolated *r);
 
 /* ---- callers.c --------------------------------------------------------------------------------- */
 

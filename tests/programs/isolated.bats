@@ -161,6 +161,23 @@ at_once() {
     hush
 }
 
+@test "a list starts the processes of the next sources together" {
+    for i in {2..7}; do cp shop.db shop$i.db; done
+    talk modern "$MCPD" --page-size 1 sqlite:shop.db sqlite:shop{2..7}.db
+    result resources/list '{}' # the first source fills the page
+    [[ "$heard" == *sqlite://shop/* ]]
+    for _ in {1..400}; do
+        [ "$(children)" -lt 5 ] || break
+        sleep 0.05
+    done
+    [ "$(children)" = 5 ]
+    hush
+    talk modern "$MCPD" --max-source-processes 2 sqlite:shop.db sqlite:shop{2..7}.db
+    result resources/list '{}'
+    [ "$(jq '.resources | map(select(.uri | endswith("/t"))) | length' <<<"$heard")" = 7 ]
+    hush
+}
+
 @test "--max-source-processes: a process without requests makes room for another, and its source is watched again" {
     cp shop.db other.db
     talk legacy "$MCPD" --max-source-processes 1 sqlite:shop.db sqlite:other.db
