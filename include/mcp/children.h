@@ -177,6 +177,14 @@ typedef struct mcp_sandbox_options {
     const char *const *read, *const *write;
     /* MCP_SANDBOX_* combined with |; if one of them is not available, the call fails */
     size_t required;
+    /* The process is going to run another program (exec), which stays in the sandbox, as do all
+     * processes that it starts. It may read and run files in `read` and `write`, in /usr, /bin and
+     * /lib, and read what programs commonly need in /etc, /dev, /proc and /sys. Instead of the list
+     * of allowed calls, there is a list of refused ones: no sockets (except with `network`), no
+     * tracing, no namespaces and mounts, no io_uring, and nothing that only an administrator needs. */
+    bool runs_program;
+    /* With runs_program: sockets for IPv4, IPv6 and netlink are allowed. Sockets for Unix never are. */
+    bool network;
 } mcp_sandbox_options;
 
 /* Puts the calling thread, and the threads that it starts later, into the sandbox permanently. Call

@@ -21,6 +21,7 @@
 #include "audit.h"
 #include "check.h"
 #include "commands.h"
+#include "confine.h"
 #include "doctor.h"
 #include "effective.h"
 #include "entry.h"
@@ -33,6 +34,7 @@
 #include "reload.h"
 #include "source_child.h"
 #include "sources.h"
+#include "upstreams.h"
 
 /* Prints an error in the configuration for the user. */
 static void tell(const char *line)
@@ -380,6 +382,8 @@ int main(int argc, char **argv)
     program p = {.audit = {.fd = -1}};
     if (argc == 2 && strcmp(argv[1], SOURCE_CHILD) == 0)
         return source_child_run();
+    if (argc > 2 && strcmp(argv[1], MCP_UPSTREAM_CONFINED) == 0)
+        return confine_run(argc, argv);
     int rc = options_parse(argc, argv, &p.line);
     if (rc == 0)
         rc = run(&p);

@@ -57,6 +57,17 @@ static bool put_placed(mcp_json_writer *w, mcp_str path, const char *base)
     return placed != NULL;
 }
 
+static bool put_all_placed(mcp_json_writer *w, const mcp_json *paths, const char *base)
+{
+    mcp_json_iter it = {0};
+    bool ok = true;
+    mcp_json_begin_array(w);
+    for (const mcp_json *v; ok && (v = mcp_json_next(paths, &it, NULL)) != NULL;)
+        ok = put_placed(w, mcp_json_string(v), base);
+    mcp_json_end(w);
+    return ok;
+}
+
 bool modules_put_options(mcp_json_writer *w, const mcp_module *module, const mcp_json *options,
                          const char *base)
 {
@@ -70,6 +81,8 @@ bool modules_put_options(mcp_json_writer *w, const mcp_module *module, const mcp
         mcp_json_key_str(w, key);
         if (text.len && is_path(schema, key))
             ok = put_placed(w, text, base);
+        else if (mcp_json_is(v, MCP_JSON_ARRAY) && is_path(schema, key))
+            ok = put_all_placed(w, v, base);
         else
             mcp_json_add_value(w, v);
     }

@@ -17,6 +17,18 @@ const char mcp_upstream_schema[] =
     "\"env_add\":{\"type\":\"array\",\"items\":{\"type\":\"string\",\"pattern\":\"^[^=]+=\"},"
     "\"maxItems\":200,\"description\":\"Variables, NAME=value, that are added to that "
     "environment\"},"
+    "\"sandbox\":{\"type\":\"boolean\",\"description\":\"Run the program in a sandbox: it reads "
+    "the "
+    "system's programs and libraries, its own folder and that of the option cwd, writes nothing, "
+    "and has no "
+    "network\"},"
+    "\"sandbox_read\":{\"type\":\"array\",\"items\":{\"type\":\"string\",\"minLength\":1},"
+    "\"maxItems\":50,"
+    "\"format\":\"path\",\"description\":\"Further files and folders that it may read and run\"},"
+    "\"sandbox_write\":{\"type\":\"array\",\"items\":{\"type\":\"string\",\"minLength\":1},"
+    "\"maxItems\":50,"
+    "\"format\":\"path\",\"description\":\"Files and folders that it may read, run and write\"},"
+    "\"sandbox_network\":{\"type\":\"boolean\",\"description\":\"Whether it may use the network\"},"
     "\"cwd\":{\"type\":\"string\",\"format\":\"path\","
     "\"description\":\"The folder that the program starts in\"},"
     "\"headers\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"maxItems\":50,"
@@ -162,7 +174,8 @@ static int fail(mcp_error *error, int rc, const char *text)
 
 typedef struct reading {
     const char *argv[MOST_WORDS + 1], *env[MOST_WORDS + 1], *env_add[MOST_WORDS + 1],
-        *headers[MOST_WORDS + 1], *only[MOST_WORDS + 1], *hide[MOST_WORDS + 1];
+        *headers[MOST_WORDS + 1], *only[MOST_WORDS + 1], *hide[MOST_WORDS + 1],
+        *confined[MOST_WORDS + 1];
     char name[UPSTREAM_SOURCE_MAX + 1];
 } reading;
 
@@ -181,6 +194,65 @@ static int read_command(reading *r, char *text, const mcp_json *options, mcp_err
 static const char *string_of(const mcp_json *options, const char *name)
 {
     return mcp_json_string(mcp_json_get(options, name)).ptr;
+}
+
+static int add_word(const char **words, size_t *n, const char *word)
+{
+    if (*n == MOST_WORDS)
+        return MCP_ELIMIT;
+    words[(*n)++] = word;
+    words[*n] = NULL;
+    return MCP_OK;
+}
+
+/* Adds an option with each path of an array. */
+static int add_paths(const char **words, size_t *n, const char *option, const mcp_json *paths)
+{
+    mcp_json_iter it = {0};
+    int rc = MCP_OK;
+    for (const mcp_json *v; rc == MCP_OK && (v = mcp_json_next(paths, &it, NULL)) != NULL;) {
+        rc = add_word(words, n, option);
+        if (rc == MCP_OK)
+            rc = add_word(words, n, mcp_json_string(v).ptr);
+    }
+    return rc;
+}
+
+/* Makes the command line of a program in a sandbox, which mcpd itself starts (UPSTREAM_CONFINED). */
+static int confine(reading *r, const mcp_json *options, mcp_error *error)
+{
+    const char **to = r->confined;
+    size_t n = 0;
+    int rc = add_word(to, &n, "/proc/self/exe");
+    if (rc == MCP_OK)
+        rc = add_word(to, &n, MCP_UPSTREAM_CONFINED);
+    if (rc == MCP_OK)
+        rc = add_paths(to, &n, "--read", mcp_json_get(options, "sandbox_read"));
+    if (rc == MCP_OK && string_of(options, "cwd"))
+        rc = add_word(to, &n, "--read");
+    if (rc == MCP_OK && string_of(options, "cwd"))
+        rc = add_word(to, &n, string_of(options, "cwd"));
+    if (rc == MCP_OK)
+        rc = add_paths(to, &n, "--write", mcp_json_get(options, "sandbox_write"));
+    if (rc == MCP_OK && mcp_json_bool(mcp_json_get(options, "sandbox_network"), false))
+        rc = add_word(to, &n, "--network");
+    if (rc == MCP_OK)
+        rc = add_word(to, &n, "--");
+    for (const char **word = r->argv; rc == MCP_OK && *word; word++)
+        rc = add_word(to, &n, *word);
+    return rc == MCP_OK ? rc : fail(error, MCP_EINVAL, "the command has too many words");
+}
+
+static int check_sandbox(const mcp_json *options, bool url, mcp_error *error)
+{
+    bool on = mcp_json_bool(mcp_json_get(options, "sandbox"), false);
+    if (on && url)
+        return fail(error, MCP_EINVAL, "sandbox is for programs, not for URLs");
+    if (!on && (mcp_json_get(options, "sandbox_read") || mcp_json_get(options, "sandbox_write") ||
+                mcp_json_get(options, "sandbox_network")))
+        return fail(error, MCP_EINVAL,
+                    "sandbox_read, sandbox_write and sandbox_network need \"sandbox\": true");
+    return MCP_OK;
 }
 
 static uint64_t number_of(const mcp_json *options, const char *name)
@@ -208,11 +280,18 @@ static int use_options(reading *r, const char *source, const mcp_json *options, 
         name_of(url ? source : r->argv[0], r->name);
         name = r->name;
     }
+    const char *const *argv = url ? NULL : r->argv;
+    int rc = check_sandbox(options, url, error);
+    if (rc == MCP_OK && mcp_json_bool(mcp_json_get(options, "sandbox"), false)) {
+        rc = confine(r, options, error);
+        argv = r->confined;
+    }
+    if (rc != MCP_OK)
+        return rc;
     return use(
-        MCP_OPTIONS(mcp_upstream_options, .name = name, .argv = url ? NULL : r->argv,
-                    .url = url ? source : NULL, .env = env ? r->env : NULL,
-                    .env_add = n_add ? r->env_add : NULL, .cwd = string_of(options, "cwd"),
-                    .headers = headers ? r->headers : NULL,
+        MCP_OPTIONS(mcp_upstream_options, .name = name, .argv = argv, .url = url ? source : NULL,
+                    .env = env ? r->env : NULL, .env_add = n_add ? r->env_add : NULL,
+                    .cwd = string_of(options, "cwd"), .headers = headers ? r->headers : NULL,
                     .revision = string_of(options, "revision"),
                     .max_sessions = (size_t)number_of(options, "max_sessions"),
                     .idle_ms = number_of(options, "idle_ms"),

@@ -188,6 +188,10 @@ const char *mcp_upstream_end_name(size_t end);
 const char *mcp_upstream_outcome_name(size_t outcome);
 const char *mcp_upstream_list_name(size_t list);
 
+/* The first word of the command line with which a source with the option "sandbox" starts the program
+ * that contains this provider again. mcpd then runs confine_run(). */
+#define MCP_UPSTREAM_CONFINED "--run-confined"
+
 /* Mounts a source of mcpd: "COMMAND ARG…", "https://…" or "unix:PATH". `options` must conform to
  * mcp_upstream_schema. If `name` is NULL, it is derived from the source. `group` may be NULL.
  * Returns the errors of mcp_upstream_mount(). */

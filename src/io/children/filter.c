@@ -1,5 +1,6 @@
 /* filter.c: the list of system calls that a process in the sandbox may make, and its seccomp
- * filter, which libseccomp builds.
+ * filter, which libseccomp builds. At the end, the list of those that a program of others may not
+ * make.
  *
  * All other calls fail with EPERM. An exception is clone3(), which fails with ENOSYS so that the C
  * library falls back to clone(). The filter can read the flags of clone(), and allows new threads
@@ -41,6 +42,7 @@ enum {
     ATTR_BAD_ARCH = 2, /* SCMP_FLTATR_ACT_BADARCH */
     LESS = 2,          /* SCMP_CMP_LT */
     EQUAL = 4,         /* SCMP_CMP_EQ */
+    GREATER_OR_EQUAL = 5,
     MASKED_EQUAL = 7,  /* SCMP_CMP_MASKED_EQ */
     ATTR_OPTIMIZE = 8, /* SCMP_FLTATR_CTL_OPTIMIZE */
     OPTIMIZE_TREE = 2, /* builds a faster filter; version 2.4 rejects it, which is ignored */
@@ -272,20 +274,141 @@ static void add_rules(filter *p, bool writes)
     add(p, REFUSE(ENOSYS), "io_uring_setup", 0, NULL);
 }
 
-int mcp__filter_enter(bool writes, mcp_error *error)
+/* ---- programs of others ---------------------------------------------------------------------- */
+
+/* Calls that no MCP server needs, and that reach other processes, the kernel's configuration, or files
+ * without their path. */
+static const char *const refused[] = {
+    /* other processes */
+    "ptrace",
+    "process_vm_readv",
+    "process_vm_writev",
+    "process_madvise",
+    "pidfd_getfd",
+    "kcmp",
+    "move_pages",
+    "migrate_pages",
+    /* namespaces and mounts */
+    "unshare",
+    "setns",
+    "mount",
+    "umount2",
+    "pivot_root",
+    "chroot",
+    "move_mount",
+    "open_tree",
+    "open_tree_attr",
+    "fsopen",
+    "fsconfig",
+    "fsmount",
+    "fspick",
+    "mount_setattr",
+    /* files by their number */
+    "name_to_handle_at",
+    "open_by_handle_at",
+    /* interfaces of the kernel */
+    "bpf",
+    "perf_event_open",
+    "userfaultfd",
+    "io_uring_enter",
+    "io_uring_register",
+    "add_key",
+    "request_key",
+    "keyctl",
+    "modify_ldt",
+    "vhangup",
+    "fanotify_init",
+    "lookup_dcookie",
+    /* administration */
+    "reboot",
+    "swapon",
+    "swapoff",
+    "init_module",
+    "finit_module",
+    "delete_module",
+    "kexec_load",
+    "kexec_file_load",
+    "acct",
+    "quotactl",
+    "quotactl_fd",
+    "settimeofday",
+    "clock_settime",
+    "clock_adjtime",
+    "adjtimex",
+    "sethostname",
+    "setdomainname",
+    "iopl",
+    "ioperm",
+    "syslog",
+    "nfsservctl",
+    "_sysctl",
+    "uselib",
+    "ustat",
+    "sysfs",
+};
+
+/* The kernel ignores the upper half of these arguments. */
+static const struct {
+    const char *name;
+    struct scmp_arg_cmp arg;
+} refused_conditions[] = {
+    {"ioctl", {1, MASKED_EQUAL, UINT32_MAX, 0x5412 /* TIOCSTI: input for a terminal */}},
+    {"ioctl", {1, MASKED_EQUAL, UINT32_MAX, 0x541c /* TIOCLINUX */}},
+    {"clone", {0, MASKED_EQUAL, CLONE_NEWNS, CLONE_NEWNS}},
+    {"clone", {0, MASKED_EQUAL, CLONE_NEWCGROUP, CLONE_NEWCGROUP}},
+    {"clone", {0, MASKED_EQUAL, CLONE_NEWUTS, CLONE_NEWUTS}},
+    {"clone", {0, MASKED_EQUAL, CLONE_NEWIPC, CLONE_NEWIPC}},
+    {"clone", {0, MASKED_EQUAL, CLONE_NEWUSER, CLONE_NEWUSER}},
+    {"clone", {0, MASKED_EQUAL, CLONE_NEWPID, CLONE_NEWPID}},
+    {"clone", {0, MASKED_EQUAL, CLONE_NEWNET, CLONE_NEWNET}},
+};
+
+/* Refuses sockets of each family except those of the network. Families above the highest one include
+ * all values whose upper half is set. */
+static void refuse_sockets(filter *p)
+{
+    enum { FAMILIES = 64 };
+    struct scmp_arg_cmp family = {0, EQUAL, 0, 0};
+
+    for (; family.a < FAMILIES; family.a++) {
+        if (family.a != AF_INET && family.a != AF_INET6 && family.a != AF_NETLINK)
+            add(p, REFUSE(EAFNOSUPPORT), "socket", 1, &family);
+    }
+    family.op = GREATER_OR_EQUAL;
+    add(p, REFUSE(EAFNOSUPPORT), "socket", 1, &family);
+}
+
+static void add_program_rules(filter *p, bool network)
+{
+    for (size_t i = 0; i < MCP__COUNT(refused); i++)
+        add(p, REFUSE(EPERM), refused[i], 0, NULL);
+    for (size_t i = 0; i < MCP__COUNT(refused_conditions); i++)
+        add(p, REFUSE(EPERM), refused_conditions[i].name, 1, &refused_conditions[i].arg);
+    if (network)
+        refuse_sockets(p);
+    else
+        add(p, REFUSE(EPERM), "socket", 0, NULL);
+    add(p, REFUSE(ENOSYS), "clone3", 0, NULL);
+    add(p, REFUSE(ENOSYS), "io_uring_setup", 0, NULL);
+}
+
+/* ---- installing ------------------------------------------------------------------------------ */
+
+/* Installs a filter with the rules of `rules`, and `other` for all other calls. */
+static int enter(uint32_t other, void (*rules)(filter *p, bool flag), bool flag, mcp_error *error)
 {
     filter p = {.failed = 0};
     int rc = load(&p.f, error);
 
     if (rc != MCP_OK)
         return rc;
-    p.ctx = p.f.seccomp_init(REFUSE(EPERM));
+    p.ctx = p.f.seccomp_init(other);
     if (!p.ctx)
         return mcp__fail(error, MCP_ENOMEM, 0, "no memory for a filter of system calls");
     (void)p.f.seccomp_attr_set(p.ctx, ATTR_OPTIMIZE, OPTIMIZE_TREE);
     /* By default only the calling thread is killed, and other threads would wait for it. */
     (void)p.f.seccomp_attr_set(p.ctx, ATTR_BAD_ARCH, KILL);
-    add_rules(&p, writes);
+    rules(&p, flag);
     if (!p.failed) {
         rc = p.f.seccomp_load(p.ctx);
         p.failed = rc < 0 ? -rc : 0;
@@ -294,4 +417,14 @@ int mcp__filter_enter(bool writes, mcp_error *error)
     if (p.failed)
         return mcp__fail(error, MCP_EIO, 0, "the filter of system calls: %s", strerror(p.failed));
     return MCP_OK;
+}
+
+int mcp__filter_enter(bool writes, mcp_error *error)
+{
+    return enter(REFUSE(EPERM), add_rules, writes, error);
+}
+
+int mcp__filter_enter_program(bool network, mcp_error *error)
+{
+    return enter(ALLOW, add_program_rules, network, error);
 }

@@ -11,5 +11,8 @@ bool mcp__filter_available(void);
  * cannot be removed. It allows changes to files only if `writes` is set. Returns MCP_OK,
  * MCP_EUNSUPPORTED, MCP_EIO or MCP_ENOMEM. */
 int mcp__filter_enter(bool writes, mcp_error *error);
+/* Installs a filter for a program that this process is going to run, and for all processes below it.
+ * Without `network` it can open no sockets. Returns the same codes. */
+int mcp__filter_enter_program(bool network, mcp_error *error);
 
 #endif

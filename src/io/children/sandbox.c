@@ -30,6 +30,8 @@ enum {
     VERSION = 1 << 0, /* flag of CREATE_RULESET */
     PATH_BENEATH = 1, /* type of ADD_RULE */
 
+    EXECUTE = 1 << 0,
+    WRITE_FILE = 1 << 1,
     READ_FILE = 1 << 2,
     READ_DIR = 1 << 3,
     WRITE = 0x7ff2, /* all rights to modify files, except IOCTL_DEV */
@@ -72,6 +74,55 @@ static const char *const libraries[] = {
     NULL,
 };
 
+/* What programs of others commonly need, in addition. Files with passwords are not among them, and
+ * nothing of other processes. */
+static const char *const system_paths[] = {
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/opt",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+    "/etc/alternatives",
+    "/etc/ca-certificates",
+    "/etc/ca-certificates.conf",
+    "/etc/gai.conf",
+    "/etc/gitconfig",
+    "/etc/group",
+    "/etc/host.conf",
+    "/etc/hostname",
+    "/etc/hosts",
+    "/etc/inputrc",
+    "/etc/localtime",
+    "/etc/locale.alias",
+    "/etc/mime.types",
+    "/etc/nsswitch.conf",
+    "/etc/passwd",
+    "/etc/protocols",
+    "/etc/resolv.conf",
+    "/etc/services",
+    "/etc/ssl/certs",
+    "/etc/ssl/openssl.cnf",
+    "/etc/timezone",
+    "/dev/random",
+    "/proc/self",
+    "/proc/cpuinfo",
+    "/proc/filesystems",
+    "/proc/meminfo",
+    "/proc/stat",
+    "/proc/sys/kernel/osrelease",
+    "/proc/sys/vm/overcommit_memory",
+    "/proc/uptime",
+    "/proc/version",
+    "/run/systemd/resolve/stub-resolv.conf",
+    "/sys/devices/system/cpu",
+    "/sys/fs/cgroup",
+    "/sys/kernel/mm/transparent_hugepage",
+    NULL,
+};
+
+static const char *const devices[] = {"/dev/null", "/dev/zero", "/dev/full", NULL};
+
 static int landlock_version(void)
 {
     long version = syscall(CREATE_RULESET, NULL, 0, (unsigned)VERSION);
@@ -112,12 +163,19 @@ static int restrict_files(const mcp_sandbox_options *o, int version)
 {
     size_t row = MCP__MIN((size_t)version, MCP__COUNT(versions)) - 1;
     ruleset r = versions[row].set;
-    uint64_t reading = READ_FILE | READ_DIR;
+    uint64_t reading = READ_FILE | READ_DIR | (o->runs_program ? EXECUTE : 0);
+
+    if (o->runs_program && o->network)
+        r.network = 0;
     int set = (int)syscall(CREATE_RULESET, &r, versions[row].size, 0U);
 
     if (set < 0)
         return -1;
     int rc = allow_all(set, libraries, reading);
+    if (rc == 0 && o->runs_program)
+        rc = allow_all(set, system_paths, reading);
+    if (rc == 0 && o->runs_program)
+        rc = allow_all(set, devices, READ_FILE | WRITE_FILE);
     if (rc == 0)
         rc = allow_all(set, o->read, reading);
     if (rc == 0)
@@ -264,7 +322,8 @@ int mcp_sandbox_enter(const mcp_sandbox_options *options, unsigned *ret, mcp_err
         return mcp__fail(error, MCP_EIO, 0, "Landlock: %s", strerror(errno));
     kinds = kinds_of(version);
     if (mcp__filter_available()) {
-        rc = mcp__filter_enter(o.write && o.write[0], error);
+        rc = o.runs_program ? mcp__filter_enter_program(o.network, error)
+                            : mcp__filter_enter(o.write && o.write[0], error);
         if (rc != MCP_OK)
             return rc;
         kinds |= MCP_SANDBOX_CALLS;
