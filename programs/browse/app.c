@@ -43,9 +43,29 @@ static void ask_next(app *a)
     memmove(a->questions, a->questions + 1, --a->n_questions * sizeof(a->questions[0]));
 }
 
+static void on_logged(peer *p, look l, const char *before, mcp_str text, void *user)
+{
+    app *a = user;
+    (void)p;
+    journal_add(&a->log, l, before, text);
+    a->is_dirty = true;
+}
+
+static void on_traced(peer *p, bool sent, mcp_str message, void *user)
+{
+    app *a = user;
+    (void)p;
+    journal_add(&a->trace, sent ? LOOK_NAME : LOOK_PLAIN, sent ? "> " : "< ", message);
+    a->is_dirty = a->is_dirty || a->shows_trace;
+}
+
 bool app_open(app *a)
 {
-    peer_events events = {.changed = on_changed, .asked = on_asked, .user = a};
+    peer_events events = {.changed = on_changed,
+                          .asked = on_asked,
+                          .logged = on_logged,
+                          .traced = on_traced,
+                          .user = a};
     a->tabs = calloc(a->n_peers, sizeof(*a->tabs));
     if (!a->tabs)
         return false;
@@ -67,6 +87,8 @@ void app_close(app *a)
         for (size_t k = 0; k < LISTS; k++)
             search_end(&a->tabs[i][k].search);
     }
+    journal_clear(&a->log);
+    journal_clear(&a->trace);
     free(a->tabs);
 }
 
@@ -197,6 +219,13 @@ void app_draw(app *a, screen *s)
     size_t left = s->columns * 2 / 5;
     left = left > 80 ? 80 : left;
     draw_top(a, s, all);
+    if (a->shows_log || a->shows_trace) {
+        size_t rows = body.rows / 3;
+        area below = {body.row + body.rows - rows, 0, rows, body.columns};
+        body.rows -= rows;
+        journal_draw(a->shows_log ? &a->log : &a->trace, s, below,
+                     a->shows_log ? "Log" : "Messages");
+    }
     ask_next(a);
     if (a->shows_help) {
         draw_help(a, s, body);
@@ -298,6 +327,8 @@ static void act(app *a, action what)
     case ACTION_LAST_TAB: choose_list(a, (list_kind)((a->kind + LISTS - 1) % LISTS)); break;
     case ACTION_NEXT_SERVER: a->peer = (a->peer + 1) % a->n_peers; break;
     case ACTION_RELOAD: preview_clear(a), peer_reload(app_peer(a), a->kind); break;
+    case ACTION_LOG: a->shows_log = !a->shows_log, a->shows_trace = false; break;
+    case ACTION_TRACE: a->shows_trace = !a->shows_trace, a->shows_log = false; break;
     case ACTION_HELP: a->shows_help = true, a->help.top = 0; break;
     case ACTION_REDRAW: a->wants_redraw = true; break;
     case ACTION_SUSPEND: a->wants_suspend = true; break;

@@ -7,6 +7,7 @@
 #include "content.h"
 #include "dialog.h"
 #include "edit.h"
+#include "journal.h"
 #include "keys.h"
 #include "lines.h"
 #include "peer.h"
@@ -58,6 +59,8 @@ typedef struct app {
     } questions[16]; /* that wait until the one before was answered */
     size_t n_questions;
     bool is_typing; /* the query of a search */
+    journal log, trace;
+    bool shows_log, shows_trace; /* a pane at the bottom */
     bool shows_help;
     scroll help;
     size_t list_rows, preview_rows; /* heights of the panes, as drawn last */

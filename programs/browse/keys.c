@@ -25,6 +25,8 @@ const key_row key_rows[] = {
     {ACTION_NEXT_SERVER, {'s'}, "s", "the next server", NULL},
     {ACTION_SEARCH, {'/'}, "/", "search as you type; Enter keeps it, Esc ends it", "search"},
     {ACTION_RELOAD, {'r', CTRL('r')}, "r", "read the list again", "reload"},
+    {ACTION_LOG, {'L'}, "L", "show what the servers log, and their stderr", NULL},
+    {ACTION_TRACE, {'T'}, "T", "show the messages of the protocol", NULL},
     {ACTION_HELP, {'?', KEY_F1_}, "? F1", "this help", "help"},
     {ACTION_REDRAW, {CTRL('l')}, "^L", "draw the screen again", NULL},
     {ACTION_SUSPEND, {CTRL('z')}, "^Z", "back to the shell; fg continues", NULL},

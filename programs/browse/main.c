@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <common/help.h>
@@ -45,6 +46,10 @@ typedef struct browser {
     app app;
     screen now, shown;
     int64_t last_frame;
+    uint64_t frames;    /* that were written */
+    int64_t begin_us;   /* of the program */
+    int64_t first_us;   /* until entries were shown */
+    int64_t longest_us; /* between two times that keys could be read */
 } browser;
 
 static void on_input(void *arg)
@@ -69,7 +74,34 @@ static void paint(browser *b)
         return;
     b->app.wants_redraw = false;
     tty_show(&b->now);
+    b->frames++;
     screen_copy(&b->shown, &b->now);
+}
+
+static int64_t now_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+static void count_frame(browser *b, int64_t since)
+{
+    int64_t now = now_us();
+    if (!b->first_us && app_pages(&b->app)->known)
+        b->first_us = now - b->begin_us;
+    if (now - since > b->longest_us)
+        b->longest_us = now - since;
+}
+
+static void put_stats(const browser *b, const char *path)
+{
+    FILE *f = path ? fopen(path, "w") : NULL;
+    if (!f)
+        return;
+    fprintf(f, "frames %llu\nfirst_entries_us %lld\nlongest_frame_us %lld\n",
+            (unsigned long long)b->frames, (long long)b->first_us, (long long)b->longest_us);
+    fclose(f);
 }
 
 static void run(browser *b)
@@ -84,8 +116,10 @@ static void run(browser *b)
             a->is_dirty = true;
         }
         if (a->is_dirty && is_due) {
+            int64_t since = now_us();
             paint(b);
             b->last_frame = now;
+            count_frame(b, since);
         }
         uint64_t wait = app_tick(a, now);
         if (a->is_dirty)
@@ -129,7 +163,7 @@ static int browse(browser *b, theme t)
 
 typedef struct settings {
     texts servers, headers;
-    const char *theme;
+    const char *theme, *stats;
     bool help, version;
 } settings;
 
@@ -152,6 +186,12 @@ static const option options[] = {
      .argument = "THEME",
      .choices = "auto|dark|light|none",
      .help = "Colours for a dark or a light background, or none. auto guesses from COLORFGBG."},
+    {.name = "stats",
+     .kind = OPTION_TEXT,
+     .at = offsetof(settings, stats),
+     .argument = "FILE",
+     .help = "At the end, write to FILE how many frames were drawn and how long the longest "
+             "took."},
     {.name = "help",
      .letter = 'h',
      .kind = OPTION_FLAG,
@@ -230,6 +270,7 @@ static int start(browser *b, settings *set, const char *const *command)
     } else {
         code = add_peers(b, set, command);
         code = code == EXIT_OK ? browse(b, theme_of(set->theme)) : code;
+        put_stats(b, set->stats);
     }
     for (size_t i = 0; i < b->app.n_peers; i++)
         free(b->app.peers[i].label);
@@ -239,7 +280,7 @@ static int start(browser *b, settings *set, const char *const *command)
 
 int main(int argc, char **argv)
 {
-    browser b = {0};
+    static browser b;
     settings set = {0};
     command_line line = {.table = options,
                          .count = sizeof(options) / sizeof(options[0]),
@@ -247,6 +288,7 @@ int main(int argc, char **argv)
                          .word = no_word,
                          .splits = true};
     setlocale(LC_ALL, "");
+    b.begin_us = now_us();
     int code = command_line_parse(&line, argc, argv);
     /* the headers end with NULL */
     if (code == EXIT_OK && !(texts_add(&set.headers, NULL)))

@@ -215,13 +215,55 @@ static void on_http_end(const char *why, void *user)
     say_why(p, "%s", why);
 }
 
+static void on_stderr(mcp_str bytes, void *user)
+{
+    peer *p = user;
+    while (bytes.len) {
+        const char *newline = memchr(bytes.ptr, '\n', bytes.len);
+        size_t len = newline ? (size_t)(newline - bytes.ptr) : bytes.len;
+        if (len)
+            p->events.logged(p, LOOK_DIM, "stderr: ", (mcp_str){bytes.ptr, len}, p->events.user);
+        len += newline != NULL;
+        bytes = (mcp_str){bytes.ptr + len, bytes.len - len};
+    }
+}
+
+static void on_log(mcp_client *client, mcp_str level, mcp_str logger, const mcp_json *data,
+                   void *user)
+{
+    static const char *const bad[] = {"error", "critical", "alert", "emergency"};
+    peer *p = user;
+    look l = mcp_str_eq(level, MCP_STR("warning")) ? LOOK_WARN : LOOK_PLAIN;
+    char before[64];
+    (void)client, (void)logger;
+    for (size_t i = 0; i < 4; i++)
+        l = mcp_str_eq(level, mcp_str_from(bad[i])) ? LOOK_BAD : l;
+    snprintf(before, sizeof(before), "%.*s: ", (int)(level.len < 20 ? level.len : 20), level.ptr);
+    mcp_str text = mcp_json_string(data);
+    mcp_json_writer *w = text.ptr ? NULL : mcp_json_writer_new(NULL, 0);
+    mcp_json_add_value(w, data);
+    if (w && mcp_json_writer_finish(w, &text) != MCP_OK)
+        text = (mcp_str){0};
+    p->events.logged(p, l, before, text, p->events.user);
+    mcp_json_writer_free(w);
+}
+
+static void on_trace(mcp_client *client, bool sent, mcp_exchange exchange, mcp_str message,
+                     void *user)
+{
+    peer *p = user;
+    (void)client, (void)exchange;
+    p->events.traced(p, sent, message, p->events.user);
+}
+
 static int connect_to(peer *p, mcp_error *error)
 {
     if (p->argv)
-        return mcp_child_spawn(
-            p->loop, p->client,
-            MCP_OPTIONS(mcp_child_options, .argv = p->argv, .on_exit = on_exit_status, .user = p),
-            &p->child, error);
+        return mcp_child_spawn(p->loop, p->client,
+                               MCP_OPTIONS(mcp_child_options, .argv = p->argv,
+                                           .on_exit = on_exit_status, .on_stderr = on_stderr,
+                                           .user = p),
+                               &p->child, error);
     return mcp_http_client_connect(
         p->loop, p->client,
         MCP_OPTIONS(mcp_http_client_options, .url = p->url, .headers = p->headers,
@@ -242,10 +284,13 @@ void peer_open(peer *p, mcp_loop *loop, const peer_events *events)
     int rc = mcp_client_new(MCP_OPTIONS(mcp_client_options, .name = "mcpctl-browse",
                                         .version = MCP_VERSION_STRING, .title = "mcpctl browse",
                                         .no_cache = true, .tasks = true, .user = p,
-                                        .elicit_form = on_question, .elicit_url = on_question),
+                                        .elicit_form = on_question, .elicit_url = on_question,
+                                        .log = on_log, .trace = on_trace),
                             &p->client, &error);
     if (rc == MCP_OK)
         rc = connect_to(p, &error);
+    if (rc == MCP_OK)
+        mcp_client_set_log_level(p->client, "info");
     if (rc == MCP_OK)
         rc = mcp_client_start(p->client, on_start, p);
     if (rc == MCP_OK)

@@ -5,6 +5,7 @@
 #include <mcp/io.h>
 
 #include "pages.h"
+#include "screen.h"
 
 typedef enum list_kind {
     LIST_RESOURCES,
@@ -24,6 +25,9 @@ typedef struct peer_events {
     void (*changed)(peer *p, void *user); /* something that is shown may have changed */
     /* The server asks the user. The program answers the question, now or later. */
     void (*asked)(peer *p, mcp_question *question, void *user);
+    /* What the server logged or wrote to stderr and every message that was sent or received. */
+    void (*logged)(peer *p, look l, const char *before, mcp_str text, void *user);
+    void (*traced)(peer *p, bool sent, mcp_str message, void *user);
     void *user;
 } peer_events;
 

@@ -54,6 +54,7 @@ browse() { # size
     browse 80x24
     type_keys '?'
     until_shown "one line up" "Enter         open"
+    is_screen help_80x24
     type_keys Escape
     until_shown "inode/directory"
     type_keys G
@@ -246,4 +247,22 @@ shifty() { # kind
     type_keys y
     until_shown "Not called: the server no longer offers this tool"
     [ ! -e log ]
+}
+
+@test "several servers, and the panes of log and messages" {
+    serve "$demo"
+    open_screen 80x24 "$MCPCTL" browse "$url" -- sh -c "echo from stderr >&2; exec '$BATS_TEST_DIRNAME/support/workshop'"
+    until_shown "hello.txt" "$url" " sh -c"
+    type_keys s
+    until_shown "Read me first" "Tools 14"
+    type_keys L
+    until_shown "Log" "stderr: from stderr"
+    type_keys T
+    until_shown "Messages" '> {"jsonrpc":"2.0"'
+    type_keys T s
+    until_shown "hello.txt"
+}
+
+@test "the page in docs/ has these screens" {
+    "$BATS_TEST_DIRNAME/../../scripts/make-browse-page" --check
 }
