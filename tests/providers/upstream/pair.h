@@ -16,8 +16,9 @@ typedef enum pair_treat { PAIR_WHOLE = 0, PAIR_CUT, PAIR_TWICE } pair_treat;
 
 enum { PAIR_MESSAGES = 512, PAIR_SHORT_MS = 15, PAIR_STATE = 16384 };
 
-#define PAIR_CAPABILITIES \
-    "{\"elicitation\":{\"form\":{},\"url\":{}},\"roots\":{},\"sampling\":{\"tools\":{}}}"
+#define PAIR_CAPABILITIES                                                                 \
+    "{\"elicitation\":{\"form\":{},\"url\":{}},\"roots\":{},\"sampling\":{\"tools\":{}}," \
+    "\"extensions\":{\"io.modelcontextprotocol/tasks\":{}}}"
 
 typedef struct pair {
     mcp_server *front, *other;
@@ -248,6 +249,7 @@ static inline void pair_ask_all(pair *p)
         "resources/templates/list\",\"params\":{",
         ("completion/complete\",\"params\":{\"ref\":{\"type\":\"ref/resource\",\"uri\":"
          "\"mcp+up:x:{a}\"},\"argument\":{\"name\":\"a\",\"value\":\"\"},"),
+        "tools/call\",\"params\":{\"name\":\"up_t\",\"task\":{\"ttl\":5000},",
     };
     bool legacy = mcp_channel_revision(p->peer) != NULL;
     char message[512];
@@ -258,6 +260,7 @@ static inline void pair_ask_all(pair *p)
             100 + i, asks[i],
             legacy ? ""
                    : "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+                     "\"io.modelcontextprotocol/logLevel\":\"debug\","
                      "\"io.modelcontextprotocol/clientCapabilities\":" PAIR_CAPABILITIES ",",
             i);
         pair_say(p, message);
