@@ -35,6 +35,7 @@ typedef struct mcp__client_exchange mcp__client_exchange;
     X(curl_easy_setopt)         \
     X(curl_easy_getinfo)        \
     X(curl_easy_cleanup)        \
+    X(curl_easy_pause)          \
     X(curl_easy_strerror)       \
     X(curl_slist_append)        \
     X(curl_slist_free_all)      \
@@ -67,6 +68,8 @@ struct mcp__multi {
     mcp__link dead;  /* transfers to free */
     unsigned inside; /* above 0 during a call of libcurl, when its handles must not be used */
     bool starved;    /* memory ran out, so a socket is not watched */
+    bool pausing;    /* a transfer is paused */
+    uint64_t acts;   /* counts the calls of libcurl, for mcp__transfer.act */
     /* The number of open libuv handles and of clients. The memory is freed when the last of them
      * ends, because the handles of a client may be closed after those of the multi. */
     size_t n_users;
@@ -150,6 +153,9 @@ struct mcp__transfer {
     bool head_reported;  /* head() was called */
     bool begun;          /* the request was sent; set only if it may be sent only once */
     bool checks_address; /* checks the addresses to which it connects */
+    bool paused;         /* until the next turn of the loop */
+    uint64_t act;        /* the call of libcurl in which `taken` bytes arrived */
+    size_t taken;
     char error[CURL_ERROR_SIZE];
 };
 
@@ -157,6 +163,9 @@ struct mcp__transfer {
  * returns. Returns MCP_OK, MCP_EINVAL or MCP_ENOMEM. */
 int mcp__transfer_start(mcp__multi *multi, const mcp__transfer_request *request,
                         mcp__transfer **ret);
+/* curl.c: counts n bytes that arrive. Returns whether they have to wait for the next turn of the loop,
+ * because the transfer had its share of this one. */
+bool mcp__transfer_must_wait(mcp__transfer *t, size_t n);
 /* Stops a transfer. None of its callbacks is called any more. */
 void mcp__transfer_abandon(mcp__transfer *t);
 /* Handles the end of a transfer in libcurl, or a redirect. */

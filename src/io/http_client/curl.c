@@ -8,7 +8,10 @@
 #define _GNU_SOURCE
 #include "io/http_client/client.h"
 
-enum { IDLE_CONNECTIONS = 16 };
+enum {
+    IDLE_CONNECTIONS = 16,
+    MOST_AT_ONCE = 64 << 10, /* bytes of one answer in one turn of the loop */
+};
 
 /* One of libcurl's sockets. */
 typedef struct multi_socket {
@@ -68,6 +71,7 @@ static void act(mcp__multi *multi, curl_socket_t fd, int events)
 
     mcp__multi_flush(multi); /* the message of an abandoned transfer may have been freed */
     multi->inside++;
+    multi->acts++;
     (void)multi->f.curl_multi_socket_action(multi->handle, fd, events, &running);
     multi->inside--;
     settle(multi);
@@ -216,14 +220,61 @@ static void settle(mcp__multi *multi)
     mcp__multi_flush(multi);
 }
 
+/* libcurl reads from a connection as long as there is anything to read. A server that sends without
+ * end would keep it from returning, and so keep the loop from everything else. */
+bool mcp__transfer_must_wait(mcp__transfer *t, size_t n)
+{
+    mcp__multi *multi = t->multi;
+
+    if (t->act != multi->acts)
+        t->taken = 0;
+    t->act = multi->acts;
+    t->paused = t->taken >= MOST_AT_ONCE;
+    if (t->paused) {
+        multi->pausing = true;
+        mcp__multi_note(multi);
+    } else {
+        t->taken += n;
+    }
+    return t->paused;
+}
+
+static mcp__transfer *find_paused(const mcp__multi *multi)
+{
+    for (mcp__link *l = multi->running.next; l != &multi->running; l = l->next) {
+        mcp__transfer *t = mcp__container(l, mcp__transfer, link);
+        if (t->paused && t->act != multi->acts)
+            return t;
+    }
+    return NULL;
+}
+
+/* Continues the transfers that were paused in earlier turns. Each of them may end meanwhile, or be
+ * paused again. */
+static void resume_paused(mcp__multi *multi)
+{
+    multi->pausing = false;
+    multi->inside++;
+    multi->acts++;
+    for (mcp__transfer *t; (t = find_paused(multi)) != NULL;) {
+        t->act = multi->acts;
+        t->taken = 0;
+        t->paused = false;
+        (void)multi->f.curl_easy_pause(t->easy, CURLPAUSE_CONT);
+    }
+    multi->inside--;
+}
+
 static void before_waiting(uv_idle_t *idle)
 {
     mcp__multi *multi = idle->data;
 
     uv_idle_stop(idle);
     mcp__multi_flush(multi);
-    if (mcp__list_empty(&multi->waiting))
+    if (mcp__list_empty(&multi->waiting) && !multi->pausing)
         return;
+    if (multi->pausing)
+        resume_paused(multi);
     start_waiting(multi);
     act(multi, CURL_SOCKET_TIMEOUT, 0);
 }

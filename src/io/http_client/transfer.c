@@ -204,6 +204,8 @@ static size_t on_bytes(char *bytes, size_t one, size_t n, void *user)
         return 0;
     if (!t->head_reported)
         return n; /* the body of a redirect */
+    if (mcp__transfer_must_wait(t, n))
+        return CURL_WRITEFUNC_PAUSE;
     t->satisfied = !t->events->bytes(t->arg, (mcp_str){bytes, n});
     return has_receiver(t) ? n : 0;
 }
