@@ -45,6 +45,27 @@ static void test_question(void **state)
     rig_end(&g);
 }
 
+/* The issuer is not asked about a token that is longer than 8 KiB. */
+static void test_size(void **state)
+{
+    (void)state;
+    static char token[(9 << 10) + 1];
+    rig g;
+    begin(&g, NULL);
+    g.answer = ACTIVE "}";
+    memset(token, 'x', sizeof(token) - 1);
+    reply r = try_token(&g, token);
+    assert_int_equal(r.status, 401);
+    assert_non_null(strstr(r.head, "longer than 8192 bytes"));
+    token[8193] = '\0';
+    assert_int_equal(status_of(&g, token), 401);
+    assert_int_equal(g.n_asked, 0);
+    token[8192] = '\0';
+    assert_int_equal(status_of(&g, token), 200);
+    assert_int_equal(g.n_asked, 1);
+    rig_end(&g);
+}
+
 static void test_answers(void **state)
 {
     (void)state;
@@ -208,7 +229,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_question), cmocka_unit_test(test_answers),
         cmocka_unit_test(test_pause),    cmocka_unit_test(test_jwts),
-        cmocka_unit_test(test_turns),    cmocka_unit_test(test_hanging),
+        cmocka_unit_test(test_size),     cmocka_unit_test(test_turns),
+        cmocka_unit_test(test_hanging),
     };
     return cmocka_run_group_tests(tests, load_crypto, NULL);
 }
