@@ -85,7 +85,7 @@ void app_close(app *a)
     for (size_t i = 0; i < a->n_peers; i++) {
         peer_close(&a->peers[i]);
         for (size_t k = 0; k < LISTS; k++)
-            search_end(&a->tabs[i][k].search);
+            search_end(&a->tabs[i][k].search), tree_clear(&a->tabs[i][k].tree);
     }
     journal_clear(&a->log);
     journal_clear(&a->trace);
@@ -95,7 +95,7 @@ void app_close(app *a)
 uint64_t app_tick(app *a, int64_t now)
 {
     preview *v = &a->preview;
-    if (list_search(a))
+    if (list_work(a))
         return 0;
     if (!v->due)
         return 60000;
@@ -157,7 +157,9 @@ static void draw_query(const app *a, pen *p)
 static void draw_bottom(app *a, screen *s, area where)
 {
     pen p = pen_at(s, where, where.rows - 1, LOOK_BAR);
-    size_t rows = app_pages(a)->known, at = app_tab(a)->list.at;
+    const tab *t = app_tab(a);
+    bool is_tree = t->tree.is_on && !t->search.is_on;
+    size_t rows = is_tree ? tree_rows(&t->tree) : app_pages(a)->known, at = t->list.at;
     pen right = p;
     if (app_dialog(a)) {
         pen_print(&p, "%s", dialog_hint(app_dialog(a)));
@@ -284,6 +286,8 @@ static void open_entry(app *a)
     preview *v = &a->preview;
     if (a->focus == FOCUS_PREVIEW)
         lines_fold(&v->lines, v->scroll.at);
+    else if (list_toggle_folder(a))
+        return;
     else if (a->kind == LIST_RESOURCES)
         preview_request(a), a->focus = FOCUS_PREVIEW;
     else
@@ -298,10 +302,18 @@ static void go_last(app *a)
         list_go(a, SIZE_MAX), app_tab(a)->to_end = true;
 }
 
+static void enter(app *a)
+{
+    if (a->focus == FOCUS_PREVIEW || !list_toggle_folder(a))
+        a->focus = FOCUS_PREVIEW;
+}
+
 static void leave(app *a)
 {
-    if (a->focus == FOCUS_LIST)
+    if (a->focus == FOCUS_LIST && app_tab(a)->search.is_on)
         list_end_search(a);
+    else if (a->focus == FOCUS_LIST)
+        list_close_folder(a);
     a->focus = FOCUS_LIST;
 }
 
@@ -316,7 +328,8 @@ static void act(app *a, action what)
     case ACTION_LAST: go_last(a); break;
     case ACTION_OPEN: open_entry(a); break;
     case ACTION_FOCUS: a->focus = a->focus == FOCUS_LIST ? FOCUS_PREVIEW : FOCUS_LIST; break;
-    case ACTION_RIGHT: a->focus = FOCUS_PREVIEW; break;
+    case ACTION_RIGHT: enter(a); break;
+    case ACTION_TREE: list_toggle_tree(a); break;
     case ACTION_LEFT: leave(a); break;
     case ACTION_SEARCH: a->is_typing = true, a->focus = FOCUS_LIST; break;
     case ACTION_RESOURCES:

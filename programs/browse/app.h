@@ -12,6 +12,7 @@
 #include "lines.h"
 #include "peer.h"
 #include "search.h"
+#include "tree.h"
 
 typedef enum focus { FOCUS_LIST, FOCUS_PREVIEW } focus;
 
@@ -25,6 +26,8 @@ typedef struct tab {
     scroll list;
     bool to_end; /* the cursor stays at the end while the list is read */
     search_state search;
+    tree tree;
+    size_t missing; /* an entry of the tree on the screen that is not in memory, or TREE_NONE */
     edit query;
 } tab;
 
@@ -109,8 +112,16 @@ bool list_selected(app *a, item *ret);
 size_t list_place(const app *a);
 void list_move(app *a, long by);
 void list_go(app *a, size_t row);
-/* Continues a search for a few milliseconds. Returns whether there is more to do at once. */
-bool list_search(app *a);
+/* Continues a search, or the tree, for a few milliseconds. Returns whether there is more to do at
+ * once. */
+bool list_work(app *a);
+/* Changes between list and tree. */
+void list_toggle_tree(app *a);
+/* Opens or closes the selected folder. Returns false if no folder is selected. */
+bool list_toggle_folder(app *a);
+/* Closes it or, if it is not open or not a folder, selects the folder that contains it. Returns false
+ * if there is none. */
+bool list_close_folder(app *a);
 /* The query has changed; `before` is what it was. */
 void list_query(app *a, mcp_str before);
 void list_end_search(app *a);

@@ -34,7 +34,7 @@ void dialog_close(dialog *d)
     free(d->definition_text);
     free(d->arguments);
     free(d->key);
-    *d = (dialog){0};
+    memset(d, 0, sizeof(*d));
 }
 
 static const mcp_json *definition(const dialog *d)

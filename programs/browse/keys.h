@@ -56,6 +56,7 @@ typedef enum action {
     ACTION_NEXT_SERVER,
     ACTION_SEARCH,
     ACTION_RELOAD,
+    ACTION_TREE,
     ACTION_LOG,
     ACTION_TRACE,
     ACTION_HELP,

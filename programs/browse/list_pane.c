@@ -11,10 +11,19 @@ static bool has_more(const pages *p)
     return !p->is_complete && !p->is_broken;
 }
 
+/* The result of a search is a list. */
+static bool is_tree(const app *a)
+{
+    const tab *t = app_tab(a);
+    return t->tree.is_on && !t->search.is_on;
+}
+
 size_t list_rows(app *a)
 {
     const pages *p = app_pages(a);
     const search_state *s = &app_tab(a)->search;
+    if (is_tree(a))
+        return tree_rows(&app_tab(a)->tree) + has_more(p);
     return s->is_on ? s->count : p->known + has_more(p);
 }
 
@@ -22,6 +31,13 @@ size_t list_rows(app *a)
 static bool item_at(app *a, size_t row, item *ret)
 {
     const search_state *s = &app_tab(a)->search;
+    tree_row r;
+    if (is_tree(a)) {
+        if (!tree_row_at(&app_tab(a)->tree, row, &r))
+            return false;
+        row = r.entry != TREE_NONE ? r.entry : app_tab(a)->tree.nodes[r.node].self;
+        return row != TREE_NONE && pages_item(app_pages(a), row, ret);
+    }
     if (!s->is_on)
         return pages_item(app_pages(a), row, ret);
     if (row < s->count)
@@ -37,6 +53,9 @@ bool list_selected(app *a, item *ret)
 size_t list_place(const app *a)
 {
     const tab *t = app_tab(a);
+    tree_row r;
+    if (is_tree(a) && tree_row_at(&t->tree, t->list.at, &r))
+        return r.entry;
     return t->search.is_on && t->list.at < t->search.count ? t->search.items[t->list.at].at
                                                            : t->list.at;
 }
@@ -70,11 +89,30 @@ static bool is_late(void *until)
     return now_us() >= *(int64_t *)until;
 }
 
-bool list_search(app *a)
+/* Adds entries to the tree, and requests what is missing: first on the screen, then at its end. */
+static bool grow_tree(app *a)
+{
+    tab *t = app_tab(a);
+    pages *p = app_pages(a);
+    int64_t until = now_us() + SEARCH_US;
+    size_t before = t->tree.next;
+    item i;
+    tree_step(&t->tree, p, is_late, &until);
+    if (t->tree.next != before)
+        a->is_dirty = true;
+    size_t wanted = t->missing != TREE_NONE ? t->missing : t->tree.next;
+    t->missing = TREE_NONE;
+    peer_look(app_peer(a), a->kind, wanted, wanted + 1);
+    return t->tree.next != before && pages_item(p, t->tree.next, &i);
+}
+
+bool list_work(app *a)
 {
     search_state *s = &app_tab(a)->search;
     pages *p = app_pages(a);
     int64_t until = now_us() + SEARCH_US;
+    if (is_tree(a))
+        return grow_tree(a);
     if (!s->is_on || search_is_done(s, p))
         return false;
     if (search_step(s, p, is_late, &until))
@@ -95,16 +133,59 @@ void list_query(app *a, mcp_str before)
     t->list = (scroll){0};
     t->to_end = false;
     a->is_dirty = true;
-    list_search(a); /* the next key may already open what is found */
+    list_work(a); /* the next key may already open what is found */
 }
 
 void list_end_search(app *a)
 {
     tab *t = app_tab(a);
-    t->list.at = list_place(a); /* the selected entry stays selected */
+    t->list.at = t->tree.is_on ? 0 : list_place(a); /* the selected entry stays selected */
     edit_set(&t->query, (mcp_str){0});
     search_end(&t->search);
     a->is_dirty = true;
+}
+
+/* ---- the tree -------------------------------------------------------------------------------- */
+
+void list_toggle_tree(app *a)
+{
+    tab *t = app_tab(a);
+    if (a->kind != LIST_RESOURCES)
+        return;
+    list_end_search(a);
+    t->tree.is_on = !t->tree.is_on;
+    t->missing = TREE_NONE;
+    tree_clear(&t->tree);
+    t->list = (scroll){0};
+    t->to_end = false;
+    list_work(a);
+}
+
+bool list_toggle_folder(app *a)
+{
+    tab *t = app_tab(a);
+    tree_row r;
+    if (!is_tree(a) || !tree_row_at(&t->tree, t->list.at, &r) || r.entry != TREE_NONE)
+        return false;
+    tree_toggle(&t->tree, r.node);
+    return true;
+}
+
+bool list_close_folder(app *a)
+{
+    tab *t = app_tab(a);
+    tree_row r;
+    if (!is_tree(a) || !tree_row_at(&t->tree, t->list.at, &r))
+        return false;
+    bool is_folder = r.entry == TREE_NONE;
+    size_t node =
+        is_folder && !t->tree.nodes[r.node].is_open ? t->tree.nodes[r.node].parent : r.node;
+    if (node == 0)
+        return false;
+    if (is_folder && node == r.node)
+        tree_toggle(&t->tree, node);
+    list_go(a, tree_row_of(&t->tree, node));
+    return true;
 }
 
 /* ---- drawing --------------------------------------------------------------------------------- */
@@ -170,12 +251,45 @@ static void draw_item(app *a, pen *p, const item *i)
     }
 }
 
+static void draw_folder(const tree *t, pen *p, const tree_row *r)
+{
+    pen_print(p, " %*s", (int)(r->depth - 1) * 2, "");
+    pen_symbol(p, t->nodes[r->node].is_open ? "▾ " : "▸ ", t->nodes[r->node].is_open ? "- " : "+ ");
+    pen_put_as(p, LOOK_NAME, tree_name(t, r->node));
+    pen_print(p, "/");
+}
+
+static void draw_tree_row(app *a, pen *p, size_t at)
+{
+    tab *t = app_tab(a);
+    tree_row r;
+    item i;
+    if (!tree_row_at(&t->tree, at, &r)) {
+        p->look = LOOK_DIM;
+        pen_print(p, " reading more …");
+    } else if (r.entry == TREE_NONE) {
+        draw_folder(&t->tree, p, &r);
+    } else if (pages_item(app_pages(a), r.entry, &i)) {
+        pen_print(p, " %*s", (int)r.depth * 2, "");
+        i.title = i.name.len ? i.name : tree_leaf(i.key);
+        p->begin = p->column; /* for the place of the size */
+        draw_item(a, p, &i);
+    } else {
+        t->missing = t->missing == TREE_NONE ? r.entry : t->missing;
+        p->look = LOOK_DIM;
+        pen_print(p, " reading …");
+    }
+}
+
 static void draw_row(app *a, screen *s, area where, size_t row, size_t at)
 {
     item i;
     pen p = pen_at(s, where, row, LOOK_PLAIN);
     const pages *list = app_pages(a);
-    if (item_at(a, at, &i)) {
+    if (is_tree(a)) {
+        draw_tree_row(a, &p, at);
+        p.begin = pen_at(s, where, row, LOOK_PLAIN).begin;
+    } else if (item_at(a, at, &i)) {
         draw_item(a, &p, &i);
     } else {
         p.look = LOOK_DIM;
@@ -230,8 +344,8 @@ void list_draw(app *a, screen *s, area where)
         t->to_end = has_more(list) && !t->search.is_on;
     }
     follow(&t->list, rows, where.rows);
-    app_peer(a)->lists[a->kind].to_end = t->to_end && !t->search.is_on;
-    if (!t->search.is_on)
+    app_peer(a)->lists[a->kind].to_end = t->to_end && !t->search.is_on && !is_tree(a);
+    if (!t->search.is_on && !is_tree(a))
         peer_look(app_peer(a), a->kind, t->list.top > AHEAD ? t->list.top - AHEAD : 0,
                   t->list.top + where.rows + AHEAD);
     size_t row = 0;

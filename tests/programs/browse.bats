@@ -107,6 +107,27 @@ browse() { # size
     until_shown "4/4" "hello.txt"
 }
 
+@test "the tree: folders open and close; a search in it is a list" {
+    browse 80x24
+    type_keys t
+    until_shown "▾ file:///" "▾ demo/" "▸ src/" "hello.txt"
+    type_keys G
+    until_shown "uri          file:///home/me/demo/src"
+    type_keys Right
+    until_shown "▾ src/" "  main.c"
+    is_screen tree_80x24
+    type_keys j
+    until_shown "int main(void);"
+    type_keys Left
+    until_shown "type         inode/directory"
+    type_keys Left
+    until_shown "▸ src/"
+    type_keys / h e l l Enter
+    until_shown "1 of 4" "this is a text."
+    type_keys Escape t
+    until_shown "1/4"
+}
+
 @test "previews: Markdown, folded JSON, a table, a difference, bytes" {
     printf '# Title\n\nSome *text*.\n' >a.md
     printf '{"a":{"b":{"c":{"d":{"e":1}}}}}' >b.json

@@ -24,7 +24,10 @@ close_screen() { mux kill-server 2>/dev/null || :; }
 
 resize() { mux resize-window -x "${1%x*}" -y "${1#*x}"; }
 # The screen, in which the folder of the test is /home/me/demo.
-screen() { mux capture-pane -p | sed "s|${demo:-/home/me/demo}|/home/me/demo|g"; }
+screen() {
+    mux capture-pane -p | sed -e "s|${demo:-/home/me/demo}|/home/me/demo|g" \
+        -e "s|▾ tmp/ |▾ home/|" -e "s|▾ ${place##*/}/|▾ me/ |"
+}
 type_keys() { mux send-keys "$@"; }
 
 # until_shown TEXT...: waits until the screen contains all of these texts.
