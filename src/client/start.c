@@ -65,6 +65,18 @@ static void fail(mcp_client *client, int rc)
     mcp__client_start_failed(client, rc, NULL, &error);
 }
 
+/* Sets the level of log messages before the calls that wait for the start, whose messages the
+ * program expects at that level. If out of memory, the level is not set. */
+static void begin_level(mcp_client *client)
+{
+    mcp__link *queue = &client->calls.queue, *last = queue->prev;
+    if (mcp__client_send_level(client) != MCP_OK || queue->prev == last || queue->prev == queue)
+        return;
+    last = queue->prev;
+    mcp__list_remove(last);
+    mcp__list_append(queue->next, last); /* in front of the first one */
+}
+
 static void ready(mcp_client *client, const mcp__revision *r)
 {
     client->revision = r;
@@ -72,7 +84,7 @@ static void ready(mcp_client *client, const mcp__revision *r)
     client->subscriptions.resync = true;
     mcp__ping_begin(client);
     if (client->self.log_level)
-        (void)mcp__client_send_level(client); /* if out of memory, the level is not set */
+        begin_level(client);
     report(client, MCP_OK, mcp_json_root(client->about), NULL);
     mcp__client_flush(client);
     mcp__client_attend(client);

@@ -135,6 +135,26 @@ static void test_pairs(void **state)
     }
 }
 
+/* The level is set before the first call of a session. */
+static void test_first_call(void **state)
+{
+    (void)state;
+    static wires w;
+    for (size_t between = 0; between < REVISIONS; between++) {
+        open_all(&w, revisions[between]);
+        asking_connect(&w, "2026-07-28", "ann", "");
+        const char *got = call_log(&w, true, "{}", LEVEL("debug"));
+        assert_int_equal(count_of(got, "notifications/message"), 3);
+        close_all(&w);
+        open_all(&w, revisions[between]);
+        asking_connect(&w, "2025-11-25", "ann", "{}");
+        set_level(&w, "debug");
+        got = call_log(&w, false, "{}", "");
+        assert_int_equal(count_of(got, "notifications/message"), 3);
+        close_all(&w);
+    }
+}
+
 static void test_capability(void **state)
 {
     (void)state;
@@ -305,10 +325,11 @@ static void test_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pairs),     cmocka_unit_test(test_capability),
-        cmocka_unit_test(test_text),      cmocka_unit_test(test_callers),
-        cmocka_unit_test(test_in_flight), cmocka_unit_test(test_anonymous),
-        cmocka_unit_test(test_flood),     cmocka_unit_test(test_told),
+        cmocka_unit_test(test_pairs),      cmocka_unit_test(test_first_call),
+        cmocka_unit_test(test_capability), cmocka_unit_test(test_text),
+        cmocka_unit_test(test_callers),    cmocka_unit_test(test_in_flight),
+        cmocka_unit_test(test_anonymous),  cmocka_unit_test(test_flood),
+        cmocka_unit_test(test_told),
     };
     return cmocka_run_group_tests_name("upstream: logs", tests, NULL, NULL);
 }
