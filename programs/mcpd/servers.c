@@ -245,6 +245,24 @@ static void put_tools(mcp_json_writer *w, const char *to, const mcp_json *entry,
     }
 }
 
+/* Writes the time that an entry allows for the start or for an answer. */
+static void put_timeout(mcp_json_writer *w, const mcp_json *entry)
+{
+    enum { LEAST_MS = 100, MOST_S = 86400 };
+    static const struct {
+        const char *key;
+        int64_t ms; /* of one unit */
+    } times[] = {{"timeout", 1}, {"startup_timeout_ms", 1}, {"startup_timeout_sec", 1000}};
+    for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+        int64_t n = mcp_json_int(mcp_json_get(entry, times[i].key), 0), unit = times[i].ms;
+        if (n <= 0 || n > MOST_S * 1000 / unit)
+            continue;
+        mcp_json_key(w, "timeout_ms");
+        mcp_json_add_int(w, n * unit < LEAST_MS ? LEAST_MS : n * unit);
+        return;
+    }
+}
+
 static int make_options(const server *v, const mcp_json *entry, mcp_json_doc **ret)
 {
     static const char *const only[] = {"includeTools", "enabled_tools", "tools", NULL};
@@ -262,6 +280,7 @@ static int make_options(const server *v, const mcp_json *entry, mcp_json_doc **r
         put_list(w, "headers", (const char *const *)(void *)v->headers.items, v->headers.count);
     put_tools(w, "only_tools", entry, only);
     put_tools(w, "hide_tools", entry, hide);
+    put_timeout(w, entry);
     mcp_json_end(w);
     int rc = w ? mcp_json_writer_finish(w, &text) : MCP_ENOMEM;
     if (rc == MCP_OK)

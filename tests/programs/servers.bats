@@ -105,6 +105,17 @@ tools() {
     hush
 }
 
+@test "the time-outs of entries are used" {
+    jq -nc '{mcpServers: {mute: {command: "sh", args: ["-c", "exec cat >/dev/null"], timeout: 100}}}' >mute.json
+    printf '[mcp_servers.mute]\ncommand = "sh"\nargs = ["-c", "exec cat >/dev/null"]\nstartup_timeout_sec = 1\n' >mute.toml
+    for file in mute.json mute.toml; do
+        talk modern "$MCPD" one --servers "$file"
+        failure resources/read '{"uri":"mcp+mute:x:y"}'
+        is true '.message | startswith("The server mute does not answer: ")'
+        hush
+    done
+}
+
 @test "mcpd leaves itself out: the command of the entry, and its address" {
     ln -s "$MCPD" link
     jq -nc --arg mcpd "$MCPD" --arg link "$PWD/link" --arg other "$other" '{mcpServers: {
