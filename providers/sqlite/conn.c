@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <mcp/uri.h>
 
@@ -351,12 +350,13 @@ static bool is_outdated(const sqlite_conn *c, int rc)
            !sqlite_is_trapped(c->file);
 }
 
-/* Returns whether SQLite took the journal of a commit for that of a crashed writer, because the writer
- * removed it while SQLite looked at it. SQLite would then repair the file, which is not allowed here. */
-static bool has_raced(const sqlite_conn *c, int rc)
+/* Returns whether SQLite may have taken the journal of a commit for that of a crashed writer, because
+ * the writer removed it while SQLite looked at it. SQLite would then repair the file, which is not
+ * allowed here. There may be the journal of the next commit already. */
+static bool may_have_raced(const sqlite_file *f, int rc)
 {
     bool repairs = (rc & 0xff) == SQLITE_CANTOPEN || (rc & 0xff) == SQLITE_READONLY;
-    return repairs && !c->immutable && access(c->file->journal, F_OK) != 0;
+    return repairs && !sqlite_is_trapped(f);
 }
 
 int sqlite_use(sqlite_file *f, sqlite_conn **conn, const sqlite_bounds *bounds, sqlite_use_fn *use,
@@ -367,12 +367,16 @@ int sqlite_use(sqlite_file *f, sqlite_conn **conn, const sqlite_bounds *bounds, 
         return MCP_PENDING;
     for (int i = 0; i < ATTEMPTS; i++) {
         int ret;
+        bool last = i + 1 == ATTEMPTS;
         if (*conn && is_spent(*conn))
             drop(conn);
         bool old = *conn != NULL;
         text[0] = 0;
-        if (!*conn && (*sql_code = open_conn(f, bounds, conn, &ret, text)) != SQLITE_OK)
+        if (!*conn && (*sql_code = open_conn(f, bounds, conn, &ret, text)) != SQLITE_OK) {
+            if (!last && may_have_raced(f, *sql_code))
+                continue;
             return ret;
+        }
         sqlite_conn *c = *conn;
         begin(c, bounds);
         int rc = sqlite_is_trapped(f) ? SQLITE_CANTOPEN : use(c, user);
@@ -381,8 +385,8 @@ int sqlite_use(sqlite_file *f, sqlite_conn **conn, const sqlite_bounds *bounds, 
         bool large_here = is_large_here(c, rc);
         bool usable = end_use(c);
         bool told = large_here || !c->immutable || c->reason || is_current(c);
-        bool repeats = (old && is_outdated(c, rc)) || has_raced(c, rc);
-        told = told && !(repeats && i + 1 < ATTEMPTS);
+        bool repeats = (old && is_outdated(c, rc)) || may_have_raced(f, rc);
+        told = told && !(repeats && !last);
         ret = large_here ? MCP_PENDING : outcome(c, rc);
         *sql_code = rc;
         if (!usable || !told)
