@@ -260,6 +260,20 @@ static int add_peers(browser *b, const settings *set, const char *const *command
     return EXIT_USAGE;
 }
 
+/* Adds the headers from mcpctl, which are not on the command line because they may be secrets. The
+ * list ends with NULL. */
+static bool add_headers(settings *set, char **kept)
+{
+    const char *given = getenv("MCPCTL_BROWSE_HEADERS");
+    bool ok = !given || (*kept = strdup(given)) != NULL;
+    unsetenv("MCPCTL_BROWSE_HEADERS");
+    char *rest = NULL;
+    for (char *one = *kept ? strtok_r(*kept, "\n", &rest) : NULL; ok && one;
+         one = strtok_r(NULL, "\n", &rest))
+        ok = texts_add(&set->headers, one);
+    return ok && texts_add(&set->headers, NULL);
+}
+
 static int start(browser *b, settings *set, const char *const *command)
 {
     int code = EXIT_OK;
@@ -290,12 +304,13 @@ int main(int argc, char **argv)
     setlocale(LC_ALL, "");
     b.begin_us = now_us();
     int code = command_line_parse(&line, argc, argv);
-    /* the headers end with NULL */
-    if (code == EXIT_OK && !(texts_add(&set.headers, NULL)))
+    char *headers = NULL;
+    if (code == EXIT_OK && !add_headers(&set, &headers))
         code = EXIT_LOCAL;
     if (code == EXIT_OK)
         code = start(&b, &set, line.rest);
     texts_clear(&set.servers);
     texts_clear(&set.headers);
+    free(headers);
     return code;
 }

@@ -228,13 +228,14 @@ const command commands[] = {
     },
     {
         .name = "browse",
-        .args = "[URL...]",
+        .args = "[NAME|URL...]",
         .max_args = ANY,
         .flags = COMMAND_ALONE | COMMAND_NOT_IN_SHELL,
         .run = run_browse,
         .summary = "Browse one or several servers on the full screen of a terminal.",
         .details = "Shows the lists of the servers with a preview of the selected entry; ? shows "
-                   "the keys. It is a program of its own, mcpctl-browse, which is left out where "
+                   "the keys. Of the servers, one may be a command or a name; the others are "
+                   "addresses. It is a program of its own, mcpctl-browse, which is left out where "
                    "mcpctl was built without ncurses. For screen readers, and on terminals that "
                    "cannot move the cursor, use shell.",
     },

@@ -284,6 +284,20 @@ shifty() { # kind
     until_shown "hello.txt"
 }
 
+@test "a server by its name in a configuration file, after its confirmation" {
+    printf '{"mcpServers":{"named":{"command":"%s","args":["."]}}}' "$MCPD" >servers.json
+    open_screen 80x24 "$MCPCTL" browse --config servers.json named
+    until_shown "[y/N]"
+    type_keys y Enter
+    until_shown "hello.txt" "mcpd ."
+    type_keys q
+    until_shown "ended with 0"
+    run "$MCPCTL" browse --config servers.json none
+    [ "$status" -eq 2 ]
+    run "$MCPCTL" browse --config servers.json named -- "$MCPD" .
+    [ "$status" -eq 2 ]
+}
+
 @test "the page in docs/ has these screens" {
     "$BATS_TEST_DIRNAME/../../scripts/make-browse-page" --check
 }
