@@ -135,5 +135,5 @@ const char postgres_own_sql[] =
     "OPERATOR(pg_catalog.<>) $1::pg_catalog.name THEN pg_catalog.concat('the session has the role "
     "', current_user, ' instead of ', $1::pg_catalog.text)::pg_catalog.bool END, (SELECT "
     "pg_catalog.concat(rolname, ' is a role without row-level security')::pg_catalog.bool FROM "
-    "pg_catalog.pg_roles WHERE rolname OPERATOR(pg_catalog.=) session_user AND (rolsuper OR "
-    "rolbypassrls OR rolreplication) LIMIT 1)";
+    "pg_catalog.pg_roles WHERE (rolsuper OR rolbypassrls OR rolreplication) AND "
+    "pg_catalog.pg_has_role(session_user, oid, 'MEMBER') LIMIT 1)";

@@ -6,19 +6,24 @@
 
 #include <stdio.h>
 
-/* Parameter: a role. Returns why row-level security does not apply to it, or NULL; and a table
- * whose policies do not apply to it because it owns the table, or NULL. */
+/* Parameters: a role, and whether its callers log in as it. These could change to each role that it is a
+ * member of, even if it does not inherit its rights. Returns why row-level security does not apply, or
+ * NULL; and a table whose policies do not apply because of its owner, or NULL. */
 static const char role_sql[] =
     "SELECT CASE WHEN r.rolsuper THEN 'is a superuser' WHEN r.rolbypassrls THEN 'has BYPASSRLS' "
-    "WHEN r.rolreplication THEN 'has REPLICATION' WHEN EXISTS (SELECT 1 FROM pg_catalog.pg_roles p "
+    "WHEN r.rolreplication THEN 'has REPLICATION' WHEN $2::pg_catalog.bool AND EXISTS (SELECT 1 "
+    "FROM pg_catalog.pg_roles o WHERE (o.rolsuper OR o.rolbypassrls OR o.rolreplication) AND "
+    "pg_catalog.pg_has_role(r.oid, o.oid, 'MEMBER')) THEN 'is a member of a superuser or of a role "
+    "with BYPASSRLS or REPLICATION, which its callers could become' WHEN EXISTS (SELECT 1 FROM "
+    "pg_catalog.pg_roles p "
     "WHERE p.rolname IN ('pg_read_server_files', 'pg_write_server_files', "
     "'pg_execute_server_program') AND pg_catalog.pg_has_role(r.oid, p.oid, 'MEMBER')) THEN 'may "
     "read or write files of the server, or run programs there' END, (SELECT "
     "pg_catalog.format('%I.%I', n.nspname, c.relname) FROM pg_catalog.pg_class c JOIN "
     "pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace WHERE "
     "c.relrowsecurity AND NOT c.relforcerowsecurity AND pg_catalog.pg_has_role(r.oid, c.relowner, "
-    "'USAGE') ORDER BY 1 LIMIT 1) FROM pg_catalog.pg_roles r WHERE r.rolname "
-    "OPERATOR(pg_catalog.=) $1::pg_catalog.name";
+    "CASE WHEN $2::pg_catalog.bool THEN 'MEMBER' ELSE 'USAGE' END) ORDER BY 1 LIMIT 1) FROM "
+    "pg_catalog.pg_roles r WHERE r.rolname OPERATOR(pg_catalog.=) $1::pg_catalog.name";
 
 static PGresult *answer(const postgres *s, PGconn *conn, int sent)
 {
@@ -66,9 +71,9 @@ static int check_owned(const postgres *s, const char *role, const char *table, b
 static int check_rights(const postgres *s, PGconn *conn, const char *role, bool strict,
                         mcp_error *error)
 {
-    const char *const values[] = {role};
+    const char *const values[] = {role, s->callers.own_login ? "t" : "f"};
     PGresult *r =
-        answer(s, conn, PQsendQueryParams(conn, role_sql, 1, NULL, values, NULL, NULL, 0));
+        answer(s, conn, PQsendQueryParams(conn, role_sql, 2, NULL, values, NULL, NULL, 0));
     int rc = MCP_OK;
     if (PQresultStatus(r) != PGRES_TUPLES_OK)
         rc = broken(s, conn, r, error);

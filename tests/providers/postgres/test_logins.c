@@ -226,6 +226,15 @@ static void test_bad_roles(void **state)
         {"GRANT \"Bob \"\"x'\\\" TO ada; ALTER ROLE ada SET role = 'Bob \"x''\\'",
          "ALTER ROLE ada RESET role; REVOKE \"Bob \"\"x'\\\" FROM ada", "is a member of Bob",
          "\"isError\":true"},
+        {"CREATE ROLE dba SUPERUSER NOLOGIN; GRANT dba TO ada; ALTER ROLE ada NOINHERIT",
+         "ALTER ROLE ada INHERIT; DROP ROLE dba", "is a member of a superuser", "\"isError\":true"},
+        {"CREATE ROLE sees_all BYPASSRLS; CREATE ROLE between; GRANT sees_all TO between; GRANT "
+         "between TO ada",
+         "DROP ROLE between, sees_all", "is a member of a superuser", "\"isError\":true"},
+        {"CREATE ROLE landlord; GRANT landlord TO ada; ALTER ROLE ada NOINHERIT; ALTER TABLE note "
+         "OWNER TO landlord",
+         "ALTER TABLE note OWNER TO CURRENT_USER; ALTER ROLE ada INHERIT; DROP ROLE landlord",
+         "owns public.note", NULL},
         {"CREATE POLICY tenant ON note USING (owner = current_setting('app.tenant', true))",
          "DROP POLICY tenant ON note", "a policy of public.note", NULL},
     };
