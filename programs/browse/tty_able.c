@@ -9,5 +9,9 @@
 bool tty_can_move(int fd)
 {
     int unused;
-    return setupterm(NULL, fd, &unused) == OK && cursor_address != NULL;
+    if (setupterm(NULL, fd, &unused) != OK)
+        return false;
+    bool can_move = cursor_address != NULL;
+    del_curterm(cur_term);
+    return can_move;
 }
