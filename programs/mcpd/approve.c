@@ -14,6 +14,7 @@
 #include "upstreams.h"
 
 enum {
+    MOST_DEPTH = 1000,    /* of nested values; that of the file is 1,024 */
     MOST_BYTES = 1 << 20, /* of one definition */
     MOST_SHOWN = 400,     /* of a description */
     MOST_TOOLS = 10000,   /* of one server */
@@ -64,12 +65,30 @@ static void put_definition(looking *l, const char *name, const mcp_json *tool)
     mcp_json_writer_free(w);
 }
 
-static void put_description(const char *label, const mcp_json *tool)
+/* Prints the description from `from` on. */
+static void put_description(const char *label, const mcp_json *tool, size_t from)
 {
     mcp_str text = mcp_json_string(mcp_json_get(tool, "description"));
-    printf("      %s: ", label);
+    from = from < text.len ? from : text.len;
+    while (from && ((unsigned char)text.ptr[from] & 0xc0) == 0x80)
+        from--; /* not within a character */
+    text.ptr += text.ptr ? from : 0;
+    text.len -= from;
+    printf("      %s: %s", label, from ? "…" : "");
     text_put(stdout, (mcp_str){text.ptr, text.len < MOST_SHOWN ? text.len : MOST_SHOWN}, TEXT_LINE);
     printf("%s\n", text.len > MOST_SHOWN ? "…" : "");
+}
+
+/* Returns a place shortly before the first difference of two descriptions. */
+static size_t difference_of(const mcp_json *before, const mcp_json *after)
+{
+    enum { CONTEXT = 60 };
+    mcp_str a = mcp_json_string(mcp_json_get(before, "description"));
+    mcp_str b = mcp_json_string(mcp_json_get(after, "description"));
+    size_t n = 0;
+    while (n < a.len && n < b.len && a.ptr[n] == b.ptr[n])
+        n++;
+    return n > CONTEXT ? n - CONTEXT : 0;
 }
 
 /* The ways in which a tool differs. */
@@ -109,11 +128,14 @@ static void compare(looking *l, const char *name, const mcp_json *tool)
     if (!before) {
         say_tool(l, TOOL_NEW, name, "");
         if (!l->each)
-            put_description("now", tool);
+            put_description("now", tool, 0);
     } else if (mcp_tool_differs(before, tool, what, sizeof(what))) {
         say_tool(l, TOOL_CHANGED, name, what);
-        if (!l->each && strstr(what, "description"))
-            put_description("was", before), put_description("now", tool);
+        if (!l->each && strstr(what, "description")) {
+            size_t from = difference_of(before, tool);
+            put_description("was", before, from);
+            put_description("now", tool, from);
+        }
     }
 }
 
@@ -262,29 +284,65 @@ static bool ask(offer *o, const source *s, looking *l)
     return false;
 }
 
-/* Adds a server to the new file: its tools or, if it cannot be asked, what was approved. Returns the
+/* Returns whether the tools can be read again, as mcp_approvals_open() will. A server may offer a tool
+ * twice. */
+static bool is_readable(const char *tools, mcp_error *error)
+{
+    char *whole = NULL;
+    mcp_json_doc *doc = NULL;
+    if (asprintf(&whole, "{%s}", tools) < 0)
+        return false;
+    int rc =
+        mcp_json_parse(mcp_str_from(whole), MCP_OPTIONS(mcp_json_limits, .max_depth = MOST_DEPTH),
+                       NULL, &doc, error);
+    mcp_json_free(doc);
+    free(whole);
+    return rc == MCP_OK;
+}
+
+/* Writes the tools of a server, or if `known` is not NULL, what was approved of that server. Returns
+ * NULL if that is not possible. The caller frees the text. */
+static char *tools_text(offer *o, const source *s, const char *known)
+{
+    looking l = {0};
+    mcp_error error = {0};
+    char *text = NULL;
+    size_t len = 0;
+    l.to = open_memstream(&text, &len);
+    bool ok = l.to != NULL;
+    if (ok && known)
+        keep(&l, known);
+    else if (ok)
+        ok = ask(o, s, &l);
+    ok = l.to && fclose(l.to) == 0 && ok && !l.failed && text;
+    if (ok && !is_readable(text, &error)) {
+        say("%s: its tools cannot be approved: %s", s->name ? s->name : s->text, error.text);
+        hint("Its approvals stay as they were.");
+        ok = false;
+    }
+    if (!ok) {
+        free(text);
+        text = NULL;
+    }
+    free(l.seen);
+    return text;
+}
+
+/* Adds a server to the new file: its tools or, if that is not possible, what was approved. Returns the
  * exit code. */
 static int add_server(offer *o, const source *s, writing *w)
 {
     mcp_error error = {0};
-    looking l = {0};
-    char name[40], *text = NULL;
-    size_t len = 0;
-    int status = 0;
+    char name[40];
     if (name_of(o, s, name, &error) != MCP_OK)
         return say("%s: %s", s->text, error.text), 1;
-    l.to = open_memstream(&text, &len);
-    if (l.to && !ask(o, s, &l)) {
-        rewind(l.to);
-        keep(&l, name);
-        status = 1;
-    }
-    if (!l.to || fclose(l.to) != 0 || l.failed)
-        status = 1;
-    else
-        put_server(w, name, l.n ? text : "");
+    char *text = tools_text(o, s, NULL);
+    int status = text ? 0 : 1;
+    if (!text)
+        text = tools_text(o, s, name);
+    if (text)
+        put_server(w, name, text);
     free(text);
-    free(l.seen);
     return status;
 }
 

@@ -4,28 +4,44 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 enum {
     MOST_BYTES = 16 << 20,
-    MOST_STEPS = 1 << 20, /* comparisons of one definition; a larger one counts as changed */
-    MOST_FINDINGS = 1000, /* tools of one server that are remembered as new or changed */
-    MOST_TOLD = 100,      /* lines in the log about one server */
+    MOST_DEPTH = 1024,
 };
 
 /* ---- the file -------------------------------------------------------------------------------- */
+
+typedef struct approved {
+    mcp_str name;
+    const mcp_json *definition;
+} approved;
+
+/* The approved tools of one server, sorted by name. */
+typedef struct server_tools {
+    mcp_str name;
+    size_t first, n; /* in mcp_approvals.tools */
+} server_tools;
 
 struct mcp_approvals {
     mcp_allocator alloc;
     size_t holders;
     char *path;
-    struct stat loaded; /* the file as it was read */
-    unsigned edition;   /* how often it was read */
+    struct stat tried; /* the file when it was last read, also in vain */
+    unsigned edition;  /* a number of its own for each content */
     mcp_json_doc *doc;
+    approved *tools; /* of all servers */
+    server_tools *servers;
+    size_t n_servers;
 };
+
+static atomic_uint editions;
 
 static int fail(mcp_error *error, int rc, const char *path, const char *why)
 {
@@ -53,7 +69,9 @@ static int read_all(int fd, char *to, size_t len)
 static int parse(const mcp_approvals *a, mcp_str text, mcp_json_doc **ret, mcp_error *error)
 {
     mcp_error why = {0};
-    int rc = mcp_json_parse(text, NULL, &a->alloc, ret, &why);
+    const mcp_json_limits limits = {
+        .size = sizeof(limits), .max_bytes = MOST_BYTES, .max_depth = MOST_DEPTH};
+    int rc = mcp_json_parse(text, &limits, &a->alloc, ret, &why);
     if (rc != MCP_OK)
         return fail(error, rc, a->path, why.text);
     if (mcp_json_is(mcp_json_get(mcp_json_root(*ret), "servers"), MCP_JSON_OBJECT))
@@ -83,21 +101,70 @@ static int load_open(const mcp_approvals *a, int fd, struct stat *st, mcp_json_d
     return rc;
 }
 
+static int by_name(const void *a, const void *b)
+{
+    const mcp_str x = ((const approved *)a)->name, y = ((const approved *)b)->name;
+    size_t len = x.len < y.len ? x.len : y.len;
+    int order = len ? memcmp(x.ptr, y.ptr, len) : 0;
+    return order ? order : (x.len > y.len) - (x.len < y.len);
+}
+
+/* Sorts the tools of each server. Returns MCP_OK or MCP_ENOMEM. */
+static int make_index(mcp_approvals *a)
+{
+    const mcp_json *servers = mcp_json_get(mcp_json_root(a->doc), "servers");
+    mcp_json_iter it = {0}, of = {0};
+    mcp_str name, tool;
+    size_t n = 0;
+    for (const mcp_json *v; (v = mcp_json_next(servers, &it, NULL)) != NULL;)
+        n += mcp_json_count(mcp_json_get(v, "tools"));
+    a->tools = common_alloc(&a->alloc, (n + 1) * sizeof(*a->tools));
+    a->servers = common_alloc(&a->alloc, (mcp_json_count(servers) + 1) * sizeof(*a->servers));
+    if (!a->tools || !a->servers)
+        return MCP_ENOMEM;
+    it = (mcp_json_iter){0};
+    n = 0;
+    for (const mcp_json *v; (v = mcp_json_next(servers, &it, &name)) != NULL;) {
+        const mcp_json *tools = mcp_json_get(v, "tools");
+        server_tools *s = &a->servers[a->n_servers++];
+        *s = (server_tools){.name = name, .first = n};
+        of = (mcp_json_iter){0};
+        for (const mcp_json *d; (d = mcp_json_next(tools, &of, &tool)) != NULL;)
+            a->tools[n++] = (approved){tool, d};
+        s->n = n - s->first;
+        qsort(a->tools + s->first, s->n, sizeof(*a->tools), by_name);
+    }
+    return MCP_OK;
+}
+
+static void clear(mcp_approvals *a)
+{
+    mcp_json_free(a->doc);
+    common_release(&a->alloc, a->tools);
+    common_release(&a->alloc, a->servers);
+}
+
+/* Reads the file. On failure nothing changes, except that the file counts as read. */
 static int load(mcp_approvals *a, mcp_error *error)
 {
-    struct stat st;
-    mcp_json_doc *doc = NULL;
+    mcp_approvals next = {.alloc = a->alloc, .path = a->path};
     int fd = open(a->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return fail(error, errno == ENOENT ? MCP_ENOTFOUND : MCP_EIO, a->path, strerror(errno));
-    int rc = load_open(a, fd, &st, &doc, error);
+    int rc = load_open(a, fd, &a->tried, &next.doc, error);
     close(fd);
-    if (rc != MCP_OK)
+    if (rc == MCP_OK && (rc = make_index(&next)) != MCP_OK)
+        (void)fail(error, rc, a->path, "out of memory");
+    if (rc != MCP_OK) {
+        clear(&next);
         return rc;
-    mcp_json_free(a->doc);
-    a->doc = doc;
-    a->loaded = st;
-    a->edition++;
+    }
+    clear(a);
+    a->doc = next.doc;
+    a->tools = next.tools;
+    a->servers = next.servers;
+    a->n_servers = next.n_servers;
+    a->edition = 1 + atomic_fetch_add(&editions, 1);
     return MCP_OK;
 }
 
@@ -131,7 +198,7 @@ void mcp_approvals_release(mcp_approvals *approvals)
     if (!approvals || --approvals->holders)
         return;
     mcp_allocator alloc = approvals->alloc;
-    mcp_json_free(approvals->doc);
+    clear(approvals);
     common_release(&alloc, approvals->path);
     common_release(&alloc, approvals);
 }
@@ -147,7 +214,7 @@ static void refresh(mcp_approvals *a, const upstream *up)
 {
     struct stat st;
     mcp_error error = {0};
-    if (stat(a->path, &st) < 0 || is_same_file(&st, &a->loaded))
+    if (stat(a->path, &st) < 0 || is_same_file(&st, &a->tried))
         return;
     if (load(a, &error) != MCP_OK)
         upstream_say(up, "error", error.text);
@@ -164,260 +231,170 @@ const mcp_json *mcp_approvals_servers(const mcp_approvals *approvals)
     return mcp_json_get(mcp_json_root(approvals->doc), "servers");
 }
 
-/* ---- comparing ------------------------------------------------------------------------------- */
+/* ---- logging --------------------------------------------------------------------------------- */
 
-static bool is_same(const mcp_json *a, const mcp_json *b, size_t *steps);
-
-static bool is_same_object(const mcp_json *a, const mcp_json *b, size_t *steps)
+static uint64_t hash_of(mcp_str tool, const char *what)
 {
-    mcp_json_iter at_a = {0}, at_b = {0};
-    mcp_str key, other;
-    for (const mcp_json *v; (v = mcp_json_next(a, &at_a, &key)) != NULL;) {
-        const mcp_json *w = mcp_json_next(b, &at_b, &other);
-        if (!mcp_str_eq(key, other)) {
-            size_t n = mcp_json_count(b);
-            *steps -= n < *steps ? n : *steps;
-            w = mcp_json_get_str(b, key);
-        }
-        if (!w || !is_same(v, w, steps))
-            return false;
-    }
-    return true;
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < tool.len; i++)
+        hash = (hash ^ (unsigned char)tool.ptr[i]) * 0x100000001b3u;
+    for (; *what; what++)
+        hash = (hash ^ (unsigned char)*what) * 0x100000001b3u;
+    return hash;
 }
 
-static bool is_same_array(const mcp_json *a, const mcp_json *b, size_t *steps)
+/* Logs that a tool is new (`what` is "") or has changed. */
+static void tell(upstream *up, mcp_str tool, const char *what)
 {
-    mcp_json_iter at_a = {0}, at_b = {0};
-    for (const mcp_json *v; (v = mcp_json_next(a, &at_a, NULL)) != NULL;)
-        if (!is_same(v, mcp_json_next(b, &at_b, NULL), steps))
-            return false;
-    return true;
-}
-
-/* The depth is limited by that of the parser. */
-static bool is_same(const mcp_json *a, const mcp_json *b, size_t *steps)
-{
-    mcp_json_type type = mcp_json_typeof(a);
-    if (!*steps || type != mcp_json_typeof(b) || mcp_json_count(a) != mcp_json_count(b))
-        return false;
-    --*steps;
-    switch (type) {
-    case MCP_JSON_OBJECT: return is_same_object(a, b, steps);
-    case MCP_JSON_ARRAY: return is_same_array(a, b, steps);
-    case MCP_JSON_STRING: return mcp_str_eq(mcp_json_string(a), mcp_json_string(b));
-    case MCP_JSON_BOOL: return mcp_json_bool(a, false) == mcp_json_bool(b, false);
-    case MCP_JSON_INT: /* an integer above INT64_MAX is compared as a double, too */
-        return mcp_json_int(a, 0) == mcp_json_int(b, 0) &&
-               mcp_json_number(a, 0) == mcp_json_number(b, 0);
-    case MCP_JSON_REAL: return mcp_json_number(a, 0) == mcp_json_number(b, 0);
-    case MCP_JSON_BIGINT: return false; /* its digits are not known here */
-    default: return true;
-    }
-}
-
-bool mcp_tool_has(mcp_str member)
-{
-    return !mcp_str_eq(member, MCP_STR("name")) && !mcp_str_eq(member, MCP_STR("_meta"));
-}
-
-/* Adds the name of a member that differs. A name that the specification does not define is chosen
- * by the other server, and is not repeated. */
-static void put_member(mcp_str member, char *what, size_t room)
-{
-    static const char *const known[] = {"title",       "description", "inputSchema", "outputSchema",
-                                        "annotations", "execution",   "icons"};
-    const char *name = "other members";
-    size_t n = strlen(what);
-    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
-        if (mcp_str_eq(member, mcp_str_from(known[i])))
-            name = known[i];
-    if (room && !strstr(what, name))
-        snprintf(what + n, room - n, "%s%s", n ? ", " : "", name);
-}
-
-/* Returns how many members of a definition differ from, or are missing in, another one. With `whole`
- * unset, only the missing ones count. */
-static size_t differences(const mcp_json *a, const mcp_json *b, bool whole, char *what, size_t room)
-{
-    mcp_json_iter it = {0};
-    mcp_str key;
-    size_t n = 0, steps = MOST_STEPS;
-    for (const mcp_json *v; (v = mcp_json_next(a, &it, &key)) != NULL;) {
-        const mcp_json *other = mcp_tool_has(key) ? mcp_json_get_str(b, key) : v;
-        if (other && (!whole || !mcp_tool_has(key) || is_same(v, other, &steps)))
-            continue;
-        put_member(key, what, room);
-        n++;
-    }
-    return n;
-}
-
-/* Returns the number of members that belong to a definition. A repeated member counts twice. */
-static size_t members_of(const mcp_json *tool)
-{
-    mcp_json_iter it = {0};
-    mcp_str key;
-    size_t n = 0;
-    while (mcp_json_next(tool, &it, &key))
-        n += mcp_tool_has(key);
-    return n;
-}
-
-bool mcp_tool_differs(const mcp_json *before, const mcp_json *after, char *what, size_t room)
-{
-    enum { MOST_MEMBERS = 256 };
-    if (room)
-        *what = 0;
-    if (mcp_json_count(before) > MOST_MEMBERS || mcp_json_count(after) > MOST_MEMBERS)
-        return true;
-    size_t n = differences(before, after, true, what, room);
-    n += differences(after, before, false, what, room);
-    return n || members_of(before) != members_of(after);
-}
-
-/* ---- findings -------------------------------------------------------------------------------- */
-
-/* A tool that is new or has changed. */
-struct upstream_finding {
-    struct upstream_finding *next;
-    upstream_verdict verdict;
-    unsigned page; /* the number of the page that showed it */
-    char tool[];
-};
-
-static struct upstream_finding **find(upstream_approval *a, mcp_str tool)
-{
-    struct upstream_finding **at = &a->findings;
-    while (*at && !mcp_str_eq(mcp_str_from((*at)->tool), tool))
-        at = &(*at)->next;
-    return at;
-}
-
-static void forget(upstream *up, struct upstream_finding **at)
-{
-    struct upstream_finding *gone = *at;
-    *at = gone->next;
-    up->approval.n_findings--;
-    common_release(&up->alloc, gone);
-}
-
-static void forget_all(upstream *up)
-{
-    while (up->approval.findings)
-        forget(up, &up->approval.findings);
-}
-
-static void tell(upstream *up, mcp_str tool, upstream_verdict verdict, const char *what)
-{
+    enum { MOST = sizeof(up->told.hash) / sizeof(up->told.hash[0]) };
     char line[320];
     const char *then = up->options.withhold_changed ? "; it is withheld until it is approved" : "";
-    if (up->approval.told > MOST_TOLD)
+    upstream_told *told = &up->told;
+    int len = (int)(tool.len < 64 ? tool.len : 64);
+    uint64_t hash = hash_of(tool, what);
+    if (told->n == MOST)
         return;
-    if (up->approval.told++ == MOST_TOLD)
-        snprintf(line, sizeof(line), "more tools are not approved: run mcpd --approve");
-    else if (verdict == UPSTREAM_NEW)
-        snprintf(line, sizeof(line), "the tool \"%.*s\" is not approved%s",
-                 (int)(tool.len < 64 ? tool.len : 64), tool.ptr, then);
+    for (size_t i = 0; i < told->n; i++)
+        if (told->hash[i] == hash)
+            return;
+    told->hash[told->n++] = hash;
+    if (told->n == MOST)
+        snprintf(line, sizeof(line), "more tools are not approved: run mcpd --doctor");
+    else if (!*what)
+        snprintf(line, sizeof(line), "the tool \"%.*s\" is not approved%s", len, tool.ptr, then);
     else
         snprintf(line, sizeof(line), "the tool \"%.*s\" has changed since it was approved (%s)%s",
-                 (int)(tool.len < 64 ? tool.len : 64), tool.ptr, what, then);
+                 len, tool.ptr, what, then);
     upstream_say(up, "warning", line);
 }
 
-static void note(upstream *up, mcp_str tool, upstream_verdict verdict, const char *what)
+/* ---- verdicts -------------------------------------------------------------------------------- */
+
+static const server_tools *tools_of(const upstream *up)
 {
-    struct upstream_finding **at = find(&up->approval, tool), *new;
-    /* Of several tools with one name on a page, a peer may use any. */
-    if (*at && verdict == UPSTREAM_APPROVED && (*at)->page == up->approval.pages)
-        return;
-    if (*at && (*at)->verdict == verdict) {
-        (*at)->page = up->approval.pages;
-        return;
-    }
-    if (*at)
-        forget(up, at);
-    if (verdict == UPSTREAM_APPROVED)
-        return;
-    tell(up, tool, verdict, what);
-    /* What is new needs no entry to be withheld, so only such entries are left out. */
-    if (verdict == UPSTREAM_NEW && up->approval.n_findings >= MOST_FINDINGS)
-        return;
-    new = common_alloc(&up->alloc, sizeof(*new) + tool.len + 1);
-    if (!new) {
-        up->approval.starved = true;
-        return;
-    }
-    new->verdict = verdict;
-    new->page = up->approval.pages;
-    memcpy(new->tool, tool.ptr, tool.len);
-    new->tool[tool.len] = 0;
-    new->next = up->approval.findings;
-    up->approval.findings = new;
-    up->approval.n_findings++;
+    const mcp_approvals *a = up->options.approvals;
+    for (size_t i = 0; i < a->n_servers; i++)
+        if (mcp_str_eq(a->servers[i].name, mcp_str_from(up->options.name)))
+            return &a->servers[i];
+    return NULL;
 }
 
-/* Begins again with a new edition of the file. */
-static void adopt_edition(upstream *up)
+static const approved *find(const upstream *up, mcp_str tool, size_t *index)
 {
-    if (up->approval.edition == up->options.approvals->edition)
-        return;
-    forget_all(up);
-    up->approval = (upstream_approval){.edition = up->options.approvals->edition};
+    const approved wanted = {tool, NULL};
+    const server_tools *s = tools_of(up);
+    const approved *first = s ? up->options.approvals->tools + s->first : NULL;
+    const approved *found = s ? bsearch(&wanted, first, s->n, sizeof(*first), by_name) : NULL;
+    *index = found ? (size_t)(found - first) : 0;
+    return found;
 }
 
-void upstream_approval_look(upstream *up, const mcp_json *result)
+/* Makes all verdicts "unseen", if they are those of another edition or if `always` is set. Without
+ * memory there are no verdicts, so nothing counts as approved. */
+static void renew(const upstream *up, upstream_verdicts *v, bool always)
 {
-    char what[160];
+    unsigned edition = up->options.approvals->edition;
+    const server_tools *s = tools_of(up);
+    if (v->edition == edition && !always)
+        return;
+    common_release(&up->alloc, v->of);
+    v->of = common_alloc(&up->alloc, s ? s->n + 1 : 1);
+    v->n = v->of && s ? s->n : 0;
+    v->edition = edition;
+    if (v->of)
+        memset(v->of, UPSTREAM_UNSEEN, v->n + 1);
+}
+
+static void put(upstream_verdicts *v, size_t index, upstream_verdict verdict)
+{
+    if (index < v->n && v->of[index] < (unsigned char)verdict)
+        v->of[index] = (unsigned char)verdict;
+}
+
+static void look_at(upstream *up, upstream_verdicts *verdicts, const mcp_json *tool, size_t *steps)
+{
+    char what[160] = "";
+    size_t index;
+    mcp_str name = mcp_json_string(mcp_json_get(tool, "name"));
+    const approved *before = name.ptr ? find(up, name, &index) : NULL;
+    if (name.ptr && !before)
+        tell(up, name, "");
+    if (!before || (index < up->page.n && up->page.of[index] == UPSTREAM_CHANGED))
+        return;
+    bool changed = upstream_differs(before->definition, tool, steps, what, sizeof(what));
+    upstream_verdict verdict = changed ? UPSTREAM_CHANGED : UPSTREAM_APPROVED;
+    put(&up->page, index, verdict);
+    if (verdicts)
+        put(verdicts, index, verdict);
+    if (changed)
+        tell(up, name, *what ? what : "it is too large to compare");
+}
+
+void upstream_approval_page(upstream *up, upstream_verdicts *verdicts, const mcp_json *result,
+                            mcp_str text)
+{
+    mcp_json_doc *doc = NULL;
     mcp_json_iter it = {0};
+    size_t steps = UPSTREAM_STEPS;
     if (!up->options.approvals)
         return;
     refresh(up->options.approvals, up);
-    adopt_edition(up);
-    up->approval.looked = true;
-    up->approval.pages++;
-    const mcp_json *approved = mcp_approvals_tools(up->options.approvals, up->options.name);
+    if (up->told.edition != up->options.approvals->edition)
+        up->told = (upstream_told){.edition = up->options.approvals->edition};
+    renew(up, &up->page, true);
+    if (verdicts)
+        renew(up, verdicts, false);
+    if (!result && text.ptr &&
+        mcp_json_parse(text,
+                       MCP_OPTIONS(mcp_json_limits, .max_bytes = SIZE_MAX, .max_depth = MOST_DEPTH),
+                       &up->alloc, &doc, NULL) == MCP_OK)
+        result = mcp_json_root(doc);
     const mcp_json *tools = mcp_json_get(result, "tools");
-    for (const mcp_json *tool; (tool = mcp_json_next(tools, &it, NULL)) != NULL;) {
-        mcp_str name = mcp_json_string(mcp_json_get(tool, "name"));
-        const mcp_json *before = name.ptr ? mcp_json_get_str(approved, name) : NULL;
-        if (!name.ptr || memchr(name.ptr, 0, name.len))
-            continue;
-        if (!before)
-            note(up, name, UPSTREAM_NEW, "");
-        else if (mcp_tool_differs(before, tool, what, sizeof(what)))
-            note(up, name, UPSTREAM_CHANGED, what);
-        else
-            note(up, name, UPSTREAM_APPROVED, "");
-    }
+    for (const mcp_json *tool; (tool = mcp_json_next(tools, &it, NULL)) != NULL;)
+        look_at(up, verdicts, tool, &steps);
+    mcp_json_free(doc);
+}
+
+void upstream_approval_end_page(upstream *up)
+{
+    common_release(&up->alloc, up->page.of);
+    up->page = (upstream_verdicts){.n = 0};
+}
+
+bool upstream_approval_checks(const upstream *up)
+{
+    return up->options.approvals && up->options.withhold_changed;
 }
 
 bool upstream_withholds(const upstream *up, mcp_str tool)
 {
-    if (!up->options.approvals || !up->options.withhold_changed)
+    size_t index;
+    if (!upstream_approval_checks(up))
         return false;
-    if (up->approval.starved || memchr(tool.ptr, 0, tool.len) ||
-        !mcp_json_get_str(mcp_approvals_tools(up->options.approvals, up->options.name), tool))
-        return true;
-    const struct upstream_finding *f = up->approval.findings;
-    while (f && !mcp_str_eq(mcp_str_from(f->tool), tool))
-        f = f->next;
-    return f != NULL;
+    return !find(up, tool, &index) || index >= up->page.n ||
+           up->page.of[index] != UPSTREAM_APPROVED;
 }
 
-bool upstream_approval_needs_list(upstream *up, mcp_str tool)
+void upstream_approval_adopt(upstream_session *session, upstream_verdicts *verdicts)
 {
-    mcp_approvals *a = up->options.approvals;
-    if (!a || !up->options.withhold_changed)
-        return false;
-    if (tool.ptr && upstream_withholds(up, tool))
-        refresh(a, up); /* it may have been approved in the meantime */
-    return !up->approval.looked || up->approval.edition != a->edition;
+    upstream_verdicts old = session->verdicts;
+    session->verdicts = *verdicts;
+    *verdicts = (upstream_verdicts){.n = 0};
+    common_release(&session->up->alloc, old.of);
 }
 
-int upstream_approval_refuse(const upstream *up, mcp_request *req, mcp_str tool)
+bool upstream_approval_allows(upstream_session *session, mcp_str tool)
 {
-    if (!upstream_withholds(up, tool))
-        return MCP_ENOTFOUND;
+    size_t index;
+    const upstream *up = session->up;
+    refresh(up->options.approvals, up);
+    renew(up, &session->verdicts, false);
+    return find(up, tool, &index) && index < session->verdicts.n &&
+           session->verdicts.of[index] == UPSTREAM_APPROVED;
+}
+
+int upstream_approval_refuse(const upstream *up, mcp_request *req)
+{
     return mcp_reply_fail(req, MCP_CODE_INVALID_PARAMS,
                           "The tool is withheld, because the server %s does not describe it as it "
                           "was approved. Review it with mcpd --doctor, approve it with mcpd "
@@ -427,7 +404,7 @@ int upstream_approval_refuse(const upstream *up, mcp_request *req, mcp_str tool)
 
 void upstream_approval_free(upstream *up)
 {
-    forget_all(up);
+    upstream_approval_end_page(up);
     mcp_approvals_release(up->options.approvals);
     up->options.approvals = NULL;
 }

@@ -32,6 +32,7 @@ void upstream_ask_free(upstream_ask *a)
         a->session->n_asks--;
     }
     mcp_service_done(a->session->service, &a->use);
+    common_release(&up->alloc, a->verdicts.of);
     common_release(&up->alloc, a->params);
     common_release(&up->alloc, a->name);
     common_release(&up->alloc, a);
@@ -42,7 +43,7 @@ void upstream_ask_free(upstream_ask *a)
 static int name_here(mcp_item item, mcp_str name, char to[MCP_NAME_ROOM], void *user)
 {
     upstream *up = user;
-    if (!upstream_offers(up, item, name))
+    if (!upstream_offers(up, item, name) || (item == MCP_ITEM_TOOL && upstream_withholds(up, name)))
         return MCP_ENOTFOUND;
     return upstream_names_give(&up->names, name, to);
 }
@@ -71,9 +72,20 @@ static int reply(upstream *up, mcp_request *req, const mcp_json *value, mcp_str 
     return rc;
 }
 
-int upstream_reply_page(upstream *up, mcp_request *req, mcp_str text)
+/* `verdicts` are those of the session, or NULL. */
+static int reply_page(upstream *up, mcp_request *req, mcp_item item, upstream_verdicts *verdicts,
+                      const mcp_json *page, mcp_str text)
 {
-    return reply(up, req, NULL, text, mcp_reply_raw_page);
+    if (item == MCP_ITEM_TOOL)
+        upstream_approval_page(up, verdicts, page, text);
+    int rc = reply(up, req, page, text, mcp_reply_raw_page);
+    upstream_approval_end_page(up);
+    return rc;
+}
+
+int upstream_reply_page(upstream *up, mcp_request *req, mcp_item item, mcp_str text)
+{
+    return reply_page(up, req, item, NULL, NULL, text);
 }
 
 const char *upstream_reason(int rc, const mcp_error *error)
@@ -123,8 +135,10 @@ int upstream_ask_outcome(const upstream_ask *a, int rc, const mcp_json *result, 
     bool asked = rc == MCP_ECANCELLED && error && error->text[0];
     if (!asked)
         upstream_count(a, rc);
+    if (rc == MCP_OK && a->lists)
+        return reply_page(up, a->req, a->item, &a->session->verdicts, result, text);
     if (rc == MCP_OK)
-        return reply(up, a->req, result, text, a->lists ? mcp_reply_raw_page : mcp_reply_raw);
+        return reply(up, a->req, result, text, mcp_reply_raw);
     if (rc == MCP_EREMOTE && !(a->lists && is_left_out(a)))
         return reply(up, a->req, result, text, mcp_reply_raw_error);
     if (asked) /* a modern server gets no such answer */
@@ -197,23 +211,32 @@ static bool learn(mcp_client *client, const mcp_json *result, void *user)
     (void)client;
     const mcp_json *list = mcp_json_get(result, arrays[a->item]);
     if (a->item == MCP_ITEM_TOOL)
-        upstream_approval_look(a->session->up, result);
+        upstream_approval_page(a->session->up, &a->verdicts, result, (mcp_str){NULL, 0});
+    upstream_approval_end_page(a->session->up);
     for (const mcp_json *e; (e = mcp_json_next(list, &it, NULL)) != NULL;)
         upstream_names_give(&a->session->up->names, mcp_json_string(mcp_json_get(e, "name")), made);
     return a->req != NULL;
 }
 
-/* Makes the params of the request itself, once the original names have been read. */
+/* Returns whether a call may be sent, as far as its definition has to be the approved one. */
+static bool is_allowed(const upstream_ask *a, mcp_str original)
+{
+    return a->item != MCP_ITEM_TOOL || !upstream_approval_checks(up_of(a)) ||
+           upstream_approval_allows(a->session, original);
+}
+
+/* Makes the params of the request itself, once the original names have been read, unless they were made
+ * before. */
 static int make_params(upstream_ask *a)
 {
     upstream *up = a->session->up;
     mcp_str original = upstream_names_find(&up->names, mcp_str_from(a->name));
-    if (!original.ptr)
+    if (!original.ptr || !upstream_offers(up, a->item, original))
         return MCP_ENOTFOUND;
-    if (!upstream_offers(up, a->item, original))
-        return upstream_approval_refuse(up, a->req, original);
+    if (!is_allowed(a, original))
+        return upstream_approval_refuse(up, a->req);
     const common_passing change = {.name = original};
-    return common_passing_params(a->req, &change, &up->alloc, &a->params);
+    return a->params ? MCP_OK : common_passing_params(a->req, &change, &up->alloc, &a->params);
 }
 
 static void on_learnt(mcp_client *client, int rc, const mcp_json *result, const mcp_error *error,
@@ -222,6 +245,8 @@ static void on_learnt(mcp_client *client, int rc, const mcp_json *result, const 
     upstream_ask *a = user;
     a->call = 0;
     a->learns = false;
+    if (rc == MCP_OK)
+        upstream_approval_adopt(a->session, &a->verdicts);
     if (!a->req) {
         upstream_ask_finish(a, MCP_ECANCELLED);
         return;
@@ -241,7 +266,10 @@ static void on_learnt(mcp_client *client, int rc, const mcp_json *result, const 
 static int send_now(upstream_ask *a)
 {
     const upstream *up = up_of(a);
-    bool tool = a->item == MCP_ITEM_TOOL && !a->lists;
+    if (a->learns && a->params &&
+        is_allowed(a, upstream_names_find(&up->names, mcp_str_from(a->name))))
+        a->learns = false;
+    bool tool = a->item == MCP_ITEM_TOOL && !a->lists && !a->learns;
     const mcp_request *req = a->req; /* NULL if a list was answered without waiting for it */
     bool wants = req && (mcp_request_task_id(req) ||
                          mcp_json_get(mcp_request_meta(req), "progressToken") != NULL);
@@ -255,7 +283,7 @@ static int send_now(upstream_ask *a)
                           .no_cache = true};
     if (req)
         upstream_logs_raise(a->session, req);
-    if (tool && !a->learns)
+    if (tool)
         upstream_task_options(a, &o);
     if (a->learns)
         return mcp_client_list_all(a->session->client,

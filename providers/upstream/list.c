@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "approval.h"
 #include "listing.h"
 
 static upstream_key key_of(const upstream_ask *a)
@@ -95,7 +94,7 @@ int upstream_list_without(upstream *up, mcp_request *req, mcp_item item, const c
     upstream_say(up, "warning", line);
     up->totals.lists[page.ptr ? MCP_UPSTREAM_LAST : MCP_UPSTREAM_WITHOUT]++;
     if (page.ptr)
-        rc = upstream_reply_page(up, req, page);
+        rc = upstream_reply_page(up, req, item, page);
     mcp_reply_cache(req, 0, false);
     return page.ptr ? rc : MCP_OK;
 }
@@ -176,8 +175,6 @@ static void settle(upstream_ask *a, int rc, const mcp_json *result, mcp_str text
         result = NULL;
         text = mcp_str_from(empty);
     }
-    if (rc == MCP_OK && a->item == MCP_ITEM_TOOL)
-        upstream_approval_look(a->session->up, result);
     bool changed = rc == MCP_OK && upstream_kept_put(a->session->up, &key, result, text);
     upstream_list_stop(a);
     if (a->listing->early && !a->session->closing) {

@@ -54,6 +54,7 @@ static int call(upstream *up, mcp_request *req, const common_passing *change, up
     if (rc == MCP_OK)
         return upstream_ask_begin(up, req, ask);
     common_release(&up->alloc, ask->params);
+    common_release(&up->alloc, ask->name);
     return rc;
 }
 
@@ -99,8 +100,7 @@ bool upstream_offers(const upstream *up, mcp_item item, mcp_str original)
 {
     const mcp_upstream_options *o = &up->options;
     return item != MCP_ITEM_TOOL || ((!o->only_tools || is_among(o->only_tools, original)) &&
-                                     !(o->hide_tools && is_among(o->hide_tools, original)) &&
-                                     !upstream_withholds(up, original));
+                                     !(o->hide_tools && is_among(o->hide_tools, original)));
 }
 
 static int run(mcp_request *req, mcp_item item, mcp_str name, void *user)
@@ -110,10 +110,14 @@ static int run(mcp_request *req, mcp_item item, mcp_str name, void *user)
     if (upstream_is_resumed(req))
         return upstream_resume(up, req);
     const common_passing change = {.name = upstream_names_find(&up->names, name)};
-    if (item == MCP_ITEM_TOOL && upstream_approval_needs_list(up, change.name))
-        return look_up(up, req, item, name);
     if (change.name.ptr && !upstream_offers(up, item, change.name))
-        return upstream_approval_refuse(up, req, change.name);
+        return MCP_ENOTFOUND;
+    if (change.name.ptr && item == MCP_ITEM_TOOL && upstream_approval_checks(up)) {
+        ask.learns = true; /* unless the session has shown the approved definition */
+        ask.name = common_copy(&up->alloc, name.ptr, name.len);
+        if (!ask.name)
+            return MCP_ENOMEM;
+    }
     if (change.name.ptr)
         return call(up, req, &change, &ask);
     return upstream_names_is_changed(&up->names, name) ? look_up(up, req, item, name)

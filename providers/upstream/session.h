@@ -40,16 +40,20 @@ typedef struct upstream_past {
     char principal[];
 } upstream_past;
 
-/* Which tools are not approved (approval.c). */
-typedef struct upstream_approval {
-    struct upstream_finding *findings; /* tools that are new or have changed */
-    size_t n_findings;
+/* The verdicts on the approved tools (approval.c): an upstream_verdict for each, in the order of their
+ * names. */
+typedef struct upstream_verdicts {
+    unsigned char *of;
+    size_t n;
     unsigned edition; /* of the approvals */
-    unsigned told;    /* lines that were logged */
-    unsigned pages;   /* pages of tools that were compared */
-    bool looked;      /* a list was compared */
-    bool starved;     /* a finding could not be stored, so all tools count as changed */
-} upstream_approval;
+} upstream_verdicts;
+
+/* What was logged about tools that are not approved. */
+typedef struct upstream_told {
+    uint64_t hash[100]; /* of the name and the verdict */
+    size_t n;
+    unsigned edition;
+} upstream_told;
 
 /* One mounted server. */
 typedef struct upstream {
@@ -61,7 +65,8 @@ typedef struct upstream {
     char name_prefix[UPSTREAM_PREFIX_ROOM]; /* "NAME_" */
     char ui_prefix[UPSTREAM_PREFIX_ROOM];   /* "ui://mcp+NAME/", for "ui://" */
     upstream_names names;
-    upstream_approval approval;
+    upstream_verdicts page; /* of the page that is being written; n is 0 if there is none */
+    upstream_told told;
     upstream_session *sessions;
     size_t n_sessions;
     bool listening;        /* lists are being watched */
@@ -89,6 +94,7 @@ struct upstream_session {
     mcp_service *service; /* if the other server is a program */
     mcp_http_client *http;
     upstream_login *login; /* of `http`; NULL if there is none */
+    upstream_verdicts verdicts;
     upstream_ask *asks;
     size_t n_asks;
     int64_t last_use;
@@ -156,8 +162,9 @@ struct upstream_ask {
     bool is_task;              /* the other server has made the call a task */
     bool learns; /* the list of names has to be read first, to find the original of `name` */
     mcp_item item;
-    char *name;       /* set only if `learns` is */
-    mcp_call_id call; /* 0 if not sent yet */
+    char *name;                 /* set if `learns` is, or was */
+    upstream_verdicts verdicts; /* of the list that is read */
+    mcp_call_id call;           /* 0 if not sent yet */
     mcp_service_use use;
 };
 
@@ -252,7 +259,7 @@ int upstream_ask_outcome(const upstream_ask *a, int rc, const mcp_json *result, 
                          const mcp_error *error);
 void upstream_count(const upstream_ask *a, int rc);
 /* Replies with the text of a page of a list. */
-int upstream_reply_page(upstream *up, mcp_request *req, mcp_str text);
+int upstream_reply_page(upstream *up, mcp_request *req, mcp_item item, mcp_str text);
 /* Fails because the other server cannot be reached. Returns what the handler must return. */
 int upstream_refuse(upstream *up, mcp_request *req, int rc, const mcp_error *error);
 const char *upstream_reason(int rc, const mcp_error *error);

@@ -146,6 +146,82 @@ call() { # NAME
     hush
 }
 
+@test "a list that is kept, a part of a list, and a list that fails show and allow nothing else" {
+    approve "$up"
+    jq -n --arg toolbox "$toolbox" '{approved: "approved.json", "withhold-changed": true,
+        sources: [{module: "mcp", source: "\"\($toolbox)\" tools.json", name: "up", options: {list_ms: 300, timeout_ms: 1000}}]}' >mcpd.json
+    edit '.[0].description = "Evil"'
+    talk legacy "$MCPD" --config mcpd.json
+    tools up_list
+    # The last list, also after a reload.
+    touch tools.json.silent
+    tools up_list
+    kill -HUP "$server_pid"
+    hear '.method == "notifications/tools/list_changed"'
+    tools up_list
+    # A call needs the list.
+    failure tools/call '{"name":"up_add","arguments":{}}'
+    rm tools.json.silent
+    touch tools.json.error
+    failure tools/call '{"name":"up_add","arguments":{}}'
+    rm tools.json.error
+    failure tools/call '{"name":"up_add","arguments":{}}'
+    # A page on which a tool is as approved does not approve that on another page.
+    edit '[[.[1]], [.[0]], [.[0] | .description = "Adds"]]'
+    hush
+    for cursor in 0 1 2; do
+        rm -f tools.json.silent
+        talk legacy "$MCPD" --config mcpd.json
+        result tools/list '{}'
+        failure tools/call '{"name":"up_add","arguments":{}}'
+        for page in 1 2 $cursor; do
+            next=$(jq -r .nextCursor <<<"$heard")
+            [ "$next" != null ] || result tools/list '{}'
+            result tools/list "{\"cursor\":\"$(jq -r .nextCursor <<<"$heard")\"}"
+        done
+        failure tools/call '{"name":"up_add","arguments":{}}'
+        # Another edition of the file forgets what was compared.
+        jq . approved.json >other.json
+        cp other.json approved.json
+        result tools/list '{}'
+        failure tools/call '{"name":"up_add","arguments":{}}'
+        call up_list
+        hush
+    done
+    [ "$(sort -u tools.json.calls)" = list ]
+}
+
+@test "a server whose tools cannot be approved leaves the others their approvals" {
+    mkdir -p other
+    cp tools.json other
+    approve "$up" "mcp:'$toolbox' other/tools.json?name=second"
+    cp approved.json first.json
+    edit '. + [.[0]]'
+    approve "$up" "mcp:'$toolbox' other/tools.json?name=second"
+    [ "$status" = 1 ]
+    [[ $stderr == *"its tools cannot be approved"*'"add"'* ]]
+    cmp approved.json first.json
+    # Deep, and with an integer of more than 64 bits.
+    jq '.[:2] | .[0].inputSchema.properties.a.maximum = 1' tools.json |
+        sed "s/\"maximum\": 1/\"maximum\": 123456789012345678901234567890, \"x\": $(printf '[%.0s' {1..50})$(printf ']%.0s' {1..50})/" >new.json
+    mv new.json tools.json
+    approve "$up" "mcp:'$toolbox' other/tools.json?name=second"
+    [ "$status" = 0 ]
+    approve "$up" "mcp:'$toolbox' other/tools.json?name=second"
+    [[ $output == *$'up:\n  2 tools, as they were approved'* ]]
+    talk legacy "$MCPD" --approved approved.json --withhold-changed "$up"
+    tools up_add up_list
+    hush
+}
+
+@test "--approve shows where a long description differs" {
+    edit ".[0].description = \"$(printf 'x%.0s' {1..900})a\""
+    approve "$up"
+    edit '.[0].description |= sub("a$"; "b")'
+    approve "$up"
+    [[ $output == *"was: …xxx"*"xxxa"$'\n'*"now: …xxx"*"xxxb"* ]]
+}
+
 @test "a server that does not answer keeps its approvals" {
     mkdir -p other
     cp tools.json other
