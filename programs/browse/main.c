@@ -253,6 +253,11 @@ static int add_peers(browser *b, const settings *set, const char *const *command
     }
     if (!a->peers)
         return EXIT_LOCAL;
+    if (a->n_peers > 1 && set->headers.count > 1) { /* the last one is NULL */
+        say("headers would be sent to all servers, and may contain a secret of one");
+        hint("open a server with headers alone");
+        return EXIT_USAGE;
+    }
     if (a->n_peers)
         return EXIT_OK;
     say("no server is given");

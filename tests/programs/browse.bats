@@ -301,3 +301,9 @@ shifty() { # kind
 @test "the page in docs/ has these screens" {
     "$BATS_TEST_DIRNAME/../../scripts/make-browse-page" --check
 }
+
+@test "headers, which may be secrets, are for one server only" {
+    run "$MCPCTL" browse -H 'Authorization: Bearer secret' http://127.0.0.1:1/mcp http://127.0.0.1:2/mcp </dev/null
+    [ "$status" = 2 ]
+    [[ $output == *"headers would be sent to all servers"* ]]
+}
