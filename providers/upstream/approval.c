@@ -47,7 +47,7 @@ static int fail(mcp_error *error, int rc, const char *path, const char *why)
 {
     if (error) {
         error->code = rc;
-        snprintf(error->text, sizeof(error->text), "%.150s: %s", path, why);
+        snprintf(error->text, sizeof(error->text), "%.100s: %.140s", path, why);
     }
     return rc;
 }
