@@ -3,7 +3,7 @@
  * Each role has a pool. They share a limit of connections, because there may be many roles. The
  * password or the certificate of a role is found as libpq does it: in a password file, by the user
  * name, or with "peer"; "logins" names other files for single roles. The configuration contains no
- * password: one in the source would be tried for every role.
+ * password: one in the source, in a service file or in PGPASSWORD would be tried for every role.
  */
 #include "caller.h"
 
@@ -90,6 +90,7 @@ int postgres_logins_load(postgres_callers *all, const mcp_allocator *alloc, cons
         if (rc == MCP_OK)
             rc = put_login(&text, mcp_json_get(logins, role->name), error);
         put_parameter(&text, "user", mcp_str_from(role->name));
+        put_parameter(&text, "password", MCP_STR("")); /* not that of a service or of PGPASSWORD */
         const char *made = postgres_sql_text(&text);
         role->conninfo = made ? common_copy(alloc, made, strlen(made)) : NULL;
         if (rc == MCP_OK && !role->conninfo)

@@ -324,9 +324,11 @@ static void test_credentials(void **state)
     caller_open(&none, &shop, "{\"dbrole\":\"h\"}");
     check_exchange(&ada, &(exchange){CALL, SQL("SELECT body FROM note"), {"of ada", "!of bob"}});
     check_exchange(&none, &(exchange){CALL, SQL("SELECT body FROM note"), {"of holder", "!of a"}});
-    /* its password is not in the general file */
+    /* its password is not in the general file, and another one is not tried */
+    assert_int_equal(setenv("PGPASSWORD", "of bob", 1), 0);
     check_exchange(&bob, &(exchange){CALL, SQL("SELECT body FROM note"), {"cannot be reached"}});
     check_exchange(&bob, &(exchange){READ, URI("public/note/rows"), {"-32603", "!of "}});
+    assert_int_equal(unsetenv("PGPASSWORD"), 0);
     caller_close(&none);
     close_shop();
 }
