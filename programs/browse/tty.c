@@ -47,7 +47,7 @@ static const struct {
 static theme guess(void)
 {
     const char *set = getenv("COLORFGBG"), *last = set ? strrchr(set, ';') : NULL;
-    int background = last ? atoi(last + 1) : 0;
+    long background = last ? strtol(last + 1, NULL, 10) : 0;
     return background == 7 || background == 15 ? THEME_LIGHT : THEME_DARK;
 }
 
@@ -57,7 +57,7 @@ static void choose_looks(theme t)
     bool colours = t != THEME_NONE && !(no && *no) && has_colors() && start_color() == OK &&
                    use_default_colors() == OK;
     t = t == THEME_AUTO ? guess() : t;
-    for (short i = 0; i < LOOKS; i++) {
+    for (int i = 0; i < LOOKS; i++) {
         short colour = t == THEME_LIGHT ? table[i].light : table[i].dark;
         term.looks[i] = colours ? table[i].with_colours : table[i].plain;
         if (!colours || colour < 0)
