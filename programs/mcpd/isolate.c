@@ -39,7 +39,6 @@ typedef struct subject {
 
 typedef struct paths {
     char *items[PATHS + 1]; /* NULL-terminated */
-    char *journal;          /* not in `items`: its creation needs no new process */
     size_t count;
     size_t n_beside; /* the last of them: files that SQLite creates beside a database */
     bool failed;
@@ -70,9 +69,8 @@ static void add_beside(paths *p, const char *given)
         size_t before = p->count;
         add_path(p, real, "-wal");
         add_path(p, real, "-shm");
+        add_path(p, real, "-journal");
         p->n_beside = p->count - before;
-        if (asprintf(&p->journal, "%s-journal", real) < 0)
-            p->journal = NULL, p->failed = true;
     }
     free(real);
 }
@@ -81,7 +79,6 @@ static void clear(paths *p)
 {
     while (p->count)
         free(p->items[--p->count]);
-    free(p->journal);
 }
 
 /* ---- its first line -------------------------------------------------------------------------- */
@@ -110,8 +107,6 @@ static void put_paths(mcp_json_writer *w, const paths *p)
     mcp_json_begin_array(w);
     for (size_t i = 0; i < p->count; i++)
         mcp_json_add_string(w, p->items[i]);
-    if (p->journal)
-        mcp_json_add_string(w, p->journal);
     mcp_json_end(w);
 }
 

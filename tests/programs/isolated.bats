@@ -44,6 +44,27 @@ children() {
     hush
 }
 
+@test "changes are seen when a journal stays, in each mode and with each writer" {
+    for mode in PERSIST TRUNCATE DELETE; do
+        rm -f shop.db*
+        sqlite3 shop.db "CREATE TABLE t(a INTEGER PRIMARY KEY, b TEXT); INSERT INTO t VALUES (1, 'one')"
+        talk modern "$MCPD" sqlite:shop.db
+        rows && [ "$heard" = one ]
+        sqlite3 shop.db "PRAGMA journal_mode=$mode; UPDATE t SET b = 'short'" >/dev/null
+        rows && [ "$heard" = short ]
+        coproc writer { sqlite3 shop.db; }
+        for i in 1 2 3; do
+            echo "PRAGMA journal_mode=$mode; UPDATE t SET b = '$mode $i'; SELECT 'done';" >&"${writer[1]}"
+            while read -r line <&"${writer[0]}" && [ "$line" != 'done' ]; do :; done
+            rows && [ "$heard" = "$mode $i" ]
+        done
+        echo .quit >&"${writer[1]}"
+        wait "$writer_PID" || :
+        rows && [ "$heard" = "$mode 3" ]
+        hush
+    done
+}
+
 # at_once METHOD PARAMS COMMAND...: runs the command as soon as there is an answer.
 at_once() {
     local line
