@@ -182,9 +182,9 @@ typedef struct mcp_sandbox_options {
      * /lib, and read what programs commonly need in /etc, /dev, /proc and /sys. Instead of the list
      * of allowed calls, there is a list of refused ones: no sockets (except with `network`), no
      * tracing, no namespaces and mounts, no io_uring, and nothing that only an administrator needs. */
-    bool runs_program;
+    int runs_program;
     /* With runs_program: sockets for IPv4, IPv6 and netlink are allowed. Sockets for Unix never are. */
-    bool network;
+    int network;
 } mcp_sandbox_options;
 
 /* Puts the calling thread, and the threads that it starts later, into the sandbox permanently. Call

@@ -47,9 +47,9 @@ typedef struct mcp_source {
      * its tools and prompts. The entries of these lists are not described. */
     unsigned items;
     const char *names;
-    /* Its URIs and names have no prefix, so it has to be the only source. `prefix` is then only its
+    /* Not 0 if its URIs and names have no prefix, so it has to be the only source. `prefix` is then only its
      * name. */
-    bool alone;
+    size_t alone;
 } mcp_source;
 
 /* A path that the module opens for a source. Shared libraries and their data need not be named. */
