@@ -10,7 +10,7 @@
 
 enum {
     IDLE_CONNECTIONS = 16,
-    MOST_AT_ONCE = 64 << 10, /* bytes of one answer in one turn of the loop */
+    MOST_AT_ONCE = 1 << 20, /* bytes of one answer in one turn of the loop */
 };
 
 /* One of libcurl's sockets. */
