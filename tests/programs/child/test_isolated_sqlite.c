@@ -90,7 +90,7 @@ static void try_sql(const char *sql)
 /* Fills a new database, which takes the place of the old one. */
 static void replace_db(const char *value)
 {
-    char other[120], sql[LINE], keep[100];
+    char other[120], sql[5 * LINE], keep[100];
     close_db();
     path_of(other, ".new");
     strcpy(keep, path);
