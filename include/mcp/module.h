@@ -47,8 +47,8 @@ typedef struct mcp_source {
      * its tools and prompts. The entries of these lists are not described. */
     unsigned items;
     const char *names;
-    /* Not 0 if its URIs and names have no prefix, so it has to be the only source. `prefix` is then only its
-     * name. */
+    /* Not 0 if its URIs and names have no prefix. It must then be the only source, and `prefix` is
+     * only its name. */
     size_t alone;
 } mcp_source;
 

@@ -225,7 +225,7 @@ MCP_API int mcp_request_log_level(const mcp_request *req);
  * with logging/setLevel, or MCP_ENOTFOUND if none has. */
 MCP_API int mcp_server_log_level_for(const mcp_server *server, const char *principal);
 
-/* A log message of another server, and whom it may concern. */
+/* A log message of another server, and the requests that may have caused it. */
 typedef struct mcp_raw_log {
     size_t size;
     /* The params of notifications/message. `data`, unknown members and all digits are preserved. */

@@ -1,4 +1,4 @@
-/* logs.c: forwards the log messages of the other server to the callers that they concern.
+/* logs.c: forwards the log messages of the other server to its callers.
  *
  * Over HTTP a message that arrives on the event stream of a call belongs to that call. On stdio, and
  * on the stream of a legacy session, a message does not say which call caused it. It then goes to the

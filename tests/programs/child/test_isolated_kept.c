@@ -1,6 +1,7 @@
 /* test_isolated_kept.c: answers that the parent keeps while their files are unchanged. The module
  * mortal answers how often its process was asked. */
 #define _GNU_SOURCE
+#include "dice.h"
 #include "isolated_fixture.h"
 
 #include <fcntl.h>
@@ -240,15 +241,6 @@ static void test_room(void **state)
 /* ---- a generated history --------------------------------------------------------------------- */
 
 enum { FILES = 6 };
-static uint64_t chance = 88172645463325252;
-
-static unsigned dice(unsigned n)
-{
-    chance ^= chance << 13;
-    chance ^= chance >> 7;
-    chance ^= chance << 17;
-    return (unsigned)(chance >> 33) % n;
-}
 
 /* Changes a file in one of the ways in which programs do. Most contents have the same length. */
 static void change(const char *path, const char *other, int number)

@@ -6,6 +6,7 @@
  * which the answer is compared.
  */
 #define _GNU_SOURCE
+#include "dice.h"
 #include "isolated_fixture.h"
 
 #include <fcntl.h>
@@ -25,18 +26,6 @@ static char folder[] = "/tmp/test_isolated_sqlite_XXXXXX", path[100], name[20];
 static void path_of(char to[120], const char *suffix)
 {
     snprintf(to, 120, "%s%s", path, suffix);
-}
-
-/* ---- chance ---------------------------------------------------------------------------------- */
-
-static uint64_t chance = 88172645463325252;
-
-static unsigned dice(unsigned n)
-{
-    chance ^= chance << 13;
-    chance ^= chance >> 7;
-    chance ^= chance << 17;
-    return (unsigned)(chance >> 33) % n;
 }
 
 /* ---- in the process that writes -------------------------------------------------------------- */

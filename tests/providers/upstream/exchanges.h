@@ -257,6 +257,15 @@ static mcp_raw raw_of(const text *t)
     return (mcp_raw){.size = sizeof(mcp_raw), .json = {t->at, t->len}};
 }
 
+/* Begins an object with unknown members and `_meta`. */
+static void begin_params(text *t)
+{
+    t->len = 0;
+    add(t, "{");
+    add_unknown(t);
+    add_meta(t);
+}
+
 /* Sends some progress notifications, whose numbers have more digits than a double, or an
  * exponent. */
 static void report(mcp_request *req)
@@ -264,10 +273,7 @@ static void report(mcp_request *req)
     uint32_t n = any(4);
     for (uint32_t i = 0; i < n; i++) {
         static text t;
-        t.len = 0;
-        add(&t, "{");
-        add_unknown(&t);
-        add_meta(&t);
+        begin_params(&t);
         if (any(2))
             add(&t, "\"total\":%s,", any(2) ? "1.00e1" : "123456789012345678901234567890");
         if (any(2))
@@ -284,10 +290,7 @@ static void log_some(mcp_request *req)
     uint32_t n = exchanges.logs ? any(3) : 0;
     for (uint32_t i = 0; i < n; i++) {
         static text t;
-        t.len = 0;
-        add(&t, "{");
-        add_unknown(&t);
-        add_meta(&t);
+        begin_params(&t);
         if (any(2))
             add(&t, "\"logger\":\"l\\u0061/%" PRIu32 "\",", any(9));
         add(&t, "\"data\":");
