@@ -2,8 +2,9 @@
  * URI, best match first. */
 #include <stdlib.h>
 
+#include <common/rank.h>
+
 #include "entries.h"
-#include "rank.h"
 
 char *words_join(const char *const *items, size_t count)
 {

@@ -1,8 +1,8 @@
 /* bundle.h: joins parts of resources into one text for a language model, within a budget. */
-#ifndef MCPCTL_BUNDLE_H
-#define MCPCTL_BUNDLE_H
+#ifndef PROGRAM_BUNDLE_H
+#define PROGRAM_BUNDLE_H
 
-#include "entries.h"
+#include <mcp/base.h>
 
 typedef struct budget {
     bool tokens; /* the limit is in tokens; otherwise in bytes */
@@ -21,6 +21,6 @@ mcp_str budget_cut(const budget *b, mcp_str text, uint64_t most);
 /* Returns one resource as Markdown: a heading, the URI, and the text in a code fence longer than
  * any in the text. `cut` says that the text is only a part. The caller frees the result. Returns
  * NULL if out of memory. */
-char *bundle_section(const entry *e, mcp_str text, bool cut);
+char *bundle_section(mcp_str title, mcp_str uri, mcp_str text, bool cut);
 
 #endif

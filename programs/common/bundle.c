@@ -2,7 +2,11 @@
 #define _GNU_SOURCE
 #include "bundle.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "text.h"
 
 /* ---- the budget ------------------------------------------------------------------------------ */
 
@@ -91,7 +95,7 @@ static void put_fence(FILE *to, int length)
         fputc('`', to);
 }
 
-char *bundle_section(const entry *e, mcp_str text, bool cut)
+char *bundle_section(mcp_str title, mcp_str uri, mcp_str text, bool cut)
 {
     char *section = NULL;
     size_t size;
@@ -100,9 +104,9 @@ char *bundle_section(const entry *e, mcp_str text, bool cut)
         return NULL;
     int fence = fence_length(text);
     fputs("\n## ", f);
-    put_inline(f, e->title.len ? e->title : e->name.len ? e->name : e->uri);
+    put_inline(f, title);
     fputs("\n\n`", f);
-    put_inline(f, e->uri);
+    put_inline(f, uri);
     fputs(cut ? "` (a part)\n\n" : "`\n\n", f);
     put_fence(f, fence);
     fputc('\n', f);

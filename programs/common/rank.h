@@ -2,8 +2,8 @@
  * BM25 extension to multiple weighted fields", 2004). A word that only begins with or contains a
  * query word counts less than the word itself.
  */
-#ifndef MCPCTL_RANK_H
-#define MCPCTL_RANK_H
+#ifndef PROGRAM_RANK_H
+#define PROGRAM_RANK_H
 
 #include <mcp/base.h>
 
