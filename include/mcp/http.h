@@ -173,6 +173,29 @@ typedef struct mcp_http_denial {
 /* Refuses the request. If `denial` is NULL, each member has its default. */
 MCP_API void mcp_http_login_refuse(mcp_http_login *login, const mcp_http_denial *denial);
 
+/* ---- pages ---------------------------------------------------------------------------------- */
+
+/* A request for a path that is not one of the endpoint, borrowed until `page` of the options returns. */
+typedef struct mcp_http_page {
+    size_t size;    /* set by the library */
+    mcp_str method; /* GET, HEAD or POST */
+    mcp_str path;   /* without the query */
+    mcp_str body;   /* of POST; its Content-Type is application/json */
+} mcp_http_page;
+
+/* Returns a header of the request: Host, Origin, Authorization, and those that the options list in
+ * login_headers. It behaves like mcp_http_login_header(). */
+MCP_API bool mcp_http_page_header(const mcp_http_page *page, const char *name, mcp_str *value);
+
+/* The answer. The strings are copied when `page` returns. */
+typedef struct mcp_http_page_answer {
+    size_t size;         /* set by the library */
+    int status;          /* 200 (the default), 204, 304, 400, 401, 403, 404, 405, 413, 429 or 503 */
+    const char *type;    /* Content-Type; NULL if there is no body */
+    mcp_str body;        /* is not sent to HEAD */
+    const char *headers; /* more headers, each as "Name: value\r\n"; NULL means none */
+} mcp_http_page_answer;
+
 /* ---- endpoints ------------------------------------------------------------------------------ */
 
 typedef struct mcp_http_options {
@@ -301,6 +324,11 @@ typedef struct mcp_http_options {
      * path followed by the path of the resource. If resource_metadata is NULL, the endpoint sets
      * it. It adds DPoP to login_headers. */
     struct mcp_resource_server *resource_server;
+    /* Answers requests for paths that are not of the endpoint, with GET, HEAD or POST, such as the files of
+     * a web page. Host, Origin and, for POST, Content-Type are checked before, as for MCP requests, but
+     * `authenticate` is not called. Returns false if there is nothing at the path; the answer is then
+     * 404. It must not call the endpoint. NULL means that there are no pages. */
+    bool (*page)(const mcp_http_page *page, mcp_http_page_answer *answer, void *user);
 } mcp_http_options;
 
 /* Makes an endpoint. The server must outlive it. Returns MCP_OK, MCP_EINVAL (no `random`, or a

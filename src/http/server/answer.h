@@ -121,6 +121,10 @@ bool mcp__http_refusal_reads(mcp__http_refusal why);
 /* Writes the status line and the headers that all answers share to http->out. */
 void mcp__http_put_head(mcp_http_connection *c, int status);
 
+/* ---- page.c: pages of the program ------------------------------------------------------------------------ */
+
+void mcp__http_answer_page(mcp_http_connection *c);
+
 /* ---- sse.c: event streams -------------------------------------------------------------------------------- */
 
 /* These functions append to http->out, which mcp__http_flush() sends. */

@@ -39,6 +39,7 @@ typedef enum mcp__http_target {
     MCP__HTTP_PREFLIGHT,
     MCP__HTTP_DUPLEX,   /* HTTP+SSE */
     MCP__HTTP_RESOURCE, /* protected resource metadata */
+    MCP__HTTP_PAGE,     /* a page of the program */
     MCP__HTTP_TARGETS,
 } mcp__http_target;
 

@@ -169,7 +169,8 @@ static int begin_body(mcp_http_connection *c, mcp__http_refusal why)
 static bool needs_login(const mcp_http_connection *c)
 {
     return mcp__http_asks(c->http) && c->target != MCP__HTTP_HEALTHZ &&
-           c->target != MCP__HTTP_PREFLIGHT && c->target != MCP__HTTP_RESOURCE;
+           c->target != MCP__HTTP_PREFLIGHT && c->target != MCP__HTTP_RESOURCE &&
+           c->target != MCP__HTTP_PAGE;
 }
 
 static int on_headers_complete(llhttp_t *parser)

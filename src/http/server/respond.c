@@ -131,6 +131,7 @@ const mcp__http_status_line mcp__http_statuses[MCP__HTTP_STATUSES] = {
     {200, {"HTTP/1.1 200 OK\r\n", 17}},
     {202, {"HTTP/1.1 202 Accepted\r\n", 23}},
     {204, {"HTTP/1.1 204 No Content\r\n", 25}},
+    {304, {"HTTP/1.1 304 Not Modified\r\n", 27}},
     {400, {"HTTP/1.1 400 Bad Request\r\n", 26}},
     {401, {"HTTP/1.1 401 Unauthorized\r\n", 27}},
     {403, {"HTTP/1.1 403 Forbidden\r\n", 24}},
@@ -237,7 +238,7 @@ static void write_answer(mcp_http_connection *c, const mcp__http_answer *a)
     put_header(b, "Retry-After", a->retry ? "1" : NULL);
     if (a->preflight)
         put_preflight(c, b);
-    if (a->status != 204)
+    if (a->status != 204 && a->status != 304)
         put_length(b, a->body.len);
     mcp__buf_lit(b, "\r\n");
     bool with_body = c->http_method != HTTP_HEAD;
@@ -354,14 +355,14 @@ static const char *allowed(const mcp_http_connection *c, mcp__http_refusal why)
         return "GET, POST";
     if (refusals[why].status != 405)
         return NULL;
-    return c->target == MCP__HTTP_ENDPOINT ? "POST, GET, DELETE" : "GET";
+    const char *others = c->target == MCP__HTTP_PAGE ? "GET, HEAD, POST" : "GET";
+    return c->target == MCP__HTTP_ENDPOINT ? "POST, GET, DELETE" : others;
 }
 
 static int code_of(mcp__http_refusal why)
 {
-    const struct refusal *r = &refusals[why];
-    int code = r->status == 503 ? MCP__INTERNAL_ERROR : MCP__INVALID_REQUEST;
-    return r->code ? r->code : code;
+    int code = refusals[why].status == 503 ? MCP__INTERNAL_ERROR : MCP__INVALID_REQUEST;
+    return refusals[why].code ? refusals[why].code : code;
 }
 
 /* Refuses a request. `known` is the id of the request as JSON text; if it is empty, the id is read

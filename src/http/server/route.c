@@ -159,11 +159,14 @@ static mcp__http_refusal find_target(mcp_http_connection *c)
         c->target = MCP__HTTP_METRICS;
     else if (is_metadata(c))
         c->target = MCP__HTTP_RESOURCE;
+    else if (o->page)
+        c->target = MCP__HTTP_PAGE;
     else
         return MCP__HTTP_NO_PATH;
     bool has_messages = c->target == MCP__HTTP_ENDPOINT || c->target == MCP__HTTP_DUPLEX;
     bool is_allowed = c->http_method == HTTP_GET || c->http_method == HTTP_HEAD ||
-                      (c->target == MCP__HTTP_RESOURCE && c->http_method == HTTP_OPTIONS);
+                      (c->target == MCP__HTTP_RESOURCE && c->http_method == HTTP_OPTIONS) ||
+                      (c->target == MCP__HTTP_PAGE && c->http_method == HTTP_POST);
     if (has_messages)
         is_allowed = c->http_method == HTTP_POST || c->http_method == HTTP_GET ||
                      (c->http_method == HTTP_DELETE && c->target == MCP__HTTP_ENDPOINT);
@@ -247,6 +250,7 @@ void mcp__http_handle(mcp_http_connection *c)
     case MCP__HTTP_HEALTHZ: mcp__http_respond(c, &healthy); break;
     case MCP__HTTP_METRICS: answer_metrics(c); break;
     case MCP__HTTP_RESOURCE: mcp__http_answer_resource(c); break;
+    case MCP__HTTP_PAGE: mcp__http_answer_page(c); break;
     case MCP__HTTP_TARGETS: break;
     case MCP__HTTP_PREFLIGHT: mcp__http_respond(c, &preflight); break;
     case MCP__HTTP_DUPLEX:
