@@ -5,7 +5,8 @@
  * Starts the command, replacing {} in its arguments by a free port of 127.0.0.1. With --port it
  * uses a server that is already running. Prints one line of name=value pairs on stdout:
  *   --rate    POSTs of --method (resources/read of --uri, or tools/list) on --connections that are kept
- *             alive, one request in flight on each: per_second, p50_us, p99_us, reply_bytes
+ *             alive, one request in flight on each: per_second, p50_us, p99_us, reply_bytes, and cpu_us, the CPU
+ *             time of the server and its children for each request
  *   --listen  opens --streams of subscriptions/listen for --uri, then calls the tool "touch": how much
  *             memory a stream costs the server (stream_bytes) and when the last stream got the update (update_ms)
  * --header "NAME: VALUE" adds a header to every request. --tokens FILE adds the next line of FILE to
@@ -14,328 +15,13 @@
  * Both modes add the server's hwm_kib and rss_kib from /proc. With two or more CPUs, the server is
  * bound to the first and the driver to the second.
  *
- * It needs libc alone, so that it can measure any server. Requests are of revision 2026-07-28,
- * which has no sessions, so each request is independent. The driver parses a reply only to find its
- * status, its end and "result"; any reply without a result ends the program.
+ * --call TOOL calls a tool instead of --method, with --arguments. Requests are of revision 2026-07-28,
+ * which has no sessions, so each request is independent; with --legacy they are of 2025-11-25, in one
+ * session. The driver parses a reply only to find its status, its end and "result"; any reply without a
+ * result ends the program.
  */
 #define _GNU_SOURCE
-#include <arpa/inet.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <getopt.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/epoll.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
-
-enum {
-    MAX_REQUEST = 4096,
-    IN_SIZE = 256 * 1024,
-    STREAM_IN = 2048, /* an acknowledgement and an update */
-    START_MS = 10000,
-    QUIET_MS = 30000,
-};
-
-static struct options {
-    bool listen;
-    const char *method, *uri, *path, *header, *tokens;
-    long requests, warmup, connections, streams, port, min_reply;
-    char **command;
-} opt = {
-    .method = "resources/read",
-    .uri = "mem://one",
-    .path = "/mcp",
-    .requests = 200000,
-    .warmup = 20000,
-    .connections = 64,
-    .streams = 10000,
-};
-
-static pid_t server;
-
-static void stop_server(void)
-{
-    if (server > 0) {
-        kill(server, SIGKILL);
-        waitpid(server, NULL, 0);
-    }
-}
-
-static _Noreturn void die(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static _Noreturn void die(const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    fputs("http_driver: ", stderr);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
-    va_end(args);
-    stop_server();
-    exit(1);
-}
-
-static uint64_t now_ns(void)
-{
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
-static double ms_since(uint64_t start)
-{
-    return (double)(now_ns() - start) / 1e6;
-}
-
-/* ---- the server ---------------------------------------------------------------------------------- */
-
-static struct sockaddr_in here(void)
-{
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons((uint16_t)opt.port)};
-    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    return at;
-}
-
-static void find_port(void)
-{
-    struct sockaddr_in at = here();
-    socklen_t len = sizeof(at);
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0 || bind(fd, (struct sockaddr *)&at, len) < 0 ||
-        getsockname(fd, (struct sockaddr *)&at, &len) < 0) {
-        die("no port: %s", strerror(errno));
-    }
-    opt.port = ntohs(at.sin_port);
-    close(fd);
-}
-
-static void use_cpu(unsigned cpu)
-{
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(cpu, &set);
-    if (sysconf(_SC_NPROCESSORS_ONLN) > 1) {
-        sched_setaffinity(0, sizeof(set), &set);
-    }
-}
-
-/* Replaces {} by the port. */
-static char *argument(const char *text)
-{
-    const char *at = strstr(text, "{}");
-    char *made = NULL;
-    if (!at) {
-        return strdup(text);
-    }
-    return asprintf(&made, "%.*s%ld%s", (int)(at - text), text, opt.port, at + 2) < 0 ? NULL : made;
-}
-
-static void run_server(void)
-{
-    char *argv[64];
-    int n = 0, null = open("/dev/null", O_RDWR);
-    for (; opt.command[n] && n < 63; n++) {
-        argv[n] = argument(opt.command[n]);
-    }
-    argv[n] = NULL;
-    dup2(null, 0);
-    dup2(null, 1);
-    if (!getenv("HTTP_DRIVER_STDERR")) {
-        dup2(null, 2);
-    }
-    use_cpu(0);
-    execvp(argv[0], argv);
-    _exit(127);
-}
-
-static int open_connection(void)
-{
-    struct sockaddr_in at = here();
-    int on = 1, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd >= 0 && connect(fd, (struct sockaddr *)&at, sizeof(at)) == 0) {
-        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-        return fd;
-    }
-    int sys = errno;
-    close(fd);
-    errno = sys;
-    return -1;
-}
-
-static void start_server(void)
-{
-    uint64_t start = now_ns();
-    if (!opt.port) {
-        find_port();
-        server = fork();
-        if (server == 0) {
-            run_server();
-        }
-    }
-    use_cpu(1);
-    for (int fd; (fd = open_connection()) < 0; usleep(2000)) {
-        if (ms_since(start) > START_MS || (server > 0 && waitpid(server, NULL, WNOHANG) != 0)) {
-            server = 0;
-            die("%s does not listen", opt.command[0]);
-        }
-        if (fd >= 0) {
-            close(fd);
-        }
-    }
-}
-
-/* Returns a field of /proc/PID/status in KiB, or 0 on failure. */
-static long memory_of(const char *field)
-{
-    char path[64], line[256];
-    long kib = 0;
-    snprintf(path, sizeof(path), "/proc/%ld/status", (long)server);
-    FILE *f = server > 0 ? fopen(path, "re") : NULL;
-    while (f && fgets(line, sizeof(line), f)) {
-        if (strncmp(line, field, strlen(field)) == 0) {
-            kib = strtol(line + strlen(field), NULL, 10);
-        }
-    }
-    if (f) {
-        fclose(f);
-    }
-    return kib;
-}
-
-/* Returns the private memory of the server in KiB, or 0 on failure. */
-static long private_memory(void)
-{
-    char path[64], line[256];
-    long kib = 0, value;
-    snprintf(path, sizeof(path), "/proc/%ld/smaps_rollup", (long)server);
-    FILE *f = server > 0 ? fopen(path, "re") : NULL;
-    while (f && fgets(line, sizeof(line), f)) {
-        if (sscanf(line, "Private_%*[^:]: %ld", &value) == 1) {
-            kib += value;
-        }
-    }
-    if (f) {
-        fclose(f);
-    }
-    return kib;
-}
-
-static void print_memory(void)
-{
-    printf(" hwm_kib=%ld rss_kib=%ld\n", memory_of("VmHWM:"), memory_of("VmRSS:"));
-}
-
-/* ---- requests and replies ------------------------------------------------------------------------- */
-
-typedef struct request {
-    char text[MAX_REQUEST];
-    size_t len;
-} request;
-
-#define META                                                                          \
-    "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","          \
-    "\"io.modelcontextprotocol/clientInfo\":{\"name\":\"driver\",\"version\":\"1\"}," \
-    "\"io.modelcontextprotocol/clientCapabilities\":{}}"
-
-/* `members` of the parameters end with a comma; `name` is the value of the header Mcp-Name, or
- * NULL. */
-static void request_make(request *r, const char *method, const char *members, const char *name)
-{
-    char body[MAX_REQUEST / 2], header[512] = "";
-    int len = snprintf(body, sizeof(body),
-                       "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":{%s" META "}}",
-                       method, members);
-    if (name) {
-        snprintf(header, sizeof(header), "Mcp-Name: %s\r\n", name);
-    }
-    int n = snprintf(r->text, sizeof(r->text),
-                     "POST %s HTTP/1.1\r\nHost: 127.0.0.1:%ld\r\n"
-                     "Content-Type: application/json\r\n"
-                     "Accept: application/json, text/event-stream\r\n"
-                     "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: %s\r\n%s%s%s"
-                     "Content-Length: %d\r\n\r\n%s",
-                     opt.path, opt.port, method, header, opt.header ? opt.header : "",
-                     opt.header ? "\r\n" : "", len, body);
-    if (len < 0 || (size_t)len >= sizeof(body) || n < 0 || (size_t)n >= sizeof(r->text)) {
-        die("a request is too long");
-    }
-    r->len = (size_t)n;
-}
-
-static _Noreturn void unexpected(const char *reply, size_t len)
-{
-    die("not the answer that was expected: %.*s", (int)(len < 600 ? len : 600), reply);
-}
-
-/* Returns the beginning of a header's value, or NULL if the header is absent. */
-static const char *header_of(const char *head, size_t len, const char *name)
-{
-    const char *at = head, *end = head + len;
-    size_t n = strlen(name);
-    while ((at = memchr(at, '\n', (size_t)(end - at))) != NULL) {
-        at++;
-        if ((size_t)(end - at) > n && strncasecmp(at, name, n) == 0) {
-            return at + n;
-        }
-    }
-    return NULL;
-}
-
-/* Returns the end of the last chunk of a chunked body, or 0 if the body is incomplete. */
-static size_t chunked_size(const char *reply, size_t at, size_t len)
-{
-    for (;;) {
-        const char *line_end = memmem(reply + at, len - at, "\r\n", 2);
-        if (!line_end) {
-            return 0;
-        }
-        size_t size = strtoul(reply + at, NULL, 16);
-        at = (size_t)(line_end - reply) + 2 + size + 2;
-        if (at > len) {
-            return 0;
-        }
-        if (size == 0) {
-            return at;
-        }
-    }
-}
-
-/* Returns the size of the first reply, or 0 if it is incomplete. */
-static size_t reply_size(const char *reply, size_t len)
-{
-    const char *end = memmem(reply, len, "\r\n\r\n", 4);
-    if (!end) {
-        return 0;
-    }
-    size_t head = (size_t)(end - reply) + 4;
-    if (memcmp(reply, "HTTP/1.1 200", 12) != 0) {
-        unexpected(reply, len);
-    }
-    const char *length = header_of(reply, head, "Content-Length:");
-    if (!length) {
-        return chunked_size(reply, head, len);
-    }
-    size_t size = head + strtoul(length, NULL, 10);
-    return size <= len ? size : 0;
-}
-
-static void check_reply(const char *reply, size_t len)
-{
-    if (len < (size_t)opt.min_reply || !memmem(reply, len, "\"result\":", 9)) {
-        unexpected(reply, len);
-    }
-}
+#include "http_peer.h"
 
 /* ---- --tokens ------------------------------------------------------------------------------------- */
 
@@ -374,6 +60,47 @@ typedef struct client {
     size_t have;
     char *in;
 } client;
+
+/* Sends a message on a connection of its own, and returns the size of the whole reply. */
+static size_t exchange(const char *message, char *reply)
+{
+    request r;
+    size_t have = 0;
+    int fd = open_connection();
+    request_make_legacy(&r, message);
+    if (fd < 0 || send(fd, r.text, r.len, MSG_NOSIGNAL) != (ssize_t)r.len) {
+        die("no legacy session: %s", strerror(errno));
+    }
+    while (!memmem(reply, have, "\r\n\r\n", 4) ||
+           (strncmp(reply, "HTTP/1.1 200", 12) == 0 && reply_size(reply, have) == 0)) {
+        ssize_t n = recv(fd, reply + have, IN_SIZE - have, 0);
+        if (n <= 0) {
+            die("no legacy session: the server closed the connection");
+        }
+        have += (size_t)n;
+    }
+    close(fd);
+    return have;
+}
+
+/* Begins a session of revision 2025-11-25. */
+static void start_session(void)
+{
+    static char reply[IN_SIZE];
+    size_t len =
+        exchange("{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{"
+                 "\"protocolVersion\":\"2025-11-25\","
+                 "\"capabilities\":{},\"clientInfo\":{\"name\":\"driver\",\"version\":\"1\"}}}",
+                 reply);
+    check_reply(reply, len);
+    const char *id = header_of(reply, len, "Mcp-Session-Id:");
+    if (id) {
+        id += strspn(id, " ");
+        snprintf(session, sizeof(session), "Mcp-Session-Id: %.*s\r\n", (int)strcspn(id, "\r\n"),
+                 id);
+    }
+    exchange("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}", reply);
+}
 
 static struct load {
     request request;
@@ -457,36 +184,46 @@ static int by_uint32(const void *a, const void *b)
 static void run_rate(void)
 {
     int epoll = epoll_create1(EPOLL_CLOEXEC);
-    char members[1024] = "";
+    char members[2048] = "";
     load.total = opt.warmup + opt.requests;
     load.clients = calloc((size_t)opt.connections, sizeof(*load.clients));
     load.latency = calloc((size_t)load.total, sizeof(*load.latency));
     if (epoll < 0 || !load.clients || !load.latency) {
         die("out of memory");
     }
-    bool reads = strcmp(opt.method, "resources/read") == 0;
-    if (reads) {
+    const char *name = opt.call                                    ? opt.call
+                       : strcmp(opt.method, "resources/read") == 0 ? opt.uri
+                                                                   : NULL;
+    if (opt.call) {
+        snprintf(members, sizeof(members), "\"name\":\"%s\",\"arguments\":%s,", opt.call,
+                 opt.arguments);
+    } else if (name) {
         snprintf(members, sizeof(members), "\"uri\":\"%s\",", opt.uri);
+    }
+    if (opt.legacy) {
+        start_session();
     }
     if (opt.tokens) {
         use_tokens();
     }
-    request_make(&load.request, opt.method, members, reads ? opt.uri : NULL);
+    request_make(&load.request, opt.call ? "tools/call" : opt.method, members, name);
     if (opt.tokens) {
         token_at = strstr(load.request.text, "Bearer ") + strlen("Bearer ");
     }
     open_clients(epoll);
     run_until(epoll, opt.warmup);
     long before = load.done, private = opt.tokens ? private_memory() : 0;
+    double cpu = cpu_time(server);
     uint64_t start = now_ns();
     run_until(epoll, load.total);
     double seconds = ms_since(start) / 1e3;
+    cpu = cpu_time(server) - cpu;
 
     uint32_t *latency = load.latency + opt.warmup;
     qsort(latency, (size_t)opt.requests, sizeof(*latency), by_uint32);
-    printf("per_second=%.0f p50_us=%.1f p99_us=%.1f reply_bytes=%zu",
+    printf("per_second=%.0f p50_us=%.1f p99_us=%.1f cpu_us=%.1f reply_bytes=%zu",
            (double)(load.total - before) / seconds, latency[opt.requests / 2] / 10.0,
-           latency[opt.requests * 99 / 100] / 10.0, load.reply_bytes);
+           latency[opt.requests * 99 / 100] / 10.0, cpu / (double)opt.requests, load.reply_bytes);
     if (opt.tokens) {
         printf(" private_before_kib=%ld private_after_kib=%ld", private, private_memory());
     }
@@ -599,7 +336,10 @@ enum {
     PORT,
     MIN_REPLY,
     HEADER,
-    TOKENS
+    TOKENS,
+    LEGACY,
+    CALL,
+    ARGUMENTS
 };
 
 static const struct option options[] = {
@@ -616,13 +356,17 @@ static const struct option options[] = {
     {"min-reply", required_argument, NULL, MIN_REPLY},
     {"header", required_argument, NULL, HEADER},
     {"tokens", required_argument, NULL, TOKENS},
+    {"legacy", no_argument, NULL, LEGACY},
+    {"call", required_argument, NULL, CALL},
+    {"arguments", required_argument, NULL, ARGUMENTS},
     {NULL, 0, NULL, 0},
 };
 
 static _Noreturn void usage(void)
 {
     fputs("usage: http_driver [--rate|--listen] [--method METHOD] [--uri URI] [--path PATH]\n"
-          "           [--requests N] [--warmup N] [--connections N] [--streams N]\n"
+          "           [--call TOOL] [--arguments JSON] [--legacy] [--requests N] [--warmup N] "
+          "[--connections N] [--streams N]\n"
           "           [--min-reply BYTES] [--header HEADER | --tokens FILE]\n"
           "           --port PORT | COMMAND [ARGUMENT...]\n",
           stderr);
@@ -655,6 +399,9 @@ static void set_option(int which, const char *value)
     case MIN_REPLY: opt.min_reply = number(value, 0, IN_SIZE); break;
     case HEADER: opt.header = value; break;
     case TOKENS: opt.tokens = value; break;
+    case LEGACY: opt.legacy = true; break;
+    case CALL: opt.call = value; break;
+    case ARGUMENTS: opt.arguments = value; break;
     default: usage();
     }
 }
