@@ -78,6 +78,8 @@ bool app_open(app *a)
 void app_close(app *a)
 {
     preview_clear(a);
+    marks_clear(&a->marks);
+    free(a->copy);
     dialog_close(&a->dialog);
     dialog_close(&a->asking);
     while (a->n_questions)
@@ -95,6 +97,7 @@ void app_close(app *a)
 uint64_t app_tick(app *a, int64_t now)
 {
     preview *v = &a->preview;
+    marks_read(&a->marks);
     if (list_work(a))
         return 0;
     if (!v->due)
@@ -130,6 +133,10 @@ static void draw_top(const app *a, screen *s, area where)
         p.look = LOOK_PLAIN;
         pen_print(&p, "  ");
     }
+    if (a->marks.count) {
+        p.look = LOOK_WARN;
+        pen_print(&p, " * %zu", a->marks.count);
+    }
 }
 
 /* "/query   12 of 1000", with the cursor while it is typed. */
@@ -163,6 +170,11 @@ static void draw_bottom(app *a, screen *s, area where)
     pen right = p;
     if (app_dialog(a)) {
         pen_print(&p, "%s", dialog_hint(app_dialog(a)));
+        pen_fill(&p);
+        return;
+    }
+    if (a->shows_marks) {
+        marks_draw_bottom(a, &p);
         pen_fill(&p);
         return;
     }
@@ -233,6 +245,8 @@ void app_draw(app *a, screen *s)
         draw_help(a, s, body);
     } else if (app_dialog(a)) {
         dialog_draw(app_dialog(a), s, body);
+    } else if (a->shows_marks) {
+        marks_draw(a, s, body);
     } else {
         area right = {body.row, left, body.rows, body.columns - left};
         screen_divide(s, &right);
@@ -342,6 +356,8 @@ static void act(app *a, action what)
     case ACTION_RELOAD: preview_clear(a), peer_reload(app_peer(a), a->kind); break;
     case ACTION_LOG: a->shows_log = !a->shows_log, a->shows_trace = false; break;
     case ACTION_TRACE: a->shows_trace = !a->shows_trace, a->shows_log = false; break;
+    case ACTION_MARK: list_mark(a); break;
+    case ACTION_CONTEXT: a->shows_marks = true; break;
     case ACTION_HELP: a->shows_help = true, a->help.top = 0; break;
     case ACTION_REDRAW: a->wants_redraw = true; break;
     case ACTION_SUSPEND: a->wants_suspend = true; break;
@@ -394,12 +410,14 @@ void app_key(app *a, key k)
     a->is_dirty = true;
     *a->message = 0;
     bool is_mouse = k.code == KEY_CLICK_ || k.code == KEY_WHEEL_UP_ || k.code == KEY_WHEEL_DOWN_;
-    if (is_mouse && !app_dialog(a))
+    if (is_mouse && !app_dialog(a) && !a->shows_marks)
         mouse(a, k);
     else if (what == ACTION_REDRAW || what == ACTION_SUSPEND)
         act(a, what);
     else if (app_dialog(a))
         dialog_key(app_dialog(a), k);
+    else if (a->shows_marks && !a->shows_help)
+        marks_key(a, k);
     else if (a->is_typing)
         type_query(a, k);
     else if (a->shows_help && !moves)

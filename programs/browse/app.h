@@ -10,6 +10,7 @@
 #include "journal.h"
 #include "keys.h"
 #include "lines.h"
+#include "marks.h"
 #include "peer.h"
 #include "search.h"
 #include "tree.h"
@@ -44,6 +45,13 @@ typedef struct preview {
     bool is_again;    /* the contents are read again because they have changed */
 } preview;
 
+/* What the pane of the context shows. */
+typedef struct collecting {
+    scroll list;
+    enum { COLLECT_NOTHING, COLLECT_QUERY, COLLECT_PATH } typing;
+    edit path; /* of the file to write */
+} collecting;
+
 typedef struct app {
     mcp_loop *loop;
     peer *peers;
@@ -64,6 +72,11 @@ typedef struct app {
     bool is_typing; /* the query of a search */
     journal log, trace;
     bool shows_log, shows_trace; /* a pane at the bottom */
+    marks marks;
+    collecting collect;
+    bool shows_marks;
+    bool prints; /* the context is printed at the end */
+    char *copy;  /* goes to the terminal's clipboard with the next frame; NULL for nothing */
     bool shows_help;
     scroll help;
     size_t list_rows, preview_rows; /* heights of the panes, as drawn last */
@@ -102,7 +115,18 @@ static inline pages *app_pages(const app *a)
     return &app_peer(a)->lists[a->kind].pages;
 }
 
+/* marks_pane.c: in place of the lists */
+void marks_key(app *a, key k);
+void marks_draw(app *a, screen *s, area where);
+void marks_draw_bottom(app *a, pen *p);
+
 /* list_pane.c */
+/* Writes a size in at most 5 columns. */
+void format_size(int64_t size, char to[16]);
+/* Moves the window so that it contains the cursor. */
+void scroll_follow(scroll *c, size_t rows, size_t height);
+/* Marks the selected entry, or removes its mark, and selects the next one. */
+void list_mark(app *a);
 /* Returns the number of rows; the last one may stand for entries that were not read yet. */
 size_t list_rows(app *a);
 void list_draw(app *a, screen *s, area where);

@@ -57,6 +57,8 @@ typedef enum action {
     ACTION_SEARCH,
     ACTION_RELOAD,
     ACTION_TREE,
+    ACTION_MARK,
+    ACTION_CONTEXT,
     ACTION_LOG,
     ACTION_TRACE,
     ACTION_HELP,

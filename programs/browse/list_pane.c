@@ -75,6 +75,19 @@ void list_move(app *a, long by)
     list_go(a, by < 0 ? (at > back ? at - back : 0) : at + (size_t)by);
 }
 
+void list_mark(app *a)
+{
+    item i;
+    if (a->kind != LIST_RESOURCES)
+        snprintf(a->message, sizeof(a->message), "only resources can be marked");
+    else if (!list_selected(a, &i) || i.too_long)
+        return;
+    else if (!marks_toggle(&a->marks, app_peer(a), &i))
+        snprintf(a->message, sizeof(a->message), "there are too many marks");
+    else
+        list_move(a, 1);
+}
+
 /* ---- searching ------------------------------------------------------------------------------- */
 
 static int64_t now_us(void)
@@ -190,7 +203,7 @@ bool list_close_folder(app *a)
 
 /* ---- drawing --------------------------------------------------------------------------------- */
 
-static void format_size(int64_t size, char to[16])
+void format_size(int64_t size, char to[16])
 {
     static const char units[] = "KMGTP";
     double value = (double)size;
@@ -234,7 +247,8 @@ static void draw_item(app *a, pen *p, const item *i)
         format_size(i->size, size);
     if (*size && width > 30)
         name.end -= 7;
-    pen_print(&name, " ");
+    bool is_marked = a->kind == LIST_RESOURCES && marks_has(&a->marks, app_peer(a), i->key);
+    pen_put_as(&name, LOOK_WARN, is_marked ? MCP_STR("*") : MCP_STR(" "));
     put_label(a, &name, item_label(i), is_folder ? LOOK_NAME : LOOK_PLAIN);
     if (is_folder)
         pen_print(&name, "/");
@@ -320,8 +334,7 @@ static void draw_empty(const app *a, screen *s, area where)
                   app_pages(a)->is_complete ? "the list is empty" : "reading …");
 }
 
-/* Moves the window so that it contains the cursor. */
-static void follow(scroll *c, size_t rows, size_t height)
+void scroll_follow(scroll *c, size_t rows, size_t height)
 {
     if (c->at >= rows)
         c->at = rows ? rows - 1 : 0;
@@ -343,7 +356,7 @@ void list_draw(app *a, screen *s, area where)
         t->list.at = rows ? rows - 1 : 0;
         t->to_end = has_more(list) && !t->search.is_on;
     }
-    follow(&t->list, rows, where.rows);
+    scroll_follow(&t->list, rows, where.rows);
     app_peer(a)->lists[a->kind].to_end = t->to_end && !t->search.is_on && !is_tree(a);
     if (!t->search.is_on && !is_tree(a))
         peer_look(app_peer(a), a->kind, t->list.top > AHEAD ? t->list.top - AHEAD : 0,

@@ -68,6 +68,11 @@ static void paint(browser *b)
     if (!screen_resize(&b->now, rows, columns))
         return;
     app_draw(&b->app, &b->now);
+    if (b->app.copy) {
+        tty_copy(b->app.copy);
+        free(b->app.copy);
+        b->app.copy = NULL;
+    }
     if (b->app.wants_redraw)
         tty_redraw();
     else if (screen_equal(&b->now, &b->shown))
@@ -133,6 +138,18 @@ static void run(browser *b)
     }
 }
 
+/* Prints the context if the user wants it, or stdout is not the terminal of the browser. */
+static void print_context(browser *b)
+{
+    bool is_terminal = isatty(STDOUT_FILENO);
+    char *text = b->app.prints || !is_terminal ? marks_text(&b->app.marks) : NULL;
+    if (text && is_terminal)
+        text_put(stdout, mcp_str_from(text), TEXT_BLOCK);
+    else if (text)
+        text_put_raw(stdout, mcp_str_from(text));
+    free(text);
+}
+
 static int browse(browser *b, theme t)
 {
     mcp_error error = {0};
@@ -150,6 +167,7 @@ static int browse(browser *b, theme t)
     if (app_open(&b->app))
         run(b);
     tty_close();
+    print_context(b);
     if (input)
         host->poll_stop(input, host->user);
     app_close(&b->app);
@@ -163,7 +181,7 @@ static int browse(browser *b, theme t)
 
 typedef struct settings {
     texts servers, headers;
-    const char *theme, *stats;
+    const char *theme, *stats, *budget;
     bool help, version;
 } settings;
 
@@ -186,6 +204,12 @@ static const option options[] = {
      .argument = "THEME",
      .choices = "auto|dark|light|none",
      .help = "Colours for a dark or a light background, or none. auto guesses from COLORFGBG."},
+    {.name = "budget",
+     .letter = 'b',
+     .kind = OPTION_TEXT,
+     .at = offsetof(settings, budget),
+     .argument = "SIZE",
+     .help = "Budget of the context: bytes, such as 32K (the default), or tokens, such as 8000t."},
     {.name = "stats",
      .kind = OPTION_TEXT,
      .at = offsetof(settings, stats),
@@ -286,6 +310,11 @@ static int start(browser *b, settings *set, const char *const *command)
         help_options(stdout, options, sizeof(options) / sizeof(options[0]), NULL);
     } else if (set->version) {
         say_version();
+    } else if (!budget_parse(set->budget ? set->budget : "32K", &b->app.marks.chosen.budget)) {
+        say("--budget cannot be '%s'; it is a number of bytes, such as 32K, or of tokens, such as "
+            "8000t",
+            set->budget);
+        code = EXIT_USAGE;
     } else {
         code = add_peers(b, set, command);
         code = code == EXIT_OK ? browse(b, theme_of(set->theme)) : code;

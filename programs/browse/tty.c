@@ -13,8 +13,11 @@
 
 #include <curses.h>
 
+#include <mcp/json.h>
+
 static struct {
     SCREEN *screen;
+    FILE *out; /* stdout, or the terminal of the process if stdout is something else */
     bool is_open;
     attr_t looks[LOOKS];
 } term;
@@ -76,12 +79,13 @@ bool tty_is_utf8(void)
 
 bool tty_open(theme t)
 {
-    if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
+    term.out = isatty(STDOUT_FILENO) ? stdout : fopen("/dev/tty", "w");
+    if (!isatty(STDIN_FILENO) || !term.out) {
         say("this program needs a terminal");
         hint("'mcpctl shell' reads commands line by line, also for screen readers");
         return false;
     }
-    term.screen = tty_can_move(STDOUT_FILENO) ? newterm(NULL, stdout, stdin) : NULL;
+    term.screen = tty_can_move(fileno(term.out)) ? newterm(NULL, term.out, stdin) : NULL;
     if (!term.screen) {
         say("the terminal '%s' is not known, or cannot move its cursor",
             getenv("TERM") ? getenv("TERM") : "");
@@ -107,6 +111,8 @@ void tty_close(void)
     term.is_open = false;
     endwin();
     delscreen(term.screen);
+    if (term.out != stdout)
+        fclose(term.out);
 }
 
 void tty_suspend(void)
@@ -131,7 +137,7 @@ void tty_size(size_t *rows, size_t *columns)
 void tty_resized(void)
 {
     struct winsize size;
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row && size.ws_col)
+    if (ioctl(fileno(term.out), TIOCGWINSZ, &size) == 0 && size.ws_row && size.ws_col)
         resizeterm(size.ws_row, size.ws_col);
 }
 
@@ -160,6 +166,17 @@ void tty_show(const screen *s)
     if (s->has_cursor)
         move((int)s->cursor_row, (int)s->cursor_column);
     refresh();
+}
+
+void tty_copy(const char *text)
+{
+    mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
+    mcp_str base64; /* in quotes */
+    mcp_json_add_base64(w, text, strlen(text));
+    if (mcp_json_writer_finish(w, &base64) == MCP_OK && base64.len > 2)
+        fprintf(term.out, "\033]52;c;%.*s\a", (int)base64.len - 2, base64.ptr + 1);
+    fflush(term.out);
+    mcp_json_writer_free(w);
 }
 
 /* ---- input ----------------------------------------------------------------------------------- */

@@ -23,6 +23,8 @@ void tty_resized(void);
 void tty_show(const screen *s);
 /* Writes the whole screen again with the next tty_show(). */
 void tty_redraw(void);
+/* Sends text to the terminal's clipboard (OSC 52). Terminals that have none ignore it. */
+void tty_copy(const char *text);
 /* Returns false if there is no further key. */
 bool tty_key(key *ret);
 /* Stops the process until it is continued, as Ctrl-Z does. */

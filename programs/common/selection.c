@@ -141,13 +141,22 @@ static char *cut_section(const selection *s, selected *a, uint64_t room)
     return a->part.len ? section_of(a, a->part, true) : NULL;
 }
 
+static bool is_last(const selection *s, const selected *a)
+{
+    for (const selected *b = a + 1; b < s->items + s->count; b++)
+        if (b->text)
+            return false;
+    return true;
+}
+
 /* Includes as much as fits. */
 static void include(selection *s, selected *a)
 {
     budget *b = &s->budget;
     uint64_t left = b->limit > b->used ? b->limit - b->used : 0;
-    /* If there are several resources, only a required one gets more than half of the budget. */
-    uint64_t room = is_required(a) || s->count < 2 || left < b->limit / 2 ? left : b->limit / 2;
+    /* Only a required resource and the last one get more than half of the budget. */
+    bool gets_all = is_required(a) || is_last(s, a) || left < b->limit / 2;
+    uint64_t room = gets_all ? left : b->limit / 2;
     mcp_str whole = {a->text, a->len};
     char *section = section_of(a, whole, false);
     a->part = whole;

@@ -91,8 +91,9 @@ static bool prepare(const ctl *c, const server *s)
 /* Makes the command line of the other program. Returns an exit code. */
 static int make_line(const ctl *c, line *l)
 {
-    bool ok =
-        texts_add(&l->options, "mcpctl-browse") && add_option(&l->options, "--theme", c->set.theme);
+    bool ok = texts_add(&l->options, "mcpctl-browse") &&
+              add_option(&l->options, "--theme", c->set.theme) &&
+              add_option(&l->options, "--budget", c->set.budget);
     int code = ok ? add_server(c, c->set.server, l) : EXIT_LOCAL;
     for (size_t i = 0; code == EXIT_OK && i < c->n_args; i++)
         code = add_server(c, c->args[i], l);

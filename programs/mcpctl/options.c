@@ -245,7 +245,7 @@ const option options[] = {
      .kind = OPTION_TEXT,
      .at = AT(budget),
      .argument = "SIZE",
-     .only = "context",
+     .only = "context|browse",
      .help = "Maximum size of the output: bytes, such as 32K, or tokens, such as 8000t. "
              "Default 32K. The number of tokens is an estimate: one for four ASCII "
              "characters, or for one other character."},

@@ -298,6 +298,54 @@ shifty() { # kind
     [ "$status" -eq 2 ]
 }
 
+@test "marks make a context: its order, its budget, a file, the clipboard, the end" {
+    for i in {1..400}; do echo "line $i of a long text"; done >long.txt
+    open_screen 80x24 "$MCPCTL" browse --budget 4K -- "$MCPD" "$demo"
+    until_shown "hello.txt" "long.txt"
+    type_keys c
+    until_shown "Nothing is marked"
+    type_keys Escape Down Space Space Space Space
+    until_shown "*hello.txt" "*long.txt" "*src/" "*src/main.c" "* 4"
+    type_keys c
+    until_shown "in      hello.txt" "part    long.txt" "folder  src" "in      src/main.c"
+    type_keys / m a i n Enter
+    until_shown "match 1.00: included"
+    is_screen context_80x24
+    type_keys - -
+    until_shown "of 1.0K bytes"
+    type_keys + + G Space w "$demo/out.md" Enter
+    until_shown "bytes written to"
+    grep -q 'line 1 of a long text' out.md
+    grep -q 'int main(void);' out.md
+    [ "$(head -1 out.md)" = "# Context" ]
+    [ "$(wc -c <out.md)" -le 4096 ]
+    type_keys w Enter
+    until_shown "not written" "File exists"
+    mux set-option -s set-clipboard on
+    type_keys y
+    until_shown "sent to the terminal's clipboard"
+    mux show-buffer | cmp - out.md
+    type_keys p
+    until_shown "printed at the end"
+    type_keys Escape q
+    until_shown "of a long text" "ended with 0"
+}
+
+@test "a context that is printed into a file; what cannot be marked; a resource without text" {
+    open_screen 80x24 sh -c "'$MCPCTL' browse -- '$BATS_TEST_DIRNAME/support/workshop' >context.md"
+    until_shown "readme" "4 Tools 14"
+    type_keys 4 Space
+    until_shown "only resources can be marked"
+    type_keys 1 Space End Space c
+    until_shown "* 2" "in      Read me first" "no text logo.png" "priority 0.90"
+    type_keys Escape Space
+    until_shown "* 1"
+    type_keys q
+    until_shown "ended with 0"
+    grep -q '## Read me first' context.md
+    [ "$(grep -c '^## ' context.md)" = 1 ]
+}
+
 @test "the page in docs/ has these screens" {
     "$BATS_TEST_DIRNAME/../../scripts/make-browse-page" --check
 }
