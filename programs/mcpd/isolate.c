@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "capacity.h"
 #include "source_child.h"
@@ -40,39 +39,29 @@ typedef struct subject {
 typedef struct paths {
     char *items[PATHS + 1]; /* NULL-terminated */
     size_t count;
-    size_t n_beside; /* the last of them: files that SQLite creates beside a database */
     bool failed;
 } paths;
 
-static void add_path(paths *p, const char *path, const char *suffix)
+static void add_path(paths *p, const char *path)
 {
-    char *made = NULL;
-    if (p->count == PATHS || asprintf(&made, "%s%s", path, suffix) < 0)
-        p->failed = true;
-    else
+    char *made = p->count < PATHS ? strdup(path) : NULL;
+    if (made)
         p->items[p->count++] = made;
+    else
+        p->failed = true;
 }
 
 static void add_option(mcp_str path, void *user)
 {
     if (path.ptr)
-        add_path(user, path.ptr, "");
+        add_path(user, path.ptr);
 }
 
-/* If the source is a file, adds the names that SQLite uses beside it. SQLite creates these files beside
- * the real file, not beside a symbolic link to it. */
-static void add_beside(paths *p, const char *given)
+/* Returns the ends of the names that SQLite uses beside a database. */
+static const char *const *beside_of(const mcp_module *module)
 {
-    struct stat st;
-    char *real = realpath(given, NULL);
-    if (real && stat(real, &st) == 0 && S_ISREG(st.st_mode)) {
-        size_t before = p->count;
-        add_path(p, real, "-wal");
-        add_path(p, real, "-shm");
-        add_path(p, real, "-journal");
-        p->n_beside = p->count - before;
-    }
-    free(real);
+    static const char *const suffixes[] = {"-wal", "-shm", "-journal", NULL};
+    return module->source_is_path ? suffixes : NULL;
 }
 
 static void clear(paths *p)
@@ -101,12 +90,12 @@ static const char *file_of(const mcp_module *module)
     return its.dli_fname;
 }
 
-static void put_paths(mcp_json_writer *w, const paths *p)
+static void put_texts(mcp_json_writer *w, const char *key, const char *const *list)
 {
-    mcp_json_key(w, "read");
+    mcp_json_key(w, key);
     mcp_json_begin_array(w);
-    for (size_t i = 0; i < p->count; i++)
-        mcp_json_add_string(w, p->items[i]);
+    for (size_t i = 0; list && list[i]; i++)
+        mcp_json_add_string(w, list[i]);
     mcp_json_end(w);
 }
 
@@ -125,7 +114,8 @@ static char *make_line(const offer *o, const subject *s, const paths *p)
     put_text(w, "name", s->name);
     if (s->options)
         mcp_json_key(w, "options"), mcp_json_add_value(w, s->options);
-    put_paths(w, p);
+    put_texts(w, "read", (const char *const *)p->items);
+    put_texts(w, "beside", beside_of(s->module));
     mcp_json_key(w, "report"), mcp_json_add_bool(w, true);
     mcp_json_key(w, "check"), mcp_json_add_bool(w, s->check);
     mcp_json_key(w, "access"), mcp_json_add_bool(w, o->building != NULL);
@@ -179,7 +169,7 @@ static int mount(offer *o, mcp_server *server, const char *label, const char *li
     return mcp_isolated_mount(
         server,
         MCP_OPTIONS(mcp_isolated_options, .name = label, .argv = argv, .line = line,
-                    .paths = (const char *const *)p->items, .n_beside = p->n_beside,
+                    .paths = (const char *const *)p->items, .beside = beside_of(s->module),
                     .may = o->building ? may : NULL, .scopes = scopes, .user = o,
                     .describe = s->described ? describe : NULL, .describe_user = s,
                     .max_data = MAX_DATA, .timeout_ms = timeout_of(s->options),
@@ -193,10 +183,8 @@ static int mount_apart(offer *o, mcp_server *server, subject *s, mcp_error *erro
     char label[200];
     int rc;
     if (s->module->source_is_path)
-        add_path(&p, s->text, "");
+        add_path(&p, s->text);
     modules_each_path(s->module, s->options, add_option, &p);
-    if (s->module->source_is_path)
-        add_beside(&p, s->text);
     char *line = make_line(o, s, &p);
     snprintf(label, sizeof(label), "%.32s:%.150s", s->module->name, s->name ? s->name : s->text);
     modules_remove_passwords(label);

@@ -8,10 +8,12 @@
 #include "source_child.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <mcp/children.h>
@@ -120,17 +122,47 @@ static int load(child *c, mcp_error *error)
     return rc == MCP_OK ? modules_find(c->modules, mcp_str_from(name), &c->module, error) : rc;
 }
 
+static int add_path(child *c, mcp_str path, const char *to[PATHS], mcp_error *error)
+{
+    size_t n = 0;
+    while (to[n])
+        n++;
+    if (n == PATHS - 1)
+        return MODULES_FAIL(error, MCP_ELIMIT, "a source may name %d paths", PATHS - 1);
+    to[n] = keep(c, path);
+    return to[n] ? MCP_OK : MODULES_FAIL(error, MCP_EINVAL, "a path of the source is not a string");
+}
+
 static int read_paths(child *c, const mcp_json *list, const char *to[PATHS], mcp_error *error)
 {
-    size_t n = list ? mcp_json_count(list) : 0;
-    if (n >= PATHS)
-        return MODULES_FAIL(error, MCP_ELIMIT, "a source may name %d paths", PATHS - 1);
-    for (size_t i = 0; i < n; i++) {
-        to[i] = keep(c, mcp_json_string(mcp_json_at(list, i)));
-        if (!to[i])
-            return MODULES_FAIL(error, MCP_EINVAL, "a path of the source is not a string");
+    const mcp_json *path;
+    mcp_json_iter it = {0};
+    int rc = MCP_OK;
+    while (rc == MCP_OK && (path = mcp_json_next(list, &it, NULL)) != NULL)
+        rc = add_path(c, mcp_json_string(path), to, error);
+    return rc;
+}
+
+/* The file is found here, not by the process that started this one, because links may lead to
+ * another one each time. */
+static int read_beside(child *c, mcp_error *error)
+{
+    char path[PATH_MAX + 64], *real = realpath(c->source, NULL);
+    const mcp_json *suffix;
+    mcp_json_iter it = {0};
+    struct stat st;
+    int rc = MCP_OK;
+    bool is_file = real && stat(real, &st) == 0 && S_ISREG(st.st_mode);
+    while (is_file && rc == MCP_OK &&
+           (suffix = mcp_json_next(member(c, "beside"), &it, NULL)) != NULL) {
+        mcp_str text = mcp_json_string(suffix);
+        int len = snprintf(path, sizeof(path), "%s%.*s", real, (int)(text.len < 64 ? text.len : 64),
+                           text.ptr ? text.ptr : "");
+        if (len < (int)sizeof(path))
+            rc = add_path(c, mcp_str_from(path), c->read, error);
     }
-    return MCP_OK;
+    free(real);
+    return rc;
 }
 
 static int enter_sandbox(child *c, mcp_error *error)
@@ -138,6 +170,8 @@ static int enter_sandbox(child *c, mcp_error *error)
     if (!mcp_json_bool(member(c, "sandbox"), true))
         return MCP_OK;
     int rc = read_paths(c, member(c, "read"), c->read, error);
+    if (rc == MCP_OK)
+        rc = read_beside(c, error);
     if (rc == MCP_OK)
         rc = read_paths(c, member(c, "write"), c->write, error);
     if (rc != MCP_OK)

@@ -16,6 +16,8 @@
  *   options   the options of the module
  *   name      the name of the source in URIs
  *   read      paths that may be read
+ *   beside    ends of names: if the source is a file, files with these names beside it may be read.
+ *             They are beside the file to which the path of the source leads, not beside a link
  *   write     paths that may also be written
  *   sandbox   false for trusted data, so that the process enters no sandbox
  *   report    true to write the mounts, or the reason why there are none, to descriptor 4

@@ -62,10 +62,12 @@ typedef struct mcp_isolated_options {
      * source itself. When one of them is created, removed or replaced, the next request gets a new
      * process, because a sandbox allows access to files, not to names. */
     const char *const *paths;
-    /* How many of the last paths are files that the source's own code looks for in each request, such
-     * as those that SQLite creates beside a database. A request fails if the process cannot open
-     * one of them, so they are examined only after a failure. */
-    size_t n_beside;
+    /* Ends of names, terminated by NULL; NULL means none. If the source is a file, the process may open
+     * the files with these names beside it, such as those that SQLite creates beside a database. They
+     * are beside the file to which links lead. The source's own code looks for them in each request,
+     * which fails if the process cannot open one of them, so they are examined only after a
+     * failure. */
+    const char *const *beside;
 
     /* As in mcp_access; `name` is the canonical spelling. NULL if there are no access rules. */
     bool (*may)(const mcp_identity *identity, mcp_item item, mcp_str name, void *user);

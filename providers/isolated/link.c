@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -175,17 +176,32 @@ int isolated_link_failure(const isolated_link *l, mcp_error *error)
 
 /* ---- files of the source --------------------------------------------------------------------- */
 
-static isolated_stamp stamp_of(const char *path)
+bool isolated_path(const isolated *r, size_t i, char path[ISOLATED_PATH_MAX])
 {
     struct stat st;
-    return stat(path, &st) == 0 ? (isolated_stamp){(uint64_t)st.st_dev, (uint64_t)st.st_ino}
-                                : (isolated_stamp){0, 0};
+    const char *given = r->options.paths[i < r->n_paths ? i : 0];
+    char *real = i < r->n_paths ? NULL : realpath(given, NULL);
+    bool found = i < r->n_paths || (real && stat(real, &st) == 0 && S_ISREG(st.st_mode));
+    int len = found ? snprintf(path, ISOLATED_PATH_MAX, "%s%s", real ? real : given,
+                               real ? r->options.beside[i - r->n_paths] : "")
+                    : -1;
+    free(real);
+    return len >= 0 && len < ISOLATED_PATH_MAX;
+}
+
+static isolated_stamp stamp_of(const isolated *r, size_t i)
+{
+    char path[ISOLATED_PATH_MAX];
+    struct stat st;
+    return isolated_path(r, i, path) && stat(path, &st) == 0
+               ? (isolated_stamp){(uint64_t)st.st_dev, (uint64_t)st.st_ino}
+               : (isolated_stamp){0, 0};
 }
 
 static void stamp(isolated *r)
 {
-    for (size_t i = 0; i < r->n_paths; i++)
-        r->stamps[i] = stamp_of(r->options.paths[i]);
+    for (size_t i = 0; i < r->n_paths + r->n_beside; i++)
+        r->stamps[i] = stamp_of(r, i);
     r->stamped = true;
     r->begun = false;
     r->checked = isolated_now(r);
@@ -194,7 +210,7 @@ static void stamp(isolated *r)
 static bool are_current(const isolated *r, size_t n)
 {
     for (size_t i = 0; r->stamped && i < n; i++) {
-        isolated_stamp now = stamp_of(r->options.paths[i]);
+        isolated_stamp now = stamp_of(r, i);
         if (now.dev != r->stamps[i].dev || now.ino != r->stamps[i].ino)
             return false;
     }
@@ -203,7 +219,7 @@ static bool are_current(const isolated *r, size_t n)
 
 bool isolated_is_current(const isolated *r)
 {
-    return are_current(r, r->n_paths);
+    return are_current(r, r->n_paths + r->n_beside);
 }
 
 bool isolated_link_was_current(const isolated *r)
@@ -215,7 +231,7 @@ void isolated_link_refresh(isolated *r)
 {
     r->checked = isolated_now(r);
     bool repaired = r->failure.code && r->failure_state != isolated_files_state(r);
-    if (are_current(r, r->n_paths - r->options.n_beside) && !repaired)
+    if (are_current(r, r->n_paths) && !repaired)
         return;
     isolated_link_replace(r);
 }

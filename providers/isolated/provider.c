@@ -137,6 +137,7 @@ static void isolated_free(isolated *r)
     common_release(&alloc, (void *)(uintptr_t)r->options.line);
     free_texts(r, r->options.argv);
     free_texts(r, r->options.paths);
+    free_texts(r, r->options.beside);
     common_release(&alloc, r);
 }
 
@@ -251,12 +252,18 @@ static bool copy_text(const isolated *r, const char **text)
     return !given || *text;
 }
 
+static size_t count_texts(const char *const *texts)
+{
+    size_t n = 0;
+    while (texts && texts[n])
+        n++;
+    return n;
+}
+
 static bool copy_texts(const isolated *r, const char *const **texts)
 {
     const char *const *given = *texts;
-    size_t n = 0;
-    while (given && given[n])
-        n++;
+    size_t n = count_texts(given);
     const char **copy = given ? common_alloc(&r->alloc, (n + 1) * sizeof(*copy)) : NULL;
     *texts = copy;
     if (!copy)
@@ -277,10 +284,11 @@ static bool copy_options(isolated *r, const mcp_isolated_options *given)
     mcp_isolated_options *o = &r->options;
     *o = *given;
     bool name = copy_text(r, &o->name), line = copy_text(r, &o->line),
-         argv = copy_texts(r, &o->argv), paths = copy_texts(r, &o->paths);
+         argv = copy_texts(r, &o->argv), paths = copy_texts(r, &o->paths),
+         beside = copy_texts(r, &o->beside);
     o->timeout_ms = o->timeout_ms ? o->timeout_ms : 60000;
     o->max_kept = o->max_kept ? o->max_kept : 4 << 20;
-    return name && line && argv && paths;
+    return name && line && argv && paths && beside;
 }
 
 static int make(mcp_server *server, const mcp_isolated_options *options, isolated **ret)
@@ -293,8 +301,8 @@ static int make(mcp_server *server, const mcp_isolated_options *options, isolate
     r->server = server;
     r->alloc = alloc;
     r->link.fd = -1;
-    while (options->paths && options->paths[r->n_paths])
-        r->n_paths++;
+    r->n_paths = count_texts(options->paths);
+    r->n_beside = r->n_paths ? count_texts(options->beside) : 0;
     *ret = r;
     return copy_options(r, options) ? MCP_OK : MCP_ENOMEM;
 }
@@ -304,11 +312,8 @@ int mcp_isolated_mount(mcp_server *server, const mcp_isolated_options *options, 
     const mcp_host *host = mcp_server_host(server);
     mcp_loop *loop = host ? mcp_host_loop(host) : NULL;
     isolated *r = NULL;
-    size_t n = 0;
-    while (options->paths && options->paths[n])
-        n++;
-    if (!options->name || !options->argv || !options->line || !loop || n > ISOLATED_PATHS ||
-        options->n_beside > n)
+    if (!options->name || !options->argv || !options->line || !loop ||
+        count_texts(options->paths) + count_texts(options->beside) > ISOLATED_PATHS)
         return fail(error, MCP_EINVAL, "a name, a program, a line and a loop are needed");
     int rc = make(server, options, &r);
     if (rc == MCP_OK)

@@ -51,7 +51,7 @@ typedef struct isolated_kill {
     int64_t until;
 } isolated_kill;
 
-enum { ISOLATED_KILLS = 64, ISOLATED_PATHS = 64, ISOLATED_MOUNTS = 16 };
+enum { ISOLATED_KILLS = 64, ISOLATED_PATHS = 64, ISOLATED_MOUNTS = 16, ISOLATED_PATH_MAX = 4096 };
 
 /* A caller with requests in flight. */
 typedef struct isolated_caller {
@@ -86,8 +86,8 @@ struct isolated {
     size_t others; /* number of mounts of other sources before the first mount of this one */
 
     isolated_link link;
-    isolated_stamp stamps[ISOLATED_PATHS]; /* of options.paths */
-    size_t n_paths;
+    isolated_stamp stamps[ISOLATED_PATHS]; /* of options.paths, then of options.beside */
+    size_t n_paths, n_beside;
     bool stamped;      /* a process was started with these files */
     bool begun;        /* a process is to be started */
     bool lists;        /* the source has a list of resources */
@@ -274,7 +274,7 @@ void isolated_link_refuse(isolated_link *l, const char *why);
 /* Returns the code with which the process failed to mount the source, and writes its text to
  * *error. Returns MCP_OK if no failure was reported. */
 int isolated_link_failure(const isolated_link *l, mcp_error *error);
-/* Before a request: ends the process if one of the paths, except those of options.n_beside, now leads to
+/* Before a request: ends the process if one of the paths, except those of options.beside, now leads to
  * another file. If the last process could not mount the source, and the files of the source have
  * changed since then, lets the next process start without a pause. */
 void isolated_link_refresh(isolated *r);
@@ -288,6 +288,9 @@ bool isolated_link_was_current(const isolated *r);
 void isolated_link_replace(isolated *r);
 /* Whether all paths of the process lead to the files that they led to at its start. */
 bool isolated_is_current(const isolated *r);
+/* Writes the path with this number, of `n_paths` and `n_beside` together. Returns false if there is
+ * none, because the source is not a file, or because it is too long. */
+bool isolated_path(const isolated *r, size_t i, char path[ISOLATED_PATH_MAX]);
 
 /* ---- flood.c ----------------------------------------------------------------------------------- */
 

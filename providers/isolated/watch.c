@@ -84,23 +84,29 @@ static bool mix_file(uint64_t *state, const char *path)
            JUST_NOW_MS;
 }
 
-/* If a path is a folder, examines the files that change with the references of a git repository.
+/* If the path is a folder, examines the files that change with the references of a git repository.
  * Each new reference also changes the modification time of its folder. */
-uint64_t isolated_files_state(const isolated *r)
+static bool mix_files(uint64_t *state, const char *base)
 {
     static const char *const places[] = {"",           "/HEAD", "/packed-refs", "/index",
                                          "/logs/HEAD", "/refs", "/refs/heads",  "/refs/tags"};
     static const char *const tops[] = {"", "/.git"};
-    uint64_t state = 0xcbf29ce484222325;
-    bool known = r->options.paths && r->options.paths[0];
-    char path[4096];
-    for (size_t i = 0; known && r->options.paths[i]; i++) {
-        for (size_t k = 0; known && k < 2 * sizeof(places) / sizeof(*places); k++) {
-            int n = snprintf(path, sizeof(path), "%s%s%s", r->options.paths[i], tops[k % 2],
-                             places[k / 2]);
-            known = n > 0 && (size_t)n < sizeof(path) && mix_file(&state, path);
-        }
+    char path[ISOLATED_PATH_MAX];
+    bool known = true;
+    for (size_t k = 0; known && k < 2 * sizeof(places) / sizeof(*places); k++) {
+        int n = snprintf(path, sizeof(path), "%s%s%s", base, tops[k % 2], places[k / 2]);
+        known = n > 0 && (size_t)n < sizeof(path) && mix_file(state, path);
     }
+    return known;
+}
+
+uint64_t isolated_files_state(const isolated *r)
+{
+    uint64_t state = 0xcbf29ce484222325;
+    bool known = r->n_paths > 0;
+    char path[ISOLATED_PATH_MAX];
+    for (size_t i = 0; known && i < r->n_paths + r->n_beside; i++)
+        known = !isolated_path(r, i, path) || mix_files(&state, path);
     return known ? state : 0;
 }
 

@@ -65,6 +65,28 @@ children() {
     done
 }
 
+@test "a link that is switched to a database in WAL mode is followed" {
+    for name in one two; do
+        sqlite3 "$name.db" "PRAGMA journal_mode=WAL; CREATE TABLE t(a INTEGER PRIMARY KEY, b TEXT);
+                            INSERT INTO t VALUES (1, '$name')" >/dev/null
+    done
+    ln -s one.db link.db
+    talk modern "$MCPD" 'sqlite:link.db?name=shop'
+    rows && [ "$heard" = one ]
+    coproc writer { sqlite3 two.db; }
+    echo "UPDATE t SET b = 'second'; SELECT 'done';" >&"${writer[1]}"
+    read -r line <&"${writer[0]}"
+    for i in 1 2; do
+        ln -sfn two.db new && mv -T new link.db
+        rows && [ "$line $heard" = "done second" ]
+        ln -sfn one.db new && mv -T new link.db
+        rows && [ "$heard" = one ]
+    done
+    echo .quit >&"${writer[1]}"
+    wait "$writer_PID" || :
+    hush
+}
+
 # at_once METHOD PARAMS COMMAND...: runs the command as soon as there is an answer.
 at_once() {
     local line

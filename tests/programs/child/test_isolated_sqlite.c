@@ -216,11 +216,10 @@ static MCP_PRINTF(2, 3) void tell(char answer[LINE], const char *format, ...)
 static void open_server(fixture *f, const char *given)
 {
     static const char *const argv[] = {MCPD, "--source-child", NULL};
-    char line[1000], wal[120], shm[120];
-    const char *const paths[] = {given, wal, shm, NULL};
+    static const char *const beside[] = {"-wal", "-shm", "-journal", NULL};
+    char line[1000];
+    const char *const paths[] = {given, NULL};
     mcp_error error = {0};
-    path_of(wal, "-wal");
-    path_of(shm, "-shm");
     *f = (fixture){.rules = false};
     assert_int_equal(mcp_loop_new(NULL, &f->loop, NULL), MCP_OK);
     assert_int_equal(mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "t", .version = "1",
@@ -229,11 +228,12 @@ static void open_server(fixture *f, const char *given)
                      MCP_OK);
     snprintf(line, sizeof(line),
              "{\"module\":\"sqlite\"" SQLITE_FILE ",\"source\":\"%s\",\"name\":\"%s\",\"read\":"
-             "[\"%s\",\"%s-wal\",\"%s-shm\",\"%s-journal\"],\"report\":true,\"access\":false}",
-             given, name, given, path, path, path);
+             "[\"%s\"],\"beside\":[\"-wal\",\"-shm\",\"-journal\"],\"report\":true,"
+             "\"access\":false}",
+             given, name, given);
     if (mcp_isolated_mount(f->server,
                            MCP_OPTIONS(mcp_isolated_options, .name = "sqlite:t", .argv = argv,
-                                       .line = line, .paths = paths, .n_beside = 2,
+                                       .line = line, .paths = paths, .beside = beside,
                                        .group = &f->group),
                            &error) != MCP_OK)
         fail_msg("%s", error.text);
