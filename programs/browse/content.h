@@ -5,7 +5,7 @@
 #include <mcp/json.h>
 
 #include "lines.h"
-#include "pages.h"
+#include "peer.h"
 
 /* The heading and the fields of an entry. */
 void content_entry(lines *l, const item *i);
@@ -17,6 +17,10 @@ void content_block(lines *l, const mcp_json *block);
 void content_text(lines *l, mcp_str text, mcp_str type, mcp_str uri);
 /* Bytes as hexadecimal numbers. */
 void content_bytes(lines *l, mcp_str bytes);
+
+/* result.c: the result of a tool or a prompt, or the contents that a template leads to. Structured
+ * results are checked against the schema in the tool's definition. */
+void result_put(lines *l, list_kind kind, const mcp_json *definition, const mcp_json *result);
 
 /* markdown.c. Returns false if the text could not be parsed. */
 bool markdown_put(lines *l, mcp_str text);

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <mcp/schema.h>
 #include <mcp/uri.h>
 
 static void changed(dialog *d)
@@ -28,6 +27,7 @@ void dialog_close(dialog *d)
         mcp_client_cancel(d->peer->client, call, "cancelled by the user");
     if (d->question)
         mcp_question_cancel(d->question);
+    proposals_end(&d->proposals);
     form_clear(&d->form);
     lines_clear(&d->lines);
     mcp_json_free(d->definition);
@@ -91,6 +91,9 @@ void dialog_open(dialog *d, peer *p, list_kind kind, const item *i, size_t page_
         dialog_close(d);
     else
         set_state(d, DIALOG_FORM);
+    if (d->state == DIALOG_FORM && kind != LIST_TOOLS)
+        proposals_begin(&d->proposals, p, &d->form, kind == LIST_PROMPTS ? d->key : NULL,
+                        kind == LIST_TEMPLATES ? d->key : NULL);
 }
 
 void dialog_ask(dialog *d, peer *p, mcp_question *q)
@@ -106,53 +109,6 @@ void dialog_ask(dialog *d, peer *p, mcp_question *q)
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-static void put_heading(lines *l, const char *text)
-{
-    lines_put(l, LOOK_HEADING, mcp_str_from(text));
-    lines_end(l);
-}
-
-static void put_fit(dialog *d, const mcp_json *structured)
-{
-    const mcp_json *schema = mcp_json_get(definition(d), "outputSchema");
-    mcp_schema *compiled = NULL;
-    mcp_error error = {0};
-    if (!schema || mcp_schema_compile(NULL, schema, NULL, &compiled, &error) != MCP_OK)
-        return;
-    if (mcp_schema_validate(compiled, structured, &error) == MCP_OK)
-        lines_put(&d->lines, LOOK_GOOD, MCP_STR("it fits the tool's schema"));
-    else
-        lines_print(&d->lines, LOOK_BAD, "it does not fit the tool's schema: %s", error.text);
-    lines_end(&d->lines);
-    mcp_schema_free(compiled);
-}
-
-static void put_tool_result(dialog *d, const mcp_json *result)
-{
-    const mcp_json *structured = mcp_json_get(result, "structuredContent");
-    mcp_json_iter it = {0};
-    bool failed = mcp_json_bool(mcp_json_get(result, "isError"), false);
-    put_heading(&d->lines, failed ? "The tool reported a failure" : "Result");
-    for (const mcp_json *c; (c = mcp_json_next(mcp_json_get(result, "content"), &it, NULL));)
-        content_block(&d->lines, c);
-    if (!structured)
-        return;
-    put_heading(&d->lines, "Structured result");
-    if (!rows_put(&d->lines, structured))
-        json_put_value(&d->lines, structured, 0, 4);
-    put_fit(d, structured);
-}
-
-static void put_messages(dialog *d, const mcp_json *result)
-{
-    mcp_json_iter it = {0};
-    for (const mcp_json *m; (m = mcp_json_next(mcp_json_get(result, "messages"), &it, NULL));) {
-        lines_put(&d->lines, LOOK_HEADING, mcp_json_string(mcp_json_get(m, "role")));
-        lines_end(&d->lines);
-        content_block(&d->lines, mcp_json_get(m, "content"));
-    }
-}
-
 static void on_result(mcp_client *client, int rc, const mcp_json *result, const mcp_error *error,
                       void *user)
 {
@@ -165,12 +121,8 @@ static void on_result(mcp_client *client, int rc, const mcp_json *result, const 
     set_state(d, DIALOG_RESULT);
     if (rc != MCP_OK)
         lines_print(&d->lines, LOOK_BAD, "%s", error ? error->text : mcp_error_text(rc));
-    else if (d->kind == LIST_TOOLS)
-        put_tool_result(d, result);
-    else if (d->kind == LIST_PROMPTS)
-        put_messages(d, result);
     else
-        content_put(&d->lines, mcp_json_get(result, "contents"));
+        result_put(&d->lines, d->kind, definition(d), result);
     if (d->lines.is_open)
         lines_end(&d->lines);
     changed(d);
@@ -230,6 +182,12 @@ static void run(dialog *d)
 }
 
 /* ---- the confirmation ------------------------------------------------------------------------ */
+
+static void put_heading(lines *l, const char *text)
+{
+    lines_put(l, LOOK_HEADING, mcp_str_from(text));
+    lines_end(l);
+}
 
 static void put_field(lines *l, const char *name, mcp_str value)
 {
@@ -365,8 +323,10 @@ static void submit(dialog *d)
     free(d->arguments);
     d->arguments = form_json(&d->form, d->kind == LIST_PROMPTS || d->kind == LIST_TEMPLATES);
     *d->note = 0;
-    if (!d->arguments)
+    if (!d->arguments) { /* the cursor is on another field */
+        proposals_ask(&d->proposals);
         return;
+    }
     if (d->question && mcp_question_kind_of(d->question) == MCP_QUESTION_URL)
         free(d->arguments), d->arguments = NULL, answer(d);
     else if (d->question || d->kind == LIST_TOOLS)
@@ -400,6 +360,18 @@ static void move(dialog *d, action what)
     }
 }
 
+static void form_dialog_key(dialog *d, key k)
+{
+    bool is_tab = k.code == KEY_TAB_ || k.code == KEY_BACK_TAB_;
+    if (is_tab && proposals_take(&d->proposals, k.code == KEY_TAB_))
+        return;
+    form_event event = form_key(&d->form, k);
+    if (event == FORM_SUBMITTED)
+        submit(d);
+    else if (event != FORM_OTHER)
+        proposals_ask(&d->proposals);
+}
+
 void dialog_key(dialog *d, key k)
 {
     bool leaves = k.code == KEY_ESCAPE_ || k.code == CTRL('c');
@@ -408,8 +380,8 @@ void dialog_key(dialog *d, key k)
             dialog_close(d);
         else if (d->question && k.code == CTRL('x'))
             decline(d);
-        else if (form_key(&d->form, k) == FORM_SUBMITTED)
-            submit(d);
+        else
+            form_dialog_key(d, k);
     } else if (k.code == CTRL('c') || (leaves && d->state != DIALOG_CONFIRM) ||
                (k.code == 'q' && d->state == DIALOG_RESULT)) {
         dialog_close(d);
@@ -472,6 +444,14 @@ static void draw_url(dialog *d, screen *s, area where)
     lines_draw(&d->lines, s, where, 0, SIZE_MAX);
 }
 
+static void draw_form(dialog *d, screen *s, area where)
+{
+    size_t used = form_draw(&d->form, s, where);
+    used = used < where.rows ? used : where.rows;
+    proposals_draw(&d->proposals, s,
+                   (area){where.row + used, where.column, where.rows - used, where.columns});
+}
+
 void dialog_draw(dialog *d, screen *s, area where)
 {
     draw_head(d, s, &where);
@@ -481,7 +461,7 @@ void dialog_draw(dialog *d, screen *s, area where)
         if (d->question && mcp_question_kind_of(d->question) == MCP_QUESTION_URL)
             draw_url(d, s, where);
         else
-            form_draw(&d->form, s, where);
+            draw_form(d, s, where);
         break;
     case DIALOG_CHECKING: pen_print(&p, "  checking that the tool is still the same …"); break;
     case DIALOG_RUNNING: pen_print(&p, "  waiting for the server …"); break;

@@ -11,6 +11,7 @@
 #include "content.h"
 #include "form.h"
 #include "peer.h"
+#include "proposals.h"
 
 typedef enum dialog_state {
     DIALOG_NONE,
@@ -31,9 +32,10 @@ typedef struct dialog {
     char *definition_text;
     mcp_question *question;
     form form;
-    char *arguments; /* the JSON that is sent */
-    char note[200];  /* shown above: why it has to be confirmed again, or the progress */
-    lines lines;     /* what has to be confirmed, or the result */
+    proposals proposals; /* for the field with the cursor, of a prompt or a template */
+    char *arguments;     /* the JSON that is sent */
+    char note[200];      /* shown above: why it has to be confirmed again, or the progress */
+    lines lines;         /* what has to be confirmed, or the result */
     size_t top;
     mcp_call_id call;
 } dialog;

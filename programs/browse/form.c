@@ -146,13 +146,13 @@ static void draw_notes(form *f, screen *s, area where, size_t row)
         put_choices(&p, one);
 }
 
-void form_draw(form *f, screen *s, area where)
+size_t form_draw(form *f, screen *s, area where)
 {
     size_t rows = where.rows > NOTES ? where.rows - NOTES : 1;
     if (!f->count) {
         pen p = pen_at(s, where, 0, LOOK_DIM);
         pen_print(&p, "  It has no arguments.");
-        return;
+        return 1;
     }
     if (f->at < f->top)
         f->top = f->at;
@@ -162,6 +162,7 @@ void form_draw(form *f, screen *s, area where)
     for (; row < rows && f->top + row < f->count; row++)
         draw_field(f, s, where, row, f->top + row);
     draw_notes(f, s, where, row + 1);
+    return row + 4;
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */

@@ -35,7 +35,8 @@ void form_clear(form *f);
 
 typedef enum form_event { FORM_OTHER, FORM_EDITED, FORM_MOVED, FORM_SUBMITTED } form_event;
 form_event form_key(form *f, key k);
-void form_draw(form *f, screen *s, area where);
+/* Returns the number of rows that it has used. */
+size_t form_draw(form *f, screen *s, area where);
 /* Returns the JSON text of an object with the values, which the caller frees. Returns NULL if a value
  * is wrong; its field has the reason then, and the cursor. Strings are kept as they are if
  * `only_strings` is set. */

@@ -211,6 +211,43 @@ workshop() {
     until_shown "one" "five"
 }
 
+@test "completion in forms: as one types, the next ones by Tab, and of a server of the older era" {
+    local era
+    for era in '' legacy; do
+        open_screen 80x24 "$MCPCTL" browse -- "$BATS_TEST_DIRNAME/support/workshop" $era
+        until_shown "readme" "4 Tools 14"
+        type_keys 3 Enter
+        until_shown "Tab takes one of 3" "Alan" 'Grace\x1b[1m'
+        type_keys A
+        until_shown "Tab takes one of 7"
+        [[ $(screen) != *Grace* ]]
+        [ "$era" ] || is_screen complete_80x24
+        type_keys Tab
+        until_shown "> name *              │ Ada"
+        type_keys Tab
+        until_shown "│ Alan"
+        type_keys BTab Enter
+        until_shown "  name *              │ Ada" "> tone"
+        type_keys C-s
+        until_shown 'Greet {"name":"Ada"}'
+        type_keys Escape 2 Enter
+        until_shown "Template mem:page" "Tab takes one of 3"
+        close_screen
+    done
+}
+
+@test "completion uses the values of the other fields, and Tab without proposals moves" {
+    workshop
+    type_keys 3 Enter
+    until_shown "Tab takes one"
+    type_keys x Down r u d e Up
+    until_shown "oi"
+    type_keys Tab
+    until_shown "> name *              │ oi"
+    type_keys Tab
+    until_shown "> tone"
+}
+
 shifty() { # kind
     export SHIFTY_LOG=$demo/log
     open_screen 80x24 "$MCPCTL" browse -- "$BATS_TEST_DIRNAME/support/shifty" "$1"
