@@ -158,6 +158,12 @@ MCP_API int mcp_reply_next(mcp_request *req, mcp_str cursor);
 /* Room for a name of a tool or prompt, with the NUL. */
 #define MCP_NAME_ROOM 1024
 
+/* Texts that replace those of another server; NULL leaves one unchanged. */
+typedef struct mcp_raw_words {
+    size_t size; /* set by the library */
+    const char *title, *description;
+} mcp_raw_words;
+
 /* A JSON object of another server, for the calls below. Members that the specification defines are
  * converted to the form of the peer's revision. Unknown members are forwarded unchanged, and
  * numbers keep all of their digits. The protocol's own members (resultType, ttlMs, cacheScope,
@@ -188,6 +194,13 @@ typedef struct mcp_raw {
      * URI must stay (extension io.modelcontextprotocol/ui, "UI Resource Format"). NULL means that
      * these URIs are not treated differently. */
     const char *ui_prefix;
+    /* Returns whether a URI or URI template of the other server, without prefixes, may be in the
+     * result. If this is NULL, all may. */
+    bool (*shows)(mcp_item item, mcp_str uri, void *user);
+    /* Gets the texts that replace the title and the description of a tool or prompt, given by its name
+     * at the other server, in a list. The strings in *to are NULL before, and are borrowed for
+     * the call. A new title also replaces that in the annotations of a tool. NULL means none. */
+    void (*words)(mcp_item item, mcp_str name, mcp_raw_words *to, void *user);
 } mcp_raw;
 
 /* Replies with a whole result, whose _meta is added to that of the reply. Nothing else may be

@@ -8,6 +8,7 @@
 
 #include "approval.h"
 #include "listing.h"
+#include "policy.h"
 
 static upstream *up_of(const upstream_ask *a)
 {
@@ -40,12 +41,27 @@ void upstream_ask_free(upstream_ask *a)
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
+static bool shows(mcp_item item, mcp_str original, void *user)
+{
+    return upstream_offers(user, item, original);
+}
+
+static void put_words(mcp_item item, mcp_str original, mcp_raw_words *to, void *user)
+{
+    const upstream *up = user;
+    const mcp_upstream_change *c = upstream_change_of(&up->options, item, original);
+    if (!c)
+        return;
+    to->title = c->title;
+    to->description = c->description;
+}
+
 static int name_here(mcp_item item, mcp_str name, char to[MCP_NAME_ROOM], void *user)
 {
     upstream *up = user;
     if (!upstream_offers(up, item, name) || (item == MCP_ITEM_TOOL && upstream_withholds(up, name)))
         return MCP_ENOTFOUND;
-    return upstream_names_give(&up->names, name, to);
+    return upstream_names_give(&up->names, item, name, to);
 }
 
 /* Replies with the JSON text of `value`. If `text` is NULL, it is made from `value`. `how` is
@@ -61,7 +77,10 @@ static int reply(upstream *up, mcp_request *req, const mcp_json *value, mcp_str 
                    .name = name_here,
                    .user = up,
                    .asker = up->options.name,
-                   .tasks = true};
+                   .tasks = true,
+                   .words = up->options.n_changes ? put_words : NULL};
+    if (up->options.only_resources || up->options.hide_resources)
+        raw.shows = shows;
     if (raw.json.ptr)
         return how(req, &raw);
     mcp_json_writer *w = mcp_json_writer_new(&up->alloc, 0);
@@ -214,7 +233,8 @@ static bool learn(mcp_client *client, const mcp_json *result, void *user)
         upstream_approval_page(a->session->up, &a->verdicts, result, (mcp_str){NULL, 0});
     upstream_approval_end_page(a->session->up);
     for (const mcp_json *e; (e = mcp_json_next(list, &it, NULL)) != NULL;)
-        upstream_names_give(&a->session->up->names, mcp_json_string(mcp_json_get(e, "name")), made);
+        upstream_names_give(&a->session->up->names, a->item,
+                            mcp_json_string(mcp_json_get(e, "name")), made);
     return a->req != NULL;
 }
 
@@ -230,7 +250,7 @@ static bool is_allowed(const upstream_ask *a, mcp_str original)
 static int make_params(upstream_ask *a)
 {
     upstream *up = a->session->up;
-    mcp_str original = upstream_names_find(&up->names, mcp_str_from(a->name));
+    mcp_str original = upstream_names_find(&up->names, a->item, mcp_str_from(a->name));
     if (!original.ptr || !upstream_offers(up, a->item, original))
         return MCP_ENOTFOUND;
     if (!is_allowed(a, original))
@@ -267,7 +287,7 @@ static int send_now(upstream_ask *a)
 {
     const upstream *up = up_of(a);
     if (a->learns && a->params &&
-        is_allowed(a, upstream_names_find(&up->names, mcp_str_from(a->name))))
+        is_allowed(a, upstream_names_find(&up->names, a->item, mcp_str_from(a->name))))
         a->learns = false;
     bool tool = a->item == MCP_ITEM_TOOL && !a->lists && !a->learns;
     const mcp_request *req = a->req; /* NULL if a list was answered without waiting for it */

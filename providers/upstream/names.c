@@ -1,6 +1,8 @@
 /* names.c: maps the names of tools and prompts; see names.h. */
 #include "names.h"
 
+#include "policy.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,9 +21,10 @@ bool upstream_is_name(const char *name)
     return n && n <= UPSTREAM_SOURCE_MAX && !name[n] && name[0] >= 'a' && name[0] <= 'z';
 }
 
-void upstream_names_init(upstream_names *names, const char *prefix, const mcp_allocator *alloc)
+void upstream_names_init(upstream_names *names, const char *prefix,
+                         const mcp_upstream_options *options, const mcp_allocator *alloc)
 {
-    *names = (upstream_names){.prefix = prefix, .alloc = *alloc};
+    *names = (upstream_names){.prefix = prefix, .options = options, .alloc = *alloc};
 }
 
 void upstream_names_free(upstream_names *names)
@@ -60,11 +63,12 @@ static bool is_transparent(const upstream_names *names)
     return !names->prefix[0];
 }
 
-static bool has_to_change(const upstream_names *names, mcp_str original)
+static bool has_to_change(const upstream_names *names, mcp_item item, mcp_str original)
 {
     if (is_transparent(names))
         return false;
-    if (strlen(names->prefix) + original.len > UPSTREAM_NAME_MAX || ends_hashed(original))
+    if (strlen(names->prefix) + original.len > UPSTREAM_NAME_MAX || ends_hashed(original) ||
+        upstream_change_to(names->options, item, original))
         return true;
     for (size_t i = 0; i < original.len; i++) {
         if (!is_plain(original.ptr[i]))
@@ -127,11 +131,22 @@ static int remember(upstream_names *names, const char *name, mcp_str original)
     return MCP_OK;
 }
 
-int upstream_names_give(upstream_names *names, mcp_str original, char to[MCP_NAME_ROOM])
+/* Returns the name that the configuration gives an item, or NULL. */
+static const char *own_name(const upstream_names *names, mcp_item item, mcp_str original)
 {
+    const mcp_upstream_change *c = upstream_change_of(names->options, item, original);
+    return c ? c->name : NULL;
+}
+
+int upstream_names_give(upstream_names *names, mcp_item item, mcp_str original,
+                        char to[MCP_NAME_ROOM])
+{
+    const char *own = own_name(names, item, original);
+    if (own)
+        original = mcp_str_from(own);
     if (!original.len || strlen(names->prefix) + original.len >= MCP_NAME_ROOM)
         return MCP_ENOTFOUND;
-    if (has_to_change(names, original)) {
+    if (!own && has_to_change(names, item, original)) {
         change(names, original, to);
         return remember(names, to, original);
     }
@@ -146,14 +161,67 @@ bool upstream_names_is_changed(const upstream_names *names, mcp_str name)
            ends_hashed((mcp_str){name.ptr + prefix, name.len - prefix});
 }
 
-mcp_str upstream_names_find(const upstream_names *names, mcp_str name)
+mcp_str upstream_names_find(const upstream_names *names, mcp_item item, mcp_str name)
 {
     size_t prefix = strlen(names->prefix);
+    const mcp_str none = {NULL, 0};
+    mcp_str rest = {name.ptr + prefix, name.len > prefix ? name.len - prefix : 0};
+    if (!rest.len)
+        return none;
+    const mcp_upstream_change *to = upstream_change_to(names->options, item, rest);
+    if (to)
+        return mcp_str_from(to->original);
     if (upstream_names_is_changed(names, name)) {
         const upstream_renamed *r = find(names, name);
-        return r ? (mcp_str){r->original, r->len} : (mcp_str){NULL, 0};
+        rest = r ? (mcp_str){r->original, r->len} : none;
     }
-    if (name.len <= prefix)
-        return (mcp_str){NULL, 0};
-    return (mcp_str){name.ptr + prefix, name.len - prefix};
+    return rest.ptr && own_name(names, item, rest) ? none : rest;
+}
+
+/* ---- checks ---------------------------------------------------------------------------------- */
+
+static bool is_valid(const char *name, size_t prefix)
+{
+    for (const char *c = name; *c; c++)
+        if (!is_plain(*c))
+            return false;
+    return *name && prefix + strlen(name) <= UPSTREAM_NAME_MAX && !ends_hashed(mcp_str_from(name));
+}
+
+/* Returns the part of the name here that follows NAME_. */
+static const char *rest_of(const mcp_upstream_change *c)
+{
+    return c->name ? c->name : c->original;
+}
+
+static int check_name(const mcp_upstream_options *o, const mcp_upstream_change *c, mcp_error *error)
+{
+    size_t prefix = strlen(o->name) + 1;
+    if (!c->name)
+        return MCP_OK;
+    if (o->transparent)
+        return upstream_invalid(error, "with \"transparent\", names cannot be changed");
+    if (is_valid(c->name, prefix))
+        return MCP_OK;
+    return upstream_invalid(error,
+                            "\"%.80s\" cannot be the name of \"%.80s\": it may have at most %zu "
+                            "characters of A-Z, a-z, 0-9, \"_\" and \"-\", and must not end with "
+                            "\"_\" and 16 hexadecimal digits",
+                            c->name, c->original, (size_t)UPSTREAM_NAME_MAX - prefix);
+}
+
+int upstream_names_check(const mcp_upstream_options *o, mcp_error *error)
+{
+    int rc = MCP_OK;
+    for (size_t i = 0; rc == MCP_OK && i < o->n_changes; i++) {
+        const mcp_upstream_change *a = &o->changes[i], *b = a + 1;
+        rc = check_name(o, a, error);
+        for (; rc == MCP_OK && b < o->changes + o->n_changes; b++)
+            if (a->item == b->item && strcmp(rest_of(a), rest_of(b)) == 0)
+                rc = upstream_invalid(
+                    error, "the %s \"%.80s\" and \"%.80s\" would both be called %s_%.80s",
+                    a->item == MCP_ITEM_TOOL ? "tools" : "prompts", a->original, b->original,
+                    o->name, rest_of(a));
+    }
+    return rc;
 }

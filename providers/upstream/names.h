@@ -5,6 +5,9 @@
  * name is truncated, its invalid characters become "_", and "_" and eight hexadecimal digits of the
  * original's hash are appended. The same happens to an original that already ends like that. Such a
  * change cannot be reversed by a rule, so the originals are remembered when they are listed.
+ *
+ * The configuration may give an item another name, which follows NAME_ instead of the original. If the
+ * other server has a further item of this name, that one gets a hash.
  */
 #ifndef UPSTREAM_NAMES_H
 #define UPSTREAM_NAMES_H
@@ -12,6 +15,7 @@
 #include <mcp/provider.h>
 
 #include "buffer.h"
+#include "upstream.h"
 
 enum { UPSTREAM_NAME_MAX = 64, UPSTREAM_SOURCE_MAX = 24 };
 
@@ -19,22 +23,29 @@ enum { UPSTREAM_NAME_MAX = 64, UPSTREAM_SOURCE_MAX = 24 };
 bool upstream_is_name(const char *name);
 
 typedef struct upstream_names {
-    const char *prefix; /* "NAME_"; borrowed */
+    const char *prefix;                  /* "NAME_"; borrowed */
+    const mcp_upstream_options *options; /* with the names of the configuration; borrowed */
     mcp_allocator alloc;
     struct upstream_renamed *renamed;
     size_t n, cap;
 } upstream_names;
 
-void upstream_names_init(upstream_names *names, const char *prefix, const mcp_allocator *alloc);
+/* Checks the names in the configuration: their characters, their length, and that no two items would
+ * have the same name. Returns MCP_OK or MCP_EINVAL. */
+int upstream_names_check(const mcp_upstream_options *options, mcp_error *error);
+
+void upstream_names_init(upstream_names *names, const char *prefix,
+                         const mcp_upstream_options *options, const mcp_allocator *alloc);
 void upstream_names_free(upstream_names *names);
 /* Writes the name that this server offers to `to`. Returns MCP_OK, MCP_ENOMEM, or
  * MCP_ENOTFOUND if the original is empty or cannot be offered (too many names are remembered,
  * or its hash is taken). */
-int upstream_names_give(upstream_names *names, mcp_str original, char to[MCP_NAME_ROOM]);
-/* Returns whether `name`, as offered here, was changed, so that its original has to be
+int upstream_names_give(upstream_names *names, mcp_item item, mcp_str original,
+                        char to[MCP_NAME_ROOM]);
+/* Returns whether `name`, as offered here, has a hash, so that its original has to be
  * remembered. */
 bool upstream_names_is_changed(const upstream_names *names, mcp_str name);
 /* Returns the original of a name that this server offers; ptr is NULL if it is not known. */
-mcp_str upstream_names_find(const upstream_names *names, mcp_str name);
+mcp_str upstream_names_find(const upstream_names *names, mcp_item item, mcp_str name);
 
 #endif

@@ -4,38 +4,10 @@
 
 #include "approval.h"
 #include "listing.h"
+#include "policy.h"
+#include "uris.h"
 
 /* ---- requests -------------------------------------------------------------------------------- */
-
-static bool begins(mcp_str uri, const char *prefix)
-{
-    size_t len = strlen(prefix);
-    return *prefix && uri.len > len && memcmp(uri.ptr, prefix, len) == 0;
-}
-
-static bool is_ui(const upstream *up, mcp_str uri)
-{
-    return begins(uri, up->ui_prefix);
-}
-
-static bool is_below(const upstream *up, mcp_str uri)
-{
-    return is_ui(up, uri) || uri.len > strlen(up->prefix);
-}
-
-/* Returns the URI that the other server knows, or a ptr of NULL if out of memory. */
-static mcp_str uri_there(const upstream *up, mcp_request *req, mcp_str uri)
-{
-    bool ui = is_ui(up, uri);
-    size_t len = strlen(ui ? up->ui_prefix : up->prefix);
-    mcp_str rest = {uri.ptr + len, uri.len - len};
-    char *copy = ui ? mcp_request_alloc(req, rest.len + 6) : NULL;
-    if (!ui)
-        return rest;
-    if (copy)
-        snprintf(copy, rest.len + 6, "ui://%.*s", (int)rest.len, rest.ptr);
-    return (mcp_str){copy, copy ? rest.len + 5 : 0};
-}
 
 static int pass(upstream *up, mcp_request *req, const common_passing *change, upstream_ask *ask)
 {
@@ -67,13 +39,15 @@ static int read_one(mcp_request *req, mcp_str uri, void *user)
 {
     upstream *up = user;
     upstream_ask ask = {.item = MCP_ITEM_RESOURCE};
-    if (!is_below(up, uri))
+    if (!upstream_uri_is_below(up, uri))
         return MCP_ENOTFOUND;
     if (upstream_is_resumed(req))
         return upstream_resume(up, req);
-    const common_passing change = {.uri = uri_there(up, req, uri)};
+    const common_passing change = {.uri = upstream_uri_there(up, req, uri)};
     if (!change.uri.ptr)
         return MCP_ENOMEM;
+    if (!upstream_offers(up, ask.item, change.uri))
+        return MCP_ENOTFOUND;
     return pass(up, req, &change, &ask);
 }
 
@@ -89,18 +63,9 @@ static int look_up(upstream *up, mcp_request *req, mcp_item item, mcp_str name)
     return ask.name ? upstream_ask_begin(up, req, &ask) : MCP_ENOMEM;
 }
 
-static bool is_among(const char *const *texts, mcp_str text)
-{
-    while (*texts && !mcp_str_eq(mcp_str_from(*texts), text))
-        texts++;
-    return *texts != NULL;
-}
-
 bool upstream_offers(const upstream *up, mcp_item item, mcp_str original)
 {
-    const mcp_upstream_options *o = &up->options;
-    return item != MCP_ITEM_TOOL || ((!o->only_tools || is_among(o->only_tools, original)) &&
-                                     !(o->hide_tools && is_among(o->hide_tools, original)));
+    return upstream_allows(&up->options, item, original, &up->alloc);
 }
 
 static int run(mcp_request *req, mcp_item item, mcp_str name, void *user)
@@ -109,7 +74,7 @@ static int run(mcp_request *req, mcp_item item, mcp_str name, void *user)
     upstream_ask ask = {.item = item};
     if (upstream_is_resumed(req))
         return upstream_resume(up, req);
-    const common_passing change = {.name = upstream_names_find(&up->names, name)};
+    const common_passing change = {.name = upstream_names_find(&up->names, item, name)};
     if (change.name.ptr && !upstream_offers(up, item, change.name))
         return MCP_ENOTFOUND;
     if (change.name.ptr && item == MCP_ITEM_TOOL && upstream_approval_checks(up)) {
@@ -130,71 +95,12 @@ static int complete(mcp_request *req, mcp_item item, mcp_str name, void *user)
     upstream_ask ask = {.item = item};
     common_passing change = {.ref = true};
     if (item == MCP_ITEM_PROMPT)
-        change.name = upstream_names_find(&up->names, name);
-    else if (is_below(up, name))
-        change.uri = uri_there(up, req, name);
-    return change.name.ptr || change.uri.ptr ? pass(up, req, &change, &ask) : MCP_ENOTFOUND;
-}
-
-/* ---- URIs ------------------------------------------------------------------------------------ */
-
-static int digit(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
-static bool is_unreserved(int c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           (c && strchr("-._~", c));
-}
-
-/* Returns whether a path segment is "." or "..". The other server might resolve such a URI to
- * another resource than the one that was checked. */
-static bool has_dots(const char *uri)
-{
-    for (const char *at = uri; *at;) {
-        size_t len = strcspn(at, "/:?#");
-        if ((len == 1 && at[0] == '.') || (len == 2 && at[0] == '.' && at[1] == '.'))
-            return true;
-        at += len + (at[len] != 0);
-    }
-    return false;
-}
-
-/* Writes a canonical form, so that URIs that the other server might treat as equal are equal here:
- * unreserved characters are never percent-encoded. */
-static int resolve(mcp_str uri, char *canonical, size_t room, void *user)
-{
-    upstream *up = user;
-    bool ui = is_ui(up, uri);
-    size_t start = strlen(ui ? up->ui_prefix : up->prefix);
-    if (!is_below(up, uri))
-        return MCP_ENOTFOUND;
-    int begun = snprintf(canonical, room, "%s%s", up->prefix, ui ? "ui://" : "");
-    if (begun < 0 || (size_t)begun >= room)
-        return MCP_ELIMIT;
-    size_t n = (size_t)begun;
-    for (size_t i = start; i < uri.len; i++) {
-        int high = uri.ptr[i] == '%' && i + 2 < uri.len ? digit(uri.ptr[i + 1]) : -1;
-        int low = high >= 0 ? digit(uri.ptr[i + 2]) : -1;
-        int c = low >= 0 ? high * 16 + low : (unsigned char)uri.ptr[i];
-        if (c == 0)
-            return MCP_ENOTFOUND;
-        bool stays = low >= 0 && !is_unreserved(c);
-        if (n + 4 > room)
-            return MCP_ELIMIT;
-        if (stays)
-            n += (size_t)snprintf(canonical + n, room - n, "%%%02X", (unsigned)c);
-        else
-            canonical[n++] = (char)c;
-        i += low >= 0 ? 2 : 0;
-    }
-    canonical[n] = 0;
-    return has_dots(canonical + strlen(up->prefix)) ? MCP_ENOTFOUND : MCP_OK;
+        change.name = upstream_names_find(&up->names, item, name);
+    else if (upstream_uri_is_below(up, name))
+        change.uri = upstream_uri_there(up, req, name);
+    mcp_str original = change.name.ptr ? change.name : change.uri;
+    return original.ptr && upstream_offers(up, item, original) ? pass(up, req, &change, &ask)
+                                                               : MCP_ENOTFOUND;
 }
 
 /* ---- mounting -------------------------------------------------------------------------------- */
@@ -241,6 +147,11 @@ static void release(void *user)
     free_texts(up, up->options.headers);
     free_texts(up, up->options.only_tools);
     free_texts(up, up->options.hide_tools);
+    free_texts(up, up->options.only_prompts);
+    free_texts(up, up->options.hide_prompts);
+    free_texts(up, up->options.only_resources);
+    free_texts(up, up->options.hide_resources);
+    upstream_changes_free(&up->options, &alloc);
     for (size_t i = 0; i < UPSTREAM_TEXTS; i++)
         common_release(&alloc, (void *)(uintptr_t)*upstream_text(&up->options, i));
     common_release(&alloc, up);
@@ -281,9 +192,12 @@ static bool copy_options(upstream *up, const mcp_upstream_options *given)
     bool texts = true;
     for (size_t i = 0; i < UPSTREAM_TEXTS; i++)
         texts = copy_text(up, upstream_text(o, i)) && texts;
-    bool argv = copy_texts(up, &o->argv), env = copy_texts(up, &o->env),
-         env_add = copy_texts(up, &o->env_add), headers = copy_texts(up, &o->headers),
-         only = copy_texts(up, &o->only_tools), hide = copy_texts(up, &o->hide_tools);
+    const char *const **const lists[] = {
+        &o->argv,       &o->env,          &o->env_add,      &o->headers,        &o->only_tools,
+        &o->hide_tools, &o->only_prompts, &o->hide_prompts, &o->only_resources, &o->hide_resources};
+    for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
+        texts = copy_texts(up, lists[i]) && texts;
+    texts = upstream_changes_copy(o, &up->alloc) && texts;
     o->approvals = mcp_approvals_hold(given->approvals);
     o->max_sessions = o->max_sessions ? o->max_sessions : 64;
     o->idle_ms = o->idle_ms ? o->idle_ms : 300000;
@@ -296,7 +210,7 @@ static bool copy_options(upstream *up, const mcp_upstream_options *given)
     o->question_ms = o->question_ms ? o->question_ms : 900000;
     o->max_parked = o->max_parked ? o->max_parked : 64;
     o->max_parked_in_all = o->max_parked_in_all ? o->max_parked_in_all : 1024;
-    return texts && argv && env && env_add && headers && only && hide;
+    return texts;
 }
 
 static int fail(mcp_error *error, int rc, const char *text)
@@ -341,6 +255,8 @@ int upstream_check(const mcp_upstream_options *o, mcp_error *error)
         o->list_ms > INT32_MAX || o->first_list_ms > INT32_MAX)
         return fail(error, MCP_EINVAL, "a time is out of range");
     int rc = upstream_login_check(o, error);
+    if (rc == MCP_OK)
+        rc = upstream_names_check(o, error);
     return rc == MCP_OK ? check_revision(o, error) : rc;
 }
 
@@ -357,7 +273,7 @@ int mcp_upstream_mount(mcp_server *server, const mcp_upstream_options *options, 
         .read = read_one,
         .run = run,
         .complete = complete,
-        .resolve = resolve,
+        .resolve = upstream_uri_resolve,
         .watch_for = upstream_watch,
         .unwatch_for = upstream_unwatch,
         .watch_list = upstream_watch_list,
@@ -374,7 +290,7 @@ int mcp_upstream_mount(mcp_server *server, const mcp_upstream_options *options, 
     if (!up)
         return fail(error, MCP_ENOMEM, "out of memory");
     *up = (upstream){.server = server, .alloc = alloc};
-    upstream_names_init(&up->names, up->name_prefix, &alloc);
+    upstream_names_init(&up->names, up->name_prefix, &up->options, &alloc);
     if (!copy_options(up, options)) {
         release(up);
         return fail(error, MCP_ENOMEM, "out of memory");

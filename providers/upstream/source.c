@@ -3,9 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "policy.h"
 #include "session.h"
 
-enum { MOST_WORDS = 256 };
+enum { MOST_WORDS = UPSTREAM_MOST_WORDS };
 
 const char mcp_upstream_schema[] =
     "{\"type\":\"object\",\"additionalProperties\":false,\"properties\":{"
@@ -48,11 +49,7 @@ const char mcp_upstream_schema[] =
     "\"scope\":{\"type\":\"string\",\"description\":\"The scopes to ask for, if the server does "
     "not name any\"},"
     "\"login_file\":{\"type\":\"string\",\"format\":\"path\","
-    "\"description\":\"The file of logins; default: that of mcpctl\"},"
-    "\"only_tools\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"maxItems\":250,"
-    "\"description\":\"The tools that are offered, by their names at the server; default: all\"},"
-    "\"hide_tools\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"maxItems\":250,"
-    "\"description\":\"Tools that are not offered, by their names at the server\"},"
+    "\"description\":\"The file of logins; default: that of mcpctl\"}," UPSTREAM_POLICY_SCHEMA
     "\"transparent\":{\"type\":\"boolean\",\"description\":\"Whether URIs and names stay as "
     "they are; only if this is the only source\"},"
     "\"revision\":{\"type\":\"string\",\"pattern\":\"^20[0-9]{2}-[0-9]{2}-[0-9]{2}$\","
@@ -174,8 +171,8 @@ static int fail(mcp_error *error, int rc, const char *text)
 
 typedef struct reading {
     const char *argv[MOST_WORDS + 1], *env[MOST_WORDS + 1], *env_add[MOST_WORDS + 1],
-        *headers[MOST_WORDS + 1], *only[MOST_WORDS + 1], *hide[MOST_WORDS + 1],
-        *confined[MOST_WORDS + 1];
+        *headers[MOST_WORDS + 1], *confined[MOST_WORDS + 1];
+    upstream_policy policy;
     char name[UPSTREAM_SOURCE_MAX + 1];
 } reading;
 
@@ -266,15 +263,12 @@ typedef int use_fn(const mcp_upstream_options *options, void *arg, mcp_error *er
 static int use_options(reading *r, const char *source, const mcp_json *options, const char *name,
                        const mcp_allocator *allocator, use_fn *use, void *arg, mcp_error *error)
 {
-    size_t n_env = 0, n_add = 0, n_headers = 0, n_only = 0, n_hide = 0;
+    size_t n_env = 0, n_add = 0, n_headers = 0;
     bool url = is_url(source);
     const mcp_json *env = mcp_json_get(options, "env"), *headers = mcp_json_get(options, "headers");
-    const mcp_json *only = mcp_json_get(options, "only_tools");
     if (add_all(env, r->env, &n_env) != MCP_OK ||
         add_all(mcp_json_get(options, "env_add"), r->env_add, &n_add) != MCP_OK ||
-        add_all(headers, r->headers, &n_headers) != MCP_OK ||
-        add_all(only, r->only, &n_only) != MCP_OK ||
-        add_all(mcp_json_get(options, "hide_tools"), r->hide, &n_hide) != MCP_OK)
+        add_all(headers, r->headers, &n_headers) != MCP_OK)
         return fail(error, MCP_EINVAL, "too many words");
     if (!name) {
         name_of(url ? source : r->argv[0], r->name);
@@ -288,38 +282,37 @@ static int use_options(reading *r, const char *source, const mcp_json *options, 
     }
     if (rc != MCP_OK)
         return rc;
-    return use(
-        MCP_OPTIONS(mcp_upstream_options, .name = name, .argv = argv, .url = url ? source : NULL,
-                    .env = env ? r->env : NULL, .env_add = n_add ? r->env_add : NULL,
-                    .cwd = string_of(options, "cwd"), .headers = headers ? r->headers : NULL,
-                    .revision = string_of(options, "revision"),
-                    .max_sessions = (size_t)number_of(options, "max_sessions"),
-                    .idle_ms = number_of(options, "idle_ms"),
-                    .timeout_ms = number_of(options, "timeout_ms"),
-                    .max_calls = (size_t)number_of(options, "max_calls"),
-                    .max_calls_in_all = (size_t)number_of(options, "max_calls_in_all"),
-                    .max_answer = (size_t)number_of(options, "max_answer"),
-                    .list_ms = number_of(options, "list_ms"),
-                    .first_list_ms = number_of(options, "first_list_ms"),
-                    .question_ms = number_of(options, "question_ms"),
-                    .max_parked = (size_t)number_of(options, "max_parked"),
-                    .max_parked_in_all = (size_t)number_of(options, "max_parked_in_all"),
-                    .login =
-                        {
-                            .oauth = string_of(options, "oauth"),
-                            .account = string_of(options, "account"),
-                            .client_id = string_of(options, "client_id"),
-                            .client_secret_file = string_of(options, "client_secret_file"),
-                            .client_key_file = string_of(options, "client_key_file"),
-                            .issuer = string_of(options, "issuer"),
-                            .scope = string_of(options, "scope"),
-                            .login_file = string_of(options, "login_file"),
-                        },
-                    .only_tools = only ? r->only : NULL, .hide_tools = n_hide ? r->hide : NULL,
-                    .transparent = mcp_json_bool(mcp_json_get(options, "transparent"), false),
-                    .no_questions = !mcp_json_bool(mcp_json_get(options, "questions"), true),
-                    .allocator = allocator),
-        arg, error);
+    mcp_upstream_options *o = MCP_OPTIONS(
+        mcp_upstream_options, .name = name, .argv = argv, .url = url ? source : NULL,
+        .env = env ? r->env : NULL, .env_add = n_add ? r->env_add : NULL,
+        .cwd = string_of(options, "cwd"), .headers = headers ? r->headers : NULL,
+        .revision = string_of(options, "revision"),
+        .max_sessions = (size_t)number_of(options, "max_sessions"),
+        .idle_ms = number_of(options, "idle_ms"), .timeout_ms = number_of(options, "timeout_ms"),
+        .max_calls = (size_t)number_of(options, "max_calls"),
+        .max_calls_in_all = (size_t)number_of(options, "max_calls_in_all"),
+        .max_answer = (size_t)number_of(options, "max_answer"),
+        .list_ms = number_of(options, "list_ms"),
+        .first_list_ms = number_of(options, "first_list_ms"),
+        .question_ms = number_of(options, "question_ms"),
+        .max_parked = (size_t)number_of(options, "max_parked"),
+        .max_parked_in_all = (size_t)number_of(options, "max_parked_in_all"),
+        .login =
+            {
+                .oauth = string_of(options, "oauth"),
+                .account = string_of(options, "account"),
+                .client_id = string_of(options, "client_id"),
+                .client_secret_file = string_of(options, "client_secret_file"),
+                .client_key_file = string_of(options, "client_key_file"),
+                .issuer = string_of(options, "issuer"),
+                .scope = string_of(options, "scope"),
+                .login_file = string_of(options, "login_file"),
+            },
+        .transparent = mcp_json_bool(mcp_json_get(options, "transparent"), false),
+        .no_questions = !mcp_json_bool(mcp_json_get(options, "questions"), true),
+        .allocator = allocator);
+    rc = upstream_policy_read(&r->policy, options, o, error);
+    return rc == MCP_OK ? use(o, arg, error) : rc;
 }
 
 static int with_options(const char *source, const mcp_json *options, const char *name,

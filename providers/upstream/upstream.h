@@ -64,6 +64,15 @@ typedef struct mcp_upstream_login {
     const char *login_file; /* default: mcp/auth.json in $XDG_STATE_HOME, as that of mcpctl */
 } mcp_upstream_login;
 
+/* What replaces the texts of a tool or prompt of the other server. */
+typedef struct mcp_upstream_change {
+    mcp_item item;        /* MCP_ITEM_TOOL or MCP_ITEM_PROMPT */
+    const char *original; /* its name at the other server; required */
+    /* It is called NAME_ and this name, or NULL. The characters are A-Z, a-z, 0-9, "_" and "-". */
+    const char *name;
+    const char *title, *description; /* in lists; NULL means those of the other server */
+} mcp_upstream_change;
+
 typedef struct mcp_upstream_options {
     size_t size;
     /* a-z, 0-9 and "-", at most 24 characters, beginning with a letter; required. All strings are
@@ -119,7 +128,9 @@ typedef struct mcp_upstream_options {
     bool no_questions;
 
     /* The tools that are offered, by their names at the other server, and those of them that are not.
-     * NULL for only_tools means all. The others can be neither listed nor called. */
+     * "*" in a name matches any text. NULL for only_tools means all. The others can be neither listed
+     * nor called. The same for prompts, and for resources and templates by their URIs at the other
+     * server; URIs of others can be neither read nor watched, and links to them are left out. */
     const char *const *only_tools, *const *hide_tools;
     mcp_upstream_login login;
     /* URIs and names stay as they are. The server must then be the only mount. */
@@ -128,6 +139,14 @@ typedef struct mcp_upstream_options {
      * withhold_changed, neither listed nor called. The mounted server becomes a holder. */
     mcp_approvals *approvals;
     bool withhold_changed;
+
+    const char *const *only_prompts, *const *hide_prompts; /* as only_tools and hide_tools */
+    const char *const *only_resources, *const *hide_resources;
+    /* Other names and texts for tools and prompts. An item that the other server calls like the new
+     * name of another one gets a name with a hash, as described in names.h. With `transparent`, names
+     * cannot be changed. */
+    const mcp_upstream_change *changes;
+    size_t n_changes;
 } mcp_upstream_options;
 
 /* Mounts the other server. Before the first request, the server needs a host with timers; unless

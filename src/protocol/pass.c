@@ -418,6 +418,7 @@ static bool put_members(const mcp__pass *p, mcp__json_list *list, mcp__pass_shap
     const mcp_json *v;
     mcp_str key, member;
     bool as_text = needs_text(p, shape, value);
+    const mcp__pass_words words = mcp__pass_words_of(p, shape, value);
     while ((v = mcp_json_next(value, &it, &key)) != NULL &&
            mcp_json_text_next(text, &texts, NULL, &member)) {
         const row *r = find_row(shape, key);
@@ -426,11 +427,13 @@ static bool put_members(const mcp__pass *p, mcp__json_list *list, mcp__pass_shap
         } else if (as_text && mcp_str_eq(key, MCP_STR("content"))) {
             mcp__json_key(list, key);
             put_as_text(p, list->buf, mcp_json_get(value, "structuredContent"));
-        } else if (!r || !is_left_out(p, r, v)) {
-            if (!put_member(p, list, r, key, v, member))
-                return false;
+        } else if ((!r || !is_left_out(p, r, v)) &&
+                   !mcp__pass_word(p, list, &words, key, v, member) &&
+                   !put_member(p, list, r, key, v, member)) {
+            return false;
         }
     }
+    mcp__pass_end_words(p, list, &words);
     return true;
 }
 

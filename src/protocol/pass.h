@@ -43,6 +43,11 @@ typedef enum mcp__pass_name {
     MCP__PASS_NAME_TOOL,
 } mcp__pass_name;
 
+/* Texts that replace those of the other server; NULL leaves one unchanged. */
+typedef struct mcp__pass_words {
+    const char *title, *description;
+} mcp__pass_words;
+
 typedef struct mcp__pass {
     const mcp__revision *to;
     /* Appends the name by which the peer knows the item, without quotes. Returns false if the item
@@ -50,6 +55,8 @@ typedef struct mcp__pass {
     bool (*name)(void *user, mcp__pass_name kind, mcp_str name, mcp__buf *b);
     /* Returns whether a value of a completion is sent. If this is NULL, all are. */
     bool (*value)(void *user, mcp_str value);
+    /* Gets the texts for an entry of a list of tools or prompts. NULL means none. */
+    void (*words)(void *user, mcp__pass_name kind, mcp_str name, mcp__pass_words *to);
     /* All names stay the same and may be shown to the peer, so `name` need not be called. */
     bool same_names;
     /* What the user reads before the messages of the other server, and what precedes its
@@ -75,6 +82,18 @@ bool mcp__pass_page_member(const mcp__pass *pass, mcp_str key, const mcp_json *v
 /* Returns the error code for the peer that corresponds to an error code of another server. The
  * caller of this function handles the codes that depend on more than the revision. */
 int mcp__pass_code(const mcp__revision *to, int64_t code, bool unknown_resource);
+
+/* ---- pass_words.c: texts that replace those of the other server, for pass.c ------------------- */
+
+/* Returns the texts that replace those of an object of this shape. */
+mcp__pass_words mcp__pass_words_of(const mcp__pass *pass, mcp__pass_shape shape,
+                                   const mcp_json *value);
+/* Writes the member of an object in its place if the texts concern it. Returns false if it is to be
+ * written as it is. */
+bool mcp__pass_word(const mcp__pass *pass, mcp__json_list *list, const mcp__pass_words *words,
+                    mcp_str key, const mcp_json *value, mcp_str text);
+/* Writes the texts at the end of the object. */
+void mcp__pass_end_words(const mcp__pass *pass, mcp__json_list *list, const mcp__pass_words *words);
 
 /* ---- pass_question.c: values of questions, for pass.c ---------------------------------------- */
 

@@ -56,6 +56,8 @@ static bool put_name(void *user, mcp__pass_name kind, mcp_str name, mcp__buf *b)
     const mcp__raw *p = user;
     bool uri = kind == MCP__PASS_NAME_URI || kind == MCP__PASS_NAME_TEMPLATE;
     char mapped[MCP_NAME_ROOM];
+    if (uri && p->raw.shows && !p->raw.shows((mcp_item)kind, name, p->raw.user))
+        return false;
     if (uri && p->raw.ui_prefix && name.len >= 5 && memcmp(name.ptr, "ui://", 5) == 0) {
         mcp__buf_str(b, mcp_str_from(p->raw.ui_prefix));
         name = mcp__str_sub(name, 5);
@@ -70,6 +72,14 @@ static bool put_name(void *user, mcp__pass_name kind, mcp_str name, mcp__buf *b)
         mcp__buf_str(b, name);
     }
     return b->failed || may_show(p->req, kind, mcp__buf_view(b));
+}
+
+static void put_words(void *user, mcp__pass_name kind, mcp_str name, mcp__pass_words *to)
+{
+    const mcp__raw *p = user;
+    mcp_raw_words words = {.size = sizeof(words)};
+    p->raw.words((mcp_item)kind, name, &words, p->raw.user);
+    *to = (mcp__pass_words){words.title, words.description};
 }
 
 static bool show_value(void *user, mcp_str value)
@@ -89,8 +99,9 @@ mcp__pass mcp__raw_pass(mcp__raw *p)
     return (mcp__pass){.to = p->req->revision,
                        .name = put_name,
                        .value = p->tmpl ? show_value : NULL,
-                       .same_names =
-                           !p->raw.uri_prefix && !p->raw.name && !mcp_request_restricted(p->req),
+                       .words = p->raw.words ? put_words : NULL,
+                       .same_names = !p->raw.uri_prefix && !p->raw.name && !p->raw.shows &&
+                                     !mcp_request_restricted(p->req),
                        .asker = p->raw.asker,
                        .tasks = p->raw.tasks,
                        .meta = take_meta,

@@ -68,6 +68,7 @@ struct wires {
     uint64_t question_ms;      /* options of the mount */
     size_t max_parked, max_parked_in_all, max_sessions, max_calls, max_calls_in_all;
     const char *const *hide_tools;
+    mcp_upstream_options policy; /* the members about names, texts and what is offered */
     bool no_questions, transparent;
     bool rebuilt; /* the server is mounted in a build, so that it can be mounted again */
     mcp_upstream_group group;
@@ -286,14 +287,19 @@ static inline int wires_mount(mcp_server *server, void *user, mcp_error *error)
     wires *all = user;
     return mcp_upstream_mount(
         server,
-        MCP_OPTIONS(mcp_upstream_options, .name = "up", .connect = wires_connect,
-                    .disconnect = wires_disconnect, .user = all, .revision = all->revision,
-                    .max_sessions = all->max_sessions ? all->max_sessions : 2, .idle_ms = 1000,
-                    .question_ms = all->question_ms, .max_parked = all->max_parked,
-                    .max_parked_in_all = all->max_parked_in_all, .no_questions = all->no_questions,
-                    .transparent = all->transparent, .max_calls = all->max_calls,
-                    .max_calls_in_all = all->max_calls_in_all, .hide_tools = all->hide_tools,
-                    .group = &all->group, .allocator = &all->allocator),
+        MCP_OPTIONS(
+            mcp_upstream_options, .name = "up", .connect = wires_connect,
+            .disconnect = wires_disconnect, .user = all, .revision = all->revision,
+            .max_sessions = all->max_sessions ? all->max_sessions : 2, .idle_ms = 1000,
+            .question_ms = all->question_ms, .max_parked = all->max_parked,
+            .max_parked_in_all = all->max_parked_in_all, .no_questions = all->no_questions,
+            .transparent = all->transparent, .max_calls = all->max_calls,
+            .max_calls_in_all = all->max_calls_in_all,
+            .hide_tools = all->hide_tools ? all->hide_tools : all->policy.hide_tools,
+            .only_tools = all->policy.only_tools, .only_prompts = all->policy.only_prompts,
+            .hide_prompts = all->policy.hide_prompts, .only_resources = all->policy.only_resources,
+            .hide_resources = all->policy.hide_resources, .changes = all->policy.changes,
+            .n_changes = all->policy.n_changes, .group = &all->group, .allocator = &all->allocator),
         error);
 }
 

@@ -1,0 +1,17 @@
+/* uris.h: the URIs under which this server offers the resources of another server. */
+#ifndef UPSTREAM_URIS_H
+#define UPSTREAM_URIS_H
+
+#include "session.h"
+
+/* Returns whether a URI is one of the other server's. */
+bool upstream_uri_is_below(const upstream *up, mcp_str uri);
+/* Returns the URI that the other server knows, or a ptr of NULL if out of memory. */
+mcp_str upstream_uri_there(const upstream *up, mcp_request *req, mcp_str uri);
+/* mcp_provider.resolve */
+int upstream_uri_resolve(mcp_str uri, char *canonical, size_t room, void *user);
+/* Returns the canonical form of a URI of the other server, which the caller releases. Returns NULL if
+ * it has none, or if out of memory. */
+char *upstream_uri_canonical(mcp_str original, const mcp_allocator *alloc);
+
+#endif
