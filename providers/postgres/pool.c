@@ -184,6 +184,7 @@ static void start(postgres_pool *p, postgres_conn *c, postgres_op *op)
         return;
     }
     c->share = postgres_share_of(op);
+    p->served = ++p->budget->started;
     p->budget->running[c->share] += c->share != POSTGRES_QUICK;
     postgres_conn_start(c, op);
 }
@@ -312,7 +313,6 @@ static void tick(void *arg)
 void postgres_pool_run(postgres_pool *p, postgres_op *op)
 {
     op->deadline = postgres_pool_now(p) + (int64_t)op->timeout_ms + GRACE_MS;
-    op->order = ++p->budget->order;
     op->next = NULL;
     op->conn = NULL;
     op->rows = 0;
@@ -353,18 +353,17 @@ void postgres_pool_gone(postgres_pool *p, postgres_conn *c)
     p->budget->running[c->share] -= c->share != POSTGRES_QUICK;
 }
 
-/* Another pool may have waited longer for the place of this connection. */
+/* It may be the turn of another pool, which gets the place of this connection. */
 void postgres_pool_idle(postgres_pool *p, postgres_conn *c)
 {
     postgres_budget *b = p->budget;
     b->running[c->share] -= c->share != POSTGRES_QUICK;
     c->share = POSTGRES_QUICK;
-    p->used = b->order;
-    postgres_pool *oldest = postgres_oldest(p);
-    if (oldest != p) {
-        if (!postgres_idle_conn(oldest) && b->open >= b->max)
+    postgres_pool *next = postgres_next_served(p);
+    if (next != p) {
+        if (!postgres_idle_conn(next) && b->open >= b->max)
             postgres_conn_give_up(c);
-        serve(oldest);
+        serve(next);
     }
     serve(p);
 }

@@ -34,13 +34,14 @@ typedef struct postgres_as postgres_as; /* see caller.h */
 typedef enum postgres_share { POSTGRES_QUICK, POSTGRES_SLOW, POSTGRES_OUTSIDE } postgres_share;
 
 /* A limit of connections that several pools share. A pool that needs a connection when there are
- * `max` closes an idle one of another pool. If there is none, the pool whose statement has waited
- * longest gets the next connection that becomes idle. Must live as long as its pools. */
+ * `max` closes an idle one of another pool. If there is none, pools whose statements wait take turns
+ * with each connection that becomes idle, so that many statements of one do not keep out the others.
+ * Must live as long as its pools. */
 typedef struct postgres_budget {
     size_t max;
     size_t open;                          /* connections, and attempts to connect */
     size_t running[POSTGRES_OUTSIDE + 1]; /* connections whose statements have this share */
-    uint64_t order;                       /* of the last statement */
+    uint64_t started;                     /* number of statements */
     postgres_pool *pools;
 } postgres_budget;
 
@@ -84,7 +85,6 @@ struct postgres_op {
     /* Used by the pool. */
     postgres_conn *conn;
     postgres_op *next;
-    uint64_t order;
     int64_t deadline;
     size_t rows;
     unsigned tries;

@@ -12,7 +12,7 @@ struct postgres_pool {
     char *conninfo, *after;
     postgres_budget *budget, alone; /* `alone` is used if no budget is shared */
     postgres_pool *next;            /* with the same budget */
-    uint64_t used;                  /* budget->order when a connection became idle */
+    uint64_t served;                /* budget->started when it last started an operation */
     postgres_conn *conns;           /* all open connections */
     size_t n_conns;
     postgres_attempt *attempt;  /* the current attempt, or NULL */
@@ -40,8 +40,8 @@ postgres_conn *postgres_idle_conn(const postgres_pool *p);
 /* Takes a place for one more connection, perhaps that of an idle one of another pool. Returns false
  * if there is none now. */
 bool postgres_take_place(postgres_pool *p);
-/* Returns the pool with the same budget whose waiting operation that could run now came first; `p`
- * if there is none. */
-postgres_pool *postgres_oldest(postgres_pool *p);
+/* Returns the pool whose turn it is: of those with the same budget that have an operation that could
+ * run now, the one that was not served for the longest time. Returns `p` if there is none. */
+postgres_pool *postgres_next_served(postgres_pool *p);
 
 #endif

@@ -40,7 +40,7 @@ static void close_idle_of_another(const postgres_pool *p)
 {
     const postgres_pool *found = NULL;
     for (const postgres_pool *q = p->budget->pools; q; q = q->next)
-        if (q != p && postgres_idle_conn(q) && (!found || q->used < found->used))
+        if (q != p && postgres_idle_conn(q) && (!found || q->served < found->served))
             found = q;
     if (found)
         postgres_conn_give_up(postgres_idle_conn(found));
@@ -57,22 +57,21 @@ bool postgres_take_place(postgres_pool *p)
     return true;
 }
 
-/* Returns the order of the first operation that could run now, or UINT64_MAX. */
-static uint64_t first_order(const postgres_pool *p)
+static bool has_turn(const postgres_pool *p)
 {
     const postgres_op *op = p->first;
     if (!op || (!postgres_idle_conn(p) && (p->attempt || postgres_pool_now(p) < p->not_before)))
-        return UINT64_MAX;
+        return false;
     while (op && !postgres_may_start(p, op))
         op = op->next;
-    return op ? op->order : UINT64_MAX;
+    return op;
 }
 
-postgres_pool *postgres_oldest(postgres_pool *p)
+postgres_pool *postgres_next_served(postgres_pool *p)
 {
-    postgres_pool *oldest = p;
+    postgres_pool *found = NULL;
     for (postgres_pool *q = p->budget->pools; q; q = q->next)
-        if (first_order(q) < first_order(oldest))
-            oldest = q;
-    return oldest;
+        if (has_turn(q) && (!found || q->served < found->served))
+            found = q;
+    return found ? found : p;
 }

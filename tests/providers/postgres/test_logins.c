@@ -268,8 +268,8 @@ static void test_bad_roles(void **state)
     close_shop();
 }
 
-/* All roles together have at most the configured number of connections. A statement of one role
- * runs before later ones of another. */
+/* All roles together have at most the configured number of connections. Statements of one role
+ * do not keep out another, however many wait. */
 static void test_bound(void **state)
 {
     enum { ROUNDS = 20 };
@@ -288,11 +288,9 @@ static void test_bound(void **state)
     /* The connection is that of ada, who also has enough to do for it. */
     check_exchange(&ada, &(exchange){READ, URI("public/note/rows"), {"of ada"}});
     size_t before = ada.replies, bobs = bob.replies;
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 25; i++)
         peer_send(&ada, 10 + i, CALL, SQL("SELECT body, pg_sleep(0.03) FROM note"));
     peer_send(&bob, 20, CALL, SQL("SELECT body FROM note"));
-    for (int i = 3; i < 25; i++)
-        peer_send(&ada, 10 + i, CALL, SQL("SELECT body, pg_sleep(0.03) FROM note"));
     assert_true(run_until(&shop, &bob.replies, bobs + 1, 20000));
     assert_true(ada.replies < before + 10);
     assert_non_null(strstr(bob.reply, "of bob"));
