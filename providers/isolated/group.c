@@ -27,10 +27,14 @@ void isolated_group_leave(isolated *r)
 
 /* ---- the limit ------------------------------------------------------------------------------- */
 
-/* Whether the source has a process, or waits for the start of one. */
+/* Whether the source has a process, or waits for the start of one. A call that has not begun to wait is
+ * not counted, because there may be no room for its process. */
 static bool has_process(const isolated *r)
 {
-    return r->stamped || (r->begun && (r->first || r->watch.state || r->ahead.state));
+    bool has = r->stamped || r->watch.state || r->ahead.state;
+    for (const isolated_call *c = r->first; c && !has; c = c->next)
+        has = c->use.state != 0;
+    return has;
 }
 
 static size_t count_processes(const mcp_isolated_group *group)
@@ -73,20 +77,14 @@ static bool make_room(isolated *idle)
 
 bool isolated_may_watch(isolated *r)
 {
-    bool may = has_room(r) || make_room(find_idle(r->options.group, false));
-    r->begun = may && !r->stamped;
-    return may;
+    return has_room(r) || make_room(find_idle(r->options.group, false));
 }
 
 bool isolated_may_start(isolated *r, mcp_error *error)
 {
     const mcp_isolated_group *group = r->options.group;
-    if (isolated_may_watch(r))
+    if (isolated_may_watch(r) || make_room(find_idle(group, true)))
         return true;
-    if (make_room(find_idle(group, true))) {
-        r->begun = true;
-        return true;
-    }
     r->crowded++;
     error->code = MCP_ELIMIT;
     error->offset = 0;
@@ -114,7 +112,6 @@ static void start_ahead(isolated *r)
     if (!r->lists || r->failure.code || r->aside || r->ahead.state || has_process(r) ||
         !has_room(r))
         return;
-    r->begun = true;
     r->ahead.ready = on_ahead;
     r->ahead.user = r;
     if (mcp_service_begin(r->link.service, &r->ahead, &error) == MCP_OK)

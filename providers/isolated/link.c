@@ -203,7 +203,6 @@ static void stamp(isolated *r)
     for (size_t i = 0; i < r->n_paths + r->n_beside; i++)
         r->stamps[i] = stamp_of(r, i);
     r->stamped = true;
-    r->begun = false;
     r->checked = isolated_now(r);
 }
 

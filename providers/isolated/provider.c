@@ -154,7 +154,7 @@ static void nothing(void *user)
 static void on_end(const mcp_service_end *end, void *user)
 {
     isolated *r = user;
-    r->stamped = r->begun = false;
+    r->stamped = false;
     isolated_kept_clear(r);
     r->announces = r->announces || isolated_watches(r);
     isolated_fate(r, end);

@@ -89,7 +89,6 @@ struct isolated {
     isolated_stamp stamps[ISOLATED_PATHS]; /* of options.paths, then of options.beside */
     size_t n_paths, n_beside;
     bool stamped;      /* a process was started with these files */
-    bool begun;        /* a process is to be started */
     bool lists;        /* the source has a list of resources */
     int64_t checked;   /* when the paths were last compared with `stamps` */
     mcp_error failure; /* why the last process could not mount the source; code 0 if it could */

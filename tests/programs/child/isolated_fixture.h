@@ -247,6 +247,16 @@ static inline const char *answer(fixture *f, int id)
     return f->text[id];
 }
 
+static inline void cancel(fixture *f, int id)
+{
+    char text[200];
+    snprintf(text, sizeof(text),
+             "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
+             "\"params\":{\"requestId\":%d}}",
+             id);
+    mcp_channel_receive(f->channel, 0, mcp_str_from(text), mcp_loop_now(f->loop));
+}
+
 static inline const char *ask(fixture *f, int id, const char *method, const char *params)
 {
     say(f, id, method, params);

@@ -313,16 +313,6 @@ static void test_hangs(void **state)
     close_fixture(&f);
 }
 
-static void cancel(fixture *f, int id)
-{
-    char text[200];
-    snprintf(text, sizeof(text),
-             "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
-             "\"params\":{\"requestId\":%d}}",
-             id);
-    mcp_channel_receive(f->channel, 0, mcp_str_from(text), mcp_loop_now(f->loop));
-}
-
 /* A request that waited behind a cancelled one is repeated, and is not refused afterwards. */
 static void test_behind_cancelled(void **state)
 {

@@ -95,12 +95,44 @@ static void test_described_repaired(void **state)
     unlink(path);
 }
 
+static int describe_other(const mcp_description *to, void *user, mcp_error *error)
+{
+    (void)user;
+    return to->source(MCP_OPTIONS(mcp_source, .prefix = "mortal://other/", .lists = true), error,
+                      to->user);
+}
+
+/* A request that was cancelled before its process started leaves no room for another process. */
+static void test_described_limit(void **state)
+{
+    static const char *const argv[] = {MCPD, "--source-child", NULL};
+    fixture f;
+    (void)state;
+    open_fixture(&f, false, 0);
+    f.group.max = 1;
+    assert_int_equal(
+        mcp_isolated_mount(f.server,
+                           MCP_OPTIONS(mcp_isolated_options, .name = "mortal:other", .argv = argv,
+                                       .line = "{\"module\":\"mortal\",\"file\":\"" MORTAL
+                                               "\",\"source\":\"other\",\"report\":true}",
+                                       .describe = describe_other, .group = &f.group),
+                           NULL),
+        MCP_OK);
+    say(&f, 1, "resources/read", "\"uri\":\"mortal://m/a\"");
+    cancel(&f, 1);
+    say(&f, 2, "resources/read", "\"uri\":\"mortal://other/slow\"");
+    has(ask_uri(&f, 3, "mortal://m/a"), "all processes of sources are busy");
+    has(answer(&f, 2), "slow");
+    assert_int_equal(f.answers[1], 0);
+    close_fixture(&f);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_described_lists),    cmocka_unit_test(test_described_greedy),
         cmocka_unit_test(test_described_wrongly),  cmocka_unit_test(test_described_refused),
-        cmocka_unit_test(test_described_repaired),
+        cmocka_unit_test(test_described_repaired), cmocka_unit_test(test_described_limit),
     };
     described = true;
     return cmocka_run_group_tests(tests, NULL, NULL);
