@@ -110,21 +110,22 @@ static int put_result(common_buffer *b, const mcp_raw *raw)
     return rc == MCP_OK ? common_buffer_append(b, "}", 1) : rc;
 }
 
-/* Keeps the answer if the files are those of the last one, and unchanged since before the request
- * arrived. Otherwise remembers them. */
+/* Keeps the answer if the files are those of the last one, unchanged since before the request
+ * arrived, and those of the source for which the process was started. Otherwise remembers them. */
 static void consider(const isolated_call *c, isolated_kept_entry *e, const mcp_json *names,
                      isolated_result *result)
 {
     isolated *r = c->owner;
     isolated_files now;
     isolated_outlook all = isolated_files_look(r, names, &now);
+    bool current = isolated_source_is_current(r);
     if (result->text.len + c->params.len > r->options.max_kept / PART)
         all = ISOLATED_NEVER;
     if (all == ISOLATED_NEVER)
         e->not_until = isolated_now(r) + NEVER_MS;
     isolated_kept_forget(r, e);
-    bool keeps =
-        all == ISOLATED_KEEP && c->kept_at > e->looked && isolated_files_same(&e->files, &now);
+    bool keeps = all == ISOLATED_KEEP && current && c->kept_at > e->looked &&
+                 isolated_files_same(&e->files, &now);
     if (keeps)
         e->key = common_copy(&r->alloc, c->params.members, c->params.len);
     if (e->key) {
@@ -138,6 +139,27 @@ static void consider(const isolated_call *c, isolated_kept_entry *e, const mcp_j
     isolated_kept_count(r, e);
 }
 
+/* The result may be kept for long. */
+static void shrink(common_buffer *b)
+{
+    char *ptr = b->len < b->cap ? b->alloc.resize(b->ptr, b->len, b->alloc.user) : NULL;
+    if (!ptr)
+        return;
+    b->ptr = ptr;
+    b->cap = b->len;
+}
+
+/* Parses the text of the result with an allocator that counts. */
+static int parse(isolated *r, mcp_str text, isolated_result *to)
+{
+    const mcp_allocator counting = {isolated_count_allocate, isolated_count_resize,
+                                    isolated_count_release, r};
+    size_t before = r->counted;
+    int rc = mcp_json_parse(text, NULL, &counting, &to->doc, NULL);
+    to->doc_bytes = r->counted - before;
+    return rc;
+}
+
 int isolated_kept_take(const isolated_call *c, mcp_raw *raw, isolated_result *to)
 {
     isolated *r = c->owner;
@@ -149,9 +171,11 @@ int isolated_kept_take(const isolated_call *c, mcp_raw *raw, isolated_result *to
         return MCP_OK;
     common_buffer_init(&to->text, &r->alloc);
     int rc = put_result(&to->text, raw);
+    if (rc == MCP_OK)
+        shrink(&to->text);
     raw->json = (mcp_str){to->text.ptr, to->text.len};
     if (rc == MCP_OK)
-        rc = mcp_json_parse(raw->json, NULL, &r->alloc, &to->doc, NULL);
+        rc = parse(r, raw->json, to);
     raw->value = mcp_json_root(to->doc);
     if (rc == MCP_OK && e)
         consider(c, e, names, to);

@@ -55,6 +55,13 @@ void isolated_kept_count(isolated *r, isolated_kept_entry *e);
 /* Forgets the answer of the entry, but not its files. */
 void isolated_kept_forget(const isolated *r, isolated_kept_entry *e);
 
+/* An allocator whose user is the source. It uses that of the source, and adds to r->counted. */
+void *isolated_count_allocate(size_t size, void *user);
+void *isolated_count_resize(void *ptr, size_t size, void *user);
+void isolated_count_release(void *ptr, void *user);
+/* Returns the memory of an allocation, with what the heap adds to it. */
+size_t isolated_block(size_t size);
+
 /* ---- kept_files.c ------------------------------------------------------------------------------ */
 
 /* Whether an answer may be kept. */

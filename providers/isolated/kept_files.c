@@ -80,9 +80,9 @@ bool isolated_files_same(const isolated_files *a, const isolated_files *b)
 
 size_t isolated_files_bytes(const isolated_files *files)
 {
-    size_t bytes = files->n * sizeof(*files->file);
+    size_t bytes = isolated_block(files->n * sizeof(*files->file));
     for (size_t i = 0; i < files->n; i++)
-        bytes += strlen(files->file[i].path) + 1;
+        bytes += isolated_block(strlen(files->file[i].path) + 1);
     return bytes;
 }
 

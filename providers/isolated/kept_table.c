@@ -4,6 +4,7 @@
  * A client chooses its requests, and could choose many with numbers that lead to one chain. A chain
  * therefore has a limited length.
  */
+#include <stdalign.h>
 #include <string.h>
 
 #include "kept.h"
@@ -37,6 +38,58 @@ uint64_t isolated_kept_number(const isolated_params *p)
     return n ? n : 1;
 }
 
+/* ---- counting memory ------------------------------------------------------------------------- */
+
+/* In front of each allocation. */
+typedef struct counted_block {
+    alignas(max_align_t) size_t size; /* of both, as it was counted */
+} counted_block;
+
+size_t isolated_block(size_t size)
+{
+    enum { OWN = 8, UNIT = 16 }; /* of the GNU C library */
+    return size ? (size + OWN + UNIT - 1) / UNIT * UNIT : 0;
+}
+
+static void *count_in(isolated *r, counted_block *block, size_t size)
+{
+    if (!block)
+        return NULL;
+    block->size = isolated_block(sizeof(*block) + size);
+    r->counted += block->size;
+    return block + 1;
+}
+
+void *isolated_count_allocate(size_t size, void *user)
+{
+    isolated *r = user;
+    counted_block *block =
+        size < SIZE_MAX / 2 ? common_alloc(&r->alloc, sizeof(*block) + size) : NULL;
+    return count_in(r, block, size);
+}
+
+void *isolated_count_resize(void *ptr, size_t size, void *user)
+{
+    isolated *r = user;
+    counted_block *old = ptr ? (counted_block *)ptr - 1 : NULL;
+    size_t before = old ? old->size : 0;
+    counted_block *block =
+        size < SIZE_MAX / 2 ? r->alloc.resize(old, sizeof(*block) + size, r->alloc.user) : NULL;
+    if (block)
+        r->counted -= before;
+    return count_in(r, block, size);
+}
+
+void isolated_count_release(void *ptr, void *user)
+{
+    isolated *r = user;
+    if (!ptr)
+        return;
+    counted_block *block = (counted_block *)ptr - 1;
+    r->counted -= block->size;
+    common_release(&r->alloc, block);
+}
+
 /* ---- order of use ---------------------------------------------------------------------------- */
 
 static void unlink_use(isolated_kept *k, isolated_kept_entry *e)
@@ -57,9 +110,11 @@ static void link_use(isolated_kept *k, isolated_kept_entry *e)
 
 static size_t bytes_of(const isolated_kept_entry *e)
 {
-    enum { TIMES = 3 }; /* a parsed value is larger than its text */
-    return sizeof(*e) + isolated_files_bytes(&e->files) +
-           (e->key ? e->key_len + e->result.text.len * TIMES : 0);
+    size_t bytes = isolated_block(sizeof(*e)) + isolated_files_bytes(&e->files);
+    if (e->key)
+        bytes += isolated_block(e->key_len + 1) + isolated_block(e->result.text.cap) +
+                 e->result.doc_bytes;
+    return bytes;
 }
 
 void isolated_kept_forget(const isolated *r, isolated_kept_entry *e)
@@ -167,5 +222,5 @@ void isolated_kept_clear(isolated *r)
 
 size_t isolated_kept_bytes(const isolated *r)
 {
-    return r->kept ? r->kept->bytes + sizeof(*r->kept) : 0;
+    return r->kept ? r->kept->bytes + isolated_block(sizeof(*r->kept)) : 0;
 }

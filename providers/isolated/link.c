@@ -198,10 +198,26 @@ static isolated_stamp stamp_of(const isolated *r, size_t i)
                : (isolated_stamp){0, 0};
 }
 
+/* Whether a path leads through a link, as far as this can be said. */
+static bool is_linked(const char *path)
+{
+    char *real = realpath(path, NULL), *here = *path == '/' ? NULL : realpath(".", NULL);
+    size_t len = here ? strlen(here) : 0;
+    bool plain = real && (here ? strncmp(real, here, len) == 0 && real[len] == '/' &&
+                                     strcmp(real + len + 1, path) == 0
+                               : strcmp(real, path) == 0);
+    free(real);
+    free(here);
+    return !plain;
+}
+
 static void stamp(isolated *r)
 {
+    r->linked = false;
     for (size_t i = 0; i < r->n_paths + r->n_beside; i++)
         r->stamps[i] = stamp_of(r, i);
+    for (size_t i = 0; i < r->n_paths; i++)
+        r->linked = r->linked || is_linked(r->options.paths[i]);
     r->stamped = true;
     r->checked = isolated_now(r);
 }
@@ -221,16 +237,22 @@ bool isolated_is_current(const isolated *r)
     return are_current(r, r->n_paths + r->n_beside);
 }
 
+bool isolated_source_is_current(const isolated *r)
+{
+    return are_current(r, r->n_paths);
+}
+
 bool isolated_link_was_current(const isolated *r)
 {
-    return r->stamped && !r->failure.code && isolated_now(r) - r->checked < CURRENT_MS;
+    return r->stamped && !r->linked && !r->failure.code &&
+           isolated_now(r) - r->checked < CURRENT_MS;
 }
 
 void isolated_link_refresh(isolated *r)
 {
     r->checked = isolated_now(r);
     bool repaired = r->failure.code && r->failure_state != isolated_files_state(r);
-    if (are_current(r, r->n_paths) && !repaired)
+    if (isolated_source_is_current(r) && !repaired)
         return;
     isolated_link_replace(r);
 }

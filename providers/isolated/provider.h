@@ -89,6 +89,7 @@ struct isolated {
     isolated_stamp stamps[ISOLATED_PATHS]; /* of options.paths, then of options.beside */
     size_t n_paths, n_beside;
     bool stamped;      /* a process was started with these files */
+    bool linked;       /* links led to one of them */
     bool lists;        /* the source has a list of resources */
     int64_t checked;   /* when the paths were last compared with `stamps` */
     mcp_error failure; /* why the last process could not mount the source; code 0 if it could */
@@ -98,6 +99,7 @@ struct isolated {
     isolated_kept *kept;         /* NULL until the first answer that may be kept */
     uint64_t kept_clock;         /* number of events in kept.c */
     uint64_t kept_answers;       /* number of requests that were answered from `kept` */
+    size_t counted;              /* memory from isolated_count_allocate() */
     isolated_caller *callers;    /* with requests in flight, and that of `meta` */
     uint64_t last_caller;        /* the last number of a caller */
     isolated_call *first, *last; /* in order of arrival */
@@ -197,6 +199,7 @@ int isolated_put_members(common_buffer *b, const mcp_json *object, mcp_str text,
 typedef struct isolated_result {
     common_buffer text;
     mcp_json_doc *doc;
+    size_t doc_bytes;
 } isolated_result;
 
 /* If the answer to this call is kept and its files are unchanged, answers the request, sets *rc to
@@ -277,16 +280,19 @@ int isolated_link_failure(const isolated_link *l, mcp_error *error);
  * another file. If the last process could not mount the source, and the files of the source have
  * changed since then, lets the next process start without a pause. */
 void isolated_link_refresh(isolated *r);
-/* Whether that was done a few milliseconds ago, and nothing was wrong. A request that can be
- * repeated then needs no check: if its source was replaced in the meantime, the module cannot open
- * the new file in the sandbox. The request fails and is sent to a new process (is_stale() in
- * call.c). A module that does not look at its file again answers from the old one for those
+/* Whether that was done a few milliseconds ago, nothing was wrong, and no path begins with a link. A
+ * request that can be repeated then needs no check: if its source was replaced in the meantime, the
+ * module cannot open the new file in the sandbox. The request fails and is sent to a new process
+ * (is_stale() in call.c). Where a link led to may still be open to the module, so such paths are
+ * always checked. A module that does not look at its file again answers from the old one for those
  * milliseconds. */
 bool isolated_link_was_current(const isolated *r);
 /* Ends the process. The next request gets a new one. */
 void isolated_link_replace(isolated *r);
 /* Whether all paths of the process lead to the files that they led to at its start. */
 bool isolated_is_current(const isolated *r);
+/* The same without the files of options.beside. */
+bool isolated_source_is_current(const isolated *r);
 /* Writes the path with this number, of `n_paths` and `n_beside` together. Returns false if there is
  * none, because the source is not a file, or because it is too long. */
 bool isolated_path(const isolated *r, size_t i, char path[ISOLATED_PATH_MAX]);

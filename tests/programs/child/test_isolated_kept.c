@@ -5,13 +5,14 @@
 #include "isolated_fixture.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <sys/stat.h>
 #include <time.h>
 
 enum { OLD_S = 4, FIRST = 3 }; /* the fourth equal request is answered by the parent */
 
 /* Each test that changes files has a folder of its own, so that the files of all are old enough. */
-enum { FOLDERS = 7 };
+enum { FOLDERS = 7, ONE = FOLDERS, ANOTHER, ALL };
 static char folders[] = "/tmp/test_isolated_kept_XXXXXX";
 
 static void run(const char *command, int folder)
@@ -21,14 +22,19 @@ static void run(const char *command, int folder)
     assert_int_equal(system(text), 0);
 }
 
-static void begin_with(fixture *f, bool rules, int folder, uint64_t timeout_ms)
+static void begin_at(fixture *f, const char *path, bool rules, uint64_t timeout_ms)
 {
     mcp_error error = {0};
-    char path[100];
-    snprintf(path, sizeof(path), "%s/%d", folders, folder);
     if (open_source(f, path, rules, timeout_ms, &error) != MCP_OK)
         fail_msg("%s", error.text);
     connect_as(f, NULL);
+}
+
+static void begin_with(fixture *f, bool rules, int folder, uint64_t timeout_ms)
+{
+    char path[100];
+    snprintf(path, sizeof(path), "%s/%d", folders, folder);
+    begin_at(f, path, rules, timeout_ms);
 }
 
 static void begin_in(fixture *f, bool rules, int folder)
@@ -129,6 +135,68 @@ static void test_changes(void **state)
     }
 }
 
+static void path_in(char path[100], const char *name)
+{
+    snprintf(path, 100, "%s/%s", folders, name);
+}
+
+static void move(const char *from, const char *to)
+{
+    char paths[2][100];
+    path_in(paths[0], from);
+    path_in(paths[1], to);
+    assert_int_equal(rename(paths[0], paths[1]), 0);
+}
+
+static void point(const char *name, int folder)
+{
+    char path[100], number[20];
+    path_in(path, name);
+    snprintf(number, sizeof(number), "%d", folder);
+    assert_int_equal(symlink(number, path), 0);
+}
+
+/* A link to the source leads to another folder, directly after an answer. */
+static void test_link(void **state)
+{
+    fixture f;
+    char path[100], what[20];
+    (void)state;
+    path_in(path, "current");
+    point("current", ONE);
+    begin_at(&f, path, false, 0);
+    for (int i = 0; i < 4; i++) {
+        snprintf(what, sizeof(what), "file/%d", i);
+        fill(&f, what);
+        point("next", i % 2 ? ONE : ANOTHER);
+        move("next", "current");
+        assert_int_equal(times(&f, what), 1);
+    }
+    close_fixture(&f);
+}
+
+/* Another folder takes the place of the source. The process of the old one may answer for some
+ * milliseconds, but its answers are not kept. */
+static void test_replaced(void **state)
+{
+    fixture f;
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        begin_in(&f, false, ONE);
+        fill(&f, "file");
+        int last = times(&f, "file");
+        move("7", "old");
+        move("8", "7");
+        move("old", "8");
+        for (int n = 0; n < FIRST; n++) {
+            int now = times(&f, "file");
+            assert_int_not_equal(now, last);
+            last = now;
+        }
+        close_fixture(&f);
+    }
+}
+
 /* An answer is not kept if the process names files that it must not name, or names none. */
 static void test_names(void **state)
 {
@@ -204,6 +272,64 @@ static void test_many(void **state)
     assert_int_equal(f.answered - before, MANY);
     assert_in_range(f.kept, (size_t)MANY * 300, 4 << 20);
     close_fixture(&f);
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static size_t used; /* by the source, as far as the heap says it */
+
+static void *add(void *ptr)
+{
+    enum { OWN = 8 };
+    used += ptr ? malloc_usable_size(ptr) + OWN : 0;
+    return ptr;
+}
+
+static void subtract(void *ptr)
+{
+    enum { OWN = 8 };
+    used -= ptr ? malloc_usable_size(ptr) + OWN : 0;
+}
+
+static void *count_allocate(size_t size, void *user)
+{
+    (void)user;
+    return add(malloc(size));
+}
+
+static void *count_resize(void *ptr, size_t size, void *user)
+{
+    (void)user;
+    subtract(ptr);
+    return add(realloc(ptr, size));
+}
+
+static void count_release(void *ptr, void *user)
+{
+    (void)user;
+    subtract(ptr);
+    free(ptr);
+}
+
+/* The memory of the answers is that which they take from the heap. */
+static void test_bytes(void **state)
+{
+    static const mcp_allocator counting = {
+        .allocate = count_allocate, .resize = count_resize, .release = count_release};
+    enum { MANY = 300 };
+    fixture f;
+    (void)state;
+    memory = &counting;
+    begin(&f, false);
+    fill(&f, "file/warm");
+    look(&f);
+    size_t before = used, kept = f.kept;
+    ask_in_turn(&f, MANY, FIRST);
+    look(&f);
+    size_t grown = used - before;
+    assert_in_range(f.kept - kept, grown * 9 / 10, grown * 6 / 5);
+    close_fixture(&f);
+    memory = NULL;
 }
 
 /* The answers that were not used for the longest time make room for others, but not for requests that
@@ -378,11 +504,13 @@ int main(void)
         cmocka_unit_test(test_ends),    cmocka_unit_test(test_room),
         cmocka_unit_test(test_many),    cmocka_unit_test(test_history),
         cmocka_unit_test(test_changes), cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_link),    cmocka_unit_test(test_replaced),
+        cmocka_unit_test(test_bytes),
     };
     char command[100];
     described = true;
     assert_non_null(mkdtemp(folders));
-    for (int i = 0; i < FOLDERS; i++) {
+    for (int i = 0; i < ALL; i++) {
         snprintf(command, sizeof(command), "%s/%d", folders, i);
         assert_int_equal(mkdir(command, 0700), 0);
         run("echo 1 >f; mkdir d; echo 1 >d/f; ln -s d link; cp f g", i);
