@@ -47,8 +47,8 @@ typedef struct mcp_channel_options {
 
     /* For a transport that mirrors parts of a message in metadata of its own, as HTTP headers do
      * (2026-07-28, basic/transports/streamable-http, "Request Metadata"): looks up the metadata
-     * `name` (ignoring case) of the exchange whose message is being received. Returns false if
-     * there is none. If the name occurs more than once, the function must return a string that
+     * `name` (ignoring case) of the exchange whose message is being received, or whose request
+     * has not been answered yet. Returns false if there is none. If the name occurs more than once, the function must return a string that
      * contains a line feed: it matches nothing, because an intermediary may have acted on either
      * value. If this function is set, the server requires and compares the metadata as that section
      * says. If it is NULL, the transport has no such metadata. */

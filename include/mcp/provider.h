@@ -222,6 +222,23 @@ MCP_API int mcp_reply_raw_page(mcp_request *req, const mcp_raw *page);
  * must return. */
 MCP_API int mcp_reply_raw_error(mcp_request *req, const mcp_raw *error);
 
+/* The headers that the calls of a tool need, as "x-mcp-header" in its inputSchema defines them
+ * (2026-07-28, basic/transports/streamable-http, "Custom Headers from Tool Parameters"). The server
+ * compares those of registered tools itself; a provider compares those of its own. */
+typedef struct mcp_tool_headers mcp_tool_headers;
+/* Reads an input schema; NULL is allowed. *ret is NULL if no header is needed. Returns MCP_OK,
+ * MCP_EINVAL (an annotation that the specification forbids) or MCP_ENOMEM. */
+MCP_API int mcp_tool_headers_new(const mcp_json *input_schema, const mcp_allocator *allocator,
+                                 mcp_tool_headers **ret, mcp_error *error);
+MCP_API void mcp_tool_headers_free(mcp_tool_headers *headers);
+/* Returns whether a request has to be compared: it is modern, arrived over HTTP, and has not become a
+ * task. */
+MCP_API bool mcp_request_has_headers(const mcp_request *req);
+/* Compares the headers of a call with its `arguments`. Returns MCP_OK (also if the request need not be
+ * compared) or MCP_ENOMEM; otherwise the reply is error -32020, and a negative code is returned, which
+ * the handler must return. */
+MCP_API int mcp_request_check_headers(mcp_request *req, const mcp_tool_headers *headers);
+
 /* Like mcp_request_progress(), but forwards the notification of another server. `params` is the
  * JSON text of its params (mcp_client_progress_text()). The progressToken is replaced. Unknown
  * members and all digits of numbers are preserved. Returns MCP_OK (also if nothing is sent),

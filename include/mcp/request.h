@@ -38,6 +38,9 @@ typedef struct mcp_request mcp_request;
 /* Returns the protocol revision in which this request is answered, for example "2026-07-28". The
  * string has static storage. */
 MCP_API const char *mcp_request_revision(const mcp_request *req);
+/* Returns whether the request belongs to a modern revision (2026-07-28 and later): it stands by itself
+ * and declares the client's capabilities, instead of a session. */
+MCP_API bool mcp_request_is_modern(const mcp_request *req);
 /* Returns the method, for example "resources/read". The string has static storage. */
 MCP_API const char *mcp_request_method(const mcp_request *req);
 /* Return the whole params object and its _meta, or NULL if there is none. */

@@ -232,6 +232,8 @@ static bool learn(mcp_client *client, const mcp_json *result, void *user)
     if (a->item == MCP_ITEM_TOOL)
         upstream_approval_page(a->session->up, &a->verdicts, result, (mcp_str){NULL, 0});
     upstream_approval_end_page(a->session->up);
+    if (a->compares)
+        upstream_headers_learn(a->session, result);
     for (const mcp_json *e; (e = mcp_json_next(list, &it, NULL)) != NULL;)
         upstream_names_give(&a->session->up->names, a->item,
                             mcp_json_string(mcp_json_get(e, "name")), made);
@@ -255,6 +257,9 @@ static int make_params(upstream_ask *a)
         return MCP_ENOTFOUND;
     if (!is_allowed(a, original))
         return upstream_approval_refuse(up, a->req);
+    int rc = a->compares ? upstream_headers_check(up, a->req, original) : MCP_OK;
+    if (rc != MCP_OK && rc != MCP_ENOTFOUND)
+        return rc;
     const common_passing change = {.name = original};
     return a->params ? MCP_OK : common_passing_params(a->req, &change, &up->alloc, &a->params);
 }
@@ -271,6 +276,7 @@ static void on_learnt(mcp_client *client, int rc, const mcp_json *result, const 
         upstream_ask_finish(a, MCP_ECANCELLED);
         return;
     }
+    a->session->knows_tools |= rc == MCP_OK && a->compares;
     rc = rc == MCP_OK || rc == MCP_EREMOTE
              ? make_params(a)
              : upstream_ask_outcome(a, rc, result, mcp_client_result_text(client), error);
@@ -286,7 +292,7 @@ static void on_learnt(mcp_client *client, int rc, const mcp_json *result, const 
 static int send_now(upstream_ask *a)
 {
     const upstream *up = up_of(a);
-    if (a->learns && a->params &&
+    if (a->learns && a->params && !a->compares &&
         is_allowed(a, upstream_names_find(&up->names, a->item, mcp_str_from(a->name))))
         a->learns = false;
     bool tool = a->item == MCP_ITEM_TOOL && !a->lists && !a->learns;
@@ -413,6 +419,7 @@ static upstream_ask take(upstream_ask *a)
                          .lists = a->lists,
                          .goes_on = a->goes_on,
                          .learns = a->learns,
+                         .compares = a->compares,
                          .item = a->item,
                          .name = a->name,
                          .listing = a->listing};

@@ -203,6 +203,8 @@ void upstream_list_settle(upstream_ask *a, int rc, const mcp_json *result, mcp_s
         int written = mcp_json_writer_finish(w, &text);
         rc = written == MCP_OK ? rc : written;
     }
+    if (rc == MCP_OK && result)
+        upstream_headers_page(a, result);
     settle(a, rc, result, text, error);
     mcp_json_writer_free(w);
 }

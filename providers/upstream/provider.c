@@ -55,7 +55,10 @@ static int read_one(mcp_request *req, mcp_str uri, void *user)
  * not be known yet. */
 static int look_up(upstream *up, mcp_request *req, mcp_item item, mcp_str name)
 {
-    upstream_ask ask = {.item = item, .learns = true, .method = mcp_request_method(req)};
+    upstream_ask ask = {.item = item,
+                        .learns = true,
+                        .compares = item == MCP_ITEM_TOOL && mcp_request_has_headers(req),
+                        .method = mcp_request_method(req)};
     int rc = item == MCP_ITEM_TOOL ? mcp_request_task_asked(req) : MCP_OK;
     if (rc != MCP_OK)
         return rc;
@@ -72,12 +75,17 @@ static int run(mcp_request *req, mcp_item item, mcp_str name, void *user)
 {
     upstream *up = user;
     upstream_ask ask = {.item = item};
+    const common_passing change = {.name = upstream_names_find(&up->names, item, name)};
+    bool tool = change.name.ptr && item == MCP_ITEM_TOOL;
+    int rc = tool ? upstream_headers_check(up, req, change.name) : MCP_OK;
+    if (rc != MCP_OK && rc != MCP_ENOTFOUND)
+        return rc;
     if (upstream_is_resumed(req))
         return upstream_resume(up, req);
-    const common_passing change = {.name = upstream_names_find(&up->names, item, name)};
     if (change.name.ptr && !upstream_offers(up, item, change.name))
         return MCP_ENOTFOUND;
-    if (change.name.ptr && item == MCP_ITEM_TOOL && upstream_approval_checks(up)) {
+    ask.compares = rc == MCP_ENOTFOUND;
+    if (tool && (ask.compares || upstream_approval_checks(up))) {
         ask.learns = true; /* unless the session has shown the approved definition */
         ask.name = common_copy(&up->alloc, name.ptr, name.len);
         if (!ask.name)

@@ -46,6 +46,7 @@ static void session_free(upstream_session *s)
     for (size_t i = 0; i < s->n_uris; i++)
         common_release(&up->alloc, s->uris[i]);
     common_release(&up->alloc, s->uris);
+    upstream_headers_clear(s);
     common_release(&up->alloc, s->verdicts.of);
     common_release(&up->alloc, s->principal);
     common_release(&up->alloc, s);

@@ -15,6 +15,7 @@ typedef struct upstream_ask upstream_ask;
 typedef struct upstream_question upstream_question;
 typedef struct upstream_listing upstream_listing; /* listing.h */
 typedef struct upstream_kept upstream_kept;       /* kept.c */
+typedef struct upstream_headers upstream_headers; /* headers.c */
 
 /* What the other server may ask in a session, as bits. */
 enum {
@@ -95,6 +96,9 @@ struct upstream_session {
     mcp_http_client *http;
     upstream_login *login; /* of `http`; NULL if there is none */
     upstream_verdicts verdicts;
+    upstream_headers *headers; /* of tools whose calls need headers */
+    size_t n_headers;
+    bool knows_tools; /* other tools need none, as far as the lists said */
     upstream_ask *asks;
     size_t n_asks;
     int64_t last_use;
@@ -160,7 +164,8 @@ struct upstream_ask {
     bool lists, goes_on;
     upstream_listing *listing; /* lists; owned */
     bool is_task;              /* the other server has made the call a task */
-    bool learns; /* the list of names has to be read first, to find the original of `name` */
+    bool learns;   /* the list of names has to be read first, to find the original of `name` */
+    bool compares; /* learns: also to find out which headers the call needs */
     mcp_item item;
     char *name;                 /* set if `learns` is, or was */
     upstream_verdicts verdicts; /* of the list that is read */
@@ -335,6 +340,17 @@ void upstream_hand_over(upstream *up);
 
 /* Sets the members of the options that concern tasks. */
 void upstream_task_options(const upstream_ask *a, mcp_call_options *o);
+
+/* ---- headers.c ------------------------------------------------------------------------------- */
+
+/* Takes the definitions on a page of tools/list. */
+void upstream_headers_learn(upstream_session *s, const mcp_json *page);
+/* Does the same for a list of the caller, if its calls have headers. */
+void upstream_headers_page(const upstream_ask *a, const mcp_json *page);
+/* Compares the headers of a call with its arguments. Returns MCP_OK, MCP_ENOTFOUND (the definition of
+ * the tool is not known), or another negative code, which the handler must return. */
+int upstream_headers_check(const upstream *up, mcp_request *req, mcp_str tool);
+void upstream_headers_clear(upstream_session *s);
 
 /* ---- logs.c ---------------------------------------------------------------------------------- */
 

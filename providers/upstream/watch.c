@@ -33,8 +33,10 @@ static bool concerns(const char *watched, mcp_str uri)
 static void on_changed(mcp_client *client, mcp_subscription *subscription, mcp_change change,
                        mcp_str uri, void *user)
 {
-    const upstream_session *s = user;
+    upstream_session *s = user;
     (void)client, (void)subscription;
+    if (change == MCP_CHANGE_TOOLS)
+        s->knows_tools = false;
     if (change != MCP_CHANGE_RESOURCE) {
         mcp_server_list_changed_for(s->up->server, changed_item[change], s->principal);
         return;
@@ -47,6 +49,7 @@ static void on_changed(mcp_client *client, mcp_subscription *subscription, mcp_c
 
 void upstream_watch_announce(upstream_session *s)
 {
+    s->knows_tools = false;
     for (size_t i = 0; s->up->listening && i < 3; i++)
         mcp_server_list_changed_for(s->up->server, changed_item[MCP_CHANGE_RESOURCES + i],
                                     s->principal);

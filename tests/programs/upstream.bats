@@ -76,6 +76,34 @@ reads() { # ERA: checks that resources of the upstream server can be read like l
     done
 }
 
+# posts HEADER-VALUE: calls the tool over HTTP with the header of its parameter, or without if it is empty.
+posts() {
+    curl -sS -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' \
+        -H 'MCP-Protocol-Version: 2026-07-28' -H 'Mcp-Method: tools/call' -H 'Mcp-Name: up_where' \
+        ${1:+-H "Mcp-Param-Region: $1"} -d '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"up_where",
+            "arguments":{"region":"eu"},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities":{}}}}' "$url"
+}
+
+@test "headers of callers are compared with the arguments, also before the tools were listed" {
+    command -v curl >/dev/null || skip "curl is not installed"
+    cat >tool.json <<'END'
+{"sources": ["files"], "tools": [{"name": "where", "command": ["/bin/cat"], "stdin": "{region}", "input-schema":
+    {"type": "object", "properties": {"region": {"type": "string", "x-mcp-header": "Region"}}}}]}
+END
+    for first in '' us eu; do
+        "$MCPD" --http 127.0.0.1:0 --no-resource-tools "mcp:'$MCPD' --config tool.json?name=up" 2>web.log 3>&- &
+        web_pid=$!
+        for _ in {1..1200}; do url=$(grep -om1 'http://127[0-9.:]*/mcp' web.log) && break; sleep 0.05; done
+        for header in "$first" '' us eu; do
+            heard=$(posts "$header")
+            if [ "$header" = eu ]; then is '"eu"' '.result.content[0].text'; else is -32020 .error.code; fi
+        done
+        kill "$web_pid"
+        wait "$web_pid" || true
+    done
+}
+
 @test "a server that is killed is restarted" {
     talk modern "$MCPD" own "mcp:'$MCPD' --no-resource-tools files?name=up"
     reads

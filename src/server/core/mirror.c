@@ -140,9 +140,14 @@ static int compare_argument(mcp_request *req, const mcp__mirrored *m, const mcp_
     return same ? MCP_OK : mismatch(req, m->header, "does not match the arguments");
 }
 
+bool mcp_request_has_headers(const mcp_request *req)
+{
+    return req->revision->modern && req->in.channel && req->in.channel->options.header;
+}
+
 int mcp__mirror_check_tool(mcp_request *req, const mcp__mirror *mirror, const mcp_json *arguments)
 {
-    if (!req->in.channel->options.header || !req->revision->modern)
+    if (!mcp_request_has_headers(req))
         return MCP_OK;
     for (size_t i = 0; i < mirror->count; i++) {
         const mcp__mirrored *m = &mirror->items[i];
@@ -151,4 +156,43 @@ int mcp__mirror_check_tool(mcp_request *req, const mcp__mirror *mirror, const mc
             return rc;
     }
     return MCP_OK;
+}
+
+/* ---- tools of providers ---------------------------------------------------------------------- */
+
+struct mcp_tool_headers {
+    mcp_allocator allocator;
+    mcp__mirror mirror;
+};
+
+void mcp_tool_headers_free(mcp_tool_headers *headers)
+{
+    if (!headers)
+        return;
+    mcp_allocator allocator = headers->allocator;
+    mcp__mirror_free(&allocator, &headers->mirror);
+    mcp__release(&allocator, headers);
+}
+
+int mcp_tool_headers_new(const mcp_json *input_schema, const mcp_allocator *allocator,
+                         mcp_tool_headers **ret, mcp_error *error)
+{
+    mcp_tool_headers *h = mcp__zalloc(mcp__allocator(allocator), sizeof(*h));
+    if (!h)
+        return MCP_ENOMEM;
+    h->allocator = *mcp__allocator(allocator);
+    int rc = mcp__mirror_compile(&h->allocator, input_schema, &h->mirror, error);
+    if (rc != MCP_OK || !h->mirror.count) {
+        mcp_tool_headers_free(h);
+        h = NULL;
+    }
+    if (rc == MCP_OK)
+        *ret = h;
+    return rc;
+}
+
+int mcp_request_check_headers(mcp_request *req, const mcp_tool_headers *headers)
+{
+    const mcp_json *arguments = mcp_json_get(mcp_request_params(req), "arguments");
+    return headers ? mcp__mirror_check_tool(req, &headers->mirror, arguments) : MCP_OK;
 }

@@ -353,6 +353,11 @@ const char *mcp_request_revision(const mcp_request *req)
     return req->revision->name;
 }
 
+bool mcp_request_is_modern(const mcp_request *req)
+{
+    return req->revision->modern;
+}
+
 const char *mcp_request_method(const mcp_request *req)
 {
     if (req->method == &mcp__method_other)

@@ -76,7 +76,10 @@ struct wires {
     size_t notices;
     char notice[256];
     const char *revision; /* of the connections between the servers; NULL if it is negotiated */
-    char *log;            /* if set, all messages to the peer are appended to it, as lines */
+    /* the headers of the peer's messages (mcp_channel_options.header), whose `user` is this struct */
+    bool (*header)(mcp_channel *channel, mcp_exchange exchange, const char *name, mcp_str *value,
+                   void *user);
+    char *log; /* if set, all messages to the peer are appended to it, as lines */
     size_t log_len, log_room;
 };
 
@@ -338,7 +341,8 @@ static inline int wires_peer(wires *all, mcp_server *server, const char *princip
     all->peer = NULL;
     return mcp_server_connect(server,
                               MCP_OPTIONS(mcp_channel_options, .send = wires_answer, .user = all,
-                                          .principal = principal, .shared_stream = true),
+                                          .principal = principal, .header = all->header,
+                                          .shared_stream = true),
                               &all->peer, NULL);
 }
 
