@@ -236,6 +236,9 @@ typedef enum mcp_call_task_mode {
     /* Only if the call is not possible otherwise. In 2026-07-28 the client then declares the
      * extension only after the server has required it. */
     MCP_CALL_TASK_LAST_RESORT,
+    /* Only if a server of 2025-11-25 requires it. In 2026-07-28 the client never declares the
+     * extension, so a tool that requires it fails with error -32021. */
+    MCP_CALL_TASK_UNDECLARED,
 } mcp_call_task_mode;
 
 typedef struct mcp_call_options {

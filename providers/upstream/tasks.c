@@ -8,6 +8,8 @@
  *   - a caller of 2025-11-25 that requests a task gets one for every tool. If the tool supports tasks,
  *     the call is a task at the other server, too
  *   - a caller that declares the extension of 2026-07-28 gets a task when the other server makes one
+ *   - another caller of 2026-07-28 gets error -32021 if the other server is of that revision and
+ *     requires a task
  *   - any other caller waits for the result. The other server learns that tasks are supported only
  *     if the call is not possible otherwise
  */
@@ -68,6 +70,7 @@ void upstream_task_options(const upstream_ask *a, mcp_call_options *o)
     o->task = on_task;
     o->task_mode = is_task                              ? MCP_CALL_TASK_PREFERRED
                    : mcp_request_can(a->req, EXTENSION) ? MCP_CALL_TASK_AUTO
+                   : mcp_request_is_modern(a->req)      ? MCP_CALL_TASK_UNDECLARED
                                                         : MCP_CALL_TASK_LAST_RESORT;
     o->task_ttl_ms = is_task ? ttl_of(a->req) : 0;
 }

@@ -221,7 +221,7 @@ static void put_meta(const mcp__call *call, meta_kind kind, mcp_str caller_meta,
     mcp__json_list meta = mcp__json_begin_object(b);
     if (kind == WHOLE_META) {
         mcp__json_next(&meta);
-        bool tasks = call->options.task_mode != MCP_CALL_TASK_LAST_RESORT;
+        bool tasks = call->options.task_mode < MCP_CALL_TASK_LAST_RESORT;
         mcp__client_put_meta_with(call->client, call->client->revision,
                                   mcp__buf_view(&call->capabilities), tasks, b);
         if (level && !call->has_level) {
