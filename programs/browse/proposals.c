@@ -45,6 +45,13 @@ static void take_values(proposals *s, const mcp_json *completion)
     s->total = total > 0 ? (size_t)total : 0;
 }
 
+/* Does what Tab does without proposals. */
+static void move_on(proposals *s)
+{
+    if (form_key(s->form, (key){.code = KEY_TAB_}) == FORM_MOVED)
+        proposals_ask(s);
+}
+
 static void on_values(mcp_client *client, int rc, const mcp_json *result, const mcp_error *error,
                       void *user)
 {
@@ -52,12 +59,19 @@ static void on_values(mcp_client *client, int rc, const mcp_json *result, const 
     (void)client, (void)error;
     if (rc == MCP_ECANCELLED)
         return;
+    bool wants = s->wants;
     s->call = 0;
     forget(s);
-    if (s->again)
+    if (s->again) {
         proposals_ask(s);
-    else if (rc == MCP_OK)
-        take_values(s, mcp_json_get(result, "completion"));
+        s->wants = wants && s->call;
+    } else {
+        s->wants = false;
+        if (rc == MCP_OK)
+            take_values(s, mcp_json_get(result, "completion"));
+        if (wants && !proposals_take(s, true))
+            move_on(s);
+    }
     s->peer->events.changed(s->peer, s->peer->events.user);
 }
 
@@ -88,6 +102,7 @@ void proposals_ask(proposals *s)
     if (!s->form || !s->form->count)
         return;
     forget(s);
+    s->wants = false;
     s->again = s->call != 0;
     if (s->call || s->peer->state != PEER_READY)
         return;
@@ -126,6 +141,10 @@ void proposals_end(proposals *s)
 bool proposals_take(proposals *s, bool next)
 {
     bool only = s->count == 1 && s->taken == 0; /* there is nothing else to take */
+    bool waits = s->call && !s->wants;          /* Tab for the second time does not wait */
+    s->wants = waits && next;
+    if (s->wants)
+        return true;
     if (!s->count || only)
         return false;
     if (s->taken == SIZE_MAX)

@@ -15,6 +15,7 @@ typedef struct proposals {
     const char *prompt, *uri_template; /* one of them; the other is NULL */
     mcp_call_id call;                  /* 0 if none is pending */
     bool again;                        /* the text has changed since the request */
+    bool wants;                        /* Tab was pressed before the answer */
     char *values[MOST_PROPOSALS];
     size_t count;
     size_t total; /* that the server has, as it says; 0 if unknown */
@@ -27,7 +28,8 @@ void proposals_begin(proposals *s, peer *p, form *f, const char *prompt, const c
 void proposals_end(proposals *s);
 /* The text or the field is another one. */
 void proposals_ask(proposals *s);
-/* Puts the next proposal, or the one before, into the field. Returns false if there is none. */
+/* Puts the next proposal, or the one before, into the field. If the answer is still pending, does so
+ * when it arrives. Returns false if there is none. */
 bool proposals_take(proposals *s, bool next);
 void proposals_draw(const proposals *s, screen *to, area where);
 

@@ -19,6 +19,12 @@ static int score_of(const fuzzy *f, const item *i)
     int score = fuzzy_score(f, label, NULL, NULL);
     if (score >= 0)
         return score + 20;
+    /* the name of a tool or a prompt is its key */
+    bool is_named = i->name.len || !memchr(i->key.ptr, ':', i->key.len);
+    mcp_str name = i->name.len ? i->name : i->key;
+    score = is_named && name.ptr != label.ptr ? fuzzy_score(f, name, NULL, NULL) : -1;
+    if (score >= 0)
+        return score + 10;
     return is_path && label.ptr != i->key.ptr ? fuzzy_score(f, i->key, NULL, NULL) : -1;
 }
 

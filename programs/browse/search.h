@@ -36,7 +36,7 @@ bool search_step(search_state *s, pages *p, bool (*is_late)(void *), void *user)
 /* Returns whether all entries were searched. */
 bool search_is_done(const search_state *s, const pages *p);
 
-/* The text that is searched and shown for an entry. */
+/* The text that is shown for an entry. Its name is searched too. */
 mcp_str item_label(const item *i);
 
 #endif

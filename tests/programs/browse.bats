@@ -105,6 +105,14 @@ browse() { # size
     until_shown "1 of 4"
     type_keys Escape
     until_shown "4/4" "hello.txt"
+    close_screen
+    workshop
+    type_keys 3 / g r e e t i Enter # the title
+    until_shown "1 of 2" "A greeting"
+    type_keys Escape / g r e e t Enter
+    until_shown "1 of 2" "/greet "
+    type_keys 1 / r e a d m e . Enter
+    until_shown "of 5" "Read me first" "readme.md"
 }
 
 @test "the tree: folders open and close; a search in it is a list" {
@@ -257,7 +265,13 @@ shifty() { # kind
 
 @test "hostile names move no cursor, set no title and fake no confirmation" {
     shifty escapes
-    until_shown "1/6"
+    until_shown "1/7" "<script>"
+    is_screen hostile_80x24
+    resize 120x40
+    is_screen hostile_120x40
+    resize 300x80
+    is_screen hostile_300x80
+    resize 80x24
     is_screen hostile_80x24
     [[ $(mux display-message -p '#{pane_title}') != title* ]]
     type_keys End Enter
