@@ -72,6 +72,25 @@ MCP_API mcp_identity *mcp_request_identity(const mcp_request *req);
  * the request. On other transports, in a batch, and after a notification, the answer is an ordinary
  * error. */
 MCP_API int mcp_request_need_scopes(mcp_request *req, const char *scopes);
+
+/* A rate limit of the program's own. */
+typedef struct mcp_rate {
+    size_t size;
+    /* Each caller has one bucket for each name; at most 128 bytes, required. Error texts contain it, so
+     * choose one that tells an operator where the limit is configured. */
+    const char *name;
+    uint32_t per_minute; /* how many units are added; required */
+    uint32_t burst;      /* the most that a bucket has, as at the beginning; default: per_minute */
+} mcp_rate;
+
+/* Takes a unit from the bucket of the caller, who is a principal or, without one, an address. All
+ * callers with neither have one bucket. Returns MCP_OK, or MCP_EREMOTE if the bucket is empty: the
+ * reply is then an error that names the limit and says when to try again (data.retryAfterMs), and the
+ * handler must return this code. A unit is then not taken. Returns MCP_EINVAL or MCP_ENOMEM without
+ * setting the error. At most 4,096 buckets are kept; a caller whose bucket was used longest ago gets a
+ * full one. Call this on the server's thread. */
+MCP_API int mcp_request_take(mcp_request *req, const mcp_rate *rate);
+
 /* Returns true once the peer has cancelled the request, its stream ended, the channel was closed,
  * or the request timed out (handler_timeout_ms). May be called from any thread, so that long work
  * can end early. */

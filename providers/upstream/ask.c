@@ -261,7 +261,10 @@ static int make_params(upstream_ask *a)
     if (rc != MCP_OK && rc != MCP_ENOTFOUND)
         return rc;
     const common_passing change = {.name = original};
-    return a->params ? MCP_OK : common_passing_params(a->req, &change, &up->alloc, &a->params);
+    if (a->params)
+        return MCP_OK;
+    rc = upstream_take_rates(up, a->req, a->item, original);
+    return rc == MCP_OK ? common_passing_params(a->req, &change, &up->alloc, &a->params) : rc;
 }
 
 static void on_learnt(mcp_client *client, int rc, const mcp_json *result, const mcp_error *error,

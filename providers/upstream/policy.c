@@ -131,6 +131,63 @@ bool upstream_allows(const mcp_upstream_options *o, mcp_item item, mcp_str origi
     return ret;
 }
 
+/* ---- rates ----------------------------------------------------------------------------------- */
+
+static void free_texts(const char *const *texts, const mcp_allocator *alloc)
+{
+    for (size_t i = 0; texts && texts[i]; i++)
+        common_release(alloc, (void *)(uintptr_t)texts[i]);
+    common_release(alloc, (void *)(uintptr_t)texts);
+}
+
+static bool copy_texts(const char *const **texts, const mcp_allocator *alloc)
+{
+    const char *const *given = *texts;
+    size_t n = 0;
+    while (given && given[n])
+        n++;
+    const char **made = given ? common_alloc(alloc, (n + 1) * sizeof(*made)) : NULL;
+    *texts = made;
+    if (!made)
+        return !given;
+    memset((void *)made, 0, (n + 1) * sizeof(*made));
+    for (size_t i = 0; i < n; i++) {
+        made[i] = given[i];
+        if (!copy(&made[i], alloc))
+            return false;
+    }
+    return true;
+}
+
+bool upstream_rates_copy(mcp_upstream_options *o, const mcp_allocator *alloc)
+{
+    size_t n = o->n_rates;
+    const mcp_upstream_rate *given = o->rates;
+    mcp_upstream_rate *made = n ? common_alloc(alloc, n * sizeof(*made)) : NULL;
+    bool ret = made || !n;
+    o->rates = made;
+    o->n_rates = made ? n : 0;
+    for (size_t i = 0; i < o->n_rates; i++) {
+        made[i] = given[i];
+        ret = copy_texts(&made[i].tools, alloc) && ret;
+    }
+    return ret;
+}
+
+void upstream_rates_free(mcp_upstream_options *o, const mcp_allocator *alloc)
+{
+    for (size_t i = 0; i < o->n_rates; i++)
+        free_texts(o->rates[i].tools, alloc);
+    common_release(alloc, (void *)(uintptr_t)o->rates);
+    o->rates = NULL;
+    o->n_rates = 0;
+}
+
+bool upstream_rate_counts(const mcp_upstream_rate *rate, mcp_item item, mcp_str original)
+{
+    return !rate->tools || (item == MCP_ITEM_TOOL && is_among(rate->tools, original));
+}
+
 /* ---- the options of a source ----------------------------------------------------------------- */
 
 /* Adds the changes of an object with items by their original names. */
@@ -166,6 +223,22 @@ static bool add_texts(const char **to, const mcp_json *array)
     return true;
 }
 
+static bool add_rates(upstream_policy *policy, const mcp_json *array, size_t *n)
+{
+    mcp_json_iter it = {0};
+    for (const mcp_json *v; (v = mcp_json_next(array, &it, NULL)) != NULL; ++*n) {
+        const mcp_json *tools = mcp_json_get(v, "tools");
+        if (*n == UPSTREAM_MOST_RATES || !add_texts(policy->rate_tools[*n], tools))
+            return false;
+        policy->rates[*n] = (mcp_upstream_rate){
+            .tools = tools ? policy->rate_tools[*n] : NULL,
+            .per_minute = (uint32_t)mcp_json_int(mcp_json_get(v, "per_minute"), 0),
+            .burst = (uint32_t)mcp_json_int(mcp_json_get(v, "burst"), 0),
+        };
+    }
+    return true;
+}
+
 int upstream_policy_read(upstream_policy *policy, const mcp_json *options, mcp_upstream_options *o,
                          mcp_error *error)
 {
@@ -187,5 +260,8 @@ int upstream_policy_read(upstream_policy *policy, const mcp_json *options, mcp_u
     fits = add_changes(policy->changes, &o->n_changes, mcp_json_get(options, "prompts"),
                        MCP_ITEM_PROMPT) &&
            fits;
+    o->rates = policy->rates;
+    o->n_rates = 0;
+    fits = add_rates(policy, mcp_json_get(options, "rates"), &o->n_rates) && fits;
     return fits ? MCP_OK : upstream_invalid(error, "too many words");
 }

@@ -30,6 +30,23 @@ static int call(upstream *up, mcp_request *req, const common_passing *change, up
     return rc;
 }
 
+int upstream_take_rates(upstream *up, mcp_request *req, mcp_item item, mcp_str original)
+{
+    char name[64];
+    int rc = MCP_OK;
+    for (size_t i = 0; rc == MCP_OK && i < up->options.n_rates; i++) {
+        const mcp_upstream_rate *r = &up->options.rates[i];
+        if (!upstream_rate_counts(r, item, original))
+            continue;
+        snprintf(name, sizeof(name), "rates/%zu of %s", i, up->options.name);
+        rc = mcp_request_take(req, MCP_OPTIONS(mcp_rate, .name = name, .per_minute = r->per_minute,
+                                               .burst = r->burst));
+    }
+    if (rc == MCP_EREMOTE)
+        up->totals.requests[MCP_UPSTREAM_LIMITED]++;
+    return rc;
+}
+
 static int list(mcp_request *req, mcp_str cursor, size_t max, void *user)
 {
     return upstream_list(req, MCP_ITEM_RESOURCE, cursor, max, user);
@@ -48,7 +65,8 @@ static int read_one(mcp_request *req, mcp_str uri, void *user)
         return MCP_ENOMEM;
     if (!upstream_offers(up, ask.item, change.uri))
         return MCP_ENOTFOUND;
-    return pass(up, req, &change, &ask);
+    int rc = upstream_take_rates(up, req, ask.item, change.uri);
+    return rc == MCP_OK ? pass(up, req, &change, &ask) : rc;
 }
 
 /* Begins a request that reads the list of names first, because the original of a changed name may
@@ -85,6 +103,9 @@ static int run(mcp_request *req, mcp_item item, mcp_str name, void *user)
     if (change.name.ptr && !upstream_offers(up, item, change.name))
         return MCP_ENOTFOUND;
     ask.compares = rc == MCP_ENOTFOUND;
+    rc = change.name.ptr ? upstream_take_rates(up, req, item, change.name) : MCP_OK;
+    if (rc != MCP_OK)
+        return rc;
     if (tool && (ask.compares || upstream_approval_checks(up))) {
         ask.learns = true; /* unless the session has shown the approved definition */
         ask.name = common_copy(&up->alloc, name.ptr, name.len);
@@ -160,6 +181,7 @@ static void release(void *user)
     free_texts(up, up->options.only_resources);
     free_texts(up, up->options.hide_resources);
     upstream_changes_free(&up->options, &alloc);
+    upstream_rates_free(&up->options, &alloc);
     for (size_t i = 0; i < UPSTREAM_TEXTS; i++)
         common_release(&alloc, (void *)(uintptr_t)*upstream_text(&up->options, i));
     common_release(&alloc, up);
@@ -206,6 +228,7 @@ static bool copy_options(upstream *up, const mcp_upstream_options *given)
     for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
         texts = copy_texts(up, lists[i]) && texts;
     texts = upstream_changes_copy(o, &up->alloc) && texts;
+    texts = upstream_rates_copy(o, &up->alloc) && texts;
     o->approvals = mcp_approvals_hold(given->approvals);
     o->max_sessions = o->max_sessions ? o->max_sessions : 64;
     o->idle_ms = o->idle_ms ? o->idle_ms : 300000;

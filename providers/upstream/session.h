@@ -248,6 +248,8 @@ const char **upstream_text(mcp_upstream_options *o, size_t i);
 
 /* Returns whether the options allow an item of the other server. */
 bool upstream_offers(const upstream *up, mcp_item item, mcp_str original);
+/* Counts a request in all rates that concern it. Returns MCP_OK, or what the handler must return. */
+int upstream_take_rates(upstream *up, mcp_request *req, mcp_item item, mcp_str original);
 
 /* ---- ask.c ----------------------------------------------------------------------------------- */
 

@@ -92,11 +92,12 @@ const char *mcp_upstream_end_name(size_t end)
 
 const char *mcp_upstream_outcome_name(size_t outcome)
 {
-    static const char *const names[MCP_UPSTREAM_OUTCOMES] = {
-        [MCP_UPSTREAM_ANSWERED] = "answered",
-        [MCP_UPSTREAM_ERROR] = "error",
-        [MCP_UPSTREAM_UNREACHABLE] = "unreachable",
-        [MCP_UPSTREAM_CANCELLED] = "cancelled"};
+    static const char *const names[MCP_UPSTREAM_OUTCOMES] = {[MCP_UPSTREAM_ANSWERED] = "answered",
+                                                             [MCP_UPSTREAM_ERROR] = "error",
+                                                             [MCP_UPSTREAM_UNREACHABLE] =
+                                                                 "unreachable",
+                                                             [MCP_UPSTREAM_CANCELLED] = "cancelled",
+                                                             [MCP_UPSTREAM_LIMITED] = "limited"};
     return outcome < MCP_UPSTREAM_OUTCOMES ? names[outcome] : NULL;
 }
 

@@ -73,6 +73,14 @@ typedef struct mcp_upstream_change {
     const char *title, *description; /* in lists; NULL means those of the other server */
 } mcp_upstream_change;
 
+/* A limit on the rate of the requests of each principal (mcp_request_take()). */
+typedef struct mcp_upstream_rate {
+    /* The tools whose calls count together, as in only_tools. NULL means all requests except lists and
+     * completions. */
+    const char *const *tools;
+    uint32_t per_minute, burst; /* burst: 0 means per_minute */
+} mcp_upstream_rate;
+
 typedef struct mcp_upstream_options {
     size_t size;
     /* a-z, 0-9 and "-", at most 24 characters, beginning with a letter; required. All strings are
@@ -147,6 +155,9 @@ typedef struct mcp_upstream_options {
      * cannot be changed. */
     const mcp_upstream_change *changes;
     size_t n_changes;
+    /* Limits on the requests of each principal. All that concern a request must allow it. */
+    const mcp_upstream_rate *rates;
+    size_t n_rates;
 } mcp_upstream_options;
 
 /* Mounts the other server. Before the first request, the server needs a host with timers; unless
@@ -168,6 +179,7 @@ typedef enum mcp_upstream_outcome {
     MCP_UPSTREAM_ERROR,       /* the other server answered with an error */
     MCP_UPSTREAM_UNREACHABLE, /* there was no answer */
     MCP_UPSTREAM_CANCELLED,
+    MCP_UPSTREAM_LIMITED, /* it exceeded one of the rates, and was not forwarded */
     MCP_UPSTREAM_OUTCOMES,
 } mcp_upstream_outcome;
 

@@ -18,10 +18,17 @@ typedef struct mcp__rate_limit {
     bool for_local; /* set by the program, so it applies to local callers too */
 } mcp__rate_limit;
 
-typedef struct mcp__callers {
-    mcp__rate_limit limits[MCP__RATES];
+/* Buckets by caller, the least recently used first. */
+typedef struct mcp__buckets {
     mcp__link recent;
     mcp__map by_name;
+    size_t most;
+} mcp__buckets;
+
+typedef struct mcp__callers {
+    mcp__rate_limit limits[MCP__RATES];
+    mcp__buckets buckets;
+    mcp__buckets named; /* those of mcp_request_take(), by caller and name */
 } mcp__callers;
 
 void mcp__rate_init(mcp_server *server, const mcp_server_options *o);

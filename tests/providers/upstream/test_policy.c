@@ -258,6 +258,82 @@ static void test_only(void **state)
     close_all(&w);
 }
 
+/* Makes n requests, and returns how many succeed. */
+static int requests(wires *w, const char *method, const char *params, int n)
+{
+    int good = 0;
+    for (int i = 0; i < n; i++)
+        good += strstr(wires_ask(w, method, params), "\"result\"") != NULL;
+    return good;
+}
+
+static void on_state(const mcp_upstream_state *state, void *user)
+{
+    *(mcp_upstream_state *)user = *state;
+}
+
+/* Each principal may make some requests in a minute: calls of some tools, and requests in all. The names
+ * of tools are those at the other server, so no new name goes past a limit. */
+static void test_rates(void **state)
+{
+    (void)state;
+    static wires w;
+    static const char *const tools[] = {"a", "get*", NULL};
+    static const mcp_upstream_rate rates[] = {{.tools = tools, .per_minute = 60, .burst = 2},
+                                              {.per_minute = 6}};
+    mcp_upstream_state figures;
+    mcp_upstream_options policy = changed;
+    policy.rates = rates;
+    policy.n_rates = 2;
+    open_with(&w, &policy);
+    assert_int_equal(requests(&w, "tools/list", "", 20), 20);
+    assert_int_equal(requests(&w, "tools/call", "\"name\":\"up_b\"", 1), 1);
+    assert_int_equal(requests(&w, "tools/call", "\"name\":\"up_get_c\"", 3), 1);
+    const char *refusal = wires_ask(&w, "tools/call", "\"name\":\"up_b\"");
+    wires_has(refusal, "too many requests: one caller may make 60 a minute (rates/0 of up); try "
+                       "again in ");
+    wires_has(refusal, "\"data\":{\"retryAfterMs\":");
+    mcp_upstream_each(&w.group, on_state, &figures);
+    assert_int_equal(figures.requests[MCP_UPSTREAM_LIMITED], 3);
+    assert_int_equal(w.runs, 2); /* what is refused is not forwarded */
+    assert_int_equal(requests(&w, "resources/read", "\"uri\":\"mcp+up:x:/r\"", 2), 2);
+    assert_int_equal(requests(&w, "prompts/get", "\"name\":\"up_ask\"", 1), 1);
+    assert_int_equal(requests(&w, "tools/call", "\"name\":\"up_link\"", 5), 1);
+    wires_has(wires_ask(&w, "prompts/get", "\"name\":\"up_ask\""), "(rates/1 of up)");
+    mcp_channel *ann = w.peer;
+    w.peer = NULL;
+    assert_int_equal(wires_peer(&w, w.front, "bob"), MCP_OK);
+    assert_int_equal(requests(&w, "tools/call", "\"name\":\"up_b\"", 5), 2);
+    mcp_channel_free(ann);
+    close_all(&w);
+}
+
+/* A tool whose original name is not known yet is counted once the list has been read. */
+static void test_rate_of_unknown(void **state)
+{
+    (void)state;
+    static wires w;
+    static const char *const tools[] = {"get.c", NULL};
+    static const mcp_upstream_rate rates[] = {{.tools = tools, .per_minute = 60, .burst = 1}};
+    static char params[128];
+    open_with(&w, &(mcp_upstream_options){0});
+    snprintf(params, sizeof(params), "%s", param_of(wires_ask(&w, "tools/list", ""), "\"up_get_"));
+    close_all(&w);
+    open_with(&w, &(mcp_upstream_options){.rates = rates, .n_rates = 1});
+    wires_has(wires_ask(&w, "tools/call", params), "<get.c>");
+    wires_has(wires_ask(&w, "tools/call", params), "(rates/0 of up)");
+    close_all(&w);
+    static const mcp_upstream_rate none[] = {{.tools = tools, .per_minute = 1, .burst = 1},
+                                             {.tools = tools, .per_minute = 1, .burst = 1}};
+    open_with(&w, &(mcp_upstream_options){.rates = none, .n_rates = 2});
+    wires_ask(&w, "tools/call", params);
+    assert_int_equal(w.runs, 1);
+    w.now += 30000;
+    wires_has(wires_ask(&w, "tools/call", params), "(rates/0 of up)");
+    assert_int_equal(w.runs, 1);
+    close_all(&w);
+}
+
 /* Names that cannot be given, and pairs of items that would have the same one. */
 static void test_checks(void **state)
 {
@@ -318,6 +394,8 @@ static void test_memory(void **state)
     mcp_upstream_options policy = changed;
     policy.only_tools = policy.only_prompts = policy.hide_prompts = list;
     policy.only_resources = policy.hide_resources = list;
+    policy.rates = &(mcp_upstream_rate){.tools = list, .per_minute = 1};
+    policy.n_rates = 1;
     for (size_t n = 0;; n++) {
         static wires w;
         w = (wires){.policy = policy, .memory = {.fail_at = n + 1}};
@@ -334,8 +412,10 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names), cmocka_unit_test(test_texts),  cmocka_unit_test(test_hidden),
-        cmocka_unit_test(test_only),  cmocka_unit_test(test_checks), cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_names),  cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_hidden), cmocka_unit_test(test_only),
+        cmocka_unit_test(test_checks), cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_rates),  cmocka_unit_test(test_rate_of_unknown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

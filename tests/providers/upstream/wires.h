@@ -302,7 +302,8 @@ static inline int wires_mount(mcp_server *server, void *user, mcp_error *error)
             .only_tools = all->policy.only_tools, .only_prompts = all->policy.only_prompts,
             .hide_prompts = all->policy.hide_prompts, .only_resources = all->policy.only_resources,
             .hide_resources = all->policy.hide_resources, .changes = all->policy.changes,
-            .n_changes = all->policy.n_changes, .group = &all->group, .allocator = &all->allocator),
+            .n_changes = all->policy.n_changes, .rates = all->policy.rates,
+            .n_rates = all->policy.n_rates, .group = &all->group, .allocator = &all->allocator),
         error);
 }
 

@@ -217,6 +217,49 @@ static void test_extremes(void **state)
     rig_close(&r);
 }
 
+static const mcp_rate *own;
+
+static int take_own(rig *all, mcp_request *req)
+{
+    (void)all;
+    return mcp_request_take(req, own);
+}
+
+/* A limit of the program's own: each caller has a bucket for each name, also a local one. */
+static void test_own(void **state)
+{
+    (void)state;
+    static const mcp_rate bad[] = {{.size = sizeof(bad[0]), .per_minute = 1},
+                                   {.size = sizeof(bad[0]), .name = "n"}};
+    r = (rig){0};
+    assert_int_equal(rig_open(&r, &(mcp_server_options){.no_rate_limits = true}, take_own), MCP_OK);
+    own = MCP_OPTIONS(mcp_rate, .name = "two", .per_minute = 2, .burst = 3);
+    mcp_channel *ann = peer("ann", NULL), *bob = local_peer(), *nobody = peer(NULL, NULL);
+    assert_int_equal(calls(ann, 10), 3);
+    assert_int_equal(calls(bob, 10), 3);
+    assert_int_equal(calls(nobody, 10), 3);
+    rig_call_tool(&r, ann, 1, "t");
+    assert_has(rig_sent(&r),
+               "\"error\":{\"code\":-32603,\"message\":\"too many requests: one caller "
+               "may make 2 a minute (two); try again in 30000 ms\",\"data\":{"
+               "\"retryAfterMs\":30000}}");
+    own = MCP_OPTIONS(mcp_rate, .name = "other", .per_minute = 5);
+    assert_int_equal(calls(ann, 10), 5);
+    own = MCP_OPTIONS(mcp_rate, .name = "two", .per_minute = 2, .burst = 3);
+    r.now += 30000;
+    assert_int_equal(calls(ann, 10), 1);
+    own = MCP_OPTIONS(mcp_rate, .name = "fast", .per_minute = UINT32_MAX, .burst = UINT32_MAX);
+    assert_int_equal(calls(ann, 100), 100);
+    for (size_t i = 0; i < 2; i++) {
+        own = &bad[i];
+        assert_int_equal(calls(ann, 1), 0);
+    }
+    mcp_channel_free(ann);
+    mcp_channel_free(bob);
+    mcp_channel_free(nobody);
+    rig_close(&r);
+}
+
 static void test_memory_is_bounded(void **state)
 {
     (void)state;
@@ -272,6 +315,7 @@ int main(void)
         cmocka_unit_test(test_who_is_one_caller),
         cmocka_unit_test(test_defaults),
         cmocka_unit_test(test_extremes),
+        cmocka_unit_test(test_own),
         cmocka_unit_test(test_memory_is_bounded),
         cmocka_unit_test(test_no_memory),
     };
