@@ -5,6 +5,7 @@
 #include <mcp/access.h>
 #include <mcp/audit.h>
 #include <mcp/base.h>
+#include <mcp/bus.h>
 #include <mcp/channel.h>
 #include <mcp/client.h>
 #include <mcp/fields.h>

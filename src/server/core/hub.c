@@ -9,6 +9,7 @@
 #include "server/core/access.h"
 #include "server/core/hub.h"
 #include "server/core/topic.h"
+#include "server/share/share.h"
 #include "server/tasks/tasks.h"
 
 typedef struct mcp__subscription {
@@ -193,18 +194,29 @@ void mcp__stream_adopt(mcp__stream *stream)
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
-static void mark_topic(mcp_server *server, mcp_str key)
+static void mark_topic(const mcp__topic *topic)
 {
-    mcp__topic *topic = mcp__map_get(&server->topics, key);
-    if (!topic)
-        return;
     for (mcp__link *l = topic->subscriptions.next; l != &topic->subscriptions; l = l->next)
         mark(mcp__container(l, mcp__subscription, in_topic));
 }
 
+void mcp__hub_updated(mcp_server *server, mcp_str key)
+{
+    const mcp__topic *topic = mcp__map_get(&server->topics, key);
+    if (topic)
+        mark_topic(topic);
+}
+
+/* Announces an update here and to the other instances. */
+static void updated(mcp_server *server, mcp_str key)
+{
+    mcp__hub_updated(server, key);
+    mcp__share_mark(server, MCP__MARK_TOPIC, key);
+}
+
 void mcp_server_resource_updated(mcp_server *server, const char *uri)
 {
-    mark_topic(server, mcp_str_from(uri));
+    updated(server, mcp_str_from(uri));
 }
 
 void mcp_server_updated_for(mcp_server *server, const char *uri, const char *principal)
@@ -213,7 +225,7 @@ void mcp_server_updated_for(mcp_server *server, const char *uri, const char *pri
     mcp__buf_init(&key, &server->allocator, SIZE_MAX);
     mcp__topic_put_key(&key, uri, principal);
     if (!key.failed)
-        mark_topic(server, mcp__buf_view(&key));
+        updated(server, mcp__buf_view(&key));
     mcp__buf_free(&key);
 }
 
@@ -223,7 +235,7 @@ void mcp_server_updated_as(mcp_server *server, const char *uri, const mcp_identi
     mcp__buf_init(&key, &server->allocator, SIZE_MAX);
     mcp__topic_put_key_as(&key, uri, identity);
     if (!key.failed)
-        mark_topic(server, mcp__buf_view(&key));
+        mcp__hub_updated(server, mcp__buf_view(&key));
     mcp__buf_free(&key);
 }
 
@@ -264,24 +276,38 @@ static mcp__kind kind_of(mcp_item item)
                                      : MCP__RESOURCES;
 }
 
-void mcp_server_list_changed(mcp_server *server, mcp_item item)
+void mcp__hub_item_changed(mcp_server *server, mcp_item item)
 {
     mcp__hub_list_changed(server, kind_of(item), NULL);
 }
 
-static bool is_same(const char *a, const char *b)
+void mcp_server_list_changed(mcp_server *server, mcp_item item)
 {
-    return a && b ? strcmp(a, b) == 0 : a == b;
+    mcp__hub_item_changed(server, item);
+    if (!server->building)
+        mcp__share_list(server, item);
 }
 
-void mcp_server_list_changed_for(mcp_server *server, mcp_item item, const char *principal)
+static bool is_same(const char *a, mcp_str b)
+{
+    return a && b.ptr ? mcp_str_eq(mcp_str_from(a), b) : !a && !b.ptr;
+}
+
+void mcp__hub_list_changed_for(mcp_server *server, mcp_item item, mcp_str principal)
 {
     for (mcp__link *l = server->sessions.next; !server->building && l != &server->sessions;
          l = l->next) {
         mcp__session *session = mcp__container(l, mcp__session, link);
-        if (is_same(principal, session->channel->options.principal))
+        if (is_same(session->channel->options.principal, principal))
             mark_lists(session, kind_of(item));
     }
+}
+
+void mcp_server_list_changed_for(mcp_server *server, mcp_item item, const char *principal)
+{
+    mcp__hub_list_changed_for(server, item, mcp_str_from(principal));
+    if (!server->building)
+        mcp__share_list_for(server, item, principal);
 }
 
 void mcp_server_list_changed_as(mcp_server *server, mcp_item item, const mcp_identity *identity)
@@ -302,17 +328,34 @@ void mcp_server_list_changed_as(mcp_server *server, mcp_item item, const mcp_ide
 
 void mcp_server_resources_changed(mcp_server *server)
 {
-    mcp__hub_list_changed(server, MCP__RESOURCES, NULL);
+    mcp_server_list_changed(server, MCP_ITEM_RESOURCE);
 }
 
-void mcp_server_resources_changed_by(mcp_server *server, const char *uri)
+void mcp__hub_resources_changed_by(mcp_server *server, mcp_str uri)
 {
     for (mcp__link *l = server->sessions.next; !server->building && l != &server->sessions;
          l = l->next) {
         mcp__session *session = mcp__container(l, mcp__session, link);
-        if (mcp__may_read(server, session->channel->options.identity, mcp_str_from(uri)))
+        if (mcp__may_read(server, session->channel->options.identity, uri))
             mark_lists(session, MCP__RESOURCES);
     }
+}
+
+void mcp_server_resources_changed_by(mcp_server *server, const char *uri)
+{
+    mcp__hub_resources_changed_by(server, mcp_str_from(uri));
+    if (!server->building)
+        mcp__share_mark(server, MCP__MARK_URI, mcp_str_from(uri));
+}
+
+void mcp__hub_everything(mcp_server *server)
+{
+    size_t at = 0;
+    mcp__topic *topic;
+    while ((topic = mcp__map_next(&server->topics, &at)) != NULL)
+        mark_topic(topic);
+    for (size_t i = 0; i < MCP__COUNT(list_notifications); i++)
+        mcp__hub_list_changed(server, list_notifications[i].kind, NULL);
 }
 
 /* ---- notifications --------------------------------------------------------------------------- */

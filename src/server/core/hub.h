@@ -2,6 +2,8 @@
 #ifndef MCP_SRC_SERVER_HUB_H
 #define MCP_SRC_SERVER_HUB_H
 
+#include <mcp/provider.h>
+
 #include "server/core/registry.h"
 
 typedef struct mcp__session mcp__session;
@@ -39,6 +41,15 @@ void mcp__stream_unsubscribe(mcp__stream *stream, mcp_str uri);
 /* Announces a change of a list. `entry` is the entry that was added or removed; only callers that
  * may see it are notified. If `entry` is NULL, all callers are notified. */
 void mcp__hub_list_changed(mcp_server *server, mcp__kind kind, const mcp__entry *entry);
+/* What mcp/server.h and mcp/provider.h announce, for the clients of this instance only
+ * (share/share.h tells the others). A NULL principal means anonymous. mcp__hub_updated() takes the key
+ * of a topic (topic.h). */
+void mcp__hub_updated(mcp_server *server, mcp_str key);
+void mcp__hub_item_changed(mcp_server *server, mcp_item item);
+void mcp__hub_list_changed_for(mcp_server *server, mcp_item item, mcp_str principal);
+void mcp__hub_resources_changed_by(mcp_server *server, mcp_str uri);
+/* Announces each subscribed resource and list as changed. */
+void mcp__hub_everything(mcp_server *server);
 /* Makes the current mounts watch all topics. */
 void mcp__hub_rewatch(mcp_server *server);
 /* Schedules the notifications of the changes that are marked in a session. */

@@ -4,6 +4,7 @@
 #include "server/core/access.h"
 #include "server/core/build.h"
 #include "server/core/seal.h"
+#include "server/share/share.h"
 #include "server/core/server.h"
 #include "server/tasks/tasks.h"
 
@@ -153,6 +154,7 @@ void mcp_server_free(mcp_server *server)
     if (!server)
         return;
     assert(mcp__list_empty(&server->sessions));
+    mcp__share_free(server);
     mcp__tasks_free(server); /* first, because handlers of tasks may use the rest */
     for (size_t i = 0; i < server->n_mounts; i++)
         mcp__mount_free(server, server->mounts[i]);
@@ -241,6 +243,7 @@ const mcp_host *mcp_server_host(const mcp_server *server)
 
 void mcp_server_set_host(mcp_server *server, const mcp_host *host)
 {
+    mcp__share_free(server);
     mcp__tasks_leave_host(server, host == NULL);
     mcp__build_leave_host(server);
     mcp__hold_leave_host(server);

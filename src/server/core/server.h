@@ -5,6 +5,7 @@
  *   methods/  the table of methods (methods.c) and their handlers
  *   input/    input requests of handlers to their client
  *   tasks/    calls that continue after their answer
+ *   share/    changes that other instances are told, and that they tell
  */
 #ifndef MCP_SRC_SERVER_H
 #define MCP_SRC_SERVER_H
@@ -35,9 +36,10 @@ struct mcp_server {
     mcp__buf info_text;           /* the text that `info` points into */
     mcp_host host;
     bool has_host;
-    struct mcp__seal *seal; /* NULL if not used yet */
-    char instance[17];      /* mcp_server_instance(); empty if not generated yet */
-    mcp_access access;      /* .may is NULL if there are no rules */
+    struct mcp__seal *seal;   /* NULL if not used yet */
+    struct mcp__share *share; /* NULL if changes are not shared */
+    char instance[17];        /* mcp_server_instance(); empty if not generated yet */
+    mcp_access access;        /* .may is NULL if there are no rules */
     struct {
         void (*ended)(const mcp_audit_record *record, void *user); /* NULL if not wanted */
         void *user;
