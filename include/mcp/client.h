@@ -79,7 +79,8 @@ typedef struct mcp_client_options {
     const char *website_url;
     const mcp_icon *icons;
     size_t n_icons;
-    /* The supported extensions as JSON text of an object, sent as capabilities.extensions. */
+    /* The supported extensions as JSON text of an object, sent as capabilities.extensions. Legacy
+     * servers get them in `initialize`, as extensions define it, although only 2026-07-28 has this member. */
     const char *extensions;
     const char *experimental; /* the same for capabilities.experimental */
 

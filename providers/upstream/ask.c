@@ -442,8 +442,8 @@ static int begin(upstream *up, mcp_request *req, const upstream_ask *like, bool 
     bool early = like->listing && like->listing->early;
     upstream_ask *a = common_alloc(&up->alloc, sizeof(*a));
     const upstream_wanted wanted = {.principal = mcp_request_principal(req),
-                                    .asking = upstream_asking_of(up, req),
-                                    .any = !upstream_may_ask(like)};
+                                    .declared = upstream_declared_by(up, req),
+                                    .matters = upstream_may_ask(like) ? ~0u : UPSTREAM_SHOWS_APPS};
     int rc = a ? upstream_session_limit(up, wanted.principal, error) : MCP_ENOMEM;
     if (rc == MCP_OK)
         rc = upstream_session_get(up, &wanted, &s, error);

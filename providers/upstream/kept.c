@@ -12,6 +12,7 @@ enum { MOST_BYTES = 2 << 20, OWN_BYTES = 256 /* of memory besides the text, abou
 struct upstream_kept {
     upstream_kept *next;
     bool named; /* false for the anonymous principal */
+    bool apps;
     mcp_item item;
     char *cursor;
     mcp_str text;        /* owned */
@@ -43,7 +44,7 @@ void upstream_kept_clear(upstream *up)
 
 static bool is_list(const upstream_kept *k, const upstream_key *key)
 {
-    return k->item == key->item && k->named == (key->principal != NULL) &&
+    return k->item == key->item && k->apps == key->apps && k->named == (key->principal != NULL) &&
            (!key->principal || strcmp(k->principal, key->principal) == 0);
 }
 
@@ -90,6 +91,7 @@ static upstream_kept *make(const upstream *up, const upstream_key *key, mcp_str 
     if (!k)
         return NULL;
     *k = (upstream_kept){.named = key->principal != NULL,
+                         .apps = key->apps,
                          .item = key->item,
                          .from = (size_t)(entries.ptr - text.ptr),
                          .length = entries.len};

@@ -12,7 +12,15 @@
 
 static upstream_key key_of(const upstream_ask *a)
 {
-    return (upstream_key){a->session->principal, a->item, a->listing->cursor};
+    return (upstream_key){a->session->principal, a->item, a->listing->cursor,
+                          a->session->declared & UPSTREAM_SHOWS_APPS};
+}
+
+static upstream_key key_for(const upstream *up, const mcp_request *req, mcp_item item,
+                            const char *cursor)
+{
+    return (upstream_key){mcp_request_principal(req), item, cursor,
+                          upstream_declared_by(up, req) & UPSTREAM_SHOWS_APPS};
 }
 
 static const mcp_host *host_of(const upstream *up)
@@ -33,14 +41,20 @@ static upstream_ask *find_early(const upstream *up, const mcp_request *req)
     return NULL;
 }
 
+/* Returns whether a request for a list is for this page. */
+static bool is_for(const upstream_ask *a, const upstream_key *key)
+{
+    const upstream_key own = key_of(a);
+    return own.item == key->item && own.apps == key->apps && strcmp(own.cursor, key->cursor) == 0 &&
+           upstream_session_is_of(a->session, key->principal);
+}
+
 /* Returns whether the other server has not answered an earlier request for this page in time. */
 static bool is_overdue(const upstream *up, const upstream_key *key)
 {
     for (const upstream_session *s = up->sessions; s; s = s->next) {
-        const upstream_ask *a = upstream_session_is_of(s, key->principal) ? s->asks : NULL;
-        for (; a; a = a->next) {
-            if (a->listing && a->listing->late && a->item == key->item &&
-                strcmp(a->listing->cursor, key->cursor) == 0)
+        for (const upstream_ask *a = s->asks; a; a = a->next) {
+            if (a->listing && a->listing->late && is_for(a, key))
                 return true;
         }
     }
@@ -82,7 +96,7 @@ void upstream_list_detach(upstream_ask *a)
 int upstream_list_without(upstream *up, mcp_request *req, mcp_item item, const char *cursor, int rc,
                           const mcp_error *error)
 {
-    const upstream_key key = {mcp_request_principal(req), item, cursor};
+    const upstream_key key = key_for(up, req, item, cursor);
     mcp_str page = upstream_kept_find(up, &key);
     char line[300];
     if (rc == MCP_ECANCELLED || rc == MCP_ENOMEM)
@@ -236,7 +250,7 @@ void upstream_list_begin(mcp_request *req, mcp_item item, void *user)
 {
     upstream *up = user;
     mcp_error error = {0};
-    const upstream_key key = {mcp_request_principal(req), item, ""};
+    const upstream_key key = key_for(up, req, item, "");
     if (!is_overdue(up, &key))
         (void)ask_for(up, req, item, "", true, &error);
 }
@@ -275,7 +289,7 @@ int upstream_list(mcp_request *req, mcp_item item, mcp_str cursor, size_t max, v
     char *text = mcp_request_strdup(req, cursor.len ? cursor : MCP_STR(""));
     if (!text)
         return MCP_ENOMEM;
-    const upstream_key key = {mcp_request_principal(req), item, text};
+    const upstream_key key = key_for(up, req, item, text);
     if (is_overdue(up, &key))
         return reply_late(up, req, &key);
     int rc = ask_for(up, req, item, text, false, &error);

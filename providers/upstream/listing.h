@@ -43,6 +43,7 @@ typedef struct upstream_key {
     const char *principal; /* NULL if anonymous */
     mcp_item item;
     const char *cursor; /* as in upstream_listing */
+    bool apps;          /* for callers that show apps, whose lists may have other entries */
 } upstream_key;
 
 /* Returns the page that the other server sent last, or ptr == NULL. */

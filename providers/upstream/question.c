@@ -21,7 +21,23 @@ enum {
 
 /* ---- capabilities ---------------------------------------------------------------------------- */
 
-unsigned upstream_asking_of(const upstream *up, const mcp_request *req)
+/* Returns whether the caller shows apps of the only type that there is (extension
+ * io.modelcontextprotocol/ui, "Client<>Server Capability Negotiation"). */
+static bool shows_apps(const mcp_request *req)
+{
+    const mcp_json *ui =
+        mcp_json_get(mcp_json_get(mcp_request_client_capabilities(req), "extensions"),
+                     "io.modelcontextprotocol/ui");
+    mcp_json_iter it = {0};
+    for (const mcp_json *v;
+         (v = mcp_json_next(mcp_json_get(ui, "mimeTypes"), &it, NULL)) != NULL;) {
+        if (mcp_str_eq(mcp_json_string(v), MCP_STR("text/html;profile=mcp-app")))
+            return true;
+    }
+    return false;
+}
+
+unsigned upstream_declared_by(const upstream *up, const mcp_request *req)
 {
     static const struct {
         const char *capability;
@@ -31,13 +47,13 @@ unsigned upstream_asking_of(const upstream *up, const mcp_request *req)
                  {"sampling", UPSTREAM_ASKS_SAMPLE},
                  {"sampling.tools", UPSTREAM_ASKS_TOOLS},
                  {"roots", UPSTREAM_ASKS_ROOTS}};
-    unsigned asking = 0;
+    unsigned declared = shows_apps(req) ? UPSTREAM_SHOWS_APPS : 0;
     /* Callers without a name may be different people, but share a session. */
     if (!mcp_request_principal(req) || up->options.no_questions)
-        return 0;
+        return declared;
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-        asking |= mcp_request_can(req, table[i].capability) ? table[i].bit : 0;
-    return asking;
+        declared |= mcp_request_can(req, table[i].capability) ? table[i].bit : 0;
+    return declared;
 }
 
 bool upstream_may_ask(const upstream_ask *a)

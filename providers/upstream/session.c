@@ -123,7 +123,7 @@ static void reopen(upstream *up)
         if (!s->failed && mcp_client_start(s->client, NULL, NULL) == MCP_ECLOSED)
             upstream_session_lost(s);
         if (s->failed)
-            (void)upstream_session_get(up, &(upstream_wanted){s->principal, s->asking, false},
+            (void)upstream_session_get(up, &(upstream_wanted){s->principal, s->declared, ~0u},
                                        &made, &error);
     }
 }
@@ -160,7 +160,7 @@ bool upstream_session_is_of(const upstream_session *s, const char *principal)
 static bool suits(const upstream_session *s, const upstream_wanted *wanted)
 {
     return !s->failed && upstream_session_is_of(s, wanted->principal) &&
-           (wanted->any || s->asking == wanted->asking);
+           ((s->declared ^ wanted->declared) & wanted->matters) == 0;
 }
 
 upstream_session *upstream_session_find(const upstream *up, const upstream_wanted *wanted)
@@ -185,6 +185,8 @@ static void on_refused(mcp_client *client, mcp_str name, const char *why, void *
 
 static int open_session(upstream_session *s, mcp_error *error)
 {
+    static const char apps[] =
+        "{\"io.modelcontextprotocol/ui\":{\"mimeTypes\":[\"text/html;profile=mcp-app\"]}}";
     const upstream *up = s->up;
     mcp_question_fn *const ask = upstream_on_question;
     int rc = mcp_client_new(
@@ -192,12 +194,12 @@ static int open_session(upstream_session *s, mcp_error *error)
                     .no_cache = true, .tasks = true, .revision = up->options.revision,
                     .max_message = up->options.max_answer, .tool_refused = on_refused,
                     .ping_ms = up->options.url ? up->options.idle_ms / PINGS : 0,
-                    .elicit_form = s->asking & UPSTREAM_ASKS_FORM ? ask : NULL,
-                    .elicit_url = s->asking & UPSTREAM_ASKS_URL ? ask : NULL,
-                    .roots = s->asking & UPSTREAM_ASKS_ROOTS ? ask : NULL,
-                    .sample = s->asking & UPSTREAM_ASKS_SAMPLE ? ask : NULL,
-                    .sample_tools = s->asking & UPSTREAM_ASKS_TOOLS,
-
+                    .elicit_form = s->declared & UPSTREAM_ASKS_FORM ? ask : NULL,
+                    .elicit_url = s->declared & UPSTREAM_ASKS_URL ? ask : NULL,
+                    .roots = s->declared & UPSTREAM_ASKS_ROOTS ? ask : NULL,
+                    .sample = s->declared & UPSTREAM_ASKS_SAMPLE ? ask : NULL,
+                    .sample_tools = s->declared & UPSTREAM_ASKS_TOOLS,
+                    .extensions = s->declared & UPSTREAM_SHOWS_APPS ? apps : NULL,
                     .notification = upstream_on_notification,
                     .elicitation_complete = upstream_on_complete, .allocator = &up->alloc,
                     .user = s),
@@ -230,7 +232,7 @@ static int session_new(upstream *up, const upstream_wanted *wanted, upstream_ses
     upstream_session *s = common_alloc(&up->alloc, sizeof(*s));
     if (!s)
         return MCP_ENOMEM;
-    *s = (upstream_session){.up = up, .asking = wanted->asking};
+    *s = (upstream_session){.up = up, .declared = wanted->declared};
     s->principal = principal ? common_copy(&up->alloc, principal, strlen(principal)) : NULL;
     int rc = principal && !s->principal ? MCP_ENOMEM : open_session(s, error);
     if (rc != MCP_OK) {
@@ -277,7 +279,7 @@ int upstream_session_get(upstream *up, const upstream_wanted *wanted, upstream_s
                          mcp_error *error)
 {
     upstream_session *s = upstream_session_find(up, wanted);
-    if (s && !wanted->any && is_doubtful(s)) {
+    if (s && wanted->matters == ~0u && is_doubtful(s)) {
         s->failed = true;
         s = NULL;
     }

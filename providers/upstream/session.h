@@ -17,20 +17,21 @@ typedef struct upstream_listing upstream_listing; /* listing.h */
 typedef struct upstream_kept upstream_kept;       /* kept.c */
 typedef struct upstream_headers upstream_headers; /* headers.c */
 
-/* What the other server may ask in a session, as bits. */
+/* What the client of a session declares, as bits: what the other server may ask, and extensions. */
 enum {
     UPSTREAM_ASKS_FORM = 1,
     UPSTREAM_ASKS_URL = 2,
     UPSTREAM_ASKS_ROOTS = 4,
     UPSTREAM_ASKS_SAMPLE = 8,
     UPSTREAM_ASKS_TOOLS = 16, /* sampling with tools */
+    UPSTREAM_SHOWS_APPS = 32, /* the extension io.modelcontextprotocol/ui */
 };
 
 /* The session that a request needs. */
 typedef struct upstream_wanted {
     const char *principal; /* NULL if anonymous */
-    unsigned asking;       /* UPSTREAM_ASKS_* */
-    bool any;              /* an open session of the principal may have other capabilities */
+    unsigned declared;     /* UPSTREAM_ASKS_*, UPSTREAM_SHOWS_APPS */
+    unsigned matters;      /* those of these bits in which an open session must not differ */
 } upstream_wanted;
 
 /* A principal whose session ended while lists were watched. Its next session reports that the lists
@@ -88,8 +89,8 @@ typedef struct upstream_login upstream_login;
 struct upstream_session {
     upstream_session *next;
     upstream *up;
-    char *principal; /* NULL if anonymous */
-    unsigned asking; /* UPSTREAM_ASKS_*: the capabilities that the client declares */
+    char *principal;   /* NULL if anonymous */
+    unsigned declared; /* UPSTREAM_ASKS_*, UPSTREAM_SHOWS_APPS */
     mcp_client *client;
     void *link;           /* set by options.connect */
     mcp_service *service; /* if the other server is a program */
@@ -287,8 +288,9 @@ void upstream_asks_fail(upstream_session *s, int rc, const mcp_error *error);
 
 /* ---- question.c ------------------------------------------------------------------------------ */
 
-/* Returns the UPSTREAM_ASKS_* that the caller of a request declared, or 0 if it cannot be asked. */
-unsigned upstream_asking_of(const upstream *up, const mcp_request *req);
+/* Returns what a session declares for the caller of a request: what the caller declared, except for
+ * UPSTREAM_ASKS_* if it cannot be asked. */
+unsigned upstream_declared_by(const upstream *up, const mcp_request *req);
 /* Returns whether the other server may ask while it answers this request. */
 bool upstream_may_ask(const upstream_ask *a);
 /* A mcp_question_fn whose `user` is the session. */

@@ -137,7 +137,7 @@ static int try_mounted(attempt *a, char *said, size_t room)
 {
     upstream_session *s;
     int64_t began = mcp_loop_now(a->loop);
-    int rc = upstream_session_get(a->group.first, &(upstream_wanted){.any = true}, &s, a->error);
+    int rc = upstream_session_get(a->group.first, &(upstream_wanted){0}, &s, a->error);
     if (rc == MCP_OK)
         rc = begin(a, s);
     if (rc == MCP_OK)

@@ -231,8 +231,7 @@ int upstream_watch(const char *canonical, const char *principal, void *user)
     mcp_error error = {0};
     if (!upstream_offers(up, MCP_ITEM_RESOURCE, mcp_str_from(there(up, canonical))))
         return MCP_ENOTFOUND;
-    int rc = upstream_session_get(up, &(upstream_wanted){.principal = principal, .any = true}, &s,
-                                  &error);
+    int rc = upstream_session_get(up, &(upstream_wanted){.principal = principal}, &s, &error);
     if (rc == MCP_OK)
         rc = add(s, there(up, canonical));
     if (rc != MCP_OK)

@@ -211,6 +211,11 @@ static void put_raw(mcp__object *o, const char *name, const mcp__buf *text)
     mcp__buf_str(o->buf, mcp__buf_view(text));
 }
 
+static bool is_tasks(mcp_str key)
+{
+    return mcp_str_eq(key, MCP_STR("\"" MCP__EXTENSION_TASKS "\""));
+}
+
 static void put_extensions_without_tasks(mcp__object *o, const mcp_client *client)
 {
     mcp_json_text_iter it = {0};
@@ -218,7 +223,7 @@ static void put_extensions_without_tasks(mcp__object *o, const mcp_client *clien
     mcp__object_key(o, "extensions");
     mcp__json_list members = mcp__json_begin_object(o->buf);
     while (mcp_json_text_next(mcp__buf_view(&client->self.extensions), &it, &key, &value)) {
-        if (mcp_str_eq(key, MCP_STR("\"" MCP__EXTENSION_TASKS "\"")))
+        if (is_tasks(key))
             continue;
         mcp__json_next(&members);
         mcp__buf_str(o->buf, key);
@@ -226,6 +231,18 @@ static void put_extensions_without_tasks(mcp__object *o, const mcp_client *clien
         mcp__buf_str(o->buf, value);
     }
     mcp__json_end(&members);
+}
+
+/* Legacy servers get all extensions but that for tasks, which their revisions do not have. */
+static bool has_legacy_extensions(const mcp_client *client)
+{
+    mcp_json_text_iter it = {0};
+    mcp_str key, value;
+    while (mcp_json_text_next(mcp__buf_view(&client->self.extensions), &it, &key, &value)) {
+        if (!is_tasks(key))
+            return true;
+    }
+    return false;
 }
 
 static void put_capabilities(const mcp_client *client, const mcp__revision *r, bool tasks,
@@ -249,7 +266,7 @@ static void put_capabilities(const mcp_client *client, const mcp__revision *r, b
     put_raw(&o, "experimental", &client->self.experimental);
     if (r->extensions && tasks)
         put_raw(&o, "extensions", &client->self.extensions);
-    else if (r->extensions && client->self.extensions.len)
+    else if (r->extensions ? client->self.extensions.len > 0 : has_legacy_extensions(client))
         put_extensions_without_tasks(&o, client);
     mcp__object_end(&o);
 }

@@ -1,6 +1,6 @@
 /* The extension io.modelcontextprotocol/ui: URIs of user interfaces keep their scheme, and have one
  * owner, in every member that refers to them. */
-#include "wires.h"
+#include "asking.h"
 
 #include <mcp/access.h>
 
@@ -13,6 +13,8 @@
     "\"_meta\":{\"ui\":{\"csp\":{\"connectDomains\":[\"https://a.example\"],\"resourceDomains\":" \
     "[\"https://*.b.example\"]},\"domain\":\"ui://w/view\",\"prefersBorder\":true}}"
 
+static bool declared; /* the last list was for a client that shows apps */
+
 static int list_items(mcp_request *req, mcp_item item, mcp_str cursor, size_t max, void *user)
 {
     static const char tools[] = TOOLS,
@@ -22,6 +24,7 @@ static int list_items(mcp_request *req, mcp_item item, mcp_str cursor, size_t ma
                          .json =
                              item == MCP_ITEM_TOOL ? mcp_str_from(tools) : mcp_str_from(templates)};
     (void)cursor, (void)max, (void)user;
+    declared = mcp_request_can(req, "extensions.io.modelcontextprotocol/ui");
     return mcp_reply_raw_page(req, &raw);
 }
 
@@ -77,7 +80,7 @@ static void unwatch(const char *canonical, void *user)
     (void)canonical, (void)user;
 }
 
-static void open_all(wires *w)
+static void open_all(wires *w, const char *revision)
 {
     static const mcp_provider provider = {.size = sizeof(provider),
                                           .name = "a",
@@ -96,7 +99,7 @@ static void open_all(wires *w)
                                     &other, NULL),
                      MCP_OK);
     assert_int_equal(mcp_server_mount(other, "ui:", &provider, NULL, NULL), MCP_OK);
-    *w = (wires){.down = false};
+    *w = (wires){.revision = revision, .max_sessions = 8};
     assert_int_equal(wires_open(w, other), MCP_OK);
     assert_int_equal(wires_peer(w, w->front, "ann"), MCP_OK);
 }
@@ -111,7 +114,7 @@ static void test_uris(void **state)
 {
     (void)state;
     static wires w;
-    open_all(&w);
+    open_all(&w, NULL);
     const char *got = wires_ask(&w, "tools/list", "");
     wires_has(got, "\"_meta\":{\"ui\":{\"resourceUri\":\"ui://mcp+up/w/view\",\"visibility\":["
                    "\"app\"],\"z\":[ ]},\"ui/resourceUri\":\"ui://mcp+up/w/view\","
@@ -140,7 +143,7 @@ static void test_watched(void **state)
 {
     (void)state;
     static wires w;
-    open_all(&w);
+    open_all(&w, NULL);
     wires_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{"
                   "\"protocolVersion\":\"2025-11-25\",\"capabilities\":{},"
                   "\"clientInfo\":{\"name\":\"c\",\"version\":\"1\"}}}");
@@ -168,7 +171,7 @@ static void test_access(void **state)
 {
     (void)state;
     static wires w;
-    open_all(&w);
+    open_all(&w, NULL);
     mcp_access access = {
         .size = sizeof(access), .may = may, .user = (void *)(uintptr_t) "mcp+up:ui:"};
     assert_int_equal(mcp_server_set_access(w.front, &access), MCP_OK);
@@ -185,12 +188,63 @@ static void test_access(void **state)
     close_all(&w);
 }
 
+#define SHOWS(type) "{\"extensions\":{\"io.modelcontextprotocol/ui\":{\"mimeTypes\":[" type "]}}}"
+
+static const char *list_as(wires *w, const char *from, const char *principal,
+                           const char *capabilities)
+{
+    asking_connect(w, from, principal, capabilities);
+    return strcmp(from, "2026-07-28") == 0 ? asking_say(w, "tools/list", "\"a\":1", capabilities)
+                                           : asking_say_legacy(w, "tools/list", "\"a\":1");
+}
+
+/* The other server learns that a caller shows apps, from this caller's requests only. */
+static void test_declared(void **state)
+{
+    static const char *const revisions[] = {"2025-06-18", "2026-07-28"};
+    static const struct {
+        const char *principal, *capabilities;
+        bool shows;
+    } callers[] = {{"ann", SHOWS("\"text/html;profile=mcp-app\""), true},
+                   {"ann", "{}", false},
+                   {"ann", SHOWS("\"a/b\",\"text/html;profile=mcp-app\""), true},
+                   {"bob", SHOWS("\"text/html\""), false},
+                   {NULL, SHOWS("\"text/html;profile=mcp-app\""), true},
+                   {NULL, "{}", false}};
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        static wires w;
+        open_all(&w, revisions[i / 2]);
+        for (size_t k = 0; k < sizeof(callers) / sizeof(callers[0]); k++) {
+            declared = !callers[k].shows;
+            wires_has(list_as(&w, revisions[i % 2], callers[k].principal, callers[k].capabilities),
+                      "up_show");
+            assert_int_equal(declared, callers[k].shows);
+        }
+        close_all(&w);
+    }
+}
+
+/* What is listed while the other server does not answer is the list for such callers. */
+static void test_kept(void **state)
+{
+    (void)state;
+    static wires w;
+    open_all(&w, "2026-07-28");
+    wires_has(list_as(&w, "2026-07-28", "ann", SHOWS("\"text/html;profile=mcp-app\"")), "up_show");
+    w.down = true;
+    wires_cut(w.open);
+    wires_has(list_as(&w, "2026-07-28", "ann", SHOWS("\"text/html;profile=mcp-app\"")), "up_show");
+    wires_has(list_as(&w, "2026-07-28", "ann", "{}"), "\"tools\":[]");
+    close_all(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_uris),
-        cmocka_unit_test(test_watched),
-        cmocka_unit_test(test_access),
+        cmocka_unit_test(test_uris),   cmocka_unit_test(test_watched),
+        cmocka_unit_test(test_access), cmocka_unit_test(test_declared),
+        cmocka_unit_test(test_kept),
     };
     return cmocka_run_group_tests_name("upstream: apps", tests, NULL, NULL);
 }
