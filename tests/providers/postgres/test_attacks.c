@@ -27,8 +27,11 @@ static const char traps[] =
     "CREATE TABLE worded(k varchar(20) PRIMARY KEY, v text);"
     "INSERT INTO worded VALUES ('a', 'first'), ('b', 'second');"
     "CREATE VIEW locking AS SELECT pg_advisory_lock(8) IS NULL AS l;"
-    "CREATE FUNCTION prepares() RETURNS int LANGUAGE plpgsql AS $$ BEGIN EXECUTE 'PREPARE mcp1 AS "
-    "SELECT 66 AS id'; RETURN 1; END $$;"
+    /* It takes the names of the provider's prepared statements, which the session may have. */
+    "CREATE FUNCTION prepares() RETURNS int LANGUAGE plpgsql AS $$ BEGIN FOR i IN 0..31 LOOP IF "
+    "EXISTS (SELECT FROM pg_prepared_statements WHERE name = 'mcp' || i) THEN EXECUTE 'DEALLOCATE "
+    "mcp' || i; END IF; EXECUTE 'PREPARE mcp' || i || ' AS SELECT 66 AS id'; END LOOP; RETURN 1; "
+    "END $$;"
     "CREATE VIEW preparing AS SELECT prepares();"
     "CREATE FUNCTION speechless() RETURNS int LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION USING "
     "MESSAGE = ''; END $$;"
@@ -109,6 +112,7 @@ static const exchange trapped[] = {
     {READ, URI("public/part"), {"\\\"key\\\":[\\\"b\\\",\\\"a\\\"]"}},
     {READ, URI("public/part/row/1/a%2Fb"), {"\\\"note\\\":\\\"n\\\""}},
     {READ, URI("public/locking/rows"), {"[[false]]"}},
+    {READ, URI("public/customer/row/1"), {"Ada"}},
     {READ, URI("public/preparing/rows"), {"[[1]]"}},
     {READ, URI("public/preparing/rows"), {"[[1]]"}},
     {READ, URI("public/customer/row/1"), {"Ada"}},
@@ -236,18 +240,25 @@ static void open_shop(mcp_postgres_options o)
         fail_msg("%s", p.error.text);
 }
 
-static void check(const exchange *all, size_t n, uint64_t timeout_ms)
+static void check_all(const exchange *all, size_t n)
 {
-    open_shop((mcp_postgres_options){.timeout_ms = timeout_ms});
     for (size_t i = 0; i < n; i++)
         check_exchange(&p, &all[i]);
     peer_close(&p);
 }
 
+static void check(const exchange *all, size_t n, uint64_t timeout_ms)
+{
+    open_shop((mcp_postgres_options){.timeout_ms = timeout_ms});
+    check_all(all, n);
+}
+
+/* On one connection, so that each exchange meets what those before it left there. */
 static void test_traps(void **state)
 {
     (void)state;
-    check(trapped, sizeof(trapped) / sizeof(*trapped), 2000);
+    open_shop((mcp_postgres_options){.timeout_ms = 2000, .connections = 1});
+    check_all(trapped, sizeof(trapped) / sizeof(*trapped));
 }
 
 static void test_values(void **state)
@@ -330,7 +341,7 @@ static void test_latin1(void **state)
 static void test_attempts(void **state)
 {
     (void)state;
-    check(attempts, sizeof(attempts) / sizeof(*attempts), 1000);
+    check(attempts, sizeof(attempts) / sizeof(*attempts), 2000);
 }
 
 /* Returns the next `"uri":"..."` from `at` on, whether its quotes are escaped or not. */
@@ -457,7 +468,7 @@ static void test_news(void **state)
     PQfinish(c);
     for (size_t i = 0; i < sizeof(loud) / sizeof(*loud); i++) {
         run_sql(loud[i]);
-        if (!run_until(&p, &p.updates, 1, 5000) || !run_until(&p, &p.changes, 1, 5000))
+        if (!run_until(&p, &p.updates, 1, 20000) || !run_until(&p, &p.changes, 1, 20000))
             fail_msg("%s: not told", loud[i]);
         settle();
     }
