@@ -42,6 +42,7 @@ typedef struct preview {
     mcp_call_id call; /* the pending read; 0 if there is none */
     int64_t due;      /* when it is requested; 0 if it was */
     uint64_t updates; /* of the peer, when the contents were requested */
+    unsigned leaving; /* reads that were cancelled, whose end is still to come */
     bool is_again;    /* the contents are read again because they have changed */
 } preview;
 

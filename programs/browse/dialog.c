@@ -7,6 +7,8 @@
 
 #include <mcp/uri.h>
 
+#include <common/sampling.h>
+
 static void changed(dialog *d)
 {
     d->peer->events.changed(d->peer, d->peer->events.user);
@@ -17,16 +19,29 @@ static void set_state(dialog *d, dialog_state state)
     d->state = state;
     d->top = 0;
     lines_clear(&d->lines);
+    if (state == DIALOG_FORM && dialog_asks(d, MCP_QUESTION_SAMPLE))
+        sample_put(&d->lines, d->question);
+}
+
+/* Answers the question without a choice of the user. */
+static void dismiss(mcp_question *q)
+{
+    if (mcp_question_kind_of(q) == MCP_QUESTION_SAMPLE)
+        mcp_question_fail(q, 0, "rejected by the user");
+    else
+        mcp_question_cancel(q);
 }
 
 void dialog_close(dialog *d)
 {
     mcp_call_id call = d->call;
-    d->call = 0;
+    const char *command = d->command;
+    unsigned leaving = d->leaving;
+    sampler_stop(d->sampler);
     if (call && d->peer->client)
-        mcp_client_cancel(d->peer->client, call, "cancelled by the user");
+        leaving += mcp_client_cancel(d->peer->client, call, "cancelled by the user") == MCP_OK;
     if (d->question)
-        mcp_question_cancel(d->question);
+        dismiss(d->question);
     proposals_end(&d->proposals);
     form_clear(&d->form);
     lines_clear(&d->lines);
@@ -35,6 +50,18 @@ void dialog_close(dialog *d)
     free(d->arguments);
     free(d->key);
     memset(d, 0, sizeof(*d));
+    d->command = command;
+    d->leaving = leaving;
+}
+
+/* Returns whether it is the end of a call that dialog_close() has cancelled. The dialog may be another
+ * one now, but its call ends after this one. */
+static bool is_left(dialog *d, int rc)
+{
+    if (rc != MCP_ECANCELLED || !d->leaving)
+        return false;
+    d->leaving--;
+    return true;
 }
 
 static const mcp_json *definition(const dialog *d)
@@ -96,6 +123,15 @@ void dialog_open(dialog *d, peer *p, list_kind kind, const item *i, size_t page_
                         kind == LIST_TEMPLATES ? d->key : NULL);
 }
 
+/* The question may still be answered, but nobody waits for the answer. */
+static void on_withdrawn(mcp_question *q, void *user)
+{
+    dialog *d = user;
+    (void)q;
+    snprintf(d->note, sizeof(d->note), "The server no longer waits for an answer.");
+    changed(d);
+}
+
 void dialog_ask(dialog *d, peer *p, mcp_question *q)
 {
     dialog_close(d);
@@ -104,6 +140,9 @@ void dialog_ask(dialog *d, peer *p, mcp_question *q)
     d->kind = LISTS;
     if (mcp_question_kind_of(q) == MCP_QUESTION_FORM)
         form_of_schema(&d->form, mcp_question_schema(q));
+    else if (dialog_asks(d, MCP_QUESTION_SAMPLE))
+        form_add(&d->form, MCP_STR("answer"));
+    mcp_question_on_cancel(q, on_withdrawn, d);
     set_state(d, DIALOG_FORM);
 }
 
@@ -114,7 +153,7 @@ static void on_result(mcp_client *client, int rc, const mcp_json *result, const 
 {
     dialog *d = user;
     (void)client;
-    if (rc == MCP_ECANCELLED) /* the dialog was closed, and may be another one now */
+    if (is_left(d, rc))
         return;
     d->call = 0;
     *d->note = 0;
@@ -141,6 +180,20 @@ static void on_progress(mcp_client *client, mcp_call_id call, const mcp_progress
     changed(d);
 }
 
+static void on_task(mcp_client *client, mcp_call_id call, const mcp_json *task, void *user)
+{
+    dialog *d = user;
+    mcp_str id = mcp_json_string(mcp_json_get(task, "taskId"));
+    mcp_str status = mcp_json_string(mcp_json_get(task, "status"));
+    mcp_str message = mcp_json_string(mcp_json_get(task, "statusMessage"));
+    (void)client, (void)call;
+    snprintf(d->note, sizeof(d->note), "task %.*s: %.*s  %.*s", (int)(id.len < 40 ? id.len : 40),
+             id.len ? id.ptr : "", (int)(status.len < 20 ? status.len : 20),
+             status.len ? status.ptr : "", (int)(message.len < 100 ? message.len : 100),
+             message.len ? message.ptr : "");
+    changed(d);
+}
+
 /* ---- calls ----------------------------------------------------------------------------------- */
 
 static char *expanded(const dialog *d)
@@ -160,8 +213,8 @@ static char *expanded(const dialog *d)
 static void run(dialog *d)
 {
     const mcp_call_options *options =
-        MCP_OPTIONS(mcp_call_options, .done = on_result, .progress = on_progress, .user = d,
-                    .once = d->kind == LIST_TOOLS);
+        MCP_OPTIONS(mcp_call_options, .done = on_result, .progress = on_progress, .task = on_task,
+                    .user = d, .once = d->kind == LIST_TOOLS);
     mcp_client *client = d->peer->client;
     int rc = MCP_EINVAL;
     char *uri = d->kind == LIST_TEMPLATES ? expanded(d) : NULL;
@@ -183,55 +236,10 @@ static void run(dialog *d)
 
 /* ---- the confirmation ------------------------------------------------------------------------ */
 
-static void put_heading(lines *l, const char *text)
-{
-    lines_put(l, LOOK_HEADING, mcp_str_from(text));
-    lines_end(l);
-}
-
-static void put_field(lines *l, const char *name, mcp_str value)
-{
-    lines_begin(l, 2, 14, 0);
-    lines_print(l, LOOK_DIM, "%-11s ", name);
-    lines_put(l, LOOK_PLAIN, value);
-    lines_end(l);
-}
-
-static void put_hints(lines *l, const mcp_json *tool)
-{
-    mcp_json_iter it = {0};
-    mcp_str name;
-    const mcp_json *notes = mcp_json_get(tool, "annotations");
-    for (const mcp_json *v; (v = mcp_json_next(notes, &it, &name)) != NULL;) {
-        if (!mcp_json_is(v, MCP_JSON_BOOL))
-            continue;
-        lines_begin(l, 2, 14, 0);
-        lines_put(l, LOOK_DIM, MCP_STR("it says     "));
-        lines_put(l, LOOK_PLAIN, name);
-        lines_print(l, LOOK_PLAIN, ": %s", mcp_json_bool(v, false) ? "yes" : "no");
-        lines_end(l);
-    }
-}
-
-/* Shows exactly what will be sent. */
-static void put_arguments(dialog *d)
-{
-    mcp_json_doc *doc = NULL;
-    mcp_json_parse(mcp_str_from(d->arguments), NULL, NULL, &doc, NULL);
-    put_field(&d->lines, d->question ? "answer" : "arguments", (mcp_str){0});
-    json_put_value(&d->lines, mcp_json_root(doc), 2, UINT32_MAX);
-    mcp_json_free(doc);
-}
-
-static void show_confirmation(dialog *d)
+static void confirm(dialog *d)
 {
     set_state(d, DIALOG_CONFIRM);
-    put_heading(&d->lines, d->question ? "Send this answer?" : "Call this tool?");
-    put_field(&d->lines, "server", mcp_str_from(d->peer->label));
-    if (d->key)
-        put_field(&d->lines, "tool", mcp_str_from(d->key));
-    put_hints(&d->lines, definition(d));
-    put_arguments(d);
+    dialog_put_confirmation(d);
 }
 
 static bool has_name(const mcp_json *tool, const char *name)
@@ -274,7 +282,7 @@ static void on_checked(mcp_client *client, int rc, const mcp_json *result, const
     mcp_json_iter it = {0};
     const mcp_json *found = NULL;
     (void)client;
-    if (rc == MCP_ECANCELLED)
+    if (is_left(d, rc))
         return;
     d->call = 0;
     for (const mcp_json *t;
@@ -300,7 +308,10 @@ static void check(dialog *d)
 static void answer(dialog *d)
 {
     mcp_error error = {0};
-    if (mcp_question_accept(d->question, d->arguments, &error) == MCP_OK) {
+    int rc = dialog_asks(d, MCP_QUESTION_SAMPLE)
+                 ? mcp_question_sampled(d->question, d->arguments, &error)
+                 : mcp_question_accept(d->question, d->arguments, &error);
+    if (rc == MCP_OK) {
         d->question = NULL;
         dialog_close(d);
         return;
@@ -311,9 +322,50 @@ static void answer(dialog *d)
 
 static void decline(dialog *d)
 {
-    mcp_question_decline(d->question);
+    if (dialog_asks(d, MCP_QUESTION_SAMPLE))
+        dismiss(d->question);
+    else
+        mcp_question_decline(d->question);
     d->question = NULL;
     dialog_close(d);
+}
+
+static void on_sampled(const char *text, void *user)
+{
+    dialog *d = user;
+    d->sampler = NULL;
+    free(d->arguments);
+    d->arguments = text ? sampling_result(mcp_str_from(text), "command") : NULL;
+    if (d->arguments) {
+        confirm(d);
+    } else {
+        set_state(d, DIALOG_FORM);
+        snprintf(d->note, sizeof(d->note), "The command failed: %.150s", d->command);
+    }
+    changed(d);
+}
+
+static void run_sampler(dialog *d)
+{
+    if (!d->command) {
+        snprintf(d->note, sizeof(d->note), "There is no command; --sampler sets one.");
+        return;
+    }
+    d->sampler =
+        sampler_start(mcp_loop_host(d->peer->loop), d->command, d->question, on_sampled, d);
+    if (d->sampler)
+        set_state(d, DIALOG_RUNNING);
+}
+
+static void submit_sample(dialog *d)
+{
+    mcp_str text = edit_text(&d->form.fields[0].value);
+    free(d->arguments);
+    d->arguments = text.len ? sampling_result(text, "human") : NULL;
+    if (d->arguments)
+        confirm(d);
+    else
+        snprintf(d->note, sizeof(d->note), "Write the answer, or decline with ^X.");
 }
 
 /* ---- keys ------------------------------------------------------------------------------------ */
@@ -327,10 +379,10 @@ static void submit(dialog *d)
         proposals_ask(&d->proposals);
         return;
     }
-    if (d->question && mcp_question_kind_of(d->question) == MCP_QUESTION_URL)
+    if (dialog_asks(d, MCP_QUESTION_URL))
         free(d->arguments), d->arguments = NULL, answer(d);
     else if (d->question || d->kind == LIST_TOOLS)
-        show_confirmation(d);
+        confirm(d);
     else
         run(d);
 }
@@ -360,6 +412,20 @@ static void move(dialog *d, action what)
     }
 }
 
+static void sample_key(dialog *d, key k)
+{
+    form_event event = FORM_OTHER;
+    *d->note = 0;
+    if (k.code == CTRL('r'))
+        run_sampler(d);
+    else
+        event = form_key(&d->form, k);
+    if (event == FORM_SUBMITTED)
+        submit_sample(d);
+    else if (event == FORM_MOVED || event == FORM_OTHER)
+        move(d, key_action(k.code));
+}
+
 static void form_dialog_key(dialog *d, key k)
 {
     bool is_tab = k.code == KEY_TAB_ || k.code == KEY_BACK_TAB_;
@@ -380,6 +446,8 @@ void dialog_key(dialog *d, key k)
             dialog_close(d);
         else if (d->question && k.code == CTRL('x'))
             decline(d);
+        else if (dialog_asks(d, MCP_QUESTION_SAMPLE))
+            sample_key(d, k);
         else
             form_dialog_key(d, k);
     } else if (k.code == CTRL('c') || (leaves && d->state != DIALOG_CONFIRM) ||
@@ -390,81 +458,5 @@ void dialog_key(dialog *d, key k)
         move(d, key_action(k.code));
     } else {
         move(d, key_action(k.code));
-    }
-}
-
-const char *dialog_hint(const dialog *d)
-{
-    switch (d->state) {
-    case DIALOG_FORM:
-        return d->question ? " ^S send  ^X decline  Esc dismiss"
-                           : " Enter next  ^S go on  Esc leave";
-    case DIALOG_CONFIRM:
-        return d->question ? " y send  n change  ^C dismiss" : " y call  n change  ^C leave";
-    case DIALOG_CHECKING: return " Esc cancel";
-    case DIALOG_RUNNING: return " Esc cancel";
-    case DIALOG_RESULT: return " Esc back";
-    case DIALOG_NONE: break;
-    }
-    return "";
-}
-
-/* ---- drawing --------------------------------------------------------------------------------- */
-
-static void draw_head(dialog *d, screen *s, area *where)
-{
-    static const char *const titles[] = {[LIST_RESOURCES] = "",
-                                         [LIST_TEMPLATES] = "Template",
-                                         [LIST_PROMPTS] = "Prompt",
-                                         [LIST_TOOLS] = "Tool",
-                                         [LISTS] = "The server asks"};
-    pen p = pen_at(s, *where, 0, LOOK_HEADING);
-    pen_print(&p, " %s ", titles[d->kind]);
-    p.look = LOOK_BOLD;
-    pen_put(&p, d->key ? mcp_str_from(d->key) : mcp_str_from(d->peer->label));
-    p = pen_at(s, *where, 1, LOOK_DIM);
-    pen_print(&p, "  ");
-    pen_put(&p, d->question ? mcp_question_message(d->question)
-                            : mcp_json_string(mcp_json_get(definition(d), "description")));
-    p = pen_at(s, *where, 2, LOOK_WARN);
-    pen_print(&p, "  ");
-    pen_put(&p, mcp_str_from(d->note));
-    where->row += 3;
-    where->rows -= where->rows > 3 ? 3 : where->rows;
-}
-
-static void draw_url(dialog *d, screen *s, area where)
-{
-    lines_clear(&d->lines);
-    lines_put(&d->lines, LOOK_PLAIN,
-              MCP_STR("Open this address yourself if you trust it, then send:"));
-    lines_end(&d->lines);
-    lines_put(&d->lines, LOOK_BOLD, mcp_question_url(d->question));
-    lines_end(&d->lines);
-    lines_draw(&d->lines, s, where, 0, SIZE_MAX);
-}
-
-static void draw_form(dialog *d, screen *s, area where)
-{
-    size_t used = form_draw(&d->form, s, where);
-    used = used < where.rows ? used : where.rows;
-    proposals_draw(&d->proposals, s,
-                   (area){where.row + used, where.column, where.rows - used, where.columns});
-}
-
-void dialog_draw(dialog *d, screen *s, area where)
-{
-    draw_head(d, s, &where);
-    pen p = pen_at(s, where, 0, LOOK_DIM);
-    switch (d->state) {
-    case DIALOG_FORM:
-        if (d->question && mcp_question_kind_of(d->question) == MCP_QUESTION_URL)
-            draw_url(d, s, where);
-        else
-            draw_form(d, s, where);
-        break;
-    case DIALOG_CHECKING: pen_print(&p, "  checking that the tool is still the same …"); break;
-    case DIALOG_RUNNING: pen_print(&p, "  waiting for the server …"); break;
-    default: lines_draw(&d->lines, s, where, d->top, SIZE_MAX); break;
     }
 }

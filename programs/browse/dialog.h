@@ -12,13 +12,14 @@
 #include "form.h"
 #include "peer.h"
 #include "proposals.h"
+#include "sample.h"
 
 typedef enum dialog_state {
     DIALOG_NONE,
     DIALOG_FORM,
     DIALOG_CONFIRM,
     DIALOG_CHECKING, /* whether the definition is still the same */
-    DIALOG_RUNNING,
+    DIALOG_RUNNING,  /* the call, or the command that answers */
     DIALOG_RESULT,
 } dialog_state;
 
@@ -34,10 +35,13 @@ typedef struct dialog {
     form form;
     proposals proposals; /* for the field with the cursor, of a prompt or a template */
     char *arguments;     /* the JSON that is sent */
+    const char *command; /* that answers requests for sampling, or NULL; kept by dialog_close() */
+    sampler *sampler;    /* it is running; NULL if not */
     char note[200];      /* shown above: why it has to be confirmed again, or the progress */
-    lines lines;         /* what has to be confirmed, or the result */
+    lines lines;         /* what has to be confirmed, the result, or a request for sampling */
     size_t top;
     mcp_call_id call;
+    unsigned leaving; /* calls that were cancelled, whose end is still to come; kept as well */
 } dialog;
 
 /* Opens the form of an entry. */
@@ -46,6 +50,16 @@ void dialog_open(dialog *d, peer *p, list_kind kind, const item *i, size_t page)
 void dialog_ask(dialog *d, peer *p, mcp_question *q);
 void dialog_close(dialog *d);
 void dialog_key(dialog *d, key k);
+
+/* Returns whether it is a question of this kind. */
+static inline bool dialog_asks(const dialog *d, mcp_question_kind kind)
+{
+    return d->question && mcp_question_kind_of(d->question) == kind;
+}
+
+/* dialog_draw.c */
+/* Makes the lines that have to be confirmed. */
+void dialog_put_confirmation(dialog *d);
 void dialog_draw(dialog *d, screen *s, area where);
 /* The keys that are possible now, for the bar at the bottom. */
 const char *dialog_hint(const dialog *d);

@@ -181,7 +181,7 @@ static int browse(browser *b, theme t)
 
 typedef struct settings {
     texts servers, headers;
-    const char *theme, *stats, *budget;
+    const char *theme, *stats, *budget, *sampler;
     bool help, version;
 } settings;
 
@@ -204,6 +204,13 @@ static const option options[] = {
      .argument = "THEME",
      .choices = "auto|dark|light|none",
      .help = "Colours for a dark or a light background, or none. auto guesses from COLORFGBG."},
+    {.name = "sampler",
+     .kind = OPTION_TEXT,
+     .at = offsetof(settings, sampler),
+     .argument = "COMMAND",
+     .help =
+         "This shell command can answer a server's requests for a language model, after you have "
+         "seen them. It reads the request as JSON from stdin, and writes a text or the result."},
     {.name = "budget",
      .letter = 'b',
      .kind = OPTION_TEXT,
@@ -316,6 +323,7 @@ static int start(browser *b, settings *set, const char *const *command)
             set->budget);
         code = EXIT_USAGE;
     } else {
+        b->app.asking.command = set->sampler;
         code = add_peers(b, set, command);
         code = code == EXIT_OK ? browse(b, theme_of(set->theme)) : code;
         put_stats(b, set->stats);

@@ -38,7 +38,7 @@ static void cancel(marks *m)
     const peer *p = m->items[m->reading].peer;
     m->call = 0;
     if (call && p->client)
-        mcp_client_cancel(p->client, call, "the mark was removed");
+        m->leaving += mcp_client_cancel(p->client, call, "the mark was removed") == MCP_OK;
 }
 
 static void drop_text(marks *m, mark *k)
@@ -117,8 +117,10 @@ static void on_text(mcp_client *client, int rc, const mcp_json *result, const mc
 {
     marks *m = user;
     (void)client, (void)error;
-    if (rc == MCP_ECANCELLED)
+    if (rc == MCP_ECANCELLED && m->leaving) {
+        m->leaving--;
         return;
+    }
     mark *k = &m->items[m->reading];
     m->call = 0;
     change(m);

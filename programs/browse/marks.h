@@ -28,6 +28,7 @@ typedef struct marks {
     bool is_stale;    /* marks_arrange() has something to do */
     size_t reading;   /* the mark whose text is requested */
     mcp_call_id call; /* 0 if none is */
+    unsigned leaving; /* requests that were cancelled, whose end is still to come */
 } marks;
 
 bool marks_has(const marks *m, const peer *p, mcp_str uri);

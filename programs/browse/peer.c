@@ -285,7 +285,7 @@ void peer_open(peer *p, mcp_loop *loop, const peer_events *events)
                                         .version = MCP_VERSION_STRING, .title = "mcpctl browse",
                                         .no_cache = true, .tasks = true, .user = p,
                                         .elicit_form = on_question, .elicit_url = on_question,
-                                        .log = on_log, .trace = on_trace),
+                                        .sample = on_question, .log = on_log, .trace = on_trace),
                             &p->client, &error);
     if (rc == MCP_OK)
         rc = connect_to(p, &error);

@@ -14,13 +14,13 @@ enum { PAUSE_MS = 60, LARGEST = 16 << 20 };
 void preview_clear(app *a)
 {
     preview *v = &a->preview;
-    mcp_call_id call = v->call;
-    v->call = 0;
-    if (call && v->peer->client)
-        mcp_client_cancel(v->peer->client, call, "another entry was selected");
+    unsigned leaving = v->leaving;
+    if (v->call && v->peer->client)
+        leaving +=
+            mcp_client_cancel(v->peer->client, v->call, "another entry was selected") == MCP_OK;
     free(v->key);
     lines_clear(&v->lines);
-    *v = (preview){0};
+    *v = (preview){.leaving = leaving};
     a->is_dirty = true;
 }
 
@@ -86,8 +86,10 @@ static void on_read(mcp_client *client, int rc, const mcp_json *result, const mc
     app *a = user;
     preview *v = &a->preview;
     (void)client;
-    if (rc == MCP_ECANCELLED)
+    if (rc == MCP_ECANCELLED && v->leaving) {
+        v->leaving--;
         return;
+    }
     v->call = 0;
     if (v->is_again)
         begin_again(a);

@@ -93,7 +93,8 @@ static int make_line(const ctl *c, line *l)
 {
     bool ok = texts_add(&l->options, "mcpctl-browse") &&
               add_option(&l->options, "--theme", c->set.theme) &&
-              add_option(&l->options, "--budget", c->set.budget);
+              add_option(&l->options, "--budget", c->set.budget) &&
+              add_option(&l->options, "--sampler", c->set.sampler);
     int code = ok ? add_server(c, c->set.server, l) : EXIT_LOCAL;
     for (size_t i = 0; code == EXIT_OK && i < c->n_args; i++)
         code = add_server(c, c->args[i], l);

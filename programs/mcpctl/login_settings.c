@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 #include <common/file.h>
+#include <common/filter.h>
 
-#include "filter.h"
 #include "login.h"
 #include "servers.h"
 

@@ -7,7 +7,8 @@
 #define _GNU_SOURCE
 #include <stdlib.h>
 
-#include "filter.h"
+#include <common/filter.h>
+
 #include "login.h"
 #include "servers.h"
 

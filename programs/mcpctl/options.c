@@ -340,10 +340,10 @@ const option options[] = {
      .kind = OPTION_TEXT,
      .at = AT(sampler),
      .argument = "COMMAND",
-     .only = "call|prompt|read|shell",
+     .only = "browse|call|prompt|read|shell",
      .help = "Answer the server's requests for a language model with this shell command. It "
              "reads the request as JSON from stdin, and writes a text or the result as "
-             "JSON. Without it, such requests are refused."},
+             "JSON. Without it, such requests are refused; in browse, you may write the answer."},
     {.name = "root",
      .kind = OPTION_LIST,
      .at = AT(roots),

@@ -6,11 +6,13 @@
  * a request in the meantime, the library ignores the answer.
  */
 #define _GNU_SOURCE
-#include <mcp/uri.h>
 #include <stdlib.h>
 #include <strings.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <common/address.h>
+#include <common/sampling.h>
 
 #include "form.h"
 #include "session.h"
@@ -37,38 +39,19 @@ static void announce(const ctl *c, mcp_question *q, const char *wants)
 
 /* ---- addresses ------------------------------------------------------------------------------- */
 
-/* Returns whether a host name has non-ASCII letters, or encoded ones (Punycode). */
-static bool is_international(mcp_str host)
-{
-    bool at_label = true;
-    for (size_t i = 0; i < host.len; i++) {
-        if ((unsigned char)host.ptr[i] >= 0x80 || host.ptr[i] == '%')
-            return true;
-        if (at_label && host.len - i >= 4 && strncasecmp(host.ptr + i, "xn--", 4) == 0)
-            return true;
-        at_label = host.ptr[i] == '.';
-    }
-    return false;
-}
-
 /* Shows the host on a separate line, because it determines who controls the address (2025-11-25,
  * client/elicitation, "Safe URL Handling"). */
 static void show_host(mcp_str url)
 {
-    mcp_uri uri;
-    if (mcp_uri_parse(url, &uri, NULL) != MCP_OK || !uri.host.len) {
-        say("warning: it is not clear whose address that is");
-        return;
+    mcp_str host;
+    const char *warnings[ADDRESS_WARNINGS];
+    size_t n = address_check(url, &host, warnings);
+    if (host.len) {
+        hint("it belongs to:");
+        terminal_show_exactly(host, 4);
     }
-    hint("it belongs to:");
-    terminal_show_exactly(uri.host, 4);
-    if (is_international(uri.host))
-        say("warning: the name has letters of other scripts, which can look like those of another "
-            "name");
-    if (uri.has_userinfo)
-        say("warning: the part before the @ does not belong to the host name");
-    if (!mcp_uri_scheme_is(&uri, "https"))
-        say("warning: the address is not https: what is sent there can be read on the way");
+    for (size_t i = 0; i < n; i++)
+        say("warning: %s", warnings[i]);
 }
 
 static void answer_url(mcp_question *q)
@@ -118,28 +101,6 @@ static char *run_filter(const char *line, const char *input)
     return text;
 }
 
-/* Returns the output as a CreateMessageResult, to which plain text is converted. */
-static char *as_result(const char *text)
-{
-    mcp_json_doc *doc = NULL;
-    mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
-    mcp_json_parse(mcp_str_from(text), NULL, NULL, &doc, NULL);
-    if (mcp_json_get(mcp_json_root(doc), "content")) {
-        mcp_json_add_value(w, mcp_json_root(doc));
-    } else {
-        mcp_json_begin_object(w);
-        mcp_json_key(w, "role"), mcp_json_add_string(w, "assistant");
-        mcp_json_key(w, "model"), mcp_json_add_string(w, "command");
-        mcp_json_key(w, "stopReason"), mcp_json_add_string(w, "endTurn");
-        mcp_json_key(w, "content"), mcp_json_begin_object(w);
-        mcp_json_key(w, "type"), mcp_json_add_string(w, "text");
-        mcp_json_key(w, "text"), mcp_json_add_string(w, text);
-        mcp_json_end(w), mcp_json_end(w);
-    }
-    mcp_json_free(doc);
-    return take_written("the sampler's answer", w);
-}
-
 static char *params_text(const mcp_question *q)
 {
     mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
@@ -166,7 +127,7 @@ static void answer_sample(const ctl *c, mcp_question *q)
     if (yes && !text)
         say("the sampler failed: %s", c->set.sampler);
     if (text)
-        result = as_result(text);
+        result = sampling_result(mcp_str_from(text), "command");
     if (!result)
         mcp_question_fail(q, 0, yes ? "the sampler failed" : "rejected by the user");
     else if (mcp_question_sampled(q, result, &error) != MCP_OK) {

@@ -207,6 +207,56 @@ workshop() {
     until_shown "Result" '"name":"bob"'
 }
 
+@test "a request for sampling is shown before it is answered: by hand, by a command, not at all" {
+    workshop
+    type_keys 4 / t h i n k Enter Enter C-s
+    until_shown "y call"
+    type_keys y
+    until_shown "wants the answer of a language model" "Think!" "maxTokens" "> answer"
+    type_keys C-s
+    until_shown "Write the answer, or decline"
+    type_keys 'It is 4.'
+    until_shown "│ It is 4."
+    is_screen sample_80x24
+    type_keys C-s
+    until_shown "Send this answer?" 'text: "It is 4."' 'model: "human"'
+    type_keys n
+    until_shown "Think!" "│ It is 4."
+    type_keys C-s
+    until_shown "y send"
+    type_keys y
+    until_shown "Result" '"text":"It is 4."'
+    type_keys Escape Enter C-s
+    until_shown "y call"
+    type_keys y
+    until_shown "Think!"
+    type_keys C-r
+    until_shown "There is no command"
+    type_keys C-x
+    until_shown "rejected by the user"
+    close_screen
+    open_screen 80x24 "$MCPCTL" browse --sampler 'tr a-z A-Z | grep -o THINK' -- "$BATS_TEST_DIRNAME/support/workshop"
+    until_shown "readme" "4 Tools 14"
+    type_keys 4 / t h i n k Enter Enter C-s
+    until_shown "y call"
+    type_keys y
+    until_shown "Think!" "^R run the command"
+    type_keys C-r
+    until_shown "Send this answer?" 'text: "THINK' 'model: "command"'
+    type_keys y
+    until_shown "Result" '"text":"THINK'
+}
+
+@test "a question with an address: whose it is, and that nothing is opened" {
+    workshop
+    type_keys 4 / v i s i t Enter Enter C-s
+    until_shown "y call"
+    type_keys y
+    until_shown "https://example.com/sign-in?for=workshop" "It belongs to:" "example.com"
+    type_keys C-s
+    until_shown "Result" "accept"
+}
+
 @test "a prompt and a template, by their forms" {
     workshop
     type_keys 3 Enter

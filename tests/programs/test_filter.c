@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "../../programs/mcpctl/filter.h"
+#include <common/filter.h>
 
 enum { LONG_MS = 120000, LARGE = 4 << 20 };
 

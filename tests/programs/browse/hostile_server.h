@@ -13,21 +13,85 @@
 /* Parts of a JSON string: controls, escape codes, text that looks like the program's own, characters that
  * change the order or the width of a text. */
 static const char *const hostile_parts[] = {
-    "\\u001b[2J", "\\u001b[1;1H", "\\u001bY  ", "\\u001bH\\u001bJ", "\\u001b]0;title\\u0007",
-    "\\u001b]52;c;eA==\\u0007", "\\u001b]8;;http://x\\u001b\\\\", "\\u001bPq#0~-\\u001b\\\\",
-    "\\u001b_Ga=T;AAAA\\u001b\\\\", "\\u001b^x\\u001b\\\\", "\\u001bc", "\\u001b(0", "\\u001b[?1049l",
-    "\\u001b[?1000h", "\\u001b[6n", "\\u001b[31;7m", "\\u009b2J", "\\u009d0;t\\u009c", "\\u0090q",
-    "\\u0085", "\\u0000", "\\u0007", "\\b\\b\\b", "\\r", "\\n", "\\r\\n", "\\t", "\\u000b", "\\f",
-    "\\u000e", "\\u000f", "\\u0018", "\\u007f", "\xe2\x80\xae", "\xe2\x81\xa6", "\xe2\x80\x8f",
-    "\xe2\x80\x8b", "\xe2\x80\x8d", "\xe2\x80\xa8", "\xef\xbb\xbf", "\xef\xb8\x8f", "\xef\xb8\x8e",
-    "\xf3\xa0\x81\xa1", "\xcc\x81", "\xcc\x81\xcc\x81\xcc\x81\xcc\x81\xcc\x81", "\xe0\xb8\xb3",
-    "\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e", "\xf0\x9f\x91\x8d\xf0\x9f\x8f\xbd",
-    "\xf0\x9f\x91\xa8\xe2\x80\x8d\xf0\x9f\x91\xa9", "\xf0\x9f\x87\xa9\xf0\x9f\x87\xaa",
-    "\xef\xbf\xbf", "\xee\x80\x80", "\xf4\x8f\xbf\xbf", "\xe1\x84\x80\xe1\x85\xa1", "\xd7\x90\xd8\xa7",
-    "\xc2\xad", "\xe3\x85\xa4", "\xc2\xa0", " y call  n change  ^C leave", "Call this tool?\\n",
-    "Send this answer? ", " Enter open  Tab pane", "  server      mine", "\xe2\x94\x82", "\\\"", "\\\\",
-    "# ", "**b** ", "| a | b |\\n|---|---|\\n", "```\\n", "[x](http://y) ", "<b>", "{\\\"a\\\":[1,",
-    "a,b\\nc,d\\n", "diff --git a b\\n+x\\n-y\\n", "error: ", "plain", "word ", " ",
+    "\\u001b[2J",
+    "\\u001b[1;1H",
+    "\\u001bY  ",
+    "\\u001bH\\u001bJ",
+    "\\u001b]0;title\\u0007",
+    "\\u001b]52;c;eA==\\u0007",
+    "\\u001b]8;;http://x\\u001b\\\\",
+    "\\u001bPq#0~-\\u001b\\\\",
+    "\\u001b_Ga=T;AAAA\\u001b\\\\",
+    "\\u001b^x\\u001b\\\\",
+    "\\u001bc",
+    "\\u001b(0",
+    "\\u001b[?1049l",
+    "\\u001b[?1000h",
+    "\\u001b[6n",
+    "\\u001b[31;7m",
+    "\\u009b2J",
+    "\\u009d0;t\\u009c",
+    "\\u0090q",
+    "\\u0085",
+    "\\u0000",
+    "\\u0007",
+    "\\b\\b\\b",
+    "\\r",
+    "\\n",
+    "\\r\\n",
+    "\\t",
+    "\\u000b",
+    "\\f",
+    "\\u000e",
+    "\\u000f",
+    "\\u0018",
+    "\\u007f",
+    "\xe2\x80\xae",
+    "\xe2\x81\xa6",
+    "\xe2\x80\x8f",
+    "\xe2\x80\x8b",
+    "\xe2\x80\x8d",
+    "\xe2\x80\xa8",
+    "\xef\xbb\xbf",
+    "\xef\xb8\x8f",
+    "\xef\xb8\x8e",
+    "\xf3\xa0\x81\xa1",
+    "\xcc\x81",
+    "\xcc\x81\xcc\x81\xcc\x81\xcc\x81\xcc\x81",
+    "\xe0\xb8\xb3",
+    "\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e",
+    "\xf0\x9f\x91\x8d\xf0\x9f\x8f\xbd",
+    "\xf0\x9f\x91\xa8\xe2\x80\x8d\xf0\x9f\x91\xa9",
+    "\xf0\x9f\x87\xa9\xf0\x9f\x87\xaa",
+    "\xef\xbf\xbf",
+    "\xee\x80\x80",
+    "\xf4\x8f\xbf\xbf",
+    "\xe1\x84\x80\xe1\x85\xa1",
+    "\xd7\x90\xd8\xa7",
+    "\xc2\xad",
+    "\xe3\x85\xa4",
+    "\xc2\xa0",
+    " y call  n change  ^C leave",
+    "Call this tool?\\n",
+    "Send this answer? ",
+    " Enter open  Tab pane",
+    "  server      mine",
+    "\xe2\x94\x82",
+    "\\\"",
+    "\\\\",
+    "# ",
+    "**b** ",
+    "| a | b |\\n|---|---|\\n",
+    "```\\n",
+    "[x](http://y) ",
+    "<b>",
+    "{\\\"a\\\":[1,",
+    "a,b\\nc,d\\n",
+    "diff --git a b\\n+x\\n-y\\n",
+    "error: ",
+    "plain",
+    "word ",
+    " ",
 };
 
 static void hostile_text(FILE *to, unsigned most)
@@ -50,8 +114,9 @@ static void hostile_member(FILE *to, const char *name)
 /* An object of the kind whose identity is the member `id`. */
 static void hostile_entry(FILE *to, const char *id, unsigned n)
 {
-    static const char *const types[] = {"text/plain", "text/markdown", "application/json", "text/csv",
-                                        "text/x-diff", "text/x-log", "inode/directory"};
+    static const char *const types[] = {"text/plain",     "text/markdown", "application/json",
+                                        "text/csv",       "text/x-diff",   "text/x-log",
+                                        "inode/directory"};
     fprintf(to, "{\"%s\":", id);
     if (strcmp(id, "name") == 0)
         hostile_text(to, 6);
@@ -67,7 +132,8 @@ static void hostile_entry(FILE *to, const char *id, unsigned n)
     else if (strcmp(id, "uri") == 0)
         hostile_member(to, "mimeType");
     if (strcmp(id, "name") == 0) {
-        fputs(",\"inputSchema\":{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\"", to);
+        fputs(",\"inputSchema\":{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\"",
+              to);
         hostile_member(to, "description");
         hostile_member(to, "default");
         fputs("},\"b\":{\"enum\":[", to);
@@ -104,16 +170,20 @@ static void hostile_block(FILE *to)
 static void hostile_call(FILE *to, const char *line)
 {
     if (!strstr(line, "inputResponses") && dice(2)) {
-        fputs("{\"resultType\":\"input_required\",\"requestState\":\"s\",\"inputRequests\":{\"q\":{", to);
+        fputs(
+            "{\"resultType\":\"input_required\",\"requestState\":\"s\",\"inputRequests\":{\"q\":{",
+            to);
         if (dice(2)) {
-            fputs("\"method\":\"sampling/createMessage\",\"params\":{\"maxTokens\":9,\"messages\":[{"
-                  "\"role\":\"user\",\"content\":",
-                  to);
+            fputs(
+                "\"method\":\"sampling/createMessage\",\"params\":{\"maxTokens\":9,\"messages\":[{"
+                "\"role\":\"user\",\"content\":",
+                to);
             hostile_block(to);
             fputs("}]", to);
             hostile_member(to, "systemPrompt");
         } else {
-            fputs("\"method\":\"elicitation/create\",\"params\":{\"mode\":\"form\",\"requestedSchema\":{"
+            fputs("\"method\":\"elicitation/"
+                  "create\",\"params\":{\"mode\":\"form\",\"requestedSchema\":{"
                   "\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\"",
                   to);
             hostile_member(to, "title");
@@ -134,9 +204,10 @@ static void hostile_call(FILE *to, const char *line)
 static void hostile_answer(FILE *to, const char *method, const char *line)
 {
     if (strcmp(method, "server/discover") == 0) {
-        fputs("{\"resultType\":\"complete\",\"supportedVersions\":[\"2026-07-28\"],\"capabilities\":{"
-              "\"resources\":{},\"prompts\":{},\"tools\":{},\"completions\":{},\"logging\":{}}}",
-              to);
+        fputs(
+            "{\"resultType\":\"complete\",\"supportedVersions\":[\"2026-07-28\"],\"capabilities\":{"
+            "\"resources\":{},\"prompts\":{},\"tools\":{},\"completions\":{},\"logging\":{}}}",
+            to);
     } else if (strcmp(method, "resources/list") == 0) {
         hostile_list(to, "resources", "uri");
     } else if (strcmp(method, "resources/templates/list") == 0) {
@@ -178,8 +249,10 @@ static void hostile_find(const char *line, const char *name, char to[64])
 static void hostile_notice(FILE *to)
 {
     static const char *const levels[] = {"info", "warning", "error"};
-    fprintf(to, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"%s\"",
-            levels[dice(3)]);
+    fprintf(
+        to,
+        "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"%s\"",
+        levels[dice(3)]);
     hostile_member(to, "logger");
     hostile_member(to, "data");
     fputs("}}\n", to);

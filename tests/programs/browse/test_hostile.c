@@ -33,7 +33,7 @@ static struct {
     int fd; /* the other side of the terminal */
     wchar_t cells[ROWS][COLUMNS][8];
     size_t row, column, last; /* last: the column of the last character */
-    char command[4]; /* what came of a command */
+    char command[4];          /* what came of a command */
     size_t n_command;
     char rune[8];
     size_t n_rune;
@@ -185,9 +185,10 @@ static bool is_shown(const screen *s)
             for (size_t k = 0; same && k < CELL_CHARACTERS; k++)
                 same = c->text[k] == vt.cells[row][i][k];
             if (!same)
-                snprintf(vt.differs, sizeof(vt.differs), "row %zu, column %zu: %lx %lx, not %lx %lx",
-                         row, i, (long)vt.cells[row][i][0], (long)vt.cells[row][i][1],
-                         (long)c->text[0], (long)c->text[1]);
+                snprintf(vt.differs, sizeof(vt.differs),
+                         "row %zu, column %zu: %lx %lx, not %lx %lx", row, i,
+                         (long)vt.cells[row][i][0], (long)vt.cells[row][i][1], (long)c->text[0],
+                         (long)c->text[1]);
         }
     pthread_mutex_unlock(&vt.lock);
     return same;
@@ -216,14 +217,16 @@ static void check_bar(app *a, const screen *s)
         last = newline + 1;
     const dialog *d = app_dialog(a);
     bool confirms = d && d->state == DIALOG_CONFIRM;
-    assert_int_equal(strncmp(last, " y call", 7) == 0 || strncmp(last, " y send", 7) == 0, confirms);
+    assert_int_equal(strncmp(last, " y call", 7) == 0 || strncmp(last, " y send", 7) == 0,
+                     confirms);
     if (d)
         assert_int_equal(strncmp(last, dialog_hint(d), strlen(dialog_hint(d))), 0);
     free(text);
     for (size_t row = 2; row + 1 < s->rows; row++) { /* the log has one bar */
         bool is_bar = s->cells[row * s->columns].look == LOOK_BAR;
         assert_true(!is_bar || a->shows_log || a->shows_trace);
-        assert_true(!is_bar || s->cells[row * s->columns + 1].text[0] == (a->shows_log ? L'L' : L'M'));
+        assert_true(!is_bar ||
+                    s->cells[row * s->columns + 1].text[0] == (a->shows_log ? L'L' : L'M'));
     }
 }
 
@@ -270,9 +273,15 @@ static void settle(app *a)
 }
 
 static const unsigned keys[] = {
-    '1', '2', '3', '4', KEY_DOWN_, KEY_DOWN_, KEY_UP_, KEY_PAGE_DOWN_, KEY_RETURN_, KEY_RETURN_,
-    KEY_TAB_, KEY_ESCAPE_, 'y', 'y', CTRL('s'), CTRL('s'), 'L', 'T', 't', ' ', 'c', '/', 'a', 'x',
-    KEY_RIGHT_, KEY_LEFT_, '?', 'G', 'g', 'n', CTRL('x'), 'r', 's',
+    '1',         '2',         '3',       '4',
+    KEY_DOWN_,   KEY_DOWN_,   KEY_UP_,   KEY_PAGE_DOWN_,
+    KEY_RETURN_, KEY_RETURN_, KEY_TAB_,  KEY_ESCAPE_,
+    'y',         'y',         CTRL('s'), CTRL('s'),
+    'L',         'T',         't',       ' ',
+    'c',         '/',         'a',       'x',
+    KEY_RIGHT_,  KEY_LEFT_,   '?',       'G',
+    'g',         'n',         CTRL('x'), 'r',
+    's',
 };
 
 /* Calls a tool, as a user does. */
@@ -338,7 +347,8 @@ static void no_text_controls_the_terminal(void **state)
     close(in), close(out), close(terminal);
     pthread_join(vt.thread, NULL);
     close(vt.fd);
-    assert_int_equal(seen & (0xf00u | 1u << DIALOG_FORM | 1u << DIALOG_CONFIRM | 1u << DIALOG_RESULT),
+    assert_int_equal(seen &
+                         (0xf00u | 1u << DIALOG_FORM | 1u << DIALOG_CONFIRM | 1u << DIALOG_RESULT),
                      0xf00u | 1u << DIALOG_FORM | 1u << DIALOG_CONFIRM | 1u << DIALOG_RESULT);
 }
 

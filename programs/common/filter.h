@@ -1,7 +1,8 @@
 /* filter.h: runs another program with an input, and gets its output. */
-#ifndef MCPCTL_FILTER_H
-#define MCPCTL_FILTER_H
+#ifndef PROGRAM_FILTER_H
+#define PROGRAM_FILTER_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include <mcp/base.h>
@@ -13,6 +14,7 @@ typedef struct filter_call {
     mcp_str input;           /* for its stdin */
     int ms;                  /* for all; then it is killed */
     bool errors;             /* its stderr belongs to its output */
+    const atomic_bool *stop; /* if another thread sets it, the program is killed; may be NULL */
 } filter_call;
 
 /* Runs a program. *ret gets the output, less than 1 MiB, NUL-terminated, which the caller frees; NULL

@@ -12,13 +12,14 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST = 1 << 20, PAUSE_US = 5000 };
+enum { MOST = 1 << 20, PAUSE_US = 5000, STOP_MS = 50 };
 
 typedef struct filter {
     pid_t pid;
     int in, out;   /* -1: closed */
     mcp_str input; /* what has to be written */
     int64_t until;
+    const atomic_bool *stop;
     char *text;
     size_t len;
 } filter;
@@ -39,7 +40,7 @@ static void close_end(int *fd)
 
 /* ---- starting -------------------------------------------------------------------------------- */
 
-/* The program gets the usual action of SIGPIPE, which mcpctl ignores: a program that nobody reads
+/* The program gets the usual action of SIGPIPE, which the programs ignore: a program that nobody reads
  * ends then, and does not complain about its output. Returns 0, or an errno. */
 static int set_signals(posix_spawnattr_t *attributes)
 {
@@ -124,6 +125,11 @@ static bool get_piece(filter *f)
     return true;
 }
 
+static bool is_over(const filter *f)
+{
+    return now() >= f->until || (f->stop && atomic_load(f->stop));
+}
+
 /* Returns false after a failure, also if the program did not read all. */
 static bool exchange(filter *f)
 {
@@ -133,10 +139,11 @@ static bool exchange(filter *f)
     while (f->out >= 0) {
         struct pollfd p[] = {{.fd = f->out, .events = POLLIN}, {.fd = f->in, .events = POLLOUT}};
         int64_t left = f->until - now();
-        int n = left > 0 ? poll(p, 2, (int)left) : 0;
-        if (n < 0 && errno == EINTR)
+        left = f->stop && left > STOP_MS ? STOP_MS : left;
+        int n = is_over(f) ? -1 : poll(p, 2, (int)left);
+        if ((n < 0 && errno == EINTR && !is_over(f)) || n == 0)
             continue;
-        if (n <= 0 || (p[1].revents && !put_piece(f)) || (p[0].revents && !get_piece(f)))
+        if (n < 0 || (p[1].revents && !put_piece(f)) || (p[0].revents && !get_piece(f)))
             return false;
     }
     f->text[f->len] = '\0';
@@ -148,7 +155,7 @@ static int end(const filter *f, bool ok)
 {
     int status = -1;
     pid_t got = 0;
-    while (ok && (got = waitpid(f->pid, &status, WNOHANG)) == 0 && now() < f->until)
+    while (ok && (got = waitpid(f->pid, &status, WNOHANG)) == 0 && !is_over(f))
         usleep(PAUSE_US);
     if (got == f->pid)
         return status;
@@ -160,7 +167,8 @@ static int end(const filter *f, bool ok)
 
 int filter_run(const filter_call *call, char **ret)
 {
-    filter f = {.in = -1, .out = -1, .input = call->input, .until = now() + call->ms};
+    filter f = {
+        .in = -1, .out = -1, .input = call->input, .until = now() + call->ms, .stop = call->stop};
     *ret = NULL;
     int rc = open_filter(call, &f);
     if (rc != 0)
