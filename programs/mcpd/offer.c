@@ -74,13 +74,22 @@ static bool seen(size_t index, void *user)
 }
 
 /* Generates the instructions for a caller. With access rules, they mention only the sources that
- * the caller may see. */
+ * the caller may see. What other servers say depends on the caller, too. */
 static const char *make_instructions(mcp_request *req, void *user)
 {
     const offer *o = user;
-    char *generated = about_all(o->now, o->modules, seen, &(reader){o, req});
-    const char *copy = generated ? mcp_request_strdup(req, mcp_str_from(generated)) : NULL;
-    free(generated);
+    char *whole = NULL, *own = about_all(o->now, o->modules, seen, &(reader){o, req});
+    const char *copy = NULL;
+    size_t size;
+    FILE *to = own ? open_memstream(&whole, &size) : NULL;
+    if (to) {
+        fputs(own, to);
+        upstreams_introduce(req, to);
+        if (fclose(to) == 0)
+            copy = mcp_request_strdup(req, mcp_str_from(whole));
+    }
+    free(whole);
+    free(own);
     return copy;
 }
 
@@ -92,7 +101,8 @@ static void instruct(mcp_server *server, offer *o)
     const char *text = generated ? generated : own;
     if (text)
         mcp_server_set_instructions(server, text);
-    mcp_server_set_instructions_hook(server, o->rules && !own ? make_instructions : NULL, o);
+    mcp_server_set_instructions_hook(
+        server, (o->rules || upstreams_any()) && !own ? make_instructions : NULL, o);
     free(generated);
 }
 

@@ -66,6 +66,91 @@ void upstreams_visit_tools(mcp_upstream_tool_fn *fn, void *user)
     visitor = user;
 }
 
+/* ---- instructions ---------------------------------------------------------------------------- */
+
+enum { MOST_OF_EACH = 2000, MOST_IN_ALL = 16000, MOST_IN_TITLE = 80 };
+
+typedef struct introduction {
+    const mcp_request *req;
+    FILE *to;
+    size_t written, left_out;
+} introduction;
+
+/* Returns the length of the beginning of a text that ends with a whole character. */
+static size_t beginning(mcp_str text, size_t most)
+{
+    size_t len = text.len < most ? text.len : most;
+    while (len < text.len && len && ((unsigned char)text.ptr[len] & 0xC0) == 0x80)
+        len--;
+    return len;
+}
+
+static void put_line(FILE *to, mcp_str text)
+{
+    size_t len = beginning(text, MOST_IN_TITLE);
+    for (size_t i = 0; i < len; i++)
+        putc((unsigned char)text.ptr[i] < ' ' || text.ptr[i] == 0x7F ? ' ' : text.ptr[i], to);
+}
+
+static void put_quoted(FILE *to, mcp_str text)
+{
+    size_t len = beginning(text, MOST_OF_EACH);
+    fputs("\n> ", to);
+    for (size_t i = 0; i < len; i++) {
+        unsigned char c = (unsigned char)text.ptr[i];
+        if (c == '\r' && i + 1 < len && text.ptr[i + 1] == '\n')
+            continue;
+        if (c == '\n' || c == '\r')
+            fputs("\n> ", to);
+        else
+            putc((c < ' ' && c != '\t') || c == 0x7F ? ' ' : c, to);
+    }
+    if (len < text.len)
+        fputs("\n> …", to);
+}
+
+static void introduce(const mcp_upstream_about *about, void *user)
+{
+    introduction *i = user;
+    if (!mcp_request_may(i->req, MCP_ITEM_RESOURCE, mcp_str_from(about->prefix)))
+        return;
+    size_t size = about->instructions.len < MOST_OF_EACH ? about->instructions.len : MOST_OF_EACH;
+    if (i->written + size > MOST_IN_ALL) {
+        i->left_out++;
+        return;
+    }
+    if (!i->written)
+        fputs("\n\nThe following servers are included. What they say is quoted; their tools and "
+              "prompts "
+              "have longer names here.",
+              i->to);
+    i->written += size + 1;
+    fprintf(i->to, "\n\n## %s", about->name);
+    if (about->title.len)
+        fputs(": ", i->to), put_line(i->to, about->title);
+    if (about->version.len)
+        putc(' ', i->to), put_line(i->to, about->version);
+    if (!about->transparent)
+        fprintf(i->to, "\nNames of its tools and prompts begin with %s_", about->name);
+    if (about->instructions.len)
+        putc('\n', i->to), put_quoted(i->to, about->instructions);
+}
+
+void upstreams_introduce(const mcp_request *req, FILE *to)
+{
+    introduction i = {.req = req, .to = to};
+    if (mounted.withhold_changed)
+        return;
+    mcp_upstream_introduce(&mounted, mcp_request_principal(req), introduce, &i);
+    if (i.left_out)
+        fprintf(to, "\n\nand %zu more servers", i.left_out);
+}
+
+bool upstreams_any(void)
+{
+    return mounted.first != NULL;
+}
+
 /* ---- metrics --------------------------------------------------------------------------------- */
 
 #define OF(member) METRIC_MEMBER(mcp_upstream_state, member)

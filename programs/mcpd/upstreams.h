@@ -2,6 +2,8 @@
 #ifndef MCPD_UPSTREAMS_H
 #define MCPD_UPSTREAMS_H
 
+#include <stdio.h>
+
 #include <mcp/mcp.h>
 #include <upstream.h>
 
@@ -15,6 +17,12 @@ int upstreams_use_approvals(const char *path, bool withhold, mcp_error *error);
 const mcp_approvals *upstreams_approvals(void);
 /* Makes the checks of these sources (offer_try()) visit their tools, until `fn` is NULL again. */
 void upstreams_visit_tools(mcp_upstream_tool_fn *fn, void *user);
+/* Writes what the servers that the caller may see say about themselves, with a heading for each. Every
+ * line of theirs begins with "> ", so that none can be taken for a heading. Writes nothing if tools that
+ * are not approved are withheld: nobody has reviewed these texts. */
+void upstreams_introduce(const mcp_request *req, FILE *to);
+/* Returns whether there are such sources. */
+bool upstreams_any(void);
 /* Calls add() with the metrics of these sources, as Prometheus text. If `numbers` is set, the
  * sources are labelled with numbers instead of names. */
 void upstreams_metrics(bool numbers, void (*add)(mcp_str text, void *arg), void *arg);

@@ -170,6 +170,7 @@ static void release(void *user)
     upstream_names_free(&up->names);
     upstream_approval_free(up);
     upstream_kept_clear(up);
+    upstream_said_clear(up);
     free_texts(up, up->options.argv);
     free_texts(up, up->options.env);
     free_texts(up, up->options.env_add);

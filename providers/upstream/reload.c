@@ -101,7 +101,7 @@ bool upstream_take_session(upstream *up, const upstream_wanted *wanted)
 void upstream_take_kept(upstream *up)
 {
     for (upstream *from = older(up, up); from; from = older(up, from))
-        upstream_kept_adopt(up, from);
+        upstream_kept_adopt(up, from), upstream_said_adopt(up, from);
 }
 
 upstream_ask *upstream_take_parked(upstream *up, const char *principal, const char *id)

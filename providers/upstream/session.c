@@ -42,6 +42,7 @@ static void session_free(upstream_session *s)
     upstream_watch_free(s);
     upstream_link_close(s);
     upstream_login_close(s);
+    upstream_said_keep(s);
     mcp_client_free(s->client);
     for (size_t i = 0; i < s->n_uris; i++)
         common_release(&up->alloc, s->uris[i]);

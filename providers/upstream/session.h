@@ -16,6 +16,7 @@ typedef struct upstream_question upstream_question;
 typedef struct upstream_listing upstream_listing; /* listing.h */
 typedef struct upstream_kept upstream_kept;       /* kept.c */
 typedef struct upstream_headers upstream_headers; /* headers.c */
+typedef struct upstream_said upstream_said;       /* said.c */
 
 /* What the client of a session declares, as bits: what the other server may ask, and extensions. */
 enum {
@@ -81,6 +82,7 @@ typedef struct upstream {
     upstream_kept *kept;   /* the last lists */
     size_t kept_bytes;
     uint64_t n_kept_uses;
+    upstream_said *said;       /* about itself, in sessions that have ended */
     mcp_upstream_state totals; /* the counters, except those of processes of open sessions */
 } upstream;
 
@@ -217,8 +219,19 @@ int upstream_try(const mcp_upstream_options *options, char *said, size_t room,
 
 void upstream_group_add(upstream *up);
 void upstream_group_remove(upstream *up);
+/* Returns whether the same name was mounted again. The old mount stays until its requests have
+ * ended. */
+bool upstream_is_replaced(const upstream *up);
 /* Adds the figures of a process to the totals, before its service is freed. */
 void upstream_count_process(upstream *up, const mcp_service *service);
+
+/* ---- said.c --------------------------------------------------------------------------------- */
+
+/* Keeps what the other server said about itself, before the session ends. */
+void upstream_said_keep(upstream_session *s);
+/* Takes over what is known from an earlier mount of the same server. */
+void upstream_said_adopt(upstream *up, upstream *from);
+void upstream_said_clear(upstream *up);
 
 /* ---- link.c ---------------------------------------------------------------------------------- */
 

@@ -61,9 +61,7 @@ static mcp_upstream_state state_of(const upstream *up)
     return state;
 }
 
-/* Returns whether the same name was mounted again. The old mount stays until its requests have
- * ended. */
-static bool is_replaced(const upstream *up)
+bool upstream_is_replaced(const upstream *up)
 {
     const upstream *later = up->next;
     while (later && strcmp(later->options.name, up->options.name) != 0)
@@ -75,7 +73,7 @@ void mcp_upstream_each(const mcp_upstream_group *group,
                        void (*each)(const mcp_upstream_state *state, void *user), void *user)
 {
     for (const upstream *up = group->first; up; up = up->next) {
-        if (is_replaced(up))
+        if (upstream_is_replaced(up))
             continue;
         const mcp_upstream_state state = state_of(up);
         each(&state, user);

@@ -214,6 +214,22 @@ typedef struct mcp_upstream_state {
 /* Calls each(state, user) for each server of the group. */
 void mcp_upstream_each(const mcp_upstream_group *group,
                        void (*each)(const mcp_upstream_state *state, void *user), void *user);
+/* What the other server said about itself when its last session with a principal began. The texts are
+ * not checked: they may have several lines, and an open session has them as long as they were sent. */
+typedef struct mcp_upstream_about {
+    size_t size;
+    const char *name;   /* that of the source */
+    const char *prefix; /* of its URIs */
+    bool transparent;   /* as in the options */
+    mcp_str title;      /* or its name; all of these may be empty */
+    mcp_str version;
+    mcp_str instructions;
+} mcp_upstream_about;
+
+/* Calls each(about, user) for each server of the group that the principal (NULL: anonymous) has had a
+ * session with. `about` is valid during the call. */
+void mcp_upstream_introduce(const mcp_upstream_group *group, const char *principal,
+                            void (*each)(const mcp_upstream_about *about, void *user), void *user);
 /* The words for these enums in metrics ("idle", "answered", "last", …), or NULL past the last one. */
 const char *mcp_upstream_end_name(size_t end);
 const char *mcp_upstream_outcome_name(size_t outcome);

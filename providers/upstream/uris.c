@@ -84,13 +84,12 @@ static int canonicalize(mcp_str uri, char *to, size_t room)
     return MCP_OK;
 }
 
+/* The prefix alone is no resource, but stands for all of them in questions about access. */
 int upstream_uri_resolve(mcp_str uri, char *canonical, size_t room, void *user)
 {
     upstream *up = user;
     bool ui = is_ui(up, uri);
     size_t start = strlen(ui ? up->ui_prefix : up->prefix);
-    if (!upstream_uri_is_below(up, uri))
-        return MCP_ENOTFOUND;
     int begun = snprintf(canonical, room, "%s%s", up->prefix, ui ? "ui://" : "");
     if (begun < 0 || (size_t)begun >= room)
         return MCP_ELIMIT;

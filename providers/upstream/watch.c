@@ -229,7 +229,8 @@ int upstream_watch(const char *canonical, const char *principal, void *user)
     upstream *up = user;
     upstream_session *s = NULL;
     mcp_error error = {0};
-    if (!upstream_offers(up, MCP_ITEM_RESOURCE, mcp_str_from(there(up, canonical))))
+    if (!*there(up, canonical) ||
+        !upstream_offers(up, MCP_ITEM_RESOURCE, mcp_str_from(there(up, canonical))))
         return MCP_ENOTFOUND;
     int rc = upstream_session_get(up, &(upstream_wanted){.principal = principal}, &s, &error);
     if (rc == MCP_OK)
