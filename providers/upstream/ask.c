@@ -441,10 +441,11 @@ static int begin(upstream *up, mcp_request *req, const upstream_ask *like, bool 
     upstream_session *s = NULL;
     bool early = like->listing && like->listing->early;
     upstream_ask *a = common_alloc(&up->alloc, sizeof(*a));
-    const upstream_wanted wanted = {.principal = mcp_request_principal(req),
+    const char *caller = mcp_request_principal(req);
+    const upstream_wanted wanted = {.principal = upstream_principal(up, caller),
                                     .declared = upstream_declared_by(up, req),
                                     .matters = upstream_may_ask(like) ? ~0u : UPSTREAM_SHOWS_APPS};
-    int rc = a ? upstream_session_limit(up, wanted.principal, error) : MCP_ENOMEM;
+    int rc = a ? upstream_session_limit(up, caller, error) : MCP_ENOMEM;
     if (rc == MCP_OK)
         rc = upstream_session_get(up, &wanted, &s, error);
     if (rc != MCP_OK) {

@@ -89,7 +89,7 @@ void upstream_headers_page(const upstream_ask *a, const mcp_json *page)
 
 int upstream_headers_check(const upstream *up, mcp_request *req, mcp_str tool)
 {
-    const char *principal = mcp_request_principal(req);
+    const char *principal = upstream_principal(up, mcp_request_principal(req));
     bool known = false;
     if (!mcp_request_has_headers(req))
         return MCP_OK;

@@ -19,7 +19,7 @@ static upstream_key key_of(const upstream_ask *a)
 static upstream_key key_for(const upstream *up, const mcp_request *req, mcp_item item,
                             const char *cursor)
 {
-    return (upstream_key){mcp_request_principal(req), item, cursor,
+    return (upstream_key){upstream_principal(up, mcp_request_principal(req)), item, cursor,
                           upstream_declared_by(up, req) & UPSTREAM_SHOWS_APPS};
 }
 
@@ -176,7 +176,7 @@ static void store(upstream_ask *a, int rc, mcp_str text, const mcp_error *error)
 static void announce(const upstream_ask *a)
 {
     mcp_item item = a->item == MCP_ITEM_TEMPLATE ? MCP_ITEM_RESOURCE : a->item;
-    mcp_server_list_changed_for(a->session->up->server, item, a->session->principal);
+    upstream_list_changed(a->session, item);
 }
 
 static void settle(upstream_ask *a, int rc, const mcp_json *result, mcp_str text,

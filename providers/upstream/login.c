@@ -62,6 +62,9 @@ int upstream_login_check(const mcp_upstream_options *o, mcp_error *error)
         return fail(error, MCP_EINVAL,
                     "client-credentials needs client_id, and client_secret_file or client_key_file",
                     NULL);
+    if (o->shared && l->account && strstr(l->account, "{principal}"))
+        return fail(error, MCP_EINVAL, "with \"shared\", callers have no accounts of their own",
+                    NULL);
     if (l->client_secret_file && !l->issuer)
         return fail(error, MCP_EINVAL,
                     "issuer has to say which authorization server gets the client secret", NULL);

@@ -282,7 +282,8 @@ static void replace(upstream_ask *a)
 
 int upstream_resume(upstream *up, mcp_request *req)
 {
-    const char *id = mcp_request_series(req), *principal = mcp_request_principal(req);
+    const char *id = mcp_request_series(req),
+               *principal = upstream_principal(up, mcp_request_principal(req));
     upstream_ask *a = id ? upstream_parked_find(up, principal, id) : NULL;
     if (id && !a)
         a = upstream_take_parked(up, principal, id);

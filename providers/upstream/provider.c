@@ -317,6 +317,12 @@ int mcp_upstream_mount(mcp_server *server, const mcp_upstream_options *options, 
     int rc = upstream_check(options, error);
     if (rc != MCP_OK)
         return rc;
+    if (options->shared) {
+        provider.watch_for = NULL;
+        provider.unwatch_for = NULL;
+        provider.watch = upstream_watch_shared;
+        provider.unwatch = upstream_unwatch_shared;
+    }
     mcp_allocator alloc = common_allocator(options->allocator);
     upstream *up = common_alloc(&alloc, sizeof(*up));
     if (!up)

@@ -49,7 +49,7 @@ unsigned upstream_declared_by(const upstream *up, const mcp_request *req)
                  {"roots", UPSTREAM_ASKS_ROOTS}};
     unsigned declared = shows_apps(req) ? UPSTREAM_SHOWS_APPS : 0;
     /* Callers without a name may be different people, but share a session. */
-    if (!mcp_request_principal(req) || up->options.no_questions)
+    if (!upstream_principal(up, mcp_request_principal(req)) || up->options.no_questions)
         return declared;
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
         declared |= mcp_request_can(req, table[i].capability) ? table[i].bit : 0;

@@ -44,7 +44,8 @@ static bool is_same(upstream *a, upstream *b)
            same_texts(x->argv, y->argv) && x->connect == y->connect &&
            x->disconnect == y->disconnect && x->user == y->user && same_texts(x->env, y->env) &&
            same_texts(x->env_add, y->env_add) && same_texts(x->headers, y->headers) &&
-           x->transparent == y->transparent && x->no_questions == y->no_questions;
+           x->transparent == y->transparent && x->shared == y->shared &&
+           x->no_questions == y->no_questions;
 }
 
 /* ---- moving ---------------------------------------------------------------------------------- */

@@ -145,7 +145,7 @@ void mcp_upstream_introduce(const mcp_upstream_group *group, const char *princip
                                     .name = up->options.name,
                                     .prefix = up->prefix,
                                     .transparent = up->options.transparent};
-        if (!upstream_is_replaced(up) && find(up, principal, &about))
+        if (!upstream_is_replaced(up) && find(up, upstream_principal(up, principal), &about))
             each(&about, user);
     }
 }

@@ -151,11 +151,35 @@ static void on_time(void *arg)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
+const char *upstream_principal(const upstream *up, const char *of_caller)
+{
+    return up->options.shared ? NULL : of_caller;
+}
+
+void upstream_list_changed(const upstream_session *s, mcp_item item)
+{
+    if (s->up->options.shared)
+        mcp_server_list_changed(s->up->server, item);
+    else
+        mcp_server_list_changed_for(s->up->server, item, s->principal);
+}
+
+void upstream_updated(const upstream_session *s, const char *uri)
+{
+    if (s->up->options.shared)
+        mcp_server_resource_updated(s->up->server, uri);
+    else
+        mcp_server_updated_for(s->up->server, uri, s->principal);
+}
+
+static bool is_same_principal(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
 bool upstream_session_is_of(const upstream_session *s, const char *principal)
 {
-    if (!s->principal || !principal)
-        return !s->principal && !principal;
-    return strcmp(s->principal, principal) == 0;
+    return is_same_principal(s->principal, principal);
 }
 
 static bool suits(const upstream_session *s, const upstream_wanted *wanted)
@@ -257,7 +281,9 @@ int upstream_session_limit(const upstream *up, const char *principal, mcp_error 
     size_t all = 0, own = 0;
     for (const upstream_session *s = up->sessions; s; s = s->next) {
         all += s->n_asks;
-        own += upstream_session_is_of(s, principal) ? s->n_asks : 0;
+        own += !o->shared && upstream_session_is_of(s, principal) ? s->n_asks : 0;
+        for (const upstream_ask *a = o->shared ? s->asks : NULL; a; a = a->next)
+            own += a->req && is_same_principal(mcp_request_principal(a->req), principal);
     }
     if (all < o->max_calls_in_all && own < o->max_calls)
         return MCP_OK;

@@ -199,10 +199,15 @@ void upstream_session_timer(upstream *up);
 int64_t upstream_now(const upstream *up);
 /* Writes a line to the log of the server. */
 void upstream_say(const upstream *up, const char *level, const char *text);
+/* Returns the principal of a caller's session: that of the caller, or NULL if sessions are shared. */
+const char *upstream_principal(const upstream *up, const char *of_caller);
+/* Notifies the callers who use the session, of a list or of one resource. */
+void upstream_list_changed(const upstream_session *s, mcp_item item);
+void upstream_updated(const upstream_session *s, const char *uri);
 /* Returns whether the session belongs to the principal. */
 bool upstream_session_is_of(const upstream_session *s, const char *principal);
 /* Returns MCP_OK, or MCP_ELIMIT with the reason in *error if there are too many requests in flight
- * for one more of the principal. */
+ * for one more of the caller with this principal. */
 int upstream_session_limit(const upstream *up, const char *principal, mcp_error *error);
 /* Marks a session whose connection has ended. The timer then frees the session. */
 void upstream_session_lost(upstream_session *s);
@@ -387,6 +392,8 @@ const char *upstream_log_name(int level);
 
 int upstream_watch(const char *canonical, const char *principal, void *user);
 void upstream_unwatch(const char *canonical, const char *principal, void *user);
+int upstream_watch_shared(const char *canonical, void *user);
+void upstream_unwatch_shared(const char *canonical, void *user);
 int upstream_watch_list(void *user);
 void upstream_unwatch_list(void *user);
 /* Subscribes if lists or URIs are watched and no subscription exists. */

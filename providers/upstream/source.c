@@ -52,6 +52,8 @@ const char mcp_upstream_schema[] =
     "\"description\":\"The file of logins; default: that of mcpctl\"}," UPSTREAM_POLICY_SCHEMA
     "\"transparent\":{\"type\":\"boolean\",\"description\":\"Whether URIs and names stay as "
     "they are; only if this is the only source\"},"
+    "\"shared\":{\"type\":\"boolean\",\"description\":\"Whether all callers share one session, "
+    "in which the server cannot ask them questions\"},"
     "\"revision\":{\"type\":\"string\",\"pattern\":\"^20[0-9]{2}-[0-9]{2}-[0-9]{2}$\","
     "\"description\":\"The only revision to use; default: negotiated for each session\"},"
     "\"max_sessions\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":100000,"
@@ -309,6 +311,7 @@ static int use_options(reading *r, const char *source, const mcp_json *options, 
                 .login_file = string_of(options, "login_file"),
             },
         .transparent = mcp_json_bool(mcp_json_get(options, "transparent"), false),
+        .shared = mcp_json_bool(mcp_json_get(options, "shared"), false),
         .no_questions = !mcp_json_bool(mcp_json_get(options, "questions"), true),
         .allocator = allocator);
     rc = upstream_policy_read(&r->policy, options, o, error);

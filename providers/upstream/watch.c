@@ -17,7 +17,7 @@ static void tell(const upstream_session *s, const char *uri)
     common_buffer b;
     common_buffer_init(&b, &up->alloc);
     if (common_put(&b, up->prefix) && common_put(&b, uri) && common_buffer_append(&b, "", 1) == 0)
-        mcp_server_updated_for(up->server, b.ptr, s->principal);
+        upstream_updated(s, b.ptr);
     common_buffer_free(&b);
 }
 
@@ -38,7 +38,7 @@ static void on_changed(mcp_client *client, mcp_subscription *subscription, mcp_c
     if (change == MCP_CHANGE_TOOLS)
         s->knows_tools = false;
     if (change != MCP_CHANGE_RESOURCE) {
-        mcp_server_list_changed_for(s->up->server, changed_item[change], s->principal);
+        upstream_list_changed(s, changed_item[change]);
         return;
     }
     for (size_t i = 0; i < s->n_uris; i++) {
@@ -51,8 +51,7 @@ void upstream_watch_announce(upstream_session *s)
 {
     s->knows_tools = false;
     for (size_t i = 0; s->up->listening && i < 3; i++)
-        mcp_server_list_changed_for(s->up->server, changed_item[MCP_CHANGE_RESOURCES + i],
-                                    s->principal);
+        upstream_list_changed(s, changed_item[MCP_CHANGE_RESOURCES + i]);
     for (size_t i = 0; i < s->n_uris; i++)
         tell(s, s->uris[i]);
 }
@@ -258,6 +257,16 @@ void upstream_unwatch(const char *canonical, const char *principal, void *user)
             return;
         }
     }
+}
+
+int upstream_watch_shared(const char *canonical, void *user)
+{
+    return upstream_watch(canonical, NULL, user);
+}
+
+void upstream_unwatch_shared(const char *canonical, void *user)
+{
+    upstream_unwatch(canonical, NULL, user);
 }
 
 int upstream_watch_list(void *user)

@@ -280,3 +280,37 @@ with_instructions() {
     is '[true,false]' '[.instructions | contains("- mcp: one", "##")]'
     hush
 }
+
+@test "shared: callers use one session and are told of changes, but never asked" {
+    printf 'ada:0123456789abcdef\nbob:0123456789abcdee\n' >tokens
+    chmod 600 tokens
+    local ada='Authorization: Bearer 0123456789abcdef' bob='Authorization: Bearer 0123456789abcdee' header
+    "$MCPD" --no-resource-tools --http 127.0.0.1:0 --token-file tokens \
+        "mcp:'$MCPD' --no-resource-tools files?name=one&shared=true" "mcp:'$MCPD' --no-resource-tools own?name=each" 2>web.log 3>&- &
+    web_pid=$!
+    for _ in {1..1200}; do url=$(grep -om1 'http://127[0-9.:]*/mcp' web.log) && break; sleep 0.05; done
+    for header in "$ada" "$bob"; do
+        [ "$("$MCPCTL" read -H "$header" "$url" "mcp+one:$uri")" = hello ]
+        [ "$("$MCPCTL" read -H "$header" "$url" "mcp+each:file://$(pwd -P)/own/b.txt")" = mine ]
+    done
+    [ "$(pgrep -c -P "$web_pid" -f 'files$')" = 1 ]
+    [ "$(pgrep -c -P "$web_pid" -f 'own$')" = 2 ]
+    local watchers=() revision
+    for revision in 2025-11-25 2026-07-28; do
+        for header in "$ada" "$bob"; do
+            timeout 120 "$MCPCTL" watch --revision "$revision" --count 1 -H "$header" "$url" "mcp+one:$uri" >"watch.${#watchers[@]}" 3>&- &
+            watchers+=($!)
+        done
+    done
+    # A change may come before a watcher has subscribed.
+    for i in {1..600}; do
+        echo "change $i" >files/a.txt
+        [ "$(cat watch.? | grep -c updated)" = 4 ] && break
+        sleep 0.1
+    done
+    wait "${watchers[@]}"
+    cat watch.*
+    [ "$(grep -c "updated.mcp+one:$uri" watch.0 watch.1 watch.2 watch.3 | grep -c ':1$')" = 4 ]
+    run -1 "$MCPD" 'mcp:https://example.com/mcp?name=x&shared=true&oauth=login&account={principal}' </dev/null
+    [[ $output == *'with "shared", callers have no accounts of their own'* ]]
+}

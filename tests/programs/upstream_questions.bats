@@ -104,11 +104,13 @@ accepted() {
     failure tools/call "$(accepted)"
     is true '.message | contains("has ended; send the request without it")'
     hush
-    rm declared
-    talk modern "$MCPD" 'mcp:./asks?name=gh&questions=false'
-    result tools/call '{"name":"gh_ask"}'
-    is true '.content[0].text | fromjson | .code < 0'
-    run -0 cat declared
-    [ "$output" = '{}' ]
-    hush
+    for option in questions=false shared=true; do
+        rm declared
+        talk modern "$MCPD" "mcp:./asks?name=gh&$option"
+        result tools/call '{"name":"gh_ask"}'
+        is true '.content[0].text | fromjson | .code < 0'
+        run -0 cat declared
+        [ "$output" = '{}' ]
+        hush
+    done
 }
