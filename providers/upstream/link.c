@@ -74,6 +74,14 @@ static void on_end(const mcp_service_end *end, void *user)
         upstream_watch_announce(s);
 }
 
+static void on_stderr(const char *level, const char *line, void *user)
+{
+    const upstream_session *s = user;
+    const mcp_upstream_options *o = &s->up->options;
+    (void)level;
+    o->trace(o->name, MCP_UPSTREAM_STDERR, mcp_str_from(line), o->user);
+}
+
 static int open_service(upstream_session *s, mcp_loop *loop, mcp_error *error)
 {
     const mcp_upstream_options *o = &s->up->options;
@@ -84,7 +92,8 @@ static int open_service(upstream_session *s, mcp_loop *loop, mcp_error *error)
                              MCP_OPTIONS(mcp_service_options, .name = o->name, .argv = o->argv,
                                          .env = env.items, .cwd = o->cwd, .client = s->client,
                                          .idle_ms = UINT64_MAX, /* the session has its own */
-                                         .start_ms = o->timeout_ms, .on_end = on_end, .user = s),
+                                         .start_ms = o->timeout_ms, .on_end = on_end,
+                                         .log = o->trace ? on_stderr : NULL, .user = s),
                              &s->service, error);
     common_release(&s->up->alloc, (void *)env.items);
     return rc;

@@ -208,6 +208,15 @@ static void on_refused(mcp_client *client, mcp_str name, const char *why, void *
     upstream_say(s->up, "warning", text);
 }
 
+static void on_trace(mcp_client *client, bool sent, mcp_exchange exchange, mcp_str message,
+                     void *user)
+{
+    const upstream_session *s = user;
+    const mcp_upstream_options *o = &s->up->options;
+    (void)client, (void)exchange;
+    o->trace(o->name, sent ? MCP_UPSTREAM_SENT : MCP_UPSTREAM_RECEIVED, message, o->user);
+}
+
 static int open_session(upstream_session *s, mcp_error *error)
 {
     static const char apps[] =
@@ -215,19 +224,19 @@ static int open_session(upstream_session *s, mcp_error *error)
     const upstream *up = s->up;
     mcp_question_fn *const ask = upstream_on_question;
     int rc = mcp_client_new(
-        MCP_OPTIONS(mcp_client_options, .name = "mcpd", .version = MCP_VERSION_STRING,
-                    .no_cache = true, .tasks = true, .revision = up->options.revision,
-                    .max_message = up->options.max_answer, .tool_refused = on_refused,
-                    .ping_ms = up->options.url ? up->options.idle_ms / PINGS : 0,
-                    .elicit_form = s->declared & UPSTREAM_ASKS_FORM ? ask : NULL,
-                    .elicit_url = s->declared & UPSTREAM_ASKS_URL ? ask : NULL,
-                    .roots = s->declared & UPSTREAM_ASKS_ROOTS ? ask : NULL,
-                    .sample = s->declared & UPSTREAM_ASKS_SAMPLE ? ask : NULL,
-                    .sample_tools = s->declared & UPSTREAM_ASKS_TOOLS,
-                    .extensions = s->declared & UPSTREAM_SHOWS_APPS ? apps : NULL,
-                    .notification = upstream_on_notification,
-                    .elicitation_complete = upstream_on_complete, .allocator = &up->alloc,
-                    .user = s),
+        MCP_OPTIONS(
+            mcp_client_options, .name = "mcpd", .version = MCP_VERSION_STRING, .no_cache = true,
+            .tasks = true, .revision = up->options.revision, .max_message = up->options.max_answer,
+            .tool_refused = on_refused,
+            .ping_ms = up->options.url ? up->options.idle_ms / PINGS : 0,
+            .elicit_form = s->declared & UPSTREAM_ASKS_FORM ? ask : NULL,
+            .elicit_url = s->declared & UPSTREAM_ASKS_URL ? ask : NULL,
+            .roots = s->declared & UPSTREAM_ASKS_ROOTS ? ask : NULL,
+            .sample = s->declared & UPSTREAM_ASKS_SAMPLE ? ask : NULL,
+            .sample_tools = s->declared & UPSTREAM_ASKS_TOOLS,
+            .extensions = s->declared & UPSTREAM_SHOWS_APPS ? apps : NULL,
+            .notification = upstream_on_notification, .elicitation_complete = upstream_on_complete,
+            .trace = up->options.trace ? on_trace : NULL, .allocator = &up->alloc, .user = s),
         &s->client, error);
     return rc == MCP_OK ? upstream_link_open(s, error) : rc;
 }

@@ -81,6 +81,13 @@ typedef struct mcp_upstream_rate {
     uint32_t per_minute, burst; /* burst: 0 means per_minute */
 } mcp_upstream_rate;
 
+/* What a program sees of a session (mcp_upstream_options.trace). */
+typedef enum mcp_upstream_trace {
+    MCP_UPSTREAM_SENT,     /* a message to the other server */
+    MCP_UPSTREAM_RECEIVED, /* a message of the other server */
+    MCP_UPSTREAM_STDERR,   /* a line that its program wrote to stderr */
+} mcp_upstream_trace;
+
 typedef struct mcp_upstream_options {
     size_t size;
     /* a-z, 0-9 and "-", at most 24 characters, beginning with a letter; required. All strings are
@@ -161,6 +168,10 @@ typedef struct mcp_upstream_options {
     /* Limits on the requests of each principal. All that concern a request must allow it. */
     const mcp_upstream_rate *rates;
     size_t n_rates;
+    /* Called for each message between a session and the other server, and for each line that its
+     * program writes to stderr (as mcp_service_options.log says), which are not logged then. `name`
+     * is that of the mount, and `text` is borrowed. It must not call the server. May be NULL. */
+    void (*trace)(const char *name, mcp_upstream_trace what, mcp_str text, void *user);
 } mcp_upstream_options;
 
 /* Mounts the other server. Before the first request, the server needs a host with timers; unless
