@@ -8,27 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <common/file.h>
-
 #include "servers.h"
-
-/* Where it is, relative to the folder of mcpctl. */
-static const char *const places[] = {"/mcpctl-browse", "/../libexec/mcp/mcpctl-browse"};
-
-static bool find_program(char to[PATH_MAX])
-{
-    char own[PATH_MAX];
-    ssize_t len = readlink("/proc/self/exe", own, sizeof(own) - 1);
-    own[len > 0 ? len : 0] = 0;
-    char *slash = strrchr(own, '/');
-    if (!slash)
-        return false;
-    *slash = 0;
-    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
-        if (snprintf(to, PATH_MAX, "%s%s", own, places[i]) < PATH_MAX && file_is_program(to))
-            return true;
-    return false;
-}
+#include "sibling.h"
 
 /* The command line of the other program, and the server that has a name in a configuration file. */
 typedef struct line {
@@ -112,7 +93,7 @@ int run_browse(ctl *c)
 {
     char path[PATH_MAX];
     line l = {.named = NULL};
-    if (!find_program(path)) {
+    if (!sibling_find("mcpctl-browse", path)) {
         say("mcpctl-browse is not installed: mcpctl was built without it");
         hint("to build it, install ncursesw and md4c (Debian: libncurses-dev, libmd4c-dev); "
              "'mcpctl shell' works everywhere");

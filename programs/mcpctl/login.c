@@ -12,7 +12,8 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "browser.h"
+#include <common/browser.h>
+
 #include "callback.h"
 #include "servers.h"
 #include "session.h"

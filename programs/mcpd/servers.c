@@ -14,15 +14,14 @@
 
 #include <common/file.h>
 #include <common/hosts/entry.h>
+#include <common/hosts/source_name.h>
 #include <common/text.h>
-
-enum { LONGEST = 24, CUT = 19 /* of a name; the rest is "-" and four digits of its hash */ };
 
 /* A server that has become a source. */
 typedef struct one {
     struct one *next;
     char *entry; /* the name of its entry */
-    char name[LONGEST + 1];
+    char name[SOURCE_NAME_MAX + 1];
     char *source;
     mcp_json_doc *options;
 } one;
@@ -86,58 +85,6 @@ static void tell(const adding *a, const char *format, ...)
 }
 
 /* ---- the name of a source -------------------------------------------------------------------- */
-
-static unsigned hash_of(const char *text)
-{
-    uint64_t hash = 0xcbf29ce484222325U;
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * 0x100000001b3U;
-    hash ^= hash >> 32;
-    return (unsigned)(hash ^ hash >> 16) & 0xffff;
-}
-
-typedef struct naming {
-    char *to;
-    size_t n;
-    bool cut;
-} naming;
-
-static void put(naming *n, char c)
-{
-    n->cut = n->cut || n->n == LONGEST;
-    if (n->n < LONGEST)
-        n->to[n->n++] = c;
-}
-
-/* Letters become small, and runs of other characters than letters and digits become "-". A name that is
- * too long, or has neither letters nor digits, gets a hash. */
-static void name_source(const char *entry, char to[LONGEST + 1])
-{
-    naming n = {.to = to};
-    bool gap = false;
-    for (const char *p = entry; *p; p++) {
-        char c = (char)(*p >= 'A' && *p <= 'Z' ? *p + 32 : *p);
-        bool digit = c >= '0' && c <= '9';
-        if (!digit && (c < 'a' || c > 'z')) {
-            gap = true;
-            continue;
-        }
-        if (digit && !n.n)
-            put(&n, 's'), gap = true;
-        if (gap && n.n)
-            put(&n, '-');
-        put(&n, c);
-        gap = false;
-    }
-    if (n.cut || !n.n) {
-        n.n = n.n < CUT ? n.n : CUT;
-        while (n.n && to[n.n - 1] == '-')
-            n.n--;
-        snprintf(to + n.n, LONGEST + 1 - n.n, "%s%04x", n.n ? "-" : "s-", hash_of(entry));
-    } else {
-        to[n.n] = 0;
-    }
-}
 
 /* Returns the source with this name, or that of the same entry of another file. */
 static const one *same(const adding *a, const char *name, bool entry)
@@ -308,7 +255,7 @@ static int add(adding *a, const server *v, const mcp_json *entry)
         return MCP_ENOMEM;
     o->entry = strdup(a->entry);
     o->source = v->url ? strdup(v->url) : quoted(v->argv[0]);
-    name_source(a->entry, o->name);
+    source_name(a->entry, o->name);
     int rc = o->entry && o->source ? make_options(v, entry, &o->options) : MCP_ENOMEM;
     const one *other = rc == MCP_OK ? same(a, o->name, false) : NULL;
     if (other) {

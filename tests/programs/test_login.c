@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "../../programs/mcpctl/browser.h"
+#include "../../programs/common/browser.h"
 #include "../../programs/mcpctl/callback.h"
 #include "support/wait.h"
 

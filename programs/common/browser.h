@@ -1,6 +1,6 @@
 /* browser.h: opens an address in the user's browser. */
-#ifndef MCPCTL_BROWSER_H
-#define MCPCTL_BROWSER_H
+#ifndef PROGRAM_BROWSER_H
+#define PROGRAM_BROWSER_H
 
 #include <stdbool.h>
 
@@ -12,5 +12,8 @@ bool browser_exists(void);
 /* Starts the browser, without a shell, and does not wait for it. Returns false if the address is not
  * acceptable or nothing could be started. */
 bool browser_open(const char *url);
+/* Does the same with a file that the program has made, whose path must be absolute and without
+ * characters that a URL cannot contain. */
+bool browser_open_file(const char *path);
 
 #endif

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -94,10 +95,25 @@ static bool start_command(const char *commands, const char *url)
     return ok;
 }
 
-bool browser_open(const char *url)
+static bool open_any(const char *url)
 {
-    if (!browser_accepts(url))
-        return false;
     const char *commands = getenv("BROWSER");
     return start_command(commands && *commands ? commands : "xdg-open", url);
+}
+
+bool browser_open(const char *url)
+{
+    return browser_accepts(url) && open_any(url);
+}
+
+bool browser_open_file(const char *path)
+{
+    static const char fine[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                               "/._-";
+    enum { LONGEST = 4096 };
+    char url[LONGEST + sizeof("file://")];
+    if (*path != '/' || path[strspn(path, fine)] || strlen(path) > LONGEST)
+        return false;
+    snprintf(url, sizeof(url), "file://%s", path);
+    return open_any(url);
 }

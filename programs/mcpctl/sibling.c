@@ -1,0 +1,27 @@
+/* sibling.c: finds programs that belong to mcpctl. */
+#define _GNU_SOURCE
+#include "sibling.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <common/file.h>
+
+static const char *const places[] = {"/", "/../libexec/mcp/"}; /* relative to mcpctl's folder */
+
+bool sibling_find(const char *name, char to[PATH_MAX])
+{
+    char own[PATH_MAX];
+    ssize_t len = readlink("/proc/self/exe", own, sizeof(own) - 1);
+    own[len > 0 ? len : 0] = 0;
+    char *slash = strrchr(own, '/');
+    if (!slash)
+        return false;
+    *slash = 0;
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+        if (snprintf(to, PATH_MAX, "%s%s%s", own, places[i], name) < PATH_MAX &&
+            file_is_program(to))
+            return true;
+    return false;
+}
