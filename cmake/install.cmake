@@ -36,7 +36,7 @@ foreach(module IN ITEMS mcp mcp-io)
     endif()
 endforeach()
 
-foreach(program IN ITEMS mcpd mcpctl mcpctl-browse)
+foreach(program IN ITEMS mcpd mcpctl mcpctl-browse mcpctl-web)
     if(TARGET ${program})
         install(TARGETS ${program})
     endif()

@@ -240,6 +240,21 @@ const command commands[] = {
                    "cannot move the cursor, use shell.",
     },
     {
+        .name = "web",
+        .args = "[NAME|URL...]",
+        .max_args = ANY,
+        .flags = COMMAND_ALONE | COMMAND_NOT_IN_SHELL,
+        .run = run_web,
+        .summary = "Look at one or several servers in a web browser.",
+        .details = "Serves a page on this machine, opens it in the browser, and is the gateway "
+                   "between it and the servers, until Ctrl-C. The servers are a command after --, "
+                   "names, addresses, and those of the files of --servers. Only the browser that "
+                   "is opened gets in: it exchanges a code, which is valid once and for 60 "
+                   "seconds, for a secret that the page keeps in memory. After a reload of the "
+                   "page, press Enter in the terminal to open it again. --no-open prints the "
+                   "address. It is a program of its own, mcpctl-web.",
+    },
+    {
         .name = "login",
         .args = "[SERVER]",
         .max_args = 1,

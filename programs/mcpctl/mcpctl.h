@@ -82,6 +82,8 @@ typedef struct settings {
     uint64_t tail, count;
     bool force, raw, read, fetch, explain;
     const char *theme;
+    texts servers; /* files of web */
+    bool no_open;
 } settings;
 
 typedef struct command command;
@@ -143,6 +145,7 @@ int run_tools(ctl *c);
 int run_trace(ctl *c);
 int run_tree(ctl *c);
 int run_watch(ctl *c);
+int run_web(ctl *c);
 
 /* ---- options.c, parse.c and help.c: the command line ----------------------------------------- */
 

@@ -392,6 +392,18 @@ const option options[] = {
      .only = "browse",
      .help = "Colours for a dark or a light background, or no colours. auto, the default, "
              "uses COLORFGBG of the environment."},
+    {.name = "servers",
+     .kind = OPTION_LIST,
+     .at = AT(servers),
+     .argument = "FILE",
+     .only = "web",
+     .help = "Show all servers of a host's configuration file, except disabled ones. May be "
+             "repeated."},
+    {.name = "no-open",
+     .kind = OPTION_FLAG,
+     .at = AT(no_open),
+     .only = "web",
+     .help = "Do not start a browser: print what to open by hand."},
     {.name = "help",
      .letter = 'h',
      .kind = OPTION_FLAG,

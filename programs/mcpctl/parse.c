@@ -147,4 +147,5 @@ void ctl_clear(ctl *c)
     texts_clear(&c->set.answers);
     texts_clear(&c->set.roots);
     texts_clear(&c->set.globs);
+    texts_clear(&c->set.servers);
 }
