@@ -2,13 +2,24 @@
 #define _GNU_SOURCE
 #include "gate.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 
+bool gate_choose_name(gate *g)
+{
+    uint64_t number;
+    if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
+        return false;
+    snprintf(g->name, sizeof(g->name), "mcp-%016" PRIx64 ".localhost", number);
+    return true;
+}
+
 void gate_set_address(gate *g, const char *address)
 {
-    snprintf(g->host, sizeof(g->host), "%s", address);
+    const char *port = strrchr(address, ':');
+    snprintf(g->host, sizeof(g->host), "%s%s", g->name, port ? port : "");
     snprintf(g->origin, sizeof(g->origin), "http://%s", g->host);
 }
 

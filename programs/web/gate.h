@@ -12,8 +12,9 @@
 enum { GATE_DIGITS = 64, GATE_CODE_MS = 60000 };
 
 typedef struct gate {
-    char host[64];                /* "127.0.0.1:PORT" */
-    char origin[80];              /* "http://127.0.0.1:PORT" */
+    char name[64];                /* "mcp-0123456789abcdef.localhost" */
+    char host[80];                /* that and ":PORT" */
+    char origin[96];              /* "http://" and that */
     char code[GATE_DIGITS + 1];   /* empty before the first one */
     char secret[GATE_DIGITS + 1]; /* empty while no page has one */
     int64_t made;                 /* the time of the code, in milliseconds */
@@ -27,6 +28,11 @@ typedef enum gate_answer {
     GATE_LATE,  /* it is older than GATE_CODE_MS */
 } gate_answer;
 
+/* Chooses the name of this machine in the page's address, which is another one each time. So the page
+ * has an origin of its own: whatever another program at the same port has left in the browser, such
+ * as a service worker, belongs to another origin. Browsers resolve *.localhost to this machine without
+ * asking anybody. Returns false if there is no randomness. */
+bool gate_choose_name(gate *g);
 /* Sets the address at which the page is served, such as "127.0.0.1:4711". */
 void gate_set_address(gate *g, const char *address);
 /* Makes a code, which replaces the one before. Returns false if there is no randomness. */

@@ -60,6 +60,8 @@ static void leave_terminal(terminal *t)
 
 static int make_server(web *w, mcp_error *error)
 {
+    if (!gate_choose_name(&w->gate))
+        return MCP_EIO;
     int rc = mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "mcpctl-web",
                                         .version = MCP_VERSION_STRING,
                                         .host = mcp_loop_host(w->loop), .no_rate_limits = true),
@@ -69,11 +71,17 @@ static int make_server(web *w, mcp_error *error)
 
 static int listen_there(web *w, mcp_error *error)
 {
+    const char *const hosts[] = {w->gate.name};
+    static const char *const any[] = {"*"}; /* gate_is_own() knows the port, and allows only one */
     static const char *const headers[] = {"Host", "Origin", "Sec-Fetch-Site", "If-None-Match"};
     mcp_http_options http = {.size = sizeof(http),
                              .authenticate = api_authenticate,
                              .page = api_answer,
                              .user = w,
+                             .allow_hosts = hosts,
+                             .n_allow_hosts = 1,
+                             .allow_origins = any,
+                             .n_allow_origins = 1,
                              .login_headers = headers,
                              .n_login_headers = sizeof(headers) / sizeof(headers[0]),
                              .max_body = 16 << 20,

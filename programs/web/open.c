@@ -36,7 +36,7 @@ static void on_late(void *arg)
         return;
     say("the page was not opened within %d seconds", GATE_CODE_MS / 1000);
     hint("%s", isatty(STDIN_FILENO) ? "press Enter for another try"
-                                    : "start mcpctl web again for another try");
+                                    : "start mcpctl web again, with --no-open to see the address");
 }
 
 /* Starts a timer again. */

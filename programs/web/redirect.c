@@ -20,12 +20,21 @@ static bool is_private(const char *path)
            st.st_uid == geteuid() && (st.st_mode & 077) == 0;
 }
 
+/* Returns whether nobody else can rename what this user makes in a folder. */
+static bool is_safe(const char *path)
+{
+    struct stat st;
+    return path && *path == '/' && stat(path, &st) == 0 && S_ISDIR(st.st_mode) &&
+           (st.st_uid == geteuid() || st.st_uid == 0) &&
+           ((st.st_mode & 022) == 0 || (st.st_mode & S_ISVTX));
+}
+
 static const char *folder_above(void)
 {
     const char *runtime = getenv("XDG_RUNTIME_DIR"), *temporary = getenv("TMPDIR");
     if (is_private(runtime))
         return runtime;
-    return temporary && *temporary == '/' ? temporary : "/tmp";
+    return is_safe(temporary) ? temporary : "/tmp";
 }
 
 static bool write_page(int fd, const char *url)

@@ -164,6 +164,7 @@ static int mount(web *w, web_server *s, const mcp_json *given, mcp_error *error)
                               .login = {.oauth = s->login_line ? "login" : NULL},
                               .transparent = w->n_servers == 1,
                               .trace = on_trace,
+                              .client_name = "mcpctl-web",
                               .user = s};
     int rc = argv && env && headers ? mcp_upstream_mount(w->server, &o, error) : MCP_ENOMEM;
     free(argv);

@@ -156,6 +156,7 @@ const char **upstream_text(mcp_upstream_options *o, size_t i)
         &o->login.client_secret_file,
         &o->login.client_key_file,
         &o->login.login_file,
+        &o->client_name,
     };
     return texts[i];
 }

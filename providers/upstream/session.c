@@ -217,6 +217,11 @@ static void on_trace(mcp_client *client, bool sent, mcp_exchange exchange, mcp_s
     o->trace(o->name, sent ? MCP_UPSTREAM_SENT : MCP_UPSTREAM_RECEIVED, message, o->user);
 }
 
+static const char *client_name(const upstream *up)
+{
+    return up->options.client_name ? up->options.client_name : "mcpd";
+}
+
 static int open_session(upstream_session *s, mcp_error *error)
 {
     static const char apps[] =
@@ -225,9 +230,9 @@ static int open_session(upstream_session *s, mcp_error *error)
     mcp_question_fn *const ask = upstream_on_question;
     int rc = mcp_client_new(
         MCP_OPTIONS(
-            mcp_client_options, .name = "mcpd", .version = MCP_VERSION_STRING, .no_cache = true,
-            .tasks = true, .revision = up->options.revision, .max_message = up->options.max_answer,
-            .tool_refused = on_refused,
+            mcp_client_options, .name = client_name(up), .version = MCP_VERSION_STRING,
+            .no_cache = true, .tasks = true, .revision = up->options.revision,
+            .max_message = up->options.max_answer, .tool_refused = on_refused,
             .ping_ms = up->options.url ? up->options.idle_ms / PINGS : 0,
             .elicit_form = s->declared & UPSTREAM_ASKS_FORM ? ask : NULL,
             .elicit_url = s->declared & UPSTREAM_ASKS_URL ? ask : NULL,

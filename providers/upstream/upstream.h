@@ -172,6 +172,7 @@ typedef struct mcp_upstream_options {
      * program writes to stderr (as mcp_service_options.log says), which are not logged then. `name`
      * is that of the mount, and `text` is borrowed. It must not call the server. May be NULL. */
     void (*trace)(const char *name, mcp_upstream_trace what, mcp_str text, void *user);
+    const char *client_name; /* the name of this program, for the other server; default "mcpd" */
 } mcp_upstream_options;
 
 /* Mounts the other server. Before the first request, the server needs a host with timers; unless
