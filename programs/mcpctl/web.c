@@ -94,25 +94,27 @@ static int put_login(gathered *g, const server *s)
     return EXIT_OK;
 }
 
-/* Chooses a name that no other server has. */
-static bool name_it(gathered *g, const server *s)
+/* Returns what a server is called: its entry, the host of its address, or its program. */
+static const char *label_of(const server *s)
 {
-    char *to = g->names[g->count];
-    const char *slash = s->argv && s->argv[0] ? strrchr(s->argv[0], '/') : NULL;
-    const char *host = s->url ? strstr(s->url, "://") : NULL;
-    source_name(s->name  ? s->name
-                : s->url ? (host ? host + 3 : s->url)
-                : slash  ? slash + 1
-                         : s->argv[0],
-                to);
+    const char *text = s->name ? s->name : s->url ? s->url : s->argv ? s->argv[0] : "";
+    const char *host = s->name ? NULL : strstr(text, "://"), *slash = strrchr(text, '/');
+    if (host)
+        return host + 3;
+    return s->name || s->url || !slash ? text : slash + 1;
+}
+
+/* Chooses a name that no other server has. */
+static void name_it(gathered *g, const server *s)
+{
+    char *to = g->names[g->count], other[64];
+    source_name(label_of(s), to);
     for (size_t i = 0; i < g->count; i++) {
-        if (strcmp(g->names[i], to) == 0) {
-            char other[64];
-            snprintf(other, sizeof(other), "server-%zu", g->count + 1);
-            source_name(other, to);
-        }
+        if (strcmp(g->names[i], to) != 0)
+            continue;
+        snprintf(other, sizeof(other), "server-%zu", g->count + 1);
+        source_name(other, to);
     }
-    return true;
 }
 
 static int put_server(gathered *g, const server *s)
