@@ -105,6 +105,7 @@ static void put_server(const web *w, const web_server *s, mcp_json_writer *out)
     mcp_json_key(out, "prefix"), mcp_json_add_string(out, prefix);
     mcp_json_key(out, "uriPrefix"), mcp_json_add_string(out, uri_prefix);
     mcp_json_key(out, "login"), mcp_json_add_string(out, logins[s->login]);
+    mcp_json_key(out, "problem"), mcp_json_add_string(out, s->problem);
     put_hello(s, out);
     mcp_json_end(out);
 }

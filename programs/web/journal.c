@@ -99,7 +99,7 @@ void journal_add(journal *j, const char *server, journal_from from, mcp_str text
 
 static void put_entry(const journal_entry *e, uint64_t n, mcp_json_writer *w)
 {
-    static const char *const from[] = {"client", "server", "stderr"};
+    static const char *const from[] = {"client", "server", "stderr", "gateway"};
     mcp_json_begin_object(w);
     mcp_json_key(w, "n"), mcp_json_add_uint(w, n);
     mcp_json_key(w, "at"), mcp_json_add_int(w, e->at);

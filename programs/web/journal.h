@@ -12,7 +12,12 @@ enum {
     JOURNAL_PAGE = 1000,          /* entries of one answer */
 };
 
-typedef enum journal_from { JOURNAL_CLIENT, JOURNAL_SERVER, JOURNAL_STDERR } journal_from;
+typedef enum journal_from {
+    JOURNAL_CLIENT,
+    JOURNAL_SERVER,
+    JOURNAL_STDERR,
+    JOURNAL_GATEWAY, /* what the gateway has to say about the server */
+} journal_from;
 
 typedef struct journal_entry {
     const char *server; /* borrowed; lives as long as the journal */

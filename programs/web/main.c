@@ -62,9 +62,11 @@ static int make_server(web *w, mcp_error *error)
 {
     if (!gate_choose_name(&w->gate))
         return MCP_EIO;
+    mcp_host host = *mcp_loop_host(w->loop);
+    host.log = servers_log;
     int rc = mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "mcpctl-web",
-                                        .version = MCP_VERSION_STRING,
-                                        .host = mcp_loop_host(w->loop), .no_rate_limits = true),
+                                        .version = MCP_VERSION_STRING, .host = &host,
+                                        .no_rate_limits = true),
                             &w->server, error);
     return rc == MCP_OK ? servers_mount(w, error) : rc;
 }

@@ -1,5 +1,6 @@
 /* servers.c: mounts the servers of the command line, and keeps their messages. */
 #define _GNU_SOURCE
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -75,6 +76,36 @@ static void look_at_answer(web_server *s, mcp_str text)
     free(id);
 }
 
+static web *logging; /* the host passes only its own pointer */
+
+static web_server *server_of(const char *line, const char **text)
+{
+    for (size_t i = 0; logging && i < logging->n_servers; i++) {
+        web_server *s = &logging->servers[i];
+        size_t len = strlen(s->name);
+        if (strncmp(line, "mcp:", 4) == 0 && strncmp(line + 4, s->name, len) == 0 &&
+            strncmp(line + 4 + len, ": ", 2) == 0) {
+            *text = line + 4 + len + 2;
+            return s;
+        }
+    }
+    return NULL;
+}
+
+void servers_log(const char *level, const char *line, void *user)
+{
+    const char *text = NULL;
+    web_server *s = server_of(line, &text);
+    (void)level, (void)user;
+    if (!s)
+        return;
+    journal_add(&s->web->journal, s->name, JOURNAL_GATEWAY, mcp_str_from(text));
+    size_t len;
+    char *copy = journal_copy(mcp_str_from(text), sizeof(s->problem) - 1, &len);
+    snprintf(s->problem, sizeof(s->problem), "%s", copy ? copy : "out of memory");
+    free(copy);
+}
+
 static void on_trace(const char *name, mcp_upstream_trace what, mcp_str text, void *user)
 {
     static const journal_from from[] = {[MCP_UPSTREAM_SENT] = JOURNAL_CLIENT,
@@ -83,6 +114,8 @@ static void on_trace(const char *name, mcp_upstream_trace what, mcp_str text, vo
     web_server *s = user;
     (void)name;
     journal_add(&s->web->journal, s->name, from[what], text);
+    if (what == MCP_UPSTREAM_RECEIVED)
+        *s->problem = 0;
     if (what == MCP_UPSTREAM_SENT)
         look_at_request(s, text);
     else if (what == MCP_UPSTREAM_RECEIVED)
@@ -179,6 +212,7 @@ int servers_mount(web *w, mcp_error *error)
     mcp_json_iter it = {0};
     int rc = MCP_OK;
     web_server *s = w->servers;
+    logging = w;
     for (const mcp_json *v; rc == MCP_OK && (v = mcp_json_next(list, &it, NULL)) != NULL; s++)
         rc = mount(w, s, v, error);
     return rc;
@@ -186,6 +220,7 @@ int servers_mount(web *w, mcp_error *error)
 
 void servers_clear(web *w)
 {
+    logging = NULL;
     for (size_t i = 0; w->servers && i < w->n_servers; i++) {
         mcp_json_free(w->servers[i].hello);
         free(w->servers[i].awaited);

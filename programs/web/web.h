@@ -35,7 +35,8 @@ typedef struct web_server {
     /* How the server introduced itself: the result of initialize or server/discover. */
     const char *hello_method;
     mcp_json_doc *hello;
-    char *awaited; /* the id of that request while there is no answer; otherwise NULL */
+    char problem[400]; /* why it could not be used, valid UTF-8; empty since its last message */
+    char *awaited;     /* the id of that request while there is no answer; otherwise NULL */
 } web_server;
 
 struct web {
@@ -68,6 +69,8 @@ bool servers_read(web *w, int fd);
 /* Mounts them. Returns MCP_OK or the codes of mcp_upstream_mount(). */
 int servers_mount(web *w, mcp_error *error);
 void servers_clear(web *w);
+/* mcp_host.log: keeps lines about a server. They concern the web of the last servers_mount(). */
+void servers_log(const char *level, const char *line, void *user);
 
 /* ---- api.c: what the page may ask besides MCP ------------------------------------------------- */
 

@@ -328,6 +328,27 @@ PYTHON
     [[ $journal != *$'\e'* ]]
 }
 
+@test "a server that cannot be started or reached: the page learns why" {
+    open_web --no-open -- ./missing-program
+    enter
+    [[ $(rpc "$discover" "${modern[@]}") == 200*'"resources":[]'* ]]
+    about=$(ask /web/about '{}')
+    [[ $about == *'"problem":"'*'missing-program'* || $about == *'"problem":"'*'No such'* || $about == *'"problem":"'*'no such'* ]]
+    [[ $(ask /web/journal '{}') == *'"from":"gateway"'* ]]
+    kill $server
+    open_web --no-open http://127.0.0.1:1/mcp
+    enter
+    [[ $(rpc "$discover" "${modern[@]}") == 200*'"resources":[]'* ]]
+    [[ $(ask /web/about '{}') == *'"problem":"'?*'"hello":null'* ]]
+}
+
+@test "the program is below 2.5 MB" {
+    program=$(dirname "$(command -v "$MCPCTL")")/mcpctl-web
+    strip -o stripped "$program"
+    if nm -D stripped | grep -q __asan_init || nm -D stripped | grep -q __tsan_init; then skip "sanitizers"; fi
+    [ "$(stat -c %s stripped)" -lt 2500000 ]
+}
+
 @test "servers are needed, and headers are for one" {
     apart "$MCPCTL" web
     [ "$status" -eq 2 ]
