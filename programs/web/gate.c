@@ -2,24 +2,25 @@
 #define _GNU_SOURCE
 #include "gate.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 
-bool gate_choose_name(gate *g)
+bool gate_choose_address(gate *g, bool own_origin)
 {
-    uint64_t number;
-    if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
+    unsigned char n[3] = {0, 0, 0};
+    if (own_origin && getrandom(n, sizeof(n), 0) != (ssize_t)sizeof(n))
         return false;
-    snprintf(g->name, sizeof(g->name), "mcp-%016" PRIx64 ".localhost", number);
+    if (own_origin) /* neither 127.0.0.0/16, which has other uses, nor the broadcast address */
+        snprintf(g->name, sizeof(g->name), "127.%d.%d.%d", n[0] % 254 + 1, n[1], n[2] % 254 + 1);
+    else
+        snprintf(g->name, sizeof(g->name), "127.0.0.1");
     return true;
 }
 
 void gate_set_address(gate *g, const char *address)
 {
-    const char *port = strrchr(address, ':');
-    snprintf(g->host, sizeof(g->host), "%s%s", g->name, port ? port : "");
+    snprintf(g->host, sizeof(g->host), "%s", address);
     snprintf(g->origin, sizeof(g->origin), "http://%s", g->host);
 }
 

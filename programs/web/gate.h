@@ -12,9 +12,9 @@
 enum { GATE_DIGITS = 64, GATE_CODE_MS = 60000 };
 
 typedef struct gate {
-    char name[64];                /* "mcp-0123456789abcdef.localhost" */
-    char host[80];                /* that and ":PORT" */
-    char origin[96];              /* "http://" and that */
+    char name[16];                /* "127.0.0.1" */
+    char host[64];                /* that and ":PORT" */
+    char origin[80];              /* "http://" and that */
     char code[GATE_DIGITS + 1];   /* empty before the first one */
     char secret[GATE_DIGITS + 1]; /* empty while no page has one */
     int64_t made;                 /* the time of the code, in milliseconds */
@@ -28,12 +28,13 @@ typedef enum gate_answer {
     GATE_LATE,  /* it is older than GATE_CODE_MS */
 } gate_answer;
 
-/* Chooses the name of this machine in the page's address, which is another one each time. So the page
- * has an origin of its own: whatever another program at the same port has left in the browser, such
- * as a service worker, belongs to another origin. Browsers resolve *.localhost to this machine without
- * asking anybody. Returns false if there is no randomness. */
-bool gate_choose_name(gate *g);
-/* Sets the address at which the page is served, such as "127.0.0.1:4711". */
+/* Chooses the address for the page: with `own_origin` a random one of 127.0.0.0/8, which is another
+ * one each time, otherwise 127.0.0.1. With a random one, the page has an origin of its own: whatever
+ * another program at the same port has left in the browser, such as a service worker, belongs to
+ * another origin. A name below localhost would do the same, but would have to be resolved, and another
+ * user could wait for the browser at the same port of ::1. Returns false if there is no randomness. */
+bool gate_choose_address(gate *g, bool own_origin);
+/* Sets the address at which the page is served, with its port. */
 void gate_set_address(gate *g, const char *address);
 /* Makes a code, which replaces the one before. Returns false if there is no randomness. */
 bool gate_renew(gate *g, int64_t now);

@@ -60,8 +60,6 @@ static void leave_terminal(terminal *t)
 
 static int make_server(web *w, mcp_error *error)
 {
-    if (!gate_choose_name(&w->gate))
-        return MCP_EIO;
     mcp_host host = *mcp_loop_host(w->loop);
     host.log = servers_log;
     int rc = mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "mcpctl-web",
@@ -73,6 +71,7 @@ static int make_server(web *w, mcp_error *error)
 
 static int listen_there(web *w, mcp_error *error)
 {
+    char address[sizeof(w->gate.name) + 2];
     const char *const hosts[] = {w->gate.name};
     static const char *const any[] = {"*"}; /* gate_is_own() knows the port, and allows only one */
     static const char *const headers[] = {"Host", "Origin", "Sec-Fetch-Site", "If-None-Match"};
@@ -89,10 +88,12 @@ static int listen_there(web *w, mcp_error *error)
                              .max_body = 16 << 20,
                              .no_healthz = true,
                              .no_metrics = true};
-    int rc =
-        mcp_loop_listen(w->loop, w->server,
-                        MCP_OPTIONS(mcp_listen_options, .address = "127.0.0.1:0", .http = &http),
-                        &w->listener, error);
+    if (!gate_choose_address(&w->gate, w->opens))
+        return MCP_EIO;
+    snprintf(address, sizeof(address), "%s:0", w->gate.name);
+    int rc = mcp_loop_listen(w->loop, w->server,
+                             MCP_OPTIONS(mcp_listen_options, .address = address, .http = &http),
+                             &w->listener, error);
     if (rc == MCP_OK)
         gate_set_address(&w->gate, mcp_listener_address(w->listener));
     return rc;

@@ -96,15 +96,15 @@ modern=(-H 'MCP-Protocol-Version: 2026-07-28' -H 'Mcp-Method: resources/list')
     open_web --no-open -- "$MCPD" .
     port=${origin##*:}
     name=${origin#http://}
-    [[ $name =~ ^mcp-[0-9a-f]{16}\.localhost:[0-9]+$ ]]
-    for host in evil.example "evil.example:$port" "localhost:$port" "127.0.0.1:$port" "${name%:*}" "${name%:*}:1" "$name.evil.example:$port" \
-        "x.$name" "mcp-0000000000000000.localhost:$port" "[::1]:$port" "0.0.0.0:$port" "127.1:$port"; do
+    [[ $name =~ ^127\.0\.0\.1:[0-9]+$ ]]
+    for host in evil.example "evil.example:$port" "localhost:$port" "127.9.9.9:$port" "${name%:*}" "${name%:*}:1" "$name.evil.example:$port" \
+        "x.$name" "[::1]:$port" "0.0.0.0:$port" "127.1:$port"; do
         [[ $(exchange "$code" -H "Host: $host") == 40[03]* ]]
         [ "$(curl -s -o /dev/null -w '%{http_code}' -H "Host: $host" "$origin/")" != 200 ]
         [ "$(curl -s -o /dev/null -w '%{http_code}' -H "Host: $host" "$origin/web/config")" != 200 ]
     done
-    for from in https://evil.example null "http://localhost:$port" "http://127.0.0.1:$port" "https://$name" \
-        "http://${name%:*}" "$origin.evil.example" "http://mcp-0000000000000000.localhost:$port" file://; do
+    for from in https://evil.example null "http://localhost:$port" "http://127.9.9.9:$port" "https://$name" \
+        "http://${name%:*}" "$origin.evil.example" "http://[::1]:$port" file://; do
         [[ $(exchange "$code" -H "Origin: $from") == 403* ]]
     done
     for site in cross-site same-site none; do
@@ -112,17 +112,10 @@ modern=(-H 'MCP-Protocol-Version: 2026-07-28' -H 'Mcp-Method: resources/list')
     done
     # none of these has used the code
     enter
-    # another run has another origin, so that what is left in the browser at this port does not concern it
-    first=$name
-    server_before=$server
-    open_web --no-open -- "$MCPD" .
-    [ "${first%:*}" != "$(sed 's|http://||; s|:[0-9]*$||' <<<"$origin")" ]
-    others=$server_before
-    enter
     own=(-H "Origin: $origin" -H 'Sec-Fetch-Site: same-origin')
     [[ $(ask /web/about '{}' "${own[@]}") == 200* ]]
     [[ $(rpc "$discover" "${modern[@]}" "${own[@]}") == 200* ]]
-    for from in "Origin: http://localhost:$port" "Origin: http://127.0.0.1:$port" 'Origin: null' 'Sec-Fetch-Site: same-site' \
+    for from in "Origin: http://localhost:$port" "Origin: http://127.9.9.9:$port" 'Origin: null' 'Sec-Fetch-Site: same-site' \
         "Host: localhost:$port"; do
         [[ $(rpc "$discover" "${modern[@]}" -H "$from") == 403* ]]
         [[ $(ask /web/about '{}' -H "$from") == 403* ]]
@@ -213,9 +206,12 @@ JSON
     done
     [[ $(head -1 opened) == '1 file:///'*/open.html ]]
     ! grep -q 'code=' said
-    origin=$(sed -n 's|.*url=\(http://mcp-[0-9a-f]*\.localhost:[0-9]*\)/#code=.*|\1|p' opened)
+    origin=$(sed -n 's|.*url=\(http://127\.[0-9.]*:[0-9]*\)/#code=.*|\1|p' opened)
     code=$(sed -n 's|.*url=http.*/#code=\([0-9a-f]*\)".*|\1|p' opened)
     ! grep -aq variable-secret /proc/$server/cmdline
+    # its address is not that of other programs, so what they left in the browser does not concern it
+    [[ $origin != http://127.0.0.1:* ]]
+    [[ $(exchange "$code" -H "Host: 127.0.0.1:${origin##*:}") == 403* ]]
     enter
     [[ $(ask /web/about '{}') != *variable-secret* ]]
     [[ $(ask /web/about '{}') == *'"title":"one"'* ]]

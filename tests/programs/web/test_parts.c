@@ -53,12 +53,9 @@ static void the_code_is_exchanged_once_and_in_time(void **state)
     gate g = {.is_used = false};
     char code[GATE_DIGITS + 1], other[GATE_DIGITS + 1];
     (void)state;
-    assert_true(gate_choose_name(&g));
-    assert_int_equal(strlen(g.name), strlen("mcp-0123456789abcdef.localhost"));
-    strcpy(g.name, "a.localhost");
     gate_set_address(&g, "127.0.0.1:4711");
-    assert_string_equal(g.host, "a.localhost:4711");
-    assert_string_equal(g.origin, "http://a.localhost:4711");
+    assert_string_equal(g.host, "127.0.0.1:4711");
+    assert_string_equal(g.origin, "http://127.0.0.1:4711");
     /* nothing is a code before there is one, and nothing is a secret */
     assert_int_equal(gate_exchange(&g, MCP_STR(""), 0), GATE_WRONG);
     assert_false(gate_admits(&g, MCP_STR("Bearer ")));
@@ -83,6 +80,24 @@ static void the_code_is_exchanged_once_and_in_time(void **state)
     memcpy(code, g.code, sizeof(code));
     assert_int_equal(gate_exchange(&g, mcp_str_from(code), 2000), GATE_FINE);
     assert_string_not_equal(g.secret, other);
+}
+
+static void the_address_is_of_this_machine(void **state)
+{
+    gate g = {.is_used = false};
+    unsigned a, b, c, differ = 0;
+    char last[sizeof(g.name)] = "";
+    (void)state;
+    assert_true(gate_choose_address(&g, false));
+    assert_string_equal(g.name, "127.0.0.1");
+    for (int i = 0; i < 10000; i++) {
+        assert_true(gate_choose_address(&g, true));
+        assert_int_equal(sscanf(g.name, "127.%u.%u.%u", &a, &b, &c), 3);
+        assert_true(a >= 1 && a <= 254 && b <= 255 && c >= 1 && c <= 254);
+        differ += strcmp(last, g.name) != 0;
+        memcpy(last, g.name, sizeof(last));
+    }
+    assert_true(differ > 9900);
 }
 
 static bool admits(const gate *g, const char *scheme, const char *secret)
@@ -121,28 +136,27 @@ static void requests_come_from_the_page_itself(void **state)
         const char *host, *origin, *site;
         bool is_own;
     } rows[] = {
-        {"a.localhost:4711", NULL, NULL, true},
-        {"a.localhost:4711", "http://a.localhost:4711", "same-origin", true},
-        {"a.localhost:4711", "http://a.localhost:4711", "same-site", false},
-        {"a.localhost:4711", NULL, "cross-site", false},
-        {"a.localhost:4711", NULL, "none", false},
-        {"a.localhost:4711", NULL, "", false},
-        {"a.localhost:4711", "null", NULL, false},
-        {"a.localhost:4711", "", NULL, false},
-        {"a.localhost:4711", "http://a.localhost:47110", NULL, false},
-        {"a.localhost:4711", "http://a.localhost", NULL, false},
-        {"a.localhost:4711", "https://a.localhost:4711", NULL, false},
-        {"a.localhost:4711", "http://localhost:4711", NULL, false},
-        {"127.0.0.1:4711", "http://127.0.0.1:4711", "same-origin", false},
-        {"a.localhost", NULL, NULL, false},
-        {"a.localhost:471", NULL, NULL, false},
+        {"127.1.2.3:4711", NULL, NULL, true},
+        {"127.1.2.3:4711", "http://127.1.2.3:4711", "same-origin", true},
+        {"127.1.2.3:4711", "http://127.1.2.3:4711", "same-site", false},
+        {"127.1.2.3:4711", NULL, "cross-site", false},
+        {"127.1.2.3:4711", NULL, "none", false},
+        {"127.1.2.3:4711", NULL, "", false},
+        {"127.1.2.3:4711", "null", NULL, false},
+        {"127.1.2.3:4711", "", NULL, false},
+        {"127.1.2.3:4711", "http://127.1.2.3:47110", NULL, false},
+        {"127.1.2.3:4711", "http://127.1.2.3", NULL, false},
+        {"127.1.2.3:4711", "https://127.1.2.3:4711", NULL, false},
+        {"127.1.2.3:4711", "http://localhost:4711", NULL, false},
+        {"localhost:4711", "http://localhost:4711", "same-origin", false},
+        {"127.1.2.3", NULL, NULL, false},
+        {"127.1.2.3:471", NULL, NULL, false},
         {"", NULL, NULL, false},
         {NULL, NULL, NULL, false},
     };
     gate g = {.is_used = false};
     (void)state;
-    strcpy(g.name, "a.localhost");
-    gate_set_address(&g, "127.0.0.1:4711");
+    gate_set_address(&g, "127.1.2.3:4711");
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const gate_source from = {mcp_str_from(rows[i].host), mcp_str_from(rows[i].origin),
                                   mcp_str_from(rows[i].site)};
@@ -407,6 +421,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_code_is_exchanged_once_and_in_time),
+        cmocka_unit_test(the_address_is_of_this_machine),
         cmocka_unit_test(only_the_secret_is_admitted),
         cmocka_unit_test(requests_come_from_the_page_itself),
         cmocka_unit_test(the_journal_keeps_the_last_messages),
