@@ -329,6 +329,18 @@ typedef struct mcp_http_options {
      * `authenticate` is not called. Returns false if there is nothing at the path; the answer is then
      * 404. It must not call the endpoint. NULL means that there are no pages. */
     bool (*page)(const mcp_http_page *page, mcp_http_page_answer *answer, void *user);
+    /* Where the other instances of the server reach this endpoint: "unix:PATH", "https://HOST:PORT" or
+     * "http://HOST:PORT", of at most 200 bytes. Copied. If this is NULL, sessions belong to this
+     * endpoint alone. See "Sessions of several instances" below. */
+    const char *instance_address;
+    uint64_t session_life_ms; /* how long such a session may last in all; default 24 hours */
+    /* Sends a message to all other instances, which pass it to mcp_http_shared(); in a server that
+     * shares its changes by mcp_server_share_send() (mcp/bus.h). It must not call the endpoint. NULL
+     * means that nothing is shared. */
+    void (*share)(mcp_str message, void *user);
+    /* Returns whether messages of the other instances arrive now (mcp_share_usage.state). NULL means
+     * never. */
+    bool (*sharing)(void *user);
 } mcp_http_options;
 
 /* Makes an endpoint. The server must outlive it. Returns MCP_OK, MCP_EINVAL (no `random`, or a
@@ -390,6 +402,77 @@ typedef enum mcp_http_close {
     MCP_HTTP_CLOSE, /* send the remaining bytes, then close */
     MCP_HTTP_ABORT, /* close at once, because the peer does not read or memory ran out */
 } mcp_http_close;
+
+/* ---- sessions of several instances ---------------------------------------------------------- */
+
+/* Legacy sessions (before 2026-07-28) have state, but a load balancer may send their requests to any
+ * instance. With instance_address, each instance can handle each of them:
+ *
+ * - The session id contains the revision, the client's capabilities, name and version, the instance and
+ *   its address. It is sealed (mcp_server_seal()) for the principal, expires after session_life_ms,
+ *   and consists of at most 1,024 visible ASCII characters. All instances need the same key
+ *   (mcp_server_set_seal()) and server name.
+ * - A request whose session is at another instance is forwarded to it, and the answer is passed back.
+ *   The transport does this (mcp_http_set_relays()); mcp_loop_listen() has it. The other instance
+ *   authenticates the request as usual. In addition, a sealed header names the sender, the receiver
+ *   and the principal, and has a digest of the request, a number that is accepted once, and an expiry
+ *   (five minutes, which is also how much the calendar clocks may differ).
+ * - If that instance is gone, a session without subscriptions and log level is made anew from its id.
+ *   It requires `share` and `sharing`: this instance must have heard of the session's beginning, and of
+ *   everything since. Its client gets the change of each list. Any other session has ended: 404.
+ *
+ * A session that is deleted or expires at its instance has ended everywhere. */
+
+/* Processes a message of another instance's `share`. */
+MCP_API void mcp_http_shared(mcp_http *http, mcp_str message, int64_t now);
+/* Messages of other instances may have been lost. */
+MCP_API void mcp_http_share_lost(mcp_http *http);
+
+/* A request that is being forwarded. It ends with mcp_http_relay_end(), or when `cancel` is called. */
+typedef struct mcp_http_relay mcp_http_relay;
+
+/* Borrowed until the relay ends. */
+typedef struct mcp_http_relay_request {
+    size_t size;                /* set by the library */
+    const char *address;        /* instance_address of the other instance */
+    const char *method;         /* "POST", "GET" or "DELETE" */
+    const char *path;           /* of the endpoint */
+    const char *const *headers; /* "Name: value" */
+    size_t n_headers;
+    mcp_str body; /* of POST */
+} mcp_http_relay_request;
+
+/* The functions of a transport that forwards requests. */
+typedef struct mcp_http_relays {
+    size_t size;
+    /* Begins to send the request; it must not be sent twice. Sets *handle for `cancel`. Calls the
+     * functions below later, not before it returns. Returns MCP_OK or a negative code, in which case
+     * the relay has ended. */
+    int (*send)(mcp_http_relay *relay, const mcp_http_relay_request *request, void **handle,
+                void *user);
+    /* Gives up a request. The relay must not be used from now on. May be called from within the
+     * functions below. */
+    void (*cancel)(void *handle, void *user);
+    void *user;
+} mcp_http_relays;
+
+/* Sets the functions; copied. Call this before the first connection is made. */
+MCP_API void mcp_http_set_relays(mcp_http *http, const mcp_http_relays *relays);
+
+typedef enum mcp_http_relay_outcome {
+    MCP_HTTP_RELAY_DONE = 0, /* the answer is complete */
+    MCP_HTTP_RELAY_UNSENT,   /* nothing was sent, because there was no connection */
+    MCP_HTTP_RELAY_BROKEN,   /* the request may have arrived, but there is no complete answer */
+} mcp_http_relay_outcome;
+
+/* Report the answer: its status and Content-Type, then parts of its body, then its end. The first two
+ * return false if the relay ended, because the client is gone or does not read; `cancel` was called
+ * then. */
+MCP_API bool mcp_http_relay_head(mcp_http_relay *relay, int status, mcp_str type, int64_t now);
+MCP_API bool mcp_http_relay_bytes(mcp_http_relay *relay, mcp_str bytes, int64_t now);
+MCP_API void mcp_http_relay_end(mcp_http_relay *relay, mcp_http_relay_outcome outcome, int64_t now);
+
+/* ---- connections ---------------------------------------------------------------------------- */
 
 typedef struct mcp_http_connection_options {
     size_t size;

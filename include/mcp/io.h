@@ -143,6 +143,13 @@ typedef struct mcp_listen_options {
      * connections are closed, beginning with those without a token, and new connections get 503.
      * The default is a quarter of the limit, at most 512. */
     size_t keep_files;
+    /* Accept connections for the endpoint of this other listener of the same loop and server, instead
+     * of a new one: they have the same sessions, limits and counters. `http` is ignored. Close this
+     * listener before the other one. */
+    mcp_listener *endpoint;
+    /* A PEM file of the certificates with which the https:// addresses of other instances are verified
+     * (mcp_http_options.instance_address). NULL means those of the system. Copied. */
+    const char *instance_ca;
 } mcp_listen_options;
 
 /* Opens an endpoint at an address. It is served while the loop runs. A stale file of a Unix socket

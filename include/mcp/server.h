@@ -396,6 +396,24 @@ MCP_API void mcp_server_usage(const mcp_server *server, const mcp_identity *iden
 MCP_API int mcp_server_post(mcp_server *server, void (*fn)(mcp_server *server, void *user),
                             void *user);
 
+/* ---- sealed texts ---------------------------------------------------------------------------- */
+
+/* Encrypts and authenticates a text that a peer or another instance keeps. `purpose` says what it is
+ * for; a text that was sealed for one purpose cannot be opened for another. The key is that of
+ * mcp_server_set_seal() (mcp/input.h): servers with the same key and the same name can open the text,
+ * for lifetime_ms from now, by the calendar clock. Writes base64url, without a NUL, to `to`, and its
+ * length to *len. Returns MCP_OK, MCP_ELIMIT (more than `room` bytes, or the input is too long),
+ * MCP_EINVAL (no server, to or len), MCP_EUNSUPPORTED (no OpenSSL 3), MCP_EIO (no randomness) or
+ * MCP_ENOMEM. */
+MCP_API int mcp_server_seal(mcp_server *server, mcp_str purpose, mcp_str text, uint64_t lifetime_ms,
+                            char *to, size_t room, size_t *len);
+/* Opens a sealed text. Writes the text to `to`, without a NUL, and its length to *len, which is less
+ * than that of the sealed text. If left_ms is not NULL, *left_ms is how long it can still be opened.
+ * Returns MCP_OK, MCP_EINVAL (sealed with another key, for another purpose or server, or changed),
+ * MCP_ETIMEOUT (its time is over), or the other codes of mcp_server_seal(). */
+MCP_API int mcp_server_unseal(mcp_server *server, mcp_str purpose, mcp_str sealed, char *to,
+                              size_t room, size_t *len, uint64_t *left_ms);
+
 /* ---- changes --------------------------------------------------------------------------------- */
 
 /* Reports that the contents of a resource changed. Its subscribers get one notification for all

@@ -76,6 +76,11 @@ typedef struct mcp__role {
      * this function, no error is sent for such a message, because a client must not answer the
      * answers of a server. */
     void (*malformed)(mcp_channel *channel, mcp_str id, int rc, mcp_str why);
+    /* Optional: returns whether the session has subscriptions or a log level, which another instance
+     * does not know. */
+    bool (*keeps)(const mcp_channel *channel);
+    /* Optional: the session was begun at another instance, and its client may have missed changes. */
+    void (*resumed)(mcp_channel *channel);
     /* Optional: called for every message that arrives. */
     void (*heard)(mcp_channel *channel, mcp_exchange exchange, mcp_str message);
 } mcp__role;

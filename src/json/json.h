@@ -45,12 +45,12 @@ int mcp__json_shrink(mcp_json_doc **doc);
 
 /* These functions have no state: the caller writes the commas itself, or uses list.c. A string is
  * escaped and quoted; invalid UTF-8 makes the buffer fail with MCP_EINVAL. */
-void mcp__json_put_str(mcp__buf *b, mcp_str s);
+MCP__SHARED void mcp__json_put_str(mcp__buf *b, mcp_str s);
 void mcp__json_put_int(mcp__buf *b, int64_t value);
 void mcp__json_put_uint(mcp__buf *b, uint64_t value);
 void mcp__json_put_real(mcp__buf *b, double value);
-void mcp__json_put_base64(mcp__buf *b, const void *bytes, size_t len); /* including the quotes */
-void mcp__json_put_value(mcp__buf *b, const mcp_json *value);          /* compact */
+void mcp__json_put_base64(mcp__buf *b, const void *bytes, size_t len);    /* including the quotes */
+MCP__SHARED void mcp__json_put_value(mcp__buf *b, const mcp_json *value); /* compact */
 
 /* Reads an integer from 0 to UINT64_MAX, a range that mcp_json_int() does not cover. Returns false
  * for all other values. */

@@ -65,6 +65,9 @@ typedef enum mcp__http_refusal {
     MCP__HTTP_NO_SHARE,
     MCP__HTTP_NO_FILES,
     MCP__HTTP_CUT,
+    MCP__HTTP_BAD_HOP,     /* a request that another instance forwarded; the next one too */
+    MCP__HTTP_MISDIRECTED, /* it is for another instance */
+    MCP__HTTP_NO_INSTANCE, /* a request was forwarded, but not answered */
     MCP__HTTP_REFUSALS,
 } mcp__http_refusal;
 
@@ -73,7 +76,9 @@ typedef struct mcp__http_status_line {
     int status;
     mcp_str line;
 } mcp__http_status_line;
-extern const mcp__http_status_line mcp__http_statuses[MCP__HTTP_STATUSES];
+extern const mcp__http_status_line mcp__http_statuses[MCP__HTTP_STATUSES]; /* status.c */
+/* Returns whether an answer can have this status. */
+bool mcp__http_has_status(int status);
 
 typedef struct mcp__http_answer {
     int status;
@@ -137,6 +142,8 @@ void mcp__http_sse_event(mcp_http_connection *c, uint64_t stream, uint64_t event
 /* Writes an event with a type and without an id, as HTTP+SSE needs it. */
 void mcp__http_sse_typed(mcp_http_connection *c, mcp_str type, mcp_str data);
 void mcp__http_sse_comment(mcp_http_connection *c);
+/* Sends a part of an event stream that another instance wrote. */
+void mcp__http_sse_raw(mcp_http_connection *c, mcp_str bytes);
 /* Ends the stream and the request. `code` is the code of the JSON-RPC error in the answer, or 0. */
 void mcp__http_sse_end(mcp_http_connection *c, int code);
 void mcp__http_flush(mcp_http_connection *c);

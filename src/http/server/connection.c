@@ -123,6 +123,7 @@ void mcp__http_finish(mcp_http_connection *c, int status, int code)
     if (c->phase == MCP__HTTP_CLOSED)
         return;
     bool early = c->phase < MCP__HTTP_WAITING;
+    mcp__relay_drop(c);
     if (c->ended && !c->input.len)
         c->keep_alive = false;
     account(c, status, code);
@@ -161,6 +162,7 @@ void mcp__http_close(mcp_http_connection *c, mcp_http_close how)
 {
     if (c->phase == MCP__HTTP_CLOSED)
         return;
+    mcp__relay_drop(c);
     if (c->session)
         mcp__http_session_detach(c);
     account_broken(c);
@@ -204,7 +206,7 @@ static int64_t rest_deadline(const mcp_http_connection *c, uint64_t ms)
 
 static int64_t waiting_deadline(const mcp_http_connection *c)
 {
-    if (c->ended && !c->session)
+    if (c->ended && !c->session && !mcp__relay_of(c))
         return mcp__http_after(c->ended_at, MCP__HTTP_HALF_CLOSED_MS);
     return c->held ? c->check_at : mcp__http_after(c->wrote_at, c->http->options.heartbeat_ms);
 }
@@ -253,6 +255,8 @@ void mcp__http_connection_arm(mcp_http_connection *c)
 static void send_heartbeat(mcp_http_connection *c)
 {
     c->wrote_at = c->http->now;
+    if (mcp__relay_of(c)) /* the other instance writes the comments */
+        return;
     if (c->congested) /* unread output keeps the connection alive too */
         return;
     if (!mcp__http_exchange_alive(c)) {
@@ -316,7 +320,7 @@ static void phase_due(mcp_http_connection *c)
     case MCP__HTTP_ASKING: mcp__http_login_due(c); break;
     case MCP__HTTP_BODY: rest_due(c, MCP__HTTP_SLOW_BODY); break;
     case MCP__HTTP_WAITING:
-        if (c->ended && !c->session) {
+        if (c->ended && !c->session && !mcp__relay_of(c)) {
             mcp__http_exchange_end(c);
             mcp__http_close(c, MCP_HTTP_CLOSE);
             break;
@@ -461,6 +465,8 @@ void mcp_http_connection_free(mcp_http_connection *c, int64_t now)
     account_broken(c);
     mcp__http_set_phase(c, MCP__HTTP_CLOSED);
     mcp__http_exchange_end(c);
+    mcp__relay_drop(c);
+    mcp__hop_free(c);
     if (c->session)
         mcp__http_session_detach(c);
     mcp__http_peer_free(c->peer);

@@ -13,6 +13,7 @@
 typedef struct mcp__http_session mcp__http_session;
 typedef struct mcp__http_stream mcp__http_stream;
 typedef struct mcp__http_peer mcp__http_peer;
+struct mcp__hop; /* fleet.h */
 
 typedef enum mcp__http_phase {
     MCP__HTTP_IDLE = 0,  /* between requests */
@@ -64,6 +65,8 @@ struct mcp_http_connection {
     bool is_asked;        /* the login is open */
     uint8_t login_result; /* mcp__http_refusal, set when the login is answered */
     bool at_value;        /* the parser has stopped before a long value of a header */
+    bool home_gone;       /* the instance that has the session of the request is gone */
+    bool is_hop;          /* another instance forwarded the request */
     bool unpaused;        /* the parser must continue after a login, even without more input */
 
     mcp__http_charge charge;
@@ -98,6 +101,10 @@ struct mcp_http_connection {
     mcp__http_session *session; /* the session of the connection's stream or request, or NULL */
     mcp__http_stream *stream;
     mcp__link in_getters;
+    union {
+        struct mcp__hop *hop;  /* if is_hop: what the header of the request says */
+        mcp_http_relay *relay; /* otherwise, if the request is forwarded to another instance */
+    } other;
     char traceparent[56]; /* NUL-terminated */
     char *name;           /* what the request is about (a tool, a URI), for the log; or NULL */
 };

@@ -60,7 +60,7 @@ void mcp__http_duplex_open(mcp_http_connection *c)
     if (!(c->head.accepts & MCP__HTTP_SSE))
         why = MCP__HTTP_NOT_ACCEPTABLE;
     else
-        why = mcp__http_session_begin(c, &options, &s);
+        why = mcp__http_session_begin(c, &options, NULL, &s);
     if (why) {
         mcp__http_refuse(c, why);
         return;

@@ -14,6 +14,7 @@ enum {
     LISTEN = 1 << 1, /* the answer is always an event stream */
     CANCELS = 1 << 2,
     IN_SESSION = 1 << 3, /* requires a session */
+    KEEPS = 1 << 4,      /* gives the session something that its id does not contain */
 };
 
 /* The rows of the counters, see mcp__http_metrics. */
@@ -32,14 +33,14 @@ static const struct {
     {{"resources/list", 14}, 0},
     {{"resources/templates/list", 24}, 0},
     {{"resources/read", 14}, 0},
-    {{"resources/subscribe", 19}, IN_SESSION},
+    {{"resources/subscribe", 19}, IN_SESSION | KEEPS},
     {{"resources/unsubscribe", 21}, IN_SESSION},
     {{"prompts/list", 12}, 0},
     {{"prompts/get", 11}, 0},
     {{"tools/list", 10}, 0},
     {{"tools/call", 10}, 0},
     {{"completion/complete", 19}, 0},
-    {{"logging/setLevel", 16}, IN_SESSION},
+    {{"logging/setLevel", 16}, IN_SESSION | KEEPS},
     {{"batch", 5}, 0},
 };
 
@@ -74,6 +75,7 @@ static void read_batch(mcp__http_message *m)
         mcp__message element;
         mcp__message_read(e, &element);
         note_kind(m, element.kind);
+        m->keeps |= (methods[mcp__http_method_of(element.method)].traits & KEEPS) != 0;
     }
 }
 
@@ -89,6 +91,7 @@ static void read_envelope(const mcp_http_connection *c, mcp__http_message *m)
         note_kind(m, m->in.message.kind);
     }
     m->method = mcp__http_method_of(m->in.message.method);
+    m->keeps |= (methods[m->method].traits & KEEPS) != 0;
     m->in.modern = mcp__is_modern(&m->in.message, named);
 }
 
@@ -356,12 +359,15 @@ static void handle_legacy(mcp_http_connection *c, mcp__http_message *m)
     mcp_str id = mcp__http_header(&c->head, MCP__HTTP_SESSION);
     const mcp__revision *revision = mcp__revision_find(named.ptr ? named : MCP_STR("2025-03-26"));
     mcp__http_session *session = NULL;
+    mcp__http_refusal why = MCP__HTTP_FINE;
     if (c->head.repeated)
         answer_without(c, m, MCP__HTTP_DUPLICATE);
     else if (m->has_request && methods[m->method].traits & INITIALIZE)
         mcp__http_initialize(c, m);
-    else if (id.ptr && !(session = mcp__http_session_find(c)))
-        answer_without(c, m, MCP__HTTP_NO_SESSION);
+    else if (id.ptr && (why = mcp__http_session_find(c, &session)) != MCP__HTTP_FINE)
+        answer_without(c, m, why);
+    else if (mcp__relay_of(c))
+        mcp_json_free(m->in.doc);
     else if (!revision)
         answer_without(c, m, MCP__HTTP_BAD_REVISION);
     else if (session)

@@ -15,6 +15,7 @@ typedef struct mcp__http_message {
     unsigned method;  /* row of the counters, see mcp__http_method_of() */
     bool has_request; /* the sender expects an answer */
     bool has_response, has_invalid;
+    bool keeps; /* subscribes, or sets a log level */
 } mcp__http_message;
 
 /* Parses the body. Returns false if the request was refused. Otherwise the caller frees

@@ -24,6 +24,7 @@ typedef enum mcp__http_known {
     MCP__HTTP_LAST_EVENT,
     MCP__HTTP_TRACEPARENT,
     MCP__HTTP_FORWARDED_FOR,
+    MCP__HTTP_HOP,             /* of requests that another instance forwards */
     MCP__HTTP_REQUEST_HEADERS, /* of a CORS preflight */
     MCP__HTTP_KNOWN,           /* number of the headers above */
     MCP__HTTP_PARAM,           /* Mcp-Param-… */
@@ -56,6 +57,8 @@ typedef struct mcp__http_head {
     size_t received;   /* bytes of the head, including those not kept */
     size_t count;
 } mcp__http_head;
+
+#define MCP__HOP_HEADER "Libmcp-Forwarded-Request"
 
 enum { MCP__HTTP_JSON = 1, MCP__HTTP_SSE = 2 };
 

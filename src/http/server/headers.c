@@ -20,6 +20,7 @@ static const mcp_str known[MCP__HTTP_KNOWN] = {
     [MCP__HTTP_LAST_EVENT] = {"last-event-id", 13},
     [MCP__HTTP_TRACEPARENT] = {"traceparent", 11},
     [MCP__HTTP_FORWARDED_FOR] = {"x-forwarded-for", 15},
+    [MCP__HTTP_HOP] = {"libmcp-forwarded-request", 24},
     [MCP__HTTP_REQUEST_HEADERS] = {"access-control-request-headers", 30},
 };
 
@@ -34,7 +35,8 @@ typedef struct param {
 enum {
     /* headers that may occur several times, and then form one list */
     LISTS = 1u << MCP__HTTP_ACCEPT | 1u << MCP__HTTP_FORWARDED_FOR,
-    LONG = 1u << MCP__HTTP_AUTHORIZATION | 1u << MCP__HTTP_PARAM | 1u << MCP__HTTP_MORE |
+    LONG = 1u << MCP__HTTP_SESSION | 1u << MCP__HTTP_HOP | 1u << MCP__HTTP_AUTHORIZATION |
+           1u << MCP__HTTP_PARAM | 1u << MCP__HTTP_MORE |
            1u << MCP__HTTP_IGNORED, /* headers whose values may be long */
     MIRRORED = 1u << MCP__HTTP_REVISION | 1u << MCP__HTTP_METHOD | 1u << MCP__HTTP_NAME |
                1u << MCP__HTTP_PARAM,
@@ -110,6 +112,7 @@ static mcp__http_known candidate(mcp_str name)
     case 15: return MCP__HTTP_FORWARDED_FOR;
     case 16: return MCP__HTTP_CONTENT_ENCODING;
     case 20: return MCP__HTTP_REVISION;
+    case 24: return MCP__HTTP_HOP;
     case 30: return MCP__HTTP_REQUEST_HEADERS;
     default: return MCP__HTTP_KNOWN;
     }

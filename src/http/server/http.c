@@ -37,6 +37,7 @@ static const struct {
     {offsetof(mcp_http_options, retry_ms), 1000},
     {offsetof(mcp_http_options, handshake_ms), 10000},
     {offsetof(mcp_http_options, login_ms), 10000},
+    {offsetof(mcp_http_options, session_life_ms), 24 * 3600 * 1000},
 };
 
 static void set_defaults(mcp_http_options *o)
@@ -95,8 +96,8 @@ static int copy_list(const mcp_http *http, const char *const **list, size_t n)
 static int own_options(mcp_http *http)
 {
     mcp_http_options *o = &http->options;
-    const char **texts[] = {&o->path, &o->challenge, &o->sse_path, &o->public_url,
-                            &o->resource_metadata};
+    const char **texts[] = {&o->path,       &o->challenge,         &o->sse_path,
+                            &o->public_url, &o->resource_metadata, &o->instance_address};
     bool ok = true;
     if (o->resource_server && !o->resource_metadata)
         o->resource_metadata = mcp_resource_server_metadata_url(o->resource_server);
@@ -149,6 +150,10 @@ static int check_options(const mcp_http_options *o, mcp_error *error)
     if (!mcp__http_is_quotable(o->public_url) || !mcp__http_is_quotable(o->resource_metadata))
         return mcp__fail(error, MCP_EINVAL, 0,
                          "\"public_url\" and \"resource_metadata\" must be URLs");
+    if (o->instance_address &&
+        (!*o->instance_address || strlen(o->instance_address) > MCP__ADDRESS_MAX ||
+         !mcp__http_is_quotable(o->instance_address)))
+        return mcp__fail(error, MCP_EINVAL, 0, "\"instance_address\" must be an address");
     return mcp__http_proxies_check(o, error);
 }
 
@@ -196,6 +201,8 @@ int mcp_http_new(mcp_server *server, const mcp_http_options *options, mcp_http *
         mcp__list_append(&http->budget->endpoints, &http->in_budget);
         rc = set_store(http);
     }
+    if (rc == MCP_OK && http->options.instance_address)
+        rc = mcp__fleet_new(http, seed[2], seed[3]);
     if (rc == MCP_OK && !mcp__buf_reserve(&http->out, OUT_AT_FIRST))
         rc = MCP_ENOMEM;
     if (rc != MCP_OK) {
@@ -219,6 +226,7 @@ void mcp_http_free(mcp_http *http)
         return;
     mcp_allocator a = http->own_allocator;
     http->wake = NULL;
+    mcp__fleet_free(http->fleet); /* first, so that the others can take over the sessions */
     for (mcp__http_session *s; (s = any_session(http)) != NULL;)
         mcp__http_session_free(s);
     while (!mcp__list_empty(&http->orphans))
@@ -241,6 +249,7 @@ void mcp_http_free(mcp_http *http)
     mcp__release(&a, (char *)(uintptr_t)http->options.sse_path);
     mcp__release(&a, (char *)(uintptr_t)http->options.public_url);
     mcp__release(&a, (char *)(uintptr_t)http->options.resource_metadata);
+    mcp__release(&a, (char *)(uintptr_t)http->options.instance_address);
     mcp__release(&a, http);
 }
 
@@ -342,7 +351,8 @@ static void drain_connection(mcp_http_connection *c)
             mcp__http_wake(
                 c->http,
                 &c->session->peer->timer); /* its stream still carries the answers in flight */
-        else if (!mcp__list_empty(&c->in_getters) || c->stream_only)
+        else if (!mcp__list_empty(&c->in_getters) || c->stream_only ||
+                 (mcp__relay_of(c) && c->http_method == HTTP_GET))
             mcp__http_end_stream(c);
         break;
     default: break;
@@ -379,7 +389,8 @@ size_t mcp_http_cut(mcp_http *http, int64_t now)
         const mcp__incoming *in = request_of(c);
         l = l->next;
         bool is_unanswered =
-            c->held || (in && (c->phase == MCP__HTTP_WAITING || c->phase == MCP__HTTP_STREAMING));
+            c->held || (mcp__relay_of(c) && c->phase == MCP__HTTP_WAITING) ||
+            (in && (c->phase == MCP__HTTP_WAITING || c->phase == MCP__HTTP_STREAMING));
         if (is_unanswered)
             mcp__http_cut_off(c, in ? mcp__incoming_id(in) : (mcp_str){0});
         cut += is_unanswered + mcp__http_duplex_cut(c);

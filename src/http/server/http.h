@@ -31,6 +31,7 @@
 #include "http/server/timer.h"
 
 typedef struct mcp__http_store mcp__http_store;
+struct mcp__fleet; /* fleet.h */
 
 typedef enum mcp__http_target {
     MCP__HTTP_ENDPOINT = 0,
@@ -67,6 +68,8 @@ struct mcp_http {
     mcp__map sessions;
     mcp__link idle_sessions, busy_sessions;
     size_t n_sessions;
+    struct mcp__fleet *fleet; /* NULL if sessions belong to this endpoint alone */
+    mcp_http_relays relays;
     mcp__link orphans;
     mcp__http_timer *timers;
     uint64_t exchanges;

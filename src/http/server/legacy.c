@@ -3,28 +3,36 @@
  */
 #include "http/server/session.h"
 
+const mcp_channel_options mcp__http_session_channel = {.size = sizeof(mcp__http_session_channel),
+                                                       .send = mcp__http_session_send,
+                                                       .end_stream = mcp__http_session_end_stream};
+
 void mcp__http_initialize(mcp_http_connection *c, mcp__http_message *m)
 {
-    static const mcp_channel_options options = {.size = sizeof(options),
-                                                .send = mcp__http_session_send,
-                                                .end_stream = mcp__http_session_end_stream};
     mcp_http *http = c->http;
     mcp__http_session *s = NULL;
-    mcp__http_refusal why = mcp__http_session_begin(c, &options, &s);
+    mcp__http_refusal why =
+        mcp__http_session_begin(c, &mcp__http_session_channel, m->in.message.params, &s);
     if (why) {
         mcp_json_free(m->in.doc);
         mcp__http_refuse(c, why);
         return;
     }
     mcp__http_legacy_post(c, s, m);
-    if (s->revision)
-        http->metrics.sessions_begun++;
-    else
+    if (!s->revision) {
         mcp__http_session_free(s); /* because initialize failed */
+        return;
+    }
+    http->metrics.sessions_begun++;
+    if (s->sealed)
+        mcp__fleet_announce(s);
 }
 
 void mcp__http_legacy_post(mcp_http_connection *c, mcp__http_session *s, mcp__http_message *m)
 {
+    /* The others are told before the client is answered. */
+    if (m->keeps && s->sealed)
+        mcp__fleet_note_keeps(s);
     c->exchange = ++c->http->exchanges;
     mcp__http_session_attach(s, c);
     if (m->has_request && !mcp__http_stream_new(s, c)) {
@@ -38,7 +46,7 @@ void mcp__http_legacy_post(mcp_http_connection *c, mcp__http_session *s, mcp__ht
     mcp__http_hand_over(c, s->peer, m);
 }
 
-/* Returns the session of a GET or DELETE, or NULL after refusing the request. */
+/* Returns the session of a GET or DELETE, or NULL after refusing or forwarding the request. */
 static mcp__http_session *session_of(mcp_http_connection *c)
 {
     mcp_str named = mcp__http_header(&c->head, MCP__HTTP_REVISION);
@@ -49,8 +57,8 @@ static mcp__http_session *session_of(mcp_http_connection *c)
         why = MCP__HTTP_POST_ONLY;
     else if (named.ptr && !revision)
         why = MCP__HTTP_BAD_REVISION;
-    else if (!(s = mcp__http_session_find(c)))
-        why = MCP__HTTP_NO_SESSION;
+    else
+        why = mcp__http_session_find(c, &s);
     if (why)
         mcp__http_refuse(c, why);
     return s;

@@ -299,7 +299,7 @@ int64_t mcp__http_stream_expiry(const mcp_http_connection *c)
 
 void mcp__http_end_stream(mcp_http_connection *c)
 {
-    mcp__http_peer *peer = c->session ? c->session->peer : c->peer;
+    mcp__http_peer *peer = c->session ? c->session->peer : mcp__relay_of(c) ? NULL : c->peer;
     if (peer)
         mcp__channel_flush(peer->channel, c->http->now);
     if (peer && !c->session)

@@ -38,6 +38,8 @@ typedef enum metric_id {
     SSE_SESSIONS,
     SESSIONS_EVICTED,
     SESSIONS_EXPIRED,
+    SESSIONS_TAKEN,
+    FORWARDED,
     MEMORY,
     MEMORY_LIMIT,
     MEMORY_STORED,
@@ -93,6 +95,10 @@ static const struct {
                           "Sessions ended to make room for new ones."},
     [SESSIONS_EXPIRED] = {"mcp_sessions_expired_total", "counter",
                           "Sessions ended by the idle time-out."},
+    [SESSIONS_TAKEN] = {"mcp_sessions_taken_total", "counter",
+                        "Sessions of other instances that were made anew here."},
+    [FORWARDED] = {"mcp_forwarded_requests_total", "counter",
+                   "Requests forwarded to the instances of their sessions."},
     [MEMORY] = {"mcp_memory_bytes", "gauge", "Memory held for requests and answers."},
     [MEMORY_LIMIT] = {"mcp_memory_limit_bytes", "gauge", "Limit of mcp_memory_bytes (max_memory)."},
     [MEMORY_STORED] = {"mcp_memory_stored_bytes", "gauge",
@@ -127,6 +133,8 @@ static void get_values(const mcp_http *http, uint64_t values[METRICS])
     values[SSE_SESSIONS] = m->duplex_begun;
     values[SESSIONS_EVICTED] = m->sessions_evicted;
     values[SESSIONS_EXPIRED] = m->sessions_expired;
+    values[SESSIONS_TAKEN] = m->sessions_taken;
+    values[FORWARDED] = m->forwarded;
     values[MEMORY] = budget->used;
     values[MEMORY_LIMIT] = budget->max_memory;
     values[MEMORY_STORED] = budget->stored;
@@ -393,7 +401,8 @@ void mcp__http_put_metrics(mcp_http *http, const mcp_identity *identity, mcp__bu
     put_used(http, identity, b);
     put_limits(http, b);
     for (metric_id id = CONNECTIONS; id < METRICS; id++) {
-        if (id == SSE_SESSIONS && !http->options.sse_path)
+        bool fleet = id == SESSIONS_TAKEN || id == FORWARDED;
+        if ((id == SSE_SESSIONS && !http->options.sse_path) || (fleet && !http->fleet))
             continue;
         put_head(b, id);
         put_value(b, id, NULL, values[id]);

@@ -20,7 +20,7 @@ enum {
     MCP__HTTP_METHODS = 20,
     MCP__HTTP_RESULTS = 3,
     MCP__HTTP_BUCKETS = 10,
-    MCP__HTTP_STATUSES = 19,
+    MCP__HTTP_STATUSES = 21,
     MCP__HTTP_MOST_REFUSALS = 64
 };
 
@@ -31,6 +31,7 @@ typedef struct mcp__http_metrics {
     uint64_t duration_sum;
     uint64_t bytes_in, bytes_out;
     uint64_t sessions_begun, sessions_evicted, sessions_expired, duplex_begun;
+    uint64_t sessions_taken, forwarded; /* from and to other instances */
     uint64_t accepted, refused, shed;
     /* The number of refusals of each kind, indexed by mcp__http_refusal. Refusals for lack of
      * memory are counted in the budget. */

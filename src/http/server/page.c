@@ -14,16 +14,6 @@ bool mcp_http_page_header(const mcp_http_page *page, const char *name, mcp_str *
     return mcp__http_find(&r->connection->head, name, value);
 }
 
-/* Returns whether a status can be sent. */
-static bool has_line(int status)
-{
-    for (size_t i = 0; i < MCP__HTTP_STATUSES; i++) {
-        if (mcp__http_statuses[i].status == status)
-            return true;
-    }
-    return false;
-}
-
 static mcp_str method_of(const mcp_http_connection *c)
 {
     switch (c->http_method) {
@@ -42,7 +32,7 @@ void mcp__http_answer_page(mcp_http_connection *c)
                                    .path = mcp__http_text(&c->head, c->head.path),
                                    .body = mcp__http_body(c)};
     mcp_http_page_answer answer = {.size = sizeof(answer), .status = 200};
-    if (!o->page(&request.page, &answer, o->user) || !has_line(answer.status)) {
+    if (!o->page(&request.page, &answer, o->user) || !mcp__http_has_status(answer.status)) {
         mcp__http_refuse(c, MCP__HTTP_NO_PATH);
         return;
     }

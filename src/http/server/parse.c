@@ -10,7 +10,7 @@
  * A body that arrives completely in one call is read in place. Only a partial body is copied, when
  * that call returns.
  */
-#include "http/server/exchange.h"
+#include "http/server/session.h"
 
 enum {
     INPUT_PAUSE =
@@ -55,7 +55,9 @@ static int on_message_begin(llhttp_t *parser)
     c->forwarded = MCP__HTTP_DIRECT;
     if (c->client || c->in_account)
         mcp__http_uncount_request(c);
-    c->cors = c->stream_only = c->body_complete = false;
+    if (c->is_hop)
+        mcp__hop_free(c);
+    c->cors = c->stream_only = c->body_complete = c->home_gone = false;
     c->http_method = 0;
     c->target = MCP__HTTP_ENDPOINT;
     c->method = 0;

@@ -107,7 +107,7 @@ mcp__http_peer *mcp__http_peer_replace(mcp_http_connection *c, const mcp__revisi
 
 bool mcp__http_exchange_alive(const mcp_http_connection *c)
 {
-    if (!mcp__list_empty(&c->in_getters))
+    if (!mcp__list_empty(&c->in_getters) || mcp__relay_of(c))
         return true;
     const mcp__http_peer *peer = c->session ? c->session->peer : c->peer;
     return peer && mcp__channel_request_of(peer->channel, c->exchange);

@@ -128,7 +128,7 @@ static mcp__http_refusal check_source(mcp_http_connection *c, mcp_str host)
     const mcp_http_options *o = &c->http->options;
     if (c->head.duplicate || (c->head.repeated && c->http_method != HTTP_POST))
         return MCP__HTTP_DUPLICATE;
-    if (c->trusted)
+    if (c->trusted || c->is_hop)
         return MCP__HTTP_FINE;
     if (!host.ptr && c->parser.http_minor >= 1)
         return MCP__HTTP_NO_HOST;
@@ -213,8 +213,12 @@ mcp__http_refusal mcp__http_route(mcp_http_connection *c)
     if (c->parser.http_major != 1)
         return MCP__HTTP_BAD_VERSION;
     mcp_str host = read_target(c);
-    mcp__http_refusal why = check_source(c, host);
-    return why ? why : find_target(c);
+    mcp__http_refusal why = mcp__hop_read(c);
+    if (!why)
+        why = check_source(c, host);
+    if (!why)
+        why = find_target(c);
+    return !why && c->is_hop && c->target != MCP__HTTP_ENDPOINT ? MCP__HTTP_BAD_HOP : why;
 }
 
 mcp__http_refusal mcp__http_admit(mcp_http_connection *c)
@@ -246,6 +250,7 @@ void mcp__http_handle(mcp_http_connection *c)
     static const mcp__http_answer healthy = {
         .status = 200, .type = "text/plain; charset=utf-8", .body = {"ok\n", 3}};
     static const mcp__http_answer preflight = {.status = 204, .preflight = true};
+    mcp__http_refusal why;
     switch ((mcp__http_target)c->target) {
     case MCP__HTTP_HEALTHZ: mcp__http_respond(c, &healthy); break;
     case MCP__HTTP_METRICS: answer_metrics(c); break;
@@ -260,7 +265,9 @@ void mcp__http_handle(mcp_http_connection *c)
             mcp__http_duplex_open(c);
         break;
     case MCP__HTTP_ENDPOINT:
-        if (c->http_method == HTTP_POST)
+        if (c->is_hop && (why = mcp__hop_check(c)) != MCP__HTTP_FINE)
+            mcp__http_refuse(c, why);
+        else if (c->http_method == HTTP_POST)
             mcp__http_post(c);
         else if (c->http_method == HTTP_GET)
             mcp__http_get(c);

@@ -52,9 +52,72 @@ static int set_id(mcp__http_session *s)
     return rc < 0 ? rc : MCP_OK;
 }
 
+/* Makes the id with which other instances can find this one, or make the session anew. */
+static int seal_id(mcp__http_session *s, const mcp_http_connection *c, const mcp_json *params)
+{
+    mcp_http *http = s->http;
+    const mcp_http_options *o = &http->options;
+    mcp__ticket t = {.address = mcp_str_from(o->instance_address)};
+    mcp__buf client, id;
+    mcp__buf_init(&client, http->allocator, 0);
+    mcp__buf_init(&id, http->allocator, 0);
+    mcp__ticket_put_params(&client, params);
+    memcpy(t.unique, s->id, sizeof(t.unique));
+    memcpy(t.instance, http->fleet->instance, sizeof(t.instance));
+    t.params = mcp__buf_view(&client);
+    int rc = client.failed;
+    if (rc == MCP_OK)
+        rc = mcp__ticket_seal(http->server, c->principal, o->session_life_ms, &t, &id);
+    if (rc == MCP_OK && !(s->sealed = mcp__strdup(http->allocator, mcp__buf_view(&id))))
+        rc = MCP_ENOMEM;
+    mcp__buf_free(&client);
+    mcp__buf_free(&id);
+    s->dies_at = mcp__http_after(http->now, o->session_life_ms);
+    return rc;
+}
+
+/* Takes the id of a session that began at another instance. */
+static int copy_id(mcp__http_session *s, const mcp__ticket *ticket, mcp_str id)
+{
+    memcpy(s->id, ticket->unique, sizeof(s->id));
+    s->sealed = mcp__strdup(s->http->allocator, id);
+    s->dies_at = mcp__http_after(s->http->now, ticket->left_ms);
+    return s->sealed ? MCP_OK : MCP_ENOMEM;
+}
+
+/* How a session gets its id. */
+typedef struct origin {
+    const mcp_json *params;    /* of initialize, if its id is to be sealed */
+    const mcp__ticket *ticket; /* of a session that began at another instance; else NULL */
+    mcp_str id;                /* the text of the ticket */
+} origin;
+
+static int make_id(mcp__http_session *s, const mcp_http_connection *c, const origin *from)
+{
+    int rc = from->ticket ? copy_id(s, from->ticket, from->id) : set_id(s);
+    if (rc == MCP_OK && from->params && s->http->fleet)
+        rc = seal_id(s, c, from->params);
+    s->name = s->sealed ? mcp_str_from(s->sealed) : (mcp_str){s->id, MCP__UNIQUE};
+    return rc;
+}
+
+/* Enters the session into the tables. */
+static int enter(mcp__http_session *s)
+{
+    mcp_http *http = s->http;
+    int rc = mcp__map_add(&http->sessions, s->name, s);
+    if (rc != MCP_OK || !s->sealed)
+        return rc;
+    rc = mcp__map_add(&http->fleet->own, (mcp_str){s->id, MCP__UNIQUE}, s);
+    if (rc != MCP_OK)
+        mcp__map_remove(&http->sessions, s->name);
+    return rc;
+}
+
 /* Returns MCP_OK, MCP_ELIMIT, MCP_ENOMEM, or the code of random(). */
 static int session_new(mcp_http *http, const mcp_http_connection *c,
-                       const mcp_channel_options *options, mcp__http_session **ret)
+                       const mcp_channel_options *options, const origin *from,
+                       mcp__http_session **ret)
 {
     int rc = make_room(http);
     if (rc != MCP_OK)
@@ -68,15 +131,17 @@ static int session_new(mcp_http *http, const mcp_http_connection *c,
     mcp__list_init(&s->getters);
     mcp__list_init(&s->general.link);
     s->general.session = s;
-    rc = set_id(s);
+    s->dies_at = INT64_MAX;
+    rc = make_id(s, c, from);
     if (rc == MCP_OK)
         rc = mcp__http_peer_new(http, options, c, &s->peer);
     if (rc == MCP_OK) {
         s->peer->session = s;
-        rc = mcp__map_add(&http->sessions, (mcp_str){s->id, 32}, s);
+        rc = enter(s);
     }
     if (rc != MCP_OK) {
         mcp__http_peer_free(s->peer);
+        mcp__release(http->allocator, s->sealed);
         mcp__release(http->allocator, s);
         return rc;
     }
@@ -90,18 +155,24 @@ static int session_new(mcp_http *http, const mcp_http_connection *c,
     return MCP_OK;
 }
 
-mcp__http_refusal mcp__http_session_begin(const mcp_http_connection *c,
-                                          const mcp_channel_options *options,
-                                          mcp__http_session **ret)
+static mcp__http_refusal begin(const mcp_http_connection *c, const mcp_channel_options *options,
+                               const origin *from, mcp__http_session **ret)
 {
     if (c->http->draining)
         return MCP__HTTP_DRAINING;
-    switch (session_new(c->http, c, options, ret)) {
+    switch (session_new(c->http, c, options, from, ret)) {
     case MCP_OK: return MCP__HTTP_FINE;
     case MCP_ELIMIT: return MCP__HTTP_MANY_SESSIONS;
     case MCP_ENOMEM: return MCP__HTTP_NO_MEMORY;
     default: return MCP__HTTP_NO_RANDOM;
     }
+}
+
+mcp__http_refusal mcp__http_session_begin(const mcp_http_connection *c,
+                                          const mcp_channel_options *options,
+                                          const mcp_json *params, mcp__http_session **ret)
+{
+    return begin(c, options, &(origin){.params = params}, ret);
 }
 
 /* Ends the stream or the request of a connection whose session is being freed. */
@@ -117,7 +188,9 @@ static void dismiss(mcp_http_connection *c)
 void mcp__http_session_free(mcp__http_session *s)
 {
     mcp_http *http = s->http;
-    mcp__map_remove(&http->sessions, (mcp_str){s->id, 32});
+    mcp__map_remove(&http->sessions, s->name);
+    if (s->sealed && http->fleet)
+        mcp__fleet_note_end(s);
     http->n_sessions--;
     while (!mcp__list_empty(&s->getters))
         dismiss(mcp__container(s->getters.next, mcp_http_connection, in_getters));
@@ -131,18 +204,107 @@ void mcp__http_session_free(mcp__http_session *s)
     mcp__list_remove(&s->link);
     if (s->stored && http->event_store.forget)
         http->event_store.forget((mcp_str){s->id, 32}, http->event_store.user);
+    mcp__release(http->allocator, s->sealed);
     mcp__release(http->allocator, s);
 }
 
-mcp__http_session *mcp__http_session_find(mcp_http_connection *c)
+/* ---- sessions of other instances ----------------------------------------------------------------- */
+
+/* Makes a session anew from its id: the channel gets the initialize that the id contains. */
+static mcp__http_refusal take_over(mcp_http_connection *c, const mcp__ticket *ticket, mcp_str id,
+                                   mcp__http_session **ret)
+{
+    mcp_http *http = c->http;
+    mcp__http_session *s = NULL;
+    mcp__buf text;
+    mcp__buf_init(&text, http->allocator, 0);
+    mcp__buf_lit(&text, "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":");
+    mcp__buf_str(&text, ticket->params);
+    mcp__buf_lit(&text, "}");
+    mcp__http_refusal why = text.failed ? MCP__HTTP_NO_MEMORY
+                                        : begin(c, &mcp__http_session_channel,
+                                                &(origin){.ticket = ticket, .id = id}, &s);
+    if (!why) {
+        /* Nothing waits for the answer: session_send() discards it. */
+        mcp_channel *channel = s->peer->channel;
+        mcp_channel_receive(channel, ++http->exchanges, mcp__buf_view(&text), http->now);
+        mcp_channel_receive(channel, ++http->exchanges,
+                            MCP_STR("{\"jsonrpc\":\"2.0\",\"method\":"
+                                    "\"notifications/initialized\"}"),
+                            http->now);
+        s->revision = mcp__revision_find(mcp_str_from(mcp_channel_revision(channel)));
+    }
+    mcp__buf_free(&text);
+    if (why)
+        return why;
+    if (!s->revision) { /* out of memory */
+        mcp__http_session_free(s);
+        return MCP__HTTP_NO_MEMORY;
+    }
+    if (s->peer->channel->role->resumed)
+        s->peer->channel->role->resumed(s->peer->channel);
+    mcp__fleet_forget(http->fleet, s->id);
+    mcp__fleet_announce(s);
+    http->metrics.sessions_taken++;
+    mcp__http_session_use(s); /* as yet unused */
+    *ret = s;
+    return MCP__HTTP_FINE;
+}
+
+/* Returns whether the session can be made anew here. */
+static bool may_take(const mcp_http *http, const mcp__known *known, const mcp__ticket *ticket)
+{
+    const mcp_http_options *o = &http->options;
+    return known && !known->keeps &&
+           !mcp__map_get(&http->fleet->own, (mcp_str){ticket->unique, MCP__UNIQUE}) &&
+           ticket->params.len && o->sharing && o->sharing(o->user);
+}
+
+/* Finds the instance that has the session of a request. */
+static mcp__http_refusal seek(mcp_http_connection *c, mcp_str id, mcp__http_session **ret)
+{
+    mcp_http *http = c->http;
+    mcp__ticket ticket;
+    /* A request is forwarded once: whoever gets it must have the session. */
+    if (!http->fleet || c->is_hop)
+        return MCP__HTTP_NO_SESSION;
+    int rc = mcp__ticket_open(http->server, http->allocator, c->principal, id, &ticket);
+    if (rc != MCP_OK)
+        return rc == MCP_ENOMEM ? MCP__HTTP_NO_MEMORY : MCP__HTTP_NO_SESSION;
+    const mcp__known *known = mcp__fleet_known(http->fleet, ticket.unique);
+    const char *instance = known ? known->instance : ticket.instance;
+    mcp_str address = known ? (mcp_str){known->address, known->address_len} : ticket.address;
+    if (strcmp(instance, http->fleet->instance) == 0)
+        return MCP__HTTP_NO_SESSION; /* it has ended */
+    if (!c->home_gone)
+        return mcp__relay_start(c, instance, address);
+    return may_take(http, known, &ticket) ? take_over(c, &ticket, id, ret) : MCP__HTTP_NO_SESSION;
+}
+
+mcp__http_refusal mcp__http_session_find(mcp_http_connection *c, mcp__http_session **ret)
 {
     mcp_str id = mcp__http_header(&c->head, MCP__HTTP_SESSION);
     mcp__http_session *s = id.ptr ? mcp__map_get(&c->http->sessions, id) : NULL;
-    if (!s || !s->revision || s->duplex)
-        return NULL;
+    *ret = NULL;
+    if (!id.ptr)
+        return MCP__HTTP_NO_SESSION;
+    if (!s || s->lost)
+        return seek(c, id, ret);
+    if (!s->revision || s->duplex || s->dies_at <= c->http->now)
+        return MCP__HTTP_NO_SESSION;
     /* The session of another principal is treated as missing. */
-    return mcp__http_same_principal(mcp__channel_principal(s->peer->channel), c->principal) ? s
-                                                                                            : NULL;
+    if (!mcp__http_same_principal(mcp__channel_principal(s->peer->channel), c->principal))
+        return MCP__HTTP_NO_SESSION;
+    *ret = s;
+    return MCP__HTTP_FINE;
+}
+
+void mcp__http_session_lose(mcp__http_session *s)
+{
+    s->lost = true;
+    while (!mcp__list_empty(&s->getters)) /* their clients come back, and are forwarded */
+        dismiss(mcp__container(s->getters.next, mcp_http_connection, in_getters));
+    mcp__http_wake(s->http, &s->peer->timer);
 }
 
 void mcp__http_session_attach(mcp__http_session *s, mcp_http_connection *c)
@@ -170,8 +332,8 @@ void mcp__http_session_detach(mcp_http_connection *c)
     }
     s->attached--;
     mcp__http_session_use(s);
-    if (s->duplex) {
-        s->ended = true;
+    if (s->duplex || s->lost) {
+        s->ended = s->duplex;
         mcp__http_wake(s->http, &s->peer->timer);
     }
 }
@@ -199,8 +361,12 @@ void mcp__http_session_due(mcp__http_session *s)
     mcp_http *http = s->http;
     uint64_t idle = http->options.session_idle_ms;
     int64_t due = INT64_MAX;
+    if (s->lost && !s->attached && mcp_channel_in_flight(s->peer->channel) == 0) {
+        mcp__http_session_free(s);
+        return;
+    }
     if (!s->busy && idle < (uint64_t)(INT64_MAX - s->idle_since))
-        due = s->idle_since + (int64_t)idle;
+        due = MCP__MIN(s->idle_since + (int64_t)idle, s->dies_at);
     if (due <= http->now && mcp_channel_in_flight(s->peer->channel) == 0) {
         http->metrics.sessions_expired++;
         mcp__http_session_free(s);

@@ -4,6 +4,7 @@
 #define MCP_SRC_HTTP_SERVER_SESSION_H
 
 #include "http/server/exchange.h"
+#include "http/server/fleet.h"
 
 /* An event stream of a session. GET opens stream 0, which several connections may have open; the
  * newest of them gets the messages. The other streams belong to one request each. */
@@ -20,7 +21,9 @@ struct mcp__http_stream {
 struct mcp__http_session {
     mcp_http *http;
     mcp__link link; /* in http->idle_sessions (longest idle first) or http->busy_sessions */
-    char id[33];
+    char id[33];    /* random; names the session in the event store */
+    char *sealed;   /* the id that the client gets, if other instances can read it; else NULL */
+    mcp_str name;   /* the id that the client gets: `sealed` or `id` */
     mcp__http_peer *peer;
     const mcp__revision *revision; /* NULL until initialize was answered */
     mcp__link streams;
@@ -31,20 +34,28 @@ struct mcp__http_session {
     size_t attached;  /* connections that use this session */
     size_t n_streams; /* connections on which an event stream of this session is open */
     int64_t idle_since;
-    bool stored; /* the event store has events of this session */
-    bool duplex; /* uses HTTP+SSE: all messages go on stream 0, and the session ends with it */
-    bool ended;  /* its stream has ended, so the next tick frees the session */
-    bool busy;   /* in http->busy_sessions, so it cannot be evicted */
+    int64_t dies_at; /* when its id expires */
+    bool keeps;      /* the other instances were told that it has subscriptions or a log level */
+    bool lost;       /* another instance has it now; it is freed when its requests are answered */
+    bool stored;     /* the event store has events of this session */
+    bool duplex;     /* uses HTTP+SSE: all messages go on stream 0, and the session ends with it */
+    bool ended;      /* its stream has ended, so the next tick frees the session */
+    bool busy;       /* in http->busy_sessions, so it cannot be evicted */
 };
 
-/* Begins a session for the caller of this request. Returns MCP__HTTP_FINE or a refusal. */
+/* Begins a session for the caller of this request. `params` are those of initialize, or NULL if the
+ * session uses HTTP+SSE, so that it cannot move to another instance. Returns MCP__HTTP_FINE or a
+ * refusal. */
 mcp__http_refusal mcp__http_session_begin(const mcp_http_connection *c,
                                           const mcp_channel_options *options,
-                                          mcp__http_session **ret);
+                                          const mcp_json *params, mcp__http_session **ret);
 void mcp__http_session_free(mcp__http_session *session);
-/* Returns the session that the request names, or NULL if there is none or it belongs to another
- * principal. */
-mcp__http_session *mcp__http_session_find(mcp_http_connection *c);
+/* Finds the session that the request names. Returns MCP__HTTP_FINE and sets *ret, or to NULL if the
+ * request was forwarded to the instance that has the session. Otherwise returns a refusal:
+ * MCP__HTTP_NO_SESSION if there is none or it belongs to another principal. */
+mcp__http_refusal mcp__http_session_find(mcp_http_connection *c, mcp__http_session **ret);
+/* Gives up a session that another instance has, when its requests are answered. */
+void mcp__http_session_lose(mcp__http_session *session);
 void mcp__http_session_attach(mcp__http_session *session, mcp_http_connection *c);
 void mcp__http_session_detach(mcp_http_connection *c);
 /* Moves the session to http->busy_sessions or http->idle_sessions if its use has changed. */
@@ -52,6 +63,9 @@ void mcp__http_session_use(mcp__http_session *session);
 /* Informs the channel whether notifications can be written to stream 0 now. */
 void mcp__http_session_writable(mcp__http_session *session);
 void mcp__http_session_due(mcp__http_session *session);
+
+/* How the channels of sessions send; not for HTTP+SSE. */
+extern const mcp_channel_options mcp__http_session_channel;
 
 void mcp__http_initialize(mcp_http_connection *c, mcp__http_message *m);
 void mcp__http_legacy_post(mcp_http_connection *c, mcp__http_session *session,

@@ -76,6 +76,16 @@ void mcp__http_sse_comment(mcp_http_connection *c)
     chunk_end(c);
 }
 
+void mcp__http_sse_raw(mcp_http_connection *c, mcp_str bytes)
+{
+    if (!bytes.len)
+        return; /* an empty chunk would end the stream */
+    chunk_begin(c, bytes.len);
+    mcp__buf_str(&c->http->out, bytes);
+    chunk_end(c);
+    mcp__http_flush(c);
+}
+
 void mcp__http_sse_end(mcp_http_connection *c, int code)
 {
     if (c->chunked)

@@ -136,7 +136,7 @@ static void send_alone(mcp_http_connection *c, mcp_output_info info, mcp_str mes
     const char *id = NULL;
     if (!s->revision && info.code == 0) {
         s->revision = mcp__revision_find(mcp_str_from(mcp_channel_revision(s->peer->channel)));
-        id = s->id;
+        id = s->name.ptr;
     }
     mcp__http_reply(c, mcp__http_status_of(info, false), &info, id, message);
 }

@@ -230,7 +230,20 @@ static int make_endpoint(mcp_listener *l, const mcp__address *a, const mcp_http_
         return rc;
     mcp_http_on_wake(l->http, on_wake, l);
     mcp_http_set_log(l->http, warn, l);
+    if (o.instance_address)
+        mcp__relays_set(l);
     mcp_http_set_clock_source(l->http, mcp__net_date, mcp__net_clock, mcp__system_wall, l->net);
+    return MCP_OK;
+}
+
+/* Uses the endpoint of another listener. */
+static int share_endpoint(mcp_listener *l, const mcp_listen_options *o, mcp_error *error)
+{
+    if (o->endpoint->server != l->server || o->endpoint->net != l->net)
+        return mcp__fail(error, MCP_EINVAL, 0,
+                         "\"endpoint\" must be a listener of the same loop and server");
+    l->shares = true;
+    l->http = o->endpoint->http;
     return MCP_OK;
 }
 
@@ -288,14 +301,17 @@ static int open_listener(mcp_listener *l, const mcp_listen_options *o, mcp_error
     if (rc == MCP_OK)
         rc = make_tls(l, o, error);
     if (rc == MCP_OK)
-        rc = make_endpoint(l, &a, o->http, error);
+        rc = o->endpoint ? share_endpoint(l, o, error) : make_endpoint(l, &a, o->http, error);
+    if (rc == MCP_OK && o->instance_ca &&
+        !(l->instance_ca = mcp__strdup(&l->net->loop->allocator, mcp_str_from(o->instance_ca))))
+        rc = mcp__fail(error, MCP_ENOMEM, 0, "no memory for a listener");
     if (rc == MCP_OK)
         rc = mcp__address_listen(&a, o->socket_mode ? o->socket_mode : 0600, &l->socket.fd, error);
     if (rc == MCP_OK)
         set_address(l, &a);
     if (rc == MCP_OK && mcp__net_watch(l->net, &l->socket, EPOLLIN) < 0)
         rc = mcp__fail(error, MCP_EIO, 0, "the socket cannot be watched: %s", strerror(errno));
-    if (rc == MCP_OK)
+    if (rc == MCP_OK && !l->shares)
         warn_if_open(l, &a, o->http ? o->http : &(mcp_http_options){0});
     return rc;
 }
@@ -422,12 +438,14 @@ void mcp_listener_close(mcp_listener *l)
     stop_accepting(l);
     while (!mcp__list_empty(&l->connections))
         mcp__connection_drop(mcp__container(l->connections.next, mcp__connection, link));
-    mcp_http_free(l->http);
+    if (!l->shares)
+        mcp_http_free(l->http);
     mcp__tls_free(l->tls);
     mcp__net_remove(net, &l->link);
     take_host_back(l);
     mcp__release(allocator, l->tls_cert);
     mcp__release(allocator, l->tls_key);
+    mcp__release(allocator, l->instance_ca);
     mcp__release(allocator, l->address);
     mcp__release(allocator, l);
 }

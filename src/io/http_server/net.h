@@ -80,6 +80,8 @@ struct mcp_listener {
     mcp_http *http;
     struct mcp__tls *tls;
     char *tls_cert, *tls_key; /* the names of the files */
+    bool shares;              /* `http` belongs to another listener */
+    char *instance_ca;        /* a file of certificates, for relay.c; NULL means the system's */
     mcp__link connections;
     size_t n_connections;
     size_t keep_files;
@@ -93,6 +95,11 @@ struct mcp_listener {
 
 /* Runs the timers that are due. Returns the next deadline. */
 int64_t mcp__listener_turn(mcp_listener *l, int64_t now);
+
+/* ---- relay.c: requests to other instances --------------------------------------------------------- */
+
+/* Makes the listener's endpoint forward requests over the loop. */
+void mcp__relays_set(mcp_listener *l);
 
 /* ---- connection.c ------------------------------------------------------------------------------- */
 

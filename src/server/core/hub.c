@@ -358,6 +358,12 @@ void mcp__hub_everything(mcp_server *server)
         mcp__hub_list_changed(server, list_notifications[i].kind, NULL);
 }
 
+void mcp__hub_all_lists(mcp__session *session)
+{
+    for (size_t i = 0; i < MCP__COUNT(list_notifications); i++)
+        mark_list(&session->legacy, 1u << list_notifications[i].kind);
+}
+
 /* ---- notifications --------------------------------------------------------------------------- */
 
 /* Returns false if out of memory. */

@@ -50,6 +50,8 @@ void mcp__hub_list_changed_for(mcp_server *server, mcp_item item, mcp_str princi
 void mcp__hub_resources_changed_by(mcp_server *server, mcp_str uri);
 /* Announces each subscribed resource and list as changed. */
 void mcp__hub_everything(mcp_server *server);
+/* Announces each list that a legacy session is told of as changed, to this session. */
+void mcp__hub_all_lists(mcp__session *session);
 /* Makes the current mounts watch all topics. */
 void mcp__hub_rewatch(mcp_server *server);
 /* Schedules the notifications of the changes that are marked in a session. */

@@ -325,3 +325,86 @@ int mcp__seal_open(mcp_server *server, mcp_str bound, mcp_str token, mcp__buf *p
     mcp__release(&server->allocator, raw);
     return rc == MCP_OK ? rc : mcp__fail(error, rc, 0, "it was not issued by this server");
 }
+
+/* ---- texts of the program -------------------------------------------------------------------- */
+
+enum { EXPIRY = 8 }; /* bytes of the time, in milliseconds since 1970, before the text */
+
+/* Writes what a text is bound to: "mcp text", the name of the server, the purpose. */
+static void put_bound(const mcp_server *server, mcp_str purpose, mcp__buf *bound)
+{
+    mcp__buf_init(bound, &server->allocator, 0);
+    mcp__buf_lit(bound, "mcp text ");
+    mcp__buf_str(bound, mcp_str_from(server->name));
+    mcp__buf_char(bound, 0);
+    mcp__buf_str(bound, purpose);
+}
+
+static int take_out(mcp__buf *b, size_t from, char *to, size_t room, size_t *len)
+{
+    size_t n = b->len - from;
+    if (n > room)
+        return MCP_ELIMIT;
+    if (n)
+        memcpy(to, b->ptr + from, n);
+    *len = n;
+    return MCP_OK;
+}
+
+int mcp_server_seal(mcp_server *server, mcp_str purpose, mcp_str text, uint64_t lifetime_ms,
+                    char *to, size_t room, size_t *len)
+{
+    mcp__buf bound, plain, sealed;
+    if (!server || !len || (room && !to) || (text.len && !text.ptr))
+        return MCP_EINVAL;
+    uint64_t expiry =
+        (uint64_t)mcp__server_clock(server) + MCP__MIN(lifetime_ms, (uint64_t)LONGEST_LIFETIME_MS);
+    put_bound(server, purpose, &bound);
+    mcp__buf_init(&plain, &server->allocator, 0);
+    mcp__buf_init(&sealed, &server->allocator, 0);
+    for (int i = EXPIRY - 1; i >= 0; i--)
+        mcp__buf_char(&plain, (char)(unsigned char)(expiry >> 8 * i));
+    mcp__buf_str(&plain, text);
+    int rc = bound.failed ? bound.failed : plain.failed;
+    if (rc == MCP_OK)
+        rc = mcp__seal_text(server, mcp__buf_view(&bound), mcp__buf_view(&plain), &sealed, NULL);
+    if (rc == MCP_OK)
+        rc = take_out(&sealed, 0, to, room, len);
+    mcp__buf_free(&bound);
+    mcp__buf_wipe(&plain);
+    mcp__buf_free(&sealed);
+    return rc;
+}
+
+static int64_t read_expiry(const mcp__buf *plain)
+{
+    uint64_t expiry = 0;
+    for (size_t i = 0; i < EXPIRY; i++)
+        expiry = expiry << 8 | (unsigned char)plain->ptr[i];
+    return (int64_t)expiry;
+}
+
+int mcp_server_unseal(mcp_server *server, mcp_str purpose, mcp_str sealed, char *to, size_t room,
+                      size_t *len, uint64_t *left_ms)
+{
+    mcp__buf bound, plain;
+    if (!server || !len || (room && !to) || (sealed.len && !sealed.ptr))
+        return MCP_EINVAL;
+    put_bound(server, purpose, &bound);
+    mcp__buf_init(&plain, &server->allocator, 0);
+    int rc = bound.failed;
+    if (rc == MCP_OK)
+        rc = mcp__seal_open(server, mcp__buf_view(&bound), sealed, &plain, NULL);
+    if (rc == MCP_OK && plain.len < EXPIRY)
+        rc = MCP_EINVAL;
+    int64_t left = rc == MCP_OK ? read_expiry(&plain) - mcp__server_clock(server) : 0;
+    if (rc == MCP_OK && left <= 0)
+        rc = MCP_ETIMEOUT;
+    if (rc == MCP_OK)
+        rc = take_out(&plain, EXPIRY, to, room, len);
+    if (rc == MCP_OK && left_ms)
+        *left_ms = (uint64_t)left;
+    mcp__buf_free(&bound);
+    mcp__buf_wipe(&plain);
+    return rc;
+}

@@ -116,6 +116,8 @@ int mcp_server_new(const mcp_server_options *options, mcp_server **ret, mcp_erro
     rc = mcp_json_parse(MCP_STR("{}"), NULL, &server->allocator, &server->no_arguments, NULL);
     if (rc == MCP_OK)
         rc = render_info(server, &o);
+    if (rc == MCP_OK && !(server->name = mcp__strdup(&server->allocator, mcp_str_from(o.name))))
+        rc = MCP_ENOMEM;
     if (rc == MCP_OK)
         rc = mcp_server_set_instructions(server, o.instructions);
     if (rc != MCP_OK) {
@@ -170,6 +172,7 @@ void mcp_server_free(mcp_server *server)
     mcp__buf_free(&server->info_text);
     mcp_json_free(server->no_arguments);
     mcp__release(&server->allocator, server->instructions);
+    mcp__release(&server->allocator, server->name);
     mcp_allocator keep = server->allocator;
     mcp__release(&keep, server);
 }

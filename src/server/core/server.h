@@ -26,6 +26,7 @@
 struct mcp_server {
     mcp_allocator allocator;
     mcp_server_options options; /* without strings, which are copied into the members below */
+    char *name;                 /* of the Implementation object */
     char *instructions;
     const char *(*make_instructions)(mcp_request *req, void *user); /* NULL to use `instructions` */
     void *instructions_user;

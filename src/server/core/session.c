@@ -171,6 +171,17 @@ static void role_flush(mcp_channel *channel)
     mcp__hub_flush(channel->state);
 }
 
+static bool role_keeps(const mcp_channel *channel)
+{
+    const mcp__session *session = channel->state;
+    return session->log_asked || !mcp__list_empty(&session->legacy.subscriptions);
+}
+
+static void role_resumed(mcp_channel *channel)
+{
+    mcp__hub_all_lists(channel->state);
+}
+
 static bool role_batches(const mcp_channel *channel)
 {
     const mcp__session *session = channel->state;
@@ -208,6 +219,8 @@ const mcp__role mcp__server_role = {
     .deadline = role_deadline,
     .close = role_close,
     .flush = role_flush,
+    .keeps = role_keeps,
+    .resumed = role_resumed,
     .release = role_release,
     .batches = role_batches,
     .revision = role_revision,

@@ -38,7 +38,7 @@ typedef struct rig {
     int64_t now;
     unsigned random;
     size_t woken;
-    char session[64];
+    char session[1100];
     mcp_http_record record; /* of the last request; its strings are no longer valid */
     char traceparent[64];
     size_t logged;
@@ -54,6 +54,9 @@ typedef struct wire {
     size_t pending; /* the sum of what was reported after each write */
     bool slow;
 } wire;
+
+/* Where the random numbers of the next rig begin. */
+static unsigned rig_seed;
 
 static int rig_random(void *bytes, size_t len, void *user)
 {
@@ -83,7 +86,7 @@ static inline void rig_log(const mcp_http_record *record, void *user)
 
 static int rig_begin_with(rig *r, const mcp_http_options *options, size_t fail_at)
 {
-    *r = (rig){.memory.fail_at = fail_at, .now = 1000};
+    *r = (rig){.memory.fail_at = fail_at, .now = 1000, .random = rig_seed};
     r->allocator = failalloc_allocator(&r->memory);
     mcp_http_options o = options ? *options : (mcp_http_options){0};
     o.size = sizeof(o);
@@ -348,7 +351,7 @@ static inline void rig_initialize_as(rig *r, const char *revision, const char *m
     const char *id = strstr(wire_text(&w), "Mcp-Session-Id: ");
     r->session[0] = 0;
     if (id)
-        snprintf(r->session, sizeof(r->session), "%.32s", id + 16);
+        snprintf(r->session, sizeof(r->session), "%.*s", (int)strcspn(id + 16, "\n"), id + 16);
     snprintf(request, sizeof(request),
              "POST /mcp HTTP/1.1\n{{std}}%sMcp-Session-Id: {{session}}\nContent-Length: {{len}}\n\n"
              "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}",

@@ -222,7 +222,7 @@ static void test_whose(void **state)
     wire_expect(&b, "HTTP/1.1 401 ~");
     wire_end(&b);
     open_as(&a, &r, ada);
-    snprintf(of_ada, sizeof(of_ada), "%s", r.session);
+    snprintf(of_ada, sizeof(of_ada), "%.63s", r.session);
     open_as(&b, &r, bob);
     assert_string_not_equal(of_ada, r.session);
     post_to(&r, of_ada, bob, PING, "HTTP/1.1 404 ~");

@@ -1,0 +1,122 @@
+/* fleet.h: legacy sessions of several instances that serve the same clients: session ids that say
+ * where a session began (ticket.c), what is known of the sessions of other instances (fleet.c), and
+ * requests that are forwarded to them (relay.c) and come from them (hop.c).
+ *
+ * All of this is used only if mcp_http_options.instance_address is set; otherwise http->fleet is
+ * NULL. */
+#ifndef MCP_SRC_HTTP_SERVER_FLEET_H
+#define MCP_SRC_HTTP_SERVER_FLEET_H
+
+#include "http/server/connection.h"
+
+typedef struct mcp__http_session mcp__http_session;
+
+enum {
+    MCP__UNIQUE = 32,        /* hexadecimal digits that identify a session */
+    MCP__INSTANCE_NAME = 16, /* hexadecimal digits that identify an instance */
+    MCP__TICKET_TEXT = 1024, /* the longest session id */
+    /* What it contains at most: without the expiry, the head and the tag of the seal. */
+    MCP__TICKET_PLAIN = MCP__TICKET_TEXT / 4 * 3 - 41,
+    MCP__ADDRESS_MAX = 200,
+};
+
+/* ---- ticket.c: session ids -------------------------------------------------------------------- */
+
+/* What a session id says. The strings are in `text`, or borrowed when an id is made. */
+typedef struct mcp__ticket {
+    char unique[MCP__UNIQUE + 1];
+    char instance[MCP__INSTANCE_NAME + 1]; /* where the session began */
+    mcp_str address;                       /* how other instances reach that instance */
+    mcp_str params;   /* of initialize; empty if they did not fit, so that it cannot be made anew */
+    uint64_t left_ms; /* until the id expires */
+    char text[MCP__TICKET_TEXT];
+} mcp__ticket;
+
+/* Appends the params of an equivalent initialize: the negotiated revision, the capabilities, the
+ * name and version of the client. Appends nothing if `params` lack one of them. */
+void mcp__ticket_put_params(mcp__buf *b, const mcp_json *params);
+/* Appends the id of a session of this principal (NULL means anonymous). Leaves out the params if they
+ * do not fit. Returns MCP_OK or the code of mcp_server_seal(). */
+int mcp__ticket_seal(mcp_server *server, const char *principal, uint64_t life_ms,
+                     const mcp__ticket *ticket, mcp__buf *id);
+/* Reads an id. Returns MCP_OK, MCP_ENOMEM, or another negative code if it is not the id of a session
+ * of this principal, or has expired. */
+int mcp__ticket_open(mcp_server *server, const mcp_allocator *allocator, const char *principal,
+                     mcp_str id, mcp__ticket *ret);
+
+/* ---- fleet.c: the sessions of other instances --------------------------------------------------- */
+
+/* A session at another instance, of which every step since its beginning is known. */
+typedef struct mcp__known {
+    mcp__link link; /* in fleet->order */
+    char unique[MCP__UNIQUE];
+    char instance[MCP__INSTANCE_NAME + 1]; /* where it is */
+    bool keeps;                            /* it has subscriptions or a log level */
+    size_t address_len;
+    char address[];
+} mcp__known;
+
+/* The requests that one instance has forwarded to this one: numbers that were used. */
+enum { MCP__WINDOW = 4096, MCP__SENDERS = 64 };
+typedef struct mcp__sender {
+    char instance[MCP__INSTANCE_NAME];
+    uint64_t newest; /* 0 if this place is free */
+    int64_t used_at;
+    uint64_t used[MCP__WINDOW / 64]; /* bit n % MCP__WINDOW: number n was used */
+} mcp__sender;
+
+struct mcp__fleet {
+    mcp_http *http;
+    char instance[MCP__INSTANCE_NAME + 1];
+    mcp__map known;     /* mcp__known, by `unique` */
+    mcp__map own;       /* the sessions here that have a sealed id, by `unique` */
+    mcp__link order;    /* of known, the first to forget first */
+    uint64_t forwarded; /* number of the last request that was forwarded */
+    mcp__sender *senders[MCP__SENDERS];
+};
+
+/* Returns MCP_OK, MCP_ENOMEM, or the code of options.random(). */
+int mcp__fleet_new(mcp_http *http, uint64_t seed0, uint64_t seed1);
+void mcp__fleet_free(struct mcp__fleet *fleet);
+mcp__known *mcp__fleet_known(const struct mcp__fleet *fleet, const char *unique);
+void mcp__fleet_forget(struct mcp__fleet *fleet, const char *unique);
+
+/* Tell the other instances: the session is here; it got subscriptions or a log level; it has
+ * ended. */
+void mcp__fleet_announce(mcp__http_session *s);
+void mcp__fleet_note_keeps(mcp__http_session *s);
+void mcp__fleet_note_end(mcp__http_session *s);
+
+/* ---- hop.c: requests of other instances ------------------------------------------------------- */
+
+/* What the header Libmcp-Forwarded-Request says. */
+struct mcp__hop {
+    char instance[MCP__INSTANCE_NAME]; /* the sender */
+    uint64_t number;
+    unsigned char digest[32];
+    char *principal; /* NULL means anonymous; in `text` */
+    char text[];
+};
+
+/* Appends the value of the header for the current request of c. Returns MCP_OK or a negative code. */
+int mcp__hop_put(mcp_http_connection *c, const char *to_instance, mcp_str body, mcp__buf *value);
+/* Reads the header of a request, if it has one, and sets c->hop. Returns MCP__HTTP_FINE, or the reason
+ * to refuse the request. */
+mcp__http_refusal mcp__hop_read(mcp_http_connection *c);
+/* Compares the complete request with its header, which can then not be used again. */
+mcp__http_refusal mcp__hop_check(mcp_http_connection *c);
+void mcp__hop_free(mcp_http_connection *c);
+
+/* ---- relay.c: requests to other instances ----------------------------------------------------- */
+
+/* Forwards the current request of c. Returns MCP__HTTP_FINE if it will be answered later, or the
+ * reason to refuse it. */
+mcp__http_refusal mcp__relay_start(mcp_http_connection *c, const char *instance, mcp_str address);
+static inline mcp_http_relay *mcp__relay_of(const mcp_http_connection *c)
+{
+    return c->is_hop ? NULL : c->other.relay;
+}
+/* Gives up the forwarded request of a connection, if it has one. */
+void mcp__relay_drop(mcp_http_connection *c);
+
+#endif
