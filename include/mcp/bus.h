@@ -50,11 +50,13 @@ typedef struct mcp_bus_events {
     /* Entries may have been lost since the last one, for example because the bus removed them before
      * this instance had read them. */
     void (*gap)(void *user);
-    /* The outcome of the entry that `publish` accepted: MCP_OK, or a negative code if it may not have
-     * been stored, which is also called when the connection is lost. Called once for each. */
-    void (*published)(int rc, void *user);
+    /* The outcome of the entry that `publish` accepted, called once for each. `rc` is MCP_OK, or a
+     * negative code if the entry may not have been stored, for example because the bus is full or the
+     * connection was lost. `why` is then one line for the operator, or NULL. */
+    void (*published)(int rc, const char *why, void *user);
     /* The state changed, or the reason did. `why` is one line for the operator without passwords;
-     * empty when connected. */
+     * empty when connected. When a bus is connected again, it has not lost entries in between, or it
+     * calls `gap`. */
     void (*state)(mcp_bus_state state, const char *why, void *user);
 } mcp_bus_events;
 

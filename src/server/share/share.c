@@ -43,14 +43,14 @@ static int seal(struct mcp__share *share)
 
 static void arm(struct mcp__share *share, uint64_t ms);
 
-static void failed(struct mcp__share *share, int rc)
+static void failed(struct mcp__share *share, int rc, const char *why)
 {
     uint64_t pause = (uint64_t)FIRST_PAUSE_MS << MCP__MIN(share->failures, 7u);
     share->failures++;
     share->usage.failed++;
-    if (!share->why[0])
+    if (share->usage.state == MCP_BUS_CONNECTED) /* else it says why it is down */
         snprintf(share->why, sizeof(share->why), "an entry could not be sent: %s",
-                 mcp_error_text(rc));
+                 why && *why ? why : mcp_error_text(rc));
     arm(share, MCP__MIN(pause, (uint64_t)LONGEST_PAUSE_MS));
 }
 
@@ -69,7 +69,7 @@ static void send_next(struct mcp__share *share)
         rc = share->bus.publish(mcp__buf_view(&share->sealed), share->bus.user);
     share->under_way = rc == MCP_OK;
     if (rc != MCP_OK)
-        failed(share, rc);
+        failed(share, rc, NULL);
 }
 
 static void stop_timer(struct mcp__share *share)
@@ -115,12 +115,12 @@ static void on_gap(void *user)
     mcp__share_gap(user);
 }
 
-static void on_published(int rc, void *user)
+static void on_published(int rc, const char *why, void *user)
 {
     struct mcp__share *share = user;
     share->under_way = false;
     if (rc != MCP_OK) {
-        failed(share, rc);
+        failed(share, rc, why);
         return;
     }
     mcp__buf_reset(&share->items, SIZE_MAX);

@@ -256,7 +256,7 @@ static mcp_str carry(side *from, side *to)
     assert_true(from->len > 0);
     memcpy(copy, from->entry, from->len);
     from->len = 0;
-    from->events.published(MCP_OK, from->events.user);
+    from->events.published(MCP_OK, NULL, from->events.user);
     from->events.received(entry, from->events.user); /* its own entries have no effect */
     if (to)
         to->events.received(entry, to->events.user);
@@ -357,7 +357,7 @@ static void test_again(void **state)
     b.events.received((mcp_str){a.entry, a.len}, b.events.user);
     assert_has(told(&b), UPDATED);
     a.len = 0;
-    a.events.published(MCP_EIO, a.events.user);
+    a.events.published(MCP_EIO, "it is full", a.events.user);
     assert_true(usage(&a).why[0]);
     mcp_server_resource_updated(a.r.server, "mem:y");
     pass(200);
