@@ -92,6 +92,14 @@ int check_together(const config *c, const settings *line, const settings *now)
         return needs(c, line, "tls-cert", "tls-key");
     if (now->tls_key && !now->tls_cert)
         return needs(c, line, "tls-key", "tls-cert");
+    if (now->bus && !now->seal_key_file)
+        return needs(c, line, "bus", "seal-key-file");
+    if (now->bus && !now->bus_name && !now->name)
+        return needs(c, line, "bus", "bus-name");
+    if (now->bus_name && !now->seal_key_file)
+        return needs(c, line, "bus-name", "seal-key-file");
+    if (now->bus_password_file && !now->bus)
+        return needs(c, line, "bus-password-file", "bus");
     if (now->withhold_changed && !now->approved)
         return needs(c, line, "withhold-changed", "approved");
     if (now->approve && !now->approved)

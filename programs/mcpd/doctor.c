@@ -15,6 +15,7 @@
 
 #include "about.h"
 #include "approve.h"
+#include "bus.h"
 #include "capacity.h"
 #include "commands.h"
 #include "http.h"
@@ -420,6 +421,7 @@ int doctor_look(const settings *now, offer *o, bool configured)
         look_at_sources(now, o);
         look_at_tools(o);
         look_at_http(now, o);
+        bus_look(now);
     }
     if (now->json)
         return report_json(now, o, configured);

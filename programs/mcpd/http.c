@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "about.h"
+#include "bus.h"
 #include "capacity.h"
 #include "isolate.h"
 #include "log.h"
@@ -22,6 +23,7 @@ typedef struct endpoint {
     mcp_files *const *watching; /* *watching is NULL if no files are served */
     const offer *offer;         /* NULL if nothing is served */
     mcp_http_budget *budget;    /* shared by all addresses */
+    const mcp_server *server;
 } endpoint;
 
 static const char sse_path[] = "/sse";
@@ -65,6 +67,7 @@ static void metrics(void (*add)(mcp_str text, void *arg), void *arg, void *user)
 {
     const endpoint *e = user;
     process_metrics(add, arg);
+    bus_metrics(e->server, add, arg);
     if (e->offer) {
         isolate_metrics(e->offer, add, arg);
         upstreams_metrics(e->offer->rules != NULL, add, arg);
@@ -188,7 +191,7 @@ int http_try(const settings *s, size_t index, mcp_loop *loop, mcp_server *server
              const http_logins *logins, mcp_error *error)
 {
     mcp_files *const none = NULL;
-    endpoint e = {.logins = logins, .watching = &none};
+    endpoint e = {.logins = logins, .watching = &none, .server = server};
     mcp_listener *listener = NULL;
     int rc = listen_at(s, s->http.items[index], &e, loop, server, &listener, error);
     mcp_listener_close(listener);
@@ -227,7 +230,7 @@ int http_serve(const settings *s, mcp_loop *loop, mcp_server *server, const http
                const offer *o, listeners *at, mcp_error *error)
 {
     const mcp_host *host = mcp_loop_host(loop);
-    endpoint e = {.logins = logins, .watching = &o->watching, .offer = o};
+    endpoint e = {.logins = logins, .watching = &o->watching, .offer = o, .server = server};
     trimming t = {.host = host};
     int rc = mcp_http_budget_new(
         MCP_OPTIONS(mcp_http_budget_options, .max_memory = (size_t)s->max_memory,

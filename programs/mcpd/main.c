@@ -19,6 +19,7 @@
 #include "about.h"
 #include "approve.h"
 #include "audit.h"
+#include "bus.h"
 #include "check.h"
 #include "commands.h"
 #include "confine.h"
@@ -111,6 +112,7 @@ typedef struct program {
     tokens *known; /* NULL without static tokens */
     audit audit;
     mcp_resource_server *oauth;
+    bus *bus; /* NULL without --bus */
     listeners at;
     mcp_loop *loop;
     mcp_server *server;
@@ -132,7 +134,7 @@ static int run_loop(program *p, mcp_error *error)
     http_logins logins = logins_of(p);
     const settings *s = &p->now;
     int rc = MCP_OK;
-    if (p->config || s->http.count || s->audit)
+    if (p->config || s->http.count || s->audit || s->seal_key_file)
         rc = reload_start(&(reload_context){.line = &p->line,
                                             .start = s,
                                             .offer = &p->offer,
@@ -142,9 +144,12 @@ static int run_loop(program *p, mcp_error *error)
                                             .at = &p->at,
                                             .prompts = p->prompts,
                                             .audit = &p->audit,
+                                            .bus = p->bus,
                                             .server = p->server,
                                             .host = mcp_loop_host(p->loop)},
                           &p->reload);
+    if (rc == MCP_OK)
+        rc = bus_share(p->bus, error);
     if (rc == MCP_OK) {
         commands_look(p->config, false);
         capacity_raise_files(s);
@@ -200,6 +205,19 @@ static int start_audit(program *p, mcp_error *error)
     return rc;
 }
 
+static int make_bus(program *p, mcp_error *error)
+{
+    const char *name = "bus";
+    int rc = bus_new(&(bus_context){.s = &p->now,
+                                    .host = mcp_loop_host(p->loop),
+                                    .server = p->server,
+                                    .known = &p->known,
+                                    .oauth = p->oauth,
+                                    .at = &p->at},
+                     &p->bus, &name, error);
+    return at_option(p, name, 0, rc, error);
+}
+
 /* Does everything that precedes serving. */
 static int prepare(program *p, mcp_error *error)
 {
@@ -227,6 +245,8 @@ static int prepare(program *p, mcp_error *error)
                        oauth_server_new(p->config, s->name, p->loop, &p->oauth, error), error);
     if (rc == MCP_OK)
         rc = at_option(p, "access", 0, principals_check(p->config, p->known), error);
+    if (rc == MCP_OK)
+        rc = make_bus(p, error);
     return rc == MCP_OK
                ? at_option(p, "prompts", 0, add_prompts(s, p->server, &p->prompts, error), error)
                : rc;
@@ -285,6 +305,7 @@ static int serve(program *p)
     mcp_prompts_free(p->prompts);
     offer_leave(&p->offer);
     mcp_server_free(p->server);
+    bus_free(p->bus);
     mcp_resource_server_free(p->oauth);
     if (p->loop)
         (void)mcp_loop_drain(p->loop, 2000); /* sessions with other servers are ended */
@@ -354,7 +375,8 @@ static int run(program *p)
         return list_modules(&p->line);
     if (p->line.version)
         return say_version(), 0;
-    if (p->line.config || p->line.servers.count || p->line.http.count || p->line.audit)
+    if (p->line.config || p->line.servers.count || p->line.http.count || p->line.audit ||
+        p->line.seal_key_file)
         reload_hold(); /* must precede the start of any thread */
     int rc = configure(p);
     log_configure(&p->now);

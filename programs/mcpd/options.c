@@ -11,37 +11,35 @@
 const char program_name[] = "mcpd";
 
 #define AT(field) offsetof(settings, field)
+#define LINE_ONLY .unkept = true, .line_only = true
+#define IS_PATH   .unkept = true, .is_path = true
 
 static const option table[] = {
     {.name = "config",
      .kind = OPTION_TEXT,
      .at = AT(config),
      .argument = "FILE",
-     .unkept = true,
-     .line_only = true,
+     LINE_ONLY,
      .help = "Read the configuration from FILE, JSON with comments: sources, access rules, "
              "tools and every option below. The command line takes precedence. SIGHUP "
              "reloads the file."},
     {.name = "check-config",
      .kind = OPTION_FLAG,
      .at = AT(check_config),
-     .unkept = true,
-     .line_only = true,
+     LINE_ONLY,
      .help = "Report errors in the configuration, with line and column, and exit. This "
              "performs the whole start, including opening every source and address, but "
              "serves nothing, so mcpd can start with a configuration that passes."},
     {.name = "doctor",
      .kind = OPTION_FLAG,
      .at = AT(doctor),
-     .unkept = true,
-     .line_only = true,
+     LINE_ONLY,
      .help = "Check the whole setup, report what works, what does not and what a host would "
              "see, and exit."},
     {.name = "json",
      .kind = OPTION_FLAG,
      .at = AT(json),
-     .unkept = true,
-     .line_only = true,
+     LINE_ONLY,
      .help = "With --doctor: print JSON."},
     {.name = "hidden",
      .kind = OPTION_FLAG,
@@ -112,32 +110,28 @@ static const option table[] = {
      .kind = OPTION_TEXT,
      .at = AT(prompts),
      .argument = "DIR",
-     .unkept = true,
-     .is_path = true,
+     IS_PATH,
      .help = "Offer the Markdown files (*.md) in DIR as prompts, and read them again when "
              "they change."},
     {.name = "module",
      .kind = OPTION_LIST,
      .at = AT(modules),
      .argument = "FILE",
-     .unkept = true,
-     .is_path = true,
+     IS_PATH,
      .help = "Load a module from FILE, for sources NAME:..., where NAME is the name of the "
              "module."},
     {.name = "servers",
      .kind = OPTION_LIST,
      .at = AT(servers),
      .argument = "FILE",
-     .unkept = true,
-     .is_path = true,
+     IS_PATH,
      .help = "Serve the MCP servers that FILE names, the configuration file of a host: Claude, VS "
              "Code, Cursor, Codex, Gemini CLI, opencode, Copilot CLI."},
     {.name = "approved",
      .kind = OPTION_TEXT,
      .at = AT(approved),
      .argument = "FILE",
-     .unkept = true,
-     .is_path = true,
+     IS_PATH,
      .help = "Compare the tools of other MCP servers with the definitions in FILE, which --approve "
              "writes, and log those that are new or have changed."},
     {.name = "withhold-changed",
@@ -148,8 +142,7 @@ static const option table[] = {
     {.name = "approve",
      .kind = OPTION_FLAG,
      .at = AT(approve),
-     .unkept = true,
-     .line_only = true,
+     LINE_ONLY,
      .help =
          "Connect to the other MCP servers, print which of their tools are new, have changed or "
          "are gone since they were approved, write their definitions to the file of "
@@ -164,8 +157,7 @@ static const option table[] = {
     {.name = "list-modules",
      .kind = OPTION_FLAG,
      .at = AT(list_modules),
-     .unkept = true,
-     .line_only = true,
+     LINE_ONLY,
      .help = "List the modules, their sources and their options, with the reason if a "
              "module cannot be loaded, and exit."},
     {.name = "name",
@@ -225,24 +217,53 @@ static const option table[] = {
      .kind = OPTION_TEXT,
      .at = AT(token_file),
      .argument = "FILE",
-     .unkept = true,
-     .is_path = true,
+     IS_PATH,
      .help = "Over HTTP, serve only clients that send one of the bearer tokens in FILE. "
              "Each line is TOKEN or NAME:TOKEN. OAuth access tokens are accepted with the section "
              "oauth of the configuration file."},
+    {.name = "bus",
+     .kind = OPTION_TEXT,
+     .at = AT(bus),
+     .argument = "ADDRESS",
+     .unkept = true,
+     .help = "Tell the other instances of this server what changed, and learn it from them: "
+             "redis:HOST:PORT or redis:/SOCKET, for Redis or Valkey. Requires --seal-key-"
+             "file, and --bus-name or --name."},
+    {.name = "bus-name",
+     .kind = OPTION_TEXT,
+     .at = AT(bus_name),
+     .argument = "NAME",
+     .unkept = true,
+     .help = "The name that all instances have in common on the bus, and other servers do "
+             "not. Default the value of --name."},
+    {.name = "bus-password-file",
+     .kind = OPTION_TEXT,
+     .at = AT(bus_password_file),
+     .argument = "FILE",
+     IS_PATH,
+     .help = "The password for the bus: FILE has one line, PASSWORD or USER:PASSWORD. Other "
+             "users must not be able to read it."},
+    {.name = "seal-key-file",
+     .kind = OPTION_TEXT,
+     .at = AT(seal_key_file),
+     .argument = "FILE",
+     IS_PATH,
+     .help = "The key that seals what instances tell each other and what clients keep for "
+             "the server; the same at all instances. FILE has one line of at least 43 random"
+             " characters (openssl rand -base64 32), and possibly a second line, another key"
+             " whose seals are accepted too. Other users must not be able to read it. SIGHUP"
+             " reads it again."},
     {.name = "tls-cert",
      .kind = OPTION_TEXT,
      .at = AT(tls_cert),
      .argument = "FILE",
-     .unkept = true,
-     .is_path = true,
+     IS_PATH,
      .help = "Serve HTTPS with this certificate (PEM, with its chain). Requires --tls-key."},
     {.name = "tls-key",
      .kind = OPTION_TEXT,
      .at = AT(tls_key),
      .argument = "FILE",
-     .unkept = true,
-     .is_path = true,
+     IS_PATH,
      .help = "The private key of --tls-cert (PEM)."},
     {.name = "max-connections",
      .kind = OPTION_COUNT,
@@ -395,8 +416,7 @@ static const option table[] = {
      .kind = OPTION_TEXT,
      .at = AT(audit),
      .argument = "FILE",
-     .unkept = true,
-     .is_path = true,
+     IS_PATH,
      .help = "Append one line of JSON to FILE for each request, from stdio and HTTP: time, "
              "caller, method, name or URI, source, outcome. SIGHUP reopens FILE. - stands for "
              "standard error."},
@@ -405,8 +425,7 @@ static const option table[] = {
      .at = AT(print_config),
      .argument = "HOST",
      .choices = HOST_NAMES "|mcpd",
-     .unkept = true,
-     .line_only = true,
+     LINE_ONLY,
      .help = "Print the entry for the configuration file of HOST, made from the other "
              "options and the sources, and exit. HOST is one of claude, claude-code, "
              "claude-desktop, codex, copilot, cursor, gemini, kiro, lmstudio, opencode, "
@@ -418,8 +437,7 @@ static const option table[] = {
      .at = AT(install),
      .argument = "HOST",
      .choices = HOST_NAMES,
-     .unkept = true,
-     .line_only = true,
+     LINE_ONLY,
      .help = "Add that entry to the configuration file of HOST, and exit. It shows the "
              "change, asks for confirmation, and keeps a copy of the file beside it. For "
              "claude-code the file is .mcp.json in the current folder, for the others the "
@@ -428,49 +446,42 @@ static const option table[] = {
      .kind = OPTION_TEXT,
      .at = AT(install_file),
      .argument = "FILE",
-     .unkept = true,
-     .line_only = true,
+     LINE_ONLY,
      .help = "With --install: change FILE instead, for example that of a project."},
     {.name = "yes",
      .kind = OPTION_FLAG,
      .at = AT(yes),
-     .unkept = true,
-     .line_only = true,
+     LINE_ONLY,
      .help = "With --install: write without confirmation."},
     {.name = "version",
      .letter = 'V',
      .kind = OPTION_FLAG,
      .at = AT(version),
-     .unkept = true,
-     .line_only = true,
+     LINE_ONLY,
      .help = "Print the version and the protocol revisions, and exit."},
     {.name = "help",
      .letter = 'h',
      .kind = OPTION_FLAG,
      .at = AT(help),
-     .unkept = true,
-     .line_only = true,
+     LINE_ONLY,
      .help = "Print this help and exit."},
     {.name = "completion",
      .kind = OPTION_CHOICE,
      .at = AT(completion),
      .argument = "SHELL",
      .choices = COMPLETION_SHELLS,
-     .unkept = true,
-     .line_only = true,
+     LINE_ONLY,
      .help = "Print the completion script for bash, zsh or fish, and exit. For bash, use: "
              "source <(mcpd --completion bash)."},
     {.name = "help-man",
      .kind = OPTION_FLAG,
      .at = AT(help_man),
-     .unkept = true,
-     .line_only = true,
+     LINE_ONLY,
      .help = "Print the manual page as roff and exit."},
     {.name = "help-schema",
      .kind = OPTION_FLAG,
      .at = AT(help_schema),
-     .unkept = true,
-     .line_only = true,
+     LINE_ONLY,
      .help = "Print the JSON Schema of the configuration file and exit."},
 };
 

@@ -42,6 +42,7 @@ typedef struct settings {
     texts http, allow_host, allow_origin, trusted_proxy;
     bool http_sse, stdio;
     const char *token_file, *tls_cert, *tls_key;
+    const char *bus, *bus_name, *bus_password_file, *seal_key_file;
     uint64_t max_connections, max_per_address, max_per_principal, max_memory, max_share, keep_files;
     uint64_t max_body, heartbeat, drain_time;
     uint64_t max_work_memory, max_source_processes;

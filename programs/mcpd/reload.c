@@ -11,6 +11,7 @@
 
 #include "log.h"
 #include "oauth.h"
+#include "seal_key.h"
 
 /* A loaded configuration. */
 typedef struct reading {
@@ -105,7 +106,8 @@ static const char restart[] =
     "allow-host|allow-origin|trusted-proxy|tls-cert|tls-key|max-connections|max-per-address|max-"
     "per-principal|"
     "max-memory|max-share|max-work-memory|keep-files|max-body|heartbeat|drain-time|"
-    "calls-per-second|completions-per-second|polls-per-second|no-rate-limits";
+    "calls-per-second|completions-per-second|polls-per-second|no-rate-limits|bus|bus-name|"
+    "bus-password-file";
 
 static void mention_restart(const settings *start, const settings *now)
 {
@@ -158,6 +160,25 @@ static int change_tokens(const reload *r, reading *next, tokens **ret)
     return fail(&error, rc);
 }
 
+/* Ends what was opened with a removed token, here and at the other instances. */
+static void on_gone(void *user, const mcp_identity *identity, bool last)
+{
+    const reload *r = user;
+    http_revoke(r->c.at, identity, last);
+    bus_tell_removed(r->c.bus, identity);
+}
+
+/* The old keys stay in use if the file is wrong. */
+static void change_keys(const reload *r, const settings *next)
+{
+    mcp_error error = {0};
+    if (!next->seal_key_file != !r->c.start->seal_key_file)
+        log_line("warning", "switching seal-key-file on or off takes effect after a restart", NULL);
+    else if (next->seal_key_file &&
+             seal_key_use(next->seal_key_file, bus_name(r->c.start), r->c.server, &error) != MCP_OK)
+        tell(error.text);
+}
+
 static int change(reload *r, reading *next)
 {
     offer *o = r->c.offer, before = *o;
@@ -182,7 +203,7 @@ static int change(reload *r, reading *next)
     }
     tokens *old = *r->c.known;
     *r->c.known = known;
-    tokens_gone(old, known, http_revoke, r->c.at);
+    tokens_gone(old, known, on_gone, r);
     tokens_free(old);
     return MCP_OK;
 }
@@ -210,6 +231,8 @@ static void again(reload *r)
         mcp_prompts_reread(r->c.prompts);
     if (r->c.oauth)
         mcp_resource_server_forget(r->c.oauth);
+    bus_tell_forget(r->c.bus);
+    change_keys(r, &next->now);
     mention_restart(r->c.start, &next->now);
     mention_oauth(r, next->config);
     log_configure(&next->now);

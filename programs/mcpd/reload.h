@@ -12,6 +12,7 @@
 #include <prompts.h>
 
 #include "audit.h"
+#include "bus.h"
 #include "http.h"
 #include "offer.h"
 #include "tokens.h"
@@ -28,6 +29,7 @@ typedef struct reload_context {
     listeners *at;              /* the listeners, whose requests use the tokens */
     mcp_prompts *prompts;       /* NULL without --prompts */
     audit *audit;               /* not on without --audit */
+    const bus *bus;             /* NULL without --bus */
     mcp_server *server;
     const mcp_host *host;
 } reload_context;

@@ -24,6 +24,7 @@ enum { MAX_TOKEN = 512, MAX_PRINCIPAL = 128, MAX_TOKENS = 10000 };
 typedef struct token {
     unsigned char bytes[MAX_TOKEN];
     mcp_identity *identity; /* has the SHA-256 of the bytes as its token */
+    bool removed;           /* at another instance */
 } token;
 
 struct tokens {
@@ -204,7 +205,7 @@ int tokens_load(const char *path, config *c, tokens **ret, mcp_error *error)
 static bool has_principal(const tokens *t, const char *principal)
 {
     for (size_t i = 0; i < t->count; i++)
-        if (strcmp(tokens_principal(t, i), principal) == 0)
+        if (!t->items[i].removed && strcmp(tokens_principal(t, i), principal) == 0)
             return true;
     return false;
 }
@@ -225,6 +226,20 @@ void tokens_gone(const tokens *before, const tokens *now,
         const token *one = &before->items[i];
         if (!has(now, one))
             gone(user, one->identity, !has_principal(now, tokens_principal(before, i)));
+    }
+}
+
+/* Their slots stay, with bytes that no token has, so that other identities keep their places. */
+void tokens_remove(tokens *t, mcp_str digest,
+                   void (*gone)(void *user, const mcp_identity *identity, bool last), void *user)
+{
+    for (size_t i = 0; i < t->count; i++) {
+        token *one = &t->items[i];
+        if (one->removed || !mcp_str_eq(digest, mcp_str_from(mcp_identity_token(one->identity))))
+            continue;
+        memset(one->bytes, 0, sizeof(one->bytes));
+        one->removed = true;
+        gone(user, one->identity, !has_principal(t, tokens_principal(t, i)));
     }
 }
 
@@ -268,7 +283,7 @@ mcp_identity *tokens_check(const tokens *t, mcp_str authorization)
         return NULL;
     memcpy(given, at, len);
     for (size_t i = 0; i < t->count; i++)
-        if (difference(given, t->items[i].bytes) == 0)
+        if (difference(given, t->items[i].bytes) == 0 && !t->items[i].removed)
             found = t->items[i].identity;
     return found;
 }

@@ -21,6 +21,10 @@ int tokens_load(const char *path, config *c, tokens **ret, mcp_error *error);
  * `now`. */
 void tokens_gone(const tokens *before, const tokens *now,
                  void (*gone)(void *user, const mcp_identity *identity, bool last), void *user);
+/* Removes the tokens with this SHA-256, in hexadecimal, and calls gone() with each, as
+ * tokens_gone() does. */
+void tokens_remove(tokens *t, mcp_str digest,
+                   void (*gone)(void *user, const mcp_identity *identity, bool last), void *user);
 void tokens_free(tokens *t);
 
 /* Returns the principal of the i-th token, or NULL at the end. Several tokens may have the same

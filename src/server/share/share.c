@@ -46,11 +46,14 @@ static void arm(struct mcp__share *share, uint64_t ms);
 static void failed(struct mcp__share *share, int rc, const char *why)
 {
     uint64_t pause = (uint64_t)FIRST_PAUSE_MS << MCP__MIN(share->failures, 7u);
-    share->failures++;
+    bool first = share->failures++ == 0;
     share->usage.failed++;
-    if (share->usage.state == MCP_BUS_CONNECTED) /* else it says why it is down */
+    if (share->usage.state == MCP_BUS_CONNECTED) { /* else it says why it is down */
         snprintf(share->why, sizeof(share->why), "an entry could not be sent: %s",
                  why && *why ? why : mcp_error_text(rc));
+        if (first)
+            mcp__server_log(share->server, "warning", "the bus: %s; it is sent again", share->why);
+    }
     arm(share, MCP__MIN(pause, (uint64_t)LONGEST_PAUSE_MS));
 }
 
@@ -141,8 +144,13 @@ static void on_state(mcp_bus_state state, const char *why, void *user)
     if (state != MCP_BUS_CONNECTED) {
         if (was_connected)
             share->down_since = now ? now : 1;
+        mcp__server_log(share->server, "warning", "the bus is down: %s", share->why);
+        share->told_down = true;
         return;
     }
+    /* The end of an outage is as important as its beginning. */
+    mcp__server_log(share->server, share->told_down ? "warning" : "info", "the bus is connected");
+    share->told_down = false;
     bool too_long = share->down_since && now - share->down_since > MCP__SHARE_DOWN_MS;
     share->down_since = 0;
     share->failures = 0;

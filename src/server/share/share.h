@@ -48,7 +48,7 @@ struct mcp__share {
     mcp__marks marks;
     mcp__buf items;  /* of the entry that is under way or has to be sent again; empty if none */
     mcp__buf sealed; /* room for an entry */
-    bool under_way, was_connected;
+    bool under_way, was_connected, told_down;
     unsigned failures;     /* in a row */
     uint64_t number;       /* of the last entry */
     mcp_host_timer *timer; /* to send what waits; NULL if it is not set */
