@@ -111,7 +111,9 @@ typedef struct mcp_share_options {
     /* The name that all instances have; required; copied. Entries of servers with other names or other
      * keys are ignored. */
     const char *name;
-    uint64_t interval_ms; /* the least time between two entries of this instance; default 50 */
+    /* The least time between two entries of this instance; default 50. The first change after a pause
+     * is sent at once. */
+    uint64_t interval_ms;
     /* How many marks may wait to be sent, and the bytes of their URIs. Beyond, all of them become one
      * mark: everything changed. The defaults are 4,096 and 512 KiB. */
     size_t max_marks, max_bytes;

@@ -71,6 +71,7 @@ static void send_next(struct mcp__share *share)
     if (rc == MCP_OK)
         rc = share->bus.publish(mcp__buf_view(&share->sealed), share->bus.user);
     share->under_way = rc == MCP_OK;
+    share->sent_at = share->server->host.now(share->server->host.user);
     if (rc != MCP_OK)
         failed(share, rc, NULL);
 }
@@ -98,11 +99,18 @@ static void arm(struct mcp__share *share, uint64_t ms)
         share->timer = h->timer_start(ms, due, share, h->user);
 }
 
+/* The first change after a pause is sent in the next turn of the loop, with all others of this turn. */
+static void arm_next(struct mcp__share *share)
+{
+    uint64_t since = (uint64_t)(share->server->host.now(share->server->host.user) - share->sent_at);
+    arm(share, since < share->options.interval_ms ? share->options.interval_ms - since : 0);
+}
+
 static int mark(struct mcp__share *share, char kind, mcp_str a, mcp_str b)
 {
     int rc = mcp__marks_set(&share->marks, kind, a, b);
     if (!share->under_way && share->usage.state == MCP_BUS_CONNECTED)
-        arm(share, share->options.interval_ms);
+        arm_next(share);
     return rc;
 }
 
@@ -131,7 +139,7 @@ static void on_published(int rc, const char *why, void *user)
     share->failures = 0;
     share->why[0] = 0;
     if (mcp__marks_any(&share->marks))
-        arm(share, share->options.interval_ms);
+        arm_next(share);
 }
 
 static void on_state(mcp_bus_state state, const char *why, void *user)

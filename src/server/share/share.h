@@ -52,6 +52,7 @@ struct mcp__share {
     unsigned failures;     /* in a row */
     uint64_t number;       /* of the last entry */
     mcp_host_timer *timer; /* to send what waits; NULL if it is not set */
+    int64_t sent_at;       /* the last entry, in the host's time */
     int64_t down_since; /* in the host's time; 0 while connected, or before the first connection */
     int64_t ignored_logged;
     mcp__instances instances;

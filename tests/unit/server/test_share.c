@@ -347,6 +347,30 @@ static void test_down(void **state)
     close_two();
 }
 
+/* The first change after a pause is sent at once, with all of its turn; the next ones after the interval. */
+static void test_interval(void **state)
+{
+    (void)state;
+    open_two();
+    pass(1000);
+    mcp_server_resource_updated(a.r.server, "mem:x");
+    mcp_server_resource_updated(a.r.server, "mem:y");
+    pass(10);
+    carry(&a, &b);
+    assert_has(told(&b), UPDATED);
+    for (int i = 0; i < 20; i++)
+        mcp_server_resource_updated(a.r.server, "mem:x");
+    pass(30);
+    assert_int_equal(a.len, 0);
+    pass(30);
+    carry(&a, &b);
+    assert_has(told(&b), UPDATED);
+    pass(1000);
+    assert_int_equal(a.len, 0);
+    assert_int_equal(usage(&a).sent, 2);
+    close_two();
+}
+
 /* An entry that may not have been stored is sent again, and counts once. */
 static void test_again(void **state)
 {
@@ -588,11 +612,11 @@ static void test_format(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_change),  cmocka_unit_test(test_down),
-        cmocka_unit_test(test_again),   cmocka_unit_test(test_replay_and_loss),
-        cmocka_unit_test(test_others),  cmocka_unit_test(test_messages),
-        cmocka_unit_test(test_refused), cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_format),
+        cmocka_unit_test(test_change),          cmocka_unit_test(test_down),
+        cmocka_unit_test(test_interval),        cmocka_unit_test(test_again),
+        cmocka_unit_test(test_replay_and_loss), cmocka_unit_test(test_others),
+        cmocka_unit_test(test_messages),        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_no_memory),       cmocka_unit_test(test_format),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
