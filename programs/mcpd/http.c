@@ -16,6 +16,7 @@
 #include "log.h"
 #include "process.h"
 #include "upstreams.h"
+#include "web_page.h"
 
 /* The arguments of the endpoint's callbacks. */
 typedef struct endpoint {
@@ -27,6 +28,7 @@ typedef struct endpoint {
 } endpoint;
 
 static const char sse_path[] = "/sse";
+static const char *const page_request_headers[] = {"If-None-Match"};
 
 static void authenticate(mcp_http_login *login, void *user)
 {
@@ -95,9 +97,13 @@ static void tell(const settings *s, const mcp_listener *listener)
     snprintf(line, sizeof(line), "serving %.180s at %s", what ? what : "", where);
     free(what);
     log_notice(line);
+    where[strlen(where) - strlen("/mcp")] = 0;
     if (s->http_sse) {
-        where[strlen(where) - strlen("/mcp")] = 0;
         snprintf(line, sizeof(line), "serving HTTP+SSE of 2024-11-05 at %s%s", where, sse_path);
+        log_notice(line);
+    }
+    if (s->page && strncmp(address, "unix:", 5) != 0) {
+        snprintf(line, sizeof(line), "its web page is %s/", where);
         log_notice(line);
     }
 }
@@ -128,7 +134,12 @@ static int listen_at(const settings *s, const char *address, endpoint *e, mcp_lo
         .budget = e->budget,
         .max_body = (size_t)s->max_body,
         .heartbeat_ms = s->heartbeat * 1000,
+        .page = s->page ? web_page_answer : NULL,
+        .login_headers = s->page ? page_request_headers : NULL,
+        .n_login_headers = s->page ? 1 : 0,
     };
+    if (s->page && !web_page_open())
+        return MCP_ENOMEM;
     return mcp_loop_listen(loop, server,
                            MCP_OPTIONS(mcp_listen_options, .address = address,
                                        .tls_cert = s->tls_cert, .tls_key = s->tls_key,
@@ -195,6 +206,7 @@ int http_try(const settings *s, size_t index, mcp_loop *loop, mcp_server *server
     mcp_listener *listener = NULL;
     int rc = listen_at(s, s->http.items[index], &e, loop, server, &listener, error);
     mcp_listener_close(listener);
+    web_page_close();
     return rc;
 }
 
@@ -246,6 +258,7 @@ int http_serve(const settings *s, mcp_loop *loop, mcp_server *server, const http
         host->timer_stop(timer, host->user);
     close_all(at);
     mcp_http_budget_free(e.budget);
+    web_page_close();
     capacity_trim_stop(&t);
     return rc;
 }

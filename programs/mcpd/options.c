@@ -185,6 +185,12 @@ static const option table[] = {
      .unkept = true,
      .help = "With --http: also serve HTTP+SSE, the transport of revision 2024-11-05, at "
              "the path /sse, for clients that support no other."},
+    {.name = "page",
+     .kind = OPTION_FLAG,
+     .at = AT(page),
+     .unkept = true,
+     .help = "With --http: also serve a web page at the path /, in which people see what the "
+             "server offers. It asks for a token if the server wants one."},
     {.name = "stdio",
      .kind = OPTION_FLAG,
      .at = AT(stdio),

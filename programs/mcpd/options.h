@@ -40,7 +40,7 @@ typedef struct settings {
         *install_file;
     bool yes;
     texts http, allow_host, allow_origin, trusted_proxy;
-    bool http_sse, stdio;
+    bool http_sse, page, stdio;
     const char *token_file, *tls_cert, *tls_key;
     const char *bus, *bus_name, *bus_password_file, *seal_key_file;
     uint64_t max_connections, max_per_address, max_per_principal, max_memory, max_share, keep_files;

@@ -102,7 +102,7 @@ static bool same(const option *o, const settings *a, const settings *b)
 
 /* Settings that are read only when the program starts. */
 static const char restart[] =
-    "page-size|no-watch|no-subscribe|no-list-changed|prompts|module|name|http|http-sse|stdio|"
+    "page-size|no-watch|no-subscribe|no-list-changed|prompts|module|name|http|http-sse|page|stdio|"
     "allow-host|allow-origin|trusted-proxy|tls-cert|tls-key|max-connections|max-per-address|max-"
     "per-principal|"
     "max-memory|max-share|max-work-memory|keep-files|max-body|heartbeat|drain-time|"

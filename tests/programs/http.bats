@@ -194,6 +194,24 @@ ask() {
     finish
 }
 
+@test "a web page if an option enables it" {
+    serve --http 127.0.0.1:0
+    [ "$(curl -sS -o /dev/null -w '%{http_code}' "$base/")" = 404 ]
+    finish
+    serve --http 127.0.0.1:0 --page
+    grep -Fq "its web page is $base/" "$log"
+    local head tag
+    head=$(curl -sSi "$base/")
+    [[ "$head" == *"Content-Type: text/html"*"frame-ancestors 'none'"*'<script type="module" src="/app.js">'* ]]
+    [ "$(curl -sS "$base/web/config")" = '{"mode":"mcpd","endpoint":"/mcp","version":"'"$("${MCPD:-mcpd}" --version | sed 's/^mcpd //;q')"'"}' ]
+    tag=$(curl -sSI "$base/app.js" | sed -n 's/^ETag: \([^\r]*\).*/\1/p')
+    [ "$(curl -sS -o /dev/null -w '%{http_code}' -H "If-None-Match: $tag" "$base/app.js")" = 304 ]
+    [ "$(curl -sS -o /dev/null -w '%{http_code}' "$base/none.js")" = 404 ]
+    [ "$(curl -sS -o /dev/null -w '%{http_code}' -H Host:\ evil.example "$base/")" = 403 ]
+    [ "$(curl -sS -o /dev/null -w '%{http_code}' "$base/mcp" -d '{}' -H 'Content-Type: application/json' -H "Origin: https://evil.example")" = 403 ]
+    finish
+}
+
 @test "a refusal names its limit by the option, and so do the metrics" {
     serve --http 127.0.0.1:0 --max-per-address 2 --max-memory 8M --max-share 4M
     local port=${base##*:} first second answer

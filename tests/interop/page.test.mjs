@@ -1,0 +1,193 @@
+// The web page of mcpd --page in Debian's Chromium.
+
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { checkAccess, launch, missing, open } from './support/page.mjs';
+import { serve } from './support/server.mjs';
+import { makeTree } from './support/tree.mjs';
+
+const { MCPD, MCP_SOURCE_DIR } = process.env;
+const TOKEN = 'token-of-the-page-0123456789-0123456789';
+
+let browser;
+before(async () => { if (!missing) browser = await launch(); });
+after(() => browser?.close());
+
+const rows = page => page.locator('main .vlist .row:visible');
+const enter = async (page, token) => {
+    await page.fill('#token', token);
+    await page.click('button[type=submit]');
+};
+
+it('has the libraries that the npm registry has', () => {
+    const folder = join(MCP_SOURCE_DIR, 'web/json-schema');
+    const sums = readFileSync(join(folder, '.sha256'), 'utf8').trim().split('\n').map(l => l.split(/\s+/));
+    assert.ok(sums.length > 5);
+    for (const [sum, name] of sums) {
+        const bytes = readFileSync(join(folder, name));
+        assert.equal(createHash('sha256').update(bytes).digest('hex'), sum, name);
+        assert.deepEqual(bytes, readFileSync(join(import.meta.dirname, '../node_modules/@cfworker/json-schema/dist/esm', name)), name);
+    }
+});
+
+describe('the page of mcpd', { timeout: 120_000, skip: missing }, () => {
+    let tree, folder, server, page;
+    before(async () => {
+        tree = makeTree();
+        folder = mkdtempSync(join(tmpdir(), 'mcpd-page-'));
+        writeFileSync(join(folder, 'tokens'), `ada:${TOKEN}\n`, { mode: 0o600 });
+        writeFileSync(tree.path('table.csv'), 'name,born\n"Lovelace, Ada",1815\nHopper,1906\n');
+        writeFileSync(tree.path('value.json'), '{"list":[1,2,{"deep":"value"}],"text":"<b>&amp;"}');
+        server = await serve(MCPD, ['--page', '--token-file', join(folder, 'tokens'), tree.root]);
+        page = await open(browser, server.url.replace('/mcp', '/'));
+    });
+    after(async () => {
+        const faults = page?.faults;
+        await page?.context().close();
+        await server?.stop();
+        tree?.remove();
+        rmSync(folder, { recursive: true });
+        assert.doesNotMatch(server.stderr, /Sanitizer|runtime error/);
+        assert.deepEqual(faults?.(), []);
+    });
+
+    it('shows nothing before a token is typed, and keeps it in memory only', async () => {
+        await page.waitForSelector('#token');
+        await checkAccess(page, 'token');
+        await enter(page, 'wrong');
+        await page.waitForSelector('.error');
+        await enter(page, TOKEN);
+        await rows(page).first().waitFor();
+        const kept = await page.evaluate(() => JSON.stringify([location.href, document.cookie, { ...localStorage }, { ...sessionStorage }]));
+        assert.ok(!kept.includes(TOKEN), kept);
+    });
+
+    it('lets no text become markup or a script', async () => {
+        const refused = await page.evaluate(() => ['innerHTML', 'outerHTML'].map(name => {
+            try {
+                document.createElement('div')[name] = '<b>x</b>';
+                return `${name} was allowed`;
+            } catch (error) {
+                return error.name;
+            }
+        }));
+        assert.deepEqual(refused, ['TypeError', 'TypeError']);
+        const policy = (await page.request.get(page.url())).headers()['content-security-policy'];
+        for (const part of ["default-src 'none'", "require-trusted-types-for 'script'", "trusted-types 'none'", "frame-ancestors 'none'", "connect-src 'self'"])
+            assert.ok(policy.includes(part), part);
+        assert.ok(!/unsafe/.test(policy));
+    });
+
+    it('lists, searches and reads, by the keyboard', async () => {
+        await page.waitForFunction(() => document.querySelector('.split').dataset.complete === 'true');
+        await page.keyboard.press('/');
+        await page.keyboard.type('namgröße');
+        await page.locator('.row:visible', { hasText: 'größe.txt' }).first().waitFor();
+        await page.keyboard.press('Enter');
+        await page.locator('.text', { hasText: 'umlaut' }).waitFor();
+        await page.fill('input[type=search]', '');
+        await page.locator('.vlist').press('Home');
+        await page.locator('.vlist').press('ArrowDown');
+        assert.equal(await page.locator('.row.active').count(), 1);
+    });
+
+    const read = async (name, selector, text) => {
+        await page.fill('input[type=search]', name);
+        await page.locator('.row:visible', { hasText: name }).first().click();
+        await page.locator(selector, { hasText: text }).first().waitFor();
+    };
+
+    it('shows tables, which are sorted by their headings', async () => {
+        await read('table.csv', 'td', 'Lovelace, Ada');
+        await page.click('th button:has-text("born")');
+        await page.click('th button:has-text("born")');
+        assert.equal(await page.locator('tbody tr').first().innerText(), 'Hopper\t1906');
+    });
+
+    it('shows JSON as a tree, and text as text', async () => {
+        await read('value.json', '.json', '<b>&amp;');
+        await read('README.md', '.text', '# Title');
+        await read('blob.bin', '.text', '00000000');
+        await checkAccess(page, 'resources');
+    });
+
+    it('marks what changed', async () => {
+        await read('watched.txt', '.text', 'first');
+        await page.click('button:has-text("Watch")');
+        await page.locator('button:has-text("Stop watching")').waitFor();
+        writeFileSync(tree.path('live/watched.txt'), 'second\n');
+        await page.locator('.row.changed').first().waitFor();
+        await page.click('button:has-text("Read again")');
+        await page.locator('.text', { hasText: 'second' }).waitFor();
+        await page.panel('changes');
+        await page.locator('td', { hasText: 'changed' }).first().waitFor();
+        await checkAccess(page, 'changes');
+    });
+
+    it('collects a context within its budget', async () => {
+        await page.panel('resources');
+        await read('lines.txt', '.text', 'line 1000');
+        await page.click('button:has-text("Add to context")');
+        await page.panel('context');
+        await page.fill('#budget', '100');
+        await page.locator('td', { hasText: 'cut to' }).waitFor();
+        assert.match(await page.inputValue('textarea'), /^## .*lines\.txt[\s\S]*line 1 of/);
+        await checkAccess(page, 'context');
+    });
+
+    it('completes the variables of a template', async () => {
+        await page.panel('templates');
+        await rows(page).first().click();
+        await page.locator('form input').first().waitFor();
+        await checkAccess(page, 'templates');
+    });
+
+    it('shows the messages, filters, compares and exports them', async () => {
+        await page.panel('timeline');
+        await page.fill('main input[type=search]', 'resources/read');
+        await page.selectOption('select[aria-label=Kind]', 'request');
+        await rows(page).first().click();
+        await page.locator('.preview .json', { hasText: '"resources/read"' }).waitFor();
+        await page.click('button:has-text("Mark to compare")');
+        await rows(page).nth(2).click();
+        await page.click('button:has-text("Compare with")');
+        await page.locator('.diff-new').first().waitFor();
+        const [download] = await Promise.all([page.waitForEvent('download'), page.click('button:has-text("Export")')]);
+        const trace = readFileSync(await download.path(), 'utf8');
+        assert.ok(JSON.parse(trace).messages.length > 10);
+        assert.ok(!trace.includes(TOKEN));
+        await checkAccess(page, 'timeline');
+    });
+
+    it('shows the revisions side by side, and speaks each', async () => {
+        await page.panel('server');
+        await page.click('button:has-text("Compare the revisions")');
+        await page.locator('th', { hasText: '2025-03-26' }).waitFor();
+        await checkAccess(page, 'server');
+        await page.selectOption('header select', '2025-11-25');
+        await page.locator('[data-revision="2025-11-25"]').waitFor();
+        await page.panel('resources');
+        await read('README.md', '.text', '# Title');
+        await page.selectOption('header select', '2026-07-28');
+        await page.locator('[data-revision="2026-07-28"]').waitFor();
+        await page.panel('resources');
+        await rows(page).first().waitFor();
+    });
+
+    for (const scheme of ['light', 'dark']) it(`is readable with 360 pixels, ${scheme}`, async () => {
+        const small = await open(browser, server.url.replace('/mcp', '/'), { viewport: { width: 360, height: 640 }, colorScheme: scheme });
+        await enter(small, TOKEN);
+        for (const name of ['resources', 'templates', 'prompts', 'tools', 'tasks', 'changes', 'context', 'timeline', 'server']) {
+            await small.panel(name);
+            await small.waitForTimeout(50);
+            assert.ok(await small.evaluate(() => document.documentElement.scrollWidth <= 360), `${name} is wider`);
+            await checkAccess(small, `${name}, ${scheme}`);
+        }
+        assert.deepEqual(small.faults(), []);
+        await small.context().close();
+    });
+});

@@ -1,0 +1,86 @@
+// listing.js: the entries of a list of the server, read page by page while the page is idle.
+
+import { pause } from "./dom.js";
+
+const MOST = 200_000; // entries that are read without being asked for
+
+export class Listing extends EventTarget {
+    items = [];
+    complete = false;
+    loading = false;
+    error = undefined;
+    #client;
+    #method;
+    #key;
+    #cursor = undefined;
+    #until = MOST;
+    #stop = undefined;
+    #texts = [];
+
+    constructor(client, method, key) {
+        super();
+        this.#client = client;
+        this.#method = method;
+        this.#key = key;
+    }
+
+    // Reads on, until the end or `MOST` entries more.
+    async load() {
+        if (this.loading || this.complete) return;
+        this.loading = true;
+        this.error = undefined;
+        const stop = this.#stop = new AbortController();
+        try {
+            await this.#client.pages(this.#method, this.#key, async (items, next) => {
+                if (stop.signal.aborted) return false;
+                for (const item of items) this.items.push(item);
+                this.#cursor = next;
+                this.complete = next === undefined;
+                this.#tell("more");
+                await pause();
+                return this.items.length < this.#until;
+            }, { cursor: this.#cursor, signal: stop.signal });
+        } catch (error) {
+            if (stop.signal.aborted) return;
+            this.error = error;
+        }
+        if (stop.signal.aborted) return;
+        this.loading = false;
+        this.#tell("more");
+    }
+
+    // Reads the next entries of a list that was not read to its end.
+    next() {
+        this.#until = this.items.length + MOST;
+        return this.load();
+    }
+
+    // Reads everything again, because it changed.
+    reload() {
+        this.#stop?.abort();
+        this.items = [];
+        this.#texts = [];
+        this.complete = this.loading = false;
+        this.error = this.#cursor = undefined;
+        this.#until = MOST;
+        this.#tell("restart");
+        return this.load();
+    }
+
+    // The text in which a search looks.
+    textAt(i) {
+        return this.#texts[i] ??= ["title", "name", "uri", "uriTemplate", "description"].map(k => this.items[i][k])
+            .filter(t => typeof t === "string").map(t => t.slice(0, 200)).join(" ").toLowerCase();
+    }
+
+    get state() {
+        const n = this.items.length.toLocaleString("en");
+        if (this.error) return `${n} read; ${this.error.message.slice(0, 200)}`;
+        if (this.complete) return n;
+        return this.loading ? `${n} so far…` : `the first ${n}`;
+    }
+
+    #tell(name) {
+        this.dispatchEvent(new Event(name));
+    }
+}

@@ -1,0 +1,111 @@
+// tools.js: the panel of tools: a form, the call as it will be sent, its progress, its checked result.
+
+import { h, fill, line, prose, button } from "./dom.js";
+import { catalogue } from "./catalogue.js";
+import { schemaForm } from "./form.js";
+import { jsonView } from "./json.js";
+import { confirm } from "./questions.js";
+import { showResult } from "./result.js";
+import { mirrored, McpError } from "./mcp.js";
+import { run } from "./run.js";
+import { follow } from "./task.js";
+
+const HINTS = { readOnlyHint: ["only reads", "changes things"], destructiveHint: ["may destroy", "does not destroy"],
+                idempotentHint: ["twice is as once", undefined], openWorldHint: ["reaches other systems", "stays here"] };
+
+function badges(tool) {
+    const a = tool.annotations ?? {};
+    const list = Object.entries(HINTS).map(([key, [yes, no]]) => a[key] === true ? yes : a[key] === false ? no : undefined).filter(Boolean);
+    return list.length ? h("p", { title: "What the server says about the tool. It is not checked." }, list.map(t => [h("span.badge", {}, t), " "])) : undefined;
+}
+
+// A form, and the same arguments as JSON, of which one is visible.
+export function editor(schema, value) {
+    let form = schemaForm(schema, value);
+    const text = h("textarea", { rows: 10, spellcheck: "false", "aria-label": "Arguments as JSON" });
+    const place = h("div", {}, form.element);
+    let asText = false;
+    const fault = h("p.error", { role: "alert", hidden: true });
+    const read = () => {
+        let result;
+        if (!asText) result = form.read();
+        else try {
+            result = { value: JSON.parse(text.value || "{}"), errors: [] };
+        } catch (error) {
+            result = { errors: [`The arguments are not JSON: ${error.message}`] };
+        }
+        fault.hidden = !result.errors.length;
+        fault.textContent = result.errors[0] ?? "";
+        return result.errors.length ? undefined : result.value;
+    };
+    const toggle = button("As JSON", () => {
+        if (!asText) {
+            text.value = JSON.stringify(form.read().value, null, 2);
+            fill(place, text);
+        } else {
+            let given;
+            try {
+                given = JSON.parse(text.value || "{}");
+            } catch {
+                return read();
+            }
+            form = schemaForm(schema, given);
+            fill(place, form.element);
+        }
+        asText = !asText;
+        toggle.textContent = asText ? "As a form" : "As JSON";
+        return undefined;
+    });
+    return { element: h("div", {}, form.empty && h("p.muted", {}, "It takes no arguments."), place, fault), toggle, read };
+}
+
+async function call(app, tool, args, place, task) {
+    const params = { name: tool.name, arguments: args };
+    const ok = await confirm(`Call ${line(tool.name, 100)}?`, "Call", h("p.muted", {}, `This is sent to ${app.serverName}:`), jsonView(params, 3));
+    if (!ok) return;
+    const place1 = h("div"), place2 = h("div", { "data-result": true });
+    fill(place, place1, place2);
+    const result = await run(app, place1, options => withFreshSchema(app, tool, schema =>
+        app.client.request("tools/call", params, { ...options, schema, ...(task && { task: { ttl: 3_600_000 } }) })));
+    if (!result) return;
+    if (result.resultType === "task" || result.task) {
+        const followed = follow(app, result.task ?? result, tool);
+        fill(place2, h("p", {}, "The server goes on with this as a task. "), button("Show the task", () => app.open("tasks", followed.id)));
+        return;
+    }
+    fill(place2, await showResult(app, result, tool.outputSchema));
+}
+
+// A server that changed the headers of a tool says so with -32020: its tools are read again, once.
+async function withFreshSchema(app, tool, send) {
+    try {
+        return await send(tool.inputSchema);
+    } catch (error) {
+        if (!(error instanceof McpError) || error.code !== -32020) throw error;
+        let fresh;
+        await app.client.pages("tools/list", "tools", items => !(fresh = items.find(t => t.name === tool.name)));
+        if (!fresh) throw error;
+        return send(fresh.inputSchema);
+    }
+}
+
+export const panel = app => catalogue(app, {
+    what: "tools", title: "Tools", none: "This server offers no tools.", second: t => t.description ?? "",
+    show(tool, place, arg) {
+        const bad = app.client.era === "modern" ? mirrored(tool.inputSchema ?? {}) : [];
+        const e = editor(tool.inputSchema ?? { type: "object" }, arg?.arguments);
+        const result = h("div");
+        const tasks = app.client.era === "legacy" && app.client.capabilities.tasks?.requests?.tools?.call && ["optional", "required"].includes(tool.execution?.taskSupport);
+        const asTask = h("input", { type: "checkbox", id: "as-task", checked: tool.execution?.taskSupport === "required" });
+        const icon = tool.outputSchema && h("details", {}, h("summary", {}, "Schema of the result"), jsonView(tool.outputSchema, 1));
+        fill(place, tool.description && h("p.said", {}, prose(tool.description)), badges(tool),
+            typeof bad === "string" ? h("p.warning", {}, `The definition is invalid and cannot be used: ${bad}.`)
+                : h("form", { novalidate: true, onsubmit: event => {
+                    event.preventDefault();
+                    const args = e.read();
+                    if (args !== undefined) call(app, tool, args, result, tasks && asTask.checked);
+                } }, e.element, h("div.bar.wrap", {}, h("button.primary", { type: "submit" }, "Call…"), e.toggle,
+                    tasks && [asTask, h("label", { for: "as-task" }, "as a task")])),
+            result, h("details", {}, h("summary", {}, "Schema of the arguments"), jsonView(tool.inputSchema ?? {}, 1)), icon);
+    },
+});
