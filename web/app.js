@@ -24,6 +24,7 @@ const PANELS = [
 const place = document.getElementById("page");
 let secret; // of mcpctl web, or the token that was typed; it is kept in memory only
 let config = {};
+export let app; // what the page shows, once it is connected
 
 // A request to the program beside the MCP endpoint. Returns its JSON.
 async function program(path, body) {
@@ -186,7 +187,7 @@ function askToken(fault) {
 }
 
 async function start() {
-    const app = new App();
+    app = new App();
     try {
         await app.connect("auto");
     } catch (error) {

@@ -1,6 +1,6 @@
 // catalogue.js: a list with a search and a place for the chosen entry, for tools, prompts and templates.
 
-import { h, fill, line, button, pause } from "./dom.js";
+import { h, fill, line, button, cells, setText, pause } from "./dom.js";
 import { VirtualList } from "./vlist.js";
 import { search } from "./fuzzy.js";
 
@@ -23,7 +23,11 @@ export function catalogue(app, { what, title, none, second, show }) {
     const nameOf = item => line(item.title ?? item.annotations?.title ?? item.name ?? "?", 200);
     const list = new VirtualList({ label: title, height: 46, className: "two", open, row: (el, i) => {
         const item = itemAt(i);
-        if (item) fill(el, h("span.name", { title: line(item.name, 300) }, nameOf(item)), h("span.uri", {}, line(second(item), 200)));
+        if (!item) return;
+        const [name, about] = cells(el, "name uri");
+        name.title = line(item.name, 300);
+        setText(name, nameOf(item));
+        setText(about, line(second(item), 200));
     } });
     const place = h("div.preview", { tabIndex: -1 });
     const element = h("section.split", { "data-panel": what }, h("div.side", {}, h("div.bar", {}, input), list.element, h("div.bar.foot", {}, state, more)), place);

@@ -31,6 +31,23 @@ export const fill = (element, ...children) => {
     return element;
 };
 
+// The spans of a row of a list, made once for each element: cells(row, "name uri meta") returns them in this order.
+export function cells(row, classes) {
+    if (row.dataset.cells !== classes) {
+        row.dataset.cells = classes;
+        fill(row, classes.split(" ").map(c => h(`span.${c}`)));
+    }
+    return row.children;
+}
+
+export const setText = (element, text) => {
+    if (element.firstChild) {
+        if (element.firstChild.data !== text) element.firstChild.data = text;
+    } else if (text) {
+        element.append(text);
+    }
+};
+
 export const button = (text, onclick, attributes = {}) => h("button", { type: "button", onclick, ...attributes }, text);
 
 let ids = 0;

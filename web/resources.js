@@ -1,6 +1,6 @@
 // resources.js: the panel of resources: a list or a tree, a search, and a preview.
 
-import { h, fill, line, bytes, button, pause, say, copy } from "./dom.js";
+import { h, fill, line, bytes, button, cells, setText, pause, say, copy } from "./dom.js";
 import { VirtualList } from "./vlist.js";
 import { Tree } from "./tree.js";
 import { search } from "./fuzzy.js";
@@ -48,17 +48,22 @@ export function panel(app) {
             el.setAttribute("aria-level", depth + 1);
             if (node.children) el.setAttribute("aria-expanded", node.open);
             else el.removeAttribute("aria-expanded");
-            const indent = h("span.indent");
+            const [indent, twist, name, meta] = cells(el, "indent twist name meta");
             indent.style.width = `${Math.min(depth, 20) * 14}px`;
-            fill(el, indent, h("span.twist", { "aria-hidden": "true" }, node.children ? node.open ? "▾" : "▸" : ""),
-                h("span.name", { title: line(item?.uri ?? label, 500) }, node.item?.title ? nameOf(node.item) : decode(label)),
-                h("span.meta", {}, item ? bytes(item.size) : ""));
+            twist.ariaHidden = "true";
+            setText(twist, node.children ? node.open ? "▾" : "▸" : "");
+            name.title = line(item?.uri ?? label, 500);
+            setText(name, node.item?.title ? nameOf(node.item) : decode(label));
+            setText(meta, item ? bytes(item.size) : "");
             return;
         }
         el.removeAttribute("aria-expanded");
         el.removeAttribute("aria-level");
-        fill(el, h("span.name", { title: line(item?.uri, 500) }, item ? nameOf(item) : ""),
-            h("span.uri", {}, line(item?.uri, 300)), h("span.meta", {}, bytes(item?.size)));
+        const [name, uri, meta] = cells(el, "name uri meta");
+        name.title = line(item?.uri, 500);
+        setText(name, item ? nameOf(item) : "");
+        setText(uri, line(item?.uri, 300));
+        setText(meta, bytes(item?.size));
     }
 
     function decode(label) {

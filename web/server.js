@@ -1,7 +1,7 @@
 // server.js: the panel of the server: what it is, what it can do, in each revision.
 
 import { h, fill, line, prose, button, say } from "./dom.js";
-import { Client, MODERN, LEGACY } from "./mcp.js";
+import { MODERN, LEGACY } from "./mcp.js";
 import { jsonView } from "./json.js";
 
 const fact = (name, value) => value === undefined || value === "" ? [] : [h("dt", {}, name), h("dd", {}, value)];
@@ -60,7 +60,7 @@ export function panel(app) {
         const about = app.about = await app.program("/web/about");
         fill(servers, h("h3", {}, "Servers behind this page"), h("div.cards", {}, about.servers.map(s => h("article.card", {}, h("h4", {}, line(s.title || s.name, 200)),
             h("p.address", {}, line(s.target, 1000)), s.uriPrefix && h("p.muted", {}, "Names begin with ", h("code", {}, line(s.prefix, 60)), ", addresses with ", h("code", {}, line(s.uriPrefix, 80))),
-            s.loginMessage && h("p.error", {}, line(s.loginMessage, 500)),
+            s.problem && h("p.error", {}, line(s.problem, 500)), s.loginMessage && h("p.error", {}, line(s.loginMessage, 500)),
             s.login !== "none" && s.login !== undefined && h("p", {}, s.login === "running" ? "Logging in, in another tab…" : button("Log in", () => app.program("/web/login", { server: s.name }).then(again, e => say(e.message)))),
             s.hello && h("details", {}, h("summary", {}, `Its answer to ${line(s.hello.method, 60)}`), jsonView(s.hello.result, 2))))));
     }

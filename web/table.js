@@ -83,5 +83,5 @@ export function tableView({ columns, rows }) {
         more.textContent = `${(rows.length - shown).toLocaleString("en")} more rows`;
     }
     draw();
-    return h("div.table", { tabIndex: 0, role: "region", "aria-label": `Table of ${rows.length} rows` }, h("table", {}, h("thead", {}, h("tr", {}, heads)), body), more);
+    return h("div.table", { tabIndex: 0, role: "group", "aria-label": `Table of ${rows.length} rows` }, h("table", {}, h("thead", {}, h("tr", {}, heads)), body), more);
 }

@@ -14,7 +14,7 @@ const shown = text => text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u20
 const cutLine = l => l.length > MOST_LINE ? `${l.slice(0, MOST_LINE)}… (${(l.length - MOST_LINE).toLocaleString("en")} more characters)` : l;
 
 function parts(lines, make) {
-    const view = h("div.text", { tabIndex: 0, role: "region", "aria-label": "Text" });
+    const view = h("div.text", { tabIndex: 0, role: "group", "aria-label": "Text" });
     const grow = from => {
         let i = from;
         for (let n = 0; i < lines.length && n < MOST_PARTS; i += LINES, n++) view.append(make(lines.slice(i, i + LINES), i));

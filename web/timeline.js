@@ -1,6 +1,6 @@
 // timeline.js: the panel of messages: which side sent what and when, how long an answer took, and how large it was.
 
-import { h, fill, line, bytes, ms, button, save, say } from "./dom.js";
+import { h, fill, line, bytes, ms, button, cells, setText, save, say } from "./dom.js";
 import { VirtualList } from "./vlist.js";
 import { jsonView } from "./json.js";
 import { textView, diffView } from "./text.js";
@@ -78,8 +78,11 @@ export function panel(app) {
         const e = shown[i];
         if (!e) return;
         el.classList.toggle("bad", e.kind === "error" || e.from === "stderr");
-        fill(el, h("span.arrow", { title: e.from }, ARROW[e.from] ?? "?"), h("span.name", {}, line(e.kind === "text" ? e.text : e.method || e.kind, 120)),
-            h("span.uri", {}, e.peer && `${line(e.peer, 30)} `, line(e.what ?? "", 120)), h("span.meta", {}, e.ms === undefined ? "" : ms(e.ms), " ", bytes(e.size)));
+        const [arrow, name, what, meta] = cells(el, "arrow name uri meta");
+        setText(arrow, ARROW[e.from] ?? "?");
+        setText(name, line(e.kind === "text" ? e.text : e.method || e.kind, 120));
+        setText(what, `${e.peer ? `${line(e.peer, 30)} ` : ""}${line(e.what ?? "", 120)}`);
+        setText(meta, `${e.ms === undefined ? "" : ms(e.ms)} ${bytes(e.size)}`);
     }
 
     function update(keep = true) {

@@ -17,7 +17,7 @@ export const launch = () => chromium.launch({ executablePath: program, args: ['-
 export async function open(browser, url, { allowed = /status of 40[0-9]|TrustedHTML/, ...options } = {}) {
     const context = await browser.newContext({ viewport: { width: 1200, height: 800 }, ...options });
     const page = await context.newPage();
-    page.setDefaultTimeout(30_000);
+    page.setDefaultTimeout(Number(process.env.PAGE_WAIT_MS ?? 30_000));
     const faults = [], hosts = new Set();
     page.on('pageerror', error => faults.push(`error: ${error.stack}`));
     page.on('console', m => { if (['error', 'warning'].includes(m.type()) && !allowed.test(m.text())) faults.push(`console: ${m.text()}`); });
@@ -55,7 +55,7 @@ export async function inFrontOf(mcpd, endpoint) {
         q.pipe(onward);
     };
     const server = createServer(async (q, s) => {
-        if (!q.url.startsWith('/mcp')) return forward(new URL(q.url, mcpd), q, s);
+        if (q.url !== '/mcp') return forward(new URL(q.url, mcpd), q, s);
         if (typeof endpoint === 'string') return forward(endpoint, q, s);
         let body = '';
         for await (const part of q) body += part;
