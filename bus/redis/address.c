@@ -33,16 +33,65 @@ static bool number(const char *text, size_t len, long min, long max, long *ret)
     return *ret >= min && *ret <= max;
 }
 
+static bool copy(char *to, size_t room, const char *text, size_t len)
+{
+    if (!len || len >= room || memchr(text, ' ', len))
+        return false;
+    memcpy(to, text, len);
+    to[len] = 0;
+    return true;
+}
+
+static bool db(redis_address *a, const char *text, size_t len)
+{
+    long value;
+    bool ok = number(text, len, 0, 65535, &value);
+    a->db = ok ? (int)value : 0;
+    return ok;
+}
+
+static bool entries(redis_address *a, const char *text, size_t len)
+{
+    long value;
+    bool ok = number(text, len, 100, 10000000, &value);
+    a->max_entries = ok ? (unsigned)value : 0;
+    return ok;
+}
+
+static bool tls(redis_address *a, const char *text, size_t len)
+{
+    a->tls = len == 1 && *text == '1';
+    return a->tls;
+}
+
+static bool ca(redis_address *a, const char *text, size_t len)
+{
+    return copy(a->ca, sizeof(a->ca), text, len);
+}
+
+static bool cert(redis_address *a, const char *text, size_t len)
+{
+    return copy(a->cert, sizeof(a->cert), text, len);
+}
+
+static bool key(redis_address *a, const char *text, size_t len)
+{
+    return copy(a->key, sizeof(a->key), text, len);
+}
+
+static const struct {
+    const char *name;
+    bool (*take)(redis_address *a, const char *text, size_t len);
+} known[] = {{"db=", db}, {"max_entries=", entries}, {"tls=", tls},
+             {"ca=", ca}, {"cert=", cert},           {"key=", key}};
+
 static bool option(redis_address *a, const char *text, size_t len)
 {
-    static const char db[] = "db=", entries[] = "max_entries=";
-    long value;
-    if (strncmp(text, db, sizeof(db) - 1) == 0 &&
-        number(text + sizeof(db) - 1, len - (sizeof(db) - 1), 0, 65535, &value))
-        return a->db = (int)value, true;
-    if (strncmp(text, entries, sizeof(entries) - 1) == 0 &&
-        number(text + sizeof(entries) - 1, len - (sizeof(entries) - 1), 100, 10000000, &value))
-        return a->max_entries = (unsigned)value, true;
+    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+        size_t name = strlen(known[i].name);
+        if (len > name && strncmp(text, known[i].name, name) == 0)
+            return known[i].take(a, text + name, len - name);
+    }
     return false;
 }
 
@@ -52,22 +101,13 @@ static int options(redis_address *a, const char *text, mcp_error *error)
         size_t len = strcspn(text, "&");
         if (!option(a, text, len))
             return redis_explain(error, MCP_EINVAL,
-                                 "redis: the option \"%.*s\" is neither db=N nor "
-                                 "max_entries=N (100 to 10000000)",
+                                 "redis: the option \"%.*s\" is not db=N, max_entries=N "
+                                 "(100 to 10000000), tls=1, ca=FILE, cert=FILE or key=FILE",
                                  (int)(len < 100 ? len : 100), text);
         text += len;
         text += *text == '&';
     }
     return MCP_OK;
-}
-
-static bool copy(char *to, size_t room, const char *text, size_t len)
-{
-    if (!len || len >= room || memchr(text, ' ', len))
-        return false;
-    memcpy(to, text, len);
-    to[len] = 0;
-    return true;
 }
 
 /* "HOST", "HOST:PORT", "ADDRESS" or "[ADDRESS]:PORT", where an ADDRESS of version 6 has several colons. */
@@ -102,6 +142,11 @@ int redis_address_read(const char *text, redis_address *ret, mcp_error *error)
                              "redis: \"%.*s\" is not HOST, HOST:PORT, [ADDRESS]:PORT or /PATH",
                              (int)(len < 100 ? len : 100), text);
     int rc = text[len] ? options(&a, text + len + 1, error) : MCP_OK;
+    bool files = a.ca[0] || a.cert[0] || a.key[0];
+    if (rc == MCP_OK && ((files && !a.tls) || (a.tls && a.path[0]) || !a.cert[0] != !a.key[0]))
+        rc = redis_explain(error, MCP_EINVAL,
+                           "redis: ca, cert and key need tls=1, cert and key need each other, and "
+                           "a Unix socket has no TLS");
     if (rc == MCP_OK)
         *ret = a;
     return rc;

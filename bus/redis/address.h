@@ -13,6 +13,8 @@ typedef struct redis_address {
     int port;
     int db;
     unsigned max_entries; /* of the stream, about */
+    bool tls;
+    char ca[256], cert[256], key[256]; /* files, empty if they are not given */
 } redis_address;
 
 /* Returns MCP_OK, or MCP_EINVAL with the reason in *error. */

@@ -137,7 +137,7 @@ bool redis_greet(redis_bus *b, redis_link *l)
 
 static bool open_links(redis_bus *b)
 {
-    link_place at = {.port = b->address.port};
+    link_place at = {.port = b->address.port, .tls = b->tls};
     if (b->address.path[0])
         at.path = b->address.path;
     else
@@ -205,6 +205,7 @@ static void redis_close(void *user)
     redis_resolve_stop(b);
     link_close(&b->reader);
     link_close(&b->writer);
+    redis_tls_free(b->tls);
     if (b->password) /* it is not kept in freed memory */
         explicit_bzero(b->password, strlen(b->password));
     free(b->password);
@@ -256,8 +257,13 @@ int redis_make(const char *address, const char *stream, const char *user, const 
     redis_bus *b = make(stream, user, password);
     if (!b)
         return redis_explain(error, MCP_ENOMEM, "no memory for the bus");
-    ignore_sigpipe();
     b->address = a;
+    rc = a.tls ? redis_tls_new(&b->address, &b->tls, error) : MCP_OK;
+    if (rc != MCP_OK) {
+        redis_close(b);
+        return rc;
+    }
+    ignore_sigpipe();
     b->host = host;
     b->pause_ms = REDIS_FIRST_PAUSE_MS;
     snprintf(b->places.items[0], REDIS_PLACE, "%.63s", a.host);

@@ -29,6 +29,17 @@ static void explain(redis_link *l, const char *why)
         link_line(l->why, sizeof(l->why), why, strlen(why));
 }
 
+/* hiredis does not say why TLS failed. Called while its context exists. */
+static void explain_end(const redisAsyncContext *ac)
+{
+    redis_link *l = ac->data;
+    char text[LINK_WHY];
+    const char *refusal = l->session ? redis_tls_refusal(l->session) : NULL;
+    snprintf(text, sizeof(text), refusal ? "its certificate is not accepted: %s" : "%s",
+             refusal ? refusal : ac->errstr);
+    explain(l, text);
+}
+
 void link_fail(redis_link *l, const char *format, ...)
 {
     char text[LINK_WHY];
@@ -233,13 +244,13 @@ static void cleanup(void *arg)
 static void on_connected(const redisAsyncContext *ac, int status)
 {
     if (status != REDIS_OK)
-        explain(ac->data, ac->errstr);
+        explain_end(ac);
 }
 
 static void on_disconnected(const redisAsyncContext *ac, int status)
 {
     if (status != REDIS_OK)
-        explain(ac->data, ac->errstr);
+        explain_end(ac);
 }
 
 static void attach(redis_link *l)
@@ -266,6 +277,7 @@ int link_open(redis_link *l, const link_place *at)
     l->too_large = l->failed = false;
     l->waiting = l->bytes = l->parts = 0;
     l->write_fd = -1;
+    l->session = NULL;
     redisAsyncContext *ac =
         at->path ? redisAsyncConnectUnix(at->path) : redisAsyncConnect(at->host, at->port);
     if (!ac || ac->err) {
@@ -273,6 +285,11 @@ int link_open(redis_link *l, const link_place *at)
         if (ac)
             redisAsyncFree(ac);
         return ac ? MCP_EIO : MCP_ENOMEM;
+    }
+    if (at->tls && !redis_tls_begin(at->tls, &ac->c, &l->session)) {
+        explain(l, ac->c.errstr[0] ? ac->c.errstr : "TLS cannot begin");
+        redisAsyncFree(ac);
+        return MCP_EIO;
     }
     l->ac = ac;
     attach(l);
@@ -313,7 +330,7 @@ static void on_reply(redisAsyncContext *ac, void *reply, void *data)
     redis_link *l = ac->data;
     const link_command *command = data;
     if (!reply && ac->err)
-        explain(l, ac->errstr);
+        explain_end(ac);
     if (!reply || l->failed)
         return; /* the connection ends */
     l->waiting--;

@@ -15,6 +15,8 @@
 #include <hiredis.h>
 #include <async.h>
 
+#include "tls.h"
+
 enum {
     LINK_REPLY_BYTES = 2 << 20, /* the largest reply */
     LINK_REPLY_PARTS = 4096,    /* the most strings, numbers and arrays in a reply */
@@ -39,6 +41,7 @@ typedef struct redis_link {
 
     /* Private. */
     redisAsyncContext *ac; /* NULL while closed */
+    const void *session;   /* of TLS; NULL without TLS */
     redisReplyObjectFunctions plain, bounded;
     mcp_host_poll *reading, *writing;
     int write_fd; /* a copy, because a descriptor is polled either for reading or for writing */
@@ -53,6 +56,7 @@ typedef struct redis_link {
 typedef struct link_place {
     const char *host, *path;
     int port;
+    const redis_tls *tls; /* NULL: none */
 } link_place;
 
 /* Begins to connect. Commands may be sent at once. Returns MCP_OK, or a negative code with the reason in

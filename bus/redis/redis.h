@@ -36,6 +36,7 @@ typedef struct redis_bus {
     mcp_bus_events events;
     const mcp_host *host;
     redis_address address;
+    redis_tls *tls; /* NULL without TLS */
     char *key, *user, *password;
     redis_phase phase;
     redis_link reader, writer;

@@ -263,7 +263,12 @@ static void test_addresses(void **state)
         {"[::1", NULL, NULL, 0, 0, 0},
         {"[::1]x", NULL, NULL, 0, 0, 0},
         {"two hosts", NULL, NULL, 0, 0, 0},
-        {"host?tls=1", NULL, NULL, 0, 0, 0},
+        {"host?tls=1&ca=/ca.pem", "host", "", 6379, 0, 10000},
+        {"host?tls=1&cert=a&key=b", "host", "", 6379, 0, 10000},
+        {"host?tls=2", NULL, NULL, 0, 0, 0},
+        {"host?ca=/ca.pem", NULL, NULL, 0, 0, 0},
+        {"host?tls=1&cert=a", NULL, NULL, 0, 0, 0},
+        {"/run/redis.sock?tls=1", NULL, NULL, 0, 0, 0},
         {"host?db=-1", NULL, NULL, 0, 0, 0},
         {"host?db=", NULL, NULL, 0, 0, 0},
         {"host?max_entries=9999999999", NULL, NULL, 0, 0, 0},
@@ -308,6 +313,104 @@ static void test_names(void **state)
         close_bus(&a);
     }
 }
+
+/* ---- TLS --------------------------------------------------------------------------------------- */
+
+#ifdef MCP_BUS_TLS
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+static int free_port(void)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t len = sizeof(at);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&at, len), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &len), 0);
+    close(fd);
+    return ntohs(at.sin_port);
+}
+
+static void run(const char *format, ...)
+{
+    char command[1000];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(command, sizeof(command), format, args);
+    va_end(args);
+    assert_int_equal(system(command), 0);
+}
+
+static void expect(const char *host, int port, const char *options, const char *why)
+{
+    char address[400];
+    snprintf(address, sizeof(address), "%s:%d?tls=1%s", host, port, options);
+    assert_int_equal(open_on(&a, address, NULL, NULL, mcp_loop_host(loop)), MCP_OK);
+    if (why) { /* localhost may have another address, where nobody listens */
+        WAIT_FOR(strstr(a.why, why));
+    } else {
+        WAIT_FOR(a.state == MCP_BUS_CONNECTED);
+        publish(&a, "sealed twice");
+        WAIT_FOR(a.n_received == 1);
+    }
+    close_bus(&a);
+}
+
+static void test_tls(void **state)
+{
+    char ca[200], port_text[16];
+    int port = free_port();
+    (void)state;
+    run("cd %s && for i in ca other; do openssl req -x509 -newkey ec -pkeyopt "
+        "ec_paramgen_curve:prime256v1 -nodes -days 30 -subj /CN=$i -keyout $i.key -out $i.crt "
+        "2>/dev/null; done && openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 "
+        "-nodes -days 30 -subj /CN=x -addext subjectAltName=IP:127.0.0.1 -CA ca.crt -CAkey ca.key "
+        "-keyout s.key -out s.crt 2>/dev/null",
+        top);
+    snprintf(port_text, sizeof(port_text), "%d", port);
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (chdir(top) == 0)
+            execlp("redis-server", "redis-server", "--port", "0", "--tls-port", port_text,
+                   "--tls-cert-file", "s.crt", "--tls-key-file", "s.key", "--tls-ca-cert-file",
+                   "ca.crt", "--tls-auth-clients", "no", "--save", "", "--logfile", "tls.log",
+                   (char *)NULL);
+        _exit(127);
+    }
+    snprintf(ca, sizeof(ca), "&ca=%s/ca.crt", top);
+    mcp_bus ignored;
+    assert_int_equal(
+        redis_make("host?tls=1&ca=/none", "test", NULL, NULL, mcp_loop_host(loop), &ignored, NULL),
+        MCP_EINVAL);
+    for (int64_t stop = wait_end(); wait_more(stop);) { /* until the server listens */
+        redisContext *c = redisConnect("127.0.0.1", port);
+        bool up = c && !c->err;
+        redisFree(c);
+        if (up)
+            break;
+        usleep(20000);
+    }
+    expect("127.0.0.1", port, ca, NULL);
+    expect("localhost", port, ca, "not accepted: "); /* the name is not in it */
+    snprintf(ca, sizeof(ca), "&ca=%s/other.crt", top);
+    expect("127.0.0.1", port, ca, "certificate is not accepted: ");
+    expect("127.0.0.1", port, "", "certificate is not accepted: ");
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+}
+#else
+static void test_tls(void **state)
+{
+    mcp_bus bus;
+    mcp_error error = {0};
+    (void)state;
+    assert_int_equal(
+        redis_make("host?tls=1", "test", NULL, NULL, mcp_loop_host(loop), &bus, &error),
+        MCP_EUNSUPPORTED);
+    ASSERT_HAS(error.text, "no TLS");
+}
+#endif
 
 /* ---- what fails here --------------------------------------------------------------------------- */
 
@@ -405,7 +508,8 @@ int main(void)
         cmocka_unit_test(test_full),        cmocka_unit_test(test_wrong_type),
         cmocka_unit_test(test_passwords),   cmocka_unit_test(test_databases),
         cmocka_unit_test(test_paused),      cmocka_unit_test(test_names),
-        cmocka_unit_test(test_failing),     cmocka_unit_test(test_restarts),
+        cmocka_unit_test(test_tls),         cmocka_unit_test(test_failing),
+        cmocka_unit_test(test_restarts),
     };
     if (system("command -v redis-server >/dev/null") != 0) {
         puts("skipped: redis-server is not installed (scripts/install-deps --tests)");
