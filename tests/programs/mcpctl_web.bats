@@ -338,6 +338,22 @@ PYTHON
     [[ $(ask /web/about '{}') == *'"problem":"'?*'"hello":null'* ]]
 }
 
+@test "a login is that of mcpctl, for a server of the command line" {
+    serve .
+    others=$server
+    open_web --no-open "$url"
+    enter
+    name=$(ask /web/about '{}' | sed 's/.*"servers":\[{"name":"\([^"]*\)".*/\1/')
+    [[ $(ask /web/login "{\"server\":\"$name\"}") == '200 {"login":"running"}' ]]
+    for _ in {1..600}; do
+        [[ $(ask /web/about '{}') == *'"login":"running"'* ]] || break
+        sleep 0.1
+    done
+    [[ $(ask /web/about '{}') == *'"login":"failed"'* ]]
+    grep -q 'does not ask for a login' said
+    [[ $(post /web/login "{\"server\":\"$name\"}") == 401* ]]
+}
+
 @test "the program is below 2.5 MB" {
     program=$(dirname "$(command -v "$MCPCTL")")/mcpctl-web
     strip -o stripped "$program"
