@@ -69,6 +69,7 @@ struct mcp__multi {
     unsigned inside; /* above 0 during a call of libcurl, when its handles must not be used */
     bool starved;    /* memory ran out, so a socket is not watched */
     bool pausing;    /* a transfer is paused */
+    size_t n_long;   /* number of transfers that were paused in the turn before */
     uint64_t acts;   /* counts the calls of libcurl, for mcp__transfer.act */
     /* The number of open libuv handles and of clients. The memory is freed when the last of them
      * ends, because the handles of a client may be closed after those of the multi. */
@@ -166,6 +167,8 @@ int mcp__transfer_start(mcp__multi *multi, const mcp__transfer_request *request,
 /* curl.c: counts n bytes that arrive. Returns whether they have to wait for the next turn of the loop,
  * because the transfer had its share of this one. */
 bool mcp__transfer_must_wait(mcp__transfer *t, size_t n);
+/* Counts an event of its stream, which takes longer than its bytes. */
+void mcp__transfer_took_event(mcp__transfer *t);
 /* Stops a transfer. None of its callbacks is called any more. */
 void mcp__transfer_abandon(mcp__transfer *t);
 /* Handles the end of a transfer in libcurl, or a redirect. */

@@ -10,7 +10,9 @@
 
 enum {
     IDLE_CONNECTIONS = 16,
-    MOST_AT_ONCE = 1 << 20, /* bytes of one answer in one turn of the loop */
+    MOST_AT_ONCE = 1 << 20,   /* bytes of all long answers in one turn of the loop */
+    LEAST_AT_ONCE = 16 << 10, /* bytes of one of them */
+    EVENT_COST = 4 << 10,     /* an event takes as much time as so many bytes, about */
 };
 
 /* One of libcurl's sockets. */
@@ -220,16 +222,23 @@ static void settle(mcp__multi *multi)
     mcp__multi_flush(multi);
 }
 
+void mcp__transfer_took_event(mcp__transfer *t)
+{
+    t->taken += EVENT_COST;
+}
+
 /* libcurl reads from a connection as long as there is anything to read. A server that sends without
- * end would keep it from returning, and so keep the loop from everything else. */
+ * end would keep it from returning, and so keep the loop from everything else. All answers that were
+ * paused in the turn before share what one of them alone would get. */
 bool mcp__transfer_must_wait(mcp__transfer *t, size_t n)
 {
     mcp__multi *multi = t->multi;
+    size_t most = MCP__MAX(MOST_AT_ONCE / MCP__MAX(multi->n_long, 1), LEAST_AT_ONCE);
 
     if (t->act != multi->acts)
         t->taken = 0;
     t->act = multi->acts;
-    t->paused = t->taken >= MOST_AT_ONCE;
+    t->paused = t->taken >= most;
     if (t->paused) {
         multi->pausing = true;
         mcp__multi_note(multi);
@@ -256,6 +265,9 @@ static void resume_paused(mcp__multi *multi)
     multi->pausing = false;
     multi->inside++;
     multi->acts++;
+    multi->n_long = 0;
+    for (mcp__link *l = multi->running.next; l != &multi->running; l = l->next)
+        multi->n_long += mcp__container(l, mcp__transfer, link)->paused;
     for (mcp__transfer *t; (t = find_paused(multi)) != NULL;) {
         t->act = multi->acts;
         t->taken = 0;

@@ -93,6 +93,7 @@ bool mcp__client_exchange_events(mcp__client_exchange *e, mcp_str bytes)
         take_event(e, &event);
         if (e->stage == MCP__GONE)
             return false;
+        mcp__transfer_took_event(e->transfer);
     }
     mcp__pump_turn(&e->http->pump);
     return rc == MCP_OK && e->stage != MCP__GONE;

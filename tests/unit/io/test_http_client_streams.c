@@ -178,6 +178,59 @@ static void test_server_leaves_open(void **state)
     close_fixture(&f);
 }
 
+/* A flood of events, and at its end the answer. */
+enum { EVENTS = 10000 };
+
+static void answer_flood(script_connection *c, const script_request *r)
+{
+    static const char event[] =
+        ": 01234567890123456789012345678901234567890123456789012345678901\ndata: 1\n\n";
+    static char text[EVENTS * sizeof(event) + 400];
+    char *to = text;
+
+    to += sprintf(to, SCRIPT_STREAM);
+    for (int i = 0; i < EVENTS; i++)
+        to += sprintf(to, "%s", event);
+    sprintf(to, "data: %s\n\n", strstr(r->body, "\"id\":1") ? ANSWER(1) : ANSWER(2));
+    script_write(c, text);
+    script_end(c);
+}
+
+/* Returns the number of events in the log, and empties it. */
+static size_t take_events(fixture *f)
+{
+    size_t n = 0;
+
+    for (const char *at = f->client.log; (at = strstr(at, "got ")) != NULL; at++)
+        n++;
+    f->client.len = 0;
+    f->client.log[0] = 0;
+    return n;
+}
+
+/* Streams with very many events get a share of each turn of the loop, which does not grow with the
+ * number of streams. */
+static void test_flood_of_events(void **state)
+{
+    enum { MOST_IN_A_TURN = 1000 };
+    fixture f;
+    size_t all = 0;
+
+    (void)state;
+    open_fixture(&f, answer_flood, (mcp_http_client_options){.max_exchanges = 2});
+    engine_send(&f.client, ENGINE_REQUEST(1, .modern = true));
+    engine_send(&f.client, ENGINE_REQUEST(2, .modern = true));
+    for (int i = 0; i < 10000 && all < 2 * (EVENTS + 1); i++) {
+        mcp_loop_step(f.loop, 20);
+        size_t n = take_events(&f);
+        assert_in_range(n, 0, MOST_IN_A_TURN);
+        all += n;
+    }
+    assert_int_equal(all, 2 * (EVENTS + 1));
+    wait_for_ends(&f);
+    close_fixture(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -188,6 +241,7 @@ int main(void)
         cmocka_unit_test(test_resume_fails),
         cmocka_unit_test(test_no_id),
         cmocka_unit_test(test_server_leaves_open),
+        cmocka_unit_test(test_flood_of_events),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
