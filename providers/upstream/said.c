@@ -67,7 +67,8 @@ static void put(char *to, size_t room, mcp_str text)
     size_t len = text.len < room ? text.len : room - 1;
     while (len < text.len && len && ((unsigned char)text.ptr[len] & 0xC0) == 0x80)
         len--;
-    memcpy(to, text.ptr, len);
+    if (len)
+        memcpy(to, text.ptr, len);
     to[len] = 0;
 }
 
