@@ -194,6 +194,11 @@ static void test_leave_nothing(void **state)
     close_fixture(&f);
 }
 
+static bool four_requests(fixture *f)
+{
+    return f->server.n_requests >= 4;
+}
+
 /* The GET for the stream: when it is repeated, and when not. */
 static void test_stream(void **state)
 {
@@ -219,6 +224,7 @@ static void test_stream(void **state)
         fixture f;
         open_session(&f, cases[i].text, (mcp_http_client_options){.retry_ms = 30});
         run_for(&f, 150);
+        assert_true(!cases[i].again || run_until(&f, four_requests));
         size_t gets = f.server.n_requests - 2;
         assert_true(cases[i].again ? gets >= 2 : gets == 1);
         if (cases[i].again)
