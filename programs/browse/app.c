@@ -117,19 +117,32 @@ static void put_count(const app *a, pen *p, list_kind kind)
         pen_print(p, " %zu%s", list->known, list->is_complete ? "" : "+");
 }
 
-static void draw_top(const app *a, screen *s, area where)
+/* Each server gets the same share of the bar, and what those before it have left. */
+static void draw_labels(app *a, pen *p)
+{
+    size_t room = pen_room(p);
+    for (size_t i = 0; i < a->n_peers; i++) {
+        pen one = *p;
+        one.end = one.begin + room * (i + 1) / a->n_peers;
+        one.is_cut = false;
+        pen_put_as(&one, LOOK_BAR, MCP_STR(" "));
+        pen_put_as(&one, i == a->peer ? LOOK_BAR : LOOK_DIM, mcp_str_from(a->peers[i].label));
+        p->column = one.column;
+        a->peers[i].label_end = one.column;
+    }
+    pen_fill(p);
+}
+
+static void draw_top(app *a, screen *s, area where)
 {
     pen p = pen_at(s, where, 0, LOOK_BAR);
-    for (size_t i = 0; i < a->n_peers; i++) {
-        pen_put_as(&p, LOOK_BAR, MCP_STR(" "));
-        pen_put_as(&p, i == a->peer ? LOOK_BAR : LOOK_DIM, mcp_str_from(a->peers[i].label));
-    }
-    pen_fill(&p);
+    draw_labels(a, &p);
     p = pen_at(s, where, 1, LOOK_PLAIN);
     for (list_kind i = 0; i < LISTS; i++) {
         p.look = i == a->kind ? LOOK_HEADING : LOOK_DIM;
         pen_print(&p, " %d %s", (int)i + 1, tab_names[i]);
         put_count(a, &p, i);
+        a->tab_ends[i] = p.column;
         p.look = LOOK_PLAIN;
         pen_print(&p, "  ");
     }
@@ -247,6 +260,8 @@ void app_draw(app *a, screen *s)
         dialog_draw(app_dialog(a), s, body);
     } else if (a->shows_marks) {
         marks_draw(a, s, body);
+    } else if (a->is_beside && a->n_peers > 1) {
+        beside_draw(a, s, body);
     } else {
         area right = {body.row, left, body.rows, body.columns - left};
         screen_divide(s, &right);
@@ -303,7 +318,7 @@ static void open_entry(app *a)
     else if (list_toggle_folder(a))
         return;
     else if (a->kind == LIST_RESOURCES)
-        preview_request(a), a->focus = FOCUS_PREVIEW;
+        preview_request(a), a->focus = FOCUS_PREVIEW, a->is_beside = false;
     else
         open_dialog(a);
 }
@@ -319,7 +334,7 @@ static void go_last(app *a)
 static void enter(app *a)
 {
     if (a->focus == FOCUS_PREVIEW || !list_toggle_folder(a))
-        a->focus = FOCUS_PREVIEW;
+        a->focus = FOCUS_PREVIEW, a->is_beside = false;
 }
 
 static void leave(app *a)
@@ -341,7 +356,9 @@ static void act(app *a, action what)
     case ACTION_FIRST: move(a, -(1L << 40)); break;
     case ACTION_LAST: go_last(a); break;
     case ACTION_OPEN: open_entry(a); break;
-    case ACTION_FOCUS: a->focus = a->focus == FOCUS_LIST ? FOCUS_PREVIEW : FOCUS_LIST; break;
+    case ACTION_FOCUS:
+        a->is_beside = false, a->focus = a->focus == FOCUS_LIST ? FOCUS_PREVIEW : FOCUS_LIST;
+        break;
     case ACTION_RIGHT: enter(a); break;
     case ACTION_TREE: list_toggle_tree(a); break;
     case ACTION_LEFT: leave(a); break;
@@ -353,6 +370,11 @@ static void act(app *a, action what)
     case ACTION_NEXT_TAB: choose_list(a, (list_kind)((a->kind + 1) % LISTS)); break;
     case ACTION_LAST_TAB: choose_list(a, (list_kind)((a->kind + LISTS - 1) % LISTS)); break;
     case ACTION_NEXT_SERVER: a->peer = (a->peer + 1) % a->n_peers; break;
+    case ACTION_BESIDE:
+        a->is_beside = !a->is_beside, a->focus = FOCUS_LIST;
+        if (a->n_peers == 1)
+            snprintf(a->message, sizeof(a->message), "there is only one server");
+        break;
     case ACTION_RELOAD: preview_clear(a), peer_reload(app_peer(a), a->kind); break;
     case ACTION_LOG: a->shows_log = !a->shows_log, a->shows_trace = false; break;
     case ACTION_TRACE: a->shows_trace = !a->shows_trace, a->shows_log = false; break;
@@ -372,8 +394,29 @@ static bool is_in(area where, key k)
            k.column < where.column + where.columns;
 }
 
+/* A click on the name of a server or of a list. */
+static void click_top(app *a, key k)
+{
+    for (size_t i = 0; k.row == 0 && i < a->n_peers; i++) {
+        if (k.column < a->peers[i].label_end) {
+            a->peer = i;
+            return;
+        }
+    }
+    for (list_kind i = 0; k.row == 1 && i < LISTS; i++) {
+        if (k.column < a->tab_ends[i]) {
+            choose_list(a, i);
+            return;
+        }
+    }
+}
+
 static void mouse(app *a, key k)
 {
+    if (k.code == KEY_CLICK_ && k.row < 2) {
+        click_top(a, k);
+        return;
+    }
     a->focus = is_in(a->preview_area, k) ? FOCUS_PREVIEW : FOCUS_LIST;
     if (k.code != KEY_CLICK_)
         move(a, k.code == KEY_WHEEL_UP_ ? -3 : 3);

@@ -79,6 +79,8 @@ typedef struct app {
     bool prints; /* the context is printed at the end */
     char *copy;  /* goes to the terminal's clipboard with the next frame; NULL for nothing */
     bool shows_help;
+    bool is_beside;         /* the lists of the servers are shown side by side */
+    size_t tab_ends[LISTS]; /* the columns behind the names of the lists */
     scroll help;
     size_t list_rows, preview_rows; /* heights of the panes, as drawn last */
     area list_area, preview_area;
@@ -92,6 +94,9 @@ void app_key(app *a, key k);
 void app_draw(app *a, screen *s);
 /* Does what is due at a time, and returns how many milliseconds later to call it again. */
 uint64_t app_tick(app *a, int64_t now);
+
+/* beside.c: the current list of several servers side by side, in place of list and preview. */
+void beside_draw(app *a, screen *s, area where);
 
 /* Returns the dialog that gets the keys, or NULL. */
 static inline dialog *app_dialog(app *a)

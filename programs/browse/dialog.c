@@ -398,9 +398,12 @@ static void confirm_key(dialog *d, key k)
         set_state(d, DIALOG_FORM);
 }
 
-static void move(dialog *d, action what)
+static void move(dialog *d, key k)
 {
+    action what = key_action(k.code);
     size_t step = 10, most = d->lines.n_rows ? d->lines.n_rows - 1 : 0;
+    if (k.code == KEY_WHEEL_UP_ || k.code == KEY_WHEEL_DOWN_)
+        what = k.code == KEY_WHEEL_UP_ ? ACTION_UP : ACTION_DOWN;
     switch (what) {
     case ACTION_UP: d->top -= d->top > 0; break;
     case ACTION_DOWN: d->top += d->top < most; break;
@@ -423,7 +426,7 @@ static void sample_key(dialog *d, key k)
     if (event == FORM_SUBMITTED)
         submit_sample(d);
     else if (event == FORM_MOVED || event == FORM_OTHER)
-        move(d, key_action(k.code));
+        move(d, k);
 }
 
 static void form_dialog_key(dialog *d, key k)
@@ -455,8 +458,8 @@ void dialog_key(dialog *d, key k)
         dialog_close(d);
     } else if (d->state == DIALOG_CONFIRM) {
         confirm_key(d, k);
-        move(d, key_action(k.code));
+        move(d, k);
     } else {
-        move(d, key_action(k.code));
+        move(d, k);
     }
 }

@@ -23,6 +23,7 @@ const key_row key_rows[] = {
     {ACTION_NEXT_TAB, {']'}, "]", "the next list", NULL},
     {ACTION_LAST_TAB, {'['}, "[", "the list before", NULL},
     {ACTION_NEXT_SERVER, {'s'}, "s", "the next server", NULL},
+    {ACTION_BESIDE, {'S', '|'}, "S |", "the lists of all servers side by side", NULL},
     {ACTION_SEARCH, {'/'}, "/", "search as you type; Enter keeps it, Esc ends it", "search"},
     {ACTION_RELOAD, {'r', CTRL('r')}, "r", "read the list again", NULL},
     {ACTION_TREE, {'t'}, "t", "resources as a tree, or as a list", "tree"},

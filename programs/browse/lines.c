@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TAB = 4, MOST_BEHIND = 40 };
+enum { TAB = 4, MOST_BEHIND = 40, MARK_COLUMNS = 2 };
 
 void lines_clear(lines *l)
 {
@@ -100,6 +100,37 @@ static mcp_str line_text(const lines *l, size_t line)
     return (mcp_str){l->text ? l->text + at : "", end - at};
 }
 
+static uint64_t hash_of(mcp_str text)
+{
+    uint64_t hash = 14695981039346656037u; /* FNV-1a */
+    for (size_t i = 0; i < text.len; i++)
+        hash = (hash ^ (unsigned char)text.ptr[i]) * 1099511628211u;
+    return hash;
+}
+
+static int compare_hashes(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+void lines_compare(lines *l, const lines *before, size_t first)
+{
+    uint64_t *known = calloc(before->count + 1, sizeof(*known));
+    if (!known)
+        return;
+    for (size_t i = 0; i < before->count; i++)
+        known[i] = hash_of(line_text(before, i));
+    qsort(known, before->count, sizeof(*known), compare_hashes);
+    for (size_t i = first; i < l->count; i++) {
+        uint64_t hash = hash_of(line_text(l, i));
+        l->items[i].is_new = !bsearch(&hash, known, before->count, sizeof(*known), compare_hashes);
+        l->has_new = l->has_new || l->items[i].is_new;
+    }
+    l->width = 0;
+    free(known);
+}
+
 static size_t columns_of(const text_glyph *g, size_t column)
 {
     return g->code == '\t' ? TAB - column % TAB : g->columns;
@@ -137,7 +168,8 @@ static void add_rows(lines *l, const screen *s, size_t line)
     mcp_str text = line_text(l, line);
     size_t at = 0, indent = i->indent;
     do {
-        size_t width = l->width > indent + 8 ? l->width - indent : 8;
+        size_t room = l->width - (l->has_new && l->width > MARK_COLUMNS ? MARK_COLUMNS : 0);
+        size_t width = room > indent + 8 ? room - indent : 8;
         add_row(l, line, at);
         at +=
             i->is_whole ? text.len : row_length(s, (mcp_str){text.ptr + at, text.len - at}, width);
@@ -209,8 +241,17 @@ void lines_draw(lines *l, screen *s, area a, size_t top, size_t at)
 {
     lines_layout(l, s, a.columns);
     for (size_t row = 0; row < a.rows && top + row < l->n_rows; row++) {
-        pen p = pen_at(s, a, row, LOOK_PLAIN);
+        pen p = pen_at(s, a, row, LOOK_WARN);
+        size_t begin = p.begin;
+        if (l->has_new) {
+            if (l->items[l->rows[top + row].line].is_new)
+                pen_symbol(&p, "▌", "+");
+            pen_to(&p, MARK_COLUMNS);
+            p.begin = p.column;
+        }
+        p.look = LOOK_PLAIN;
         draw_row(l, &p, top + row);
+        p.begin = begin;
         if (top + row == at) {
             pen_fill(&p);
             pen_look(&p, LOOK_CURSOR);

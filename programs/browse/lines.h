@@ -18,6 +18,7 @@ typedef struct lines_line {
     unsigned indent, hang; /* columns before the first row of the line, and before its others */
     unsigned depth;
     bool is_folded, is_whole; /* is_whole: not wrapped, but cut */
+    bool is_new;              /* marked by lines_compare() */
 } lines_line;
 
 typedef struct lines_row {
@@ -36,6 +37,7 @@ typedef struct lines {
     lines_row *rows; /* the layout */
     size_t n_rows, rows_room, width;
     bool has_folds; /* some line is deeper than another */
+    bool has_new;   /* there is a column for marks on the left */
 } lines;
 
 void lines_clear(lines *l);
@@ -47,6 +49,9 @@ lines_line *lines_begin(lines *l, unsigned indent, unsigned hang, unsigned depth
 void lines_end(lines *l);
 /* Adds a text of several lines. */
 void lines_put_text(lines *l, look k, mcp_str text);
+
+/* Marks the lines from `first` on whose text is not in `before`. Does nothing if out of memory. */
+void lines_compare(lines *l, const lines *before, size_t first);
 
 /* Makes the rows for a width. Does nothing if they exist. */
 void lines_layout(lines *l, const screen *s, size_t width);

@@ -114,7 +114,8 @@ static void run(browser *b)
     app *a = &b->app;
     while (!a->wants_end && !the_signal) {
         int64_t now = mcp_loop_now(b->app.loop);
-        bool is_due = now - b->last_frame >= FRAME_MS;
+        bool is_first = !b->first_us && app_pages(a)->known; /* entries */
+        bool is_due = is_first || now - b->last_frame >= FRAME_MS;
         if (was_resized) {
             was_resized = 0;
             tty_resized();

@@ -53,7 +53,8 @@ struct peer {
     mcp_child *child;
     mcp_http_client *http;
     peer_state state;
-    char why[300]; /* why it could not be used, or ended */
+    size_t label_end; /* the column behind its label in the bar at the top */
+    char why[300];    /* why it could not be used, or ended */
     mcp_subscription *changes;
     char *watched;    /* the resource whose changes are announced; NULL for none */
     uint64_t updates; /* how often it has changed */

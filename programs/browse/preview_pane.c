@@ -67,17 +67,20 @@ void preview_follow(app *a)
         v->due = mcp_loop_now(a->loop) + PAUSE_MS;
 }
 
-/* Makes room for contents that have changed. The place in them stays the same. */
-static void begin_again(app *a)
+/* Makes room for contents that have changed, and returns those before. The place in them stays the
+ * same. */
+static lines begin_again(app *a)
 {
     preview *v = &a->preview;
+    lines before = v->lines;
     item i;
-    lines_clear(&v->lines);
+    v->lines = (lines){0};
     if (list_selected(a, &i) && is_shown(a, &i))
         content_entry(&v->lines, &i);
     lines_print(&v->lines, LOOK_WARN, "changed %llu time%s since it was selected",
                 (unsigned long long)v->updates, v->updates == 1 ? "" : "s");
     lines_end(&v->lines);
+    return before;
 }
 
 static void on_read(mcp_client *client, int rc, const mcp_json *result, const mcp_error *error,
@@ -91,14 +94,18 @@ static void on_read(mcp_client *client, int rc, const mcp_json *result, const mc
         return;
     }
     v->call = 0;
-    if (v->is_again)
-        begin_again(a);
+    bool is_again = v->is_again;
+    lines before = is_again ? begin_again(a) : (lines){0};
+    size_t first = v->lines.count;
     if (rc == MCP_OK)
         content_put(&v->lines, mcp_json_get(result, "contents"));
     else
         lines_print(&v->lines, LOOK_BAD, "%s", error ? error->text : mcp_error_text(rc));
     if (v->lines.is_open)
         lines_end(&v->lines);
+    if (is_again)
+        lines_compare(&v->lines, &before, first);
+    lines_clear(&before);
     a->is_dirty = true;
 }
 

@@ -96,6 +96,7 @@ bool tty_open(theme t)
     raw(), noecho(), nonl();
     keypad(stdscr, TRUE);
     nodelay(stdscr, TRUE);
+    typeahead(-1); /* a frame is written as a whole, even if a key is waiting */
     set_escdelay(25);
     mousemask(BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED, NULL);
     mouseinterval(0);

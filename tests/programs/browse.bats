@@ -447,6 +447,121 @@ shifty() { # kind
     [ "$(grep -c '^## ' context.md)" = 1 ]
 }
 
+@test "a resource that changes is read again, and what is new in it is marked" {
+    browse 80x24
+    type_keys Down
+    until_shown "this is a text."
+    printf 'Hello,\n\nthis is another text.\n' >hello.txt
+    until_shown "changed 1 time since it was selected" "│▌ this is another text." "│  Hello,"
+    printf 'One more line.\n' >>hello.txt
+    until_shown "changed 2 times" "│▌ One more line." "│  this is another text."
+}
+
+@test "lists that change: a new resource appears" {
+    browse 80x24
+    echo new >new.txt
+    until_shown "new.txt" "Resources 5"
+}
+
+# The bytes of a terminal for a button (0: left, 64: wheel up, 65: wheel down) at a column and a row, counted from 1.
+mouse() { # button column row
+    local byte keys='1b 5b 4d'
+    for byte in "$@"; do printf -v keys '%s %x' "$keys" $((32 + byte)); done
+    type_keys -H $keys
+    [ "$1" != 0 ] || mouse 3 "$2" "$3" # released
+}
+
+@test "the lists of several servers side by side" {
+    serve "$demo"
+    open_screen 120x40 "$MCPCTL" browse "$url" -- "$BATS_TEST_DIRNAME/support/workshop"
+    until_shown "hello.txt" "$url" " workshop"
+    type_keys S
+    until_shown "hello.txt" "Read me first"
+    type_keys s j
+    until_shown "2/5"
+    mouse 0 5 1 # the name of the first server
+    until_shown "1/5"
+    type_keys s 4
+    until_shown "add" "the server offers none"
+    type_keys 1 S
+    until_shown "uri          mem:docs/api.md"
+}
+
+@test "the mouse: a click selects, in either pane, and the wheel scrolls what is below it" {
+    for i in {1..60}; do echo "line $i"; done >hello.txt
+    browse 80x24
+    mouse 0 5 4 # the second entry
+    until_shown "2/4" "line 1" "line 14"
+    mouse 65 60 10
+    mouse 65 60 10
+    mouse 65 60 10
+    mouse 65 60 10
+    mouse 65 60 10
+    mouse 65 60 10
+    mouse 65 60 10
+    mouse 65 60 10
+    until_shown "line 18"
+    mouse 64 5 10 # the wheel moves in the list: three rows up
+    until_shown "1/4" "inode/directory"
+    mouse 0 4 2 # a click on a tab
+    until_shown "1/4"
+    mouse 0 22 2
+    until_shown "file://{+path}"
+}
+
+@test "^Z goes back to the shell, and fg continues" {
+    open_screen 80x24 bash --norc -i
+    type_keys "'$MCPCTL' browse -- '$MCPD' '$demo'" Enter
+    until_shown "hello.txt" "inode/directory"
+    type_keys Down
+    until_shown "this is a text."
+    type_keys C-z
+    until_shown "Stopped"
+    [[ $(screen) != *"this is a text."* ]]
+    type_keys fg Enter
+    until_shown "this is a text." "2/4"
+    is_screen folder_80x24
+    type_keys q
+    until_shown "bash-"
+}
+
+# The screen with its colours and attributes.
+coloured() { mux capture-pane -e -p; }
+
+@test "colours for a dark and a light background, and none" {
+    local esc=$'\e'
+    browse 80x24
+    [[ $(coloured) == *"$esc[36m"*src* ]]
+    close_screen
+    open_screen 80x24 "$MCPCTL" browse --theme light -- "$MCPD" "$demo"
+    until_shown "inode/directory"
+    [[ $(coloured) == *"$esc[34m"*src* ]]
+    close_screen
+    COLORFGBG='0;15' browse 80x24
+    [[ $(coloured) == *"$esc[34m"*src* ]]
+    close_screen
+    NO_COLOR=1 browse 80x24
+    [[ $(coloured) == *"$esc[7m"* ]] # what matters differs in attributes
+    [[ ! $(coloured) =~ $esc\[([0-9]+\;)*(3[0-7]|9[0-7])m ]]
+    close_screen
+    open_screen 80x24 "$MCPCTL" browse --theme none -- "$MCPD" "$demo"
+    until_shown "inode/directory"
+    [[ ! $(coloured) =~ $esc\[([0-9]+\;)*(3[0-7]|9[0-7])m ]]
+}
+
+@test "on a Linux console, and where characters beyond ASCII are not shown" {
+    open_screen 80x24 env TERM=linux "$MCPCTL" browse -- "$MCPD" "$demo"
+    until_shown "hello.txt" "inode/directory"
+    type_keys Down
+    until_shown "this is a text."
+    is_screen folder_80x24
+    close_screen
+    touch 'é.txt'
+    open_screen 80x24 env LC_ALL=C "$MCPCTL" browse -- "$MCPD" "$demo"
+    until_shown 'hello.txt' '|name' '\u00e9.txt'
+    [[ $(screen) != *│* ]]
+}
+
 @test "the page in docs/ has these screens" {
     "$BATS_TEST_DIRNAME/../../scripts/make-browse-page" --check
 }
