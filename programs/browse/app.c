@@ -94,6 +94,24 @@ void app_close(app *a)
     free(a->tabs);
 }
 
+void app_reopen(app *a)
+{
+    preview_clear(a);
+    for (size_t i = 0; i < 2; i++) {
+        dialog *d = i == 0 ? &a->dialog : &a->asking;
+        if (d->state != DIALOG_NONE && d->peer == app_peer(a))
+            dialog_close(d);
+    }
+    for (size_t k = 0; k < LISTS; k++) {
+        tab *t = &a->tabs[a->peer][k];
+        search_end(&t->search);
+        tree_clear(&t->tree);
+        *t = (tab){.missing = TREE_NONE};
+    }
+    peer_reopen(app_peer(a));
+    a->is_dirty = true;
+}
+
 uint64_t app_tick(app *a, int64_t now)
 {
     preview *v = &a->preview;
@@ -346,6 +364,24 @@ static void leave(app *a)
     a->focus = FOCUS_LIST;
 }
 
+/* A server that has ended is started again. */
+static void reload(app *a)
+{
+    preview_clear(a);
+    if (app_peer(a)->state == PEER_ENDED)
+        a->wants_open = true;
+    else
+        peer_reload(app_peer(a), a->kind);
+}
+
+static void log_in(app *a)
+{
+    if (app_peer(a)->account)
+        a->wants_login = true;
+    else
+        snprintf(a->message, sizeof(a->message), "there is no login at this server");
+}
+
 static void act(app *a, action what)
 {
     switch (what) {
@@ -375,7 +411,8 @@ static void act(app *a, action what)
         if (a->n_peers == 1)
             snprintf(a->message, sizeof(a->message), "there is only one server");
         break;
-    case ACTION_RELOAD: preview_clear(a), peer_reload(app_peer(a), a->kind); break;
+    case ACTION_RELOAD: reload(a); break;
+    case ACTION_LOGIN: log_in(a); break;
     case ACTION_LOG: a->shows_log = !a->shows_log, a->shows_trace = false; break;
     case ACTION_TRACE: a->shows_trace = !a->shows_trace, a->shows_log = false; break;
     case ACTION_MARK: list_mark(a); break;

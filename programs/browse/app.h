@@ -64,6 +64,8 @@ typedef struct app {
     char message[200]; /* in the bar at the bottom, until the next key */
     bool is_dirty;     /* the screen may have to change */
     bool wants_end, wants_suspend, wants_redraw;
+    bool wants_login;      /* a person logs in at the server, then it is opened again */
+    bool wants_open;       /* the server is opened again */
     dialog dialog, asking; /* a question is shown instead of the dialog, whose call may need it */
     struct {
         peer *peer;
@@ -89,6 +91,8 @@ typedef struct app {
 /* Opens the servers. The caller has set `loop`, `peers` and `n_peers`. */
 bool app_open(app *a);
 void app_close(app *a);
+/* Opens the chosen server again. Must not be called from a callback. */
+void app_reopen(app *a);
 void app_key(app *a, key k);
 /* Draws everything; the size of the screen is set. */
 void app_draw(app *a, screen *s);

@@ -57,6 +57,7 @@ typedef enum action {
     ACTION_BESIDE,
     ACTION_SEARCH,
     ACTION_RELOAD,
+    ACTION_LOGIN,
     ACTION_TREE,
     ACTION_MARK,
     ACTION_CONTEXT,

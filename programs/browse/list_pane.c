@@ -334,6 +334,25 @@ static void draw_empty(const app *a, screen *s, area where)
                   app_pages(a)->is_complete ? "the list is empty" : "reading …");
 }
 
+/* Why the server cannot be used, on as many rows as that takes, and what the user can do. */
+static void draw_end(const peer *p, screen *s, area where)
+{
+    lines l = {0};
+    lines_put_text(&l, LOOK_BAD, mcp_str_from(p->why));
+    lines_put(&l, LOOK_BOLD, p->wants_login ? MCP_STR("i logs in") : MCP_STR("r starts it again"));
+    lines_end(&l);
+    lines_layout(&l, s, where.columns);
+    size_t rows = l.n_rows < where.rows ? l.n_rows : where.rows;
+    for (size_t row = where.rows - rows; row < where.rows; row++) {
+        pen p_row = pen_at(s, where, row, LOOK_PLAIN);
+        pen_fill(&p_row);
+    }
+    where.row += where.rows - rows;
+    where.rows = rows;
+    lines_draw(&l, s, where, 0, SIZE_MAX);
+    lines_clear(&l);
+}
+
 void scroll_follow(scroll *c, size_t rows, size_t height)
 {
     if (c->at >= rows)
@@ -373,6 +392,6 @@ void list_draw(app *a, screen *s, area where)
                   search_is_done(&t->search, list) ? "nothing matches" : "searching …");
     if (list->is_broken && row < where.rows)
         draw_note(s, where, row, LOOK_BAD, list->why);
-    if (app_peer(a)->state == PEER_ENDED && where.rows)
-        draw_note(s, where, where.rows - 1, LOOK_BAD, app_peer(a)->why);
+    if (app_peer(a)->state == PEER_ENDED)
+        draw_end(app_peer(a), s, where);
 }

@@ -3,6 +3,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -109,6 +110,44 @@ static void put_stats(const browser *b, const char *path)
     fclose(f);
 }
 
+/* Polling, here and in mcpctl login, makes the terminal non-blocking, also for the shell. */
+static void block_input(void)
+{
+    fcntl(STDIN_FILENO, F_SETFL, fcntl(STDIN_FILENO, F_GETFL) & ~O_NONBLOCK);
+}
+
+/* Leaves the full screen for a login. If it has failed, its messages stay until Enter. */
+static void log_in(browser *b)
+{
+    peer *p = app_peer(&b->app);
+    tty_pause();
+    bool ok = account_login(p->url);
+    block_input();
+    clearerr(stdin);
+    if (!ok) {
+        fputs("Press Enter to go back. ", stderr);
+        for (int c = 0; c != '\n' && c != EOF;)
+            c = getchar();
+    }
+    tty_resume();
+    if (ok)
+        b->app.wants_open = true;
+}
+
+static void leave_for(browser *b)
+{
+    app *a = &b->app;
+    if (a->wants_suspend || a->wants_login)
+        a->wants_redraw = a->is_dirty = true;
+    if (a->wants_suspend)
+        tty_suspend();
+    if (a->wants_login)
+        log_in(b);
+    if (a->wants_open)
+        app_reopen(a);
+    a->wants_suspend = a->wants_login = a->wants_open = false;
+}
+
 static void run(browser *b)
 {
     app *a = &b->app;
@@ -131,11 +170,7 @@ static void run(browser *b)
         if (a->is_dirty)
             wait = wait < FRAME_MS ? wait : FRAME_MS;
         mcp_loop_step(a->loop, wait);
-        if (a->wants_suspend) {
-            a->wants_suspend = false;
-            a->wants_redraw = a->is_dirty = true;
-            tty_suspend();
-        }
+        leave_for(b);
     }
 }
 
@@ -165,6 +200,7 @@ static int browse(browser *b, theme t)
     catch_signals();
     const mcp_host *host = mcp_loop_host(the_loop);
     mcp_host_poll *input = host->poll_start(STDIN_FILENO, on_input, b, host->user);
+    block_input();
     if (app_open(&b->app))
         run(b);
     tty_close();

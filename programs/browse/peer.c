@@ -185,7 +185,11 @@ static void on_start(mcp_client *client, int rc, const mcp_json *result, const m
     (void)result;
     if (rc != MCP_OK) {
         p->state = PEER_ENDED;
-        say_why(p, "%s", error ? error->text : mcp_error_text(rc));
+        p->wants_login = rc == MCP_EACCESS && p->account;
+        say_why(p, "%s",
+                p->wants_login ? "The server requires a login."
+                : error        ? error->text
+                               : mcp_error_text(rc));
         return;
     }
     const mcp_json *offers = mcp_client_server_capabilities(client);
@@ -264,10 +268,14 @@ static int connect_to(peer *p, mcp_error *error)
                                            .on_exit = on_exit_status, .on_stderr = on_stderr,
                                            .user = p),
                                &p->child, error);
+    int rc = account_open(p->loop, p->url, p->headers, &p->account, error);
+    if (rc != MCP_OK)
+        return rc;
     return mcp_http_client_connect(
         p->loop, p->client,
         MCP_OPTIONS(mcp_http_client_options, .url = p->url, .headers = p->headers,
-                    .ca_file = getenv("SSL_CERT_FILE"), .on_end = on_http_end, .user = p),
+                    .oauth = account_client(p->account), .ca_file = getenv("SSL_CERT_FILE"),
+                    .on_end = on_http_end, .user = p),
         &p->http, error);
 }
 
@@ -277,8 +285,10 @@ void peer_open(peer *p, mcp_loop *loop, const peer_events *events)
     p->loop = loop;
     p->events = *events;
     p->state = PEER_STARTING;
+    *p->why = 0;
+    p->wants_login = false;
     for (size_t i = 0; i < LISTS; i++) {
-        p->lists[i].peer = p;
+        p->lists[i] = (peer_list){.peer = p};
         pages_init(&p->lists[i].pages, &list_kinds[i]);
     }
     int rc = mcp_client_new(MCP_OPTIONS(mcp_client_options, .name = "mcpctl-browse",
@@ -306,6 +316,7 @@ void peer_close(peer *p)
         mcp_subscription_end(p->changes);
     mcp_child_close(p->child);
     mcp_http_client_close(p->http);
+    account_close(p->account);
     mcp_client_free(p->client);
     for (size_t i = 0; i < LISTS; i++)
         pages_reset(&p->lists[i].pages);
@@ -314,5 +325,13 @@ void peer_close(peer *p)
     p->changes = NULL;
     p->child = NULL;
     p->http = NULL;
+    p->account = NULL;
     p->client = NULL;
+}
+
+void peer_reopen(peer *p)
+{
+    peer_events events = p->events;
+    peer_close(p);
+    peer_open(p, p->loop, &events);
 }

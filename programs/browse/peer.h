@@ -4,6 +4,7 @@
 
 #include <mcp/io.h>
 
+#include "account.h"
 #include "pages.h"
 #include "screen.h"
 
@@ -52,6 +53,8 @@ struct peer {
     mcp_client *client;
     mcp_child *child;
     mcp_http_client *http;
+    account *account; /* NULL if there are no logins */
+    bool wants_login; /* it cannot be used before a person has logged in */
     peer_state state;
     size_t label_end; /* the column behind its label in the bar at the top */
     char why[300];    /* why it could not be used, or ended */
@@ -66,6 +69,8 @@ struct peer {
 void peer_open(peer *p, mcp_loop *loop, const peer_events *events);
 /* Must not be called from a callback. */
 void peer_close(peer *p);
+/* Closes it and opens it again, with the same events. */
+void peer_reopen(peer *p);
 
 /* These entries of a list are looked at: pages that are missing are requested. */
 void peer_look(peer *p, list_kind kind, size_t from, size_t to);

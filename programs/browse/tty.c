@@ -116,6 +116,17 @@ void tty_close(void)
         fclose(term.out);
 }
 
+void tty_pause(void)
+{
+    endwin();
+}
+
+void tty_resume(void)
+{
+    tty_resized();
+    tty_redraw();
+}
+
 void tty_suspend(void)
 {
     struct sigaction standard = {.sa_handler = SIG_DFL}, ours;

@@ -29,5 +29,8 @@ void tty_copy(const char *text);
 bool tty_key(key *ret);
 /* Stops the process until it is continued, as Ctrl-Z does. */
 void tty_suspend(void);
+/* Gives the terminal back in its usual mode, until tty_resume(). */
+void tty_pause(void);
+void tty_resume(void);
 
 #endif

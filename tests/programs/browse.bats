@@ -20,6 +20,7 @@ setup() {
 
 teardown() {
     close_screen
+    kill ${server:-} 2>/dev/null || :
     rm -rf "$place"
 }
 
@@ -507,6 +508,44 @@ mouse() { # button column row
     until_shown "1/4"
     mouse 0 22 2
     until_shown "file://{+path}"
+}
+
+@test "a server that requires a login: i logs in, and the tokens are those of mcpctl" {
+    "$BATS_TEST_DIRNAME/support/gatehouse" >gate 3>&- &
+    server=$!
+    for _ in {1..600}; do [ -s gate ] && break; sleep 0.05; done
+    url=$(cat gate)
+    export BROWSER='curl -sLo /dev/null'
+    open_screen 80x24 "$MCPCTL" browse "$url"
+    until_shown "i logs in"
+    type_keys i
+    until_shown "behind the gate" "you are in"
+    type_keys q
+    until_shown "ended with 0"
+    close_screen
+    open_screen 80x24 "$MCPCTL" browse "$url"
+    until_shown "you are in"
+    close_screen
+    "$MCPCTL" logout "$url"
+    export BROWSER=false
+    open_screen 80x24 "$MCPCTL" browse "$url"
+    until_shown "i logs in"
+    type_keys i
+    until_shown "open this address"
+    type_keys C-c
+    until_shown "Press Enter to go back"
+    type_keys Enter
+    until_shown "i logs in"
+}
+
+@test "a server that ended is started again" {
+    printf '#!/bin/sh\n[ -e ok ] || { echo not yet >&2; exit 3; }\nexec "%s" .\n' "$MCPD" >later
+    chmod +x later
+    open_screen 80x24 "$MCPCTL" browse -- ./later
+    until_shown "r starts it again"
+    touch ok
+    type_keys r
+    until_shown "hello.txt" "Resources"
 }
 
 @test "^Z goes back to the shell, and fg continues" {
