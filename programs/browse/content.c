@@ -8,7 +8,7 @@
 
 #include <mcp/client.h>
 
-enum { LARGEST_TEXT = 512 << 10, LARGEST_HEX = 16 << 10 };
+enum { LARGEST_TEXT = 512 << 10, LARGEST_HEX = 16 << 10, LARGEST_IMAGE = 6 << 20 };
 
 static void put_member(lines *l, const char *name, mcp_str value)
 {
@@ -70,8 +70,31 @@ void content_bytes(lines *l, mcp_str bytes)
     }
 }
 
+/* Shows an image, if the terminal can. */
+static bool put_picture(lines *l, mcp_str base64)
+{
+    size_t len = 0;
+    unsigned width, height;
+    bool is_large = base64.len > LARGEST_IMAGE;
+    char *bytes = is_large ? NULL : malloc(base64.len / 4 * 3 + 3);
+    bool is_image = bytes && mcp_base64_decode(bytes, base64, &len) == MCP_OK &&
+                    picture_size((mcp_str){bytes, len}, &width, &height);
+    if (is_image) {
+        lines_print(l, LOOK_DIM, "[an image of %u x %u]", width, height);
+        lines_end(l);
+    }
+    picture *p = is_image ? picture_new(bytes, len) : NULL;
+    if (p)
+        lines_put_picture(l, p);
+    else
+        free(bytes);
+    return p != NULL;
+}
+
 static void put_blob(lines *l, mcp_str base64)
 {
+    if (put_picture(l, base64))
+        return;
     size_t most = (LARGEST_HEX + 3) / 3 * 4, len = 0;
     base64.len = base64.len > most ? most : base64.len;
     char *bytes = malloc(base64.len / 4 * 3 + 1);

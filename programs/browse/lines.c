@@ -10,6 +10,8 @@ enum { TAB = 4, MOST_BEHIND = 40, MARK_COLUMNS = 2 };
 
 void lines_clear(lines *l)
 {
+    for (size_t i = 0; i < l->count; i++)
+        picture_free(l->items[i].picture);
     free(l->text);
     free(l->runs);
     free(l->items);
@@ -77,6 +79,17 @@ void lines_print(lines *l, look k, const char *format, ...)
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     lines_put(l, k, mcp_str_from(text));
+}
+
+void lines_put_picture(lines *l, picture *p)
+{
+    size_t count = l->count;
+    lines_line *line = lines_begin(l, 0, 0, 0);
+    if (l->count == count) /* out of memory */
+        picture_free(p);
+    else
+        line->picture = p;
+    lines_end(l);
 }
 
 void lines_put_text(lines *l, look k, mcp_str text)
@@ -162,9 +175,40 @@ static void add_row(lines *l, size_t line, size_t at)
         l->rows[l->n_rows++] = (lines_row){line, at};
 }
 
+/* The size of a cell; terminals that do not tell it have about this one. */
+static picture_cell cell_of(const screen *s)
+{
+    return s->cell_size.width && s->cell_size.height ? s->cell_size : (picture_cell){10, 20};
+}
+
+/* Returns whether a row is the first one of a picture, which is shown if all of its rows are. */
+static bool draw_picture(const lines *l, screen *s, area a, size_t row, size_t at)
+{
+    const lines_row *r = &l->rows[at];
+    picture *p = l->items[r->line].picture;
+    size_t rows, columns;
+    if (!p || r->at)
+        return p != NULL;
+    picture_fit(p, cell_of(s), PICTURE_ROWS, a.columns, &rows, &columns);
+    if (row + rows <= a.rows && a.column + columns <= s->columns) {
+        screen_add_picture(s, (screen_picture){p, p->id, a.row + row, a.column, rows, columns});
+    } else {
+        pen note = pen_at(s, a, row, LOOK_DIM);
+        pen_print(&note, "[an image of %u x %u, which has no room here]", p->width, p->height);
+    }
+    return true;
+}
+
 static void add_rows(lines *l, const screen *s, size_t line)
 {
     const lines_line *i = &l->items[line];
+    size_t rows = 0, columns;
+    if (i->picture) {
+        picture_fit(i->picture, cell_of(s), PICTURE_ROWS, l->width, &rows, &columns);
+        for (size_t row = 0; row < rows; row++)
+            add_row(l, line, row);
+        return;
+    }
     mcp_str text = line_text(l, line);
     size_t at = 0, indent = i->indent;
     do {
@@ -241,6 +285,8 @@ void lines_draw(lines *l, screen *s, area a, size_t top, size_t at)
 {
     lines_layout(l, s, a.columns);
     for (size_t row = 0; row < a.rows && top + row < l->n_rows; row++) {
+        if (draw_picture(l, s, a, row, top + row))
+            continue;
         pen p = pen_at(s, a, row, LOOK_WARN);
         size_t begin = p.begin;
         if (l->has_new) {

@@ -19,6 +19,7 @@ typedef struct lines_line {
     unsigned depth;
     bool is_folded, is_whole; /* is_whole: not wrapped, but cut */
     bool is_new;              /* marked by lines_compare() */
+    picture *picture;         /* shown in place of a text; owned */
 } lines_line;
 
 typedef struct lines_row {
@@ -47,6 +48,9 @@ void lines_print(lines *l, look k, const char *format, ...) MCP_PRINTF(3, 4);
 /* Begins a line. `hang` are the columns before the rows after its first. */
 lines_line *lines_begin(lines *l, unsigned indent, unsigned hang, unsigned depth);
 void lines_end(lines *l);
+/* Adds a picture, which becomes that of the lines. It takes as many rows as it needs, up to PICTURE_ROWS. */
+enum { PICTURE_ROWS = 20 };
+void lines_put_picture(lines *l, picture *p);
 /* Adds a text of several lines. */
 void lines_put_text(lines *l, look k, mcp_str text);
 

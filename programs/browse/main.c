@@ -39,6 +39,7 @@ static void catch_signals(void)
     struct sigaction on = {.sa_handler = on_signal};
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
         sigaction(numbers[i], &on, NULL);
+    signal(SIGPIPE, SIG_IGN);
 }
 
 /* ---- the loop -------------------------------------------------------------------------------- */
@@ -66,6 +67,7 @@ static void paint(browser *b)
     size_t rows, columns;
     tty_size(&rows, &columns);
     b->now.utf8 = tty_is_utf8();
+    b->now.cell_size = tty_cell();
     if (!screen_resize(&b->now, rows, columns))
         return;
     app_draw(&b->app, &b->now);
@@ -218,7 +220,7 @@ static int browse(browser *b, theme t)
 
 typedef struct settings {
     texts servers, headers;
-    const char *theme, *stats, *budget, *sampler;
+    const char *theme, *stats, *budget, *sampler, *images;
     bool help, version;
 } settings;
 
@@ -241,6 +243,13 @@ static const option options[] = {
      .argument = "THEME",
      .choices = "auto|dark|light|none",
      .help = "Colours for a dark or a light background, or none. auto guesses from COLORFGBG."},
+    {.name = "images",
+     .kind = OPTION_TEXT,
+     .at = offsetof(settings, images),
+     .argument = "WAY",
+     .help = "How images are shown: kitty (PNG only), iterm, sixel (needs img2sixel), or none. By "
+             "default, "
+             "the terminal's variables decide between the first two and none."},
     {.name = "sampler",
      .kind = OPTION_TEXT,
      .at = offsetof(settings, sampler),
@@ -358,6 +367,9 @@ static int start(browser *b, settings *set, const char *const *command)
         say("--budget cannot be '%s'; it is a number of bytes, such as 32K, or of tokens, such as "
             "8000t",
             set->budget);
+        code = EXIT_USAGE;
+    } else if (!picture_choose(set->images, &picture_way)) {
+        say("--images is auto, kitty, iterm, sixel or none");
         code = EXIT_USAGE;
     } else {
         b->app.asking.command = set->sampler;

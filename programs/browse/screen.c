@@ -29,6 +29,7 @@ void screen_clear(screen *s)
     for (size_t i = 0; i < s->rows * s->columns; i++)
         s->cells[i] = (cell){.text = {L' '}, .columns = 1};
     s->has_cursor = false;
+    s->n_pictures = 0;
 }
 
 void screen_free(screen *s)
@@ -37,12 +38,29 @@ void screen_free(screen *s)
     *s = (screen){0};
 }
 
+void screen_add_picture(screen *s, screen_picture one)
+{
+    if (s->n_pictures < SCREEN_PICTURES)
+        s->pictures[s->n_pictures++] = one;
+}
+
+bool screen_equal_pictures(const screen *a, const screen *b)
+{
+    for (size_t i = 0; i < a->n_pictures && a->n_pictures == b->n_pictures; i++) {
+        const screen_picture *x = &a->pictures[i], *y = &b->pictures[i];
+        if (x->id != y->id || x->row != y->row || x->column != y->column || x->rows != y->rows ||
+            x->columns != y->columns)
+            return false;
+    }
+    return a->n_pictures == b->n_pictures;
+}
+
 bool screen_equal(const screen *a, const screen *b)
 {
     return a->rows == b->rows && a->columns == b->columns && a->has_cursor == b->has_cursor &&
            (!a->has_cursor ||
             (a->cursor_row == b->cursor_row && a->cursor_column == b->cursor_column)) &&
-           a->cells && b->cells &&
+           a->cells && b->cells && screen_equal_pictures(a, b) &&
            memcmp(a->cells, b->cells, a->rows * a->columns * sizeof(*a->cells)) == 0;
 }
 
@@ -55,6 +73,8 @@ bool screen_copy(screen *to, const screen *from)
     to->has_cursor = from->has_cursor;
     to->cursor_row = from->cursor_row;
     to->cursor_column = from->cursor_column;
+    memcpy(to->pictures, from->pictures, sizeof(to->pictures));
+    to->n_pictures = from->n_pictures;
     return true;
 }
 

@@ -13,6 +13,8 @@
 
 #include <common/text.h>
 
+#include "picture.h"
+
 /* How a cell looks. tty.c has the colours. */
 typedef enum look {
     LOOK_PLAIN,
@@ -40,12 +42,25 @@ typedef struct cell {
     unsigned char look;
 } cell;
 
+enum { SCREEN_PICTURES = 8 };
+
+/* An image over cells, which are blank. The picture may be gone when the screen is compared with the next
+ * one, so its number counts. */
+typedef struct screen_picture {
+    picture *picture;
+    unsigned long id;
+    size_t row, column, rows, columns;
+} screen_picture;
+
 typedef struct screen {
     size_t rows, columns;
     cell *cells;     /* row after row */
     bool utf8;       /* whether the terminal shows characters beyond ASCII */
     bool has_cursor; /* whether the terminal's cursor is shown, at: */
     size_t cursor_row, cursor_column;
+    picture_cell cell_size; /* {0}: unknown */
+    screen_picture pictures[SCREEN_PICTURES];
+    size_t n_pictures;
 } screen;
 
 /* Changes the size; all cells become blank. Returns false if out of memory; the screen then has no
@@ -56,6 +71,9 @@ void screen_free(screen *s);
 /* Returns the rows as lines without trailing spaces. The caller frees the text. */
 char *screen_text(const screen *s);
 bool screen_equal(const screen *a, const screen *b);
+bool screen_equal_pictures(const screen *a, const screen *b);
+/* Shows a picture, if there is room for one more. */
+void screen_add_picture(screen *s, screen_picture one);
 /* Copies the cells. Returns false if out of memory. */
 bool screen_copy(screen *to, const screen *from);
 

@@ -20,6 +20,7 @@ static struct {
     FILE *out; /* stdout, or the terminal of the process if stdout is something else */
     bool is_open;
     attr_t looks[LOOKS];
+    screen pictures; /* those that the terminal shows; it has no cells */
 } term;
 
 /* ---- looks ----------------------------------------------------------------------------------- */
@@ -146,15 +147,26 @@ void tty_size(size_t *rows, size_t *columns)
     *columns = (size_t)getmaxx(stdscr);
 }
 
+picture_cell tty_cell(void)
+{
+    struct winsize size;
+    picture_cell none = {0};
+    if (ioctl(fileno(term.out), TIOCGWINSZ, &size) != 0 || !size.ws_row || !size.ws_col)
+        return none;
+    return (picture_cell){size.ws_xpixel / size.ws_col, size.ws_ypixel / size.ws_row};
+}
+
 void tty_resized(void)
 {
     struct winsize size;
+    term.pictures.n_pictures = 0;
     if (ioctl(fileno(term.out), TIOCGWINSZ, &size) == 0 && size.ws_row && size.ws_col)
         resizeterm(size.ws_row, size.ws_col);
 }
 
 void tty_redraw(void)
 {
+    term.pictures.n_pictures = 0;
     clearok(curscr, TRUE);
 }
 
@@ -168,8 +180,33 @@ static void show_cell(int row, int column, const cell *c)
     mvadd_wch(row, column, &shown);
 }
 
+/* ncurses does not know of pictures: their rows are written again as a whole. */
+static void remove_pictures(void)
+{
+    for (size_t i = 0; i < term.pictures.n_pictures; i++)
+        wredrawln(stdscr, (int)term.pictures.pictures[i].row, (int)term.pictures.pictures[i].rows);
+    if (term.pictures.n_pictures)
+        picture_remove(term.out);
+}
+
+static void show_pictures(const screen *s)
+{
+    static const picture_cell usual = {10, 20};
+    picture_cell one = s->cell_size.width && s->cell_size.height ? s->cell_size : usual;
+    for (size_t i = 0; i < s->n_pictures; i++) {
+        const screen_picture *p = &s->pictures[i];
+        picture_put(term.out, p->picture, one, p->row, p->column, p->rows, p->columns);
+    }
+    fflush(term.out);
+    memcpy(term.pictures.pictures, s->pictures, sizeof(s->pictures));
+    term.pictures.n_pictures = s->n_pictures;
+}
+
 void tty_show(const screen *s)
 {
+    bool same = screen_equal_pictures(s, &term.pictures);
+    if (!same)
+        remove_pictures();
     for (size_t row = 0; row < s->rows; row++)
         for (size_t i = 0; i < s->columns; i++)
             if (s->cells[row * s->columns + i].columns)
@@ -178,6 +215,8 @@ void tty_show(const screen *s)
     if (s->has_cursor)
         move((int)s->cursor_row, (int)s->cursor_column);
     refresh();
+    if (!same)
+        show_pictures(s);
 }
 
 void tty_copy(const char *text)

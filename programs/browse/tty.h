@@ -19,6 +19,8 @@ bool tty_is_utf8(void);
 void tty_size(size_t *rows, size_t *columns);
 /* Asks the terminal for its size again. */
 void tty_resized(void);
+/* Returns the size of a cell in pixels; {0} if the terminal does not tell it. */
+picture_cell tty_cell(void);
 /* Shows the screen; only what has changed is written. */
 void tty_show(const screen *s);
 /* Writes the whole screen again with the next tty_show(). */

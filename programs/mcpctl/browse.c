@@ -74,6 +74,7 @@ static int make_line(const ctl *c, line *l)
 {
     bool ok = texts_add(&l->options, "mcpctl-browse") &&
               add_option(&l->options, "--theme", c->set.theme) &&
+              add_option(&l->options, "--images", c->set.images) &&
               add_option(&l->options, "--budget", c->set.budget) &&
               add_option(&l->options, "--sampler", c->set.sampler);
     int code = ok ? add_server(c, c->set.server, l) : EXIT_LOCAL;

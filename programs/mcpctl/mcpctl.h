@@ -81,7 +81,7 @@ typedef struct settings {
     const char *range, *lines, *output, *args, *budget;
     uint64_t tail, count;
     bool force, raw, read, fetch, explain;
-    const char *theme;
+    const char *theme, *images;
     texts servers; /* files of web */
     bool no_open;
 } settings;

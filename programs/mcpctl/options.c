@@ -384,6 +384,15 @@ const option options[] = {
      .kind = OPTION_FLAG,
      .at = AT(verbose),
      .help = "Show the server's stderr while it runs."},
+    {.name = "images",
+     .kind = OPTION_CHOICE,
+     .at = AT(images),
+     .argument = "WAY",
+     .choices = "auto|kitty|iterm|sixel|none",
+     .only = "browse",
+     .help = "How images are shown: with kitty's protocol (PNG only), with that of iTerm2, or as "
+             "sixels by the program img2sixel. auto, the default, chooses one of the first two "
+             "by the variables of the terminal, or none."},
     {.name = "theme",
      .kind = OPTION_CHOICE,
      .at = AT(theme),
