@@ -44,5 +44,10 @@ void grid_put(const grid *g, lines *l, unsigned indent);
 bool csv_put(lines *l, mcp_str text, char separator);
 /* {"columns": […], "rows": [[…], …]}, or an array of flat objects. Returns false for other JSON. */
 bool rows_put(lines *l, const mcp_json *root);
+/* The members of an object that are strings, a line for each. */
+void members_put(lines *l, const mcp_json *root);
+
+/* commits.c: {"commits": [{"id": …, "subject": …}, …]}, a history. Returns false for other JSON. */
+bool commits_put(lines *l, const mcp_json *root);
 
 #endif

@@ -121,7 +121,7 @@ static void put_choices(pen *p, const form_field *one)
 {
     field_choices all = field_choices_of(one->schema);
     field_choice choice;
-    const char *before = all.several ? "several of: " : "one of: ";
+    const char *before = all.several ? " several of: " : " one of: ";
     for (; all.list && field_choices_next(&all, &choice); before = ", ") {
         char *json = mcp_json_is(choice.value, MCP_JSON_STRING) ? NULL : field_json(choice.value);
         pen_print(p, "%s", before);
@@ -141,7 +141,8 @@ static void draw_notes(form *f, screen *s, area where, size_t row)
     p = pen_at(s, where, row + 1, LOOK_DIM);
     pen_print(&p, "  ");
     pen_put(&p, type);
-    pen_print(&p, one->required ? " required; " : " ");
+    if (one->required)
+        pen_print(&p, type.len ? ", required" : "required");
     if (one->schema)
         put_choices(&p, one);
 }

@@ -274,14 +274,20 @@ static grid *objects(const mcp_json *root)
 bool rows_put(lines *l, const mcp_json *root)
 {
     grid *g = mcp_json_is(root, MCP_JSON_ARRAY) ? objects(root) : page_of_rows(root);
-    mcp_json_iter it = {0};
-    mcp_str key;
     if (!g)
         return false;
     grid_put(g, l, 0);
     grid_free(g);
+    members_put(l, root);
+    return true;
+}
+
+void members_put(lines *l, const mcp_json *root)
+{
+    mcp_json_iter it = {0};
+    mcp_str key;
     for (const mcp_json *m;
-         !mcp_json_is(root, MCP_JSON_ARRAY) && (m = mcp_json_next(root, &it, &key));) {
+         mcp_json_is(root, MCP_JSON_OBJECT) && (m = mcp_json_next(root, &it, &key));) {
         if (!mcp_json_is(m, MCP_JSON_STRING))
             continue;
         lines_put(l, LOOK_NAME, key);
@@ -289,5 +295,4 @@ bool rows_put(lines *l, const mcp_json *root)
         lines_put(l, LOOK_PLAIN, mcp_json_string(m));
         lines_end(l);
     }
-    return true;
 }

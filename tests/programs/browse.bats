@@ -164,7 +164,7 @@ workshop() {
 @test "a tool: its form, wrong values, exactly what is sent, the call, a checked result" {
     workshop
     type_keys 4 Enter
-    until_shown "Tool add" "> a *" "integer required"
+    until_shown "Tool add" "> a *" "integer, required"
     type_keys x Tab 2.5 Tab Tab 'p,q' C-s
     until_shown "> a *                 │ x"
     is_screen form_80x24

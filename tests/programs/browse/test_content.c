@@ -51,6 +51,12 @@ static void texts_by_their_type(void **state)
          "n  │ s\n 1 │ x\n22 │ NULL\n"},
         {"application/json", "a", "{\"columns\":[\"id\"],\"rows\":[[1],[2]],\"next\":\"u\"}",
          "id\n 1\n 2\nnext: u\n"},
+        {"application/json", "a",
+         "{\"commits\":[{\"id\":\"0123456789\",\"subject\":\"Fix it\",\"author\":{\"name\":\"A\","
+         "\"time\":\"2026-07-28T12\"},\"decorations\":[\"main\",\"v1\"]}],\"next\":\"u\"}",
+         "01234567 2026-07-28\n         A (main,\n         v1) Fix it\nnext: u\n"},
+        {"application/json", "a", "{\"commits\":[{\"id\":\"x\"}]}",
+         "{\n  commits: [\n    {\n      id: \"x\"\n    }\n  ]\n}\n"},
         {"text/csv", "a", "a,b\n\"x, \"\"y\"\"\",2\n", "a      │ b\nx, \"y\" │ 2\n"},
         {"text/csv", "a", "one column\nx\n", "one column\nx\n"},
     };
