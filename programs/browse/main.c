@@ -3,7 +3,6 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -112,19 +111,13 @@ static void put_stats(const browser *b, const char *path)
     fclose(f);
 }
 
-/* Polling, here and in mcpctl login, makes the terminal non-blocking, also for the shell. */
-static void block_input(void)
-{
-    fcntl(STDIN_FILENO, F_SETFL, fcntl(STDIN_FILENO, F_GETFL) & ~O_NONBLOCK);
-}
-
 /* Leaves the full screen for a login. If it has failed, its messages stay until Enter. */
 static void log_in(browser *b)
 {
     peer *p = app_peer(&b->app);
     tty_pause();
     bool ok = account_login(p->url);
-    block_input();
+    tty_pause(); /* mcpctl login may have changed it */
     clearerr(stdin);
     if (!ok) {
         fputs("Press Enter to go back. ", stderr);
@@ -202,7 +195,6 @@ static int browse(browser *b, theme t)
     catch_signals();
     const mcp_host *host = mcp_loop_host(the_loop);
     mcp_host_poll *input = host->poll_start(STDIN_FILENO, on_input, b, host->user);
-    block_input();
     if (app_open(&b->app))
         run(b);
     tty_close();

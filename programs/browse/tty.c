@@ -3,6 +3,7 @@
 #define NCURSES_WIDECHAR 1
 #include "tty.h"
 
+#include <fcntl.h>
 #include <langinfo.h>
 #include <locale.h>
 #include <signal.h>
@@ -106,12 +107,21 @@ bool tty_open(theme t)
     return true;
 }
 
+/* Polling makes the terminal non-blocking, and ncurses needs that: it would wait for the next byte after an
+ * event of the mouse that nobody wants. Everything else needs the usual mode. */
+static void set_blocking(bool blocking)
+{
+    int flags = fcntl(STDIN_FILENO, F_GETFL);
+    fcntl(STDIN_FILENO, F_SETFL, blocking ? flags & ~O_NONBLOCK : flags | O_NONBLOCK);
+}
+
 void tty_close(void)
 {
     if (!term.is_open)
         return;
     term.is_open = false;
     endwin();
+    set_blocking(true);
     delscreen(term.screen);
     if (term.out != stdout)
         fclose(term.out);
@@ -120,10 +130,12 @@ void tty_close(void)
 void tty_pause(void)
 {
     endwin();
+    set_blocking(true);
 }
 
 void tty_resume(void)
 {
+    set_blocking(false);
     tty_resized();
     tty_redraw();
 }
@@ -131,12 +143,11 @@ void tty_resume(void)
 void tty_suspend(void)
 {
     struct sigaction standard = {.sa_handler = SIG_DFL}, ours;
-    endwin();
+    tty_pause();
     sigaction(SIGTSTP, &standard, &ours);
     kill(0, SIGTSTP); /* continues here after SIGCONT */
     sigaction(SIGTSTP, &ours, NULL);
-    tty_resized();
-    tty_redraw();
+    tty_resume();
 }
 
 /* ---- output ---------------------------------------------------------------------------------- */
@@ -192,12 +203,14 @@ static void remove_pictures(void)
 static void show_pictures(const screen *s)
 {
     static const picture_cell usual = {10, 20};
+    set_blocking(true);
     picture_cell one = s->cell_size.width && s->cell_size.height ? s->cell_size : usual;
     for (size_t i = 0; i < s->n_pictures; i++) {
         const screen_picture *p = &s->pictures[i];
         picture_put(term.out, p->picture, one, p->row, p->column, p->rows, p->columns);
     }
     fflush(term.out);
+    set_blocking(false);
     memcpy(term.pictures.pictures, s->pictures, sizeof(s->pictures));
     term.pictures.n_pictures = s->n_pictures;
 }
@@ -224,9 +237,11 @@ void tty_copy(const char *text)
     mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
     mcp_str base64; /* in quotes */
     mcp_json_add_base64(w, text, strlen(text));
+    set_blocking(true);
     if (mcp_json_writer_finish(w, &base64) == MCP_OK && base64.len > 2)
         fprintf(term.out, "\033]52;c;%.*s\a", (int)base64.len - 2, base64.ptr + 1);
     fflush(term.out);
+    set_blocking(false);
     mcp_json_writer_free(w);
 }
 

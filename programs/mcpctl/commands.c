@@ -216,15 +216,18 @@ const command commands[] = {
         .flags = COMMAND_NOT_IN_SHELL,
         .run = run_shell,
         .summary = "Run several commands in one session.",
-        .details = "Accepts the same commands and options, except those that select the server. "
-                   "Words are quoted as in a shell. /NAME is short for prompt NAME. roots lists "
-                   "the folders of --root, and root add DIR and root remove DIR change them (a "
-                   "server of a revision before 2026-07-28 is notified, a later one asks when it "
-                   "needs them). help lists the commands; exit or the end of input ends the "
-                   "shell. On a terminal there is a history, and completion of commands, options, "
-                   "URIs, template variables, prompts, tools and their arguments (with "
-                   "libedit.so.2, if installed). Otherwise lines are read from stdin, and the "
-                   "exit status is that of the last one.",
+        .details =
+            "Works line by line, also with a screen reader and on any terminal; browse is for "
+            "the full screen. "
+            "Accepts the same commands and options, except those that select the server. "
+            "Words are quoted as in a shell. /NAME is short for prompt NAME. roots lists "
+            "the folders of --root, and root add DIR and root remove DIR change them (a "
+            "server of a revision before 2026-07-28 is notified, a later one asks when it "
+            "needs them). help lists the commands; exit or the end of input ends the "
+            "shell. On a terminal there is a history, and completion of commands, options, "
+            "URIs, template variables, prompts, tools and their arguments (with "
+            "libedit.so.2, if installed). Otherwise lines are read from stdin, and the "
+            "exit status is that of the last one.",
     },
     {
         .name = "browse",

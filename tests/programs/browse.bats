@@ -493,6 +493,12 @@ mouse() { # button column row
     browse 80x24
     mouse 0 5 4 # the second entry
     until_shown "2/4" "line 1" "line 14"
+    mouse 1 5 6 # another button does nothing
+    mouse 3 5 6
+    type_keys Up
+    until_shown "1/4"
+    mouse 0 5 4
+    until_shown "2/4" "line 14"
     mouse 65 60 10
     mouse 65 60 10
     mouse 65 60 10
