@@ -94,7 +94,9 @@ void app_close(app *a);
 /* Opens the chosen server again. Must not be called from a callback. */
 void app_reopen(app *a);
 void app_key(app *a, key k);
-/* Draws everything; the size of the screen is set. */
+/* Opens the next question of a server, if none is open. */
+void app_ask(app *a);
+/* app_draw.c: draws everything; the size of the screen is set. */
 void app_draw(app *a, screen *s);
 /* Does what is due at a time, and returns how many milliseconds later to call it again. */
 uint64_t app_tick(app *a, int64_t now);

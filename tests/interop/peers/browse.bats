@@ -96,3 +96,22 @@ only_everything() { [ "$PEER" = everything ] || skip "its items are those of ser
     type_keys y
     until_shown "Structured result" "it fits the tool's schema"
 }
+
+@test "everything: sampling, which is shown before it is answered, and an image" {
+    only_everything
+    browse 120x40
+    type_keys 4 / s a m p l i n g Enter Enter
+    until_shown "Tool trigger-sampling-request"
+    type_keys 'Say hello' C-s
+    until_shown "y call"
+    type_keys y
+    until_shown "answer of a language model" "Say hello" "maxTokens" "> answer"
+    type_keys 'Hello there' C-s
+    until_shown "Send this answer?" 'text: "Hello there"'
+    type_keys y
+    until_shown "Result" "Hello there"
+    type_keys Escape Escape / t i n y Enter Enter C-s
+    until_shown "y call"
+    type_keys y
+    until_shown "Result" "[an image of " "00000000  89 50 4e 47"
+}
