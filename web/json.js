@@ -36,7 +36,7 @@ function member(key, value, open) {
 }
 
 function part(details, entries, from, open = 0) {
-    const group = h("div.json-group", {}, entries.slice(from, from + PART).map(([k, v]) => member(k, v, entries.length > 20 ? 0 : open)));
+    const group = h("div.json-group", {}, entries.slice(from, from + PART).map(([k, v]) => member(k, v, entries.length > 20 || k === "_meta" ? 0 : open)));
     details.append(group);
     if (from + PART < entries.length) {
         const more = button(`${(entries.length - from - PART).toLocaleString("en")} more`, () => {

@@ -33,6 +33,18 @@ function childOf(node, step) {
     return child;
 }
 
+// Opens a folder, and while it has only one folder in it, that one. Returns what is in the last one if that is little.
+function openChain(node) {
+    for (;;) {
+        node.open ||= !node.closed;
+        if (node.children?.size !== 1) break;
+        const only = node.children.values().next().value;
+        if (!only.children) break;
+        node = only;
+    }
+    return node.children?.size <= 5 ? [...node.children.values()] : [];
+}
+
 export class Tree {
     root = new Node("");
     #count = 0;
@@ -40,14 +52,8 @@ export class Tree {
     // Adds the entries that are new since the last call.
     grow(items) {
         for (; this.#count < items.length; this.#count++) this.#insert(items[this.#count]);
-        // A chain of single folders at the top is opened.
-        let node = this.root;
-        node.open = true;
-        while (node.children?.size === 1) {
-            node = node.children.values().next().value;
-            if (!node.children) break;
-            node.open ||= !node.closed;
-        }
+        this.root.open = true;
+        for (const node of openChain(this.root)) if (node.children) openChain(node);
     }
 
     #insert(item) {

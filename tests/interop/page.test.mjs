@@ -2,11 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { checkAccess, launch, missing, open } from './support/page.mjs';
+import { pictures } from './support/pictures.mjs';
 import { serve } from './support/server.mjs';
 import { makeTree } from './support/tree.mjs';
 
@@ -32,6 +33,17 @@ it('has the libraries that the npm registry has', () => {
         assert.equal(createHash('sha256').update(bytes).digest('hex'), sum, name);
         assert.deepEqual(bytes, readFileSync(join(import.meta.dirname, '../node_modules/@cfworker/json-schema/dist/esm', name)), name);
     }
+});
+
+// With MCP_PAGE_PICTURES the pictures of docs/web.md are made again (scripts/make-web-pictures). Their bytes depend on the
+// fonts of the machine, so they are not compared.
+it('makes the pictures of docs/web.md', { timeout: 120_000, skip: missing }, async () => {
+    const into = process.env.MCP_PAGE_PICTURES ?? mkdtempSync(join(tmpdir(), 'mcpd-page-'));
+    const names = await pictures(browser, MCPD, into);
+    const text = readFileSync(join(MCP_SOURCE_DIR, 'docs/web.md'), 'utf8');
+    for (const name of names) assert.ok(text.includes(`(web/${name})`), `${name} is not in docs/web.md`);
+    assert.deepEqual(readdirSync(join(MCP_SOURCE_DIR, 'docs/web')).sort(), names.sort());
+    if (!process.env.MCP_PAGE_PICTURES) rmSync(into, { recursive: true });
 });
 
 describe('the page of mcpd', { timeout: 120_000, skip: missing }, () => {
