@@ -154,6 +154,17 @@ export function panel(app) {
         }, listing.items.length < 2000 ? 0 : 250);
     };
     listing.addEventListener("more", later);
+    listing.addEventListener("more", () => {
+        if (listing.complete && !listing.items.length) explain();
+    });
+    // An empty list can be that of a server that does not start. The program knows why.
+    async function explain() {
+        if (app.config.mode !== "mcpctl") return;
+        const about = await app.program("/web/about").catch(() => undefined);
+        const problems = (about?.servers ?? []).filter(s => s.problem);
+        if (problems.length) fill(preview, problems.map(s => h("div", { role: "alert" }, h("h2", {}, line(s.title || s.name, 200)), h("p.error", {}, line(s.problem, 1000)))),
+            button("Try again", () => listing.reload()));
+    }
     listing.addEventListener("restart", () => {
         tree.restart();
         later();

@@ -14,11 +14,11 @@ function facts(info, extra) {
 export function panel(app) {
     const side = h("div"), servers = h("div");
     const { client } = app;
-    const element = h("section.panel", {}, h("h2", {}, "Server"), facts(client.info, [fact("Revision", client.revision),
+    const element = h("section.panel", {}, h("h2", {}, "Server"), servers, app.config.mode === "mcpctl" && h("h3", {}, "As this page gets it"), facts(client.info, [fact("Revision", client.revision),
         fact("Speaks", (client.hello?.supportedVersions ?? []).map(v => line(v, 40)).join(", "))]),
         client.hello?.instructions && [h("h3", {}, "Instructions"), h("p.said", {}, prose(client.hello.instructions))],
         h("h3", {}, "Capabilities"), jsonView(client.capabilities, 3),
-        h("div.bar.wrap", {}, button("Compare the revisions", compare)), side, servers);
+        h("div.bar.wrap", {}, button("Compare the revisions", compare)), side);
 
     // What the server says in each revision, side by side.
     async function compare() {
@@ -58,11 +58,11 @@ export function panel(app) {
     async function list() {
         if (app.config.mode !== "mcpctl") return;
         const about = app.about = await app.program("/web/about");
-        fill(servers, h("h3", {}, "Servers behind this page"), h("div.cards", {}, about.servers.map(s => h("article.card", {}, h("h4", {}, line(s.title || s.name, 200)),
+        fill(servers, h("div.cards", {}, about.servers.map(s => h("article.card", {}, h("h3", {}, line(s.title || s.name, 200)),
             h("p.address", {}, line(s.target, 1000)), s.uriPrefix && h("p.muted", {}, "Names begin with ", h("code", {}, line(s.prefix, 60)), ", addresses with ", h("code", {}, line(s.uriPrefix, 80))),
             s.problem && h("p.error", {}, line(s.problem, 500)), s.loginMessage && h("p.error", {}, line(s.loginMessage, 500)),
             s.login !== "none" && s.login !== undefined && h("p", {}, s.login === "running" ? "Logging in, in another tab…" : button("Log in", () => app.program("/web/login", { server: s.name }).then(again, e => say(e.message)))),
-            s.hello && h("details", {}, h("summary", {}, `Its answer to ${line(s.hello.method, 60)}`), jsonView(s.hello.result, 2))))));
+            s.hello && h("details", { open: about.servers.length === 1 }, h("summary", {}, `Its answer to ${line(s.hello.method, 60)}`), jsonView(s.hello.result, 2))))));
     }
     async function again() {
         for (let i = 0; i < 300; i++) {

@@ -3,12 +3,16 @@
 //   MCP_INTEROP_FILE=page-servers.mjs tests/interop/run [MCPD]
 
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { checkAccess, inFrontOf, launch, missing, open } from './support/page.mjs';
 import { endpoint, pages } from './support/page-server.mjs';
 import { freePort, serve, serveAt, foreign } from './support/server.mjs';
 import { makeTree } from './support/tree.mjs';
+import { until } from './support/wait.mjs';
 
 const { MCPD, MCP_BUILD_DIR } = process.env;
 const modules = join(import.meta.dirname, '../node_modules/@modelcontextprotocol');
@@ -168,6 +172,60 @@ describe('the page with server-everything', { timeout: 120_000, skip: missing },
         await page.click('button:has-text("Cancel")');
         await page.locator('p', { hasText: 'Cancelled.' }).waitFor();
     }, { allowed: /status of 40[0-9]/ }));
+});
+
+describe('the page of mcpctl web', { timeout: 60_000, skip: missing }, () => {
+    const start = (...args) => {
+        const child = spawn(join(MCP_BUILD_DIR, 'programs/mcpctl/mcpctl'), ['web', '--no-open', ...args], { stdio: ['pipe', 'pipe', 'pipe'] });
+        let said = '';
+        for (const stream of [child.stdout, child.stderr]) stream.on('data', part => (said += part));
+        const address = /http:\S+#code=\S+/;
+        const url = until(() => address.test(said), () => `an address: ${said}`).then(() => address.exec(said)[0]);
+        return { url, stop: async () => {
+            child.kill('SIGTERM');
+            await once(child, 'exit');
+        } };
+    };
+
+    it('exchanges its code, shows Markdown and the messages behind it, and is useless when loaded again', async () => {
+        writeFileSync(tree.path('page.md'), '# A title\n\nSome *words*, <b>no markup</b>, and [a link](https://example.org/x).\n');
+        const web = start('--', MCPD, tree.root);
+        try {
+            const page = await open(browser, await web.url);
+            await rows(page).first().waitFor();
+            assert.ok(!page.url().includes('code'));
+            await page.fill('input[type=search]', 'page.md');
+            await page.locator('.row:visible', { hasText: 'page.md' }).first().click();
+            await page.locator('.markdown h3', { hasText: 'A title' }).waitFor();
+            assert.equal(await page.locator('.markdown b').count(), 0);
+            assert.equal(await page.locator('.markdown a').getAttribute('rel'), 'noopener noreferrer');
+            await checkAccess(page, 'Markdown');
+            await page.panel('timeline');
+            await page.selectOption('select[aria-label="Which messages"]', 'programs');
+            await page.locator('.row:visible', { hasText: 'resources/read' }).first().waitFor();
+            await page.panel('server');
+            await page.locator('.card', { hasText: 'Its answer to' }).waitFor();
+            await checkAccess(page, 'servers');
+            await page.reload();
+            await page.locator('h1', { hasText: 'opened again' }).waitFor();
+            await checkAccess(page, 'no secret');
+            assert.deepEqual(page.faults(), []);
+            await page.context().close();
+        } finally {
+            await web.stop();
+        }
+    });
+
+    it('says why a server cannot be used', async () => {
+        const web = start('--', '/bin/false');
+        try {
+            const page = await open(browser, await web.url, { allowed: /status of/ });
+            await page.locator('.error').first().waitFor();
+            await page.context().close();
+        } finally {
+            await web.stop();
+        }
+    });
 });
 
 // ---- a table of answers ---------------------------------------------------------------------------------------------
