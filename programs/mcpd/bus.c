@@ -35,10 +35,15 @@ static void on_forget(bus *b, mcp_str none)
         mcp_resource_server_forget(b->c.oauth);
 }
 
+static void on_session(bus *b, mcp_str message)
+{
+    http_shared(b->c.at, message, false, b->c.host->now(b->c.host->user));
+}
+
 static const struct {
     const char *topic;
     void (*take)(bus *b, mcp_str data);
-} topics[] = {{removed, on_removed}, {forget, on_forget}};
+} topics[] = {{removed, on_removed}, {forget, on_forget}, {HTTP_TOPIC, on_session}};
 
 static void on_message(mcp_str topic, mcp_str data, void *user)
 {
@@ -51,6 +56,7 @@ static void on_message(mcp_str topic, mcp_str data, void *user)
 static void on_gap(void *user)
 {
     bus *b = user;
+    http_shared(b->c.at, (mcp_str){0}, true, 0);
     if (b->c.oauth)
         mcp_resource_server_forget(b->c.oauth);
     log_line("warning",

@@ -78,6 +78,42 @@ static int needs(const config *c, const settings *line, const char *name, const 
     return 2;
 }
 
+/* Returns what is wrong with --instance-address, or NULL. */
+static const char *wrong_instance(const settings *now)
+{
+    static const char *const local[] = {"http://127.", "http://[::1]:", "http://localhost:"};
+    const char *address = now->instance_address;
+    bool secure = strncmp(address, "https://", 8) == 0;
+    if (!secure && strncmp(address, "http://", 7) != 0)
+        return strncmp(address, "unix:", 5) == 0
+                   ? NULL
+                   : "it must be unix:PATH, https://HOST:PORT or http://HOST:PORT";
+    for (size_t i = 0; i < sizeof(local) / sizeof(*local); i++)
+        secure = secure || strncmp(address, local[i], strlen(local[i])) == 0;
+    /* whoever sees the network would see tokens and contents */
+    return secure ? NULL : "instances on several machines need https://";
+}
+
+static int check_instance(const config *c, const settings *line, const settings *now)
+{
+    mcp_error error = {0};
+    const char *wrong = wrong_instance(now);
+    if (!now->http.count)
+        return needs(c, line, "instance-address", "http");
+    if (!now->seal_key_file)
+        return needs(c, line, "instance-address", "seal-key-file");
+    if (!wrong && strncmp(now->instance_address, "https:", 6) == 0 && !now->tls_cert)
+        return needs(c, line, "instance-address", "tls-cert");
+    if (!wrong)
+        return 0;
+    snprintf(error.text, sizeof(error.text), "%s", wrong);
+    check_locate(c, line, "instance-address", 0, MCP_EINVAL, &error);
+    if (!error.text[0])
+        return 1;
+    say("--%s: %s", "instance-address", wrong);
+    return 2;
+}
+
 int check_together(const config *c, const settings *line, const settings *now)
 {
     if (!now->http.count && now->tls_cert)
@@ -100,6 +136,11 @@ int check_together(const config *c, const settings *line, const settings *now)
         return needs(c, line, "bus-name", "seal-key-file");
     if (now->bus_password_file && !now->bus)
         return needs(c, line, "bus-password-file", "bus");
+    int status = now->instance_address ? check_instance(c, line, now) : 0;
+    if (status)
+        return status;
+    if (now->instance_ca_file && !now->instance_address)
+        return needs(c, line, "instance-ca-file", "instance-address");
     if (now->withhold_changed && !now->approved)
         return needs(c, line, "withhold-changed", "approved");
     if (now->approve && !now->approved)

@@ -1,13 +1,16 @@
 /* http.c: mcpd's listeners: converts options to mcp_listen_options, and informs the user.
  *
- * Each --http is an endpoint of its own: sessions, limits and metrics are counted per address. All
- * endpoints share one budget for the memory of requests and of unread answers.
+ * Each --http is an endpoint of its own: sessions, limits and metrics are counted per address. With
+ * --instance-address all addresses belong to one endpoint, because the other instances reach sessions at
+ * one address. All endpoints share one budget for the memory of requests and of unread answers.
  */
 #define _GNU_SOURCE
 #include "http.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include <mcp/bus.h>
 
 #include "about.h"
 #include "bus.h"
@@ -24,7 +27,7 @@ typedef struct endpoint {
     mcp_files *const *watching; /* *watching is NULL if no files are served */
     const offer *offer;         /* NULL if nothing is served */
     mcp_http_budget *budget;    /* shared by all addresses */
-    const mcp_server *server;
+    mcp_server *server;
 } endpoint;
 
 static const char sse_path[] = "/sse";
@@ -53,6 +56,20 @@ static void on_request(const mcp_http_record *record, void *user)
     const endpoint *e = user;
     log_request(record, NULL);
     audit_refused(e->logins->audit, record);
+}
+
+/* Messages about sessions, for the other instances. One that cannot be kept is reported as a loss. */
+static void share(mcp_str message, void *user)
+{
+    const endpoint *e = user;
+    (void)mcp_server_share_send(e->server, MCP_STR(HTTP_TOPIC), message);
+}
+
+static bool sharing(void *user)
+{
+    const endpoint *e = user;
+    mcp_share_usage usage = {.size = sizeof(usage)};
+    return mcp_server_get_share(e->server, &usage) && usage.state == MCP_BUS_CONNECTED;
 }
 
 static void add_gauge(const char *name, const char *help, size_t value,
@@ -108,8 +125,9 @@ static void tell(const settings *s, const mcp_listener *listener)
     }
 }
 
+/* `first` is the listener whose endpoint is used, or NULL for an endpoint of its own. */
 static int listen_at(const settings *s, const char *address, endpoint *e, mcp_loop *loop,
-                     mcp_server *server, mcp_listener **ret, mcp_error *error)
+                     mcp_server *server, mcp_listener *first, mcp_listener **ret, mcp_error *error)
 {
     mcp_http_options http = {
         .size = sizeof(http),
@@ -137,13 +155,17 @@ static int listen_at(const settings *s, const char *address, endpoint *e, mcp_lo
         .page = s->page ? web_page_answer : NULL,
         .login_headers = s->page ? page_request_headers : NULL,
         .n_login_headers = s->page ? 1 : 0,
+        .instance_address = s->instance_address,
+        .share = share,
+        .sharing = sharing,
     };
     if (s->page && !web_page_open())
         return MCP_ENOMEM;
     return mcp_loop_listen(loop, server,
                            MCP_OPTIONS(mcp_listen_options, .address = address,
                                        .tls_cert = s->tls_cert, .tls_key = s->tls_key,
-                                       .http = &http, .keep_files = (size_t)s->keep_files),
+                                       .http = &http, .keep_files = (size_t)s->keep_files,
+                                       .endpoint = first, .instance_ca = s->instance_ca_file),
                            ret, error);
 }
 
@@ -175,6 +197,32 @@ static int serve(const settings *s, mcp_loop *loop, mcp_server *server, mcp_erro
     return rc == MCP_OK ? drained : rc;
 }
 
+/* Returns the address at which to listen for other instances, or NULL if one of --http is that
+ * address. */
+static const char *listens_at(const settings *s)
+{
+    const char *where = s->instance_address;
+    if (strncmp(where, "unix:", 5) != 0)
+        where = strstr(where, "//") + 2;
+    for (size_t i = 0; i < s->http.count; i++) {
+        if (strcmp(where, s->http.items[i]) == 0)
+            return NULL;
+    }
+    return where;
+}
+
+static int open_instance(const settings *s, mcp_loop *loop, mcp_server *server, endpoint *e,
+                         listeners *at, mcp_error *error)
+{
+    const char *where = s->instance_address ? listens_at(s) : NULL;
+    settings own = *s;
+    if (!where)
+        return MCP_OK;
+    if (strncmp(s->instance_address, "https:", 6) != 0)
+        own.tls_cert = own.tls_key = NULL;
+    return listen_at(&own, where, e, loop, server, at->items[0], &at->instance, error);
+}
+
 static int open_all(const settings *s, mcp_loop *loop, mcp_server *server, endpoint *e,
                     listeners *at, mcp_error *error)
 {
@@ -183,17 +231,19 @@ static int open_all(const settings *s, mcp_loop *loop, mcp_server *server, endpo
     if (!at->items)
         return MCP_ENOMEM;
     for (size_t i = 0; rc == MCP_OK && i < s->http.count; i++) {
-        rc = listen_at(s, s->http.items[i], e, loop, server, &at->items[i], error);
+        mcp_listener *first = i && s->instance_address ? at->items[0] : NULL;
+        rc = listen_at(s, s->http.items[i], e, loop, server, first, &at->items[i], error);
         at->count += rc == MCP_OK;
         at->failed = i;
     }
-    return rc;
+    return rc == MCP_OK ? open_instance(s, loop, server, e, at, error) : rc;
 }
 
 static void close_all(listeners *at)
 {
-    for (size_t i = 0; i < at->count; i++)
-        mcp_listener_close(at->items[i]);
+    mcp_listener_close(at->instance);
+    for (size_t i = at->count; i > 0; i--) /* the first one may have the endpoint of all */
+        mcp_listener_close(at->items[i - 1]);
     free(at->items);
     *at = (listeners){.failed = at->failed};
 }
@@ -204,10 +254,20 @@ int http_try(const settings *s, size_t index, mcp_loop *loop, mcp_server *server
     mcp_files *const none = NULL;
     endpoint e = {.logins = logins, .watching = &none, .server = server};
     mcp_listener *listener = NULL;
-    int rc = listen_at(s, s->http.items[index], &e, loop, server, &listener, error);
+    int rc = listen_at(s, s->http.items[index], &e, loop, server, NULL, &listener, error);
     mcp_listener_close(listener);
     web_page_close();
     return rc;
+}
+
+void http_shared(const listeners *at, mcp_str message, bool lost, int64_t now)
+{
+    if (!at->count)
+        return;
+    if (lost)
+        mcp_http_share_lost(mcp_listener_http(at->items[0]));
+    else
+        mcp_http_shared(mcp_listener_http(at->items[0]), message, now);
 }
 
 void http_revoke(void *user, const mcp_identity *identity, bool last)
@@ -228,6 +288,8 @@ void http_reload_tls(const listeners *at, const settings *s)
     int rc = MCP_OK;
     for (size_t i = 0; rc == MCP_OK && i < at->count; i++)
         rc = mcp_listener_reload_tls(at->items[i], &error);
+    if (rc == MCP_OK && at->instance)
+        rc = mcp_listener_reload_tls(at->instance, &error);
     if (rc == MCP_OK)
         snprintf(line, sizeof(line), "the certificate %.300s was reloaded", s->tls_cert);
     else

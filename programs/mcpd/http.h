@@ -14,7 +14,8 @@
 typedef struct listeners {
     mcp_listener **items;
     size_t count;
-    size_t failed; /* index of the --http option that could not be opened, if any */
+    mcp_listener *instance; /* at --instance-address; NULL if there is none */
+    size_t failed;          /* index of the --http option that could not be opened, if any */
 } listeners;
 
 /* How clients are authenticated. If there are neither tokens nor a resource server, everybody is
@@ -25,6 +26,12 @@ typedef struct http_logins {
     const char *public_url;     /* mcp_http_options.public_url */
     audit *audit;               /* NULL, or not on, without --audit */
 } http_logins;
+
+/* Processes what another instance said about sessions, or the loss of such messages if `lost`. */
+void http_shared(const listeners *at, mcp_str message, bool lost, int64_t now);
+
+/* The topic of messages about sessions, on the bus. */
+#define HTTP_TOPIC "session"
 
 /* A function for tokens_gone(), with the listeners as `user`. Ends the streams that were opened
  * with a removed token. If it was the last token of its principal, ends everything that the

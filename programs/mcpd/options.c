@@ -13,6 +13,8 @@ const char program_name[] = "mcpd";
 #define AT(field) offsetof(settings, field)
 #define LINE_ONLY .unkept = true, .line_only = true
 #define IS_PATH   .unkept = true, .is_path = true
+#define TEXT(name_, field, argument_) \
+    .name = name_, .kind = OPTION_TEXT, .at = AT(field), .argument = argument_
 
 static const option table[] = {
     {.name = "config",
@@ -227,38 +229,31 @@ static const option table[] = {
      .help = "Over HTTP, serve only clients that send one of the bearer tokens in FILE. "
              "Each line is TOKEN or NAME:TOKEN. OAuth access tokens are accepted with the section "
              "oauth of the configuration file."},
-    {.name = "bus",
-     .kind = OPTION_TEXT,
-     .at = AT(bus),
-     .argument = "ADDRESS",
-     .unkept = true,
+    {TEXT("bus", bus, "ADDRESS"), .unkept = true,
      .help = "Tell the other instances of this server what changed, and learn it from them: "
              "redis:HOST:PORT or redis:/SOCKET, for Redis or Valkey. Requires --seal-key-"
              "file, and --bus-name or --name."},
-    {.name = "bus-name",
-     .kind = OPTION_TEXT,
-     .at = AT(bus_name),
-     .argument = "NAME",
-     .unkept = true,
+    {TEXT("bus-name", bus_name, "NAME"), .unkept = true,
      .help = "The name that all instances have in common on the bus, and other servers do "
              "not. Default the value of --name."},
-    {.name = "bus-password-file",
-     .kind = OPTION_TEXT,
-     .at = AT(bus_password_file),
-     .argument = "FILE",
-     IS_PATH,
+    {TEXT("bus-password-file", bus_password_file, "FILE"), IS_PATH,
      .help = "The password for the bus: FILE has one line, PASSWORD or USER:PASSWORD. Other "
              "users must not be able to read it."},
-    {.name = "seal-key-file",
-     .kind = OPTION_TEXT,
-     .at = AT(seal_key_file),
-     .argument = "FILE",
-     IS_PATH,
+    {TEXT("seal-key-file", seal_key_file, "FILE"), IS_PATH,
      .help = "The key that seals what instances tell each other and what clients keep for "
              "the server; the same at all instances. FILE has one line of at least 43 random"
              " characters (openssl rand -base64 32), and possibly a second line, another key"
              " whose seals are accepted too. Other users must not be able to read it. SIGHUP"
              " reads it again."},
+    {TEXT("instance-address", instance_address, "ADDRESS"), .unkept = true,
+     .help =
+         "Where the other instances of this server reach this one, for the requests of sessions "
+         "that began here (revisions before 2026-07-28): unix:PATH, https://HOST:PORT (with "
+         "--tls-cert), or http://HOST:PORT on this machine. mcpd listens there too. Requires "
+         "--http and --seal-key-file."},
+    {TEXT("instance-ca-file", instance_ca_file, "FILE"), IS_PATH,
+     .help = "The certificates (PEM) with which those of other instances are verified. Default the "
+             "certificates of the system."},
     {.name = "tls-cert",
      .kind = OPTION_TEXT,
      .at = AT(tls_cert),

@@ -43,6 +43,7 @@ typedef struct settings {
     bool http_sse, page, stdio;
     const char *token_file, *tls_cert, *tls_key;
     const char *bus, *bus_name, *bus_password_file, *seal_key_file;
+    const char *instance_address, *instance_ca_file;
     uint64_t max_connections, max_per_address, max_per_principal, max_memory, max_share, keep_files;
     uint64_t max_body, heartbeat, drain_time;
     uint64_t max_work_memory, max_source_processes;
