@@ -6,6 +6,8 @@ class Node {
     children = undefined; // Map of names
     item = undefined;
     open = false;
+    closed = false; // by the user
+    old = undefined; // the same folder before the list was read again
     name;
     constructor(name) {
         this.name = name;
@@ -28,8 +30,12 @@ const keyOf = step => step.endsWith("/") ? step.slice(0, -1) : step;
 function childOf(node, step) {
     node.children ??= new Map();
     let child = node.children.get(keyOf(step));
-    if (!child) node.children.set(keyOf(step), child = new Node(step));
-    else if (step.endsWith("/")) child.name = step;
+    if (!child) {
+        node.children.set(keyOf(step), child = new Node(step));
+        child.old = node.old?.children?.get(keyOf(step));
+        child.open = child.old?.open ?? false;
+        child.closed = child.old?.closed ?? false;
+    } else if (step.endsWith("/")) child.name = step;
     return child;
 }
 
@@ -64,9 +70,16 @@ export class Tree {
         node.item = item;
     }
 
-    // Forgets all entries, because the list is read again.
+    // Forgets all entries, because the list is read again. Folders that come back are as open as before.
     restart() {
+        const old = this.root;
+        const forget = [old];
+        for (let node; (node = forget.pop());) {
+            node.old = node.item = undefined;
+            for (const child of node.children?.values() ?? []) if (child.children) forget.push(child);
+        }
         this.root = new Node("");
+        this.root.old = old;
         this.#count = 0;
     }
 

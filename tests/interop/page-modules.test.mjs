@@ -1,0 +1,92 @@
+// Modules of the web page that need no browser.
+
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+
+const web = name => import(join(process.env.MCP_SOURCE_DIR, 'web', name));
+
+describe('modules of the page', () => {
+    it('parses event streams, however they are split', async () => {
+        const { EventParser } = await web('sse.js');
+        const text = ': comment\r\nid: 7\r\ndata: {"a":1}\r\n\r\nevent: x\rdata:one\rdata: two\r\rdata\n\ndata:grüße\n\ndata: p\r\ndata: q\r\n\r\ndata: cut off';
+        const want = [['message', '{"a":1}', '7'], ['x', 'one\ntwo', '7'], ['message', '', '7'], ['message', 'grüße', '7'], ['message', 'p\nq', '7']];
+        for (let at = 0; at <= text.length; at++) {
+            const got = [];
+            const parser = new EventParser(e => got.push([e.event, e.data, e.id]), 1000);
+            parser.push(text.slice(0, at));
+            parser.push(text.slice(at));
+            assert.deepEqual(got, want, `split at ${at}`);
+        }
+        assert.throws(() => new EventParser(() => {}, 10).push('data: far too long'), /too large/);
+    });
+
+    it('encodes header values as the specification has them', async () => {
+        const { headerValue } = await web('mcp.js');
+        for (const [value, header] of [['us-west1', 'us-west1'], ['Hello, 世界', '=?base64?SGVsbG8sIOS4lueVjA==?='], [' padded ', '=?base64?IHBhZGRlZCA=?='],
+            ['line1\nline2', '=?base64?bGluZTEKbGluZTI=?='], ['=?base64?literal?=', '=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?='], [42, '42'], [true, 'true']])
+            assert.equal(headerValue(value), header);
+    });
+
+    it('finds the parameters that go to headers, and definitions that are invalid', async () => {
+        const { mirrored } = await web('mcp.js');
+        const of = properties => mirrored({ type: 'object', properties });
+        assert.deepEqual(of({ a: { type: 'string', 'x-mcp-header': 'A' }, o: { properties: { b: { type: 'integer', 'x-mcp-header': 'B' } } } }), [[['a'], 'A'], [['o', 'b'], 'B']]);
+        for (const bad of [{ a: { type: 'number', 'x-mcp-header': 'A' } }, { a: { type: 'string', 'x-mcp-header': '' } }, { a: { type: 'string', 'x-mcp-header': 'A\r\nB' } },
+            { a: { type: 'string', 'x-mcp-header': 'A' }, b: { type: 'string', 'x-mcp-header': 'a' } }, { a: { items: { type: 'string', 'x-mcp-header': 'A' } } },
+            { a: { anyOf: [{ type: 'string', 'x-mcp-header': 'A' }] } }]) assert.equal(typeof of(bad), 'string', JSON.stringify(bad));
+    });
+
+    it('expands templates (RFC 6570)', async () => {
+        const { expand, variablesOf } = await web('uri_template.js');
+        const values = { var: 'value', hello: 'Hello World!', path: '/foo/bar', x: '1024', y: '768', empty: '', list: 'red,green' };
+        for (const [template, uri] of [['{var}', 'value'], ['{hello}', 'Hello%20World%21'], ['{+path}/here', '/foo/bar/here'], ['{+hello}', 'Hello%20World!'], ['X{#hello}', 'X#Hello%20World!'],
+            ['map?{x,y}', 'map?1024,768'], ['X{.x,y}', 'X.1024.768'], ['{/var,x}/here', '/value/1024/here'], ['{;x,y,empty}', ';x=1024;y=768;empty'], ['{?x,y,empty}', '?x=1024&y=768&empty='],
+            ['?fixed=yes{&x}', '?fixed=yes&x=1024'], ['{var:3}', 'val'], ['{/list*}', '/red/green'], ['{?x,undef}', '?x=1024'], ['a{?undef}', 'a']]) assert.equal(expand(template, values), uri, template);
+        assert.deepEqual(variablesOf('a{b}{?c*,d:3}{b}'), ['b', 'c', 'd']);
+    });
+
+    it('cuts secrets out of an export', async () => {
+        const { exportTrace } = await web('trace.js');
+        const secrets = ['s3cr3t-value', 'eyJhbGciOiJub25lIn0.eyJzdWIiOiIxIn0.sig', 'ghp_0123456789abcdefghijABCDEFGHIJ', 'AKIA0123456789ABCDEF', 'hunter2', 'mine-alone-0123'];
+        const message = { password: secrets[0], nested: [{ api_key: secrets[0], text: `Bearer ${secrets[1]} and ${secrets[2]} ${secrets[3]}` }], url: `https://u:${secrets[4]}@host/?token=${secrets[0]}`, progressToken: 'p1', own: secrets[5] };
+        const text = exportTrace([{ n: 1, at: 0, from: 'page', size: 1, text: JSON.stringify(message) }, { n: 2, at: 0, from: 'stderr', size: 1, text: `token=${secrets[2]}` }], {}, [secrets[5]]);
+        for (const secret of secrets) assert.ok(!text.includes(secret), secret);
+        assert.equal(JSON.parse(text).messages[0].message.progressToken, 'p1');
+    });
+
+    it('makes folders of addresses, and keeps them open', async () => {
+        const { Tree } = await web('tree.js');
+        const tree = new Tree();
+        const items = ['file:///a/b/one', 'file:///a/b/two', 'file:///a/c', 'file:///a/c/three', 'file:///a/d/x', 'file:///a/e/x', 'file:///a/f/x', 'file:///a/g/x'].map(uri => ({ uri }));
+        tree.grow(items);
+        const labels = () => tree.rows().map(r => '  '.repeat(r.depth) + r.label);
+        assert.deepEqual(labels(), ['file:///a/', '  b/', '  c/', '  d/', '  e/', '  f/', '  g/']);
+        tree.rows()[2].node.open = true;
+        assert.equal(tree.rows()[2].node.item.uri, 'file:///a/c');
+        tree.restart();
+        tree.grow(items);
+        assert.equal(labels()[3], '    three');
+    });
+
+    it('reads CSV, and finds the best match', async () => {
+        const { parseTable, rowsOf } = await web('table.js');
+        assert.deepEqual(parseTable('a,b\r\n"1,""x""\n",2\n'), { columns: ['a', 'b'], rows: [['1,"x"\n', '2']] });
+        assert.deepEqual(rowsOf({ commits: [{ id: 1 }, { id: 2, by: 'x' }], next: 'n' }), { columns: ['id', 'by'], rows: [[1, undefined], [2, 'x']] });
+        assert.equal(rowsOf([1, 2]), undefined);
+        const { search } = await web('fuzzy.js');
+        const texts = ['src/readme', 'README.md', 'r e a d', 'other'].map(t => t.toLowerCase());
+        const found = await search(texts.length, i => texts[i], 'readme', () => false, async () => {});
+        assert.deepEqual(found.indexes, [1, 0]);
+    });
+
+    it('checks values within a limit of time', async () => {
+        const { check } = await web('check.js');
+        assert.deepEqual(check({ n: 1 }, { type: 'object', properties: { n: { type: 'integer' } } }), { errors: [], failed: undefined });
+        assert.equal(check({ n: 'x' }, { type: 'object', properties: { n: { type: 'integer' } } }).errors.length > 0, true);
+        assert.match(check('a'.repeat(50), { type: 'string', pattern: '^(a+)+$b' }).failed, /too long/);
+        const deep = { $defs: { a0: { type: 'string' } }, $ref: '#/$defs/a30' };
+        for (let i = 1; i <= 30; i++) deep.$defs[`a${i}`] = { anyOf: [{ allOf: [{ $ref: `#/$defs/a${i - 1}` }] }, { allOf: [{ $ref: `#/$defs/a${i - 1}` }] }] };
+        assert.match(check(1, deep).failed, /too long/);
+    });
+});
