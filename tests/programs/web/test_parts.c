@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "dice.h"
 #include "gate.h"
 #include "journal.h"
 #include "markdown.h"
@@ -340,6 +341,11 @@ static void markdown_is_nodes(void **state)
         {"<script>alert(1)</script>\n\n<b onclick=x>b</b>",
          "[{\"t\":\"p\",\"c\":[\"<script>alert(1)</script>\"]},{\"t\":\"p\",\"c\":[\"<b "
          "onclick=x>b</b>\"]}]"},
+        /* spans that md4c does not leave, or has not entered */
+        {"[a](*)*", "[{\"t\":\"p\",\"c\":[{\"t\":\"a\",\"href\":\"*\",\"c\":[\"a\"]}]}]"},
+        {"*[a](**)\n\nb", "[{\"t\":\"p\",\"c\":[{\"t\":\"em\",\"c\":[{\"t\":\"a\",\"href\":\"**\","
+                          "\"c\":[\"a\"]}]}]},"
+                          "{\"t\":\"p\",\"c\":[\"b\"]}]"},
         {"&amp; &euro; &#65; &#x1F642; &#0; &#xD800; &unknown;",
          "[{\"t\":\"p\",\"c\":[\"& \xe2\x82\xac A \xf0\x9f\x99\x82 " R " " R " &unknown;\"]}]"},
     };
@@ -396,6 +402,46 @@ static void markdown_is_bounded(void **state)
     free(text);
 }
 
+/* Whatever the text is, the nodes are JSON that a page can read. */
+static void any_text_becomes_nodes(void **state)
+{
+    static const char *const words[] = {"*",           "**",
+                                        "_",           "`",
+                                        "```\n",       "[",
+                                        "](",          ")",
+                                        "![",          "<",
+                                        ">",           "> ",
+                                        "- ",          "1. ",
+                                        "\n",          "\n\n",
+                                        "    ",        "| ",
+                                        "|-|\n",       "# ",
+                                        "&amp;",       "&#",
+                                        "x",           ";",
+                                        "a b",         "\\",
+                                        "~~",          "\t",
+                                        "http://a.b ", "\"",
+                                        "\xc3\xa9",    "- [x] ",
+                                        "---\n",       "[a]: /b 'c'\n",
+                                        "\xe2\x82\xac"};
+    const mcp_json_limits limits = {.size = sizeof(limits), .max_depth = 1024};
+    (void)state;
+    if (!markdown_exists)
+        skip();
+    for (int i = 0; i < 20000; i++) {
+        char text[400] = "";
+        for (unsigned n = dice(40); n; n--)
+            strcat(text, words[dice(sizeof(words) / sizeof(words[0]))]);
+        int rc;
+        mcp_json_doc *doc = NULL;
+        char *written = nodes(mcp_str_from(text), &rc);
+        assert_int_equal(rc, MCP_OK);
+        assert_int_equal(mcp_json_parse(mcp_str_from(written), &limits, NULL, &doc, NULL), MCP_OK);
+        assert_true(mcp_json_is(mcp_json_root(doc), MCP_JSON_ARRAY));
+        mcp_json_free(doc);
+        free(written);
+    }
+}
+
 static void markdown_without_memory(void **state)
 {
     (void)state;
@@ -430,6 +476,7 @@ int main(void)
         cmocka_unit_test(the_journal_without_memory),
         cmocka_unit_test(markdown_is_nodes),
         cmocka_unit_test(markdown_is_bounded),
+        cmocka_unit_test(any_text_becomes_nodes),
         cmocka_unit_test(markdown_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
