@@ -20,6 +20,14 @@ int mcp__json_parse_insitu(char *text, size_t len, const mcp_json_limits *limits
  * values safe. */
 #define MCP__JSON_DEEPEST 1024
 
+/* ---- reading --------------------------------------------------------------------------------- */
+
+/* Like mcp_json_get(). If the key is a literal, its length is known when this is compiled. */
+static inline const mcp_json *mcp__json_member(const mcp_json *object, const char *key)
+{
+    return mcp_json_get_str(object, mcp_str_from(key));
+}
+
 /* ---- keys.c ---------------------------------------------------------------------------------- */
 
 /* Returns MCP_EPARSE if an object below root has a duplicate key. base is the address of offset 0

@@ -69,17 +69,28 @@ static void sort(key_entry *entries, size_t count)
     }
 }
 
-/* Return a key that occurs twice, or NULL. */
-static const yyjson_val *duplicate_of_few(const yyjson_val *object, size_t count)
+/* Returns one of 64 bits, which is the same for equal keys. The factor gives the usual keys of a
+ * message different bits. */
+static uint64_t bit_of(mcp_str key)
 {
-    const yyjson_val *keys[FEW_MEMBERS];
-    const yyjson_val *key = object + 1;
+    unsigned first = key.len ? (unsigned char)key.ptr[0] : 0;
+    return UINT64_C(1) << ((key.len * 5 + first) % 64);
+}
+
+/* Return a key that occurs twice, or NULL. */
+static inline const yyjson_val *duplicate_of_few(const yyjson_val *object, size_t count)
+{
+    const yyjson_val *first = object + 1, *key = first;
+    uint64_t seen = 0;
     for (size_t i = 0; i < count; i++, key = next_key(key)) {
-        keys[i] = key;
-        for (size_t k = 0; k < i; k++) {
-            if (mcp_str_eq(text_of(keys[k]), text_of(key)))
+        mcp_str text = text_of(key);
+        uint64_t bit = bit_of(text);
+        /* Most keys of an object have different bits, and are not compared. */
+        for (const yyjson_val *k = first; (seen & bit) && k < key; k = next_key(k)) {
+            if (mcp_str_eq(text_of(k), text))
                 return key;
         }
+        seen |= bit;
     }
     return NULL;
 }
@@ -101,13 +112,11 @@ static const yyjson_val *duplicate_of_many(const yyjson_val *object, size_t coun
     return NULL;
 }
 
-static int find_duplicate(const yyjson_val *object, const mcp_allocator *a, const yyjson_val **ret)
+/* For an object with more than FEW_MEMBERS. */
+static MCP__NOINLINE int find_among_many(const yyjson_val *object, const mcp_allocator *a,
+                                         const yyjson_val **ret)
 {
     size_t count = unsafe_yyjson_get_len((void *)(uintptr_t)object);
-    if (count <= FEW_MEMBERS) {
-        *ret = duplicate_of_few(object, count);
-        return MCP_OK;
-    }
     key_entry on_stack[INLINE_ENTRIES];
     key_entry *entries = on_stack;
     if (count > INLINE_ENTRIES) {
@@ -120,6 +129,16 @@ static int find_duplicate(const yyjson_val *object, const mcp_allocator *a, cons
     *ret = duplicate_of_many(object, count, entries);
     if (entries != on_stack)
         mcp__release(a, entries);
+    return MCP_OK;
+}
+
+static inline int find_duplicate(const yyjson_val *object, const mcp_allocator *a,
+                                 const yyjson_val **ret)
+{
+    size_t count = unsafe_yyjson_get_len((void *)(uintptr_t)object);
+    if (count > FEW_MEMBERS)
+        return find_among_many(object, a, ret);
+    *ret = duplicate_of_few(object, count);
     return MCP_OK;
 }
 

@@ -33,10 +33,19 @@ void mcp__json_key(mcp__json_list *l, mcp_str key)
 
 void mcp__json_name(mcp__json_list *l, const char *name)
 {
-    mcp__json_next(l);
-    mcp__buf_char(l->buf, '"');
-    mcp__buf_add(l->buf, name, strlen(name));
-    mcp__buf_lit(l->buf, "\":");
+    size_t len = strlen(name);
+    char *to = mcp__buf_reserve(l->buf, len + 4);
+    bool comma = l->any;
+    l->any = true;
+    if (!to)
+        return;
+    to[0] = ',';
+    to += comma;
+    to[0] = '"';
+    memcpy(to + 1, name, len);
+    to[len + 1] = '"';
+    to[len + 2] = ':';
+    l->buf->len += len + 3 + comma;
 }
 
 void mcp__json_end(mcp__json_list *l)

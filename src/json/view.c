@@ -8,18 +8,25 @@ static const mcp_json *from_yyjson(const yyjson_val *value)
     return (const mcp_json *)value;
 }
 
+/* The types of yyjson's types, in their order, with each of the four subtypes. Only the subtypes of
+ * numbers matter. */
+#define TYPES(number)                                                                      \
+    MCP_JSON_NONE, MCP_JSON_BIGINT, MCP_JSON_NULL, MCP_JSON_BOOL, number, MCP_JSON_STRING, \
+        MCP_JSON_ARRAY, MCP_JSON_OBJECT
+static const unsigned char types[32] = {TYPES(MCP_JSON_INT), TYPES(MCP_JSON_INT),
+                                        TYPES(MCP_JSON_REAL), TYPES(MCP_JSON_INT)};
+#undef TYPES
+_Static_assert(YYJSON_TYPE_RAW == 1 && YYJSON_TYPE_NULL == 2 && YYJSON_TYPE_BOOL == 3 &&
+                   YYJSON_TYPE_NUM == 4 && YYJSON_TYPE_STR == 5 && YYJSON_TYPE_ARR == 6 &&
+                   YYJSON_TYPE_OBJ == 7 && YYJSON_SUBTYPE_REAL == 2 << YYJSON_TYPE_BIT &&
+                   YYJSON_TAG_MASK == 0xff,
+               "the order of TYPES");
+
 mcp_json_type mcp_json_typeof(const mcp_json *value)
 {
-    static const mcp_json_type types[8] = {
-        [YYJSON_TYPE_RAW] = MCP_JSON_BIGINT, [YYJSON_TYPE_NULL] = MCP_JSON_NULL,
-        [YYJSON_TYPE_BOOL] = MCP_JSON_BOOL,  [YYJSON_TYPE_NUM] = MCP_JSON_INT,
-        [YYJSON_TYPE_STR] = MCP_JSON_STRING, [YYJSON_TYPE_ARR] = MCP_JSON_ARRAY,
-        [YYJSON_TYPE_OBJ] = MCP_JSON_OBJECT,
-    };
     if (!value)
         return MCP_JSON_NONE;
-    yyjson_val *v = mcp_json_yyjson(value);
-    return yyjson_is_real(v) ? MCP_JSON_REAL : types[unsafe_yyjson_get_type(v)];
+    return (mcp_json_type)types[unsafe_yyjson_get_tag(mcp_json_yyjson(value)) % sizeof(types)];
 }
 
 const char *mcp_json_type_name(mcp_json_type type)

@@ -1,6 +1,6 @@
 /* write.c: writes JSON text directly into a buffer, without state: the caller writes the commas.
  *
- * Most bytes of a reply are strings. So bytes that need no escape are found 16 or 8 at a time and
+ * Most bytes of a reply are strings. So bytes that need no escape are found up to 64 at a time and
  * copied together, and the same pass checks UTF-8. Nothing here depends on the locale.
  */
 #include <math.h>
@@ -33,27 +33,71 @@ static const unsigned char escapes[256] = {
 /* clang-format on */
 
 #ifdef __SSE2__
-/* Returns how many of 16 bytes can be copied unchanged. */
-static inline size_t clean_of_16(const char *p)
+/* These return a bit for each byte that cannot be copied unchanged. Bytes are compared as signed
+ * numbers, so that those outside ASCII, like control characters, are not above 0x1f. */
+static inline unsigned dirty_of(__m128i special, __m128i above)
 {
-    __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)p);
-    __m128i control = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1f)), bytes);
-    __m128i quote = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"'));
-    __m128i slash = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'));
-    __m128i special = _mm_or_si128(_mm_or_si128(control, quote), slash);
-    /* The top bit of a byte outside ASCII is set anyway. */
-    unsigned dirty = (unsigned)_mm_movemask_epi8(_mm_or_si128(special, bytes));
-    return dirty ? (size_t)__builtin_ctz(dirty) : 16;
+    return (unsigned)_mm_movemask_epi8(_mm_andnot_si128(special, above)) ^ 0xffff;
 }
 
-static size_t clean_run(const char *p, size_t len)
+static inline __m128i load16(const char *p)
+{
+    return _mm_loadu_si128((const __m128i *)(const void *)p);
+}
+
+static inline __m128i special(__m128i bytes)
+{
+    return _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')),
+                        _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\')));
+}
+
+static inline __m128i above(__m128i bytes)
+{
+    return _mm_cmpgt_epi8(bytes, _mm_set1_epi8(0x1f));
+}
+
+static inline bool clean64(const char *p)
+{
+    __m128i a = load16(p), b = load16(p + 16), c = load16(p + 32), d = load16(p + 48);
+    __m128i any_special =
+        _mm_or_si128(_mm_or_si128(special(a), special(b)), _mm_or_si128(special(c), special(d)));
+    __m128i all_above =
+        _mm_and_si128(_mm_and_si128(above(a), above(b)), _mm_and_si128(above(c), above(d)));
+    return dirty_of(any_special, all_above) == 0;
+}
+
+static inline unsigned dirty16(const char *p)
+{
+    __m128i bytes = load16(p);
+    return dirty_of(special(bytes), above(bytes));
+}
+
+static inline unsigned dirty8(const char *p)
+{
+    __m128i bytes = _mm_loadl_epi64((const __m128i *)(const void *)p);
+    return dirty_of(special(bytes), above(bytes)) & 0xff;
+}
+
+static inline size_t clean_run(const char *p, size_t len)
 {
     size_t i = 0;
-    while (len - i >= 16) {
-        size_t n = clean_of_16(p + i);
-        i += n;
-        if (n < 16)
-            return i;
+    unsigned dirty;
+    while (len - i >= 64 && clean64(p + i))
+        i += 64;
+    for (; len - i >= 16; i += 16) {
+        dirty = dirty16(p + i);
+        if (dirty)
+            return i + (size_t)__builtin_ctz(dirty);
+    }
+    if (i < len && len >= 16) { /* the first of the last 16 bytes were clean */
+        dirty = dirty16(p + len - 16);
+        return dirty ? len - 16 + (size_t)__builtin_ctz(dirty) : len;
+    }
+    if (len - i >= 8) {
+        dirty = dirty8(p + i);
+        if (dirty)
+            return i + (size_t)__builtin_ctz(dirty);
+        i += 8;
     }
     while (i < len && escapes[(unsigned char)p[i]] == 0)
         i++;
@@ -102,11 +146,52 @@ static size_t multi_run(const char *p, size_t len)
     return i;
 }
 
-static void put_escape(mcp__buf *b, unsigned char c)
+/* The number of bytes that are written one by one after a byte that needs an escape, because such
+ * bytes are often close together: a JSON text has many quotes. */
+enum { NEAR = 32, ESCAPE_SIZE = 6 };
+
+static char *put_escape(char *to, unsigned char c)
 {
     static const char hex[] = "0123456789abcdef";
-    char text[6] = {'\\', (char)escapes[c], '0', '0', hex[c >> 4], hex[c & 15]};
-    mcp__buf_add(b, text, escapes[c] == 'u' ? 6 : 2);
+    *to++ = '\\';
+    *to++ = (char)escapes[c];
+    if (escapes[c] == 'u') {
+        *to++ = '0';
+        *to++ = '0';
+        *to++ = hex[c >> 4];
+        *to++ = hex[c & 15];
+    }
+    return to;
+}
+
+static size_t written_size(char c)
+{
+    unsigned char how = escapes[(unsigned char)c];
+    return how == 0 ? 1 : how == 'u' ? ESCAPE_SIZE : 2;
+}
+
+/* Writes up to NEAR bytes, but stops before a byte outside ASCII. Returns how many. */
+static size_t put_near(mcp__buf *b, const char *p, size_t len)
+{
+    size_t i = 0, n = MCP__MIN(len, (size_t)NEAR), room = n * ESCAPE_SIZE;
+    if (MCP__UNLIKELY(room > b->limit - b->len)) { /* there may still be room for what is needed */
+        n = 1;
+        room = written_size(*p);
+    }
+    char *to = mcp__buf_reserve(b, room);
+    if (!to)
+        return len;
+    for (; i < n; i++) {
+        unsigned char c = (unsigned char)p[i];
+        if (escapes[c] == 0)
+            *to++ = p[i];
+        else if (escapes[c] != MULTI)
+            to = put_escape(to, c);
+        else
+            break;
+    }
+    b->len = (size_t)(to - b->ptr);
+    return i;
 }
 
 static void fail(mcp__buf *b, int code)
@@ -115,41 +200,46 @@ static void fail(mcp__buf *b, int code)
         b->failed = code;
 }
 
-static void put_escaped(mcp__buf *b, mcp_str s)
+/* Writes a string of which the first bytes, as many as `clean`, need no escape. */
+static MCP__NOINLINE void put_escaped(mcp__buf *b, mcp_str s, size_t clean)
 {
-    size_t copied = 0, i = 0;
-    for (;;) {
-        i += clean_run(s.ptr + i, s.len - i);
-        if (i == s.len)
-            break;
-        unsigned char c = (unsigned char)s.ptr[i];
-        if (escapes[c] == MULTI) {
+    mcp__buf_char(b, '"');
+    mcp__buf_add(b, s.ptr, clean);
+    for (size_t i = clean; i < s.len; i += clean) {
+        i += put_near(b, s.ptr + i, s.len - i);
+        if (i < s.len && escapes[(unsigned char)s.ptr[i]] == MULTI) {
             size_t n = multi_run(s.ptr + i, s.len - i);
             if (n == 0) {
                 fail(b, MCP_EINVAL);
                 return;
             }
+            mcp__buf_add(b, s.ptr + i, n);
             i += n;
-            continue;
         }
-        mcp__buf_add(b, s.ptr + copied, i - copied);
-        put_escape(b, c);
-        copied = ++i;
+        clean = clean_run(s.ptr + i, s.len - i);
+        mcp__buf_add(b, s.ptr + i, clean);
     }
-    mcp__buf_add(b, s.ptr + copied, s.len - copied);
+    mcp__buf_char(b, '"');
 }
 
 void mcp__json_put_str(mcp__buf *b, mcp_str s)
 {
     /* The minimum length. With this reservation most strings grow the buffer only once. */
-    if (s.len > SIZE_MAX - 2 || !mcp__buf_reserve(b, s.len + 2)) {
+    char *to = s.len > SIZE_MAX - 2 ? NULL : mcp__buf_reserve(b, s.len + 2);
+    if (!to) {
         fail(b, MCP_ELIMIT);
         return;
     }
-    mcp__buf_char(b, '"');
+    size_t clean = clean_run(s.ptr, s.len);
+    if (clean < s.len) {
+        put_escaped(b, s, clean);
+        return;
+    }
+    to[0] = '"';
     if (s.len)
-        put_escaped(b, s);
-    mcp__buf_char(b, '"');
+        memcpy(to + 1, s.ptr, s.len);
+    to[s.len + 1] = '"';
+    b->len += s.len + 2;
 }
 
 void mcp__json_put_base64(mcp__buf *b, const void *bytes, size_t len)
@@ -170,14 +260,25 @@ void mcp__json_put_base64(mcp__buf *b, const void *bytes, size_t len)
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
+/* Writes two digits at a time. */
 static void put_digits(mcp__buf *b, uint64_t value, bool negative)
 {
+    static const char pairs[] = "00010203040506070809101112131415161718192021222324"
+                                "25262728293031323334353637383940414243444546474849"
+                                "50515253545556575859606162636465666768697071727374"
+                                "75767778798081828384858687888990919293949596979899";
     char text[24];
     size_t at = sizeof(text);
-    do {
-        text[--at] = (char)('0' + value % 10);
-        value /= 10;
-    } while (value);
+    for (; value >= 100; value /= 100) {
+        at -= 2;
+        memcpy(text + at, pairs + value % 100 * 2, 2);
+    }
+    if (value >= 10) {
+        at -= 2;
+        memcpy(text + at, pairs + value * 2, 2);
+    } else {
+        text[--at] = (char)('0' + value);
+    }
     if (negative)
         text[--at] = '-';
     mcp__buf_add(b, text + at, sizeof(text) - at);

@@ -14,18 +14,18 @@ enum { FEW_NAMES = 8, NAME_BYTES = 7 };
  * same. */
 uint64_t mcp__schema_name_order(mcp_str name)
 {
-    uint64_t order = MCP__MIN(name.len, (size_t)255);
+    uint64_t order = MCP__MIN(name.len, (size_t)255) << 56;
     uint32_t first = 0, last;
-    if (name.len > NAME_BYTES) {
+    if (name.len >= sizeof(last)) {
         memcpy(&first, name.ptr, sizeof(first) - 1);
         memcpy(&last, name.ptr + name.len - sizeof(last), sizeof(last));
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
         first >>= 8;
 #endif
-        return order << 56 | (uint64_t)first << 32 | last;
+        return order | (uint64_t)first << 32 | last;
     }
-    for (size_t i = 0; i < NAME_BYTES; i++)
-        order = order << 8 | (i < name.len ? (unsigned char)name.ptr[i] : 0);
+    for (size_t i = 0; i < name.len; i++)
+        order |= (uint64_t)(unsigned char)name.ptr[i] << 8 * i;
     return order;
 }
 

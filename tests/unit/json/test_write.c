@@ -44,30 +44,62 @@ static void test_strings(void **state)
     mcp__buf_free(&b);
 }
 
-/* Every byte at every offset of a word and of the fast loop is written, then read back. */
+/* Every byte at every offset is written, then read back. The lengths are around those of the
+ * vectors and words in which the bytes are examined. */
 static void test_every_byte_everywhere(void **state)
 {
     (void)state;
+    static const size_t lengths[] = {1, 7, 8, 9, 15, 16, 17, 31, 45, 63, 64, 65, 79, 133};
+    char s[133];
     mcp__buf b;
     mcp__buf_init(&b, NULL, 0);
-    for (unsigned c = 0; c < 256; c++) {
-        for (size_t at = 0; at < 45; at++) {
-            char s[45];
-            memset(s, 'x', sizeof(s));
+    for (size_t i = 0; i < MCP__COUNT(lengths) * 256; i++) {
+        size_t len = lengths[i / 256];
+        unsigned c = i % 256;
+        for (size_t at = 0; at < len; at++) {
+            memset(s, 'x', len);
             s[at] = (char)c;
             mcp__buf_reset(&b, SIZE_MAX);
-            mcp__json_put_str(&b, (mcp_str){s, sizeof(s)});
+            mcp__json_put_str(&b, (mcp_str){s, len});
             if (c >= 0x80) {
                 assert_int_equal(b.failed, MCP_EINVAL);
                 continue;
             }
             mcp_json_doc *doc = NULL;
             assert_int_equal(mcp_json_parse(mcp__buf_view(&b), NULL, NULL, &doc, NULL), MCP_OK);
-            assert_true(mcp_str_eq(mcp_json_string(mcp_json_root(doc)), (mcp_str){s, sizeof(s)}));
+            assert_true(mcp_str_eq(mcp_json_string(mcp_json_root(doc)), (mcp_str){s, len}));
             mcp_json_free(doc);
         }
     }
     mcp__buf_free(&b);
+}
+
+/* A limit is exact, wherever in a string it is reached. */
+static void test_limits(void **state)
+{
+    (void)state;
+    static const char *const strings[] = {
+        "",
+        "plain",
+        "\"",
+        "\n\x01\n",
+        "{\"a\":\"b\"}",
+        "a\xc3\xa4\"\xe2\x82\xac",
+        "forty bytes before an escape, and some \"after, which are again more than\tthirty-two",
+        "\x01\x02\x03\x04\x05\x06\x07\x0b\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b"};
+    for (size_t i = 0; i < MCP__COUNT(strings); i++) {
+        mcp__buf b;
+        mcp__buf_init(&b, NULL, 0);
+        mcp__json_put_str(&b, mcp_str_from(strings[i]));
+        size_t size = b.len;
+        mcp__buf_free(&b);
+        for (size_t limit = 1; limit <= size; limit++) {
+            mcp__buf_init(&b, NULL, limit);
+            mcp__json_put_str(&b, mcp_str_from(strings[i]));
+            assert_int_equal(b.failed, limit < size ? MCP_ELIMIT : MCP_OK);
+            mcp__buf_free(&b);
+        }
+    }
 }
 
 static void test_not_utf8(void **state)
@@ -272,11 +304,12 @@ static void test_lists(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_strings),  cmocka_unit_test(test_every_byte_everywhere),
-        cmocka_unit_test(test_not_utf8), cmocka_unit_test(test_integers),
-        cmocka_unit_test(test_reals),    cmocka_unit_test(test_base64),
-        cmocka_unit_test(test_values),   cmocka_unit_test(test_checked),
-        cmocka_unit_test(test_lists),    cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_strings),   cmocka_unit_test(test_every_byte_everywhere),
+        cmocka_unit_test(test_limits),    cmocka_unit_test(test_not_utf8),
+        cmocka_unit_test(test_integers),  cmocka_unit_test(test_reals),
+        cmocka_unit_test(test_base64),    cmocka_unit_test(test_values),
+        cmocka_unit_test(test_checked),   cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
