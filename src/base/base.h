@@ -214,6 +214,9 @@ MCP__SHARED void mcp__map_free(mcp__map *m);
 MCP__SHARED void *mcp__map_get(const mcp__map *m, mcp_str key);
 /* Returns MCP_OK, MCP_EEXIST (nothing changed) or MCP_ENOMEM. value must not be NULL. */
 MCP__SHARED int mcp__map_add(mcp__map *m, mcp_str key, void *value);
+/* Makes room for one entry, so that adding it cannot fail for lack of memory. Returns MCP_OK or
+ * MCP_ENOMEM. */
+int mcp__map_reserve(mcp__map *m);
 /* Returns the value that was removed, or NULL. Never allocates. */
 MCP__SHARED void *mcp__map_remove(mcp__map *m, mcp_str key);
 /* Replaces the value of a key that is in the map. The entry then refers to `key`, which has the

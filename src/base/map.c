@@ -35,8 +35,19 @@ static inline void sip_round(uint64_t v[4])
     v[2] = rotl(v[2], 32);
 }
 
-static inline uint64_t load_little(const unsigned char *p, size_t n)
+/* Compilers make one load of this. */
+static inline uint64_t load_little(const unsigned char *p)
 {
+    return (uint64_t)p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24 |
+           (uint64_t)p[4] << 32 | (uint64_t)p[5] << 40 | (uint64_t)p[6] << 48 |
+           (uint64_t)p[7] << 56;
+}
+
+/* Returns the last bytes of a text that fill no word, of which there are `n`. p is their address. */
+static inline uint64_t load_rest(const unsigned char *p, size_t n, bool follows_word)
+{
+    if (follows_word && n)
+        return load_little(p + n - 8) >> (64 - 8 * n);
     uint64_t word = 0;
     for (size_t i = 0; i < n; i++)
         word |= (uint64_t)p[i] << (8 * i);
@@ -53,13 +64,14 @@ uint64_t mcp__siphash(const void *bytes, size_t len, const uint64_t seed[2])
         seed[1] ^ UINT64_C(0x7465646279746573),
     };
     uint64_t last = (uint64_t)len << 56;
+    bool has_words = len >= 8;
     for (; len >= 8; p += 8, len -= 8) {
-        uint64_t word = load_little(p, 8);
+        uint64_t word = load_little(p);
         v[3] ^= word;
         sip_round(v);
         v[0] ^= word;
     }
-    last |= load_little(p, len);
+    last |= load_rest(p, len, has_words);
     v[3] ^= last;
     sip_round(v);
     v[0] ^= last;
@@ -142,7 +154,7 @@ static int rehash(mcp__map *m)
 }
 
 /* Keeps at most 3/4 of the slots in use, tombstones included. */
-static int make_room(mcp__map *m)
+int mcp__map_reserve(mcp__map *m)
 {
     if (m->used + 1 > m->cap / 4 * 3)
         return rehash(m);
@@ -166,7 +178,7 @@ int mcp__map_add(mcp__map *m, mcp_str key, void *value)
     uint64_t hash = hash_of(m, key);
     if (find(m, key, hash))
         return MCP_EEXIST;
-    int rc = make_room(m);
+    int rc = mcp__map_reserve(m);
     if (rc)
         return rc;
     place(m, (mcp__map_slot){.hash = hash, .key = key, .value = value});

@@ -22,8 +22,10 @@ static bool is_size(size_t size)
 
 static void copy(void *to, size_t to_size, const void *from)
 {
-    memset(to, 0, to_size);
-    memcpy(to, from, MCP__MIN(size_of(from), to_size));
+    size_t given = MCP__MIN(size_of(from), to_size);
+    memcpy(to, from, given);
+    if (given < to_size)
+        memset((char *)to + given, 0, to_size - given);
     memcpy(to, &to_size, sizeof(to_size));
 }
 
@@ -37,13 +39,13 @@ static int no_size(const char *type, mcp_error *error)
 
 int mcp__take(void *to, size_t to_size, const void *from, const char *type, mcp_error *error)
 {
+    if (from && is_size(size_of(from))) {
+        copy(to, to_size, from);
+        return MCP_OK;
+    }
     memset(to, 0, to_size);
-    if (!from)
-        return mcp__fail(error, MCP_EINVAL, 0, "a %s is required, and NULL was given", type);
-    if (!is_size(size_of(from)))
-        return no_size(type, error);
-    copy(to, to_size, from);
-    return MCP_OK;
+    return from ? no_size(type, error)
+                : mcp__fail(error, MCP_EINVAL, 0, "a %s is required, and NULL was given", type);
 }
 
 int mcp__take_optional(void *to, size_t to_size, const void *from, const char *type,

@@ -22,6 +22,9 @@ static void test_siphash(void **state)
         {7, UINT64_C(0x2f098ab0c751325a)},  {8, UINT64_C(0xead411e67ebe2eea)},
         {9, UINT64_C(0x75927f9d95124362)},  {15, UINT64_C(0xf30eb725bb91c9ea)},
         {16, UINT64_C(0x8972188433a5c5b7)}, {63, UINT64_C(0x385d3e39e5f37359)},
+        {2, UINT64_C(0x010bac45c41e3669)},  {10, UINT64_C(0xaf9f77a65ab51a1d)},
+        {12, UINT64_C(0xa6baf4fb0f9fe1c2)}, {14, UINT64_C(0x7f86049379fbfe67)},
+        {23, UINT64_C(0x37332b1389daa4ff)},
     };
     unsigned char bytes[64];
     for (size_t i = 0; i < sizeof(bytes); i++)
