@@ -88,6 +88,38 @@ void mcp__channel_refuse(mcp_channel *channel, mcp_exchange exchange, int code, 
 
 /* ---- requests in flight ---------------------------------------------------------------------- */
 
+/* Most requests are answered before their handler returns. These are never entered in the table by
+ * key, which saves hashing their keys. A request that is still in flight when its handler has
+ * returned is entered then, or earlier if another request arrives during the handler. */
+static void enter_running(mcp_channel *channel)
+{
+    mcp__incoming *in = channel->running;
+    channel->running = NULL;
+    int rc = in ? mcp__map_add(&channel->in_flight_by_key, in->key, in) : MCP_OK;
+    assert(rc == MCP_OK); /* enter() has checked the key and made room */
+    (void)rc;
+}
+
+void mcp__incoming_forget_key(mcp__incoming *in)
+{
+    mcp_channel *channel = in->channel;
+    if (channel->running == in) {
+        channel->running = NULL;
+        return;
+    }
+    enter_running(channel); /* before the table, which becomes smaller, loses the room for it */
+    mcp__map_remove(&channel->in_flight_by_key, in->key);
+}
+
+void mcp__incoming_moved(mcp__incoming *from, mcp__incoming *to)
+{
+    mcp_channel *channel = to->channel;
+    if (channel->running == from)
+        channel->running = to;
+    else
+        mcp__map_replace(&channel->in_flight_by_key, to->key, to);
+}
+
 static void detach(mcp__incoming *in)
 {
     mcp_channel *channel = in->channel;
@@ -96,7 +128,7 @@ static void detach(mcp__incoming *in)
     mcp__list_remove(&in->link);
     channel->bytes_in_flight -= in->bytes;
     if (!in->abandoned)
-        mcp__map_remove(&channel->in_flight_by_key, in->key);
+        mcp__incoming_forget_key(in);
     if (!in->long_lived)
         channel->n_in_flight--;
     channel->n_abandoned -= in->abandoned;
@@ -184,8 +216,9 @@ static void refuse(mcp_channel *channel, mcp__incoming *in, int code, mcp_str wh
     mcp__channel_give_buf(channel, &id);
 }
 
-/* Makes the key of a request. Returns MCP_ELIMIT if the id is too long. */
-static int make_key(mcp_channel *channel, mcp__incoming *in)
+/* Makes the key of a request with an id that is too long for the request struct. Returns MCP_ELIMIT
+ * if it is longer than MAX_ID. */
+static int make_long_key(mcp_channel *channel, mcp__incoming *in)
 {
     mcp__buf key = mcp__channel_take_buf(channel);
     mcp__buf_add(&key, &in->exchange, sizeof(in->exchange));
@@ -193,17 +226,31 @@ static int make_key(mcp_channel *channel, mcp__incoming *in)
     int rc = key.failed;
     if (rc == MCP_OK && key.len > sizeof(in->exchange) + MAX_ID)
         rc = MCP_ELIMIT;
-    char *to = in->short_key;
-    if (rc == MCP_OK && key.len > sizeof(in->short_key)) {
-        to = in->long_key = mcp__alloc(channel->allocator, key.len);
-        rc = to ? MCP_OK : MCP_ENOMEM;
+    if (rc == MCP_OK) {
+        in->long_key = mcp__alloc(channel->allocator, key.len);
+        rc = in->long_key ? MCP_OK : MCP_ENOMEM;
     }
     if (rc == MCP_OK) {
-        memcpy(to, key.ptr, key.len);
-        in->key = (mcp_str){to, key.len};
+        memcpy(in->long_key, key.ptr, key.len);
+        in->key = (mcp_str){in->long_key, key.len};
     }
     mcp__channel_give_buf(channel, &key);
     return rc;
+}
+
+static int make_key(mcp_channel *channel, mcp__incoming *in)
+{
+    /* This buffer is full before it would allocate. */
+    mcp__buf key = {.ptr = in->short_key,
+                    .cap = sizeof(in->short_key),
+                    .limit = sizeof(in->short_key),
+                    .allocator = channel->allocator};
+    mcp__buf_add(&key, &in->exchange, sizeof(in->exchange));
+    mcp__put_id(&key, in->message.id);
+    if (key.failed)
+        return make_long_key(channel, in);
+    in->key = mcp__buf_view(&key);
+    return MCP_OK;
 }
 
 /* Adds a request to the table of requests in flight. Returns NULL, or the reason why the request is
@@ -224,14 +271,16 @@ static const char *enter(mcp_channel *channel, mcp__incoming *in, int *code)
         in->message.id = NULL; /* too long to be sent back in the error */
         return "the id is longer than 4096 bytes";
     }
+    enter_running(channel);
     if (rc == MCP_OK)
-        rc = mcp__map_add(&channel->in_flight_by_key, in->key, in);
-    if (rc == MCP_EEXIST) {
+        rc = mcp__map_reserve(&channel->in_flight_by_key);
+    if (rc != MCP_OK)
+        return "out of memory";
+    if (mcp__map_get(&channel->in_flight_by_key, in->key)) {
         *code = MCP__INVALID_REQUEST;
         return "this id is in use by a request that is not answered yet";
     }
-    if (rc != MCP_OK)
-        return "out of memory";
+    channel->running = in;
     mcp__list_append(&channel->in_flight, &in->link);
     channel->n_in_flight++;
     channel->bytes_in_flight += in->bytes;
@@ -264,6 +313,7 @@ static bool act_on(mcp_channel *channel, mcp__incoming *in)
             return false;
         }
         channel->role->request(in);
+        enter_running(channel);
         return true;
     case MCP__NOTIFICATION: channel->role->notification(channel, m); return false;
     case MCP__RESULT:
@@ -414,8 +464,9 @@ static int receive_single(mcp_channel *channel, mcp_exchange exchange, mcp_str m
 static char first_byte(mcp_str text)
 {
     for (size_t i = 0; i < text.len; i++) {
-        if (!memchr(" \t\r\n", text.ptr[i], 4))
-            return text.ptr[i];
+        char c = text.ptr[i];
+        if (c != ' ' && c != '\t' && c != '\r' && c != '\n')
+            return c;
     }
     return 0;
 }

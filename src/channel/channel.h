@@ -100,6 +100,9 @@ struct mcp_channel {
 
     mcp__link in_flight; /* mcp__incoming */
     mcp__map in_flight_by_key;
+    /* The request whose handler was called last and has not returned yet. It is in in_flight, but
+     * not in the table by key yet, which has room for it. NULL if none. */
+    mcp__incoming *running;
     size_t n_in_flight, bytes_in_flight;
     size_t n_abandoned; /* requests in flight that are abandoned */
 
@@ -151,8 +154,7 @@ MCP__SHARED int mcp__channel_receive_read(mcp_channel *channel, mcp_exchange exc
  * and may be empty. */
 static inline bool mcp__is_modern(const mcp__message *message, mcp_str named)
 {
-    const mcp_json *meta = mcp_json_get(message->params, "_meta");
-    if (mcp_json_get(meta, MCP__META_REVISION))
+    if (mcp__json_member(message->meta, MCP__META_REVISION))
         return true;
     const mcp__revision *r = named.len ? mcp__revision_find(named) : NULL;
     return r && r->modern;
@@ -169,6 +171,10 @@ void mcp__channel_refuse(mcp_channel *channel, mcp_exchange exchange, int code, 
  * with mcp__channel_give_buf(). Several buffers may be in use at once. */
 mcp__buf mcp__channel_take_buf(mcp_channel *channel);
 void mcp__channel_give_buf(mcp_channel *channel, mcp__buf *buf);
+
+/* Remove a request from the table by key, or replace it there by its copy. */
+void mcp__incoming_forget_key(mcp__incoming *in);
+void mcp__incoming_moved(mcp__incoming *from, mcp__incoming *to);
 
 /* End a request and free it. mcp__incoming_reply() sends `message`, which is the whole answer;
  * `code` is the code of an error, else 0. mcp__incoming_drop() sends nothing. */

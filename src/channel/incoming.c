@@ -20,7 +20,7 @@ void mcp__incoming_abandon(mcp__incoming *in, int code, mcp_str message, mcp_str
     mcp_channel *channel = in->channel;
     mcp__buf b = mcp__channel_take_buf(channel);
     mcp__put_error(&b, mcp__incoming_id(in), MCP__NO_ID_NULL, code, message, data);
-    mcp__map_remove(&channel->in_flight_by_key, in->key);
+    mcp__incoming_forget_key(in);
     in->abandoned = true;
     channel->n_abandoned++;
     if (!b.failed && in->batch)
@@ -60,7 +60,7 @@ mcp__incoming *mcp__incoming_shrink(mcp__incoming *in)
     if (!small->long_key)
         small->key.ptr = small->short_key;
     small->link.prev->next = small->link.next->prev = &small->link;
-    mcp__map_replace(&channel->in_flight_by_key, small->key, small);
+    mcp__incoming_moved(in, small);
     mcp__release(in->allocator, in);
     return small;
 }

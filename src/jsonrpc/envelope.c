@@ -96,6 +96,7 @@ void mcp__message_read(const mcp_json *root, mcp__message *ret)
         ret->id = id;
     if (!ret->result)
         ret->result = error;
+    ret->meta = mcp__json_member(ret->params, "_meta");
     ret->has_id = id != NULL;
     ret->method = mcp_json_string(method); /* set even if the message turns out to be invalid */
 

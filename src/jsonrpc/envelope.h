@@ -31,6 +31,7 @@ typedef struct mcp__message {
     bool has_id;
     mcp_str method;
     const mcp_json *params; /* an object; NULL if absent */
+    const mcp_json *meta;   /* the _meta of params, of any type; NULL if absent */
     const mcp_json *result; /* the result, or the error object */
     int code;
     const char *problem;

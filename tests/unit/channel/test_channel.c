@@ -46,6 +46,16 @@ static void toy_request(mcp__incoming *in)
         mcp__incoming_reply(in, MCP_STR("now"), 0);
     } else if (mcp_str_eq(method, MCP_STR("error"))) {
         mcp__incoming_error(in, 7, MCP_STR("seven"), MCP_STR("[]"));
+    } else if (mcp_str_eq(method, MCP_STR("again"))) {
+        /* the same id, before this handler returns */
+        mcp_channel_receive(in->channel, in->exchange,
+                            MCP_STR("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"now\"}"), 1);
+        t->kept[t->n_kept++] = in;
+    } else if (mcp_str_eq(method, MCP_STR("end all"))) {
+        while (t->n_kept)
+            mcp__incoming_reply(t->kept[--t->n_kept], MCP_STR(""), 0);
+        t->kept[t->n_kept++] = in;
+        t->memory.fail_at = t->memory.calls + 1;
     } else {
         t->kept[t->n_kept++] = in;
         if (mcp_str_eq(method, MCP_STR("listen")))
@@ -253,6 +263,34 @@ static void test_ids_in_use(void **state)
     take(&t, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"listen\"}");
     assert_int_equal(mcp_channel_in_flight(t.channel), 1);
     assert_int_equal(t.n_kept, 2);
+    toy_free(&t);
+}
+
+/* The key of a request is not in the table while its handler runs. */
+static void test_keys_of_running_requests(void **state)
+{
+    (void)state;
+    const char *const used = "\"id\":1,\"error\":{\"code\":-32600";
+    toy t = {0};
+    assert_int_equal(toy_open(&t, (mcp_channel_options){0}), MCP_OK);
+    take(&t, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"again\"}");
+    assert_true(has(sent(&t), used));
+    take(&t, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"now\"}");
+    assert_true(has(sent(&t), used));
+    for (int i = 2; i < 40; i++) {
+        char message[64];
+        snprintf(message, sizeof(message), "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"m\"}", i);
+        take(&t, message);
+    }
+    /* The table becomes empty during this handler, which must not need memory for the key. */
+    take(&t, "{\"jsonrpc\":\"2.0\",\"id\":41,\"method\":\"end all\"}");
+    assert_int_equal(mcp_channel_in_flight(t.channel), 1);
+    t.memory.fail_at = 0;
+    sent(&t);
+    take(&t, "{\"jsonrpc\":\"2.0\",\"id\":41,\"method\":\"now\"}");
+    assert_true(has(sent(&t), "\"id\":41,\"error\":{\"code\":-32600"));
+    take(&t, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"now\"}");
+    assert_string_equal(sent(&t), "now\n");
     toy_free(&t);
 }
 
@@ -551,12 +589,19 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_options),    cmocka_unit_test(test_out_of_order),
-        cmocka_unit_test(test_ids_in_use), cmocka_unit_test(test_exchange_gone),
-        cmocka_unit_test(test_find),       cmocka_unit_test(test_oversized),
-        cmocka_unit_test(test_close),      cmocka_unit_test(test_requests_outlive_the_channel),
-        cmocka_unit_test(test_outgoing),   cmocka_unit_test(test_outgoing_too_long),
-        cmocka_unit_test(test_writable),   cmocka_unit_test(test_output_info),
+        cmocka_unit_test(test_options),
+        cmocka_unit_test(test_out_of_order),
+        cmocka_unit_test(test_ids_in_use),
+        cmocka_unit_test(test_keys_of_running_requests),
+        cmocka_unit_test(test_exchange_gone),
+        cmocka_unit_test(test_find),
+        cmocka_unit_test(test_oversized),
+        cmocka_unit_test(test_close),
+        cmocka_unit_test(test_requests_outlive_the_channel),
+        cmocka_unit_test(test_outgoing),
+        cmocka_unit_test(test_outgoing_too_long),
+        cmocka_unit_test(test_writable),
+        cmocka_unit_test(test_output_info),
         cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
