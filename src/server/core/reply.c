@@ -43,10 +43,7 @@ mcp__buf *mcp__reply_begin(mcp_request *req)
     if (req->reply.raw) {
         mcp__buf_char(b, '{');
     } else if (req->method->array) {
-        mcp__buf_str(b, mcp_str_from(req->method->within ? req->method->within : "{"));
-        mcp__buf_char(b, '"');
-        mcp__buf_str(b, mcp_str_from(req->method->array));
-        mcp__buf_lit(b, "\":[");
+        mcp__buf_str(b, req->method->head);
     }
     return b;
 }
@@ -175,15 +172,23 @@ int mcp_reply_tool_error(mcp_request *req, const char *format, ...)
     return text.ptr ? mcp_reply_str(req, text, NULL) : req->reply.failed;
 }
 
+static void blank(char *text, size_t len, char c)
+{
+    char *end = text + len;
+    while ((text = memchr(text, c, (size_t)(end - text))) != NULL)
+        *text++ = ' ';
+}
+
 /* Copies JSON as it was written, so that numbers keep all their digits. Line ends, which a message
  * must not contain, are replaced by spaces. In JSON they are never part of a value. */
 static mcp_str copy_in_one_line(mcp_request *req, mcp_str json)
 {
     char *copy = mcp_request_strdup(req, json);
-    for (size_t i = 0; copy && i < json.len; i++)
-        if (copy[i] == '\n' || copy[i] == '\r')
-            copy[i] = ' ';
-    return (mcp_str){copy, copy ? json.len : 0};
+    if (!copy)
+        return (mcp_str){0};
+    blank(copy, json.len, '\n');
+    blank(copy, json.len, '\r');
+    return (mcp_str){copy, json.len};
 }
 
 int mcp_reply_structured(mcp_request *req, mcp_str json)
@@ -191,7 +196,13 @@ int mcp_reply_structured(mcp_request *req, mcp_str json)
     if (check_open(req) != MCP_OK)
         return check_open(req);
     mcp_json_doc *doc = NULL;
-    int rc = mcp_json_parse(json, NULL, &req->server->allocator, &doc, NULL);
+    char small[1024]; /* most results fit, and are parsed without an allocation for their text */
+    bool fits = json.len > 0 && json.len <= sizeof(small) - MCP__JSON_PADDING;
+    if (fits)
+        memcpy(small, json.ptr, json.len);
+    const mcp_allocator *a = &req->server->allocator;
+    int rc = fits ? mcp__json_parse_insitu(small, json.len, NULL, a, &doc, NULL)
+                  : mcp_json_parse(json, NULL, a, &doc, NULL);
     if (rc != MCP_OK)
         return remember(req, rc);
     req->tool.has_structured = true;

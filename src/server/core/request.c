@@ -19,41 +19,73 @@
 
 int mcp__request_check_info(mcp_request *req, const mcp_json *info, const char *where)
 {
-    static const char *const members[] = {"name", "version"};
+    static const mcp_str members[] = {{"name", 4}, {"version", 7}};
     if (!mcp_json_is(info, MCP_JSON_OBJECT))
         return mcp_reply_fail(req, MCP__INVALID_PARAMS, "Invalid params: %s must be an object",
                               where);
     for (size_t i = 0; i < MCP__COUNT(members); i++) {
-        if (!mcp_json_is(mcp_json_get(info, members[i]), MCP_JSON_STRING))
+        if (!mcp_json_is(mcp_json_get_str(info, members[i]), MCP_JSON_STRING))
             return mcp_reply_fail(req, MCP__INVALID_PARAMS,
-                                  "Invalid params: %s needs \"%s\", a string", where, members[i]);
+                                  "Invalid params: %s needs \"%s\", a string", where,
+                                  members[i].ptr);
     }
     return MCP_OK;
 }
 
-static int check_token(mcp_request *req, const mcp_json *meta)
+static int check_token(mcp_request *req, const mcp_json *token)
 {
-    const mcp_json *token = mcp_json_get(meta, "progressToken");
     if (!token || mcp__is_id(token))
         return MCP_OK;
     return mcp_reply_fail(req, MCP__INVALID_PARAMS,
                           "Invalid params: _meta \"progressToken\" must be a string or an integer");
 }
 
+/* The members of a modern _meta that are checked; NULL if missing. */
+typedef struct meta_members {
+    const mcp_json *version, *capabilities, *info, *token, *level;
+} meta_members;
+
+static meta_members read_meta(const mcp_json *meta)
+{
+    static const struct {
+        mcp_str key;
+        size_t member;
+    } known[] = {
+        {{MCP__META_REVISION, sizeof(MCP__META_REVISION) - 1}, offsetof(meta_members, version)},
+        {{MCP__META_CLIENT_INFO, sizeof(MCP__META_CLIENT_INFO) - 1}, offsetof(meta_members, info)},
+        {{MCP__META_CAPABILITIES, sizeof(MCP__META_CAPABILITIES) - 1},
+         offsetof(meta_members, capabilities)},
+        {{"progressToken", 13}, offsetof(meta_members, token)},
+        {{MCP__META_LOG_LEVEL, sizeof(MCP__META_LOG_LEVEL) - 1}, offsetof(meta_members, level)},
+    };
+    meta_members m = {0};
+    mcp_json_iter it = {0};
+    mcp_str key = {0}; /* stays empty if meta is an array */
+    for (const mcp_json *v; (v = mcp_json_next(meta, &it, &key)) != NULL;) {
+        for (size_t i = 0; i < MCP__COUNT(known); i++) {
+            if (mcp_str_eq(key, known[i].key)) {
+                *(const mcp_json **)(void *)((char *)&m + known[i].member) = v;
+                break;
+            }
+        }
+    }
+    return m;
+}
+
 /* Checks the _meta of a modern request. Returns its revision, or NULL after setting an error. */
 static const mcp__revision *modern_revision(mcp_request *req, const mcp_json *meta)
 {
-    const mcp_json *version = mcp_json_get(meta, MCP__META_REVISION);
+    const meta_members m = read_meta(meta);
     bool has_headers = req->in.channel->options.header != NULL;
     req->revision = mcp__revision_newest(true);
     if (has_headers && mcp__mirror_check_revision(req) != MCP_OK)
         return NULL;
-    if (!mcp_json_is(version, MCP_JSON_STRING)) {
+    if (!mcp_json_is(m.version, MCP_JSON_STRING)) {
         mcp_reply_fail(req, MCP__INVALID_PARAMS,
                        "Invalid params: _meta \"" MCP__META_REVISION "\" must be a string");
         return NULL;
     }
-    mcp_str name = mcp_json_string(version);
+    mcp_str name = mcp_json_string(m.version);
     const mcp__revision *r = mcp__revision_find(name);
     if (!r || !r->modern) {
         mcp__buf data;
@@ -68,20 +100,19 @@ static const mcp__revision *modern_revision(mcp_request *req, const mcp_json *me
         mcp__buf_free(&data);
         return NULL;
     }
-    if (!mcp_json_is(mcp_json_get(meta, MCP__META_CAPABILITIES), MCP_JSON_OBJECT)) {
+    if (!mcp_json_is(m.capabilities, MCP_JSON_OBJECT)) {
         mcp_reply_fail(req, MCP__INVALID_PARAMS,
                        "Invalid params: _meta \"" MCP__META_CAPABILITIES
                        "\" must be an object; every request of revision %s must have it",
                        r->name);
         return NULL;
     }
-    const mcp_json *info = mcp_json_get(meta, MCP__META_CLIENT_INFO);
-    if (info && mcp__request_check_info(req, info, "_meta \"" MCP__META_CLIENT_INFO "\"") != MCP_OK)
+    if (m.info &&
+        mcp__request_check_info(req, m.info, "_meta \"" MCP__META_CLIENT_INFO "\"") != MCP_OK)
         return NULL;
-    if (check_token(req, meta) != MCP_OK)
+    if (check_token(req, m.token) != MCP_OK)
         return NULL;
-    const mcp_json *level = mcp_json_get(meta, MCP__META_LOG_LEVEL);
-    if (level && mcp__log_level(mcp_json_string(level)) < 0) {
+    if (m.level && mcp__log_level(mcp_json_string(m.level)) < 0) {
         mcp_reply_fail(req, MCP__INVALID_PARAMS,
                        "Invalid params: _meta \"" MCP__META_LOG_LEVEL "\" is not a log level");
         return NULL;
@@ -120,7 +151,8 @@ static const mcp__revision *legacy_revision(mcp_request *req, const mcp_json *me
     }
     if (!session->revision)
         return early_revision(req);
-    return check_token(req, meta) == MCP_OK ? session->revision : NULL;
+    return check_token(req, mcp__json_member(meta, "progressToken")) == MCP_OK ? session->revision
+                                                                               : NULL;
 }
 
 /* Returns the revision of a request, or NULL after setting an error. req->revision is set in both
@@ -128,7 +160,7 @@ static const mcp__revision *legacy_revision(mcp_request *req, const mcp_json *me
 static const mcp__revision *find_revision(mcp_request *req)
 {
     const mcp_json *params = req->in.message.params;
-    const mcp_json *meta = mcp_json_get(params, "_meta");
+    const mcp_json *meta = mcp__json_member(params, "_meta");
     if (!req->in.modern)
         return legacy_revision(req, meta);
     if (req->in.batch) {
@@ -169,7 +201,7 @@ static bool has_input(const mcp_request *req)
 {
     const mcp_json *params = req->in.message.params;
     return req->method->again && req->revision->input_results &&
-           (mcp_json_get(params, "inputResponses") || mcp_json_get(params, "requestState"));
+           (mcp__json_member(params, "inputResponses") || mcp__json_member(params, "requestState"));
 }
 
 static void run_method(mcp_request *req)
@@ -372,7 +404,7 @@ const mcp_json *mcp_request_params(const mcp_request *req)
 
 const mcp_json *mcp_request_meta(const mcp_request *req)
 {
-    return mcp_json_get(req->in.message.params, "_meta");
+    return req->in.message.meta;
 }
 
 mcp__session *mcp__request_session(const mcp_request *req)

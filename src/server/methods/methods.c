@@ -2,11 +2,17 @@
 #include "server/methods/methods.h"
 #include "server/tasks/tasks.h"
 
+#define TEXT(literal)                \
+    {                                \
+        literal, sizeof(literal) - 1 \
+    }
+#define ARRAY(name) .array = name, .head = TEXT("{\"" name "\":[")
+
 const mcp__method mcp__methods[] = {
     {.name = "resources/read",
      .revisions = MCP__IN_ALL,
      .needs = MCP__RESOURCES,
-     .array = "contents",
+     ARRAY("contents"),
      .form = MCP__FORM_CONTENTS,
      .cacheable = true,
      .run = mcp__run_read,
@@ -14,7 +20,7 @@ const mcp__method mcp__methods[] = {
     {.name = "tools/call",
      .revisions = MCP__IN_ALL,
      .needs = MCP__TOOLS,
-     .array = "content",
+     ARRAY("content"),
      .form = MCP__FORM_BLOCKS,
      .slow = true,
      .limited = true,
@@ -26,7 +32,7 @@ const mcp__method mcp__methods[] = {
     {.name = "resources/list",
      .revisions = MCP__IN_ALL,
      .needs = MCP__RESOURCES,
-     .array = "resources",
+     ARRAY("resources"),
      .form = MCP__FORM_ENTRIES,
      .lists = MCP__RESOURCES,
      .cacheable = true,
@@ -37,7 +43,7 @@ const mcp__method mcp__methods[] = {
     {.name = "resources/templates/list",
      .revisions = MCP__IN_ALL,
      .needs = MCP__RESOURCES,
-     .array = "resourceTemplates",
+     ARRAY("resourceTemplates"),
      .form = MCP__FORM_ENTRIES,
      .lists = MCP__TEMPLATES,
      .cacheable = true,
@@ -48,7 +54,7 @@ const mcp__method mcp__methods[] = {
     {.name = "tools/list",
      .revisions = MCP__IN_ALL,
      .needs = MCP__TOOLS,
-     .array = "tools",
+     ARRAY("tools"),
      .form = MCP__FORM_ENTRIES,
      .lists = MCP__TOOLS,
      .cacheable = true,
@@ -59,7 +65,7 @@ const mcp__method mcp__methods[] = {
     {.name = "prompts/list",
      .revisions = MCP__IN_ALL,
      .needs = MCP__PROMPTS,
-     .array = "prompts",
+     ARRAY("prompts"),
      .form = MCP__FORM_ENTRIES,
      .lists = MCP__PROMPTS,
      .cacheable = true,
@@ -70,7 +76,7 @@ const mcp__method mcp__methods[] = {
     {.name = "prompts/get",
      .revisions = MCP__IN_ALL,
      .needs = MCP__PROMPTS,
-     .array = "messages",
+     ARRAY("messages"),
      .form = MCP__FORM_MESSAGES,
      .run = mcp__run_prompt,
      .again = mcp__again_prompt,
@@ -78,8 +84,8 @@ const mcp__method mcp__methods[] = {
     {.name = "completion/complete",
      .revisions = MCP__IN_ALL,
      .needs = MCP__NEEDS_COMPLETION,
-     .within = "{\"completion\":{", /* the tail closes the inner object */
      .array = "values",
+     .head = TEXT("{\"completion\":{\"values\":["), /* the tail closes the inner object */
      .form = MCP__FORM_VALUES,
      .limited = true,
      .rate = MCP__RATE_COMPLETIONS,

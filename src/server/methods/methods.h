@@ -19,8 +19,8 @@ struct mcp__method {
     const char *name;
     unsigned revisions; /* MCP__IN_* */
     int needs;          /* an mcp__kind that the server must offer, or MCP__NEEDS_* */
-    const char *within; /* text before the array; NULL means the opening brace of the result */
     const char *array;  /* name of the array in the result, or NULL */
+    mcp_str head;       /* the beginning of a result with an array, before the first entry */
     mcp__form form;     /* what handlers add to the array */
     mcp__kind lists;    /* with MCP__FORM_ENTRIES: the kind of the entries */
     bool cacheable;
