@@ -74,9 +74,16 @@ static int64_t clock_ms(clockid_t clock)
 /* Hashes the end of the URI, where files of one folder differ. */
 static place *place_of(files_cache *cache, mcp_str uri)
 {
-    uint64_t hash = uri.len;
-    for (size_t i = uri.len > 32 ? uri.len - 32 : 0; i < uri.len; i++)
-        hash = (hash ^ (unsigned char)uri.ptr[i]) * 0x100000001b3u;
+    const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t hash = uri.len, word = 0;
+    size_t n = uri.len < 32 ? uri.len : 32;
+    for (; n >= sizeof(word); n -= sizeof(word)) {
+        memcpy(&word, uri.ptr + uri.len - n, sizeof(word));
+        hash = (hash ^ word) * odd;
+        hash ^= hash >> 32;
+    }
+    for (; n > 0; n--)
+        hash = (hash ^ (unsigned char)uri.ptr[uri.len - n]) * odd;
     return &cache->places[(hash ^ hash >> 32) % PLACES];
 }
 
