@@ -62,6 +62,11 @@ if(MCP_SANITIZE)
     add_link_options(-fsanitize=${MCP_SANITIZE})
 elseif(CMAKE_BUILD_TYPE STREQUAL "Release")
     add_compile_options(-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
+    if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
+        # As with clang, a function of the public API can be inlined within its file. A program that
+        # defines a function with such a name does not replace the library's own calls of it.
+        add_compile_options(-fno-semantic-interposition)
+    endif()
     # The linker removes functions that a program does not call.
     add_compile_options(-ffunction-sections -fdata-sections)
     add_link_options(LINKER:--gc-sections)
