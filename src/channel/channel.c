@@ -1,6 +1,6 @@
 /* channel.c: receives and sends the messages of one peer: parses them, separates requests from
  * other messages, keeps the table of requests in flight and enforces the limits. The role
- * implements the methods, see mcp__role. life.c creates and closes channels; incoming.c has further
+ * implements the methods, see mcp__role. key.c has their keys; life.c creates and closes channels; incoming.c has further
  * operations on requests in flight.
  *
  * A message is copied once, to the memory directly after its request struct, and parsed in place
@@ -12,8 +12,6 @@
 #include "channel/batch.h"
 
 enum {
-    /* maximum length of an id as JSON text, which is stored and sent back */
-    MAX_ID = 4096,
     SPARE_KEPT = 256 << 10, /* maximum size of the buffer that is stored for the next message */
 };
 
@@ -87,38 +85,6 @@ void mcp__channel_refuse(mcp_channel *channel, mcp_exchange exchange, int code, 
 }
 
 /* ---- requests in flight ---------------------------------------------------------------------- */
-
-/* Most requests are answered before their handler returns. These are never entered in the table by
- * key, which saves hashing their keys. A request that is still in flight when its handler has
- * returned is entered then, or earlier if another request arrives during the handler. */
-static void enter_running(mcp_channel *channel)
-{
-    mcp__incoming *in = channel->running;
-    channel->running = NULL;
-    int rc = in ? mcp__map_add(&channel->in_flight_by_key, in->key, in) : MCP_OK;
-    assert(rc == MCP_OK); /* enter() has checked the key and made room */
-    (void)rc;
-}
-
-void mcp__incoming_forget_key(mcp__incoming *in)
-{
-    mcp_channel *channel = in->channel;
-    if (channel->running == in) {
-        channel->running = NULL;
-        return;
-    }
-    enter_running(channel); /* before the table, which becomes smaller, loses the room for it */
-    mcp__map_remove(&channel->in_flight_by_key, in->key);
-}
-
-void mcp__incoming_moved(mcp__incoming *from, mcp__incoming *to)
-{
-    mcp_channel *channel = to->channel;
-    if (channel->running == from)
-        channel->running = to;
-    else
-        mcp__map_replace(&channel->in_flight_by_key, to->key, to);
-}
 
 static void detach(mcp__incoming *in)
 {
@@ -216,43 +182,6 @@ static void refuse(mcp_channel *channel, mcp__incoming *in, int code, mcp_str wh
     mcp__channel_give_buf(channel, &id);
 }
 
-/* Makes the key of a request with an id that is too long for the request struct. Returns MCP_ELIMIT
- * if it is longer than MAX_ID. */
-static int make_long_key(mcp_channel *channel, mcp__incoming *in)
-{
-    mcp__buf key = mcp__channel_take_buf(channel);
-    mcp__buf_add(&key, &in->exchange, sizeof(in->exchange));
-    mcp__put_id(&key, in->message.id);
-    int rc = key.failed;
-    if (rc == MCP_OK && key.len > sizeof(in->exchange) + MAX_ID)
-        rc = MCP_ELIMIT;
-    if (rc == MCP_OK) {
-        in->long_key = mcp__alloc(channel->allocator, key.len);
-        rc = in->long_key ? MCP_OK : MCP_ENOMEM;
-    }
-    if (rc == MCP_OK) {
-        memcpy(in->long_key, key.ptr, key.len);
-        in->key = (mcp_str){in->long_key, key.len};
-    }
-    mcp__channel_give_buf(channel, &key);
-    return rc;
-}
-
-static int make_key(mcp_channel *channel, mcp__incoming *in)
-{
-    /* This buffer is full before it would allocate. */
-    mcp__buf key = {.ptr = in->short_key,
-                    .cap = sizeof(in->short_key),
-                    .limit = sizeof(in->short_key),
-                    .allocator = channel->allocator};
-    mcp__buf_add(&key, &in->exchange, sizeof(in->exchange));
-    mcp__put_id(&key, in->message.id);
-    if (key.failed)
-        return make_long_key(channel, in);
-    in->key = mcp__buf_view(&key);
-    return MCP_OK;
-}
-
 /* Adds a request to the table of requests in flight. Returns NULL, or the reason why the request is
  * rejected. */
 static const char *enter(mcp_channel *channel, mcp__incoming *in, int *code)
@@ -265,22 +194,18 @@ static const char *enter(mcp_channel *channel, mcp__incoming *in, int *code)
                         MCP__MIN(channel->bytes_in_flight, channel->options.max_in_flight_bytes))
         return "the requests in flight are too large together (max_in_flight_bytes): wait for "
                "answers first";
-    int rc = make_key(channel, in);
+    int rc = mcp__incoming_take_key(in);
     if (rc == MCP_ELIMIT) {
         *code = MCP__INVALID_REQUEST;
         in->message.id = NULL; /* too long to be sent back in the error */
         return "the id is longer than 4096 bytes";
     }
-    enter_running(channel);
-    if (rc == MCP_OK)
-        rc = mcp__map_reserve(&channel->in_flight_by_key);
-    if (rc != MCP_OK)
-        return "out of memory";
-    if (mcp__map_get(&channel->in_flight_by_key, in->key)) {
+    if (rc == MCP_EEXIST) {
         *code = MCP__INVALID_REQUEST;
         return "this id is in use by a request that is not answered yet";
     }
-    channel->running = in;
+    if (rc != MCP_OK)
+        return "out of memory";
     mcp__list_append(&channel->in_flight, &in->link);
     channel->n_in_flight++;
     channel->bytes_in_flight += in->bytes;
@@ -313,7 +238,7 @@ static bool act_on(mcp_channel *channel, mcp__incoming *in)
             return false;
         }
         channel->role->request(in);
-        enter_running(channel);
+        mcp__channel_enter_running(channel);
         return true;
     case MCP__NOTIFICATION: channel->role->notification(channel, m); return false;
     case MCP__RESULT:

@@ -172,9 +172,18 @@ void mcp__channel_refuse(mcp_channel *channel, mcp_exchange exchange, int code, 
 mcp__buf mcp__channel_take_buf(mcp_channel *channel);
 void mcp__channel_give_buf(mcp_channel *channel, mcp__buf *buf);
 
-/* Remove a request from the table by key, or replace it there by its copy. */
+/* ---- key.c ----------------------------------------------------------------------------------- */
+
+/* Makes the key of a request, whose handler is then called. Returns MCP_OK, MCP_EEXIST if it is in
+ * use, MCP_ELIMIT if the id is longer than 4096 bytes, or MCP_ENOMEM. */
+int mcp__incoming_take_key(mcp__incoming *in);
+/* Enters the request in channel->running, if any, in the table. Never allocates. */
+void mcp__channel_enter_running(mcp_channel *channel);
+/* Remove a request from the table, or replace it there by its copy. Never allocate. */
 void mcp__incoming_forget_key(mcp__incoming *in);
 void mcp__incoming_moved(mcp__incoming *from, mcp__incoming *to);
+
+/* ---- channel.c, incoming.c ------------------------------------------------------------------- */
 
 /* End a request and free it. mcp__incoming_reply() sends `message`, which is the whole answer;
  * `code` is the code of an error, else 0. mcp__incoming_drop() sends nothing. */

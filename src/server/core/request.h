@@ -153,6 +153,9 @@ mcp_channel *mcp__request_channel(const mcp_request *req);
 
 /* Implements mcp__role.request for a server. */
 void mcp__request_receive(mcp__incoming *in);
+/* era.c: returns the revision of a request, or NULL after setting an error. req->revision is set in
+ * both cases, because it determines the form of the error. */
+const mcp__revision *mcp__request_find_revision(mcp_request *req);
 /* Checks whether the client's description of itself conforms to the schema (Implementation).
  * `where` names the member in the error. Returns MCP_OK, or a negative code after
  * mcp_reply_fail(). */
