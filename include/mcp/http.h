@@ -341,6 +341,14 @@ typedef struct mcp_http_options {
     /* Returns whether messages of the other instances arrive now (mcp_share_usage.state). NULL means
      * never. */
     bool (*sharing)(void *user);
+    /* Replaces the answer to /metrics, for example by sums over several processes. `text` is what the
+     * endpoint would answer to the caller, whose identity is NULL if it is anonymous. What is passed to
+     * add(), any number of times, is sent instead. It must not answer or close anything. May be NULL. */
+    void (*merge_metrics)(mcp_http *http, const mcp_identity *identity, mcp_str text,
+                          void (*add)(mcp_str text, void *arg), void *arg, void *user);
+    /* Refuse requests that would begin a session of a legacy revision, with 503. Use it if requests of
+     * one session may reach several processes that do not share sessions. */
+    bool no_sessions;
 } mcp_http_options;
 
 /* Makes an endpoint. The server must outlive it. Returns MCP_OK, MCP_EINVAL (no `random`, or a
@@ -367,10 +375,14 @@ MCP_API void mcp_http_tick(mcp_http *http, int64_t now);
 /* Returns the latest time at which mcp_http_tick() must be called, or INT64_MAX if none is due. */
 MCP_API int64_t mcp_http_deadline(const mcp_http *http);
 
-/* Begins to drain the endpoint: ends listen streams with their result, closes idle connections,
- * adds "Connection: close" to later answers, and answers new sessions with 503. mcp_http_busy()
+/* Begins to drain the endpoint: ends listen streams with their result, closes idle connections
+ * (see mcp_http_set_linger()), adds "Connection: close" to later answers, and answers new sessions with 503. mcp_http_busy()
  * returns the number of connections that are still busy. */
 MCP_API void mcp_http_drain(mcp_http *http, int64_t now);
+/* Sets how long draining leaves idle connections open, which is 0 at first. A client may be sending a
+ * request on a connection that looks idle; it would lose the answer. Use it when another process
+ * takes over, so that no request fails. Call it before mcp_http_drain(). */
+MCP_API void mcp_http_set_linger(mcp_http *http, uint64_t ms);
 MCP_API size_t mcp_http_busy(const mcp_http *http);
 /* Ends draining: every request that is still in flight gets an error (503, or the last event of its
  * stream) that says that the server is stopping, and every connection is closed after its error was
@@ -384,6 +396,9 @@ MCP_API void mcp_http_revoke(mcp_http *http, const char *principal, int64_t now)
  * identity had expired. Use this when one of several tokens of a principal was revoked. Returns the
  * number of streams that it ended. */
 MCP_API size_t mcp_http_end_token(mcp_http *http, const char *token, int64_t now);
+/* Passes the text of /metrics to add(), with the names of all tools and sources, and without
+ * merge_metrics of the options. Returns MCP_OK or MCP_ENOMEM. */
+MCP_API int mcp_http_get_metrics(mcp_http *http, void (*add)(mcp_str text, void *arg), void *arg);
 /* Returns the number of connections. */
 MCP_API size_t mcp_http_connections(const mcp_http *http);
 /* Closes up to n connections that are between requests or have sent only part of a request's head,

@@ -150,7 +150,23 @@ typedef struct mcp_listen_options {
     /* A PEM file of the certificates with which the https:// addresses of other instances are verified
      * (mcp_http_options.instance_address). NULL means those of the system. Copied. */
     const char *instance_ca;
+    /* A socket that listens already and is not blocking, such as one that was inherited
+     * (mcp_socket_listen()). 0 means that mcp_loop_listen() opens one. `address` then only says what
+     * it is. The listener owns the socket if the call succeeds. Other processes may accept
+     * connections from the same socket; therefore each takes few at a time. */
+    int socket;
+    /* With `socket`: the file of a Unix socket is not removed when the listener is closed or drained,
+     * because it belongs to another process. */
+    bool keep_file;
 } mcp_listen_options;
+
+/* Opens a socket at an address as mcp_loop_listen() does, and listens, but accepts nothing. `mode` is
+ * the file mode of a Unix socket; 0 means 0600. The socket is closed on exec. Returns MCP_OK or the
+ * codes of mcp_loop_listen(). */
+MCP_API int mcp_socket_listen(const char *address, unsigned mode, int *ret, mcp_error *error);
+/* Returns whether a descriptor is a stream socket that listens at an address. Port 0 stands for any
+ * port. */
+MCP_API bool mcp_socket_listens(int fd, const char *address);
 
 /* Opens an endpoint at an address. It is served while the loop runs. A stale file of a Unix socket
  * is replaced. A server without a host gets that of the loop. Close the listener before freeing the
@@ -170,6 +186,13 @@ MCP_API mcp_http *mcp_listener_http(mcp_listener *listener);
  * requests are still answered, idle connections are closed. mcp_listener_connections() returns the
  * number of connections that are still open. */
 MCP_API void mcp_listener_drain(mcp_listener *listener);
+/* Returns the socket on which the listener accepts connections, or -1 after draining began. The
+ * listener owns it. */
+MCP_API int mcp_listener_socket(const mcp_listener *listener);
+/* Tells the listener that another process accepts connections from the same socket from now on. The
+ * file of a Unix socket stays when this listener is closed, and draining leaves idle connections open
+ * for linger_ms (mcp_http_set_linger()). */
+MCP_API void mcp_listener_hand_over(mcp_listener *listener, uint64_t linger_ms);
 /* Reads the certificate and key again, from the same paths, for new connections; open ones keep
  * theirs. Does nothing without TLS. Returns MCP_OK, MCP_EINVAL (a file cannot be read or is not a
  * certificate, or the key does not belong to it) or MCP_ENOMEM. After a failure the old certificate
@@ -192,6 +215,9 @@ typedef struct mcp_serve_options {
     bool no_signals;   /* do not end on SIGTERM and SIGINT */
     bool drain_now;    /* begin to drain at once */
     uint64_t drain_ms; /* how long draining may take; default 10,000 */
+    /* Called on the loop's thread when draining begins, before anything is closed. May be NULL. */
+    void (*draining)(void *user);
+    void *user;
 } mcp_serve_options;
 
 /* Runs the loop until SIGTERM, SIGINT or mcp_loop_stop(), then drains all of its listeners. A

@@ -378,6 +378,9 @@ typedef struct mcp_usage {
 MCP_API void mcp_server_usage(const mcp_server *server, const mcp_identity *identity,
                               mcp_usage_kind kind, void (*each)(const mcp_usage *usage, void *user),
                               void *user);
+/* Like mcp_server_usage(), for the program itself: nothing is hidden. */
+MCP_API void mcp_server_usage_all(const mcp_server *server, mcp_usage_kind kind,
+                                  void (*each)(const mcp_usage *usage, void *user), void *user);
 
 /* ---- other threads --------------------------------------------------------------------------- */
 

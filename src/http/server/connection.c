@@ -224,7 +224,7 @@ static int64_t phase_deadline(const mcp_http_connection *c)
     case MCP__HTTP_IDLE:
         if (c->resume && !c->congested)
             return INT64_MIN;
-        return mcp__http_after(c->since, c->in_handshake ? o->handshake_ms : o->idle_ms);
+        return mcp__http_idle_deadline(c, c->in_handshake ? o->handshake_ms : o->idle_ms);
     case MCP__HTTP_HEAD: return rest_deadline(c, o->header_ms);
     case MCP__HTTP_ASKING: return mcp__http_login_deadline(c);
     case MCP__HTTP_BODY: return rest_deadline(c, o->body_ms);

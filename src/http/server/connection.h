@@ -130,6 +130,8 @@ void mcp__http_schedule_input(mcp_http_connection *c);
 void mcp__http_connection_charge(mcp_http_connection *c);
 void mcp__http_close(mcp_http_connection *c, mcp_http_close how);
 void mcp__http_connection_arm(mcp_http_connection *c);
+/* Returns when a connection that is idle, or in its handshake, for ms is closed. */
+int64_t mcp__http_idle_deadline(const mcp_http_connection *c, uint64_t ms);
 void mcp__http_connection_due(mcp_http_connection *c);
 /* Frees the memory that an open stream does not need: the body and, unless it will be logged, the
  * head. */

@@ -339,11 +339,19 @@ int64_t mcp_http_deadline(const mcp_http *http)
 
 /* ---- draining and revoking ------------------------------------------------------------------ */
 
+int64_t mcp__http_idle_deadline(const mcp_http_connection *c, uint64_t ms)
+{
+    int64_t due = mcp__http_after(c->since, ms);
+    return c->http->draining ? MCP__MIN(due, c->http->linger_end) : due;
+}
+
 static void drain_connection(mcp_http_connection *c)
 {
     switch (c->phase) {
     case MCP__HTTP_IDLE:
-        if (!c->resume)
+        if (!c->resume && c->http->linger_ms)
+            mcp__http_connection_arm(c);
+        else if (!c->resume)
             mcp__http_close(c, MCP_HTTP_CLOSE);
         break;
     case MCP__HTTP_STREAMING:
@@ -359,10 +367,16 @@ static void drain_connection(mcp_http_connection *c)
     }
 }
 
+void mcp_http_set_linger(mcp_http *http, uint64_t ms)
+{
+    http->linger_ms = ms;
+}
+
 void mcp_http_drain(mcp_http *http, int64_t now)
 {
     mcp__http_enter(http, now);
     http->draining = true;
+    http->linger_end = mcp__http_after(now, http->linger_ms);
     for (mcp__link *l = http->connections.next; l != &http->connections;) {
         mcp_http_connection *c = mcp__container(l, mcp_http_connection, link);
         l = l->next;

@@ -84,6 +84,8 @@ struct mcp_http {
     int64_t now;
     unsigned depth; /* nesting of calls into the endpoint */
     bool draining, woken;
+    uint64_t linger_ms; /* mcp_http_set_linger() */
+    int64_t linger_end; /* while draining: when idle connections are closed */
     void (*wake)(mcp_http *http, void *user);
     void *wake_user;
     void (*warn)(const char *line, void *user);

@@ -308,14 +308,22 @@ static void put_usage(const mcp_usage *u, void *user)
     }
 }
 
+/* For whom the metrics are. */
+typedef struct viewer {
+    const mcp_identity *identity;
+    bool is_program; /* nothing is hidden */
+} viewer;
+
 /* All samples of a metric have to be adjacent, so the usage is read once for each metric. */
-static void put_used(const mcp_http *http, const mcp_identity *identity, mcp__buf *b)
+static void put_used(const mcp_http *http, const viewer *to, mcp__buf *b)
 {
     for (metric_id id = TOOL_CALLS; id <= SOURCE_DURATION; id++) {
+        mcp_usage_kind kind = id < SOURCE_READS ? MCP_USAGE_TOOL : MCP_USAGE_SOURCE;
         put_head(b, id);
-        mcp_server_usage(http->server, identity,
-                         id < SOURCE_READS ? MCP_USAGE_TOOL : MCP_USAGE_SOURCE, put_usage,
-                         &(usage_sink){b, id});
+        if (to->is_program)
+            mcp_server_usage_all(http->server, kind, put_usage, &(usage_sink){b, id});
+        else
+            mcp_server_usage(http->server, to->identity, kind, put_usage, &(usage_sink){b, id});
     }
 }
 
@@ -393,12 +401,12 @@ static void add_text(mcp_str text, void *arg)
     mcp__buf_str(arg, text);
 }
 
-void mcp__http_put_metrics(mcp_http *http, const mcp_identity *identity, mcp__buf *b)
+static void put_metrics(mcp_http *http, const viewer *to, mcp__buf *b)
 {
     uint64_t values[METRICS] = {0};
     get_values(http, values);
     put_requests(&http->metrics, b);
-    put_used(http, identity, b);
+    put_used(http, to, b);
     put_limits(http, b);
     for (metric_id id = CONNECTIONS; id < METRICS; id++) {
         bool fleet = id == SESSIONS_TAKEN || id == FORWARDED;
@@ -409,4 +417,21 @@ void mcp__http_put_metrics(mcp_http *http, const mcp_identity *identity, mcp__bu
     }
     if (http->options.metrics)
         http->options.metrics(add_text, b, http->options.user);
+}
+
+void mcp__http_put_metrics(mcp_http *http, const mcp_identity *identity, mcp__buf *b)
+{
+    put_metrics(http, &(viewer){.identity = identity}, b);
+}
+
+int mcp_http_get_metrics(mcp_http *http, void (*add)(mcp_str text, void *arg), void *arg)
+{
+    mcp__buf b;
+    mcp__buf_init(&b, http->allocator, 0);
+    put_metrics(http, &(viewer){.is_program = true}, &b);
+    int rc = b.failed ? MCP_ENOMEM : MCP_OK;
+    if (rc == MCP_OK)
+        add(mcp__buf_view(&b), arg);
+    mcp__buf_free(&b);
+    return rc;
 }

@@ -16,8 +16,7 @@ enum {
     SMALL = 4 << 10,      /* an answer below this size is sent even if the budget is used up */
 };
 
-/* OPTION names the option that causes the refusal. LIMIT also inserts the value of that option for
- * %zu. */
+/* OPTION names the option that causes the refusal. LIMIT also inserts its value for %zu. */
 #define OPTION(member) .option = #member
 #define LIMIT(member)  .limit = offsetof(mcp_http_options, member), .has_limit = true, OPTION(member)
 
@@ -102,6 +101,7 @@ static const struct refusal {
                                  .text = "there are %zu sessions in use already"},
     [MCP__HTTP_MANY_STREAMS] = {429, LIMIT(max_streams),
                                 .text = "this session has %zu event streams already"},
+    [MCP__HTTP_NO_SESSIONS] = {503, .text = "this server has no sessions: use revision 2026-07-28"},
     [MCP__HTTP_DRAINING] = {503, .text = "the server is about to end: no new sessions"},
     [MCP__HTTP_NO_MEMORY] = {503, .text = "out of memory"},
     [MCP__HTTP_BAD_EVENT] = {400, .text = "this Last-Event-ID is not, or no longer, known: "

@@ -231,11 +231,31 @@ mcp__http_refusal mcp__http_admit(mcp_http_connection *c)
     return why;
 }
 
+static void add_text(mcp_str text, void *arg)
+{
+    mcp__buf_str(arg, text);
+}
+
+/* Replaces the text by that of the program, if it has one. */
+static void merge_metrics(mcp_http_connection *c, mcp__buf *b)
+{
+    const mcp_http_options *o = &c->http->options;
+    mcp__buf merged;
+    if (!o->merge_metrics)
+        return;
+    mcp__buf_init(&merged, c->http->allocator, 0);
+    o->merge_metrics(c->http, mcp__http_identity(c), mcp__buf_view(b), add_text, &merged, o->user);
+    mcp__buf_free(b);
+    *b = merged;
+}
+
 static void answer_metrics(mcp_http_connection *c)
 {
     mcp__buf b;
     mcp__buf_init(&b, c->http->allocator, 0);
     mcp__http_put_metrics(c->http, mcp__http_identity(c), &b);
+    if (!b.failed)
+        merge_metrics(c, &b);
     mcp__http_answer a = {.status = 200, .type = "text/plain; version=0.0.4; charset=utf-8"};
     a.body = mcp__buf_view(&b);
     if (b.failed)

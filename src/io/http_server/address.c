@@ -10,6 +10,7 @@
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
@@ -224,6 +225,73 @@ int mcp__address_listen(mcp__address *a, unsigned mode, int *ret, mcp_error *err
     else
         *ret = fd;
     return rc;
+}
+
+/* Returns whether the socket is bound to this address, and sets its port. */
+static bool is_bound(mcp__address *a, int fd)
+{
+    any_address at = {0}, wanted;
+    char host[64];
+    socklen_t len = sizeof(at);
+
+    if (getsockname(fd, &at.any, &len) < 0)
+        return false;
+    if (a->path)
+        return at.any.sa_family == AF_UNIX && strcmp(at.local.sun_path, a->path) == 0;
+    size_t bracket = a->host[0] == '[';
+    snprintf(host, sizeof(host), "%.*s", (int)(strlen(a->host) - 2 * bracket), a->host + bracket);
+    if (numbers_of(host, &wanted) != at.any.sa_family)
+        return false;
+    bool same = at.any.sa_family == AF_INET
+                    ? at.v4.sin_addr.s_addr == wanted.v4.sin_addr.s_addr
+                    : IN6_ARE_ADDR_EQUAL(&at.v6.sin6_addr, &wanted.v6.sin6_addr);
+    uint16_t port = ntohs(at.v4.sin_port); /* has the same offset in v6 */
+    if (!same || (a->port && a->port != port))
+        return false;
+    a->port = port;
+    return true;
+}
+
+static bool is_listening(int fd)
+{
+    int type = 0, listens = 0;
+    socklen_t len = sizeof(type);
+
+    return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &len) == 0 && type == SOCK_STREAM &&
+           getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) == 0 && listens;
+}
+
+int mcp__address_adopt(mcp__address *a, int fd, mcp_error *error)
+{
+    int flags = fcntl(fd, F_GETFL);
+
+    if (flags < 0 || !is_listening(fd) || !is_bound(a, fd))
+        return mcp__fail(error, MCP_EINVAL, 0, "descriptor %d does not listen at %s", fd,
+                         a->path ? a->path : a->host);
+    if (!a->path)
+        set_options(fd);
+    if (fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
+        return failed(error, "an inherited socket");
+    return MCP_OK;
+}
+
+int mcp_socket_listen(const char *address, unsigned mode, int *ret, mcp_error *error)
+{
+    mcp__no_error(error);
+    mcp__address a;
+
+    if (!address || !ret)
+        return mcp__fail(error, MCP_EINVAL, 0, "an address and ret are needed");
+    int rc = mcp__address_parse(&a, address, error);
+    return rc == MCP_OK ? mcp__address_listen(&a, mode ? mode : 0600, ret, error) : rc;
+}
+
+bool mcp_socket_listens(int fd, const char *address)
+{
+    mcp__address a;
+
+    return address && mcp__address_parse(&a, address, NULL) == MCP_OK && is_listening(fd) &&
+           is_bound(&a, fd);
 }
 
 /* ---- peers ---------------------------------------------------------------------------------- */

@@ -19,6 +19,7 @@
 
 enum {
     ACCEPTS = 64,        /* connections accepted in one turn */
+    SHARED_ACCEPTS = 1,  /* the same, if other processes accept from the same socket */
     PAUSE_MS = 100,      /* pause when the system lacks memory for another connection */
     SHED = 8,            /* idle connections to close when descriptors run short */
     SHED_AGAIN_MS = 100, /* pause after a search that found no idle connection */
@@ -147,7 +148,7 @@ static void on_ready(mcp__socket *socket, uint32_t events)
     mcp_listener *l = mcp__container(socket, mcp_listener, socket);
 
     (void)events;
-    for (int i = 0; i < ACCEPTS && accept_one(l); i++)
+    for (int i = 0; i < (l->shared ? SHARED_ACCEPTS : ACCEPTS) && accept_one(l); i++)
         ;
 }
 
@@ -288,6 +289,18 @@ int mcp_listener_reload_tls(mcp_listener *l, mcp_error *error)
     return l->tls ? mcp__tls_load(l->tls, l->tls_cert, l->tls_key, error) : MCP_OK;
 }
 
+static int open_socket(mcp_listener *l, mcp__address *a, const mcp_listen_options *o,
+                       mcp_error *error)
+{
+    if (!o->socket)
+        return mcp__address_listen(a, o->socket_mode ? o->socket_mode : 0600, &l->socket.fd, error);
+    int rc = mcp__address_adopt(a, o->socket, error);
+    l->shared = true;
+    if (rc == MCP_OK)
+        l->socket.fd = o->socket;
+    return rc;
+}
+
 /* Opens the listener. The socket is opened last, so that a failure leaves no file behind, and no
  * peer can connect too early. */
 static int open_listener(mcp_listener *l, const mcp_listen_options *o, mcp_error *error)
@@ -306,9 +319,11 @@ static int open_listener(mcp_listener *l, const mcp_listen_options *o, mcp_error
         !(l->instance_ca = mcp__strdup(&l->net->loop->allocator, mcp_str_from(o->instance_ca))))
         rc = mcp__fail(error, MCP_ENOMEM, 0, "no memory for a listener");
     if (rc == MCP_OK)
-        rc = mcp__address_listen(&a, o->socket_mode ? o->socket_mode : 0600, &l->socket.fd, error);
+        rc = open_socket(l, &a, o, error);
     if (rc == MCP_OK)
         set_address(l, &a);
+    if (o->keep_file)
+        l->path = NULL;
     if (rc == MCP_OK && mcp__net_watch(l->net, &l->socket, EPOLLIN) < 0)
         rc = mcp__fail(error, MCP_EIO, 0, "the socket cannot be watched: %s", strerror(errno));
     if (rc == MCP_OK && !l->shares)
@@ -351,6 +366,8 @@ int mcp_loop_listen(mcp_loop *loop, mcp_server *server, const mcp_listen_options
     uv_update_time(&loop->uv);
     lend_host(l);
     rc = open_listener(l, &o, error);
+    if (rc < 0 && o.socket)
+        l->socket.fd = -1; /* still belongs to the caller */
     if (rc < 0)
         mcp_listener_close(l);
     else
@@ -384,6 +401,17 @@ void mcp_listener_drain(mcp_listener *l)
 size_t mcp_listener_cut(mcp_listener *l)
 {
     return l ? mcp_http_cut(l->http, mcp_loop_now(l->net->loop)) : 0;
+}
+
+int mcp_listener_socket(const mcp_listener *l)
+{
+    return l->socket.fd;
+}
+
+void mcp_listener_hand_over(mcp_listener *l, uint64_t linger_ms)
+{
+    l->path = NULL;
+    mcp_http_set_linger(l->http, linger_ms);
 }
 
 void mcp_listener_revoke(mcp_listener *l, const char *principal)

@@ -87,6 +87,7 @@ struct mcp_listener {
     size_t keep_files;
     int64_t resume_at; /* when to accept again, or INT64_MAX if accepting is not paused */
     bool woken;        /* the endpoint has requested a tick */
+    bool shared;       /* other processes may accept connections from the socket too */
     bool lent;         /* the server uses the loop's host because of this listener */
     const char *path;  /* of a Unix socket: points into `address`; else NULL */
     uint64_t dev, ino; /* of the socket's file */
@@ -152,6 +153,9 @@ int mcp__address_parse(mcp__address *a, const char *text, mcp_error *error);
  * mode of a Unix socket. Returns MCP_OK, MCP_EEXIST if the address is in use, MCP_EACCESS or
  * MCP_EIO. */
 int mcp__address_listen(mcp__address *a, unsigned mode, int *ret, mcp_error *error);
+/* Sets *a to the address of a socket that listens already, of which *a was parsed before, and makes
+ * the socket non-blocking. Returns MCP_OK, MCP_EINVAL if it does not listen there, or MCP_EIO. */
+int mcp__address_adopt(mcp__address *a, int fd, mcp_error *error);
 /* Describes the peer of a connection: `peer` for the log, `address` for limits. Examples are
  * "127.0.0.1:4711" and "127.0.0.1", or "unix:pid=12,uid=1000" and "unix". */
 void mcp__address_peer(int fd, char peer[MCP__ADDRESS_TEXT], char address[MCP__ADDRESS_TEXT]);

@@ -135,6 +135,8 @@ int mcp_loop_serve_http(mcp_loop *loop, const mcp_serve_options *options, mcp_er
     s.stop_requests = o.drain_now || mcp__loop_stopped(loop);
     while (!s.stop_requests)
         one_turn(&s);
+    if (o.draining)
+        o.draining(o.user);
     drain(&s, o.drain_ms ? o.drain_ms : DRAIN_MS);
     size_t requests = cut(&s);
     close_handles(&s);

@@ -191,6 +191,22 @@ static bool may_see(const mcp_server *server, const mcp_identity *identity, cons
            mcp__may_read(server, identity, usage->name);
 }
 
+void mcp_server_usage_all(const mcp_server *server, mcp_usage_kind kind,
+                          void (*each)(const mcp_usage *usage, void *user), void *user)
+{
+    if ((unsigned)kind >= MCP_USAGE_KINDS)
+        return;
+    const mcp__meters *m = &server->meters[kind];
+    mcp_usage other = m->other.usage;
+    for (mcp__link *l = m->all.next; l != &m->all; l = l->next) {
+        mcp_usage *usage = &mcp__container(l, mcp__meter, link)->usage;
+        if (!is_unused(usage))
+            each(usage, user);
+    }
+    if (!is_unused(&other))
+        each(&other, user);
+}
+
 void mcp_server_usage(const mcp_server *server, const mcp_identity *identity, mcp_usage_kind kind,
                       void (*each)(const mcp_usage *usage, void *user), void *user)
 {

@@ -303,6 +303,32 @@ static void test_drain(void **state)
     rig_end(&r);
 }
 
+/* When another process takes over, a request on an idle connection is still answered, and idle
+ * connections are closed a little later. */
+static void test_linger(void **state)
+{
+    (void)state;
+    rig r;
+    wire used, idle;
+    rig_begin(&r, NULL);
+    wire_open(&used, &r);
+    wire_open(&idle, &r);
+    mcp_http_set_linger(r.http, 1000);
+    mcp_http_drain(r.http, r.now);
+    assert_int_equal(mcp_http_busy(r.http), 2);
+    rig_pass(&r, 900);
+    assert_int_equal(used.closed, 0);
+    wire_send(&used, "GET /healthz HTTP/1.1\nHost: localhost\n\n");
+    wire_expect(&used, "HTTP/1.1 200 OK\nConnection: close\n~ok\n");
+    assert_int_not_equal(used.closed, 0);
+    assert_int_equal(idle.closed, 0);
+    rig_pass(&r, 200);
+    assert_int_not_equal(idle.closed, 0);
+    wire_end(&used);
+    wire_end(&idle);
+    rig_end(&r);
+}
+
 /* A legacy client without a session that disconnects does not cancel its call. */
 static void test_orphan(void **state)
 {
@@ -442,8 +468,9 @@ int main(void)
         cmocka_unit_test(test_heartbeat),   cmocka_unit_test(test_slow_call),
         cmocka_unit_test(test_half_closed), cmocka_unit_test(test_slow_reader),
         cmocka_unit_test(test_stalled),     cmocka_unit_test(test_drain),
-        cmocka_unit_test(test_orphan),      cmocka_unit_test(test_late),
-        cmocka_unit_test(test_weight),      cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_linger),      cmocka_unit_test(test_orphan),
+        cmocka_unit_test(test_late),        cmocka_unit_test(test_weight),
+        cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

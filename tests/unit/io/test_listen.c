@@ -180,6 +180,58 @@ static void test_port(void **state)
     mcp_listener_close(l);
 }
 
+/* Two listeners, as of two processes, accept from one socket; one goes on after the other ended. */
+static void test_inherited(void **state)
+{
+    fixture *f = *state;
+    const char *const addresses[] = {"127.0.0.1:0", f->address};
+    mcp_listener *one = NULL, *two = NULL;
+    mcp_error error;
+    int fd, other, plain = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    for (size_t i = 0; i < 2; i++) {
+        const char *at = addresses[i];
+        assert_int_equal(mcp_socket_listen(at, 0, &fd, &error), MCP_OK);
+        assert_true(mcp_socket_listens(fd, at));
+        assert_false(mcp_socket_listens(fd, addresses[1 - i]));
+        assert_false(mcp_socket_listens(fd, "127.0.0.2:0"));
+        assert_false(mcp_socket_listens(fd, "nonsense"));
+        assert_false(mcp_socket_listens(plain, "0.0.0.0:0"));
+        assert_false(mcp_socket_listens(-1, at));
+        other = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+        assert_int_equal(
+            refused(f, MCP_OPTIONS(mcp_listen_options, .address = "[::1]:0", .socket = fd)),
+            MCP_EINVAL);
+        assert_true(fcntl(fd, F_GETFD) >= 0); /* a failure leaves the socket to the caller */
+        assert_int_equal(mcp_loop_listen(f->loop, f->server,
+                                         MCP_OPTIONS(mcp_listen_options, .address = at,
+                                                     .socket = fd, .keep_file = true),
+                                         &one, &error),
+                         MCP_OK);
+        assert_int_equal(
+            mcp_loop_listen(f->loop, f->server,
+                            MCP_OPTIONS(mcp_listen_options, .address = at, .socket = other), &two,
+                            &error),
+            MCP_OK);
+        assert_string_equal(mcp_listener_address(one), mcp_listener_address(two));
+        assert_int_equal(mcp_listener_socket(one), fd);
+        assert_true(mcp_socket_listens(fd, mcp_listener_address(one)));
+        mcp_listener_drain(one);
+        assert_int_equal(mcp_listener_socket(one), -1);
+        mcp_listener_close(one);
+        assert_true(mcp_socket_listens(other, at));
+        if (i == 1)
+            assert_int_equal(access(f->path, F_OK), 0);
+        mcp_listener_close(two);
+        assert_int_equal(access(f->path, F_OK), -1);
+    }
+    mcp_listener *last = opened(f, f->address); /* another process takes over */
+    mcp_listener_hand_over(last, 100);
+    mcp_listener_close(last);
+    assert_int_equal(access(f->path, F_OK), 0);
+    close(plain);
+}
+
 /* A reply is not delayed until the client has acknowledged the previous one (Nagle's algorithm),
  * which takes 40 ms with most clients. */
 static void test_no_delay(void **state)
@@ -438,6 +490,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_addresses),
         TEST(test_port),
+        TEST(test_inherited),
         cmocka_unit_test(test_no_delay),
         TEST(test_host),
         TEST(test_warning),
