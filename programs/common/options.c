@@ -181,6 +181,13 @@ static bool read_seconds(const char *text, uint64_t *ms)
     return digits && *ms > 0;
 }
 
+const char *option_more(const option *o)
+{
+    return o->kind == OPTION_SIZE ? ", which may end in K, M or G"
+           : o->automatic         ? ", or auto"
+                                  : "";
+}
+
 static int bad_value(const option *o, const char *text)
 {
     char list[256] = "";
@@ -195,8 +202,7 @@ static int bad_value(const option *o, const char *text)
         say("--%s cannot be '%s'; it is a number of seconds above 0, such as 2.5", o->name, text);
     else
         say("--%s cannot be '%s'; it is a number from %llu to %llu%s", o->name, text,
-            (unsigned long long)o->min, (unsigned long long)o->max,
-            o->kind == OPTION_SIZE ? ", which may end in K, M or G" : "");
+            (unsigned long long)o->min, (unsigned long long)o->max, option_more(o));
     return WRONG;
 }
 
@@ -213,6 +219,11 @@ bool option_take(const option *o, void *settings, const char *value)
     case OPTION_TEXT: *(const char **)at = value; return true;
     case OPTION_LIST: return texts_add(at, value);
     case OPTION_COUNT:
+        if (o->automatic && strcmp(value, "auto") == 0) {
+            *(uint64_t *)at = OPTION_AUTO;
+            return true;
+        }
+        return read_number(o, value, at);
     case OPTION_SIZE: return read_number(o, value, at);
     case OPTION_SECONDS: return read_seconds(value, at);
     }

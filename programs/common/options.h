@@ -21,6 +21,8 @@ typedef enum option_kind {
     OPTION_SECONDS, /* uint64_t of milliseconds, above 0: "2.5" */
 } option_kind;
 
+#define OPTION_AUTO UINT64_MAX
+
 typedef struct option {
     const char *name; /* without "--" */
     char letter;      /* the short form, or 0 */
@@ -29,6 +31,7 @@ typedef struct option {
     const char *argument; /* the value's name in --help; NULL for a flag */
     const char *choices;  /* separated by '|' */
     uint64_t min, max;
+    bool automatic;   /* OPTION_COUNT: may be "auto", which is stored as OPTION_AUTO */
     bool unkept;      /* command_line.kept does not collect this option */
     bool line_only;   /* not allowed in a configuration file */
     bool is_path;     /* a relative path in a configuration file is relative to the file's folder */
@@ -71,6 +74,8 @@ int command_line_parse(command_line *line, int argc, char **argv);
 /* Sets the option without reporting errors. Returns false if the value is invalid, or if out of
  * memory. The settings keep a pointer to `value`. */
 bool option_take(const option *o, void *settings, const char *value);
+/* Returns the end of a message about numbers: what else the value may be. */
+const char *option_more(const option *o);
 /* Copies an option's value to other settings, where it replaces the old value. Texts are not
  * copied. Returns false if out of memory. */
 bool option_copy(const option *o, void *to, const void *from);

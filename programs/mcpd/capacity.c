@@ -8,7 +8,6 @@
 #endif
 
 enum {
-    DEFAULT_CONNECTIONS = 20000,
     OTHER_FILES = 4096,   /* descriptors for files, watches and the processes of tools */
     MAPPED = 1 << 20,     /* larger blocks use mmap(), so that free() returns them to the system */
     KEPT = 4 << 20,       /* free memory at the top of a heap that is not returned */
@@ -17,7 +16,7 @@ enum {
 
 uint64_t capacity_files(const settings *s)
 {
-    uint64_t each = s->max_connections ? s->max_connections : DEFAULT_CONNECTIONS;
+    uint64_t each = s->max_connections ? s->max_connections : CAPACITY_CONNECTIONS;
     return OTHER_FILES + s->http.count * each;
 }
 

@@ -7,8 +7,9 @@
 
 #include "options.h"
 
-/* Defaults of the libraries, in bytes: mcp_http_budget_options.max_memory and
- * mcp_server_options.max_work_memory. */
+/* Defaults of the libraries: mcp_http_options.max_connections, and in bytes
+ * mcp_http_budget_options.max_memory and mcp_server_options.max_work_memory. */
+#define CAPACITY_CONNECTIONS 20000
 #define CAPACITY_MEMORY      ((uint64_t)512 << 20)
 #define CAPACITY_WORK_MEMORY ((uint64_t)128 << 20)
 

@@ -124,6 +124,12 @@ int check_together(const config *c, const settings *line, const settings *now)
         return config_wrong(c, MCP_EINVAL, "/oauth", "oauth: it needs http"), 1;
     if (!now->http.count && now->token_file)
         return needs(c, line, "token-file", "http");
+    if (!now->http.count && now->workers)
+        return needs(c, line, "workers", "http");
+    if (now->workers > 1 && (now->stdio || now->instance_address)) {
+        say("--workers cannot be combined with --%s", now->stdio ? "stdio" : "instance-address");
+        return 2;
+    }
     if (now->tls_cert && !now->tls_key)
         return needs(c, line, "tls-cert", "tls-key");
     if (now->tls_key && !now->tls_cert)

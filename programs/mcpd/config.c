@@ -359,7 +359,7 @@ static int fill_text(config *c, const option *o, const mcp_json *value, settings
         return MCP_OK;
     return config_wrong(c, MCP_EINVAL, pointer, "%s: it must be a number from %llu to %llu%s",
                         o->name, (unsigned long long)o->min, (unsigned long long)o->max,
-                        o->kind == OPTION_SIZE ? ", which may end in K, M or G" : "");
+                        option_more(o));
 }
 
 static int fill_option(config *c, const option *o, const mcp_json *value, settings *s)

@@ -102,7 +102,7 @@ static void put_list(mcp_json_writer *w)
 static void put_number(mcp_json_writer *w, const option *o)
 {
     mcp_json_key(w, "type");
-    if (o->kind == OPTION_SIZE)
+    if (o->kind == OPTION_SIZE || o->automatic)
         mcp_json_add_raw(w, MCP_STR("[\"integer\",\"string\"]"));
     else
         mcp_json_add_string(w, o->kind == OPTION_SECONDS ? "number" : "integer");
@@ -110,6 +110,8 @@ static void put_number(mcp_json_writer *w, const option *o)
     mcp_json_key(w, "maximum"), mcp_json_add_uint(w, o->max);
     if (o->kind == OPTION_SIZE)
         mcp_json_key(w, "pattern"), mcp_json_add_string(w, "^[0-9]+([KkMmGg]i?)?B?$");
+    if (o->automatic)
+        mcp_json_key(w, "pattern"), mcp_json_add_string(w, "^([0-9]+|auto)$");
 }
 
 static void put_option(mcp_json_writer *w, const option *o)

@@ -310,7 +310,7 @@ void doctor_oauth(const settings *now, config *c, mcp_loop *loop)
     const mcp_json *v, *section = oauth_section(c);
     if (!section)
         return;
-    int rc = oauth_server_new(c, now->name, loop, &made, &error);
+    int rc = oauth_server_new(c, now->name, NULL, loop, &made, &error);
     mcp_resource_server_free(made);
     if (rc != MCP_OK && error.text[0])
         doctor_find(FINDING_WRONG, "oauth", "%s", error.text);

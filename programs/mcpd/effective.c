@@ -39,6 +39,11 @@ static bool put_option(mcp_json_writer *w, const option *o, const settings *s)
         mcp_json_end(w);
         break;
     case OPTION_COUNT:
+        if (*(const uint64_t *)at == OPTION_AUTO)
+            mcp_json_add_string(w, "auto");
+        else
+            mcp_json_add_uint(w, *(const uint64_t *)at);
+        break;
     case OPTION_SIZE:
     case OPTION_SECONDS: mcp_json_add_uint(w, *(const uint64_t *)at); break;
     }

@@ -18,6 +18,8 @@
 #include "isolate.h"
 #include "log.h"
 #include "process.h"
+#include "supervisor/board.h"
+#include "supervisor/start.h"
 #include "upstreams.h"
 #include "web_page.h"
 
@@ -28,6 +30,8 @@ typedef struct endpoint {
     const offer *offer;         /* NULL if nothing is served */
     mcp_http_budget *budget;    /* shared by all addresses */
     mcp_server *server;
+    const http_life *life; /* NULL if nothing is served */
+    const listeners *at;
 } endpoint;
 
 static const char sse_path[] = "/sse";
@@ -102,6 +106,32 @@ static void metrics(void (*add)(mcp_str text, void *arg), void *arg, void *user)
     add_gauge("mcp_watched_resources", "Resources with subscribers.", c.subscriptions, add, arg);
 }
 
+/* The rules for what a caller may see in the figures of other workers. */
+typedef struct viewer {
+    const mcp_identity *identity;
+    access_rules *rules;
+} viewer;
+
+static bool may_show(bool tool, mcp_str name, void *user)
+{
+    const viewer *v = user;
+    if (mcp_str_eq(name, MCP_STR("other")) || (!tool && name.len && name.ptr[name.len - 1] == ':'))
+        return true;
+    return access_may(v->identity, tool ? MCP_ITEM_TOOL : MCP_ITEM_RESOURCE, name, v->rules);
+}
+
+static void merge_metrics(mcp_http *http, const mcp_identity *identity, mcp_str text,
+                          void (*add)(mcp_str text, void *arg), void *arg, void *user)
+{
+    const endpoint *e = user;
+    viewer v = {identity, e->offer->rules};
+    merge_filter filter = {.may = v.rules ? may_show : NULL, .user = &v};
+    size_t index = 0;
+    while (index < e->at->count && mcp_listener_http(e->at->items[index]) != http)
+        index++;
+    board_sum(e->life->board, e->at, index, text, &filter, add, arg);
+}
+
 static void tell(const settings *s, const mcp_listener *listener)
 {
     const char *address = mcp_listener_address(listener);
@@ -129,6 +159,9 @@ static void tell(const settings *s, const mcp_listener *listener)
 static int listen_at(const settings *s, const char *address, endpoint *e, mcp_loop *loop,
                      mcp_server *server, mcp_listener *first, mcp_listener **ret, mcp_error *error)
 {
+    start *inherited = e->life ? e->life->start : NULL;
+    bool is_worker = inherited && inherited->role == START_WORKER;
+    int fd = inherited ? start_take(inherited, address) : 0;
     mcp_http_options http = {
         .size = sizeof(http),
         .allow_hosts = s->allow_host.items,
@@ -142,6 +175,8 @@ static int listen_at(const settings *s, const char *address, endpoint *e, mcp_lo
         .resource_server = e->logins->oauth,
         .public_url = e->logins->public_url,
         .metrics = metrics,
+        .merge_metrics = is_worker ? merge_metrics : NULL,
+        .no_sessions = is_worker,
         .log = log_wants_requests() || audit_is_on(e->logins->audit) ? on_request : NULL,
         .user = e,
         .option_name = options_of_member,
@@ -161,12 +196,13 @@ static int listen_at(const settings *s, const char *address, endpoint *e, mcp_lo
     };
     if (s->page && !web_page_open())
         return MCP_ENOMEM;
-    return mcp_loop_listen(loop, server,
-                           MCP_OPTIONS(mcp_listen_options, .address = address,
-                                       .tls_cert = s->tls_cert, .tls_key = s->tls_key,
-                                       .http = &http, .keep_files = (size_t)s->keep_files,
-                                       .endpoint = first, .instance_ca = s->instance_ca_file),
-                           ret, error);
+    return mcp_loop_listen(
+        loop, server,
+        MCP_OPTIONS(mcp_listen_options, .address = address, .tls_cert = s->tls_cert,
+                    .tls_key = s->tls_key, .http = &http, .keep_files = (size_t)s->keep_files,
+                    .endpoint = first, .instance_ca = s->instance_ca_file, .socket = fd,
+                    .keep_file = is_worker || (inherited && inherited->activated)),
+        ret, error);
 }
 
 /* The line that is printed when the loop is running. It is not printed earlier, because its reader
@@ -174,20 +210,27 @@ static int listen_at(const settings *s, const char *address, endpoint *e, mcp_lo
 typedef struct news {
     const settings *s;
     const listeners *at;
+    const http_life *life;
 } news;
 
 static void tell_all(void *arg)
 {
     const news *n = arg;
-    for (size_t i = 0; i < n->at->count; i++)
+    const start *own = n->life->start;
+    bool is_first = own->role != START_WORKER || (own->number == 1 && !own->is_restart);
+    for (size_t i = 0; is_first && i < n->at->count; i++)
         tell(n->s, n->at->items[i]);
+    n->life->ready(n->life->user);
 }
 
-static int serve(const settings *s, mcp_loop *loop, mcp_server *server, mcp_error *error)
+static int serve(const settings *s, mcp_loop *loop, mcp_server *server, const http_life *life,
+                 mcp_error *error)
 {
     uint64_t drain_ms = s->drain_time * 1000;
     if (!s->stdio)
-        return mcp_loop_serve_http(loop, MCP_OPTIONS(mcp_serve_options, .drain_ms = drain_ms),
+        return mcp_loop_serve_http(loop,
+                                   MCP_OPTIONS(mcp_serve_options, .drain_ms = drain_ms,
+                                               .draining = life->draining, .user = life->user),
                                    error);
     int rc = mcp_loop_serve_stdio(loop, server,
                                   MCP_OPTIONS(mcp_stdio_options, .principal = "stdio"), error);
@@ -236,7 +279,14 @@ static int open_all(const settings *s, mcp_loop *loop, mcp_server *server, endpo
         at->count += rc == MCP_OK;
         at->failed = i;
     }
-    return rc == MCP_OK ? open_instance(s, loop, server, e, at, error) : rc;
+    if (rc == MCP_OK)
+        rc = open_instance(s, loop, server, e, at, error);
+    if (rc == MCP_OK && start_close_rest(e->life->start) && e->life->start->activated) {
+        snprintf(error->text, sizeof(error->text),
+                 "a socket that was passed listens at an address that no --http names");
+        rc = error->code = MCP_EINVAL;
+    }
+    return rc;
 }
 
 static void close_all(listeners *at)
@@ -301,10 +351,15 @@ void http_reload_tls(const listeners *at, const settings *s)
 }
 
 int http_serve(const settings *s, mcp_loop *loop, mcp_server *server, const http_logins *logins,
-               const offer *o, listeners *at, mcp_error *error)
+               const offer *o, const http_life *life, listeners *at, mcp_error *error)
 {
     const mcp_host *host = mcp_loop_host(loop);
-    endpoint e = {.logins = logins, .watching = &o->watching, .offer = o, .server = server};
+    endpoint e = {.logins = logins,
+                  .watching = &o->watching,
+                  .offer = o,
+                  .server = server,
+                  .life = life,
+                  .at = at};
     trimming t = {.host = host};
     int rc = mcp_http_budget_new(
         MCP_OPTIONS(mcp_http_budget_options, .max_memory = (size_t)s->max_memory,
@@ -312,10 +367,10 @@ int http_serve(const settings *s, mcp_loop *loop, mcp_server *server, const http
         &e.budget, error);
     if (rc == MCP_OK)
         rc = open_all(s, loop, server, &e, at, error);
-    news n = {.s = s, .at = at};
+    news n = {.s = s, .at = at, .life = life};
     mcp_host_timer *timer = rc == MCP_OK ? host->timer_start(0, tell_all, &n, host->user) : NULL;
     if (rc == MCP_OK)
-        rc = serve(s, loop, server, error);
+        rc = serve(s, loop, server, life, error);
     if (timer)
         host->timer_stop(timer, host->user);
     close_all(at);

@@ -33,6 +33,15 @@ void http_shared(const listeners *at, mcp_str message, bool lost, int64_t now);
 /* The topic of messages about sessions, on the bus. */
 #define HTTP_TOPIC "session"
 
+/* What others have to do with serving (supervisor/life.h). */
+typedef struct http_life {
+    struct start *start; /* the sockets that were inherited */
+    struct board *board; /* of a worker; else NULL */
+    void (*ready)(void *user);
+    void (*draining)(void *user);
+    void *user;
+} http_life;
+
 /* A function for tokens_gone(), with the listeners as `user`. Ends the streams that were opened
  * with a removed token. If it was the last token of its principal, ends everything that the
  * principal has opened. */
@@ -46,7 +55,7 @@ void http_reload_tls(const listeners *at, const settings *s);
  * of what is offered. The static tokens, *logins->known, can be replaced while it runs, but not added
  * or removed altogether. */
 int http_serve(const settings *s, mcp_loop *loop, mcp_server *server, const http_logins *logins,
-               const offer *o, listeners *at, mcp_error *error);
+               const offer *o, const http_life *life, listeners *at, mcp_error *error);
 /* Opens the address at `index` as http_serve() would, and closes it again. Returns the errors of
  * mcp_loop_listen(). */
 int http_try(const settings *s, size_t index, mcp_loop *loop, mcp_server *server,

@@ -19,7 +19,7 @@
 static const char *const levels[] = {"debug", "info", "warning", "error", "none"};
 static unsigned least_level = 2;
 static bool as_json, with_times, with_requests, has_errors;
-static size_t n_dropped;
+static size_t n_dropped, worker; /* worker: its number, or 0 */
 
 static unsigned level_number(const char *name)
 {
@@ -36,6 +36,20 @@ void log_configure(const settings *s)
     as_json = s->log_format && strcmp(s->log_format, "json") == 0;
     with_times = s->log_format != NULL;
     with_requests = least_level <= 1 || (s->log_format && least_level < 4);
+}
+
+void log_set_worker(size_t number)
+{
+    worker = number;
+}
+
+/* Returns "mcpd", or of a worker "mcpd[2]". */
+static const char *own_name(void)
+{
+    static char name[32] = "mcpd";
+    if (worker)
+        snprintf(name, sizeof(name), "mcpd[%zu]", worker);
+    return name;
 }
 
 /* ---- lines ----------------------------------------------------------------------------------- */
@@ -59,10 +73,10 @@ static void put(const char *line, size_t len)
     char text[80];
     int saved = errno;
     if (n_dropped) {
-        int n =
-            as_json
-                ? snprintf(text, sizeof(text), "{\"level\":\"warning\",\"lost\":%zu}\n", n_dropped)
-                : snprintf(text, sizeof(text), "mcpd: warning: %zu lines lost\n", n_dropped);
+        int n = as_json ? snprintf(text, sizeof(text), "{\"level\":\"warning\",\"lost\":%zu}\n",
+                                   n_dropped)
+                        : snprintf(text, sizeof(text), "%s: warning: %zu lines lost\n", own_name(),
+                                   n_dropped);
         if (try_write(text, (size_t)n))
             n_dropped = 0;
     }
@@ -117,6 +131,8 @@ static mcp_json_writer *begin_json(const char *level)
     mcp_json_begin_object(w);
     mcp_json_key(w, "time"), mcp_json_add_string(w, now);
     mcp_json_key(w, "level"), mcp_json_add_string(w, level);
+    if (worker)
+        mcp_json_key(w, "worker"), mcp_json_add_uint(w, worker);
     return w;
 }
 
@@ -147,8 +163,8 @@ static void say(const char *level, const char *prefix, const char *line)
     char now[32] = "";
     if (with_times)
         log_time(now);
-    size_t n =
-        (size_t)snprintf(text, sizeof(text), "%s%smcpd: %s", now, with_times ? " " : "", prefix);
+    size_t n = (size_t)snprintf(text, sizeof(text), "%s%s%s: %s", now, with_times ? " " : "",
+                                own_name(), prefix);
     n += copy(text + n, sizeof(text) - n - 1, mcp_str_from(line));
     text[n++] = '\n';
     put(text, n);
@@ -235,6 +251,8 @@ static void request_as_text(const mcp_http_record *r)
     n += copy_word(line + n, 128, mcp_str_from(r->client));
     line[n++] = ' ';
     n += copy_word(line + n, 300, r->name);
+    if (worker)
+        n += (size_t)snprintf(line + n, 32, " worker=%zu", worker);
     line[n++] = '\n';
     put(line, n);
 }

@@ -10,6 +10,8 @@
 
 /* Applies --log-level and --log-format. */
 void log_configure(const settings *s);
+/* Sets the number of this worker, which is in each line from then on. */
+void log_set_worker(size_t number);
 /* The log function of an mcp_host. */
 void log_line(const char *level, const char *line, void *user);
 /* Returns whether a line of level "error" was logged so far, even if it was not shown. */

@@ -35,6 +35,12 @@
 #include "reload.h"
 #include "source_child.h"
 #include "sources.h"
+#include "supervisor/board.h"
+#include "supervisor/life.h"
+#include "supervisor/notify.h"
+#include "supervisor/share.h"
+#include "supervisor/start.h"
+#include "supervisor/supervisor.h"
 #include "upstreams.h"
 
 /* Prints an error in the configuration for the user. */
@@ -105,6 +111,7 @@ static void finish_work(mcp_loop *loop, int rc)
 
 /* The state of one run. */
 typedef struct program {
+    start start;
     settings line;  /* only those of the command line */
     settings now;   /* merged with the configuration file */
     config *config; /* NULL without a configuration file */
@@ -118,6 +125,7 @@ typedef struct program {
     mcp_server *server;
     mcp_prompts *prompts;
     reload *reload;
+    life *life;      /* over HTTP */
     bool has_errors; /* an error was reported by --check-config */
 } program;
 
@@ -129,9 +137,46 @@ static http_logins logins_of(program *p)
                          .public_url = p->oauth ? oauth_public_url(p->config) : NULL};
 }
 
-static int run_loop(program *p, mcp_error *error)
+static void on_ready(void *arg)
+{
+    life_ready(((const program *)arg)->life);
+}
+
+static void on_draining(void *arg)
+{
+    life_draining(((const program *)arg)->life);
+}
+
+/* Serves over HTTP, in a process that others may have started, and that they may replace. */
+static int run_http(program *p, mcp_error *error)
 {
     http_logins logins = logins_of(p);
+    start *own = &p->start;
+    board *b = NULL;
+    if (own->role == START_WORKER)
+        b = board_open(own->board, own->number, own->count, p->now.http.count, own->doorbell);
+    int rc = own->role == START_WORKER && !b ? MCP_ENOMEM : MCP_OK;
+    if (rc == MCP_OK)
+        rc = life_start(&(life_context){.start = own,
+                                        .now = &p->now,
+                                        .at = &p->at,
+                                        .reload = p->reload,
+                                        .loop = p->loop,
+                                        .board = b},
+                        &p->life);
+    if (rc == MCP_OK)
+        rc = http_serve(
+            &p->now, p->loop, p->server, &logins, &p->offer,
+            &(http_life){
+                .start = own, .board = b, .ready = on_ready, .draining = on_draining, .user = p},
+            &p->at, error);
+    life_stop(p->life);
+    board_free(b);
+    return rc;
+}
+
+static int run_loop(program *p, mcp_error *error)
+{
     const settings *s = &p->now;
     int rc = MCP_OK;
     if (p->config || s->http.count || s->audit || s->seal_key_file)
@@ -142,6 +187,7 @@ static int run_loop(program *p, mcp_error *error)
                                             .oauth = p->oauth,
                                             .config = p->config,
                                             .at = &p->at,
+                                            .workers = p->start.count,
                                             .prompts = p->prompts,
                                             .audit = &p->audit,
                                             .bus = p->bus,
@@ -159,7 +205,7 @@ static int run_loop(program *p, mcp_error *error)
             greet(s);
         rc =
             s->http.count
-                ? http_serve(s, p->loop, p->server, &logins, &p->offer, &p->at, error)
+                ? run_http(p, error)
                 : mcp_loop_serve_stdio(p->loop, p->server,
                                        MCP_OPTIONS(mcp_stdio_options, .principal = "stdio"), error);
         mcp_server_cancel_tasks(p->server); /* first, because the next call waits for their work */
@@ -218,6 +264,17 @@ static int make_bus(program *p, mcp_error *error)
     return at_option(p, name, 0, rc, error);
 }
 
+enum { SEAL = 32 /* bytes of the key for sealed state; the rest is for nonces */ };
+
+/* What a client keeps sealed comes back to any worker. */
+static int share_seal(program *p, mcp_error *error)
+{
+    if (p->start.role != START_WORKER || p->now.seal_key_file)
+        return MCP_OK;
+    return mcp_server_set_seal(
+        p->server, MCP_OPTIONS(mcp_seal_options, .key = p->start.key, .key_len = SEAL), error);
+}
+
 /* Does everything that precedes serving. */
 static int prepare(program *p, mcp_error *error)
 {
@@ -231,6 +288,8 @@ static int prepare(program *p, mcp_error *error)
         rc = check_locate(p->config, &p->line, "name", 0, make_server(s, &host, &p->server, error),
                           error);
     }
+    if (rc == MCP_OK)
+        rc = share_seal(p, error);
     if (rc == MCP_OK && s->check_config && !sources_check(&p->offer))
         p->has_errors = true; /* what opening them would report was reported */
     else if (rc == MCP_OK)
@@ -241,8 +300,10 @@ static int prepare(program *p, mcp_error *error)
         rc = at_option(p, "token-file", 0, tokens_load(s->token_file, p->config, &p->known, error),
                        error);
     if (rc == MCP_OK)
-        rc = at_option(p, "oauth", 0,
-                       oauth_server_new(p->config, s->name, p->loop, &p->oauth, error), error);
+        rc = at_option(
+            p, "oauth", 0,
+            oauth_server_new(p->config, s->name, p->start.key + SEAL, p->loop, &p->oauth, error),
+            error);
     if (rc == MCP_OK)
         rc = at_option(p, "access", 0, principals_check(p->config, p->known), error);
     if (rc == MCP_OK)
@@ -361,6 +422,13 @@ static int list_modules(const settings *line)
     return error.code == MCP_OK ? 0 : fail(&error);
 }
 
+static bool needs_supervisor(const program *p)
+{
+    const settings *s = &p->now;
+    return p->start.role != START_WORKER && s->http.count && share_workers(s) > 1 &&
+           !s->check_config && !s->print_config && !s->install;
+}
+
 static int run(program *p)
 {
     if (p->line.help)
@@ -380,6 +448,11 @@ static int run(program *p)
         reload_hold(); /* must precede the start of any thread */
     int rc = configure(p);
     log_configure(&p->now);
+    share_limits(&p->now, p->start.count);
+    if (p->start.role == START_WORKER)
+        log_set_worker(p->start.number);
+    else if (p->now.http.count)
+        notify_open();
     p->offer.modules = modules_new();
     p->offer.config = p->config;
     p->offer.now = &p->now;
@@ -390,6 +463,8 @@ static int run(program *p)
         rc = doctor_look(rc == 0 ? &p->now : &p->line, &p->offer, rc == 0);
     else if (rc == 0 && p->line.approve)
         rc = approve_tools(&p->now, &p->offer);
+    else if (rc == 0 && needs_supervisor(p))
+        rc = supervise(&p->start, &p->now);
     else if (rc == 0)
         rc = serve(p);
     offer_clear(&p->offer);
@@ -406,12 +481,15 @@ int main(int argc, char **argv)
         return source_child_run();
     if (argc > 2 && strcmp(argv[1], MCP_UPSTREAM_CONFINED) == 0)
         return confine_run(argc, argv);
+    if (!start_look(&p.start, &argc, &argv))
+        return 1;
     int rc = options_parse(argc, argv, &p.line);
     if (rc == 0)
         rc = run(&p);
     options_clear(&p.now);
     config_free(p.config);
     options_clear(&p.line);
+    start_clear(&p.start);
     if (rc == 0 && fflush(stdout) != 0)
         rc = 1;
     return rc;

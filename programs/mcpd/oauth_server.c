@@ -143,8 +143,9 @@ static mcp_dpop_mode dpop_of(const mcp_json *section)
                                                  : MCP_DPOP_ALLOWED;
 }
 
-static int make(reading *r, const mcp_json *section, const char *name, mcp_loop *loop,
-                mcp_resource_server **ret, mcp_error *error)
+static int make(reading *r, const mcp_json *section, const char *name,
+                const unsigned char *nonce_key, mcp_loop *loop, mcp_resource_server **ret,
+                mcp_error *error)
 {
     mcp_auth_host host = {.size = sizeof(host)};
     mcp_loop_auth_host(loop, &host);
@@ -157,12 +158,12 @@ static int make(reading *r, const mcp_json *section, const char *name, mcp_loop 
                     .scopes = r->scopes, .n_scopes = r->n_scopes, .name = name,
                     .documentation = text_of(r, section, "documentation"), .dpop = dpop_of(section),
                     .dpop_nonce = mcp_json_bool(mcp_json_get(section, "dpop-nonce"), false),
-                    .host = &host),
+                    .nonce_key = nonce_key, .host = &host),
         ret, error);
 }
 
-int oauth_server_new(config *c, const char *name, mcp_loop *loop, mcp_resource_server **ret,
-                     mcp_error *error)
+int oauth_server_new(config *c, const char *name, const unsigned char *nonce_key, mcp_loop *loop,
+                     mcp_resource_server **ret, mcp_error *error)
 {
     const mcp_json *section = oauth_section(c), *v;
     reading r = {.c = c};
@@ -177,7 +178,7 @@ int oauth_server_new(config *c, const char *name, mcp_loop *loop, mcp_resource_s
     if (rc == MCP_OK && r.failed)
         rc = MCP_ENOMEM;
     if (rc == MCP_OK)
-        rc = make(&r, section, name, loop, ret, error);
+        rc = make(&r, section, name, nonce_key, loop, ret, error);
     for (size_t i = 0; i < r.n_issuers; i++)
         free(r.audiences[i]);
     free(r.scopes);

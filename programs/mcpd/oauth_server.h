@@ -8,10 +8,10 @@
 #include "config.h"
 
 /* Checks the section and makes its resource server; *ret is NULL if there is no section. `name` is
- * that of the server, for people; may be NULL. Returns MCP_OK, or a negative code after reporting the
+ * that of the server, for people; may be NULL. nonce_key has 32 secret bytes; NULL means random ones. Returns MCP_OK, or a negative code after reporting the
  * error or storing it in *error. */
-int oauth_server_new(config *c, const char *name, mcp_loop *loop, mcp_resource_server **ret,
-                     mcp_error *error);
+int oauth_server_new(config *c, const char *name, const unsigned char *nonce_key, mcp_loop *loop,
+                     mcp_resource_server **ret, mcp_error *error);
 
 /* Returns the secret of a section "introspection". Returns NULL after storing the error, whose text is
  * empty if out of memory. */

@@ -1,6 +1,4 @@
-/* options.c: the table of mcpd's options. settings.c parses with it, and options_help.c generates
- * --help and the manual page from it.
- */
+/* options.c: the table of mcpd's options, of which --help and the manual page are made. */
 #include "options.h"
 
 #include <common/completion.h>
@@ -15,6 +13,7 @@ const char program_name[] = "mcpd";
 #define IS_PATH   .unkept = true, .is_path = true
 #define TEXT(name_, field, argument_) \
     .name = name_, .kind = OPTION_TEXT, .at = AT(field), .argument = argument_
+#define RANGE(least, most) .min = (least), .max = (most)
 
 static const option table[] = {
     {.name = "config",
@@ -66,16 +65,14 @@ static const option table[] = {
      .kind = OPTION_COUNT,
      .at = AT(page_size),
      .argument = "N",
-     .min = 1,
-     .max = 100000,
+     RANGE(1, 100000),
      .help = "Number of entries on one page of a list. Default 1000; many hosts read only "
              "the first page."},
     {.name = "max-read",
      .kind = OPTION_SIZE,
      .at = AT(max_read),
      .argument = "SIZE",
-     .min = 1,
-     .max = (uint64_t)1 << 30,
+     RANGE(1, (uint64_t)1 << 30),
      .help = "Maximum size of the contents that one read returns, in bytes or as 64K, 10M, "
              "1G. Default 10M."},
     {.name = "resource-tools",
@@ -104,8 +101,7 @@ static const option table[] = {
      .kind = OPTION_COUNT,
      .at = AT(watch_budget),
      .argument = "N",
-     .min = 1,
-     .max = 1u << 24,
+     RANGE(1, 1u << 24),
      .help = "Maximum number of folders to watch with inotify; the others are polled every "
              "two seconds. Default 8192, or a quarter of the system's limit if that is less."},
     {.name = "prompts",
@@ -181,6 +177,15 @@ static const option table[] = {
      .help = "Serve over HTTP at ADDR, path /mcp, instead of standard input and output. ADDR "
              "is 127.0.0.1:8642, [::1]:8642 or unix:PATH; port 0 stands for any free port. "
              "Other machines can connect only if the address is not a loopback address."},
+    {.name = "workers",
+     .kind = OPTION_COUNT,
+     .at = AT(workers),
+     .argument = "N",
+     RANGE(1, 64),
+     .automatic = true,
+     .unkept = true,
+     .help = "With --http: the number of processes that serve, under a supervisor; auto means one "
+             "for each processor. Default 1, without a supervisor."},
     {.name = "http-sse",
      .kind = OPTION_FLAG,
      .at = AT(http_sse),
@@ -270,16 +275,14 @@ static const option table[] = {
      .kind = OPTION_COUNT,
      .at = AT(max_connections),
      .argument = "N",
-     .min = 1,
-     .max = 1000000,
+     RANGE(1, 1000000),
      .unkept = true,
      .help = "Maximum number of HTTP connections. Default 20000."},
     {.name = "max-per-address",
      .kind = OPTION_COUNT,
      .at = AT(max_per_address),
      .argument = "N",
-     .min = 1,
-     .max = 1000000,
+     RANGE(1, 1000000),
      .unkept = true,
      .help = "Maximum number of HTTP connections from one address (for IPv6, from one /64). "
              "Default 1000; for addresses of this machine, --max-connections."},
@@ -287,8 +290,7 @@ static const option table[] = {
      .kind = OPTION_COUNT,
      .at = AT(max_per_principal),
      .argument = "N",
-     .min = 1,
-     .max = 1000000,
+     RANGE(1, 1000000),
      .unkept = true,
      .help = "Maximum number of HTTP connections that carry requests or streams of one token. "
              "Default 5000; for addresses of this machine, --max-connections."},
@@ -296,8 +298,7 @@ static const option table[] = {
      .kind = OPTION_SIZE,
      .at = AT(max_memory),
      .argument = "SIZE",
-     .min = 1 << 20,
-     .max = (uint64_t)1 << 40,
+     RANGE(1 << 20, (uint64_t)1 << 40),
      .unkept = true,
      .help = "Maximum memory for the requests and answers of all HTTP clients together. It "
              "covers requests that are being received or answered, answers that clients have "
@@ -306,8 +307,7 @@ static const option table[] = {
      .kind = OPTION_SIZE,
      .at = AT(max_share),
      .argument = "SIZE",
-     .min = 1 << 16,
-     .max = (uint64_t)1 << 40,
+     RANGE(1 << 16, (uint64_t)1 << 40),
      .unkept = true,
      .help = "The part of --max-memory that one client may use. A client is identified by "
              "its token, or by its address if it sends none. Default: a quarter."},
@@ -315,8 +315,7 @@ static const option table[] = {
      .kind = OPTION_SIZE,
      .at = AT(max_work_memory),
      .argument = "SIZE",
-     .min = 1 << 20,
-     .max = (uint64_t)1 << 40,
+     RANGE(1 << 20, (uint64_t)1 << 40),
      .unkept = true,
      .help = "Maximum memory for contents of 64K and more (files, database values, "
              "repository objects) while they are read and encoded, for all clients together. "
@@ -325,8 +324,7 @@ static const option table[] = {
      .kind = OPTION_COUNT,
      .at = AT(max_source_processes),
      .argument = "N",
-     .min = 1,
-     .max = 100000,
+     RANGE(1, 100000),
      .unkept = true,
      .help = "Maximum number of processes for sources that run at one time. One that has no "
              "requests is ended if another source needs it. Default 64."},
@@ -334,8 +332,7 @@ static const option table[] = {
      .kind = OPTION_COUNT,
      .at = AT(keep_files),
      .argument = "N",
-     .min = 1,
-     .max = 1000000,
+     RANGE(1, 1000000),
      .unkept = true,
      .help = "Number of file descriptors that HTTP connections leave free for other uses. "
              "Default: a quarter of the limit on open files, at most 512."},
@@ -343,16 +340,14 @@ static const option table[] = {
      .kind = OPTION_SIZE,
      .at = AT(max_body),
      .argument = "SIZE",
-     .min = 1024,
-     .max = (uint64_t)1 << 30,
+     RANGE(1024, (uint64_t)1 << 30),
      .unkept = true,
      .help = "Maximum size of the body of an HTTP request. Default 4M."},
     {.name = "calls-per-second",
      .kind = OPTION_COUNT,
      .at = AT(calls_per_second),
      .argument = "N",
-     .min = 1,
-     .max = 1000000,
+     RANGE(1, 1000000),
      .unkept = true,
      .help = "Maximum number of tool calls per second by one caller, with bursts of four "
              "times as many. A caller is identified by its token, or by its address if it "
@@ -361,8 +356,7 @@ static const option table[] = {
      .kind = OPTION_COUNT,
      .at = AT(completions_per_second),
      .argument = "N",
-     .min = 1,
-     .max = 1000000,
+     RANGE(1, 1000000),
      .unkept = true,
      .help = "The same for completions. Default 200; by default, callers on this machine "
              "have no limit."},
@@ -370,8 +364,7 @@ static const option table[] = {
      .kind = OPTION_COUNT,
      .at = AT(polls_per_second),
      .argument = "N",
-     .min = 1,
-     .max = 1000000,
+     RANGE(1, 1000000),
      .unkept = true,
      .help = "The same for requests about tasks (tasks/get, tasks/result, tasks/list). "
              "Default 500; by default, callers on this machine have no limit."},
@@ -384,8 +377,7 @@ static const option table[] = {
      .kind = OPTION_COUNT,
      .at = AT(drain_time),
      .argument = "SECONDS",
-     .min = 1,
-     .max = 86400,
+     RANGE(1, 86400),
      .unkept = true,
      .help = "Time that HTTP requests in flight get to finish after SIGTERM or SIGINT. "
              "Requests that take longer get an error, and the exit status is 1. Default 10."},
@@ -393,8 +385,7 @@ static const option table[] = {
      .kind = OPTION_COUNT,
      .at = AT(heartbeat),
      .argument = "SECONDS",
-     .min = 1,
-     .max = 86400,
+     RANGE(1, 86400),
      .unkept = true,
      .help = "Interval between comments on a quiet event stream, which keep proxies from "
              "closing it. Default 15."},

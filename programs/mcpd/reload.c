@@ -12,6 +12,8 @@
 #include "log.h"
 #include "oauth.h"
 #include "seal_key.h"
+#include "supervisor/notify.h"
+#include "supervisor/share.h"
 
 /* A loaded configuration. */
 typedef struct reading {
@@ -37,6 +39,7 @@ static sigset_t hangup(void)
 void reload_hold(void)
 {
     sigset_t set = hangup();
+    sigaddset(&set, SIGUSR2);
     sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
@@ -57,15 +60,17 @@ static void tell(const char *line)
 }
 
 /* Reads the configuration again. Returns NULL after reporting the error. */
-static reading *read_again(const settings *line)
+static reading *read_again(const settings *line, size_t workers)
 {
     reading *r = calloc(1, sizeof(*r));
     if (!r) {
         tell("out of memory");
         return NULL;
     }
-    if (config_settings(line, false, tell, &r->config, &r->now) == MCP_OK)
+    if (config_settings(line, false, tell, &r->config, &r->now) == MCP_OK) {
+        share_limits(&r->now, workers);
         return r;
+    }
     reading_free(r);
     return NULL;
 }
@@ -102,7 +107,8 @@ static bool same(const option *o, const settings *a, const settings *b)
 
 /* Settings that are read only when the program starts. */
 static const char restart[] =
-    "page-size|no-watch|no-subscribe|no-list-changed|prompts|module|name|http|http-sse|page|stdio|"
+    "workers|page-size|no-watch|no-subscribe|no-list-changed|prompts|module|name|http|http-sse|"
+    "page|stdio|"
     "allow-host|allow-origin|trusted-proxy|tls-cert|tls-key|max-connections|max-per-address|max-"
     "per-principal|"
     "max-memory|max-share|max-work-memory|keep-files|max-body|heartbeat|drain-time|"
@@ -214,9 +220,9 @@ static const settings *now_of(const reload *r)
     return r->last ? &r->last->now : r->c.start;
 }
 
-static void again(reload *r)
+bool reload_again(reload *r)
 {
-    reading *next = read_again(r->c.line);
+    reading *next = read_again(r->c.line, r->c.workers);
     if (!next || change(r, next) != MCP_OK) {
         tell("the configuration was not reloaded: the old one stays in use");
         reading_free(next);
@@ -226,7 +232,7 @@ static void again(reload *r)
         http_reload_tls(r->c.at, r->c.start);
     reopen_audit(r, next ? &next->now : now_of(r));
     if (!next)
-        return;
+        return false;
     if (r->c.prompts) /* watched or not */
         mcp_prompts_reread(r->c.prompts);
     if (r->c.oauth)
@@ -242,6 +248,7 @@ static void again(reload *r)
         log_notice("the configuration was reloaded");
     else if (next->now.token_file)
         log_notice("the tokens were reloaded");
+    return true;
 }
 
 /* ---- the signal ------------------------------------------------------------------------------ */
@@ -253,8 +260,11 @@ static void on_readable(void *arg)
     bool any = false;
     while (read(r->fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
         any = true;
-    if (any)
-        again(r);
+    if (!any)
+        return;
+    notify_reloading();
+    (void)reload_again(r);
+    notify_send("READY=1");
 }
 
 int reload_start(const reload_context *context, reload **ret)
@@ -264,6 +274,11 @@ int reload_start(const reload_context *context, reload **ret)
     if (!r)
         return MCP_ENOMEM;
     r->c = *context;
+    r->fd = -1;
+    if (r->c.workers) { /* the supervisor gets the signal */
+        *ret = r;
+        return MCP_OK;
+    }
     r->fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     if (r->fd >= 0)
         r->poll = r->c.host->poll_start(r->fd, on_readable, r, r->c.host->user);

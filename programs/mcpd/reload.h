@@ -28,18 +28,21 @@ typedef struct reload_context {
     const config *config;       /* of the start; NULL without a file */
     listeners *at;              /* the listeners, whose requests use the tokens */
     mcp_prompts *prompts;       /* NULL without --prompts */
+    size_t workers;             /* of which this process is one; 0 without a supervisor */
     audit *audit;               /* not on without --audit */
     const bus *bus;             /* NULL without --bus */
     mcp_server *server;
     const mcp_host *host;
 } reload_context;
 
-/* Blocks SIGHUP, so that the signal stays pending until it is read. Call it before any thread is
- * started. Code that starts a program unblocks the signal in the child. */
+/* Blocks SIGHUP, and SIGUSR2 (supervisor/life.h), so that they stay pending until they are read. Call it before any thread is
+ * started. Code that starts a program unblocks the signals in the child. */
 void reload_hold(void);
 
 /* Returns MCP_OK, MCP_ENOMEM or MCP_EIO. */
 int reload_start(const reload_context *context, reload **ret);
+/* Reloads now. Returns false if nothing changed, after reporting why. */
+bool reload_again(reload *r);
 /* NULL is allowed. The settings in force stay valid until reload_free(). */
 void reload_stop(reload *r);
 /* Must be called after the server is freed. */
