@@ -318,7 +318,7 @@ static void test_loop(void **state)
 {
     (void)state;
     begin("");
-    char unique[33], message[128];
+    char unique[33], message[sizeof(last_message) + 1];
     assert_int_equal(last_message[0], 'H');
     snprintf(unique, sizeof(unique), "%.32s", last_message + 1);
     rig_initialize_as(&nodes[2].r, "2025-06-18", AS("a"), "");
