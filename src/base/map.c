@@ -1,6 +1,6 @@
 /* map.c: byte-string keys to pointers: open addressing, linear probing, SipHash-1-3 under a seed.
  *
- * A removed entry leaves a tombstone only if the next slot is not empty. The table is freed when
+ * A removed entry leaves a tombstone only if the next slot is not empty. A large table is freed when
  * the last entry is removed, and shrinks when an entry is added while at most 1/16 of the slots
  * hold entries. Removing an entry never allocates.
  */
@@ -11,7 +11,8 @@ enum {
     EMPTY = 0,
     TOMBSTONE = 1,
     FIRST_HASH = 2,
-    MIN_SLOTS = 8,
+    MIN_SLOTS = 4,
+    KEPT_SLOTS = 8, /* a table of at most this size stays allocated when it becomes empty */
 };
 
 /* ---- SipHash-1-3 (Aumasson, Bernstein) ------------------------------------------------------- */
@@ -159,7 +160,7 @@ int mcp__map_reserve(mcp__map *m)
     if (m->used + 1 > m->cap / 4 * 3)
         return rehash(m);
     /* Shrinking may fail: if there is no memory for a smaller table, the old table stays. */
-    if (m->cap > 8 * MIN_SLOTS && m->count < m->cap / 16)
+    if (m->cap > 8 * KEPT_SLOTS && m->count < m->cap / 16)
         (void)rehash(m);
     return MCP_OK;
 }
@@ -216,8 +217,8 @@ void *mcp__map_remove(mcp__map *m, mcp_str key)
         return NULL;
     void *value = slot->value;
     vacate(m, (size_t)(slot - m->slots));
-    /* The smallest table stays allocated: a map that is often empty then needs no allocation. */
-    if (--m->count == 0 && m->cap > MIN_SLOTS)
+    /* A small table stays allocated: a map that is often empty then needs no allocation. */
+    if (--m->count == 0 && m->cap > KEPT_SLOTS)
         mcp__map_free(m);
     return value;
 }
