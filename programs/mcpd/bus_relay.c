@@ -151,7 +151,11 @@ size_t bus_relay_count(const bus_relay *r)
 
 void bus_relay_free(bus_relay *r)
 {
-    while (r && r->first)
-        forget(r->first);
+    if (!r)
+        return;
+    for (member *m = r->first, *next; m; m = next) {
+        next = m->next;
+        release(m);
+    }
     free(r);
 }
