@@ -310,7 +310,7 @@ static void settle(int64_t ms)
 static void test_subscriptions(void **state)
 {
     (void)state;
-    open_both("sslmode=disable", (mcp_postgres_options){.timeout_ms = 300, .poll_ms = 100});
+    open_both("sslmode=disable", (mcp_postgres_options){.timeout_ms = 1500, .poll_ms = 100});
     peer_send(&p, 5, "subscriptions/listen",
               "\"notifications\":{\"resourceSubscriptions\":["
               "\"postgres://shop/public/sale/row/1\"]}");
