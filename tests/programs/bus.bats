@@ -185,7 +185,7 @@ both() {
     fails '--bus needs --bus-name' --bus redis:x --seal-key-file key
     fails 'there is no bus no' --bus no:x --bus-name n --seal-key-file key
     fails 'not NAME:ADDRESS' --bus x --bus-name n --seal-key-file key
-    fails 'neither db=N' --bus 'redis:x?y' --bus-name n --seal-key-file key
+    fails 'the option "y" is not db=N' --bus 'redis:x?y' --bus-name n --seal-key-file key
     fails 'No such file' --seal-key-file none
     cp key open && chmod 644 open
     fails 'other users can read' --seal-key-file open
