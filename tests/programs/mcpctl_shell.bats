@@ -20,7 +20,7 @@ load support/mcpctl
         run "$MCPCTL" "$name" --help
         [ "$status" -eq 0 ]
         [[ $output == "Usage: mcpctl $name"* ]]
-        [[ $name == trace || $name == shell || $name == browse || $output == *"With --json:"* ]]
+        [[ $name == trace || $name == shell || $name == browse || $name == web || $output == *"With --json:"* ]]
     done
 }
 
@@ -163,7 +163,7 @@ Greet {\"name\":\"x y\"}$esc[5m
     if command -v zsh >/dev/null; then "$MCPCTL" --completion zsh | zsh -n; fi
     if command -v fish >/dev/null; then "$MCPCTL" --completion fish | fish -n; fi
     [[ $("$MCPCTL" --completion zsh) == "#compdef mcpctl"*"(name uri size"* ]]
-    [[ $("$MCPCTL" --completion zsh) == *'|| $command == (call|prompt|read|shell) ]] && specs+=('"''--sampler'["* ]]
+    [[ $("$MCPCTL" --completion zsh) == *'|| $command == (browse|call|prompt|read|shell) ]] && specs+=('"''--sampler'["* ]]
     [[ $("$MCPCTL" --completion zsh) == *':NAME\: VALUE: '* ]]
     [[ $("$MCPCTL" --completion fish) == *"-l sort -n '__fish_seen_subcommand_from ls find' -x -a 'name uri"* ]]
     run "$MCPCTL" --completion csh

@@ -48,7 +48,7 @@ table() {
         says=${says#"${says%%[! ]*}"} says=${says%"${says##*[! ]}"}
         # If an answer is expected, the time-out allows for a busy machine.
         case $says in
-            'no answer'* | $patient) words=${words:-ls --timeout 1} ;;
+            'no answer'* | $patient) words=${words:-ls --timeout 2} ;;
             *) words=${words:-ls --timeout 20} ;;
         esac
         if [ "$1" = http ]; then
