@@ -2,7 +2,7 @@
 
 setup() {
     root=$BATS_TEST_TMPDIR
-    mkdir -p "$root"/{scripts,cmake,src/json,include/mcp,programs/mcpd,providers/files,examples}
+    mkdir -p "$root"/{scripts,cmake,src/json,include/mcp,programs/mcpd,providers/files,bus,examples}
     cp "$BATS_TEST_DIRNAME/../../scripts/check-layers" "$root/scripts/"
     cp "$BATS_TEST_DIRNAME/../../cmake/layers.txt" "$root/cmake/"
     cd "$root"

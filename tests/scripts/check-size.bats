@@ -2,7 +2,7 @@
 
 setup() {
     cd "$BATS_TEST_TMPDIR"
-    mkdir -p scripts src/base providers programs tests/unit
+    mkdir -p scripts src/base bus providers programs tests/unit
     cp "$BATS_TEST_DIRNAME/../../scripts/check-size" scripts/
 }
 
