@@ -71,7 +71,7 @@ typedef struct supervisor {
     board *board;
     int board_fd, signals;
     phase phase;
-    bool announced; /* all workers served once */
+    bool announced, succeed; /* all workers served once; a successor is wanted */
     successor successor;
     bool reload_again;            /* SIGHUP came during a reload */
     bool reloading, reload_tried; /* a reload began; one worker has accepted it */
@@ -345,10 +345,7 @@ static void on_signal(supervisor *s, uint32_t number)
     switch (number) {
     case SIGCHLD: reap(s); break;
     case SIGHUP: begin_reload(s); break;
-    case SIGUSR2:
-        if (s->phase == SERVING && s->announced)
-            (void)succeed_begin(&s->successor, s->start, s->sockets.fds, s->sockets.count);
-        break;
+    case SIGUSR2: s->succeed = true; break;
     default: end(s, 0);
     }
 }
@@ -399,6 +396,10 @@ static void on_time(supervisor *s)
     for (size_t i = 0; i < s->count && s->phase == SERVING; i++)
         if (!s->workers[i].pid && now >= s->workers[i].due)
             try_start(s, &s->workers[i]);
+    if (s->succeed && s->announced && s->phase == SERVING) {
+        s->succeed = false;
+        (void)succeed_begin(&s->successor, s->start, s->sockets.fds, s->sockets.count);
+    }
     if (now >= s->deadline) {
         s->deadline = NEVER;
         s->status = 1;
