@@ -341,14 +341,14 @@ typedef struct mcp_http_options {
     /* Returns whether messages of the other instances arrive now (mcp_share_usage.state). NULL means
      * never. */
     bool (*sharing)(void *user);
+    /* Refuse requests that would begin a session of a legacy revision, with 503. Use it if requests of
+     * one session may reach several processes that do not share sessions. */
+    bool no_sessions;
     /* Replaces the answer to /metrics, for example by sums over several processes. `text` is what the
      * endpoint would answer to the caller, whose identity is NULL if it is anonymous. What is passed to
      * add(), any number of times, is sent instead. It must not answer or close anything. May be NULL. */
     void (*merge_metrics)(mcp_http *http, const mcp_identity *identity, mcp_str text,
                           void (*add)(mcp_str text, void *arg), void *arg, void *user);
-    /* Refuse requests that would begin a session of a legacy revision, with 503. Use it if requests of
-     * one session may reach several processes that do not share sessions. */
-    bool no_sessions;
 } mcp_http_options;
 
 /* Makes an endpoint. The server must outlive it. Returns MCP_OK, MCP_EINVAL (no `random`, or a

@@ -143,13 +143,6 @@ typedef struct mcp_listen_options {
      * connections are closed, beginning with those without a token, and new connections get 503.
      * The default is a quarter of the limit, at most 512. */
     size_t keep_files;
-    /* Accept connections for the endpoint of this other listener of the same loop and server, instead
-     * of a new one: they have the same sessions, limits and counters. `http` is ignored. Close this
-     * listener before the other one. */
-    mcp_listener *endpoint;
-    /* A PEM file of the certificates with which the https:// addresses of other instances are verified
-     * (mcp_http_options.instance_address). NULL means those of the system. Copied. */
-    const char *instance_ca;
     /* A socket that listens already and is not blocking, such as one that was inherited
      * (mcp_socket_listen()). 0 means that mcp_loop_listen() opens one. `address` then only says what
      * it is. The listener owns the socket if the call succeeds. Other processes may accept
@@ -158,6 +151,13 @@ typedef struct mcp_listen_options {
     /* With `socket`: the file of a Unix socket is not removed when the listener is closed or drained,
      * because it belongs to another process. */
     bool keep_file;
+    /* Accept connections for the endpoint of this other listener of the same loop and server, instead
+     * of a new one: they have the same sessions, limits and counters. `http` is ignored. Close this
+     * listener before the other one. */
+    mcp_listener *endpoint;
+    /* A PEM file of the certificates with which the https:// addresses of other instances are verified
+     * (mcp_http_options.instance_address). NULL means those of the system. Copied. */
+    const char *instance_ca;
 } mcp_listen_options;
 
 /* Opens a socket at an address as mcp_loop_listen() does, and listens, but accepts nothing. `mode` is
