@@ -5,9 +5,10 @@
  *   mcp__client_exchange   a POST of a message and its answer, or an event stream opened by GET
  *   mcp_http_client        the transport of one mcp_client
  *
- * curl.c loads and runs libcurl, transfer.c runs requests, exchange.c sends messages and handles
- * their answers, events.c reads and resumes event streams, client.c is the transport, leave.c ends
- * sessions in the background, options.c reads its options, and fetch.c fetches documents.
+ * curl.c loads and runs libcurl, transfer.c runs requests, setup.c makes them, exchange.c sends
+ * messages and handles their answers, events.c reads and resumes event streams, client.c is the
+ * transport, leave.c ends sessions in the background, options.c reads its options, and fetch.c
+ * fetches documents.
  */
 #ifndef MCP_SRC_IO_HTTP_CLIENT_H
 #define MCP_SRC_IO_HTTP_CLIENT_H
@@ -37,8 +38,6 @@ typedef struct mcp__client_exchange mcp__client_exchange;
     X(curl_easy_cleanup)        \
     X(curl_easy_pause)          \
     X(curl_easy_strerror)       \
-    X(curl_slist_append)        \
-    X(curl_slist_free_all)      \
     X(curl_multi_init)          \
     X(curl_multi_setopt)        \
     X(curl_multi_add_handle)    \
@@ -65,7 +64,10 @@ struct mcp__multi {
     uv_idle_t idle;    /* active while transfers have to be started or freed */
     mcp__link waiting; /* transfers to start */
     mcp__link running;
-    mcp__link dead;  /* transfers to free */
+    mcp__link dead; /* transfers to free, or to keep */
+    mcp__link kept; /* transfers that have ended, and wait for another request */
+    size_t n_kept;
+    mcp__buf shape;  /* that of the request that is being started */
     unsigned inside; /* above 0 during a call of libcurl, when its handles must not be used */
     bool starved;    /* memory ran out, so a socket is not watched */
     bool pausing;    /* a transfer is paused */
@@ -144,26 +146,39 @@ struct mcp__transfer {
     mcp__target target; /* its strings are valid only in mcp__transfer_start() */
     mcp__method method;
     CURL *easy;
-    struct curl_slist *headers;
+    mcp__headers lines; /* the headers, to which the nodes of libcurl's list point */
+    mcp__buf nodes;
+    mcp__buf shape; /* the options that its handle has; empty if it is used only once */
     mcp__answer answer;
     char *url;
     unsigned redirects;
+    unsigned n_sent;     /* how often libcurl has begun to send the request */
     int failed;          /* error for which a callback stopped libcurl, or MCP_OK */
     bool added;          /* it was added to libcurl's multi handle */
     bool satisfied;      /* head() or bytes() returned false */
     bool head_reported;  /* head() was called */
+    bool once;           /* the request is not sent again if it may have arrived */
     bool begun;          /* the request was sent; set only if it may be sent only once */
     bool checks_address; /* checks the addresses to which it connects */
     bool paused;         /* until the next turn of the loop */
+    bool ended_well;     /* libcurl has received all of the answer */
+    bool is_kept;        /* it is in multi->kept */
     uint64_t act;        /* the call of libcurl in which `taken` bytes arrived */
     size_t taken;
     char error[CURL_ERROR_SIZE];
 };
 
-/* Schedules a transfer, which starts before the loop blocks. No callback is called before this
+/* setup.c: schedules a transfer, which starts before the loop blocks. No callback is called before this
  * returns. Returns MCP_OK, MCP_EINVAL or MCP_ENOMEM. */
 int mcp__transfer_start(mcp__multi *multi, const mcp__transfer_request *request,
                         mcp__transfer **ret);
+/* Keeps a transfer that libcurl does not run any more for another request, or frees it. */
+void mcp__transfer_release(mcp__transfer *t);
+void mcp__transfer_free(mcp__transfer *t);
+/* Frees the transfers that are kept. */
+void mcp__transfers_forget(mcp__multi *multi);
+/* transfer.c: sets the functions that libcurl calls. Returns whether there was memory. */
+bool mcp__transfer_set_callbacks(mcp__transfer *t);
 /* curl.c: counts n bytes that arrive. Returns whether they have to wait for the next turn of the loop,
  * because the transfer had its share of this one. */
 bool mcp__transfer_must_wait(mcp__transfer *t, size_t n);
@@ -173,7 +188,6 @@ void mcp__transfer_took_event(mcp__transfer *t);
 void mcp__transfer_abandon(mcp__transfer *t);
 /* Handles the end of a transfer in libcurl, or a redirect. */
 void mcp__transfer_over(mcp__transfer *t, CURLcode code);
-void mcp__transfer_free(mcp__transfer *t);
 /* Stops a transfer and calls its `done` with the error rc. */
 void mcp__transfer_fail(mcp__transfer *t, int rc);
 /* Returns whether an address is public: it does not belong to this machine, nor to a private or

@@ -186,7 +186,7 @@ void mcp__multi_flush(mcp__multi *multi)
         multi->inside++; /* libcurl calls watch_socket() for the sockets that it closes */
         if (t->added)
             multi->f.curl_multi_remove_handle(multi->handle, t->easy);
-        mcp__transfer_free(t);
+        mcp__transfer_release(t);
         multi->inside--;
     }
 }
@@ -314,6 +314,7 @@ static void multi_stop(mcp__multi *multi)
         mcp__transfer_fail(first_of(&multi->running), MCP_ECANCELLED);
     mcp__multi_flush(multi);
     multi->inside++;
+    mcp__transfers_forget(multi);
     if (multi->handle)
         multi->f.curl_multi_cleanup(multi->handle);
     multi->f.curl_global_cleanup();
@@ -367,6 +368,8 @@ int mcp__multi_get(mcp_loop *loop, mcp__multi **ret, mcp_error *error)
     mcp__list_init(&multi->waiting);
     mcp__list_init(&multi->running);
     mcp__list_init(&multi->dead);
+    mcp__list_init(&multi->kept);
+    mcp__buf_init(&multi->shape, &loop->allocator, 0);
     int rc = load(&multi->f, error);
     if (rc == MCP_OK)
         rc = check_version(&multi->f, error);

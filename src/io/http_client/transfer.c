@@ -1,4 +1,4 @@
-/* transfer.c: runs an HTTP request with libcurl.
+/* transfer.c: runs an HTTP request with libcurl. setup.c makes it, and sets its options.
  *
  * Redirects are followed here, because the rules differ from those of libcurl: a POST stays a POST,
  * its body is not sent to another origin, and a redirect never leads from https to http. The
@@ -15,7 +15,7 @@
 
 #include "io/http_client/client.h"
 
-enum { MOST_REDIRECTS = 5, CONNECT_MS = 10000 };
+enum { MOST_REDIRECTS = 5 };
 
 /* ---- addresses ------------------------------------------------------------------------------------------ */
 
@@ -147,14 +147,17 @@ static curl_socket_t open_socket(void *user, curlsocktype purpose, struct curl_s
     return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
-/* Prevents libcurl from repeating a request when a reused connection ends without an answer.
- * Usually the connection was idle for too long, but the server may also have crashed while it
- * handled this request. */
+/* Called when a request is about to be sent. libcurl repeats a request when a reused connection ends
+ * without an answer. Usually the connection was idle for too long, but the server may also have
+ * crashed while it handled this request, so one that may be sent only once ends here. */
 static int on_request(void *user, char *to, char *from, int to_port, int from_port)
 {
     mcp__transfer *t = user;
 
     (void)to, (void)from, (void)to_port, (void)from_port;
+    t->n_sent++;
+    if (!t->once)
+        return CURL_PREREQFUNC_OK;
     if (!t->begun) {
         t->begun = true;
         return CURL_PREREQFUNC_OK;
@@ -329,6 +332,7 @@ void mcp__transfer_over(mcp__transfer *t, CURLcode code)
         t->failed = MCP_ECLOSED; /* libcurl sent the request again, but could not connect */
     if (code == CURLE_OK)
         t->failed = MCP_OK; /* such as MCP_EACCESS for one of several addresses */
+    t->ended_well = code == CURLE_OK && !t->satisfied;
     snprintf(text, sizeof(text), "%s", text_of(t, code));
     finish(t, t->failed ? t->failed : code_of(code), code == CURLE_OK ? NULL : text);
 }
@@ -336,22 +340,6 @@ void mcp__transfer_over(mcp__transfer *t, CURLcode code)
 void mcp__transfer_fail(mcp__transfer *t, int rc)
 {
     finish(t, rc, mcp_error_text(rc));
-}
-
-/* ---- the beginning ---------------------------------------------------------------------------------------- */
-
-void mcp__transfer_free(mcp__transfer *t)
-{
-    const mcp__curl *f = &t->multi->f;
-    const mcp_allocator *a = &t->multi->loop->allocator;
-
-    mcp__list_remove(&t->link);
-    if (t->easy)
-        f->curl_easy_cleanup(t->easy);
-    f->curl_slist_free_all(t->headers);
-    mcp__answer_free(&t->answer);
-    mcp__release(a, t->url);
-    mcp__release(a, t);
 }
 
 void mcp__transfer_abandon(mcp__transfer *t)
@@ -364,31 +352,9 @@ void mcp__transfer_abandon(mcp__transfer *t)
     mcp__multi_note(t->multi);
 }
 
-static int copy_headers(mcp__transfer *t, const mcp__headers *headers)
-{
-    /* Suppresses libcurl's own header Expect. Many servers do not send "100 Continue", for which
-     * libcurl would wait one second. */
-    struct curl_slist *list = t->multi->f.curl_slist_append(NULL, "Expect:");
-    size_t at = 0;
+/* ---- the callbacks of libcurl ------------------------------------------------------------------ */
 
-    t->headers = list;
-    for (const char *line; list && (line = mcp__headers_next(headers, &at)) != NULL;)
-        list = t->multi->f.curl_slist_append(t->headers, line);
-    return list ? MCP_OK : MCP_ENOMEM;
-}
-
-/* curl_easy_setopt() has variable arguments, so an integer must have the type long. */
-static bool set_long(mcp__transfer *t, CURLoption option, long value)
-{
-    return t->multi->f.curl_easy_setopt(t->easy, option, value) == CURLE_OK;
-}
-
-static bool set_text(mcp__transfer *t, CURLoption option, const char *value)
-{
-    return t->multi->f.curl_easy_setopt(t->easy, option, value) == CURLE_OK;
-}
-
-static bool set_callbacks(mcp__transfer *t)
+bool mcp__transfer_set_callbacks(mcp__transfer *t)
 {
     const mcp__curl *f = &t->multi->f;
 
@@ -399,102 +365,7 @@ static bool set_callbacks(mcp__transfer *t)
            f->curl_easy_setopt(t->easy, CURLOPT_WRITEFUNCTION, on_bytes) == CURLE_OK &&
            f->curl_easy_setopt(t->easy, CURLOPT_WRITEDATA, t) == CURLE_OK &&
            f->curl_easy_setopt(t->easy, CURLOPT_OPENSOCKETFUNCTION, open_socket) == CURLE_OK &&
-           f->curl_easy_setopt(t->easy, CURLOPT_OPENSOCKETDATA, t) == CURLE_OK;
-}
-
-/* Makes libcurl call on_request() before it sends a request. Requires libcurl 7.80. */
-static void set_once(mcp__transfer *t)
-{
-    const mcp__curl *f = &t->multi->f;
-
-    (void)f->curl_easy_setopt(t->easy, CURLOPT_PREREQFUNCTION, on_request);
-    (void)f->curl_easy_setopt(t->easy, CURLOPT_PREREQDATA, t);
-}
-
-/* Sets how to connect. A connection whose address is checked is not taken from the pool, because
- * connections in the pool were not checked. */
-static bool set_connection(mcp__transfer *t)
-{
-    const mcp__target *target = &t->target;
-    const char *proxy = target->proxy;
-
-    if (!proxy &&
-        (target->unix_socket || target->public_only || mcp__url_is_loopback(mcp_str_from(t->url))))
-        proxy = "";
-    t->checks_address = target->public_only && proxy && !*proxy;
-    return (!target->unix_socket || set_text(t, CURLOPT_UNIX_SOCKET_PATH, target->unix_socket)) &&
-           (!proxy || set_text(t, CURLOPT_PROXY, proxy)) &&
-           (!target->ca_file || set_text(t, CURLOPT_CAINFO, target->ca_file)) &&
-           (!t->checks_address ||
-            (set_long(t, CURLOPT_FRESH_CONNECT, 1) && set_long(t, CURLOPT_FORBID_REUSE, 1)));
-}
-
-static bool set_method(mcp__transfer *t, mcp_str body)
-{
-    switch (t->method) {
-    case MCP__POST:
-        return set_long(t, CURLOPT_POST, 1) && set_text(t, CURLOPT_POSTFIELDS, body.ptr) &&
-               t->multi->f.curl_easy_setopt(t->easy, CURLOPT_POSTFIELDSIZE_LARGE,
-                                            (curl_off_t)body.len) == CURLE_OK;
-    case MCP__DELETE: return set_text(t, CURLOPT_CUSTOMREQUEST, "DELETE");
-    default: return true;
-    }
-}
-
-static long clamp(uint64_t ms)
-{
-    return (long)MCP__MIN(ms, (uint64_t)INT32_MAX);
-}
-
-static int set_up(mcp__transfer *t, const mcp__transfer_request *r)
-{
-    uint64_t connect_ms = t->target.connect_ms;
-
-    if (!connect_ms)
-        connect_ms = CONNECT_MS;
-
-    if (copy_headers(t, r->headers) < 0)
-        return MCP_ENOMEM;
-    /* With this option, freeing does not wait for a name server. It requires libcurl 7.87. */
-    (void)set_long(t, CURLOPT_QUICK_EXIT, 1);
-    if (r->once)
-        set_once(t);
-    bool ok = set_callbacks(t) && set_connection(t) && set_method(t, r->body) &&
-              set_text(t, CURLOPT_URL, t->url) &&
-              t->multi->f.curl_easy_setopt(t->easy, CURLOPT_HTTPHEADER, t->headers) == CURLE_OK &&
-              set_text(t, CURLOPT_PROTOCOLS_STR, "http,https") &&
-              set_text(t, CURLOPT_USERAGENT, "libmcp/" MCP_VERSION_STRING) &&
-              set_long(t, CURLOPT_NOSIGNAL, 1) && set_long(t, CURLOPT_TCP_KEEPALIVE, 1) &&
-              set_long(t, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1) &&
-              set_long(t, CURLOPT_CONNECTTIMEOUT_MS, clamp(connect_ms)) &&
-              set_long(t, CURLOPT_TIMEOUT_MS, clamp(r->timeout_ms)) &&
-              (!r->decode || set_text(t, CURLOPT_ACCEPT_ENCODING, ""));
-    return ok ? MCP_OK : MCP_ENOMEM;
-}
-
-int mcp__transfer_start(mcp__multi *multi, const mcp__transfer_request *r, mcp__transfer **ret)
-{
-    const mcp_allocator *a = &multi->loop->allocator;
-    mcp__transfer *t = mcp__zalloc(a, sizeof(*t));
-
-    if (!t)
-        return MCP_ENOMEM;
-    mcp__list_init(&t->link);
-    mcp__answer_init(&t->answer, a);
-    t->multi = multi;
-    t->events = r->events;
-    t->arg = r->arg;
-    t->target = *r->target;
-    t->method = r->method;
-    t->url = mcp__strdup(a, mcp_str_from(r->url));
-    t->easy = multi->f.curl_easy_init();
-    int rc = t->url && t->easy ? set_up(t, r) : MCP_ENOMEM;
-    if (rc < 0) {
-        mcp__transfer_free(t);
-        return rc;
-    }
-    mcp__list_append(&multi->waiting, &t->link);
-    mcp__multi_note(multi);
-    *ret = t;
-    return MCP_OK;
+           f->curl_easy_setopt(t->easy, CURLOPT_OPENSOCKETDATA, t) == CURLE_OK &&
+           f->curl_easy_setopt(t->easy, CURLOPT_PREREQFUNCTION, on_request) == CURLE_OK &&
+           f->curl_easy_setopt(t->easy, CURLOPT_PREREQDATA, t) == CURLE_OK;
 }

@@ -2,6 +2,7 @@
  * concurrent requests. Other files test streams, sessions and authorization. */
 #define _GNU_SOURCE
 #include "http_client_rig.h"
+#include "io/http_client/client.h"
 
 /* ---- one message ----------------------------------------------------------------------------- */
 
@@ -45,6 +46,47 @@ static void test_post(void **state)
     assert_int_equal(f.server.n_connections, 1);
     close_fixture(&f);
     assert_int_equal(f.server.n_requests, 2); /* no DELETE */
+}
+
+/* A handle of libcurl is used again: with other headers and another body and after refusals, too. */
+static void test_reuse(void **state)
+{
+    fixture f;
+    const mcp__multi *multi;
+
+    (void)state;
+    open_fixture(&f, answer_text, (mcp_http_client_options){0});
+    multi = f.loop->multi;
+    f.headers = "Content-Type: application/json";
+    for (size_t i = 0; i < 6; i++) {
+        engine_message m = ENGINE_REQUEST(1, .modern = true);
+        char text[400];
+
+        memset(text, 'a' + (int)i, sizeof(text));
+        text[10 + 70 * (i % 3)] = 0;
+        m.exchange = i + 1;
+        m.text = text;
+        m.headers[0] = i % 2 ? "Mcp-Name" : "Mcp-Method";
+        m.headers[1] = text;
+        f.text = ANSWER(1);
+        f.status = i == 3 ? "500 Oh" : NULL;
+        engine_send(&f.client, m);
+        wait_for_ends(&f);
+        assert_string_equal(request(&f, i)->body, text);
+        expect_header(&f, i, m.headers[0], text);
+        assert_false(script_has(request(&f, i), i % 2 ? "Mcp-Method" : "Mcp-Name"));
+        mcp_loop_step(f.loop, 0);
+        assert_int_equal(multi->n_kept, 1);
+    }
+    assert_int_equal(f.server.n_connections, 1);
+    /* Two at once need two handles. */
+    f.status = NULL;
+    for (size_t i = 0; i < 2; i++)
+        engine_send(&f.client, ENGINE_REQUEST(8 + i, .modern = true));
+    wait_for_ends(&f);
+    mcp_loop_step(f.loop, 0);
+    assert_int_equal(multi->n_kept, 2);
+    close_fixture(&f);
 }
 
 /* A response that is not an answer is reported with its status. */
@@ -470,13 +512,21 @@ static void test_arguments(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_post),          cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_deaths),        cmocka_unit_test(test_sent_once),
-        cmocka_unit_test(test_nobody_there),  cmocka_unit_test(test_too_long),
-        cmocka_unit_test(test_notification),  cmocka_unit_test(test_abandon),
-        cmocka_unit_test(test_max_exchanges), cmocka_unit_test(test_replies_not_taken),
-        cmocka_unit_test(test_replies_taken), cmocka_unit_test(test_redirects),
-        cmocka_unit_test(test_arguments),     cmocka_unit_test(test_free_with_loop),
+        cmocka_unit_test(test_reuse),
+        cmocka_unit_test(test_post),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_deaths),
+        cmocka_unit_test(test_sent_once),
+        cmocka_unit_test(test_nobody_there),
+        cmocka_unit_test(test_too_long),
+        cmocka_unit_test(test_notification),
+        cmocka_unit_test(test_abandon),
+        cmocka_unit_test(test_max_exchanges),
+        cmocka_unit_test(test_replies_not_taken),
+        cmocka_unit_test(test_replies_taken),
+        cmocka_unit_test(test_redirects),
+        cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_free_with_loop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
