@@ -130,6 +130,12 @@ typedef struct mcp_provider {
      * function. If one of them is NULL, neither is called. */
     void (*list_begin)(mcp_request *req, mcp_item item, void *user);
     void (*list_end)(mcp_request *req, void *user);
+    /* Returns whether the provider probably has items of this kind (MCP_ITEM_RESOURCE stands for
+     * templates, too) for the caller of `req`, which asks for the capabilities of the server. If no
+     * provider has any, and none is registered, the capability is not declared to this caller; its
+     * requests are answered as before. If this is NULL, the provider has what `items` says, and
+     * resources. */
+    bool (*declares)(const mcp_request *req, mcp_item item, void *user);
 } mcp_provider;
 
 /* Mounts a provider for every URI that begins with `prefix` (case is ignored in the scheme only;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "about.h"
+#include "capacity.h"
 #include "commands.h"
 #include "log.h"
 #include "sources.h"
@@ -146,12 +147,22 @@ static void look_again(offer *o, mcp_server *server)
         o->timer = o->host->timer_start(EVERY_MS, on_time, o, o->host->user);
 }
 
+static void limit_upstreams(const settings *s)
+{
+    upstreams_use_limits(s->max_upstream_calls ? s->max_upstream_calls : CAPACITY_UPSTREAM_CALLS,
+                         s->max_upstream_sessions ? s->max_upstream_sessions
+                                                  : CAPACITY_UPSTREAM_SESSIONS,
+                         s->max_upstream_bytes ? s->max_upstream_bytes : CAPACITY_UPSTREAM_BYTES);
+}
+
 int offer_make(offer *o, mcp_server *server, mcp_error *error)
 {
     access_rules *rules = NULL;
     notes *said = NULL;
     mcp_files *watching = o->watching;
     int rc = upstreams_use_approvals(o->now->approved, o->now->withhold_changed, error);
+    if (rc == MCP_OK)
+        rc = upstreams_use_memory(o->now->remember, error);
     if (rc == MCP_OK && o->config)
         rc = access_read(o->config, &rules);
     if (rc == MCP_OK && o->config)
@@ -181,6 +192,7 @@ int offer_make(offer *o, mcp_server *server, mcp_error *error)
     o->notes = said;
     o->places = o->placing;
     o->placing = (source_places){0};
+    limit_upstreams(o->now);
     instruct(server, o);
     look_again(o, server);
     return MCP_OK;

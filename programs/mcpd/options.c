@@ -13,7 +13,8 @@ const char program_name[] = "mcpd";
 #define IS_PATH   .unkept = true, .is_path = true
 #define TEXT(name_, field, argument_) \
     .name = name_, .kind = OPTION_TEXT, .at = AT(field), .argument = argument_
-#define RANGE(least, most) .min = (least), .max = (most)
+#define NUMBER(name_, field) .name = name_, .kind = OPTION_COUNT, .at = AT(field), .argument = "N"
+#define RANGE(least, most)   .min = (least), .max = (most)
 
 static const option table[] = {
     {.name = "config",
@@ -125,11 +126,7 @@ static const option table[] = {
      IS_PATH,
      .help = "Serve the MCP servers that FILE names, the configuration file of a host: Claude, VS "
              "Code, Cursor, Codex, Gemini CLI, opencode, Copilot CLI."},
-    {.name = "approved",
-     .kind = OPTION_TEXT,
-     .at = AT(approved),
-     .argument = "FILE",
-     IS_PATH,
+    {TEXT("approved", approved, "FILE"), IS_PATH,
      .help = "Compare the tools of other MCP servers with the definitions in FILE, which --approve "
              "writes, and log those that are new or have changed."},
     {.name = "withhold-changed",
@@ -137,6 +134,10 @@ static const option table[] = {
      .at = AT(withhold_changed),
      .unkept = true,
      .help = "With --approved: offer no tool of another MCP server that is new or has changed."},
+    {TEXT("remember", remember, "FILE"), IS_PATH,
+     .help = "Keep in FILE what other MCP servers said about themselves (instructions, versions, "
+             "kinds of items), so that it is known at the next start, before they are used. One "
+             "mcpd writes it."},
     {.name = "approve",
      .kind = OPTION_FLAG,
      .at = AT(approve),
@@ -271,27 +272,12 @@ static const option table[] = {
      .argument = "FILE",
      IS_PATH,
      .help = "The private key of --tls-cert (PEM)."},
-    {.name = "max-connections",
-     .kind = OPTION_COUNT,
-     .at = AT(max_connections),
-     .argument = "N",
-     RANGE(1, 1000000),
-     .unkept = true,
+    {NUMBER("max-connections", max_connections), RANGE(1, 1000000), .unkept = true,
      .help = "Maximum number of HTTP connections. Default 20000."},
-    {.name = "max-per-address",
-     .kind = OPTION_COUNT,
-     .at = AT(max_per_address),
-     .argument = "N",
-     RANGE(1, 1000000),
-     .unkept = true,
+    {NUMBER("max-per-address", max_per_address), RANGE(1, 1000000), .unkept = true,
      .help = "Maximum number of HTTP connections from one address (for IPv6, from one /64). "
              "Default 1000; for addresses of this machine, --max-connections."},
-    {.name = "max-per-principal",
-     .kind = OPTION_COUNT,
-     .at = AT(max_per_principal),
-     .argument = "N",
-     RANGE(1, 1000000),
-     .unkept = true,
+    {NUMBER("max-per-principal", max_per_principal), RANGE(1, 1000000), .unkept = true,
      .help = "Maximum number of HTTP connections that carry requests or streams of one token. "
              "Default 5000; for addresses of this machine, --max-connections."},
     {.name = "max-memory",
@@ -320,20 +306,25 @@ static const option table[] = {
      .help = "Maximum memory for contents of 64K and more (files, database values, "
              "repository objects) while they are read and encoded, for all clients together. "
              "Reads that do not fit wait. Default 128M."},
-    {.name = "max-source-processes",
-     .kind = OPTION_COUNT,
-     .at = AT(max_source_processes),
-     .argument = "N",
-     RANGE(1, 100000),
-     .unkept = true,
+    {NUMBER("max-source-processes", max_source_processes), RANGE(1, 100000), .unkept = true,
      .help = "Maximum number of processes for sources that run at one time. One that has no "
              "requests is ended if another source needs it. Default 64."},
-    {.name = "keep-files",
-     .kind = OPTION_COUNT,
-     .at = AT(keep_files),
-     .argument = "N",
-     RANGE(1, 1000000),
+    {NUMBER("max-upstream-calls", max_upstream_calls), RANGE(1, 1000000), .unkept = true,
+     .help = "Maximum number of requests of one caller that are in flight at other MCP servers, at "
+             "all of them together. Default 1024."},
+    {NUMBER("max-upstream-sessions", max_upstream_sessions), RANGE(1, 1000000), .unkept = true,
+     .help = "Maximum number of sessions of one caller with other MCP servers, with all of them "
+             "together. An idle one is ended if another one is needed. Default 256."},
+    {.name = "max-upstream-bytes",
+     .kind = OPTION_SIZE,
+     .at = AT(max_upstream_bytes),
+     .argument = "SIZE",
+     RANGE(1 << 10, (uint64_t)1 << 40),
      .unkept = true,
+     .help = "Maximum memory for the requests of one caller that are in flight at other MCP "
+             "servers, and for their answers that are kept until the caller asks for them. Default "
+             "64M."},
+    {NUMBER("keep-files", keep_files), RANGE(1, 1000000), .unkept = true,
      .help = "Number of file descriptors that HTTP connections leave free for other uses. "
              "Default: a quarter of the limit on open files, at most 512."},
     {.name = "max-body",
@@ -343,29 +334,14 @@ static const option table[] = {
      RANGE(1024, (uint64_t)1 << 30),
      .unkept = true,
      .help = "Maximum size of the body of an HTTP request. Default 4M."},
-    {.name = "calls-per-second",
-     .kind = OPTION_COUNT,
-     .at = AT(calls_per_second),
-     .argument = "N",
-     RANGE(1, 1000000),
-     .unkept = true,
+    {NUMBER("calls-per-second", calls_per_second), RANGE(1, 1000000), .unkept = true,
      .help = "Maximum number of tool calls per second by one caller, with bursts of four "
              "times as many. A caller is identified by its token, or by its address if it "
              "sends none. Default 500; by default, callers on this machine have no limit."},
-    {.name = "completions-per-second",
-     .kind = OPTION_COUNT,
-     .at = AT(completions_per_second),
-     .argument = "N",
-     RANGE(1, 1000000),
-     .unkept = true,
+    {NUMBER("completions-per-second", completions_per_second), RANGE(1, 1000000), .unkept = true,
      .help = "The same for completions. Default 200; by default, callers on this machine "
              "have no limit."},
-    {.name = "polls-per-second",
-     .kind = OPTION_COUNT,
-     .at = AT(polls_per_second),
-     .argument = "N",
-     RANGE(1, 1000000),
-     .unkept = true,
+    {NUMBER("polls-per-second", polls_per_second), RANGE(1, 1000000), .unkept = true,
      .help = "The same for requests about tasks (tasks/get, tasks/result, tasks/list). "
              "Default 500; by default, callers on this machine have no limit."},
     {.name = "no-rate-limits",

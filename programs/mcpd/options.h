@@ -47,6 +47,7 @@ typedef struct settings {
     uint64_t max_connections, max_per_address, max_per_principal, max_memory, max_share, keep_files;
     uint64_t max_body, heartbeat, drain_time, workers;
     uint64_t max_work_memory, max_source_processes;
+    uint64_t max_upstream_calls, max_upstream_sessions, max_upstream_bytes;
     uint64_t calls_per_second, completions_per_second, polls_per_second;
     bool no_rate_limits;
     bool version, help, help_man, help_schema;
@@ -56,7 +57,7 @@ typedef struct settings {
     texts modules;
     texts servers;          /* configuration files of hosts */
     struct servers *hosted; /* what the sources of these files borrow (servers.h) */
-    const char *approved;
+    const char *approved, *remember;
     bool approve, withhold_changed;
     const char *prompts;
 

@@ -6,6 +6,7 @@
 #include <mcp/module.h>
 
 #include "metrics.h"
+#include "remember.h"
 #include "upstream.h"
 #include "upstreams.h"
 
@@ -53,6 +54,18 @@ int upstreams_use_approvals(const char *path, bool withhold, mcp_error *error)
     mounted.approvals = next;
     mounted.withhold_changed = withhold;
     return MCP_OK;
+}
+
+int upstreams_use_memory(const char *path, mcp_error *error)
+{
+    return remember_use(path, &mounted, error);
+}
+
+void upstreams_use_limits(uint64_t calls, uint64_t sessions, uint64_t bytes)
+{
+    mounted.max_calls = (size_t)calls;
+    mounted.max_sessions = (size_t)sessions;
+    mounted.max_bytes = (size_t)bytes;
 }
 
 const mcp_approvals *upstreams_approvals(void)
@@ -161,7 +174,7 @@ static const metric metrics[] = {
     {"mcp_upstream_sessions_ended_total", "counter", "Sessions that ended, by cause.", OF(ends[0]),
      .key = "cause", .word = mcp_upstream_end_name},
     {"mcp_upstream_sessions_refused_total", "counter",
-     "Sessions that were not opened because of max_sessions.", OF(refused)},
+     "Sessions that were not opened because of a limit.", OF(refused)},
     {"mcp_upstream_subscriptions", "gauge", "Resources of the other server that are watched.",
      OF(subscriptions)},
     {"mcp_upstream_requests_in_flight", "gauge", "Forwarded requests without an answer yet.",
@@ -174,6 +187,9 @@ static const metric metrics[] = {
     {"mcp_upstream_lists_kept_total", "counter",
      "Lists that did not wait for the other server: with its last entries, or without it.",
      OF(lists[0]), .key = "with", .word = mcp_upstream_list_name},
+    {"mcp_upstream_limited_total", "counter",
+     "Requests, sessions and answers that a limit prevented, by limit.", OF(limited[0]),
+     .key = "limit", .word = mcp_upstream_limit_name},
     {"mcp_upstream_processes", "gauge", "Processes of the other server that run.", OF(processes),
      .program = true},
     {"mcp_upstream_process_memory_bytes", "gauge", "Private memory of these processes.", OF(memory),

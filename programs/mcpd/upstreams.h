@@ -13,7 +13,12 @@ const char *upstreams_said(void);
 /* Makes sources that are mounted from now on compare their tools with the file `path`, or with none if
  * it is NULL. Returns MCP_OK or the errors of mcp_approvals_open(). */
 int upstreams_use_approvals(const char *path, bool withhold, mcp_error *error);
-/* Returns those in force, or NULL. */
+/* Makes sources that are mounted from now on remember what their servers said, in the file `path`, or in
+ * none if it is NULL (remember_use()). */
+int upstreams_use_memory(const char *path, mcp_error *error);
+/* Sets what one caller may use of all servers together, from now on (mcp_upstream_group). */
+void upstreams_use_limits(uint64_t calls, uint64_t sessions, uint64_t bytes);
+/* Returns the approvals in force, or NULL. */
 const mcp_approvals *upstreams_approvals(void);
 /* Makes the checks of these sources (offer_try()) visit their tools, until `fn` is NULL again. */
 void upstreams_visit_tools(mcp_upstream_tool_fn *fn, void *user);

@@ -31,10 +31,12 @@ void upstream_ask_free(upstream_ask *a)
     if (*at) {
         *at = a->next;
         a->session->n_asks--;
+        a->session->bytes -= a->size;
     }
     mcp_service_done(a->session->service, &a->use);
     common_release(&up->alloc, a->verdicts.of);
     common_release(&up->alloc, a->params);
+    common_release(&up->alloc, a->caller);
     common_release(&up->alloc, a->name);
     common_release(&up->alloc, a);
 }
@@ -109,10 +111,7 @@ int upstream_reply_page(upstream *up, mcp_request *req, mcp_item item, mcp_str t
 
 const char *upstream_reason(int rc, const mcp_error *error)
 {
-    if (error && error->text[0])
-        return error->text;
-    return rc == MCP_ELIMIT ? "too many sessions are open (max_sessions): try again later"
-                            : mcp_error_text(rc);
+    return error && error->text[0] ? error->text : mcp_error_text(rc);
 }
 
 int upstream_refuse(upstream *up, mcp_request *req, int rc, const mcp_error *error)
@@ -185,6 +184,7 @@ static void on_done(mcp_client *client, int rc, const mcp_json *result, const mc
 {
     upstream_ask *a = user;
     a->call = 0;
+    upstream_said_note(a->session);
     if (rc == MCP_ETIMEOUT && upstream_may_ask(a))
         a->session->cancelled = true;
     upstream_logs_tell(a->session);
@@ -445,19 +445,27 @@ static int begin(upstream *up, mcp_request *req, const upstream_ask *like, bool 
     const upstream_wanted wanted = {.principal = upstream_principal(up, caller),
                                     .declared = upstream_declared_by(up, req),
                                     .matters = upstream_may_ask(like) ? ~0u : UPSTREAM_SHOWS_APPS};
-    int rc = a ? upstream_session_limit(up, caller, error) : MCP_ENOMEM;
+    size_t size = like->params ? strlen(like->params) : 0;
+    char *name =
+        up->options.shared && caller ? common_copy(&up->alloc, caller, strlen(caller)) : NULL;
+    bool fails = !a || (up->options.shared && caller && !name);
+    int rc = fails ? MCP_ENOMEM : upstream_limit_call(up, caller, size, error);
     if (rc == MCP_OK)
         rc = upstream_session_get(up, &wanted, &s, error);
     if (rc != MCP_OK) {
+        common_release(&up->alloc, name);
         common_release(&up->alloc, a);
         release(up, like);
         return rc;
     }
     *a = *like;
+    a->size = size;
+    a->caller = name;
     a->session = s;
     a->next = s->asks;
     s->asks = a;
     s->n_asks++;
+    s->bytes += size;
     a->req = req;
     if (!early)
         upstream_ask_attach(a, req);

@@ -59,6 +59,7 @@ void upstream_park_free(upstream_ask *a)
     upstream_questions_drop(a);
     if (a->park) {
         up->stored -= a->park->text.len;
+        a->session->bytes -= a->park->text.len;
         common_release(&up->alloc, (void *)(uintptr_t)a->park->text.ptr);
         common_release(&up->alloc, a->park);
     }
@@ -210,12 +211,14 @@ void upstream_soon_stop(upstream *up)
 static bool store(upstream_ask *a, mcp_str text)
 {
     upstream *up = a->session->up;
-    bool fits = text.len <= MOST_STORED && up->stored + text.len <= MOST_STORED_ALL;
+    bool fits = text.len <= MOST_STORED && up->stored + text.len <= MOST_STORED_ALL &&
+                upstream_limit_bytes(a, text.len);
     char *copy = fits ? common_copy(&up->alloc, text.ptr, text.len) : NULL;
     if (!copy)
         return false;
     a->park->text = (mcp_str){copy, text.len};
     up->stored += text.len;
+    a->session->bytes += text.len;
     return true;
 }
 

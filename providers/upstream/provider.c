@@ -314,6 +314,7 @@ int mcp_upstream_mount(mcp_server *server, const mcp_upstream_options *options, 
         .release = release,
         .logs = true,
         .tasks = true,
+        .declares = upstream_declares,
     };
     int rc = upstream_check(options, error);
     if (rc != MCP_OK)
@@ -345,6 +346,7 @@ int mcp_upstream_mount(mcp_server *server, const mcp_upstream_options *options, 
     if (rc == MCP_OK) {
         upstream_group_add(up);
         upstream_take_kept(up);
+        upstream_remember_take(up);
     }
     return rc;
 }

@@ -182,6 +182,11 @@ bool upstream_session_is_of(const upstream_session *s, const char *principal)
     return is_same_principal(s->principal, principal);
 }
 
+const char *upstream_caller(const upstream_ask *a)
+{
+    return a->session->up->options.shared ? a->caller : a->session->principal;
+}
+
 static bool suits(const upstream_session *s, const upstream_wanted *wanted)
 {
     return !s->failed && upstream_session_is_of(s, wanted->principal) &&
@@ -246,24 +251,6 @@ static int open_session(upstream_session *s, mcp_error *error)
     return rc == MCP_OK ? upstream_link_open(s, error) : rc;
 }
 
-/* Makes room for one more session, if necessary by marking the least recently used idle session to
- * be ended. */
-static bool has_room(upstream *up)
-{
-    upstream_session *oldest = NULL;
-    size_t n = 0;
-    for (upstream_session *s = up->sessions; s; s = s->next) {
-        n += !s->failed;
-        if (!s->asks && !s->n_uris && !s->failed && (!oldest || s->last_use < oldest->last_use))
-            oldest = s;
-    }
-    if (n >= up->options.max_sessions && oldest) {
-        oldest->failed = true;
-        n--;
-    }
-    return n < up->options.max_sessions;
-}
-
 static int session_new(upstream *up, const upstream_wanted *wanted, upstream_session **ret,
                        mcp_error *error)
 {
@@ -289,24 +276,6 @@ static int session_new(upstream *up, const upstream_wanted *wanted, upstream_ses
     return MCP_OK;
 }
 
-int upstream_session_limit(const upstream *up, const char *principal, mcp_error *error)
-{
-    const mcp_upstream_options *o = &up->options;
-    size_t all = 0, own = 0;
-    for (const upstream_session *s = up->sessions; s; s = s->next) {
-        all += s->n_asks;
-        own += !o->shared && upstream_session_is_of(s, principal) ? s->n_asks : 0;
-        for (const upstream_ask *a = o->shared ? s->asks : NULL; a; a = a->next)
-            own += a->req && is_same_principal(mcp_request_principal(a->req), principal);
-    }
-    if (all < o->max_calls_in_all && own < o->max_calls)
-        return MCP_OK;
-    snprintf(error->text, sizeof(error->text),
-             "too many requests are in flight (%s): try again later",
-             own < o->max_calls ? "max_calls_in_all" : "max_calls");
-    return MCP_ELIMIT;
-}
-
 /* Returns whether the next call needs another session, because the questions of this one have to be
  * refused (likely_ask() in question.c). It ends when its calls have ended. */
 static bool is_doubtful(const upstream_session *s)
@@ -326,13 +295,11 @@ int upstream_session_get(upstream *up, const upstream_wanted *wanted, upstream_s
     }
     if (!s && upstream_take_session(up, wanted))
         s = upstream_session_find(up, wanted);
-    int rc = MCP_OK;
-    if (!s && has_room(up)) {
+    int rc = s ? MCP_OK : upstream_limit_session(up, wanted->principal, error);
+    if (rc == MCP_OK && !s)
         rc = session_new(up, wanted, &s, error);
-    } else if (!s) {
+    else if (rc == MCP_ELIMIT)
         up->totals.refused++;
-        rc = MCP_ELIMIT;
-    }
     if (rc != MCP_OK)
         return rc;
     s->last_use = upstream_now(up);

@@ -103,8 +103,9 @@ struct upstream_session {
     size_t n_headers;
     bool knows_tools; /* other tools need none, as far as the lists said */
     upstream_ask *asks;
-    size_t n_asks;
+    size_t n_asks, bytes; /* bytes: what the requests and the answers that are kept for them hold */
     int64_t last_use;
+    bool noted;              /* upstream_said_note() has told the program */
     bool failed;             /* the session is about to end; the next request opens a new one */
     bool lost;               /* the reason is that the connection was lost */
     bool closing;            /* the session is being freed */
@@ -163,6 +164,8 @@ struct upstream_ask {
     upstream_parked *park; /* NULL until the other server asks */
     const char *method;
     char *params;
+    size_t size;  /* bytes of `params` when the request began */
+    char *caller; /* `shared`: the principal of the caller, or NULL if it is anonymous */
     /* lists: the request is for a page of a list; goes_on: that page is not the first one */
     bool lists, goes_on;
     upstream_listing *listing; /* lists; owned */
@@ -206,13 +209,23 @@ void upstream_list_changed(const upstream_session *s, mcp_item item);
 void upstream_updated(const upstream_session *s, const char *uri);
 /* Returns whether the session belongs to the principal. */
 bool upstream_session_is_of(const upstream_session *s, const char *principal);
-/* Returns MCP_OK, or MCP_ELIMIT with the reason in *error if there are too many requests in flight
- * for one more of the caller with this principal. */
-int upstream_session_limit(const upstream *up, const char *principal, mcp_error *error);
+/* Returns the principal of the caller of a request, or NULL if it is anonymous. */
+const char *upstream_caller(const upstream_ask *a);
 /* Marks a session whose connection has ended. The timer then frees the session. */
 void upstream_session_lost(upstream_session *s);
 /* Ends all sessions. */
 void upstream_sessions_close(upstream *up);
+
+/* ---- limits.c ------------------------------------------------------------------------------- */
+
+/* Returns MCP_OK, or MCP_ELIMIT with the reason in *error if there is no room for one more request of
+ * this principal, which holds `size` bytes. */
+int upstream_limit_call(upstream *up, const char *principal, size_t size, mcp_error *error);
+/* Returns whether there is room for so many more bytes that a request holds. */
+bool upstream_limit_bytes(const upstream_ask *a, size_t size);
+/* Makes room for one more session of this principal, if necessary by marking an idle session to be ended.
+ * Returns MCP_OK, or MCP_ELIMIT with the reason in *error. */
+int upstream_limit_session(upstream *up, const char *principal, mcp_error *error);
 
 /* ---- try.c ----------------------------------------------------------------------------------- */
 
@@ -234,9 +247,18 @@ void upstream_count_process(upstream *up, const mcp_service *service);
 
 /* Keeps what the other server said about itself, before the session ends. */
 void upstream_said_keep(upstream_session *s);
+/* Tells the program once, when the other server has said something in this session. */
+void upstream_said_note(upstream_session *s);
+/* mcp_provider.declares: as the other server was last seen by the caller. */
+bool upstream_declares(const mcp_request *req, mcp_item item, void *user);
 /* Takes over what is known from an earlier mount of the same server. */
 void upstream_said_adopt(upstream *up, upstream *from);
 void upstream_said_clear(upstream *up);
+
+/* ---- remember.c ----------------------------------------------------------------------------- */
+
+/* Takes what mcp_upstream_group.remembered has about this server. */
+void upstream_remember_take(upstream *up);
 
 /* ---- link.c ---------------------------------------------------------------------------------- */
 

@@ -48,7 +48,24 @@ typedef struct mcp_upstream_group {
      * change them between the calls. */
     mcp_approvals *approvals;
     bool withhold_changed;
+    /* What one principal (all anonymous callers are one) may use at all servers together; 0 means no
+     * limit: requests in flight; open sessions, of which shared ones do not count; and bytes of requests
+     * in flight and of answers that are kept for the caller. Requests beyond that fail with an error that
+     * names the limit. */
+    size_t max_calls, max_sessions, max_bytes;
+    /* What mcp_upstream_remember() of an earlier process has written, or NULL. Each server that is
+     * mounted takes what concerns it. */
+    const mcp_json *remembered;
+    /* Called when a server has said something about itself, at the beginning of each session, so that
+     * the program can call mcp_upstream_remember(). It must not call the server. May be NULL. */
+    void (*said)(void *user);
+    void *user;
 } mcp_upstream_group;
+
+/* Writes what the servers of the group said about themselves, to each principal, as a value: their
+ * titles, versions, instructions and kinds of items. What belongs to servers that are not mounted is not
+ * written. Failures are those of the writer. */
+void mcp_upstream_remember(const mcp_upstream_group *group, mcp_json_writer *w);
 
 /* How sessions log in at an HTTP endpoint (mcp/oauth.h). */
 typedef struct mcp_upstream_login {
@@ -205,6 +222,17 @@ typedef enum mcp_upstream_list {
     MCP_UPSTREAM_LISTS,
 } mcp_upstream_list;
 
+/* A limit that a request or a session would have exceeded. */
+typedef enum mcp_upstream_limit {
+    MCP_UPSTREAM_MAX_CALLS,
+    MCP_UPSTREAM_MAX_CALLS_IN_ALL,
+    MCP_UPSTREAM_MAX_SESSIONS,
+    MCP_UPSTREAM_GROUP_CALLS, /* max_calls of the group, and so on */
+    MCP_UPSTREAM_GROUP_SESSIONS,
+    MCP_UPSTREAM_GROUP_BYTES,
+    MCP_UPSTREAM_LIMITS,
+} mcp_upstream_limit;
+
 /* The state of a mounted server. Members of the type uint64_t, except `memory`, are totals since
  * the server was mounted. */
 typedef struct mcp_upstream_state {
@@ -214,11 +242,12 @@ typedef struct mcp_upstream_state {
     size_t sessions;      /* number of open sessions */
     size_t subscriptions; /* number of resources that all sessions watch */
     size_t in_flight;     /* number of requests in flight */
-    /* sessions that were opened, that max_sessions prevented, and that ended, by cause */
+    /* sessions that were opened, that a limit prevented, and that ended, by cause */
     uint64_t opened, refused, ends[MCP_UPSTREAM_ENDS];
     uint64_t requests[MCP_UPSTREAM_OUTCOMES]; /* requests that ended, by outcome */
     uint64_t logs, logs_dropped; /* log messages that were forwarded, and that were left out */
-    uint64_t lists[MCP_UPSTREAM_LISTS]; /* lists that did not wait for an answer */
+    uint64_t lists[MCP_UPSTREAM_LISTS];    /* lists that did not wait for an answer */
+    uint64_t limited[MCP_UPSTREAM_LIMITS]; /* what was refused, by limit */
     /* The rest is 0 unless the server is a program. */
     size_t processes; /* number of processes that are running */
     /* the private memory of these processes in bytes, the number of processes that were started, and
@@ -249,6 +278,7 @@ void mcp_upstream_introduce(const mcp_upstream_group *group, const char *princip
 const char *mcp_upstream_end_name(size_t end);
 const char *mcp_upstream_outcome_name(size_t outcome);
 const char *mcp_upstream_list_name(size_t list);
+const char *mcp_upstream_limit_name(size_t limit);
 
 /* The first word of the command line with which a source with the option "sandbox" starts the program
  * that contains this provider again. mcpd then runs confine_run(). */

@@ -271,6 +271,70 @@ with_instructions() {
     [ "$(shows "$bob")" = '## two ' ]
 }
 
+@test "--remember: instructions and capabilities are those that another process was told" {
+    local one two asked='[(.instructions | contains("\n\n## one: Tool")), (.capabilities | has("prompts"), has("resources"), has("tools"))]'
+    with_instructions
+    cp "$BATS_TEST_DIRNAME/support/toolbox" toolbox
+    one="mcp:'$PWD/toolbox' one.json?name=one&first_list_ms=60000" two="mcp:'$PWD/toolbox' two.json?name=two&first_list_ms=60000"
+    for era in legacy modern; do
+        rm -f said.json
+        talk "$era" "$MCPD" --no-resource-tools --remember said.json "$one" "$two"
+        [ "$era" = legacy ] || result server/discover '{}'
+        is '[false,true,true,true]' "$asked"
+        result tools/list '{}'
+        hush
+        [ "$(stat -c %a said.json)" = 600 ]
+        talk "$era" "$MCPD" --no-resource-tools --remember said.json "$one" "$two"
+        [ "$era" = legacy ] || result server/discover '{}'
+        is '[true,false,false,true]' "$asked"
+        is true '.instructions | contains("\n> First line\n> ## two: forged\n") and endswith("\n> " + "é" * 1000 + "\n> …")'
+        ! pgrep -P "$server_pid" # no server was started for it
+        result prompts/list '{}'
+        is '{"prompts":[]}' '{prompts}'
+        hush
+    done
+    # A server that is down is offered as before; one that is new may have everything.
+    mv toolbox away
+    talk legacy "$MCPD" --no-resource-tools --remember said.json "$one" "$two"
+    is '[true,false,false,true]' "$asked"
+    failure tools/call '{"name":"one_add"}'
+    hush
+    talk legacy "$MCPD" --no-resource-tools --remember said.json "mcp:'$PWD/away' one.json?name=one"
+    is '[false,true,true,true]' "$asked"
+    result tools/list '{}'
+    hush
+    # A file of another kind is not overwritten.
+    echo '{"mine":1}' >mine.json
+    run -1 "$MCPD" --remember mine.json "$two" </dev/null
+    [[ $output == *"mine.json: it is not a file of --remember"* ]]
+    [ "$(cat mine.json)" = '{"mine":1}' ]
+    # One that cannot be written is reported once, and changes nothing.
+    talk legacy "$MCPD" --remember nowhere/said.json "mcp:'$PWD/away' one.json?name=one&idle_ms=100"
+    result tools/list '{}'
+    hush
+    [ "$(grep -c 'nowhere/said.json cannot be written: No such file' talk.log)" = 1 ]
+}
+
+@test "--remember: what a server said to one caller is not told to another" {
+    with_instructions
+    printf 'ada:0123456789abcdef\nbob:0123456789abcdee\n' >tokens
+    chmod 600 tokens
+    local ada='Authorization: Bearer 0123456789abcdef' bob='Authorization: Bearer 0123456789abcdee'
+    shows() { "$MCPCTL" info -H "$1" "$url" | grep -o '^## [a-z]*' | tr '\n' ' '; }
+    for run in first second; do
+        "$MCPD" --http 127.0.0.1:0 --token-file tokens --remember said.json "${both[@]}" 2>web.log 3>&- &
+        web_pid=$!
+        for _ in {1..1200}; do url=$(grep -om1 'http://127[0-9.:]*/mcp' web.log) && break; sleep 0.05; done
+        if [ $run = first ]; then
+            "$MCPCTL" tools -H "$ada" "$url" >/dev/null
+        fi
+        [ "$(shows "$ada")" = '## one ## two ' ]
+        [ "$(shows "$bob")" = '' ]
+        kill "$web_pid"
+        wait "$web_pid" || true
+    done
+}
+
 @test "the instructions of other servers are left out if tools have to be approved" {
     with_instructions
     "$MCPD" --approved approved.json --approve "${both[@]}"

@@ -34,6 +34,9 @@ void share_limits(settings *s, size_t count)
     divide(&s->max_share, 0, count);
     divide(&s->max_per_address, 0, count);
     divide(&s->max_per_principal, 0, count);
+    divide(&s->max_upstream_calls, 0, count);
+    divide(&s->max_upstream_sessions, 0, count);
+    divide(&s->max_upstream_bytes, 0, count);
     divide(&s->calls_per_second, 0, count);
     divide(&s->completions_per_second, 0, count);
     divide(&s->polls_per_second, 0, count);

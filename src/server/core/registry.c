@@ -167,23 +167,29 @@ int mcp__registry_remove(mcp_server *server, mcp__kind kind, const char *key)
 
 /* ---- what the server offers ----------------------------------------------------------------- */
 
-bool mcp__server_offers(const mcp_server *server, mcp__kind kind)
+bool mcp__server_registers(const mcp_server *server, mcp__kind kind)
 {
     const mcp_server_options *o = &server->options;
-    for (size_t i = 0; i < server->n_mounts; i++) {
-        if (mcp__mount_has(server->mounts[i], kind))
-            return true;
-    }
     switch (kind) {
     case MCP__RESOURCES:
     case MCP__TEMPLATES:
-        return o->declare_resources || server->n_mounts || server->registry[MCP__RESOURCES].count ||
+        return o->declare_resources || server->registry[MCP__RESOURCES].count ||
                server->registry[MCP__TEMPLATES].count;
     case MCP__PROMPTS: return o->declare_prompts || server->registry[MCP__PROMPTS].count;
     case MCP__TOOLS: return o->declare_tools || server->registry[MCP__TOOLS].count;
     case MCP__KINDS: break;
     }
     return false;
+}
+
+bool mcp__server_offers(const mcp_server *server, mcp__kind kind)
+{
+    bool resources = kind == MCP__RESOURCES || kind == MCP__TEMPLATES;
+    for (size_t i = 0; i < server->n_mounts; i++) {
+        if (resources || mcp__mount_has(server->mounts[i], kind))
+            return true;
+    }
+    return mcp__server_registers(server, kind);
 }
 
 static bool completes(const mcp__registry *registry)
@@ -242,11 +248,20 @@ mcp__mount *mcp__mount_find(const mcp_server *server, mcp_str uri)
     return best;
 }
 
+static const mcp_item item_of[MCP__KINDS] = {MCP_ITEM_RESOURCE, MCP_ITEM_TEMPLATE, MCP_ITEM_PROMPT,
+                                             MCP_ITEM_TOOL};
+
 bool mcp__mount_has(const mcp__mount *mount, mcp__kind kind)
 {
-    static const mcp_item items[MCP__KINDS] = {MCP_ITEM_RESOURCE, MCP_ITEM_TEMPLATE,
-                                               MCP_ITEM_PROMPT, MCP_ITEM_TOOL};
-    return mount->provider.items & 1u << items[kind];
+    return mount->provider.items & 1u << item_of[kind];
+}
+
+bool mcp__mount_declares(const mcp__mount *mount, mcp__kind kind, const mcp_request *req)
+{
+    const mcp_provider *p = &mount->provider;
+    if (kind != MCP__RESOURCES && !mcp__mount_has(mount, kind))
+        return false;
+    return !p->declares || p->declares(req, item_of[kind], mount->user);
 }
 
 mcp__mount *mcp__mount_named(const mcp_server *server, mcp__kind kind, mcp_str name)

@@ -85,6 +85,8 @@ int mcp__registry_match(const mcp_server *server, mcp_str uri, mcp__entry **entr
 /* Returns whether the server offers anything of a kind. Resources and templates are one kind
  * here. */
 bool mcp__server_offers(const mcp_server *server, mcp__kind kind);
+/* The same, without what the mounts have. */
+bool mcp__server_registers(const mcp_server *server, mcp__kind kind);
 bool mcp__server_completes(const mcp_server *server);
 /* Returns whether handlers or mounts send log messages to peers. */
 bool mcp__server_logs(const mcp_server *server);
@@ -115,6 +117,8 @@ mcp__mount *mcp__mount_find(const mcp_server *server, mcp_str uri);
 mcp__mount *mcp__mount_named(const mcp_server *server, mcp__kind kind, mcp_str name);
 /* Returns whether a mount has items of this kind. */
 bool mcp__mount_has(const mcp__mount *mount, mcp__kind kind);
+/* Returns whether the capability for a kind has to be declared to the caller because of a mount. */
+bool mcp__mount_declares(const mcp__mount *mount, mcp__kind kind, const mcp_request *req);
 
 void mcp__mount_free(mcp_server *server, mcp__mount *mount);
 int mcp__mount_keep(mcp_server *server, mcp__mount *mount);

@@ -185,16 +185,15 @@ static bool offers_to(const mcp_request *req, mcp__kind kind)
 {
     const mcp_server *server = req->server;
     const mcp__registry *r = &server->registry[kind];
-    if (!mcp__server_offers(server, kind))
-        return false;
-    if (kind != MCP__TOOLS || server->options.declare_tools)
+    bool tools = kind == MCP__TOOLS;
+    if (tools ? server->options.declare_tools : mcp__server_registers(server, kind))
         return true;
-    for (size_t i = 0; i < r->count; i++) {
+    for (size_t i = 0; tools && i < r->count; i++) {
         if (mcp__entry_offered(r->items[i], req))
             return true;
     }
     for (size_t i = 0; i < server->n_mounts; i++) {
-        if (mcp__mount_has(server->mounts[i], kind))
+        if (mcp__mount_declares(server->mounts[i], kind, req))
             return true;
     }
     return false;

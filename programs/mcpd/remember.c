@@ -1,0 +1,167 @@
+/* remember.c: see remember.h.
+ *
+ * The file is written on the server's thread. It is small, and servers rarely say something new. It may
+ * have the names of callers, so it is for the user of mcpd alone.
+ */
+#define _GNU_SOURCE
+#include "remember.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "modules.h"
+
+enum { MOST_BYTES = 16 << 20 };
+
+/* There is one file for all sources, as there is one group of servers (upstream.c). */
+static char *in_use;      /* its path, or NULL */
+static char *written;     /* its text as this process has written it, or NULL */
+static mcp_json_doc *doc; /* its text at the start, or NULL */
+static bool has_failed;   /* a failure to write was logged */
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+static int read_all(FILE *f, const char *path, char **text, size_t *len, mcp_error *error)
+{
+    struct stat st;
+    if (fstat(fileno(f), &st) < 0 || !S_ISREG(st.st_mode))
+        return MODULES_FAIL(error, MCP_EIO, "%.150s: it is not a regular file", path);
+    if (st.st_size > MOST_BYTES)
+        return MODULES_FAIL(error, MCP_ELIMIT, "%.150s: it has more than 16 MiB", path);
+    *len = (size_t)st.st_size;
+    *text = malloc(*len + 1);
+    if (!*text)
+        return MODULES_FAIL(error, MCP_ENOMEM, "out of memory");
+    *len = fread(*text, 1, *len, f);
+    return ferror(f) ? MODULES_FAIL(error, MCP_EIO, "%.150s: it could not be read", path) : MCP_OK;
+}
+
+static int parse(const char *path, mcp_str text, mcp_json_doc **ret, mcp_error *error)
+{
+    const mcp_json_limits limits = {.size = sizeof(limits), .max_bytes = MOST_BYTES};
+    int rc = text.len ? mcp_json_parse(text, &limits, NULL, ret, NULL) : MCP_OK;
+    if (rc == MCP_ENOMEM)
+        return MODULES_FAIL(error, MCP_ENOMEM, "out of memory");
+    if (rc == MCP_OK &&
+        (!text.len || mcp_json_is(mcp_json_get(mcp_json_root(*ret), "said"), MCP_JSON_ARRAY)))
+        return MCP_OK;
+    return MODULES_FAIL(error, MCP_EINVAL, "%.150s: it is not a file of --remember", path);
+}
+
+static int load(const char *path, mcp_json_doc **ret, mcp_error *error)
+{
+    char *text = NULL;
+    size_t len = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0 && errno == ENOENT)
+        return MCP_OK;
+    FILE *f = fd >= 0 ? fdopen(fd, "r") : NULL;
+    if (!f) {
+        int why = errno;
+        if (fd >= 0)
+            close(fd);
+        return MODULES_FAIL(error, MCP_EIO, "%.150s: %s", path, strerror(why));
+    }
+    int rc = read_all(f, path, &text, &len, error);
+    fclose(f);
+    if (rc == MCP_OK)
+        rc = parse(path, (mcp_str){text, len}, ret, error);
+    free(text);
+    return rc;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+/* Replaces the file in one step. mkostemp() makes it readable for its owner alone. Returns 0, or errno. */
+static int replace(const char *text)
+{
+    char *new = NULL;
+    if (asprintf(&new, "%s.XXXXXX", in_use) < 0)
+        return ENOMEM;
+    int fd = mkostemp(new, O_CLOEXEC), why = errno;
+    FILE *to = fd >= 0 ? fdopen(fd, "w") : NULL;
+    bool ok = to && fputs(text, to) >= 0;
+    if (to)
+        ok = fclose(to) == 0 && ok;
+    else if (fd >= 0)
+        close(fd);
+    if (fd >= 0)
+        ok = ok && rename(new, in_use) == 0, why = ok ? 0 : errno;
+    if (fd >= 0 && !ok)
+        unlink(new);
+    free(new);
+    return why;
+}
+
+static void say_failure(int why)
+{
+    char line[300];
+    if (has_failed)
+        return;
+    has_failed = true;
+    snprintf(line, sizeof(line), "%.200s cannot be written: %s", in_use, strerror(why));
+    log_line("warning", line, NULL);
+}
+
+/* Writes the file, unless it has the same text. Without memory it stays as it is. */
+static void on_said(void *user)
+{
+    const mcp_upstream_group *group = user;
+    mcp_json_writer *w = mcp_json_writer_new(NULL, MOST_BYTES);
+    mcp_str json;
+    mcp_upstream_remember(group, w);
+    char *text = mcp_json_writer_finish(w, &json) == MCP_OK ? strndup(json.ptr, json.len) : NULL;
+    mcp_json_writer_free(w);
+    if (!text || (written && strcmp(text, written) == 0)) {
+        free(text);
+        return;
+    }
+    int why = replace(text);
+    free(written);
+    written = why ? NULL : text;
+    if (!why)
+        return;
+    free(text);
+    say_failure(why);
+}
+
+/* ---- use ------------------------------------------------------------------------------------- */
+
+static void forget(void)
+{
+    mcp_json_free(doc);
+    free(in_use);
+    free(written);
+    doc = NULL;
+    in_use = written = NULL;
+    has_failed = false;
+}
+
+int remember_use(const char *path, mcp_upstream_group *group, mcp_error *error)
+{
+    mcp_json_doc *next = NULL;
+    if (path && in_use && strcmp(path, in_use) == 0)
+        return MCP_OK;
+    char *copy = path ? strdup(path) : NULL;
+    int rc = path && !copy ? MODULES_FAIL(error, MCP_ENOMEM, "out of memory") : MCP_OK;
+    if (rc == MCP_OK && path)
+        rc = load(path, &next, error);
+    if (rc != MCP_OK) {
+        mcp_json_free(next);
+        free(copy);
+        return rc;
+    }
+    forget();
+    in_use = copy;
+    doc = next;
+    group->remembered = mcp_json_root(doc);
+    group->said = in_use ? on_said : NULL;
+    group->user = group;
+    return MCP_OK;
+}

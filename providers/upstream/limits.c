@@ -1,0 +1,162 @@
+/* limits.c: how much may be in use at the same time: by all callers and by one principal at a server,
+ * and by one principal at all servers of the program together.
+ *
+ * What is in use is counted when it is needed, from the open sessions, because they are few and end in
+ * many ways.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "session.h"
+
+const char *mcp_upstream_limit_name(size_t limit)
+{
+    static const char *const names[MCP_UPSTREAM_LIMITS] = {
+        [MCP_UPSTREAM_MAX_CALLS] = "max_calls",
+        [MCP_UPSTREAM_MAX_CALLS_IN_ALL] = "max_calls_in_all",
+        [MCP_UPSTREAM_MAX_SESSIONS] = "max_sessions",
+        [MCP_UPSTREAM_GROUP_CALLS] = "max-upstream-calls",
+        [MCP_UPSTREAM_GROUP_SESSIONS] = "max-upstream-sessions",
+        [MCP_UPSTREAM_GROUP_BYTES] = "max-upstream-bytes",
+    };
+    return limit < MCP_UPSTREAM_LIMITS ? names[limit] : NULL;
+}
+
+/* What has reached each limit. */
+static const char *const what[MCP_UPSTREAM_LIMITS] = {
+    [MCP_UPSTREAM_MAX_CALLS] = "requests are in flight",
+    [MCP_UPSTREAM_MAX_CALLS_IN_ALL] = "requests are in flight",
+    [MCP_UPSTREAM_MAX_SESSIONS] = "sessions are open",
+    [MCP_UPSTREAM_GROUP_CALLS] = "requests of this caller are in flight at all servers",
+    [MCP_UPSTREAM_GROUP_SESSIONS] = "sessions of this caller are open at all servers",
+    [MCP_UPSTREAM_GROUP_BYTES] = "bytes are in use for this caller at all servers",
+};
+
+static int refuse(upstream *up, mcp_upstream_limit limit, mcp_error *error)
+{
+    up->totals.limited[limit]++;
+    snprintf(error->text, sizeof(error->text), "too many %s (%s): try again later", what[limit],
+             mcp_upstream_limit_name(limit));
+    return MCP_ELIMIT;
+}
+
+static bool is_of(const upstream_ask *a, const char *principal)
+{
+    return a->caller && principal ? strcmp(a->caller, principal) == 0 : a->caller == principal;
+}
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
+typedef struct usage {
+    size_t all, calls,
+        bytes; /* requests of all callers; those of the principal, and what they hold */
+} usage;
+
+static void add_asks(usage *u, const upstream *up, const char *principal)
+{
+    for (const upstream_session *s = up->sessions; s; s = s->next) {
+        u->all += s->n_asks;
+        if (!up->options.shared && upstream_session_is_of(s, principal)) {
+            u->calls += s->n_asks;
+            u->bytes += s->bytes;
+        }
+        for (const upstream_ask *a = up->options.shared ? s->asks : NULL; a; a = a->next) {
+            if (!is_of(a, principal))
+                continue;
+            u->calls++;
+            u->bytes += a->size + (a->park ? a->park->text.len : 0);
+        }
+    }
+}
+
+static usage usage_of(const mcp_upstream_group *group, const char *principal)
+{
+    usage u = {0};
+    for (const upstream *at = group->first; at; at = at->next)
+        add_asks(&u, at, principal);
+    return u;
+}
+
+static bool exceeds(size_t used, size_t more, size_t most)
+{
+    return most && (more > most || used > most - more);
+}
+
+int upstream_limit_call(upstream *up, const char *principal, size_t size, mcp_error *error)
+{
+    const mcp_upstream_options *o = &up->options;
+    const mcp_upstream_group *group = o->group;
+    usage u = {0};
+    add_asks(&u, up, principal);
+    if (u.calls >= o->max_calls)
+        return refuse(up, MCP_UPSTREAM_MAX_CALLS, error);
+    if (u.all >= o->max_calls_in_all)
+        return refuse(up, MCP_UPSTREAM_MAX_CALLS_IN_ALL, error);
+    if (!group || (!group->max_calls && !group->max_bytes))
+        return MCP_OK;
+    u = usage_of(group, principal);
+    if (exceeds(u.calls, 1, group->max_calls))
+        return refuse(up, MCP_UPSTREAM_GROUP_CALLS, error);
+    if (exceeds(u.bytes, size, group->max_bytes))
+        return refuse(up, MCP_UPSTREAM_GROUP_BYTES, error);
+    return MCP_OK;
+}
+
+bool upstream_limit_bytes(const upstream_ask *a, size_t size)
+{
+    upstream *up = a->session->up;
+    const mcp_upstream_group *group = up->options.group;
+    mcp_error error;
+    if (!group || !group->max_bytes)
+        return true;
+    if (!exceeds(usage_of(group, upstream_caller(a)).bytes, size, group->max_bytes))
+        return true;
+    (void)refuse(up, MCP_UPSTREAM_GROUP_BYTES, &error);
+    return false;
+}
+
+/* ---- sessions -------------------------------------------------------------------------------- */
+
+/* The open sessions of a principal, or of all. */
+typedef struct counting {
+    size_t n;
+    upstream_session *oldest; /* the least recently used one that is idle */
+} counting;
+
+static void add_sessions(counting *c, const upstream *up, bool all, const char *principal)
+{
+    for (upstream_session *s = up->sessions; s; s = s->next) {
+        if (s->failed || (!all && !upstream_session_is_of(s, principal)))
+            continue;
+        c->n++;
+        if (!s->asks && !s->n_uris && (!c->oldest || s->last_use < c->oldest->last_use))
+            c->oldest = s;
+    }
+}
+
+/* Marks an idle session to be ended, if there are too many for one more. */
+static bool make_room(counting *c, size_t most)
+{
+    if (c->n >= most && c->oldest) {
+        c->oldest->failed = true;
+        c->n--;
+    }
+    return c->n < most;
+}
+
+int upstream_limit_session(upstream *up, const char *principal, mcp_error *error)
+{
+    const mcp_upstream_group *group = up->options.group;
+    counting c = {0};
+    add_sessions(&c, up, true, NULL);
+    if (!make_room(&c, up->options.max_sessions))
+        return refuse(up, MCP_UPSTREAM_MAX_SESSIONS, error);
+    if (!group || !group->max_sessions || up->options.shared)
+        return MCP_OK;
+    c = (counting){0};
+    for (const upstream *at = group->first; at; at = at->next)
+        if (!at->options.shared)
+            add_sessions(&c, at, false, principal);
+    return make_room(&c, group->max_sessions) ? MCP_OK
+                                              : refuse(up, MCP_UPSTREAM_GROUP_SESSIONS, error);
+}

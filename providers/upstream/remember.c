@@ -1,0 +1,149 @@
+/* remember.c: what other servers said about themselves, as JSON, so that the next process knows it before
+ * it starts them.
+ *
+ * A record belongs to a server with the same name and the same program or URL. Arguments may be secrets,
+ * so the records have a hash of them.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "said.h"
+
+enum { MOST_REMEMBERED = 16 /* principals of each server */ };
+
+/* The kinds of items, by their names in the records. */
+static const struct {
+    const char *name;
+    mcp_item item;
+} kinds[] = {
+    {"resources", MCP_ITEM_RESOURCE}, {"prompts", MCP_ITEM_PROMPT}, {"tools", MCP_ITEM_TOOL}};
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
+/* FNV-1a, which is the same in each process. */
+static uint64_t add_hash(uint64_t hash, const char *text)
+{
+    size_t len = text ? strlen(text) + 1 : 0; /* the NUL separates the texts */
+    for (size_t i = 0; i < len; i++)
+        hash = (hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+static void put_source(const upstream *up, char to[17])
+{
+    const mcp_upstream_options *o = &up->options;
+    uint64_t hash = add_hash(UINT64_C(0xcbf29ce484222325), o->url);
+    for (size_t i = 0; o->argv && o->argv[i]; i++)
+        hash = add_hash(hash, o->argv[i]);
+    snprintf(to, 17, "%016" PRIx64, hash);
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+static void put_member(mcp_json_writer *w, const char *name, const char *value)
+{
+    if (!*value)
+        return;
+    mcp_json_key(w, name);
+    mcp_json_add_string(w, value);
+}
+
+static void put_record(mcp_json_writer *w, const upstream *up, const upstream_said *said)
+{
+    char source[17];
+    put_source(up, source);
+    mcp_json_begin_object(w);
+    put_member(w, "server", up->options.name);
+    put_member(w, "source", source);
+    if (said->named) {
+        mcp_json_key(w, "principal");
+        mcp_json_add_string(w, said->principal);
+    }
+    put_member(w, "title", said->title);
+    put_member(w, "version", said->version);
+    put_member(w, "instructions", said->instructions);
+    mcp_json_key(w, "has");
+    mcp_json_begin_array(w);
+    for (size_t i = 0; i < KINDS; i++)
+        if (said->items & 1u << kinds[i].item)
+            mcp_json_add_string(w, kinds[i].name);
+    mcp_json_end(w);
+    mcp_json_end(w);
+}
+
+static void put_server(mcp_json_writer *w, const upstream *up)
+{
+    size_t n = 0;
+    for (const upstream_session *s = up->sessions; s && n < MOST_REMEMBERED; s = s->next) {
+        if (upstream_said_session(up, s->principal) != s)
+            continue;
+        upstream_said *said = upstream_said_of(s);
+        if (!said)
+            continue;
+        put_record(w, up, said);
+        upstream_said_free(up, said);
+        n++;
+    }
+    for (const upstream_said *said = up->said; said && n < MOST_REMEMBERED; said = said->next) {
+        if (upstream_said_session(up, said->named ? said->principal : NULL))
+            continue;
+        put_record(w, up, said);
+        n++;
+    }
+}
+
+void mcp_upstream_remember(const mcp_upstream_group *group, mcp_json_writer *w)
+{
+    mcp_json_begin_object(w);
+    mcp_json_key(w, "said");
+    mcp_json_begin_array(w);
+    for (const upstream *up = group->first; up; up = up->next)
+        if (!upstream_is_replaced(up))
+            put_server(w, up);
+    mcp_json_end(w);
+    mcp_json_end(w);
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+static unsigned items_in(const mcp_json *names)
+{
+    mcp_json_iter it = {0};
+    unsigned items = 0;
+    for (const mcp_json *v; (v = mcp_json_next(names, &it, NULL)) != NULL;)
+        for (size_t i = 0; i < KINDS; i++)
+            if (mcp_str_eq(mcp_json_string(v), mcp_str_from(kinds[i].name)))
+                items |= 1u << kinds[i].item;
+    return items;
+}
+
+static mcp_str member(const mcp_json *record, const char *name)
+{
+    return mcp_json_string(mcp_json_get(record, name));
+}
+
+/* Without memory, less is known. */
+static void take(upstream *up, const mcp_json *record)
+{
+    const char *principal = member(record, "principal").ptr;
+    upstream_said *said =
+        upstream_said_make(up, principal, member(record, "title"), member(record, "version"),
+                           member(record, "instructions"), items_in(mcp_json_get(record, "has")));
+    if (said)
+        upstream_said_put(up, said);
+}
+
+void upstream_remember_take(upstream *up)
+{
+    const mcp_upstream_group *group = up->options.group;
+    const mcp_json *records = group ? mcp_json_get(group->remembered, "said") : NULL;
+    mcp_json_iter it = {0};
+    char source[17];
+    put_source(up, source);
+    if (up->said)
+        return; /* an earlier mount of this process knew more */
+    for (const mcp_json *v; (v = mcp_json_next(records, &it, NULL)) != NULL;)
+        if (mcp_str_eq(member(v, "server"), mcp_str_from(up->options.name)) &&
+            mcp_str_eq(member(v, "source"), mcp_str_from(source)))
+            take(up, v);
+}

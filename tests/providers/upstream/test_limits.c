@@ -1,0 +1,210 @@
+/* What one principal may use at all servers of a group together: requests, sessions, bytes. Each limit is
+ * named in the refusal and counted, and does not concern other principals. */
+#include "wires.h"
+
+static int say(mcp_request *req, const mcp_json *arguments, void *user)
+{
+    (void)arguments, (void)user;
+    return mcp_reply_text(req, "said");
+}
+
+static void gone(mcp_request *req, void *user)
+{
+    (void)user;
+    mcp_reply_finish(req, MCP_ECANCELLED);
+}
+
+static int hold(mcp_request *req, const mcp_json *arguments, void *user)
+{
+    (void)arguments, (void)user;
+    mcp_request_on_cancel(req, gone, NULL);
+    return MCP_PENDING;
+}
+
+static mcp_server *other_new(void)
+{
+    mcp_server *s;
+    assert_int_equal(mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "rig", .version = "1",
+                                                .coalesce_ms = 1),
+                                    &s, NULL),
+                     MCP_OK);
+    mcp_server_add_tool(s, MCP_OPTIONS(mcp_tool, .name = "t", .call = say), NULL, NULL);
+    mcp_server_add_tool(s, MCP_OPTIONS(mcp_tool, .name = "w", .call = hold), NULL, NULL);
+    return s;
+}
+
+/* Opens a front server with two servers, "one" and "two", in one group. */
+static void open_two(wires *w, bool shared)
+{
+    static const char *const names[] = {"one", "two"};
+    mcp_error error;
+    assert_int_equal(wires_open(w, other_new()), MCP_OK);
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(
+            mcp_upstream_mount(w->front,
+                               MCP_OPTIONS(mcp_upstream_options, .name = names[i],
+                                           .connect = wires_connect, .disconnect = wires_disconnect,
+                                           .user = w, .max_sessions = 8, .idle_ms = 1000,
+                                           .shared = shared, .group = &w->group,
+                                           .allocator = &w->allocator),
+                               &error),
+            MCP_OK);
+    assert_int_equal(wires_peer(w, w->front, "ann"), MCP_OK);
+}
+
+static void close_two(wires *w)
+{
+    mcp_server *other = w->other;
+    wires_close(w);
+    mcp_server_free(other);
+}
+
+/* Calls a tool. Returns the answer, or "". */
+static const char *call(wires *w, const char *params)
+{
+    char message[1024];
+    snprintf(message, sizeof(message),
+             "{\"jsonrpc\":\"2.0\",\"id\":%zu,\"method\":\"tools/call\",\"params\":{%s," WIRES_META
+             "}}",
+             ++w->id, params);
+    return wires_say(w, message);
+}
+
+static void begin(wires *w, const char *params)
+{
+    assert_string_equal(call(w, params), "");
+}
+
+static void is_said(wires *w, const char *params)
+{
+    wires_has(call(w, params), "\"text\":\"said\"");
+}
+
+static void is_refused(wires *w, const char *params, const char *limit)
+{
+    const char *reply = call(w, params);
+    wires_has(reply, "try again later");
+    wires_has(reply, limit);
+}
+
+static void add(const mcp_upstream_state *state, void *user)
+{
+    uint64_t *sums = user;
+    for (size_t i = 0; i < MCP_UPSTREAM_LIMITS; i++)
+        sums[i] += state->limited[i];
+}
+
+/* Checks how often each limit refused something. */
+static void is_counted(const wires *w, mcp_upstream_limit limit, uint64_t n)
+{
+    uint64_t sums[MCP_UPSTREAM_LIMITS] = {0};
+    mcp_upstream_each(&w->group, add, sums);
+    for (size_t i = 0; i < MCP_UPSTREAM_LIMITS; i++)
+        assert_int_equal(sums[i], i == limit ? n : 0);
+}
+
+/* Continues as another principal; the requests of the one before stay in flight. */
+static mcp_channel *next_peer(wires *w, const char *principal)
+{
+    mcp_channel *before = w->peer;
+    w->peer = NULL;
+    assert_int_equal(wires_peer(w, w->front, principal), MCP_OK);
+    return before;
+}
+
+static void test_calls(void **state)
+{
+    (void)state;
+    static wires w;
+    for (int shared = 0; shared < 2; shared++) {
+        w = (wires){.group = {.max_calls = 2}};
+        open_two(&w, shared);
+        begin(&w, "\"name\":\"one_w\"");
+        begin(&w, "\"name\":\"two_w\"");
+        is_refused(&w, "\"name\":\"one_t\"", "(max-upstream-calls)");
+        is_refused(&w, "\"name\":\"two_t\"", "(max-upstream-calls)");
+        is_counted(&w, MCP_UPSTREAM_GROUP_CALLS, 2);
+        mcp_channel *ann = next_peer(&w, "bob");
+        is_said(&w, "\"name\":\"one_t\"");
+        is_said(&w, "\"name\":\"two_t\"");
+        mcp_channel_free(ann); /* cancels the calls */
+        wires_run(&w);
+        assert_int_equal(wires_peer(&w, w.front, "ann"), MCP_OK);
+        is_said(&w, "\"name\":\"one_t\"");
+        close_two(&w);
+    }
+}
+
+static void test_sessions(void **state)
+{
+    (void)state;
+    static wires w;
+    w = (wires){.group = {.max_sessions = 1}};
+    open_two(&w, false);
+    is_said(&w, "\"name\":\"one_t\"");
+    is_said(&w, "\"name\":\"two_t\""); /* the idle session with the other server has ended */
+    assert_int_equal(w.connects, 2);
+    wires_timers(&w, false);
+    assert_non_null(w.open);
+    assert_null(w.open->next);
+    begin(&w, "\"name\":\"two_w\"");
+    is_refused(&w, "\"name\":\"one_t\"", "(max-upstream-sessions)");
+    is_counted(&w, MCP_UPSTREAM_GROUP_SESSIONS, 1);
+    is_said(&w, "\"name\":\"two_t\""); /* the session that is open can be used */
+    mcp_channel *ann = next_peer(&w, NULL);
+    is_said(&w, "\"name\":\"one_t\"");
+    mcp_channel_free(ann);
+    wires_run(&w);
+    close_two(&w);
+    /* Shared sessions are nobody's. */
+    w = (wires){.group = {.max_sessions = 1}};
+    open_two(&w, true);
+    begin(&w, "\"name\":\"one_w\"");
+    is_said(&w, "\"name\":\"two_t\"");
+    close_two(&w);
+}
+
+static void test_bytes(void **state)
+{
+    (void)state;
+    static wires w;
+    char big[512], held[600], more[600];
+    memset(big, 'x', sizeof(big) - 1);
+    big[sizeof(big) - 1] = 0;
+    snprintf(held, sizeof(held), "\"name\":\"one_w\",\"arguments\":{\"a\":\"%s\"}", big);
+    snprintf(more, sizeof(more), "\"name\":\"two_t\",\"arguments\":{\"a\":\"%s\"}", big);
+    for (int shared = 0; shared < 2; shared++) {
+        w = (wires){.group = {.max_bytes = 1000}};
+        open_two(&w, shared);
+        is_said(&w, more);
+        is_said(&w, more); /* what a request held is free again */
+        begin(&w, held);
+        is_refused(&w, more, "(max-upstream-bytes)");
+        is_counted(&w, MCP_UPSTREAM_GROUP_BYTES, 1);
+        is_said(&w, "\"name\":\"two_t\"");
+        mcp_channel *ann = next_peer(&w, "bob");
+        is_said(&w, more);
+        mcp_channel_free(ann);
+        wires_run(&w);
+        close_two(&w);
+    }
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < MCP_UPSTREAM_LIMITS; i++)
+        assert_non_null(mcp_upstream_limit_name(i));
+    assert_null(mcp_upstream_limit_name(MCP_UPSTREAM_LIMITS));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_sessions),
+        cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
