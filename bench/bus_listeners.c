@@ -1,4 +1,5 @@
-/* bus_listeners.c: how long it takes until N listeners at several instances are told of one change.
+/* bus_listeners.c: how long it takes until N listeners at several instances have received one
+ * notification of a change.
  *
  *     bus_listeners N URI COMMAND PORT...
  *
@@ -94,7 +95,7 @@ static size_t await(size_t n, const char *word, size_t round, size_t instances, 
                 continue;
             l->told = round;
             done++;
-            if (!first[l->instance])
+            if (first[l->instance] == 0)
                 first[l->instance] = now_ms();
         }
     }

@@ -34,6 +34,12 @@ static void say_here(app *a, const char *format, ...)
     va_end(args);
 }
 
+static bool write_and_close(FILE *f, const char *text, size_t len)
+{
+    bool ok = fwrite(text, 1, len, f) == len;
+    return fclose(f) == 0 && ok;
+}
+
 /* An existing file is never replaced. */
 static void write_file(app *a)
 {
@@ -46,7 +52,7 @@ static void write_file(app *a)
         say_here(a, "not written: %s", *path ? "nothing is included" : "no file was named");
     else if (!f)
         say_here(a, "not written: %.100s: %s", path, strerror(errno));
-    else if ((fwrite(text, 1, len, f) == len) & (fclose(f) == 0))
+    else if (write_and_close(f, text, len))
         say_here(a, "%zu bytes written to %.100s", len, path);
     else
         say_here(a, "%.100s is not complete: %s", path, strerror(errno));
