@@ -49,6 +49,11 @@ serve() { # NAME: starts an instance, whose address is then in the variable of t
     printf -v "$1" %s "$(sed -n 's|.* at \(http.*\)/mcp.*|\1|p' "$1.log" | head -1)"
 }
 
+killed() { # PID: kills it, and waits until its sockets are closed too
+    kill -KILL "$1"
+    wait "$1" || true
+}
+
 status() { # STATUS BASE TOKEN CURL-OPTION...: sends a request of $session and compares the status
     local wanted=$1 base=$2 token=$3
     shift 3
@@ -107,7 +112,7 @@ ping='{"jsonrpc":"2.0","id":2,"method":"ping"}'
     post 404 "$b" token-a "$ping"
     [ "$(metric "$b" mcp_forwarded_requests_total)" -ge 4 ]
     begin "$a"
-    kill -KILL $a_pid
+    killed $a_pid
     post 404 "$b" token-a "$ping" # without a bus, nothing is known of it
     begin "$b"
     post 200 "$b" token-a "$ping"
@@ -120,7 +125,7 @@ ping='{"jsonrpc":"2.0","id":2,"method":"ping"}'
     before=$(metric "$b" mcp_bus_received_total)
     begin "$a"
     eventually received "$b" "$before"
-    kill -KILL $a_pid
+    killed $a_pid
     post 404 "$b" token-b "$ping"
     post 200 "$b" token-a '{"jsonrpc":"2.0","id":3,"method":"resources/list"}'
     [ "$(metric "$b" mcp_sessions_taken_total)" = 1 ]
@@ -140,7 +145,7 @@ ping='{"jsonrpc":"2.0","id":2,"method":"ping"}'
     begin "$a"
     post 200 "$b" token-a '{"jsonrpc":"2.0","id":4,"method":"resources/subscribe","params":{"uri":"file://'"$PWD"'/notes/one.txt"}}'
     sleep 0.5 # the mark is sent after 50 ms
-    kill -KILL $a_pid
+    killed $a_pid
     post 404 "$b" token-a "$ping"
     begin "$b"
 }
