@@ -13,13 +13,36 @@ look() {
         --user-data-dir="$BATS_TEST_TMPDIR/profile" --virtual-time-budget=20000 --dump-dom "${@:2}" "$1" 2>/dev/null 3>&-
 }
 
+# visit URL: opens it in a browser that goes on; pages() lists what it shows. (A document that is printed may be that of a
+# page that another is about to replace.)
+visit() {
+    HOME=$BATS_TEST_TMPDIR chromium --headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage \
+        --user-data-dir="$BATS_TEST_TMPDIR/kept" --remote-debugging-port=0 "$1" 2>devtools 3>&- >&2 </dev/null &
+    others=$!
+    eventually grep -q '^DevTools listening' devtools
+}
+
+pages() {
+    curl -s -m 30 "$(sed -n 's|^DevTools listening on ws://\([0-9.:]*\)/.*|http://\1/json/list|p' devtools)"
+}
+
+eventually() { # COMMAND...: runs it until it succeeds
+    local i
+    for i in {1..600}; do
+        "$@" && return
+        sleep 0.1
+    done
+    return 1
+}
+
+shows() { # ORIGIN TITLE: the browser shows a page of this origin, without the code in its address
+    pages | jq -e --arg url "$1/" --arg title "$2" '.[] | select(.url == $url and (.title | test($title)))'
+}
+
 start() {
     env --default-signal=INT "$MCPCTL" web "$@" >said 2>&1 3>&- </dev/null &
     server=$!
-    for _ in {1..600}; do
-        grep -q 'Ctrl-C ends' said && break
-        sleep 0.1
-    done
+    eventually grep -q 'Ctrl-C ends' said
 }
 
 @test "the file that is opened leads to the page, which gets in" {
@@ -30,15 +53,18 @@ echo "\$1" >"$PWD/opened"
 BROWSER
     chmod +x browser
     BROWSER=$PWD/browser start -- "$MCPD" .
-    for _ in {1..600}; do [ -s opened ] && break; sleep 0.1; done
-    look "$(cat opened)" | grep '<title>'
-    # the code was used, so the file is gone; a copy of it is of no use
-    [ ! -e "$(sed 's|file://||' opened)" ]
+    eventually [ -s opened ]
     origin=$(sed -n 's|.*url=\(http://[0-9.:]*\)/#code=.*|\1|p' copy.html)
     code=$(sed -n 's|.*url=http.*/#code=\([0-9a-f]*\)".*|\1|p' copy.html)
+    visit "$(cat opened)"
+    eventually shows "$origin" 'mcpctl-web'
+    # the code was used, so the file is gone; a copy of it is of no use
+    eventually [ ! -e "$(sed 's|file://||' opened)" ]
     curl -s "$origin/web/secret" -H 'Content-Type: application/json' -d "{\"code\":\"$code\"}" | grep -q '"error":"used"'
-    look "file://$PWD/copy.html" >/dev/null
-    grep -q 'used a second time' said
+    kill $others
+    wait $others || true
+    visit "file://$PWD/copy.html"
+    eventually grep -q 'used a second time' said
 }
 
 @test "a page of another origin gets nothing, not even with the secret" {
