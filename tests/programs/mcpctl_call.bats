@@ -165,8 +165,12 @@ WORDS
 @test "a call of more than half a second shows a spinner, a shorter one nothing" {
     run on_terminal "$MCPCTL" ls --timeout 1.5 -- "$stranger" silent-later
     [[ $output == *$'\r'"$esc[K"*" 0s ls"* ]]
-    run on_terminal "$MCPCTL" ls -- "$workshop"
-    [[ $output != *"$esc"* ]]
+    local i
+    for i in {1..20}; do # on a busy machine it may take longer
+        run on_terminal "$MCPCTL" ls -- "$workshop"
+        [[ $output == *"$esc"* ]] || return 0
+    done
+    false
 }
 
 @test "questions of the server: a form" {
