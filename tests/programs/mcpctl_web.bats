@@ -354,13 +354,6 @@ PYTHON
     [[ $(post /web/login "{\"server\":\"$name\"}") == 401* ]]
 }
 
-@test "the program is below 2.5 MB" {
-    program=$(dirname "$(command -v "$MCPCTL")")/mcpctl-web
-    strip -o stripped "$program"
-    if nm -D stripped | grep -q __asan_init || nm -D stripped | grep -q __tsan_init; then skip "sanitizers"; fi
-    [ "$(stat -c %s stripped)" -lt 2500000 ]
-}
-
 @test "servers are needed, and headers are for one" {
     apart "$MCPCTL" web
     [ "$status" -eq 2 ]
