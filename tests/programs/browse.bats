@@ -196,6 +196,29 @@ workshop() {
     until_shown "/slow"
 }
 
+@test "a tool that becomes a task: its state, its result, its cancellation" {
+    open_screen 120x40 "$MCPCTL" browse -- "$MCP_BUILD_DIR/tests/conformance-server" --stdio
+    until_shown "1 Resources " "4 Tools "
+    type_keys 4 / s l o w _ c o Enter Enter
+    until_shown "Tool slow_compute" "> seconds"
+    type_keys 0 Tab x C-s
+    until_shown "y call"
+    type_keys y
+    until_shown "Result" "Computed x"
+    type_keys Escape
+    until_shown "/slow_co"
+    type_keys Enter
+    until_shown "Tool slow_compute" "> seconds"
+    type_keys C-u 9 9 9 C-s
+    until_shown "y call" "seconds: 999"
+    type_keys y
+    until_shown "waiting for the server" "task " ": working"
+    type_keys Escape
+    until_shown "/slow_co"
+    type_keys T
+    until_shown "Messages" '"tasks/cancel"'
+}
+
 @test "a question of a server, during the call that asks" {
     workshop
     type_keys 4 / a s k Enter Enter C-s
