@@ -42,12 +42,7 @@ void grid_end_row(grid *g);
 void grid_put(const grid *g, lines *l, unsigned indent);
 /* Comma-separated values (RFC 4180). Returns false if it has no columns. */
 bool csv_put(lines *l, mcp_str text, char separator);
-/* {"columns": […], "rows": [[…], …]}, or an array of flat objects. Returns false for other JSON. */
+/* The tables and histories of common/rows.h. Returns false for other JSON. */
 bool rows_put(lines *l, const mcp_json *root);
-/* The members of an object that are strings, a line for each. */
-void members_put(lines *l, const mcp_json *root);
-
-/* commits.c: {"commits": [{"id": …, "subject": …}, …]}, a history. Returns false for other JSON. */
-bool commits_put(lines *l, const mcp_json *root);
 
 #endif

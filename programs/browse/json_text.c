@@ -105,7 +105,7 @@ bool json_put(lines *l, mcp_str text, unsigned fold)
     if (mcp_json_parse(text, NULL, NULL, &doc, NULL) != MCP_OK)
         return false;
     const mcp_json *root = mcp_json_root(doc);
-    if (!rows_put(l, root) && !commits_put(l, root))
+    if (!rows_put(l, root))
         json_put_value(l, root, 0, fold);
     mcp_json_free(doc);
     return true;

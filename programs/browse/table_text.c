@@ -1,9 +1,11 @@
-/* table_text.c: tables with aligned columns: comma-separated values, rows of databases. */
+/* table_text.c: tables with aligned columns: comma-separated values, rows of databases; histories. */
 #define _GNU_SOURCE
 #include "content.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include <common/rows.h>
 
 enum { MOST_COLUMNS = 64, MOST_CELLS = 60000, WIDEST = 40 };
 
@@ -211,88 +213,86 @@ bool csv_put(lines *l, mcp_str text, char separator)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static void add_value(grid *g, const mcp_json *value)
+typedef struct adding {
+    grid *grid;
+    mcp_json_writer *w; /* for one cell */
+} adding;
+
+static void add_value(void *user, const mcp_json *value)
 {
-    mcp_str text = mcp_json_string(value);
-    mcp_json_writer *w = NULL;
-    if (mcp_json_is(value, MCP_JSON_NULL)) {
-        text = MCP_STR("NULL");
-    } else if (value && !mcp_json_is(value, MCP_JSON_STRING)) {
-        w = mcp_json_writer_new(NULL, 0);
-        mcp_json_add_value(w, value);
-        if (mcp_json_writer_finish(w, &text) != MCP_OK)
-            text = MCP_STR("?");
-    }
-    grid_add(g, text);
-    mcp_json_writer_free(w);
+    adding *a = user;
+    grid_add(a->grid, rows_text(a->w, value));
 }
 
-static grid *page_of_rows(const mcp_json *root)
+static void put_table(lines *l, const rows *r, mcp_json_writer *w)
 {
-    const mcp_json *columns = mcp_json_get(root, "columns"), *rows = mcp_json_get(root, "rows");
     mcp_json_iter it = {0};
-    if (!mcp_json_is(columns, MCP_JSON_ARRAY) || !mcp_json_is(rows, MCP_JSON_ARRAY))
-        return NULL;
-    grid *g = grid_new(mcp_json_count(columns));
-    for (const mcp_json *c; g && (c = mcp_json_next(columns, &it, NULL)) != NULL;)
-        add_value(g, c);
-    it = (mcp_json_iter){0};
-    for (const mcp_json *row; g && (row = mcp_json_next(rows, &it, NULL)) != NULL;) {
-        mcp_json_iter in = {0};
-        const mcp_json *c;
-        for (size_t i = 0; i < g->columns && (c = mcp_json_next(row, &in, NULL)) != NULL; i++)
-            add_value(g, c);
-        grid_end_row(g);
-    }
-    return g;
+    adding a = {grid_new(r->columns), w};
+    for (size_t i = 0; a.grid && i < r->columns; i++)
+        grid_add(a.grid, r->names[i]);
+    for (const mcp_json *row; a.grid && !a.grid->is_full && (row = rows_next(r, &it)) != NULL;)
+        rows_cells(r, row, add_value, &a);
+    if (a.grid)
+        grid_put(a.grid, l, 0);
+    grid_free(a.grid);
 }
 
-static grid *objects(const mcp_json *root)
+/* "(main, v1) " */
+static void put_decorations(lines *l, const rows_commit *commit)
 {
-    mcp_json_iter it = {0}, keys = {0};
-    const mcp_json *first =
-        mcp_json_is(root, MCP_JSON_ARRAY) ? mcp_json_next(root, &it, NULL) : NULL;
-    mcp_str key;
-    if (!mcp_json_is(first, MCP_JSON_OBJECT) || mcp_json_count(root) < 2)
-        return NULL;
-    it = (mcp_json_iter){0};
-    for (const mcp_json *o; (o = mcp_json_next(root, &it, NULL)) != NULL;)
-        if (mcp_json_count(o) != mcp_json_count(first) || !mcp_json_is(o, MCP_JSON_OBJECT))
-            return NULL;
-    grid *g = grid_new(mcp_json_count(first));
-    while (g && mcp_json_next(first, &keys, &key))
-        grid_add(g, key);
-    it = (mcp_json_iter){0};
-    for (const mcp_json *o; g && (o = mcp_json_next(root, &it, NULL)) != NULL;) {
-        keys = (mcp_json_iter){0};
-        while (mcp_json_next(first, &keys, &key))
-            add_value(g, mcp_json_get_str(o, key));
+    mcp_json_iter it = {0};
+    mcp_str name;
+    const char *before = "(";
+    for (; rows_decoration(commit, &it, &name); before = ", ") {
+        lines_put(l, LOOK_DIM, mcp_str_from(before));
+        lines_put(l, LOOK_WARN, name);
     }
-    return g;
+    if (mcp_json_count(commit->decorations))
+        lines_put(l, LOOK_DIM, MCP_STR(") "));
+}
+
+static void put_history(lines *l, const rows *r)
+{
+    mcp_json_iter it = {0};
+    for (const mcp_json *c; (c = rows_next(r, &it)) != NULL;) {
+        rows_commit commit;
+        rows_commit_get(c, &commit);
+        lines_begin(l, 0, ROWS_ID + 1, 0);
+        lines_put(l, LOOK_NUMBER, commit.id);
+        lines_put(l, LOOK_DIM, MCP_STR(" "));
+        lines_put(l, LOOK_DIM, commit.day);
+        lines_put(l, LOOK_DIM, MCP_STR(" "));
+        lines_put(l, LOOK_NAME, commit.author);
+        lines_put(l, LOOK_DIM, MCP_STR(" "));
+        put_decorations(l, &commit);
+        lines_put(l, LOOK_PLAIN, commit.subject);
+        lines_end(l);
+    }
+}
+
+static void put_others(lines *l, const rows *r, mcp_json_writer *w)
+{
+    mcp_json_iter it = {0};
+    mcp_str key;
+    for (const mcp_json *m; (m = rows_other(r, &it, &key)) != NULL;) {
+        lines_put(l, LOOK_NAME, key);
+        lines_put(l, LOOK_DIM, MCP_STR(": "));
+        lines_put(l, LOOK_PLAIN, rows_text(w, m));
+        lines_end(l);
+    }
 }
 
 bool rows_put(lines *l, const mcp_json *root)
 {
-    grid *g = mcp_json_is(root, MCP_JSON_ARRAY) ? objects(root) : page_of_rows(root);
-    if (!g)
+    rows r;
+    mcp_json_writer *w = rows_find(root, &r) ? mcp_json_writer_new(NULL, 0) : NULL;
+    if (!w)
         return false;
-    grid_put(g, l, 0);
-    grid_free(g);
-    members_put(l, root);
+    if (r.is_history)
+        put_history(l, &r);
+    else
+        put_table(l, &r, w);
+    put_others(l, &r, w);
+    mcp_json_writer_free(w);
     return true;
-}
-
-void members_put(lines *l, const mcp_json *root)
-{
-    mcp_json_iter it = {0};
-    mcp_str key;
-    for (const mcp_json *m;
-         mcp_json_is(root, MCP_JSON_OBJECT) && (m = mcp_json_next(root, &it, &key));) {
-        if (!mcp_json_is(m, MCP_JSON_STRING))
-            continue;
-        lines_put(l, LOOK_NAME, key);
-        lines_put(l, LOOK_DIM, MCP_STR(": "));
-        lines_put(l, LOOK_PLAIN, mcp_json_string(m));
-        lines_end(l);
-    }
 }
