@@ -14,8 +14,8 @@ typedef struct successor {
 /* Starts a successor with these sockets. Does nothing if one starts already. Returns false after
  * logging an error. */
 bool succeed_begin(successor *to, const start *s, const int *sockets, size_t n);
-/* Reads what the successor said. Returns 1 if it serves, which the service manager is told, 0 if
- * nothing is known yet, and -1 if it failed, which is logged. */
+/* Reads the message of the successor. Returns 1 if it serves (the service manager is notified), 0 if
+ * there is no message yet, and -1 if it failed (the reason is logged). */
 int succeed_hear(successor *to);
 /* Ends a successor that is not ready yet. */
 void succeed_stop(successor *to);
