@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <common/file.h>
+#include <common/sibling.h>
 #include <common/text.h>
 
 struct account {
@@ -89,23 +89,6 @@ mcp_oauth_client *account_client(const account *a)
 
 /* ---- mcpctl login ---------------------------------------------------------------------------- */
 
-/* mcpctl is beside this program, or where programs are if this one is in libexec. */
-static bool find_mcpctl(char to[PATH_MAX])
-{
-    static const char *const places[] = {"/mcpctl", "/../../bin/mcpctl"};
-    char own[PATH_MAX];
-    ssize_t len = readlink("/proc/self/exe", own, sizeof(own) - 1);
-    own[len > 0 ? len : 0] = 0;
-    char *slash = strrchr(own, '/');
-    if (!slash)
-        return false;
-    *slash = 0;
-    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
-        if (snprintf(to, PATH_MAX, "%s%s", own, places[i]) < PATH_MAX && file_is_program(to))
-            return true;
-    return false;
-}
-
 /* ^C has its usual meaning for the program. Returns 0, or an errno. */
 static int spawn(const char *program, char *const *argv, pid_t *pid)
 {
@@ -132,7 +115,7 @@ bool account_login(const char *url)
     struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
     pid_t pid;
     int status = -1;
-    bool found = address && find_mcpctl(program);
+    bool found = address && sibling_find("mcpctl", program);
     sigaction(SIGINT, &ignore, &before); /* ^C ends the login only */
     int rc = found ? spawn(program, argv, &pid) : ENOENT;
     while (rc == 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)

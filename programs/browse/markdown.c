@@ -1,11 +1,13 @@
-/* markdown.c: Markdown as lines, parsed by md4c. */
+/* markdown.c: Markdown as lines, parsed by md4c, whose calls are not always balanced (common/nest.h). */
 #include "content.h"
 
 #include <md4c.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEEPEST = 16 };
+#include <common/nest.h>
+
+enum { DEEPEST = 16, MOST_LOOKS = 64, ADDRESS = 0x7f /* a span of our own: where a link leads */ };
 
 typedef struct list_level {
     bool is_ordered;
@@ -17,9 +19,9 @@ typedef struct state {
     unsigned indent; /* of lists and quotes */
     list_level lists[DEEPEST];
     size_t depth;
-    look looks[DEEPEST];
-    size_t n_looks;
-    char mark[16]; /* of a list item whose text has not begun */
+    nest open;
+    look looks[MOST_LOOKS]; /* of the outermost open nodes */
+    char mark[16];          /* of a list item whose text has not begun */
     bool is_code, needs_gap, is_first_in_item;
     grid *table;
     char *cell; /* the text of a cell */
@@ -29,14 +31,27 @@ typedef struct state {
 
 static look look_of(const state *s)
 {
-    return s->n_looks ? s->looks[s->n_looks < DEEPEST ? s->n_looks - 1 : DEEPEST - 1] : LOOK_PLAIN;
+    size_t depth = s->open.depth;
+    return depth ? s->looks[depth < MOST_LOOKS ? depth - 1 : MOST_LOOKS - 1] : LOOK_PLAIN;
 }
 
-static void push(state *s, look k)
+static int enter(state *s, unsigned kind, look k)
 {
-    if (s->n_looks < DEEPEST)
-        s->looks[s->n_looks] = k;
-    s->n_looks++;
+    if (!nest_enter(&s->open, kind))
+        return -1;
+    if (s->open.depth <= MOST_LOOKS)
+        s->looks[s->open.depth - 1] = k;
+    return 0;
+}
+
+/* Leaves the innermost node of this kind, and those in it that md4c has not left. Returns false if there is
+ * none, because it was never entered. */
+static bool leave(state *s, unsigned kind)
+{
+    size_t at = nest_find(&s->open, kind);
+    if (at)
+        s->open.depth = at - 1;
+    return at != 0;
 }
 
 /* ---- lines ----------------------------------------------------------------------------------- */
@@ -139,6 +154,11 @@ static void begin_list(state *s, bool is_ordered, unsigned first)
     s->depth++;
 }
 
+static look look_of_block(MD_BLOCKTYPE type, look around)
+{
+    return type == MD_BLOCK_QUOTE ? LOOK_DIM : type == MD_BLOCK_H ? LOOK_HEADING : around;
+}
+
 static int enter_block(MD_BLOCKTYPE type, void *detail, void *user)
 {
     state *s = user;
@@ -149,12 +169,8 @@ static int enter_block(MD_BLOCKTYPE type, void *detail, void *user)
     case MD_BLOCK_QUOTE:
         gap(s);
         s->indent += 2;
-        push(s, LOOK_DIM);
         break;
     case MD_BLOCK_H:
-        gap(s);
-        push(s, LOOK_HEADING);
-        break;
     case MD_BLOCK_P: gap(s); break;
     case MD_BLOCK_CODE:
         gap(s);
@@ -179,7 +195,7 @@ static int enter_block(MD_BLOCKTYPE type, void *detail, void *user)
         break;
     default: break;
     }
-    return 0;
+    return enter(s, type, look_of_block(type, look_of(s)));
 }
 
 static void end_table(state *s)
@@ -194,6 +210,7 @@ static void end_table(state *s)
 static int leave_block(MD_BLOCKTYPE type, void *detail, void *user)
 {
     state *s = user;
+    (void)leave(s, type);
     switch (type) {
     case MD_BLOCK_UL:
     case MD_BLOCK_OL:
@@ -201,11 +218,8 @@ static int leave_block(MD_BLOCKTYPE type, void *detail, void *user)
         s->needs_gap = s->depth == 0;
         break;
     case MD_BLOCK_LI: end_item(s, detail); break;
-    case MD_BLOCK_QUOTE:
-        s->indent -= 2;
-        s->n_looks--;
-        break;
-    case MD_BLOCK_H: s->n_looks--; /* fall through */
+    case MD_BLOCK_QUOTE: s->indent -= 2; break;
+    case MD_BLOCK_H:
     case MD_BLOCK_P:
         end(s);
         s->needs_gap = true;
@@ -248,8 +262,7 @@ static int enter_span(MD_SPANTYPE type, void *detail, void *user)
     (void)detail;
     if (type == MD_SPAN_IMG)
         put(s, MCP_STR("[image: "));
-    push(s, look_of_span(type, look_of(s)));
-    return 0;
+    return enter(s, NEST_SPAN | type, look_of_span(type, look_of(s)));
 }
 
 /* Returns whether the text of a link is its address. */
@@ -263,16 +276,18 @@ static bool is_own_text(const state *s, const MD_ATTRIBUTE *to)
 static int leave_span(MD_SPANTYPE type, void *detail, void *user)
 {
     state *s = user;
-    s->n_looks--;
+    if (!leave(s, NEST_SPAN | type))
+        return 0;
     if (type == MD_SPAN_IMG)
         put(s, MCP_STR("]"));
     if (type == MD_SPAN_A && !is_own_text(s, &((MD_SPAN_A_DETAIL *)detail)->href)) {
         const MD_ATTRIBUTE *to = &((MD_SPAN_A_DETAIL *)detail)->href;
-        push(s, LOOK_DIM);
+        if (enter(s, NEST_SPAN | ADDRESS, LOOK_DIM) != 0)
+            return -1;
         put(s, MCP_STR(" <"));
         put(s, (mcp_str){to->text, to->size});
         put(s, MCP_STR(">"));
-        s->n_looks--;
+        (void)leave(s, NEST_SPAN | ADDRESS);
     }
     return 0;
 }
@@ -318,6 +333,7 @@ bool markdown_put(lines *l, mcp_str text)
     int rc = md_parse(text.ptr, (MD_SIZE)text.len, &parser, &s);
     grid_free(s.table);
     free(s.cell);
+    nest_clear(&s.open);
     end(&s);
     return rc == 0;
 }

@@ -8,8 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <common/sibling.h>
+
 #include "servers.h"
-#include "sibling.h"
 
 /* The command line of the other program, and the server that has a name in a configuration file. */
 typedef struct line {

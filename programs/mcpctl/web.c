@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 #include <common/hosts/source_name.h>
+#include <common/sibling.h>
 
 #include "login.h"
 #include "servers.h"
-#include "sibling.h"
 
 enum { MOST_SERVERS = 200 };
 

@@ -55,7 +55,7 @@ static int put_secret(web *w, const mcp_json *body, mcp_json_writer *out)
     static const char *const messages[] = {
         "", "this is not the code: press Enter in the terminal of mcpctl web for another one",
         "the code was used already: press Enter in the terminal of mcpctl web for another one. If "
-        "you have not seen the page, somebody else has it: end mcpctl web",
+        "no page has opened before, another program has used it: end mcpctl web",
         "the code is valid for 60 seconds only: press Enter in the terminal of mcpctl web for "
         "another one"};
     mcp_str code = mcp_json_string(mcp_json_get(body, "code"));

@@ -24,7 +24,7 @@ typedef struct gate {
 typedef enum gate_answer {
     GATE_FINE,
     GATE_WRONG, /* it is not the code, or a newer one has replaced it */
-    GATE_USED,  /* it was exchanged before: perhaps by somebody else */
+    GATE_USED,  /* it was exchanged before, perhaps by another program */
     GATE_LATE,  /* it is older than GATE_CODE_MS */
 } gate_answer;
 

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <common/file.h>
+#include <common/sibling.h>
 #include <common/text.h>
 
 #include "web.h"
@@ -26,23 +26,6 @@ typedef struct login_child {
     int fd; /* readable when it has ended */
     mcp_host_poll *poll;
 } login_child;
-
-/* mcpctl is beside this program, or where programs are if this one is in libexec. */
-static bool find_mcpctl(char to[PATH_MAX])
-{
-    static const char *const places[] = {"/mcpctl", "/../../bin/mcpctl"};
-    char own[PATH_MAX];
-    ssize_t len = readlink("/proc/self/exe", own, sizeof(own) - 1);
-    own[len > 0 ? len : 0] = 0;
-    char *slash = strrchr(own, '/');
-    if (!slash)
-        return false;
-    *slash = 0;
-    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
-        if (snprintf(to, PATH_MAX, "%s%s", own, places[i]) < PATH_MAX && file_is_program(to))
-            return true;
-    return false;
-}
 
 static void release(web *w)
 {
@@ -97,7 +80,7 @@ int login_start(web *w, web_server *s)
         return MCP_ESTATE;
     if (!s->login_line)
         return MCP_EINVAL;
-    login_child *l = find_mcpctl(program) ? calloc(1, sizeof(*l)) : NULL;
+    login_child *l = sibling_find("mcpctl", program) ? calloc(1, sizeof(*l)) : NULL;
     if (!l)
         return MCP_EIO;
     *l = (login_child){.web = w, .server = s, .fd = -1};

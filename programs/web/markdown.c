@@ -1,8 +1,4 @@
-/* markdown.c: calls of md4c become nodes.
- *
- * md4c 0.4 does not always leave a span that it has entered, or leaves one that it has not: "[a](*)*". So
- * this file knows which nodes are open.
- */
+/* markdown.c: calls of md4c, which are not always balanced (common/nest.h), become nodes. */
 #include "markdown.h"
 
 #ifdef WEB_HAS_MD4C
@@ -12,14 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <common/nest.h>
+
 const bool markdown_exists = true;
 
 typedef struct state {
     mcp_json_writer *w;
     char *text; /* that has not been written yet, because md4c passes texts in pieces */
     size_t len, room;
-    unsigned char *open; /* what each open node is, including those that are left out */
-    size_t depth, open_room;
+    nest open; /* including those that are left out */
     size_t nodes;
     int rc;
 } state;
@@ -105,25 +102,16 @@ static int keep_any(state *s, MD_TEXTTYPE type, const char *text, size_t len)
 
 static bool is_shown(const state *s)
 {
-    return s->depth <= MARKDOWN_DEPTH;
+    return s->open.depth <= MARKDOWN_DEPTH;
 }
-
-enum { SPAN = 0x80 }; /* added to the type of a span in `open` */
 
 /* Begins a node; its attributes follow, and then begin_children(). */
 static bool begin(state *s, unsigned kind, const char *type)
 {
-    if (s->depth == s->open_room) {
-        size_t room = s->open_room * 2 + 64;
-        unsigned char *grown = realloc(s->open, room);
-        if (!grown) {
-            s->rc = MCP_ENOMEM;
-            return false;
-        }
-        s->open = grown;
-        s->open_room = room;
+    if (!nest_enter(&s->open, kind)) {
+        s->rc = MCP_ENOMEM;
+        return false;
     }
-    s->open[s->depth++] = (unsigned char)kind;
     if (++s->nodes > MARKDOWN_NODES)
         s->rc = MCP_ELIMIT;
     if (!is_shown(s) || s->rc != MCP_OK)
@@ -145,29 +133,14 @@ static void end_last(state *s)
         flush(s);
         mcp_json_end(s->w), mcp_json_end(s->w);
     }
-    s->depth--;
-}
-
-/* Returns the number of the innermost open node of this kind, from 1, or 0. A span is searched only in its
- * block, and not for long. */
-static size_t find_open(const state *s, unsigned kind)
-{
-    enum { FARTHEST = 200 };
-    size_t least = kind & SPAN && s->depth > FARTHEST ? s->depth - FARTHEST : 0;
-    for (size_t at = s->depth; at > least; at--) {
-        if (s->open[at - 1] == kind)
-            return at;
-        if (kind & SPAN && !(s->open[at - 1] & SPAN))
-            return 0;
-    }
-    return 0;
+    s->open.depth--;
 }
 
 /* Ends the innermost node of this kind, and the nodes in it that are still open. */
 static int end(state *s, unsigned kind)
 {
-    size_t at = find_open(s, kind);
-    while (at && s->depth >= at)
+    size_t at = nest_find(&s->open, kind);
+    while (at && s->open.depth >= at)
         end_last(s);
     return s->rc;
 }
@@ -264,7 +237,7 @@ static int enter_span(MD_SPANTYPE type, void *detail, void *user)
 {
     state *s = user;
     const char *name = span_name(type);
-    if (!name || !begin(s, SPAN | type, name))
+    if (!name || !begin(s, NEST_SPAN | type, name))
         return s->rc;
     if (type == MD_SPAN_A) {
         put_attribute(s, "href", &((const MD_SPAN_A_DETAIL *)detail)->href);
@@ -280,7 +253,7 @@ static int enter_span(MD_SPANTYPE type, void *detail, void *user)
 static int leave_span(MD_SPANTYPE type, void *detail, void *user)
 {
     (void)detail;
-    return span_name(type) ? end(user, SPAN | type) : MCP_OK;
+    return span_name(type) ? end(user, NEST_SPAN | type) : MCP_OK;
 }
 
 static int on_text(MD_TEXTTYPE type, const MD_CHAR *text, MD_SIZE size, void *user)
@@ -288,9 +261,9 @@ static int on_text(MD_TEXTTYPE type, const MD_CHAR *text, MD_SIZE size, void *us
     state *s = user;
     if (type != MD_TEXT_BR)
         return keep_any(s, type, text, size);
-    if (begin(s, SPAN | 0x7f, "br"))
+    if (begin(s, NEST_SPAN | 0x7f, "br"))
         begin_children(s);
-    return s->rc == MCP_OK ? end(s, SPAN | 0x7f) : s->rc;
+    return s->rc == MCP_OK ? end(s, NEST_SPAN | 0x7f) : s->rc;
 }
 
 int markdown_put(mcp_json_writer *w, mcp_str text)
@@ -312,7 +285,7 @@ int markdown_put(mcp_json_writer *w, mcp_str text)
     flush(&s);
     mcp_json_end(w);
     free(s.text);
-    free(s.open);
+    nest_clear(&s.open);
     return s.rc != MCP_OK ? s.rc : rc == 0 ? MCP_OK : MCP_ENOMEM;
 }
 

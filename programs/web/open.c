@@ -80,8 +80,8 @@ void open_refused(web *w, gate_answer why)
     if (why != GATE_USED || w->told)
         return;
     w->told = true;
-    say("the code was used a second time: if the page did not open for you, somebody else has it; "
-        "end this program then");
+    say("the code was used a second time: if no page has opened, another program has used it; end "
+        "this program then");
 }
 
 void open_clear(web *w)

@@ -69,6 +69,38 @@ static void texts_by_their_type(void **state)
     }
 }
 
+/* md4c leaves a span that it has not entered, or does not leave one: what follows must not look like
+ * it. Each text has one "Z", which has this look. */
+static void spans_that_are_not_balanced(void **state)
+{
+    static const struct {
+        const char *text;
+        look want;
+    } rows[] = {
+        {"**Z**\n", LOOK_BOLD},
+        {"[a](*)*\n\n**Z**\n", LOOK_BOLD},
+        {"[a](*)*\n\nZ\n", LOOK_PLAIN},
+        {"*[a](**)\n\nZ\n", LOOK_PLAIN},
+        {"# [a](*)* Z\n", LOOK_HEADING},
+        {"> [a](*)*\n>\n> Z\n", LOOK_DIM},
+        {"> *[a](**)\n\nZ\n", LOOK_PLAIN},
+        {"[a](*)*[a](*)*[a](*)*[a](*)*\n\n`Z`\n", LOOK_STRING},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        lines l = {0};
+        content_text(&l, mcp_str_from(rows[i].text), MCP_STR("text/markdown"), MCP_STR("a"));
+        const char *at = memchr(l.text, 'Z', l.len);
+        assert_non_null(at);
+        size_t run = l.n_runs;
+        while (run && l.runs[run - 1].at > (size_t)(at - l.text))
+            run--;
+        assert_int_not_equal(run, 0);
+        assert_int_equal(l.runs[run - 1].look, rows[i].want);
+        lines_clear(&l);
+    }
+}
+
 static void folds(void **state)
 {
     (void)state;
@@ -185,6 +217,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts_by_their_type),
+        cmocka_unit_test(spans_that_are_not_balanced),
         cmocka_unit_test(folds),
         cmocka_unit_test(bytes),
         cmocka_unit_test(fuzzy_matching),

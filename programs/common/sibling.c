@@ -1,4 +1,4 @@
-/* sibling.c: finds programs that belong to mcpctl. */
+/* sibling.c: finds programs that are installed together with this one. */
 #define _GNU_SOURCE
 #include "sibling.h"
 
@@ -6,9 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <common/file.h>
+#include "file.h"
 
-static const char *const places[] = {"/", "/../libexec/mcp/"}; /* relative to mcpctl's folder */
+/* relative to the folder of this program */
+static const char *const places[] = {"/", "/../libexec/mcp/", "/../../bin/"};
 
 bool sibling_find(const char *name, char to[PATH_MAX])
 {
