@@ -1,13 +1,13 @@
-// app.js: the start of the page: who may use it, the connection, and the panels.
+// app.js: the page once it is connected (start.js), with its panels; or why it is not.
 
 import { h, fill, line, button, say } from "./dom.js";
-import { Client, LoginError, MODERN, LEGACY } from "./mcp.js";
-import { Journal } from "./journal.js";
+import { LoginError, MODERN, LEGACY } from "./mcp.js";
 import { Listing } from "./listing.js";
 import { Changes } from "./changes.js";
 import { Context } from "./marks.js";
 import { ask } from "./questions.js";
 import * as resources from "./resources.js";
+import * as start from "./start.js";
 
 const PANELS = [
     ["resources", "Resources", async () => resources],
@@ -22,47 +22,30 @@ const PANELS = [
 ];
 
 const place = document.getElementById("page");
-let secret; // of mcpctl web, or the token that was typed; it is kept in memory only
-let config = {};
 export let app; // what the page shows, once it is connected
 
-// A request to the program beside the MCP endpoint. Returns its JSON.
-async function program(path, body) {
-    const answer = await fetch(path, {
-        method: "POST",
-        headers: { "Content-Type": "application/json", ...(secret && { Authorization: `Bearer ${secret}` }) },
-        body: JSON.stringify(body ?? {}),
-        cache: "no-store",
-        credentials: "omit",
-    });
-    const value = await answer.json().catch(() => ({}));
-    if (answer.status === 401) throw new LoginError(value.message ?? "the secret of this page is not valid any more", 401);
-    if (!answer.ok) throw Object.assign(new Error(value.message ?? `the program answered ${answer.status}`), { word: value.error });
-    return value;
-}
-
 class App {
-    journal = new Journal();
+    journal = start.journal;
+    config = start.config;
+    program = start.program;
+    newClient = start.newClient;
+    authorization = start.authorization;
     tasks = []; // {id, name, client state}: see tasks.js
     #listings = new Map();
     #panels = new Map();
-    #schemas = new Map();
+    #first; // entries of the list of resources, that were asked for before the list is shown
     about = undefined;
 
-    constructor() {
-        this.config = config;
-        this.program = program;
-        this.client = this.newClient();
+    constructor({ client, first }) {
+        this.#use(client, first);
+        this.context = new Context();
     }
 
-    newClient() {
-        return new Client({
-            endpoint: config.endpoint ?? "/mcp",
-            authorization: () => secret && `Bearer ${secret}`,
-            journal: this.journal,
-            ask: (question, signal) => ask(this, question, signal),
-            version: config.version ?? "0",
-        });
+    #use(client, first) {
+        this.client = client;
+        this.#first = first;
+        this.changes = new Changes(client);
+        this.changes.addEventListener("list", e => this.#listings.get(e.detail)?.reload());
     }
 
     get serverName() {
@@ -71,32 +54,28 @@ class App {
         return line(one?.title ?? title ?? name ?? location.host, 100);
     }
 
-    async connect(want) {
-        await this.client.connect(want);
-        this.changes = new Changes(this.client);
-        this.context = new Context();
-        this.changes.addEventListener("list", e => this.#listings.get(e.detail)?.reload());
-    }
-
     // Connects again, with another revision.
     async reconnect(want) {
         const client = this.newClient();
         await client.connect(want);
-        this.changes?.close();
+        this.changes.close();
         this.client.close();
-        this.client = client;
-        this.changes = new Changes(client);
-        this.changes.addEventListener("list", e => this.#listings.get(e.detail)?.reload());
         this.#listings.clear();
         this.#panels.clear();
+        this.#use(client);
         this.layout();
     }
 
     listing(what) {
         const [method, key] = { resources: ["resources/list", "resources"], templates: ["resources/templates/list", "resourceTemplates"],
                                 prompts: ["prompts/list", "prompts"], tools: ["tools/list", "tools"] }[what];
-        if (!this.#listings.has(what)) this.#listings.set(what, new Listing(this.client, method, key));
+        if (!this.#listings.has(what)) this.#listings.set(what, new Listing(this.client, method, key, what === "resources" ? this.#first : undefined));
         return this.#listings.get(what);
+    }
+
+    // Reads all lists again: a server can be used now that could not before.
+    reload() {
+        for (const listing of this.#listings.values()) listing.reload();
     }
 
     read(uri, signal) {
@@ -105,8 +84,8 @@ class App {
 
     // Nodes of Markdown, or undefined if the program does not make them.
     get markdown() {
-        if (config.mode !== "mcpctl") return undefined;
-        return async text => (await program("/web/markdown", { text })).nodes;
+        if (this.config.mode !== "mcpctl") return undefined;
+        return async text => (await this.program("/web/markdown", { text })).nodes;
     }
 
     // Opens a panel; `arg` is passed to it.
@@ -156,73 +135,77 @@ function message(title, ...content) {
     fill(place, h("main.message", {}, h("h1", {}, title), ...content));
 }
 
-// The secret of a page of `mcpctl web`, for the code in its address.
-async function exchange() {
-    const code = /^#code=([\w.~-]+)$/.exec(location.hash)?.[1];
-    history.replaceState(null, "", "/");
-    if (!code) {
-        message("This page has to be opened again", h("p", {}, "Press Enter in the terminal in which ", h("code", {}, "mcpctl web"),
-            " runs. It opens a new page."), h("p.muted", {}, "The secret of a page is kept in memory only, so a page that is loaded again has none."));
-        return false;
-    }
-    try {
-        ({ secret } = await program("/web/secret", { code }));
-        return true;
-    } catch (error) {
-        message("This page cannot be used", h("p", {}, error.message));
-        return false;
-    }
+// A token that is not accepted any more, or that lacks a scope, while the page is used. Returns whether there is another one.
+async function refused(status, challenge, signal) {
+    const { login, secret } = start;
+    if (!app || secret || !login?.authorization) return false;
+    if (status === 401 && await login.renew()) return true;
+    const { relogin } = await import("./login.js");
+    return relogin(app, login, status, challenge, signal);
 }
 
-function askToken(fault) {
+// What to do without a token: log in, or type one.
+async function askToken(fault, challenge) {
+    const { login } = start;
     const input = h("input", { type: "password", autocomplete: "off", id: "token", required: true });
     const form = h("form", { onsubmit: e => {
         e.preventDefault();
-        secret = input.value.trim();
-        start();
+        start.useSecret(input.value.trim());
+        run(start.connect());
     } }, h("label", { for: "token" }, "Token"), input, h("button.primary", { type: "submit" }, "Go on"));
-    message("This server wants a token", fault && h("p.error", { role: "alert" }, line(fault, 300)), form,
+    const offers = login && h("section", { "aria-label": "Login" });
+    message(login ? "This server wants a login" : "This server wants a token", fault && h("p.error", { role: "alert" }, line(fault, 300)), offers,
+        login && h("p.muted", {}, "Or use a token that you have:"), form,
         h("p.muted", {}, "It is kept in the memory of this page only, and sent to this server only."));
-    input.focus();
-}
-
-async function start() {
-    app = new App();
-    try {
-        await app.connect("auto");
-    } catch (error) {
-        if (error instanceof LoginError && config.mode !== "mcpctl") return askToken(secret ? error.message : "");
-        return message(error instanceof LoginError ? "This page is not valid any more" : "The server cannot be reached",
-            h("p.error", { role: "alert" }, line(error.message, 1000)),
-            config.mode === "mcpctl" && h("p", {}, "Press Enter in the terminal in which ", h("code", {}, "mcpctl web"), " runs to open a new page."),
-            !(error instanceof LoginError) && button("Try again", start));
-    }
-    app.layout();
-    if (config.mode === "mcpctl")
-        program("/web/about").then(about => {
-            app.about = about;
-            place.querySelector("h1").textContent = app.serverName;
-        }, error => say(error.message));
-    addEventListener("pagehide", () => app.client.close());
-    addEventListener("keydown", e => {
-        const typing = e.target.closest?.("input, textarea, select, dialog");
-        if (e.key === "/" && !typing && !e.ctrlKey && !e.altKey && !e.metaKey) {
-            const search = app.main.querySelector("input[type=search]");
-            if (!search) return;
-            e.preventDefault();
-            search.focus();
-        }
+    if (!login) return input.focus();
+    const { showOffers } = await import("./login.js");
+    return showOffers(login, challenge, offers, () => {
+        start.useSecret(undefined);
+        run(start.connect());
     });
 }
 
-async function begin() {
-    try {
-        config = await (await fetch("/web/config", { cache: "no-store" })).json();
-    } catch {
-        return message("The program does not answer", h("p", {}, "Is it still running?"), button("Try again", begin));
-    }
-    if (config.mode === "mcpctl" && !await exchange()) return;
-    await start();
+// Says why the page cannot go on.
+function explain(error) {
+    const { config, secret, login } = start;
+    const again = h("p", {}, "Press Enter in the terminal in which ", h("code", {}, "mcpctl web"), " runs. It opens a new page.");
+    if (error.kind === "program")
+        return message("The program does not answer", h("p", {}, "Is it still running?"), button("Try again", () => run(start.enter().then(start.connect))));
+    if (error.kind === "code")
+        return message("This page has to be opened again", again, h("p.muted", {}, "The secret of a page is kept in memory only, so a page that is loaded again has none."));
+    if (error.kind === "exchange") return message("This page cannot be used", h("p", {}, error.message));
+    if (error instanceof LoginError && config.mode !== "mcpctl") return askToken(secret || login?.authorization ? error.message : "", error.challenge);
+    return message(error instanceof LoginError ? "This page is not valid any more" : "The server cannot be reached",
+        h("p.error", { role: "alert" }, line(error.message, 1000)), config.mode === "mcpctl" && again,
+        !(error instanceof LoginError) && button("Try again", () => run(start.connect())));
 }
 
-begin();
+// Shows the server, when it is connected.
+async function run(connected) {
+    try {
+        app = new App(await connected);
+    } catch (error) {
+        return explain(error);
+    }
+    app.layout();
+    if (app.config.mode === "mcpctl")
+        app.program("/web/about").then(about => {
+            app.about = about;
+            place.querySelector("h1").textContent = app.serverName;
+        }, error => say(error.message));
+    return undefined;
+}
+
+addEventListener("pagehide", () => app?.client.close());
+addEventListener("keydown", e => {
+    const typing = e.target.closest?.("input, textarea, select, dialog");
+    if (e.key !== "/" || typing || e.ctrlKey || e.altKey || e.metaKey) return;
+    const search = app?.main?.querySelector("input[type=search]");
+    if (!search) return;
+    e.preventDefault();
+    search.focus();
+});
+
+start.provide({ ask: (question, signal) => ask(app, question, signal), refused });
+if (start.connected) run(start.connected);
+else import("./login.js").then(({ comeBack }) => comeBack(message) || run(start.enter().then(start.connect)));

@@ -89,6 +89,15 @@ export const pause = () => globalThis.scheduler?.yield ? scheduler.yield() : new
     channel.port2.postMessage(0);
 });
 
+// The next frame was drawn. A page that is not visible draws none.
+export const drawn = () => new Promise(done => {
+    const late = setTimeout(done, 300);
+    requestAnimationFrame(() => setTimeout(() => {
+        clearTimeout(late);
+        done();
+    }));
+});
+
 export const wait = (milliseconds, signal) => new Promise((done, fail) => {
     const timer = setTimeout(done, milliseconds);
     signal?.addEventListener("abort", () => {

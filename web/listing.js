@@ -1,6 +1,6 @@
 // listing.js: the entries of a list of the server, read page by page while the page is idle.
 
-import { pause } from "./dom.js";
+import { drawn, pause } from "./dom.js";
 
 const MOST = 200_000; // entries that are read without being asked for
 
@@ -16,12 +16,15 @@ export class Listing extends EventTarget {
     #until = MOST;
     #stop = undefined;
     #texts = [];
+    #first;
 
-    constructor(client, method, key) {
+    // `first`, if it is there, is the promise of the first page, which was asked for already.
+    constructor(client, method, key, first) {
         super();
         this.#client = client;
         this.#method = method;
         this.#key = key;
+        this.#first = first;
     }
 
     // Reads on, until the end or `MOST` entries more.
@@ -29,7 +32,8 @@ export class Listing extends EventTarget {
         if (this.loading || this.complete) return;
         this.loading = true;
         this.error = undefined;
-        const stop = this.#stop = new AbortController();
+        const stop = this.#stop = new AbortController(), first = this.#first;
+        this.#first = undefined;
         try {
             await this.#client.pages(this.#method, this.#key, async (items, next) => {
                 if (stop.signal.aborted) return false;
@@ -37,9 +41,9 @@ export class Listing extends EventTarget {
                 this.#cursor = next;
                 this.complete = next === undefined;
                 this.#tell("more");
-                await pause();
+                await (this.items.length === items.length ? drawn() : pause()); // the first ones are seen before others are read
                 return this.items.length < this.#until;
-            }, { cursor: this.#cursor, signal: stop.signal });
+            }, { cursor: this.#cursor, signal: stop.signal, first });
         } catch (error) {
             if (stop.signal.aborted) return;
             this.error = error;

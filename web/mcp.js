@@ -13,6 +13,7 @@ const KEY = "io.modelcontextprotocol/";
 const TASKS = `${KEY}tasks`;
 const MOST_ANSWER = 64 << 20; // characters
 const MOST_ROUNDS = 20; // of questions in one request
+const VISIT_FIRST = -32042; // 2025-11-25: addresses have to be visited first
 
 export class McpError extends Error {
     constructor(error, status) {
@@ -25,9 +26,10 @@ export class McpError extends Error {
 
 // The server wants a login, or the secret of this page is not valid any more.
 export class LoginError extends Error {
-    constructor(text, status) {
+    constructor(text, status, challenge) {
         super(text);
         this.status = status;
+        this.challenge = challenge; // the header WWW-Authenticate, or null
     }
 }
 
@@ -82,6 +84,7 @@ export class Client extends EventTarget {
     logLevel = "";
     #endpoint;
     #authorization;
+    #refused;
     #journal;
     #ask;
     #version;
@@ -92,11 +95,14 @@ export class Client extends EventTarget {
     #progress = new Map();
 
     // `authorization` returns the value of the header or undefined; `ask` answers a question of the server:
-    // async ({method, params, about}, signal) => result.
-    constructor({ endpoint, authorization, journal, ask, version }) {
+    // async ({method, params, about, visited}, signal) => result; with `visited`, a promise, the answer is wanted when the user
+    // was at the address, and that is resolved if the server says so. `refused`, if given, is async (status, challenge, signal) => whether
+    // the request is to be sent again, for an answer 401 or 403.
+    constructor({ endpoint, authorization, refused, journal, ask, version }) {
         super();
         this.#endpoint = endpoint;
         this.#authorization = authorization;
+        this.#refused = refused;
         this.#journal = journal;
         this.#ask = ask;
         this.#version = version;
@@ -180,7 +186,8 @@ export class Client extends EventTarget {
     async request(method, params = {}, options = {}) {
         const asked = { ...params };
         for (let round = 0; ; round++) {
-            const result = await this.#send(method, asked, options);
+            const result = await this.#send(method, asked, options).catch(error => this.#visit(error, round, { method, params }, options.signal));
+            if (result === undefined) continue;
             const type = this.era === "modern" ? result.resultType : result.resultType ?? "complete";
             if (type === undefined || type === "complete" || type === "task") return result;
             if (type !== "input_required")
@@ -195,6 +202,30 @@ export class Client extends EventTarget {
         }
     }
 
+    // Asks the user to visit the addresses that an error lists. Returns undefined when that was done; otherwise throws it.
+    async #visit(error, round, about, signal) {
+        const list = error instanceof McpError && error.code === VISIT_FIRST && this.revision === "2025-11-25" ? error.data?.elicitations : undefined;
+        if (!Array.isArray(list) || !list.length || list.length > 10 || round >= MOST_ROUNDS || list.some(e => e?.mode !== "url")) throw error;
+        for (const params of list) {
+            const done = this.#completion(params.elicitationId);
+            const { action } = await this.#ask({ method: "elicitation/create", params, about, visited: done.promise }, signal).finally(done.forget);
+            if (action !== "accept") throw error;
+        }
+        return undefined;
+    }
+
+    // The end of what the user does at an address, as far as the server tells.
+    #completion(id) {
+        let hear;
+        const promise = new Promise(resolve => {
+            hear = ({ detail }) => {
+                if (detail.method === "notifications/elicitation/complete" && id !== undefined && detail.params?.elicitationId === id) resolve();
+            };
+        });
+        this.addEventListener("note", hear);
+        return { promise, forget: () => this.removeEventListener("note", hear) };
+    }
+
     // Asks the user every question of a map, and returns the answers.
     async answer(questions, about, signal) {
         const answers = {};
@@ -205,11 +236,13 @@ export class Client extends EventTarget {
         return answers;
     }
 
-    // All pages of a list, as they arrive; `on` may return false to stop.
-    async pages(method, key, on, { cursor, signal } = {}) {
+    // All pages of a list, as they arrive; `on` may return false to stop. `first` is the promise of the first one, if it was
+    // asked for already.
+    async pages(method, key, on, { cursor, signal, first } = {}) {
         const seen = new Set();
         for (;;) {
-            const result = await this.request(method, cursor === undefined ? {} : { cursor }, { signal });
+            const result = await (first ?? this.request(method, cursor === undefined ? {} : { cursor }, { signal }));
+            first = undefined;
             const items = Array.isArray(result[key]) ? result[key].filter(i => i !== null && typeof i === "object") : [];
             const next = typeof result.nextCursor === "string" ? result.nextCursor : undefined;
             const more = next !== undefined && !seen.has(next);
@@ -308,6 +341,11 @@ export class Client extends EventTarget {
             await this.#initialize(LEGACY[0], options.signal); // the session ended
             return this.#exchange(message, { ...options, again: true });
         }
+        if ([401, 403].includes(answer.status) && this.#refused && !options.authorized &&
+            await this.#refused(answer.status, answer.headers.get("WWW-Authenticate"), options.signal)) {
+            await answer.body?.cancel();
+            return this.#exchange(message, { ...options, authorized: true });
+        }
         const type = answer.headers.get("Content-Type") ?? "";
         if (answer.ok && /^text\/event-stream\b/i.test(type)) return this.#stream(answer, message, options);
         if (!answer.ok) throw await this.#refusal(answer);
@@ -323,7 +361,7 @@ export class Client extends EventTarget {
             body = undefined;
         }
         if (answer.status === 401 || answer.status === 403 && !body?.jsonrpc)
-            return new LoginError(body?.message ?? body?.error?.message ?? `the server answered ${answer.status}`, answer.status);
+            return new LoginError(body?.message ?? body?.error?.message ?? `the server answered ${answer.status}`, answer.status, answer.headers.get("WWW-Authenticate"));
         if (body?.error && typeof body.error === "object") {
             this.#journal.add("server", text, { scope: this.#scope });
             return new McpError(body.error, answer.status);

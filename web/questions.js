@@ -1,7 +1,7 @@
 // questions.js: questions of the server to the user, one at a time: forms, addresses to open, requests to a model.
 // Nothing is answered and nothing is opened before the user says so.
 
-import { h, line, prose, button } from "./dom.js";
+import { h, line, prose, button, say } from "./dom.js";
 
 let queue = Promise.resolve();
 
@@ -16,7 +16,7 @@ export function ask(app, question, signal) {
 }
 
 // Shows a dialog. `make(done)` returns its content; done(result) closes it. Escape gives `dismissed`.
-function dialog(title, dismissed, signal, make) {
+export function dialog(title, dismissed, signal, make) {
     return new Promise((resolve, reject) => {
         const before = document.activeElement;
         let result = dismissed;
@@ -43,9 +43,9 @@ export const confirm = (title, yes, ...content) => dialog(title, false, undefine
 
 const reason = about => about && h("p.muted", {}, `It needs this for ${about.method} ${line(about.params?.name ?? about.params?.uri ?? "", 200)}`);
 
-async function show(app, { method, params, about }, signal) {
+async function show(app, { method, params, about, visited }, signal) {
     if (method === "elicitation/create")
-        return params.mode === "url" ? askUrl(app, params, about, signal) : askForm(app, params, about, signal);
+        return params.mode === "url" ? askUrl(app, params, about, visited, signal) : askForm(app, params, about, signal);
     if (method === "sampling/createMessage") return askModel(app, params, about, signal);
     if (method === "roots/list") return { roots: [] };
     throw Object.assign(new Error(`the server asked for ${line(method, 100)}, which this page does not know`), { code: -32601 });
@@ -85,7 +85,8 @@ function warnings(url, given) {
     return list.map(w => h("p.warning", {}, w));
 }
 
-async function askUrl(app, params, about, signal) {
+// With `visited`, the dialog stays until the user has done what is to be done there, or the server says so.
+async function askUrl(app, params, about, visited, signal) {
     let url;
     try {
         url = new URL(String(params.url));
@@ -99,9 +100,14 @@ async function askUrl(app, params, about, signal) {
         ...(allowed ? warnings(url, String(params.url)) : [h("p.warning", {}, "This page opens only addresses that begin with https or http.")]),
         h("p.muted", {}, "It opens in a tab of its own. This page does not see what you do there."),
         h("div.bar.end", {}, button("Cancel", () => done({ action: "cancel" }), { autofocus: true }), button("Decline", () => done({ action: "decline" })),
-            allowed && button(`Open ${line(url.host, 60)}`, () => {
+            allowed && button(`Open ${line(url.host, 60)}`, e => {
                 window.open(url.href, "_blank", "noopener,noreferrer");
-                done({ action: "accept" });
+                if (!visited) return done({ action: "accept" });
+                visited.then(() => done({ action: "accept" }));
+                const go = button("Go on", () => done({ action: "accept" }), { class: "primary" });
+                e.target.replaceWith(go);
+                go.focus();
+                return say("When you are done there, go on here.");
             }, { class: "primary" })),
     ].filter(Boolean));
 }

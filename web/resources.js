@@ -30,7 +30,7 @@ export function panel(app) {
     const more = button("Read more", () => listing.next(), { hidden: true });
     const list = new VirtualList({ role: "tree", label: "Resources", row, open, key, click });
     const preview = h("div.preview", { tabIndex: -1 });
-    const element = h("section.split", {},
+    const element = h("section.split", { "data-panel": "resources" },
         h("div.side", {}, h("div.bar", {}, input, toggle), list.element, h("div.bar.foot", {}, state, more)), preview);
     const intro = () => fill(preview, h("p.empty", {}, app.client.capabilities.resources
         ? "Choose a resource to see what it contains." : "This server offers no resources."));
@@ -146,6 +146,7 @@ export function panel(app) {
     }
     const later = () => {
         if (scheduled) return;
+        if (!query && list.count === 0) return update(); // the first ones at once
         scheduled = true;
         setTimeout(() => {
             scheduled = false;
@@ -163,7 +164,7 @@ export function panel(app) {
         const about = await app.program("/web/about").catch(() => undefined);
         const problems = (about?.servers ?? []).filter(s => s.problem);
         if (problems.length) fill(preview, problems.map(s => h("div", { role: "alert" }, h("h2", {}, line(s.title || s.name, 200)), h("p.error", {}, line(s.problem, 1000)))),
-            button("Try again", () => listing.reload()));
+            h("div.bar", {}, button("Try again", () => listing.reload()), problems.some(s => s.login !== "none") && button("Log in…", () => app.open("server"))));
     }
     listing.addEventListener("restart", () => {
         tree.restart();

@@ -67,6 +67,7 @@ export function panel(app) {
     async function again() {
         for (let i = 0; i < 300; i++) {
             await list();
+            if (app.about.servers.some(s => s.login === "done")) app.reload();
             if (!app.about.servers.some(s => s.login === "running")) return;
             await new Promise(done => setTimeout(done, 1000));
         }

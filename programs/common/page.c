@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "origin.h"
+
 /* Of all answers. Cross-Origin-Opener-Policy separates the page from one that has opened it, and
  * Cross-Origin-Resource-Policy keeps others from including an answer. */
 #define OF_ALL                                    \
@@ -30,18 +32,6 @@ static const char of_data[] =
     OF_ALL "Cache-Control: no-store\r\n"
            "Content-Security-Policy: default-src 'none'; frame-ancestors 'none'\r\n";
 
-/* Returns whether a text is an origin: a header must not be able to end, or a policy to get another
- * directive. */
-static bool is_origin(const char *text)
-{
-    static const char fine[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-:[]";
-    size_t scheme = strncmp(text, "https://", 8) == 0  ? 8
-                    : strncmp(text, "http://", 7) == 0 ? 7
-                                                       : 0;
-    return scheme && text[scheme] && text[scheme + strspn(text + scheme, fine)] == 0;
-}
-
 bool page_headers_make(page_headers *h, const char *const *connect, size_t n)
 {
     size_t len;
@@ -50,7 +40,7 @@ bool page_headers_make(page_headers *h, const char *const *connect, size_t n)
     if (f)
         fputs(of_page, f);
     for (size_t i = 0; f && i < n; i++) {
-        ok = ok && is_origin(connect[i]);
+        ok = ok && origin_is(connect[i]);
         fprintf(f, " %s", ok ? connect[i] : "");
     }
     if (f)
@@ -98,7 +88,7 @@ void page_answer_json(int status, mcp_str text, const page_headers *h, mcp_http_
 bool page_answer(const mcp_http_page *page, const page_headers *h, mcp_http_page_answer *answer)
 {
     /* The answer is copied before the next request arrives. */
-    static char headers[2048];
+    static char headers[8192];
     const page_asset *a = find(page->path);
     if (!a)
         return false;

@@ -194,7 +194,7 @@ static int listen_at(const settings *s, const char *address, endpoint *e, mcp_lo
         .share = share,
         .sharing = sharing,
     };
-    if (s->page && !web_page_open())
+    if (s->page && !web_page_open(e->logins->config))
         return MCP_ENOMEM;
     return mcp_loop_listen(
         loop, server,

@@ -134,7 +134,8 @@ static http_logins logins_of(program *p)
     return (http_logins){.known = &p->known,
                          .audit = &p->audit,
                          .oauth = p->oauth,
-                         .public_url = p->oauth ? oauth_public_url(p->config) : NULL};
+                         .public_url = p->oauth ? oauth_public_url(p->config) : NULL,
+                         .config = p->config};
 }
 
 static void on_ready(void *arg)

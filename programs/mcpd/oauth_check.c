@@ -6,6 +6,8 @@
 
 #include <mcp/uri.h>
 
+#include <common/origin.h>
+
 #include "oauth.h"
 
 /* A value, and where it is. */
@@ -152,6 +154,15 @@ static void check_sources(place *p, const mcp_json *issuer, size_t i, bool priva
                  "about every token");
 }
 
+/* The page connects to the issuer, which its Content-Security-Policy has to name. */
+static void check_page(place *p, mcp_str issuer)
+{
+    char origin[ORIGIN_ROOM];
+    if (!origin_of(issuer, origin))
+        WRONG(p, "remove it: the page can log in only at a host of letters, digits, dots and "
+                 "hyphens");
+}
+
 /* Returns the first error of an issuer. */
 static int check_issuer(const config *c, const mcp_json *issuer, size_t i, mcp_str resource)
 {
@@ -171,6 +182,10 @@ static int check_issuer(const config *c, const mcp_json *issuer, size_t i, mcp_s
     check_audiences(&p, mcp_json_get(issuer, "audiences"), resource);
     if (p.rc == MCP_OK)
         check_sources(&p, issuer, i, private);
+    if (p.rc == MCP_OK && mcp_json_get(issuer, "page-client-id")) {
+        enter(&p, i, "page-client-id");
+        check_page(&p, name);
+    }
     return p.rc;
 }
 

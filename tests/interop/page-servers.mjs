@@ -3,8 +3,7 @@
 //   MCP_INTEROP_FILE=page-servers.mjs tests/interop/run [MCPD]
 
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -12,9 +11,9 @@ import { checkAccess, inFrontOf, launch, missing, open } from './support/page.mj
 import { endpoint, pages } from './support/page-server.mjs';
 import { freePort, serve, serveAt, foreign } from './support/server.mjs';
 import { makeTree } from './support/tree.mjs';
-import { until } from './support/wait.mjs';
+import { startWeb } from './support/web.mjs';
 
-const { MCPD, MCP_BUILD_DIR } = process.env;
+const { MCPD, MCP_BUILD_DIR, MCP_SOURCE_DIR } = process.env;
 const modules = join(import.meta.dirname, '../node_modules/@modelcontextprotocol');
 
 let browser, tree, mcpd;
@@ -175,17 +174,7 @@ describe('the page with server-everything', { timeout: 120_000, skip: missing },
 });
 
 describe('the page of mcpctl web', { timeout: 60_000, skip: missing }, () => {
-    const start = (...args) => {
-        const child = spawn(join(MCP_BUILD_DIR, 'programs/mcpctl/mcpctl'), ['web', '--no-open', ...args], { stdio: ['pipe', 'pipe', 'pipe'] });
-        let said = '';
-        for (const stream of [child.stdout, child.stderr]) stream.on('data', part => (said += part));
-        const address = /http:\S+#code=\S+/;
-        const url = until(() => address.test(said), () => `an address: ${said}`).then(() => address.exec(said)[0]);
-        return { url, stop: async () => {
-            child.kill('SIGTERM');
-            await once(child, 'exit');
-        } };
-    };
+    const start = (...args) => startWeb(args);
 
     it('exchanges its code, shows Markdown and the messages behind it, and is useless when loaded again', async () => {
         writeFileSync(tree.path('page.md'), '# A title\n\nSome *words*, <b>no markup</b>, and [a link](https://example.org/x).\n');
@@ -303,6 +292,120 @@ describe('the page and forms', { timeout: 60_000, skip: missing }, () => {
         });
     });
 });
+
+describe('the page and addresses that have to be visited first (2025-11-25)', { timeout: 60_000, skip: missing }, () => {
+    // A server of 2025-11-25 whose tool answers with error -32042 until `visited`.
+    const legacy = (state, url) => async ({ id, method, params }, request, response) => {
+        const reply = body => {
+            response.writeHead(200, { 'Content-Type': 'application/json', 'Mcp-Session-Id': 's' });
+            response.end(JSON.stringify({ jsonrpc: '2.0', id, ...body }));
+        };
+        if (request.method === 'GET') {
+            response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+            response.write(': begin\n\n');
+            state.send = message => response.write(`data: ${JSON.stringify(message)}\n\n`);
+            return;
+        }
+        if (id === undefined || request.method === 'DELETE') return void response.writeHead(202).end();
+        if (method === 'initialize')
+            return reply({ result: { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'legacy', version: '1' } } });
+        if (method === 'tools/list') return reply({ result: { tools: [{ name: 'pay', inputSchema: { type: 'object' } }] } });
+        if (method !== 'tools/call') return void response.writeHead(400).end();
+        state.calls++;
+        if (state.visited) return reply({ result: { content: [{ type: 'text', text: 'paid' }] } });
+        return reply({ error: { code: -32042, message: 'pay first', data: { elicitations: [{ mode: 'url', elicitationId: 'e1', message: 'Pay here', url }] } } });
+    };
+    const play = async body => {
+        const state = { calls: 0, visited: false, send: undefined };
+        await on(legacy(state, `${mcpd.url.replace('/mcp', '')}/healthz?pay`), async page => {
+            await page.waitForSelector('nav');
+            await call(page, 'pay');
+            await dialog(page).locator('.address', { hasText: 'healthz?pay' }).waitFor();
+            await checkAccess(page, 'an address that has to be visited');
+            await body(page, state);
+        }, { allowed: /status of 40[0-9]/ });
+    };
+    const visit = async page => {
+        const [tab] = await Promise.all([page.context().waitForEvent('page'), dialog(page).locator('button:has-text("Open")').click()]);
+        await dialog(page).locator('button:has-text("Go on")').waitFor();
+        await tab.close();
+    };
+
+    it('opens it with consent, and calls again when the user goes on', () => play(async (page, state) => {
+        await visit(page);
+        assert.equal(state.calls, 1);
+        state.visited = true;
+        await dialog(page).locator('button:has-text("Go on")').click();
+        await result(page).locator('.text', { hasText: 'paid' }).waitFor();
+        assert.equal(state.calls, 2);
+    }));
+
+    it('calls again when the server says that it was visited', () => play(async (page, state) => {
+        await visit(page);
+        state.visited = true;
+        state.send({ jsonrpc: '2.0', method: 'notifications/elicitation/complete', params: { elicitationId: 'other' } });
+        state.send({ jsonrpc: '2.0', method: 'notifications/elicitation/complete', params: { elicitationId: 'e1' } });
+        await result(page).locator('.text', { hasText: 'paid' }).waitFor();
+        assert.equal(state.calls, 2);
+    }));
+
+    it('shows the error, and opens nothing, without consent', () => play(async (page, state) => {
+        let opened = 0;
+        page.context().on('page', () => opened++);
+        await dialog(page).locator('button:has-text("Decline")').click();
+        await page.locator('p.error', { hasText: 'pay first' }).waitFor();
+        assert.equal(state.calls, 1);
+        assert.equal(opened, 0);
+    }));
+});
+
+// The servers of the other SDKs (peers/check.py says what they have).
+for (const [peer, make] of [['sdk2', 'prepare_python && echo "$python"'], ['go', 'prepare_go ./server go-server && echo "$dir/go-server"']])
+    describe(`the page with a server on another SDK: ${peer}`, { timeout: 600_000, skip: missing }, () => {
+        let server, port, reason;
+        before(async () => {
+            const here = join(MCP_SOURCE_DIR, 'tests/interop/peers');
+            const prepared = spawnSync('bash', ['-uc', `dir=$MCP_PEERS_DIR here=$1 peer=$2; mkdir -p "$dir"; . "$here/prepare.sh"; ${make}`, 'prepare', here, peer],
+                { encoding: 'utf8', env: { ...process.env, MCP_PEERS_DIR: process.env.MCP_PEERS_DIR ?? join(MCP_SOURCE_DIR, 'build/peers') } });
+            if (prepared.status === 77) return void (reason = prepared.stdout.trim());
+            assert.equal(prepared.status, 0, prepared.stderr);
+            port = await freePort();
+            server = await foreign(prepared.stdout.trim(), peer === 'go' ? [`${port}`] : [join(here, 'python/server.py'), peer, `${port}`], port);
+        });
+        after(() => server?.stop());
+
+        for (const era of ['modern', 'legacy']) it(`lists, reads, completes, calls, gets prompts and sees changes, ${era}`, t => {
+            if (reason) return t.skip(reason);
+            return on(`http://127.0.0.1:${port}/mcp`, async page => {
+                await page.waitForSelector('nav');
+                await revision(page, era);
+                await page.locator('.row:visible', { hasText: 'text' }).first().click();
+                await page.locator('.text', { hasText: 'two' }).first().waitFor();
+                await choose(page, 'templates', 'city');
+                await page.locator('.preview form input').first().fill('Rome');
+                await page.click('.preview form button[type=submit]');
+                await page.locator('.text', { hasText: 'This is Rome.' }).first().waitFor();
+                await choose(page, 'prompts', 'visit');
+                await page.locator('.preview form input').first().fill('Bern');
+                await page.click('button:has-text("Get the prompt")');
+                await page.locator('.card .text', { hasText: 'Plan a visit to Bern.' }).waitFor();
+                await call(page, 'slow', async () => {
+                    await page.getByLabel(/^steps/i).fill('3');
+                    await page.getByLabel(/^tell/i).check();
+                });
+                await result(page).locator('.text', { hasText: '3 steps' }).waitFor();
+                await page.panel('resources');
+                await page.fill('input[type=search]', 'live');
+                await page.locator('.row:visible', { hasText: 'live' }).first().click();
+                await page.locator('button:has-text("Watch")').click();
+                await page.locator('.row.changed:visible').first().waitFor();
+                await page.panel('timeline');
+                await page.locator('.row:visible', { hasText: 'resources/updated' }).first().waitFor();
+                await page.panel('server');
+                await page.locator('dd', { hasText: 'noisy' }).first().waitFor();
+            }, { allowed: /status of 40[0-9]/ });
+        });
+    });
 
 describe('the page and hostile servers', { timeout: 120_000, skip: missing }, () => {
     const evil = '<img src=x onerror=alert(1)><script>alert(1)</script>\u001b]0;x\u0007\u202e';

@@ -10,6 +10,7 @@ import { checkAccess, launch, missing, open } from './support/page.mjs';
 import { pictures } from './support/pictures.mjs';
 import { serve } from './support/server.mjs';
 import { makeTree } from './support/tree.mjs';
+import { until } from './support/wait.mjs';
 
 const { MCPD, MCP_SOURCE_DIR } = process.env;
 const TOKEN = 'token-of-the-page-0123456789-0123456789';
@@ -53,6 +54,7 @@ describe('the page of mcpd', { timeout: 120_000, skip: missing }, () => {
         folder = mkdtempSync(join(tmpdir(), 'mcpd-page-'));
         writeFileSync(join(folder, 'tokens'), `ada:${TOKEN}\n`, { mode: 0o600 });
         writeFileSync(tree.path('table.csv'), 'name,born\n"Lovelace, Ada",1815\nHopper,1906\n');
+        writeFileSync(tree.path('document.pdf'), Buffer.from('%PDF-1.4\n%\xe2\xe3\xcf\xd3\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj 2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj 3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 72 72]>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF\n', 'latin1'));
         writeFileSync(tree.path('value.json'), '{"list":[1,2,{"deep":"value"}],"text":"<b>&amp;"}');
         server = await serve(MCPD, ['--page', '--token-file', join(folder, 'tokens'), tree.root]);
         page = await open(browser, server.url.replace('/mcp', '/'));
@@ -127,6 +129,19 @@ describe('the page of mcpd', { timeout: 120_000, skip: missing }, () => {
         await checkAccess(page, 'resources');
     });
 
+    it('opens PDF in a tab of its own, never in the page', async () => {
+        await read('document.pdf', '.preview .muted', 'application/pdf');
+        const link = page.locator('.preview a.button');
+        assert.match(await link.getAttribute('href'), /^blob:/);
+        assert.equal(await link.getAttribute('target'), '_blank');
+        assert.equal(await link.getAttribute('rel'), 'noopener');
+        const [tab] = await Promise.all([page.context().waitForEvent('page'), link.click()]);
+        assert.equal(await page.locator('iframe, embed, object').count(), 0);
+        assert.equal(page.url(), server.url.replace('/mcp', '/'));
+        assert.equal(await page.evaluate(() => window.frames.length), 0);
+        await tab.close();
+    });
+
     it('marks what changed', async () => {
         await read('watched.txt', '.text', 'first');
         await page.click('button:has-text("Watch")');
@@ -188,6 +203,64 @@ describe('the page of mcpd', { timeout: 120_000, skip: missing }, () => {
         await page.locator('[data-revision="2026-07-28"]').waitFor();
         await page.panel('resources');
         await rows(page).first().waitFor();
+    });
+
+    // Without a pointer: to each panel with the arrows, into its list with "/", and to an entry with Enter.
+    it('is used by the keyboard in every panel', async () => {
+        const keys = await open(browser, server.url.replace('/mcp', '/'));
+        await keys.locator('#token:focus').waitFor();
+        await keys.keyboard.type(TOKEN);
+        await keys.keyboard.press('Enter');
+        await rows(keys).first().waitFor();
+        const focused = () => keys.evaluate(() => document.activeElement.dataset.panel ?? document.activeElement.getAttribute('role') ?? document.activeElement.tagName);
+        const tabTo = async (what, most = 60) => {
+            for (let i = 0; i < most; i++) {
+                if (await keys.evaluate(w => document.activeElement.matches(w), what)) return;
+                await keys.keyboard.press('Tab');
+            }
+            assert.fail(`Tab does not lead to ${what}, but to ${await focused()}`);
+        };
+        await tabTo('nav button');
+        const names = await keys.locator('nav button').evaluateAll(all => all.map(b => b.dataset.panel));
+        for (const name of names) {
+            await tabTo('nav button');
+            while (await focused() !== name) await keys.keyboard.press('ArrowDown');
+            await keys.keyboard.press('Enter');
+            await keys.locator(`nav button[data-panel=${name}][aria-current=page]`).waitFor();
+            if (!['resources', 'templates', 'timeline'].includes(name)) {
+                // everything that can be used is reached, and the focus can be seen
+                await keys.keyboard.press('Tab');
+                assert.ok(await keys.evaluate(() => document.activeElement === document.body || document.activeElement.matches(':focus-visible')), name);
+            } else {
+                await keys.locator(`main [data-panel=${name}] .row:visible`).first().waitFor();
+                await keys.keyboard.press('/');
+                await keys.locator('main input[type=search]:focus').waitFor();
+                if (name === 'timeline') await tabTo('[role=listbox]');
+                else await keys.keyboard.press('ArrowDown');
+                // the list may be read again meanwhile, and folders are opened first
+                const shown = keys.locator('.preview h2, .preview .json').first();
+                await keys.keyboard.press('End');
+                await keys.keyboard.press('Home');
+                await until(async () => {
+                    if (await shown.count()) return true;
+                    await keys.keyboard.press('ArrowDown');
+                    await keys.keyboard.press('Enter');
+                    return keys.locator('.row.active').count();
+                }, () => `${name}: no row is active`);
+                await until(async () => {
+                    if (await shown.count()) return true;
+                    if (await keys.locator('.preview:has-text("Reading…")').count() === 0) {
+                        await keys.keyboard.press('ArrowDown');
+                        await keys.keyboard.press('Enter');
+                    }
+                    return false;
+                }, () => `${name}: nothing was opened`);
+                await keys.locator('.preview h2, .preview .json').first().waitFor();
+            }
+            await keys.evaluate(() => document.querySelector('nav button[aria-current=page]').focus());
+        }
+        assert.deepEqual(keys.faults(), []);
+        await keys.context().close();
     });
 
     for (const scheme of ['light', 'dark']) it(`is readable with 360 pixels, ${scheme}`, async () => {

@@ -54,6 +54,11 @@ static void accepted(void **state)
         "\"client-secret-file\": \"s\"}}], \"required-scopes\": \"a b\", \"implies\": {\"b\": "
         "\"a\"}, "
         "\"dpop\": \"required\", \"dpop-nonce\": true}",
+        "{" RESOURCE
+        ", \"issuers\": [{\"issuer\": \"https://I.example:8443/realms/a%20b\", " AUDIENCE
+        ", \"page-client-id\": \"page\"}]}",
+        "{" RESOURCE ", \"issuers\": [{\"issuer\": \"https://[2001:db8::1]\", " AUDIENCE
+        ", \"page-client-id\": \"page\"}]}",
     };
     (void)state;
     for (size_t i = 0; i < COUNT(table); i++)
@@ -115,6 +120,12 @@ static const struct {
      "f:4:20: remove offline_access"},
     {"{" RESOURCE ", \"issuers\": [{" ISSUER ", " AUDIENCE "}],\n\"required-scopes\": \"a,\\\"b\"}",
      "f:4:20: oauth/required-scopes"},
+    {"{" RESOURCE ", \"issuers\": [{\"issuer\": \"https://a_b.example\", " AUDIENCE
+     ",\n\"page-client-id\": \"page\"}]}",
+     "f:4:19: remove it: the page can log in only at a host of letters"},
+    {"{" RESOURCE ", \"issuers\": [{\"issuer\": \"https://a;script-src.example\", " AUDIENCE
+     ",\n\"page-client-id\": \"page\"}]}",
+     "f:4:19: remove it: the page can log in only at a host of letters"},
     {"{" RESOURCE ", \"issuers\": []}", "oauth/issuers"},
     {"{\"issuers\": [{" ISSUER ", " AUDIENCE "}]}", "resource"},
     {"{" RESOURCE ", \"issuers\": [{" ISSUER ", \"audience\": [\"x\"]}]}",

@@ -68,6 +68,8 @@ async function makeKeys() {
 // A client that has no secret, and one that asks about tokens for a resource server.
 export const CLIENT = 'interop';
 export const REDIRECT = 'http://127.0.0.1/callback';
+// A client that is a page: it may ask for tokens from its own origin.
+export const PAGE = 'page';
 export const INTROSPECTOR = { id: 'resource-server', secret: 'a secret between the two servers' };
 
 // Clients that are users themselves: one with a secret, one with a key.
@@ -87,6 +89,10 @@ export const MACHINES = {
 const registered = [
     {
         client_id: CLIENT, redirect_uris: [REDIRECT], token_endpoint_auth_method: 'none', application_type: 'native',
+        grant_types: ['authorization_code', 'refresh_token'],
+    },
+    {
+        client_id: PAGE, redirect_uris: ['http://127.0.0.1/'], token_endpoint_auth_method: 'none', application_type: 'native',
         grant_types: ['authorization_code', 'refresh_token'],
     },
     {
@@ -115,6 +121,7 @@ function configure(settings, keys, secrets, adapter) {
         jwks: { keys },
         cookies: { keys: [secrets.cookies] },
         pkce: { required: () => true },
+        clientBasedCORS: (_, __, client) => client.clientId === PAGE,
         scopes: ['openid', 'offline_access', ...settings.scopes],
         clientDefaults: { id_token_signed_response_alg: settings.alg },
         findAccount: (_, id) => ({ accountId: id, claims: () => ({ sub: id }) }),

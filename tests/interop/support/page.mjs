@@ -13,8 +13,8 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 
 export const launch = () => chromium.launch({ executablePath: program, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
 
-// Opens a page. `allowed` are console errors that belong to the test, as a RegExp.
-export async function open(browser, url, { allowed = /status of 40[0-9]|TrustedHTML/, ...options } = {}) {
+// Opens a page. `allowed` are console errors that belong to the test, as a RegExp; `hosts` are others to which it may connect.
+export async function open(browser, url, { allowed = /status of 40[0-9]|TrustedHTML/, hosts: others = [], ...options } = {}) {
     const context = await browser.newContext({ viewport: { width: 1200, height: 800 }, ...options });
     const page = await context.newPage();
     page.setDefaultTimeout(Number(process.env.PAGE_WAIT_MS ?? 30_000));
@@ -29,7 +29,7 @@ export async function open(browser, url, { allowed = /status of 40[0-9]|TrustedH
             await page.waitForSelector(`nav button[data-panel=${name}][aria-current=page]`);
         },
         // What the browser reported, and requests to other hosts.
-        faults: () => [...faults, ...[...hosts].filter(h => h !== new URL(url).host)],
+        faults: () => [...faults, ...[...hosts].filter(h => h !== new URL(url).host && !others.includes(h))],
     });
 }
 

@@ -8,18 +8,20 @@ import { freePort, start } from './server.mjs';
 
 const names = ['open.txt', 'deep.txt', 'live.txt'];
 
-function configure(root, port, issuer, { audiences, introspection, type, nonces = false }) {
+function configure(root, port, issuer, { audiences, introspection, type, nonces = false, page }) {
     const resource = `http://127.0.0.1:${port}/mcp`;
     const secret = join(root, 'secret');
     if (introspection) writeFileSync(secret, introspection.secret, { mode: 0o600 });
     return {
         sources: [join(root, 'files')],
         http: [`127.0.0.1:${port}`],
+        page: page !== undefined,
         oauth: {
             resource,
             issuers: [{
                 issuer, audiences: audiences ?? [resource], groups: 'groups',
                 ...(type && { 'token-type': type }),
+                ...(page && { 'page-client-id': page }),
                 ...(introspection && {
                     introspection: { url: introspection.url, 'client-id': introspection.id, 'client-secret-file': secret },
                 }),
@@ -31,7 +33,7 @@ function configure(root, port, issuer, { audiences, introspection, type, nonces 
 }
 
 // Options: `audiences` (default: the resource); `introspection`, which has url, id and secret; `type`, the section
-// token-type; `nonces`, whether proofs need one.
+// token-type; `nonces`, whether proofs need one; `page`, the client id of its page.
 export async function protect({ issuer }, options = {}) {
     const root = realpathSync(mkdtempSync(join(tmpdir(), 'mcp-oauth-')));
     const path = name => join(root, 'files', name);
