@@ -40,11 +40,6 @@ static int refuse(upstream *up, mcp_upstream_limit limit, mcp_error *error)
     return MCP_ELIMIT;
 }
 
-static bool is_of(const upstream_ask *a, const char *principal)
-{
-    return a->caller && principal ? strcmp(a->caller, principal) == 0 : a->caller == principal;
-}
-
 /* ---- requests -------------------------------------------------------------------------------- */
 
 typedef struct usage {
@@ -61,7 +56,7 @@ static void add_asks(usage *u, const upstream *up, const char *principal)
             u->bytes += s->bytes;
         }
         for (const upstream_ask *a = up->options.shared ? s->asks : NULL; a; a = a->next) {
-            if (!is_of(a, principal))
+            if (!upstream_is_of(a, principal))
                 continue;
             u->calls++;
             u->bytes += a->size + (a->park ? a->park->text.len : 0);

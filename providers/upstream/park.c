@@ -28,7 +28,7 @@ static bool has_room(const upstream *up, const char *principal)
     for (const upstream_session *s = up->sessions; s; s = s->next) {
         for (const upstream_ask *a = s->asks; a; a = a->next) {
             all += a->park != NULL;
-            own += a->park && upstream_session_is_of(s, principal);
+            own += a->park && upstream_is_of(a, principal);
         }
     }
     return own < up->options.max_parked && all < up->options.max_parked_in_all;
@@ -42,7 +42,7 @@ int upstream_park(upstream_ask *a)
     const char *id = a->req ? mcp_request_series(a->req) : NULL;
     if (!id)
         return MCP_ENOMEM;
-    if (!has_room(up, a->session->principal))
+    if (!has_room(up, upstream_caller(a)))
         return MCP_ELIMIT;
     a->park = common_alloc(&up->alloc, sizeof(*a->park));
     if (!a->park)
@@ -255,10 +255,9 @@ void upstream_park_outcome(upstream_ask *a, int rc, const mcp_json *result, cons
 upstream_ask *upstream_parked_find(const upstream *up, const char *principal, const char *id)
 {
     for (const upstream_session *s = up->sessions; s; s = s->next) {
-        if (!upstream_session_is_of(s, principal))
-            continue;
         for (upstream_ask *a = s->asks; a; a = a->next) {
-            if (a->park && !a->cancelled && strcmp(a->park->id, id) == 0)
+            if (a->park && !a->cancelled && upstream_is_of(a, principal) &&
+                strcmp(a->park->id, id) == 0)
                 return a;
         }
     }
@@ -285,8 +284,7 @@ static void replace(upstream_ask *a)
 
 int upstream_resume(upstream *up, mcp_request *req)
 {
-    const char *id = mcp_request_series(req),
-               *principal = upstream_principal(up, mcp_request_principal(req));
+    const char *id = mcp_request_series(req), *principal = mcp_request_principal(req);
     upstream_ask *a = id ? upstream_parked_find(up, principal, id) : NULL;
     if (id && !a)
         a = upstream_take_parked(up, principal, id);

@@ -3,7 +3,8 @@
  *
  * A legacy server on a stream does not say to which call its question belongs. The callers of a
  * session are one principal, so a question never reaches another person, and each answer goes back
- * to the request that it answers. See docs/upstream.md, "Questions".
+ * to the request that it answers. In a shared session, such a question is passed on only while there
+ * is one call. See docs/upstream.md, "Questions".
  */
 #include <stdio.h>
 #include <string.h>
@@ -49,11 +50,12 @@ unsigned upstream_declared_by(const upstream *up, const mcp_request *req)
                  {"roots", UPSTREAM_ASKS_ROOTS}};
     unsigned declared = shows_apps(req) ? UPSTREAM_SHOWS_APPS : 0;
     /* Callers without a name may be different people, but share a session. */
-    if (!upstream_principal(up, mcp_request_principal(req)) || up->options.no_questions)
+    if (!mcp_request_principal(req) || up->options.no_questions)
         return declared;
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
         declared |= mcp_request_can(req, table[i].capability) ? table[i].bit : 0;
-    return declared;
+    /* A server keeps roots for the whole session, so one caller's would be used for another. */
+    return up->options.shared ? declared & ~(unsigned)UPSTREAM_ASKS_ROOTS : declared;
 }
 
 bool upstream_may_ask(const upstream_ask *a)
@@ -169,12 +171,17 @@ static upstream_ask *ask_of_call(const upstream_session *s, mcp_call_id call)
 static upstream_ask *likely_ask(const upstream_session *s)
 {
     upstream_ask *oldest = NULL, *free = NULL;
+    size_t n = 0;
     for (upstream_ask *a = s->asks; a && !s->cancelled; a = a->next) {
         if (!is_askable(a))
             continue;
+        n++;
         oldest = a; /* new ones are at the front */
         free = a->park && a->park->questions ? free : a;
     }
+    /* In a shared session, another caller's question must not be guessed to be this one's. */
+    if (s->up->options.shared && n > 1)
+        return NULL;
     return free ? free : oldest;
 }
 

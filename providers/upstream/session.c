@@ -13,6 +13,8 @@ enum {
     LEAST_WAIT_MS = 20,
     PINGS = 5, /* pings within idle_ms, which show that a legacy endpoint lost the session */
     MOST_REFUSED = 16, /* the most warnings about refused tools in one session */
+    /* in a minute, in a session of many callers; otherwise the client's default */
+    SHARED_QUESTIONS = 1200,
 };
 
 int64_t upstream_now(const upstream *up)
@@ -187,6 +189,11 @@ const char *upstream_caller(const upstream_ask *a)
     return a->session->up->options.shared ? a->caller : a->session->principal;
 }
 
+bool upstream_is_of(const upstream_ask *a, const char *principal)
+{
+    return is_same_principal(upstream_caller(a), principal);
+}
+
 static bool suits(const upstream_session *s, const upstream_wanted *wanted)
 {
     return !s->failed && upstream_session_is_of(s, wanted->principal) &&
@@ -236,8 +243,9 @@ static int open_session(upstream_session *s, mcp_error *error)
     int rc = mcp_client_new(
         MCP_OPTIONS(
             mcp_client_options, .name = client_name(up), .version = MCP_VERSION_STRING,
-            .no_cache = true, .tasks = true, .revision = up->options.revision,
-            .max_message = up->options.max_answer, .tool_refused = on_refused,
+            .questions_per_minute = up->options.shared ? SHARED_QUESTIONS : 0, .no_cache = true,
+            .tasks = true, .revision = up->options.revision, .max_message = up->options.max_answer,
+            .tool_refused = on_refused,
             .ping_ms = up->options.url ? up->options.idle_ms / PINGS : 0,
             .elicit_form = s->declared & UPSTREAM_ASKS_FORM ? ask : NULL,
             .elicit_url = s->declared & UPSTREAM_ASKS_URL ? ask : NULL,

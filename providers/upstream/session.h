@@ -211,6 +211,8 @@ void upstream_updated(const upstream_session *s, const char *uri);
 bool upstream_session_is_of(const upstream_session *s, const char *principal);
 /* Returns the principal of the caller of a request, or NULL if it is anonymous. */
 const char *upstream_caller(const upstream_ask *a);
+/* Returns whether the caller is this principal. */
+bool upstream_is_of(const upstream_ask *a, const char *principal);
 /* Marks a session whose connection has ended. The timer then frees the session. */
 void upstream_session_lost(upstream_session *s);
 /* Ends all sessions. */
@@ -363,7 +365,7 @@ void upstream_park_outcome(upstream_ask *a, int rc, const mcp_json *result, cons
 bool upstream_is_resumed(const mcp_request *req);
 /* Continues it. Returns what the handler must return. */
 int upstream_resume(upstream *up, mcp_request *req);
-/* Returns the call with this id, or NULL. */
+/* Returns the call of this caller with this id, or NULL. */
 upstream_ask *upstream_parked_find(const upstream *up, const char *principal, const char *id);
 /* Cancels the calls whose callers did not come back in time. */
 void upstream_parked_expire(upstream *up, int64_t now);

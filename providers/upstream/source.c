@@ -53,7 +53,7 @@ const char mcp_upstream_schema[] =
     "\"transparent\":{\"type\":\"boolean\",\"description\":\"Whether URIs and names stay as "
     "they are; only if this is the only source\"},"
     "\"shared\":{\"type\":\"boolean\",\"description\":\"Whether all callers share one session, "
-    "in which the server cannot ask them questions\"},"
+    "in which a question needs to name its call, or to be the only call\"},"
     "\"revision\":{\"type\":\"string\",\"pattern\":\"^20[0-9]{2}-[0-9]{2}-[0-9]{2}$\","
     "\"description\":\"The only revision to use; default: negotiated for each session\"},"
     "\"max_sessions\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":100000,"

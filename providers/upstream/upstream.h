@@ -168,7 +168,8 @@ typedef struct mcp_upstream_options {
     /* URIs and names stay as they are. The server must then be the only mount. */
     bool transparent;
     /* All callers use the same sessions, as callers without a principal do. The other server cannot tell
-     * them apart, and never asks them. Limits for each principal still hold. */
+     * them apart. It may ask the caller of a call, if it says which one or if there is only one, but not for
+     * roots. Limits for each principal still hold. */
     bool shared;
     /* If this is set, each tool whose definition is not that in the approvals is logged and, with
      * withhold_changed, neither listed nor called. The mounted server becomes a holder. */

@@ -345,7 +345,7 @@ with_instructions() {
     hush
 }
 
-@test "shared: callers use one session and are told of changes, but never asked" {
+@test "shared: callers use one session and are told of changes" {
     printf 'ada:0123456789abcdef\nbob:0123456789abcdee\n' >tokens
     chmod 600 tokens
     local ada='Authorization: Bearer 0123456789abcdef' bob='Authorization: Bearer 0123456789abcdee' header

@@ -104,13 +104,28 @@ accepted() {
     failure tools/call "$(accepted)"
     is true '.message | contains("has ended; send the request without it")'
     hush
-    for option in questions=false shared=true; do
-        rm declared
-        talk modern "$MCPD" "mcp:./asks?name=gh&$option"
-        result tools/call '{"name":"gh_ask"}'
-        is true '.content[0].text | fromjson | .code < 0'
-        run -0 cat declared
-        [ "$output" = '{}' ]
-        hush
-    done
+    rm declared
+    talk modern "$MCPD" "mcp:./asks?name=gh&questions=false"
+    result tools/call '{"name":"gh_ask"}'
+    is true '.content[0].text | fromjson | .code < 0'
+    run -0 cat declared
+    [ "$output" = '{}' ]
+    hush
+}
+
+@test "shared: the caller of the only call is asked; none is if there are two" {
+    talk modern "$MCPD" 'mcp:./asks?name=gh&shared=true'
+    asked
+    result tools/call '{"name":"gh_ask"}'
+    is true '.content[0].text | fromjson | .code < 0'
+    run -0 jq -c '[.elicitation, has("roots"), has("sampling")]' declared
+    [ "$output" = '[{"form":{},"url":{}},false,false]' ]
+    runs 2
+    hush
+    talk modern "$MCPD" 'mcp:./asks?name=gh&shared=true'
+    asked
+    result tools/call "$(accepted)"
+    is '"Ada"' '.content[0].text | fromjson | .content.name'
+    runs 3
+    hush
 }

@@ -212,27 +212,35 @@ static void test_refused(void **state)
 }
 
 /* Nobody who is anonymous is asked, because all of them share one session. Nor is a caller that did
- * not declare the capability, or if the operator does not want it. */
+ * not declare the capability, or if the operator does not want it. In a shared session nobody is asked
+ * for roots. */
 static void test_not_asked(void **state)
 {
     (void)state;
     static wires w;
     static const struct {
         const char *principal, *capabilities;
-        bool no_questions;
+        bool no_questions, shared;
+        const char *call, *needs;
     } rows[] = {
-        {NULL, ASKING_CAPABILITIES, false},
-        {"ann", "{\"elicitation\":{\"url\":{}},\"roots\":{}}", false},
-        {"ann", "{}", false},
-        {"ann", ASKING_CAPABILITIES, true},
+        {NULL, ASKING_CAPABILITIES, false, false, CALL("form"), "elicitation.form"},
+        {"ann", "{\"elicitation\":{\"url\":{}},\"roots\":{}}", false, false, CALL("form"),
+         "elicitation.form"},
+        {"ann", "{}", false, false, CALL("form"), "elicitation.form"},
+        {"ann", ASKING_CAPABILITIES, true, false, CALL("form"), "elicitation.form"},
+        {NULL, ASKING_CAPABILITIES, false, true, CALL("form"), "elicitation.form"},
+        {"ann", ASKING_CAPABILITIES, false, true, CALL("roots"), "roots"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         for (size_t between = FORM; between < REVISIONS; between++) {
-            w = (wires){.revision = revisions[between], .no_questions = rows[i].no_questions};
+            char needs[64];
+            w = (wires){.revision = revisions[between],
+                        .no_questions = rows[i].no_questions,
+                        .shared = rows[i].shared};
+            snprintf(needs, sizeof(needs), "This needs the capability %s", rows[i].needs);
             assert_int_equal(wires_open(&w, asking_server(0)), MCP_OK);
             asking_connect(&w, "2026-07-28", rows[i].principal, "");
-            wires_has(asking_say(&w, "tools/call", CALL("form"), rows[i].capabilities),
-                      "This needs the capability elicitation.form");
+            wires_has(asking_say(&w, "tools/call", rows[i].call, rows[i].capabilities), needs);
             assert_int_equal(w.runs, 1);
             close_all(&w);
         }

@@ -69,7 +69,7 @@ struct wires {
     size_t max_parked, max_parked_in_all, max_sessions, max_calls, max_calls_in_all;
     const char *const *hide_tools;
     mcp_upstream_options policy; /* the members about names, texts and what is offered */
-    bool no_questions, transparent;
+    bool no_questions, transparent, shared;
     bool rebuilt; /* the server is mounted in a build, so that it can be mounted again */
     mcp_upstream_group group;
     char *reply; /* the last answer to the peer */
@@ -296,7 +296,7 @@ static inline int wires_mount(mcp_server *server, void *user, mcp_error *error)
             .max_sessions = all->max_sessions ? all->max_sessions : 2, .idle_ms = 1000,
             .question_ms = all->question_ms, .max_parked = all->max_parked,
             .max_parked_in_all = all->max_parked_in_all, .no_questions = all->no_questions,
-            .transparent = all->transparent, .max_calls = all->max_calls,
+            .transparent = all->transparent, .shared = all->shared, .max_calls = all->max_calls,
             .max_calls_in_all = all->max_calls_in_all,
             .hide_tools = all->hide_tools ? all->hide_tools : all->policy.hide_tools,
             .only_tools = all->policy.only_tools, .only_prompts = all->policy.only_prompts,
