@@ -156,6 +156,10 @@ const char **upstream_text(mcp_upstream_options *o, size_t i)
         &o->login.client_secret_file,
         &o->login.client_key_file,
         &o->login.login_file,
+        &o->login.idp_token_endpoint,
+        &o->login.idp_client_id,
+        &o->login.idp_client_secret_file,
+        &o->login.id_token_file,
         &o->client_name,
     };
     return texts[i];

@@ -286,7 +286,7 @@ void upstream_login_close(upstream_session *s);
 /* ---- provider.c ------------------------------------------------------------------------------ */
 
 /* The members of the options that are single strings. */
-enum { UPSTREAM_TEXTS = 13 };
+enum { UPSTREAM_TEXTS = 17 };
 const char **upstream_text(mcp_upstream_options *o, size_t i);
 
 /* Returns whether the options allow an item of the other server. */

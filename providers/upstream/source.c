@@ -34,12 +34,14 @@ const char mcp_upstream_schema[] =
     "\"description\":\"The folder that the program starts in\"},"
     "\"headers\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"maxItems\":50,"
     "\"description\":\"Headers of HTTP requests, Name: value\"},"
-    "\"oauth\":{\"enum\":[\"login\",\"client-credentials\"],"
-    "\"description\":\"How to log in at a URL: with the login that mcpctl has stored, or as a "
-    "client of its own\"},"
+    "\"oauth\":{\"enum\":[\"login\",\"client-credentials\",\"enterprise\"],"
+    "\"description\":\"How to log in at a URL: with the login that mcpctl has stored, as a client "
+    "of "
+    "its own, or with an ID token of the caller\"},"
     "\"account\":{\"type\":\"string\",\"description\":\"The login of mcpctl login --for "
     "ACCOUNT; {principal} is replaced by the caller\"},"
-    "\"client_id\":{\"type\":\"string\",\"description\":\"The client of client-credentials\"},"
+    "\"client_id\":{\"type\":\"string\",\"description\":\"The client of client-credentials or "
+    "enterprise\"},"
     "\"client_secret_file\":{\"type\":\"string\",\"format\":\"path\","
     "\"description\":\"A file with its secret\"},"
     "\"client_key_file\":{\"type\":\"string\",\"format\":\"path\","
@@ -49,7 +51,16 @@ const char mcp_upstream_schema[] =
     "\"scope\":{\"type\":\"string\",\"description\":\"The scopes to ask for, if the server does "
     "not name any\"},"
     "\"login_file\":{\"type\":\"string\",\"format\":\"path\","
-    "\"description\":\"The file of logins; default: that of mcpctl\"}," UPSTREAM_POLICY_SCHEMA
+    "\"description\":\"The file of logins; default: that of mcpctl\"},"
+    "\"idp_token_endpoint\":{\"type\":\"string\",\"description\":\"The token endpoint of the "
+    "identity "
+    "provider of enterprise\"},"
+    "\"idp_client_id\":{\"type\":\"string\",\"description\":\"The client there\"},"
+    "\"idp_client_secret_file\":{\"type\":\"string\",\"format\":\"path\","
+    "\"description\":\"A file with its secret\"},"
+    "\"id_token_file\":{\"type\":\"string\",\"format\":\"path\",\"description\":\"The file with "
+    "the ID "
+    "token; {principal} is replaced by the caller\"}," UPSTREAM_POLICY_SCHEMA
     "\"transparent\":{\"type\":\"boolean\",\"description\":\"Whether URIs and names stay as "
     "they are; only if this is the only source\"},"
     "\"shared\":{\"type\":\"boolean\",\"description\":\"Whether all callers share one session, "
@@ -309,6 +320,10 @@ static int use_options(reading *r, const char *source, const mcp_json *options, 
                 .issuer = string_of(options, "issuer"),
                 .scope = string_of(options, "scope"),
                 .login_file = string_of(options, "login_file"),
+                .idp_token_endpoint = string_of(options, "idp_token_endpoint"),
+                .idp_client_id = string_of(options, "idp_client_id"),
+                .idp_client_secret_file = string_of(options, "idp_client_secret_file"),
+                .id_token_file = string_of(options, "id_token_file"),
             },
         .transparent = mcp_json_bool(mcp_json_get(options, "transparent"), false),
         .shared = mcp_json_bool(mcp_json_get(options, "shared"), false),

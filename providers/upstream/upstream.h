@@ -70,15 +70,20 @@ void mcp_upstream_remember(const mcp_upstream_group *group, mcp_json_writer *w);
 /* How sessions log in at an HTTP endpoint (mcp/oauth.h). */
 typedef struct mcp_upstream_login {
     /* "login": a person has logged in with mcpctl, and the session renews the token. "client-credentials":
-     * the session gets a token for the client itself. NULL: there is no login. */
+     * the session gets a token for the client itself. "enterprise": the session exchanges an ID token of
+     * the caller for an ID-JAG at the identity provider, and that for a token. NULL: there is no login. */
     const char *oauth;
     /* Which login: that of `mcpctl login URL --for ACCOUNT`. "{principal}" is replaced by the principal of
      * the session. NULL: that of `mcpctl login URL`. */
     const char *account;
-    const char *client_id, *client_secret_file, *client_key_file; /* of client-credentials */
+    const char *client_id, *client_secret_file, *client_key_file; /* except for "login" */
     const char *issuer; /* the only authorization server that is used; needed with a secret */
     const char *scope;
     const char *login_file; /* default: mcp/auth.json in $XDG_STATE_HOME, as that of mcpctl */
+    /* "enterprise": the token endpoint of the identity provider, the client there, and the file with the ID
+     * token, which is read each time that one is needed. "{principal}" in its path is replaced by the
+     * principal of the session, whose bytes except A-Z, a-z, 0-9, "_" and "-" are percent-encoded. */
+    const char *idp_token_endpoint, *idp_client_id, *idp_client_secret_file, *id_token_file;
 } mcp_upstream_login;
 
 /* What replaces the texts of a tool or prompt of the other server. */

@@ -13,7 +13,7 @@ import { freePort, start } from './support/server.mjs';
 
 const { MCPCTL = 'mcpctl', MCPD } = process.env;
 const browser = `${process.execPath} ${join(import.meta.dirname, 'support/browser.mjs')}`;
-const TOKENS = { ada: 'a'.repeat(32), bob: 'b'.repeat(32) };
+const TOKENS = { ada: 'a'.repeat(32), bob: 'b'.repeat(32), '../eve': 'e'.repeat(32) };
 
 describe('mcpd in front of a server that requires a login', { timeout: 120_000 }, () => {
     let issuer, server, home, env;
@@ -101,12 +101,84 @@ describe('mcpd in front of a server that requires a login', { timeout: 120_000 }
         }
     });
 
+    it('shows the ID tokens of its callers to the identity provider of an enterprise', async () => {
+        const forms = [], jag = 'the.id.jag.of.';
+        const answers = {
+            'urn:ietf:params:oauth:grant-type:token-exchange': async form => ({
+                access_token: jag + form.subject_token, token_type: 'N_A',
+                issued_token_type: 'urn:ietf:params:oauth:token-type:id-jag',
+            }),
+            'urn:ietf:params:oauth:grant-type:jwt-bearer': async () => ({
+                access_token: await issuer.mint({ aud: server.url, scope: 'mcp:read' }), token_type: 'Bearer', expires_in: 300,
+            }),
+        };
+        const metadata = {
+            issuer: issuer.issuer, authorization_endpoint: `${issuer.issuer}/auth`, token_endpoint: `${issuer.issuer}/token`,
+            response_types_supported: ['code'], grant_types_supported: Object.keys(answers),
+            token_endpoint_auth_methods_supported: ['client_secret_basic', 'none'],
+            authorization_grant_profiles_supported: ['urn:ietf:params:oauth:grant-profile:id-jag'],
+        };
+        issuer.settings.answer = (request, response) => {
+            if (request.url.startsWith('/.well-known/oauth-authorization-server')) {
+                response.setHeader('Content-Type', 'application/json').end(JSON.stringify(metadata));
+                return true;
+            }
+            if (!['/token', '/idp'].includes(request.url)) return false;
+            request.setEncoding('utf8').toArray().then(async body => {
+                const form = Object.fromEntries(new URLSearchParams(body.join('')));
+                forms.push({ url: request.url, authorization: request.headers.authorization, ...form });
+                response.setHeader('Content-Type', 'application/json').end(JSON.stringify(await answers[form.grant_type](form)));
+            });
+            return true;
+        };
+        const basic = (id, secret) => `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`;
+        writeFileSync(join(home, 'secret'), 'sesame\n', { mode: 0o600 });
+        writeFileSync(join(home, 'idp-secret'), 'simsim\n', { mode: 0o600 });
+        writeFileSync(join(home, 'ada.jwt'), 'id.of.ada\n', { mode: 0o600 });
+        const options = {
+            oauth: 'enterprise', issuer: issuer.issuer, client_id: 'mine', client_secret_file: 'secret', login_file: 'jag.json',
+            idp_token_endpoint: `${issuer.issuer}/idp`, idp_client_id: 'at-the-idp', idp_client_secret_file: 'idp-secret',
+            id_token_file: '{principal}.jwt',
+        };
+        let gateway;
+        try {
+            gateway = await serve(options);
+            assert.equal(done(await gateway.read('ada')), 'open.txt\n');
+            assert.deepEqual(forms.map(form => form.url), ['/idp', '/token']);
+            const [exchange, grant] = forms;
+            assert.deepEqual([exchange.subject_token, exchange.audience, exchange.authorization],
+                ['id.of.ada', issuer.issuer, basic('at-the-idp', 'simsim')]);
+            assert.deepEqual([grant.assertion, grant.authorization], [`${jag}id.of.ada`, basic('mine', 'sesame')]);
+            // the token of the caller at mcpd is shown to nobody
+            assert.doesNotMatch(JSON.stringify(forms), new RegExp(TOKENS.ada));
+            // nobody gets the token of another caller
+            assert.match((await gateway.read('bob')).stderr, /bob\.jwt: No such file/);
+            assert.equal(forms.length, 2);
+            writeFileSync(join(home, 'bob.jwt'), 'id.of.bob\n', { mode: 0o600 });
+            assert.equal(done(await gateway.read('bob')), 'open.txt\n'); // without a restart
+            assert.deepEqual([forms[2].subject_token, forms[3].assertion], ['id.of.bob', `${jag}id.of.bob`]);
+            assert.equal(done(await gateway.read('ada')), 'open.txt\n');
+            assert.equal(forms.length, 4);
+            // the name of a caller never leads to another folder
+            writeFileSync(join(home, '%2E%2E%2Feve.jwt'), 'id.of.eve\n', { mode: 0o600 });
+            assert.equal(done(await gateway.read('../eve')), 'open.txt\n');
+            assert.equal(forms[4].subject_token, 'id.of.eve');
+        } finally {
+            await gateway?.stop();
+            issuer.settings.answer = () => false;
+        }
+    });
+
     it('checks the options', async () => {
         const wrong = [
             [{ account: 'x' }, /need oauth/],
             [{ oauth: 'client-credentials' }, /needs client_id/],
             [{ oauth: 'client-credentials', client_id: 'x', client_secret_file: 'secret' }, /issuer has to say/],
             [{ oauth: 'code' }, /\/options\/oauth|options\/oauth/],
+            [{ oauth: 'enterprise', client_id: 'x' }, /needs idp_token_endpoint/],
+            [{ oauth: 'login', id_token_file: 'x' }, /need enterprise/],
+            [{ oauth: 'enterprise', client_id: 'x', idp_token_endpoint: 'https://x.example/', idp_client_id: 'y',
+                id_token_file: '{principal}', account: 'all' }, /either both or none/],
         ];
         for (const [options, text] of wrong) {
             const config = join(home, 'wrong.json');
