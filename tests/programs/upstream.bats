@@ -92,9 +92,10 @@ posts() {
     {"type": "object", "properties": {"region": {"type": "string", "x-mcp-header": "Region"}}}}]}
 END
     for first in '' us eu; do
+        rm -f web.log # else the address of the process before may be found
         "$MCPD" --http 127.0.0.1:0 --no-resource-tools "mcp:'$MCPD' --config tool.json?name=up" 2>web.log 3>&- &
         web_pid=$!
-        for _ in {1..1200}; do url=$(grep -om1 'http://127[0-9.:]*/mcp' web.log) && break; sleep 0.05; done
+        for _ in {1..1200}; do url=$(grep -som1 'http://127[0-9.:]*/mcp' web.log) && break; sleep 0.05; done
         for header in "$first" '' us eu; do
             heard=$(posts "$header")
             if [ "$header" = eu ]; then is '"eu"' '.result.content[0].text'; else is -32020 .error.code; fi
@@ -261,7 +262,7 @@ with_instructions() {
         --args own "${both[@]}" >mcpd.json
     "$MCPD" --config mcpd.json 2>web.log 3>&- &
     web_pid=$!
-    for _ in {1..1200}; do url=$(grep -om1 'http://127[0-9.:]*/mcp' web.log) && break; sleep 0.05; done
+    for _ in {1..1200}; do url=$(grep -som1 'http://127[0-9.:]*/mcp' web.log) && break; sleep 0.05; done
     local ada='Authorization: Bearer 0123456789abcdef' bob='Authorization: Bearer 0123456789abcdee'
     shows() { "$MCPCTL" info -H "$1" "$url" | grep -o '^## [a-z]*' | tr '\n' ' '; }
     "$MCPCTL" tools -H "$ada" "$url" >/dev/null
@@ -322,9 +323,10 @@ with_instructions() {
     local ada='Authorization: Bearer 0123456789abcdef' bob='Authorization: Bearer 0123456789abcdee'
     shows() { "$MCPCTL" info -H "$1" "$url" | grep -o '^## [a-z]*' | tr '\n' ' '; }
     for run in first second; do
+        rm -f web.log
         "$MCPD" --http 127.0.0.1:0 --token-file tokens --remember said.json "${both[@]}" 2>web.log 3>&- &
         web_pid=$!
-        for _ in {1..1200}; do url=$(grep -om1 'http://127[0-9.:]*/mcp' web.log) && break; sleep 0.05; done
+        for _ in {1..1200}; do url=$(grep -som1 'http://127[0-9.:]*/mcp' web.log) && break; sleep 0.05; done
         if [ $run = first ]; then
             "$MCPCTL" tools -H "$ada" "$url" >/dev/null
         fi
@@ -352,7 +354,7 @@ with_instructions() {
     "$MCPD" --no-resource-tools --http 127.0.0.1:0 --token-file tokens \
         "mcp:'$MCPD' --no-resource-tools files?name=one&shared=true" "mcp:'$MCPD' --no-resource-tools own?name=each" 2>web.log 3>&- &
     web_pid=$!
-    for _ in {1..1200}; do url=$(grep -om1 'http://127[0-9.:]*/mcp' web.log) && break; sleep 0.05; done
+    for _ in {1..1200}; do url=$(grep -som1 'http://127[0-9.:]*/mcp' web.log) && break; sleep 0.05; done
     for header in "$ada" "$bob"; do
         [ "$("$MCPCTL" read -H "$header" "$url" "mcp+one:$uri")" = hello ]
         [ "$("$MCPCTL" read -H "$header" "$url" "mcp+each:file://$(pwd -P)/own/b.txt")" = mine ]
