@@ -79,3 +79,30 @@ END
     [ ! -s apt.log ]
     grep -A 20 '^quickstart=' "$deps" | grep -q 'libedit2$'
 }
+
+@test "the proxies that the tests need are installed, and neither started nor enabled" {
+    system debian 13 'Debian GNU/Linux 13 (trixie)'
+    export POLICY_RC_D=$PWD/policy SYSTEMD=$PWD
+    # A pattern that no machine has, instead of those of the proxies.
+    mkdir -p tree/scripts tree/cmake tree/src
+    cp "$deps" tree/scripts/
+    cp "$BATS_TEST_DIRNAME/../../cmake/layers.txt" tree/cmake/
+    sed -i 's|file:/usr/sbin/nginx |file:/nowhere/nginx |' tree/scripts/install-deps
+    stub apt-get 'case "$*" in *install*nginx*) ./policy || echo "policy $?" ;; esac >>apt.log'
+    stub systemctl 'echo "$*" >>systemctl.log; exit $(cat failure)'
+    echo 0 >failure
+    run -0 tree/scripts/install-deps --tests
+    [ "$(cat apt.log)" = 'policy 101' ]
+    [ ! -e policy ]
+    grep -qE '^disable .*nginx' systemctl.log
+    [[ $output != *"may start"* ]]
+    # A policy of the machine remains; what could not be disabled is said.
+    : >apt.log
+    printf '#!/bin/sh\nexit 104\n' >policy
+    chmod +x policy
+    echo 1 >failure
+    run -0 tree/scripts/install-deps --tests
+    [ "$(cat apt.log)" = 'policy 104' ]
+    [ -e policy ]
+    [[ $output == *"may start with the machine:"*nginx* ]]
+}
