@@ -173,9 +173,10 @@ static int make_id_token(const upstream *up, const char *principal, char to[MOST
     int len = snprintf(to, MOST_PATH, "%.*s", at ? (int)(at - file) : MOST_PATH, file ? file : "");
     bool fits = len >= 0 && len < MOST_PATH && (!at || append_name(to, MOST_PATH, principal));
     const char *rest = at ? at + sizeof(principal_word) - 1 : "";
-    if (!fits || strlen(to) + strlen(rest) >= MOST_PATH)
+    size_t n = strlen(to);
+    if (!fits || n + strlen(rest) >= MOST_PATH)
         return fail(error, MCP_ELIMIT, "the path of the ID token is too long", NULL);
-    strcat(to, rest);
+    snprintf(to + n, MOST_PATH - n, "%s", rest);
     return MCP_OK;
 }
 

@@ -246,7 +246,8 @@ static int make(mcp__multi *multi, const mcp__transfer_request *r, mcp__transfer
     t->once = r->once;
     t->url = mcp__strdup(a, mcp_str_from(r->url));
     t->easy = multi->f.curl_easy_init();
-    mcp__buf_str(&t->shape, mcp__buf_view(&multi->shape));
+    if (multi->shape.ptr)
+        mcp__buf_str(&t->shape, mcp__buf_view(&multi->shape));
     int rc = t->url && t->easy && !t->shape.failed ? set_up(t, r) : MCP_ENOMEM;
     if (rc < 0)
         mcp__transfer_free(t);
@@ -261,7 +262,9 @@ static int get(mcp__multi *multi, const mcp__transfer_request *r, mcp__transfer 
     mcp__buf_reset(&multi->shape, SIZE_MAX);
     if (may_be_kept(r) && put_shape(&multi->shape, r) < 0)
         return MCP_ENOMEM;
-    mcp__transfer *t = multi->shape.len ? take_kept(multi, mcp__buf_view(&multi->shape)) : NULL;
+    mcp__transfer *t = multi->shape.ptr && multi->shape.len
+                           ? take_kept(multi, mcp__buf_view(&multi->shape))
+                           : NULL;
     if (!t)
         return make(multi, r, ret);
     t->target = *r->target;
