@@ -3,6 +3,7 @@
 # The instances have databases of their own with the same name, so that nothing but the bus can tell them.
 
 bats_require_minimum_version 1.5.0
+load support/eventually
 
 setup() {
     : "${MCPD:=mcpd}"
@@ -30,16 +31,6 @@ start_redis() {
     redis-server --port 0 --unixsocket "$PWD/redis" --dir "$PWD" --save '' >redis.log 3>&- &
     redis=$!
     eventually redis-cli -s redis acl setuser notes on '>secret' '~mcp:bus:*' '+@all'
-}
-
-eventually() { # COMMAND...: runs it until it succeeds
-    local i
-    for ((i = 0; i < 1500; i++)); do
-        "$@" >/dev/null 2>&1 && return
-        sleep 0.02
-    done
-    echo "not within 30 s: $*"
-    return 1
 }
 
 serve() { # NAME OPTION...: starts an instance, whose address is then in the variable of that name

@@ -2,6 +2,7 @@
 # subscriptions outlive their instance (with a bus), all others end with one 404.
 
 bats_require_minimum_version 1.5.0
+load support/eventually
 
 setup() {
     : "${MCPD:=mcpd}"
@@ -19,16 +20,6 @@ teardown() {
     for pid in "${pids[@]}" $redis; do
         kill -KILL "$pid" && wait "$pid" || true
     done 2>/dev/null
-}
-
-eventually() { # COMMAND...: runs it until it succeeds
-    local i
-    for ((i = 0; i < 1500; i++)); do
-        "$@" >/dev/null 2>&1 && return
-        sleep 0.02
-    done
-    echo "not within 30 s: $*"
-    return 1
 }
 
 with_bus() {

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # mcpctl web in a browser: the way in, and what a page of another origin gets. Skipped without Chromium.
 
+load support/eventually
 load support/mcpctl
 
 setup_file() {
@@ -24,15 +25,6 @@ visit() {
 
 pages() {
     curl -s -m 30 "$(sed -n 's|^DevTools listening on ws://\([0-9.:]*\)/.*|http://\1/json/list|p' devtools)"
-}
-
-eventually() { # COMMAND...: runs it until it succeeds
-    local i
-    for i in {1..600}; do
-        "$@" && return
-        sleep 0.1
-    done
-    return 1
 }
 
 shows() { # ORIGIN TITLE: the browser shows a page of this origin, without the code in its address

@@ -3,6 +3,7 @@
 # sent is not sent again. The addresses of the files are replaced by those of one network below 127.0.0.0/8.
 
 bats_require_minimum_version 1.5.0
+load support/eventually
 
 setup() {
     : "${MCPD:=mcpd}" "${MCP_SOURCE_DIR:=$BATS_TEST_DIRNAME/../..}"
@@ -21,17 +22,6 @@ teardown() {
     for pid in "${pids[@]}" $(cat waiting); do
         kill -KILL "$pid" && wait "$pid" || true
     done 2>/dev/null
-}
-
-eventually() { # COMMAND...: runs it until it succeeds
-    local i
-    for ((i = 0; i < 1500; i++)); do
-        "$@" >/dev/null 2>&1 && return
-        sleep 0.04
-    done
-    echo "not within a minute: $*"
-    tail -n 20 ./*.log
-    return 1
 }
 
 serve() { # NUMBER: starts an instance
