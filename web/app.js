@@ -18,6 +18,7 @@ const PANELS = [
     ["changes", "Changes", () => import("./changes_panel.js")],
     ["context", "Context", () => import("./context.js")],
     ["timeline", "Timeline", () => import("./timeline.js")],
+    ["load", "Load", () => import("./load.js")],
     ["server", "Server", () => import("./server.js")],
 ];
 
@@ -61,6 +62,7 @@ class App {
         this.changes.close();
         this.client.close();
         this.#listings.clear();
+        for (const panel of this.#panels.values()) panel.close?.();
         this.#panels.clear();
         this.#use(client);
         this.layout();
@@ -103,6 +105,13 @@ class App {
         panel.show?.(arg);
     }
 
+    // The plots of the server's figures are for callers who may see these.
+    async #offerLoad(load, before) {
+        const value = this.authorization();
+        const answer = await fetch("/metrics", { method: "HEAD", headers: value ? { Authorization: value } : {}, cache: "no-store", credentials: "omit" });
+        if (answer.ok && before.isConnected) before.before(load);
+    }
+
     layout() {
         this.nav = h("nav", { "aria-label": "Panels", onkeydown: e => {
             const step = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[e.key];
@@ -111,6 +120,9 @@ class App {
             const all = [...this.nav.children];
             all[(all.indexOf(document.activeElement) + step + all.length) % all.length].focus();
         } }, PANELS.map(([name, title]) => button(title, () => this.open(name), { "data-panel": name })));
+        const [load, server] = ["load", "server"].map(name => this.nav.querySelector(`[data-panel=${name}]`));
+        load.remove();
+        if (this.config.mode === "mcpd") requestIdleCallback(() => this.#offerLoad(load, server).catch(() => {}), { timeout: 2000 });
         this.main = h("main", { tabIndex: -1 });
         const era = h("select", { "aria-label": "Revision", onchange: () => this.reconnect(era.value).catch(e => {
             say(`Not connected with this revision: ${e.message}`);

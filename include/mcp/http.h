@@ -349,6 +349,9 @@ typedef struct mcp_http_options {
      * add(), any number of times, is sent instead. It must not answer or close anything. May be NULL. */
     void (*merge_metrics)(mcp_http *http, const mcp_identity *identity, mcp_str text,
                           void (*add)(mcp_str text, void *arg), void *arg, void *user);
+    /* Returns whether a caller may see /metrics, which is answered with 404 otherwise. `identity` is NULL
+     * for an anonymous one. NULL means that all may who are authenticated. */
+    bool (*may_see_metrics)(const mcp_identity *identity, void *user);
 } mcp_http_options;
 
 /* Makes an endpoint. The server must outlive it. Returns MCP_OK, MCP_EINVAL (no `random`, or a

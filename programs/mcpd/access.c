@@ -7,7 +7,10 @@
 #include "glob.h"
 #include "oauth.h"
 
-enum { ITEMS = MCP_ITEM_TOOL + 1 };
+enum {
+    ITEMS = MCP_ITEM_TOOL + 1,
+    METRICS = ITEMS /* /metrics, which is no item of the protocol */
+};
 
 static const char *const keys[ITEMS] = {[MCP_ITEM_RESOURCE] = "resources",
                                         [MCP_ITEM_TEMPLATE] = "templates",
@@ -18,7 +21,7 @@ typedef struct rule {
     callers principals, groups;
     const char *scopes; /* that the things need; NULL if none */
     const char *asks;   /* the scopes of a challenge, with those of all requests; NULL: none */
-    bool allow, everything;
+    bool allow, everything, metrics;
     bool has[ITEMS];
     globs what[ITEMS];
 } rule;
@@ -101,7 +104,8 @@ static int read_rule(config *c, const mcp_json *value, size_t i, rule *r)
 {
     char pointer[64];
     r->allow = mcp_str_eq(mcp_json_string(mcp_json_get(value, "effect")), MCP_STR("allow"));
-    r->everything = true;
+    r->metrics = mcp_json_bool(mcp_json_get(value, "metrics"), false);
+    r->everything = !r->metrics;
     snprintf(pointer, sizeof(pointer), "/access/%zu", i);
     int rc = callers_read_principals(c, value, pointer, &r->principals);
     if (rc == MCP_OK)
@@ -156,13 +160,15 @@ static bool leads_to(const rule *r, mcp_str tmpl)
     return globs_may_match(&r->what[MCP_ITEM_RESOURCE], tmpl);
 }
 
-static bool covers(const rule *r, mcp_item item, mcp_str name)
+static bool covers(const rule *r, unsigned item, mcp_str name)
 {
+    if (item == METRICS)
+        return r->everything || r->metrics;
     return r->everything || (r->has[item] && globs_match(&r->what[item], name));
 }
 
 /* Whether the rule also allows a template, because of the resources that it allows. */
-static bool covers_beside(const rule *r, mcp_item item, mcp_str name)
+static bool covers_beside(const rule *r, unsigned item, mcp_str name)
 {
     return item == MCP_ITEM_TEMPLATE && !r->everything && !r->has[item] && r->allow &&
            r->has[MCP_ITEM_RESOURCE] && leads_to(r, name);
@@ -182,7 +188,7 @@ static decision decide_by(const rule *r, const mcp_identity *identity, truth abo
 
 /* Finds the rule that decides. If it is unknown whether a rule is about the caller, the rule counts
  * only if it refuses the caller. *ret is the rule of which ASKED asks for scopes. */
-static decision decide(const access_rules *rules, const mcp_identity *identity, mcp_item item,
+static decision decide(const access_rules *rules, const mcp_identity *identity, unsigned item,
                        mcp_str name, const rule **ret)
 {
     *ret = NULL;
@@ -217,4 +223,10 @@ const char *access_scopes(const mcp_identity *identity, mcp_item item, mcp_str n
 {
     const rule *r;
     return decide(user, identity, item, name, &r) == ASKED ? r->asks : NULL;
+}
+
+bool access_may_see_metrics(const mcp_identity *identity, const access_rules *rules)
+{
+    const rule *r;
+    return !rules || decide(rules, identity, METRICS, (mcp_str){0}, &r) == ALLOWED;
 }

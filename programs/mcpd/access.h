@@ -22,6 +22,8 @@ void access_free(access_rules *rules);
 /* For mcp_access.may and mcp_access.scopes; `user` is the access_rules. */
 bool access_may(const mcp_identity *identity, mcp_item item, mcp_str name, void *user);
 const char *access_scopes(const mcp_identity *identity, mcp_item item, mcp_str name, void *user);
+/* Returns whether a caller may see /metrics. `rules` may be NULL. */
+bool access_may_see_metrics(const mcp_identity *identity, const access_rules *rules);
 
 typedef struct notes notes;
 

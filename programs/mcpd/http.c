@@ -132,6 +132,12 @@ static void merge_metrics(mcp_http *http, const mcp_identity *identity, mcp_str 
     board_sum(e->life->board, e->at, index, text, &filter, add, arg);
 }
 
+static bool may_see_metrics(const mcp_identity *identity, void *user)
+{
+    const endpoint *e = user;
+    return !e->offer || access_may_see_metrics(identity, e->offer->rules);
+}
+
 static void tell(const settings *s, const mcp_listener *listener)
 {
     const char *address = mcp_listener_address(listener);
@@ -176,6 +182,7 @@ static int listen_at(const settings *s, const char *address, endpoint *e, mcp_lo
         .public_url = e->logins->public_url,
         .metrics = metrics,
         .merge_metrics = is_worker ? merge_metrics : NULL,
+        .may_see_metrics = may_see_metrics,
         .no_sessions = is_worker,
         .log = log_wants_requests() || audit_is_on(e->logins->audit) ? on_request : NULL,
         .user = e,

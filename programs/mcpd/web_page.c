@@ -14,25 +14,26 @@ static page_headers headers;
 static mcp_json_writer *writer;
 static mcp_str about; /* the answer of /web/config; belongs to the writer */
 
-/* Adds the issuers at which the page can log in, and collects their origins. */
+/* Adds the issuers at which the page can log in, if there are any, and collects their origins. */
 static size_t put_logins(const config *c, mcp_json_writer *w, char origins[][ORIGIN_ROOM])
 {
     const mcp_json *v, *issuers = mcp_json_get(oauth_section(c), "issuers");
     mcp_json_iter it = {0};
     size_t n = 0;
-    mcp_json_key(w, "logins"), mcp_json_begin_array(w);
     while (n < MOST_LOGINS && (v = mcp_json_next(issuers, &it, NULL)) != NULL) {
         mcp_str issuer = mcp_json_string(mcp_json_get(v, "issuer"));
         const mcp_json *client = mcp_json_get(v, "page-client-id");
         if (!client || !origin_of(issuer, origins[n]))
             continue;
-        n++;
+        if (n++ == 0)
+            mcp_json_key(w, "logins"), mcp_json_begin_array(w);
         mcp_json_begin_object(w);
         mcp_json_key(w, "issuer"), mcp_json_add_str(w, issuer);
         mcp_json_key(w, "clientId"), mcp_json_add_str(w, mcp_json_string(client));
         mcp_json_end(w);
     }
-    mcp_json_end(w);
+    if (n)
+        mcp_json_end(w);
     return n;
 }
 

@@ -80,6 +80,59 @@ describe('modules of the page', () => {
         assert.deepEqual(found.indexes, [1, 0]);
     });
 
+    it('reads challenges, and looks for metadata where the specification says', async () => {
+        const { challengeOf, metadataUrls, isSafe } = await web('oauth.js');
+        assert.deepEqual(challengeOf('DPoP algs="ES256", Bearer error="invalid_token", scope="a \\"b\\"", scope="c", resource_metadata="https://x/y"'),
+            { error: 'invalid_token', scope: 'a "b"', resource_metadata: 'https://x/y' });
+        assert.deepEqual(challengeOf('Bearer'), {});
+        assert.equal(challengeOf('DPoP scope="x"'), undefined);
+        assert.equal(challengeOf(null), undefined);
+        assert.deepEqual(metadataUrls('https://a/t/1'), ['https://a/.well-known/oauth-authorization-server/t/1', 'https://a/.well-known/openid-configuration/t/1',
+            'https://a/t/1/.well-known/openid-configuration']);
+        assert.deepEqual(metadataUrls('https://a/'), ['https://a/.well-known/oauth-authorization-server', 'https://a/.well-known/openid-configuration']);
+        for (const url of ['https://a/x?y', 'http://127.0.0.1:1/', 'http://localhost/']) assert.ok(isSafe(url), url);
+        for (const url of ['http://a/', 'javascript:alert(1)', 'https://u@a/', 'https://a/#x', 'data:,x', '', undefined]) assert.ok(!isSafe(url), `${url}`);
+    });
+
+    it('refuses metadata and answers that are not those of the issuer', async () => {
+        const { faultOf, responseFault } = await web('oauth.js');
+        const issuer = 'https://id.example/t';
+        const metadata = { issuer, authorization_endpoint: 'https://login.example/a', token_endpoint: 'https://id.example/token', code_challenge_methods_supported: ['plain', 'S256'] };
+        assert.equal(faultOf(metadata, issuer), undefined);
+        for (const [change, said] of [[{ issuer: `${issuer}/` }, /another issuer/], [{ issuer: undefined }, /another issuer/], [{ code_challenge_methods_supported: ['plain'] }, /PKCE/],
+            [{ code_challenge_methods_supported: undefined }, /PKCE/], [{ token_endpoint: 'https://evil.example/token' }, /may not connect/], [{ token_endpoint: 'http://id.example/token' }, /endpoints/],
+            [{ authorization_endpoint: 'javascript:alert(1)' }, /endpoints/], [{ authorization_endpoint: undefined }, /endpoints/]]) assert.match(faultOf({ ...metadata, ...change }, issuer), said);
+        const fault = (back, more) => responseFault(back, { state: 's', issuer, metadata: { ...metadata, ...more } });
+        assert.equal(fault({ state: 's', code: 'c', iss: issuer }), undefined);
+        assert.equal(fault({ state: 's', code: 'c' }), undefined);
+        assert.match(fault({ state: 's', code: 'c' }, { authorization_response_iss_parameter_supported: true }), /not that of this issuer/);
+        assert.match(fault({ state: 's', code: 'c', iss: `${issuer}/` }), /not that of this issuer/);
+        assert.match(fault({ state: 's', error: 'hidden', iss: 'https://evil.example' }), /^the answer is not that of this issuer$/);
+        assert.match(fault({ state: 's', error: 'access_denied', iss: issuer }), /access_denied/);
+        assert.match(fault({ state: 't', code: 'c', iss: issuer }), /not the answer to this login/);
+        assert.match(fault({ state: 's', iss: issuer }), /no code/);
+    });
+
+    it('makes rates and quantiles of the figures of a server', async () => {
+        const { parse, quantiles, rates, sums } = await web('metrics.js');
+        const sample = (ok, buckets) => parse(['# HELP a x', `a_total{method="m,}\\"\\\\",result="ok"} ${ok}`, 'a_total{result="error"} 1', 'a_total{result="ok"} 2', 'g 1.5e3', 'bad{', 'b nan',
+            ...['0.1', '1', '+Inf'].map((le, i) => `d_bucket{le="${le}"} ${buckets[i]}`)].join('\n'));
+        const before = sample(10, [0, 0, 0]), after = sample(30, [5, 10, 10]);
+        assert.equal(after.get('a_total')[0].labels.method, 'm,}"\\');
+        assert.deepEqual([...sums(after, 'a_total', 'result')], [['ok', 32], ['error', 1]]);
+        assert.deepEqual([...rates(before, after, 2, 'a_total', 'result')], [['ok', 10], ['error', 0]]);
+        assert.deepEqual([...rates(after, before, 1, 'a_total', 'result')], [['ok', 12], ['error', 0]]); // the server began again
+        assert.equal(sums(after, 'g').get(''), 1500);
+        assert.equal(quantiles(before, after, 'd', 0.5).get(''), 0.1);
+        assert.equal(quantiles(before, after, 'd', 0.75).get(''), 0.1 + 0.9 / 2);
+        assert.equal(quantiles(after, after, 'd', 0.5).get(''), undefined);
+        assert.equal(sums(after, 'none').get(''), undefined);
+        assert.ok(parse('x 1\n'.repeat(100_000)).get('x').length <= 5000);
+        const { ceiling, pathOf } = await web('plot.js');
+        assert.deepEqual([0, 0.3, 1, 1.1, 4, 99, 1e6].map(ceiling), [1, 0.5, 1, 2, 5, 100, 1e6]);
+        assert.equal(pathOf([0, 1, 2, 3], [1, undefined, 2, 3], x => x, y => y), 'M0.0 1.0M2.0 2.0L3.0 3.0');
+    });
+
     it('checks values within a limit of time', async () => {
         const { check } = await web('check.js');
         assert.deepEqual(check({ n: 1 }, { type: 'object', properties: { n: { type: 'integer' } } }), { errors: [], failed: undefined });

@@ -11,6 +11,7 @@ import { checkAccess, inFrontOf, launch, missing, open } from './support/page.mj
 import { endpoint, pages } from './support/page-server.mjs';
 import { freePort, serve, serveAt, foreign } from './support/server.mjs';
 import { makeTree } from './support/tree.mjs';
+import { until } from './support/wait.mjs';
 import { startWeb } from './support/web.mjs';
 
 const { MCPD, MCP_BUILD_DIR, MCP_SOURCE_DIR } = process.env;
@@ -396,7 +397,8 @@ for (const [peer, make] of [['sdk2', 'prepare_python && echo "$python"'], ['go',
                 await result(page).locator('.text', { hasText: '3 steps' }).waitFor();
                 await page.panel('resources');
                 await page.fill('input[type=search]', 'live');
-                await page.locator('.row:visible', { hasText: 'live' }).first().click();
+                await until(async () => (await rows(page).allInnerTexts()).every(text => text.includes('live')), 'the search');
+                await rows(page).first().click();
                 await page.locator('button:has-text("Watch")').click();
                 await page.locator('.row.changed:visible').first().waitFor();
                 await page.panel('timeline');

@@ -263,10 +263,45 @@ describe('the page of mcpd', { timeout: 120_000, skip: missing }, () => {
         await keys.context().close();
     });
 
+    it('plots how busy the server is', async () => {
+        await page.panel('resources');
+        await read('README.md', '.text', '# Title');
+        await page.panel('load');
+        await page.waitForFunction(() => Number(document.querySelector('main [data-panel=load]').dataset.samples) >= 3);
+        const plot = page.locator('figure.plot:visible', { has: page.locator('figcaption', { hasText: /^Requests$/ }) }).first();
+        assert.match(await plot.locator('path.line').first().getAttribute('d'), /M.*L/);
+        assert.deepEqual((await plot.locator('text').allTextContents()).slice(-3), ['−10 min', '−5 min', 'now']);
+        assert.match(await plot.locator('svg').getAttribute('aria-label'), /^Requests, now: .*ok [\d.,]+\/s/);
+        for (const title of ['Duration of a request', 'Streams, sessions, connections', 'Memory', 'Reads'])
+            assert.ok(await page.locator('figure.plot:visible figcaption', { hasText: title }).count(), title);
+        for (const colorScheme of ['light', 'dark']) {
+            await page.emulateMedia({ colorScheme });
+            await checkAccess(page, `plots, ${colorScheme}`);
+        }
+        await page.emulateMedia({ colorScheme: null });
+    });
+
+    it('has no plots for a caller who may not see the figures', async () => {
+        const config = join(folder, 'mcpd.json'), other = 'b'.repeat(40);
+        writeFileSync(config, JSON.stringify({ tokens: { ada: TOKEN, bob: other }, access: [{ effect: 'deny', metrics: true }, { principal: 'ada', effect: 'allow', metrics: true }] }), { mode: 0o600 });
+        const ruled = await serve(MCPD, ['--config', config, '--page', tree.root]);
+        for (const [token, status] of [[TOKEN, 200], [other, 404]]) {
+            const one = await open(browser, ruled.url.replace('/mcp', '/'));
+            const asked = one.waitForResponse(r => new URL(r.url()).pathname === '/metrics');
+            await enter(one, token);
+            assert.equal((await asked).status(), status);
+            await rows(one).first().waitFor();
+            if (status === 200) await one.locator('nav button[data-panel=load]').waitFor();
+            else assert.equal(await one.locator('nav button[data-panel=load]').count(), 0);
+            await one.context().close();
+        }
+        await ruled.stop();
+    });
+
     for (const scheme of ['light', 'dark']) it(`is readable with 360 pixels, ${scheme}`, async () => {
         const small = await open(browser, server.url.replace('/mcp', '/'), { viewport: { width: 360, height: 640 }, colorScheme: scheme });
         await enter(small, TOKEN);
-        for (const name of ['resources', 'templates', 'prompts', 'tools', 'tasks', 'changes', 'context', 'timeline', 'server']) {
+        for (const name of ['resources', 'templates', 'prompts', 'tools', 'tasks', 'changes', 'context', 'timeline', 'load', 'server']) {
             await small.panel(name);
             await small.waitForTimeout(50);
             assert.ok(await small.evaluate(() => document.documentElement.scrollWidth <= 360), `${name} is wider`);

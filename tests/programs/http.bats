@@ -447,6 +447,26 @@ EOF
     finish
 }
 
+@test "access rules say who may see /metrics" {
+    local ada=0123456789abcdef0123456789abcdef bob=abcdef0123456789abcdef0123456789 cy=aaaaaaaaaaaaaaaabbbbbbbbbbbbbbbb
+    cat > mcpd.json <<EOF
+{"tokens": {"ada": "$ada", "bob": "$bob", "cy": "$cy"},
+ "access": [{"effect": "deny", "metrics": true}, {"principal": "ada", "effect": "allow", "metrics": true},
+            {"principal": "cy", "effect": "deny"}, {"principal": "cy", "effect": "allow", "resources": "*"}]}
+EOF
+    serve --config mcpd.json --http 127.0.0.1:0
+    status() { curl -s -o /dev/null -w '%{http_code}' -H "Authorization: Bearer $1" "${@:2}" "$base/metrics"; }
+    [ "$(status "$ada")" = 200 ]
+    [ "$(status "$ada" -I)" = 200 ]
+    [ "$(status "$bob")" = 404 ]
+    [ "$(status "$bob" -I)" = 404 ]
+    [ "$(status "$cy")" = 404 ]
+    [ "$(status none)" = 401 ]
+    # a rule about metrics is about nothing else
+    ask resources/list '' -H "Authorization: Bearer $bob" "$base/mcp" | grep -q hello.txt
+    finish
+}
+
 @test "/metrics: requests and watches" {
     serve --http 127.0.0.1:0
     [ "$(curl -s "$base/metrics" | grep '^mcp_watch_budget ')" = 'mcp_watch_budget 0' ]

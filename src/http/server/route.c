@@ -251,7 +251,12 @@ static void merge_metrics(mcp_http_connection *c, mcp__buf *b)
 
 static void answer_metrics(mcp_http_connection *c)
 {
+    const mcp_http_options *o = &c->http->options;
     mcp__buf b;
+    if (o->may_see_metrics && !o->may_see_metrics(mcp__http_identity(c), o->user)) {
+        mcp__http_refuse(c, MCP__HTTP_NO_PATH);
+        return;
+    }
     mcp__buf_init(&b, c->http->allocator, 0);
     mcp__http_put_metrics(c->http, mcp__http_identity(c), &b);
     if (!b.failed)
