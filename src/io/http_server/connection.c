@@ -321,7 +321,7 @@ static void on_ready(mcp__socket *socket, uint32_t events)
 /* Closes the socket. The memory is freed later, when no event can refer to it any more. */
 static void retire(mcp__connection *c)
 {
-    mcp__net_close(&c->socket);
+    mcp__net_close(c->net, &c->socket);
     forget_output(c);
     mcp__tls_session_free(c->tls);
     c->tls = NULL;
@@ -441,7 +441,7 @@ void mcp__connection_open(mcp_listener *l, int fd, const char *peer, const char 
     mcp__socket socket = {.ready = on_ready, .fd = fd};
 
     if (!c) {
-        mcp__net_close(&socket);
+        mcp__net_close(net, &socket);
         return;
     }
     c->socket = socket;

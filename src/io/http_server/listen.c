@@ -382,7 +382,7 @@ static void stop_accepting(mcp_listener *l)
 {
     struct stat st;
 
-    mcp__net_close(&l->socket);
+    mcp__net_close(l->net, &l->socket);
     if (l->path && lstat(l->path, &st) == 0 && (uint64_t)st.st_dev == l->dev &&
         (uint64_t)st.st_ino == l->ino)
         unlink(l->path);

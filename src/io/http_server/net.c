@@ -112,8 +112,12 @@ int mcp__net_watch(mcp__net *net, mcp__socket *socket, uint32_t events)
     return MCP_OK;
 }
 
-void mcp__net_close(mcp__socket *socket)
+void mcp__net_close(mcp__net *net, mcp__socket *socket)
 {
+    struct epoll_event none = {0};
+
+    if (socket->watched)
+        epoll_ctl(net->epoll, EPOLL_CTL_DEL, socket->fd, &none);
     if (socket->fd >= 0)
         close(socket->fd);
     socket->fd = -1;

@@ -58,8 +58,10 @@ enum { MCP__NET_BUFFER = 64 * 1024 };
 int mcp__net_get(mcp_loop *loop, mcp__net **ret, mcp_error *error);
 /* Adds a socket to the epoll set, or changes its events. Returns MCP_OK, MCP_ENOMEM or MCP_EIO. */
 int mcp__net_watch(mcp__net *net, mcp__socket *socket, uint32_t events);
-/* Closes the descriptor, which removes the socket from the epoll set. */
-void mcp__net_close(mcp__socket *socket);
+/* Removes the socket from the epoll set and closes the descriptor. Closing alone would leave it in
+ * the set as long as another process has a copy: a new child has copies of all sockets until it
+ * calls exec(), and a successor keeps those that listen. */
+void mcp__net_close(mcp__net *net, mcp__socket *socket);
 /* Formats a date as "Sun, 06 Nov 1994 08:49:37 GMT" (RFC 9110, 5.6.7), independently of the locale.
  * The string is valid until the next call. */
 mcp_str mcp__date_text(mcp__date *date, int64_t second);

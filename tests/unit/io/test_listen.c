@@ -414,6 +414,52 @@ static void ask(fixture *f, char *in, size_t room)
     close(fd);
 }
 
+/* Returns how many descriptors the epoll sets of this process watch. */
+static size_t watched(void)
+{
+    char name[64], line[200];
+    size_t n = 0;
+
+    for (int fd = 0; fd < 256; fd++) {
+        snprintf(name, sizeof(name), "/proc/self/fdinfo/%d", fd);
+        FILE *info = fopen(name, "re");
+        while (info && fgets(line, sizeof(line), info))
+            n += strncmp(line, "tfd:", 4) == 0;
+        if (info)
+            fclose(info);
+    }
+    return n;
+}
+
+/* Another process may have copies of the sockets: a child before exec(), a successor. Sockets that
+ * are closed here must not be watched any longer: their events would refer to freed memory. */
+static void test_copied_sockets(void **state)
+{
+    fixture *f = *state;
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    mcp_listener *l = opened(f, f->address);
+    int client = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    strcpy(at.sun_path, f->path);
+    assert_int_equal(connect(client, (struct sockaddr *)&at, sizeof(at)), 0);
+    for (int64_t end = wait_end(); !mcp_listener_connections(l) && wait_more(end);)
+        mcp_loop_step(f->loop, 5);
+    assert_int_equal(mcp_listener_connections(l), 1);
+    mcp__connection *c = mcp__container(l->connections.next, mcp__connection, link);
+    int copies[] = {fcntl(c->socket.fd, F_DUPFD_CLOEXEC, 3),
+                    fcntl(l->socket.fd, F_DUPFD_CLOEXEC, 3)};
+    size_t before = watched();
+    mcp_listener_drain(l); /* also closes the connection, which is idle */
+    for (int64_t end = wait_end(); mcp_listener_connections(l) && wait_more(end);)
+        mcp_loop_step(f->loop, 5);
+    assert_int_equal(mcp_listener_connections(l), 0);
+    assert_int_equal(watched(), before - 2);
+    assert_int_equal(send(client, "x", 1, MSG_NOSIGNAL), 1);
+    mcp_loop_step(f->loop, 5);
+    mcp_listener_close(l);
+    close(copies[0]), close(copies[1]), close(client);
+}
+
 static mcp_str birthday(void *user)
 {
     (void)user;
@@ -496,6 +542,7 @@ int main(void)
         TEST(test_warning),
         TEST(test_unix_socket),
         TEST(test_unix_leftovers),
+        TEST(test_copied_sockets),
         TEST(test_tls_files),
         cmocka_unit_test(test_date_text),
         TEST(test_date_header),
