@@ -248,6 +248,10 @@ class Fleet:
                 os.kill(process.pid, signal.SIGCONT)
                 process.kill()
                 process.wait()
-        for instance in self.instances:
-            if instance.pid and not instance.ended():
-                os.kill(instance.pid, signal.SIGKILL)
+        for pid in filter(str.isdigit, os.listdir("/proc")):  # a successor that nobody took note of
+            try:
+                with open("/proc/%s/cmdline" % pid, "rb") as f:
+                    if self.folder.encode() in f.read():
+                        os.kill(int(pid), signal.SIGKILL)
+            except OSError:
+                pass

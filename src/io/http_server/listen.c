@@ -395,6 +395,7 @@ void mcp_listener_drain(mcp_listener *l)
     if (!l || l->socket.fd < 0)
         return;
     stop_accepting(l);
+    l->net->lingers = l->net->lingers || l->lingers;
     mcp_http_drain(l->http, mcp_loop_now(l->net->loop));
 }
 
@@ -411,6 +412,7 @@ int mcp_listener_socket(const mcp_listener *l)
 void mcp_listener_hand_over(mcp_listener *l, uint64_t linger_ms)
 {
     l->path = NULL;
+    l->lingers = linger_ms > 0;
     mcp_http_set_linger(l->http, linger_ms);
 }
 

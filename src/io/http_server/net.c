@@ -58,13 +58,37 @@ static void settle_all(mcp__net *net)
     }
 }
 
+static void take_events(mcp__net *net)
+{
+    struct epoll_event ready[BATCH];
+    int n = BATCH;
+
+    for (int round = 0; round < ROUNDS && n == BATCH; round++) {
+        n = epoll_wait(net->epoll, ready, BATCH, 0);
+        for (int i = 0; i < n; i++) {
+            mcp__socket *socket = ready[i].data.ptr;
+            if (socket->fd >= 0) /* the callback of an earlier one may have closed it */
+                socket->ready(socket, ready[i].events);
+        }
+    }
+}
+
+static void on_ready(uv_poll_t *poll, int status, int events)
+{
+    (void)status;
+    (void)events;
+    take_events(poll->data);
+}
+
 static void turn(uv_prepare_t *prepare)
 {
     mcp__net *net = prepare->data;
-    int64_t now = mcp__loop_now(net->loop);
     int64_t due = INT64_MAX, at;
 
     settle_all(net);
+    if (net->lingers) /* requests that have arrived come before the timers that close idle connections */
+        take_events(net);
+    int64_t now = mcp__loop_now(net->loop);
     for (mcp__link *link = net->listeners.next; link != &net->listeners; link = link->next) {
         at = mcp__listener_turn(mcp__container(link, mcp_listener, link), now);
         due = MCP__MIN(due, at);
@@ -76,24 +100,6 @@ static void turn(uv_prepare_t *prepare)
         due = now;
     net->drained = false;
     arm(net, due);
-}
-
-static void on_ready(uv_poll_t *poll, int status, int events)
-{
-    mcp__net *net = poll->data;
-    struct epoll_event ready[BATCH];
-    int n = BATCH;
-
-    (void)status;
-    (void)events;
-    for (int round = 0; round < ROUNDS && n == BATCH; round++) {
-        n = epoll_wait(net->epoll, ready, BATCH, 0);
-        for (int i = 0; i < n; i++) {
-            mcp__socket *socket = ready[i].data.ptr;
-            if (socket->fd >= 0) /* the callback of an earlier one may have closed it */
-                socket->ready(socket, ready[i].events);
-        }
-    }
 }
 
 /* ---- the epoll set -------------------------------------------------------------------------- */

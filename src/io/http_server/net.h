@@ -46,6 +46,7 @@ struct mcp__net {
     int64_t shed_at;     /* earliest time of the next search for idle connections */
     size_t turned_away;  /* connections that were turned away since the last log line about them */
     int64_t away_logged; /* time of that log line, or 0 */
+    bool lingers;        /* a listener drains, and its idle connections are closed later */
     bool drained;        /* the last connection of a draining listener was closed */
     char *input, *output, *plain;
     mcp__date date;
@@ -90,6 +91,7 @@ struct mcp_listener {
     int64_t resume_at; /* when to accept again, or INT64_MAX if accepting is not paused */
     bool woken;        /* the endpoint has requested a tick */
     bool shared;       /* other processes may accept connections from the socket too */
+    bool lingers;      /* mcp_listener_hand_over() was called */
     bool lent;         /* the server uses the loop's host because of this listener */
     const char *path;  /* of a Unix socket: points into `address`; else NULL */
     uint64_t dev, ino; /* of the socket's file */

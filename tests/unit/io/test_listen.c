@@ -460,6 +460,39 @@ static void test_copied_sockets(void **state)
     close(copies[0]), close(copies[1]), close(client);
 }
 
+/* A request that has arrived is answered although the time of idle connections is over. */
+static void test_late_request(void **state)
+{
+    static const char request[] = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    fixture *f = *state;
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    struct timespec longer = {.tv_nsec = 20 * 1000000};
+    mcp_listener *l = opened(f, f->address);
+    int client = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    char in[1000] = "";
+    ssize_t n = -1;
+
+    strcpy(at.sun_path, f->path);
+    assert_int_equal(connect(client, (struct sockaddr *)&at, sizeof(at)), 0);
+    for (int64_t end = wait_end(); !mcp_listener_connections(l) && wait_more(end);)
+        mcp_loop_step(f->loop, 5);
+    mcp_listener_hand_over(l, 1);
+    mcp_listener_drain(l);
+    assert_int_equal(send(client, request, strlen(request), MSG_NOSIGNAL), strlen(request));
+    nanosleep(&longer, NULL); /* the program is busy, or gets no time */
+    for (int64_t end = wait_end(); n < 0 && wait_more(end);) {
+        mcp_loop_step(f->loop, 5);
+        n = recv(client, in, sizeof(in) - 1, 0);
+    }
+    assert_non_null(strstr(in, "200 OK"));
+    assert_non_null(strstr(in, "Connection: close"));
+    for (int64_t end = wait_end(); mcp_listener_connections(l) && wait_more(end);)
+        mcp_loop_step(f->loop, 5);
+    mcp_listener_close(l);
+    close(client);
+    unlink(f->path); /* a successor would have it */
+}
+
 static mcp_str birthday(void *user)
 {
     (void)user;
@@ -543,6 +576,7 @@ int main(void)
         TEST(test_unix_socket),
         TEST(test_unix_leftovers),
         TEST(test_copied_sockets),
+        TEST(test_late_request),
         TEST(test_tls_files),
         cmocka_unit_test(test_date_text),
         TEST(test_date_header),
