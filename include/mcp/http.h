@@ -336,14 +336,16 @@ typedef struct mcp_http_options {
     uint64_t session_life_ms; /* how long such a session may last in all; default 24 hours */
     /* Sends a message to all other instances, which pass it to mcp_http_shared(); in a server that
      * shares its changes by mcp_server_share_send() (mcp/bus.h). It must not call the endpoint. NULL
-     * means that nothing is shared. */
+     * means that nothing is shared.
+     *
+     * A message consists of a letter, the 32 characters of the name of a session, and more that only
+     * mcp_http_shared() reads. 'H' says where the session is, 'S' that it cannot be made anew, 'E'
+     * that it has ended. So a program can also tell an instance that starts later what was said
+     * before: for each session that has not ended the last 'H', and then 'S' if there was one. */
     void (*share)(mcp_str message, void *user);
     /* Returns whether messages of the other instances arrive now (mcp_share_usage.state). NULL means
      * never. */
     bool (*sharing)(void *user);
-    /* Refuse requests that would begin a session of a legacy revision, with 503. Use it if requests of
-     * one session may reach several processes that do not share sessions. */
-    bool no_sessions;
     /* Replaces the answer to /metrics, for example by sums over several processes. `text` is what the
      * endpoint would answer to the caller, whose identity is NULL if it is anonymous. What is passed to
      * add(), any number of times, is sent instead. It must not answer or close anything. May be NULL. */

@@ -7,10 +7,12 @@
 
 #include "log.h"
 #include "seal_key.h"
+#include "supervisor/line.h"
 
 struct bus {
     bus_context c;
-    mcp_bus made; /* `user` is NULL once the server owns it */
+    mcp_bus made;      /* `user` is NULL once the server owns it */
+    worker_line *line; /* of a worker; else NULL */
 };
 
 const char *bus_name(const settings *s)
@@ -35,8 +37,11 @@ static void on_forget(bus *b, mcp_str none)
         mcp_resource_server_forget(b->c.oauth);
 }
 
+/* A worker hears of sessions on its line. It does not know all of those at other machines. */
 static void on_session(bus *b, mcp_str message)
 {
+    if (b->line)
+        return;
     http_shared(b->c.at, message, false, b->c.host->now(b->c.host->user));
 }
 
@@ -52,18 +57,32 @@ static void on_message(mcp_str topic, mcp_str data, void *user)
             topics[i].take(user, data);
 }
 
-/* A removed token may be among what was lost. */
+/* A removed token may be among what was lost, if the bus has other instances than workers, which
+ * reload together. */
 static void on_gap(void *user)
 {
     bus *b = user;
-    http_shared(b->c.at, (mcp_str){0}, true, 0);
+    if (!b->line)
+        http_shared(b->c.at, (mcp_str){0}, true, 0);
     if (b->c.oauth)
         mcp_resource_server_forget(b->c.oauth);
     log_line("warning",
-             *b->c.known ? "entries of the bus were lost: everything is announced as changed; if "
-                           "tokens were removed at another instance meanwhile, send SIGHUP"
-                         : "entries of the bus were lost: everything is announced as changed",
+             *b->c.known && b->c.s->bus
+                 ? "entries of the bus were lost: everything is announced as changed; if "
+                   "tokens were removed at another instance meanwhile, send SIGHUP"
+                 : "entries of the bus were lost: everything is announced as changed",
              NULL);
+}
+
+static void on_told(mcp_str message, void *user)
+{
+    const bus *b = user;
+    http_shared(b->c.at, message, false, b->c.host->now(b->c.host->user));
+}
+
+static void on_forget_sessions(void *user)
+{
+    http_shared(((const bus *)user)->c.at, (mcp_str){0}, true, 0);
 }
 
 /* The server logs the state of the bus. A message that cannot be kept is reported as a loss. */
@@ -82,24 +101,49 @@ void bus_tell_forget(const bus *b)
 
 /* ---- begin and end --------------------------------------------------------------------------- */
 
+static int make(bus *b, const char **which, mcp_error *error)
+{
+    const bus_context *c = &b->c;
+    int rc = MCP_OK;
+    if (c->line >= 0)
+        rc = line_new(c->line, c->host,
+                      &(line_events){.told = on_told, .forget = on_forget_sessions, .user = b},
+                      &b->line);
+    if (rc == MCP_OK && c->s->bus)
+        rc = bus_make(c->s, c->host, &b->made, which, error);
+    else if (rc == MCP_OK)
+        line_bus(b->line, &b->made);
+    return rc;
+}
+
+/* What a client keeps sealed, and ids of sessions, come back to any worker and any instance. */
+static int set_seal(const bus_context *c, mcp_error *error)
+{
+    if (c->s->seal_key_file)
+        return seal_key_use(c->s->seal_key_file, bus_name(c->s), c->server, error);
+    if (c->line < 0)
+        return MCP_OK;
+    return mcp_server_set_seal(
+        c->server, MCP_OPTIONS(mcp_seal_options, .key = c->key, .key_len = BUS_KEY), error);
+}
+
 int bus_new(const bus_context *context, bus **ret, const char **which, mcp_error *error)
 {
     const settings *s = context->s;
     *which = "seal-key-file";
-    int rc = s->seal_key_file ? seal_key_use(s->seal_key_file, bus_name(s), context->server, error)
-                              : MCP_OK;
-    if (rc != MCP_OK || !s->bus)
+    int rc = set_seal(context, error);
+    if (rc != MCP_OK || (!s->bus && context->line < 0))
         return rc;
     *which = "bus";
     bus *b = calloc(1, sizeof(*b));
     if (!b)
         return MCP_ENOMEM;
     b->c = *context;
-    rc = bus_make(s, context->host, &b->made, which, error);
+    rc = make(b, which, error);
     if (rc == MCP_OK)
         *ret = b;
     else
-        free(b);
+        bus_free(b);
     return rc;
 }
 
@@ -117,7 +161,15 @@ int bus_share(bus *b, mcp_error *error)
 
 void bus_free(bus *b)
 {
-    if (b && b->made.user)
+    if (!b)
+        return;
+    if (b->made.user)
         b->made.close(b->made.user);
+    line_free(b->line);
     free(b);
+}
+
+worker_line *bus_line(const bus *b)
+{
+    return b ? b->line : NULL;
 }

@@ -1,4 +1,5 @@
-/* bus.h: the instances of this server tell each other what changed (mcpd --bus; mcp/bus.h).
+/* bus.h: the instances of this server tell each other what changed (mcpd --bus; mcp/bus.h). Workers
+ * without --bus tell each other over their lines to the supervisor (supervisor/line.h).
  *
  * Besides changes, the instances tell each other which static tokens were removed, and that results of
  * token checks are to be forgotten.
@@ -23,10 +24,16 @@ typedef struct bus_context {
     tokens *const *known;
     mcp_resource_server *oauth; /* NULL without the section oauth */
     listeners *at;
+    /* Of a worker: the descriptor of its line, which the bus takes over, and the key of all workers, of
+     * BUS_KEY bytes. Without a line it is -1. */
+    int line;
+    const unsigned char *key;
 } bus_context;
 
+enum { BUS_KEY = 32 };
+
 /* Loads the module, reads the password and makes the bus, which does not connect yet; sets the seal of the
- * server. *ret is NULL if the settings have no bus. Returns MCP_OK or a negative code with the reason in
+ * server. *ret is NULL if there is neither a bus nor a line. Returns MCP_OK or a negative code with the reason in
  * *error; *which is then the name of the option that is wrong. */
 int bus_new(const bus_context *context, bus **ret, const char **which, mcp_error *error);
 /* Begins to share. `b` may be NULL. */
@@ -37,6 +44,9 @@ void bus_free(bus *b);
 /* Tell the other instances. `b` may be NULL. */
 void bus_tell_removed(const bus *b, const mcp_identity *identity);
 void bus_tell_forget(const bus *b);
+
+/* Returns the line of a worker; else NULL. `b` may be NULL. */
+struct worker_line *bus_line(const bus *b);
 
 /* Returns the name that the instances have in common. */
 const char *bus_name(const settings *s);

@@ -5,6 +5,7 @@
 #include <common/text.h>
 
 #include "oauth.h"
+#include "supervisor/share.h"
 
 static const option *option_of(const char *name)
 {
@@ -114,6 +115,25 @@ static int check_instance(const config *c, const settings *line, const settings 
     return 2;
 }
 
+/* What needs that all requests of a client come to one process. */
+static int check_workers(const settings *now)
+{
+    static const char one[] = "cannot be combined with --workers above 1";
+    if (share_workers(now) <= 1)
+        return 0;
+    if (now->stdio)
+        return say("--stdio %s", one), 2;
+    if (now->http_sse)
+        return say("--http-sse %s: its sessions are at one process", one), 2;
+    if (now->instance_address)
+        return say("--instance-address %s: workers reach each other's sessions without it. For "
+                   "several machines, start a mcpd with --workers 1 and an --instance-address "
+                   "of its own for each processor",
+                   one),
+               2;
+    return 0;
+}
+
 int check_together(const config *c, const settings *line, const settings *now)
 {
     if (!now->http.count && now->tls_cert)
@@ -126,10 +146,8 @@ int check_together(const config *c, const settings *line, const settings *now)
         return needs(c, line, "token-file", "http");
     if (!now->http.count && now->workers)
         return needs(c, line, "workers", "http");
-    if (now->workers > 1 && (now->stdio || now->instance_address)) {
-        say("--workers cannot be combined with --%s", now->stdio ? "stdio" : "instance-address");
+    if (check_workers(now))
         return 2;
-    }
     if (now->tls_cert && !now->tls_key)
         return needs(c, line, "tls-cert", "tls-key");
     if (now->tls_key && !now->tls_cert)

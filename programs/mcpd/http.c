@@ -1,8 +1,8 @@
 /* http.c: mcpd's listeners: converts options to mcp_listen_options, and informs the user.
  *
  * Each --http is an endpoint of its own: sessions, limits and metrics are counted per address. With
- * --instance-address all addresses belong to one endpoint, because the other instances reach sessions at
- * one address. All endpoints share one budget for the memory of requests and of unread answers.
+ * --instance-address, and in a worker, all addresses belong to one endpoint, because the other instances
+ * reach sessions at one address. All endpoints share one budget for the memory of requests and of unread answers.
  */
 #define _GNU_SOURCE
 #include "http.h"
@@ -19,6 +19,7 @@
 #include "log.h"
 #include "process.h"
 #include "supervisor/board.h"
+#include "supervisor/line.h"
 #include "supervisor/start.h"
 #include "upstreams.h"
 #include "web_page.h"
@@ -66,13 +67,18 @@ static void on_request(const mcp_http_record *record, void *user)
 static void share(mcp_str message, void *user)
 {
     const endpoint *e = user;
-    (void)mcp_server_share_send(e->server, MCP_STR(HTTP_TOPIC), message);
+    if (e->life->line)
+        line_tell(e->life->line, message);
+    else
+        (void)mcp_server_share_send(e->server, MCP_STR(HTTP_TOPIC), message);
 }
 
 static bool sharing(void *user)
 {
     const endpoint *e = user;
     mcp_share_usage usage = {.size = sizeof(usage)};
+    if (e->life->line)
+        return line_is_complete(e->life->line);
     return mcp_server_get_share(e->server, &usage) && usage.state == MCP_BUS_CONNECTED;
 }
 
@@ -183,7 +189,6 @@ static int listen_at(const settings *s, const char *address, endpoint *e, mcp_lo
         .metrics = metrics,
         .merge_metrics = is_worker ? merge_metrics : NULL,
         .may_see_metrics = may_see_metrics,
-        .no_sessions = is_worker,
         .log = log_wants_requests() || audit_is_on(e->logins->audit) ? on_request : NULL,
         .user = e,
         .option_name = options_of_member,
@@ -374,6 +379,8 @@ int http_serve(const settings *s, mcp_loop *loop, mcp_server *server, const http
         &e.budget, error);
     if (rc == MCP_OK)
         rc = open_all(s, loop, server, &e, at, error);
+    if (rc == MCP_OK && life->line)
+        rc = line_begin(life->line);
     news n = {.s = s, .at = at, .life = life};
     mcp_host_timer *timer = rc == MCP_OK ? host->timer_start(0, tell_all, &n, host->user) : NULL;
     if (rc == MCP_OK)

@@ -14,7 +14,7 @@
 typedef struct listeners {
     mcp_listener **items;
     size_t count;
-    mcp_listener *instance; /* at --instance-address; NULL if there is none */
+    mcp_listener *instance; /* for other instances, or other workers; NULL if there is none */
     size_t failed;          /* index of the --http option that could not be opened, if any */
 } listeners;
 
@@ -31,13 +31,14 @@ typedef struct http_logins {
 /* Processes what another instance said about sessions, or the loss of such messages if `lost`. */
 void http_shared(const listeners *at, mcp_str message, bool lost, int64_t now);
 
-/* The topic of messages about sessions, on the bus. */
+/* The topic of messages about sessions, on the bus. Workers have a line for them. */
 #define HTTP_TOPIC "session"
 
 /* What others have to do with serving (supervisor/life.h). */
 typedef struct http_life {
-    struct start *start; /* the sockets that were inherited */
-    struct board *board; /* of a worker; else NULL */
+    struct start *start;      /* the sockets that were inherited */
+    struct board *board;      /* of a worker; else NULL */
+    struct worker_line *line; /* of a worker; else NULL */
     void (*ready)(void *user);
     void (*draining)(void *user);
     void *user;

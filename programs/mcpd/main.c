@@ -119,7 +119,7 @@ typedef struct program {
     tokens *known; /* NULL without static tokens */
     audit audit;
     mcp_resource_server *oauth;
-    bus *bus; /* NULL without --bus */
+    bus *bus; /* NULL without --bus and without other workers */
     listeners at;
     mcp_loop *loop;
     mcp_server *server;
@@ -166,11 +166,14 @@ static int run_http(program *p, mcp_error *error)
                                         .board = b},
                         &p->life);
     if (rc == MCP_OK)
-        rc = http_serve(
-            &p->now, p->loop, p->server, &logins, &p->offer,
-            &(http_life){
-                .start = own, .board = b, .ready = on_ready, .draining = on_draining, .user = p},
-            &p->at, error);
+        rc = http_serve(&p->now, p->loop, p->server, &logins, &p->offer,
+                        &(http_life){.start = own,
+                                     .board = b,
+                                     .line = bus_line(p->bus),
+                                     .ready = on_ready,
+                                     .draining = on_draining,
+                                     .user = p},
+                        &p->at, error);
     life_stop(p->life);
     board_free(b);
     return rc;
@@ -260,20 +263,11 @@ static int make_bus(program *p, mcp_error *error)
                                     .server = p->server,
                                     .known = &p->known,
                                     .oauth = p->oauth,
-                                    .at = &p->at},
+                                    .at = &p->at,
+                                    .line = p->start.line,
+                                    .key = p->start.key},
                      &p->bus, &name, error);
     return at_option(p, name, 0, rc, error);
-}
-
-enum { SEAL = 32 /* bytes of the key for sealed state; the rest is for nonces */ };
-
-/* What a client keeps sealed comes back to any worker. */
-static int share_seal(program *p, mcp_error *error)
-{
-    if (p->start.role != START_WORKER || p->now.seal_key_file)
-        return MCP_OK;
-    return mcp_server_set_seal(
-        p->server, MCP_OPTIONS(mcp_seal_options, .key = p->start.key, .key_len = SEAL), error);
 }
 
 /* Does everything that precedes serving. */
@@ -289,8 +283,6 @@ static int prepare(program *p, mcp_error *error)
         rc = check_locate(p->config, &p->line, "name", 0, make_server(s, &host, &p->server, error),
                           error);
     }
-    if (rc == MCP_OK)
-        rc = share_seal(p, error);
     if (rc == MCP_OK && s->check_config && !sources_check(&p->offer))
         p->has_errors = true; /* what opening them would report was reported */
     else if (rc == MCP_OK)
@@ -303,7 +295,7 @@ static int prepare(program *p, mcp_error *error)
     if (rc == MCP_OK)
         rc = at_option(
             p, "oauth", 0,
-            oauth_server_new(p->config, s->name, p->start.key + SEAL, p->loop, &p->oauth, error),
+            oauth_server_new(p->config, s->name, p->start.key + BUS_KEY, p->loop, &p->oauth, error),
             error);
     if (rc == MCP_OK)
         rc = at_option(p, "access", 0, principals_check(p->config, p->known), error);
@@ -450,9 +442,10 @@ static int run(program *p)
     int rc = configure(p);
     log_configure(&p->now);
     share_limits(&p->now, p->start.count);
-    if (p->start.role == START_WORKER)
+    if (p->start.role == START_WORKER) {
         log_set_worker(p->start.number);
-    else if (p->now.http.count)
+        p->now.instance_address = p->start.instance;
+    } else if (p->now.http.count)
         notify_open();
     p->offer.modules = modules_new();
     p->offer.config = p->config;

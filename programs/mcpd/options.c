@@ -256,7 +256,7 @@ static const option table[] = {
          "Where the other instances of this server reach this one, for the requests of sessions "
          "that began here (revisions before 2026-07-28): unix:PATH, https://HOST:PORT (with "
          "--tls-cert), or http://HOST:PORT on this machine. mcpd listens there too. Requires "
-         "--http and --seal-key-file."},
+         "--http and --seal-key-file. Several --workers reach each other without it."},
     {TEXT("instance-ca-file", instance_ca_file, "FILE"), IS_PATH,
      .help = "The certificates (PEM) with which those of other instances are verified. Default the "
              "certificates of the system."},

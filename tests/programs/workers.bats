@@ -133,10 +133,29 @@ END
     [[ "$stderr" == *mcpd.json:1:*workers* ]]
     run -1 --separate-stderr "$MCPD" --http 127.0.0.1:0 --workers 3 --token-file nowhere project
     [ "$(wc -l <<< "$stderr")" = 1 ]
-    run -2 --separate-stderr "$MCPD" --http 127.0.0.1:0 --workers 3 --stdio project
+    (umask 077 && printf '%s\n' 'a key of more than forty-three characters, 1' > key)
+    instance="--seal-key-file key --instance-address unix:$PWD/instance"
+    for option in --stdio --http-sse "$instance"; do
+        run -2 --separate-stderr "$MCPD" --http 127.0.0.1:0 --workers 3 $option project
+        [[ "$stderr" == *"cannot be combined with --workers above 1"* ]]
+    done
     run -2 --separate-stderr "$MCPD" --workers 2 project
     [[ "$stderr" == *"needs --http"* ]]
     for n in 0 65 many; do run -2 "$MCPD" --http 127.0.0.1:0 --workers $n project; done
+}
+
+@test "auto means one worker if there is one processor, with everything that needs one" {
+    (umask 077 && printf '%s\n' 'a key of more than forty-three characters, 1' > key)
+    cpu=$(taskset -cp $$ | sed 's/.*: *//; s/[,-].*//')
+    printf '#!/bin/sh\nexec taskset -c %s "$PROGRAM" "$@"\n' "$cpu" > one-processor
+    chmod +x one-processor
+    PROGRAM=$MCPD MCPD=./one-processor serve --http 127.0.0.1:0 --workers auto --http-sse --seal-key-file key \
+        --instance-address "unix:$PWD/instance" project
+    [ -z "$(children "$server")" ] # no supervisor
+    [ -S instance ]
+    finish
+    export PROGRAM=$MCPD
+    run -0 --separate-stderr ./one-processor --http 127.0.0.1:0 --workers auto --stdio project < /dev/null
 }
 
 @test "SIGTERM drains all workers; a second one ends them" {
@@ -186,13 +205,4 @@ END
     [ "$(jq -r 'select(.path == "/nowhere") | .worker' "$log" | wc -l)" = 20 ]
     [ "$(jq -r 'select(.method) | .worker' "$log" | sort -u | xargs)" = "1 2" ]
     [ "$(jq -r 'select(.method == "resources/list") | .method' audit | wc -l)" = "$(count answered)" ]
-}
-
-@test "sessions of older revisions are refused, and state that was sealed is accepted by any worker" {
-    serve_workers 2 project
-    run curl -sS -w ' %{http_code}' "http://127.0.0.1:$port/mcp" -H 'Content-Type: application/json' \
-        -H 'Accept: application/json, text/event-stream' -d '{"jsonrpc":"2.0","id":1,"method":"initialize",
-        "params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}'
-    [[ "$output" == *"use revision 2026-07-28"*" 503" ]]
-    finish
 }

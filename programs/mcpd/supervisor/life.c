@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "folder.h"
 #include "log.h"
 #include "notify.h"
 #include "succeed.h"
@@ -27,7 +28,8 @@ struct life {
     mcp_host_poll *on_signal, *on_control, *on_successor, *on_doorbell;
     mcp_host_timer *watchdog;
     uint64_t watchdog_ms;
-    bool leaving; /* others have taken over */
+    bool leaving;  /* others have taken over */
+    bool orphaned; /* the supervisor was killed */
     bool ready;
 };
 
@@ -131,6 +133,7 @@ static void on_control(void *arg)
         l->host->poll_stop(l->on_control, l->host->user);
         l->on_control = NULL;
         log_line("error", "the supervisor ended; this worker ends too", NULL);
+        l->orphaned = true;
         on_orphaned(0);
         mcp_loop_stop(l->c.loop);
     }
@@ -213,5 +216,7 @@ void life_stop(life *l)
     if (l->signals >= 0)
         close(l->signals);
     succeed_stop(&l->successor);
+    if (l->orphaned)
+        folder_leave(l->c.start->instance);
     free(l);
 }

@@ -1,8 +1,8 @@
 /* start.c: see start.h.
  *
  * The descriptors of a successor are 3 (control) and its sockets. Those of a worker are 3 (control),
- * 4 (the board), one doorbell for each worker, and the sockets. Two words of the command line say so,
- * and are not shown to users.
+ * 4 (the board), 5 (the line), one doorbell for each worker, and the sockets. Two words of the command
+ * line say so, and are not shown to users.
  */
 #define _GNU_SOURCE
 #include "start.h"
@@ -24,7 +24,11 @@
 #include <common/text.h>
 #include <mcp/io.h>
 
-enum { FIRST = 3, ON_EXEC = 1 << 2 /* CLOSE_RANGE_CLOEXEC */ };
+enum {
+    FIRST = 3,
+    OF_WORKER = 3 /* besides doorbells and sockets */,
+    ON_EXEC = 1 << 2 /* CLOSE_RANGE_CLOEXEC */
+};
 
 static const char successor_word[] = "--@successor", worker_word[] = "--@worker";
 
@@ -83,12 +87,17 @@ static bool look_for_worker(start *s, const char *details)
     s->role = START_WORKER;
     s->control = FIRST;
     s->board = FIRST + 1;
-    s->doorbell = FIRST + 2;
+    s->line = FIRST + 2;
+    s->doorbell = FIRST + OF_WORKER;
     if (!take_number(&details, ':', &s->number) || !take_number(&details, ':', &s->count) ||
         !take_number(&details, 0, &n) || !s->number || s->number > s->count ||
         s->count > START_WORKERS)
         return false;
     s->is_restart = *details == 'r';
+    const char *folder = strchr(details, ':');
+    if (!folder)
+        return false;
+    snprintf(s->instance, sizeof(s->instance), "unix:%s/%zu", folder + 1, s->number);
     return inherit_sockets(s, s->doorbell + (int)s->count, n);
 }
 
@@ -154,7 +163,7 @@ bool start_look(start *s, int *argc, char ***argv)
 {
     char **words = *argv;
     bool ok = true;
-    *s = (start){.control = -1};
+    *s = (start){.control = -1, .line = -1};
     s->program = path_of(words[0]);
     s->env = copy_environment();
     if (!s->program || !s->env)
@@ -225,7 +234,7 @@ typedef struct plan {
 
 static bool place_descriptors(const plan *p)
 {
-    int moved[2 + START_WORKERS + START_SOCKETS];
+    int moved[OF_WORKER + START_WORKERS + START_SOCKETS];
     for (int i = 0; i < p->n; i++) {
         moved[i] = fcntl(p->fds[i], F_DUPFD_CLOEXEC, FIRST + p->n);
         if (moved[i] < 0)
@@ -266,7 +275,8 @@ pid_t start_again(const start *s, start_role role, const char *details, const in
     bool worker = role == START_WORKER;
     while (s->argv[count])
         count++;
-    char **argv = n > 2 + START_WORKERS + START_SOCKETS ? NULL : calloc(count + 3, sizeof(*argv));
+    char **argv =
+        n > OF_WORKER + START_WORKERS + START_SOCKETS ? NULL : calloc(count + 3, sizeof(*argv));
     if (!argv) {
         errno = ENOMEM;
         return -1;

@@ -13,7 +13,8 @@
 enum {
     START_KEY = 64 /* bytes of the secret */,
     START_SOCKETS = 64,
-    START_WORKERS = 64 /* the most of each */
+    START_WORKERS = 64 /* the most of each */,
+    START_INSTANCE = 128,
 };
 
 typedef enum start_role {
@@ -25,12 +26,14 @@ typedef enum start_role {
 typedef struct start {
     start_role role;
     int control; /* a socket to the process that started this one; -1 for START_FIRST */
-    /* Of a worker, otherwise 0. */
+    /* Of a worker, otherwise 0; `line` is then -1. */
     size_t number;   /* from 1 */
     size_t count;    /* of all workers */
     bool is_restart; /* an earlier worker had this number */
     int board;       /* memory that all workers share (board.h) */
+    int line;        /* to the supervisor, for what workers tell each other (line.h) */
     int doorbell;    /* the first of `count` event descriptors, one for each worker */
+    char instance[START_INSTANCE]; /* where the others reach it: "unix:PATH" */
     /* Random bytes that all workers and their successors have, and nobody else. */
     unsigned char key[START_KEY];
     /* Sockets that nothing has taken yet; a taken one is 0. */

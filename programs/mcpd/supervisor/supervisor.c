@@ -29,30 +29,17 @@
 #include "life.h"
 #include "notify.h"
 #include "share.h"
-#include "sockets.h"
 #include "succeed.h"
+#include "worker.h"
 
 enum {
-    PAUSE_MS = 100, /* after the second failure in a row; doubled by each further one */
-    MOST_PAUSE_MS = 10000,
+    AGAIN_MS = 100,    /* after a worker could not be started */
     STEADY_MS = 10000, /* a worker that served for this long did not fail */
     DRAIN_S = 10,      /* the default of --drain-time */
     MORE_MS = 10000,   /* time to end after draining */
 };
 
 #define NEVER INT64_MAX
-
-typedef struct worker {
-    pid_t pid;      /* 0 if it does not run */
-    int control;    /* -1 if it does not run */
-    bool ready;     /* it serves */
-    bool started;   /* it was ready at least once */
-    bool reloading; /* it was told to reload, and has not answered */
-    bool watched;   /* it has answered the last LIFE_WATCH */
-    int64_t since;  /* when it was started */
-    int64_t due;    /* when to start it again */
-    unsigned failures;
-} worker;
 
 typedef enum phase {
     STARTING, /* the first worker does not serve yet */
@@ -66,10 +53,9 @@ typedef struct supervisor {
     const settings *now;
     worker workers[START_WORKERS];
     size_t count;
-    sockets sockets;
-    int doorbells[START_WORKERS];
+    worker_needs needs;
     board *board;
-    int board_fd, signals;
+    int signals;
     phase phase;
     bool announced, succeed; /* all workers served once; a successor is wanted */
     successor successor;
@@ -105,59 +91,15 @@ static size_t number_of(const supervisor *s, const worker *w)
     return (size_t)(w - s->workers) + 1;
 }
 
-static int64_t pause_of(const worker *w)
-{
-    int64_t pause = PAUSE_MS;
-    if (w->failures < 2)
-        return 0;
-    for (unsigned i = 2; i < w->failures && pause < MOST_PAUSE_MS; i++)
-        pause *= 2;
-    return pause < MOST_PAUSE_MS ? pause : MOST_PAUSE_MS;
-}
-
-static bool start_worker(supervisor *s, worker *w)
-{
-    int ends[2], fds[2 + START_WORKERS + START_SOCKETS];
-    char details[64];
-    size_t n = 0;
-    w->due = NEVER;
-    if (start_control(s->start, ends) < 0)
-        return false;
-    fds[n++] = ends[1];
-    fds[n++] = s->board_fd;
-    for (size_t i = 0; i < s->count; i++)
-        fds[n++] = s->doorbells[i];
-    for (size_t i = 0; i < s->sockets.count; i++)
-        fds[n++] = s->sockets.fds[i];
-    snprintf(details, sizeof(details), "%zu:%zu:%zu%s", number_of(s, w), s->count, s->sockets.count,
-             w->started || s->start->role == START_SUCCESSOR ? "r" : "");
-    w->pid = start_again(s->start, START_WORKER, details, fds, n);
-    close(ends[1]);
-    if (w->pid < 0) {
-        close(ends[0]);
-        w->pid = 0;
-        return false;
-    }
-    w->control = ends[0];
-    w->ready = w->reloading = false;
-    w->watched = true;
-    w->since = now_ms();
-    return true;
-}
-
 static void try_start(supervisor *s, worker *w)
 {
-    if (start_worker(s, w))
+    w->due = NEVER;
+    w->since = now_ms();
+    if (worker_start(w, number_of(s, w), &s->needs))
         return;
     report("error", "worker %zu cannot be started: %s", number_of(s, w), strerror(errno));
     w->failures++;
-    w->due = now_ms() + (pause_of(w) ? pause_of(w) : PAUSE_MS);
-}
-
-static void tell(const worker *w, char word)
-{
-    if (w->control >= 0)
-        (void)send(w->control, &word, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+    w->due = now_ms() + (worker_pause(w) ? worker_pause(w) : AGAIN_MS);
 }
 
 static bool all_ready(const supervisor *s)
@@ -200,7 +142,7 @@ static void begin_reload(supervisor *s)
         notify_reloading();
         s->reloading = w->reloading = true;
         s->reload_tried = false;
-        tell(w, LIFE_RELOAD);
+        worker_tell(w, LIFE_RELOAD);
         return;
     }
 }
@@ -228,7 +170,7 @@ static void on_reloaded(supervisor *s, worker *w, bool accepted)
             if (other == w || !other->ready)
                 continue;
             other->reloading = true;
-            tell(other, LIFE_RELOAD);
+            worker_tell(other, LIFE_RELOAD);
         }
     } else if (!accepted && s->reload_tried) {
         report("error", "worker %zu refused what another worker accepted, and is started again",
@@ -262,7 +204,7 @@ static void end(supervisor *s, int status)
         if (!left) {
             succeed_stop(&s->successor);
             notify_send("STOPPING=1");
-            sockets_close(&s->sockets, true);
+            sockets_close(&s->needs.sockets, true);
         }
     }
     signal_all(s, SIGTERM);
@@ -272,9 +214,9 @@ static void leave(supervisor *s)
 {
     s->phase = LEAVING;
     s->deadline = now_ms() + drain_ms(s) + LIFE_LINGER_MS + MORE_MS;
-    sockets_close(&s->sockets, false);
+    sockets_close(&s->needs.sockets, false);
     for (size_t i = 0; i < s->count; i++) {
-        tell(&s->workers[i], LIFE_LEAVE);
+        worker_tell(&s->workers[i], LIFE_LEAVE);
         if (s->workers[i].pid && !s->workers[i].ready)
             (void)kill(s->workers[i].pid, SIGTERM);
     }
@@ -284,6 +226,7 @@ static void forget(supervisor *s, worker *w)
 {
     if (w->ready)
         board_ended(s->board, number_of(s, w));
+    relay_end(s->needs.relay, number_of(s, w) - 1);
     if (w->control >= 0)
         close(w->control);
     w->control = -1;
@@ -312,10 +255,11 @@ static void on_end(supervisor *s, worker *w, int status)
         return;
     }
     w->failures++;
-    w->due = now_ms() + pause_of(w);
+    w->due = now_ms() + worker_pause(w);
     report("error", "worker %zu (process %ld) %s %d; it is started again%s", number_of(s, w),
            (long)pid, killed ? "was killed by signal" : "ended with status",
-           killed ? WTERMSIG(status) : WEXITSTATUS(status), pause_of(w) ? " after a pause" : "");
+           killed ? WTERMSIG(status) : WEXITSTATUS(status),
+           worker_pause(w) ? " after a pause" : "");
 }
 
 static void reap(supervisor *s)
@@ -385,7 +329,7 @@ static void watch(supervisor *s)
             (void)kill(w->pid, SIGABRT);
         }
         w->watched = false;
-        tell(w, LIFE_WATCH);
+        worker_tell(w, LIFE_WATCH);
     }
     s->watch_at = now_ms() + every;
 }
@@ -398,7 +342,7 @@ static void on_time(supervisor *s)
             try_start(s, &s->workers[i]);
     if (s->succeed && s->announced && s->phase == SERVING) {
         s->succeed = false;
-        (void)succeed_begin(&s->successor, s->start, s->sockets.fds, s->sockets.count);
+        (void)succeed_begin(&s->successor, s->start, s->needs.sockets.fds, s->needs.sockets.count);
     }
     if (now >= s->deadline) {
         s->deadline = NEVER;
@@ -422,15 +366,17 @@ static int wait_ms(const supervisor *s)
 
 static void one_turn(supervisor *s)
 {
-    struct pollfd fds[START_WORKERS + 2];
+    struct pollfd fds[2 * START_WORKERS + 2];
     struct signalfd_siginfo info;
     nfds_t n = 0;
     fds[n++] = (struct pollfd){.fd = s->signals, .events = POLLIN};
     fds[n++] = (struct pollfd){.fd = s->successor.control, .events = POLLIN};
     for (size_t i = 0; i < s->count; i++) /* negative descriptors are ignored */
         fds[n++] = (struct pollfd){.fd = s->workers[i].control, .events = POLLIN};
-    if (poll(fds, n, wait_ms(s)) < 0)
+    relay_poll(s->needs.relay, fds + n);
+    if (poll(fds, n + s->count, wait_ms(s)) < 0)
         return;
+    relay_turn(s->needs.relay, fds + n);
     for (size_t i = 0; i < s->count; i++)
         if (fds[2 + i].revents & POLLIN)
             on_word(s, &s->workers[i]);
@@ -463,13 +409,17 @@ static bool open_signals(supervisor *s)
 
 static bool prepare(supervisor *s)
 {
-    s->board = board_new(s->count, s->now->http.count, &s->board_fd);
-    bool ok = s->board && open_signals(s);
+    s->board = board_new(s->count, s->now->http.count, &s->needs.board);
+    s->needs.relay = relay_new(s->count);
+    bool ok = s->board && s->needs.relay && open_signals(s);
     for (size_t i = 0; ok && i < s->count; i++)
-        ok = (s->doorbells[i] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) >= 0;
+        ok = (s->needs.doorbells[i] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) >= 0;
     if (!ok)
         say("the workers cannot be started: %s", strerror(errno));
-    return ok && sockets_open(&s->sockets, s->start, &s->now->http);
+    else if (!(ok = folder_make(s->needs.folder)))
+        say("the folder for the sockets of the workers cannot be made: %s; TMPDIR says where",
+            strerror(errno));
+    return ok && sockets_open(&s->needs.sockets, s->start, &s->now->http);
 }
 
 int supervise(start *at, const settings *now)
@@ -486,6 +436,8 @@ int supervise(start *at, const settings *now)
                       .watch_at = notify_watchdog_ms() ? now_ms() : NEVER};
     for (size_t i = 0; i < START_WORKERS; i++)
         s->workers[i] = (worker){.control = -1, .due = NEVER};
+    s->needs.start = at;
+    s->needs.count = s->count;
     s->status = prepare(s) ? 0 : 1;
     if (s->status == 0) {
         try_start(s, &s->workers[0]);
@@ -493,7 +445,9 @@ int supervise(start *at, const settings *now)
             one_turn(s);
     }
     int status = s->status;
-    sockets_close(&s->sockets, s->phase != LEAVING);
+    sockets_close(&s->needs.sockets, s->phase != LEAVING);
+    folder_remove(s->needs.folder, s->count);
+    relay_free(s->needs.relay);
     board_free(s->board);
     free(s);
     return status;

@@ -57,7 +57,7 @@ typedef struct mcp__known {
 } mcp__known;
 
 /* The requests that one instance has forwarded to this one: numbers that were used. */
-enum { MCP__WINDOW = 4096, MCP__SENDERS = 64 };
+enum { MCP__WINDOW = 4096, MCP__SENDERS = 256 };
 typedef struct mcp__sender {
     char instance[MCP__INSTANCE_NAME];
     uint64_t newest; /* 0 if this place is free */

@@ -101,7 +101,6 @@ static const struct refusal {
                                  .text = "there are %zu sessions in use already"},
     [MCP__HTTP_MANY_STREAMS] = {429, LIMIT(max_streams),
                                 .text = "this session has %zu event streams already"},
-    [MCP__HTTP_NO_SESSIONS] = {503, .text = "this server has no sessions: use revision 2026-07-28"},
     [MCP__HTTP_DRAINING] = {503, .text = "the server is about to end: no new sessions"},
     [MCP__HTTP_NO_MEMORY] = {503, .text = "out of memory"},
     [MCP__HTTP_BAD_EVENT] = {400, .text = "this Last-Event-ID is not, or no longer, known: "

@@ -160,8 +160,6 @@ static mcp__http_refusal begin(const mcp_http_connection *c, const mcp_channel_o
 {
     if (c->http->draining)
         return MCP__HTTP_DRAINING;
-    if (c->http->options.no_sessions)
-        return MCP__HTTP_NO_SESSIONS;
     switch (session_new(c->http, c, options, from, ret)) {
     case MCP_OK: return MCP__HTTP_FINE;
     case MCP_ELIMIT: return MCP__HTTP_MANY_SESSIONS;

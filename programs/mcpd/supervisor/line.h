@@ -1,0 +1,48 @@
+/* line.h: what the workers of one supervisor tell each other: entries of a bus (mcp/bus.h), and messages
+ * about legacy sessions (mcp_http_options.share). Each worker has a line to the supervisor, which passes
+ * everything on (relay.h). Nothing on it is read by others, so messages about sessions are not sealed.
+ *
+ * A worker is told of all sessions when it begins, so that it can take them over as the others can.
+ */
+#ifndef MCPD_LINE_H
+#define MCPD_LINE_H
+
+#include <mcp/bus.h>
+#include <mcp/provider.h>
+
+#include "roll.h"
+
+/* The first byte of a packet, besides ROLL_FORGET and ROLL_COMPLETE. */
+enum {
+    LINE_ENTRY = 'e', /* an entry of the bus; both directions */
+    LINE_TOLD = ROLL_TOLD,
+    LINE_GAP = 'g',  /* to a worker: entries of the bus were lost */
+    LINE_LOST = 'l', /* of a worker: messages about its sessions were lost */
+    LINE_PACKET = 1 + MCP_BUS_ENTRY_BYTES,
+};
+
+typedef struct worker_line worker_line;
+
+/* Whom a line tells. Calls come from line_begin(), and from then on from the host's loop. */
+typedef struct line_events {
+    void (*told)(mcp_str message, void *user); /* what another worker said about a session */
+    void (*forget)(void *user);                /* what was told so far may be wrong */
+    void *user;
+} line_events;
+
+/* Makes a worker's side on its descriptor, which it takes over, also if it fails. `host` must outlive it.
+ * Returns MCP_OK or MCP_ENOMEM. */
+int line_new(int fd, const mcp_host *host, const line_events *events, worker_line **ret);
+void line_free(worker_line *l); /* NULL is allowed */
+
+/* Makes a bus on the line, which must outlive it. It may be opened once. */
+void line_bus(worker_line *l, mcp_bus *ret);
+/* Begins to receive, and waits, for at most about 2 seconds, until everything was told. Returns MCP_OK or
+ * MCP_ENOMEM. */
+int line_begin(worker_line *l);
+/* Tells the others something about a session. */
+void line_tell(worker_line *l, mcp_str message);
+/* Returns whether everything was told that the others have said. */
+bool line_is_complete(const worker_line *l);
+
+#endif
