@@ -1,6 +1,6 @@
 // app.js: the page once it is connected (start.js), with its panels; or why it is not.
 
-import { h, fill, line, button, say } from "./dom.js";
+import { h, fill, line, button, drawn, say } from "./dom.js";
 import { LoginError, MODERN, LEGACY } from "./mcp.js";
 import { Listing } from "./listing.js";
 import { Changes } from "./changes.js";
@@ -122,7 +122,8 @@ class App {
         } }, PANELS.map(([name, title]) => button(title, () => this.open(name), { "data-panel": name })));
         const [load, server] = ["load", "server"].map(name => this.nav.querySelector(`[data-panel=${name}]`));
         load.remove();
-        if (this.config.mode === "mcpd") requestIdleCallback(() => this.#offerLoad(load, server).catch(() => {}), { timeout: 2000 });
+        if (this.config.mode === "mcpd") // after the first entries
+            Promise.resolve(this.#first).catch(() => {}).then(drawn).then(() => this.#offerLoad(load, server)).catch(() => {});
         this.main = h("main", { tabIndex: -1 });
         const era = h("select", { "aria-label": "Revision", onchange: () => this.reconnect(era.value).catch(e => {
             say(`Not connected with this revision: ${e.message}`);

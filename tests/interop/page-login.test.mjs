@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { PAGE, startIssuer } from './support/issuer.mjs';
-import { checkAccess, launch, missing, open } from './support/page.mjs';
+import { checkAccess, launch, missing, open, press } from './support/page.mjs';
 import { protect } from './support/protected.mjs';
 import { startWeb } from './support/web.mjs';
 
@@ -41,7 +41,7 @@ describe('the page of mcpd, and a login', { timeout: 180_000, skip: missing }, (
         await row(page, 'open.txt').waitFor();
     };
     const read = async (page, name) => {
-        await row(page, name).click();
+        await press(row(page, name));
         await page.locator('.text', { hasText: name }).first().waitFor();
     };
 
@@ -88,7 +88,7 @@ describe('the page of mcpd, and a login', { timeout: 180_000, skip: missing }, (
         await server.restart();
         issuer.settings.answer = (request, response) => request.method === 'POST' && request.url === '/token' &&
             !!response.writeHead(400, { 'Content-Type': 'application/json', 'Access-Control-Allow-Origin': '*' }).end('{"error":"invalid_grant"}');
-        await row(page, 'open.txt').click();
+        await press(row(page, 'open.txt'));
         await page.locator('dialog a.button').waitFor();
         await checkAccess(page, 'a login again');
         issuer.settings.answer = () => false;
@@ -207,7 +207,7 @@ describe('the page of mcpctl web, and a login of mcpctl', { timeout: 120_000, sk
         await page.locator('.card button:has-text("Log in")').click();
         await page.locator('.card button:has-text("Log in")').waitFor();
         await page.panel('resources');
-        await page.locator('main .vlist .row:visible', { hasText: 'open.txt' }).first().click();
+        await press(page.locator('main .vlist .row:visible', { hasText: 'open.txt' }).first());
         await page.locator('.text', { hasText: 'open.txt' }).first().waitFor();
         assert.ok(issuer.requests.includes('POST /token'));
         assert.deepEqual(page.faults(), []);

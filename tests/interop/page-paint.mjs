@@ -56,7 +56,7 @@ async function visit(url, pid) {
     const page = await context.newPage();
     await page.addInitScript(watch);
     const cdp = await context.newCDPSession(page);
-    await cdp.send('Performance.enable');
+    await cdp.send('Performance.enable', { timeDomain: 'threadTicks' }); // the time that the thread computed
     const used = pid ? ticks(pid) : 0;
     await page.goto(url, { waitUntil: 'commit' });
     const found = await page.evaluate(async () => {

@@ -7,7 +7,7 @@ import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { checkAccess, inFrontOf, launch, missing, open } from './support/page.mjs';
+import { checkAccess, inFrontOf, launch, missing, open, press } from './support/page.mjs';
 import { endpoint, pages } from './support/page-server.mjs';
 import { freePort, serve, serveAt, foreign } from './support/server.mjs';
 import { makeTree } from './support/tree.mjs';
@@ -50,8 +50,7 @@ async function choose(page, panel, name) {
     await page.panel(panel);
     await page.fill(`[data-panel=${panel}] input[type=search]`, name);
     const row = page.locator(`[data-panel=${panel}] .row:visible`, { has: page.locator(`.name[title="${name}"]`) }).first();
-    await row.waitFor();
-    await row.click();
+    await press(row);
     await page.locator('.preview h2').waitFor();
 }
 
@@ -156,7 +155,7 @@ describe('the page with server-everything', { timeout: 120_000, skip: missing },
 
     it('reads, calls, answers and cancels', () => on(`http://127.0.0.1:${port}/mcp`, async page => {
         await rows(page).first().waitFor();
-        await page.locator('.row', { hasText: 'features.md' }).click();
+        await press(page.locator('.row', { hasText: 'features.md' }));
         await page.locator('.text').first().waitFor();
         await call(page, 'get-structured-content', () => page.locator('.form select').first().selectOption({ index: 1 }));
         await result(page).locator('.good').waitFor();
@@ -185,7 +184,7 @@ describe('the page of mcpctl web', { timeout: 60_000, skip: missing }, () => {
             await rows(page).first().waitFor();
             assert.ok(!page.url().includes('code'));
             await page.fill('input[type=search]', 'page.md');
-            await page.locator('.row:visible', { hasText: 'page.md' }).first().click();
+            await press(page.locator('.row:visible', { hasText: 'page.md' }).first());
             await page.locator('.markdown h3', { hasText: 'A title' }).waitFor();
             assert.equal(await page.locator('.markdown b').count(), 0);
             assert.equal(await page.locator('.markdown a').getAttribute('rel'), 'noopener noreferrer');
@@ -380,7 +379,7 @@ for (const [peer, make] of [['sdk2', 'prepare_python && echo "$python"'], ['go',
             return on(`http://127.0.0.1:${port}/mcp`, async page => {
                 await page.waitForSelector('nav');
                 await revision(page, era);
-                await page.locator('.row:visible', { hasText: 'text' }).first().click();
+                await press(page.locator('.row:visible', { hasText: 'text' }).first());
                 await page.locator('.text', { hasText: 'two' }).first().waitFor();
                 await choose(page, 'templates', 'city');
                 await page.locator('.preview form input').first().fill('Rome');
@@ -398,7 +397,7 @@ for (const [peer, make] of [['sdk2', 'prepare_python && echo "$python"'], ['go',
                 await page.panel('resources');
                 await page.fill('input[type=search]', 'live');
                 await until(async () => (await rows(page).allInnerTexts()).every(text => text.includes('live')), 'the search');
-                await rows(page).first().click();
+                await press(rows(page).first());
                 await page.locator('button:has-text("Watch")').click();
                 await page.locator('.row.changed:visible').first().waitFor();
                 await page.panel('timeline');
@@ -428,7 +427,7 @@ describe('the page and hostile servers', { timeout: 120_000, skip: missing }, ()
                 await page.panel(panel);
                 if (panel === 'server') break;
                 if (panel === 'resources') await page.click('button:has-text("Tree")');
-                await rows(page).first().click();
+                await press(rows(page).first());
                 await page.locator('.preview h2').waitFor();
             }
             await page.panel('resources');

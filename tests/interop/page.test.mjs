@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { checkAccess, launch, missing, open } from './support/page.mjs';
+import { checkAccess, launch, missing, open, press } from './support/page.mjs';
 import { pictures } from './support/pictures.mjs';
 import { serve } from './support/server.mjs';
 import { makeTree } from './support/tree.mjs';
@@ -111,7 +111,7 @@ describe('the page of mcpd', { timeout: 120_000, skip: missing }, () => {
 
     const read = async (name, selector, text) => {
         await page.fill('input[type=search]', name);
-        await page.locator('.row:visible', { hasText: name }).first().click();
+        await press(page.locator('.row:visible', { hasText: name }).first());
         await page.locator(selector, { hasText: text }).first().waitFor();
     };
 
@@ -168,7 +168,7 @@ describe('the page of mcpd', { timeout: 120_000, skip: missing }, () => {
 
     it('completes the variables of a template', async () => {
         await page.panel('templates');
-        await rows(page).first().click();
+        await press(rows(page).first());
         await page.locator('form input').first().waitFor();
         await checkAccess(page, 'templates');
     });
@@ -177,10 +177,10 @@ describe('the page of mcpd', { timeout: 120_000, skip: missing }, () => {
         await page.panel('timeline');
         await page.fill('main input[type=search]', 'resources/read');
         await page.selectOption('select[aria-label=Kind]', 'request');
-        await rows(page).first().click();
+        await press(rows(page).first());
         await page.locator('.preview .json', { hasText: '"resources/read"' }).waitFor();
         await page.click('button:has-text("Mark to compare")');
-        await rows(page).nth(2).click();
+        await press(rows(page).nth(2));
         await page.click('button:has-text("Compare with")');
         await page.locator('.diff-new').first().waitFor();
         const [download] = await Promise.all([page.waitForEvent('download'), page.click('button:has-text("Export")')]);

@@ -6,6 +6,7 @@ import { createServer, request } from 'node:http';
 import { createRequire } from 'node:module';
 import { once } from 'node:events';
 import { chromium } from 'playwright-core';
+import { until } from './wait.mjs';
 
 const program = '/usr/bin/chromium';
 export const missing = existsSync(program) ? false : 'Chromium is not installed (scripts/install-deps --interop)';
@@ -32,6 +33,9 @@ export async function open(browser, url, { allowed = /status of 40[0-9]|TrustedH
         faults: () => [...faults, ...[...hosts].filter(h => h !== new URL(url).host && !others.includes(h))],
     });
 }
+
+// Clicks a row of a list that may be drawn anew meanwhile: another element has its text then.
+export const press = row => until(() => row.click({ timeout: 5000 }).then(() => true, () => false), () => `a click on ${row}`, 60_000);
 
 // What axe finds, for WCAG 2.2 A and AA and its best practices.
 export async function checkAccess(page, where) {

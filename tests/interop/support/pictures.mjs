@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { inFrontOf, open } from './page.mjs';
+import { inFrontOf, open, press } from './page.mjs';
 import { endpoint } from './page-server.mjs';
 import { serve } from './server.mjs';
 
@@ -52,7 +52,7 @@ export async function pictures(browser, mcpd, into) {
     }, folder);
     try {
         const page = await open(browser, server.url.replace('/mcp', '/'), { viewport: size });
-        await page.locator('.row', { hasText: 'ships.csv' }).click();
+        await press(page.locator('.row', { hasText: 'ships.csv' }));
         await page.click('th button:has-text("length")');
         await hide(page);
         await shot(page, 'resources');
