@@ -6,7 +6,6 @@ load support/serving
 
 setup() {
     serving_setup
-    export TMPDIR=$PWD
     printf 'a:token-a\nb:token-b\n' > tokens
     chmod 600 tokens
     echo '{"sources": ["project"]}' > mcpd.json

@@ -3,6 +3,7 @@
 serving_setup() {
     : "${MCPD:=mcpd}" "${DRIVE:=drive}"
     cd "$BATS_TEST_TMPDIR"
+    export TMPDIR=$PWD # of the folders of supervisors, which stay if everything is killed
     mkdir project
     printf 'hello\n' > project/hello.txt
     log=$BATS_TEST_TMPDIR/log
