@@ -224,6 +224,7 @@ struct mcp__client_exchange {
     bool opened;    /* its event stream was open at least once */
     bool heard;     /* an event has arrived since the transfer began */
     bool broke_off; /* its event stream ended before the answer */
+    bool is_long;   /* the answer is longer than the limit by its Content-Length */
     bool is_cut;    /* the answer is too long and was truncated */
     int64_t due;    /* when to continue or, if MCP__SENT, to stop; INT64_MAX means never */
     unsigned failures, refusals; /* of streams, in a row; of requests, for lack of authorization */

@@ -181,6 +181,8 @@ static bool on_head(void *arg, const mcp__answer *answer)
     mcp__client_exchange *e = arg;
 
     e->verdict = mcp__answer_verdict(answer, asked_now(e));
+    e->is_long = answer->length > 0 &&
+                 (uint64_t)answer->length > mcp_channel_max_message(e->http->pump.channel);
     take_session(e, answer);
     if (e->http->options.oauth)
         mcp__oauth_heard(e->http->options.oauth, &e->authorized, answer->status,
@@ -210,11 +212,13 @@ static bool append(mcp__client_exchange *e, mcp_str bytes, size_t most)
 static bool on_bytes(void *arg, mcp_str bytes)
 {
     mcp__client_exchange *e = arg;
+    size_t most;
 
     switch (e->verdict) {
     case MCP__VERDICT_EVENTS: return mcp__client_exchange_events(e, bytes);
     case MCP__VERDICT_MESSAGE:
-        e->is_cut = !append(e, bytes, mcp_channel_max_message(e->http->pump.channel));
+        most = mcp_channel_max_message(e->http->pump.channel);
+        e->is_cut = !append(e, bytes, e->is_long ? MCP__MIN(most, (size_t)OVERSIZED_HEAD) : most);
         return !e->is_cut;
     default: return append(e, bytes, MOST_BODY);
     }

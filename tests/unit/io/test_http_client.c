@@ -234,6 +234,10 @@ static void answer_much(script_connection *c, const script_request *r)
     snprintf(text, sizeof(text), ANSWER(1) "%4500d", 1);
     if (strcmp(f->text, "json") == 0) {
         script_json(c, text);
+    } else if (strcmp(f->text, "announced") == 0) {
+        script_write(c, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+                        "Content-Length: 100000000\r\n\r\n");
+        script_write(c, text); /* and nothing more, and no end */
     } else if (strcmp(f->text, "chunked") == 0) {
         script_write(c, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n");
         for (int i = 0; i < 100; i++)
@@ -250,13 +254,13 @@ static void answer_much(script_connection *c, const script_request *r)
 
 static void test_too_long(void **state)
 {
-    static const char *const cases[] = {"json", "chunked", "events", "then more"};
+    static const char *const cases[] = {"json", "chunked", "events", "then more", "announced"};
 
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
         fixture f;
         open_fixture(&f, answer_much, (mcp_http_client_options){0});
-        f.client.channel.max_message = 4200;
+        f.client.channel.max_message = i == 4 ? 1 << 20 : 4200;
         f.text = cases[i];
         engine_send(&f.client, ENGINE_REQUEST(1, .modern = true));
         wait_for_ends(&f);
