@@ -63,10 +63,11 @@ static bool look_for_activation(start *s)
 /* Reads a number and the character after it, if it is `end`. Returns false if there is none. */
 static bool take_number(const char **text, char end, size_t *ret)
 {
-    char *after;
-    *ret = strtoul(*text, &after, 10);
-    bool ok = after != *text && (!end || *after == end);
-    *text = after + (end && *after == end);
+    size_t digits = strspn(*text, "0123456789");
+    *ret = strtoul(*text, NULL, 10);
+    *text += digits;
+    bool ok = digits && (!end || **text == end);
+    *text += end && **text == end;
     return ok;
 }
 
