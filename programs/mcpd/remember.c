@@ -116,7 +116,10 @@ static void on_said(void *user)
     mcp_json_writer *w = mcp_json_writer_new(NULL, MOST_BYTES);
     mcp_str json;
     mcp_upstream_remember(group, w);
-    char *text = mcp_json_writer_finish(w, &json) == MCP_OK ? strndup(json.ptr, json.len) : NULL;
+    bool ok = mcp_json_writer_finish(w, &json) == MCP_OK;
+    char *text = ok ? calloc(1, json.len + 1) : NULL; /* strndup() might read beyond the text */
+    if (text)
+        memcpy(text, json.ptr, json.len);
     mcp_json_writer_free(w);
     if (!text || (written && strcmp(text, written) == 0)) {
         free(text);
