@@ -502,7 +502,7 @@ describe('the page and many entries', { timeout: 120_000, skip: missing }, () =>
             t.diagnostic(`first rows: ${await page.evaluate(() => Math.round(performance.now()))} ms; first paint: ${await page.evaluate(() => Math.round(performance.getEntriesByName('first-contentful-paint')[0]?.startTime))} ms`);
             t.diagnostic(`while the list is read: ${await tasks(page, async () => {
                 await page.click('button:has-text("Tree")');
-                await page.waitForFunction(() => document.querySelector('.split').dataset.complete === 'true', null, { timeout: 60_000 });
+                await page.waitForFunction(() => document.querySelector('.split')?.dataset.complete === 'true', null, { timeout: 60_000 });
             })}`);
             t.diagnostic(`while scrolling: ${await scroll(page)}`);
             t.diagnostic(`while searching: ${await tasks(page, async () => {

@@ -97,7 +97,7 @@ describe('the page of mcpd', { timeout: 120_000, skip: missing }, () => {
     });
 
     it('lists, searches and reads, by the keyboard', async () => {
-        await page.waitForFunction(() => document.querySelector('.split').dataset.complete === 'true');
+        await page.waitForFunction(() => document.querySelector('.split')?.dataset.complete === 'true', null, { timeout: 120_000 });
         await page.keyboard.press('/');
         await page.keyboard.type('namgröße');
         await page.locator('.row:visible', { hasText: 'größe.txt' }).first().waitFor();
@@ -267,7 +267,7 @@ describe('the page of mcpd', { timeout: 120_000, skip: missing }, () => {
         await page.panel('resources');
         await read('README.md', '.text', '# Title');
         await page.panel('load');
-        await page.waitForFunction(() => Number(document.querySelector('main [data-panel=load]').dataset.samples) >= 3);
+        await page.waitForFunction(() => Number(document.querySelector('main [data-panel=load]')?.dataset.samples) >= 3, null, { timeout: 120_000 });
         const plot = page.locator('figure.plot:visible', { has: page.locator('figcaption', { hasText: /^Requests$/ }) }).first();
         assert.match(await plot.locator('path.line').first().getAttribute('d'), /M.*L/);
         assert.deepEqual((await plot.locator('text').allTextContents()).slice(-3), ['−10 min', '−5 min', 'now']);
