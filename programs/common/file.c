@@ -1,5 +1,5 @@
-/* file.c: reads a whole file. The file is opened without blocking, because otherwise opening a FIFO
- * would wait for a writer. */
+/* file.c: reads and replaces whole files. A file is opened without blocking, because otherwise opening
+ * a FIFO would wait for a writer. */
 #define _GNU_SOURCE
 #include "file.h"
 
@@ -81,6 +81,28 @@ int file_load(const char *path, file_trust trust, size_t most, char **ret, size_
     int rc = file_read(fd, most, ret, len, error);
     close(fd);
     return rc;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+int file_replace(const char *path, const char *text, size_t len, bool sync)
+{
+    char *new = NULL;
+    if (asprintf(&new, "%s.XXXXXX", path) < 0)
+        return ENOMEM;
+    int fd = mkostemp(new, O_CLOEXEC), why = fd < 0 ? errno : 0;
+    FILE *to = fd >= 0 ? fdopen(fd, "w") : NULL;
+    bool ok = to && fwrite(text, 1, len, to) == len && fflush(to) == 0 && (!sync || fsync(fd) == 0);
+    if (to)
+        ok = fclose(to) == 0 && ok;
+    else if (fd >= 0)
+        close(fd);
+    if (fd >= 0 && (!ok || rename(new, path) != 0)) {
+        why = errno;
+        unlink(new);
+    }
+    free(new);
+    return why;
 }
 
 /* ---- programs -------------------------------------------------------------------------------- */

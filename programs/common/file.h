@@ -1,4 +1,4 @@
-/* file.h: reads a whole file, within limits, and finds programs. */
+/* file.h: reads a whole file, within limits, replaces one, and finds programs. */
 #ifndef PROGRAM_FILE_H
 #define PROGRAM_FILE_H
 
@@ -12,12 +12,16 @@ typedef enum file_trust {
 } file_trust;
 
 /* Reads a file. *ret gets its bytes, followed by a NUL, and the caller frees it. Fails with
- * MCP_ENOTFOUND, MCP_EIO (also if it is not a regular file), MCP_ELIMIT (more than `most` bytes),
- * MCP_ENOMEM; error->text says why. */
+ * MCP_ENOTFOUND (errno is that of open()), MCP_EIO (also if it is not a regular file), MCP_ELIMIT
+ * (more than `most` bytes), MCP_ENOMEM; error->text says why. */
 int file_load(const char *path, file_trust trust, size_t most, char **ret, size_t *len,
               mcp_error *error);
 /* Reads from a descriptor in the same way, from its current offset. The descriptor stays open. */
 int file_read(int fd, size_t most, char **ret, size_t *len, mcp_error *error);
+
+/* Replaces a file in one step by one that only its owner can read. `sync` waits until it is stored.
+ * Returns 0, or errno; the file is unchanged then. */
+int file_replace(const char *path, const char *text, size_t len, bool sync);
 
 /* Returns whether a path is that of a regular file that may be executed. */
 bool file_is_program(const char *path);

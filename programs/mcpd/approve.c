@@ -2,12 +2,10 @@
 #define _GNU_SOURCE
 #include "approve.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include <common/file.h>
 #include <common/text.h>
 
 #include "about.h"
@@ -211,25 +209,12 @@ static bool is_server(const source *s)
     return s->module ? strcmp(s->module, "mcp") == 0 : strncmp(s->text, "mcp:", 4) == 0;
 }
 
-/* Replaces the file in one step. */
 static int replace(const char *path, const char *text, size_t len)
 {
-    char *new = NULL;
-    if (asprintf(&new, "%s.XXXXXX", path) < 0)
-        return say("out of memory"), 1;
-    int fd = mkostemp(new, O_CLOEXEC), status = 1;
-    FILE *to = fd >= 0 ? fdopen(fd, "w") : NULL;
-    bool ok = to && fwrite(text, 1, len, to) == len && fflush(to) == 0 && fsync(fd) == 0;
-    if (to)
-        ok = fclose(to) == 0 && ok;
-    if (ok && rename(new, path) == 0)
-        status = 0;
-    else
-        say("%s: %s", path, strerror(errno));
-    if (fd >= 0 && status)
-        unlink(new);
-    free(new);
-    return status;
+    int why = file_replace(path, text, len, true);
+    if (why)
+        say("%s: %s", path, strerror(why));
+    return why ? 1 : 0;
 }
 
 /* Copies the name of the server from the prefix of its URIs, "mcp+NAME:". */

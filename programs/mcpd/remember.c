@@ -7,12 +7,11 @@
 #include "remember.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+
+#include <common/file.h>
 
 #include "log.h"
 #include "modules.h"
@@ -26,21 +25,6 @@ static mcp_json_doc *doc; /* its text at the start, or NULL */
 static bool has_failed;   /* a failure to write was logged */
 
 /* ---- reading --------------------------------------------------------------------------------- */
-
-static int read_all(FILE *f, const char *path, char **text, size_t *len, mcp_error *error)
-{
-    struct stat st;
-    if (fstat(fileno(f), &st) < 0 || !S_ISREG(st.st_mode))
-        return MODULES_FAIL(error, MCP_EIO, "%.150s: it is not a regular file", path);
-    if (st.st_size > MOST_BYTES)
-        return MODULES_FAIL(error, MCP_ELIMIT, "%.150s: it has more than 16 MiB", path);
-    *len = (size_t)st.st_size;
-    *text = malloc(*len + 1);
-    if (!*text)
-        return MODULES_FAIL(error, MCP_ENOMEM, "out of memory");
-    *len = fread(*text, 1, *len, f);
-    return ferror(f) ? MODULES_FAIL(error, MCP_EIO, "%.150s: it could not be read", path) : MCP_OK;
-}
 
 static int parse(const char *path, mcp_str text, mcp_json_doc **ret, mcp_error *error)
 {
@@ -56,48 +40,21 @@ static int parse(const char *path, mcp_str text, mcp_json_doc **ret, mcp_error *
 
 static int load(const char *path, mcp_json_doc **ret, mcp_error *error)
 {
-    char *text = NULL;
-    size_t len = 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0 && errno == ENOENT)
+    mcp_error why;
+    char *text;
+    size_t len;
+    int rc = file_load(path, FILE_FOUND, MOST_BYTES, &text, &len, &why);
+    if (rc == MCP_ENOTFOUND && errno == ENOENT)
         return MCP_OK;
-    FILE *f = fd >= 0 ? fdopen(fd, "r") : NULL;
-    if (!f) {
-        int why = errno;
-        if (fd >= 0)
-            close(fd);
-        return MODULES_FAIL(error, MCP_EIO, "%.150s: %s", path, strerror(why));
-    }
-    int rc = read_all(f, path, &text, &len, error);
-    fclose(f);
-    if (rc == MCP_OK)
-        rc = parse(path, (mcp_str){text, len}, ret, error);
+    if (rc != MCP_OK)
+        return MODULES_FAIL(error, rc == MCP_ENOTFOUND ? MCP_EIO : rc, "%.150s: %.150s", path,
+                            why.text);
+    rc = parse(path, (mcp_str){text, len}, ret, error);
     free(text);
     return rc;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
-
-/* Replaces the file in one step. mkostemp() makes it readable for its owner alone. Returns 0, or errno. */
-static int replace(const char *text)
-{
-    char *new = NULL;
-    if (asprintf(&new, "%s.XXXXXX", in_use) < 0)
-        return ENOMEM;
-    int fd = mkostemp(new, O_CLOEXEC), why = errno;
-    FILE *to = fd >= 0 ? fdopen(fd, "w") : NULL;
-    bool ok = to && fputs(text, to) >= 0;
-    if (to)
-        ok = fclose(to) == 0 && ok;
-    else if (fd >= 0)
-        close(fd);
-    if (fd >= 0)
-        ok = ok && rename(new, in_use) == 0, why = ok ? 0 : errno;
-    if (fd >= 0 && !ok)
-        unlink(new);
-    free(new);
-    return why;
-}
 
 static void say_failure(int why)
 {
@@ -125,7 +82,7 @@ static void on_said(void *user)
         free(text);
         return;
     }
-    int why = replace(text);
+    int why = file_replace(in_use, text, strlen(text), false);
     free(written);
     written = why ? NULL : text;
     if (!why)

@@ -9,34 +9,30 @@
 
 #include "session.h"
 
+static const struct {
+    const char *name, *what; /* what has reached the limit */
+} limits[MCP_UPSTREAM_LIMITS] = {
+    [MCP_UPSTREAM_MAX_CALLS] = {"max_calls", "requests are in flight"},
+    [MCP_UPSTREAM_MAX_CALLS_IN_ALL] = {"max_calls_in_all", "requests are in flight"},
+    [MCP_UPSTREAM_MAX_SESSIONS] = {"max_sessions", "sessions are open"},
+    [MCP_UPSTREAM_GROUP_CALLS] = {"max-upstream-calls",
+                                  "requests of this caller are in flight at all servers"},
+    [MCP_UPSTREAM_GROUP_SESSIONS] = {"max-upstream-sessions",
+                                     "sessions of this caller are open at all servers"},
+    [MCP_UPSTREAM_GROUP_BYTES] = {"max-upstream-bytes",
+                                  "bytes are in use for this caller at all servers"},
+};
+
 const char *mcp_upstream_limit_name(size_t limit)
 {
-    static const char *const names[MCP_UPSTREAM_LIMITS] = {
-        [MCP_UPSTREAM_MAX_CALLS] = "max_calls",
-        [MCP_UPSTREAM_MAX_CALLS_IN_ALL] = "max_calls_in_all",
-        [MCP_UPSTREAM_MAX_SESSIONS] = "max_sessions",
-        [MCP_UPSTREAM_GROUP_CALLS] = "max-upstream-calls",
-        [MCP_UPSTREAM_GROUP_SESSIONS] = "max-upstream-sessions",
-        [MCP_UPSTREAM_GROUP_BYTES] = "max-upstream-bytes",
-    };
-    return limit < MCP_UPSTREAM_LIMITS ? names[limit] : NULL;
+    return limit < MCP_UPSTREAM_LIMITS ? limits[limit].name : NULL;
 }
-
-/* What has reached each limit. */
-static const char *const what[MCP_UPSTREAM_LIMITS] = {
-    [MCP_UPSTREAM_MAX_CALLS] = "requests are in flight",
-    [MCP_UPSTREAM_MAX_CALLS_IN_ALL] = "requests are in flight",
-    [MCP_UPSTREAM_MAX_SESSIONS] = "sessions are open",
-    [MCP_UPSTREAM_GROUP_CALLS] = "requests of this caller are in flight at all servers",
-    [MCP_UPSTREAM_GROUP_SESSIONS] = "sessions of this caller are open at all servers",
-    [MCP_UPSTREAM_GROUP_BYTES] = "bytes are in use for this caller at all servers",
-};
 
 static int refuse(upstream *up, mcp_upstream_limit limit, mcp_error *error)
 {
     up->totals.limited[limit]++;
-    snprintf(error->text, sizeof(error->text), "too many %s (%s): try again later", what[limit],
-             mcp_upstream_limit_name(limit));
+    snprintf(error->text, sizeof(error->text), "too many %s (%s): try again later",
+             limits[limit].what, limits[limit].name);
     return MCP_ELIMIT;
 }
 

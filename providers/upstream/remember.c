@@ -12,14 +12,6 @@
 
 enum { MOST_REMEMBERED = 16 /* principals of each server */ };
 
-/* The kinds of items, by their names in the records. */
-static const struct {
-    const char *name;
-    mcp_item item;
-} kinds[] = {
-    {"resources", MCP_ITEM_RESOURCE}, {"prompts", MCP_ITEM_PROMPT}, {"tools", MCP_ITEM_TOOL}};
-enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
-
 /* FNV-1a, which is the same in each process. */
 static uint64_t add_hash(uint64_t hash, const char *text)
 {
@@ -64,9 +56,9 @@ static void put_record(mcp_json_writer *w, const upstream *up, const upstream_sa
     put_member(w, "instructions", said->instructions);
     mcp_json_key(w, "has");
     mcp_json_begin_array(w);
-    for (size_t i = 0; i < KINDS; i++)
-        if (said->items & 1u << kinds[i].item)
-            mcp_json_add_string(w, kinds[i].name);
+    for (size_t i = 0; i < UPSTREAM_KINDS; i++)
+        if (said->items & 1u << upstream_kinds[i].item)
+            mcp_json_add_string(w, upstream_kinds[i].name);
     mcp_json_end(w);
     mcp_json_end(w);
 }
@@ -111,9 +103,9 @@ static unsigned items_in(const mcp_json *names)
     mcp_json_iter it = {0};
     unsigned items = 0;
     for (const mcp_json *v; (v = mcp_json_next(names, &it, NULL)) != NULL;)
-        for (size_t i = 0; i < KINDS; i++)
-            if (mcp_str_eq(mcp_json_string(v), mcp_str_from(kinds[i].name)))
-                items |= 1u << kinds[i].item;
+        for (size_t i = 0; i < UPSTREAM_KINDS; i++)
+            if (mcp_str_eq(mcp_json_string(v), mcp_str_from(upstream_kinds[i].name)))
+                items |= 1u << upstream_kinds[i].item;
     return items;
 }
 

@@ -88,18 +88,17 @@ upstream_said *upstream_said_make(const upstream *up, const char *principal, mcp
     return said;
 }
 
+const upstream_kind upstream_kinds[UPSTREAM_KINDS] = {
+    {"resources", MCP_ITEM_RESOURCE}, {"prompts", MCP_ITEM_PROMPT}, {"tools", MCP_ITEM_TOOL}};
+
 /* Returns the kinds of items that a server has declared. */
 static unsigned items_of(const mcp_client *client)
 {
-    static const struct {
-        const char *name;
-        mcp_item item;
-    } kinds[] = {
-        {"resources", MCP_ITEM_RESOURCE}, {"prompts", MCP_ITEM_PROMPT}, {"tools", MCP_ITEM_TOOL}};
     const mcp_json *capabilities = mcp_client_server_capabilities(client);
     unsigned items = 0;
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-        items |= mcp_json_get(capabilities, kinds[i].name) ? 1u << kinds[i].item : 0;
+    for (size_t i = 0; i < UPSTREAM_KINDS; i++)
+        items |=
+            mcp_json_get(capabilities, upstream_kinds[i].name) ? 1u << upstream_kinds[i].item : 0;
     return items;
 }
 

@@ -4,6 +4,14 @@
 
 #include "session.h"
 
+/* The kinds of items that a server declares, by their names in its capabilities. */
+enum { UPSTREAM_KINDS = 3 };
+typedef struct upstream_kind {
+    const char *name;
+    mcp_item item;
+} upstream_kind;
+extern const upstream_kind upstream_kinds[UPSTREAM_KINDS];
+
 /* What it said to one principal. */
 struct upstream_said {
     upstream_said *next; /* last the one that was added first */
