@@ -339,7 +339,7 @@ typedef struct mcp_http_options {
      * means that nothing is shared.
      *
      * A message consists of a letter, the 32 characters of the name of a session, and more that only
-     * mcp_http_shared() reads. 'H' says where the session is, 'S' that it cannot be made anew, 'E'
+     * mcp_http_shared() reads. 'H' says where the session is, 'S' that no other instance can take it, 'E'
      * that it has ended. So a program can also tell an instance that starts later what was said
      * before: for each session that has not ended the last 'H', and then 'S' if there was one. */
     void (*share)(mcp_str message, void *user);

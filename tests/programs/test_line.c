@@ -1,5 +1,5 @@
-/* What workers tell each other: entries of the bus and messages about sessions reach the others; a worker that
- * begins later is told of all sessions; one that does not read, ends of workers and of the supervisor; each call
+/* What workers send each other: entries of the bus and messages about sessions reach the others; a worker that
+ * begins later gets the state of all sessions; one that does not read, ends of workers and of the supervisor; each call
  * failing.
  */
 #define _GNU_SOURCE
@@ -348,7 +348,7 @@ static void begin_many(instance *i, size_t n, char letter)
     }
 }
 
-/* A worker that does not read is told the last state when it does. */
+/* A worker that does not read gets the last state when it does. */
 static void test_slow(void **state)
 {
     enum { MANY = 20000 };

@@ -20,7 +20,7 @@ struct worker_line {
     bool open, connected;
     mcp_bus_events bus;
     mcp_host_timer *timer;
-    size_t entry_len, told_len; /* of what is not sent yet; 0 if there is nothing */
+    size_t entry_len, told_len; /* of what was not sent yet; 0 if there is nothing */
     char entry[LINE_PACKET], told[ROLL_PACKET];
 };
 

@@ -1,8 +1,8 @@
-/* line.h: what the workers of one supervisor tell each other: entries of a bus (mcp/bus.h), and messages
+/* line.h: what the workers of one supervisor send each other: entries of a bus (mcp/bus.h), and messages
  * about legacy sessions (mcp_http_options.share). Each worker has a line to the supervisor, which passes
  * everything on (relay.h). Nothing on it is read by others, so messages about sessions are not sealed.
  *
- * A worker is told of all sessions when it begins, so that it can take them over as the others can.
+ * A new worker receives the state of all sessions, so that it can take them over as the others can.
  */
 #ifndef MCPD_LINE_H
 #define MCPD_LINE_H
@@ -23,10 +23,10 @@ enum {
 
 typedef struct worker_line worker_line;
 
-/* Whom a line tells. Calls come from line_begin(), and from then on from the host's loop. */
+/* Who gets what arrives. Calls come from line_begin(), and from then on from the host's loop. */
 typedef struct line_events {
-    void (*told)(mcp_str message, void *user); /* what another worker said about a session */
-    void (*forget)(void *user);                /* what was told so far may be wrong */
+    void (*told)(mcp_str message, void *user); /* a message of another worker about a session */
+    void (*forget)(void *user);                /* the messages so far may be wrong */
     void *user;
 } line_events;
 
@@ -37,12 +37,12 @@ void line_free(worker_line *l); /* NULL is allowed */
 
 /* Makes a bus on the line, which must outlive it. It may be opened once. */
 void line_bus(worker_line *l, mcp_bus *ret);
-/* Begins to receive, and waits, for at most about 2 seconds, until everything was told. Returns MCP_OK or
- * MCP_ENOMEM. */
+/* Begins to receive, and waits, for at most about 2 seconds, until everything has arrived. Returns MCP_OK
+ * or MCP_ENOMEM. */
 int line_begin(worker_line *l);
-/* Tells the others something about a session. */
+/* Sends the others a message about a session. */
 void line_tell(worker_line *l, mcp_str message);
-/* Returns whether everything was told that the others have said. */
+/* Returns whether all messages of the others have arrived. */
 bool line_is_complete(const worker_line *l);
 
 #endif

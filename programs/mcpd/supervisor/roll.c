@@ -19,7 +19,7 @@ enum {
 typedef struct session {
     struct session *next, *before; /* in the order of the last changes */
     struct session *chain;         /* in its bucket */
-    uint64_t origin;               /* the worker that is not told, because it said so */
+    uint64_t origin;               /* the worker that sent it, and so does not get it */
     bool keeps, ended;
     size_t len;
     char text[]; /* its last message 'H' */
@@ -28,7 +28,7 @@ typedef struct session {
 typedef struct member {
     uint64_t id;           /* never used again; 0 if there is no such worker */
     bool again, complete;  /* 'f' is next; 'c' was sent */
-    session *next, *after; /* what it is told next; then, after the packet under way */
+    session *next, *after; /* what it gets next; then, after the packet under way */
     char under_way;        /* the letter of this packet; 0 if there is none */
 } member;
 
@@ -213,7 +213,7 @@ void roll_lost(roll *r, size_t worker)
     }
 }
 
-/* ---- what workers are told -------------------------------------------------------------------- */
+/* ---- what workers get ------------------------------------------------------------------------- */
 
 static bool put(const session *s, char to[ROLL_PACKET], size_t *len)
 {

@@ -1,9 +1,9 @@
 /* roll.h: what the workers of a supervisor say about their legacy sessions (mcp_http_options.share), so
- * that a worker that is started later hears of it too.
+ * that a worker that is started later gets it too.
  *
  * Of each session only the last state is kept: where it is, whether it has subscriptions or a log
  * level, and for a moment that it has ended. All sessions are in the order of their changes, and each
- * worker has a place in this order up to which it was told. So a new worker gets the same messages as
+ * worker has a place in this order, up to which it has received them. So a new worker gets the same messages as
  * the others, and a worker that does not read costs nothing.
  */
 #ifndef MCPD_ROLL_H
@@ -19,8 +19,8 @@ enum { ROLL_SESSIONS = 100000 };
  * higher one first). */
 enum {
     ROLL_TOLD = 's',
-    ROLL_FORGET = 'f',   /* everything that it was told is void; it is told again */
-    ROLL_COMPLETE = 'c', /* it was told everything */
+    ROLL_FORGET = 'f',   /* everything before this is void, and follows again */
+    ROLL_COMPLETE = 'c', /* it has received everything */
     ROLL_PACKET = 32768, /* bytes of the longest one */
 };
 
