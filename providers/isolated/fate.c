@@ -2,7 +2,8 @@
  *
  * A request that was alone in the process caused the end. If there were several, each is repeated
  * alone, while all others wait. A single request is also repeated if something else may have caused
- * the end: a cancelled request, the search for changes, or SIGKILL from outside.
+ * the end: a cancelled request, the search for changes, or SIGKILL from outside. A request that runs
+ * alone may be cancelled, too: the process stays busy with it while the next one runs alone.
  *
  * If a request is not answered in time, the process is killed. The first such request is the oldest
  * one, so it kept the others waiting, unless the process was still busy with a cancelled request.
@@ -16,7 +17,7 @@
 
 #include "provider.h"
 
-enum { REFUSED_MS = 600000, STRIKES = 3, CANCELLED_MS = 30000 };
+enum { REFUSED_MS = 600000, STRIKES = 3, CANCELLED_MS = 30000, TRIES = 5 };
 
 /* Returns the modification time of the source's path in nanoseconds, or 0. */
 static int64_t time_of(const isolated *r)
@@ -143,26 +144,27 @@ void isolated_late(isolated_call *c)
     isolated *r = c->owner;
     if (isolated_has_blamed(r))
         return;
-    c->blamed = c->trial || !is_cancelling(r);
+    c->blamed = !is_cancelling(r);
     mcp_service_abort(r->link.service, "it did not answer in time");
 }
 
 static void lost(isolated_call *c, bool alone, bool suspects, const char *text)
 {
     isolated *r = c->owner;
-    if (c->blamed || (alone && c->trial)) {
+    bool cancelling = is_cancelling(r);
+    if (c->blamed || (alone && c->trial && !cancelling)) {
         blame(r, c->key);
         isolated_call_fail(c,
                            "%s: this request ended the source's process (%s); it is refused for "
                            "ten minutes",
                            r->options.name, text);
-    } else if (!c->repeats || c->tries) {
+    } else if (!c->repeats || c->tries >= (cancelling ? TRIES : 1)) {
         isolated_call_fail(c, "%s: the source's process ended: %s", r->options.name, text);
     } else {
         c->tries++;
         c->state = ISOLATED_QUEUED;
-        c->trial = suspects;
-        r->trials += suspects;
+        r->trials += suspects && !c->trial;
+        c->trial |= suspects;
     }
 }
 
@@ -177,7 +179,7 @@ void isolated_fate(isolated *r, const mcp_service_end *end)
     while ((c = find_lost(r)) != NULL) {
         if (ours) {
             c->state = ISOLATED_QUEUED;
-            if (c->tries++ > 5)
+            if (c->tries++ > TRIES)
                 isolated_call_fail(c, "%s: the source is replaced too often", r->options.name);
         } else {
             lost(c, n == 1, !known, end->text);

@@ -330,6 +330,27 @@ static void test_behind_cancelled(void **state)
     close_fixture(&f);
 }
 
+/* The same if the cancelled one ran alone, because the process may have ended because of it. */
+static void test_behind_cancelled_trial(void **state)
+{
+    fixture f;
+    (void)state;
+    open_fixture(&f, false, 3000);
+    has(ask_uri(&f, 1, "mortal://m/a"), "alive");
+    say(&f, 2, "resources/read", "\"uri\":\"mortal://m/hang\"");
+    say(&f, 3, "resources/read", "\"uri\":\"mortal://m/b\"");
+    step(&f, 10);
+    kill_process(&f); /* both are repeated alone */
+    for (uint64_t starts = f.starts; f.starts == starts; look(&f))
+        step(&f, 10);
+    for (int i = 0; i < 50; i++) /* until the first of them runs */
+        step(&f, 10);
+    cancel(&f, 2);
+    has(answer(&f, 3), "alive");
+    has(ask_uri(&f, 4, "mortal://m/b"), "alive");
+    close_fixture(&f);
+}
+
 static void test_cancelled(void **state)
 {
     fixture f;
@@ -429,8 +450,9 @@ static void test_killed_anywhere(void **state)
         cmocka_unit_test(test_foreign_uris), cmocka_unit_test(test_killer),                     \
         cmocka_unit_test(test_several), cmocka_unit_test(test_set_aside),                       \
         cmocka_unit_test(test_equal_ones), cmocka_unit_test(test_hangs),                        \
-        cmocka_unit_test(test_behind_cancelled), cmocka_unit_test(test_cancelled),              \
-        cmocka_unit_test(test_subscribed), cmocka_unit_test(test_killed_anywhere)
+        cmocka_unit_test(test_behind_cancelled), cmocka_unit_test(test_behind_cancelled_trial), \
+        cmocka_unit_test(test_cancelled), cmocka_unit_test(test_subscribed),                    \
+        cmocka_unit_test(test_killed_anywhere)
 
 int main(void)
 {
