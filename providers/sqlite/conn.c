@@ -17,7 +17,7 @@
 
 enum {
     TICK_OPS = 100,         /* virtual machine instructions between two checks of the limits */
-    NEAR_TICKS = 200,       /* limit on the server's thread: some hundred microseconds of
+    NEAR_TICKS = 300,       /* limit on the server's thread: some hundred microseconds of
                              * fast instructions */
     NEAR_NS = 5000000,      /* limit of CPU time there, for slow instructions */
     NEAR_VALUE = 256 << 10, /* bytes of the largest value read there */
