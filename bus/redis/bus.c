@@ -61,6 +61,7 @@ static void fail(redis_bus *b, const char *why)
     pause_then_try(b);
     redis_reader_lost(b);
     redis_writer_lost(b, b->why);
+    redis_keep_lost(b, b->why);
     if (worked || strcmp(before, b->why) != 0)
         tell(b, MCP_BUS_DOWN, b->why);
 }
@@ -276,6 +277,8 @@ int redis_make(const char *address, const char *stream, const char *user, const 
                      .user = b,
                      .open = redis_open,
                      .publish = redis_publish,
-                     .close = redis_close};
+                     .close = redis_close,
+                     .keep = redis_keep,
+                     .fetch = redis_fetch};
     return MCP_OK;
 }

@@ -43,8 +43,7 @@ void redis_writer_lost(redis_bus *b, const char *why)
     b->events.published(MCP_EREMOTE, why, b->events.user);
 }
 
-/* A replica that was a primary accepts nothing any more; the name may lead to the new primary. */
-static bool is_moved(const char *text)
+bool redis_is_moved(const char *text)
 {
     return strncmp(text, "READONLY", 8) == 0;
 }
@@ -58,7 +57,7 @@ static void added(const redisReply *reply, void *user)
         link_line(why, sizeof(why), reply->str, (size_t)reply->len);
         if (strncmp(why, "OOM", 3) == 0)
             rc = MCP_ELIMIT;
-        if (is_moved(why)) {
+        if (redis_is_moved(why)) {
             link_fail(&b->writer, "it answers: %.150s", why);
             return; /* redis_writer_lost() follows */
         }

@@ -2,7 +2,7 @@
  *
  * Entries are published with XADD to one capped stream, and read with XREAD from the last id that this
  * instance has read, over two connections, because XREAD blocks one. bus.c connects, resolve.c finds
- * addresses, publish.c writes, read.c reads.
+ * addresses, publish.c writes, keep.c keeps values, read.c reads.
  */
 #ifndef MCP_BUS_REDIS_H
 #define MCP_BUS_REDIS_H
@@ -14,7 +14,8 @@
 
 enum {
     REDIS_ID = 48, /* two numbers of 64 bits, and a dash */
-    REDIS_FIRST_PAUSE_MS = 100
+    REDIS_FIRST_PAUSE_MS = 100,
+    REDIS_FETCHES = 512 /* under way at a time */
 };
 
 /* The addresses of a host name. */
@@ -51,6 +52,11 @@ typedef struct redis_bus {
     /* publish.c */
     bool under_way;
 
+    /* keep.c: what is under way; the numbers of fetches are a ring */
+    size_t n_keeping, keeping_bytes;
+    uint64_t fetching[REDIS_FETCHES];
+    size_t first_fetch, n_fetching;
+
     /* read.c */
     char last
         [REDIS_ID]; /* the id of the last entry that was read; empty before the first connection */
@@ -84,11 +90,20 @@ bool redis_is_numeric(const char *host);
 /* ---- publish.c ------------------------------------------------------------------------------- */
 
 void redis_writer_start(redis_bus *b);
+/* A replica that was a primary accepts nothing any more; the name may lead to the new primary. */
+bool redis_is_moved(const char *text);
 int redis_publish(mcp_str entry, void *user);
 /* The connection was lost: says so of an entry under way. */
 void redis_writer_lost(redis_bus *b, const char *why);
 /* Checks an idle connection. */
 void redis_writer_ping(redis_bus *b);
+
+/* ---- keep.c ---------------------------------------------------------------------------------- */
+
+int redis_keep(mcp_str name, mcp_str value, uint64_t ttl_ms, void *user);
+int redis_fetch(mcp_str name, uint64_t number, void *user);
+/* The connection was lost: says so of everything that is under way. */
+void redis_keep_lost(redis_bus *b, const char *why);
 
 /* ---- read.c ---------------------------------------------------------------------------------- */
 

@@ -38,6 +38,9 @@ typedef enum mcp_bus_state {
  * larger ones. */
 enum { MCP_BUS_ENTRY_BYTES = 32768 };
 
+/* The largest value that is kept, and the longest name of one, in bytes. */
+enum { MCP_BUS_VALUE_BYTES = 1 << 20, MCP_BUS_NAME_BYTES = 64 };
+
 /* The functions through which a bus reports to its user. A bus calls them on the server's thread,
  * from callbacks of the host, never while it is called itself. It may be called from within them,
  * except for `close`. Strings are valid during the call only. */
@@ -58,6 +61,13 @@ typedef struct mcp_bus_events {
      * empty when connected. When a bus is connected again, it has not lost entries in between, or it
      * calls `gap`. */
     void (*state)(mcp_bus_state state, const char *why, void *user);
+    /* The outcome of a value that `keep` accepted, called once for each. `rc` and `why` are those of
+     * `published`. */
+    void (*kept)(int rc, const char *why, void *user);
+    /* The answer to `fetch`, called once for each that was accepted, in their order. `rc` is MCP_OK,
+     * MCP_ENOTFOUND, or another negative code if it is not known; `value` is the value if it is
+     * MCP_OK. */
+    void (*fetched)(uint64_t number, int rc, mcp_str value, void *user);
 } mcp_bus_events;
 
 /* A bus. A program or a module fills in this struct; all functions get `user`. */
@@ -76,12 +86,22 @@ typedef struct mcp_bus {
     /* Closes the bus and frees everything. No function of the events is called from then on. Also
      * called if `open` was not, or has failed. */
     void (*close)(void *user);
+    /* The next two keep values for all instances; a bus has both or neither (NULL). Their order is that
+     * of the calls. The functions of the events are called later.
+     *
+     * Keeps a value of 1 to MCP_BUS_VALUE_BYTES bytes for ttl_ms (at least 1), in place of the one that
+     * has this name. A name has 1 to MCP_BUS_NAME_BYTES letters, digits, - and _. Both are copied.
+     * Returns MCP_OK, MCP_ESTATE (not connected), MCP_ELIMIT (too much is under way: try again after
+     * `kept`) or MCP_ENOMEM. */
+    int (*keep)(mcp_str name, mcp_str value, uint64_t ttl_ms, void *user);
+    /* Asks for a value; `number` is passed to `fetched`. Returns the same codes. */
+    int (*fetch)(mcp_str name, uint64_t number, void *user);
 } mcp_bus;
 
 /* ---- a bus in a shared object ---------------------------------------------------------------- */
 
 /* The version of this interface. */
-#define MCP_BUS_ABI 1
+#define MCP_BUS_ABI 2
 
 /* A module with a bus exports one symbol of this type, with the name MCP_BUS_SYMBOL. It must not be
  * linked with libmcp, like other modules (mcp/module.h). */

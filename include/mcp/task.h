@@ -74,6 +74,33 @@ MCP_API const char *mcp_request_task_id(const mcp_request *req);
  * store. */
 MCP_API int mcp_request_task_message(mcp_request *req, const char *message);
 
+/* ---- tasks of several instances -------------------------------------------------------------- */
+
+enum { MCP_TASK_ID_BYTES = 512 }; /* the longest id of a task */
+
+/* Where a task runs: one of several instances of a server. */
+typedef struct mcp_task_home {
+    size_t size;
+    char instance[17]; /* 16 hexadecimal digits (0-9 a-f) */
+    char address[201]; /* how the others reach it; not empty */
+} mcp_task_home;
+
+/* Sets the home of the tasks that are made from now on. Their ids contain it, sealed for their owner
+ * with the key of the server (mcp_server_set_seal()), so that any instance with the same key and name
+ * can tell where a task runs, and can forward requests about it. HTTP endpoints with an
+ * instance_address (mcp/http.h) call this, and forward. A request about a task of another instance
+ * that reaches this server nevertheless is answered with what is known: if nothing is kept for the
+ * other instances (mcp_bus.keep), a task at a Unix socket counts as failed, because its process is
+ * gone; a task at another address cannot be reached. NULL removes the home. Returns MCP_OK, MCP_EINVAL
+ * or MCP_ENOMEM. */
+MCP_API int mcp_server_set_task_home(mcp_server *server, const mcp_task_home *home,
+                                     mcp_error *error);
+/* Reads the home from the id of a task of this principal (NULL means anonymous). Set ret->size before
+ * the call. Returns MCP_OK, MCP_ENOTFOUND (the id names none, or is of another principal or key, or
+ * has expired), MCP_EINVAL or MCP_ENOMEM. */
+MCP_API int mcp_server_get_task_home(mcp_server *server, const char *principal, mcp_str id,
+                                     mcp_task_home *ret);
+
 /* ---- task stores ----------------------------------------------------------------------------- */
 
 typedef enum mcp_task_status {
@@ -88,7 +115,7 @@ typedef enum mcp_task_status {
 typedef struct mcp_task {
     size_t size;
     uint64_t sequence; /* its position in the order of creation, above 0; set by the store */
-    mcp_str id;        /* 22 letters, digits, - and _ */
+    mcp_str id; /* 22 letters, digits, - and _; if the server has a home, up to MCP_TASK_ID_BYTES */
     mcp_str principal; /* ptr is NULL if anonymous */
     mcp_str revision;  /* for example "2026-07-28" */
     mcp_task_status status;
@@ -112,9 +139,16 @@ static inline void mcp_task_copy(mcp_task *to, const mcp_task *from)
     to->size = size;
 }
 
+/* A request that waits until a store has found a task; see mcp_task_store.fetch. */
+typedef struct mcp_task_wait mcp_task_wait;
+
 /* A custom store, for example a database table, so that results outlive the process. The server
  * removes expired tasks, and never adds two tasks with the same id. All functions are called on the
- * server's thread and must not block for long. */
+ * server's thread and must not block for long.
+ *
+ * A store that cannot answer at once, because it is at another machine, keeps the tasks of this
+ * process until they are stored there, so that `add`, `update`, `get`, `list` and `remove` still
+ * answer at once; and it has `fetch` for the other tasks. */
 typedef struct mcp_task_store {
     size_t size;
     void *user;
@@ -136,7 +170,18 @@ typedef struct mcp_task_store {
     /* Removes a task; does nothing if it does not exist. */
     void (*remove)(mcp_str id, void *user);
     void (*release)(void *user); /* called when the server no longer needs the store; may be NULL */
+    /* Finds a task that `get` does not have, for tasks/get, tasks/update, tasks/cancel and
+     * tasks/result. Returns MCP_PENDING if it will call mcp_task_found() for this wait, once, now or
+     * later; or MCP_ENOTFOUND or another negative code. Meanwhile the request waits, and the server
+     * goes on. The request may end before the answer comes; the wait then still has to be ended. `id`
+     * is valid during the call only. After `release`, mcp_task_found() must not be called. May be
+     * NULL. */
+    int (*fetch)(mcp_str id, mcp_task_wait *wait, void *user);
 } mcp_task_store;
+
+/* Ends a wait. `rc` is MCP_OK, MCP_ENOTFOUND or another negative code; `task` is the task if it is
+ * MCP_OK, and is copied. Must be called on the server's thread. */
+MCP_API void mcp_task_found(mcp_task_wait *wait, int rc, const mcp_task *task);
 
 typedef struct mcp_task_settings {
     size_t size;
@@ -154,7 +199,10 @@ typedef struct mcp_task_settings {
      * 64 MiB. */
     size_t max_running_bytes;
 
-    const mcp_task_store *store; /* copied; all members but user and release are required */
+    const mcp_task_store *store; /* copied; all members but user, release and fetch are required */
+    /* How many requests may wait at a time for a task that is fetched (mcp_task_store.fetch). Further
+     * ones are answered with an error. The default is 1000. */
+    size_t max_waiting;
 } mcp_task_settings;
 
 /* Configures tasks, and declares support for them even if no tool has task_support. (By default the

@@ -331,6 +331,21 @@ static void handle_stateless(mcp_http_connection *c, mcp__http_message *m,
         answer_without(c, m, MCP__HTTP_FINE); /* a notification without a session has no effect */
 }
 
+/* Forwards a request about a task of another instance, or refuses it. Returns false if neither was
+ * done. */
+static bool forward_task(mcp_http_connection *c, mcp__http_message *m,
+                         const mcp__http_session *session)
+{
+    mcp__http_refusal why;
+    if (!c->http->fleet || m->in.batch || !mcp__http_task_forward(c, &m->in.message, session, &why))
+        return false;
+    if (why)
+        answer_without(c, m, why);
+    else
+        mcp_json_free(m->in.doc);
+    return true;
+}
+
 static void handle_modern(mcp_http_connection *c, mcp__http_message *m)
 {
     bool listens = m->has_request && methods[m->method].traits & LISTEN;
@@ -338,6 +353,8 @@ static void handle_modern(mcp_http_connection *c, mcp__http_message *m)
         answer_without(c, m, MCP__HTTP_UNEXPECTED);
     else if (listens && !(c->head.accepts & MCP__HTTP_SSE))
         answer_without(c, m, MCP__HTTP_NEEDS_STREAM);
+    else if (forward_task(c, m, NULL))
+        return;
     else if (m->has_request || m->has_invalid || m->in.batch)
         run_exchange(c, m, NULL);
     else
@@ -370,6 +387,8 @@ static void handle_legacy(mcp_http_connection *c, mcp__http_message *m)
         mcp_json_free(m->in.doc);
     else if (!revision)
         answer_without(c, m, MCP__HTTP_BAD_REVISION);
+    else if (forward_task(c, m, session))
+        return;
     else if (session)
         handle_in_session(c, session, m);
     else

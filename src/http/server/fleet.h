@@ -8,6 +8,7 @@
 #define MCP_SRC_HTTP_SERVER_FLEET_H
 
 #include "http/server/connection.h"
+#include "jsonrpc/envelope.h"
 
 typedef struct mcp__http_session mcp__http_session;
 
@@ -98,8 +99,14 @@ struct mcp__hop {
     char text[];
 };
 
+/* The headers of a request that is forwarded which may differ from those that were received. */
+typedef struct mcp__hop_head {
+    mcp_str session, revision; /* .ptr is NULL if there is none */
+} mcp__hop_head;
+
 /* Appends the value of the header for the current request of c. Returns MCP_OK or a negative code. */
-int mcp__hop_put(mcp_http_connection *c, const char *to_instance, mcp_str body, mcp__buf *value);
+int mcp__hop_put(mcp_http_connection *c, const char *to_instance, const mcp__hop_head *head,
+                 mcp_str body, mcp__buf *value);
 /* Reads the header of a request, if it has one, and sets c->hop. Returns MCP__HTTP_FINE, or the reason
  * to refuse the request. */
 mcp__http_refusal mcp__hop_read(mcp_http_connection *c);
@@ -111,12 +118,23 @@ void mcp__hop_free(mcp_http_connection *c);
 
 /* Forwards the current request of c. Returns MCP__HTTP_FINE if it will be answered later, or the
  * reason to refuse it. */
-mcp__http_refusal mcp__relay_start(mcp_http_connection *c, const char *instance, mcp_str address);
+mcp__http_refusal mcp__relay_start(mcp_http_connection *c, const char *instance, mcp_str address,
+                                   const mcp__hop_head *head);
+/* The headers as they were received. */
+mcp__hop_head mcp__hop_head_of(const mcp_http_connection *c);
 static inline mcp_http_relay *mcp__relay_of(const mcp_http_connection *c)
 {
     return c->is_hop ? NULL : c->other.relay;
 }
 /* Gives up the forwarded request of a connection, if it has one. */
 void mcp__relay_drop(mcp_http_connection *c);
+
+/* ---- task.c: requests about tasks of other instances ------------------------------------------ */
+
+/* Forwards a request about a task that runs at another instance; `session` is that of the request, or
+ * NULL. Returns false if there is no other instance to forward it to. Otherwise *why is
+ * MCP__HTTP_FINE, or the reason to refuse it. */
+bool mcp__http_task_forward(mcp_http_connection *c, const mcp__message *message,
+                            const mcp__http_session *session, mcp__http_refusal *why);
 
 #endif

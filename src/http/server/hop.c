@@ -33,10 +33,9 @@ static void put_part(mcp__buf *b, mcp_str part)
 
 /* Computes the digest of what the instances must agree on: the method, the headers that decide what the
  * request means, and the body. */
-static int digest_of(const mcp_http_connection *c, mcp_str body, unsigned char to[MCP__SHA256])
+static int digest_of(const mcp_http_connection *c, const mcp__hop_head *head, mcp_str body,
+                     unsigned char to[MCP__SHA256])
 {
-    static const mcp__http_known headers[] = {MCP__HTTP_SESSION, MCP__HTTP_REVISION,
-                                              MCP__HTTP_LAST_EVENT};
     unsigned char of_body[MCP__SHA256];
     mcp__crypto crypto;
     mcp__buf text;
@@ -46,8 +45,9 @@ static int digest_of(const mcp_http_connection *c, mcp_str body, unsigned char t
     bool ok = mcp__sha256(&crypto, body.ptr ? body : MCP_STR(""), of_body);
     mcp__buf_init(&text, c->http->allocator, 0);
     put_part(&text, mcp_str_from(llhttp_method_name((llhttp_method_t)c->http_method)));
-    for (size_t i = 0; i < MCP__COUNT(headers); i++)
-        put_part(&text, mcp__http_header(&c->head, headers[i]));
+    put_part(&text, head->session);
+    put_part(&text, head->revision);
+    put_part(&text, mcp__http_header(&c->head, MCP__HTTP_LAST_EVENT));
     mcp__buf_add(&text, of_body, sizeof(of_body));
     rc = text.failed;
     ok = ok && rc == MCP_OK && mcp__sha256(&crypto, mcp__buf_view(&text), to);
@@ -65,14 +65,15 @@ static void put_client(const mcp_http_connection *c, mcp__buf *b)
     mcp__buf_str(b, mcp_str_from(client));
 }
 
-int mcp__hop_put(mcp_http_connection *c, const char *to_instance, mcp_str body, mcp__buf *value)
+int mcp__hop_put(mcp_http_connection *c, const char *to_instance, const mcp__hop_head *head,
+                 mcp_str body, mcp__buf *value)
 {
     struct mcp__fleet *fleet = c->http->fleet;
     unsigned char digest[MCP__SHA256];
     char *room = mcp__buf_reserve(value, MCP__BASE64_SIZE(PLAIN_MAX));
     size_t len = 0;
     mcp__buf b;
-    int rc = room ? digest_of(c, body, digest) : MCP_ENOMEM;
+    int rc = room ? digest_of(c, head, body, digest) : MCP_ENOMEM;
     if (rc != MCP_OK)
         return rc;
     uint64_t number = ++fleet->forwarded;
@@ -198,7 +199,8 @@ static bool use_number(mcp__sender *s, uint64_t number)
 mcp__http_refusal mcp__hop_check(mcp_http_connection *c)
 {
     unsigned char digest[MCP__SHA256];
-    int rc = digest_of(c, mcp__http_body(c), digest);
+    mcp__hop_head head = mcp__hop_head_of(c);
+    int rc = digest_of(c, &head, mcp__http_body(c), digest);
     if (rc != MCP_OK)
         return rc == MCP_ENOMEM ? MCP__HTTP_NO_MEMORY : MCP__HTTP_BAD_HOP;
     if (memcmp(digest, c->other.hop->digest, sizeof(digest)) != 0 ||

@@ -65,7 +65,8 @@ static void put_header(mcp__buf *b, header_list *list, mcp_str name, mcp_str val
 }
 
 /* Headers that decide who sent the request, or what it means. */
-static void put_headers(const mcp_http_connection *c, mcp__buf *b, header_list *list)
+static void put_headers(const mcp_http_connection *c, const mcp__hop_head *head, mcp__buf *b,
+                        header_list *list)
 {
     static const struct {
         mcp_str name;
@@ -73,8 +74,8 @@ static void put_headers(const mcp_http_connection *c, mcp__buf *b, header_list *
     } kept[] = {
         {{"Accept", 6}, MCP__HTTP_ACCEPT},
         {{"Authorization", 13}, MCP__HTTP_AUTHORIZATION},
-        {{"Mcp-Session-Id", 14}, MCP__HTTP_SESSION},
-        {{"MCP-Protocol-Version", 20}, MCP__HTTP_REVISION},
+        {{"Mcp-Method", 10}, MCP__HTTP_METHOD},
+        {{"Mcp-Name", 8}, MCP__HTTP_NAME},
         {{"Last-Event-ID", 13}, MCP__HTTP_LAST_EVENT},
         {{"traceparent", 11}, MCP__HTTP_TRACEPARENT},
     };
@@ -82,6 +83,8 @@ static void put_headers(const mcp_http_connection *c, mcp__buf *b, header_list *
     mcp_str value;
     if (c->http_method == HTTP_POST)
         put_header(b, list, MCP_STR("Content-Type"), MCP_STR("application/json"));
+    put_header(b, list, MCP_STR("Mcp-Session-Id"), head->session);
+    put_header(b, list, MCP_STR("MCP-Protocol-Version"), head->revision);
     for (size_t i = 0; i < MCP__COUNT(kept); i++)
         put_header(b, list, kept[i].name, mcp__http_header(&c->head, kept[i].known));
     for (size_t i = 0; i < o->n_login_headers; i++) {
@@ -92,14 +95,21 @@ static void put_headers(const mcp_http_connection *c, mcp__buf *b, header_list *
         put_header(b, list, MCP_STR("DPoP"), value);
 }
 
-static int put_request(mcp_http_relay *r, const char *instance, mcp_str address, header_list *list)
+mcp__hop_head mcp__hop_head_of(const mcp_http_connection *c)
+{
+    return (mcp__hop_head){.session = mcp__http_header(&c->head, MCP__HTTP_SESSION),
+                           .revision = mcp__http_header(&c->head, MCP__HTTP_REVISION)};
+}
+
+static int put_request(mcp_http_relay *r, const char *instance, mcp_str address,
+                       const mcp__hop_head *head, header_list *list)
 {
     mcp__buf hop;
     mcp__buf_str(&r->text, address);
     mcp__buf_char(&r->text, 0);
-    put_headers(r->c, &r->text, list);
+    put_headers(r->c, head, &r->text, list);
     mcp__buf_init(&hop, r->c->http->allocator, 0);
-    int rc = mcp__hop_put(r->c, instance, mcp__buf_view(&r->body), &hop);
+    int rc = mcp__hop_put(r->c, instance, head, mcp__buf_view(&r->body), &hop);
     put_header(&r->text, list, MCP_STR(MCP__HOP_HEADER), mcp__buf_view(&hop));
     mcp__buf_free(&hop);
     return rc == MCP_OK ? r->text.failed : rc;
@@ -123,7 +133,8 @@ static int send(mcp_http_relay *r, const header_list *list)
     return http->relays.send(r, &request, &r->handle, http->relays.user);
 }
 
-mcp__http_refusal mcp__relay_start(mcp_http_connection *c, const char *instance, mcp_str address)
+mcp__http_refusal mcp__relay_start(mcp_http_connection *c, const char *instance, mcp_str address,
+                                   const mcp__hop_head *head)
 {
     mcp_http *http = c->http;
     mcp_str body = mcp__http_body(c);
@@ -141,7 +152,7 @@ mcp__http_refusal mcp__relay_start(mcp_http_connection *c, const char *instance,
     mcp__buf_init(&r->answer, http->allocator, http->options.max_reply);
     c->other.relay = r;
     mcp__buf_str(&r->body, body);
-    int rc = r->body.failed ? r->body.failed : put_request(r, instance, address, &list);
+    int rc = r->body.failed ? r->body.failed : put_request(r, instance, address, head, &list);
     if (rc == MCP_OK)
         rc = send(r, &list);
     if (rc != MCP_OK) {

@@ -265,6 +265,7 @@ static mcp__http_refusal seek(mcp_http_connection *c, mcp_str id, mcp__http_sess
 {
     mcp_http *http = c->http;
     mcp__ticket ticket;
+    mcp__hop_head head = mcp__hop_head_of(c);
     /* A request is forwarded once: whoever gets it must have the session. */
     if (!http->fleet || c->is_hop)
         return MCP__HTTP_NO_SESSION;
@@ -277,7 +278,7 @@ static mcp__http_refusal seek(mcp_http_connection *c, mcp_str id, mcp__http_sess
     if (strcmp(instance, http->fleet->instance) == 0)
         return MCP__HTTP_NO_SESSION; /* it has ended */
     if (!c->home_gone)
-        return mcp__relay_start(c, instance, address);
+        return mcp__relay_start(c, instance, address, &head);
     return may_take(http, known, &ticket) ? take_over(c, &ticket, id, ret) : MCP__HTTP_NO_SESSION;
 }
 

@@ -112,7 +112,7 @@ struct mcp_request {
     struct {
         void *data;
         void (*release)(void *data);
-    } own; /* mcp_request_set_data() */
+    } own; /* mcp_request_set_data(); of requests about tasks: mcp__task_found */
     mcp__arena arena;
     const mcp_json *caller; /* what a trusted parent reports about the caller; NULL if nothing */
     mcp_identity *identity; /* of the caller; holds a reference; NULL if anonymous */

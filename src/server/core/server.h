@@ -63,6 +63,8 @@ struct mcp_server {
     mcp__map topics;                 /* canonical URI to mcp__topic */
     size_t list_streams[MCP__KINDS]; /* streams that are subscribed to the list of a kind */
     struct mcp__tasks *tasks;        /* NULL if not offered */
+    struct mcp__archive *archive;    /* of tasks, for other instances; NULL if there is none */
+    struct mcp_task_home *task_home; /* NULL if ids of tasks name none */
     mcp__meters meters[MCP_USAGE_KINDS];
     size_t no_files;         /* answers that failed for lack of a descriptor, not yet logged */
     int64_t files_logged;    /* time of the last such log line; 0 if never */

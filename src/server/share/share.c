@@ -9,6 +9,7 @@
 #include "server/core/hub.h"
 #include "server/core/seal.h"
 #include "server/share/share.h"
+#include "server/tasks/tasks.h"
 
 enum {
     DEFAULT_INTERVAL_MS = 50,
@@ -142,6 +143,16 @@ static void on_published(int rc, const char *why, void *user)
         arm_next(share);
 }
 
+static void on_kept(int rc, const char *why, void *user)
+{
+    mcp__archive_kept(((struct mcp__share *)user)->server, rc, why);
+}
+
+static void on_fetched(uint64_t number, int rc, mcp_str value, void *user)
+{
+    mcp__archive_fetched(((struct mcp__share *)user)->server, number, rc, value);
+}
+
 static void on_state(mcp_bus_state state, const char *why, void *user)
 {
     struct mcp__share *share = user;
@@ -169,6 +180,7 @@ static void on_state(mcp_bus_state state, const char *why, void *user)
     share->was_connected = true;
     stop_timer(share);
     arm(share, 0);
+    mcp__archive_connected(share->server);
 }
 
 /* ---- changes --------------------------------------------------------------------------------- */
@@ -241,6 +253,7 @@ void mcp__share_free(mcp_server *server)
     if (server->share)
         free_share(server->share);
     server->share = NULL;
+    mcp__archive_free(server); /* the bus answers nothing any more */
 }
 
 static int check(mcp_server *server, const mcp_share_options *o, const mcp_bus *bus,
@@ -303,7 +316,9 @@ static int begin(mcp_server *server, const mcp_share_options *o, const mcp_bus *
                              .received = on_received,
                              .gap = on_gap,
                              .published = on_published,
-                             .state = on_state};
+                             .state = on_state,
+                             .kept = on_kept,
+                             .fetched = on_fetched};
     struct mcp__share *share = make(server, o, bus);
     if (!share) {
         bus->close(bus->user);
@@ -317,11 +332,16 @@ static int begin(mcp_server *server, const mcp_share_options *o, const mcp_bus *
         rc = share->bus.open(&events, share->bus.user, error);
     share->options.name = NULL;
     share->options.bus = NULL;
-    if (rc == MCP_OK)
-        server->share = share;
-    else
+    if (rc != MCP_OK) {
         free_share(share);
-    return rc;
+        return rc;
+    }
+    server->share = share;
+    rc = mcp__archive_new(server, &share->bus);
+    if (rc == MCP_OK)
+        return rc;
+    mcp__share_free(server);
+    return mcp__fail(error, rc, 0, "no memory to share changes");
 }
 
 int mcp_server_share(mcp_server *server, const mcp_share_options *options, mcp_error *error)

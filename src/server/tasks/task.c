@@ -39,7 +39,7 @@ int mcp__task_look(const mcp_request *req, mcp_str id, mcp_task *ret)
 {
     mcp_server *server = req->server;
     const struct mcp__tasks *t = server->tasks;
-    if (id.len != MCP__TASK_ID)
+    if (id.len < MCP__TASK_ID || id.len > MCP_TASK_ID_BYTES)
         return MCP_ENOTFOUND;
     int rc = mcp__task_get(t, id, ret);
     if (rc == MCP_OK && !is_owner(req, ret))
@@ -56,7 +56,12 @@ int mcp__task_find(mcp_request *req, mcp_task *ret)
     mcp_str id = mcp__param_string(req, "taskId");
     if (!id.ptr)
         return MCP_EINVAL;
-    int rc = mcp__task_look(req, id, ret);
+    const mcp__task_found *found = mcp__task_found_of(req);
+    int rc = found ? found->rc : mcp__task_look(req, id, ret);
+    if (found)
+        *ret = found->task;
+    else if (rc == MCP_ENOTFOUND)
+        rc = mcp__task_seek(req, id, ret);
     if (rc == MCP_ENOTFOUND)
         return mcp_reply_fail(req, MCP__INVALID_PARAMS,
                               "Invalid params: there is no task %.*s, or it has expired",
@@ -81,6 +86,7 @@ void mcp__task_free(mcp_server *server, mcp__task *task)
 {
     server->tasks->running_bytes -= task->bytes;
     mcp__list_remove(&task->link);
+    mcp__list_remove(&task->in_unkept);
     mcp__release(&server->allocator, task->message);
     mcp__release(&server->allocator, task->principal);
     mcp__release(&server->allocator, task);
@@ -118,6 +124,7 @@ int mcp__task_changed(mcp__task *task, mcp_str detail)
     int rc = t->store.update(&state, t->store.user);
     if (rc == MCP_OK) {
         task->state.updated_ms = state.updated_ms;
+        mcp__archive_changed(task, &state);
         mcp__task_announce(task);
     }
     return rc;
@@ -206,9 +213,9 @@ void mcp__task_expire(mcp_server *server, mcp_str id)
 {
     const struct mcp__tasks *t = server->tasks;
     mcp__task *task = mcp__task_live(server, id);
-    char copy[MCP__TASK_ID];
-    if (id.len == sizeof(copy)) { /* id may point into the record that is removed */
-        memcpy(copy, id.ptr, sizeof(copy));
+    char copy[MCP_TASK_ID_BYTES];
+    if (id.len <= sizeof(copy)) { /* id may point into the record that is removed */
+        memcpy(copy, id.ptr, id.len);
         id.ptr = copy;
     }
     t->store.remove(id, t->store.user);
@@ -228,11 +235,12 @@ void mcp__task_expire(mcp_server *server, mcp_str id)
 int mcp__task_add_meta(mcp_request *req)
 {
     static const char head[] = "{\"taskId\":\"", tail[] = "\"}";
-    char json[sizeof(head) + MCP__TASK_ID + sizeof(tail)], *at = json;
+    char json[sizeof(head) + MCP_TASK_ID_BYTES + sizeof(tail)], *at = json;
+    mcp_str id = req->task->state.id;
     if (req->revision->tasks != MCP__TASKS_ASKED)
         return MCP_OK;
     memcpy(at, head, sizeof(head) - 1), at += sizeof(head) - 1;
-    memcpy(at, req->task->id, MCP__TASK_ID), at += MCP__TASK_ID;
+    memcpy(at, id.ptr, id.len), at += id.len;
     memcpy(at, tail, sizeof(tail) - 1), at += sizeof(tail) - 1;
     return mcp__reply_meta(req, MCP__META_RELATED_TASK, (mcp_str){json, (size_t)(at - json)});
 }

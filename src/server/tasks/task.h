@@ -14,7 +14,7 @@
 
 #define MCP__TASKS_CAPABILITY "extensions." MCP__EXTENSION_TASKS
 
-enum { MCP__TASK_ID = 22 }; /* 128 bits in base64url */
+enum { MCP__TASK_ID = 22 }; /* 128 bits in base64url: an id that names no home */
 
 /* A call that runs as a task in this process. It is freed with its request. */
 typedef struct mcp__task {
@@ -26,20 +26,22 @@ typedef struct mcp__task {
     char *principal;
     mcp__link waiters;     /* mcp_request of tasks/result */
     mcp__link watches;     /* mcp__task_watch */
+    mcp__link in_unkept;   /* in archive->unkept */
     size_t bytes;          /* of its message and answers, counted in running_bytes */
     size_t max_reply;      /* of the channel that received the call */
     bool parked;           /* its handler returned MCP_INPUT_REQUIRED; no handler is running */
     mcp__link answered;    /* struct answered, see task_input.c */
     mcp_channel *asked_on; /* 2025-11-25: the channel of its open questions; NULL if none */
     mcp_exchange asked_exchange;
-    char id[MCP__TASK_ID + 1];
+    char id[MCP_TASK_ID_BYTES + 1];
 } mcp__task;
 
 /* A subscription of subscriptions/listen to a task. */
 typedef struct mcp__task_watch {
     mcp__link in_stream, in_task, in_dirty;
     mcp__stream *stream;
-    char id[MCP__TASK_ID + 1];
+    mcp_str id; /* in `text` */
+    char text[];
 } mcp__task_watch;
 
 struct mcp__tasks {
@@ -48,16 +50,30 @@ struct mcp__tasks {
     mcp__link live, ended; /* mcp__task */
     mcp__map by_id;        /* only the live tasks */
     size_t running_bytes;
-    int64_t due; /* when a task may expire next, in ms since 1970; INT64_MAX if never */
+    mcp__link waits; /* mcp_task_wait */
+    size_t n_waits;
+    bool in_memory; /* the store is that of task_store.c */
+    int64_t due;    /* when a task may expire next, in ms since 1970; INT64_MAX if never */
     mcp_host_timer *timer;
 };
+
+/* What an id says that names a home. */
+typedef struct mcp__task_ticket {
+    char unique[MCP__TASK_ID + 1];
+    mcp_task_home home;
+    int64_t created_ms;
+    uint64_t ttl_ms;
+    mcp_str revision; /* in `text` */
+    char text[MCP_TASK_ID_BYTES];
+} mcp__task_ticket;
 
 /* ---- task.c ---------------------------------------------------------------------------------- */
 
 /* Creates struct mcp__tasks, with a store, if necessary. */
 int mcp__tasks_need(mcp_server *server);
 /* Reads the record of a task that this request's peer may see. Returns MCP_OK, or a negative code,
- * in most cases after mcp_reply_fail(). */
+ * in most cases after mcp_reply_fail(); or MCP_PENDING, which the method returns, if the store answers
+ * later: the method then runs again. */
 int mcp__task_find(mcp_request *req, mcp_task *ret);
 /* Reads the store's record of a task. */
 int mcp__task_get(const struct mcp__tasks *t, mcp_str id, mcp_task *ret);
@@ -101,6 +117,60 @@ static inline int64_t mcp__task_end_ms(const mcp_task *task)
  * channels do the search. */
 void mcp__tasks_due_at(mcp_server *server, int64_t end);
 void mcp__tasks_stop_timer(mcp_server *server);
+
+/* ---- task_seek.c ----------------------------------------------------------------------------- */
+
+/* A task that the store does not have at hand, as far as it is known. In the arena of the request. */
+typedef struct mcp__task_found {
+    int rc;
+    mcp_task task; /* without an id if nothing is kept about it */
+    bool away;     /* it may still run at an instance that this request did not reach */
+} mcp__task_found;
+
+static inline mcp__task_found *mcp__task_found_of(const mcp_request *req)
+{
+    return req->own.data; /* no handler has such a request */
+}
+
+/* Looks for a task elsewhere. Returns MCP_OK and *ret, MCP_PENDING, or a negative code. */
+int mcp__task_seek(mcp_request *req, mcp_str id, mcp_task *ret);
+/* Returns MCP_OK, or fails if the task that mcp__task_find() found is away. */
+int mcp__task_check_here(mcp_request *req);
+/* End a wait: with the record of a task, as mcp_task_found(), but it may be away, and `task` may be NULL
+ * then; or because its instance has ended. */
+void mcp__task_wait_end(mcp_task_wait *wait, int rc, const mcp_task *task, bool away);
+void mcp__task_wait_lost(mcp_task_wait *wait, const mcp__task_ticket *ticket);
+/* Frees waits whose requests have ended. */
+void mcp__task_waits_free(mcp_server *server);
+
+/* ---- task_home.c ----------------------------------------------------------------------------- */
+
+/* Gives a new task its id. Returns MCP_OK, MCP_EIO (no randomness), MCP_ENOMEM, or another code of
+ * mcp_server_seal(). */
+int mcp__task_set_id(mcp_server *server, mcp__task *task);
+/* Reads an id. Returns MCP_OK, MCP_ENOMEM, or MCP_ENOTFOUND if it names no home, or is the id of
+ * another principal's task. */
+int mcp__task_read_id(mcp_server *server, mcp_str principal, mcp_str id, mcp__task_ticket *ret);
+/* Returns whether this is the home of the task. */
+static inline bool mcp__task_is_here(const mcp_server *server, const mcp__task_ticket *t)
+{
+    return server->task_home && strcmp(server->task_home->instance, t->home.instance) == 0;
+}
+
+/* ---- task_record.c --------------------------------------------------------------------------- */
+
+/* Appends the text of a task that is kept for other instances, without its id and sequence. */
+void mcp__task_record_put(mcp__buf *b, const mcp_task *task);
+/* Reads such a text, to which *ret then refers. Returns MCP_OK, MCP_EINVAL or MCP_ENOMEM. */
+int mcp__task_record_read(mcp_str text, const mcp_allocator *allocator, mcp_task *ret);
+
+/* ---- task_archive.c -------------------------------------------------------------------------- */
+
+/* Keeps a changed state of a task for the other instances, soon or at once. */
+void mcp__archive_changed(mcp__task *task, const mcp_task *state);
+/* Finds a task of another instance. Returns MCP_PENDING if it will end the wait, or a negative code;
+ * MCP_EUNSUPPORTED if there is no archive. */
+int mcp__archive_find(mcp_server *server, mcp_task_wait *wait, const mcp__task_ticket *ticket);
 
 /* ---- task_store.c ---------------------------------------------------------------------------- */
 

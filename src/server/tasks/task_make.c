@@ -45,6 +45,7 @@ static mcp__task *task_new(mcp_request *req)
     mcp__list_init(&task->link);
     mcp__list_init(&task->waiters);
     mcp__list_init(&task->watches);
+    mcp__list_init(&task->in_unkept);
     mcp__list_init(&task->answered);
     task->req = req;
     task->max_reply = req->in.channel->options.max_reply;
@@ -59,20 +60,6 @@ static mcp__task *task_new(mcp_request *req)
         }
     }
     return task;
-}
-
-static int set_id(const mcp_server *server, mcp__task *task)
-{
-    unsigned char bytes[16];
-    char text[MCP__BASE64_SIZE(sizeof(bytes))];
-    int rc = mcp__server_random(server, bytes, sizeof(bytes));
-    if (rc != MCP_OK)
-        return rc;
-    size_t len = mcp__base64url_encode(text, bytes, sizeof(bytes));
-    assert(len == MCP__TASK_ID);
-    memcpy(task->id, text, len);
-    task->state.id = (mcp_str){task->id, len};
-    return MCP_OK;
 }
 
 static uint64_t clamp_ttl(const struct mcp__tasks *t, uint64_t ttl_ms)
@@ -117,7 +104,7 @@ static int describe(const mcp_request *req, mcp__task *task, const mcp_task_opti
     task->state.poll_ms = o->poll_ms ? o->poll_ms : t->settings.poll_ms;
     task->state.message = task->state.detail = MCP_STR("");
     int rc = o->message ? set_message(req->server, task, o->message) : MCP_OK;
-    return rc == MCP_OK ? set_id(req->server, task) : rc;
+    return rc == MCP_OK ? mcp__task_set_id(req->server, task) : rc;
 }
 
 /* Writes the task's handle as the answer to the request. */
@@ -155,6 +142,7 @@ static int start(mcp_request *req, mcp__task *task)
     if (rc == MCP_OK) {
         mcp__list_append(&t->live, &task->link);
         req->task = task;
+        mcp__archive_changed(task, &task->state);
         mcp__tasks_due_at(server, mcp__task_end_ms(&task->state));
         mcp__incoming_answer(&req->in, mcp__buf_view(&b));
     }

@@ -56,6 +56,9 @@ int mcp__run_task_update(mcp_request *req)
     if (!mcp_json_is(answers, MCP_JSON_OBJECT))
         return mcp_reply_fail(req, MCP__INVALID_PARAMS,
                               "Invalid params: \"inputResponses\" must be an object");
+    rc = mcp__task_check_here(req);
+    if (rc != MCP_OK)
+        return rc;
     mcp__task *live = mcp__task_live(req->server, task.id);
     rc = live && live->parked ? mcp__task_answer(live, answers, mcp__responses_text(req)) : MCP_OK;
     return rc == MCP_ELIMIT
@@ -89,12 +92,12 @@ int mcp__run_task_cancel(mcp_request *req)
     if (rc != MCP_OK)
         return rc;
     if (!mcp__task_is_final(task.status))
-        rc = cancel(req, &task);
+        rc = (rc = mcp__task_check_here(req)) == MCP_OK ? cancel(req, &task) : rc;
     else if (returns_task)
         rc = mcp_reply_fail(req, MCP__INVALID_PARAMS, "Invalid params: the task has ended already");
     if (rc != MCP_OK || !returns_task)
         return rc;
-    rc = mcp__task_find(req, &task);
+    rc = mcp__task_found_of(req) ? MCP_OK : mcp__task_find(req, &task);
     return rc == MCP_OK ? keep_tail(req, &task) : rc;
 }
 
@@ -163,6 +166,8 @@ int mcp__run_task_result(mcp_request *req)
         return rc;
     if (mcp__task_is_final(task.status))
         return answer_result(req, &task);
+    if ((rc = mcp__task_check_here(req)) != MCP_OK)
+        return rc;
     mcp__task *live = mcp__task_live(req->server, task.id);
     if (!live)
         return mcp_reply_fail(req, MCP__INTERNAL_ERROR,

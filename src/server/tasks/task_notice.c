@@ -43,7 +43,7 @@ void mcp__task_stream_clear(mcp__stream *stream)
 static bool is_watched(const mcp__stream *stream, mcp_str id)
 {
     for (mcp__link *l = stream->tasks.next; l != &stream->tasks; l = l->next) {
-        if (memcmp(mcp__container(l, mcp__task_watch, in_stream)->id, id.ptr, id.len) == 0)
+        if (mcp_str_eq(mcp__container(l, mcp__task_watch, in_stream)->id, id))
             return true;
     }
     return false;
@@ -54,11 +54,12 @@ static int watch(mcp__stream *stream, const mcp_task *task)
     mcp__session *session = stream->session;
     if (session->n_subscriptions >= session->channel->options.max_subscriptions)
         return MCP_ELIMIT;
-    mcp__task_watch *w = mcp__zalloc(&session->server->allocator, sizeof(*w));
+    mcp__task_watch *w = mcp__zalloc(&session->server->allocator, sizeof(*w) + task->id.len);
     if (!w)
         return MCP_ENOMEM;
     w->stream = stream;
-    memcpy(w->id, task->id.ptr, MCP__TASK_ID);
+    memcpy(w->text, task->id.ptr, task->id.len);
+    w->id = (mcp_str){w->text, task->id.len};
     mcp__list_init(&w->in_task);
     mcp__list_init(&w->in_dirty);
     mcp__list_append(&stream->tasks, &w->in_stream);
@@ -155,7 +156,7 @@ bool mcp__task_send_notifications(mcp__session *session)
     while (!mcp__list_empty(&session->dirty_tasks)) {
         mcp__task_watch *w = mcp__container(session->dirty_tasks.next, mcp__task_watch, in_dirty);
         mcp_task task;
-        int rc = mcp__task_get(t, (mcp_str){w->id, MCP__TASK_ID}, &task);
+        int rc = mcp__task_get(t, w->id, &task);
         if (!session->channel->writable || (rc == MCP_OK && !send_state(w, &task)))
             return false;
         if (rc != MCP_OK || mcp__task_is_final(task.status))

@@ -8,6 +8,7 @@ enum {
     DEFAULT_MAX_TASKS = 10000,
     DEFAULT_MAX_PER_PRINCIPAL = 1000,
     DEFAULT_MAX_BYTES = 64 << 20,
+    DEFAULT_MAX_WAITING = 1000,
 };
 
 /* The limit avoids an overflow when a time to live is added to a time. */
@@ -35,6 +36,7 @@ static void set_defaults(mcp_task_settings *s)
     default_size(&s->max_tasks_per_principal, DEFAULT_MAX_PER_PRINCIPAL);
     default_size(&s->max_bytes, DEFAULT_MAX_BYTES);
     default_size(&s->max_running_bytes, DEFAULT_MAX_BYTES);
+    default_size(&s->max_waiting, DEFAULT_MAX_WAITING);
 }
 
 static void release_store(struct mcp__tasks *t)
@@ -51,6 +53,7 @@ static struct mcp__tasks *tasks_new(mcp_server *server)
         return NULL;
     mcp__list_init(&t->live);
     mcp__list_init(&t->ended);
+    mcp__list_init(&t->waits);
     /* Ids are random, so a peer cannot choose colliding ones. */
     mcp__map_init(&t->by_id, &server->allocator, (uintptr_t)t, 0);
     t->due = INT64_MAX;
@@ -88,7 +91,8 @@ int mcp_server_set_tasks(mcp_server *server, const mcp_task_settings *settings, 
         return rc;
     struct mcp__tasks *t = server->tasks;
     set_defaults(&s);
-    if (t && (!mcp__list_empty(&t->live) || !mcp__list_empty(&t->ended) || t->due != INT64_MAX))
+    if (t && (!mcp__list_empty(&t->live) || !mcp__list_empty(&t->ended) ||
+              !mcp__list_empty(&t->waits) || t->due != INT64_MAX))
         return mcp__fail(error, MCP_ESTATE, 0, "there are tasks already");
     rc = open_store(server, &s, &store, error);
     if (rc != MCP_OK)
@@ -99,6 +103,7 @@ int mcp_server_set_tasks(mcp_server *server, const mcp_task_settings *settings, 
         return mcp__fail(error, MCP_ENOMEM, 0, "no memory for tasks");
     }
     release_store(t);
+    t->in_memory = !s.store;
     s.store = NULL;
     t->settings = s;
     t->store = store;
@@ -118,6 +123,7 @@ void mcp__tasks_free(mcp_server *server)
         return;
     mcp__tasks_end(server);
     release_store(t);
+    mcp__task_waits_free(server);
     mcp__map_free(&t->by_id);
     mcp__release(&server->allocator, t);
     server->tasks = NULL;

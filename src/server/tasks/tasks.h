@@ -4,6 +4,8 @@
 #ifndef MCP_SRC_SERVER_TASKS_H
 #define MCP_SRC_SERVER_TASKS_H
 
+#include <mcp/bus.h>
+
 #include "protocol/object.h"
 #include "server/core/request.h"
 
@@ -53,6 +55,15 @@ int64_t mcp__tasks_deadline(const mcp_channel *channel);
 void mcp__tasks_leave_host(mcp_server *server, bool cancel_all);
 void mcp__tasks_enter_host(mcp_server *server);
 void mcp__tasks_free(mcp_server *server);
+
+/* What is kept of tasks for other instances (task_archive.c). mcp__archive_new() does nothing if the bus
+ * keeps no values. Returns MCP_OK or MCP_ENOMEM. */
+int mcp__archive_new(mcp_server *server, const mcp_bus *bus);
+void mcp__archive_free(mcp_server *server);
+/* What the bus reports. */
+void mcp__archive_connected(mcp_server *server);
+void mcp__archive_kept(mcp_server *server, int rc, const char *why);
+void mcp__archive_fetched(mcp_server *server, uint64_t number, int rc, mcp_str value);
 
 /* For subscriptions/listen: mcp__task_listen_check() checks the requested tasks (MCP_OK, or a
  * negative code after mcp_reply_fail()). mcp__task_listen() subscribes to those that exist and

@@ -1,0 +1,42 @@
+/* task.c: forwards requests about tasks of other instances (mcp/task.h, "tasks of several instances").
+ *
+ * The id of a task names the instance where it runs. A request in a legacy session, which may be here, is
+ * forwarded without its session: the other instance does not have it. So questions of a task reach only
+ * the sessions at its own instance.
+ */
+#include "http/server/session.h"
+
+#include <mcp/task.h>
+
+static bool is_about_task(mcp_str method)
+{
+    static const mcp_str methods[] = {
+        {"tasks/get", 9}, {"tasks/update", 12}, {"tasks/cancel", 12}, {"tasks/result", 12}};
+    for (size_t i = 0; i < MCP__COUNT(methods); i++) {
+        if (mcp_str_eq(method, methods[i]))
+            return true;
+    }
+    return false;
+}
+
+bool mcp__http_task_forward(mcp_http_connection *c, const mcp__message *message,
+                            const mcp__http_session *session, mcp__http_refusal *why)
+{
+    mcp_http *http = c->http;
+    mcp_task_home home = {.size = sizeof(home)};
+    if (message->kind != MCP__REQUEST || !is_about_task(message->method) || c->is_hop ||
+        c->home_gone || !http->relays.send)
+        return false;
+    mcp_str id = mcp_json_string(mcp_json_get(message->params, "taskId"));
+    int rc =
+        id.ptr ? mcp_server_get_task_home(http->server, c->principal, id, &home) : MCP_ENOTFOUND;
+    if (rc != MCP_OK || strcmp(home.instance, http->fleet->instance) == 0) {
+        *why = MCP__HTTP_NO_MEMORY;
+        return rc == MCP_ENOMEM;
+    }
+    mcp__hop_head head = mcp__hop_head_of(c);
+    if (session)
+        head = (mcp__hop_head){.revision = mcp_str_from(session->revision->name)};
+    *why = mcp__relay_start(c, home.instance, mcp_str_from(home.address), &head);
+    return true;
+}

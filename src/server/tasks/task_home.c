@@ -1,0 +1,199 @@
+/* task_home.c: ids of tasks, which may name the instance where the task runs.
+ *
+ * Such an id is sealed for the owner of the task (mcp_server_seal()), so that nobody else can find out
+ * where it runs. It contains, after a byte for the version: what identifies the task (16 bytes), the
+ * instance (8), when the task was made and its ttl in milliseconds (8 each), the revision and the
+ * address (each with a byte for its length). The ttl may change later; the id can be read as long as
+ * the longest ttl.
+ */
+#include "server/core/seal.h"
+#include "server/tasks/task.h"
+
+enum {
+    VERSION = 1,
+    UNIQUE = 16,
+    NUMBER = 8,
+    INSTANCE_BYTES = 8,
+    HEAD = 1 + UNIQUE + INSTANCE_BYTES + 2 * NUMBER,
+};
+
+/* ---- homes ----------------------------------------------------------------------------------- */
+
+static bool is_home(const mcp_task_home *home)
+{
+    return home->address[0] && memchr(home->address, 0, sizeof(home->address)) &&
+           strspn(home->instance, "0123456789abcdef") == sizeof(home->instance) - 1;
+}
+
+int mcp_server_set_task_home(mcp_server *server, const mcp_task_home *home, mcp_error *error)
+{
+    mcp__no_error(error);
+    mcp_task_home h;
+    mcp_task_home *copy = NULL;
+    int rc = mcp__need_server(server, error);
+    if (rc == MCP_OK && home)
+        rc = MCP__TAKE(&h, home, mcp_task_home, error);
+    if (rc != MCP_OK)
+        return rc;
+    if (home && !is_home(&h))
+        return mcp__fail(
+            error, MCP_EINVAL, 0,
+            "the home of tasks needs an instance of 16 hexadecimal digits and an address");
+    if (home && !(copy = mcp__zalloc(&server->allocator, sizeof(*copy))))
+        return mcp__fail(error, MCP_ENOMEM, 0, "no memory for the home of tasks");
+    if (home)
+        *copy = h;
+    mcp__release(&server->allocator, server->task_home);
+    server->task_home = copy;
+    return MCP_OK;
+}
+
+int mcp_server_get_task_home(mcp_server *server, const char *principal, mcp_str id,
+                             mcp_task_home *ret)
+{
+    mcp__task_ticket t;
+    if (!server || !ret || ret->size < sizeof(*ret) || (id.len && !id.ptr))
+        return MCP_EINVAL;
+    int rc = mcp__task_read_id(server, mcp_str_from(principal), id, &t);
+    if (rc != MCP_OK)
+        return rc;
+    t.home.size = ret->size;
+    memcpy(ret, &t.home, sizeof(t.home));
+    return MCP_OK;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+/* What an id is sealed for: a task of this principal. */
+static void put_purpose(mcp__buf *b, const mcp_server *server, mcp_str principal)
+{
+    mcp__buf_init(b, &server->allocator, 0);
+    mcp__buf_lit(b, "task ");
+    mcp__buf_char(b, principal.ptr ? 'n' : 'a');
+    mcp__buf_str(b, principal);
+}
+
+static void put_number(mcp__buf *b, uint64_t n)
+{
+    for (int i = NUMBER - 1; i >= 0; i--)
+        mcp__buf_char(b, (char)(unsigned char)(n >> 8 * i));
+}
+
+static void put_short(mcp__buf *b, mcp_str s)
+{
+    mcp__buf_char(b, (char)(unsigned char)s.len);
+    mcp__buf_str(b, s);
+}
+
+static unsigned digit(char c)
+{
+    return (unsigned)(c <= '9' ? c - '0' : c - 'a' + 10);
+}
+
+static void put_plain(mcp__buf *b, const mcp_task_home *home, const mcp_task *task,
+                      const unsigned char unique[UNIQUE])
+{
+    mcp__buf_char(b, VERSION);
+    mcp__buf_add(b, unique, UNIQUE);
+    for (size_t i = 0; i < INSTANCE_BYTES; i++)
+        mcp__buf_char(b, (char)(unsigned char)(digit(home->instance[2 * i]) << 4 |
+                                               digit(home->instance[2 * i + 1])));
+    put_number(b, (uint64_t)task->created_ms);
+    put_number(b, task->ttl_ms);
+    put_short(b, task->revision);
+    put_short(b, mcp_str_from(home->address));
+}
+
+static int seal_id(mcp_server *server, mcp__task *task, const unsigned char unique[UNIQUE])
+{
+    mcp__buf purpose, plain;
+    size_t len = 0;
+    put_purpose(&purpose, server, task->state.principal);
+    mcp__buf_init(&plain, &server->allocator, 0);
+    put_plain(&plain, server->task_home, &task->state, unique);
+    int rc = purpose.failed ? purpose.failed : plain.failed;
+    if (rc == MCP_OK)
+        rc = mcp_server_seal(server, mcp__buf_view(&purpose), mcp__buf_view(&plain),
+                             server->tasks->settings.max_ttl_ms, task->id, MCP_TASK_ID_BYTES, &len);
+    mcp__buf_free(&purpose);
+    mcp__buf_free(&plain);
+    task->id[len] = 0;
+    task->state.id = (mcp_str){task->id, len};
+    return rc;
+}
+
+int mcp__task_set_id(mcp_server *server, mcp__task *task)
+{
+    unsigned char unique[UNIQUE];
+    char text[MCP__BASE64_SIZE(sizeof(unique))];
+    int rc = mcp__server_random(server, unique, sizeof(unique));
+    if (rc != MCP_OK || server->task_home)
+        return rc == MCP_OK ? seal_id(server, task, unique) : rc;
+    size_t len = mcp__base64url_encode(text, unique, sizeof(unique));
+    assert(len == MCP__TASK_ID);
+    memcpy(task->id, text, len);
+    task->state.id = (mcp_str){task->id, len};
+    return MCP_OK;
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+static uint64_t get_number(const char *at)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < NUMBER; i++)
+        n = n << 8 | (unsigned char)at[i];
+    return n;
+}
+
+static bool get_short(mcp_str *rest, mcp_str *ret)
+{
+    size_t len = rest->len ? (unsigned char)rest->ptr[0] : 0;
+    if (rest->len < 1 + len)
+        return false;
+    *ret = (mcp_str){rest->ptr + 1, len};
+    *rest = mcp__str_sub(*rest, 1 + len);
+    return true;
+}
+
+static int read_plain(mcp__task_ticket *t, size_t len)
+{
+    static const char digits[] = "0123456789abcdef";
+    char unique[MCP__BASE64_SIZE(UNIQUE)];
+    const char *at = t->text + 1;
+    mcp_str rest = {t->text + HEAD, len - HEAD}, address;
+    if (len < HEAD || t->text[0] != VERSION || !get_short(&rest, &t->revision) ||
+        !get_short(&rest, &address) || !address.len || address.len >= sizeof(t->home.address))
+        return MCP_ENOTFOUND;
+    mcp__base64url_encode(unique, at, UNIQUE);
+    memcpy(t->unique, unique, MCP__TASK_ID);
+    t->unique[MCP__TASK_ID] = 0;
+    at += UNIQUE;
+    t->home = (mcp_task_home){.size = sizeof(t->home)};
+    for (size_t i = 0; i < INSTANCE_BYTES; i++) {
+        t->home.instance[2 * i] = digits[(unsigned char)at[i] >> 4];
+        t->home.instance[2 * i + 1] = digits[(unsigned char)at[i] & 15];
+    }
+    at += INSTANCE_BYTES;
+    t->created_ms = (int64_t)get_number(at);
+    t->ttl_ms = get_number(at + NUMBER);
+    memcpy(t->home.address, address.ptr, address.len);
+    return MCP_OK;
+}
+
+int mcp__task_read_id(mcp_server *server, mcp_str principal, mcp_str id, mcp__task_ticket *ret)
+{
+    mcp__buf purpose;
+    size_t len = 0;
+    if (id.len <= MCP__TASK_ID || id.len > MCP_TASK_ID_BYTES || !server->seal)
+        return MCP_ENOTFOUND;
+    put_purpose(&purpose, server, principal);
+    int rc = purpose.failed;
+    if (rc == MCP_OK)
+        rc = mcp_server_unseal(server, mcp__buf_view(&purpose), id, ret->text, sizeof(ret->text),
+                               &len, NULL);
+    mcp__buf_free(&purpose);
+    if (rc == MCP_OK)
+        return read_plain(ret, len);
+    return rc == MCP_ENOMEM ? rc : MCP_ENOTFOUND;
+}
