@@ -1,11 +1,9 @@
 // app.js: the page once it is connected (start.js), with its panels; or why it is not.
 
-import { h, fill, line, button, drawn, say } from "./dom.js";
+import { h, fill, line, button, drawn, say, wait } from "./dom.js";
 import { LoginError, MODERN, LEGACY } from "./mcp.js";
 import { Listing } from "./listing.js";
 import { Changes } from "./changes.js";
-import { Context } from "./marks.js";
-import { ask } from "./questions.js";
 import * as resources from "./resources.js";
 import * as start from "./start.js";
 
@@ -22,8 +20,27 @@ const PANELS = [
     ["server", "Server", () => import("./server.js")],
 ];
 
+const SOON = 100; // ms; entries that arrive until then are drawn in the frame in which the page changes
+
 const place = document.getElementById("page");
 export let app; // what the page shows, once it is connected
+
+// The resources that are collected for a context.
+class Context extends EventTarget {
+    marked = new Map(); // by URI: {uri, item}
+
+    has = uri => this.marked.has(uri);
+
+    toggle(uri, item) {
+        if (!this.marked.delete(uri)) this.marked.set(uri, { uri, item });
+        this.dispatchEvent(new Event("change"));
+    }
+
+    clear() {
+        this.marked.clear();
+        this.dispatchEvent(new Event("change"));
+    }
+}
 
 class App {
     journal = start.journal;
@@ -65,7 +82,7 @@ class App {
         for (const panel of this.#panels.values()) panel.close?.();
         this.#panels.clear();
         this.#use(client);
-        this.layout();
+        await this.layout();
     }
 
     listing(what) {
@@ -112,7 +129,7 @@ class App {
         if (answer.ok && before.isConnected) before.before(load);
     }
 
-    layout() {
+    async layout() {
         this.nav = h("nav", { "aria-label": "Panels", onkeydown: e => {
             const step = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[e.key];
             if (!step) return;
@@ -131,12 +148,13 @@ class App {
         }) }, [MODERN, ...LEGACY].map(v => h("option", { value: v }, v)));
         era.value = this.client.revision;
         const info = this.client.info;
+        this.open(this.current ?? "resources");
+        await Promise.race([this.#first?.catch(() => {}), wait(SOON)]);
         fill(place,
             h("header.top", {}, h("h1", {}, this.serverName), h("span.muted.version", {}, line(info.version ?? "", 40)), h("span.grow"),
                 h("label.muted", {}, "MCP ", era)),
             this.nav, this.main, h("footer", {}, h("p", { id: "status", role: "status" })));
         place.dataset.revision = this.client.revision;
-        this.open(this.current ?? "resources");
     }
 
     schemaOf(tool) {
@@ -200,7 +218,7 @@ async function run(connected) {
     } catch (error) {
         return explain(error);
     }
-    app.layout();
+    await app.layout();
     if (app.config.mode === "mcpctl")
         app.program("/web/about").then(about => {
             app.about = about;
@@ -219,6 +237,6 @@ addEventListener("keydown", e => {
     search.focus();
 });
 
-start.provide({ ask: (question, signal) => ask(app, question, signal), refused });
+start.provide({ ask: async (question, signal) => (await import("./questions.js")).ask(app, question, signal), refused });
 if (start.connected) run(start.connected);
 else import("./login.js").then(({ comeBack }) => comeBack(message) || run(start.enter().then(start.connect)));

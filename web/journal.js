@@ -4,6 +4,14 @@ const MOST = 10_000;
 const MOST_TEXT = 32 << 20;
 const KEPT = 64 << 10; // characters of one message
 
+function parsed(text) {
+    try {
+        return JSON.parse(text);
+    } catch {
+        return undefined;
+    }
+}
+
 // An entry: {n, at (ms since 1970), clock (ms, monotonic), from: "page"|"server"|"stderr", kind: "request"|"result"|
 // "error"|"notification"|"text", method, id, size, text, cut, peer (the name of a server), ms (of an answer), request
 // (its entry)}.
@@ -15,10 +23,11 @@ export class Journal extends EventTarget {
     #open = new Map(); // requests that are not answered, by sender and id
     #told = false;
 
-    add(from, text, { peer = "", scope = "", size, at = Date.now(), clock = performance.now() } = {}) {
+    // `message` is the parsed text, if it was parsed already.
+    add(from, text, { message, peer = "", scope = "", size, at = Date.now(), clock = performance.now() } = {}) {
         const entry = { n: ++this.#n, at, clock, from, kind: "text", method: "", size: size ?? text.length, peer,
                         text: text.length > KEPT ? text.slice(0, KEPT) : text, cut: text.length > KEPT };
-        if (from !== "stderr") this.#classify(entry, text, scope);
+        if (from !== "stderr") this.#classify(entry, message ?? parsed(text), scope);
         this.entries.push(entry);
         this.#text += entry.text.length;
         while (this.entries.length > MOST + 500 || this.#text > MOST_TEXT) this.#drop();
@@ -26,13 +35,7 @@ export class Journal extends EventTarget {
         return entry;
     }
 
-    #classify(entry, text, scope) {
-        let message;
-        try {
-            message = JSON.parse(text);
-        } catch {
-            return;
-        }
+    #classify(entry, message, scope) {
         if (message === null || typeof message !== "object") return;
         const named = typeof message.method === "string";
         const hasId = message.id !== undefined && message.id !== null;

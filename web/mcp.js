@@ -4,7 +4,6 @@
 // Compatibility"): a request of 2026-07-28 first; an error that only a modern server sends means that it is modern;
 // anything else leads to `initialize`.
 
-import { readEvents } from "./sse.js";
 import { wait } from "./dom.js";
 
 export const MODERN = "2026-07-28";
@@ -134,7 +133,7 @@ export class Client extends EventTarget {
             this.revision = MODERN;
             try {
                 this.hello = await this.#send("server/discover", {}, { signal });
-                this.#chooseVersion(want);
+                this.#checkVersion();
                 return this;
             } catch (error) {
                 if (error instanceof LoginError || signal?.aborted || !(error instanceof McpError)) throw error;
@@ -147,9 +146,9 @@ export class Client extends EventTarget {
         return this;
     }
 
-    #chooseVersion(want) {
+    #checkVersion() {
         const served = this.hello?.supportedVersions;
-        if (Array.isArray(served) && served.length && !served.includes(this.revision) && want === "auto")
+        if (Array.isArray(served) && served.length && !served.includes(this.revision))
             throw new McpError({ code: -32022, message: `the server speaks ${served.join(", ")}, this page ${MODERN}` });
     }
 
@@ -332,13 +331,13 @@ export class Client extends EventTarget {
     }
 
     async #exchange(message, options) {
-        const headers = this.era === "modern" ? this.#mirror(message, options) : {};
+        const headers = this.era === "modern" ? this.#mirror(message, options) : {}, within = this.#session;
         const answer = await this.#post(message, headers, options.signal);
         const session = answer.headers.get("Mcp-Session-Id");
         if (options.starts && session) this.#session = session;
-        if (answer.status === 404 && this.#session && !options.starts && !options.again) {
+        if (answer.status === 404 && within && !options.starts && !options.again) {
             await answer.body?.cancel();
-            await this.#initialize(LEGACY[0], options.signal); // the session ended
+            if (within === this.#session) await this.#initialize(LEGACY[0], options.signal); // the session ended
             return this.#exchange(message, { ...options, again: true });
         }
         if ([401, 403].includes(answer.status) && this.#refused && !options.authorized &&
@@ -370,12 +369,15 @@ export class Client extends EventTarget {
     }
 
     #read(text) {
-        this.#journal.add("server", text, { scope: this.#scope });
+        let message;
         try {
-            return JSON.parse(text);
+            message = JSON.parse(text);
         } catch {
-            throw new McpError({ message: "the server sent a message that is not JSON" });
+            message = undefined;
         }
+        this.#journal.add("server", text, { scope: this.#scope, message });
+        if (message === undefined) throw new McpError({ message: "the server sent a message that is not JSON" });
+        return message;
     }
 
     #result(message, status) {
@@ -386,6 +388,7 @@ export class Client extends EventTarget {
     }
 
     async #stream(answer, request, options) {
+        const { readEvents } = await import("./sse.js");
         let found;
         await readEvents(answer.body, ({ data }) => {
             if (data === "") return;
@@ -446,6 +449,7 @@ export class Client extends EventTarget {
                     await answer.body?.cancel();
                     return;
                 }
+                const { readEvents } = await import("./sse.js");
                 await readEvents(answer.body, ({ data }) => {
                     if (data === "") return;
                     const message = this.#read(data);
@@ -461,6 +465,8 @@ export class Client extends EventTarget {
 
 export async function limitedText(answer, limit = MOST_ANSWER) {
     if (!answer.body) return "";
+    const length = Number(answer.headers.get("Content-Length"));
+    if (length > 0 && length <= limit && !answer.headers.has("Content-Encoding")) return answer.text(); // it cannot be longer
     const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
     const parts = [];
     let size = 0;

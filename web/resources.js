@@ -3,7 +3,6 @@
 import { h, fill, line, bytes, button, cells, setText, pause, say, copy } from "./dom.js";
 import { VirtualList } from "./vlist.js";
 import { Tree } from "./tree.js";
-import { search } from "./fuzzy.js";
 
 const nameOf = item => line(item.title ?? item.name ?? item.uri ?? "?", 200);
 
@@ -122,6 +121,7 @@ export function panel(app) {
             found = undefined;
             return update(false);
         }
+        const { search } = await import("./fuzzy.js");
         await pause();
         const result = await search(listing.items.length, i => listing.textAt(i), query, () => mine !== run, pause);
         if (!result || mine !== run) return;

@@ -11,6 +11,40 @@ function facts(info, extra) {
         fact("Website", line(info?.websiteUrl, 500)), fact("Description", line(info?.description, 1000)), extra);
 }
 
+// What the endpoint of this page declares in a revision: {title, capabilities, error}.
+async function declared(app, revision) {
+    const other = app.newClient();
+    try {
+        await other.connect(revision);
+        return other.revision === revision ? { title: revision, capabilities: other.capabilities }
+            : { title: revision, error: `the server chose ${line(other.revision, 40)}` };
+    } catch (error) {
+        return { title: revision, error: error.message };
+    } finally {
+        other.close();
+    }
+}
+
+// What the servers of `mcpctl web` declared themselves.
+const themselves = servers => (servers ?? []).filter(s => s.hello).map(({ name, hello: { method, result } }) =>
+    ({ title: `${line(name, 60)} itself, ${method === "server/discover" ? MODERN : line(result?.protocolVersion, 40)}`, capabilities: result?.capabilities }));
+
+const isObject = value => value !== null && typeof value === "object" && !Array.isArray(value);
+const member = (value, key) => isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+const inCell = value => value === undefined ? "–" : value === true || isObject(value) ? "yes" : value === false ? "no" : line(JSON.stringify(value), 200);
+
+// The rows of a table of several capability objects: [{path, cells}], with the members of objects below them.
+export function comparison(values, path = [], rows = []) {
+    const keys = new Set(values.flatMap(v => isObject(v) ? Object.keys(v) : []));
+    for (const key of keys) {
+        if (rows.length === 300) break;
+        const inside = values.map(v => member(v, key));
+        rows.push({ path: [...path, key], cells: inside.map(inCell) });
+        if (path.length < 6) comparison(inside, [...path, key], rows);
+    }
+    return rows;
+}
+
 export function panel(app) {
     const side = h("div"), servers = h("div");
     const { client } = app;
@@ -20,38 +54,16 @@ export function panel(app) {
         h("h3", {}, "Capabilities"), jsonView(client.capabilities, 3),
         h("div.bar.wrap", {}, button("Compare the revisions", compare)), side);
 
-    // What the server says in each revision, side by side.
+    // What is declared in each revision, side by side.
     async function compare() {
         fill(side, h("p.muted", {}, "Asking…"));
-        const columns = [];
-        for (const revision of [MODERN, ...LEGACY]) {
-            const other = app.newClient();
-            try {
-                await other.connect(revision);
-                columns.push([other.revision, other.capabilities]);
-            } catch (error) {
-                columns.push([revision, error.message]);
-            } finally {
-                other.close();
-            }
-        }
-        const unique = columns.filter(([r], i) => columns.findIndex(c => c[0] === r) === i);
-        const names = [...new Set(unique.flatMap(([, c]) => typeof c === "string" ? [] : Object.entries(c).flatMap(([k, v]) =>
-            k === "extensions" || k === "experimental" ? Object.keys(v ?? {}).map(e => `${k}: ${e}`) : [k])))];
-        const valueOf = (c, name) => {
-            const [outer, ...rest] = name.split(": ");
-            return rest.length ? c[outer]?.[rest.join(": ")] : c[outer];
-        };
-        const cell = (c, name) => {
-            if (typeof c === "string") return "";
-            const v = valueOf(c, name);
-            if (v === undefined) return "–";
-            const text = Object.entries(v ?? {}).map(([k, x]) => x === true ? k : `${k}: ${JSON.stringify(x)}`).join(", ");
-            return line(`yes${text ? `: ${text}` : ""}`, 300);
-        };
-        fill(side, h("div.table", { tabIndex: 0, role: "region", "aria-label": "Capabilities by revision" }, h("table", {}, h("thead", {}, h("tr", {}, h("td", {}, "Capability"), unique.map(([r]) => h("th", { scope: "col" }, h("span.pad", {}, r))))),
-            h("tbody", {}, names.map(n => h("tr", {}, h("td", {}, line(n, 100)), unique.map(([, c]) => h("td", {}, cell(c, n))))),
-                unique.some(([, c]) => typeof c === "string") && h("tr", {}, h("td", {}, "Error"), unique.map(([, c]) => h("td", {}, typeof c === "string" ? line(c, 200) : "")))))));
+        const columns = [...themselves(app.about?.servers), ...await Promise.all([MODERN, ...LEGACY].map(revision => declared(app, revision)))];
+        fill(side, h("div.table", { tabIndex: 0, role: "region", "aria-label": "Capabilities by revision" }, h("table", {},
+            h("thead", {}, h("tr", {}, h("td", {}, "Capability"), columns.map(c => h("th", { scope: "col" }, h("span.pad", {}, c.title))))),
+            h("tbody", {}, comparison(columns.map(c => c.capabilities)).map(row => h("tr", {},
+                h("th.plain", { scope: "row" }, row.path.map((step, i) => [i > 0 && " › ", line(step, 100)])), row.cells.map(c => h("td", {}, c)))),
+                columns.some(c => c.error) && h("tr", {}, h("th.plain", { scope: "row" }, "Not spoken"), columns.map(c => h("td", {}, line(c.error ?? "", 200))))))),
+            app.config.mode === "mcpctl" && h("p.muted", {}, "The columns of revisions are what mcpctl offers to this page, in front of the servers; those before them, what each server said itself."));
     }
 
     // The servers of `mcpctl web`, with what each said.

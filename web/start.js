@@ -50,7 +50,6 @@ export class StartError extends Error {
 
 // The secret of a page of `mcpctl web`, for the code in its address.
 async function exchange(code) {
-    if (!code) throw new StartError("code", "");
     try {
         ({ secret } = await program("/web/secret", { code }));
     } catch (error) {
@@ -58,26 +57,38 @@ async function exchange(code) {
     }
 }
 
-// Gets the configuration, and the right to use the page.
+// Gets the configuration, and the right to use the page. Both are asked for at the same time.
+let exchanged; // a code is used once
 export async function enter() {
     const code = /^#code=([\w.~-]+)$/.exec(location.hash)?.[1];
+    exchanged ??= code && exchange(code).catch(error => {
+        exchanged = undefined;
+        throw error;
+    });
+    exchanged?.catch(() => {});
     try {
-        config = await (await fetch("/web/config", { cache: "no-store" })).json();
+        config = await (await fetch("/web/config")).json(); // index.html has asked for it
     } catch {
         throw new StartError("program", "");
     }
     if (config.mode === "mcpctl") {
         history.replaceState(null, "", "/");
-        await exchange(code);
+        if (!exchanged) throw new StartError("code", "");
+        await exchanged;
     }
     if (config.logins?.length) login = new (await import("./oauth.js")).Login(config.logins, config.endpoint);
 }
 
-// Connects. Returns the client, and the promise of the first entries of its list of resources.
+// Connects. Returns the client, and the promise of the first entries of its list of resources. Requests of 2026-07-28 do
+// not depend on each other, so these are asked for before it is known that the server is of this revision and has any.
 export async function connect() {
-    const client = await newClient().connect("auto");
-    const first = client.capabilities.resources ? client.request("resources/list", {}) : undefined;
-    first?.catch(() => {}); // the list says it
+    const client = newClient(), connecting = client.connect("auto");
+    const early = login && !authorization() ? undefined : client.request("resources/list");
+    early?.catch(() => {}); // the list says it
+    await connecting;
+    if (!client.capabilities.resources) return { client };
+    const first = client.era === "modern" && early || client.request("resources/list");
+    first.catch(() => {});
     return { client, first };
 }
 

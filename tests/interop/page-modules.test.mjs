@@ -46,6 +46,15 @@ describe('modules of the page', () => {
         assert.deepEqual(variablesOf('a{b}{?c*,d:3}{b}'), ['b', 'c', 'd']);
     });
 
+    it('puts capabilities side by side, with their members', async () => {
+        const { comparison } = await web('server.js');
+        const table = comparison([{ tools: { listChanged: true }, tasks: { requests: { tools: { call: {} } } } }, { tools: { listChanged: false }, extensions: { 'a/b': { n: 1 } } },
+            undefined, JSON.parse('{"__proto__": {"x": 1}, "tools": true}')]).map(({ path, cells }) => [path.join('.'), ...cells]);
+        assert.deepEqual(table, [['tools', 'yes', 'yes', '–', 'yes'], ['tools.listChanged', 'yes', 'no', '–', '–'], ['tasks', 'yes', '–', '–', '–'], ['tasks.requests', 'yes', '–', '–', '–'],
+            ['tasks.requests.tools', 'yes', '–', '–', '–'], ['tasks.requests.tools.call', 'yes', '–', '–', '–'], ['extensions', '–', 'yes', '–', '–'],
+            ['extensions.a/b', '–', 'yes', '–', '–'], ['extensions.a/b.n', '–', '1', '–', '–'], ['__proto__', '–', '–', '–', 'yes'], ['__proto__.x', '–', '–', '–', '1']]);
+    });
+
     it('cuts secrets out of an export', async () => {
         const { exportTrace } = await web('trace.js');
         const secrets = ['s3cr3t-value', 'eyJhbGciOiJub25lIn0.eyJzdWIiOiIxIn0.sig', 'ghp_0123456789abcdefghijABCDEFGHIJ', 'AKIA0123456789ABCDEF', 'hunter2', 'mine-alone-0123'];

@@ -6,7 +6,8 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { checkAccess, launch, missing, open, press } from './support/page.mjs';
+import { checkAccess, inFrontOf, launch, missing, open, press } from './support/page.mjs';
+import { endpoint } from './support/page-server.mjs';
 import { pictures } from './support/pictures.mjs';
 import { serve } from './support/server.mjs';
 import { makeTree } from './support/tree.mjs';
@@ -194,6 +195,17 @@ describe('the page of mcpd', { timeout: 120_000, skip: missing }, () => {
         await page.panel('server');
         await page.click('button:has-text("Compare the revisions")');
         await page.locator('th', { hasText: '2025-03-26' }).waitFor();
+        // what it declares, as the server itself says it
+        const table = await page.locator('[aria-label="Capabilities by revision"] tr').evaluateAll(rows => rows.map(r => [...r.cells].map(c => c.textContent)));
+        const declared = await Promise.all(table[0].slice(1).map(async version => (await (await fetch(server.url, { method: 'POST', headers: {
+            'Content-Type': 'application/json', Accept: 'application/json, text/event-stream', Authorization: `Bearer ${TOKEN}`, 'MCP-Protocol-Version': version,
+            ...(version > '2026' && { 'Mcp-Method': 'server/discover' }) }, body: JSON.stringify({ jsonrpc: '2.0', id: 1, ...(version > '2026'
+            ? { method: 'server/discover', params: { _meta: { 'io.modelcontextprotocol/protocolVersion': version, 'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' }, 'io.modelcontextprotocol/clientCapabilities': {} } } }
+            : { method: 'initialize', params: { protocolVersion: version, capabilities: {}, clientInfo: { name: 'test', version: '1' } } }) }) })).json()).result.capabilities));
+        const { comparison } = await import(join(MCP_SOURCE_DIR, 'web/server.js'));
+        assert.equal(table[0].length, 5);
+        assert.deepEqual(table.slice(1), comparison(declared).map(({ path, cells }) => [path.join(' › '), ...cells]));
+        assert.ok(table.some(([name]) => name === 'resources › subscribe'), JSON.stringify(table));
         await checkAccess(page, 'server');
         await page.selectOption('header select', '2025-11-25');
         await page.locator('[data-revision="2025-11-25"]').waitFor();
@@ -203,6 +215,26 @@ describe('the page of mcpd', { timeout: 120_000, skip: missing }, () => {
         await page.locator('[data-revision="2026-07-28"]').waitFor();
         await page.panel('resources');
         await rows(page).first().waitFor();
+    });
+
+    it('asks for the first entries before it knows what the server is', async () => {
+        let listed;
+        const asked = new Promise(done => (listed = done));
+        const front = await inFrontOf(server.url, endpoint({
+            'server/discover': async () => {
+                await asked;
+                return { supportedVersions: ['2026-07-28'], capabilities: { resources: {} }, _meta: {} };
+            },
+            'resources/list': () => {
+                listed();
+                return { resources: [{ uri: 'mem:one', name: 'one' }] };
+            },
+        }, {}));
+        const early = await open(browser, front.url);
+        await rows(early).first().waitFor();
+        assert.deepEqual(early.faults(), []);
+        await early.context().close();
+        front.stop();
     });
 
     // Without a pointer: to each panel with the arrows, into its list with "/", and to an entry with Enter.
