@@ -325,6 +325,7 @@ int mcp_upstream_mount(mcp_server *server, const mcp_upstream_options *options, 
         return rc;
     if (options->shared) {
         provider.watch_for = NULL;
+        provider.seals_cursors = true;
         provider.unwatch_for = NULL;
         provider.watch = upstream_watch_shared;
         provider.unwatch = upstream_unwatch_shared;

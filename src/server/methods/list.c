@@ -17,23 +17,40 @@ static int bad_cursor(mcp_request *req)
         "Invalid params: \"cursor\" is not valid for this list: start again without it");
 }
 
-/* A position may name an item that the caller may not see, so cursors are encrypted if there are
- * access rules. A trusted parent encrypts them itself; its cursors outlive this process. */
-static bool is_sealed(const mcp_request *req)
+static bool is_sealed_by(const mcp_server *server, uint32_t part)
 {
-    const mcp_channel *channel = req->in.channel;
-    return req->server->access.may != NULL && !(channel && channel->options.trusted_parent);
+    return part && server->mounts[part - 1]->provider.seals_cursors;
 }
 
-/* Decrypts a cursor if necessary. Returns false if this server did not make it. */
+/* A position may name an item that the caller may not see, so cursors are encrypted if there are
+ * access rules, and those of providers that want it always. A trusted parent encrypts them itself;
+ * its cursors outlive this process. */
+static bool is_sealed(const mcp_request *req, uint32_t part)
+{
+    const mcp_channel *channel = req->in.channel;
+    return (req->server->access.may != NULL || is_sealed_by(req->server, part)) &&
+           !(channel && channel->options.trusted_parent);
+}
+
+static bool may_be_sealed(const mcp_request *req)
+{
+    for (uint32_t part = 0; part <= req->server->n_mounts; part++) {
+        if (is_sealed(req, part))
+            return true;
+    }
+    return false;
+}
+
+/* Decrypts a cursor if this server has sealed it. Returns whether it has. */
 static bool open_cursor(mcp_request *req, mcp_str *token)
 {
-    if (!is_sealed(req))
-        return true;
     mcp__buf plain;
+    if (!may_be_sealed(req))
+        return false;
     mcp__buf_init(&plain, &req->server->allocator, 0);
     bool ours = mcp__seal_open(req->server, MCP_STR("cursor"), *token, &plain, NULL) == MCP_OK;
-    *token = ours ? mcp__request_copy(req, mcp__buf_view(&plain)) : (mcp_str){0};
+    if (ours)
+        *token = mcp__request_copy(req, mcp__buf_view(&plain));
     mcp__buf_free(&plain);
     return ours && token->ptr;
 }
@@ -85,11 +102,13 @@ static int read_cursor(mcp_request *req)
     mcp__cursor cursor;
     if (!room)
         return MCP_ENOMEM;
-    if (!open_cursor(req, &token) ||
-        !mcp__read_cursor(token, (uint8_t)req->method->lists, mcp__request_principal_str(req), room,
-                          &cursor))
-        return req->reply.failed ? req->reply.failed : bad_cursor(req);
-    if (!find_part(req->server, cursor.part, &req->page.part))
+    bool sealed = open_cursor(req, &token);
+    if (req->reply.failed)
+        return req->reply.failed;
+    if (!mcp__read_cursor(token, (uint8_t)req->method->lists, mcp__request_principal_str(req), room,
+                          &cursor) ||
+        !find_part(req->server, cursor.part, &req->page.part) ||
+        (!sealed && is_sealed(req, req->page.part)))
         return bad_cursor(req);
     req->page.position = cursor.position;
     return MCP_OK;
@@ -266,8 +285,10 @@ void mcp__list_tail(mcp_request *req, mcp__buf *b)
         return;
     mcp__cursor cursor = {
         .list = (uint8_t)req->method->lists, .part = req->page.name, .position = req->page.next};
+    uint32_t part = 0; /* a rebuild may have moved it, or removed it */
+    (void)find_part(req->server, cursor.part, &part);
     mcp__buf_lit(b, ",\"nextCursor\":");
-    if (is_sealed(req))
+    if (is_sealed(req, part))
         put_sealed(req, b, &cursor);
     else
         mcp__put_cursor(b, &cursor, mcp__request_principal_str(req));
