@@ -126,6 +126,7 @@ static int ask(upstream_ask *a, mcp_request *req)
     const upstream *up = a->session->up;
     int rc = upstream_questions_ask(a, req);
     if (rc == MCP_INPUT_REQUIRED) {
+        mcp_request_stay(req);
         int set = mcp_request_set_state(req, mcp_str_from(state));
         set = set == MCP_OK ? begin_waiting(a, req) : set;
         rc = set == MCP_OK ? rc : set;

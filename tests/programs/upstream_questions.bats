@@ -129,3 +129,34 @@ accepted() {
     runs 3
     hush
 }
+
+post() { # PARAMS: a call over a connection of its own
+    curl -sS "$url" -H 'Authorization: Bearer 0123456789abcdef' -H 'Content-Type: application/json' \
+        -H 'Accept: application/json, text/event-stream' -H 'MCP-Protocol-Version: 2026-07-28' -H 'Mcp-Method: tools/call' \
+        -H 'Mcp-Name: gh_ask' -d '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{'"${1#\{}"'}' >answer
+    heard=$(jq -ce '.result // error("no result: \(.)")' answer)
+}
+
+@test "workers: an answer reaches the worker where its call waits" {
+    printf 'ada:0123456789abcdef\n' >tokens
+    chmod 600 tokens
+    local meta='"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":
+        {"name":"c","version":"1"},"io.modelcontextprotocol/clientCapabilities":'"$capabilities"'}'
+    "$MCPD" --http 127.0.0.1:0 --workers 2 --token-file tokens 'mcp:./asks?name=gh' 2>web.log 3>&- &
+    server_pid=$!
+    wait_until grep -qs 'http://127[0-9.:]*/mcp' web.log
+    url=$(grep -om1 'http://127[0-9.:]*/mcp' web.log)
+    # Each connection goes to one of the workers. That all of them meet the right one is next to impossible.
+    for n in {1..16}; do
+        post '{"name":"gh_ask",'"$meta}"
+        key=$(jq -r '.inputRequests | keys[0]' <<<"$heard")
+        state=$(jq -r .requestState <<<"$heard")
+        post "$(accepted | sed 's/}$//'),$meta}"
+        is '"Ada"' '.content[0].text | fromjson | .content.name'
+        runs "$n"
+    done
+    curl -sS -H 'Authorization: Bearer 0123456789abcdef' "${url%/mcp}/metrics" | grep '^mcp_forwarded_requests_total [1-9]'
+    kill "$server_pid"
+    wait "$server_pid" || true
+    server_pid=
+}

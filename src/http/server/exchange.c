@@ -247,6 +247,16 @@ static bool header(mcp_channel *channel, mcp_exchange exchange, const char *name
     return c && c->exchange == exchange && mcp__http_find(&c->head, name, value);
 }
 
+/* Finds this instance again, for the modern channel of the connection. */
+static size_t place(mcp_channel *channel, mcp_exchange exchange, char to[MCP_PLACE_ROOM],
+                    void *user)
+{
+    const mcp__http_peer *peer = user;
+    mcp_http_connection *c = peer->connection;
+    (void)channel;
+    return c && c->exchange == exchange ? mcp__place_put(c, to) : 0;
+}
+
 /* ---- to the channel ------------------------------------------------------------------------------------------ */
 
 static const mcp__http_answer accepted = {.status = 202};
@@ -284,7 +294,7 @@ int mcp__http_hand_over(mcp_http_connection *c, mcp__http_peer *peer, mcp__http_
 static void run_exchange(mcp_http_connection *c, mcp__http_message *m, const mcp__revision *legacy)
 {
     static const mcp_channel_options modern_channel = {
-        .size = sizeof(modern_channel), .send = send, .header = header};
+        .size = sizeof(modern_channel), .send = send, .header = header, .place = place};
     static const mcp_channel_options legacy_channel = {.size = sizeof(legacy_channel),
                                                        .send = send};
     mcp__http_peer *peer = c->peer;
@@ -331,6 +341,16 @@ static void handle_stateless(mcp_http_connection *c, mcp__http_message *m,
         answer_without(c, m, MCP__HTTP_FINE); /* a notification without a session has no effect */
 }
 
+/* Ends a request that was forwarded, or could not be. */
+static bool forwarded(mcp_http_connection *c, mcp__http_message *m, mcp__http_refusal why)
+{
+    if (why)
+        answer_without(c, m, why);
+    else
+        mcp_json_free(m->in.doc);
+    return true;
+}
+
 /* Forwards a request about a task of another instance, or refuses it. Returns false if neither was
  * done. */
 static bool forward_task(mcp_http_connection *c, mcp__http_message *m,
@@ -339,11 +359,17 @@ static bool forward_task(mcp_http_connection *c, mcp__http_message *m,
     mcp__http_refusal why;
     if (!c->http->fleet || m->in.batch || !mcp__http_task_forward(c, &m->in.message, session, &why))
         return false;
-    if (why)
-        answer_without(c, m, why);
-    else
-        mcp_json_free(m->in.doc);
-    return true;
+    return forwarded(c, m, why);
+}
+
+/* Does the same with a request that continues a call at another instance. */
+static bool forward_call(mcp_http_connection *c, mcp__http_message *m)
+{
+    const mcp_json *state = mcp_json_get(m->in.message.params, "requestState");
+    mcp__http_refusal why;
+    if (!m->has_request || m->in.batch || !mcp__place_seek(c, mcp_json_string(state), &why))
+        return false;
+    return forwarded(c, m, why);
 }
 
 static void handle_modern(mcp_http_connection *c, mcp__http_message *m)
@@ -353,7 +379,7 @@ static void handle_modern(mcp_http_connection *c, mcp__http_message *m)
         answer_without(c, m, MCP__HTTP_UNEXPECTED);
     else if (listens && !(c->head.accepts & MCP__HTTP_SSE))
         answer_without(c, m, MCP__HTTP_NEEDS_STREAM);
-    else if (forward_task(c, m, NULL))
+    else if (forward_task(c, m, NULL) || forward_call(c, m))
         return;
     else if (m->has_request || m->has_invalid || m->in.batch)
         run_exchange(c, m, NULL);

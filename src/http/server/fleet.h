@@ -88,6 +88,14 @@ void mcp__fleet_announce(mcp__http_session *s);
 void mcp__fleet_note_keeps(mcp__http_session *s);
 void mcp__fleet_note_end(mcp__http_session *s);
 
+/* ---- place.c: where calls of modern clients wait ---------------------------------------------- */
+
+/* mcp_channel_options.place, for the current request of c. */
+size_t mcp__place_put(mcp_http_connection *c, char to[MCP_PLACE_ROOM]);
+/* Forwards the current request of c if the call that `state` (requestState) continues waits at another
+ * instance. Returns false if it does not; otherwise *why is that of mcp__relay_start(). */
+bool mcp__place_seek(mcp_http_connection *c, mcp_str state, mcp__http_refusal *why);
+
 /* ---- hop.c: requests of other instances ------------------------------------------------------- */
 
 /* What the header Libmcp-Forwarded-Request says. */

@@ -78,6 +78,9 @@ static inline mcp_str mcp__http_text(const mcp__http_head *head, mcp__http_span 
 {
     return (mcp_str){head->bytes.ptr + span.at, span.len};
 }
+/* Iterates over Mcp-Param-* and login_headers that occurred once. *at is 0 at the beginning. Returns
+ * false after the last one. */
+bool mcp__http_next_param(const mcp__http_head *head, uint32_t *at, mcp_str *name, mcp_str *value);
 /* Returns whether the header being received repeats a part of the message, and is compared with
  * it. */
 bool mcp__http_is_mirrored(const mcp__http_head *head);

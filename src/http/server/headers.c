@@ -218,6 +218,23 @@ static uint32_t find_param(const mcp__http_head *head, mcp_str name, param *p)
     return 0;
 }
 
+bool mcp__http_next_param(const mcp__http_head *head, uint32_t *at, mcp_str *name, mcp_str *value)
+{
+    param p;
+    do {
+        if (*at)
+            memcpy(&p, head->bytes.ptr + *at, sizeof(p));
+        *at = *at ? p.next : head->params;
+        if (!*at)
+            return false;
+        memcpy(&p, head->bytes.ptr + *at, sizeof(p));
+    } while (p.repeated);
+    const char *text = head->bytes.ptr + *at + sizeof(p);
+    *name = (mcp_str){text, p.name_len};
+    *value = (mcp_str){text + p.name_len, p.value_len};
+    return true;
+}
+
 static void note_repeated(mcp__http_head *head, uint32_t at, param *p)
 {
     p->repeated = true;

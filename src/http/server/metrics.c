@@ -98,7 +98,7 @@ static const struct {
     [SESSIONS_TAKEN] = {"mcp_sessions_taken_total", "counter",
                         "Sessions of other instances that were made anew here."},
     [FORWARDED] = {"mcp_forwarded_requests_total", "counter",
-                   "Requests forwarded to the instances of their sessions."},
+                   "Requests forwarded to the instances of their sessions or calls."},
     [MEMORY] = {"mcp_memory_bytes", "gauge", "Memory held for requests and answers."},
     [MEMORY_LIMIT] = {"mcp_memory_limit_bytes", "gauge", "Limit of mcp_memory_bytes (max_memory)."},
     [MEMORY_STORED] = {"mcp_memory_stored_bytes", "gauge",

@@ -7,7 +7,7 @@
  */
 #include "http/server/session.h"
 
-enum { MOST_HEADERS = 24 };
+enum { MOST_HEADERS = 64 };
 
 struct mcp_http_relay {
     mcp_http_connection *c;
@@ -64,6 +64,14 @@ static void put_header(mcp__buf *b, header_list *list, mcp_str name, mcp_str val
     mcp__buf_char(b, 0);
 }
 
+/* The headers Mcp-Param-*, DPoP, and those with which the program authenticates callers. */
+static void put_params(const mcp_http_connection *c, mcp__buf *b, header_list *list)
+{
+    mcp_str name, value;
+    for (uint32_t at = 0; mcp__http_next_param(&c->head, &at, &name, &value);)
+        put_header(b, list, name, value);
+}
+
 /* Headers that decide who sent the request, or what it means. */
 static void put_headers(const mcp_http_connection *c, const mcp__hop_head *head, mcp__buf *b,
                         header_list *list)
@@ -79,20 +87,13 @@ static void put_headers(const mcp_http_connection *c, const mcp__hop_head *head,
         {{"Last-Event-ID", 13}, MCP__HTTP_LAST_EVENT},
         {{"traceparent", 11}, MCP__HTTP_TRACEPARENT},
     };
-    const mcp_http_options *o = &c->http->options;
-    mcp_str value;
     if (c->http_method == HTTP_POST)
         put_header(b, list, MCP_STR("Content-Type"), MCP_STR("application/json"));
     put_header(b, list, MCP_STR("Mcp-Session-Id"), head->session);
     put_header(b, list, MCP_STR("MCP-Protocol-Version"), head->revision);
     for (size_t i = 0; i < MCP__COUNT(kept); i++)
         put_header(b, list, kept[i].name, mcp__http_header(&c->head, kept[i].known));
-    for (size_t i = 0; i < o->n_login_headers; i++) {
-        if (mcp__http_find(&c->head, o->login_headers[i], &value))
-            put_header(b, list, mcp_str_from(o->login_headers[i]), value);
-    }
-    if (o->resource_server && mcp__http_find(&c->head, "DPoP", &value))
-        put_header(b, list, MCP_STR("DPoP"), value);
+    put_params(c, b, list);
 }
 
 mcp__hop_head mcp__hop_head_of(const mcp_http_connection *c)

@@ -50,6 +50,7 @@ struct mcp__input {
     mcp_str responses_text;    /* their text, in the arena; copied when a handler needs it */
     bool again;                /* this request object has begun another round */
     bool long_state;           /* mcp_request_set_long_state() */
+    bool stays;                /* mcp_request_stay() */
     mcp_json_doc *opened;      /* the decrypted requestState */
     char series[33];           /* see mcp_request_series(); empty if not generated yet */
     int64_t round;

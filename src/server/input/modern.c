@@ -150,10 +150,20 @@ static int read_state(mcp_request *req, mcp_str text)
     return rc == MCP_OK ? read_answers(req, mcp_json_get(root, "answers")) : rc;
 }
 
+/* Returns the state without the place that follows it (mcp_request_stay()). */
+static mcp_str without_place(mcp_str token)
+{
+    const char *dot = token.len ? memchr(token.ptr, '.', token.len) : NULL;
+    if (dot)
+        token.len = (size_t)(dot - token.ptr);
+    return token;
+}
+
 static int open_state(mcp_request *req, mcp_str token)
 {
     mcp_error why = {0};
     mcp__buf bound, plain;
+    token = without_place(token);
     mcp__buf_init(&bound, &req->server->allocator, 0);
     mcp__buf_init(&plain, &req->server->allocator, 0);
     put_bound(&bound, req);
@@ -273,6 +283,27 @@ static int put_sealed_state(mcp__buf *to, mcp_request *req)
     return rc;
 }
 
+void mcp_request_stay(mcp_request *req)
+{
+    struct mcp__input *input = mcp__input_need(req);
+    if (input)
+        input->stays = true;
+}
+
+static void put_place(mcp__buf *state, const mcp_request *req)
+{
+    const mcp_channel *channel = req->in.channel;
+    char place[MCP_PLACE_ROOM];
+    size_t len = 0;
+    if (req->input->stays && channel->options.place)
+        len =
+            channel->options.place(req->in.channel, req->in.exchange, place, channel->options.user);
+    if (!len)
+        return;
+    mcp__buf_char(state, '.');
+    mcp__buf_add(state, place, len);
+}
+
 /* Checks that the state fits into a message together with the request and the new answers. */
 static int check_length(mcp_request *req, size_t len)
 {
@@ -289,8 +320,10 @@ void mcp__input_send_modern(mcp_request *req)
     mcp__buf state;
     mcp__buf_init(&state, &req->server->allocator, 0);
     int rc = put_sealed_state(&state, req);
-    if (rc == MCP_OK)
-        rc = check_length(req, state.len);
+    if (rc == MCP_OK) {
+        put_place(&state, req);
+        rc = state.failed ? state.failed : check_length(req, state.len);
+    }
     if (rc == MCP_OK) {
         mcp__buf b = mcp__channel_take_buf(req->in.channel);
         mcp__put_result_head(&b, mcp__request_id(req));
