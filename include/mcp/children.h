@@ -87,6 +87,13 @@ typedef struct mcp_service_options {
      * level is "info" or "warning". NULL selects the loop's log. */
     void (*log)(const char *level, const char *line, void *user);
     void *user;
+    /* How many messages of the process are read in a second, on average, at most 1,000,000; each 4 KiB
+     * count as a further message. Those of one second may arrive at once. After that, its output is
+     * read more slowly, so that the process has to wait. 0 means no limit. */
+    size_t messages_per_second;
+    /* Called when the process has to wait because of messages_per_second, at most once in ten seconds.
+     * Must not call the client. May be NULL. */
+    void (*slowed)(void *user);
 } mcp_service_options;
 
 /* Makes a service. No process is started yet. Returns MCP_OK, MCP_EINVAL (a required option is

@@ -348,6 +348,13 @@ typedef struct mcp_http_client_options {
      * `challenge` is called only for those that it cannot answer. It must outlive this transport.
      * The header Authorization must not be set in another way. */
     mcp_oauth_client *oauth;
+    /* How many messages of all event streams of this client are read in a second, on average, at most
+     * 1,000,000; each 4 KiB count as a further message. Those of one second may arrive at once. After
+     * that, streams are read more slowly, so that the server has to wait. 0 means no limit. */
+    size_t messages_per_second;
+    /* Called when the server has to wait because of messages_per_second, at most once in ten seconds.
+     * Must not call the client. May be NULL. */
+    void (*slowed)(void *user);
 } mcp_http_client_options;
 
 /* Connects a client. Nothing is sent before the client starts. SIGPIPE is set to be ignored if it

@@ -82,19 +82,31 @@ static void on_stderr(const char *level, const char *line, void *user)
     o->trace(o->name, MCP_UPSTREAM_STDERR, mcp_str_from(line), o->user);
 }
 
+static void on_slowed(void *user)
+{
+    const upstream_session *s = user;
+    char line[120];
+    s->up->totals.slowed++;
+    snprintf(line, sizeof(line),
+             "it sends more than %zu messages in a second (messages_per_second), so it has to wait",
+             s->up->options.messages_per_second);
+    upstream_say(s->up, "warning", line);
+}
+
 static int open_service(upstream_session *s, mcp_loop *loop, mcp_error *error)
 {
     const mcp_upstream_options *o = &s->up->options;
     environment env;
     if (!make_environment(&env, s->up))
         return MCP_ENOMEM;
-    int rc = mcp_service_new(loop,
-                             MCP_OPTIONS(mcp_service_options, .name = o->name, .argv = o->argv,
-                                         .env = env.items, .cwd = o->cwd, .client = s->client,
-                                         .idle_ms = UINT64_MAX, /* the session has its own */
-                                         .start_ms = o->timeout_ms, .on_end = on_end,
-                                         .log = o->trace ? on_stderr : NULL, .user = s),
-                             &s->service, error);
+    int rc = mcp_service_new(
+        loop,
+        MCP_OPTIONS(mcp_service_options, .name = o->name, .argv = o->argv, .env = env.items,
+                    .cwd = o->cwd, .client = s->client,
+                    .idle_ms = UINT64_MAX, /* the session has its own */
+                    .start_ms = o->timeout_ms, .on_end = on_end, .log = o->trace ? on_stderr : NULL,
+                    .user = s, .messages_per_second = o->messages_per_second, .slowed = on_slowed),
+        &s->service, error);
     common_release(&s->up->alloc, (void *)env.items);
     return rc;
 }
@@ -124,7 +136,8 @@ int upstream_link_open(upstream_session *s, mcp_error *error)
     return mcp_http_client_connect(
         loop, s->client,
         MCP_OPTIONS(mcp_http_client_options, .url = o->url, .headers = o->headers,
-                    .oauth = upstream_login_client(s), .on_end = on_http_end, .user = s),
+                    .oauth = upstream_login_client(s), .on_end = on_http_end, .user = s,
+                    .messages_per_second = o->messages_per_second, .slowed = on_slowed),
         &s->http, error);
 }
 

@@ -242,6 +242,7 @@ static bool copy_options(upstream *up, const mcp_upstream_options *given)
     o->max_calls = o->max_calls ? o->max_calls : 256;
     o->max_calls_in_all = o->max_calls_in_all ? o->max_calls_in_all : 1024;
     o->max_answer = o->max_answer ? o->max_answer : 16 << 20;
+    o->messages_per_second = o->messages_per_second ? o->messages_per_second : 10000;
     o->list_ms = o->list_ms ? o->list_ms : 1000;
     o->first_list_ms = o->first_list_ms ? o->first_list_ms : 10000;
     o->question_ms = o->question_ms ? o->question_ms : 900000;
@@ -324,8 +325,8 @@ int mcp_upstream_mount(mcp_server *server, const mcp_upstream_options *options, 
     if (rc != MCP_OK)
         return rc;
     if (options->shared) {
-        provider.watch_for = NULL;
         provider.seals_cursors = true;
+        provider.watch_for = NULL;
         provider.unwatch_for = NULL;
         provider.watch = upstream_watch_shared;
         provider.unwatch = upstream_unwatch_shared;

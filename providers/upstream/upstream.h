@@ -196,6 +196,9 @@ typedef struct mcp_upstream_options {
      * is that of the mount, and `text` is borrowed. It must not call the server. May be NULL. */
     void (*trace)(const char *name, mcp_upstream_trace what, mcp_str text, void *user);
     const char *client_name; /* the name of this program, for the other server; default "mcpd" */
+    /* How many messages of a session are read in a second, as mcp_http_client_options and
+     * mcp_service_options say; default 10,000. It does not concern `connect`. */
+    size_t messages_per_second;
 } mcp_upstream_options;
 
 /* Mounts the other server. Before the first request, the server needs a host with timers; unless
@@ -254,6 +257,7 @@ typedef struct mcp_upstream_state {
     uint64_t logs, logs_dropped; /* log messages that were forwarded, and that were left out */
     uint64_t lists[MCP_UPSTREAM_LISTS];    /* lists that did not wait for an answer */
     uint64_t limited[MCP_UPSTREAM_LIMITS]; /* what was refused, by limit */
+    uint64_t slowed; /* how often a session has to wait (messages_per_second), at most every 10 s */
     /* The rest is 0 unless the server is a program. */
     size_t processes; /* number of processes that are running */
     /* the private memory of these processes in bytes, the number of processes that were started, and

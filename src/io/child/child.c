@@ -229,6 +229,7 @@ bool mcp__child_release(mcp_child *c)
 
     mcp__child_close_pipes(c);
     mcp__child_close_handle(c, (uv_handle_t *)&c->kill);
+    mcp__child_close_handle(c, (uv_handle_t *)&c->hold);
     mcp__child_close_handle(c, (uv_handle_t *)&c->signal);
     mcp__pump_close(&c->pump);
     if (c->handles || c->pump.handles)
@@ -266,9 +267,10 @@ static mcp_child *child_new(mcp_loop *loop, mcp_client *client, const mcp_child_
         return NULL;
     mcp__pump_init(&c->pump, loop, client, mcp__child_settle, c);
     uv_timer_init(&loop->uv, &c->kill);
+    uv_timer_init(&loop->uv, &c->hold);
     uv_signal_init(&loop->uv, &c->signal);
-    c->kill.data = c->signal.data = c;
-    c->handles = 2;
+    c->kill.data = c->hold.data = c->signal.data = c;
+    c->handles = 3;
     c->in = c->out = c->err = -1;
     mcp__lines_init(&c->lines, &loop->allocator, 0);
     mcp__output_init(&c->output, &loop->allocator, -1, MCP__CHILD_WAITING);
@@ -288,6 +290,10 @@ int mcp__child_start(mcp_loop *loop, mcp_client *client, const mcp_child_options
     c->own_pipes = extra->own_pipes;
     c->on_gone = extra->on_gone;
     c->on_too_long = extra->on_too_long;
+    c->flow =
+        (mcp__flow){.per_second = MCP__MIN(extra->messages_per_second, (size_t)MCP__FLOW_MOST),
+                    .slowed = extra->slowed,
+                    .user = options->user};
     mcp__ignore_sigpipe();
     int rc = check_options(&c->options, error);
     if (rc == MCP_OK)

@@ -6,6 +6,7 @@
 #define MCP_SRC_IO_CHILD_H
 
 #include "io/child/spawn.h"
+#include "io/loop/flow.h"
 #include "io/loop/pump.h"
 #include "io/loop/loop.h"
 #include "io/stdio/stdio.h"
@@ -40,6 +41,9 @@ typedef struct mcp__child_extra {
     void (*on_gone)(int status, void *user);
     /* Called when a line is longer than a message may be. The line is ignored. May be NULL. */
     void (*on_too_long)(void *user);
+    /* As in mcp_service_options. */
+    size_t messages_per_second;
+    void (*slowed)(void *user);
 } mcp__child_extra;
 
 struct mcp_child {
@@ -54,9 +58,11 @@ struct mcp_child {
     bool congested;
     bool deaf;   /* its output is ignored, because it was killed */
     bool more;   /* lines are left for the next turn of the loop */
+    bool held;   /* nothing is read until the timer `hold` fires */
     size_t turn; /* number of lines that may still be passed on in this turn */
 
     int in, out, err; /* the parent's ends of the child's stdin, stdout, stderr; -1 if closed */
+    mcp__flow flow;
     mcp__lines lines;
     mcp__output output;
     bool in_watched;              /* in_poll waits until the pipe takes more */
@@ -66,7 +72,7 @@ struct mcp_child {
     pid_t pid;          /* 0 if there is no process */
     uv_signal_t signal; /* SIGCHLD */
     uv_poll_t in_poll, out_poll, err_poll;
-    uv_timer_t kill;
+    uv_timer_t kill, hold;
     size_t handles;
 };
 

@@ -140,12 +140,40 @@ static bool is_over(ssize_t n)
     return n == 0 || (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK);
 }
 
+static void on_output(uv_poll_t *poll, int status, int events);
+
+static void on_hold_over(uv_timer_t *timer)
+{
+    mcp_child *c = timer->data;
+
+    c->held = false;
+    if (c->out < 0 || c->deaf)
+        return;
+    uv_poll_start(&c->out_poll, UV_READABLE, on_output);
+    if (c->more)
+        mcp__pump_note(&c->pump);
+}
+
+/* Lets the process wait if it has sent too much. */
+static void slow_down(mcp_child *c, size_t bytes)
+{
+    size_t lines = TURN_LINES - c->turn;
+    uint64_t ms = mcp__flow_take(&c->flow, mcp__loop_now(c->pump.loop), bytes, lines);
+
+    if (!ms || c->out < 0 || c->deaf || !mcp__child_is_running(c))
+        return;
+    c->held = true;
+    uv_poll_stop(&c->out_poll);
+    uv_timer_start(&c->hold, on_hold_over, ms, 0);
+}
+
 /* Reads up to `budget` bytes. A read that does not fill the buffer has emptied the pipe; the loop
  * then reports further data or the end of the pipe. If `to_end` is set, continues reading until the
  * pipe is empty or at its end. */
 static void read_output(mcp_child *c, size_t budget, bool to_end)
 {
     bool more = true;
+    size_t most = budget;
 
     c->turn = TURN_LINES;
     hand_over(c);
@@ -169,7 +197,8 @@ static void read_output(mcp_child *c, size_t budget, bool to_end)
         }
     }
     c->more = !c->turn && !c->deaf;
-    if (c->more)
+    slow_down(c, most - budget);
+    if (c->more && !c->held)
         mcp__pump_note(&c->pump);
 }
 
@@ -181,8 +210,8 @@ static void on_output(uv_poll_t *poll, int status, int events)
     (void)events;
     if (c->deaf)
         uv_poll_stop(poll);
-    if (c->more)
-        return; /* mcp__child_settle() continues */
+    if (c->more || c->held)
+        return; /* mcp__child_settle() or on_hold_over() continues */
     read_output(c, TURN_BYTES, false);
     mcp__pump_turn(&c->pump);
     mcp__child_flush(c);
@@ -192,7 +221,7 @@ void mcp__child_settle(void *child)
 {
     mcp_child *c = child;
 
-    if (c->more) {
+    if (c->more && !c->held) {
         read_output(c, TURN_BYTES, false);
         mcp__pump_turn(&c->pump);
     }

@@ -194,6 +194,14 @@ static void on_too_long(void *user)
                 true);
 }
 
+static void on_slowed(void *user)
+{
+    const mcp_service *s = user;
+
+    if (s->options.slowed && !s->freed)
+        s->options.slowed(s->options.user);
+}
+
 static int start_child(mcp_service *s, mcp_error *error)
 {
     const mcp_service_options *o = &s->options;
@@ -205,7 +213,9 @@ static int start_child(mcp_service *s, mcp_error *error)
                                          .with_parent = o->with_parent},
                               .first_line = mcp_str_from(o->first_line),
                               .on_gone = on_gone,
-                              .on_too_long = o->own_pipes ? on_too_long : NULL};
+                              .on_too_long = o->own_pipes ? on_too_long : NULL,
+                              .messages_per_second = o->messages_per_second,
+                              .slowed = on_slowed};
 
     if (o->own_pipes && o->fourth) {
         extra.fourth = o->fourth(o->user);

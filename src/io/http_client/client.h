@@ -19,6 +19,7 @@
 #include "auth/client/transport.h"
 #include "base/library.h"
 #include "http/client/client.h"
+#include "io/loop/flow.h"
 #include "io/loop/pump.h"
 #include "io/loop/loop.h"
 
@@ -61,6 +62,7 @@ struct mcp__multi {
     mcp__curl f;
     CURLM *handle;
     uv_timer_t timer;  /* libcurl's time-outs */
+    uv_timer_t holds;  /* fires when a transfer that is held may go on */
     uv_idle_t idle;    /* active while transfers have to be started or freed */
     mcp__link waiting; /* transfers to start */
     mcp__link running;
@@ -160,11 +162,12 @@ struct mcp__transfer {
     bool once;           /* the request is not sent again if it may have arrived */
     bool begun;          /* the request was sent; set only if it may be sent only once */
     bool checks_address; /* checks the addresses to which it connects */
-    bool paused;         /* until the next turn of the loop */
+    bool paused;         /* until the next turn of the loop, or until held_until */
     bool ended_well;     /* libcurl has received all of the answer */
     bool is_kept;        /* it is in multi->kept */
     uint64_t act;        /* the call of libcurl in which `taken` bytes arrived */
     size_t taken;
+    int64_t held_until; /* the time of the loop before which nothing more is read */
     char error[CURL_ERROR_SIZE];
 };
 
@@ -184,6 +187,9 @@ bool mcp__transfer_set_callbacks(mcp__transfer *t);
 bool mcp__transfer_must_wait(mcp__transfer *t, size_t n);
 /* Counts an event of its stream, which takes longer than its bytes. */
 void mcp__transfer_took_event(mcp__transfer *t);
+/* Reads no more of the answer before this time of the loop. What libcurl has read already is kept, and
+ * then the server has to wait. */
+void mcp__transfer_hold(mcp__transfer *t, int64_t until);
 /* Stops a transfer. None of its callbacks is called any more. */
 void mcp__transfer_abandon(mcp__transfer *t);
 /* Handles the end of a transfer in libcurl, or a redirect. */
@@ -289,6 +295,7 @@ struct mcp_http_client {
     mcp__link exchanges; /* oldest first */
     size_t n_sent[MCP__ASKED_KINDS], n_replies;
     mcp__client_exchange *stream; /* the open GET for unsolicited messages */
+    mcp__flow flow;               /* of all event streams */
     mcp__buf session;             /* the session id; empty if there is none */
     uint64_t n_sessions;          /* number of sessions so far */
     uv_timer_t timer;             /* fires at the earliest deadline */

@@ -14,7 +14,6 @@ enum {
     IDLE_CONNECTIONS = 128,
     MOST_AT_ONCE = 1 << 19,   /* bytes of all long answers in one turn of the loop */
     LEAST_AT_ONCE = 16 << 10, /* bytes of one of them */
-    EVENT_COST = 4 << 10,     /* an event takes as much time as so many bytes, about */
 };
 
 /* One of libcurl's sockets. */
@@ -226,7 +225,41 @@ static void settle(mcp__multi *multi)
 
 void mcp__transfer_took_event(mcp__transfer *t)
 {
-    t->taken += EVENT_COST;
+    t->taken += MCP__FLOW_COST;
+}
+
+/* ---- transfers that have to wait --------------------------------------------------------------- */
+
+static bool is_held(const mcp__transfer *t)
+{
+    return t->held_until > mcp__loop_now(t->multi->loop);
+}
+
+static void on_hold_over(uv_timer_t *timer)
+{
+    mcp__multi *multi = timer->data;
+
+    multi->pausing = true;
+    mcp__multi_note(multi);
+}
+
+/* Starts the timer for the first transfer that may go on. */
+static void arm_holds(mcp__multi *multi)
+{
+    int64_t due = INT64_MAX, now = mcp__loop_now(multi->loop);
+
+    for (mcp__link *l = multi->running.next; l != &multi->running; l = l->next) {
+        const mcp__transfer *t = mcp__container(l, mcp__transfer, link);
+        if (t->paused && is_held(t))
+            due = MCP__MIN(due, t->held_until);
+    }
+    if (due != INT64_MAX && !uv_is_closing((uv_handle_t *)&multi->holds))
+        uv_timer_start(&multi->holds, on_hold_over, (uint64_t)(due - now), 0);
+}
+
+void mcp__transfer_hold(mcp__transfer *t, int64_t until)
+{
+    t->held_until = until;
 }
 
 /* libcurl reads from a connection as long as there is anything to read. A server that sends without
@@ -237,6 +270,11 @@ bool mcp__transfer_must_wait(mcp__transfer *t, size_t n)
     mcp__multi *multi = t->multi;
     size_t most = MCP__MAX(MOST_AT_ONCE / MCP__MAX(multi->n_long, 1), LEAST_AT_ONCE);
 
+    if (is_held(t)) {
+        t->paused = true;
+        arm_holds(multi);
+        return true;
+    }
     if (t->act != multi->acts)
         t->taken = 0;
     t->act = multi->acts;
@@ -254,7 +292,7 @@ static mcp__transfer *find_paused(const mcp__multi *multi)
 {
     for (mcp__link *l = multi->running.next; l != &multi->running; l = l->next) {
         mcp__transfer *t = mcp__container(l, mcp__transfer, link);
-        if (t->paused && t->act != multi->acts)
+        if (t->paused && t->act != multi->acts && !is_held(t))
             return t;
     }
     return NULL;
@@ -268,8 +306,10 @@ static void resume_paused(mcp__multi *multi)
     multi->inside++;
     multi->acts++;
     multi->n_long = 0;
-    for (mcp__link *l = multi->running.next; l != &multi->running; l = l->next)
-        multi->n_long += mcp__container(l, mcp__transfer, link)->paused;
+    for (mcp__link *l = multi->running.next; l != &multi->running; l = l->next) {
+        const mcp__transfer *t = mcp__container(l, mcp__transfer, link);
+        multi->n_long += t->paused && !is_held(t);
+    }
     for (mcp__transfer *t; (t = find_paused(multi)) != NULL;) {
         t->act = multi->acts;
         t->taken = 0;
@@ -277,6 +317,7 @@ static void resume_paused(mcp__multi *multi)
         (void)multi->f.curl_easy_pause(t->easy, CURLPAUSE_CONT);
     }
     multi->inside--;
+    arm_holds(multi);
 }
 
 static void before_waiting(uv_idle_t *idle)
@@ -319,6 +360,7 @@ static void multi_stop(mcp__multi *multi)
         multi->f.curl_multi_cleanup(multi->handle);
     multi->f.curl_global_cleanup();
     uv_close((uv_handle_t *)&multi->timer, timer_closed);
+    uv_close((uv_handle_t *)&multi->holds, timer_closed);
     uv_close((uv_handle_t *)&multi->idle, timer_closed);
 }
 
@@ -340,9 +382,10 @@ static int set_up(mcp__multi *multi)
 static void open_handles(mcp__multi *multi)
 {
     uv_timer_init(&multi->loop->uv, &multi->timer);
+    uv_timer_init(&multi->loop->uv, &multi->holds);
     uv_idle_init(&multi->loop->uv, &multi->idle);
-    multi->timer.data = multi->idle.data = multi;
-    multi->n_users = 2;
+    multi->timer.data = multi->holds.data = multi->idle.data = multi;
+    multi->n_users = 3;
 }
 
 static int check_version(const mcp__curl *f, mcp_error *error)

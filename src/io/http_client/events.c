@@ -84,9 +84,20 @@ static void take_event(mcp__client_exchange *e, const mcp__sse_event *event)
         receive(e, event);
 }
 
+/* Lets the server wait if the streams of the client have brought too much. */
+static void slow_down(const mcp__client_exchange *e, size_t bytes, size_t events)
+{
+    int64_t now = mcp__http_now(e->http);
+    uint64_t ms = mcp__flow_take(&e->http->flow, now, bytes, events);
+
+    if (ms)
+        mcp__transfer_hold(e->transfer, now + (int64_t)ms);
+}
+
 bool mcp__client_exchange_events(mcp__client_exchange *e, mcp_str bytes)
 {
     mcp__sse_event event;
+    size_t len = bytes.len, events = 0;
     int rc;
 
     while ((rc = mcp__sse_next(&e->sse, &bytes, &event)) == MCP_PENDING) {
@@ -94,7 +105,9 @@ bool mcp__client_exchange_events(mcp__client_exchange *e, mcp_str bytes)
         if (e->stage == MCP__GONE)
             return false;
         mcp__transfer_took_event(e->transfer);
+        events++;
     }
+    slow_down(e, len, events);
     mcp__pump_turn(&e->http->pump);
     return rc == MCP_OK && e->stage != MCP__GONE;
 }

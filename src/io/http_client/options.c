@@ -83,6 +83,9 @@ int mcp__http_client_read_options(mcp_http_client *http, mcp_error *error)
     mcp_http_client_options *o = &http->options;
 
     set_defaults(o);
+    http->flow = (mcp__flow){.per_second = MCP__MIN(o->messages_per_second, (size_t)MCP__FLOW_MOST),
+                             .slowed = o->slowed,
+                             .user = o->user};
     int rc = copy_address(http, o, error);
     return rc == MCP_OK ? copy_headers(http, o->headers, error) : rc;
 }

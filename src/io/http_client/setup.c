@@ -176,6 +176,7 @@ static void clear(mcp__transfer *t)
     t->added = t->satisfied = t->head_reported = t->begun = t->paused = t->ended_well = false;
     t->error[0] = 0;
     t->taken = 0;
+    t->held_until = 0;
     t->n_sent = 0;
 }
 

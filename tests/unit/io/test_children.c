@@ -556,6 +556,58 @@ static void test_no_memory(void **state)
     }
 }
 
+/* ---- floods ---------------------------------------------------------------------------------- */
+
+static int n_notices, n_slowed;
+
+static void on_notice(mcp_client *client, mcp_str method, const mcp_json *params, void *user)
+{
+    (void)client, (void)method, (void)params, (void)user;
+    n_notices++;
+}
+
+static void on_slowed(void *user)
+{
+    (void)user;
+    n_slowed++;
+}
+
+/* Of a process that sends without end, only so many messages are read in a second. It can be ended. */
+static void test_flood(void **state)
+{
+    enum { LIMIT = 500, TURN = 256 };
+    static const char *const argv[] = {
+        "sh", "-c",
+        "read -r line; echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":"
+        "\"2025-06-18\",\"capabilities\":{},\"serverInfo\":{\"name\":\"s\",\"version\":\"1\"}}}'; "
+        "exec yes '{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}'",
+        NULL};
+    fixture f = {.last_status = -1};
+
+    (void)state;
+    n_notices = n_slowed = 0;
+    assert_int_equal(mcp_loop_new(NULL, &f.loop, NULL), MCP_OK);
+    assert_int_equal(
+        mcp_client_new(MCP_OPTIONS(mcp_client_options, .name = "t", .version = "1",
+                                   .revision = "2025-06-18", .notification = on_notice),
+                       &f.client, NULL),
+        MCP_OK);
+    mcp_service_options o = options_of(&f, argv);
+    o.messages_per_second = LIMIT;
+    o.slowed = on_slowed;
+    o.start_ms = 600000;
+    assert_int_equal(mcp_service_new(f.loop, &o, &f.service, NULL), MCP_OK);
+    f.use = (mcp_service_use){.ready = on_ready, .user = &f};
+    int64_t began = mcp_loop_now(f.loop);
+    assert_int_equal(mcp_service_begin(f.service, &f.use, NULL), MCP_PENDING);
+    for (int64_t end = wait_end(); n_notices < 3 * LIMIT && wait_more(end);)
+        mcp_loop_step(f.loop, 10);
+    int64_t ms = mcp_loop_now(f.loop) - began;
+    assert_in_range(n_notices, 3 * LIMIT, LIMIT + (LIMIT * (ms + 20)) / 1000 + TURN);
+    assert_true(n_slowed > 0);
+    close_fixture(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -564,7 +616,8 @@ int main(void)
         cmocka_unit_test(test_never_starts),       cmocka_unit_test(test_abort),
         cmocka_unit_test(test_forks_away),         cmocka_unit_test(test_stderr_flood),
         cmocka_unit_test(test_own_pipes),          cmocka_unit_test(test_options),
-        cmocka_unit_test(test_loop_ends),          cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_loop_ends),          cmocka_unit_test(test_flood),
+        cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* Event streams as answers: whole and in pieces, interrupted and resumed. */
 #define _GNU_SOURCE
 #include "http_client_rig.h"
+#include "support/wait.h"
 
 /* ---- event streams --------------------------------------------------------------------------- */
 
@@ -231,6 +232,65 @@ static void test_flood_of_events(void **state)
     close_fixture(&f);
 }
 
+/* ---- a limit on the rate ---------------------------------------------------------------------------------- */
+
+enum { TOO_MANY = 3000 };
+
+static void answer_too_fast(script_connection *c, const script_request *r)
+{
+    static char text[TOO_MANY * 32];
+    size_t at = (size_t)snprintf(text, sizeof(text), SCRIPT_STREAM);
+
+    (void)r;
+    for (int i = 0; i < TOO_MANY; i++)
+        at += (size_t)snprintf(text + at, sizeof(text) - at, "event: other\ndata: 1\n\n");
+    snprintf(text + at, sizeof(text) - at, "data: " ANSWER(1) "\n\n");
+    script_write(c, text);
+    script_end(c);
+}
+
+static void count_slowed(void *user)
+{
+    ((fixture *)user)->hooked++;
+}
+
+/* A stream with more events than are allowed in a second takes longer, and its answer arrives. */
+static void test_too_fast(void **state)
+{
+    fixture f;
+
+    (void)state;
+    for (size_t limit = 2000; limit <= 4000; limit += 2000) {
+        open_fixture(
+            &f, answer_too_fast,
+            (mcp_http_client_options){.messages_per_second = limit, .slowed = count_slowed});
+        int64_t began = mcp_loop_now(f.loop);
+        engine_send(&f.client, ENGINE_REQUEST(1, .modern = true));
+        wait_for_ends(&f);
+        expect(&f, "got 1 " ANSWER(1) "\n");
+        assert_int_equal(f.hooked, limit < TOO_MANY);
+        if (limit < TOO_MANY) /* a third of the events wait for half a second */
+            assert_true(mcp_loop_now(f.loop) - began >= 300);
+        close_fixture(&f);
+    }
+}
+
+/* The client is closed while its stream has to wait. */
+static void test_too_fast_closed(void **state)
+{
+    fixture f;
+
+    (void)state;
+    open_fixture(&f, answer_too_fast,
+                 (mcp_http_client_options){.messages_per_second = 10, .slowed = count_slowed});
+    engine_send(&f.client, ENGINE_REQUEST(1, .modern = true));
+    for (int64_t end = wait_end(); !f.hooked && wait_more(end);)
+        mcp_loop_step(f.loop, 20);
+    assert_int_equal(f.hooked, 1);
+    run_for(&f, 50);
+    close_fixture(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -242,6 +302,8 @@ int main(void)
         cmocka_unit_test(test_no_id),
         cmocka_unit_test(test_server_leaves_open),
         cmocka_unit_test(test_flood_of_events),
+        cmocka_unit_test(test_too_fast),
+        cmocka_unit_test(test_too_fast_closed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
