@@ -77,6 +77,12 @@ typedef struct instance {
     size_t n_received, n_gaps, n_states;
     int published; /* 1: no answer yet */
     char refusal[240];
+    /* Values. */
+    size_t n_kept, n_fetched;
+    int kept, fetched; /* the last outcomes */
+    uint64_t number;   /* of the last fetch */
+    char value[240];   /* the last one, cut */
+    size_t value_len;
 } instance;
 
 static mcp_loop *loop;
@@ -101,6 +107,25 @@ static inline void on_published(int rc, const char *why, void *user)
     snprintf(i->refusal, sizeof(i->refusal), "%s", why ? why : "");
 }
 
+static inline void on_kept(int rc, const char *why, void *user)
+{
+    instance *i = user;
+    i->n_kept++;
+    i->kept = rc;
+    snprintf(i->refusal, sizeof(i->refusal), "%s", why ? why : "");
+}
+
+static inline void on_fetched(uint64_t number, int rc, mcp_str value, void *user)
+{
+    instance *i = user;
+    i->n_fetched++;
+    i->fetched = rc;
+    i->number = number;
+    i->value_len = value.len;
+    snprintf(i->value, sizeof(i->value), "%.*s", (int)(value.len < 200 ? value.len : 200),
+             value.len ? value.ptr : "");
+}
+
 static inline void on_state(mcp_bus_state state, const char *why, void *user)
 {
     instance *i = user;
@@ -117,7 +142,9 @@ static inline int open_on(instance *i, const char *address, const char *user, co
                              .received = on_received,
                              .gap = on_gap,
                              .published = on_published,
-                             .state = on_state};
+                             .state = on_state,
+                             .kept = on_kept,
+                             .fetched = on_fetched};
     mcp_error error = {0};
     *i = (instance){.published = 1};
     int rc = redis_make(address, "test", user, password, host, &i->bus, &error);

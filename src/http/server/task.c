@@ -2,7 +2,8 @@
  *
  * The id of a task names the instance where it runs. A request in a legacy session, which may be here, is
  * forwarded without its session: the other instance does not have it. So questions of a task reach only
- * the sessions at its own instance.
+ * the sessions at its own instance. Such a request may have been forwarded here because of its session. It
+ * is forwarded once more then, and no further, because it has no session any more.
  */
 #include "http/server/session.h"
 
@@ -24,8 +25,8 @@ bool mcp__http_task_forward(mcp_http_connection *c, const mcp__message *message,
 {
     mcp_http *http = c->http;
     mcp_task_home home = {.size = sizeof(home)};
-    if (message->kind != MCP__REQUEST || !is_about_task(message->method) || c->is_hop ||
-        c->home_gone || !http->relays.send)
+    if (message->kind != MCP__REQUEST || !is_about_task(message->method) ||
+        (c->is_hop && !session) || c->home_gone || !http->relays.send)
         return false;
     mcp_str id = mcp_json_string(mcp_json_get(message->params, "taskId"));
     int rc =
@@ -37,6 +38,7 @@ bool mcp__http_task_forward(mcp_http_connection *c, const mcp__message *message,
     mcp__hop_head head = mcp__hop_head_of(c);
     if (session)
         head = (mcp__hop_head){.revision = mcp_str_from(session->revision->name)};
+    mcp__hop_free(c);
     *why = mcp__relay_start(c, home.instance, mcp_str_from(home.address), &head);
     return true;
 }

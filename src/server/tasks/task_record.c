@@ -104,7 +104,8 @@ int mcp__task_record_read(mcp_str text, const mcp_allocator *allocator, mcp_task
     t.ttl_ms = get_number(text.ptr + 3 + 2 * NUMBER, NUMBER);
     t.poll_ms = get_number(text.ptr + 3 + 3 * NUMBER, NUMBER);
     t.detail = rest;
-    if (!is_time(t.created_ms) || !is_time(t.updated_ms) || (!t.principal.ptr && t.principal.len))
+    if ((text.ptr[2] & ~(IS_ERROR | NAMED)) || !is_time(t.created_ms) || !is_time(t.updated_ms) ||
+        (!t.principal.ptr && t.principal.len))
         return MCP_EINVAL;
     int rc = check_detail(t.detail, allocator);
     if (rc == MCP_OK)

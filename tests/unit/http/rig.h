@@ -57,6 +57,8 @@ typedef struct wire {
 
 /* Where the random numbers of the next rig begin. */
 static unsigned rig_seed;
+/* Whether the servers of the next rigs have tools that may be called as tasks. */
+static bool rig_tasks;
 
 static int rig_random(void *bytes, size_t len, void *user)
 {
@@ -93,8 +95,9 @@ static int rig_begin_with(rig *r, const mcp_http_options *options, size_t fail_a
     o.random = rig_random;
     o.user = r;
     o.allocator = &r->allocator;
-    int rc = fixture_new(&(fixture_options){.allocator = &r->allocator, .page_size = 100},
-                         &r->fixture, NULL);
+    int rc = fixture_new(
+        &(fixture_options){.allocator = &r->allocator, .page_size = 100, .tasks = rig_tasks},
+        &r->fixture, NULL);
     if (rc == MCP_OK)
         rc = mcp_http_new(fixture_server(r->fixture), &o, &r->http, NULL);
     if (rc == MCP_OK)
