@@ -5,6 +5,8 @@ import json
 import time
 
 META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
+TASKS = {**META, "io.modelcontextprotocol/clientCapabilities": {"extensions": {"io.modelcontextprotocol/tasks": {}}}}
+LOST = "The instance that ran the task has ended"
 NO_ANSWER_S = 120  # after that time, a request counts as lost
 numbers = itertools.count(1)
 
@@ -142,10 +144,10 @@ def reply(body, id):
     return None
 
 
-def request(method, params, name=None):
+def request(method, params, name=None, meta=META):
     """A request of revision 2026-07-28, and its headers."""
     headers = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": method, **({"Mcp-Name": name} if name else {})}
-    return {"jsonrpc": "2.0", "id": next(numbers), "method": method, "params": {**params, "_meta": META}}, headers
+    return {"jsonrpc": "2.0", "id": next(numbers), "method": method, "params": {**params, "_meta": meta}}, headers
 
 
 class Client:
@@ -174,6 +176,60 @@ class Client:
                     check()
             await asyncio.sleep(self.fleet.options.pause)
         self.connection.close()
+
+
+class TaskClient:
+    """Makes tasks one after the other, and asks for each until it has ended, wherever the proxy sends the requests."""
+
+    END_S = 60  # a task that has not ended by then never will
+
+    def __init__(self, fleet):
+        self.fleet, self.ends, self.lost = fleet, {}, []
+        self.connection = Connection(fleet.ledger, fleet.front, fleet.token)
+
+    async def run(self):
+        while not self.fleet.stopping:
+            label = "task-%d" % next(numbers)
+            deaths = self.fleet.deaths
+            seconds = (0, 0.3, 2)[next(numbers) % 3]
+            result = await self.ask("tools/call", {"name": "jobs_slow_compute",
+                                                   "arguments": {"seconds": seconds, "label": label}}, "jobs_slow_compute")
+            if result and result.get("taskId"):
+                await self.follow(result["taskId"], label, deaths)
+            elif result:
+                self.fleet.ledger.fault("a call that is no task: %s" % json.dumps(result)[:300])
+            await asyncio.sleep(self.fleet.options.pause)
+        self.connection.close()
+
+    async def ask(self, method, params, name):
+        """The result of a request, or None if there is no answer, or an instance could not be reached."""
+        answer = await self.connection.ask("task", *request(method, params, name, TASKS))
+        if answer.outcome != 200:
+            return None
+        error = (answer.message or {}).get("error")
+        if error and "cannot be reached" not in error["message"]:
+            self.fleet.ledger.fault("%s: %s" % (method, json.dumps(error)[:300]))
+        return (answer.message or {}).get("result")
+
+    async def follow(self, id, label, deaths):
+        until = time.monotonic() + self.END_S
+        while time.monotonic() < until:
+            state = await self.ask("tasks/get", {"taskId": id}, id)
+            status = (state or {}).get("status", "working")
+            if status not in ("working", "input_required"):
+                self.end(state, status, label, deaths)
+                return
+            await asyncio.sleep(max(self.fleet.options.pause, 0.05))
+        self.fleet.ledger.fault("%s has not ended after %d s" % (label, self.END_S))
+
+    def end(self, state, status, label, deaths):
+        """Only the end of its instance, which may be noted a little later, may keep a task from its own result."""
+        lost = status == "cancelled" or (status == "failed" and LOST in state.get("statusMessage", ""))
+        self.ends["lost" if lost else status] = self.ends.get("lost" if lost else status, 0) + 1
+        if lost:
+            self.lost.append((label, deaths))
+        elif status != "completed" or "Computed %s\"" % label not in json.dumps(state.get("result")):
+            self.fleet.ledger.fault("%s: %s" % (label, json.dumps(state)[:400]))
 
 
 class Freshness:

@@ -1,5 +1,6 @@
 """The processes of a fleet for the driver: an issuer of tokens, Redis, instances of mcpd, HAProxy."""
 import base64
+import http.client
 import http.server
 import json
 import os
@@ -9,8 +10,12 @@ import signal
 import subprocess
 import threading
 import time
+import urllib.request
+
+from clients import TASKS, request
 
 MCPD = os.environ.get("MCPD", "mcpd")
+JOBS = os.path.join(os.environ.get("MCP_BUILD_DIR") or os.path.join(os.path.dirname(MCPD), "../.."), "tests/conformance-server")
 SOURCE = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
 WAIT_S = 120
 URI = "sqlite://shop/item/row/1"
@@ -181,7 +186,8 @@ class Fleet:
         self.token = self.issuer.token("ada")
         self.redis = Redis(folder)
         self.upstreams = ["mcp:'%s' --no-resource-tools %s/first?name=first" % (MCPD, folder),
-                          "mcp:%s?name=second" % self.start_upstream()]
+                          "mcp:%s?name=second" % self.start_upstream(),
+                          "mcp:'%s' --stdio?name=jobs" % JOBS]
         self.instances = [Instance(self, name, 11 + i) for i, name in enumerate("abc")]
         for instance in self.instances:
             instance.start()
@@ -227,6 +233,25 @@ class Fleet:
         done = subprocess.run(["curl", "-s", "-m", "30", "-H", "Host: mcp.example", "-H", "Authorization: Bearer " + self.token,
                                "http://%s:%d/metrics" % instance.at], capture_output=True, text=True)
         return float((re.findall(r"^%s (\S+)$" % re.escape(name), done.stdout, re.M) or ["0"])[0])
+
+    def ask(self, at, method, params, name):
+        """Sends one request, and returns its result; empty if there is none."""
+        message, headers = request(method, params, name, TASKS)
+        headers.update({"Host": "mcp.example", "Authorization": "Bearer " + self.token, "Content-Type": "application/json",
+                        "Accept": "application/json, text/event-stream"})
+        asked = urllib.request.Request("http://%s:%d/mcp" % at, json.dumps(message).encode(), headers)
+        try:
+            with urllib.request.urlopen(asked, timeout=60) as answer:
+                return json.loads(answer.read()).get("result", {})
+        except (OSError, http.client.HTTPException):
+            return {}
+
+    def make_task(self, at, seconds):
+        arguments = {"seconds": seconds, "label": "kept"}
+        return self.ask(at, "tools/call", {"name": "jobs_slow_compute", "arguments": arguments}, "jobs_slow_compute")["taskId"]
+
+    def task(self, at, id):
+        return self.ask(at, "tasks/get", {"taskId": id}, id)
 
     def stop(self):
         """Ends everything, the instances with a signal that lets them finish. Yields what was wrong with that."""
