@@ -19,6 +19,17 @@ void mcp__audit_begin(mcp_request *req)
     req->used.since = mcp__usage_start(req);
 }
 
+/* The handler of a cancelled request may finish after the channel was freed. */
+void mcp__audit_keep(mcp_request *req)
+{
+    const mcp_channel_options *o = &req->in.channel->options;
+    if (req->used.recorded || req->used.caller)
+        return;
+    req->used.inner = o->inner;
+    if (!req->identity && o->caller)
+        req->used.caller = mcp_request_strdup(req, mcp_str_from(o->caller));
+}
+
 /* ---- what the request is about --------------------------------------------------------------- */
 
 static const struct {
@@ -109,11 +120,11 @@ void mcp__audit_end(mcp_request *req)
     mcp_audit_record r = {
         .size = sizeof(r),
         .identity = req->identity,
-        .caller = channel ? channel->options.caller : NULL,
+        .caller = channel ? channel->options.caller : req->used.caller,
         .method = req->in.message.method,
         .outcome = outcome_of(req),
         .duration_ms = mcp__usage_elapsed(req),
-        .inner = channel && channel->options.inner,
+        .inner = channel ? channel->options.inner : req->used.inner,
         .params = req->in.message.params,
     };
     r.code = code_of(req, r.outcome);

@@ -7,6 +7,8 @@
 /* Must be called only if server->audit.ended is set. mcp__audit_end() records a request once: with
  * the outcome in req->used, or for a subscription that was opened, as successful. */
 void mcp__audit_begin(mcp_request *req);
+/* Must be called before the channel of a request in flight may be freed. */
+void mcp__audit_keep(mcp_request *req);
 void mcp__audit_end(mcp_request *req);
 
 #endif

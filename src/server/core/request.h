@@ -101,6 +101,7 @@ struct mcp_request {
     const mcp__method *method;
     mcp__request_state state;
     atomic_bool cancelled; /* read by handlers on any thread */
+    bool has_total;        /* the handler of a completion said how many values there are */
     struct {
         bool called; /* mcp_reply_finish() was called while the handler was running */
         int outcome;
@@ -122,10 +123,7 @@ struct mcp_request {
     mcp__reply_error error;
     mcp__tool_result tool;
     mcp__page page;
-    struct {
-        uint64_t total;
-        bool has_total;
-    } completion;
+    uint64_t total; /* these */
     mcp__notices notices;
 
     /* state of other modules */

@@ -1,5 +1,6 @@
 /* session.c: the server's side of a channel: its life cycle, its role, and a second initialize. */
 #include "server/core/session.h"
+#include "server/core/audit.h"
 #include "server/input/input.h"
 #include "server/methods/methods.h"
 #include "server/tasks/tasks.h"
@@ -68,6 +69,8 @@ static void role_cancel(mcp__incoming *in)
         mcp__listen_end(req);
         return;
     }
+    if (req->server->audit.ended)
+        mcp__audit_keep(req);
     if (req->cancelled)
         return;
     req->cancelled = true;

@@ -31,10 +31,12 @@ typedef enum mcp__used_outcome {
 
 /* What is counted for a request. */
 typedef struct mcp__used {
-    mcp__meter *meter; /* NULL if the request is not counted */
-    int64_t since;     /* when the request began, in milliseconds */
-    uint64_t bytes;    /* size of the contents in the result */
+    mcp__meter *meter;  /* NULL if the request is not counted */
+    int64_t since;      /* when the request began, in milliseconds */
+    uint64_t bytes;     /* size of the contents in the result */
+    const char *caller; /* of audit.c; NULL while the channel has it */
     mcp__used_outcome outcome;
+    bool inner;    /* the same */
     bool denied;   /* access rules deny the item that was requested */
     bool recorded; /* audit.c has passed its record to the program */
 } mcp__used;

@@ -139,16 +139,15 @@ int mcp_reply_completion_for(mcp_request *req, mcp_str value, mcp_str uri)
 
 void mcp_reply_completion_total(mcp_request *req, uint64_t total)
 {
-    req->completion.has_total = true;
-    req->completion.total = total;
+    req->has_total = true;
+    req->total = total;
 }
 
 void mcp__complete_tail(mcp_request *req, mcp__buf *b)
 {
     /* The handler's total may include values that this caller may not see. */
-    bool has_total = req->completion.has_total && !req->server->access.may;
-    uint64_t total =
-        has_total ? MCP__MAX(req->completion.total, req->reply.count) : req->reply.count;
+    bool has_total = req->has_total && !req->server->access.may;
+    uint64_t total = has_total ? MCP__MAX(req->total, req->reply.count) : req->reply.count;
     mcp__buf_lit(b, ",\"total\":");
     mcp__json_put_uint(b, total);
     if (total > MCP__MIN(req->reply.count, (size_t)MAX_VALUES))

@@ -266,6 +266,26 @@ static void test_later(void **state)
     rig_close(&r);
 }
 
+/* The record of an anonymous call says who called, also if the handler finishes after the caller has gone. */
+static void test_gone(void **state)
+{
+    (void)state;
+    begin(NULL, "192.0.2.7");
+    r.handler = rig_keep;
+    rig_call_tool(&r, peer, 1, "t");
+    rig_call_tool(&r, peer, 2, "t");
+    rig_say(&r, peer,
+            "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
+            "\"requestId\":2}}");
+    mcp_channel_free(peer);
+    TOLD("");
+    mcp_reply_finish(r.kept[0], MCP_OK);
+    TOLD("192.0.2.7 tools/call 't' cancelled;");
+    mcp_reply_finish(r.kept[1], MCP_OK);
+    TOLD("192.0.2.7 tools/call 't' cancelled;");
+    rig_close(&r);
+}
+
 static void test_inner(void **state)
 {
     (void)state;
@@ -290,6 +310,7 @@ int main(void)
         cmocka_unit_test(test_outcomes), cmocka_unit_test(test_targets),
         cmocka_unit_test(test_listen),   cmocka_unit_test(test_denied),
         cmocka_unit_test(test_later),    cmocka_unit_test(test_inner),
+        cmocka_unit_test(test_gone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
