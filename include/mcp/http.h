@@ -384,7 +384,8 @@ MCP_API int64_t mcp_http_deadline(const mcp_http *http);
  * (see mcp_http_set_linger()), adds "Connection: close" to later answers, and answers new sessions with 503. mcp_http_busy()
  * returns the number of connections that are still busy. */
 MCP_API void mcp_http_drain(mcp_http *http, int64_t now);
-/* Sets how long draining leaves idle connections open, which is 0 at first. A client may be sending a
+/* Sets how long draining leaves idle connections open, which is 0 at first; those that become idle later, with
+ * an answer without "Connection: close", as long from then on. A client may be sending a
  * request on a connection that looks idle; it would lose the answer. Use it when another process
  * takes over, so that no request fails. Call it before mcp_http_drain(). */
 MCP_API void mcp_http_set_linger(mcp_http *http, uint64_t ms);

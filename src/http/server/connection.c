@@ -141,7 +141,7 @@ void mcp__http_finish(mcp_http_connection *c, int status, int code)
         return;
     }
     mcp__http_set_phase(c, MCP__HTTP_IDLE);
-    if (!c->keep_alive || c->http->draining) {
+    if (!c->keep_alive || (c->http->draining && !c->http->linger_ms)) {
         mcp__http_close(c, MCP_HTTP_CLOSE);
     } else {
         mcp__http_schedule_input(c);

@@ -339,10 +339,13 @@ int64_t mcp_http_deadline(const mcp_http *http)
 
 /* ---- draining and revoking ------------------------------------------------------------------ */
 
+/* A connection whose answer began before draining was not told that it will be closed: it stays open for as long
+ * as one that was idle then. */
 int64_t mcp__http_idle_deadline(const mcp_http_connection *c, uint64_t ms)
 {
     int64_t due = mcp__http_after(c->since, ms);
-    return c->http->draining ? MCP__MIN(due, c->http->linger_end) : due;
+    int64_t linger = mcp__http_after(c->since, c->http->linger_ms);
+    return c->http->draining ? MCP__MIN(due, MCP__MAX(linger, c->http->linger_end)) : due;
 }
 
 static void drain_connection(mcp_http_connection *c)

@@ -329,6 +329,51 @@ static void test_linger(void **state)
     rig_end(&r);
 }
 
+/* The head of these answers was sent before draining began, without "Connection: close": their clients may send a
+ * request on the same connection, which is answered. */
+static void test_linger_told(void **state)
+{
+    (void)state;
+    rig r;
+    wire used, idle, pipelined;
+    rig_begin(&r, NULL);
+    wire_open(&used, &r);
+    wire_send(&used, PENDING);
+    wire_open(&idle, &r);
+    wire_send(&idle, PENDING);
+    wire_open(&pipelined, &r);
+    wire_send(&pipelined, PENDING);
+    wire_send(&pipelined, HEALTH);
+    rig_pass(&r, 15001);
+    wire_expect(&used, SSE_HEAD BEAT);
+    wire_expect(&idle, SSE_HEAD BEAT);
+    wire_expect(&pipelined, SSE_HEAD BEAT);
+    mcp_http_set_linger(r.http, 1000);
+    mcp_http_drain(r.http, r.now);
+    rig_pass(&r, 5000);
+    mcp_http_tick(r.http, r.now);
+    for (size_t i = 0; i < 3; i++)
+        fixture_finish(r.fixture, i);
+    rig_pass(&r, 0);
+    wire_expect(&used, SSE_HEAD "~later~\n0\n\n");
+    wire_expect(&idle, SSE_HEAD "~later~\n0\n\n");
+    wire_expect(&pipelined, SSE_HEAD "~later~\n0\n\nHTTP/1.1 200 OK\nConnection: close\n~ok\n");
+    assert_int_not_equal(pipelined.closed, 0);
+    rig_pass(&r, 900);
+    assert_int_equal(used.closed, 0);
+    wire_clear(&used);
+    wire_send(&used, HEALTH);
+    wire_expect(&used, "HTTP/1.1 200 OK\nConnection: close\n~ok\n");
+    assert_int_not_equal(used.closed, 0);
+    assert_int_equal(idle.closed, 0);
+    rig_pass(&r, 200);
+    assert_int_not_equal(idle.closed, 0);
+    wire_end(&used);
+    wire_end(&idle);
+    wire_end(&pipelined);
+    rig_end(&r);
+}
+
 /* A legacy client without a session that disconnects does not cancel its call. */
 static void test_orphan(void **state)
 {
@@ -468,9 +513,9 @@ int main(void)
         cmocka_unit_test(test_heartbeat),   cmocka_unit_test(test_slow_call),
         cmocka_unit_test(test_half_closed), cmocka_unit_test(test_slow_reader),
         cmocka_unit_test(test_stalled),     cmocka_unit_test(test_drain),
-        cmocka_unit_test(test_linger),      cmocka_unit_test(test_orphan),
-        cmocka_unit_test(test_late),        cmocka_unit_test(test_weight),
-        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_linger),      cmocka_unit_test(test_linger_told),
+        cmocka_unit_test(test_orphan),      cmocka_unit_test(test_late),
+        cmocka_unit_test(test_weight),      cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
