@@ -280,7 +280,7 @@ typedef struct mcp_http_options {
     mcp_http_budget *budget;
     size_t max_memory; /* as in mcp_http_budget_options */
     size_t max_share;
-    /* Proxies whose X-Forwarded-For is trusted: "192.0.2.1", "192.0.2.0/24", "2001:db8::/32",
+    /* Proxies whose X-Forwarded-For (see proxy_header) is trusted: "192.0.2.1", "192.0.2.0/24", "2001:db8::/32",
      * "unix" (any peer of a Unix socket). Copied. In requests of all other peers the header is
      * ignored.
      *
@@ -354,10 +354,16 @@ typedef struct mcp_http_options {
     /* Returns whether a caller may see /metrics, which is answered with 404 otherwise. `identity` is NULL
      * for an anonymous one. NULL means that all may who are authenticated. */
     bool (*may_see_metrics)(const mcp_identity *identity, void *user);
+    /* The header in which trusted proxies name the client: "X-Forwarded-For" (also if this is NULL) or
+     * "Forwarded" (RFC 7239). The other one is ignored, because a proxy that sets one may pass on the
+     * other as the client wrote it. An element of Forwarded counts as not an address if it has no
+     * "for", "unknown" or a hidden name; of a malformed one, with the rest of its field, the same is
+     * true. mcp_http_new() returns MCP_EINVAL for other names. */
+    const char *proxy_header;
 } mcp_http_options;
 
 /* Makes an endpoint. The server must outlive it. Returns MCP_OK, MCP_EINVAL (no `random`, or a
- * malformed sse_path or trusted_proxies) or MCP_ENOMEM. */
+ * malformed sse_path, trusted_proxies or proxy_header) or MCP_ENOMEM. */
 MCP_API int mcp_http_new(mcp_server *server, const mcp_http_options *options, mcp_http **ret,
                          mcp_error *error);
 /* Frees an endpoint. Free its connections first. NULL is allowed. */

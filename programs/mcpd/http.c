@@ -182,6 +182,7 @@ static int listen_at(const settings *s, const char *address, endpoint *e, mcp_lo
         .n_allow_origins = s->allow_origin.count,
         .trusted_proxies = s->trusted_proxy.items,
         .n_trusted_proxies = s->trusted_proxy.count,
+        .proxy_header = s->proxy_header,
         .cors = s->allow_origin.count > 0,
         .authenticate = *e->logins->known || e->logins->oauth ? authenticate : NULL,
         .resource_server = e->logins->oauth,

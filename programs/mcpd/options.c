@@ -224,9 +224,20 @@ static const option table[] = {
      .at = AT(trusted_proxy),
      .argument = "ADDRESS[/BITS]",
      .unkept = true,
-     .help = "Trust the X-Forwarded-For header of requests from this proxy: limits per "
+     .help = "Trust the header X-Forwarded-For (or that of --proxy-header) of requests from this "
+             "proxy: limits per "
              "address and the log use the client address in that header. unix trusts all "
              "connections over Unix sockets."},
+    {.name = "proxy-header",
+     .kind = OPTION_CHOICE,
+     .at = AT(proxy_header),
+     .argument = "NAME",
+     .choices = "x-forwarded-for|forwarded",
+     .unkept = true,
+     .help =
+         "The header in which trusted proxies name the client: x-forwarded-for, the default, "
+         "or forwarded (RFC 7239). The other one is ignored. The proxy has to replace or extend "
+         "what the client sent in it."},
     {.name = "token-file",
      .kind = OPTION_TEXT,
      .at = AT(token_file),

@@ -41,7 +41,7 @@ typedef struct settings {
     bool yes;
     texts http, allow_host, allow_origin, trusted_proxy;
     bool http_sse, page, stdio;
-    const char *token_file, *tls_cert, *tls_key;
+    const char *proxy_header, *token_file, *tls_cert, *tls_key;
     const char *bus, *bus_name, *bus_password_file, *seal_key_file;
     const char *instance_address, *instance_ca_file;
     uint64_t max_connections, max_per_address, max_per_principal, max_memory, max_share, keep_files;

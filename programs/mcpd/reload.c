@@ -109,7 +109,8 @@ static bool same(const option *o, const settings *a, const settings *b)
 static const char restart[] =
     "workers|page-size|no-watch|no-subscribe|no-list-changed|prompts|module|name|http|http-sse|"
     "page|stdio|"
-    "allow-host|allow-origin|trusted-proxy|tls-cert|tls-key|max-connections|max-per-address|max-"
+    "allow-host|allow-origin|trusted-proxy|proxy-header|tls-cert|tls-key|max-connections|max-per-"
+    "address|max-"
     "per-principal|"
     "max-memory|max-share|max-work-memory|keep-files|max-body|heartbeat|drain-time|"
     "calls-per-second|completions-per-second|polls-per-second|no-rate-limits|bus|bus-name|"

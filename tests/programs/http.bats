@@ -285,6 +285,13 @@ ask() {
     curl -sS -o /dev/null -H 'X-Forwarded-For: 192.0.2.8' "$base/metrics"
     finish
     [ "$(jq -r 'select(.path == "/metrics") | .client' "$log")" = 127.0.0.1 ]
+    serve --http 127.0.0.1:0 --log-format json --trusted-proxy 127.0.0.1 --proxy-header forwarded
+    curl -sS -o /dev/null -H 'X-Forwarded-For: 192.0.2.8' -H 'Forwarded: for=192.0.2.66, for="[2001:db8::7]:99";proto=https' "$base/metrics"
+    curl -sS -o /dev/null -H 'X-Forwarded-For: 192.0.2.8' "$base/metrics"
+    curl -sS -o /dev/null -H 'Forwarded: for=", for=192.0.2.8' "$base/metrics"
+    finish
+    [ "$(jq -r 'select(.path == "/metrics") | .client' "$log" | xargs)" = "2001:db8::7 127.0.0.1 127.0.0.1" ]
+    run -2 "$MCPD" --http 127.0.0.1:0 --trusted-proxy 127.0.0.1 --proxy-header x-real-ip project
     run -1 --separate-stderr "$MCPD" --http 127.0.0.1:0 --trusted-proxy proxy.example project
     [[ "$stderr" == *"'proxy.example' is not a proxy's address: 192.0.2.1, "* ]]
 }

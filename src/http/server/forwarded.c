@@ -3,7 +3,8 @@
  * X-Forwarded-For is a list, to which each proxy appends the address of its own peer. The client is
  * therefore the rightmost entry that is not a trusted proxy; a client can forge the entries to the
  * left of it. The fields arrive from left to right, so each entry that is not a trusted proxy
- * replaces the client found before.
+ * replaces the client found before. Forwarded (RFC 7239) is the same with another syntax. Only one of the two
+ * headers is read, because a proxy that sets one may pass on the other as the client wrote it.
  *
  * All addresses have 16 bytes. IPv4 addresses are mapped (::ffff:0:0/96), so that both forms of an
  * address are equal.
@@ -268,9 +269,17 @@ static bool trusts(const mcp_http *http, const mcp__http_ip *ip)
     return false;
 }
 
+static bool names(const mcp_http_options *o, const char *header)
+{
+    return mcp__str_same(mcp_str_from(o->proxy_header), mcp_str_from(header));
+}
+
 int mcp__http_proxies_check(const mcp_http_options *o, mcp_error *error)
 {
     mcp__http_network n;
+    if (o->proxy_header && !names(o, "X-Forwarded-For") && !names(o, "Forwarded"))
+        return mcp__fail(error, MCP_EINVAL, 0, "'%.100s' is neither X-Forwarded-For nor Forwarded",
+                         o->proxy_header);
     for (size_t i = 0; i < o->n_trusted_proxies; i++) {
         if (!mcp__http_network_read(mcp_str_from(o->trusted_proxies[i]), &n))
             return mcp__fail(error, MCP_EINVAL, 0,
@@ -285,6 +294,7 @@ int mcp__http_proxies_set(mcp_http *http)
 {
     mcp_http_options *o = &http->options;
     const char *const *texts = o->trusted_proxies;
+    o->proxy_header = o->proxy_header && names(o, "Forwarded") ? "Forwarded" : NULL;
     o->trusted_proxies = NULL;
     if (!o->n_trusted_proxies)
         return MCP_OK;
@@ -309,25 +319,147 @@ bool mcp__http_is_proxy(const mcp_http *http, const mcp_http_connection_options 
 
 /* ---- the client of a request ---------------------------------------------------------------------------------- */
 
-static void read_entry(mcp_http_connection *c, mcp_str entry)
+/* Handles the next entry of the list. `ip` is NULL if it is not an address. */
+static void take_entry(mcp_http_connection *c, const mcp__http_ip *ip)
 {
-    mcp__http_ip ip;
-    if (!mcp__http_ip_read_host(mcp__http_trim(entry), &ip))
+    if (!ip)
         c->forwarded = MCP__HTTP_UNREADABLE;
-    else if (!trusts(c->http, &ip))
+    else if (!trusts(c->http, ip))
         c->forwarded = MCP__HTTP_CLIENT;
     else if (c->forwarded == MCP__HTTP_DIRECT)
         c->forwarded = MCP__HTTP_PROXY;
     else
         return;
-    if (c->forwarded != MCP__HTTP_UNREADABLE)
-        c->client_ip = ip;
+    if (ip)
+        c->client_ip = *ip;
 }
 
-void mcp__http_forwarded_for(mcp_http_connection *c, mcp_str value)
+static void read_forwarded_for(mcp_http_connection *c, mcp_str value)
 {
-    for (bool more = true; more;)
-        read_entry(c, cut(&value, ',', &more));
+    mcp__http_ip ip;
+    for (bool more = true; more;) {
+        mcp_str entry = mcp__http_trim(cut(&value, ',', &more));
+        take_entry(c, mcp__http_ip_read_host(entry, &ip) ? &ip : NULL);
+    }
+}
+
+/* ---- Forwarded (RFC 7239, 4) ------------------------------------------------------------------------------------ */
+
+/* Returns whether a character may be in a token (RFC 9110, 5.6.2). */
+static bool is_token(char c)
+{
+    char low = mcp__lower(c);
+    return is_digit(c) || (low >= 'a' && low <= 'z') || (c && strchr("!#$%&'*+-.^_`|~", c));
+}
+
+static bool next_is(mcp_str s, char c)
+{
+    return s.len && s.ptr[0] == c;
+}
+
+static void skip_space(mcp_str *s)
+{
+    while (next_is(*s, ' ') || next_is(*s, '\t'))
+        *s = mcp__str_sub(*s, 1);
+}
+
+static mcp_str take_token(mcp_str *s)
+{
+    mcp_str token = *s;
+    while (s->len && is_token(s->ptr[0]))
+        *s = mcp__str_sub(*s, 1);
+    token.len -= s->len;
+    return token;
+}
+
+/* Takes a token, or what is within quotation marks. Escapes stay, because no address needs one. */
+static bool take_value(mcp_str *s, mcp_str *ret)
+{
+    size_t end = 1;
+    if (!next_is(*s, '"')) {
+        *ret = take_token(s);
+        return ret->len > 0;
+    }
+    while (end < s->len && s->ptr[end] != '"')
+        end += s->ptr[end] == '\\' ? 2 : 1;
+    if (end >= s->len)
+        return false;
+    *ret = (mcp_str){s->ptr + 1, end - 1};
+    *s = mcp__str_sub(*s, end + 1);
+    return true;
+}
+
+/* Takes a pair NAME=VALUE. *node is set if the name is "for", which may occur once. */
+static bool take_pair(mcp_str *s, mcp_str *node)
+{
+    mcp_str name = take_token(s), value;
+    if (!name.len || !next_is(*s, '='))
+        return false;
+    *s = mcp__str_sub(*s, 1);
+    if (!take_value(s, &value))
+        return false;
+    if (!mcp__str_same(name, MCP_STR("for")))
+        return true;
+    bool first = !node->ptr;
+    *node = value;
+    return first;
+}
+
+/* Takes an element of the list with the comma behind it. Returns false if it is malformed. */
+static bool take_element(mcp_str *s, mcp_str *node, bool *more)
+{
+    *node = (mcp_str){0};
+    skip_space(s);
+    for (bool pair = true; pair;) {
+        if (s->len && s->ptr[0] != ';' && s->ptr[0] != ',' && !take_pair(s, node))
+            return false;
+        pair = next_is(*s, ';');
+        *s = mcp__str_sub(*s, pair);
+    }
+    skip_space(s);
+    *more = next_is(*s, ',');
+    *s = mcp__str_sub(*s, *more);
+    return *more || !s->len;
+}
+
+/* Removes a port that is not a number, such as ":_x" (obfport). */
+static mcp_str without_hidden_port(mcp_str s)
+{
+    size_t at = s.len;
+    while (at && (is_digit(s.ptr[at - 1]) || strchr("._-", s.ptr[at - 1]) ||
+                  (mcp__lower(s.ptr[at - 1]) >= 'a' && mcp__lower(s.ptr[at - 1]) <= 'z')))
+        at--;
+    bool hidden = at && s.ptr[at - 1] == ':' && at + 1 < s.len && s.ptr[at] == '_';
+    return hidden ? (mcp_str){s.ptr, at - 1} : s;
+}
+
+/* IPv6 addresses have brackets. "unknown" and hidden names (_x) are no addresses. */
+static bool read_node(mcp_str s, mcp__http_ip *ret)
+{
+    s = without_hidden_port(s);
+    const char *colon = s.len ? memchr(s.ptr, ':', s.len) : NULL;
+    bool two = colon && has(mcp__str_sub(s, (size_t)(colon + 1 - s.ptr)), ':');
+    return (!two || next_is(s, '[')) && mcp__http_ip_read_host(s, ret);
+}
+
+/* Behind a malformed element nothing can be told apart, so the rest of the field counts as one entry. */
+static void read_forwarded(mcp_http_connection *c, mcp_str value)
+{
+    mcp__http_ip ip;
+    mcp_str node;
+    for (bool more = true; more;) {
+        bool valid = take_element(&value, &node, &more);
+        more = more && valid;
+        take_entry(c, valid && read_node(node, &ip) ? &ip : NULL);
+    }
+}
+
+void mcp__http_take_forwarded(mcp_http_connection *c, mcp_str value)
+{
+    if (c->http->options.proxy_header)
+        read_forwarded(c, value);
+    else
+        read_forwarded_for(c, value);
 }
 
 void mcp__http_client_text(const mcp_http_connection *c, char to[MCP__HTTP_IP_TEXT])

@@ -13,7 +13,7 @@ typedef struct mcp__http_ip {
     unsigned char bytes[16];
 } mcp__http_ip;
 
-/* What the X-Forwarded-For header of a request says about the client. */
+/* What the header of proxies (mcp_http_options.proxy_header) in a request says about the client. */
 typedef enum mcp__http_forwarded {
     MCP__HTTP_DIRECT = 0, /* nothing: the header is missing, or the peer is not a trusted proxy */
     MCP__HTTP_PROXY,      /* all entries are trusted proxies; client_ip is the first of them */
@@ -44,13 +44,14 @@ bool mcp__http_ip_is_loopback(const mcp__http_ip *ip);
 bool mcp__http_network_read(mcp_str s, mcp__http_network *ret);
 bool mcp__http_network_has(const mcp__http_network *n, const mcp__http_ip *ip);
 
-/* Checks the option trusted_proxies. Returns MCP_OK, or MCP_EINVAL if an entry is malformed. */
+/* Checks the options trusted_proxies and proxy_header. Returns MCP_OK or MCP_EINVAL. */
 int mcp__http_proxies_check(const mcp_http_options *o, mcp_error *error);
-/* Sets http->proxies from the options, which have been checked. Returns MCP_OK or MCP_ENOMEM. */
+/* Sets http->proxies from the options, and makes proxy_header NULL or "Forwarded"; the options have been
+ * checked. Returns MCP_OK or MCP_ENOMEM. */
 int mcp__http_proxies_set(mcp_http *http);
 bool mcp__http_is_proxy(const mcp_http *http, const mcp_http_connection_options *o);
-/* Processes one X-Forwarded-For field from a trusted proxy. */
-void mcp__http_forwarded_for(mcp_http_connection *c, mcp_str value);
+/* Processes one field of the header proxy_header from a trusted proxy. */
+void mcp__http_take_forwarded(mcp_http_connection *c, mcp_str value);
 /* Sets whether the transport's peer is on this machine, and counts its connection, even if the
  * connection is refused. */
 mcp__http_refusal mcp__http_count_peer(mcp_http_connection *c, const char *address);

@@ -6,7 +6,7 @@
 
 #include "base/base.h"
 
-/* The headers that are used. Each may occur only once, except Accept and X-Forwarded-For. Some of
+/* The headers that are used. Each may occur only once, except Accept, X-Forwarded-For and Forwarded. Some of
  * these headers repeat a part of the message (2026-07-28, basic/transports/streamable-http, "Server
  * Validation"). The server role compares these with the message, and refuses duplicates of them. */
 typedef enum mcp__http_known {
@@ -23,7 +23,7 @@ typedef enum mcp__http_known {
     MCP__HTTP_NAME,
     MCP__HTTP_LAST_EVENT,
     MCP__HTTP_TRACEPARENT,
-    MCP__HTTP_FORWARDED_FOR,
+    MCP__HTTP_FORWARDED_FOR,   /* or Forwarded: mcp_http_options.proxy_header */
     MCP__HTTP_HOP,             /* of requests that another instance forwards */
     MCP__HTTP_REQUEST_HEADERS, /* of a CORS preflight */
     MCP__HTTP_KNOWN,           /* number of the headers above */

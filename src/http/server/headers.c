@@ -104,6 +104,7 @@ static mcp__http_known candidate(mcp_str name)
     case 6:
         return first == 'a' ? MCP__HTTP_ACCEPT : first == 'o' ? MCP__HTTP_ORIGIN : MCP__HTTP_EXPECT;
     case 8: return MCP__HTTP_NAME;
+    case 9: return MCP__HTTP_FORWARDED_FOR;
     case 10: return MCP__HTTP_METHOD;
     case 11: return MCP__HTTP_TRACEPARENT;
     case 12: return MCP__HTTP_CONTENT_TYPE;
@@ -131,10 +132,19 @@ static MCP__NOINLINE bool is_more(const mcp__http_head *head, mcp_str name)
     return false;
 }
 
+static mcp_str of_proxies(const mcp__http_head *head)
+{
+    bool other = head->options && head->options->proxy_header;
+    return other ? MCP_STR("forwarded") : known[MCP__HTTP_FORWARDED_FOR];
+}
+
 static mcp__http_known classify(const mcp__http_head *head, mcp_str name)
 {
     mcp__http_known kind = candidate(name);
-    if (kind < MCP__HTTP_KNOWN && same_name(known[kind], name))
+    mcp_str own = kind == MCP__HTTP_FORWARDED_FOR ? of_proxies(head)
+                  : kind < MCP__HTTP_KNOWN        ? known[kind]
+                                                  : (mcp_str){0};
+    if (own.len == name.len && name.len && same_name(own, name))
         return kind;
     mcp_str prefix = MCP_STR("mcp-param-");
     bool is_param = name.len > prefix.len && same_name(prefix, (mcp_str){name.ptr, prefix.len});

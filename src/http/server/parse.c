@@ -130,7 +130,7 @@ static int on_header_value_complete(llhttp_t *parser)
     bool forwarded = c->proxy && c->head.field_kind == MCP__HTTP_FORWARDED_FOR;
     mcp__http_head_value_end(&c->head);
     if (forwarded && !c->head.bytes.failed)
-        mcp__http_forwarded_for(c, mcp__http_header(&c->head, MCP__HTTP_FORWARDED_FOR));
+        mcp__http_take_forwarded(c, mcp__http_header(&c->head, MCP__HTTP_FORWARDED_FOR));
     return 0;
 }
 

@@ -204,6 +204,7 @@ static void test_networks(void **state)
 static const char *const proxies[] = {"10.0.0.0/8", "2001:db8:1::/48", "127.0.0.1", "unix"};
 static char client[MCP__HTTP_IP_TEXT];
 static int code;
+static const char *header; /* mcp_http_options.proxy_header */
 
 static void keep_client(const mcp_http_record *record, void *user)
 {
@@ -217,6 +218,7 @@ static void begin(rig *r, size_t max)
     rig_begin(r, &(mcp_http_options){.trusted_proxies = proxies,
                                      .n_trusted_proxies = COUNT(proxies),
                                      .max_per_address = max,
+                                     .proxy_header = header,
                                      .log = keep_client});
 }
 
@@ -288,6 +290,94 @@ static void test_who(void **state)
         rig_end(&r);
     }
 }
+
+/* Forwarded (RFC 7239) instead of X-Forwarded-For. */
+#define F      "Forwarded: "
+#define N      "\r\n"
+#define DIRECT "10.0.0.1"
+static const struct {
+    const char *headers, *want;
+} forwarded_rows[] = {
+    {"", DIRECT},
+    {F "for=192.0.2.7" N, "192.0.2.7"},
+    {F "For=192.0.2.7;proto=https;by=10.0.0.1;host=\"a, \\\"b;c\"" N, "192.0.2.7"},
+    {F "proto=https;for=\"192.0.2.7:99\"" N, "192.0.2.7"},
+    {F "for=\"[2001:db8:2::7]:99\"" N, "2001:db8:2::7"},
+    {F "for=\"[2001:db8:2::7]\"" N, "2001:db8:2::7"},
+    {F "for=\"192.0.2.7:_port\"" N, "192.0.2.7"},
+    {F "for=\"[2001:db8:2::7]:_p.0-x\"" N, "2001:db8:2::7"},
+    {F ";for=192.0.2.7;;" N, "192.0.2.7"},
+    {F "\tfor=192.0.2.7 \t" N, "192.0.2.7"},
+    {F "for=1.1.1.1, for=192.0.2.7,for=10.2.3.4" N, "192.0.2.7"},
+    {F "for=1.1.1.1" N F "for=192.0.2.7" N F "for=10.1.1.1" N, "192.0.2.7"},
+    {F "for=10.3.3.3, for=10.1.1.1" N, "10.3.3.3"},
+    {F "for=unknown, for=192.0.2.7" N, "192.0.2.7"},
+    {F "for=\"" N F "for=192.0.2.7" N, "192.0.2.7"},
+    {F "for=192.0.2.7;secret=\"a\\\"b\"" N, "192.0.2.7"},
+    {"X-Forwarded-For: 192.0.2.66" N F "for=192.0.2.7" N "X-Forwarded-For: 192.0.2.67" N,
+     "192.0.2.7"},
+    {"X-Forwarded-For: 192.0.2.66" N, DIRECT},
+    /* no addresses */
+    {F N, DIRECT},
+    {F "for=unknown" N, DIRECT},
+    {F "for=_hidden" N, DIRECT},
+    {F "for=\"_hidden:_port\"" N, DIRECT},
+    {F "for=192.0.2.7, proto=https" N, DIRECT},
+    {F "for=192.0.2.7," N, DIRECT},
+    {F "for=192.0.2.7, for=unknown, for=10.1.1.1" N, DIRECT},
+    {F "for=\"192.0.2.7:_\"" N, DIRECT},
+    {F "for=\"192.0.2.7:\"" N, DIRECT},
+    {F "for=\"192.0.2.7:99999\"" N, DIRECT},
+    {F "for=\"\"" N, DIRECT},
+    {F "for=\"2001:db8:2::7\"" N, DIRECT}, /* without brackets */
+    {F "for=\"[192.0.2.7]\"" N, DIRECT},
+    {F "for=\"192.0.2.\\7\"" N, DIRECT},
+    /* malformed */
+    {F "for=[2001:db8:2::7]" N, DIRECT},
+    {F "for=192.0.2.7:99" N, DIRECT},
+    {F "for=192.0.2.7;for=192.0.2.8" N, DIRECT},
+    {F "for =192.0.2.7" N, DIRECT},
+    {F "for= 192.0.2.7" N, DIRECT},
+    {F "for=192.0.2.7; proto=https" N, DIRECT},
+    {F "for=192.0.2.7 for=192.0.2.8" N, DIRECT},
+    {F "for" N, DIRECT},
+    {F "for=" N, DIRECT},
+    {F "=192.0.2.7" N, DIRECT},
+    {F "192.0.2.7" N, DIRECT},
+    {F "for=\"192.0.2.7" N, DIRECT},
+    {F "for=\"192.0.2.7\\" N, DIRECT},
+    {F "for=\"192.0.2.7\"x" N, DIRECT},
+    /* a client that leaves a string open does not choose an address */
+    {F "for=\"x, for=192.0.2.7" N, DIRECT},
+    {F "for=\"x, for=\"[2001:db8:2::7]\"" N, DIRECT},
+    {F "x=\", for=192.0.2.66, for=\"192.0.2.7\"" N, DIRECT},
+};
+
+static void test_forwarded_who(void **state)
+{
+    rig r;
+    wire w;
+    (void)state;
+    header = "forwarded";
+    begin(&r, 0);
+    open_as(&w, &r, "10.0.0.1:1", "10.0.0.1");
+    for (size_t i = 0; i < COUNT(forwarded_rows); i++) {
+        get(&w, forwarded_rows[i].headers);
+        assert_int_equal(code, 200);
+        if (strcmp(client, forwarded_rows[i].want) != 0)
+            fail_msg("%s: %s", forwarded_rows[i].headers, client);
+    }
+    wire_end(&w);
+    open_as(&w, &r, "11.0.0.1:1", "11.0.0.1"); /* no proxy */
+    get(&w, F "for=192.0.2.7" N);
+    assert_string_equal(client, "11.0.0.1");
+    wire_end(&w);
+    rig_end(&r);
+    header = NULL;
+}
+#undef F
+#undef N
+#undef DIRECT
 
 /* The model: examines the entries from the right, each time from the start. */
 static const char *model(const char *const *entries, size_t n, const char *own)
@@ -456,6 +546,12 @@ static void test_refused(void **state)
                                   &http, &error),
                      MCP_EINVAL);
     assert_non_null(strstr(error.text, "'proxy.example' is not a proxy's address"));
+    assert_int_equal(mcp_http_new(fixture_server(r.fixture),
+                                  MCP_OPTIONS(mcp_http_options, .random = rig_random, .user = &r,
+                                              .proxy_header = "X-Real-IP"),
+                                  &http, &error),
+                     MCP_EINVAL);
+    assert_non_null(strstr(error.text, "'X-Real-IP' is neither X-Forwarded-For nor Forwarded"));
     rig_end(&r);
 }
 
@@ -487,10 +583,11 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_texts),       cmocka_unit_test(test_generated_texts),
-        cmocka_unit_test(test_hosts),       cmocka_unit_test(test_networks),
-        cmocka_unit_test(test_who),         cmocka_unit_test(test_generated_lists),
-        cmocka_unit_test(test_per_address), cmocka_unit_test(test_rates),
-        cmocka_unit_test(test_refused),     cmocka_unit_test(test_no_memory)};
+        cmocka_unit_test(test_texts),         cmocka_unit_test(test_generated_texts),
+        cmocka_unit_test(test_hosts),         cmocka_unit_test(test_networks),
+        cmocka_unit_test(test_who),           cmocka_unit_test(test_generated_lists),
+        cmocka_unit_test(test_forwarded_who), cmocka_unit_test(test_per_address),
+        cmocka_unit_test(test_rates),         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_no_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
