@@ -193,9 +193,12 @@ typedef struct mcp_seal_options {
     const void *old_key;
     size_t old_key_len;
     uint64_t lifetime_ms; /* how long a user may take; default 15 minutes */
+    /* Not 0: OpenSSL is loaded when something is sealed or opened for the first time, and not before.
+     * Allowed with a key of 32 bytes, without an old one. */
+    size_t load_later;
 } mcp_seal_options;
 
-/* Sets the seal. May be called again at any time. Returns MCP_OK, MCP_EINVAL (a key is too short),
+/* Sets the seal. May be called again at any time. Returns MCP_OK, MCP_EINVAL (a key is too short; load_later),
  * MCP_EUNSUPPORTED (no OpenSSL 3) or MCP_ENOMEM. */
 MCP_API int mcp_server_set_seal(mcp_server *server, const mcp_seal_options *options,
                                 mcp_error *error);

@@ -116,15 +116,18 @@ static int make(bus *b, const char **which, mcp_error *error)
     return rc;
 }
 
-/* What a client keeps sealed, and ids of sessions, come back to any worker and any instance. */
+/* What a client keeps sealed, and ids of sessions, come back to any worker, any instance and the successor of this
+ * process, which gets the same key (supervisor/start.h). */
 static int set_seal(const bus_context *c, mcp_error *error)
 {
     if (c->s->seal_key_file)
         return seal_key_use(c->s->seal_key_file, bus_name(c->s), c->server, error);
-    if (c->line < 0)
+    if (!c->s->http.count)
         return MCP_OK;
     return mcp_server_set_seal(
-        c->server, MCP_OPTIONS(mcp_seal_options, .key = c->key, .key_len = BUS_KEY), error);
+        c->server,
+        MCP_OPTIONS(mcp_seal_options, .key = c->key, .key_len = BUS_KEY, .load_later = c->line < 0),
+        error);
 }
 
 int bus_new(const bus_context *context, bus **ret, const char **which, mcp_error *error)

@@ -24,10 +24,9 @@ typedef struct bus_context {
     tokens *const *known;
     mcp_resource_server *oauth; /* NULL without the section oauth */
     listeners *at;
-    /* Of a worker: the descriptor of its line, which the bus takes over, and the key of all workers, of
-     * BUS_KEY bytes. Without a line it is -1. */
+    /* Of a worker: the descriptor of its line, which the bus takes over. Without a line it is -1. */
     int line;
-    const unsigned char *key;
+    const unsigned char *key; /* of all workers, and of successors: BUS_KEY bytes */
 } bus_context;
 
 enum { BUS_KEY = 32 };

@@ -94,6 +94,36 @@ END
     for_each_size upgrade_under_load
 }
 
+# What clients keep for the server is sealed with a key that the new process gets.
+continued() {
+    touch project/{2..5}.txt
+    echo '{"sources": ["project"], "access": [{"effect": "deny", "prompts": "none"}]}' > mcpd.json # so that cursors are sealed
+    serve --http 127.0.0.1:0 --workers $workers --page-size 2 --config mcpd.json
+    page() { # CURSOR
+        curl -sS -m 30 "http://127.0.0.1:$port/mcp" -H 'Content-Type: application/json' \
+            -H 'Accept: application/json, text/event-stream' -H 'MCP-Protocol-Version: 2026-07-28' -H 'Mcp-Method: resources/list' \
+            -d "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/list\",\"params\":{${1:+\"cursor\":\"$1\",}$meta}}"
+    }
+    cursor=$(page '' | jq -er .result.nextCursor)
+    old=$server
+    kill -USR2 "$old"
+    wait_for logged 'takes over'
+    server=$(sed -n 's/.*process \([0-9]*\) takes over.*/\1/p' "$log" | tail -1)
+    echo "$server" >> pids
+    wait_for gone "$old"
+    page "$cursor" | jq -e '.result.resources | length == 2'
+    # Another process does not have the key.
+    kill -TERM "$server"
+    wait_for gone "$server"
+    serve --http 127.0.0.1:0 --workers $workers --page-size 2 --config mcpd.json
+    page "$cursor" | jq -e .error.message
+    finish
+}
+
+@test "a successor continues what clients keep for the server" {
+    for_each_size continued
+}
+
 bad_successor() {
     cp "$MCPD" ./mcpd-copy
     echo '{"sources": ["project"]}' > mcpd.json

@@ -156,8 +156,18 @@ static int derive_keys(mcp__seal *seal, const mcp_seal_options *o, const mcp_all
     return rc;
 }
 
+/* The options with which a seal is made when it is needed (load_later). */
+struct mcp__later_seal {
+    unsigned char key[KEY];
+    uint64_t lifetime_ms;
+};
+
 void mcp__seal_free(mcp_server *server)
 {
+    if (server->later_seal)
+        mcp__wipe(server->later_seal, sizeof(*server->later_seal));
+    mcp__release(&server->allocator, server->later_seal);
+    server->later_seal = NULL;
     if (server->seal)
         mcp__wipe(server->seal, sizeof(*server->seal));
     mcp__release(&server->allocator, server->seal);
@@ -201,6 +211,20 @@ static int set_own_key(mcp_server *server, mcp_seal_options *o, mcp_error *error
     return rc;
 }
 
+static int set_later(mcp_server *server, const mcp_seal_options *o, mcp_error *error)
+{
+    if (o->key_len != KEY || o->old_key)
+        return mcp__fail(error, MCP_EINVAL, 0, "load_later needs one key of %d bytes", KEY);
+    struct mcp__later_seal *later = mcp__alloc(&server->allocator, sizeof(*later));
+    if (!later)
+        return mcp__fail(error, MCP_ENOMEM, 0, "no memory for a key");
+    memcpy(later->key, o->key, KEY);
+    later->lifetime_ms = o->lifetime_ms;
+    mcp__seal_free(server);
+    server->later_seal = later;
+    return MCP_OK;
+}
+
 int mcp_server_set_seal(mcp_server *server, const mcp_seal_options *options, mcp_error *error)
 {
     mcp__no_error(error);
@@ -212,13 +236,25 @@ int mcp_server_set_seal(mcp_server *server, const mcp_seal_options *options, mcp
         return rc;
     if ((o.key && o.key_len < KEY) || (o.old_key && o.old_key_len < KEY))
         return mcp__fail(error, MCP_EINVAL, 0, "a sealing key must have at least %d bytes", KEY);
+    if (o.key && o.load_later)
+        return set_later(server, &o, error);
     return o.key ? set_seal(server, &o, error) : set_own_key(server, &o, error);
 }
 
 static int need_seal(mcp_server *server, mcp_error *error)
 {
     mcp_seal_options o = {.size = sizeof(o)};
-    return server->seal ? MCP_OK : set_own_key(server, &o, error);
+    if (server->seal)
+        return MCP_OK;
+    if (!server->later_seal)
+        return set_own_key(server, &o, error);
+    struct mcp__later_seal later = *server->later_seal; /* set_seal() frees it */
+    o.key = later.key;
+    o.key_len = KEY;
+    o.lifetime_ms = later.lifetime_ms;
+    int rc = set_seal(server, &o, error);
+    mcp__wipe(&later, sizeof(later));
+    return rc;
 }
 
 uint64_t mcp__seal_lifetime(const mcp_server *server)

@@ -38,6 +38,7 @@ struct mcp_server {
     mcp_host host;
     bool has_host;
     struct mcp__seal *seal;   /* NULL if not used yet */
+    struct mcp__later_seal *later_seal; /* what it will be made of; NULL if that is random */
     struct mcp__share *share; /* NULL if changes are not shared */
     char instance[17];        /* mcp_server_instance(); empty if not generated yet */
     mcp_access access;        /* .may is NULL if there are no rules */

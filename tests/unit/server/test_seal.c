@@ -104,6 +104,37 @@ static void test_seal(void **state)
     mcp_server_free(other_key);
 }
 
+/* A key that is used later is the same key. */
+static void test_later(void **state)
+{
+    (void)state;
+    mcp_server *a, *b;
+    char sealed[300];
+    size_t n = 0;
+    wall = 1000;
+    assert_int_equal(server_new("one", key1, NULL, &a), MCP_OK);
+    assert_int_equal(server_new("one", NULL, NULL, &b), MCP_OK);
+    assert_int_equal(
+        mcp_server_set_seal(
+            b, MCP_OPTIONS(mcp_seal_options, .key = key1, .key_len = 32, .load_later = 1), NULL),
+        MCP_OK);
+    assert_int_equal(
+        mcp_server_seal(a, MCP_STR("p"), MCP_STR("hello"), 5000, sealed, sizeof(sealed), &n),
+        MCP_OK);
+    assert_int_equal(unseal(b, "p", sealed, n, MCP_STR("hello")), MCP_OK);
+    assert_int_equal(
+        mcp_server_set_seal(
+            b, MCP_OPTIONS(mcp_seal_options, .key = key2, .key_len = 32, .load_later = 1), NULL),
+        MCP_OK);
+    assert_int_equal(unseal(b, "p", sealed, n, MCP_STR("hello")), MCP_EINVAL);
+    assert_int_equal(
+        mcp_server_set_seal(
+            b, MCP_OPTIONS(mcp_seal_options, .key = key2, .key_len = 33, .load_later = 1), NULL),
+        MCP_EINVAL);
+    mcp_server_free(a);
+    mcp_server_free(b);
+}
+
 static void test_memory(void **state)
 {
     (void)state;
@@ -130,6 +161,7 @@ static void test_memory(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_seal), cmocka_unit_test(test_memory)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_seal), cmocka_unit_test(test_later),
+                                       cmocka_unit_test(test_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
