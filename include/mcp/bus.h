@@ -193,3 +193,45 @@ MCP_API bool mcp_server_get_share(const mcp_server *server, mcp_share_usage *ret
 }
 #endif
 #endif
+/* ---- watching once --------------------------------------------------------------------------- */
+
+/* Instances on one machine that have the same sources need not all watch the same files and databases: one of them
+ * watches for all, and the others hear of changes on the bus (mcp_server_share()). The program decides
+ * which instance that is, and carries messages between it and the others. They are trusted.
+ *
+ * What is watched once: resources and lists of providers with `watch` and `watch_list` (mcp/provider.h).
+ * What depends on the caller (watch_for, watch_as, watch_list_as) is watched by each instance.
+ *
+ * A subscription works at once, because its own instance watches too, until `overlap_ms` after the
+ * answer of the other. It does so as long as it gets no answer, so messages may be lost. */
+typedef struct mcp_watch_options {
+    size_t size;
+    /* Sends a message to the instance that watches. Returns false if it cannot be sent now: the server then tries
+     * again. Called from timers. */
+    bool (*ask)(mcp_str message, void *user);
+    /* Sends an answer to an instance. The result is ignored. Called from mcp_server_watch_received(). */
+    bool (*answer)(size_t to, mcp_str message, void *user);
+    void *user;
+    /* How long both instances watch. It must be longer than the interval at which providers look for
+     * changes where the system does not report them. Default 12,000. */
+    uint64_t overlap_ms;
+} mcp_watch_options;
+
+/* Instances have numbers below this one. */
+enum { MCP_WATCH_INSTANCES = 64 };
+
+/* Begins. Until mcp_server_watch_role() is called, this instance watches for itself. Messages have at
+ * most MCP_BUS_ENTRY_BYTES. Returns MCP_OK, MCP_EINVAL, MCP_ESTATE (no host with timers, the server has
+ * sessions, or this was called before) or MCP_ENOMEM. It ends when the server gets another host. */
+MCP_API int mcp_server_watch_once(mcp_server *server, const mcp_watch_options *options,
+                                  mcp_error *error);
+/* Says whether this instance watches for all, or another. Must be called at each instance when that
+ * changes, after which this instance watches everything itself and asks anew; and at an instance whose
+ * messages were lost. `missed`: the instance that watched before has ended, so changes may have been
+ * missed, and everything is announced as changed here. */
+MCP_API void mcp_server_watch_role(mcp_server *server, bool watches, bool missed);
+/* Handles a message of the instance `from`. An instance that has ended counts as if it had sent
+ * MCP_WATCH_LEFT. */
+MCP_API void mcp_server_watch_received(mcp_server *server, size_t from, mcp_str message);
+#define MCP_WATCH_LEFT "0\0\0\0\0" /* 5 bytes */
+

@@ -85,6 +85,41 @@ static void on_forget_sessions(void *user)
     http_shared(((const bus *)user)->c.at, (mcp_str){0}, true, 0);
 }
 
+/* ---- one worker watches for all ---------------------------------------------------------------- */
+
+static void on_role(bool watches, bool missed, void *user)
+{
+    mcp_server_watch_role(((const bus *)user)->c.server, watches, missed);
+}
+
+static void on_watching(size_t from, mcp_str message, void *user)
+{
+    mcp_server_watch_received(((const bus *)user)->c.server, from, message);
+}
+
+static bool ask(mcp_str message, void *user)
+{
+    return line_ask(((const bus *)user)->line, message);
+}
+
+static bool answer(size_t to, mcp_str message, void *user)
+{
+    return line_answer(((const bus *)user)->line, to, message);
+}
+
+/* With --bus, changes would come through the bus, also those of this machine: each worker watches, so that
+ * they come while the bus is down. */
+static int watch_once(bus *b, mcp_error *error)
+{
+    if (!b->line || b->c.s->bus)
+        return MCP_OK;
+    return mcp_server_watch_once(
+        b->c.server, MCP_OPTIONS(mcp_watch_options, .ask = ask, .answer = answer, .user = b),
+        error);
+}
+
+/* ---- messages to the others ------------------------------------------------------------------- */
+
 /* The server logs the state of the bus. A message that cannot be kept is reported as a loss. */
 void bus_tell_removed(const bus *b, const mcp_identity *identity)
 {
@@ -107,7 +142,11 @@ static int make(bus *b, const char **which, mcp_error *error)
     int rc = MCP_OK;
     if (c->line >= 0)
         rc = line_new(c->line, c->host,
-                      &(line_events){.told = on_told, .forget = on_forget_sessions, .user = b},
+                      &(line_events){.told = on_told,
+                                     .forget = on_forget_sessions,
+                                     .role = on_role,
+                                     .watching = on_watching,
+                                     .user = b},
                       &b->line);
     if (rc == MCP_OK && c->s->bus)
         rc = bus_make(c->s, c->host, &b->made, which, error);
@@ -156,10 +195,11 @@ int bus_share(bus *b, mcp_error *error)
         return MCP_OK;
     mcp_bus made = b->made;
     b->made.user = NULL;
-    return mcp_server_share(b->c.server,
-                            MCP_OPTIONS(mcp_share_options, .bus = &made, .name = bus_name(b->c.s),
-                                        .message = on_message, .gap = on_gap, .user = b),
-                            error);
+    int rc = mcp_server_share(b->c.server,
+                              MCP_OPTIONS(mcp_share_options, .bus = &made, .name = bus_name(b->c.s),
+                                          .message = on_message, .gap = on_gap, .user = b),
+                              error);
+    return rc == MCP_OK ? watch_once(b, error) : rc;
 }
 
 void bus_free(bus *b)

@@ -29,6 +29,9 @@ typedef struct instance {
     size_t n_received, n_gaps, last_len;
     int published; /* 1: no answer yet */
     size_t n_told, n_forgotten;
+    size_t n_roles, n_heard;
+    bool watches, missed;
+    char heard[100]; /* the number and the last message about watching */
     char told[2000]; /* the letters of the messages, each with the last character of the name */
 } instance;
 
@@ -77,6 +80,22 @@ static void on_forget(void *user)
     ((instance *)user)->n_forgotten++;
 }
 
+static void on_role(bool watches, bool missed, void *user)
+{
+    instance *i = user;
+    i->n_roles++;
+    i->watches = watches;
+    i->missed = missed;
+}
+
+static void on_watching(size_t from, mcp_str message, void *user)
+{
+    instance *i = user;
+    i->n_heard++;
+    snprintf(i->heard, sizeof(i->heard), "%zu:%.*s", from,
+             (int)(message.len < 90 ? message.len : 90), message.ptr);
+}
+
 /* One turn of the supervisor. */
 static void turn(void)
 {
@@ -104,7 +123,8 @@ static int open_at(instance *i, int fd, const mcp_host *host)
                              .gap = on_gap,
                              .published = on_published,
                              .state = on_state};
-    line_events of_line = {.told = on_told, .forget = on_forget, .user = i};
+    line_events of_line = {
+        .told = on_told, .forget = on_forget, .role = on_role, .watching = on_watching, .user = i};
     *i = (instance){.published = 1};
     int rc = line_new(fd, host, &of_line, &i->line);
     if (rc == MCP_OK) {
@@ -270,6 +290,73 @@ static void test_ends(void **state)
     assert_int_equal(a.bus.publish((mcp_str){"x", 1}, a.bus.user), MCP_ESTATE);
     assert_false(line_is_complete(a.line));
     line_tell(a.line, MCP_STR("H"));
+}
+
+/* ---- one watches for all ----------------------------------------------------------------------- */
+
+static void test_watches(void **state)
+{
+    (void)state;
+    join(&a, 0);
+    join(&b, 1);
+    join(&c, 2);
+    assert_true(a.watches && !b.watches && !c.watches);
+    assert_false(a.missed || b.missed || c.missed);
+    assert_true(line_ask(c.line, MCP_STR("+this")));
+    WAIT_FOR(a.n_heard == 1);
+    assert_string_equal(a.heard, "2:+this");
+    assert_true(line_answer(a.line, 2, MCP_STR("=this")));
+    WAIT_FOR(c.n_heard == 1);
+    assert_string_equal(c.heard, "0:=this");
+    /* What makes no sense is not passed on. */
+    assert_true(line_answer(b.line, 2, MCP_STR("=that")));
+    assert_true(line_answer(a.line, 3, MCP_STR("=that")));
+    assert_true(line_answer(a.line, 200, MCP_STR("=that")));
+    assert_true(line_ask(a.line, MCP_STR("+myself")));
+    leave(&b);
+    WAIT_FOR(a.n_heard == 2);
+    assert_memory_equal(a.heard, "1:0", 3); /* it has left */
+    assert_int_equal(a.n_roles + c.n_roles, 2);
+    leave(&a);
+    WAIT_FOR(c.watches);
+    assert_true(c.missed);
+    join(&a, 0);
+    assert_false(a.watches || a.missed);
+    assert_true(line_ask(a.line, MCP_STR("+more")));
+    WAIT_FOR(c.n_heard == 2);
+    assert_string_equal(c.heard, "0:+more");
+}
+
+/* The one that watches does not read: the others ask anew when it does. */
+static void test_watcher_hangs(void **state)
+{
+    static char large[20000];
+    int n = 0, lefts = 0;
+    (void)state;
+    int fd = relay_add(between, 0);
+    assert_true(fd >= 0);
+    join(&b, 1);
+    memset(large, '+', sizeof(large));
+    for (int i = 0; i < 100; i++) {
+        WAIT_FOR(line_ask(b.line, (mcp_str){large, sizeof(large)}));
+        turn();
+    }
+    assert_int_equal(b.n_roles, 1);
+    for (int64_t stop = wait_end(); b.n_roles == 1 && wait_more(stop);) {
+        ssize_t len = recv(fd, large, sizeof(large), MSG_DONTWAIT);
+        n += len > 100;
+        lefts += len == 2 + 5 && large[0] == 'w' && large[1] == 1 && large[2] == '0';
+        turn();
+        mcp_loop_step(loop, 0);
+    }
+    assert_in_range(n, 1, 99);
+    WAIT_FOR(b.n_roles == 2);
+    assert_false(b.watches || b.missed);
+    for (ssize_t len; (len = recv(fd, large, sizeof(large), MSG_DONTWAIT)) > 0;)
+        lefts += len == 2 + 5 && large[0] == 'w' && large[1] == 1 && large[2] == '0';
+    assert_int_equal(lefts, 1);
+    close(fd);
+    WAIT_FOR(b.watches && b.missed);
 }
 
 /* ---- sessions ---------------------------------------------------------------------------------- */
@@ -497,6 +584,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_gap, begin, end),
         cmocka_unit_test_setup_teardown(test_strange, begin, end),
         cmocka_unit_test_setup_teardown(test_ends, begin, end),
+        cmocka_unit_test_setup_teardown(test_watches, begin, end),
+        cmocka_unit_test_setup_teardown(test_watcher_hangs, begin, end),
         cmocka_unit_test_setup_teardown(test_sessions, begin, end),
         cmocka_unit_test_setup_teardown(test_killed, begin, end),
         cmocka_unit_test_setup_teardown(test_slow, begin, end),

@@ -82,6 +82,16 @@ static void take(worker_line *l, mcp_str packet, bool cut)
         l->events.forget(l->events.user);
         break;
     case ROLL_COMPLETE: l->complete = true; break;
+    case LINE_ROLE:
+        if (rest.len == 2)
+            l->events.role(rest.ptr[0], rest.ptr[1], l->events.user);
+        break;
+    case LINE_ASK:
+        if (rest.len)
+            l->events.watching((unsigned char)rest.ptr[0], (mcp_str){rest.ptr + 1, rest.len - 1},
+                               l->events.user);
+        break;
+    case LINE_ANSWER: l->events.watching(0, rest, l->events.user); break;
     default: break;
     }
 }
@@ -199,6 +209,28 @@ void line_tell(worker_line *l, mcp_str message)
     keep(l, message);
     if (send_told(l) == 0)
         (void)write_later(l);
+}
+
+static bool send_framed(const worker_line *l, const char *head, size_t n, mcp_str message)
+{
+    static char packet[LINE_PACKET]; /* all calls are on one thread */
+    if (l->ended || message.len > sizeof(packet) - n)
+        return false;
+    memcpy(packet, head, n);
+    memcpy(packet + n, message.ptr, message.len);
+    return send_packet(l, packet, n + message.len) > 0;
+}
+
+bool line_ask(const worker_line *l, mcp_str message)
+{
+    static const char head = LINE_ASK;
+    return send_framed(l, &head, 1, message);
+}
+
+bool line_answer(const worker_line *l, size_t to, mcp_str message)
+{
+    const char head[2] = {LINE_ANSWER, (char)(unsigned char)to};
+    return send_framed(l, head, 2, message);
 }
 
 /* ---- the bus ---------------------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
-/* line.h: what the workers of one supervisor send each other: entries of a bus (mcp/bus.h), and messages
- * about legacy sessions (mcp_http_options.share). Each worker has a line to the supervisor, which passes
+/* line.h: what the workers of one supervisor send each other: entries of a bus (mcp/bus.h), messages
+ * about legacy sessions (mcp_http_options.share), and what the worker that watches does for the others
+ * (mcp_server_watch_once()). Each worker has a line to the supervisor, which passes
  * everything on (relay.h). Nothing on it is read by others, so messages about sessions are not sealed.
  *
  * A new worker receives the state of all sessions, so that it can take them over as the others can.
@@ -18,6 +19,11 @@ enum {
     LINE_TOLD = ROLL_TOLD,
     LINE_GAP = 'g',  /* to a worker: entries of the bus were lost */
     LINE_LOST = 'l', /* of a worker: messages about its sessions were lost */
+    LINE_ROLE =
+        'r', /* to a worker: whether it watches for all; whether changes were missed (0 or 1 each) */
+    LINE_ASK =
+        'w', /* to the worker that watches; the supervisor puts the number of the sender in front */
+    LINE_ANSWER = 'h', /* its answer, with the number of the worker that gets it */
     LINE_PACKET = 1 + MCP_BUS_ENTRY_BYTES,
 };
 
@@ -27,6 +33,9 @@ typedef struct worker_line worker_line;
 typedef struct line_events {
     void (*told)(mcp_str message, void *user); /* a message of another worker about a session */
     void (*forget)(void *user);                /* the messages so far may be wrong */
+    void (*role)(bool watches, bool missed, void *user);
+    void (*watching)(size_t from, mcp_str message,
+                     void *user); /* what the server of another sent */
     void *user;
 } line_events;
 
@@ -42,6 +51,9 @@ void line_bus(worker_line *l, mcp_bus *ret);
 int line_begin(worker_line *l);
 /* Sends the others a message about a session. */
 void line_tell(worker_line *l, mcp_str message);
+/* Send what mcp_watch_options.ask and .answer get. Return false if there is no room. */
+bool line_ask(const worker_line *l, mcp_str message);
+bool line_answer(const worker_line *l, size_t to, mcp_str message);
 /* Returns whether all messages of the others have arrived. */
 bool line_is_complete(const worker_line *l);
 

@@ -40,5 +40,6 @@ void share_limits(settings *s, size_t count)
     divide(&s->calls_per_second, 0, count);
     divide(&s->completions_per_second, 0, count);
     divide(&s->polls_per_second, 0, count);
-    divide(&s->watch_budget, 0, count);
+    if (s->bus) /* else one worker watches for all */
+        divide(&s->watch_budget, 0, count);
 }

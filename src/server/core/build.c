@@ -178,11 +178,11 @@ static void discard(mcp_server *server, snapshot *o, mcp__build *last)
 static void watch_lists(mcp_server *server, const snapshot *before)
 {
     for (size_t i = 0; i < server->n_mounts; i++)
-        if (server->mounts[i]->built && mcp__mount_is_subscribed(server, server->mounts[i]))
+        if (server->mounts[i]->built && mcp__mount_is_watched(server, server->mounts[i]))
             mcp__mount_watch_list(server, server->mounts[i]);
     for (size_t i = 0; i < before->n_mounts; i++) {
         const mcp__mount *m = before->mounts[i];
-        if (m->built && mcp__mount_is_subscribed(server, m))
+        if (m->built && mcp__mount_is_watched(server, m))
             mcp__mount_unwatch_list(server, m);
     }
 }

@@ -32,6 +32,11 @@ void mcp__stream_adopt(mcp__stream *stream);
 unsigned mcp__hub_lists(const mcp_server *server);
 /* Replaces the subscribed lists. Providers start or stop watching as necessary. */
 void mcp__stream_set_lists(mcp__stream *stream, unsigned lists);
+/* Stops watching a list, whose mcp__kind is a digit, because another instance watches it, or watches it here
+ * again. */
+void mcp__list_lend(mcp_server *server, mcp_str digit, bool lent);
+/* Watches a list for other instances, or stops. Returns MCP_OK or MCP_EINVAL. */
+int mcp__list_hold(mcp_server *server, mcp_str digit, bool held);
 /* Returns MCP_OK (also if the stream is subscribed already), MCP_ENOTFOUND if no such resource can
  * exist or the caller may not read it, MCP_ELIMIT if there are too many subscriptions, or another
  * negative code. */

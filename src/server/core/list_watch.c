@@ -5,6 +5,7 @@
 #include "server/core/hub.h"
 #include "server/core/server.h"
 #include "server/core/session.h"
+#include "server/share/watch.h"
 
 static void log_unwatched(mcp_server *server, const mcp__mount *mount, int rc)
 {
@@ -13,13 +14,14 @@ static void log_unwatched(mcp_server *server, const mcp__mount *mount, int rc)
                         mcp_error_text(rc));
 }
 
-/* Returns the lists to which any stream is subscribed, as bits. */
-static unsigned subscribed_lists(const mcp_server *server)
+/* Returns the lists that are watched here, as bits: those to which any stream is subscribed, unless another
+ * instance watches them, and those that are watched for other instances. */
+static unsigned watched_lists(const mcp_server *server)
 {
     unsigned lists = 0;
     for (unsigned k = 0; k < MCP__KINDS; k++)
         lists |= server->list_streams[k] ? 1u << k : 0;
-    return lists;
+    return (lists & ~server->lent_lists) | server->held_lists;
 }
 
 /* Returns the lists that contain items of a mount, as bits. */
@@ -31,9 +33,10 @@ static unsigned lists_of(const mcp__mount *mount)
     return lists;
 }
 
-bool mcp__mount_is_subscribed(const mcp_server *server, const mcp__mount *mount)
+/* A provider that is told of each stream is asked for each. */
+bool mcp__mount_is_watched(const mcp_server *server, const mcp__mount *mount)
 {
-    return lists_of(mount) & subscribed_lists(server);
+    return mount->provider.watch_list_as || lists_of(mount) & watched_lists(server);
 }
 
 static void watch_list_as(const mcp__mount *m, const mcp__stream *stream)
@@ -90,26 +93,79 @@ static void set_lists_as(const mcp__stream *stream, const mcp__mount *m, unsigne
         unwatch_list_as(m, stream);
 }
 
+/* For the other providers, after watched_lists() changed. */
+static void watched_lists_changed(mcp_server *server, unsigned before)
+{
+    unsigned after = watched_lists(server);
+    for (size_t i = 0; i < server->n_mounts && before != after; i++) {
+        const mcp__mount *m = server->mounts[i];
+        bool was_watched = lists_of(m) & before, is_watched = lists_of(m) & after;
+        if (m->provider.watch_list_as || was_watched == is_watched)
+            continue;
+        if (is_watched)
+            mcp__mount_watch_list(server, m);
+        else
+            mcp__mount_unwatch_list(server, m);
+    }
+}
+
+/* Tells the instance that watches whether a list has subscribers here. */
+static void tell(mcp_server *server, unsigned k, size_t before)
+{
+    char digit = (char)('0' + k);
+    size_t after = server->list_streams[k];
+    if (after && !before)
+        mcp__watch_wanted(server, MCP__WATCH_LIST, (mcp_str){&digit, 1});
+    else if (before && !after)
+        mcp__watch_unwanted(server, MCP__WATCH_LIST, (mcp_str){&digit, 1});
+}
+
 void mcp__stream_set_lists(mcp__stream *stream, unsigned lists)
 {
     mcp_server *server = stream->session->server;
-    unsigned before = subscribed_lists(server), previous = stream->lists;
+    unsigned before = watched_lists(server), previous = stream->lists;
     stream->lists = lists;
     for (unsigned k = 0; k < MCP__KINDS; k++) {
+        size_t streams = server->list_streams[k];
         server->list_streams[k] += lists >> k & 1;
         server->list_streams[k] -= previous >> k & 1;
+        tell(server, k, streams);
     }
-    unsigned after = subscribed_lists(server);
-    for (size_t i = 0; i < server->n_mounts && previous != lists; i++) {
-        const mcp__mount *m = server->mounts[i];
-        if (m->provider.watch_list_as) {
-            set_lists_as(stream, m, previous);
-            continue;
-        }
-        bool was_watched = lists_of(m) & before, is_watched = lists_of(m) & after;
-        if (is_watched && !was_watched)
-            mcp__mount_watch_list(server, m);
-        else if (was_watched && !is_watched && m->provider.unwatch_list)
-            m->provider.unwatch_list(m->user);
-    }
+    for (size_t i = 0; i < server->n_mounts && previous != lists; i++)
+        if (server->mounts[i]->provider.watch_list_as)
+            set_lists_as(stream, server->mounts[i], previous);
+    watched_lists_changed(server, before);
+}
+
+/* ---- lists that one instance watches for all (share/watch.h) ------------------------------------- */
+
+static int kind_in(mcp_str digit)
+{
+    bool valid = digit.len == 1 && digit.ptr[0] >= '0' && digit.ptr[0] < '0' + MCP__KINDS;
+    return valid ? digit.ptr[0] - '0' : -1;
+}
+
+static void set_bit(unsigned *lists, int kind, bool on)
+{
+    *lists = on ? *lists | 1u << kind : *lists & ~(1u << kind);
+}
+
+void mcp__list_lend(mcp_server *server, mcp_str digit, bool lent)
+{
+    unsigned before = watched_lists(server);
+    int kind = kind_in(digit);
+    if (kind >= 0)
+        set_bit(&server->lent_lists, kind, lent);
+    watched_lists_changed(server, before);
+}
+
+int mcp__list_hold(mcp_server *server, mcp_str digit, bool held)
+{
+    unsigned before = watched_lists(server);
+    int kind = kind_in(digit);
+    if (kind < 0)
+        return MCP_EINVAL;
+    set_bit(&server->held_lists, kind, held);
+    watched_lists_changed(server, before);
+    return MCP_OK;
 }

@@ -376,7 +376,7 @@ int mcp_server_mount(mcp_server *server, const char *prefix, const mcp_provider 
         return rc;
     }
     const mcp__mount *mount = server->mounts[server->n_mounts - 1];
-    if (!server->building && mcp__mount_is_subscribed(server, mount))
+    if (!server->building && mcp__mount_is_watched(server, mount))
         mcp__mount_watch_list(server, mount);
     for (int k = 0; k < MCP__KINDS; k++) {
         if (k == MCP__RESOURCES || mcp__mount_has(mount, (mcp__kind)k))

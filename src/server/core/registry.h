@@ -107,8 +107,8 @@ typedef struct mcp__mount {
  * list are not announced. */
 void mcp__mount_watch_list(mcp_server *server, const mcp__mount *mount);
 void mcp__mount_unwatch_list(mcp_server *server, const mcp__mount *mount);
-/* Returns whether a stream is subscribed to a list that contains items of the mount. */
-bool mcp__mount_is_subscribed(const mcp_server *server, const mcp__mount *mount);
+/* Returns whether the provider of the mount has to watch its list. */
+bool mcp__mount_is_watched(const mcp_server *server, const mcp__mount *mount);
 /* Returns the mount with the longest prefix of the URI, or NULL. */
 mcp__mount *mcp__mount_find(const mcp_server *server, mcp_str uri);
 

@@ -5,6 +5,7 @@
 #include "server/core/build.h"
 #include "server/core/seal.h"
 #include "server/share/share.h"
+#include "server/share/watch.h"
 #include "server/core/server.h"
 #include "server/tasks/tasks.h"
 
@@ -156,6 +157,7 @@ void mcp_server_free(mcp_server *server)
     if (!server)
         return;
     assert(mcp__list_empty(&server->sessions));
+    mcp__watch_free(server);
     mcp__share_free(server);
     mcp__tasks_free(server); /* first, because handlers of tasks may use the rest */
     for (size_t i = 0; i < server->n_mounts; i++)
@@ -246,6 +248,7 @@ const mcp_host *mcp_server_host(const mcp_server *server)
 
 void mcp_server_set_host(mcp_server *server, const mcp_host *host)
 {
+    mcp__watch_free(server);
     mcp__share_free(server);
     mcp__tasks_leave_host(server, host == NULL);
     mcp__build_leave_host(server);

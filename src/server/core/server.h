@@ -37,11 +37,12 @@ struct mcp_server {
     mcp__buf info_text;           /* the text that `info` points into */
     mcp_host host;
     bool has_host;
-    struct mcp__seal *seal;   /* NULL if not used yet */
+    struct mcp__seal *seal;             /* NULL if not used yet */
     struct mcp__later_seal *later_seal; /* what it will be made of; NULL if that is random */
-    struct mcp__share *share; /* NULL if changes are not shared */
-    char instance[17];        /* mcp_server_instance(); empty if not generated yet */
-    mcp_access access;        /* .may is NULL if there are no rules */
+    struct mcp__share *share;           /* NULL if changes are not shared */
+    struct mcp__watching *watching;     /* NULL if this instance watches for itself */
+    char instance[17];                  /* mcp_server_instance(); empty if not generated yet */
+    mcp_access access;                  /* .may is NULL if there are no rules */
     struct {
         void (*ended)(const mcp_audit_record *record, void *user); /* NULL if not wanted */
         void *user;
@@ -63,6 +64,8 @@ struct mcp_server {
     mcp__link sessions;
     mcp__map topics;                 /* canonical URI to mcp__topic */
     size_t list_streams[MCP__KINDS]; /* streams that are subscribed to the list of a kind */
+    unsigned lent_lists;             /* which another instance watches: bits 1 << mcp__kind */
+    unsigned held_lists;             /* which are watched for other instances */
     struct mcp__tasks *tasks;        /* NULL if not offered */
     struct mcp__archive *archive;    /* of tasks, for other instances; NULL if there is none */
     struct mcp_task_home *task_home; /* NULL if ids of tasks name none */

@@ -1,5 +1,6 @@
 /* topic.c: resources with subscribers, and the providers that watch them. See topic.h. */
 #include "server/core/topic.h"
+#include "server/share/watch.h"
 
 /* What follows the NUL of a key. */
 enum { NOBODY = 0, ANONYMOUS = 'a', NAMED = 'n', IDENTITY = 'i' };
@@ -42,16 +43,30 @@ static const char *principal_of(const mcp__topic *t)
 
 static void unwatch(const mcp__topic *t)
 {
-    if (t->unwatch)
-        t->unwatch(t->key.ptr, t->watch_user);
-    if (t->unwatch_for)
-        t->unwatch_for(t->key.ptr, principal_of(t), t->watch_user);
-    if (t->unwatch_as)
-        t->unwatch_as(t->key.ptr, t->identity, t->watch_user);
+    if (!t->watched)
+        return;
+    switch (mark_of(t)) {
+    case NOBODY:
+        if (t->unwatch.alike)
+            t->unwatch.alike(t->key.ptr, t->watch_user);
+        break;
+    case IDENTITY:
+        if (t->unwatch.identity)
+            t->unwatch.identity(t->key.ptr, t->identity, t->watch_user);
+        break;
+    default:
+        if (t->unwatch.principal)
+            t->unwatch.principal(t->key.ptr, principal_of(t), t->watch_user);
+    }
 }
 
 void mcp__topic_free(mcp_server *server, mcp__topic *t)
 {
+    t->lent = false;
+    if (mark_of(t) == NOBODY)
+        mcp__watch_unwanted(server, MCP__WATCH_TOPIC, t->key);
+    if (t->held)
+        return;
     mcp__map_remove(&server->topics, t->key);
     unwatch(t);
     mcp_identity_unref(t->identity);
@@ -86,11 +101,14 @@ static int watch(const mcp__mount *mount, mcp__topic *t)
              : p->watch_for ? p->watch_for(t->key.ptr, principal_of(t), mount->user)
              : p->watch     ? p->watch(t->key.ptr, mount->user)
                             : MCP_EUNSUPPORTED;
-    char by = watched_by(mount);
     t->watch_user = mount->user;
-    t->unwatch = rc == MCP_OK && by == NOBODY ? p->unwatch : NULL;
-    t->unwatch_for = rc == MCP_OK && by == NAMED ? p->unwatch_for : NULL;
-    t->unwatch_as = rc == MCP_OK && by == IDENTITY ? p->unwatch_as : NULL;
+    t->watched = rc == MCP_OK;
+    if (p->watch_as)
+        t->unwatch.identity = p->unwatch_as;
+    else if (p->watch_for)
+        t->unwatch.principal = p->unwatch_for;
+    else
+        t->unwatch.alike = p->unwatch;
     return rc;
 }
 
@@ -142,6 +160,16 @@ static int topic_with_key(mcp_server *server, mcp_str key, mcp_identity *identit
     return MCP_OK;
 }
 
+/* The topic of all callers. */
+static int common_topic(mcp_server *server, const char *canonical, const mcp__mount *mount,
+                        mcp__topic **ret)
+{
+    int rc = topic_with_key(server, mcp_str_from(canonical), NULL, mount, ret);
+    if (rc == MCP_OK && mount)
+        mcp__watch_wanted(server, MCP__WATCH_TOPIC, (*ret)->key);
+    return rc;
+}
+
 int mcp__topic_of(mcp_server *server, mcp_str uri, mcp_identity *identity, mcp__topic **ret)
 {
     char canonical[MCP_URI_MAX_LENGTH + 1];
@@ -151,7 +179,7 @@ int mcp__topic_of(mcp_server *server, mcp_str uri, mcp_identity *identity, mcp__
         return rc;
     char by = watched_by(mount);
     if (by == NOBODY)
-        return topic_with_key(server, mcp_str_from(canonical), NULL, mount, ret);
+        return common_topic(server, canonical, mount, ret);
     mcp__buf key;
     mcp__buf_init(&key, &server->allocator, SIZE_MAX);
     if (by == IDENTITY)
@@ -165,21 +193,61 @@ int mcp__topic_of(mcp_server *server, mcp_str uri, mcp_identity *identity, mcp__
     return rc;
 }
 
+/* Watches a topic at the mount that has it now, and no longer where it was watched before. */
+static void rewatch(mcp_server *server, mcp__topic *t)
+{
+    mcp_str uri = mcp_str_from(t->key.ptr);
+    const mcp__mount *m = mcp__mount_find(server, uri);
+    bool registered = mcp__registry_find(server, MCP__RESOURCES, uri) != NULL;
+    char mark = mark_of(t) == ANONYMOUS ? NAMED : mark_of(t);
+    mcp__topic before = *t;
+    t->watched = false;
+    if (!registered && m && mark == watched_by(m) && !t->lent)
+        watch(m, t);
+    unwatch(&before);
+}
+
 void mcp__hub_rewatch(mcp_server *server)
 {
     size_t at = 0;
     mcp__topic *t;
-    while ((t = mcp__map_next(&server->topics, &at)) != NULL) {
-        mcp_str uri = mcp_str_from(t->key.ptr);
-        const mcp__mount *m = mcp__mount_find(server, uri);
-        bool registered = mcp__registry_find(server, MCP__RESOURCES, uri) != NULL;
-        char mark = mark_of(t) == ANONYMOUS ? NAMED : mark_of(t);
-        mcp__topic before = *t;
-        t->unwatch = NULL;
-        t->unwatch_for = NULL;
-        t->unwatch_as = NULL;
-        if (!registered && m && mark == watched_by(m))
-            watch(m, t);
-        unwatch(&before);
-    }
+    while ((t = mcp__map_next(&server->topics, &at)) != NULL)
+        rewatch(server, t);
+}
+
+/* ---- topics that one instance watches for all (share/watch.h) ------------------------------------ */
+
+void mcp__topic_lend(mcp_server *server, mcp_str key, bool lent)
+{
+    mcp__topic *t = mcp__map_get(&server->topics, key);
+    if (!t || t->lent == lent)
+        return;
+    t->lent = lent;
+    rewatch(server, t);
+}
+
+int mcp__topic_hold(mcp_server *server, mcp_str key)
+{
+    char canonical[MCP_URI_MAX_LENGTH + 1];
+    const mcp__mount *mount;
+    mcp__topic *t;
+    int rc = resolve(server, key, canonical, sizeof(canonical), &mount);
+    if (rc != MCP_OK)
+        return rc;
+    if (!mount || watched_by(mount) != NOBODY || !mcp_str_eq(key, mcp_str_from(canonical)))
+        return MCP_EUNSUPPORTED;
+    rc = topic_with_key(server, key, NULL, mount, &t);
+    if (rc == MCP_OK)
+        t->held = true;
+    return rc;
+}
+
+void mcp__topic_release(mcp_server *server, mcp_str key)
+{
+    mcp__topic *t = mcp__map_get(&server->topics, key);
+    if (!t)
+        return;
+    t->held = false;
+    if (mcp__list_empty(&t->subscriptions))
+        mcp__topic_free(server, t);
 }

@@ -12,10 +12,15 @@ typedef struct mcp__topic {
     mcp_str key;
     mcp_identity *identity; /* with IDENTITY; NULL if anonymous */
     mcp__link subscriptions;
-    void *watch_user; /* for the functions below, which are NULL if the topic is not watched */
-    void (*unwatch)(const char *canonical, void *user);
-    void (*unwatch_for)(const char *canonical, const char *principal, void *user);
-    void (*unwatch_as)(const char *canonical, mcp_identity *identity, void *user);
+    void *watch_user; /* for the function of the provider; which one it is, the mark says */
+    union {
+        void (*alike)(const char *canonical, void *user);
+        void (*principal)(const char *canonical, const char *principal, void *user);
+        void (*identity)(const char *canonical, mcp_identity *identity, void *user);
+    } unwatch;
+    bool watched;
+    bool lent; /* another instance watches it */
+    bool held; /* it is watched for other instances, also without subscribers */
 } mcp__topic;
 
 /* Returns the topic of a URI for a subscriber; creates and watches it if necessary. `identity` is
@@ -24,8 +29,14 @@ typedef struct mcp__topic {
 int mcp__topic_of(mcp_server *server, mcp_str uri, mcp_identity *identity, mcp__topic **ret);
 /* Returns whether the topic belongs to one identity. */
 bool mcp__topic_has_identity(const mcp__topic *t);
-/* Frees a topic that has no subscribers any more. */
+/* Frees a topic that has no subscribers any more, unless it is held. */
 void mcp__topic_free(mcp_server *server, mcp__topic *t);
+/* Stops watching a topic of all callers, because another instance watches it, or watches it here again. */
+void mcp__topic_lend(mcp_server *server, mcp_str key, bool lent);
+/* Watches a topic of all callers for other instances until mcp__topic_release(). Returns MCP_OK,
+ * MCP_EUNSUPPORTED if no provider watches it for all callers, or as mcp__topic_of(). */
+int mcp__topic_hold(mcp_server *server, mcp_str key);
+void mcp__topic_release(mcp_server *server, mcp_str key);
 /* Appends the key of a principal's topic. */
 void mcp__topic_put_key(mcp__buf *b, const char *canonical, const char *principal);
 /* Appends the key of an identity's topic. */
