@@ -144,6 +144,12 @@ typedef struct mcp_share_options {
      * May be NULL. */
     void (*gap)(void *user);
     void *user;
+    /* Not 0: limits on the calls of one caller (mcp_server_options.calls_per_second and the others,
+     * mcp_request_take()) are counted at all instances together. Each decides at once, by what it knows:
+     * counts travel with the marks, at most about 0.1 s later. What several instances accepted at the same time is
+     * subtracted from what they accept next. While the bus is down, each counts alone. All
+     * instances must have this, and the same limits. */
+    size_t share_limits;
 } mcp_share_options;
 
 /* Begins to share changes with the other instances. What is shared: mcp_server_resource_updated(),
@@ -189,10 +195,6 @@ typedef struct mcp_share_usage {
 /* Returns false if the server does not share; *ret is then unchanged. */
 MCP_API bool mcp_server_get_share(const mcp_server *server, mcp_share_usage *ret);
 
-#ifdef __cplusplus
-}
-#endif
-#endif
 /* ---- watching once --------------------------------------------------------------------------- */
 
 /* Instances on one machine that have the same sources need not all watch the same files and databases: one of them
@@ -235,3 +237,7 @@ MCP_API void mcp_server_watch_role(mcp_server *server, bool watches, bool missed
 MCP_API void mcp_server_watch_received(mcp_server *server, size_t from, mcp_str message);
 #define MCP_WATCH_LEFT "0\0\0\0\0" /* 5 bytes */
 
+#ifdef __cplusplus
+}
+#endif
+#endif

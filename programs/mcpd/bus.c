@@ -197,7 +197,8 @@ int bus_share(bus *b, mcp_error *error)
     b->made.user = NULL;
     int rc = mcp_server_share(b->c.server,
                               MCP_OPTIONS(mcp_share_options, .bus = &made, .name = bus_name(b->c.s),
-                                          .message = on_message, .gap = on_gap, .user = b),
+                                          .message = on_message, .gap = on_gap, .user = b,
+                                          .share_limits = b->c.s->share_limits),
                               error);
     return rc == MCP_OK ? watch_once(b, error) : rc;
 }

@@ -360,6 +360,14 @@ static const option table[] = {
      .at = AT(no_rate_limits),
      .unkept = true,
      .help = "Do not limit the rates of tool calls, completions and requests about tasks."},
+    {.name = "share-limits",
+     .kind = OPTION_FLAG,
+     .at = AT(share_limits),
+     .unkept = true,
+     .help = "Count the calls of each caller at all workers, and with --bus at all instances, "
+             "together, for the limits above and the rates of other servers. Without this, each "
+             "has a share, "
+             "or with --bus a limit of its own."},
     {.name = "drain-time",
      .kind = OPTION_COUNT,
      .at = AT(drain_time),

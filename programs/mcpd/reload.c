@@ -113,7 +113,8 @@ static const char restart[] =
     "address|max-"
     "per-principal|"
     "max-memory|max-share|max-work-memory|keep-files|max-body|heartbeat|drain-time|"
-    "calls-per-second|completions-per-second|polls-per-second|no-rate-limits|bus|bus-name|"
+    "calls-per-second|completions-per-second|polls-per-second|no-rate-limits|share-limits|bus|bus-"
+    "name|"
     "bus-password-file";
 
 static void mention_restart(const settings *start, const settings *now)

@@ -190,6 +190,30 @@ END
 # The workers whose requests are in the log.
 named_workers() { jq -r 'select(.method) | .worker' "$log" | sort -u | xargs; }
 
+accepts() { # WORKER TIMES: calls a tool over one connection, and prints how many calls were accepted
+    local urls=() i
+    for ((i = 0; i < $2; i++)); do urls+=("http://localhost/mcp"); done
+    curl -sS -m 60 --unix-socket "$PWD"/mcpd-*/"$1" -H 'Content-Type: application/json' \
+        -H 'Accept: application/json, text/event-stream' -H 'MCP-Protocol-Version: 2026-07-28' \
+        -H 'Mcp-Method: tools/call' -H 'Mcp-Name: list_resources' \
+        -d "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"list_resources\",\"arguments\":{},$meta}}" \
+        "${urls[@]}" | grep -o '"result"' | wc -l
+}
+
+@test "with --share-limits, the calls of a caller are counted at all workers together" {
+    serve_workers 2 --resource-tools --calls-per-second 5 --share-limits project
+    [ "$(accepts 1 30)" -ge 20 ]
+    n=0
+    while [ "$(accepts 2 1)" = 1 ]; do
+        n=$((n + 1))
+        sleep 0.1
+    done
+    [ "$n" -lt 20 ] # as many would be accepted by a worker that knows nothing of the other
+    finish
+    run -2 --separate-stderr "$MCPD" --http 127.0.0.1:0 --share-limits project
+    [[ "$stderr" == *bus* ]]
+}
+
 @test "one log, one audit log, and a Unix socket" {
     local answered=0
     serve_workers 2 --http "unix:$PWD/sock" --log-format json --audit audit project

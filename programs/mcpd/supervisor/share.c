@@ -37,9 +37,11 @@ void share_limits(settings *s, size_t count)
     divide(&s->max_upstream_calls, 0, count);
     divide(&s->max_upstream_sessions, 0, count);
     divide(&s->max_upstream_bytes, 0, count);
+    if (s->bus) /* else one worker watches for all */
+        divide(&s->watch_budget, 0, count);
+    if (s->share_limits)
+        return;
     divide(&s->calls_per_second, 0, count);
     divide(&s->completions_per_second, 0, count);
     divide(&s->polls_per_second, 0, count);
-    if (s->bus) /* else one worker watches for all */
-        divide(&s->watch_budget, 0, count);
 }

@@ -6,18 +6,28 @@
  * refilled, and a bucket whose points lie in the past is equal to a new one. At most MAX_CALLERS
  * buckets are kept; the least recently used one is evicted. The limits of mcp_request_take() have
  * buckets of their own, one for each caller and name, of which only the first point is used.
+ *
+ * Instances that share limits tell each other, a little later, how far each request has moved a point, and move
+ * their own as far. No request waits for that. What was taken at several instances at the same time
+ * leaves a bucket in debt, so that the rate is right over time; but at most by its size, so that what
+ * is heard late does no harm.
  */
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "server/core/rate.h"
 #include "server/core/request.h"
+#include "server/share/share.h"
 
 enum { MAX_CALLERS = 1024, MAX_NAMED = 4096, US = 1000 * 1000, LONGEST_NAME = 128 };
 
 typedef struct bucket {
     mcp__link link; /* in mcp__buckets.recent, most recent last */
     int64_t full[MCP__RATES];
+    mcp__link untold; /* in mcp__callers.untold */
+    int64_t taken
+        [MCP__RATES]; /* microseconds by which the points moved, of which others were not told */
+    int64_t most[MCP__RATES]; /* the size of the bucket, in microseconds */
     size_t len;
     /* 'p' and the principal, 'a' and the address, or empty; in `named` NUL and the name follow */
     char caller[];
@@ -32,6 +42,7 @@ static bucket *bucket_new(mcp_server *server, mcp__buckets *all, mcp_str caller)
     memset(b, 0, sizeof(*b));
     for (size_t i = 0; i < MCP__RATES; i++)
         b->full[i] = INT64_MIN;
+    mcp__list_init(&b->untold);
     b->len = caller.len;
     memcpy(b->caller, caller.ptr, caller.len);
     if (mcp__map_add(&all->by_name, (mcp_str){b->caller, b->len}, b) != MCP_OK) {
@@ -46,6 +57,7 @@ static void bucket_free(mcp_server *server, mcp__buckets *all, bucket *b)
 {
     mcp__map_remove(&all->by_name, (mcp_str){b->caller, b->len});
     mcp__list_remove(&b->link);
+    mcp__list_remove(&b->untold);
     mcp__release(&server->allocator, b);
 }
 
@@ -85,15 +97,112 @@ static bucket *bucket_of(const mcp_request *req, const char *own)
     return b;
 }
 
+/* ---- limits that instances share ------------------------------------------------------------- */
+
+/* The text of an item: '0' and the mcp__rate, or NAMED; the time that was taken and the size of the
+ * bucket, 8 bytes each; the key of the bucket. */
+enum { ITEM_HEAD = 1 + 8 + 8, NAMED = '0' + MCP__RATES, LONGEST_KEY = 1024 };
+#define LONGEST_US (INT64_C(1) << 42) /* about 50 days */
+
+static void note(mcp_server *server, bucket *b, size_t which, int64_t each, int64_t most)
+{
+    if (!mcp__share_limits(server) || b->len > LONGEST_KEY)
+        return;
+    b->taken[which] = MCP__MIN(b->taken[which] + each, LONGEST_US);
+    b->most[which] = MCP__MIN(most, LONGEST_US);
+    if (mcp__list_empty(&b->untold))
+        mcp__list_append(&server->callers.untold, &b->untold);
+    mcp__share_soon(server);
+}
+
+static void put_us(char to[8], int64_t us)
+{
+    for (size_t i = 0; i < 8; i++)
+        to[i] = (char)(unsigned char)((uint64_t)us >> (56 - 8 * i));
+}
+
+static int64_t get_us(const char *from)
+{
+    uint64_t us = 0;
+    for (size_t i = 0; i < 8; i++)
+        us = us << 8 | (unsigned char)from[i];
+    return us > (uint64_t)LONGEST_US ? -1 : (int64_t)us;
+}
+
+static void tell(bucket *b, mcp__buf *entry)
+{
+    char text[ITEM_HEAD + LONGEST_KEY];
+    bool named = b->len && memchr(b->caller, 0, b->len);
+    for (size_t i = 0; i < MCP__RATES; i++) {
+        if (!b->taken[i])
+            continue;
+        text[0] = named ? NAMED : (char)('0' + i);
+        put_us(text + 1, b->taken[i]);
+        put_us(text + 9, b->most[i]);
+        memcpy(text + ITEM_HEAD, b->caller, b->len);
+        mcp__entry_put_item(entry, MCP__MARK_TAKEN, (mcp_str){text, ITEM_HEAD + b->len});
+    }
+    memset(b->taken, 0, sizeof(b->taken));
+    mcp__list_remove(&b->untold);
+}
+
+void mcp__rate_tell(mcp_server *server, mcp__buf *entry, size_t limit)
+{
+    mcp__link *untold = &server->callers.untold;
+    while (!mcp__list_empty(untold)) {
+        bucket *b = mcp__container(untold->next, bucket, untold);
+        if (entry->len + MCP__RATES * (MCP__ENTRY_ITEM + ITEM_HEAD + b->len) > limit)
+            break;
+        tell(b, entry);
+    }
+}
+
+bool mcp__rate_has_untold(const mcp_server *server)
+{
+    return !mcp__list_empty(&server->callers.untold);
+}
+
+void mcp__rate_forget(mcp_server *server)
+{
+    mcp__link *untold = &server->callers.untold;
+    while (!mcp__list_empty(untold)) {
+        bucket *b = mcp__container(untold->next, bucket, untold);
+        memset(b->taken, 0, sizeof(b->taken));
+        mcp__list_remove(&b->untold);
+    }
+}
+
+void mcp__rate_told(mcp_server *server, mcp_str text)
+{
+    mcp__callers *callers = &server->callers;
+    if (!mcp__share_limits(server) || text.len < ITEM_HEAD || text.len > ITEM_HEAD + LONGEST_KEY)
+        return;
+    bool named = text.ptr[0] == NAMED;
+    int64_t taken = get_us(text.ptr + 1), most = get_us(text.ptr + 9);
+    if (text.ptr[0] < '0' || text.ptr[0] > NAMED || taken < 0 || most < 0)
+        return;
+    bucket *b =
+        find(server, named ? &callers->named : &callers->buckets, mcp__str_sub(text, ITEM_HEAD));
+    if (!b)
+        return;
+    int64_t *full = &b->full[named ? 0 : text.ptr[0] - '0'];
+    int64_t now = server->host.now(server->host.user) * 1000, from = MCP__MAX(*full, now);
+    *full = MCP__MAX(from, MCP__MIN(from + taken, now + 2 * most));
+}
+
+/* ---- taking ---------------------------------------------------------------------------------- */
+
 /* Takes one unit and returns 0, or returns the number of microseconds until one is available. A unit
  * is added every `each` microseconds. */
-static int64_t take(int64_t *full, int64_t each, uint32_t burst, int64_t now)
+static int64_t take(mcp_server *server, bucket *b, size_t which, int64_t each, uint32_t burst,
+                    int64_t now)
 {
-    int64_t full_at = MCP__MAX(*full, now) + each;
-    int64_t wait = full_at - now - each * (int64_t)burst;
+    int64_t full_at = MCP__MAX(b->full[which], now) + each, most = each * (int64_t)burst;
+    int64_t wait = full_at - now - most;
     if (wait > 0)
         return wait;
-    *full = full_at;
+    b->full[which] = full_at;
+    note(server, b, which, each, most);
     return 0;
 }
 
@@ -135,8 +244,8 @@ int mcp__rate_take(mcp_request *req, mcp__rate which)
     bucket *b = bucket_of(req, NULL);
     if (!b)
         return MCP_ENOMEM;
-    int64_t wait = take(&b->full[which], MCP__MAX(US / (int64_t)limit->per_second, 1), limit->burst,
-                        now_of(req));
+    int64_t wait = take(req->server, b, which, MCP__MAX(US / (int64_t)limit->per_second, 1),
+                        limit->burst, now_of(req));
     return wait ? refuse(req, which, (wait + 999) / 1000) : MCP_OK;
 }
 
@@ -151,7 +260,7 @@ int mcp_request_take(mcp_request *req, const mcp_rate *given)
     bucket *b = bucket_of(req, rate.name);
     if (!b)
         return MCP_ENOMEM;
-    int64_t wait = take(&b->full[0], MCP__MAX((int64_t)60 * US / (int64_t)rate.per_minute, 1),
+    int64_t wait = take(req->server, b, 0, MCP__MAX((int64_t)60 * US / (int64_t)rate.per_minute, 1),
                         rate.burst ? rate.burst : rate.per_minute, now_of(req));
     int64_t ms = (wait + 999) / 1000;
     if (!wait)
@@ -197,6 +306,7 @@ void mcp__rate_init(mcp_server *server, const mcp_server_options *o)
     set_limit(callers, MCP__RATE_CALLS, o->calls_per_second, o->calls_burst);
     set_limit(callers, MCP__RATE_COMPLETIONS, o->completions_per_second, o->completions_burst);
     set_limit(callers, MCP__RATE_POLLS, o->polls_per_second, o->polls_burst);
+    mcp__list_init(&callers->untold);
     buckets_init(server, &callers->buckets, MAX_CALLERS);
     buckets_init(server, &callers->named, MAX_NAMED);
 }

@@ -29,6 +29,7 @@ typedef struct mcp__callers {
     mcp__rate_limit limits[MCP__RATES];
     mcp__buckets buckets;
     mcp__buckets named; /* those of mcp_request_take(), by caller and name */
+    mcp__link untold;   /* buckets whose requests the other instances were not told of yet */
 } mcp__callers;
 
 void mcp__rate_init(mcp_server *server, const mcp_server_options *o);
@@ -36,5 +37,15 @@ void mcp__rate_free(mcp_server *server);
 /* Counts a request. Returns MCP_OK, MCP_EREMOTE after mcp_reply_fail_data() if the limit is
  * exceeded, or MCP_ENOMEM. */
 int mcp__rate_take(mcp_request *req, mcp__rate which);
+
+/* ---- limits that instances share (share/share.h) --------------------------------------------- */
+
+/* Appends items about requests that the other instances were not told of, as far as they fit. */
+void mcp__rate_tell(mcp_server *server, mcp__buf *entry, size_t limit);
+bool mcp__rate_has_untold(const mcp_server *server);
+/* Forgets them. */
+void mcp__rate_forget(mcp_server *server);
+/* Handles the text of such an item of another instance. */
+void mcp__rate_told(mcp_server *server, mcp_str text);
 
 #endif

@@ -23,9 +23,10 @@ enum {
     MCP__MARK_LIST_FOR =
         'p', /* the same for one principal: the digit, 'a' for an anonymous caller, or
                                 * 'n' and the principal */
-    MCP__MARK_MESSAGE = 'm',   /* a message of the program: the length of the topic in one byte, the
+    MCP__MARK_MESSAGE = 'm', /* a message of the program: the length of the topic in one byte, the
                                 * topic, the data */
-    MCP__MARK_EVERYTHING = 'e' /* everything may have changed: no text */
+    MCP__MARK_EVERYTHING = 'e', /* everything may have changed: no text */
+    MCP__MARK_TAKEN = 't'       /* requests of a caller were counted: see core/rate.c */
 };
 
 typedef struct mcp__entry_item {

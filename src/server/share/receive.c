@@ -105,6 +105,7 @@ static void take(struct mcp__share *share, const mcp__entry_item *i)
     case MCP__MARK_LIST_FOR: take_list_for(share->server, i->text); break;
     case MCP__MARK_MESSAGE: take_message(share, i->text); break;
     case MCP__MARK_EVERYTHING: mcp__share_gap(share); break;
+    case MCP__MARK_TAKEN: mcp__rate_told(share->server, i->text); break;
     default: break; /* of a newer version */
     }
 }

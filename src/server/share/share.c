@@ -13,6 +13,7 @@
 
 enum {
     DEFAULT_INTERVAL_MS = 50,
+    COUNTS_MS = 100, /* counts wait for so long, so that a caller is one item for many requests */
     DEFAULT_MARKS = 4096,
     DEFAULT_BYTES = 512 << 10,
     FIRST_PAUSE_MS = 250, /* before a failed entry is sent again */
@@ -62,8 +63,10 @@ static void send_next(struct mcp__share *share)
 {
     if (share->under_way || share->usage.state != MCP_BUS_CONNECTED)
         return; /* the bus will say when it can take an entry */
-    if (!share->items.len && mcp__marks_any(&share->marks)) {
+    if (!share->items.len &&
+        (mcp__marks_any(&share->marks) || mcp__rate_has_untold(share->server))) {
         mcp__marks_take(&share->marks, &share->items, PLAIN_BYTES - MCP__ENTRY_HEAD);
+        mcp__rate_tell(share->server, &share->items, PLAIN_BYTES - MCP__ENTRY_HEAD);
         share->number++;
     }
     if (!share->items.len)
@@ -83,6 +86,7 @@ static void stop_timer(struct mcp__share *share)
     if (share->timer)
         h->timer_stop(share->timer, h->user);
     share->timer = NULL;
+    share->patient = false;
 }
 
 static void due(void *arg)
@@ -96,6 +100,8 @@ static void due(void *arg)
 static void arm(struct mcp__share *share, uint64_t ms)
 {
     const mcp_host *h = &share->server->host;
+    if (share->patient)
+        stop_timer(share);
     if (!share->timer)
         share->timer = h->timer_start(ms, due, share, h->user);
 }
@@ -105,6 +111,21 @@ static void arm_next(struct mcp__share *share)
 {
     uint64_t since = (uint64_t)(share->server->host.now(share->server->host.user) - share->sent_at);
     arm(share, since < share->options.interval_ms ? share->options.interval_ms - since : 0);
+}
+
+bool mcp__share_limits(const mcp_server *server)
+{
+    const struct mcp__share *share = server->share;
+    return share && share->options.share_limits && share->usage.state == MCP_BUS_CONNECTED;
+}
+
+void mcp__share_soon(mcp_server *server)
+{
+    struct mcp__share *share = server->share;
+    if (share->timer || share->under_way)
+        return;
+    arm(share, COUNTS_MS);
+    share->patient = share->timer != NULL;
 }
 
 static int mark(struct mcp__share *share, char kind, mcp_str a, mcp_str b)
@@ -141,6 +162,8 @@ static void on_published(int rc, const char *why, void *user)
     share->why[0] = 0;
     if (mcp__marks_any(&share->marks))
         arm_next(share);
+    else if (mcp__rate_has_untold(share->server))
+        mcp__share_soon(share->server);
 }
 
 static void on_kept(int rc, const char *why, void *user)
@@ -163,6 +186,7 @@ static void on_state(mcp_bus_state state, const char *why, void *user)
     if (state != MCP_BUS_CONNECTED) {
         if (was_connected)
             share->down_since = now ? now : 1;
+        mcp__rate_forget(share->server);
         mcp__server_log(share->server, "warning", "the bus is down: %s", share->why);
         share->told_down = true;
         return;

@@ -52,6 +52,7 @@ struct mcp__share {
     unsigned failures;     /* in a row */
     uint64_t number;       /* of the last entry */
     mcp_host_timer *timer; /* to send what waits; NULL if it is not set */
+    bool patient;          /* the timer is for counts only */
     int64_t sent_at;       /* the last entry, in the host's time */
     int64_t down_since; /* in the host's time; 0 while connected, or before the first connection */
     int64_t ignored_logged;
@@ -74,6 +75,10 @@ void mcp__share_mark(mcp_server *server, char kind, mcp_str text);
 void mcp__share_list(mcp_server *server, mcp_item item);
 void mcp__share_list_for(mcp_server *server, mcp_item item, const char *principal);
 void mcp__share_free(mcp_server *server);
+/* Returns whether limits are counted at all instances (mcp_share_options.share_limits) now. */
+bool mcp__share_limits(const mcp_server *server);
+/* Sends what core/rate.c has to tell, a little later. */
+void mcp__share_soon(mcp_server *server);
 
 /* How long an instance may be without the bus, and how old entries may be, which includes the
  * difference of clocks. */
