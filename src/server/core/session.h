@@ -13,8 +13,9 @@ struct mcp__session {
     /* legacy only */
     const mcp__revision *revision; /* NULL before initialize */
     bool initialized;              /* notifications/initialized was received */
+    bool log_asked;                /* the client has set log_level */
+    bool lists_dirty;              /* a subscribed list changed */
     int log_level;                 /* logging/setLevel */
-    bool log_asked;                /* the client has set it */
     uint64_t logged;          /* number of the last forwarded log message it was considered for */
     mcp_json_doc *initialize; /* the params of initialize: capabilities, clientInfo */
     mcp__link elicitations;   /* elicitations in URL mode that are not complete */
@@ -24,7 +25,6 @@ struct mcp__session {
     mcp__link streams;
     mcp__link dirty;       /* mcp__subscription whose resource changed */
     mcp__link dirty_tasks; /* mcp__task_watch whose task changed */
-    bool lists_dirty;
     /* When to send notifications. INT64_MAX means never, and INT64_MIN means one interval after the
      * next tick. */
     int64_t due;
