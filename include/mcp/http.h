@@ -448,7 +448,10 @@ typedef enum mcp_http_close {
  *   It requires `share` and `sharing`: this instance must have heard of the session's beginning, and of
  *   everything since. Its client gets the change of each list. Any other session has ended: 404.
  *
- * A session that is deleted or expires at its instance has ended everywhere. */
+ * A session that is deleted or expires at its instance has ended everywhere.
+ *
+ * Requests about tasks of any revision are forwarded in the same way to the instance that their task
+ * names (mcp/task.h, "tasks of several instances"); those in a session without the session. */
 
 /* Processes a message of another instance's `share`. */
 MCP_API void mcp_http_shared(mcp_http *http, mcp_str message, int64_t now);

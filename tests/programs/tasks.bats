@@ -225,15 +225,16 @@ killed() { # PROCESS
     says 'cannot be reached'
 }
 
-@test "a task is used at any worker, and a worker that was killed is said" {
+serve_workers() { # OPTION...: two workers, at $folder/1 and $folder/2
     printf '{"sources": ["%s"]}' "$(sed 's/"/\\"/g' <<< "$jobs")" > mcpd.json
-    serve --http 127.0.0.1:0 --config mcpd.json --token-file tokens --workers 2
+    serve --http 127.0.0.1:0 --config mcpd.json --token-file tokens --workers 2 "$@"
     wait_for eval "curl -sS -H 'Authorization: Bearer token-a' http://127.0.0.1:$port/metrics | grep -q '^mcp_workers 2'"
     children "$server" | tr ' ' '\n' >> pids
     folder=$(echo "$PWD"/mcpd-*)
-    goes_on "$folder/1" "$folder/2"
-    goes_on_in_session "$folder/1" "$folder/2"
-    make "$folder/1" slow_compute '"seconds":600,"label":"x"'
+}
+
+kill_first_worker() { # and waits for its successor
+    local pid
     for pid in $(children "$server"); do
         if tr '\0' ' ' < "/proc/$pid/cmdline" | grep -q -- ' --@worker 1:'; then kill -KILL "$pid"; fi
     done
@@ -242,5 +243,28 @@ killed() { # PROCESS
     wait_for [ -S "$folder/1" ]
     wait_for has "$folder/1" failed
     children "$server" | tr ' ' '\n' >> pids
+}
+
+@test "a task is used at any worker, and a worker that was killed is said" {
+    serve_workers
+    goes_on "$folder/1" "$folder/2"
+    goes_on_in_session "$folder/1" "$folder/2"
+    make "$folder/1" slow_compute '"seconds":600,"label":"x"'
+    kill_first_worker
+    finish
+}
+
+@test "workers with a bus: the result of a task outlives its worker" {
+    start_redis
+    serve_workers --seal-key-file key --bus "redis:$PWD/redis" --bus-name jobs --log-level info
+    wait_for logged 'the bus is connected' 2
+    make "$folder/1" slow_compute '"seconds":0,"label":"kept"'
+    kept=$task
+    wait_for has "$folder/2" completed
+    make "$folder/1" slow_compute '"seconds":600,"label":"x"'
+    wait_for eval '[ "$(redis-cli -s redis --scan --pattern "mcp:bus:jobs:t*" | wc -l)" = 2 ]'
+    kill_first_worker
+    get "$folder/2" "$kept"
+    says 'Computed kept'
     finish
 }

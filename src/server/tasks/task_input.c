@@ -261,9 +261,22 @@ static int send_question(mcp__task *task, mcp__question *q, const mcp_request *w
     return rc;
 }
 
+/* Returns a tasks/result whose client can answer. Without a session, as over HTTP and from another
+ * instance, an answer would not come to the channel of the request. */
+static const mcp_request *answerable(const mcp__task *task)
+{
+    for (mcp__link *l = task->waiters.next; l != &task->waiters; l = l->next) {
+        const mcp_request *req = mcp__container(l, mcp_request, waiter);
+        const mcp__session *session = req->in.channel->state;
+        if (session->initialize)
+            return req;
+    }
+    return NULL;
+}
+
 void mcp__task_ask(mcp__task *task)
 {
-    const mcp_request *waiting = mcp__task_first_waiter(task);
+    const mcp_request *waiting = answerable(task);
     if (!task->parked || task->req->revision->tasks != MCP__TASKS_ASKED || !waiting ||
         task->asked_on)
         return;

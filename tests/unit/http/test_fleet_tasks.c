@@ -223,6 +223,39 @@ static void test_sessions(void **state)
     fleet_end();
 }
 
+/* A question goes to a session at the instance of the task, and not to a request that was forwarded. */
+static void test_question(void **state)
+{
+    (void)state;
+    char params[MCP_TASK_ID_BYTES + 32], home[sizeof(session)];
+    wire w, own;
+    begin();
+    rig_initialize_as(&nodes[0].r, "2025-11-25", AS("a"), "\"elicitation\":{}");
+    snprintf(home, sizeof(home), "%s", nodes[0].r.session);
+    snprintf(session, sizeof(session), "%s", home);
+    in_session(&w, &nodes[0], "tools/call", "\"name\":\"asks\",\"arguments\":{},\"task\":{}");
+    take_id(&w);
+    wire_end(&w);
+    snprintf(params, sizeof(params), "\"taskId\":\"%s\"", id);
+    begin_session(&nodes[1]);
+    in_session(&w, &nodes[1], "tasks/result", params);
+    wire_expect(&w, "");
+    snprintf(session, sizeof(session), "%s", home);
+    in_session(&own, &nodes[2], "tasks/result", params);
+    wire_expect(&own, "~elicitation/create~");
+    wire_expect(&w, "");
+    expect_at(&nodes[2], home,
+              POST_AS("a", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"action\":\"accept\","
+                           "\"content\":{\"name\":\"Ada\"}}}"),
+              "HTTP/1.1 202 Accepted\n~");
+    pump();
+    wire_expect(&own, "~Ada~");
+    wire_expect(&w, "~Ada~");
+    wire_end(&w);
+    wire_end(&own);
+    fleet_end();
+}
+
 /* ---- instances that are gone ------------------------------------------------------------------- */
 
 static void test_gone(void **state)
@@ -300,8 +333,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_modern),   cmocka_unit_test(test_header),
-        cmocka_unit_test(test_sessions), cmocka_unit_test(test_gone),
-        cmocka_unit_test(test_leaves),   cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_sessions), cmocka_unit_test(test_question),
+        cmocka_unit_test(test_gone),     cmocka_unit_test(test_leaves),
+        cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
