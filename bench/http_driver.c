@@ -7,8 +7,10 @@
  *   --rate    POSTs of --method (resources/read of --uri, or tools/list) on --connections that are kept
  *             alive, one request in flight on each: per_second, p50_us, p99_us, reply_bytes, and cpu_us, the CPU
  *             time of the server and its children for each request
- *   --listen  opens --streams of subscriptions/listen for --uri, then calls the tool "touch": how much
- *             memory a stream costs the server (stream_bytes) and when the last stream got the update (update_ms)
+ *   --listen  opens --streams of subscriptions/listen for --uri, then calls the tool "touch", or writes the time
+ *             to the file --touch: how much private memory a stream costs the server (stream_bytes) and when the last
+ *             stream got the update (update_ms). The streams come from --addresses of 127.0.0.0/8 (default 1). Both
+ *             processes need a descriptor for each stream (ulimit -n)
  * --header "NAME: VALUE" adds a header to every request. --tokens FILE adds the next line of FILE to
  * every request as a bearer token; all requests before the measurement have the first one. Then
  * private_before_kib and private_after_kib are the server's private memory without and with them.
@@ -276,7 +278,7 @@ static void open_streams(int epoll, const request *r)
     for (long i = 0; i < opt.streams; i++) {
         stream *s = &streams[i];
         struct epoll_event wanted = {.events = EPOLLIN, .data.ptr = s};
-        s->fd = open_connection();
+        s->fd = open_connection_from((unsigned)(i % opt.addresses));
         if (s->fd < 0 || send(s->fd, r->text, r->len, MSG_NOSIGNAL) != (ssize_t)r->len ||
             epoll_ctl(epoll, EPOLL_CTL_ADD, s->fd, &wanted) < 0) {
             die("stream %ld: %s", i, strerror(errno));
@@ -284,9 +286,21 @@ static void open_streams(int epoll, const request *r)
     }
 }
 
+/* Announces a change. */
+static void touch(int fd, const request *r)
+{
+    FILE *f = opt.touch ? fopen(opt.touch, "we") : NULL;
+    if (opt.touch && (!f || fprintf(f, "%llu\n", (unsigned long long)now_ns()) < 0 || fclose(f))) {
+        die("%s cannot be written", opt.touch);
+    }
+    if (!opt.touch && send(fd, r->text, r->len, MSG_NOSIGNAL) != (ssize_t)r->len) {
+        die("the change could not be announced");
+    }
+}
+
 static void run_listen(void)
 {
-    request listen, touch;
+    request listen, call;
     char members[1024];
     struct rlimit files;
     int epoll = epoll_create1(EPOLL_CLOEXEC), fd;
@@ -302,19 +316,17 @@ static void run_listen(void)
     snprintf(members, sizeof(members), "\"notifications\":{\"resourceSubscriptions\":[\"%s\"]},",
              opt.uri);
     request_make(&listen, "subscriptions/listen", members, NULL);
-    request_make(&touch, "tools/call", "\"name\":\"touch\",\"arguments\":{},", "touch");
+    request_make(&call, "tools/call", "\"name\":\"touch\",\"arguments\":{},", "touch");
     fd = open_connection();
-    long before = memory_of("VmRSS:");
+    long before = private_memory();
     uint64_t start = now_ns();
     open_streams(epoll, &listen);
     wait_for_all(epoll, "acknowledged", true);
     double open_ms = ms_since(start);
     usleep(500000);
-    long after = memory_of("VmRSS:");
+    long after = private_memory();
     start = now_ns();
-    if (fd < 0 || send(fd, touch.text, touch.len, MSG_NOSIGNAL) != (ssize_t)touch.len) {
-        die("the change could not be announced");
-    }
+    touch(fd, &call);
     wait_for_all(epoll, "resources/updated", false);
     printf("streams=%ld open_ms=%.0f stream_bytes=%.0f update_ms=%.1f", opt.streams, open_ms,
            (double)(after - before) * 1024 / (double)opt.streams, ms_since(start));
@@ -333,6 +345,8 @@ enum {
     WARMUP,
     CONNECTIONS,
     STREAMS,
+    ADDRESSES,
+    TOUCH,
     PORT,
     MIN_REPLY,
     HEADER,
@@ -352,6 +366,8 @@ static const struct option options[] = {
     {"warmup", required_argument, NULL, WARMUP},
     {"connections", required_argument, NULL, CONNECTIONS},
     {"streams", required_argument, NULL, STREAMS},
+    {"addresses", required_argument, NULL, ADDRESSES},
+    {"touch", required_argument, NULL, TOUCH},
     {"port", required_argument, NULL, PORT},
     {"min-reply", required_argument, NULL, MIN_REPLY},
     {"header", required_argument, NULL, HEADER},
@@ -367,6 +383,7 @@ static _Noreturn void usage(void)
     fputs("usage: http_driver [--rate|--listen] [--method METHOD] [--uri URI] [--path PATH]\n"
           "           [--call TOOL] [--arguments JSON] [--legacy] [--requests N] [--warmup N] "
           "[--connections N] [--streams N]\n"
+          "           [--addresses N] [--touch FILE]\n"
           "           [--min-reply BYTES] [--header HEADER | --tokens FILE]\n"
           "           --port PORT | COMMAND [ARGUMENT...]\n",
           stderr);
@@ -395,6 +412,8 @@ static void set_option(int which, const char *value)
     case WARMUP: opt.warmup = number(value, 0, 100000000); break;
     case CONNECTIONS: opt.connections = number(value, 1, 10000); break;
     case STREAMS: opt.streams = number(value, 1, 100000); break;
+    case ADDRESSES: opt.addresses = number(value, 1, 200); break;
+    case TOUCH: opt.touch = value; break;
     case PORT: opt.port = number(value, 1, 65535); break;
     case MIN_REPLY: opt.min_reply = number(value, 0, IN_SIZE); break;
     case HEADER: opt.header = value; break;

@@ -38,8 +38,8 @@ enum {
 
 static struct options {
     bool listen, legacy;
-    const char *method, *uri, *path, *header, *tokens, *call, *arguments;
-    long requests, warmup, connections, streams, port, min_reply;
+    const char *method, *uri, *path, *header, *tokens, *call, *arguments, *touch;
+    long requests, warmup, connections, streams, addresses, port, min_reply;
     char **command;
 } opt = {
     .method = "resources/read",
@@ -50,6 +50,7 @@ static struct options {
     .warmup = 20000,
     .connections = 64,
     .streams = 10000,
+    .addresses = 1,
 };
 
 static pid_t server;
@@ -148,11 +149,17 @@ static void run_server(void)
     _exit(127);
 }
 
-static int open_connection(void)
+/* Opens a connection from 127.0.0.1 plus `from`, an address with ports of its own. */
+static int open_connection_from(unsigned from)
 {
-    struct sockaddr_in at = here();
+    struct sockaddr_in at = here(), own = {.sin_family = AF_INET};
     int on = 1, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd >= 0 && connect(fd, (struct sockaddr *)&at, sizeof(at)) == 0) {
+    own.sin_addr.s_addr = htonl(INADDR_LOOPBACK + from);
+    if (fd >= 0 && from) {
+        setsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof(on));
+    }
+    if (fd >= 0 && (!from || bind(fd, (struct sockaddr *)&own, sizeof(own)) == 0) &&
+        connect(fd, (struct sockaddr *)&at, sizeof(at)) == 0) {
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
         return fd;
     }
@@ -160,6 +167,11 @@ static int open_connection(void)
     close(fd);
     errno = sys;
     return -1;
+}
+
+static int open_connection(void)
+{
+    return open_connection_from(0);
 }
 
 static void start_server(void)
