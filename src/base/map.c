@@ -11,7 +11,7 @@ enum {
     EMPTY = 0,
     TOMBSTONE = 1,
     FIRST_HASH = 2,
-    MIN_SLOTS = 4,
+    MIN_SLOTS = 2,
     KEPT_SLOTS = 8, /* a table of at most this size stays allocated when it becomes empty */
 };
 
@@ -154,10 +154,10 @@ static int rehash(mcp__map *m)
     return MCP_OK;
 }
 
-/* Keeps at most 3/4 of the slots in use, tombstones included. */
+/* Keeps at most 3/4 of the slots in use, tombstones included, and at least one empty. */
 int mcp__map_reserve(mcp__map *m)
 {
-    if (m->used + 1 > m->cap / 4 * 3)
+    if (m->used + 1 + MCP__MAX(m->cap / 4, (size_t)1) > m->cap)
         return rehash(m);
     /* Shrinking may fail: if there is no memory for a smaller table, the old table stays. */
     if (m->cap > 8 * KEPT_SLOTS && m->count < m->cap / 16)

@@ -31,6 +31,7 @@ typedef struct mcp__incoming {
     bool modern;        /* the request is of the modern era */
     bool malformed;     /* see mcp_output_info */
     bool abandoned;     /* answered already, but its handler has not finished */
+    bool shrunk;        /* the block has only the beginning of the role's struct */
     const char *scopes; /* see mcp_output_info; valid until the answer was sent */
     char *long_key;     /* holds the key if it does not fit into short_key */
     char short_key[48];
@@ -201,9 +202,13 @@ void mcp__incoming_abandon(mcp__incoming *in, int code, mcp_str message, mcp_str
 /* Stops counting the request as in flight and frees its message, because the request may stay open
  * for days. */
 void mcp__incoming_set_long_lived(mcp__incoming *in);
-/* Frees the memory of the message of a long-lived request by moving the request to a smaller block.
- * Returns the new address of the request; the role must update its own references. */
-mcp__incoming *mcp__incoming_shrink(mcp__incoming *in);
+/* Moves a long-lived request to a block without its message, which has only the first `size` bytes of
+ * the role's struct. Returns the new address of the request; the role must update its own references.
+ * The request stays where it is if it belongs to a batch or if memory runs out: see `shrunk`. */
+mcp__incoming *mcp__incoming_shrink(mcp__incoming *in, size_t size);
+/* Moves a request that was shrunk to `size` to a block for the whole struct, whose other members are
+ * zero. Returns NULL if out of memory. */
+mcp__incoming *mcp__incoming_grow(mcp__incoming *in, size_t size);
 /* Frees the buffer that is stored for the next message. Call it when the peer is idle. */
 MCP__SHARED void mcp__channel_trim(mcp_channel *channel);
 /* Sends messages that the role has delayed. Does nothing if the channel is not writable or is in

@@ -47,22 +47,37 @@ void mcp__incoming_set_long_lived(mcp__incoming *in)
     }
 }
 
-mcp__incoming *mcp__incoming_shrink(mcp__incoming *in)
+/* Moves the first `size` bytes of a request to another block, and frees its block. */
+static mcp__incoming *move(mcp__incoming *in, mcp__incoming *to, size_t size)
 {
-    mcp_channel *channel = in->channel;
-    assert(in->long_lived);
-    if (in->batch)
-        return in;
-    mcp__incoming *small = mcp__alloc(in->allocator, channel->role->request_size);
-    if (!small)
-        return in; /* the request stays in its larger block */
-    memcpy(small, in, channel->role->request_size);
-    if (!small->long_key)
-        small->key.ptr = small->short_key;
-    small->link.prev->next = small->link.next->prev = &small->link;
-    mcp__incoming_moved(in, small);
+    if (!to)
+        return NULL;
+    memcpy(to, in, size);
+    if (!to->long_key)
+        to->key.ptr = to->short_key;
+    to->link.prev->next = to->link.next->prev = &to->link;
+    mcp__incoming_moved(in, to);
     mcp__release(in->allocator, in);
+    return to;
+}
+
+mcp__incoming *mcp__incoming_shrink(mcp__incoming *in, size_t size)
+{
+    assert(in->long_lived && size >= sizeof(*in));
+    mcp__incoming *small = in->batch ? NULL : move(in, mcp__alloc(in->allocator, size), size);
+    if (!small)
+        return in;
+    small->shrunk = true;
     return small;
+}
+
+mcp__incoming *mcp__incoming_grow(mcp__incoming *in, size_t size)
+{
+    mcp__incoming *whole =
+        move(in, mcp__zalloc(in->allocator, in->channel->role->request_size), size);
+    if (whole)
+        whole->shrunk = false;
+    return whole;
 }
 
 mcp__incoming *mcp__channel_find(mcp_channel *channel, const mcp_json *id)

@@ -100,8 +100,13 @@ struct mcp_request {
     const mcp__revision *revision;
     const mcp__method *method;
     mcp__request_state state;
-    atomic_bool cancelled; /* read by handlers on any thread */
-    bool has_total;        /* the handler of a completion said how many values there are */
+    atomic_bool cancelled;    /* read by handlers on any thread */
+    bool has_total;           /* the handler of a completion said how many values there are */
+    mcp_identity *identity;   /* of the caller; holds a reference; NULL if anonymous */
+    struct mcp__build *build; /* the build that its handlers belong to; NULL if none */
+    mcp__stream *stream;      /* subscriptions/listen */
+
+    /* An open subscription has no members from here on (in.shrunk). */
     struct {
         bool called; /* mcp_reply_finish() was called while the handler was running */
         int outcome;
@@ -116,7 +121,6 @@ struct mcp_request {
     } own; /* mcp_request_set_data(); of requests about tasks: mcp__task_found */
     mcp__arena arena;
     const mcp_json *caller; /* what a trusted parent reports about the caller; NULL if nothing */
-    mcp_identity *identity; /* of the caller; holds a reference; NULL if anonymous */
 
     mcp__target target;
     mcp__reply reply;
@@ -129,11 +133,9 @@ struct mcp_request {
     /* state of other modules */
     mcp__hold *hold; /* memory reserved for its work; NULL if none */
     mcp__deadline deadline;
-    struct mcp__build *build;   /* the build that its handlers belong to; NULL if none */
     mcp__used used;             /* tools/call, resources/read */
     struct mcp__repeat *repeat; /* NULL if mcp_request_repeat() was never called */
     struct mcp__input *input;   /* input requests to its client; NULL if none */
-    mcp__stream *stream;        /* subscriptions/listen */
     struct mcp__task *task;     /* the task that it has become; in.channel is then NULL */
     mcp__link waiter;           /* in the waiters of a task; .prev is NULL if not waiting */
 };

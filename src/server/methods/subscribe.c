@@ -4,6 +4,7 @@
  */
 #include "server/core/access.h"
 #include "server/core/audit.h"
+#include "server/core/build.h"
 #include "server/methods/methods.h"
 #include "server/tasks/tasks.h"
 
@@ -165,22 +166,54 @@ int mcp__run_listen(mcp_request *req)
     return rc == MCP_OK ? MCP_PENDING : rc;
 }
 
+/* What is kept of the struct of an open subscription. */
+enum { KEPT = offsetof(mcp_request, finish) };
+
 void mcp__listen_shrink(mcp_request *req)
 {
     mcp__stream *stream = req->stream;
-    mcp__incoming *in = mcp__incoming_shrink(&req->in);
+    mcp__arena_free(&req->arena);
+    mcp__channel_give_buf(req->in.channel, &req->reply.out);
+    mcp__arena_init(&req->arena, req->in.allocator, NULL, 0);
+    mcp__buf_init(&req->reply.out, req->in.allocator, 0);
+    mcp__incoming *in = mcp__incoming_shrink(&req->in, KEPT);
     stream->listen = mcp__container(in, mcp_request, in);
+}
+
+/* Returns the subscription with all members, or NULL if out of memory. */
+static mcp_request *grow(mcp_request *req)
+{
+    mcp__incoming *in = mcp__incoming_grow(&req->in, KEPT);
+    if (!in)
+        return NULL;
+    req = mcp__container(in, mcp_request, in);
+    req->stream->listen = req;
+    req->used.recorded = true; /* when it began */
+    mcp__arena_init(&req->arena, in->allocator, NULL, 0);
+    mcp__buf_init(&req->reply.out, in->allocator, 0);
+    return req;
 }
 
 void mcp__listen_end(mcp_request *req)
 {
     stream_free(req);
-    mcp__request_clear(req);
+    if (req->in.shrunk) {
+        mcp__build_give(req);
+        mcp_identity_unref(req->identity);
+    } else {
+        mcp__request_clear(req);
+    }
     mcp__incoming_drop(&req->in);
 }
 
 void mcp__listen_close(mcp_request *req)
 {
+    mcp_request *whole = req->in.shrunk ? grow(req) : req;
+    if (!whole) {
+        mcp__listen_end(req); /* without its last message */
+        return;
+    }
+    req = whole;
     mcp_channel *channel = req->in.channel;
     mcp_exchange exchange = req->in.exchange;
     mcp__buf b = mcp__channel_take_buf(channel);

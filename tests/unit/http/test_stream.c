@@ -471,7 +471,7 @@ static void test_weight(void **state)
     }
     size_t each = (held - before) / (N - 1);
     print_message("%zu bytes per subscription\n", each);
-    assert_in_range(each, 500, 3520);
+    assert_in_range(each, 500, 2800);
     for (size_t i = 0; i < N; i++)
         wire_end(&w[i]);
     rig_end(&r);
