@@ -132,7 +132,10 @@ END
     for module in git postgres sqlite; do
         [ -f "$MCP_BUILD_DIR/programs/lib/mcp/$module.so" ] || skip "built without $module"
     done
-    mkdir -p prompts home
+    mkdir -p prompts home bin
+    printf '#!/bin/sh\n' >bin/make # the example has a tool that runs it
+    chmod +x bin/make
+    PATH=$PWD/bin:$PATH
     git init -q -b main home/project
     git -C home/project -c user.name=a -c user.email=a@b commit -q --allow-empty -m first
     export PGHOST=/nowhere # an unreachable server does not keep other sources from being served

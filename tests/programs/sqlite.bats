@@ -93,7 +93,7 @@ read_text() { # URI OPTION...: prints the text of a resource
     run -0 "$MCPD" --doctor sqlite:shop.db
     [[ "$output" == *"sqlite:shop.db: sqlite://shop/, 5 templates, the tool query_sqlite_shop; it opens "*"shop.db, "*"shop.db-wal, "* ]]
     [[ "$output" == *'source: sqlite:shop.db: answers; '* ]]
-    sqlite3 shop.db 'PRAGMA writable_schema = 1; UPDATE sqlite_schema SET rootpage = 1000 WHERE name = "item"'
+    sqlite3 shop.db '.dbconfig defensive off' 'PRAGMA writable_schema = 1; UPDATE sqlite_schema SET rootpage = 1000 WHERE name = "item"'
     sqlite3 locked.db 'CREATE TABLE t(x)'
     mkfifo in
     sqlite3 locked.db <in >out &

@@ -16,7 +16,7 @@ issuer() {
     mkdir -p idp/.well-known
     openssl genrsa -out key.pem 2048 2> /dev/null
     local n
-    n=$(openssl rsa -in key.pem -noout -modulus | cut -d= -f2 | xxd -r -p | base64url)
+    n=$(openssl rsa -in key.pem -noout -modulus | cut -d= -f2 | perl -ne 'chomp; print pack "H*", $_' | base64url)
     printf '{"keys":[{"kty":"RSA","kid":"k","use":"sig","n":"%s","e":"AQAB"}]}' "$n" > idp/keys
     python3 -u -c '
 import functools, http.server

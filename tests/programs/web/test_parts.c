@@ -341,11 +341,8 @@ static void markdown_is_nodes(void **state)
         {"<script>alert(1)</script>\n\n<b onclick=x>b</b>",
          "[{\"t\":\"p\",\"c\":[\"<script>alert(1)</script>\"]},{\"t\":\"p\",\"c\":[\"<b "
          "onclick=x>b</b>\"]}]"},
-        /* spans that md4c does not leave, or has not entered */
+        /* a span that md4c has not entered */
         {"[a](*)*", "[{\"t\":\"p\",\"c\":[{\"t\":\"a\",\"href\":\"*\",\"c\":[\"a\"]}]}]"},
-        {"*[a](**)\n\nb", "[{\"t\":\"p\",\"c\":[{\"t\":\"em\",\"c\":[{\"t\":\"a\",\"href\":\"**\","
-                          "\"c\":[\"a\"]}]}]},"
-                          "{\"t\":\"p\",\"c\":[\"b\"]}]"},
         {"&amp; &euro; &#65; &#x1F642; &#0; &#xD800; &unknown;",
          "[{\"t\":\"p\",\"c\":[\"& \xe2\x82\xac A \xf0\x9f\x99\x82 " R " " R " &unknown;\"]}]"},
     };
@@ -359,6 +356,26 @@ static void markdown_is_nodes(void **state)
         assert_string_equal(text, rows[i].want);
         free(text);
     }
+}
+
+/* A span that md4c 0.4 enters and does not leave; md4c 0.5 takes its mark for text. */
+static void markdown_closes_spans(void **state)
+{
+    static const char link[] = "{\"t\":\"a\",\"href\":\"**\",\"c\":[\"a\"]}";
+    static const char rest[] = "]},{\"t\":\"p\",\"c\":[\"b\"]}]";
+    char before[200], now[200];
+    int rc;
+    (void)state;
+    if (!markdown_exists)
+        skip();
+    snprintf(before, sizeof(before), "[{\"t\":\"p\",\"c\":[{\"t\":\"em\",\"c\":[%s]}%s", link,
+             rest);
+    snprintf(now, sizeof(now), "[{\"t\":\"p\",\"c\":[\"*\",%s%s", link, rest);
+    char *text = nodes(MCP_STR("*[a](**)\n\nb"), &rc);
+    assert_int_equal(rc, MCP_OK);
+    if (strcmp(text, before) != 0)
+        assert_string_equal(text, now);
+    free(text);
 }
 
 /* Fills a text with copies of a word. */
@@ -475,6 +492,7 @@ int main(void)
         cmocka_unit_test(texts_become_utf8),
         cmocka_unit_test(the_journal_without_memory),
         cmocka_unit_test(markdown_is_nodes),
+        cmocka_unit_test(markdown_closes_spans),
         cmocka_unit_test(markdown_is_bounded),
         cmocka_unit_test(any_text_becomes_nodes),
         cmocka_unit_test(markdown_without_memory),
