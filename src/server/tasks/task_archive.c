@@ -18,7 +18,7 @@ enum {
     LIFE_MS = 15000, /* how long a sign of life counts */
     BEAT_MS = 5000,
     SOON_MS = 50,
-    AGAIN_MS = 250,              /* between two pieces of what is kept again */
+    AGAIN_MS = 50,               /* between two pieces of what is kept again */
     LATER_MS = 2000,             /* after a value was refused */
     CLOCKS_MS = 5 * 60 * 1000,   /* how much the calendar clocks may differ */
     NAME = 1 + MCP__TASK_ID + 1, /* a letter, and what identifies a task or an instance */
@@ -81,10 +81,12 @@ static bool is_connected(const struct mcp__archive *a)
     return a->server->share && a->server->share->usage.state == MCP_BUS_CONNECTED;
 }
 
-static void fall_behind(struct mcp__archive *a, int64_t pause)
+/* The tasks after `walked` have to be kept again. A walk that is under way does not begin anew because
+ * of a newer task: it would never reach the end. */
+static void fall_behind(struct mcp__archive *a, uint64_t walked, int64_t pause)
 {
+    a->walked = a->behind ? MCP__MIN(a->walked, walked) : walked;
     a->behind = true;
-    a->walked = 0;
     a->walk_at = MCP__MAX(a->walk_at, now_of(a) + pause);
     if (is_connected(a))
         arm(a, a->walk_at);
@@ -193,8 +195,11 @@ static bool keep_task(struct mcp__archive *a, const mcp_task *task)
 
 static void keep_now(struct mcp__archive *a, const mcp_task *task)
 {
-    if (!keep_task(a, task))
-        fall_behind(a, AGAIN_MS);
+    mcp_task record;
+    if (keep_task(a, task))
+        return;
+    int rc = mcp__task_get(a->server->tasks, task->id, &record);
+    fall_behind(a, rc == MCP_OK && record.sequence ? record.sequence - 1 : 0, AGAIN_MS);
 }
 
 void mcp__archive_changed(mcp__task *task, const mcp_task *state)
@@ -279,7 +284,7 @@ void mcp__archive_connected(mcp_server *server)
         return;
     a->beat_at = now_of(a);
     a->walk_at = 0;
-    fall_behind(a, 0);
+    fall_behind(a, 0, 0);
 }
 
 void mcp__archive_kept(mcp_server *server, int rc, const char *why)
@@ -296,7 +301,7 @@ void mcp__archive_kept(mcp_server *server, int rc, const char *why)
                         "the bus: the state of a task could not be kept: %s; it is kept again",
                         why && *why ? why : mcp_error_text(rc));
     a->told = true;
-    fall_behind(a, LATER_MS);
+    fall_behind(a, 0, LATER_MS);
 }
 
 /* ---- searching ------------------------------------------------------------------------------- */

@@ -374,7 +374,8 @@ static inline const char *say(node *n, size_t who, const char *method, const cha
 static inline const char *ask(node *n, size_t who, const char *method, const char *id)
 {
     char params[MCP_TASK_ID_BYTES + 64];
-    snprintf(params, sizeof(params), "\"taskId\":\"%s\",\"inputResponses\":{}", id);
+    snprintf(params, sizeof(params), "\"taskId\":\"%.*s\",\"inputResponses\":{}", MCP_TASK_ID_BYTES,
+             id);
     const char *text = say(n, who, method, params);
     if (*text)
         return text;

@@ -146,6 +146,34 @@ static void test_again(void **state)
     end();
 }
 
+/* More ends at once than the bus takes, while further tasks end: none is forgotten. */
+static void test_burst(void **state)
+{
+    (void)state;
+    enum { BURST = 300, MORE = 200 };
+    static char id[BURST + MORE][MCP_TASK_ID_BYTES + 1];
+    char label[32];
+    begin();
+    for (size_t i = 0; i < BURST; i++)
+        make(&nodes[0], 0, id[i]);
+    pass(1000);
+    for (size_t i = 0; i < BURST + MORE; i++) {
+        if (i >= BURST)
+            make(&nodes[0], 0, id[i]);
+        snprintf(label, sizeof(label), "label %zu.", i);
+        finish(&nodes[0], i, label);
+        if (i >= BURST)
+            pass(10);
+    }
+    pass(100);
+    node_kill(&nodes[0]);
+    for (size_t i = 0; i < BURST + MORE; i++) {
+        snprintf(label, sizeof(label), "label %zu.", i);
+        assert_has(ask(&nodes[1], 0, "tasks/get", id[i]), label);
+    }
+    end();
+}
+
 static void test_large(void **state)
 {
     (void)state;
@@ -278,10 +306,11 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ids),       cmocka_unit_test(test_kept),
-        cmocka_unit_test(test_without),   cmocka_unit_test(test_again),
-        cmocka_unit_test(test_large),     cmocka_unit_test(test_stranger),
-        cmocka_unit_test(test_cancelled), cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_ids),      cmocka_unit_test(test_kept),
+        cmocka_unit_test(test_without),  cmocka_unit_test(test_again),
+        cmocka_unit_test(test_large),    cmocka_unit_test(test_burst),
+        cmocka_unit_test(test_stranger), cmocka_unit_test(test_cancelled),
+        cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
