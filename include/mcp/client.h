@@ -261,7 +261,8 @@ typedef struct mcp_call_options {
      * and has checked them. If this is not NULL, `params` must be the text of the other members of
      * params, also without braces. Neither text is parsed, so both must be valid JSON without
      * newlines, and _meta must not contain members that the client adds. Both may be empty. The
-     * result is not cached, and tasks are not supported. A call over HTTP fails with MCP_EINVAL. */
+     * result is not cached. If the method has a name or URI in its params, `name` is needed for tasks,
+     * and over HTTP, where the call fails with MCP_EINVAL without it. */
     const char *meta;
     /* For a program that forwards the answer: the questions in an answer do not go to the functions
      * of the client, and the call is not repeated for them. An InputRequiredResult is the result,
@@ -277,6 +278,9 @@ typedef struct mcp_call_options {
     const char *capabilities;
     mcp_call_task_mode task_mode;
     uint64_t task_ttl_ms; /* the ttl of the task to request (2025-11-25); 0 means none */
+    /* With `meta`: the name of the tool or prompt, or the URI of the resource, that the params have;
+     * copied. */
+    const char *name;
 } mcp_call_options;
 
 /* Sends any request. `params` is the JSON text of an object, or NULL for none. The members of _meta

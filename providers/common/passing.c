@@ -15,52 +15,6 @@ bool common_passing_is_of_hop(mcp_str key)
            (key.len >= sizeof(prefix) - 1 && memcmp(key.ptr, prefix, sizeof(prefix) - 1) == 0);
 }
 
-static void put_meta(mcp_json_writer *w, const mcp_json *meta, mcp_str text)
-{
-    mcp_json_iter it = {0};
-    mcp_json_text_iter texts = {0};
-    mcp_str key, value;
-    mcp_json_begin_object(w);
-    while (mcp_json_next(meta, &it, &key) && mcp_json_text_next(text, &texts, NULL, &value)) {
-        if (common_passing_is_of_hop(key))
-            continue;
-        mcp_json_key_str(w, key);
-        mcp_json_add_text(w, value);
-    }
-    mcp_json_end(w);
-}
-
-/* Writes the other server's name or URI instead of ours. Returns false if `key` is neither of
- * them. */
-static bool put_changed(mcp_json_writer *w, const common_passing *c, mcp_str key)
-{
-    mcp_str value = {NULL, 0};
-    if (mcp_str_eq(key, MCP_STR("name")))
-        value = c->name;
-    else if (mcp_str_eq(key, MCP_STR("uri")))
-        value = c->uri;
-    if (!value.ptr)
-        return false;
-    mcp_json_key_str(w, key);
-    mcp_json_add_str(w, value);
-    return true;
-}
-
-static void put_ref(mcp_json_writer *w, const common_passing *c, const mcp_json *ref, mcp_str text)
-{
-    mcp_json_iter it = {0};
-    mcp_json_text_iter texts = {0};
-    mcp_str key, value;
-    mcp_json_begin_object(w);
-    while (mcp_json_next(ref, &it, &key) && mcp_json_text_next(text, &texts, NULL, &value)) {
-        if (put_changed(w, c, key))
-            continue;
-        mcp_json_key_str(w, key);
-        mcp_json_add_text(w, value);
-    }
-    mcp_json_end(w);
-}
-
 bool common_passing_leaves_out(mcp_str key)
 {
     static const char *const names[] = {"task", "inputResponses", "requestState", "cursor"};
@@ -71,46 +25,186 @@ bool common_passing_leaves_out(mcp_str key)
     return false;
 }
 
-static void put_member(mcp_json_writer *w, const common_passing *c, mcp_str key,
-                       const mcp_json *value, mcp_str text)
+/* ---- text ------------------------------------------------------------------------------------ */
+
+typedef struct output {
+    common_buffer b;
+    int rc;
+    size_t from; /* where the members of the current object begin */
+} output;
+
+static void put(output *o, mcp_str text)
 {
-    bool object = mcp_json_is(value, MCP_JSON_OBJECT);
-    if (common_passing_leaves_out(key) || (!c->ref && put_changed(w, c, key)))
+    if (o->rc == MCP_OK)
+        o->rc = common_buffer_append(&o->b, text.ptr, text.len);
+}
+
+static bool is_plain(mcp_str s)
+{
+    for (size_t i = 0; i < s.len; i++) {
+        unsigned char c = (unsigned char)s.ptr[i];
+        if (c < 0x20 || c >= 0x7f || c == '"' || c == '\\')
+            return false;
+    }
+    return true;
+}
+
+static void put_string(output *o, mcp_str s)
+{
+    mcp_str made;
+    if (is_plain(s)) {
+        put(o, MCP_STR("\""));
+        put(o, s);
+        put(o, MCP_STR("\""));
         return;
-    mcp_json_key_str(w, key);
-    if (object && mcp_str_eq(key, MCP_STR("_meta")))
-        put_meta(w, value, text);
-    else if (object && c->ref && mcp_str_eq(key, MCP_STR("ref")))
-        put_ref(w, c, value, text);
-    else
-        mcp_json_add_text(w, text);
+    }
+    mcp_json_writer *w = mcp_json_writer_new(&o->b.alloc, 0);
+    mcp_json_add_str(w, s);
+    int rc = mcp_json_writer_finish(w, &made);
+    if (rc == MCP_OK)
+        put(o, made);
+    else if (o->rc == MCP_OK)
+        o->rc = rc;
+    mcp_json_writer_free(w);
+}
+
+/* Writes a key, which is JSON text with its quotes. */
+static void put_key(output *o, mcp_str key)
+{
+    if (o->b.len > o->from)
+        put(o, MCP_STR(","));
+    put(o, key);
+    put(o, MCP_STR(":"));
+}
+
+/* In valid JSON, line ends are only white space between tokens. */
+static void join_lines(common_buffer *b)
+{
+    static const char ends[] = {'\n', '\r'};
+    for (size_t e = 0; e < sizeof(ends); e++) {
+        for (char *at = b->ptr; (at = memchr(at, ends[e], (size_t)(b->ptr + b->len - at))) != NULL;)
+            *at = ' ';
+    }
+}
+
+/* ---- members --------------------------------------------------------------------------------- */
+
+/* Writes the other server's name or URI instead of ours. Returns false if `key` is neither of
+ * them. */
+static bool put_changed(output *o, const common_passing *c, mcp_str key)
+{
+    bool name = c->name.ptr && mcp_str_eq(key, MCP_STR("name"));
+    bool uri = c->uri.ptr && mcp_str_eq(key, MCP_STR("uri"));
+    if (!name && !uri)
+        return false;
+    put_key(o, name ? MCP_STR("\"name\"") : MCP_STR("\"uri\""));
+    put_string(o, name ? c->name : c->uri);
+    return true;
+}
+
+/* An object and its text, member by member. */
+typedef struct members {
+    const mcp_json *object;
+    mcp_str text;
+    mcp_json_iter it;
+    mcp_json_text_iter texts;
+    const mcp_json *value;
+    mcp_str name, key, value_text; /* `key` is the text of `name` */
+} members;
+
+static members members_of(const mcp_json *object, mcp_str text)
+{
+    return (members){.object = object, .text = text, .texts = {.count = mcp_json_count(object)}};
+}
+
+static bool next(members *m)
+{
+    m->value = mcp_json_next(m->object, &m->it, &m->name);
+    return m->value && mcp_json_text_next(m->text, &m->texts, &m->key, &m->value_text);
+}
+
+static void put_unchanged(output *o, const members *m)
+{
+    put_key(o, m->key);
+    put(o, m->value_text);
+}
+
+static void put_meta(output *o, members m)
+{
+    o->from = o->b.len;
+    while (next(&m)) {
+        if (!common_passing_is_of_hop(m.name))
+            put_unchanged(o, &m);
+    }
+}
+
+static void put_ref(output *o, const common_passing *c, members m)
+{
+    size_t before = o->from;
+    put_key(o, MCP_STR("\"ref\""));
+    put(o, MCP_STR("{"));
+    o->from = o->b.len;
+    while (next(&m)) {
+        if (!put_changed(o, c, m.name))
+            put_unchanged(o, &m);
+    }
+    put(o, MCP_STR("}"));
+    o->from = before;
+}
+
+/* Writes the members of params. *meta becomes those of _meta. */
+static void put_params(output *o, const common_passing *c, members m, members *meta)
+{
+    while (next(&m)) {
+        bool object = mcp_json_is(m.value, MCP_JSON_OBJECT);
+        if (mcp_str_eq(m.name, MCP_STR("_meta"))) {
+            *meta = members_of(m.value, m.value_text);
+            o->rc = object ? o->rc : MCP_EINVAL;
+        } else if (common_passing_leaves_out(m.name)) {
+            continue;
+        } else if (c->ref && object && mcp_str_eq(m.name, MCP_STR("ref"))) {
+            put_ref(o, c, members_of(m.value, m.value_text));
+        } else if (c->ref || !put_changed(o, c, m.name)) {
+            put_unchanged(o, &m);
+        }
+    }
+    if (c->cursor.ptr) {
+        put_key(o, MCP_STR("\"cursor\""));
+        put_string(o, c->cursor);
+    }
 }
 
 int common_passing_params(mcp_request *req, const common_passing *change,
-                          const mcp_allocator *alloc, char **ret)
+                          const mcp_allocator *alloc, common_params *ret)
 {
-    mcp_str text = mcp_request_params_text(req), made;
-    const mcp_json *params = mcp_request_params(req), *v;
-    mcp_json_iter it = {0};
-    mcp_json_text_iter texts = {0};
-    mcp_str key, value;
+    const mcp_json *params = mcp_request_params(req);
+    mcp_str text = mcp_request_params_text(req), name = change->name;
+    members meta = {.object = NULL};
+    output o = {.rc = MCP_OK};
     if (params && !text.ptr)
         return MCP_ENOMEM;
-    mcp_json_writer *w = mcp_json_writer_new(alloc, 0);
-    mcp_json_begin_object(w);
-    while ((v = mcp_json_next(params, &it, &key)) != NULL &&
-           mcp_json_text_next(text, &texts, NULL, &value))
-        put_member(w, change, key, v, value);
-    if (change->cursor.ptr) {
-        mcp_json_key(w, "cursor");
-        mcp_json_add_str(w, change->cursor);
-    }
-    mcp_json_end(w);
-    int rc = mcp_json_writer_finish(w, &made);
-    if (rc == MCP_OK) {
-        *ret = common_copy(alloc, made.ptr, made.len);
-        rc = *ret ? MCP_OK : MCP_ENOMEM;
-    }
-    mcp_json_writer_free(w);
-    return rc;
+    if (!name.ptr)
+        name = change->uri;
+    if (change->ref)
+        name = (mcp_str){NULL, 0};
+    common_buffer_init(&o.b, alloc);
+    o.rc = common_buffer_reserve(&o.b, text.len + change->cursor.len + 2 * name.len + 64);
+    put_params(&o, change, members_of(params, text), &meta);
+    put(&o, (mcp_str){"", 1});
+    size_t at = o.b.len;
+    put_meta(&o, meta);
+    put(&o, (mcp_str){"", 1});
+    size_t end = o.b.len;
+    if (o.rc == MCP_OK)
+        join_lines(&o.b);
+    put(&o, name);
+    put(&o, (mcp_str){"", 1});
+    if (o.rc == MCP_OK)
+        *ret = (common_params){.members = o.b.ptr,
+                               .meta = o.b.ptr + at,
+                               .name = name.ptr ? o.b.ptr + end : NULL,
+                               .len = end};
+    else
+        common_buffer_free(&o.b);
+    return o.rc;
 }

@@ -12,10 +12,20 @@ typedef struct common_passing {
     bool ref; /* `name` and `uri` replace members of "ref", not of params */
 } common_passing;
 
-/* Gets the params for the other server as NUL-terminated text, which the caller releases. Returns
- * MCP_OK, MCP_ENOMEM, or another error of mcp_json_writer_finish(). */
+/* Params for the other server, in one block of memory that begins at `members`, which the caller
+ * releases. The strings are NUL-terminated. */
+typedef struct common_params {
+    char *members;    /* those of params except _meta, as JSON text without braces or line ends */
+    const char *meta; /* those of _meta; see mcp_call_options.meta */
+    const char
+        *name; /* `name` or, if it is not set, `uri`; NULL if neither replaces a member of params */
+    size_t len; /* bytes of `members` and `meta` */
+} common_params;
+
+/* Makes the params. They are copied as text. Returns MCP_OK, MCP_ENOMEM, or MCP_EINVAL if _meta is not
+ * an object. */
 int common_passing_params(mcp_request *req, const common_passing *change,
-                          const mcp_allocator *alloc, char **ret);
+                          const mcp_allocator *alloc, common_params *ret);
 
 /* Returns whether a member of params is not forwarded. Tasks and answers to input requests are made
  * anew. The cursor is replaced by that of the other server. */

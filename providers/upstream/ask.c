@@ -35,7 +35,7 @@ void upstream_ask_free(upstream_ask *a)
     }
     mcp_service_done(a->session->service, &a->use);
     common_release(&up->alloc, a->verdicts.of);
-    common_release(&up->alloc, a->params);
+    common_release(&up->alloc, a->params.members);
     common_release(&up->alloc, a->caller);
     common_release(&up->alloc, a->name);
     common_release(&up->alloc, a);
@@ -124,12 +124,6 @@ int upstream_refuse(upstream *up, mcp_request *req, int rc, const mcp_error *err
                           rc == MCP_EACCESS ? upstream_login_advice(up, mcp_request_principal(req),
                                                                     advice, sizeof(advice))
                                             : "");
-}
-
-bool upstream_is_unknown_method(const mcp_json *error)
-{
-    enum { METHOD_NOT_FOUND = -32601 };
-    return mcp_json_int(mcp_json_get(error, "code"), 0) == METHOD_NOT_FOUND;
 }
 
 void upstream_count(const upstream_ask *a, int rc)
@@ -261,7 +255,7 @@ static int make_params(upstream_ask *a)
     if (rc != MCP_OK && rc != MCP_ENOTFOUND)
         return rc;
     const common_passing change = {.name = original};
-    if (a->params)
+    if (a->params.members)
         return MCP_OK;
     rc = upstream_take_rates(up, a->req, a->item, original);
     return rc == MCP_OK ? common_passing_params(a->req, &change, &up->alloc, &a->params) : rc;
@@ -295,7 +289,7 @@ static void on_learnt(mcp_client *client, int rc, const mcp_json *result, const 
 static int send_now(upstream_ask *a)
 {
     const upstream *up = up_of(a);
-    if (a->learns && a->params && !a->compares &&
+    if (a->learns && a->params.members && !a->compares &&
         is_allowed(a, upstream_names_find(&up->names, a->item, mcp_str_from(a->name))))
         a->learns = false;
     bool tool = a->item == MCP_ITEM_TOOL && !a->lists && !a->learns;
@@ -318,7 +312,9 @@ static int send_now(upstream_ask *a)
         return mcp_client_list_all(a->session->client,
                                    a->item == MCP_ITEM_TOOL ? "tools/list" : "prompts/list", learn,
                                    &o, &a->call);
-    return mcp_client_request(a->session->client, a->method, a->params, &o, &a->call);
+    o.meta = a->params.meta;
+    o.name = a->params.name;
+    return mcp_client_request(a->session->client, a->method, a->params.members, &o, &a->call);
 }
 
 /* Returns MCP_OK if the request is sent or queued in the client. A failed start is retried. */
@@ -410,7 +406,7 @@ static void release(const upstream *up, const upstream_ask *like)
     if (like->listing)
         common_release(&up->alloc, like->listing->cursor);
     common_release(&up->alloc, like->listing);
-    common_release(&up->alloc, like->params);
+    common_release(&up->alloc, like->params.members);
     common_release(&up->alloc, like->name);
 }
 
@@ -428,7 +424,8 @@ static upstream_ask take(upstream_ask *a)
                          .listing = a->listing};
     if (a->listing)
         upstream_list_stop(a);
-    a->params = a->name = NULL;
+    a->params = (common_params){.members = NULL};
+    a->name = NULL;
     a->listing = NULL;
     return same;
 }
@@ -445,11 +442,10 @@ static int begin(upstream *up, mcp_request *req, const upstream_ask *like, bool 
     const upstream_wanted wanted = {.principal = upstream_principal(up, caller),
                                     .declared = upstream_declared_by(up, req),
                                     .matters = upstream_may_ask(like) ? ~0u : UPSTREAM_SHOWS_APPS};
-    size_t size = like->params ? strlen(like->params) : 0;
     char *name =
         up->options.shared && caller ? common_copy(&up->alloc, caller, strlen(caller)) : NULL;
     bool fails = !a || (up->options.shared && caller && !name);
-    int rc = fails ? MCP_ENOMEM : upstream_limit_call(up, caller, size, error);
+    int rc = fails ? MCP_ENOMEM : upstream_limit_call(up, caller, like->params.len, error);
     if (rc == MCP_OK)
         rc = upstream_session_get(up, &wanted, &s, error);
     if (rc != MCP_OK) {
@@ -459,13 +455,13 @@ static int begin(upstream *up, mcp_request *req, const upstream_ask *like, bool 
         return rc;
     }
     *a = *like;
-    a->size = size;
+    a->size = like->params.len;
     a->caller = name;
     a->session = s;
     a->next = s->asks;
     s->asks = a;
     s->n_asks++;
-    s->bytes += size;
+    s->bytes += a->size;
     a->req = req;
     if (!early)
         upstream_ask_attach(a, req);

@@ -179,12 +179,19 @@ static void announce(const upstream_ask *a)
     upstream_list_changed(a->session, item);
 }
 
+/* Returns whether an error object says that the other server does not know the method. */
+static bool is_unknown_method(const mcp_json *error)
+{
+    enum { METHOD_NOT_FOUND = -32601 };
+    return mcp_json_int(mcp_json_get(error, "code"), 0) == METHOD_NOT_FOUND;
+}
+
 static void settle(upstream_ask *a, int rc, const mcp_json *result, mcp_str text,
                    const mcp_error *error)
 {
     static const char empty[] = "{}";
     const upstream_key key = key_of(a);
-    if (rc == MCP_EREMOTE && upstream_is_unknown_method(result)) { /* there is no such list */
+    if (rc == MCP_EREMOTE && is_unknown_method(result)) { /* there is no such list */
         rc = MCP_OK;
         result = NULL;
         text = mcp_str_from(empty);

@@ -25,7 +25,7 @@ static int call(upstream *up, mcp_request *req, const common_passing *change, up
         rc = mcp_request_task_asked(req); /* the text of the params is gone afterwards */
     if (rc == MCP_OK)
         return upstream_ask_begin(up, req, ask);
-    common_release(&up->alloc, ask->params);
+    common_release(&up->alloc, ask->params.members);
     common_release(&up->alloc, ask->name);
     return rc;
 }

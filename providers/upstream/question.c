@@ -48,6 +48,8 @@ unsigned upstream_declared_by(const upstream *up, const mcp_request *req)
                  {"sampling", UPSTREAM_ASKS_SAMPLE},
                  {"sampling.tools", UPSTREAM_ASKS_TOOLS},
                  {"roots", UPSTREAM_ASKS_ROOTS}};
+    if (!mcp_json_count(mcp_request_client_capabilities(req)))
+        return 0;
     unsigned declared = shows_apps(req) ? UPSTREAM_SHOWS_APPS : 0;
     /* Callers without a name may be different people, but share a session. */
     if (!mcp_request_principal(req) || up->options.no_questions)

@@ -163,7 +163,7 @@ struct upstream_ask {
     bool cancelled;        /* the answer of the other server is not needed any more */
     upstream_parked *park; /* NULL until the other server asks */
     const char *method;
-    char *params;
+    common_params params;
     size_t size;  /* bytes of `params` when the request began */
     char *caller; /* `shared`: the principal of the caller, or NULL if it is anonymous */
     /* lists: the request is for a page of a list; goes_on: that page is not the first one */
@@ -313,8 +313,6 @@ int upstream_reply_page(upstream *up, mcp_request *req, mcp_item item, mcp_str t
 /* Fails because the other server cannot be reached. Returns what the handler must return. */
 int upstream_refuse(upstream *up, mcp_request *req, int rc, const mcp_error *error);
 const char *upstream_reason(int rc, const mcp_error *error);
-/* Returns whether an error object says that the other server does not know the method. */
-bool upstream_is_unknown_method(const mcp_json *error);
 /* Frees the upstream_ask and ends its request. */
 void upstream_ask_finish(upstream_ask *a, int outcome);
 void upstream_ask_free(upstream_ask *a);

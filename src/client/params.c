@@ -145,15 +145,18 @@ static bool is_whole(const mcp_call_options *options)
 static int call_of_parts(mcp_client *client, mcp_str method, mcp_str params,
                          const mcp_call_options *options, mcp__call **ret)
 {
-    if (mcp__client_mirrors(client))
-        return MCP_EINVAL; /* the parameters that headers mirror are unknown */
-    mcp__call *call = allocate(client, method, (mcp_str){NULL, 0});
+    bool named = options->size >= offsetof(mcp_call_options, name) + sizeof(options->name);
+    mcp_str name = mcp_str_from(named ? options->name : NULL);
+    if (!name.ptr && mcp__client_mirrors(client) && mcp__mirror_name(method))
+        return MCP_EINVAL; /* a header has the name */
+    mcp__call *call = allocate(client, method, name);
     int rc = call ? read_options(call, options) : MCP_ENOMEM;
     if (rc == MCP_OK) {
         mcp__buf_str(&call->params, params);
         call->members = call->params.len;
         mcp__buf_str(&call->params, mcp_str_from(options->meta));
-        call->options.meta = NULL; /* only borrowed until the call is created */
+        call->options.meta = call->options.name =
+            NULL; /* only borrowed until the call is created */
         call->no_store = true;
         rc = call->params.failed;
     }
