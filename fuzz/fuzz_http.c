@@ -3,7 +3,7 @@
  * connections are closed, either half-closed first or at once. A byte 0x1e switches to the other
  * connection.
  *
- * Session ids are predictable here, so that an input can begin a session and continue it. */
+ * The second connection comes from a trusted proxy. Session ids are predictable here, so that an input can begin a session and continue it. */
 #include <stdlib.h>
 
 #include <mcp/http.h>
@@ -158,6 +158,9 @@ static void feed_all(run *r, const uint8_t *data, size_t size, size_t piece)
     }
 }
 
+/* The second connection is that of a proxy, which names its clients in Forwarded. */
+static const char *const proxies[] = {"192.0.2.0/24"};
+
 static void run_once(run *r, const uint8_t *data, size_t size, size_t piece, bool half)
 {
     mcp_server *server = new_server();
@@ -165,12 +168,14 @@ static void run_once(run *r, const uint8_t *data, size_t size, size_t piece, boo
     must(mcp_http_new(server,
                       MCP_OPTIONS(mcp_http_options, .random = fill, .user = r, .cors = true,
                                   .max_body = 4096, .max_header_bytes = 2048, .max_sessions = 2,
-                                  .sse_path = "/sse"),
+                                  .sse_path = "/sse", .trusted_proxies = proxies,
+                                  .n_trusted_proxies = 1, .proxy_header = "Forwarded"),
                       &http, NULL) == MCP_OK);
     for (size_t i = 0; i < CONNECTIONS; i++)
         must(mcp_http_accept(http,
                              MCP_OPTIONS(mcp_http_connection_options, .write = take, .close = end,
-                                         .user = &r->wires[i]),
+                                         .user = &r->wires[i], .peer = i ? "192.0.2.1:1" : NULL,
+                                         .address = i ? "192.0.2.1" : NULL),
                              0, &r->wires[i].c, NULL) == MCP_OK);
     feed_all(r, data, size, piece);
     for (size_t i = 0; i < CONNECTIONS; i++)

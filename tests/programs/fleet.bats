@@ -141,6 +141,57 @@ ping='{"jsonrpc":"2.0","id":2,"method":"ping"}'
     begin "$b"
 }
 
+# certificate NAME ADDRESS: makes NAME.pem and NAME.key
+certificate() {
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout "$1.key" -out "$1.pem" -days 2 \
+        -subj "/CN=$1" -addext "subjectAltName=IP:$2" 2>/dev/null
+    chmod 600 "$1.key"
+}
+
+serve_https() { # NAME NUMBER AUTHORITIES: as serve, with https between the instances
+    "$MCPD" --http "$net.$2:$https_port" --instance-address "https://$net.$2:$https_port" --instance-ca-file "$3" --name notes \
+        --allow-host "$net.$2" --tls-cert "$1.pem" --tls-key "$1.key" --seal-key-file key --token-file tokens --log-level info notes 2>"$1.log" 3>&- &
+    pids+=($!)
+    printf -v "$1_pid" %s $!
+    eventually grep -q ' at http' "$1.log"
+    printf -v "$1" %s "https://$net.$2:$https_port"
+}
+
+@test 'instances reach each other with https, and only if their certificates are right' {
+    net=127.$((129 + ($$ >> 14 & 63))).$(($$ >> 7 & 127)) https_port=$((8500 + ($$ & 127))) # addresses that no other test has
+    export CURL_CA_BUNDLE=$PWD/all.pem # of the client
+    certificate a "$net.1"
+    certificate b "$net.2"
+    certificate c "$net.3"
+    certificate d "$net.5" # another address than it will have
+    cat a.pem b.pem d.pem >ca.pem
+    cat a.pem b.pem c.pem >all.pem
+    serve_https a 1 ca.pem
+    serve_https b 2 ca.pem
+    serve_https c 3 c.pem
+    begin "$a"
+    mine=$session
+    post 200 "$b" token-a "$ping" # forwarded
+    stream "$b" events
+    post 200 "$b" token-a '{"jsonrpc":"2.0","id":4,"method":"resources/subscribe","params":{"uri":"file://'"$PWD"'/notes/one.txt"}}'
+    echo more >>notes/one.txt
+    eventually grep -q resources/updated events
+    post 401 "$b" nobody "$ping"
+    # c does not know the authority of the certificate of a, so it sends nothing there.
+    post 404 "$c" token-a "$ping"
+    post 200 "$b" token-a "$ping"
+    # d has a certificate for another address, so b does not forward to it.
+    serve_https d 4 ca.pem
+    run -0 curl -sSk -m 20 -H 'Authorization: Bearer token-a' -H 'Content-Type: application/json' -D headers -o body \
+        -H 'Accept: application/json, text/event-stream' "$d/mcp" \
+        -d '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}'
+    session=$(sed -n 's/^mcp-session-id: *\([^\r]*\)\r*$/\1/Ip' headers)
+    post 404 "$b" token-a "$ping"
+    session=$mine
+    status 204 "$b" token-a -X DELETE
+    post 404 "$a" token-a "$ping"
+}
+
 @test 'what the options need' {
     run -2 "$MCPD" --http 127.0.0.1:0 --instance-address unix:x notes
     [[ $output == *'--instance-address needs --seal-key-file'* ]]

@@ -12,6 +12,7 @@ setup() {
     net=127.$((1 + ($$ >> 14 & 127))).$(($$ >> 7 & 127)) # addresses that no other test has
     first=$(($$ & 127))                                  # with the port
     port=$((8000 + first)) front=$((9000 + first))
+    header= # of --proxy-header
     pids=() exec=
     mkdir notes
     echo one >notes/one.txt
@@ -30,6 +31,7 @@ serve() { # NUMBER: starts an instance
         {"name": "die", "command": ["sh", "-c", "echo x >>died; kill -KILL $(cat %s.pid)"]}]}' "$1" >"$1.json"
     : >"$1.log"
     "$MCPD" --config "$1.json" --http "$net.$1:$port" --allow-host mcp.example --trusted-proxy 127.0.0.1 --heartbeat 1 \
+        ${header:+--proxy-header "$header"} \
         --tls-cert instance.pem --tls-key instance.key \
         2>>"$1.log" 3>&- &
     echo $! >"$1.pid"
@@ -38,8 +40,24 @@ serve() { # NUMBER: starts an instance
 }
 
 # The file of docs/deploy with the addresses of this test.
-adapt() { # FILE
-    sed -E "s|10\.0\.0\.(1[123]):8642|$net.\1:$port|g" "$MCP_SOURCE_DIR/docs/deploy/$1"
+adapt() { # FILE; with $header, as docs/deploy.md says under "Forwarded"
+    sed -E "s|10\.0\.0\.(1[123]):8642|$net.\1:$port|g" "$MCP_SOURCE_DIR/docs/deploy/$1" |
+        if [ "$header" ]; then
+            awk -v file="$1" -v page="$MCP_SOURCE_DIR/docs/deploy.md" '
+                BEGIN { # a line "OLD => NEW" of the page for each line that is replaced
+                    while ((getline line <page) > 0) {
+                        if (line == "<!-- forwarded " file " -->") on = 1
+                        else if (on && line == "```") { if (inside) break; inside = 1 }
+                        else if (inside) { split(line, pair, " => "); new[pair[1]] = pair[2]; n++ }
+                    }
+                }
+                { text = $0; sub(/^[ \t]+/, "", text) }
+                text in new { if (new[text] != "-") print new[text]; seen++; next }
+                { print }
+                END { if (!n || seen != n) exit 1 }'
+        else
+            cat
+        fi
 }
 
 certificate() { # NAME CERTIFICATE KEY
@@ -159,6 +177,22 @@ forwards() { # PROXY
     eventually serves_again
     [ "$(wc -l <died)" = 1 ]
 }
+
+says_forwarded() { # PROXY
+    header=forwarded
+    certificate mcp.example cert.pem key.pem
+    certificate mcp.internal instance.pem instance.key
+    for i in 11 12 13; do serve $i; done
+    "begin_$1"
+    eventually lists 20
+    lists 21
+    audited 21 resources/list ok
+    run ! grep 192.0.2 audit
+}
+
+@test "HAProxy with Forwarded" { says_forwarded haproxy; }
+@test "nginx with Forwarded" { says_forwarded nginx; }
+@test "Caddy with Forwarded" { says_forwarded caddy; }
 
 @test "HAProxy" { forwards haproxy; }
 @test "nginx" { forwards nginx; }
