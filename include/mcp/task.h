@@ -82,7 +82,7 @@ enum { MCP_TASK_ID_BYTES = 512 }; /* the longest id of a task */
 typedef struct mcp_task_home {
     size_t size;
     char instance[17]; /* 16 hexadecimal digits (0-9 a-f) */
-    char address[201]; /* how the others reach it; not empty */
+    char address[207]; /* how the others reach it; not empty */
 } mcp_task_home;
 
 /* Sets the home of the tasks that are made from now on. Their ids contain it, sealed for their owner
