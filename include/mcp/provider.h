@@ -130,18 +130,18 @@ typedef struct mcp_provider {
      * function. If one of them is NULL, neither is called. */
     void (*list_begin)(mcp_request *req, mcp_item item, void *user);
     void (*list_end)(mcp_request *req, void *user);
-    /* Returns whether the provider probably has items of this kind (MCP_ITEM_RESOURCE stands for
-     * templates, too) for the caller of `req`, which asks for the capabilities of the server. If no
-     * provider has any, and none is registered, the capability is not declared to this caller; its
-     * requests are answered as before. If this is NULL, the provider has what `items` says, and
-     * resources. */
-    bool (*declares)(const mcp_request *req, mcp_item item, void *user);
     /* The positions of mcp_reply_next() must not be read or made by callers, because the provider
      * cannot tell whose they are, for example in a session with another server that all callers
      * share. Their cursors are then sealed (mcp_server_set_seal()) for the caller and this mount. A
      * cursor of another caller, or one that was not sealed, gets error -32602. Without a key of the
      * program, a restart of the server ends these lists. */
     bool seals_cursors;
+    /* Returns whether the provider probably has items of this kind (MCP_ITEM_RESOURCE stands for
+     * templates, too) for the caller of `req`, which asks for the capabilities of the server. If no
+     * provider has any, and none is registered, the capability is not declared to this caller; its
+     * requests are answered as before. If this is NULL, the provider has what `items` says, and
+     * resources. */
+    bool (*declares)(const mcp_request *req, mcp_item item, void *user);
 } mcp_provider;
 
 /* Mounts a provider for every URI that begins with `prefix` (case is ignored in the scheme only;
