@@ -436,10 +436,11 @@ static mcp_str without_hidden_port(mcp_str s)
 /* IPv6 addresses have brackets. "unknown" and hidden names (_x) are no addresses. */
 static bool read_node(mcp_str s, mcp__http_ip *ret)
 {
+    size_t colons = 0;
     s = without_hidden_port(s);
-    const char *colon = s.len ? memchr(s.ptr, ':', s.len) : NULL;
-    bool two = colon && has(mcp__str_sub(s, (size_t)(colon + 1 - s.ptr)), ':');
-    return (!two || next_is(s, '[')) && mcp__http_ip_read_host(s, ret);
+    for (size_t i = 0; i < s.len; i++)
+        colons += s.ptr[i] == ':';
+    return (colons < 2 || next_is(s, '[')) && mcp__http_ip_read_host(s, ret);
 }
 
 /* Behind a malformed element nothing can be told apart, so the rest of the field counts as one entry. */
