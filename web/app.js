@@ -1,7 +1,7 @@
 // app.js: the page once it is connected (start.js), with its panels; or why it is not.
 
 import { h, fill, line, button, drawn, say, wait } from "./dom.js";
-import { LoginError, MODERN, LEGACY } from "./mcp.js";
+import { LoginError, MODERN, LEGACY, infoOf } from "./mcp.js";
 import { Listing } from "./listing.js";
 import { Changes } from "./changes.js";
 import * as resources from "./resources.js";
@@ -66,10 +66,26 @@ class App {
         this.changes.addEventListener("list", e => this.#listings.get(e.detail)?.reload());
     }
 
+    // The only server of `mcpctl web`, if there is one.
+    get #one() {
+        return this.about?.servers?.length === 1 ? this.about.servers[0] : undefined;
+    }
+
     get serverName() {
-        const { title, name } = this.client.info;
-        const one = this.about?.servers?.length === 1 ? this.about.servers[0] : undefined;
-        return line(one?.title ?? title ?? name ?? location.host, 100);
+        const { title, name } = this.client.info, one = this.#one;
+        return line(one?.title.includes("/") ? one.name : one?.title ?? title ?? name ?? location.host, 100); // no path of a program
+    }
+
+    get serverVersion() {
+        return line((this.#one ? infoOf(this.#one.hello?.result) : this.client.info).version ?? "", 40);
+    }
+
+    // Says which server it is, when the program has said it.
+    introduce(about) {
+        this.about = about;
+        place.querySelector("h1").textContent = this.serverName;
+        place.querySelector("h1").title = line(this.#one?.target ?? "", 500);
+        place.querySelector(".version").textContent = this.serverVersion;
     }
 
     // Connects again, with another revision.
@@ -109,6 +125,7 @@ class App {
 
     // Opens a panel; `arg` is passed to it.
     async open(name, arg) {
+        if (this.current !== name) say("");
         this.current = name;
         for (const b of this.nav.children) b.setAttribute("aria-current", b.dataset.panel === name ? "page" : "false");
         if (!this.#panels.has(name)) {
@@ -147,11 +164,10 @@ class App {
             era.value = this.client.revision;
         }) }, [MODERN, ...LEGACY].map(v => h("option", { value: v }, v)));
         era.value = this.client.revision;
-        const info = this.client.info;
         this.open(this.current ?? "resources");
         await Promise.race([this.#first?.catch(() => {}), wait(SOON)]);
         fill(place,
-            h("header.top", {}, h("h1", {}, this.serverName), h("span.muted.version", {}, line(info.version ?? "", 40)), h("span.grow"),
+            h("header.top", {}, h("h1", {}, this.serverName), h("span.muted.version", {}, this.serverVersion), h("span.grow"),
                 h("label.muted", {}, "MCP ", era)),
             this.nav, this.main, h("footer", {}, h("p", { id: "status", role: "status" })));
         place.dataset.revision = this.client.revision;
@@ -220,10 +236,7 @@ async function run(connected) {
     }
     await app.layout();
     if (app.config.mode === "mcpctl")
-        app.program("/web/about").then(about => {
-            app.about = about;
-            place.querySelector("h1").textContent = app.serverName;
-        }, error => say(error.message));
+        app.program("/web/about").then(about => app.introduce(about), error => say(error.message));
     return undefined;
 }
 

@@ -72,7 +72,7 @@ export const prose = (text, most = 20000) => line(text, Infinity).length > most 
 
 export function bytes(n) {
     if (!Number.isFinite(n)) return "";
-    if (n < 1000) return `${n} B`;
+    if (n < 1000) return `${Math.round(n)} B`;
     for (const unit of ["kB", "MB", "GB"]) {
         n /= 1000;
         if (n < 1000) return `${n < 10 ? n.toFixed(1) : Math.round(n)} ${unit}`;

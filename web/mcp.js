@@ -32,6 +32,9 @@ export class LoginError extends Error {
     }
 }
 
+// What a server says about itself in its first answer, of either era.
+export const infoOf = hello => hello?.serverInfo ?? hello?._meta?.[`${KEY}serverInfo`] ?? {};
+
 // A header value as the specification encodes it ("Value Encoding").
 export function headerValue(value) {
     const text = String(value);
@@ -113,7 +116,7 @@ export class Client extends EventTarget {
         return c && typeof c === "object" ? c : {};
     }
     get info() {
-        return this.hello?.serverInfo ?? this.hello?._meta?.[`${KEY}serverInfo`] ?? {};
+        return infoOf(this.hello);
     }
     get hasTasks() {
         return this.era === "modern" ? Boolean(this.capabilities.extensions?.[TASKS]) : Boolean(this.capabilities.tasks);

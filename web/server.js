@@ -58,8 +58,8 @@ export function panel(app) {
     async function compare() {
         fill(side, h("p.muted", {}, "Asking…"));
         const columns = [...themselves(app.about?.servers), ...await Promise.all([MODERN, ...LEGACY].map(revision => declared(app, revision)))];
-        fill(side, h("div.table", { tabIndex: 0, role: "region", "aria-label": "Capabilities by revision" }, h("table", {},
-            h("thead", {}, h("tr", {}, h("td", {}, "Capability"), columns.map(c => h("th", { scope: "col" }, h("span.pad", {}, c.title))))),
+        fill(side, h("div.table.compare", { tabIndex: 0, role: "region", "aria-label": "Capabilities by revision" }, h("table", {},
+            h("thead", {}, h("tr", {}, h("th", { scope: "col" }, h("span.pad", {}, "Capability")), columns.map(c => h("th", { scope: "col" }, h("span.pad", {}, c.title))))),
             h("tbody", {}, comparison(columns.map(c => c.capabilities)).map(row => h("tr", {},
                 h("th.plain", { scope: "row" }, row.path.map((step, i) => [i > 0 && " › ", line(step, 100)])), row.cells.map(c => h("td", {}, c)))),
                 columns.some(c => c.error) && h("tr", {}, h("th.plain", { scope: "row" }, "Not spoken"), columns.map(c => h("td", {}, line(c.error ?? "", 200))))))),

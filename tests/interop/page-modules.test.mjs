@@ -55,6 +55,11 @@ describe('modules of the page', () => {
             ['extensions.a/b', '–', 'yes', '–', '–'], ['extensions.a/b.n', '–', '1', '–', '–'], ['__proto__', '–', '–', '–', 'yes'], ['__proto__.x', '–', '–', '–', '1']]);
     });
 
+    it('writes numbers of bytes for people', async () => {
+        const { bytes } = await web('dom.js');
+        assert.deepEqual([0, 248.407, 999, 1000, 15_400, 7e6, undefined].map(bytes), ['0 B', '248 B', '999 B', '1.0 kB', '15 kB', '7.0 MB', '']);
+    });
+
     it('cuts secrets out of an export', async () => {
         const { exportTrace } = await web('trace.js');
         const secrets = ['s3cr3t-value', 'eyJhbGciOiJub25lIn0.eyJzdWIiOiIxIn0.sig', 'ghp_0123456789abcdefghijABCDEFGHIJ', 'AKIA0123456789ABCDEF', 'hunter2', 'mine-alone-0123'];
