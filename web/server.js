@@ -57,7 +57,9 @@ export function panel(app) {
     // What is declared in each revision, side by side.
     async function compare() {
         fill(side, h("p.muted", {}, "Asking…"));
-        const columns = [...themselves(app.about?.servers), ...await Promise.all([MODERN, ...LEGACY].map(revision => declared(app, revision)))];
+        const offered = await Promise.all([MODERN, ...LEGACY].map(revision => declared(app, revision)));
+        await list(); // now each server that works has introduced itself
+        const columns = [...themselves(app.about?.servers), ...offered];
         fill(side, h("div.table.compare", { tabIndex: 0, role: "region", "aria-label": "Capabilities by revision" }, h("table", {},
             h("thead", {}, h("tr", {}, h("th", { scope: "col" }, h("span.pad", {}, "Capability")), columns.map(c => h("th", { scope: "col" }, h("span.pad", {}, c.title))))),
             h("tbody", {}, comparison(columns.map(c => c.capabilities)).map(row => h("tr", {},
@@ -69,7 +71,8 @@ export function panel(app) {
     // The servers of `mcpctl web`, with what each said.
     async function list() {
         if (app.config.mode !== "mcpctl") return;
-        const about = app.about = await app.program("/web/about");
+        const about = await app.program("/web/about");
+        app.introduce(about);
         fill(servers, h("div.cards", {}, about.servers.map(s => h("article.card", {}, h("h3", {}, line(s.title || s.name, 200)),
             h("p.address", {}, line(s.target, 1000)), s.uriPrefix && h("p.muted", {}, "Names begin with ", h("code", {}, line(s.prefix, 60)), ", addresses with ", h("code", {}, line(s.uriPrefix, 80))),
             s.problem && h("p.error", {}, line(s.problem, 500)), s.loginMessage && h("p.error", {}, line(s.loginMessage, 500)),
