@@ -18,7 +18,8 @@ import threading
 import time
 
 KIND = sys.argv[1]
-HUGE = int(max(20e6, 100e6 * float(os.environ.get("HOSTILE_SCALE", "1"))))  # more than max_answer
+SIZE = int(max(20e6, 100e6 * float(os.environ.get("HOSTILE_SCALE", "1"))))  # more than max_answer
+HUGE = b"y" * SIZE if KIND == "huge" else b"good"  # made once: what counts is the work of the other side
 SCHEMA = {"type": "object"}
 
 
@@ -28,7 +29,7 @@ def result_of(method):
     if method == "tools/list":
         return {"tools": [{"name": "x", "description": "d", "inputSchema": SCHEMA}]}
     if method == "tools/call":
-        return {"content": [{"type": "text", "text": "y" * HUGE if KIND == "huge" else "good"}]}
+        return {"content": [{"type": "text", "text": "@"}]}
     return {} if method == "ping" else None
 
 
@@ -37,6 +38,12 @@ def answer(message):
     if result is None:
         return {"jsonrpc": "2.0", "id": message["id"], "error": {"code": -32601, "message": "no such method"}}
     return {"jsonrpc": "2.0", "id": message["id"], "result": result}
+
+
+def written(message):
+    """Returns the parts of the answer."""
+    parts = json.dumps(answer(message)).encode().split(b"@")
+    return parts if len(parts) == 1 else [parts[0], HUGE, parts[1]]
 
 
 def hold():
@@ -77,8 +84,8 @@ def stdio():
             flooding = True
             threading.Thread(target=flood_stderr, daemon=True).start()
         if not call or harm(message):
-            sys.stdout.write(json.dumps(answer(message)) + "\n")
-            sys.stdout.flush()
+            sys.stdout.buffer.writelines(written(message) + [b"\n"])
+            sys.stdout.buffer.flush()
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -87,15 +94,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def log_message(self, *_):
         pass
 
-    def send(self, body, kind="application/json", status=200):
+    def send(self, parts, kind="application/json", status=200):
         self.send_response(status)
         self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Content-Length", str(sum(map(len, parts))))
         self.end_headers()
-        self.wfile.write(body)
+        for part in parts:
+            self.wfile.write(part)
 
     def do_GET(self):
-        self.send(b"", status=405)
+        self.send([], status=405)
 
     do_DELETE = do_GET
 
@@ -104,11 +112,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if KIND == "silent":
             hold()
         if "id" not in message:
-            self.send(b"", status=202)
+            self.send([], status=202)
             return
         if message.get("method") == "tools/call" and not self.harm(message):
             return
-        self.send(json.dumps(answer(message)).encode())
+        self.send(written(message))
 
     def harm(self, message):
         if KIND == "killed":
