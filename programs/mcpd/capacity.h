@@ -16,8 +16,13 @@
 /* The default of --max-source-processes. */
 enum { CAPACITY_SOURCE_PROCESSES = 64 };
 
-/* The defaults of --max-upstream-calls, --max-upstream-sessions and --max-upstream-bytes. */
-enum { CAPACITY_UPSTREAM_CALLS = 1024, CAPACITY_UPSTREAM_SESSIONS = 256 };
+/* The defaults of --max-upstream-calls, --max-upstream-sessions, --max-upstream-sessions-in-all and
+ * --max-upstream-bytes. */
+enum {
+    CAPACITY_UPSTREAM_CALLS = 1024,
+    CAPACITY_UPSTREAM_SESSIONS = 256,
+    CAPACITY_UPSTREAM_SESSIONS_IN_ALL = 1024,
+};
 #define CAPACITY_UPSTREAM_BYTES ((uint64_t)64 << 20)
 
 /* Returns the number of descriptors that the listeners and everything else may need. */

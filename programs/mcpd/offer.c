@@ -152,6 +152,8 @@ static void limit_upstreams(const settings *s)
     upstreams_use_limits(s->max_upstream_calls ? s->max_upstream_calls : CAPACITY_UPSTREAM_CALLS,
                          s->max_upstream_sessions ? s->max_upstream_sessions
                                                   : CAPACITY_UPSTREAM_SESSIONS,
+                         s->max_upstream_sessions_in_all ? s->max_upstream_sessions_in_all
+                                                         : CAPACITY_UPSTREAM_SESSIONS_IN_ALL,
                          s->max_upstream_bytes ? s->max_upstream_bytes : CAPACITY_UPSTREAM_BYTES);
 }
 

@@ -326,6 +326,11 @@ static const option table[] = {
     {NUMBER("max-upstream-sessions", max_upstream_sessions), RANGE(1, 1000000), .unkept = true,
      .help = "Maximum number of sessions of one caller with other MCP servers, with all of them "
              "together. An idle one is ended if another one is needed. Default 256."},
+    {NUMBER("max-upstream-sessions-in-all", max_upstream_sessions_in_all), RANGE(1, 1000000),
+     .unkept = true,
+     .help = "Maximum number of sessions with other MCP servers, of all callers with all of them "
+             "together. For a program, each is a process. An idle one is ended if another one is "
+             "needed. Default 1024."},
     {.name = "max-upstream-bytes",
      .kind = OPTION_SIZE,
      .at = AT(max_upstream_bytes),

@@ -48,6 +48,7 @@ typedef struct settings {
     uint64_t max_body, heartbeat, drain_time, workers;
     uint64_t max_work_memory, max_source_processes;
     uint64_t max_upstream_calls, max_upstream_sessions, max_upstream_bytes;
+    uint64_t max_upstream_sessions_in_all;
     uint64_t calls_per_second, completions_per_second, polls_per_second;
     bool no_rate_limits, share_limits;
     bool version, help, help_man, help_schema;

@@ -61,10 +61,12 @@ int upstreams_use_memory(const char *path, mcp_error *error)
     return remember_use(path, &mounted, error);
 }
 
-void upstreams_use_limits(uint64_t calls, uint64_t sessions, uint64_t bytes)
+void upstreams_use_limits(uint64_t calls, uint64_t sessions, uint64_t sessions_in_all,
+                          uint64_t bytes)
 {
     mounted.max_calls = (size_t)calls;
     mounted.max_sessions = (size_t)sessions;
+    mounted.max_sessions_in_all = (size_t)sessions_in_all;
     mounted.max_bytes = (size_t)bytes;
 }
 

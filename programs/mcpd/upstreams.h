@@ -17,7 +17,8 @@ int upstreams_use_approvals(const char *path, bool withhold, mcp_error *error);
  * none if it is NULL (remember_use()). */
 int upstreams_use_memory(const char *path, mcp_error *error);
 /* Sets what one caller may use of all servers together, from now on (mcp_upstream_group). */
-void upstreams_use_limits(uint64_t calls, uint64_t sessions, uint64_t bytes);
+void upstreams_use_limits(uint64_t calls, uint64_t sessions, uint64_t sessions_in_all,
+                          uint64_t bytes);
 /* Returns the approvals in force, or NULL. */
 const mcp_approvals *upstreams_approvals(void);
 /* Makes the checks of these sources (offer_try()) visit their tools, until `fn` is NULL again. */

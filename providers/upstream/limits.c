@@ -1,5 +1,5 @@
 /* limits.c: how much may be in use at the same time: by all callers and by one principal at a server,
- * and by one principal at all servers of the program together.
+ * and at all servers of the program together.
  *
  * What is in use is counted when it is needed, from the open sessions, because they are few and end in
  * many ways.
@@ -21,6 +21,8 @@ static const struct {
                                      "sessions of this caller are open at all servers"},
     [MCP_UPSTREAM_GROUP_BYTES] = {"max-upstream-bytes",
                                   "bytes are in use for this caller at all servers"},
+    [MCP_UPSTREAM_GROUP_SESSIONS_IN_ALL] = {"max-upstream-sessions-in-all",
+                                            "sessions are open at all servers"},
 };
 
 const char *mcp_upstream_limit_name(size_t limit)
@@ -135,6 +137,17 @@ static bool make_room(counting *c, size_t most)
     return c->n < most;
 }
 
+/* The same for one more session at any server of the group, of this principal or, if `all`, of anybody. */
+static bool make_room_in_group(const mcp_upstream_group *group, bool all, const char *principal,
+                               size_t most)
+{
+    counting c = {0};
+    for (const upstream *at = group->first; most && at; at = at->next)
+        if (all || !at->options.shared)
+            add_sessions(&c, at, all, principal);
+    return !most || make_room(&c, most);
+}
+
 int upstream_limit_session(upstream *up, const char *principal, mcp_error *error)
 {
     const mcp_upstream_group *group = up->options.group;
@@ -142,12 +155,11 @@ int upstream_limit_session(upstream *up, const char *principal, mcp_error *error
     add_sessions(&c, up, true, NULL);
     if (!make_room(&c, up->options.max_sessions))
         return refuse(up, MCP_UPSTREAM_MAX_SESSIONS, error);
-    if (!group || !group->max_sessions || up->options.shared)
+    if (!group)
         return MCP_OK;
-    c = (counting){0};
-    for (const upstream *at = group->first; at; at = at->next)
-        if (!at->options.shared)
-            add_sessions(&c, at, false, principal);
-    return make_room(&c, group->max_sessions) ? MCP_OK
-                                              : refuse(up, MCP_UPSTREAM_GROUP_SESSIONS, error);
+    if (!up->options.shared && !make_room_in_group(group, false, principal, group->max_sessions))
+        return refuse(up, MCP_UPSTREAM_GROUP_SESSIONS, error);
+    if (!make_room_in_group(group, true, NULL, group->max_sessions_in_all))
+        return refuse(up, MCP_UPSTREAM_GROUP_SESSIONS_IN_ALL, error);
+    return MCP_OK;
 }

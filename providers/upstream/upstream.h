@@ -53,6 +53,9 @@ typedef struct mcp_upstream_group {
      * in flight and of answers that are kept for the caller. Requests beyond that fail with an error that
      * names the limit. */
     size_t max_calls, max_sessions, max_bytes;
+    /* Open sessions of all callers at all servers together; 0 means no limit. A further one replaces the
+     * idle one that was not used for the longest time, or fails. */
+    size_t max_sessions_in_all;
     /* What mcp_upstream_remember() of an earlier process has written, or NULL. Each server that is
      * mounted takes what concerns it. */
     const mcp_json *remembered;
@@ -239,6 +242,7 @@ typedef enum mcp_upstream_limit {
     MCP_UPSTREAM_GROUP_CALLS, /* max_calls of the group, and so on */
     MCP_UPSTREAM_GROUP_SESSIONS,
     MCP_UPSTREAM_GROUP_BYTES,
+    MCP_UPSTREAM_GROUP_SESSIONS_IN_ALL,
     MCP_UPSTREAM_LIMITS,
 } mcp_upstream_limit;
 

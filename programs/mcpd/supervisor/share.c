@@ -36,6 +36,7 @@ void share_limits(settings *s, size_t count)
     divide(&s->max_per_principal, 0, count);
     divide(&s->max_upstream_calls, 0, count);
     divide(&s->max_upstream_sessions, 0, count);
+    divide(&s->max_upstream_sessions_in_all, CAPACITY_UPSTREAM_SESSIONS_IN_ALL, count);
     divide(&s->max_upstream_bytes, 0, count);
     if (s->bus) /* else one worker watches for all */
         divide(&s->watch_budget, 0, count);

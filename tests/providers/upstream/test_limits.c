@@ -164,6 +164,32 @@ static void test_sessions(void **state)
     close_two(&w);
 }
 
+/* The sessions of all callers together, shared ones too. */
+static void test_sessions_in_all(void **state)
+{
+    (void)state;
+    static wires w;
+    w = (wires){.group = {.max_sessions = 5, .max_sessions_in_all = 2}};
+    open_two(&w, false);
+    begin(&w, "\"name\":\"one_w\"");
+    is_said(&w, "\"name\":\"two_t\"");
+    mcp_channel *ann = next_peer(&w, "bob");
+    is_said(&w, "\"name\":\"one_t\""); /* the idle session of the other caller has ended */
+    assert_int_equal(w.connects, 3);
+    begin(&w, "\"name\":\"one_w\"");
+    is_refused(&w, "\"name\":\"two_t\"", "(max-upstream-sessions-in-all)");
+    is_counted(&w, MCP_UPSTREAM_GROUP_SESSIONS_IN_ALL, 1);
+    mcp_channel_free(ann);
+    wires_run(&w);
+    is_said(&w, "\"name\":\"two_t\"");
+    close_two(&w);
+    w = (wires){.group = {.max_sessions_in_all = 1}};
+    open_two(&w, true);
+    begin(&w, "\"name\":\"one_w\"");
+    is_refused(&w, "\"name\":\"two_t\"", "(max-upstream-sessions-in-all)");
+    close_two(&w);
+}
+
 static void test_bytes(void **state)
 {
     (void)state;
@@ -201,9 +227,8 @@ static void test_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_calls),
-        cmocka_unit_test(test_sessions),
-        cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_calls),           cmocka_unit_test(test_sessions),
+        cmocka_unit_test(test_sessions_in_all), cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
