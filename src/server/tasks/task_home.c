@@ -70,7 +70,8 @@ static void put_purpose(mcp__buf *b, const mcp_server *server, mcp_str principal
     mcp__buf_init(b, &server->allocator, 0);
     mcp__buf_lit(b, "task ");
     mcp__buf_char(b, principal.ptr ? 'n' : 'a');
-    mcp__buf_str(b, principal);
+    if (principal.ptr)
+        mcp__buf_str(b, principal);
 }
 
 static void put_number(mcp__buf *b, uint64_t n)
