@@ -85,6 +85,30 @@ posts() {
             "io.modelcontextprotocol/clientCapabilities":{}}}}' "$url"
 }
 
+@test "a server at a Unix socket is not asked to compress, one at an address is" {
+    python3 -u -c '
+import socket, sys
+for name, server in ("unix", socket.socket(socket.AF_UNIX)), ("tcp", socket.socket()):
+    server.bind("web.sock" if name == "unix" else ("127.0.0.1", 0))
+    server.listen()
+    print(name, server.getsockname() if name == "unix" else server.getsockname()[1])
+    client = server.accept()[0]
+    open(name, "wb").write(client.recv(65536))
+    client.close()
+    server.close()' >ports 3>&- &
+    server_pid=$!
+    local name address
+    for name in unix tcp; do
+        timeout 20 sh -c "until grep -q '^$name' ports; do sleep 0.02; done"
+        address=unix:$PWD/web.sock
+        [ $name = unix ] || address=http://127.0.0.1:$(sed -n 's/^tcp //p' ports)/mcp
+        timeout 60 "$MCPD" --doctor "mcp:$address?name=up" >/dev/null 2>&1 || true
+        timeout 20 sh -c "until [ -s $name ]; do sleep 0.02; done"
+    done
+    run ! grep -i '^Accept-Encoding:' unix
+    grep -i '^Accept-Encoding:' tcp
+}
+
 @test "headers of callers are compared with the arguments, also before the tools were listed" {
     command -v curl >/dev/null || skip "curl is not installed"
     cat >tool.json <<'END'

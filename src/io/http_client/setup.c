@@ -102,7 +102,8 @@ static int set_up(mcp__transfer *t, const mcp__transfer_request *r)
               set_long(t, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1) &&
               set_long(t, CURLOPT_CONNECTTIMEOUT_MS, clamp(connect_ms)) &&
               set_long(t, CURLOPT_TIMEOUT_MS, clamp(r->timeout_ms)) &&
-              (!r->decode || set_text(t, CURLOPT_ACCEPT_ENCODING, ""));
+              /* A server of this machine would compress for nothing. */
+              (!r->decode || t->target.unix_socket || set_text(t, CURLOPT_ACCEPT_ENCODING, ""));
     return ok ? MCP_OK : MCP_ENOMEM;
 }
 
