@@ -433,7 +433,7 @@ describe('the page and hostile servers', { timeout: 120_000, skip: missing }, ()
                 await page.panel(panel);
                 if (panel === 'server') break;
                 if (panel === 'resources') await page.click('button:has-text("Tree")');
-                await press(rows(page).first());
+                await press(page.locator(`main [data-panel=${panel}] .row:visible`).first()); // not a row of the panel before
                 await page.locator('.preview h2').waitFor();
             }
             await page.panel('resources');
