@@ -59,7 +59,8 @@ MCP_API size_t mcp_json_count(const mcp_json *container);
 MCP_API const mcp_json *mcp_json_at(const mcp_json *array, size_t index);
 
 /* Iterates over an array or an object in order. Zero-initialize the iterator. Returns the next
- * element, or the next member's value (and its key in *key if key is not NULL); NULL at the end. */
+ * element, or the next member's value (and its key in *key if key is not NULL); NULL at the end. The
+ * key of an element of an array is empty (its ptr is NULL). */
 typedef struct mcp_json_iter {
     size_t index;
     const void *next;

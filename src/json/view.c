@@ -72,6 +72,8 @@ const mcp_json *mcp_json_next(const mcp_json *container, mcp_json_iter *iter, mc
         if (key)
             *key = (mcp_str){at->uni.str, unsafe_yyjson_get_len((void *)(uintptr_t)at)};
         at++;
+    } else if (key) {
+        *key = (mcp_str){NULL, 0};
     }
     iter->index++;
     iter->next = unsafe_yyjson_get_next((yyjson_val *)(uintptr_t)at);

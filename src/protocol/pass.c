@@ -328,6 +328,8 @@ static void take_meta(const mcp__pass *p, const mcp_json *meta, mcp_str text)
     mcp_json_iter it = {0};
     mcp_json_text_iter texts = {0};
     mcp_str key, value;
+    if (!mcp_json_is(meta, MCP_JSON_OBJECT)) /* the entries of an array have no keys */
+        return;
     while (mcp_json_next(meta, &it, &key) && mcp_json_text_next(text, &texts, NULL, &value)) {
         bool hop = false;
         for (size_t i = 0; i < MCP__COUNT(hop_keys); i++)

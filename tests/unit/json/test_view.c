@@ -114,7 +114,10 @@ static void test_iteration(void **state)
     assert_null(mcp_json_next(object, &iter, NULL));
     const mcp_json *array = mcp_json_get(root, "array");
     iter = (mcp_json_iter){0};
-    assert_int_equal(mcp_json_int(mcp_json_next(array, &iter, NULL), 0), 1);
+    key = MCP_STR("of something else");
+    assert_int_equal(mcp_json_int(mcp_json_next(array, &iter, &key), 0), 1);
+    assert_null(key.ptr);
+    assert_int_equal(key.len, 0);
     assert_true(mcp_json_is(mcp_json_next(array, &iter, NULL), MCP_JSON_ARRAY));
     assert_int_equal(mcp_json_int(mcp_json_next(array, &iter, NULL), 0), 3);
     assert_null(mcp_json_next(array, &iter, NULL));
