@@ -198,4 +198,26 @@ static inline void publish(instance *i, const char *text)
             fail_msg("\"%s\" has no \"%s\"", text, part); \
     } while (0)
 
+/* The set-up and tear-down of a group of tests with one server. */
+static inline int set_up_server(void **state)
+{
+    (void)state;
+    strcpy(top, "/tmp/mcp-redis-XXXXXX");
+    if (!mkdtemp(top) || mcp_loop_new(NULL, &loop, NULL) != MCP_OK)
+        return 1;
+    snprintf(place, sizeof(place), "%s/socket", top);
+    start_server("no");
+    return 0;
+}
+
+static inline int tear_down_server(void **state)
+{
+    char command[100];
+    (void)state;
+    mcp_loop_free(loop);
+    kill_server();
+    snprintf(command, sizeof(command), "rm -rf %s", top);
+    return system(command) != 0;
+}
+
 #endif

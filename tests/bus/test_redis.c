@@ -478,27 +478,6 @@ static void test_failing(void **state)
     }
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    strcpy(top, "/tmp/mcp-redis-XXXXXX");
-    if (!mkdtemp(top) || mcp_loop_new(NULL, &loop, NULL) != MCP_OK)
-        return 1;
-    snprintf(place, sizeof(place), "%s/socket", top);
-    start_server("no");
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    char command[100];
-    (void)state;
-    mcp_loop_free(loop);
-    kill_server();
-    snprintf(command, sizeof(command), "rm -rf %s", top);
-    return system(command) != 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -515,5 +494,5 @@ int main(void)
         puts("skipped: redis-server is not installed (scripts/install-deps --tests)");
         return 77;
     }
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up_server, tear_down_server);
 }

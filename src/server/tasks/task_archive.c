@@ -81,8 +81,8 @@ static bool is_connected(const struct mcp__archive *a)
     return a->server->share && a->server->share->usage.state == MCP_BUS_CONNECTED;
 }
 
-/* The tasks after `walked` have to be kept again. A walk that is under way does not begin anew because
- * of a newer task: it would never reach the end. */
+/* The tasks after `walked` must be kept again. A newer task does not restart a walk that is under way,
+ * because the walk would never reach the end. */
 static void fall_behind(struct mcp__archive *a, uint64_t walked, int64_t pause)
 {
     a->walked = a->behind ? MCP__MIN(a->walked, walked) : walked;

@@ -64,7 +64,7 @@ static bool get_text(mcp_str *rest, mcp_str *ret)
     return mcp__utf8_valid(ret->ptr, ret->len) == ret->len;
 }
 
-/* Which parts the detail must have is decided by who writes it; here it is JSON text of an object. */
+/* The writer decides which parts the detail must have; here it is the JSON text of an object. */
 static int check_detail(mcp_str detail, const mcp_allocator *allocator)
 {
     const mcp_json_limits limits = {
