@@ -1,7 +1,7 @@
 // catalogue.js: a list with a search and a place for the chosen entry, for tools, prompts and templates.
 
 import { h, fill, line, button, cells, setText, pause } from "./dom.js";
-import { VirtualList } from "./vlist.js";
+import { VirtualList, searchField } from "./vlist.js";
 import { search } from "./fuzzy.js";
 
 // Options: what (the listing), title, none (the text if there are none), second(item) (the second line), show(item, place).
@@ -9,14 +9,6 @@ export function catalogue(app, { what, title, none, second, show }) {
     const listing = app.listing(what);
     const offered = what === "templates" ? app.client.capabilities.resources : app.client.capabilities[what];
     let found, query = "", run = 0;
-    const input = h("input", { type: "search", "aria-label": `Search ${title.toLowerCase()}`, placeholder: "Search ( / )", autocomplete: "off", spellcheck: "false",
-        oninput: () => lookup(), onkeydown: e => {
-            if (e.key !== "ArrowDown" && e.key !== "Enter") return;
-            e.preventDefault();
-            list.element.focus();
-            if (list.count) list.select(0);
-            if (e.key === "Enter" && list.count) open(0);
-        } });
     const state = h("span.muted");
     const more = button("Read more", () => listing.next(), { hidden: true });
     const itemAt = i => listing.items[query ? found?.indexes[i] : i];
@@ -29,6 +21,7 @@ export function catalogue(app, { what, title, none, second, show }) {
         setText(name, nameOf(item));
         setText(about, line(second(item), 200));
     } });
+    const { input, look } = searchField({ label: `Search ${title.toLowerCase()}`, list, lookup, open });
     const place = h("div.preview", { tabIndex: -1 });
     const element = h("section.split", { "data-panel": what }, h("div.side", {}, h("div.bar", {}, input), list.element, h("div.bar.foot", {}, state, more)), place);
     fill(place, h("p.empty", {}, offered ? `Choose one of the ${title.toLowerCase()}.` : none));
@@ -70,7 +63,7 @@ export function catalogue(app, { what, title, none, second, show }) {
         scheduled = true;
         setTimeout(() => {
             scheduled = false;
-            if (query) lookup();
+            if (query) look();
             else update();
         }, listing.items.length < 2000 ? 0 : 250);
     };

@@ -1,7 +1,7 @@
 // resources.js: the panel of resources: a list or a tree, a search, and a preview.
 
 import { h, fill, line, bytes, button, cells, setText, pause, say, copy } from "./dom.js";
-import { VirtualList } from "./vlist.js";
+import { VirtualList, searchField } from "./vlist.js";
 import { Tree } from "./tree.js";
 
 const nameOf = item => line(item.title ?? item.name ?? item.uri ?? "?", 200);
@@ -11,15 +11,6 @@ export function panel(app) {
     const tree = new Tree();
     let mode = "tree", rows = [], found, query = "", run = 0;
 
-    const input = h("input", { type: "search", "aria-label": "Search resources", placeholder: "Search ( / )", spellcheck: "false",
-        autocomplete: "off", oninput: () => lookup(), onkeydown: e => {
-            if (e.key === "ArrowDown" || e.key === "Enter") {
-                e.preventDefault();
-                list.element.focus();
-                if (list.count) list.select(0);
-                if (e.key === "Enter" && list.count) open(0);
-            }
-        } });
     const state = h("span.muted");
     const toggle = h("button", { type: "button", "aria-pressed": "true", onclick: () => {
         mode = mode === "tree" ? "list" : "tree";
@@ -28,6 +19,7 @@ export function panel(app) {
     } }, "Tree");
     const more = button("Read more", () => listing.next(), { hidden: true });
     const list = new VirtualList({ role: "tree", label: "Resources", row, open, key, click });
+    const { input, look } = searchField({ label: "Search resources", list, lookup, open });
     const preview = h("div.preview", { tabIndex: -1 });
     const element = h("section.split", { "data-panel": "resources" },
         h("div.side", {}, h("div.bar", {}, input, toggle), list.element, h("div.bar.foot", {}, state, more)), preview);
@@ -150,7 +142,7 @@ export function panel(app) {
         scheduled = true;
         setTimeout(() => {
             scheduled = false;
-            if (query) lookup();
+            if (query) look();
             else update();
         }, listing.items.length < 2000 ? 0 : 250);
     };
@@ -231,7 +223,7 @@ export function panel(app) {
         show(uri) {
             if (uri) {
                 input.value = "";
-                lookup();
+                look();
                 tree.reveal(uri);
                 update();
                 read(uri, listing.items.find(i => i.uri === uri));

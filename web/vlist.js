@@ -154,3 +154,23 @@ export class VirtualList {
         if (!this.#options.click?.(event, index)) this.#options.open?.(index);
     }
 }
+
+// The search field above a list: {input, look}. Options: label; list; lookup(), which fills the list and returns a promise;
+// open(index). look() searches again. ArrowDown goes to the list, and Enter opens its first row; both wait for the search.
+export function searchField({ label, list, lookup, open }) {
+    let looking;
+    const look = () => looking = lookup();
+    async function looked() {
+        for (let last; last !== looking;) await (last = looking);
+    }
+    const input = h("input", { type: "search", "aria-label": label, placeholder: "Search ( / )", spellcheck: "false", autocomplete: "off",
+        oninput: look, onkeydown: async e => {
+            if (e.key !== "ArrowDown" && e.key !== "Enter") return;
+            e.preventDefault();
+            await looked();
+            list.element.focus();
+            if (list.count) list.select(0);
+            if (e.key === "Enter" && list.count) open(0);
+        } });
+    return { input, look };
+}

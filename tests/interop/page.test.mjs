@@ -110,6 +110,18 @@ describe('the page of mcpd', { timeout: 120_000, skip: missing }, () => {
         assert.equal(await page.locator('.row.active').count(), 1);
     });
 
+    it('opens what was searched for, however soon Enter comes', async () => {
+        for (const [name, text] of [['table.csv', 'Hopper'], ['README.md', '# Title']]) {
+            await page.evaluate(name => {
+                const field = document.querySelector('input[type=search]');
+                field.value = name;
+                field.dispatchEvent(new Event('input'));
+                field.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter' }));
+            }, name);
+            await page.locator('.preview', { hasText: text }).waitFor();
+        }
+    });
+
     const read = async (name, selector, text) => {
         await page.fill('input[type=search]', name);
         await press(page.locator('.row:visible', { hasText: name }).first());

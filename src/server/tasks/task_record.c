@@ -26,7 +26,8 @@ static void put_number(mcp__buf *b, uint64_t n, int bytes)
 static void put_text(mcp__buf *b, mcp_str s)
 {
     put_number(b, s.len, LENGTH);
-    mcp__buf_str(b, s);
+    if (s.ptr)
+        mcp__buf_str(b, s);
 }
 
 void mcp__task_record_put(mcp__buf *b, const mcp_task *task)

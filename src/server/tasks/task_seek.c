@@ -39,7 +39,7 @@ static int keep(mcp_request *req, mcp_task *task)
         char *copy = texts[i]->ptr ? mcp_request_alloc(req, texts[i]->len + 1) : NULL;
         if (texts[i]->ptr && !copy)
             return MCP_ENOMEM;
-        if (texts[i]->len)
+        if (copy && texts[i]->len)
             memcpy(copy, texts[i]->ptr, texts[i]->len);
         texts[i]->ptr = copy;
     }
