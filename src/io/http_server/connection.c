@@ -1,8 +1,10 @@
 /* connection.c: moves bytes between an accepted socket and the endpoint, and closes the socket.
  *
- * Output that the endpoint writes while it handles input is collected and sent with one call. Other
- * output is sent immediately. Only bytes that the socket does not take are buffered, and the buffer
- * is freed when it is empty.
+ * Output that the endpoint writes while it handles input is collected and sent with one call. Without
+ * TLS it is held until other connections that are ready have had their turn: sends in a row cost less
+ * than sends between which requests are handled, because a peer on this machine is woken up once.
+ * Other output is sent immediately. Only bytes that the socket does not take are buffered, and the
+ * buffer is freed when it is empty.
  *
  * Callbacks of the endpoint only set flags. mcp__connection_settle() reports pending bytes, shuts
  * down and closes before the loop blocks, so nothing is freed while the endpoint uses it.
@@ -144,14 +146,47 @@ static void send_plain(mcp__connection *c, mcp_str bytes)
     } while (bytes.len && !c->failed);
 }
 
+void mcp__connections_send_held(mcp__net *net)
+{
+    for (size_t i = 0; i < net->n_held; i++) {
+        mcp__held *h = &net->held[i];
+        h->connection->is_held = false;
+        send_raw(h->connection, (mcp_str){net->output + h->start, h->end - h->start});
+    }
+    net->n_held = 0;
+    if (net->output_start == net->output_len)
+        net->output_start = net->output_len = 0;
+}
+
+/* Sends what was collected for the corked connection, and makes the buffer empty. */
 static void send_collected(mcp__connection *c)
 {
     mcp__net *net = c->net;
-    mcp_str bytes = {net->output, net->output_len};
+    mcp_str bytes = {net->output + net->output_start, net->output_len - net->output_start};
 
-    net->output_len = 0;
+    mcp__connections_send_held(net);
+    net->output_start = net->output_len = 0;
     if (bytes.len)
         send_plain(c, bytes);
+}
+
+/* Holds what was collected, or sends it. */
+static void hold(mcp__connection *c)
+{
+    mcp__net *net = c->net;
+
+    if (net->output_start == net->output_len)
+        return;
+    if (c->tls) {
+        send_collected(c);
+        return;
+    }
+    c->is_held = true;
+    net->held[net->n_held++] =
+        (mcp__held){.connection = c, .start = net->output_start, .end = net->output_len};
+    net->output_start = net->output_len;
+    if (net->n_held == MCP__HELD)
+        mcp__connections_send_held(net);
 }
 
 static void on_write(mcp_http_connection *http, mcp_str bytes, void *user)
@@ -164,6 +199,8 @@ static void on_write(mcp_http_connection *http, mcp_str bytes, void *user)
     if (c->paused || c->report_due)
         mark(c);
     if (net->corked != c) {
+        if (MCP__UNLIKELY(c->is_held))
+            mcp__connections_send_held(net);
         send_plain(c, bytes);
         return;
     }
@@ -298,7 +335,7 @@ static void read_turn(mcp__connection *c)
     for (int i = 0; i < READS && may_read(c) && read_some(c); i++)
         ;
     net->corked = NULL;
-    send_collected(c);
+    hold(c);
     if (MCP__UNLIKELY(c->paused))
         mark(c);
 }
@@ -353,6 +390,8 @@ static void leave_endpoint(mcp__connection *c)
 
 void mcp__connection_drop(mcp__connection *c)
 {
+    if (c->is_held)
+        mcp__connections_send_held(c->net);
     c->failed = true;
     leave_endpoint(c);
     retire(c);

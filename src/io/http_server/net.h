@@ -28,6 +28,15 @@ typedef struct mcp__socket {
     bool watched;    /* it is in the epoll set */
 } mcp__socket;
 
+/* Output of a connection that had its turn. It is sent after that of the other ready connections, or
+ * when there are MCP__HELD of them, or the buffer is needed. */
+typedef struct mcp__held {
+    mcp__connection *connection;
+    size_t start, end; /* in mcp__net.output */
+} mcp__held;
+
+enum { MCP__HELD = 32 };
+
 struct mcp__net {
     mcp_loop *loop;
     int epoll;
@@ -41,7 +50,9 @@ struct mcp__net {
     mcp__connection *dirty; /* connections with work to do before the loop blocks */
     mcp__connection **dirty_end;
     mcp__connection *corked; /* the connection whose output is collected in `output`, or NULL */
-    size_t output_len;
+    size_t output_start, output_len; /* that output is in [output_start, output_len) */
+    mcp__held held[MCP__HELD];       /* lies before that output */
+    size_t n_held;
     bool shedding;       /* idle connections were closed, so nothing is accepted in this turn */
     int64_t shed_at;     /* earliest time of the next search for idle connections */
     size_t turned_away;  /* connections that were turned away since the last log line about them */
@@ -119,6 +130,7 @@ struct mcp__connection {
     char *out; /* pending output is in [start, end) */
     size_t cap, start, end;
     bool is_dirty;
+    bool is_held;    /* mcp__net.held has output of this connection */
     bool report_due; /* the endpoint expects a report of pending bytes */
     bool eof;        /* the peer will send nothing more */
     bool shutting;   /* the output is shut down after the pending bytes are sent */
@@ -132,6 +144,8 @@ struct mcp__connection {
  * the connection is then refused. */
 void mcp__connection_open(mcp_listener *l, int fd, const char *peer, const char *address,
                           bool no_files);
+/* Sends the output that net->held has. */
+void mcp__connections_send_held(mcp__net *net);
 /* Does the work that was deferred to the end of the turn. This may close the connection. */
 void mcp__connection_settle(mcp__connection *c);
 /* Closes a connection immediately. */
