@@ -40,8 +40,9 @@ static bool renew_identity(web *w)
     mcp_identity *next = NULL;
     mcp_error error;
     snprintf(token, sizeof(token), "%u", w->pages + 1);
-    if (mcp_identity_new(MCP_OPTIONS(mcp_identity_options, .principal = "page", .token = token),
-                         &next, &error) != MCP_OK)
+    if (mcp_identity_new(
+            MCP_OPTIONS(mcp_identity_options, .principal = WEB_PRINCIPAL, .token = token), &next,
+            &error) != MCP_OK)
         return false;
     mcp_identity_unref(w->identity);
     w->identity = next;

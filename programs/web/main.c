@@ -115,6 +115,7 @@ static int serve(web *w)
         return EXIT_LOCAL;
     if (rc == MCP_OK) {
         say_where(w);
+        servers_begin(w); /* while the browser starts */
         watch_terminal(&t);
         rc = mcp_loop_serve_http(
             w->loop, MCP_OPTIONS(mcp_serve_options, .no_signals = true, .drain_ms = DRAIN_MS),

@@ -218,6 +218,13 @@ int servers_mount(web *w, mcp_error *error)
     return rc;
 }
 
+void servers_begin(web *w)
+{
+    /* those of Client.capabilities in web/mcp.js */
+    static const char *const can[] = {"elicitation.form", "elicitation.url", "sampling", NULL};
+    mcp_upstream_begin(&w->group, WEB_PRINCIPAL, can);
+}
+
 void servers_clear(web *w)
 {
     logging = NULL;

@@ -62,12 +62,17 @@ struct web {
     bool told;  /* the user knows that the code was used a second time */
 };
 
+/* The principal of every page. */
+#define WEB_PRINCIPAL "page"
+
 /* ---- servers.c: the servers, and what passes between them and the gateway --------------------- */
 
 /* Reads the descriptor. Returns false after reporting the error. */
 bool servers_read(web *w, int fd);
 /* Mounts them. Returns MCP_OK or the codes of mcp_upstream_mount(). */
 int servers_mount(web *w, mcp_error *error);
+/* Starts them and connects, before the page asks for something. */
+void servers_begin(web *w);
 void servers_clear(web *w);
 /* mcp_host.log: keeps lines about a server. They concern the web of the last servers_mount(). */
 void servers_log(const char *level, const char *line, void *user);

@@ -38,26 +38,45 @@ static bool shows_apps(const mcp_request *req)
     return false;
 }
 
-unsigned upstream_declared_by(const upstream *up, const mcp_request *req)
-{
-    static const struct {
-        const char *capability;
-        unsigned bit;
-    } table[] = {{"elicitation.form", UPSTREAM_ASKS_FORM},
+static const struct {
+    const char *capability;
+    unsigned bit;
+} questions[] = {{"elicitation.form", UPSTREAM_ASKS_FORM},
                  {"elicitation.url", UPSTREAM_ASKS_URL},
                  {"sampling", UPSTREAM_ASKS_SAMPLE},
                  {"sampling.tools", UPSTREAM_ASKS_TOOLS},
                  {"roots", UPSTREAM_ASKS_ROOTS}};
+enum { QUESTIONS = sizeof(questions) / sizeof(questions[0]) };
+
+/* Returns those of the bits UPSTREAM_ASKS_* that a session of this principal may declare. */
+static unsigned askable(const upstream *up, const char *principal)
+{
+    /* Callers without a name may be different people, but share a session. */
+    if (!principal || up->options.no_questions)
+        return 0;
+    /* A server keeps roots for the whole session, so one caller's would be used for another. */
+    return up->options.shared ? ~(unsigned)UPSTREAM_ASKS_ROOTS : ~0u;
+}
+
+unsigned upstream_declared_by(const upstream *up, const mcp_request *req)
+{
+    unsigned declared = 0;
     if (!mcp_json_count(mcp_request_client_capabilities(req)))
         return 0;
-    unsigned declared = shows_apps(req) ? UPSTREAM_SHOWS_APPS : 0;
-    /* Callers without a name may be different people, but share a session. */
-    if (!mcp_request_principal(req) || up->options.no_questions)
-        return declared;
-    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-        declared |= mcp_request_can(req, table[i].capability) ? table[i].bit : 0;
-    /* A server keeps roots for the whole session, so one caller's would be used for another. */
-    return up->options.shared ? declared & ~(unsigned)UPSTREAM_ASKS_ROOTS : declared;
+    for (size_t i = 0; i < QUESTIONS; i++)
+        declared |= mcp_request_can(req, questions[i].capability) ? questions[i].bit : 0;
+    declared &= askable(up, mcp_request_principal(req));
+    return shows_apps(req) ? declared | UPSTREAM_SHOWS_APPS : declared;
+}
+
+unsigned upstream_declared_as(const upstream *up, const char *principal, const char *const *can)
+{
+    unsigned declared = 0;
+    for (; *can; can++) {
+        for (size_t i = 0; i < QUESTIONS; i++)
+            declared |= strcmp(*can, questions[i].capability) == 0 ? questions[i].bit : 0;
+    }
+    return declared & askable(up, principal);
 }
 
 bool upstream_may_ask(const upstream_ask *a)

@@ -118,6 +118,7 @@ struct upstream_session {
     size_t n_uris, cap_uris;
     mcp_service_use watching; /* keeps the process running while URIs are watched */
     bool watches;             /* `watching` is in use */
+    mcp_service_use ahead;    /* starts the process before the first request */
     unsigned n_refused;       /* number of tools that were left out because of their x-mcp-header */
     struct {
         int64_t since, told; /* when the current second began; when the callers were last told */
@@ -331,6 +332,8 @@ void upstream_asks_fail(upstream_session *s, int rc, const mcp_error *error);
 /* Returns what a session declares for the caller of a request: what the caller declared, except for
  * UPSTREAM_ASKS_* if it cannot be asked. */
 unsigned upstream_declared_by(const upstream *up, const mcp_request *req);
+/* Does the same for a principal whose requests will declare these capabilities; the list ends with NULL. */
+unsigned upstream_declared_as(const upstream *up, const char *principal, const char *const *can);
 /* Returns whether the other server may ask while it answers this request. */
 bool upstream_may_ask(const upstream_ask *a);
 /* A mcp_question_fn whose `user` is the session. */

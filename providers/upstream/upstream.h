@@ -209,6 +209,15 @@ typedef struct mcp_upstream_options {
  * (the name is taken) or MCP_ENOMEM. */
 int mcp_upstream_mount(mcp_server *server, const mcp_upstream_options *options, mcp_error *error);
 
+/* Opens a session of a principal (NULL: anonymous) with each server of the group before the first
+ * request, which then need not wait for the connection. `can` has the capabilities that requests of the
+ * principal will declare, as names for mcp_request_can(), and ends with NULL; calls of a principal that
+ * declares others get another session. Where a suitable session is open, nothing is done. If a server
+ * cannot be reached, this is logged, and the first request tries again. Call it from the thread of the
+ * server. */
+void mcp_upstream_begin(const mcp_upstream_group *group, const char *principal,
+                        const char *const *can);
+
 /* Why a session ended. */
 typedef enum mcp_upstream_end {
     MCP_UPSTREAM_IDLE,   /* it was idle for idle_ms, or was ended because of max_sessions */

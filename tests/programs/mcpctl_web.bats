@@ -60,7 +60,7 @@ modern=(-H 'MCP-Protocol-Version: 2026-07-28' -H 'Mcp-Method: resources/list')
     enter
     [[ $(exchange "$code") == '403 {"error":"used",'* ]]
     grep -q 'used a second time' said
-    [[ $(ask /web/about '{}') == '200 {"version":'*'"hello":null'* ]]
+    [[ $(ask /web/about '{}') == '200 {"version":'* ]]
     [[ $(rpc "$discover" "${modern[@]}") == 200*'a.md'* ]]
     [[ $(rpc "$hello") == 200*'"serverInfo"'* ]]
     [[ $(ask /web/about '{}') == '200 '*'"hello":{"method":"server/discover","result":{'* ]]
@@ -72,6 +72,44 @@ modern=(-H 'MCP-Protocol-Version: 2026-07-28' -H 'Mcp-Method: resources/list')
     # the file that opened the browser is gone
     [ ! -e "$file" ]
     [ ! -e "${file%/*}" ]
+}
+
+@test "the server is started and asked before the page asks, and once" {
+    echo hello >a.md
+    open_web --no-open -- "$MCPD" .
+    for _ in {1..600}; do
+        [ "$(pgrep -P $server)" ] && break
+        sleep 0.1
+    done
+    enter
+    for _ in {1..600}; do
+        [[ $(ask /web/about '{}') == *'"hello":{"method":"server/discover","result":{'* ]] && break
+        sleep 0.1
+    done
+    journal=$(ask /web/journal '{}')
+    [ "$(jq -c '[.entries[].from]' <<<"${journal#200 }")" = '["client","server"]' ]
+    # the page's requests use this process, also those for which the server may ask the page
+    if [ -d "$MCP_SOURCE_DIR/web" ]; then # what it declares for that is the same
+        [ "$(sed -n '/static capabilities = {/,/};/p' "$MCP_SOURCE_DIR/web/mcp.js" | tr -d ' \n')" = \
+            'staticcapabilities={elicitation:{form:{},url:{}},sampling:{},extensions:{[TASKS]:{}},};' ]
+    fi
+    request=${discover/'/clientCapabilities":{}'/'/clientCapabilities":{"elicitation":{"form":{},"url":{}},"sampling":{}}'}
+    [[ $(rpc "$request" "${modern[@]}") == 200*'a.md'* ]]
+    request=${request/resources\/list/resources\/read}
+    request=${request/'"params":{'/"\"params\":{\"uri\":\"file://$PWD/a.md\","}
+    [[ $(rpc "$request" -H 'MCP-Protocol-Version: 2026-07-28' -H 'Mcp-Method: resources/read' -H "Mcp-Name: file://$PWD/a.md") == 200*hello* ]]
+    [ "$(pgrep -c -P $server)" = 1 ]
+    journal=$(ask /web/journal '{}')
+    [ "$(jq -r '.entries[] | select(.from == "client") | .message | fromjson | .method' <<<"${journal#200 }" | tr '\n' ' ')" = \
+        'server/discover resources/list resources/read ' ]
+    # a server that has ended is started again
+    kill -9 "$(pgrep -P $server)"
+    [[ $(rpc "$discover" "${modern[@]}") == 200*'"resources":['* ]]
+    for _ in {1..600}; do
+        [[ $(rpc "$discover" "${modern[@]}") == 200*'a.md'* ]] && break
+        sleep 0.1
+    done
+    [ "$(pgrep -c -P $server)" = 1 ]
 }
 
 @test "nothing works without the secret" {
@@ -327,6 +365,11 @@ PYTHON
 @test "a server that cannot be started or reached: the page learns why" {
     open_web --no-open -- ./missing-program
     enter
+    for _ in {1..600}; do # before the page asks for anything
+        [[ $(ask /web/about '{}') == *'"problem":"missing-program: ./missing-program: No such'* ]] && break
+        sleep 0.1
+    done
+    [[ $(ask /web/about '{}') == *'"problem":"missing-program: ./missing-program: No such'* ]]
     [[ $(rpc "$discover" "${modern[@]}") == 200*'"resources":[]'* ]]
     about=$(ask /web/about '{}')
     [[ $about == *'"problem":"'*'missing-program'* || $about == *'"problem":"'*'No such'* || $about == *'"problem":"'*'no such'* ]]

@@ -248,12 +248,102 @@ static void test_lost_request(void **state)
     }
 }
 
+/* Reads a resource as a caller who answers forms or not. */
+static void read_one(wires *w, bool answers)
+{
+    char message[512];
+    snprintf(
+        message, sizeof(message),
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/read\",\"params\":{\"uri\":"
+        "\"mcp+up:m:/a\",\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+        "\"io.modelcontextprotocol/clientCapabilities\":{%s}}}}",
+        answers ? "\"elicitation\":{\"form\":{}}" : "\"extensions\":{}");
+    wires_say(w, message);
+}
+
+/* A session that was opened before the first request is that of the requests. */
+static void test_ahead(void **state)
+{
+    static const char *const can[] = {"elicitation.form", "no such capability", NULL};
+    (void)state;
+    static wires w;
+    for (size_t r = 0; r < REVISIONS; r++) {
+        open_all(&w, revisions[r]);
+        mcp_upstream_begin(&w.group, "ann", can);
+        mcp_upstream_begin(&w.group, "ann", can);
+        assert_int_equal(w.connects, 1);
+        wires_run(&w);
+        wires_has(w.sent, mcp_client_is_modern(w.open->client) ? "server/discover"
+                                                               : "notifications/initialized");
+        mcp_upstream_begin(&w.group, "ann", can);
+        greet(&w, "ann");
+        list_all(&w);
+        assert_int_equal(wires_peer(&w, w.front, "ann"), MCP_OK);
+        read_one(&w, true);
+        assert_int_equal(w.runs, 1);
+        assert_int_equal(w.connects, 1);
+        read_one(&w, false);
+        assert_int_equal(w.connects, 2);
+        mcp_upstream_begin(&w.group, NULL, can);
+        assert_int_equal(w.connects, 3); /* that of another caller */
+        wait_for(&w, 2000);
+        assert_null(w.open);
+        close_all(&w);
+    }
+}
+
+/* Without memory there is a session later. */
+static void test_ahead_starved(void **state)
+{
+    static const char *const can[] = {NULL};
+    (void)state;
+    static wires w;
+    for (size_t at = 1;; at++) {
+        open_all(&w, NULL);
+        size_t before = w.memory.calls;
+        w.memory.fail_at = before + at;
+        mcp_upstream_begin(&w.group, NULL, can);
+        bool all = w.memory.calls < before + at;
+        w.memory.fail_at = 0;
+        wires_run(&w);
+        greet(&w, NULL);
+        list_all(&w);
+        close_all(&w);
+        if (all)
+            break;
+    }
+}
+
+/* A server that cannot be reached at first is tried again by the first request. */
+static void test_ahead_down(void **state)
+{
+    static const char *const can[] = {NULL};
+    (void)state;
+    static wires w;
+    open_all(&w, NULL);
+    w.down = true;
+    mcp_upstream_begin(&w.group, "ann", can);
+    wires_run(&w);
+    assert_int_equal(w.connects, 1);
+    assert_null(w.open);
+    w.down = false;
+    mcp_upstream_begin(&w.group, "ann", can);
+    wires_cut(w.open); /* before it has answered */
+    wires_run(&w);
+    greet(&w, "ann");
+    list_all(&w);
+    read_one(&w, false);
+    assert_int_equal(w.runs, 1);
+    close_all(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_idle),         cmocka_unit_test(test_idle_others),
-        cmocka_unit_test(test_idle_many),    cmocka_unit_test(test_lost),
-        cmocka_unit_test(test_lost_request),
+        cmocka_unit_test(test_idle),          cmocka_unit_test(test_idle_others),
+        cmocka_unit_test(test_idle_many),     cmocka_unit_test(test_lost),
+        cmocka_unit_test(test_lost_request),  cmocka_unit_test(test_ahead),
+        cmocka_unit_test(test_ahead_starved), cmocka_unit_test(test_ahead_down),
     };
     return cmocka_run_group_tests_name("upstream: sessions", tests, NULL, NULL);
 }
