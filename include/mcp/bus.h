@@ -190,6 +190,10 @@ typedef struct mcp_share_usage {
     uint64_t replayed;  /* entries that were received before */
     uint64_t gaps;      /* how often entries may have been lost */
     uint64_t overflows; /* how often marks that waited became one mark */
+    /* Entries, and states of tasks, that the bus has not stored yet: those that are under way, and those
+     * that are sent again. A program that ends waits, for a bounded time, until this and `waiting` are 0;
+     * otherwise what happened last is not told to the other instances. */
+    size_t pending;
 } mcp_share_usage;
 
 /* Returns false if the server does not share; *ret is then unchanged. */

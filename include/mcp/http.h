@@ -387,8 +387,10 @@ MCP_API void mcp_http_tick(mcp_http *http, int64_t now);
 MCP_API int64_t mcp_http_deadline(const mcp_http *http);
 
 /* Begins to drain the endpoint: ends listen streams with their result, closes idle connections
- * (see mcp_http_set_linger()), adds "Connection: close" to later answers, and answers new sessions with 503. mcp_http_busy()
- * returns the number of connections that are still busy. */
+ * (see mcp_http_set_linger()), and adds "Connection: close" to later answers. Streams that are opened later end at once. A
+ * session begins only if options.sharing() says that other instances hear of it, so that it goes on there, or if another
+ * process takes over (mcp_http_set_linger()); otherwise initialize is answered with 503. mcp_http_busy() returns the number
+ * of connections that are still busy. */
 MCP_API void mcp_http_drain(mcp_http *http, int64_t now);
 /* Sets how long draining leaves idle connections open, which is 0 at first; those that become idle later, with
  * an answer without "Connection: close", as long from then on. A client may be sending a

@@ -203,6 +203,19 @@ int bus_share(bus *b, mcp_error *error)
     return rc == MCP_OK ? watch_once(b, error) : rc;
 }
 
+void bus_settle(const bus *b, mcp_loop *loop)
+{
+    enum { MOST_MS = 2000, STEP_MS = 20 };
+    const mcp_host *h = mcp_loop_host(loop);
+    for (int64_t end = h->now(h->user) + MOST_MS; b && h->now(h->user) < end;) {
+        mcp_share_usage u = {.size = sizeof(u)};
+        if (!mcp_server_get_share(b->c.server, &u) || u.state != MCP_BUS_CONNECTED ||
+            !(u.waiting + u.pending))
+            return;
+        (void)mcp_loop_step(loop, STEP_MS);
+    }
+}
+
 void bus_free(bus *b)
 {
     if (!b)

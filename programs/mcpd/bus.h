@@ -37,6 +37,9 @@ enum { BUS_KEY = 32 };
 int bus_new(const bus_context *context, bus **ret, const char **which, mcp_error *error);
 /* Begins to share. `b` may be NULL. */
 int bus_share(bus *b, mcp_error *error);
+/* Waits, at most two seconds, until the other instances can know everything that happened here: called at the end, when
+ * nothing is served any more. `b` may be NULL. */
+void bus_settle(const bus *b, mcp_loop *loop);
 /* Must be called after the server is freed, which closes the bus. NULL is allowed. */
 void bus_free(bus *b);
 

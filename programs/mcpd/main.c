@@ -214,6 +214,7 @@ static int run_loop(program *p, mcp_error *error)
                                        MCP_OPTIONS(mcp_stdio_options, .principal = "stdio"), error);
         mcp_server_cancel_tasks(p->server); /* first, because the next call waits for their work */
         finish_work(p->loop, rc);
+        bus_settle(p->bus, p->loop);
         if (s->http.count)
             check_locate_http(p->config, &p->line, s, p->at.failed, rc, error);
     }

@@ -141,6 +141,60 @@ ping='{"jsonrpc":"2.0","id":2,"method":"ping"}'
     begin "$b"
 }
 
+@test 'an instance that is told to end tells the others what it did last' {
+    with_bus
+    serve a
+    serve b
+    before=$(metric "$b" mcp_bus_received_total)
+    kill -STOP $redis
+    begin "$a"
+    post 200 "$a" token-a '{"jsonrpc":"2.0","id":4,"method":"resources/subscribe","params":{"uri":"file://'"$PWD"'/notes/one.txt"}}'
+    kill -TERM $a_pid
+    sleep 0.2 # of the two seconds for which it waits
+    kill -CONT $redis
+    wait $a_pid
+    eventually received "$b" $((before + 1))
+    post 404 "$b" token-a "$ping" # it had subscriptions
+}
+
+# initialize_on DESCRIPTOR: initializes on a connection, which is then closed; `late` has the answer
+initialize_on() {
+    local text='{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}'
+    printf 'POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer token-a\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: %d\r\n\r\n%s' ${#text} "$text" >&"$1" || true
+    timeout 20 cat <&"$1" >late || true
+}
+
+@test 'a session that begins at an instance while it is replaced goes on at any other' {
+    with_bus
+    serve b
+    local attempt
+    for attempt in 1 2 3 4 5; do # on a busy machine, the connection may be closed before the request arrives
+        serve a
+        before=$(metric "$b" mcp_bus_received_total)
+        exec {idle}<>"/dev/tcp/127.0.0.1/${a##*:}"
+        printf 'GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n' >&$idle
+        timeout 20 head -c 15 <&$idle >late
+        kill -USR2 $a_pid
+        eventually grep -q 'takes over' a.log
+        pids+=("$(sed -n 's/.*process \([0-9]*\) takes over.*/\1/p' a.log)")
+        initialize_on $idle
+        exec {idle}>&-
+        wait $a_pid
+        ! [ -s late ] || break
+        kill -KILL "${pids[-1]}"
+        rm a.log
+    done
+    cat late
+    grep -q '^HTTP/1.1 200' late
+    grep -qi '^connection: close' late
+    session=$(sed -n 's/^mcp-session-id: *\([^\r]*\)\r*$/\1/Ip' late)
+    eventually received "$b" "$before"
+    post 404 "$b" token-b "$ping"
+    post 200 "$b" token-a "$ping"
+    [ "$(metric "$b" mcp_sessions_taken_total)" = 1 ]
+    post 200 "$a" token-a "$ping"
+}
+
 # certificate NAME ADDRESS: makes NAME.pem and NAME.key
 certificate() {
     openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout "$1.key" -out "$1.pem" -days 2 \

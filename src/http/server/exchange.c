@@ -312,6 +312,8 @@ static void run_exchange(mcp_http_connection *c, mcp__http_message *m, const mcp
     if (c->phase == MCP__HTTP_STREAMING && mcp_channel_in_flight(peer->channel) == 0) {
         c->stream_only = true;
         mcp__http_trim_stream(c);
+        if (c->http->draining)
+            mcp__http_end_stream(c); /* the client subscribes again, at another process */
     }
 }
 

@@ -71,12 +71,12 @@ void mcp__http_get(mcp_http_connection *c)
         return;
     if (!(c->head.accepts & MCP__HTTP_SSE))
         mcp__http_refuse(c, MCP__HTTP_NOT_ACCEPTABLE);
-    else if (c->http->draining)
-        mcp__http_refuse(c, MCP__HTTP_DRAINING);
     else if (s->n_streams >= c->http->options.max_streams)
         mcp__http_refuse(c, MCP__HTTP_MANY_STREAMS);
     else
         mcp__http_stream_open(c, s, mcp__http_header(&c->head, MCP__HTTP_LAST_EVENT));
+    if (c->http->draining && c->phase == MCP__HTTP_STREAMING)
+        mcp__http_end_stream(c); /* the client opens it again, at another process */
 }
 
 void mcp__http_delete(mcp_http_connection *c)

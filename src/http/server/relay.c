@@ -182,6 +182,8 @@ static void begin_stream(mcp_http_relay *r)
     if (c->http_method == HTTP_GET)
         mcp__http_trim_stream(c);
     mcp__http_connection_charge(c);
+    if (c->http->draining && c->http_method == HTTP_GET)
+        mcp__http_end_stream(c);
 }
 
 static void leave(mcp_http *http)

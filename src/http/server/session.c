@@ -155,10 +155,23 @@ static int session_new(mcp_http *http, const mcp_http_connection *c,
     return MCP_OK;
 }
 
+static bool shares(const mcp_http *http)
+{
+    const mcp_http_options *o = &http->options;
+    return http->fleet && o->sharing && o->sharing(o->user);
+}
+
+/* Returns whether a session may begin although this process ends: another instance will make it anew, or the process
+ * that has taken over will tell the client to begin again. A session of HTTP+SSE would end with its stream. */
+static bool outlives(const mcp_http *http, const origin *from)
+{
+    return from->ticket || (from->params && (http->linger_ms || shares(http)));
+}
+
 static mcp__http_refusal begin(const mcp_http_connection *c, const mcp_channel_options *options,
                                const origin *from, mcp__http_session **ret)
 {
-    if (c->http->draining)
+    if (c->http->draining && !outlives(c->http, from))
         return MCP__HTTP_DRAINING;
     switch (session_new(c->http, c, options, from, ret)) {
     case MCP_OK: return MCP__HTTP_FINE;
@@ -254,10 +267,9 @@ static mcp__http_refusal take_over(mcp_http_connection *c, const mcp__ticket *ti
 /* Returns whether the session can be made anew here. */
 static bool may_take(const mcp_http *http, const mcp__known *known, const mcp__ticket *ticket)
 {
-    const mcp_http_options *o = &http->options;
     return known && !known->keeps &&
            !mcp__map_get(&http->fleet->own, (mcp_str){ticket->unique, MCP__UNIQUE}) &&
-           ticket->params.len && o->sharing && o->sharing(o->user);
+           ticket->params.len && shares(http);
 }
 
 /* Finds the instance that has the session of a request. */

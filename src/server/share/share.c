@@ -252,6 +252,7 @@ bool mcp_server_get_share(const mcp_server *server, mcp_share_usage *ret)
     now.why = server->share->why;
     now.waiting = mcp__marks_count(&server->share->marks);
     now.overflows = server->share->marks.overflows;
+    now.pending = (server->share->items.len > 0) + mcp__archive_pending(server);
     memcpy(ret, &now, size);
     return true;
 }

@@ -41,6 +41,7 @@ struct mcp__archive {
     mcp_host_timer *timer;
     int64_t due;     /* when the timer ends, in the host's time */
     int64_t beat_at; /* when the next sign of life is due */
+    size_t keeping;  /* values whose outcome is not known yet */
     bool behind;     /* tasks have to be kept again, those after `walked` */
     uint64_t walked; /* a sequence */
     int64_t walk_at; /* not before this time */
@@ -118,6 +119,7 @@ static int keep(struct mcp__archive *a, mcp_str name, mcp_str plain, uint64_t tt
                              room, &len);
     if (rc == MCP_OK)
         rc = a->bus->keep(name, (mcp_str){to, len}, ttl_ms, a->bus->user);
+    a->keeping += rc == MCP_OK;
     mcp__buf_free(&purpose);
     mcp__buf_free(&value);
     return rc;
@@ -292,6 +294,7 @@ void mcp__archive_kept(mcp_server *server, int rc, const char *why)
     struct mcp__archive *a = server->archive;
     if (!a)
         return;
+    a->keeping--;
     if (rc == MCP_OK) {
         a->told = false;
         return;
@@ -302,6 +305,12 @@ void mcp__archive_kept(mcp_server *server, int rc, const char *why)
                         why && *why ? why : mcp_error_text(rc));
     a->told = true;
     fall_behind(a, 0, LATER_MS);
+}
+
+size_t mcp__archive_pending(const mcp_server *server)
+{
+    const struct mcp__archive *a = server->archive;
+    return a ? a->keeping + a->behind + !mcp__list_empty(&a->unkept) : 0;
 }
 
 /* ---- searching ------------------------------------------------------------------------------- */

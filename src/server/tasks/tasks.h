@@ -62,6 +62,8 @@ int mcp__archive_new(mcp_server *server, const mcp_bus *bus);
 void mcp__archive_free(mcp_server *server);
 /* What the bus reports. */
 void mcp__archive_connected(mcp_server *server);
+/* Returns how many states are not kept yet, or 1 for any number that has to be kept again. */
+size_t mcp__archive_pending(const mcp_server *server);
 void mcp__archive_kept(mcp_server *server, int rc, const char *why);
 void mcp__archive_fetched(mcp_server *server, uint64_t number, int rc, mcp_str value);
 

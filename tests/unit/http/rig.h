@@ -255,11 +255,9 @@ static expansion expand_macros(const rig *r, const char *text)
 {
     expansion e = {0};
     expansion_add(&e, "", 0);
-    for (const char *at; (at = strstr(text, "{{")) != NULL;) {
-        const char *end = strstr(at, "}}");
-        mcp_str name = {at + 2, end ? (size_t)(end - at - 2) : 0};
-        /* "}}}" ends objects of JSON as well */
-        assert_non_null(end);
+    /* "}}}" ends objects of JSON as well */
+    for (const char *at, *end; (at = strstr(text, "{{")) && (end = strstr(at, "}}"));) {
+        mcp_str name = {at + 2, (size_t)(end - at - 2)};
         if (mcp_str_eq(name, MCP_STR("len"))) {
             expansion_add(&e, text, (size_t)(end + 2 - text));
         } else {

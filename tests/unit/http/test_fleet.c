@@ -245,6 +245,54 @@ static void test_drain(void **state)
     fleet_end();
 }
 
+#define INITIALIZE                                                              \
+    "POST /mcp HTTP/1.1\n{{std}}" AS("a") "Content-Length: {{len}}\n\n" CALL(   \
+        "initialize", "\"protocolVersion\":\"2025-06-18\",\"capabilities\":{}," \
+                      "\"clientInfo\":{\"name\":\"t\",\"version\":\"1\"}")
+
+/* Initializes at a node that drains, whose session goes on at another one after the end of the first. */
+static void test_begin_while_draining(void **state)
+{
+    (void)state;
+    wire w;
+    begin("");
+    mcp_http_drain(nodes[1].r.http, nodes[1].r.now);
+    ask(&w, &nodes[1], "", INITIALIZE);
+    wire_expect(&w, "HTTP/1.1 200 OK\nConnection: close\n~\"result\"~");
+    const char *at = strstr(w.out, "Mcp-Session-Id: ");
+    assert_non_null(at);
+    snprintf(id, sizeof(id), "%.*s", (int)strcspn(at + 16, "\r\n"), at + 16);
+    wire_end(&w);
+    expect_at(&nodes[2], id, POST_AS("a", PING), JSON); /* forwarded */
+    node_kill(&nodes[1]);
+    expect_at(&nodes[2], id, POST_AS("b", PING), GONE);
+    expect_at(&nodes[2], id, POST_AS("a", PING), JSON);
+    expect_at(&nodes[0], id, POST_AS("a", PING), JSON);
+    /* Nobody would hear of it. */
+    nodes[2].no_bus = true;
+    mcp_http_drain(nodes[2].r.http, nodes[2].r.now);
+    expect_at(&nodes[2], "", INITIALIZE, "HTTP/1.1 503 ~\nConnection: close\n~about to end~");
+    fleet_end();
+}
+
+/* A node that drains makes the session of a node that is gone anew; a stream that it forwards ends at once. */
+static void test_take_over_while_draining(void **state)
+{
+    (void)state;
+    wire get;
+    begin("");
+    mcp_http_drain(nodes[1].r.http, nodes[1].r.now);
+    ask(&get, &nodes[1], id, GET);
+    wire_expect(&get, "HTTP/1.1 200 OK\nConnection: close\n~0\n\n");
+    assert_true(get.closed);
+    wire_end(&get);
+    node_kill(&nodes[0]);
+    expect_at(&nodes[1], id, POST_AS("a", PING), "HTTP/1.1 200 OK\nConnection: close\n~");
+    node_kill(&nodes[1]);
+    expect_at(&nodes[2], id, POST_AS("a", PING), JSON);
+    fleet_end();
+}
+
 /* ---- the header -------------------------------------------------------------------------------- */
 
 static void replay_at(node *n, const char *expected)
@@ -482,14 +530,24 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_id),        cmocka_unit_test(test_expiry),
-        cmocka_unit_test(test_other_key), cmocka_unit_test(test_large_capabilities),
-        cmocka_unit_test(test_options),   cmocka_unit_test(test_forward),
-        cmocka_unit_test(test_stream),    cmocka_unit_test(test_broken),
-        cmocka_unit_test(test_drain),     cmocka_unit_test(test_header),
-        cmocka_unit_test(test_loop),      cmocka_unit_test(test_take),
-        cmocka_unit_test(test_keeps),     cmocka_unit_test(test_unknown),
-        cmocka_unit_test(test_conflict),  cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_id),
+        cmocka_unit_test(test_expiry),
+        cmocka_unit_test(test_other_key),
+        cmocka_unit_test(test_large_capabilities),
+        cmocka_unit_test(test_options),
+        cmocka_unit_test(test_forward),
+        cmocka_unit_test(test_stream),
+        cmocka_unit_test(test_broken),
+        cmocka_unit_test(test_drain),
+        cmocka_unit_test(test_begin_while_draining),
+        cmocka_unit_test(test_take_over_while_draining),
+        cmocka_unit_test(test_header),
+        cmocka_unit_test(test_loop),
+        cmocka_unit_test(test_take),
+        cmocka_unit_test(test_keeps),
+        cmocka_unit_test(test_unknown),
+        cmocka_unit_test(test_conflict),
+        cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -329,6 +329,42 @@ static void test_linger(void **state)
     rig_end(&r);
 }
 
+/* What comes on an idle connection while another process takes over: sessions begin (that process answers their next
+ * request with 404), and streams end at once, so that their clients open them there. */
+static void test_linger_late(void **state)
+{
+    (void)state;
+    static const char *const late[][2] = {
+        {"POST /mcp HTTP/1.1\n{{std}}Content-Length: {{len}}\n\n" CALL(
+             "initialize", "\"protocolVersion\":\"2025-06-18\",\"capabilities\":{},"
+                           "\"clientInfo\":{\"name\":\"t\",\"version\":\"1\"}"),
+         "HTTP/1.1 200 OK\nConnection: close\n~Mcp-Session-Id: ~\"result\"~"},
+        {LISTEN_TEXT,
+         "HTTP/1.1 200 OK\nConnection: close\n~acknowledged~\"id\":1,\"result\":{~}\n\n\n0\n\n"},
+        {"GET /mcp HTTP/1.1\nHost: localhost\nAccept: text/event-stream\n"
+         "Mcp-Session-Id: {{session}}\n\n",
+         "HTTP/1.1 200 OK\nConnection: close\n~0\n\n"},
+    };
+    rig r;
+    wire idle[COUNT(late)];
+    rig_begin(&r, NULL);
+    rig_initialize(&r, "2025-06-18", "");
+    for (size_t i = 0; i < COUNT(late); i++)
+        wire_open(&idle[i], &r);
+    mcp_http_set_linger(r.http, 1000);
+    mcp_http_drain(r.http, r.now);
+    for (size_t i = 0; i < COUNT(late); i++) {
+        wire_send(&idle[i], late[i][0]);
+        rig_pass(&r, 0);
+        wire_expect(&idle[i], late[i][1]);
+        assert_int_not_equal(idle[i].closed, 0);
+    }
+    assert_int_equal(mcp_http_busy(r.http), 0);
+    for (size_t i = 0; i < COUNT(late); i++)
+        wire_end(&idle[i]);
+    rig_end(&r);
+}
+
 /* The head of these answers was sent before draining began, without "Connection: close": their clients may send a
  * request on the same connection, which is answered. */
 static void test_linger_told(void **state)
@@ -513,9 +549,10 @@ int main(void)
         cmocka_unit_test(test_heartbeat),   cmocka_unit_test(test_slow_call),
         cmocka_unit_test(test_half_closed), cmocka_unit_test(test_slow_reader),
         cmocka_unit_test(test_stalled),     cmocka_unit_test(test_drain),
-        cmocka_unit_test(test_linger),      cmocka_unit_test(test_linger_told),
-        cmocka_unit_test(test_orphan),      cmocka_unit_test(test_late),
-        cmocka_unit_test(test_weight),      cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_linger_late), cmocka_unit_test(test_linger),
+        cmocka_unit_test(test_linger_told), cmocka_unit_test(test_orphan),
+        cmocka_unit_test(test_late),        cmocka_unit_test(test_weight),
+        cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

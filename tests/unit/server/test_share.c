@@ -16,9 +16,13 @@ static void test_change(void **state)
     for (int i = 0; i < 1000; i++)
         mcp_server_resource_updated(a.r.server, "mem:x");
     assert_int_equal(usage(&a).waiting, 1);
+    assert_int_equal(usage(&a).pending, 0);
     pass(100);
     assert_null(strstr(a.entry, "mem:x"));
+    assert_int_equal(usage(&a).waiting, 0);
+    assert_int_equal(usage(&a).pending, 1);
     carry(&a, &b);
+    assert_int_equal(usage(&a).pending, 0);
     assert_has(told(&b), UPDATED);
     assert_null(strstr(told(&b), UPDATED));
     assert_int_equal(b.len, 0); /* what was received is not sent on */
