@@ -165,6 +165,83 @@ both() {
     eventually eval 'change a; more new 0'
 }
 
+# ---- limits of both instances together -----------------------------------------------------------
+
+limited() { # NAME: starts an instance whose callers may read six times, and then once in a minute
+    local rates='[{"per_minute":1,"burst":6}]'
+    echo "{\"sources\":[{\"module\":\"mcp\",\"source\":\"'$MCPD' --no-resource-tools '$PWD/a'\",\"name\":\"up\",\"options\":{\"rates\":$rates}}]}" >limits.json
+    "$MCPD" --http 127.0.0.1:0 --bus "redis:$PWD/redis" --bus-name shop --bus-password-file password --seal-key-file key \
+        --token-file tokens --share-limits --config limits.json --log-level info 2>"$1.log" 3>&- &
+    pids+=($!)
+    eventually grep -q ' at http' "$1.log"
+    eventually grep -q 'the bus is connected' "$1.log"
+    printf -v "$1" %s "$(sed -n 's|.* at \(http.*\)/mcp.*|\1|p' "$1.log" | head -1)"
+}
+
+reads() { # BASE TOKEN: whether a read is accepted
+    local target="mcp+up:file://$PWD/a/text.txt" body
+    body=$(curl -sS -m 60 -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' \
+        -H "Authorization: Bearer $2" -H 'MCP-Protocol-Version: 2026-07-28' -H 'Mcp-Method: resources/read' -H "Mcp-Name: $target" \
+        -d "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/read\",\"params\":{\"uri\":\"$target\",$meta}}" "$1/mcp")
+    if [[ $body == *some\ text* ]]; then return 0; fi
+    [[ $body == *retryAfterMs* ]] || echo "neither accepted nor refused: $body" >>strange
+    return 1
+}
+
+take() { # BASE TOKEN COUNT: so many reads are accepted
+    local i
+    for ((i = 0; i < $3; i++)); do reads "$1" "$2" || return 1; done
+}
+
+# Waits until both know all entries, each of which one has sent and the other received, and none is to come: counts wait for 0.1 s.
+heard() {
+    local before='' now
+    for _ in {1..300}; do
+        sleep 0.15
+        now=$(for i in "$a" "$b"; do echo $(($(metric "$i" mcp_bus_sent_total) + $(metric "$i" mcp_bus_received_total))); done | uniq)
+        [ "$now" != "$before" ] || [[ $now == *$'\n'* ]] || return 0
+        before=$now
+    done
+    return 1
+}
+
+@test "with --share-limits, calls at two instances count together, and while Redis is away at each" {
+    echo some text >a/text.txt
+    printf 'c:token-c\nd:token-d\n' >>tokens
+    limited a
+    limited b
+    take "$a" token-a 3
+    heard
+    take "$b" token-a 3
+    heard
+    run ! reads "$b" token-a
+    run ! reads "$a" token-a
+    reads "$a" token-c # another caller
+    heard
+
+    kill -KILL $redis
+    wait $redis 2>/dev/null || true
+    eventually grep -q 'the bus is down' a.log
+    eventually grep -q 'the bus is down' b.log
+    run ! reads "$a" token-a # what was counted before still counts
+    take "$a" token-b 6
+    run ! reads "$a" token-b
+    take "$b" token-b 6
+    run ! reads "$b" token-b
+
+    start_redis
+    eventually eval '[ "$(grep -c "the bus is connected" a.log)" = 2 ]'
+    eventually eval '[ "$(grep -c "the bus is connected" b.log)" = 2 ]'
+    heard
+    take "$a" token-d 3
+    heard
+    take "$b" token-d 3
+    heard
+    run ! reads "$b" token-d
+    run ! reads "$a" token-d
+    [ ! -e strange ]
+}
+
 @test "wrong options are refused, and --doctor connects" {
     fails() { # TEXT OPTION...
         local text=$1
