@@ -1,6 +1,7 @@
 /* fuzz_git_libgit2.c: the files of git_seed.h, read by the provider's reader and by libgit2's own
  * backends. Where the reader finds an object and libgit2 finds it too, both have to read the same,
- * unless there is a multi-pack index: the reader does not use it, and it may name another place.
+ * unless there is a multi-pack index: the reader does not use it, and it may name another place. Nor if
+ * the names of the index were changed: each search may find another entry of two with the same name.
  * Objects that the reader refuses are not read by libgit2, whose faults for such files are known
  * (libraries/README.md) and cannot be reached in the provider. The objects are also compared with
  * each other as text, by the libgit2 function that the provider uses. scripts/fuzz-long runs this
@@ -72,13 +73,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     git_odb *odb;
     if (!*top)
         make_top();
-    seed_write(git, data, size);
+    bool same = seed_write(git, data, size) && !(size && *data & SEED_MULTI);
     snprintf(path, sizeof(path), "%s/objects", git);
     if (repo_layout_open(git, NULL, &alloc, &l, &error) != MCP_OK ||
         repo_use_begin(&u, l, NULL, false, 5000) != MCP_OK)
         abort();
     if (git_odb_open(&odb, path) == 0) {
-        look_at_all(&u, odb, !size || !(*data & SEED_MULTI));
+        look_at_all(&u, odb, same);
         git_odb_free(odb);
     }
     repo_use_end(&u);

@@ -24,6 +24,7 @@ enum {
     SEED_WRONG_SUM = 16,
     SEED_OBJECTS = 16,
     SEED_TEXT = 255,
+    SEED_NAMES = 8 + 1024, /* where the names of the index begin */
 };
 
 typedef struct seed {
@@ -232,16 +233,21 @@ static inline void seed_file(const char *folder, const char *name, const craft_b
         (void)remove(path);
 }
 
-/* Writes the files below `folder`, replacing those of the previous seed. */
-static inline void seed_write(const char *folder, const uint8_t *data, size_t size)
+/* Writes the files below `folder`, replacing those of the previous seed. Returns whether the names in
+ * the index are as git writes them. Where one occurs twice, it depends on the search which is found. */
+static inline bool seed_write(const char *folder, const uint8_t *data, size_t size)
 {
     static seed s;
+    unsigned char before[SHA1_SIZE], after[SHA1_SIZE];
     s.at = data;
     s.end = size ? data + size : data;
     s.flags = seed_byte(&s);
     seed_objects(&s, folder);
     seed_indexes(&s);
+    size_t names = SEED_NAMES + s.pack.n * GIT_OID_RAWSZ;
+    sha1(s.index.ptr, names, before);
     seed_changes(&s);
+    sha1(s.index.ptr, names, after);
     seed_sum(&s, &s.pack.bytes);
     craft_put(&s.index, s.pack.bytes.ptr + s.pack.bytes.len - SHA1_SIZE, SHA1_SIZE);
     seed_sum(&s, &s.index);
@@ -249,6 +255,7 @@ static inline void seed_write(const char *folder, const uint8_t *data, size_t si
     seed_file(folder, "pack-1.pack", &s.pack.bytes, true);
     seed_file(folder, "pack-1.idx", &s.index, !(s.flags & SEED_NO_INDEX));
     seed_file(folder, "multi-pack-index", &s.multi, s.flags & SEED_MULTI);
+    return memcmp(before, after, SHA1_SIZE) == 0;
 }
 
 #endif
