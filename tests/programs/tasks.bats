@@ -106,6 +106,8 @@ goes_on_in_session() { # SOCKET SOCKET
     session_at "$1"
     legacy "$1" "$session" '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"jobs_slow_compute","arguments":{"seconds":1,"label":"y"},"task":{}}}'
     task=$(sed 's/.*"taskId":"\([^"]*\)".*/\1/' body)
+    legacy "$1" "$session" '{"jsonrpc":"2.0","id":2,"method":"tasks/list"}' # it would have only those of one instance
+    says '"code":-32601'
     session_at "$2"
     ask "$2" tasks/get
     says '"status"'

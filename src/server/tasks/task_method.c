@@ -251,7 +251,10 @@ int mcp__run_task_list(mcp_request *req)
     uint64_t after;
     if (!mcp__tasks_listed(req->in.channel))
         return mcp_reply_fail(req, MCP__METHOD_NOT_FOUND,
-                              "Method not found: tasks are not listed for anonymous peers");
+                              req->in.channel->options.principal
+                                  ? "Method not found: tasks are not listed, because several "
+                                    "instances have them"
+                                  : "Method not found: tasks are not listed for anonymous peers");
     int rc = read_cursor(req, &after);
     if (rc != MCP_OK)
         return rc;

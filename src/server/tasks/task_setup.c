@@ -131,8 +131,14 @@ void mcp__tasks_free(mcp_server *server)
 
 /* ---- capabilities ---------------------------------------------------------------------------- */
 
+/* A list must have every task that the caller can get (2025-11-25, basic/utilities/tasks, "Task Listing"), and those of
+ * other instances are not in the memory of this one. */
 bool mcp__tasks_listed(const mcp_channel *channel)
 {
+    const mcp__session *session = channel->state;
+    const mcp_server *server = session->server;
+    if (server->task_home && server->tasks && server->tasks->in_memory)
+        return false;
     return channel->options.principal || channel->options.shared_stream;
 }
 

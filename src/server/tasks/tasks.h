@@ -39,8 +39,8 @@ mcp_str mcp__task_id(const struct mcp__task *task);
 /* Returns the session of 2025-11-25 that created the task, or NULL after the session has ended. */
 mcp__session *mcp__task_session(const struct mcp__task *task);
 
-/* Returns whether the peer of this channel may list tasks: the peer has a principal, or is the only
- * anonymous peer (all exchanges share one stream, as on stdio). */
+/* Returns whether the peer of this channel may list tasks: all of its tasks are in the store, and the peer has a principal,
+ * or is the only anonymous peer (all exchanges share one stream, as on stdio). */
 bool mcp__tasks_listed(const mcp_channel *channel);
 /* Writes the members for tasks into an object of capabilities. */
 void mcp__task_capabilities(mcp__object *o, const mcp_channel *channel);

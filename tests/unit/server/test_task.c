@@ -82,6 +82,27 @@ static void test_list_is_ones_own(void **state)
     free(w);
 }
 
+/* One of several instances has not all tasks that the caller can get, and so has no list. */
+static void test_no_list_of_a_part(void **state)
+{
+    (void)state;
+    world *w = calloc(1, sizeof(*w));
+    const mcp_task_home home = {
+        .size = sizeof(home), .instance = "0123456789abcdef", .address = "unix:x"};
+    world_open(w, NULL, NULL, at_once);
+    assert_int_equal(mcp_server_set_task_home(w->r.server, &home, NULL), MCP_OK);
+    mcp_channel *alice = asking_peer(w, "alice");
+    const char *said = rig_sent(&w->r);
+    assert_has(said, "\"tasks\":{");
+    assert_null(strstr(said, "\"list\":{}"));
+    said = say_plainly(w, alice, "tasks/list", "");
+    assert_has(said, "\"code\":-32601");
+    assert_has(said, "several instances");
+    mcp_channel_free(alice);
+    rig_close(&w->r);
+    free(w);
+}
+
 /* ---- closed channels and servers ------------------------------------------------------------- */
 
 static void test_outlives_its_channel(void **state)
@@ -238,6 +259,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_principals),
         cmocka_unit_test(test_list_is_ones_own),
+        cmocka_unit_test(test_no_list_of_a_part),
         cmocka_unit_test(test_outlives_its_channel),
         cmocka_unit_test(test_session_goes),
         cmocka_unit_test(test_server_goes),
