@@ -6,7 +6,7 @@ import { link } from "./view.js";
 export function panel(app) {
     const watched = h("ul.plain"), log = h("tbody"), none = h("p.muted"), nothing = h("p.muted");
     const element = h("section.panel", {}, h("h2", {}, "Changes"), h("h3", {}, "Watched resources"), none, watched, h("h3", {}, "What the server said"), nothing,
-        h("table", {}, h("thead", {}, h("tr", {}, ["Time", "What", "Resource"].map(t => h("th", { scope: "col" }, t)))), log));
+        h("table.log", {}, h("thead", {}, h("tr", {}, ["Time", "What", "Resource"].map(t => h("th", { scope: "col" }, t)))), log));
     function update() {
         const uris = app.changes.watched;
         none.textContent = uris.length ? "" : "None. “Watch” beside a resource adds it here; the server then says when it changes.";

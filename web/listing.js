@@ -80,7 +80,7 @@ export class Listing extends EventTarget {
     get state() {
         const n = this.items.length.toLocaleString("en");
         if (this.error) return `${n} read; ${this.error.message.slice(0, 200)}`;
-        if (this.complete) return n;
+        if (this.complete || !this.loading && !this.items.length) return n; // without this kind of items, there is nothing to read
         return this.loading ? `${n} so far…` : `the first ${n}`;
     }
 

@@ -350,7 +350,11 @@ describe('the page of mcpd', { timeout: 120_000, skip: missing }, () => {
             await small.waitForTimeout(50);
             assert.ok(await small.evaluate(() => document.documentElement.scrollWidth <= 360), `${name} is wider`);
             await checkAccess(small, `${name}, ${scheme}`);
+            if (name === 'tools') await small.locator('section[data-panel=tools] .foot span', { hasText: /^Tools: 0$/ }).waitFor(); // there are none
         }
+        const [box, first] = await Promise.all(['.top select', '.top h1'].map(s => small.locator(s).boundingBox()));
+        const label = await small.locator('.top label').boundingBox();
+        assert.ok(label.height < box.height * 1.5 && first.x + first.width <= label.x, 'the header has one line');
         assert.deepEqual(small.faults(), []);
         await small.context().close();
     });
