@@ -182,6 +182,7 @@ class TaskClient:
     """Makes tasks one after the other, and asks for each until it has ended, wherever the proxy sends the requests."""
 
     END_S = 60  # a task that has not ended by then never will
+    PER_SECOND = 10  # new tasks of all clients: their server keeps them for a minute, and at most 1,000 of a caller
 
     def __init__(self, fleet):
         self.fleet, self.ends, self.lost = fleet, {}, []
@@ -198,7 +199,7 @@ class TaskClient:
                 await self.follow(result["taskId"], label, deaths)
             elif result:
                 self.fleet.ledger.fault("a call that is no task: %s" % json.dumps(result)[:300])
-            await asyncio.sleep(self.fleet.options.pause)
+            await asyncio.sleep(max(self.fleet.options.pause, self.fleet.options.clients / self.PER_SECOND))
         self.connection.close()
 
     async def ask(self, method, params, name):
