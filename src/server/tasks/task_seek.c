@@ -36,12 +36,11 @@ static int keep(mcp_request *req, mcp_task *task)
     mcp_str *texts[] = {&task->id, &task->principal, &task->revision, &task->message,
                         &task->detail};
     for (size_t i = 0; i < MCP__COUNT(texts); i++) {
-        char *copy = texts[i]->ptr ? mcp_request_alloc(req, texts[i]->len + 1) : NULL;
-        if (texts[i]->ptr && !copy)
+        if (!texts[i]->ptr)
+            continue;
+        texts[i]->ptr = mcp_request_strdup(req, *texts[i]);
+        if (!texts[i]->ptr)
             return MCP_ENOMEM;
-        if (copy && texts[i]->len)
-            memcpy(copy, texts[i]->ptr, texts[i]->len);
-        texts[i]->ptr = copy;
     }
     return MCP_OK;
 }
