@@ -18,11 +18,14 @@
  * better would be called instead of PostgreSQL's own. DISCARD ALL is needed because a function may
  * leave locks and prepared statements.
  */
+#define _GNU_SOURCE
 #include "caller.h"
 #include "conn.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
+#include <unistd.h>
 
 static void on_readable(void *arg);
 
@@ -34,11 +37,14 @@ postgres_conn *postgres_conn_new(postgres_pool *pool, PGconn *pg)
     if (!c)
         return NULL;
     *c = (postgres_conn){.pool = pool, .pg = pg};
+    c->fd = fcntl(PQsocket(pg), F_DUPFD_CLOEXEC, 3);
     for (size_t i = 0; i < POSTGRES_PREPARED; i++)
         snprintf(c->prepared[i].name, sizeof(c->prepared[i].name), "mcp%u", (unsigned)i);
-    c->poll = h->poll_start(PQsocket(pg), on_readable, c, h->user);
+    c->poll = c->fd >= 0 ? h->poll_start(c->fd, on_readable, c, h->user) : NULL;
     if (c->poll)
         return c;
+    if (c->fd >= 0)
+        close(c->fd);
     common_release(alloc, c);
     return NULL;
 }
@@ -57,6 +63,7 @@ void postgres_conn_give_up(postgres_conn *c)
         *c->dead = true;
     h->poll_stop(c->poll, h->user);
     PQfinish(c->pg);
+    close(c->fd);
     postgres_pool_gone(c->pool, c);
     common_release(postgres_pool_settings(c->pool)->alloc, c);
 }
@@ -369,7 +376,7 @@ static void take_results(postgres_conn *c, bool *dead)
 static void count_received(postgres_conn *c)
 {
     int waiting = 0;
-    if (c->partial && ioctl(PQsocket(c->pg), FIONREAD, &waiting) == 0 && waiting > 0)
+    if (c->partial && ioctl(c->fd, FIONREAD, &waiting) == 0 && waiting > 0)
         c->received += (size_t)waiting;
     c->partial = true;
 }

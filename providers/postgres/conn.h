@@ -18,6 +18,8 @@ struct postgres_conn {
     postgres_pool *pool;
     postgres_conn *next;
     PGconn *pg;
+    int fd; /* a duplicate of libpq's descriptor, which libpq closes when it finds the
+             * connection lost: a poll must end before its descriptor does */
     mcp_host_poll *poll;
     postgres_op *op; /* NULL while `busy` is set means that the operation has ended and
                       * the cleanup runs */
@@ -34,8 +36,8 @@ struct postgres_conn {
     postgres_place prepared[POSTGRES_PREPARED];
 };
 
-/* Takes ownership of the connection. Returns NULL if there is no memory; the caller
- * then keeps it. */
+/* Takes ownership of the connection. Returns NULL if there is no memory or no descriptor; the
+ * caller then keeps it. */
 postgres_conn *postgres_conn_new(postgres_pool *pool, PGconn *pg);
 void postgres_conn_start(postgres_conn *c, postgres_op *op);
 /* Sends pending output. Returns false if the connection is lost; its operation has then ended

@@ -3,6 +3,7 @@
 #define MCP_TESTS_POSTGRES_DATABASE_H
 
 #include "peer.h"
+#include "polled.h"
 
 #include <mcp/io.h>
 
@@ -59,7 +60,8 @@ static inline int peer_open(peer *p, mcp_postgres_options *o)
     memset(p, 0, sizeof(*p));
     assert_int_equal(mcp_loop_new(NULL, &loop, NULL), MCP_OK);
     p->loop = loop;
-    int rc = peer_serve(p, mcp_loop_host(loop), NULL);
+    mcp_host host = polled_host(loop);
+    int rc = peer_serve(p, &host, NULL);
     o->size = sizeof(*o);
     if (!o->conninfo)
         o->conninfo = conninfo;
