@@ -297,6 +297,25 @@ static inline bool mcp__str_same(mcp_str a, mcp_str b)
         i++;
     return a.len == b.len && i == a.len;
 }
+/* Returns whether one of 8 bytes is an ASCII control character. */
+static inline bool mcp__has_control(const char *bytes)
+{
+    /* x - 1 sets the top bit of a byte that is 0, and word - 0x20 that of a control character. Borrows
+     * reach only bytes above the first such byte. */
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    uint64_t word;
+    memcpy(&word, bytes, sizeof(word));
+    uint64_t deleted = word ^ ones * 0x7f;
+    uint64_t found = (~word & (word - ones * 0x20)) | (~deleted & (deleted - ones));
+    return (found & ones * 0x80) != 0;
+}
+/* Returns whether 8 bytes are ASCII. */
+static inline bool mcp__is_ascii(const char *bytes)
+{
+    uint64_t word;
+    memcpy(&word, bytes, sizeof(word));
+    return (word & UINT64_C(0x8080808080808080)) == 0;
+}
 static inline mcp_str mcp__str_sub(mcp_str s, size_t from)
 {
     /* C does not define NULL + 0. */

@@ -26,6 +26,7 @@ typedef enum mcp__http_known {
     MCP__HTTP_FORWARDED_FOR,   /* or Forwarded: mcp_http_options.proxy_header */
     MCP__HTTP_HOP,             /* of requests that another instance forwards */
     MCP__HTTP_REQUEST_HEADERS, /* of a CORS preflight */
+    MCP__HTTP_LENGTH,          /* Content-Length, which the parser interprets */
     MCP__HTTP_KNOWN,           /* number of the headers above */
     MCP__HTTP_PARAM,           /* Mcp-Param-… */
     MCP__HTTP_MORE,            /* one of login_headers */
@@ -35,6 +36,21 @@ typedef enum mcp__http_known {
 typedef struct mcp__http_span {
     uint32_t at, len;
 } mcp__http_span;
+
+/* A complete head as it was received, with which the next head of the connection is compared
+ * (repeat.c). The values in its holes may differ. */
+enum { MCP__HTTP_HOLES = 4, MCP__HTTP_REPEAT_MAX = 2048 };
+typedef struct mcp__http_repeat {
+    uint32_t at, len;  /* of the head in `bytes`; len is 0 if there is none */
+    uint32_t received; /* mcp__http_head.received */
+    uint32_t body;     /* Content-Length */
+    uint32_t used;     /* number of heads that repeated it */
+    uint8_t n_holes;   /* MCP__HTTP_HOLES + 1 if the head cannot be compared */
+    struct {
+        uint8_t kind;     /* mcp__http_known */
+        uint16_t at, len; /* of the value in the head */
+    } hole[MCP__HTTP_HOLES];
+} mcp__http_repeat;
 
 /* The part of a head that is kept: the target, the values of known headers, and the names and
  * values of Mcp-Param-* and of login_headers. Spans and offsets refer to `bytes`, which may move
@@ -56,6 +72,7 @@ typedef struct mcp__http_head {
     uint32_t repeated; /* compared headers that occurred twice: 1 << mcp__http_known */
     size_t received;   /* bytes of the head, including those not kept */
     size_t count;
+    mcp__http_repeat repeat;
 } mcp__http_head;
 
 #define MCP__HOP_HEADER "Libmcp-Forwarded-Request"
@@ -69,6 +86,22 @@ void mcp__http_head_name(mcp__http_head *head, const char *at, size_t len);
 void mcp__http_head_name_end(mcp__http_head *head);
 void mcp__http_head_value(mcp__http_head *head, const char *at, size_t len);
 void mcp__http_head_value_end(mcp__http_head *head);
+
+/* ---- repeat.c ------------------------------------------------------------------------------- */
+
+/* Notes where the value of the header being received begins in the head. */
+void mcp__http_repeat_note(mcp__http_head *head, size_t at);
+/* Keeps the bytes of the complete head, if the next head can be compared with them. */
+void mcp__http_repeat_keep(mcp__http_head *head, mcp_str bytes);
+/* If `in` begins with the kept head, whose values in holes may differ: takes these values, stores the
+ * length of the body, and returns the length of the head. Otherwise, and if there is no memory,
+ * returns 0; the head must then be reset. `max` is the limit of `received`. */
+size_t mcp__http_repeat_take(mcp__http_head *head, mcp_str in, size_t max, size_t *body);
+/* Discards the kept head and the values that were taken. */
+void mcp__http_repeat_drop(mcp__http_head *head);
+
+/* ---- headers.c ------------------------------------------------------------------------------ */
+
 /* Returns the value of a header. Its ptr is NULL if the header is missing. */
 mcp_str mcp__http_header(const mcp__http_head *head, mcp__http_known known);
 /* Finds a header by name, including Mcp-Param-* and login_headers. Returns false if it is missing.

@@ -22,6 +22,7 @@ static const mcp_str known[MCP__HTTP_KNOWN] = {
     [MCP__HTTP_FORWARDED_FOR] = {"x-forwarded-for", 15},
     [MCP__HTTP_HOP] = {"libmcp-forwarded-request", 24},
     [MCP__HTTP_REQUEST_HEADERS] = {"access-control-request-headers", 30},
+    [MCP__HTTP_LENGTH] = {"content-length", 14},
 };
 
 /* Precedes the name and value of each Mcp-Param-*, and of login_headers, in the buffer. The struct
@@ -67,6 +68,7 @@ void mcp__http_head_reset(mcp__http_head *head)
 void mcp__http_head_shrink(mcp__http_head *head)
 {
     mcp__buf *b = &head->bytes;
+    mcp__http_repeat_drop(head);
     char *small = b->ptr ? mcp__resize(b->allocator, b->ptr, b->len) : NULL;
     if (!small)
         return;
@@ -109,7 +111,7 @@ static mcp__http_known candidate(mcp_str name)
     case 11: return MCP__HTTP_TRACEPARENT;
     case 12: return MCP__HTTP_CONTENT_TYPE;
     case 13: return first == 'a' ? MCP__HTTP_AUTHORIZATION : MCP__HTTP_LAST_EVENT;
-    case 14: return MCP__HTTP_SESSION;
+    case 14: return first == 'c' ? MCP__HTTP_LENGTH : MCP__HTTP_SESSION;
     case 15: return MCP__HTTP_FORWARDED_FOR;
     case 16: return MCP__HTTP_CONTENT_ENCODING;
     case 20: return MCP__HTTP_REVISION;
@@ -212,6 +214,8 @@ size_t mcp__http_plain(mcp_str bytes)
         if (control)
             break;
     }
+    while (bytes.len - n >= 8 && !mcp__has_control(bytes.ptr + n))
+        n += 8;
     while (n < bytes.len && !is_control(bytes.ptr[n]))
         n++;
     return n;

@@ -21,7 +21,10 @@ static int mismatch(mcp_request *req, const char *header, const char *why)
 /* Returns whether s consists of visible ASCII, spaces and tabs. */
 static bool is_plain(mcp_str s)
 {
-    for (size_t i = 0; i < s.len; i++) {
+    size_t i = 0;
+    while (s.len - i >= 8 && mcp__is_ascii(s.ptr + i) && !mcp__has_control(s.ptr + i))
+        i += 8;
+    for (; i < s.len; i++) {
         unsigned char c = (unsigned char)s.ptr[i];
         if ((c < 0x20 && c != '\t') || c > 0x7e)
             return false;

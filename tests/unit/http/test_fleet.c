@@ -336,8 +336,20 @@ static void test_header(void **state)
     }
     replay_at(&nodes[0], "HTTP/1.1 403 Forbidden\n~");           /* it was received before */
     replay_at(&nodes[2], "HTTP/1.1 421 Misdirected Request\n~"); /* it is for another */
-    /* a header that was never used: accepted once, not after five minutes, not by another process */
     wire w;
+    /* on the connection on which it was accepted, the next request has the same head */
+    wire_open(&w, &nodes[1].r);
+    wire_send(&w, POST_AS("a", PING));
+    wire_end(&w);
+    memcpy(before, last_request, sizeof(before));
+    wire_open(&w, &nodes[0].r);
+    for (int again = 0; again < 3; again++) {
+        wire_clear(&w);
+        wire_send(&w, before);
+        wire_expect(&w, again ? "HTTP/1.1 403 Forbidden\n~" : JSON);
+    }
+    wire_end(&w);
+    /* a header that was never used: accepted once, not after five minutes, not by another process */
     for (int late = 0; late < 2; late++) {
         wire_open(&w, &nodes[1].r);
         snprintf(nodes[1].r.session, sizeof(nodes[1].r.session), "%s", id);
