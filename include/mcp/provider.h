@@ -428,6 +428,12 @@ typedef struct mcp_host {
      * descriptor may be polled either for reading or for writing; duplicate it to poll for both. If
      * this is NULL, polling for writing is not supported. */
     mcp_host_poll *(*poll_start_write)(int fd, void (*fn)(void *arg), void *arg, void *user);
+    /* Returns a number other than 0 while the host passes the server input that it had received
+     * before it began to pass any of it. The number is another one each time. What a provider finds
+     * out meanwhile, for example that a file is unchanged, thus holds for all requests with the same
+     * number: it is not older than any of them. Otherwise returns 0. Call this on the server's thread
+     * only. If this is NULL, the number is always 0. */
+    uint64_t (*turn)(void *user);
 } mcp_host;
 
 /* mcp_server_host() returns the host of the server, or NULL if it has none. mcp_server_set_host()

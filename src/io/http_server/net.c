@@ -70,6 +70,7 @@ static void take_events(mcp__net *net)
             if (socket->fd >= 0) /* the callback of an earlier one may have closed it */
                 socket->ready(socket, ready[i].events);
         }
+        mcp__connections_take_received(net);
         mcp__connections_send_held(net);
     }
 }

@@ -37,6 +37,15 @@ typedef struct mcp__held {
 
 enum { MCP__HELD = 32 };
 
+/* Input that was received from a connection. The endpoint gets it when that of the other ready
+ * connections was received too, or when there are MCP__RECEIVED of them, or the buffer is nearly full. */
+typedef struct mcp__received {
+    mcp__connection *connection;
+    size_t start, len; /* in mcp__net.input; len is 0 at the end of the connection's input */
+} mcp__received;
+
+enum { MCP__RECEIVED = 32 };
+
 struct mcp__net {
     mcp_loop *loop;
     int epoll;
@@ -53,6 +62,9 @@ struct mcp__net {
     size_t output_start, output_len; /* that output is in [output_start, output_len) */
     mcp__held held[MCP__HELD];       /* lies before that output */
     size_t n_held;
+    mcp__received received[MCP__RECEIVED];
+    size_t n_received, input_len;
+    uint64_t turns;      /* number of turns so far: mcp_host.turn */
     bool shedding;       /* idle connections were closed, so nothing is accepted in this turn */
     int64_t shed_at;     /* earliest time of the next search for idle connections */
     size_t turned_away;  /* connections that were turned away since the last log line about them */
@@ -144,13 +156,36 @@ struct mcp__connection {
  * the connection is then refused. */
 void mcp__connection_open(mcp_listener *l, int fd, const char *peer, const char *address,
                           bool no_files);
-/* Sends the output that net->held has. */
-void mcp__connections_send_held(mcp__net *net);
+/* Schedules mcp__connection_settle() before the loop blocks. */
+void mcp__connection_mark(mcp__connection *c);
+/* Nothing more can be sent or received: the connection is closed before the loop blocks. */
+void mcp__connection_fail(mcp__connection *c);
+/* Gives the endpoints the input that net->received has. */
+void mcp__connections_take_received(mcp__net *net);
 /* Does the work that was deferred to the end of the turn. This may close the connection. */
 void mcp__connection_settle(mcp__connection *c);
 /* Closes a connection immediately. */
 void mcp__connection_drop(mcp__connection *c);
 void mcp__connections_free_dead(mcp__net *net);
+
+/* ---- output.c ------------------------------------------------------------------------------------ */
+
+/* Returns how many bytes the socket has not taken. */
+static inline size_t mcp__connection_pending(const mcp__connection *c)
+{
+    return c->end - c->start;
+}
+void mcp__connection_forget_output(mcp__connection *c);
+/* The function `write` of mcp_http_accept(), with the mcp__connection as `user`. */
+void mcp__connection_write(mcp_http_connection *http, mcp_str bytes, void *user);
+/* Sends what OpenSSL has encrypted. */
+void mcp__connection_send_encrypted(mcp__connection *c);
+/* Holds what was collected for the connection while it was corked, or sends it. */
+void mcp__connection_hold(mcp__connection *c);
+/* Sends the output that net->held has. */
+void mcp__connections_send_held(mcp__net *net);
+/* Sends pending bytes when the socket is writable. */
+void mcp__connection_flush(mcp__connection *c);
 
 /* ---- address.c ---------------------------------------------------------------------------------- */
 

@@ -78,6 +78,7 @@ struct mcp_loop {
     atomic_bool stop;
     mcp_allocator allocator;
     mcp_host host;
+    uint64_t turn;          /* mcp_host.turn */
     mcp__link host_handles; /* timers and polls of the host */
     mcp__link pumps;        /* mcp__pump with work to do before the loop blocks */
     mcp__link works;        /* queued or running on worker threads, or waiting for `done` */

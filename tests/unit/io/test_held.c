@@ -1,5 +1,6 @@
-/* test_held.c: connections that are ready in the same turn of the loop. Their answers are held and
- * sent together: none is lost, and each connection gets its own, in order.
+/* test_held.c: connections that are ready in the same turn of the loop. All their requests are received
+ * before the first one is handled, and their answers are held and sent together: none is lost, and
+ * each connection gets its own, in order.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -27,6 +28,9 @@ typedef struct fixture {
     mcp_request *waiting; /* the call of "begin" */
     char folder[32], paths[2][64];
     char text[LARGEST + 1];
+    uint64_t turns[4]; /* mcp_host.turn of each call of "turn" */
+    size_t n_turns;
+    struct client *next; /* sends another request during the first call of "turn" */
 } fixture;
 
 /* ---- the tools ------------------------------------------------------------------------------- */
@@ -69,10 +73,26 @@ static int close_first(mcp_request *req, const mcp_json *arguments, void *user)
     return mcp_reply_text(req, "closed");
 }
 
+static void call(struct client *c, const char *tool, size_t size);
+
+static int turn(mcp_request *req, const mcp_json *arguments, void *user)
+{
+    fixture *f = user;
+    const mcp_host *host = mcp_server_host(f->servers[0]);
+
+    (void)arguments;
+    f->turns[f->n_turns++] = host->turn(host->user);
+    if (f->next)
+        call(f->next, "turn", 0);
+    f->next = NULL;
+    return mcp_reply_text(req, "x");
+}
+
 static const struct {
     const char *name;
     int (*call)(mcp_request *req, const mcp_json *arguments, void *user);
-} tools[] = {{"begin", begin}, {"end", end}, {"text", text}, {"close", close_first}};
+} tools[] = {
+    {"begin", begin}, {"end", end}, {"text", text}, {"close", close_first}, {"turn", turn}};
 
 static void make_server(fixture *f, int which)
 {
@@ -153,16 +173,17 @@ static void disconnect(client *c)
     free(c->in);
 }
 
-static void call(client *c, const char *tool, size_t size)
+static void call_padded(client *c, const char *tool, size_t size, size_t padding)
 {
-    char body[1024], all[2048];
-    int len = snprintf(body, sizeof(body),
-                       "{\"jsonrpc\":\"2.0\",\"id\":%zu,\"method\":\"tools/call\",\"params\":{"
-                       "\"name\":\"%s\",\"arguments\":{\"size\":%zu},\"_meta\":{"
-                       "\"progressToken\":1,"
-                       "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
-                       "\"io.modelcontextprotocol/clientCapabilities\":{}}}}",
-                       c->expected, tool, size);
+    static char body[LARGEST + 1024], all[LARGEST + 2048];
+    int len =
+        snprintf(body, sizeof(body),
+                 "{\"jsonrpc\":\"2.0\",\"id\":%zu,\"method\":\"tools/call\",\"params\":{"
+                 "\"name\":\"%s\",\"arguments\":{\"size\":%zu,\"padding\":\"%*s\"},\"_meta\":{"
+                 "\"progressToken\":1,"
+                 "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+                 "\"io.modelcontextprotocol/clientCapabilities\":{}}}}",
+                 c->expected, tool, size, (int)padding, "");
 
     len =
         snprintf(all, sizeof(all),
@@ -172,6 +193,11 @@ static void call(client *c, const char *tool, size_t size)
                  tool, len, body);
     assert_int_equal(send(c->fd, all, (size_t)len, MSG_NOSIGNAL), len);
     c->expected++;
+}
+
+static void call(client *c, const char *tool, size_t size)
+{
+    call_padded(c, tool, size, 0);
 }
 
 /* Takes what has arrived. Returns whether the connection is open. */
@@ -212,7 +238,7 @@ static void check(client *c)
 
 /* ---- tests ----------------------------------------------------------------------------------- */
 
-/* Any number of connections, with answers of any sizes, some of them in a row. */
+/* Any number of connections, with requests and answers of any sizes, some of them in a row. */
 static void test_sizes(void **state)
 {
     static const size_t most[] = {10, 2000, 20 * 1000, 40 * 1000, LARGEST};
@@ -224,12 +250,13 @@ static void test_sizes(void **state)
         connect_to(&clients[i], f, 0);
     for (int round = 0; round < 30; round++) {
         size_t active = 1 + dice(CLIENTS), open = active, largest = most[dice(MCP__COUNT(most))];
+        size_t padding = most[dice(MCP__COUNT(most))] / 2;
         for (size_t i = 0; i < active; i++) {
             client *c = &clients[i];
             c->expected = c->answers = 0;
             for (unsigned n = 1 + dice(2); n > 0; n--) {
                 c->sizes[c->expected] = dice((unsigned)largest);
-                call(c, "text", c->sizes[c->expected]);
+                call_padded(c, "text", c->sizes[c->expected], dice((unsigned)padding));
             }
         }
         for (int64_t ends = wait_end(); open && wait_more(ends);) {
@@ -299,6 +326,65 @@ static void test_close(void **state)
     disconnect(&second);
 }
 
+/* The first call closes the second connection, whose request was received but is not handled. */
+static void test_closed_before(void **state)
+{
+    fixture *f = *state;
+    client first, second;
+    bool open = true;
+
+    connect_to(&first, f, 1);
+    connect_to(&second, f, 0);
+    call(&first, "close", 0);
+    call(&second, "turn", 0);
+    for (int64_t ends = wait_end(); open && wait_more(ends);) {
+        mcp_loop_step(f->loop, 5);
+        open = take(&second);
+    }
+    assert_false(open);
+    assert_int_equal(second.len, 0);
+    assert_int_equal(f->n_turns, 0);
+    for (int64_t ends = wait_end(); !strstr(first.in, "closed") && wait_more(ends);) {
+        mcp_loop_step(f->loop, 5);
+        assert_true(take(&first));
+    }
+    disconnect(&first);
+    disconnect(&second);
+}
+
+/* Requests that were received before the first of them is handled have the same turn. One that is
+ * sent meanwhile has another one, also on a connection whose request comes after that. */
+static void test_turns(void **state)
+{
+    fixture *f = *state;
+    const mcp_host *host = mcp_server_host(f->servers[0]);
+    client first, second;
+
+    assert_int_equal(host->turn(host->user), 0);
+    connect_to(&first, f, 0);
+    connect_to(&second, f, 0);
+    f->next = &second;
+    for (size_t i = 0; i < 4; i++)
+        second.sizes[i] = first.sizes[i] = 1;
+    call(&first, "turn", 0);
+    call(&second, "turn", 0);
+    for (int64_t ends = wait_end(); second.answers < 2 && wait_more(ends);) {
+        mcp_loop_step(f->loop, 5);
+        assert_true(take(&first) && take(&second));
+        check(&first);
+        check(&second);
+    }
+    assert_int_equal(first.answers, 1);
+    assert_int_equal(second.answers, 2);
+    assert_int_equal(f->n_turns, 3);
+    assert_int_not_equal(f->turns[0], 0);
+    assert_int_equal(f->turns[1], f->turns[0]);
+    assert_int_not_equal(f->turns[2], f->turns[0]);
+    assert_int_equal(host->turn(host->user), 0);
+    disconnect(&first);
+    disconnect(&second);
+}
+
 /* A peer that is gone has no effect on the others. */
 static void test_gone(void **state)
 {
@@ -329,10 +415,8 @@ static void test_gone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_sizes),
-        TEST(test_order),
-        TEST(test_close),
-        TEST(test_gone),
+        TEST(test_sizes),         TEST(test_order), TEST(test_close),
+        TEST(test_closed_before), TEST(test_turns), TEST(test_gone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
