@@ -56,7 +56,8 @@ void mcp__http_keep_head(mcp_http_connection *c)
     bool whole = start && c->body_span.len && !c->body.len;
     c->started_at = NULL;
     if (whole && c->keep_alive && !c->refusal && !(c->parser.flags & SPECIAL) && !is_unique(c))
-        mcp__http_repeat_keep(&c->head, (mcp_str){start, (size_t)(c->body_span.ptr - start)});
+        mcp__http_repeat_keep(&c->head, (mcp_str){start, (size_t)(c->body_span.ptr - start)},
+                              c->body_span.len);
 }
 
 bool mcp__http_take_head(mcp_http_connection *c, mcp_str *in)

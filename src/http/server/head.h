@@ -80,7 +80,7 @@ typedef struct mcp__http_head {
 enum { MCP__HTTP_JSON = 1, MCP__HTTP_SSE = 2 };
 
 void mcp__http_head_reset(mcp__http_head *head);
-/* Shrinks the buffer to its contents. */
+/* Shrinks the buffer to its contents, without the kept head and what was taken by it. */
 void mcp__http_head_shrink(mcp__http_head *head);
 void mcp__http_head_name(mcp__http_head *head, const char *at, size_t len);
 void mcp__http_head_name_end(mcp__http_head *head);
@@ -89,10 +89,11 @@ void mcp__http_head_value_end(mcp__http_head *head);
 
 /* ---- repeat.c ------------------------------------------------------------------------------- */
 
-/* Notes where the value of the header being received begins in the head. */
-void mcp__http_repeat_note(mcp__http_head *head, size_t at);
-/* Keeps the bytes of the complete head, if the next head can be compared with them. */
-void mcp__http_repeat_keep(mcp__http_head *head, mcp_str bytes);
+/* Notes the place in the head, and the length, of the value of the header being received. */
+void mcp__http_repeat_note(mcp__http_head *head, size_t at, size_t len);
+/* Keeps the bytes of the complete head, if the next head can be compared with them. `body` is the
+ * length of its body. */
+void mcp__http_repeat_keep(mcp__http_head *head, mcp_str bytes, size_t body);
 /* If `in` begins with the kept head, whose values in holes may differ: takes these values, stores the
  * length of the body, and returns the length of the head. Otherwise, and if there is no memory,
  * returns 0; the head must then be reset. `max` is the limit of `received`. */

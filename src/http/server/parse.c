@@ -116,7 +116,7 @@ static int on_header_value(llhttp_t *parser, const char *at, size_t len)
     if (c->phase == MCP__HTTP_HEAD)
         mcp__http_head_value(&c->head, at, len);
     if (c->phase == MCP__HTTP_HEAD && c->started_at)
-        mcp__http_repeat_note(&c->head, (size_t)(at - c->started_at));
+        mcp__http_repeat_note(&c->head, (size_t)(at - c->started_at), len);
     return mcp__http_measure(c, len, MCP__HTTP_LONG_HEAD);
 }
 

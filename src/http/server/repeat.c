@@ -14,18 +14,20 @@ enum {
     NEVER = MCP__HTTP_HOLES + 1,
 };
 
-void mcp__http_repeat_note(mcp__http_head *head, size_t at)
+/* The parser passes an empty value with a place that is not the value's. A head with one is not kept. */
+void mcp__http_repeat_note(mcp__http_head *head, size_t at, size_t len)
 {
     mcp__http_repeat *r = &head->repeat;
     uint8_t kind = head->field_kind;
     if (!(HOLES & 1u << kind) || r->n_holes == NEVER)
         return;
-    if (at > MCP__HTTP_REPEAT_MAX || r->n_holes == MCP__HTTP_HOLES) {
+    if (!len || at + len > MCP__HTTP_REPEAT_MAX || r->n_holes == MCP__HTTP_HOLES) {
         r->n_holes = NEVER;
         return;
     }
     r->hole[r->n_holes].kind = kind;
-    r->hole[r->n_holes++].at = (uint16_t)at;
+    r->hole[r->n_holes].at = (uint16_t)at;
+    r->hole[r->n_holes++].len = (uint16_t)len;
 }
 
 /* Returns the number of digits at the beginning. */
@@ -60,25 +62,34 @@ static size_t number(mcp_str digits)
     return n;
 }
 
-void mcp__http_repeat_keep(mcp__http_head *head, mcp_str bytes)
+/* Returns whether the hole is the whole value of its header, as both the parser and value_at() read
+ * it, and stores the value. */
+static bool check_hole(const mcp__http_head *head, mcp_str bytes, size_t i, mcp_str *value)
+{
+    const mcp__http_repeat *r = &head->repeat;
+    size_t before = i ? (size_t)r->hole[i - 1].at + r->hole[i - 1].len : 0;
+    if (r->hole[i].at < before || (size_t)r->hole[i].at + r->hole[i].len > bytes.len)
+        return false;
+    mcp_str rest = mcp__str_sub(bytes, r->hole[i].at);
+    size_t digits = r->hole[i].kind == MCP__HTTP_LENGTH ? r->hole[i].len : 0;
+    *value = value_at(rest, digits);
+    return digits <= DIGITS && value->len && value->len == r->hole[i].len;
+}
+
+void mcp__http_repeat_keep(mcp__http_head *head, mcp_str bytes, size_t body)
 {
     mcp__http_repeat *r = &head->repeat;
-    r->body = 0;
+    bool has_length = false;
     r->len = 0;
     if (r->n_holes == NEVER || bytes.len > MCP__HTTP_REPEAT_MAX)
         return;
     for (size_t i = 0; i < r->n_holes; i++) {
-        mcp_str rest = mcp__str_sub(bytes, r->hole[i].at);
-        bool is_length = r->hole[i].kind == MCP__HTTP_LENGTH;
-        size_t digits = is_length ? count_digits(rest) : 0;
-        mcp_str value = value_at(rest, digits);
-        if (!value.len || digits > DIGITS)
+        mcp_str value;
+        if (!check_hole(head, bytes, i, &value))
             return;
-        if (is_length)
-            r->body = (uint32_t)number(value);
-        r->hole[i].len = (uint16_t)value.len;
+        has_length |= r->hole[i].kind == MCP__HTTP_LENGTH && number(value) == body;
     }
-    if (!r->body)
+    if (!has_length)
         return;
     r->at = (uint32_t)head->bytes.len;
     mcp__buf_str(&head->bytes, bytes);
@@ -87,6 +98,7 @@ void mcp__http_repeat_keep(mcp__http_head *head, mcp_str bytes)
         return;
     }
     r->len = (uint32_t)bytes.len;
+    r->body = (uint32_t)body;
     r->received = (uint32_t)head->received;
 }
 
@@ -143,8 +155,10 @@ size_t mcp__http_repeat_take(mcp__http_head *head, mcp_str in, size_t max, size_
     if (!len || !*body || r->received + len - r->len > max)
         return 0;
     take_values(head, same ? NULL : values);
+    if (head->bytes.failed)
+        return 0;
     r->used++;
-    return head->bytes.failed ? 0 : len;
+    return len;
 }
 
 void mcp__http_repeat_drop(mcp__http_head *head)
