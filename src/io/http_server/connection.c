@@ -1,8 +1,9 @@
 /* connection.c: moves bytes between an accepted socket and the endpoint, and closes the socket.
  *
- * Without TLS, the input of all connections that are ready is received before the endpoint gets any of
- * it. The requests of such a turn are thus older than everything that is found out in it
- * (mcp_host.turn).
+ * Without TLS, the input of a group of connections that are ready is received before the endpoint gets
+ * any of it. The requests of such a turn are thus older than everything that is found out in it
+ * (mcp_host.turn). A group ends after 32 connections, when the buffer is nearly full, and before a
+ * connection with TLS, one with other events, and a new one.
  *
  * Callbacks of the endpoint only set flags. mcp__connection_settle() reports pending bytes, shuts
  * down and closes before the loop blocks, so nothing is freed while the endpoint uses it.

@@ -148,6 +148,8 @@ static void on_ready(mcp__socket *socket, uint32_t events)
     mcp_listener *l = mcp__container(socket, mcp_listener, socket);
 
     (void)events;
+    /* A connection whose request was received is not idle, and must not be closed for a new one. */
+    mcp__connections_take_received(l->net);
     for (int i = 0; i < (l->shared ? SHARED_ACCEPTS : ACCEPTS) && accept_one(l); i++)
         ;
 }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -19,7 +20,7 @@
 #include "support/dice.h"
 #include "support/wait.h"
 
-enum { LARGEST = 100 * 1000, ROOM = 4 * LARGEST };
+enum { LARGEST = 100 * 1000, ROOM = 4 * LARGEST, KEEP = 100 };
 
 typedef struct fixture {
     mcp_loop *loop;
@@ -108,10 +109,11 @@ static void make_server(fixture *f, int which)
     }
     snprintf(f->paths[which], sizeof(f->paths[which]), "%s/%d", f->folder, which);
     snprintf(address, sizeof(address), "unix:%s", f->paths[which]);
-    assert_int_equal(mcp_loop_listen(f->loop, f->servers[which],
-                                     MCP_OPTIONS(mcp_listen_options, .address = address),
-                                     &f->listeners[which], NULL),
-                     MCP_OK);
+    assert_int_equal(
+        mcp_loop_listen(f->loop, f->servers[which],
+                        MCP_OPTIONS(mcp_listen_options, .address = address, .keep_files = KEEP),
+                        &f->listeners[which], NULL),
+        MCP_OK);
 }
 
 static int set_up(void **state)
@@ -352,6 +354,42 @@ static void test_closed_before(void **state)
     disconnect(&second);
 }
 
+/* Descriptors are short, so a new connection closes an idle one: not the one whose request was received
+ * in the same turn. */
+static void test_short_of_files(void **state)
+{
+    fixture *f = *state;
+    client first, second = {.fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    struct rlimit before, lower;
+
+    connect_to(&first, f, 0);
+    first.sizes[0] = first.sizes[1] = 20;
+    call(&first, "text", 20);
+    for (int64_t ends = wait_end(); first.answers < 1 && wait_more(ends);) {
+        mcp_loop_step(f->loop, 5);
+        assert_true(take(&first));
+        check(&first);
+    }
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    lower = before;
+    lower.rlim_cur = (rlim_t)second.fd + KEEP / 2;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &lower), 0);
+    call(&first, "text", 20);
+    strcpy(at.sun_path, f->paths[0]);
+    assert_int_equal(connect(second.fd, (struct sockaddr *)&at, sizeof(at)), 0);
+    bool open = true;
+    for (int64_t ends = wait_end(); open && first.answers < 2 && wait_more(ends);) {
+        mcp_loop_step(f->loop, 5);
+        open = take(&first);
+        check(&first);
+    }
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(first.answers, 2);
+    disconnect(&first);
+    close(second.fd);
+}
+
 /* Requests that were received before the first of them is handled have the same turn. One that is
  * sent meanwhile has another one, also on a connection whose request comes after that. */
 static void test_turns(void **state)
@@ -415,8 +453,8 @@ static void test_gone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_sizes),         TEST(test_order), TEST(test_close),
-        TEST(test_closed_before), TEST(test_turns), TEST(test_gone),
+        TEST(test_sizes),          TEST(test_order), TEST(test_close), TEST(test_closed_before),
+        TEST(test_short_of_files), TEST(test_turns), TEST(test_gone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
