@@ -396,10 +396,8 @@ static int read_part(mcp_request *req, files *f, mcp_str uri, files_part part)
 int files_read_cached(mcp_request *req, mcp_str uri, void *user)
 {
     files *f = user;
-    const mcp_host *host = mcp_server_host(f->server);
-    uint64_t turn = host && host->turn ? host->turn(host->user) : 0;
     files_cached content;
-    if (!f->cache || !files_cache_get(f->cache, uri, turn, &content))
+    if (!f->cache || !files_cache_get(f->cache, uri, mcp_request_turn(req), &content))
         return MCP_ENOTFOUND;
     return reply_content(req, &content);
 }

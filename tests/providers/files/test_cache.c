@@ -60,7 +60,7 @@ static void keep(fixture *f, const char *rel)
     close(fd);
 }
 
-static uint64_t turn; /* mcp_host.turn */
+static uint64_t turn; /* mcp_request_turn() */
 
 static bool kept(fixture *f, const char *rel, const char *expected)
 {
