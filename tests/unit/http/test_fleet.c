@@ -42,7 +42,7 @@ static void test_id(void **state)
     expect_at(&nodes[1], id, POST_AS("b", PING), GONE); /* cannot even find out where it is */
     assert_int_equal(n_relayed, 0);
     /* every character changed, and every length */
-    char other[1200];
+    char other[sizeof(id)];
     for (size_t i = 0; id[i]; i++) {
         snprintf(other, sizeof(other), "%s", id);
         other[i] = other[i] == 'A' ? 'B' : 'A';
@@ -51,7 +51,7 @@ static void test_id(void **state)
         if (i)
             expect_at(&nodes[1], other, POST_AS("a", PING), GONE);
     }
-    snprintf(other, sizeof(other), "%sA", id);
+    snprintf(other, sizeof(other), "%.*sA", (int)sizeof(id) - 2, id);
     expect_at(&nodes[1], other, POST_AS("a", PING), GONE);
     memset(other, 'A', 1090);
     other[1090] = 0;
