@@ -329,9 +329,13 @@ static void test_subscriptions(void **state)
         proxy_freeze(&net, false);
         assert_true(run_until(&p, &p.updates, 1, 20000));
         settle(500);
-        assert_int_equal(p.updates, 1);
+        /* On a busy machine, a statement may have met its time limit, and its connection was replaced
+         * too. That may announce the change again. */
+        size_t again = proxy_accepted(&net) - accepted - (size_t)lost;
+        assert_in_range(p.updates, 1, 1 + again);
+        size_t so_far = p.updates;
         run_sql("UPDATE sale SET total = 12 WHERE id = 1");
-        assert_true(run_until(&p, &p.updates, 2, 20000));
+        assert_true(run_until(&p, &p.updates, so_far + 1, 20000));
     }
     close_both();
 }
