@@ -1,34 +1,10 @@
 /* Heads that repeat the former one of the connection, which the parser does not see: a sequence of
  * requests has the same effect however its bytes arrive. Byte by byte, the parser sees everything. */
-#include "rig.h"
+#include "text.h"
 #include "http/server/connection.h"
+#include "support/dice.h"
 
-enum { ROOM = 16 << 10, REQUESTS = 6 };
-
-static uint32_t seed = 3;
-
-static uint32_t next(uint32_t below)
-{
-    seed = seed * 1664525u + 1013904223u;
-    return (seed >> 8) % below;
-}
-
-typedef struct text {
-    size_t len;
-    char bytes[ROOM];
-} text;
-
-static void put(text *t, const char *bytes, size_t len)
-{
-    assert_true(t->len + len < ROOM);
-    memcpy(t->bytes + t->len, bytes, len);
-    t->bytes[t->len += len] = 0;
-}
-
-static void put_str(text *t, const char *string)
-{
-    put(t, string, strlen(string));
-}
+enum { REQUESTS = 6 };
 
 /* What was logged of all requests of a sequence. Empty lines before a request count as received only
  * if they arrive with it. */
@@ -92,10 +68,10 @@ typedef struct style {
 
 static void choose(style *s)
 {
-    s->how = next(3) == 0 ? PLAIN : (twist)next(TWISTS);
-    s->at = next(5);
-    s->detail = next(1u << 20);
-    s->more = next(1u << 20);
+    s->how = dice(3) == 0 ? PLAIN : (twist)dice(TWISTS);
+    s->at = dice(5);
+    s->detail = dice(1u << 20);
+    s->more = dice(1u << 20);
 }
 
 static void put_twisted(text *t, const char *name, const char *value, const style *s)
@@ -125,7 +101,7 @@ static void put_twisted(text *t, const char *name, const char *value, const styl
         put_str(t, "l");
     put_str(t, s->how == BARE ? "\n" : "\r\n");
     if (s->how == EMPTY)
-        put_str(t, lines[next(next(3) ? 4 : COUNT(lines))]);
+        put_str(t, lines[dice(dice(3) ? 4 : COUNT(lines))]);
 }
 
 /* `at` is the number of the header among those that may be twisted. */
@@ -148,14 +124,14 @@ static void put_length(text *t, size_t len, const style *s)
 static void put_request(text *t, const style *s)
 {
     static const char *const paths[] = {"/other", "/sse?sessionId=1", "/healthz"};
-    size_t call = next(COUNT(calls));
-    unsigned layout = s->layout, id = layout & 8 ? 1 : next(2000);
-    const char *name = calls[s->how == OTHER_NAME ? next(3) : call].name;
+    size_t call = dice(COUNT(calls));
+    unsigned layout = s->layout, id = layout & 8 ? 1 : dice(2000);
+    const char *name = calls[s->how == OTHER_NAME ? dice(3) : call].name;
     char body[1200], trace[60], size[24];
     snprintf(body, sizeof(body),
              "{\"jsonrpc\":\"2.0\",\"id\":%u,\"method\":\"%s\",\"params\":{%s" RIG_META "}}", id,
              calls[call].method, calls[call].params);
-    snprintf(trace, sizeof(trace), "00-0af7651916cd43dd8448eb211c80319c-%016x-01", next(3) + 1);
+    snprintf(trace, sizeof(trace), "00-0af7651916cd43dd8448eb211c80319c-%016x-01", dice(3) + 1);
     if (s->how == EMPTY_LINES)
         put_str(t, s->detail % 2 ? "\r\n" : "\n\r\n");
     put_str(t, s->how == GET ? "GET " : "POST ");
@@ -217,7 +193,7 @@ static size_t piece_of(const sequence *s, way how, size_t at)
         while (s->end[i] <= at)
             i++;
         return s->end[i] - at;
-    case IN_PIECES: return 1 + next(next(3) ? 700 : 5000);
+    case IN_PIECES: return 1 + dice(dice(3) ? 700 : 5000);
     default: return s->t.len - at;
     }
 }
@@ -288,13 +264,13 @@ static void run(rig *r, const sequence *s, way how, text *all, size_t *taken)
 
 static void make(sequence *s)
 {
-    style head = {.layout = next(128)};
+    style head = {.layout = dice(128)};
     s->t.len = 0;
     has_empty_lines = false;
     for (size_t i = 0; i < REQUESTS; i++) {
-        if (next(5) == 0)
-            head.layout ^= 1u << next(7);
-        if (next(5) < 2)
+        if (dice(5) == 0)
+            head.layout ^= 1u << dice(7);
+        if (dice(5) < 2)
             choose(&head);
         has_empty_lines |= head.how == EMPTY_LINES;
         put_request(&s->t, &head);

@@ -1,7 +1,7 @@
 /* Long values of headers, which the parser does not see as a whole: however the bytes of a request
  * arrive, it has the same headers and gets the same answer. Byte by byte, the parser sees
  * everything. */
-#include "rig.h"
+#include "text.h"
 #include "http/server/head.h"
 
 enum { ROOM = 8192, NAMES = 14 };
@@ -42,23 +42,6 @@ static uint32_t next(uint32_t below)
 {
     seed = seed * 1664525u + 1013904223u;
     return (seed >> 8) % below;
-}
-
-typedef struct text {
-    size_t len;
-    char bytes[ROOM];
-} text;
-
-static void put(text *t, const char *bytes, size_t len)
-{
-    assert_true(t->len + len <= ROOM);
-    memcpy(t->bytes + t->len, bytes, len);
-    t->len += len;
-}
-
-static void put_str(text *t, const char *string)
-{
-    put(t, string, strlen(string));
 }
 
 /* Puts a value that is mostly plain, with some bytes that are special, at any place. */
