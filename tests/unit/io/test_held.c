@@ -238,6 +238,28 @@ static void check(client *c)
     }
 }
 
+/* Runs the loop until the client has received the text. The test fails if it comes too late. */
+static void await_text(fixture *f, client *c, const char *text)
+{
+    for (int64_t ends = wait_end(); !strstr(c->in, text) && wait_more(ends);) {
+        mcp_loop_step(f->loop, 5);
+        assert_true(take(c));
+    }
+    assert_non_null(strstr(c->in, text));
+}
+
+/* Runs the loop until the connection is closed, and takes what arrived before. */
+static void await_close(fixture *f, client *c)
+{
+    bool open = true;
+
+    for (int64_t ends = wait_end(); open && wait_more(ends);) {
+        mcp_loop_step(f->loop, 5);
+        open = take(c);
+    }
+    assert_false(open);
+}
+
 /* ---- tests ----------------------------------------------------------------------------------- */
 
 /* Any number of connections, with requests and answers of any sizes, some of them in a row. */
@@ -288,10 +310,7 @@ static void test_order(void **state)
     connect_to(&second, f, 0);
     call(&first, "begin", 0);
     call(&second, "end", 0);
-    for (int64_t ends = wait_end(); !strstr(first.in, "\r\n0\r\n\r\n") && wait_more(ends);) {
-        mcp_loop_step(f->loop, 5);
-        assert_true(take(&first));
-    }
+    await_text(f, &first, "\r\n0\r\n\r\n");
     assert_memory_equal(first.in, "HTTP/1.1 200", 12);
     const char *begun = strstr(first.in, "begun"), *done = strstr(first.in, "done");
     assert_non_null(begun);
@@ -306,24 +325,16 @@ static void test_close(void **state)
 {
     fixture *f = *state;
     client first, second;
-    bool open = true;
 
     connect_to(&first, f, 0);
     connect_to(&second, f, 1);
     first.sizes[0] = 20;
     call(&first, "text", 20);
     call(&second, "close", 0);
-    for (int64_t ends = wait_end(); open && wait_more(ends);) {
-        mcp_loop_step(f->loop, 5);
-        open = take(&first);
-    }
+    await_close(f, &first);
     check(&first);
-    assert_false(open);
     assert_int_equal(first.answers, 1);
-    for (int64_t ends = wait_end(); !strstr(second.in, "closed") && wait_more(ends);) {
-        mcp_loop_step(f->loop, 5);
-        assert_true(take(&second));
-    }
+    await_text(f, &second, "closed");
     disconnect(&first);
     disconnect(&second);
 }
@@ -333,23 +344,15 @@ static void test_closed_before(void **state)
 {
     fixture *f = *state;
     client first, second;
-    bool open = true;
 
     connect_to(&first, f, 1);
     connect_to(&second, f, 0);
     call(&first, "close", 0);
     call(&second, "turn", 0);
-    for (int64_t ends = wait_end(); open && wait_more(ends);) {
-        mcp_loop_step(f->loop, 5);
-        open = take(&second);
-    }
-    assert_false(open);
+    await_close(f, &second);
     assert_int_equal(second.len, 0);
     assert_int_equal(f->n_turns, 0);
-    for (int64_t ends = wait_end(); !strstr(first.in, "closed") && wait_more(ends);) {
-        mcp_loop_step(f->loop, 5);
-        assert_true(take(&first));
-    }
+    await_text(f, &first, "closed");
     disconnect(&first);
     disconnect(&second);
 }
