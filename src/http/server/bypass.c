@@ -66,11 +66,7 @@ bool mcp__http_take_head(mcp_http_connection *c, mcp_str *in)
     size_t len = mcp__http_repeat_take(&c->head, *in, c->http->options.max_header_bytes, &body);
     if (!len)
         return false;
-    uint8_t target = c->target;
-    bool cors = c->cors;
     mcp__http_begin_request(c);
-    c->target = target;
-    c->cors = cors;
     c->bytes_in = len;
     c->parser.content_length = c->direct = body;
     *in = mcp__str_sub(*in, len);

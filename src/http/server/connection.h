@@ -205,7 +205,7 @@ static inline void mcp__http_end_reading(mcp_http_connection *c)
 /* ---- parse.c ------------------------------------------------------------------------------------ */
 
 void mcp__http_parser_settings(llhttp_settings_t *settings);
-/* Begins a request, whose head is not known yet. */
+/* Begins a request, and leaves the former head and what follows from it alone. */
 void mcp__http_begin_request(mcp_http_connection *c);
 /* Counts bytes of the head. Returns HPE_USER with the refusal `why` if the head is too long. */
 int mcp__http_measure(mcp_http_connection *c, size_t len, mcp__http_refusal why);

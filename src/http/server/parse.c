@@ -54,9 +54,8 @@ void mcp__http_begin_request(mcp_http_connection *c)
         mcp__http_uncount_request(c);
     if (c->is_hop)
         mcp__hop_free(c);
-    c->cors = c->stream_only = c->body_complete = c->home_gone = false;
+    c->stream_only = c->body_complete = c->home_gone = false;
     c->http_method = 0;
-    c->target = MCP__HTTP_ENDPOINT;
     c->method = 0;
     c->traceparent[0] = 0;
     mcp__release(c->http->allocator, c->name);
@@ -68,6 +67,8 @@ static int on_message_begin(llhttp_t *parser)
     mcp_http_connection *c = connection_of(parser);
     mcp__http_begin_request(c);
     mcp__http_head_reset(&c->head);
+    c->target = MCP__HTTP_ENDPOINT;
+    c->cors = false;
     return 0;
 }
 

@@ -133,7 +133,6 @@ static void send_collected(mcp__connection *c)
         send_plain(c, bytes);
 }
 
-/* Holds what was collected, or sends it. */
 void mcp__connection_hold(mcp__connection *c)
 {
     mcp__net *net = c->net;
@@ -195,7 +194,6 @@ static void shrink(mcp__connection *c)
     c->cap = pending;
 }
 
-/* Sends pending bytes when the socket is writable. */
 void mcp__connection_flush(mcp__connection *c)
 {
     while (mcp__connection_pending(c) && !c->failed) {
