@@ -2,13 +2,11 @@
  *
  *   isolated [--turns N] [--requests N] [--only SOURCE] MCPD REPOSITORY DATABASE
  *
- * REPOSITORY is a git repository with a file `one.txt` at HEAD; DATABASE has a table `row` with rows
- * whose keys are 1 to 9999 (bench/sqlite creates such a database). Each source is served by two mcpd,
- * one of them with --no-isolate. They take turns, on one CPU together with this program. mcpd may keep
- * answers: with "git" and "sqlite", all requests are equal; with "git_each" and "sqlite_each", those of
- * a turn have different URIs, which are the same in each turn; with "git_once" and "sqlite_once", so
- * many URIs are read before one is read again that mcpd keeps no answers. For each source, and for 1
- * and 32 requests in flight, prints a line of name=value pairs:
+ * REPOSITORY is a git repository with a file `one.txt` at HEAD; DATABASE has a table `row` with a row
+ * with the key 1 (bench/sqlite creates such a database). Each source is served by two mcpd, one of
+ * them with --no-isolate. They take turns, on one CPU together with this program. All requests to a
+ * source are equal. For each source, and for 1 and 32 requests in flight, prints a line of name=value
+ * pairs:
  *
  *   cpu_us       CPU time of a request in the one process
  *   cpu_child_us CPU time of a request in both processes together
@@ -31,16 +29,12 @@ enum { DIGITS = 6, FIRST_ID = 100000, MOST_TURNS = 1000, MAX_INFLIGHT = 32, PAUS
 
 static struct options {
     int turns, requests;
-    const char *only; /* the label of the only source to measure, or NULL */
+    const char *only; /* the name of the only source to measure, or NULL */
     char *mcpd;
 } opt = {.turns = 15, .requests = 1000};
 
 typedef struct source {
-    const char *label, *name, *path, *uri;
-    /* The URI ends with this number, to which the number of the request is added, and which goes up to
-     * `last`; 0 if the URI is always the same. */
-    int first, last;
-    bool once; /* the requests of all turns have different numbers */
+    const char *name, *path, *uri;
 } source;
 
 /* A mcpd, and the process of its source, if it has one. */
@@ -48,9 +42,7 @@ typedef struct side {
     peer peer;
     pid_t child;
     char text[1024];
-    size_t len, id_at, number_at, number_len; /* number_at: 0 if the URI is always the same */
-    const source *from;
-    int sent;                                            /* number of requests in all turns */
+    size_t len, id_at;
     double cpu_us[2][MOST_TURNS], p50_us[2][MOST_TURNS]; /* with 1 and MAX_INFLIGHT requests */
     long kib_first, kib;
 } side;
@@ -111,27 +103,14 @@ static void make_request(side *s, const source *from)
         die("the URI is too long");
     s->len = (size_t)len;
     s->id_at = strlen("{\"jsonrpc\":\"2.0\",\"id\":");
-    s->from = from;
-    s->number_len = (size_t)snprintf(NULL, 0, "%d", from->first);
-    if (from->first)
-        s->number_at = (size_t)(strstr(s->text, "\",\"_meta\"") - s->text) - s->number_len;
-}
-
-static void put_number(char *at, size_t len, int number)
-{
-    for (size_t i = len; i-- > 0; number /= 10)
-        at[i] = (char)('0' + number % 10);
 }
 
 /* `index` is less than FIRST_ID, so that all ids have the same length. */
 static void send_request(side *s, int index)
 {
-    const source *from = s->from;
-    int number = from->once ? s->sent++ : index;
-    put_number(s->text + s->id_at, DIGITS, FIRST_ID + index);
-    if (s->number_at)
-        put_number(s->text + s->number_at, s->number_len,
-                   from->first + number % (from->last - from->first + 1));
+    int id = FIRST_ID + index;
+    for (size_t i = DIGITS; i-- > 0; id /= 10)
+        s->text[s->id_at + i] = (char)('0' + id % 10);
     peer_send(&s->peer, s->text, s->len);
 }
 
@@ -212,7 +191,7 @@ static void measure(const source *from)
         /* the samples are sorted now */
         printf("source=%s in_flight=%d cpu_us=%.1f cpu_child_us=%.1f least_us=%.1f "
                "least_child_us=%.1f p50_us=%.1f p50_child_us=%.1f kib_first=%ld kib=%ld\n",
-               from->label, many ? MAX_INFLIGHT : 1, here, apart, sides[0].cpu_us[many][0],
+               from->name, many ? MAX_INFLIGHT : 1, here, apart, sides[0].cpu_us[many][0],
                sides[1].cpu_us[many][0], median(sides[0].p50_us[many], n),
                median(sides[1].p50_us[many], n), sides[1].kib_first, private_kib(sides[1].child));
     }
@@ -252,21 +231,13 @@ int main(int argc, char **argv)
         die("usage: isolated [--turns N] [--requests N] [--only SOURCE] MCPD REPOSITORY DATABASE");
     opt.mcpd = argv[optind];
     const source sources[] = {
-        {"git", "git", argv[optind + 1], "git://repo/HEAD/one.txt", 0, 0, false},
-        {"git_each", "git", argv[optind + 1], "git://repo/HEAD/one.txt?length=100000", 100000,
-         199999, false},
-        {"git_once", "git", argv[optind + 1], "git://repo/HEAD/one.txt?length=100000", 100000,
-         199999, true},
-        {"sqlite", "sqlite", argv[optind + 2], "sqlite://bench/row/row/1", 0, 0, false},
-        {"sqlite_each", "sqlite", argv[optind + 2], "sqlite://bench/row/row/1000", 1000, 9999,
-         false},
-        {"sqlite_once", "sqlite", argv[optind + 2], "sqlite://bench/row/row/1000", 1000, 9999,
-         true},
+        {"git", argv[optind + 1], "git://repo/HEAD/one.txt"},
+        {"sqlite", argv[optind + 2], "sqlite://bench/row/row/1"},
     };
     pin();
     signal(SIGPIPE, SIG_IGN);
     for (size_t i = 0; i < sizeof(sources) / sizeof(*sources); i++)
-        if (!opt.only || strcmp(opt.only, sources[i].label) == 0)
+        if (!opt.only || strcmp(opt.only, sources[i].name) == 0)
             measure(&sources[i]);
     return 0;
 }

@@ -18,10 +18,6 @@ static const metric metrics[] = {
      OF(failed)},
     {"mcp_source_crowded_total", "counter",
      "Requests that failed because all processes of sources were busy.", OF(crowded)},
-    {"mcp_source_kept_bytes", "gauge",
-     "Memory of the answers that are kept while the source's files are unchanged.", OF(kept)},
-    {"mcp_source_kept_answers_total", "counter",
-     "Requests that were answered with a kept answer, without the source's process.", OF(answered)},
 };
 
 typedef struct writing {

@@ -5,13 +5,11 @@
 #include <string.h>
 
 #include "buffer.h"
-#include "depends.h"
 
 bool common_passing_is_of_hop(mcp_str key)
 {
     static const char prefix[] = "io.modelcontextprotocol/";
     return mcp_str_eq(key, MCP_STR("progressToken")) || mcp_str_eq(key, MCP_STR(MCP_META_CALLER)) ||
-           mcp_str_eq(key, MCP_STR(COMMON_META_FILES)) ||
            (key.len >= sizeof(prefix) - 1 && memcmp(key.ptr, prefix, sizeof(prefix) - 1) == 0);
 }
 

@@ -1,11 +1,9 @@
 /* job.c: one read, from its URI to its reply. It runs on the server's thread if it reads little,
  * otherwise on a worker. */
-#define _GNU_SOURCE
 #include "expr.h"
 #include "provider.h"
 
 #include <stdarg.h>
-#include <fcntl.h>
 #include <stdio.h>
 
 #include "pieces.h"
@@ -146,7 +144,7 @@ static int reply_bytes(const repo_job *j)
     return mcp_reply_bytes(j->req, bytes.ptr, bytes.len, mime);
 }
 
-static int reply(repo_job *j)
+static int reply(const repo_job *j)
 {
     mcp_str text;
     if (j->rc != MCP_OK)
@@ -156,8 +154,6 @@ static int reply(repo_job *j)
     if (j->code)
         return refuse(j, j->code, "%s", j->message);
     mcp_reply_cache(j->req, j->fixed ? fixed_ttl_ms : MOVING_TTL_MS, j->fixed);
-    if (j->object)
-        common_depends_reply(&j->depends, j->req);
     if (j->object || j->has_text)
         return reply_bytes(j);
     int rc = mcp_json_writer_finish(j->json, &text);
@@ -172,7 +168,6 @@ static void clear(repo_job *j)
     common_buffer_free(&j->text);
     mcp_json_writer_free(j->json);
     j->json = NULL;
-    common_depends_end(&j->depends);
 }
 
 static int finish(repo_job *j)
@@ -185,47 +180,6 @@ static int finish(repo_job *j)
 }
 
 /* ---- running --------------------------------------------------------------------------------- */
-
-/* Whether the name leads to the folder without a link. */
-static bool is_at(int dir, const char *name, int folder)
-{
-    struct stat st, is;
-    return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && fstat(folder, &is) == 0 &&
-           S_ISDIR(st.st_mode) && st.st_dev == is.st_dev && st.st_ino == is.st_ino;
-}
-
-/* Returns the name of the only folder that contains the references and objects, relative to the
- * configured folder: "/.git", or "" for a bare repository. Returns NULL if there is more than one,
- * or if it is elsewhere. */
-static const char *folder_of(const repo_layout *l)
-{
-    if (l->n_objects != 1 || !is_at(l->git.fd, ".", l->common.fd) ||
-        !is_at(l->git.fd, "objects", l->objects[0]))
-        return NULL;
-    if (is_at(l->root, ".git", l->git.fd))
-        return "/.git";
-    return is_at(l->root, ".", l->git.fd) ? "" : NULL;
-}
-
-/* Collects the files on which the contents of a blob depend. The folders of the objects are among
- * them, so that an answer is not kept after its objects were removed. */
-static void begin_depends(repo_job *j)
-{
-    const repo_layout *l = j->use.layout;
-    struct stat st;
-    common_depends_begin(&j->depends, j->req, &j->r->base.alloc);
-    if (!j->depends.json)
-        return;
-    j->use.folder = folder_of(l);
-    if (j->use.folder) {
-        j->use.depends = &j->depends;
-        common_depends_add(&j->depends, j->use.folder, "objects", true);
-        common_depends_add(&j->depends, j->use.folder, "objects/pack",
-                           fstatat(l->objects[0], "pack", &st, 0) == 0);
-    } else {
-        common_depends_end(&j->depends);
-    }
-}
 
 static void run(repo_job *j, bool near)
 {
@@ -240,8 +194,6 @@ static void run(repo_job *j, bool near)
                     : MCP_ENOMEM;
     if (j->rc != MCP_OK)
         return;
-    if (near && j->target.kind == REPO_KIND_FILE)
-        begin_depends(j);
     j->asking.here = near;
     j->deadline = j->asking.turn && !near ? j->deadline : j->use.deadline;
     j->use.deadline = j->deadline; /* one deadline for all runs */

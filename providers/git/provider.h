@@ -52,9 +52,8 @@ typedef struct repo_job {
     common_buffer text; /* the answer as text, if has_text */
     bool has_text;
     const char *mime;
-    common_depends depends; /* collected only for a blob that is read on the server's thread */
-    bool as_text;           /* text was requested */
-    char room[];            /* for the strings of `target` */
+    bool as_text; /* text was requested */
+    char room[];  /* for the strings of `target` */
 } repo_job;
 
 /* Makes the request fail with an error that is not a failure of the provider. Returns MCP_OK. */

@@ -147,7 +147,6 @@ static int packed_find(const repo_use *u, mcp_str name, git_oid *id)
     mcp_str line, found;
     git_oid other;
     int order = 1, rc = packed_open(u, &p);
-    common_depends_add(u->depends, u->folder, "packed-refs", rc == MCP_OK);
     if (rc != MCP_OK)
         return rc;
     packed_seek(&p, name);
@@ -193,7 +192,6 @@ static int read_one(const repo_use *u, const char *name, git_oid *id, char targe
     size_t len;
     *target = 0;
     int rc = repo_read_small(place_of(u->layout, full), name, text, sizeof(text), &len);
-    common_depends_add(u->depends, u->folder, name, rc == MCP_OK);
     if (rc == MCP_ENOTFOUND && begins(full, "refs/"))
         return packed_find(u, full, id);
     if (rc != MCP_OK)
@@ -233,7 +231,6 @@ static int find_by_id(repo_use *u, mcp_str rev, git_oid *id)
 {
     char hex[GIT_OID_HEXSZ + 1];
     git_oid beginning;
-    common_depends_end(u->depends); /* an object with the same first digits may be added */
     if (rev.len < 7 || rev.len >= GIT_OID_HEXSZ)
         return MCP_ENOTFOUND;
     for (size_t i = 0; i < rev.len; i++)

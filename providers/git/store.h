@@ -8,7 +8,6 @@
 #ifndef REPO_STORE_H
 #define REPO_STORE_H
 
-#include "depends.h"
 #include "layout.h"
 
 #include <mcp/request.h>
@@ -27,11 +26,6 @@ typedef struct repo_use {
     size_t budget;              /* bytes that may still be read if `near` */
     int64_t deadline;           /* in ms of the monotonic clock */
     uint64_t too_large;         /* if the result is MCP_ELIMIT, the size that was too large */
-    /* Receives the names of the files that are read to resolve references; may be NULL. `folder` is
-     * the name of
-     * the folder that contains them, relative to the configured one. */
-    common_depends *depends;
-    const char *folder;
 } repo_use;
 
 /* Begins a use: borrows an object database. */

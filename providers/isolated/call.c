@@ -126,21 +126,11 @@ static bool owns_contents(const isolated_call *c, const mcp_json *result)
     return true;
 }
 
-static int reply_raw(const isolated_call *c, mcp_raw *raw)
-{
-    isolated_result own = {.doc = NULL};
-    int rc = c->asks_files ? isolated_kept_take(c, raw, &own) : MCP_OK;
-    if (rc == MCP_OK)
-        rc = mcp_reply_raw(c->req, raw);
-    isolated_result_free(&own);
-    return rc;
-}
-
 static int reply(const isolated_call *c, int rc, const mcp_json *result)
 {
-    mcp_raw raw = {.size = sizeof(raw),
-                   .json = mcp_client_result_text(c->owner->link.client),
-                   .value = result};
+    const mcp_raw raw = {.size = sizeof(raw),
+                         .json = mcp_client_result_text(c->owner->link.client),
+                         .value = result};
     if (rc == MCP_OK && c->list)
         return reply_entries(c, result);
     if (rc == MCP_OK && strcmp(c->method, "resources/read") == 0 && !owns_contents(c, result))
@@ -149,7 +139,7 @@ static int reply(const isolated_call *c, int rc, const mcp_json *result)
                               c->owner->options.name);
     if (!raw.json.ptr)
         return MCP_EPROTOCOL;
-    return rc == MCP_OK ? reply_raw(c, &raw) : mcp_reply_raw_error(c->req, &raw);
+    return rc == MCP_OK ? mcp_reply_raw(c->req, &raw) : mcp_reply_raw_error(c->req, &raw);
 }
 
 /* Returns whether the request may have failed only because a file of the source was replaced, and
@@ -368,10 +358,6 @@ int isolated_call_begin(isolated *r, mcp_request *req, mcp_str cursor, size_t ma
         isolated_start_ahead(r);
     if (!c->repeats || !isolated_link_was_current(r))
         isolated_link_refresh(r);
-    if (rc == MCP_OK && isolated_kept_answer(c, &rc)) {
-        call_free(c);
-        return rc;
-    }
     mcp_request_on_cancel(req, on_cancel, c);
     if (rc == MCP_OK)
         rc = start(c, &error);

@@ -140,8 +140,6 @@ void mcp_isolated_each(const mcp_isolated_group *group,
         mcp_isolated_state state = {.process.size = sizeof(state.process),
                                     .refused = r->n_kills,
                                     .failed = r->failure.code != 0,
-                                    .kept = isolated_kept_bytes(r),
-                                    .answered = r->kept_answers,
                                     .crowded = r->crowded};
         mcp_service_get_state(r->link.service, &state.process);
         each(&state, user);

@@ -85,8 +85,6 @@ typedef struct mcp_isolated_options {
     uint64_t idle_ms;  /* see mcp_service_options */
     /* A process that does not answer a request within this time is killed. Default 60,000. */
     uint64_t timeout_ms;
-    /* Bytes of the answers that are kept while the files of the source are unchanged. Default 4 MiB. */
-    uint64_t max_kept;
     /* The list that contains the source while it is mounted. May be NULL. */
     mcp_isolated_group *group;
     const mcp_allocator *allocator;
@@ -101,11 +99,9 @@ int mcp_isolated_mount(mcp_server *server, const mcp_isolated_options *options, 
 /* The current state of a source. */
 typedef struct mcp_isolated_state {
     mcp_service_state process;
-    size_t refused;    /* number of requests that are refused now because they ended a process */
-    bool failed;       /* the last process could not mount the source */
-    size_t kept;       /* bytes of the answers that are kept */
-    uint64_t answered; /* number of requests that were answered with them */
-    uint64_t crowded;  /* number of requests that failed because of mcp_isolated_group.max */
+    size_t refused;   /* number of requests that are refused now because they ended a process */
+    bool failed;      /* the last process could not mount the source */
+    uint64_t crowded; /* number of requests that failed because of mcp_isolated_group.max */
 } mcp_isolated_state;
 
 /* Calls each(state, user) for each source. */

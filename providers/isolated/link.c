@@ -237,7 +237,7 @@ bool isolated_is_current(const isolated *r)
     return are_current(r, r->n_paths + r->n_beside);
 }
 
-bool isolated_source_is_current(const isolated *r)
+static bool source_is_current(const isolated *r)
 {
     return are_current(r, r->n_paths);
 }
@@ -252,7 +252,7 @@ void isolated_link_refresh(isolated *r)
 {
     r->checked = isolated_now(r);
     bool repaired = r->failure.code && r->failure_state != isolated_files_state(r);
-    if (isolated_source_is_current(r) && !repaired)
+    if (source_is_current(r) && !repaired)
         return;
     isolated_link_replace(r);
 }
@@ -261,7 +261,6 @@ void isolated_link_replace(isolated *r)
 {
     r->stamped = false;
     r->failure.code = 0;
-    isolated_kept_clear(r);
     mcp_service_stop(r->link.service);
 }
 

@@ -8,11 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "depends.h"
 #include "passing.h"
 #include "provider.h"
-
-#define ASK_FILES "\"" COMMON_META_FILES "\":true"
 
 enum { MOST_KEPT = 4096 }; /* the longest `_meta` that is cached, in bytes */
 
@@ -36,8 +33,10 @@ static int put_member(common_buffer *b, size_t from, mcp_str key, mcp_str value)
     return rc;
 }
 
-int isolated_put_members(common_buffer *b, const mcp_json *object, mcp_str text,
-                         bool (*left_out)(mcp_str key), mcp_str *meta)
+/* Appends the members of an object, whose text is `text`, except those for which left_out() returns
+ * true. The member `_meta` is not appended; *meta becomes its text. */
+static int put_members(common_buffer *b, const mcp_json *object, mcp_str text,
+                       bool (*left_out)(mcp_str key), mcp_str *meta)
 {
     mcp_json_iter it = {0};
     mcp_json_text_iter texts = {.count = mcp_json_count(object)};
@@ -95,7 +94,7 @@ static int put_meta(common_buffer *b, const isolated_call *call, mcp_str text, s
     const mcp_json *meta = mcp_json_get(mcp_request_params(call->req), "_meta");
     mcp_str inner;
     size_t from = b->len;
-    int rc = isolated_put_members(b, meta, text, common_passing_is_of_hop, &inner);
+    int rc = put_members(b, meta, text, common_passing_is_of_hop, &inner);
     if (rc == MCP_OK && b->len > from)
         rc = common_buffer_append(b, ",", 1);
     return rc == MCP_OK ? put_caller(b, call, page_size) : rc;
@@ -197,11 +196,6 @@ static int put_caller_meta(common_buffer *b, const isolated_call *call, mcp_str 
     return rc;
 }
 
-void isolated_params_ask_files(isolated_params *params)
-{
-    params->members[params->len] = ',';
-}
-
 int isolated_params_make(const isolated_call *call, mcp_str cursor, size_t page_size,
                          isolated_params *ret)
 {
@@ -215,7 +209,7 @@ int isolated_params_make(const isolated_call *call, mcp_str cursor, size_t page_
     common_buffer_init(&b, &call->owner->alloc);
     int rc = common_buffer_reserve(&b, text.len + ROOM);
     if (rc == MCP_OK)
-        rc = isolated_put_members(&b, params, text, common_passing_leaves_out, &meta);
+        rc = put_members(&b, params, text, common_passing_leaves_out, &meta);
     if (rc == MCP_OK)
         rc = put_cursor(&b, cursor);
     if (rc == MCP_OK)
@@ -225,11 +219,8 @@ int isolated_params_make(const isolated_call *call, mcp_str cursor, size_t page_
         rc = put_caller_meta(&b, call, meta, page_size);
     if (rc == MCP_OK)
         rc = common_buffer_append(&b, "", 1);
-    size_t end = b.len;
-    if (rc == MCP_OK) /* behind the end; see isolated_params_ask_files() */
-        rc = common_buffer_append(&b, ASK_FILES, sizeof(ASK_FILES));
     if (rc == MCP_OK)
-        *ret = (isolated_params){.members = b.ptr, .meta = b.ptr + at, .len = end - 1};
+        *ret = (isolated_params){.members = b.ptr, .meta = b.ptr + at};
     else
         common_buffer_free(&b);
     return rc;

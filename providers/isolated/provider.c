@@ -129,7 +129,6 @@ static void isolated_free(isolated *r)
     isolated_calls_free(r);
     isolated_kills_free(r);
     isolated_meta_free(r);
-    isolated_kept_clear(r);
     while (r->n_prefixes)
         common_release(&alloc, r->prefixes[--r->n_prefixes]);
     isolated_group_leave(r);
@@ -155,7 +154,6 @@ static void on_end(const mcp_service_end *end, void *user)
 {
     isolated *r = user;
     r->stamped = false;
-    isolated_kept_clear(r);
     r->announces = r->announces || isolated_watches(r);
     isolated_fate(r, end);
     isolated_watch_keep(r);
@@ -287,7 +285,6 @@ static bool copy_options(isolated *r, const mcp_isolated_options *given)
          argv = copy_texts(r, &o->argv), paths = copy_texts(r, &o->paths),
          beside = copy_texts(r, &o->beside);
     o->timeout_ms = o->timeout_ms ? o->timeout_ms : 60000;
-    o->max_kept = o->max_kept ? o->max_kept : 4 << 20;
     return name && line && argv && paths && beside;
 }
 

@@ -1,10 +1,11 @@
 /* provider.h: declarations for the files of an isolated source.
  *
  * provider.c has the callbacks of the engine. call.c forwards requests, and params.c makes their
- * params. kept.c, kept_table.c and kept_files.c keep answers. callers.c answers the questions of the process about access. fate.c decides what happens
+ * params. callers.c answers the questions of the process about access. fate.c decides what happens
  * after the end of a process. link.c owns the process and descriptor 4. flood.c limits what the
- * process sends. group.c limits the number of processes. describe.c registers the items of the source's description; learn.c registers those
- * that a process offers if there is no description. watch.c keeps the subscriptions.
+ * process sends. group.c limits the number of processes. describe.c registers the items of the
+ * source's description; learn.c registers those that a process offers if there is no description.
+ * watch.c keeps the subscriptions.
  */
 #ifndef ISOLATED_PROVIDER_H
 #define ISOLATED_PROVIDER_H
@@ -71,9 +72,6 @@ typedef struct isolated_meta {
     bool restricted;
 } isolated_meta;
 
-/* The answers that are kept (kept.c). */
-typedef struct isolated_kept isolated_kept;
-
 struct isolated {
     isolated *next, **at; /* in its group */
     mcp_server *server;
@@ -96,10 +94,6 @@ struct isolated {
     uint64_t failure_state; /* isolated_files_state() at the time of the failure */
 
     isolated_meta meta;
-    isolated_kept *kept;         /* NULL until the first answer that may be kept */
-    uint64_t kept_clock;         /* number of events in kept.c */
-    uint64_t kept_answers;       /* number of requests that were answered from `kept` */
-    size_t counted;              /* memory from isolated_count_allocate() */
     isolated_caller *callers;    /* with requests in flight, and that of `meta` */
     uint64_t last_caller;        /* the last number of a caller */
     isolated_call *first, *last; /* in order of arrival */
@@ -141,7 +135,6 @@ typedef enum isolated_state {
 typedef struct isolated_params {
     char *members; /* allocated; contains both */
     const char *meta;
-    size_t len; /* of both, with one NUL */
 } isolated_params;
 
 struct isolated_call {
@@ -151,8 +144,6 @@ struct isolated_call {
     const char *method;
     isolated_params params;
     isolated_caller *caller; /* one use of it; NULL if anonymous, or if there are no access rules */
-    uint64_t kept, kept_at;  /* the number of its answer in kept.c, and its time, if `asks_files` */
-    bool asks_files;         /* the names of the files on which the answer depends */
     char *key;               /* identifies the request in `kills`; may be NULL */
     /* list: the method is resources/list; goes_on: the page is not the first one */
     bool list, goes_on;
@@ -186,35 +177,6 @@ void isolated_calls_free(isolated *r);
 int isolated_params_make(const isolated_call *call, mcp_str cursor, size_t page_size,
                          isolated_params *ret);
 void isolated_meta_free(isolated *r);
-/* Makes the process add the names of files to its answer (depends.h). */
-void isolated_params_ask_files(isolated_params *params);
-/* Appends the members of an object, whose text is `text`, except those for which left_out() returns
- * true. The member `_meta` is not appended; *meta becomes its text. */
-int isolated_put_members(common_buffer *b, const mcp_json *object, mcp_str text,
-                         bool (*left_out)(mcp_str key), mcp_str *meta);
-
-/* ---- kept.c ------------------------------------------------------------------------------------ */
-
-/* A result of which isolated_kept_take() made a copy. Initialized with zeros. */
-typedef struct isolated_result {
-    common_buffer text;
-    mcp_json_doc *doc;
-    size_t doc_bytes;
-} isolated_result;
-
-/* If the answer to this call is kept and its files are unchanged, answers the request, sets *rc to
- * the code that the handler must return, and returns true. Otherwise the call may ask for the names
- * of files. */
-bool isolated_kept_answer(isolated_call *c, int *rc);
-/* Takes the result of a call that asked for the names of files, and removes these names from *raw.
- * What *raw then points to is valid until isolated_result_free(). Returns MCP_OK, MCP_ENOMEM or
- * MCP_EPROTOCOL. */
-int isolated_kept_take(const isolated_call *c, mcp_raw *raw, isolated_result *to);
-void isolated_result_free(isolated_result *result);
-/* Forgets all answers. */
-void isolated_kept_clear(isolated *r);
-/* Returns the memory of all answers. */
-size_t isolated_kept_bytes(const isolated *r);
 
 /* ---- group.c ----------------------------------------------------------------------------------- */
 
@@ -291,8 +253,6 @@ bool isolated_link_was_current(const isolated *r);
 void isolated_link_replace(isolated *r);
 /* Whether all paths of the process lead to the files that they led to at its start. */
 bool isolated_is_current(const isolated *r);
-/* The same without the files of options.beside. */
-bool isolated_source_is_current(const isolated *r);
 /* Writes the path with this number, of `n_paths` and `n_beside` together. Returns false if there is
  * none, because the source is not a file, or because it is too long. */
 bool isolated_path(const isolated *r, size_t i, char path[ISOLATED_PATH_MAX]);

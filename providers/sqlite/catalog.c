@@ -240,14 +240,6 @@ static int fill(sqlite_conn *c, sqlite_table *t, sqlite3_stmt *stmt)
     return rc == SQLITE_OK ? find_rowid(c, t) : rc;
 }
 
-bool sqlite_table_is_stored(const sqlite_table *t)
-{
-    bool stored = t->kind == SQLITE_IS_TABLE && sqlite_is_plain(t->sql);
-    for (size_t i = 0; i < t->n_column; i++)
-        stored = stored && t->column[i].hidden == 0;
-    return stored;
-}
-
 int sqlite_table_load(sqlite_conn *c, mcp_str name, const mcp_allocator *alloc, sqlite_table **ret)
 {
     sqlite3_stmt *stmt = NULL;

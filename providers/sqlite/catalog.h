@@ -73,10 +73,6 @@ const sqlite_column *sqlite_table_column(const sqlite_table *t, mcp_str name);
  * SQLite would parse all views that it uses; for a virtual table, SQLite would run its module. */
 bool sqlite_is_plain(const char *sql);
 
-/* Returns whether each value of a row is stored in the file. Values that are computed could depend on
- * the time. */
-bool sqlite_table_is_stored(const sqlite_table *t);
-
 /* Prepares the query for lists, which omits SQLite's own tables and shadow tables. It returns at
  * most ?2 names after ?1 (with `from`, also ?1 itself) in byte order, as (name, type, beginning of
  * the statement). */

@@ -356,7 +356,6 @@ int sqlite_run_cell(sqlite_conn *c, sqlite_job *j)
     const sqlite_column *column = t ? sqlite_table_column(t, j->target.column) : NULL;
     if (rc == SQLITE_OK && column)
         rc = read_cell(c, j, t, column, &p);
-    j->stored = t && sqlite_table_is_stored(t);
     sqlite_table_free(t);
     return rc;
 }

@@ -6,8 +6,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include <sys/stat.h>
-
 #include "file.h"
 #include "pieces.h"
 #include "replies.h"
@@ -155,26 +153,8 @@ static int reply_json(const sqlite_job *j)
                       : common_reply_table(j->req, &j->s->base.alloc, text, j->as_text, j->is_row);
 }
 
-/* Names the files on which an answer depends whose values are all stored in them. While -wal is
- * used, it also depends on the memory that writers and readers share (-shm): a commit is in -wal before
- * readers may see it. */
-static int reply_depends(sqlite_job *j)
+static int reply(const sqlite_job *j)
 {
-    struct stat st;
-    const sqlite_file *f = &j->s->file;
-    if (j->stored && !j->as_tool)
-        common_depends_begin(&j->depends, j->req, &j->s->base.alloc);
-    if (!j->depends.json || sqlite_has_log(f))
-        return MCP_OK; /* drop() frees the list */
-    common_depends_add(&j->depends, NULL, "", true);
-    common_depends_add(&j->depends, NULL, "-wal", lstat(f->wal, &st) == 0);
-    common_depends_add(&j->depends, NULL, "-journal", lstat(f->journal, &st) == 0);
-    return common_depends_reply(&j->depends, j->req);
-}
-
-static int reply(sqlite_job *j)
-{
-    int rc;
     if (j->far.rc != MCP_OK)
         return failed(j);
     if (!j->found)
@@ -183,8 +163,6 @@ static int reply(sqlite_job *j)
         return too_large(j);
     if (j->code)
         return fail(j, j->code, j->message);
-    if ((rc = reply_depends(j)) != MCP_OK)
-        return rc;
     if (!j->bytes)
         return reply_json(j);
     return j->is_text ? mcp_reply_str(j->req, (mcp_str){j->bytes, j->len}, j->mime)
@@ -193,7 +171,7 @@ static int reply(sqlite_job *j)
 
 static void reset(sqlite_job *j)
 {
-    j->found = j->too_large = j->stored = false;
+    j->found = j->too_large = false;
     j->code = 0;
     j->size = 0;
     sqlite3_free(j->bytes);
@@ -209,7 +187,6 @@ static void drop(void *user)
     mcp_json_writer_free(j->json);
     mcp_json_free(j->doc);
     sqlite3_free(j->bytes);
-    common_depends_end(&j->depends);
     common_asking_free(&j->asking);
 }
 

@@ -11,7 +11,6 @@
 #include "buffer.h"
 #include "catalog.h"
 #include "conn.h"
-#include "depends.h"
 #include "far.h"
 #include "source.h"
 #include "sqlite.h"
@@ -64,7 +63,6 @@ struct sqlite_job {
     bool found; /* false if the resource does not exist */
     int code;   /* error code if the request is invalid, otherwise 0 */
     char message[400];
-    bool stored;    /* everything in the answer is stored in the file */
     bool too_large; /* a value is too large; `size` is its size, or 0 if unknown */
     sqlite3_int64 size;
     mcp_json_writer *json; /* the answer, unless `bytes` is set */
@@ -76,8 +74,7 @@ struct sqlite_job {
 
     sqlite_far far;
     common_asking asking;
-    common_depends depends; /* collected if the request asks for them */
-    char room[];            /* for the strings of `target` */
+    char room[]; /* for the strings of `target` */
 };
 
 /* Creates the job for a URI of this database ("" for the tool). Returns NULL with *rc MCP_ENOTFOUND

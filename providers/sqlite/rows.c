@@ -125,7 +125,6 @@ static int row_prepared(sqlite_conn *c, sqlite_job *j)
         mcp_json_writer_reset(j->json);
         rc = row_of(c, j, t, true);
     }
-    j->stored = t && sqlite_table_is_stored(t);
     sqlite_table_free(t);
     return rc;
 }
@@ -183,7 +182,6 @@ static int row_cached(sqlite_conn *c, sqlite_job *j)
                     .key = -1,
                     .longest = LONGEST_IN_ROW};
     rc = fetch_row(&r);
-    j->stored = sqlite_table_is_stored(k->table);
     if (rc == SQLITE_OK && sqlite3_stmt_status(k->row, SQLITE_STMTSTATUS_REPREPARE, 1) == 0)
         return rc;
     sqlite_cached_clear(k); /* the schema has changed */
@@ -400,7 +398,6 @@ int sqlite_run_rows(sqlite_conn *c, sqlite_job *j)
         rc = sqlite_table_load(c, j->target.table, &j->s->base.alloc, &t);
     if (rc == SQLITE_OK && t) {
         j->found = true;
-        j->stored = sqlite_table_is_stored(t);
         if (read_page(j, t, &p))
             rc = page_of(c, j, t, &p, false);
         if ((rc & 0xff) == SQLITE_TOOBIG && can_probe(t)) {

@@ -30,8 +30,6 @@ typedef struct fixture {
     long pid;
     uint64_t starts;
     bool failed;
-    size_t kept;
-    uint64_t answered;
 } fixture;
 
 static inline void on_send(mcp_channel *channel, mcp_exchange exchange, mcp_str message, void *user)
@@ -138,7 +136,6 @@ static inline void on_log(const char *level, const char *line, void *user)
 }
 
 static const mcp_allocator *memory; /* of the source; may be NULL */
-static uint64_t room;               /* mcp_isolated_options.max_kept */
 static const char *healthy;         /* the prefix of another source, or NULL if there is none */
 
 static inline int open_source(fixture *f, const char *source, bool rules, uint64_t timeout_ms,
@@ -166,14 +163,13 @@ static inline int open_source(fixture *f, const char *source, bool rules, uint64
         source, source, rules ? "true" : "false");
     if (rules)
         mcp_server_set_access(f->server, MCP_OPTIONS(mcp_access, .may = may, .scopes = scopes));
-    return mcp_isolated_mount(f->server,
-                              MCP_OPTIONS(mcp_isolated_options, .name = "mortal:m", .argv = argv,
-                                          .line = line, .may = rules ? may : NULL, .scopes = scopes,
-                                          .paths = *source == '/' ? paths : NULL,
-                                          .describe = described ? describe : NULL,
-                                          .timeout_ms = timeout_ms, .max_kept = room,
-                                          .group = &f->group, .allocator = memory),
-                              error);
+    return mcp_isolated_mount(
+        f->server,
+        MCP_OPTIONS(mcp_isolated_options, .name = "mortal:m", .argv = argv, .line = line,
+                    .may = rules ? may : NULL, .scopes = scopes,
+                    .paths = *source == '/' ? paths : NULL, .describe = described ? describe : NULL,
+                    .timeout_ms = timeout_ms, .group = &f->group, .allocator = memory),
+        error);
 }
 
 static inline void connect_as(fixture *f, const char *principal)
@@ -290,8 +286,6 @@ static inline void take_state(const mcp_isolated_state *state, void *user)
     f->pid = state->process.pid;
     f->starts = state->process.starts;
     f->failed = state->failed;
-    f->kept = state->kept;
-    f->answered = state->answered;
 }
 
 static inline void look(fixture *f)

@@ -35,66 +35,8 @@ static bool has(mcp_str uri, const char *what)
     return memmem(uri.ptr, uri.len, what, strlen(what)) != NULL;
 }
 
-/* Answers how often the process was asked, and says on which files that depends. */
-static int count(mcp_request *req, mcp_str uri)
-{
-    static const struct {
-        const char *what, *files;
-    } rows[] = {
-        {"/file", "[\"/f\",true,\"/gone\",false]"},
-        {"/deep", "[\"/d/f\",true]"},
-        {"/none", NULL},
-        {"/lie", "[\"/gone\",true]"},
-        {"/denial", "[\"/f\",false]"},
-        {"/link", "[\"/link/f\",true]"},
-        {"/above", "[\"/../f\",true]"},
-        {"/beside", "[\"-f\",true]"},
-        {"/nul", "[\"/f\\u0000\",true]"},
-        {"/nothing", "[]"},
-        {"/half", "[\"/f\"]"},
-        {"/object", "{\"/f\":true}"},
-        {"/numbers", "[1,true]"},
-    };
-    static int times;
-    static char big[300000];
-    bool asks = mcp_json_bool(mcp_json_get(mcp_request_meta(req), "libmcp/files"), false);
-    for (size_t i = 0; asks && i < sizeof(rows) / sizeof(*rows); i++) {
-        if (has(uri, rows[i].what) && rows[i].files)
-            mcp_reply_meta(req, "libmcp/files", mcp_str_from(rows[i].files));
-    }
-    if (has(uri, "/also"))
-        mcp_reply_meta(req, "org.example/also", MCP_STR("true"));
-    memset(big, 'b', has(uri, "/big") ? sizeof(big) - 1 : 0);
-    return mcp_reply_textf(req, "asked %d times%s", ++times, has(uri, "/big") ? big : "");
-}
-
-static const char *folder; /* the source */
-
-/* Answers with the beginning of the file NAME of mortal://m/content/NAME, and says that the answer
- * depends on this file. */
-static int content(mcp_request *req, mcp_str uri)
-{
-    char path[200], text[100], names[60];
-    const char *slash = memrchr(uri.ptr, '/', uri.len);
-    int len = (int)(uri.len - (size_t)(slash - uri.ptr));
-    snprintf(path, sizeof(path), "%s%.*s", folder, len, slash);
-    FILE *f = fopen(path, "re");
-    size_t n = f ? fread(text, 1, sizeof(text), f) : 0;
-    snprintf(names, sizeof(names), "[\"%.*s\",%s]", len, slash, f ? "true" : "false");
-    int rc = mcp_reply_textf(req, "<%.*s>", (int)n, text);
-    if (f)
-        fclose(f);
-    if (mcp_json_bool(mcp_json_get(mcp_request_meta(req), "libmcp/files"), false))
-        mcp_reply_meta(req, "libmcp/files", mcp_str_from(names));
-    return rc;
-}
-
 static int answer(mcp_request *req, mcp_str uri)
 {
-    if (has(uri, "/content/"))
-        return content(req, uri);
-    if (has(uri, "/count"))
-        return count(req, uri);
     if (has(uri, "/die"))
         raise(SIGSEGV);
     if (has(uri, "/exit"))
@@ -233,7 +175,6 @@ static int mount(mcp_server *server, const char *source, const mcp_json *options
                                    .unwatch = unwatch};
     (void)options, (void)name;
     the_server = server;
-    folder = strdup(source);
     forges = strcmp(source, "forge") == 0;
     if (strcmp(source, "refuse") == 0 || (source[0] == '/' && !is_good(source))) {
         snprintf(error->text, sizeof(error->text), "it does not want to");

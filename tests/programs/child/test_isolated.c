@@ -444,6 +444,52 @@ static void test_killed_anywhere(void **state)
     }
 }
 
+/* ---- no memory ------------------------------------------------------------------------------- */
+
+static int until_failure = -1; /* number of allocations until one fails; less than 0 means never */
+
+static void *allocate(size_t size, void *user)
+{
+    (void)user;
+    return until_failure >= 0 && until_failure-- == 0 ? NULL : malloc(size);
+}
+
+static void *resize(void *ptr, size_t size, void *user)
+{
+    (void)user;
+    return until_failure >= 0 && until_failure-- == 0 ? NULL : realloc(ptr, size);
+}
+
+static void release(void *ptr, void *user)
+{
+    (void)user;
+    free(ptr);
+}
+
+/* A request fails if memory is exhausted. Later ones are not affected. If an answer of the process is
+ * lost, the request fails after its time limit. */
+static void test_no_memory(void **state)
+{
+    static const mcp_allocator failing = {
+        .allocate = allocate, .resize = resize, .release = release};
+    enum { LIMIT_MS = 5000 };
+    bool failed = true;
+    (void)state;
+    memory = &failing;
+    for (int n = 0; failed; n++) {
+        fixture f;
+        open_fixture(&f, false, LIMIT_MS);
+        has(ask_uri(&f, 1, "mortal://m/a"), "alive");
+        until_failure = n;
+        has(ask_uri(&f, 2, "mortal://m/a"), "\"id\":2");
+        failed = until_failure < 0;
+        until_failure = -1;
+        has(ask_uri(&f, 3, "mortal://m/b"), "alive");
+        close_fixture(&f);
+    }
+    memory = NULL;
+}
+
 #define EVERY_SOURCE                                                                            \
     cmocka_unit_test(test_offers), cmocka_unit_test(test_pages), cmocka_unit_test(test_access), \
         cmocka_unit_test(test_tokens), cmocka_unit_test(test_same_meta),                        \
@@ -463,6 +509,7 @@ int main(void)
     };
     static const struct CMUnitTest from_description[] = {
         cmocka_unit_test(test_prefix_of_another),
+        cmocka_unit_test(test_no_memory),
         EVERY_SOURCE,
     };
     int failed = cmocka_run_group_tests(learnt, NULL, NULL);
