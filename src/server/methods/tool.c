@@ -67,22 +67,52 @@ int mcp__tool_compile(mcp__entry *entry, const mcp_tool *tool, mcp_error *error)
 
 /* ---- a call ---------------------------------------------------------------------------------- */
 
+enum { LONGEST_PLACE = 1024 /* bytes of a path; what is at a longer one is in the text only */ };
+
+/* Adds a fault of the arguments to a list for programs, such as a form with a field for each. */
+static void put_fault(const mcp_schema_issue *issue, void *user)
+{
+    mcp__buf *b = user;
+    if (issue->path.len > LONGEST_PLACE)
+        return;
+    mcp__buf_char(b, b->len ? ',' : '[');
+    mcp__buf_lit(b, "{\"path\":");
+    mcp__json_put_str(b, issue->path);
+    mcp__buf_lit(b, ",\"reason\":");
+    mcp__json_put_str(b, issue->expected);
+    mcp__buf_char(b, '}');
+}
+
+static int reply_faults(mcp_request *req, mcp__buf *faults, const char *text)
+{
+    int rc = mcp_reply_tool_error(req, "Invalid arguments for tool %s: %s",
+                                  req->target.entry->key.ptr, text);
+    if (rc != MCP_OK || !faults->len)
+        return rc;
+    mcp__buf_char(faults, ']');
+    return faults->failed ? faults->failed
+                          : mcp_reply_meta(req, "libmcp/faults", mcp__buf_view(faults));
+}
+
 /* Returns true if the arguments conform. Otherwise the reply is complete, and *rc is the code to
  * return. */
 static bool arguments_fit(mcp_request *req, const mcp_json *arguments, int *rc)
 {
     mcp_error why = {0};
+    mcp__buf faults;
+    mcp__buf_init(&faults, &req->server->allocator, 0);
     const mcp_json *value = arguments ? arguments : mcp_json_root(req->server->no_arguments);
-    *rc = mcp_schema_validate(req->target.entry->input, value, &why);
-    if (*rc != MCP_EINVAL && *rc != MCP_ELIMIT)
-        return *rc == MCP_OK;
-    if (req->revision->tool_errors)
-        *rc = mcp_reply_tool_error(req, "Invalid arguments for tool %s: %s",
-                                   req->target.entry->key.ptr, why.text);
-    else
-        *rc = mcp_reply_fail(req, MCP__INVALID_PARAMS, "Invalid arguments for tool %s: %s",
-                             req->target.entry->key.ptr, why.text);
-    return false;
+    *rc = mcp_schema_validate_all(req->target.entry->input, value, 0, put_fault, &faults, &why);
+    bool fit = *rc == MCP_OK;
+    if (*rc == MCP_EINVAL || *rc == MCP_ELIMIT) {
+        if (req->revision->tool_errors)
+            *rc = reply_faults(req, &faults, why.text);
+        else
+            *rc = mcp_reply_fail(req, MCP__INVALID_PARAMS, "Invalid arguments for tool %s: %s",
+                                 req->target.entry->key.ptr, why.text);
+    }
+    mcp__buf_free(&faults);
+    return fit;
 }
 
 int mcp__run_tool(mcp_request *req)
