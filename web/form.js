@@ -1,12 +1,15 @@
-// form.js: forms made of JSON schemas: nested objects, arrays, enumerations, unions, defaults. What a schema says beyond
-// that is left to the check of the whole value; a part that no form can express is typed as JSON.
+// form.js: forms made of JSON schemas: nested objects, arrays, enumerations, unions, defaults. The browser checks what
+// inputs can express; what a schema says beyond that is left to the server, whose faults are shown at their fields. A
+// part that no form can express is typed as JSON.
 
 import { h, fill, line, button, newId } from "./dom.js";
 
 const DEEPEST = 8;
 const MOST_FIELDS = 500;
 const LONG = /^(text|content|contents|body|query|sql|message|code|prompt|markdown|script|description)$/i;
-const INPUTS = { date: "date", email: "email", uri: "url", time: "time" };
+const INPUTS = { date: "date", "date-time": "datetime-local", email: "email", uri: "url" };
+const MOST_MATCHED = 100; // characters of a pattern, and of a text that is matched
+const MOST_CHOICES = 3; // of a pattern
 
 const isObject = v => v !== null && typeof v === "object" && !Array.isArray(v);
 
@@ -51,17 +54,29 @@ function alternatives(s) {
     return undefined;
 }
 
+// The pattern of a text, or undefined if a match could keep the page busy: then only the server matches it. The attribute
+// of HTML is not used, because it is anchored, of another dialect, and for texts of any length.
+export function patternOf(pattern) {
+    if (typeof pattern !== "string" || pattern.length > MOST_MATCHED || /\)[*+{?]/.test(pattern) ||
+        pattern.replaceAll("(?", "(").replace(/[^*+?{|]/g, "").length > MOST_CHOICES) return undefined;
+    try {
+        return new RegExp(pattern, "u");
+    } catch {
+        return undefined;
+    }
+}
+
 const kindOf = s => s.type ?? (isObject(s.properties) ? "object" : s.items ? "array" : undefined);
 
-// Each maker returns {element, read(errors)}; read() returns undefined if there is no value.
+// Each maker returns {element, read(errors), complain(text), inside(step)}: read() returns undefined if there is no value,
+// complain() shows a fault, and inside() returns the field of a member or an item. With null for `errors`, read() shows none.
 class Form {
     root;
     fields = 0;
-    proposals;
+    clear = []; // functions that remove the faults
 
-    constructor(root, proposals) {
+    constructor(root) {
         this.root = root;
-        this.proposals = proposals;
     }
 
     field(name, schema, value, required, depth) {
@@ -77,11 +92,30 @@ class Form {
         case "integer":
         case "number": return this.number(name, s, value, required);
         case "boolean": return this.boolean(name, s, value, required);
-        case "null": return { element: this.frame(name, s, h("span.muted", {}, "null"), required).element, read: () => null };
+        case "null": return { ...this.frame(name, s, h("span.muted", {}, "null"), required), read: () => null };
         case "array": return this.array(name, s, value, required, depth);
         case "object": return this.object(name, s, value, required, depth);
         default: return this.json(name, s, value, required);
         }
+    }
+
+    // Returns complain(), which shows a text at `place`.
+    complainer(title, place, input) {
+        const mark = on => {
+            input?.classList.toggle("invalid", on);
+            if (on) input?.setAttribute("aria-invalid", "true");
+            else input?.removeAttribute("aria-invalid");
+        };
+        this.clear.push(() => {
+            place.textContent = "";
+            mark(false);
+        });
+        return (text, errors) => {
+            if (errors === null) return;
+            place.textContent = line(text, 500);
+            mark(true);
+            errors?.push(`${line(title, 100)}: ${line(text, 500)}`);
+        };
     }
 
     // The label, the hint and the place for a fault around an input.
@@ -92,74 +126,74 @@ class Form {
         input.setAttribute("aria-describedby", `${id}-hint ${id}-fault`);
         const label = h("label", { for: id }, line(s.title ?? name, 200), required ? "" : h("span.hint", {}, " (optional)"));
         const element = h(check ? "div.field.check" : "div.field", {}, check ? [input, label] : [label, input], s.description && hint, fault);
-        const complain = (errors, text) => {
-            errors.push(`${line(s.title ?? name, 100)}: ${text}`);
-            fault.textContent = text;
-            input.classList.add("invalid");
-            input.setAttribute("aria-invalid", "true");
-        };
-        const clear = () => {
-            fault.textContent = "";
-            input.classList.remove("invalid");
-            input.removeAttribute("aria-invalid");
-        };
-        return { element, complain, clear };
+        return { element, complain: this.complainer(s.title ?? name, fault, input) };
+    }
+
+    // The same around several fields.
+    group(name, s, required, content) {
+        const fault = h("span.fault", { role: "alert" });
+        const legend = h("legend", {}, line(s.title ?? name ?? "", 200), required ? "" : h("span.hint", {}, " (optional)"));
+        return { element: h("fieldset", {}, legend, s.description && h("span.hint", {}, line(s.description, 500)), content, fault),
+                 complain: this.complainer(s.title ?? name, fault) };
     }
 
     input(name, s, input, required, parse) {
-        const { element, complain, clear } = this.frame(name, s, input, required);
+        const field = this.frame(name, s, input, required);
+        // An empty text is a value if the schema wants one.
+        const mayBeEmpty = kindOf(s) === "string" && ["text", "textarea"].includes(input.type) && !(s.minLength > 0);
+        input.required = required && !mayBeEmpty;
         const read = errors => {
-            clear();
-            // An empty text is a value only if something was typed and removed, or the schema wants one.
-            if (input.value === "" && !(input.dataset.touched && kindOf(s) === "string" && !required)) {
-                if (required && !(kindOf(s) === "string" && !(s.minLength > 0))) complain(errors, "a value is needed");
-                return required && kindOf(s) === "string" ? "" : undefined;
-            }
-            if (input.value === "") return undefined;
+            if (!input.validity.valid) return field.complain(input.validationMessage, errors);
+            if (input.value === "") return required ? "" : undefined;
             try {
                 return parse(input.value);
             } catch (error) {
-                complain(errors, error.message);
-                return undefined;
+                return field.complain(error.message, errors);
             }
         };
-        return { element, read, input };
+        return { ...field, read };
     }
 
     text(name, s, value, required) {
         const long = s.maxLength > 200 || s.contentMediaType || LONG.test(name ?? "") || typeof value === "string" && value.includes("\n");
         const input = long ? h("textarea", { rows: 4 }) : h("input", { type: INPUTS[s.format] ?? "text", autocomplete: "off", spellcheck: "false" });
-        input.value = typeof value === "string" ? value : "";
-        if (s.format === "date-time") input.placeholder = "2026-01-31T12:00:00Z";
-        else if (s.examples?.length) input.placeholder = line(textOf(s.examples[0]), 60);
-        if (this.proposals && !long) this.proposals(name, input);
+        const isTime = input.type === "datetime-local";
+        if (isTime) {
+            const time = new Date(typeof value === "string" ? value : NaN);
+            input.step = "any";
+            input.valueAsNumber = time.getTime() - time.getTimezoneOffset() * 60_000;
+        } else {
+            input.value = typeof value === "string" ? value : "";
+        }
+        if (s.examples?.length) input.placeholder = line(textOf(s.examples[0]), 60);
+        const pattern = patternOf(s.pattern);
         return this.input(name, s, input, required, text => {
+            if (isTime) return new Date(text).toISOString();
+            // minlength and maxlength of HTML count halves of characters, and only in what was typed
             const n = [...text].length;
             if (n < s.minLength) throw new Error(`at least ${s.minLength} characters are needed`);
             if (n > s.maxLength) throw new Error(`at most ${s.maxLength} characters are allowed`);
-            if (s.format === "date-time" && Number.isNaN(Date.parse(text))) throw new Error("this is not a date and time");
-            if (input.validity?.typeMismatch) throw new Error(`this is not ${s.format === "email" ? "an email address" : "an address (URL)"}`);
+            if (n <= MOST_MATCHED && pattern && !pattern.test(text)) throw new Error(`this does not match the pattern ${s.pattern}`);
             return text;
         });
     }
 
     number(name, s, value, required) {
-        const input = h("input", { type: "text", inputmode: kindOf(s) === "integer" ? "numeric" : "decimal", autocomplete: "off" });
+        const whole = kindOf(s) === "integer";
+        const step = whole && Number.isSafeInteger(s.multipleOf) && s.multipleOf > 0 ? s.multipleOf : 1;
+        // HTML counts steps from the minimum, a schema from 0
+        const min = whole ? Math.ceil(s.minimum / step) * step : s.minimum;
+        const limit = n => (whole ? Number.isSafeInteger(n) : Number.isFinite(n)) ? n : undefined;
+        const input = h("input", { type: "number", step: whole ? step : "any", min: limit(min), max: limit(whole ? Math.floor(s.maximum) : s.maximum),
+                                   inputmode: whole ? "numeric" : "decimal", autocomplete: "off" });
         input.value = typeof value === "number" ? String(value) : "";
-        return this.input(name, s, input, required, text => {
-            const n = Number(text);
-            if (!Number.isFinite(n)) throw new Error("this is not a number");
-            if (kindOf(s) === "integer" && !Number.isInteger(n)) throw new Error("this is not a whole number");
-            if (n < s.minimum) throw new Error(`at least ${s.minimum}`);
-            if (n > s.maximum) throw new Error(`at most ${s.maximum}`);
-            return n;
-        });
+        return this.input(name, s, input, required, Number);
     }
 
     boolean(name, s, value, required) {
         if (!required && value === undefined) return this.choice(name, s, [[true, "yes"], [false, "no"]], value, required);
         const input = h("input", { type: "checkbox", checked: value === true });
-        return { element: this.frame(name, s, input, true, true).element, read: () => input.checked };
+        return { ...this.frame(name, s, input, true, true), read: () => input.checked };
     }
 
     choice(name, s, options, value, required) {
@@ -168,12 +202,10 @@ class Form {
             options.slice(0, 5000).map(([, title], i) => h("option", { value: i }, line(title, 200))));
         select.value = at < 0 ? "" : String(at);
         if (required && options.length === 1) select.value = "0";
-        const { element, complain, clear } = this.frame(name, s, select, required);
-        return { element, read: errors => {
-            clear();
+        const field = this.frame(name, s, select, required);
+        return { ...field, read: errors => {
             if (select.value !== "") return options[Number(select.value)][0];
-            if (required) complain(errors, "choose a value");
-            return undefined;
+            return required ? field.complain("choose a value", errors) : undefined;
         } };
     }
 
@@ -184,7 +216,7 @@ class Form {
             : choices(u) ? "one of a list" : kindOf(u) ?? `form ${i + 1}`);
         const select = h("select", {}, !required && h("option", { value: "" }, "—"), titles.map((t, i) => h("option", { value: i }, line(textOf(t), 100))));
         const place = h("div.form");
-        const { element } = this.frame(name, s, select, required);
+        const { element, complain } = this.frame(name, s, select, required);
         element.append(place);
         let chosen;
         const show = v => {
@@ -195,7 +227,8 @@ class Form {
         const fits = value === undefined ? -1 : resolved.findIndex(u => fitsType(kindOf(u), value));
         select.value = fits >= 0 ? String(fits) : required ? "0" : "";
         show(value);
-        return { element, read: errors => chosen?.read(errors) };
+        return { element, read: errors => chosen?.read(errors), inside: step => chosen?.inside?.(step),
+                 complain: text => (chosen?.complain ?? complain)(text) };
     }
 
     array(name, s, value, required, depth) {
@@ -215,19 +248,15 @@ class Form {
         };
         for (const v of Array.isArray(value) ? value.slice(0, 100) : []) addOne(v);
         for (let i = items.length; i < Math.min(s.minItems ?? 0, 20); i++) addOne();
-        const fault = h("span.fault", { role: "alert" });
-        const element = h("fieldset", {}, this.legend(name, s, required), list, button("Add", () => {
+        const group = this.group(name, s, required, [list, button("Add", () => {
             addOne();
             list.lastChild.querySelector("input, textarea, select")?.focus();
-        }), fault);
-        return { element, read: errors => {
-            fault.textContent = "";
+        })]);
+        return { ...group, inside: step => items[Number(step)], read: errors => {
             if (!items.length && !required) return undefined;
             const values = items.map(i => i.read(errors));
-            if (values.length < s.minItems || values.length > s.maxItems) {
-                fault.textContent = values.length < s.minItems ? `at least ${s.minItems} are needed` : `at most ${s.maxItems} are allowed`;
-                errors.push(`${line(s.title ?? name, 100)}: ${fault.textContent}`);
-            }
+            if (values.length < s.minItems) group.complain(`at least ${s.minItems} are needed`, errors);
+            if (values.length > s.maxItems) group.complain(`at most ${s.maxItems} are allowed`, errors);
             return values;
         } };
     }
@@ -237,21 +266,14 @@ class Form {
             const box = h("input", { type: "checkbox", id: newId("box"), checked: Array.isArray(value) && value.some(x => JSON.stringify(x) === JSON.stringify(v)) });
             return [box, v, h("div.bar", {}, box, h("label", { for: box.id }, line(title, 200)))];
         });
-        const fault = h("span.fault", { role: "alert" });
-        return { element: h("fieldset", {}, this.legend(name, s, required), boxes.map(b => b[2]), fault), read: errors => {
-            fault.textContent = "";
+        const group = this.group(name, s, required, boxes.map(b => b[2]));
+        return { ...group, read: errors => {
             const values = boxes.filter(([box]) => box.checked).map(([, v]) => v);
             if (!values.length && !required) return undefined;
-            if (values.length < s.minItems || values.length > s.maxItems) {
-                fault.textContent = values.length < s.minItems ? `choose at least ${s.minItems}` : `choose at most ${s.maxItems}`;
-                errors.push(`${line(s.title ?? name, 100)}: ${fault.textContent}`);
-            }
+            if (values.length < s.minItems) group.complain(`choose at least ${s.minItems}`, errors);
+            if (values.length > s.maxItems) group.complain(`choose at most ${s.maxItems}`, errors);
             return values;
         } };
-    }
-
-    legend(name, s, required) {
-        return [h("legend", {}, line(s.title ?? name ?? "", 200), required ? "" : h("span.hint", {}, " (optional)")), s.description && h("span.hint", {}, line(s.description, 500))];
     }
 
     members(s, value, depth) {
@@ -262,9 +284,9 @@ class Form {
         const known = new Set(fields.map(f => f[0]));
         const extra = isObject(value) ? Object.fromEntries(Object.entries(value).filter(([k]) => !known.has(k))) : {};
         const other = open || Object.keys(extra).length ? this.json("Other members", { description: "A JSON object" }, Object.keys(extra).length ? extra : undefined, false) : undefined;
-        return { elements: [...fields.map(f => f[1].element), other?.element].filter(Boolean), read: errors => {
+        return { elements: [...fields.map(f => f[1].element), other?.element].filter(Boolean), inside: step => fields.find(([key]) => key === step)?.[1] ?? other, read: errors => {
             const result = {};
-            for (const [key, field] of [...fields]) {
+            for (const [key, field] of fields) {
                 const v = field.read(errors);
                 if (v !== undefined) Object.defineProperty(result, key, { value: v, enumerable: true, configurable: true, writable: true });
             }
@@ -275,12 +297,9 @@ class Form {
 
     object(name, s, value, required, depth) {
         if (!isObject(s.properties) && s.additionalProperties === undefined) return this.json(name, { ...s, description: s.description ?? "A JSON object" }, value, required);
-        const { elements, read } = this.members(s, value, depth);
-        return { element: h("fieldset", {}, this.legend(name, s, required), elements), read: errors => {
-            if (required) return read(errors);
-            const found = read([]);
-            return Object.keys(found).length ? read(errors) : undefined;
-        } };
+        const { elements, read, inside } = this.members(s, value, depth);
+        return { ...this.group(name, s, required, elements), inside,
+                 read: errors => required || Object.keys(read(null)).length ? read(errors) : undefined };
     }
 
     json(name, s, value, required) {
@@ -307,17 +326,27 @@ function fitsType(type, value) {
     }
 }
 
-// A form for an object. `proposals(name, input)` may attach proposals to an input.
-export function schemaForm(schema, value, proposals) {
-    const form = new Form(schema, proposals);
-    const s = resolve(schema, schema);
-    const { elements, read } = form.members(s, value, 0);
+// A form for an object. complain(pointer, text) shows a fault at the innermost field around the place of a JSON Pointer,
+// and returns whether there is one.
+export function schemaForm(schema, value) {
+    const form = new Form(schema);
+    const top = form.members(resolve(schema, schema), value, 0);
     return {
-        element: h("div.form", {}, elements),
-        empty: !elements.length,
+        element: h("div.form", {}, top.elements),
+        empty: !top.elements.length,
         read: () => {
             const errors = [];
-            return { value: read(errors), errors };
+            for (const clear of form.clear) clear();
+            return { value: top.read(errors), errors };
+        },
+        complain: (pointer, text) => {
+            let field = top, innermost;
+            for (const step of pointer.split("/").slice(1)) {
+                field = field?.inside?.(step.replace(/~1/g, "/").replace(/~0/g, "~"));
+                innermost = field ?? innermost;
+            }
+            innermost?.complain(text);
+            return innermost !== undefined;
         },
     };
 }

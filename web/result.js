@@ -1,21 +1,14 @@
-// result.js: results of tools, checked against the schema that the tool has for them.
+// result.js: results of tools.
 
-import { h, line } from "./dom.js";
+import { h } from "./dom.js";
 import { jsonView } from "./json.js";
 import { showBlock } from "./view.js";
-import { check } from "./check.js";
 
 export async function showResult(app, result, outputSchema) {
     const parts = [];
     if (result.isError) parts.push(h("p.error", { role: "alert" }, "The tool reports an error:"));
     if (result.structuredContent !== undefined) {
         parts.push(h("h3", {}, "Structured result"));
-        if (outputSchema) {
-            const { errors, failed } = check(result.structuredContent, outputSchema);
-            parts.push(failed ? h("p.muted", {}, `Its schema cannot be checked: ${line(failed, 300)}`)
-                : errors.length ? h("div", { role: "alert" }, h("p.error", {}, "The result does not follow its schema:"), h("ul", {}, errors.slice(0, 20).map(e => h("li", {}, line(e, 500)))))
-                : h("p.good", {}, "The result follows its schema."));
-        }
         parts.push(jsonView(result.structuredContent, 3));
     } else if (outputSchema && !result.isError) {
         parts.push(h("p.error", { role: "alert" }, "The tool has a schema for its result, but the result has no structured content."));

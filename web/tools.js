@@ -1,4 +1,4 @@
-// tools.js: the panel of tools: a form, the call as it will be sent, its progress, its checked result.
+// tools.js: the panel of tools: a form, the call as it will be sent, its progress, its result.
 
 import { h, fill, line, prose, button } from "./dom.js";
 import { catalogue } from "./catalogue.js";
@@ -19,7 +19,7 @@ function badges(tool) {
     return list.length ? h("p", { title: "What the server says about the tool. It is not checked." }, list.map(t => [h("span.badge", {}, t), " "])) : undefined;
 }
 
-// A form, and the same arguments as JSON, of which one is visible.
+// A form, and the same arguments as JSON, of which one is visible. complain(faults) shows what a server finds in them.
 export function editor(schema, value) {
     let form = schemaForm(schema, value);
     const text = h("textarea", { rows: 10, spellcheck: "false", "aria-label": "Arguments as JSON" });
@@ -56,10 +56,22 @@ export function editor(schema, value) {
         toggle.textContent = asText ? "As a form" : "As JSON";
         return undefined;
     });
-    return { element: h("div", {}, form.empty && h("p.muted", {}, "It takes no arguments."), place, fault), toggle, read };
+    const complain = faults => {
+        const rest = faults.filter(f => asText || !form.complain(f.path, f.reason));
+        fault.hidden = !rest.length;
+        fault.textContent = rest.map(f => line(`${f.path || "/"}: ${f.reason}`, 500)).join("; ");
+        place.querySelector("[aria-invalid=true]")?.focus();
+    };
+    return { element: h("div", {}, form.empty && h("p.muted", {}, "It takes no arguments."), place, fault), toggle, read, complain };
 }
 
-async function call(app, tool, args, place, task) {
+// The faults of the arguments and their places, which our server names (docs/guide.md): [{path, reason}].
+function faultsOf(result) {
+    const list = result.isError && result._meta?.["libmcp/faults"];
+    return Array.isArray(list) ? list.slice(0, 16).filter(f => typeof f?.path === "string" && typeof f.reason === "string") : [];
+}
+
+async function call(app, tool, args, place, task, complain) {
     const params = { name: tool.name, arguments: args };
     const ok = await confirm(`Call ${line(tool.name, 100)}?`, "Call", h("p.muted", {}, `This is sent to ${app.serverName}:`), jsonView(params, 3));
     if (!ok) return;
@@ -74,6 +86,7 @@ async function call(app, tool, args, place, task) {
         return;
     }
     fill(place2, await showResult(app, result, tool.outputSchema));
+    complain(faultsOf(result));
 }
 
 // A server that changed the headers of a tool says so with -32020: its tools are read again, once.
@@ -103,7 +116,7 @@ export const panel = app => catalogue(app, {
                 : h("form", { novalidate: true, onsubmit: event => {
                     event.preventDefault();
                     const args = e.read();
-                    if (args !== undefined) call(app, tool, args, result, tasks && asTask.checked);
+                    if (args !== undefined) call(app, tool, args, result, tasks && asTask.checked, e.complain);
                 } }, e.element, h("div.bar.wrap", {}, h("button.primary", { type: "submit" }, "Call…"), e.toggle,
                     tasks && [asTask, h("label", { for: "as-task" }, "as a task")])),
             result, h("details", {}, h("summary", {}, "Schema of the arguments"), jsonView(tool.inputSchema ?? {}, 1)), icon);

@@ -158,7 +158,7 @@ describe('the page with server-everything', { timeout: 120_000, skip: missing },
         await press(page.locator('.row', { hasText: 'features.md' }));
         await page.locator('.text').first().waitFor();
         await call(page, 'get-structured-content', () => page.locator('.form select').first().selectOption({ index: 1 }));
-        await result(page).locator('.good').waitFor();
+        await result(page).locator('h3', { hasText: 'Structured result' }).waitFor();
         await call(page, 'trigger-elicitation-request');
         await dialog(page).locator('form').waitFor();
         await checkAccess(page, 'elicitation of server-everything');
@@ -234,10 +234,10 @@ const schema = {
 };
 
 describe('the page and forms', { timeout: 60_000, skip: missing }, () => {
-    it('makes forms of schemas, and checks results', async () => {
+    it('makes forms of schemas', async () => {
         let given;
         const table = endpoint({
-            'tools/list': () => ({ tools: [{ name: 'form', inputSchema: schema, outputSchema: { type: 'object', properties: { n: { type: 'integer' } } } },
+            'tools/list': () => ({ tools: [{ name: 'form', inputSchema: schema },
                 { name: 'bad', inputSchema: { type: 'object', properties: { x: { type: 'number', 'x-mcp-header': 'X' } } } }] }),
             'tools/call': params => {
                 given = params.arguments;
@@ -247,7 +247,7 @@ describe('the page and forms', { timeout: 60_000, skip: missing }, () => {
         await on(table, async page => {
             await choose(page, 'tools', 'form');
             await page.click('button:has-text("Call…")');
-            await page.locator('.fault', { hasText: 'value' }).first().waitFor();
+            await page.locator('.fault:not(:empty)').first().waitFor();
             await page.getByLabel('Name').fill('Ada');
             await page.getByLabel(/^zip/).fill('12');
             await page.locator('fieldset', { hasText: 'tags' }).locator('button:has-text("Add")').click();
@@ -260,7 +260,7 @@ describe('the page and forms', { timeout: 60_000, skip: missing }, () => {
             await page.click('button:has-text("Call…")');
             await page.locator('dialog .json', { hasText: 'London' }).waitFor();
             await page.click('dialog button.primary');
-            await result(page).locator('.error', { hasText: 'does not follow its schema' }).waitFor();
+            await result(page).locator('.json', { hasText: 'seven' }).waitFor();
             assert.deepEqual(given, { name: 'Ada', place: { city: 'London', zip: 12 }, tags: ['first'], colours: ['green'], kind: { sides: 4 }, old: true, level: 2 });
             await choose(page, 'tools', 'bad');
             await page.locator('.warning', { hasText: 'invalid' }).waitFor();

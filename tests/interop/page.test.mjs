@@ -1,7 +1,6 @@
 // The web page of mcpd --page in Debian's Chromium.
 
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,17 +24,6 @@ const enter = async (page, token) => {
     await page.fill('#token', token);
     await page.click('button[type=submit]');
 };
-
-it('has the libraries that the npm registry has', () => {
-    const folder = join(MCP_SOURCE_DIR, 'web/json-schema');
-    const sums = readFileSync(join(folder, '.sha256'), 'utf8').trim().split('\n').map(l => l.split(/\s+/));
-    assert.ok(sums.length > 5);
-    for (const [sum, name] of sums) {
-        const bytes = readFileSync(join(folder, name));
-        assert.equal(createHash('sha256').update(bytes).digest('hex'), sum, name);
-        assert.deepEqual(bytes, readFileSync(join(import.meta.dirname, '../node_modules/@cfworker/json-schema/dist/esm', name)), name);
-    }
-});
 
 // With MCP_PAGE_PICTURES the pictures of docs/web.md are made again (scripts/make-web-pictures). Their bytes depend on the
 // fonts of the machine, so they are not compared.
@@ -357,5 +345,107 @@ describe('the page of mcpd', { timeout: 120_000, skip: missing }, () => {
         assert.ok(label.height < box.height * 1.5 && first.x + first.width <= label.x, 'the header has one line');
         assert.deepEqual(small.faults(), []);
         await small.context().close();
+    });
+});
+
+// What inputs can express, the browser checks; the rest is the server's, which is mcpd.
+describe('the form of a tool', { timeout: 120_000, skip: missing }, () => {
+    const properties = {
+        count: { type: 'integer', minimum: 2, maximum: 9, multipleOf: 2 },
+        ratio: { type: 'number', exclusiveMinimum: 0 },
+        letters: { type: 'string', minLength: 2, maxLength: 3, pattern: '[a-z]' },
+        mail: { type: 'string', format: 'email' },
+        day: { type: 'string', format: 'date' },
+        at: { type: 'string', format: 'date-time' },
+        nested: { type: 'object', required: ['list'], properties: { list: { type: 'array', items: { type: 'integer', not: { const: 5 } } }, 'a/b': { not: { const: 'x' }, type: 'string' } } },
+        either: { anyOf: [{ type: 'integer', not: { const: 7 } }, { type: 'boolean' }] },
+    };
+    let folder, server, page;
+    before(async () => {
+        folder = mkdtempSync(join(tmpdir(), 'mcpd-page-'));
+        const config = join(folder, 'mcpd.json');
+        writeFileSync(config, JSON.stringify({ page: true, tools: [{ name: 'form', command: ['echo', 'called'], 'input-schema': { type: 'object', required: ['count', 'nested'], properties, maxProperties: 6 } }] }));
+        server = await serve(MCPD, ['--config', config, folder]);
+        page = await open(browser, server.url.replace('/mcp', '/'));
+        await page.panel('tools');
+        await press(page.locator('[data-panel=tools] .row:visible', { hasText: 'form' }).first());
+        await page.locator('.preview h2').waitFor();
+    });
+    after(async () => {
+        const faults = page?.faults();
+        await page?.context().close();
+        await server?.stop();
+        rmSync(folder, { recursive: true });
+        assert.deepEqual(faults, []);
+    });
+
+    const field = name => page.locator('.field', { has: page.locator(':scope > label', { hasText: new RegExp(`^${name}`) }) });
+    const type = (name, text) => field(name).locator('input').first().fill(text);
+    const fault = name => field(name).locator(':scope > .fault').textContent();
+    const submit = () => page.click('button:has-text("Call…")');
+    const send = async () => {
+        await submit();
+        await page.click('dialog button.primary');
+        await page.locator('[data-done]').waitFor();
+    };
+
+    it('names what the browser finds, at its field, and sends nothing', async () => {
+        await submit();
+        assert.notEqual(await fault('count'), '');
+        for (const [name, wrong, right] of [['count', '3', '4'], ['count', '1', '4'], ['count', '10', '4'], ['count', '2.5', '4'], ['mail', 'nobody', 'a@b.example'],
+            ['letters', 'a', 'ab'], ['letters', 'abcd', 'abc'], ['letters', '12', '1b2'], ['letters', '👍👍👍👍', '👍a👍']]) {
+            await type('count', '4');
+            await type(name, wrong);
+            await submit();
+            assert.equal(await page.locator('dialog').count(), 0, `${name}: ${wrong}`);
+            assert.notEqual(await fault(name), '', `${name}: ${wrong}`);
+            assert.equal(await field(name).locator('input').getAttribute('aria-invalid'), 'true');
+            await checkAccess(page, `a fault of ${name}`);
+            await type(name, right);
+            await submit();
+            await page.click('dialog button:has-text("Cancel")');
+            assert.equal(await fault(name), '', `${name}: ${right}`);
+            assert.equal(await field(name).locator('input').getAttribute('aria-invalid'), null);
+        }
+        await type('mail', '');
+        await type('letters', '');
+    });
+
+    it('shows what the server finds, at its field', async () => {
+        await type('count', '4');
+        await type('ratio', '0');
+        await page.locator('fieldset', { hasText: 'list' }).locator('button:has-text("Add")').last().click();
+        await page.locator('fieldset', { hasText: 'list' }).last().locator('input').fill('5');
+        await type('a/b', 'x');
+        await field('either').locator('select').first().selectOption('integer');
+        await field('either').locator('input').fill('7');
+        await send();
+        await page.locator('[aria-invalid=true]').first().waitFor();
+        assert.match(await fault('ratio'), /more than 0/);
+        assert.notEqual(await page.locator('fieldset', { hasText: 'list' }).last().locator('.field .fault').textContent(), '');
+        assert.notEqual(await fault('a/b'), '');
+        assert.notEqual(await field('either').locator('.field .fault').textContent(), '');
+        assert.equal(await fault('count'), '');
+        assert.ok(await page.evaluate(() => document.activeElement.matches('[aria-invalid=true]')), 'the first fault has the focus');
+        await checkAccess(page, 'faults that the server found');
+    });
+
+    it('calls when nothing is wrong, with times as the schema has them, and says what has no field', async () => {
+        await type('ratio', '0.5');
+        await page.locator('fieldset', { hasText: 'list' }).last().locator('input').fill('6');
+        await type('a/b', 'y');
+        await field('either').locator('input').fill('8');
+        await type('at', '2026-01-31T12:00');
+        await type('day', '2026-02-01');
+        await send();
+        await page.locator('[data-result] .text', { hasText: 'called' }).waitFor();
+        await submit();
+        const said = await page.locator('dialog .json').textContent();
+        assert.ok(said.includes(`"${await page.evaluate(() => new Date('2026-01-31T12:00').toISOString())}"`), said);
+        assert.ok(said.includes('"2026-02-01"'), said);
+        await page.click('dialog button:has-text("Cancel")');
+        await type('mail', 'a@b.example');
+        await send();
+        await page.locator('.preview p.error:visible', { hasText: /^\/: / }).waitFor();
     });
 });
