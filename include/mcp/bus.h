@@ -153,8 +153,8 @@ typedef struct mcp_share_options {
 } mcp_share_options;
 
 /* Begins to share changes with the other instances. What is shared: mcp_server_resource_updated(),
- * mcp_server_updated_for(), mcp_server_resources_changed(), mcp_server_resources_changed_by(),
- * mcp_server_list_changed() and mcp_server_list_changed_for(), whoever calls them. What this program
+ * mcp_server_resources_changed(), mcp_server_resources_changed_by(), mcp_server_list_changed() and
+ * mcp_server_list_changed_for(), whoever calls them. What this program
  * registers, removes or rebuilds is not shared, nor changes for one identity
  * (mcp_server_updated_as()).
  *
@@ -206,7 +206,7 @@ MCP_API bool mcp_server_get_share(const mcp_server *server, mcp_share_usage *ret
  * which instance that is, and carries messages between it and the others. They are trusted.
  *
  * What is watched once: resources and lists of providers with `watch` and `watch_list` (mcp/provider.h).
- * What depends on the caller (watch_for, watch_as, watch_list_as) is watched by each instance.
+ * What depends on the caller (watch_as, watch_list_as) is watched by each instance.
  *
  * A subscription works at once, because its own instance watches too, until `overlap_ms` after the
  * answer of the other. It does so as long as it gets no answer, so messages may be lost. */

@@ -35,8 +35,8 @@ typedef struct mcp_source {
     size_t size;
     /* The prefix of its URIs, as for mcp_server_mount(), for example "git://project/". Required. */
     const char *prefix;
-    bool lists;     /* whether the provider has `list` (mcp_provider) */
-    bool subscribe; /* whether its resources can be watched: `watch`, `watch_for` or `watch_as` */
+    bool lists;        /* whether the provider has `list` (mcp_provider) */
+    bool subscribe;    /* whether its resources can be watched: `watch` or `watch_as` */
     bool list_changed; /* whether it announces changes of its list: `watch_list` or
                         * `watch_list_as` */
     /* Whether the module requests to run in the server's process, because it parses no data that

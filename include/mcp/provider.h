@@ -94,18 +94,12 @@ typedef struct mcp_provider {
      * in the order of mounting. Returns MCP_ENOTFOUND if the provider does not know the method
      * either. */
     int (*other)(mcp_request *req, void *user);
-    /* Called instead of watch and unwatch, for a provider where each caller has a session of its
-     * own. They are called when the first subscriber of a principal (NULL if anonymous) to a
-     * canonical URI arrives, and when the last one leaves. See mcp_server_updated_for(). */
-    int (*watch_for)(const char *canonical, const char *principal, void *user);
-    void (*unwatch_for)(const char *canonical, const char *principal, void *user);
     /* Called instead of the functions above, for a provider whose changes concern only some
      * callers, depending on their identity (NULL if anonymous). `watch_as` is called when the first
      * subscriber with this identity to a canonical URI arrives, and `watch_list_as` for each stream
      * of notifications that list changes are sent on. `identity` is valid until the matching call
      * of unwatch_as() or unwatch_list_as(). The provider announces a change with
-     * mcp_server_updated_as() and mcp_server_list_changed_as(), and nothing for an identity that
-     * has expired. If a legacy session gets a request with another identity, its subscriptions are
+     * mcp_server_updated_as() and mcp_server_list_changed_as(). If a legacy session gets a request with another identity, its subscriptions are
      * watched as this identity from then on. */
     int (*watch_as)(const char *canonical, mcp_identity *identity, void *user);
     void (*unwatch_as)(const char *canonical, mcp_identity *identity, void *user);
@@ -376,11 +370,8 @@ MCP_API const char *mcp_server_instance(mcp_server *server);
 MCP_API void mcp_server_list_changed(mcp_server *server, mcp_item item);
 /* Like mcp_server_list_changed(), for one principal only (NULL means anonymous). */
 MCP_API void mcp_server_list_changed_for(mcp_server *server, mcp_item item, const char *principal);
-/* Like mcp_server_resource_updated(), for a resource that watch_for() watches for this
- * principal. */
-MCP_API void mcp_server_updated_for(mcp_server *server, const char *uri, const char *principal);
-/* The same for an identity, which is compared by its address; for watch_as() and
- * watch_list_as(). */
+/* Announce a change to one identity, which is compared by its address; for watch_as() and
+ * watch_list_as(). Nothing is announced to an identity that has expired. */
 MCP_API void mcp_server_updated_as(mcp_server *server, const char *uri,
                                    const mcp_identity *identity);
 MCP_API void mcp_server_list_changed_as(mcp_server *server, mcp_item item,

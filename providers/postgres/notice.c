@@ -3,7 +3,6 @@
 #include "provider.h"
 
 #include <stdio.h>
-#include <time.h>
 
 enum { ROUND_MS = 250 }; /* from one round of statements to the next */
 
@@ -242,19 +241,9 @@ static void run_queue(postgres *s)
 
 /* ---- telling --------------------------------------------------------------------------------- */
 
-static bool has_expired(const mcp_identity *identity)
-{
-    struct timespec t;
-    int64_t at = mcp_identity_expires_ms(identity);
-    clock_gettime(CLOCK_REALTIME, &t);
-    return at && (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000 >= at;
-}
-
 static void tell(const postgres *s, const postgres_view *v)
 {
     for (const postgres_viewer *w = v->viewers; w; w = w->next) {
-        if (has_expired(w->identity))
-            continue;
         if (*v->uri)
             mcp_server_updated_as(s->base.server, v->uri, w->identity);
         else

@@ -312,8 +312,8 @@ int mcp_upstream_mount(mcp_server *server, const mcp_upstream_options *options, 
         .run = run,
         .complete = complete,
         .resolve = upstream_uri_resolve,
-        .watch_for = upstream_watch,
-        .unwatch_for = upstream_unwatch,
+        .watch_as = upstream_watch,
+        .unwatch_as = upstream_unwatch,
         .watch_list = upstream_watch_list,
         .unwatch_list = upstream_unwatch_list,
         .release = release,
@@ -326,8 +326,8 @@ int mcp_upstream_mount(mcp_server *server, const mcp_upstream_options *options, 
         return rc;
     if (options->shared) {
         provider.seals_cursors = true;
-        provider.watch_for = NULL;
-        provider.unwatch_for = NULL;
+        provider.watch_as = NULL;
+        provider.unwatch_as = NULL;
         provider.watch = upstream_watch_shared;
         provider.unwatch = upstream_unwatch_shared;
     }

@@ -47,9 +47,10 @@ static void session_free(upstream_session *s)
     upstream_login_close(s);
     upstream_said_keep(s);
     mcp_client_free(s->client);
-    for (size_t i = 0; i < s->n_uris; i++)
-        common_release(&up->alloc, s->uris[i]);
+    while (s->n_uris)
+        common_release(&up->alloc, s->uris[--s->n_uris]);
     common_release(&up->alloc, s->uris);
+    common_release(&up->alloc, s->watchers);
     upstream_headers_clear(s);
     common_release(&up->alloc, s->verdicts.of);
     common_release(&up->alloc, s->principal);
@@ -165,14 +166,6 @@ void upstream_list_changed(const upstream_session *s, mcp_item item)
         mcp_server_list_changed(s->up->server, item);
     else
         mcp_server_list_changed_for(s->up->server, item, s->principal);
-}
-
-void upstream_updated(const upstream_session *s, const char *uri)
-{
-    if (s->up->options.shared)
-        mcp_server_resource_updated(s->up->server, uri);
-    else
-        mcp_server_updated_for(s->up->server, uri, s->principal);
 }
 
 static bool is_same_principal(const char *a, const char *b)

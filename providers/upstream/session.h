@@ -114,7 +114,10 @@ struct upstream_session {
     upstream_question *left; /* questions that were withdrawn or have lost their request */
 
     mcp_subscription *subscription;
-    char **uris; /* watched URIs, as the other server names them */
+    /* The watched URIs, as the other server names them, once for each identity that watches them, and
+     * these identities (NULL if anonymous, or if sessions are shared). */
+    char **uris;
+    mcp_identity **watchers;
     size_t n_uris, cap_uris;
     mcp_service_use watching; /* keeps the process running while URIs are watched */
     bool watches;             /* `watching` is in use */
@@ -205,9 +208,8 @@ int64_t upstream_now(const upstream *up);
 void upstream_say(const upstream *up, const char *level, const char *text);
 /* Returns the principal of a caller's session: that of the caller, or NULL if sessions are shared. */
 const char *upstream_principal(const upstream *up, const char *of_caller);
-/* Notifies the callers who use the session, of a list or of one resource. */
+/* Notifies the callers who use the session. */
 void upstream_list_changed(const upstream_session *s, mcp_item item);
-void upstream_updated(const upstream_session *s, const char *uri);
 /* Returns whether the session belongs to the principal. */
 bool upstream_session_is_of(const upstream_session *s, const char *principal);
 /* Returns the principal of the caller of a request, or NULL if it is anonymous. */
@@ -415,8 +417,8 @@ const char *upstream_log_name(int level);
 
 /* ---- watch.c --------------------------------------------------------------------------------- */
 
-int upstream_watch(const char *canonical, const char *principal, void *user);
-void upstream_unwatch(const char *canonical, const char *principal, void *user);
+int upstream_watch(const char *canonical, mcp_identity *identity, void *user);
+void upstream_unwatch(const char *canonical, mcp_identity *identity, void *user);
 int upstream_watch_shared(const char *canonical, void *user);
 void upstream_unwatch_shared(const char *canonical, void *user);
 int upstream_watch_list(void *user);

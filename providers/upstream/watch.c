@@ -11,13 +11,19 @@ static const mcp_item changed_item[] = {[MCP_CHANGE_RESOURCES] = MCP_ITEM_RESOUR
                                         [MCP_CHANGE_PROMPTS] = MCP_ITEM_PROMPT,
                                         [MCP_CHANGE_TOOLS] = MCP_ITEM_TOOL};
 
-static void tell(const upstream_session *s, const char *uri)
+/* Announces a change of the watched URI with this number. */
+static void tell(const upstream_session *s, size_t i)
 {
     const upstream *up = s->up;
     common_buffer b;
     common_buffer_init(&b, &up->alloc);
-    if (common_put(&b, up->prefix) && common_put(&b, uri) && common_buffer_append(&b, "", 1) == 0)
-        upstream_updated(s, b.ptr);
+    if (!common_put(&b, up->prefix) || !common_put(&b, s->uris[i]) ||
+        common_buffer_append(&b, "", 1) != MCP_OK)
+        /* no memory */;
+    else if (up->options.shared)
+        mcp_server_resource_updated(up->server, b.ptr);
+    else
+        mcp_server_updated_as(up->server, b.ptr, s->watchers[i]);
     common_buffer_free(&b);
 }
 
@@ -43,7 +49,7 @@ static void on_changed(mcp_client *client, mcp_subscription *subscription, mcp_c
     }
     for (size_t i = 0; i < s->n_uris; i++) {
         if (concerns(s->uris[i], uri))
-            tell(s, s->uris[i]);
+            tell(s, i);
     }
 }
 
@@ -53,7 +59,7 @@ void upstream_watch_announce(upstream_session *s)
     for (size_t i = 0; s->up->listening && i < 3; i++)
         upstream_list_changed(s, changed_item[MCP_CHANGE_RESOURCES + i]);
     for (size_t i = 0; i < s->n_uris; i++)
-        tell(s, s->uris[i]);
+        tell(s, i);
 }
 
 /* After a reconnection, announces that everything may have changed, because changes during the
@@ -110,10 +116,12 @@ void upstream_watch_adopt(upstream_session *s)
         if (!from->failed || !from->n_uris || !upstream_session_is_of(from, s->principal))
             continue;
         s->uris = from->uris;
+        s->watchers = from->watchers;
         s->n_uris = from->n_uris;
         s->cap_uris = from->cap_uris;
         s->missed = true;
         from->uris = NULL;
+        from->watchers = NULL;
         from->n_uris = from->cap_uris = 0;
         return; /* there is only one such session, because each new session adopts the URIs */
     }
@@ -205,25 +213,27 @@ static const char *there(const upstream *up, const char *canonical)
     return canonical + strlen(up->prefix);
 }
 
-static int add(upstream_session *s, const char *uri)
+static int add(upstream_session *s, const char *uri, mcp_identity *identity)
 {
     const mcp_allocator *alloc = &s->up->alloc;
     if (s->n_uris == s->cap_uris) {
         size_t cap = s->cap_uris ? s->cap_uris * 2 : 8;
-        char **grown = alloc->resize(s->uris, cap * sizeof(*grown), alloc->user);
-        if (!grown)
+        char **uris = alloc->resize(s->uris, cap * sizeof(*uris), alloc->user);
+        s->uris = uris ? uris : s->uris;
+        mcp_identity **watchers = alloc->resize(s->watchers, cap * sizeof(*watchers), alloc->user);
+        s->watchers = watchers ? watchers : s->watchers;
+        if (!uris || !watchers)
             return MCP_ENOMEM;
-        s->uris = grown;
         s->cap_uris = cap;
     }
     s->uris[s->n_uris] = common_copy(alloc, uri, strlen(uri));
     if (!s->uris[s->n_uris])
         return MCP_ENOMEM;
-    s->n_uris++;
+    s->watchers[s->n_uris++] = identity;
     return MCP_OK;
 }
 
-int upstream_watch(const char *canonical, const char *principal, void *user)
+int upstream_watch(const char *canonical, mcp_identity *identity, void *user)
 {
     upstream *up = user;
     upstream_session *s = NULL;
@@ -231,9 +241,10 @@ int upstream_watch(const char *canonical, const char *principal, void *user)
     if (!*there(up, canonical) ||
         !upstream_offers(up, MCP_ITEM_RESOURCE, mcp_str_from(there(up, canonical))))
         return MCP_ENOTFOUND;
-    int rc = upstream_session_get(up, &(upstream_wanted){.principal = principal}, &s, &error);
+    const upstream_wanted wanted = {.principal = mcp_identity_principal(identity)};
+    int rc = upstream_session_get(up, &wanted, &s, &error);
     if (rc == MCP_OK)
-        rc = add(s, there(up, canonical));
+        rc = add(s, there(up, canonical), identity);
     if (rc != MCP_OK)
         return rc;
     upstream_watch_begin(s);
@@ -243,16 +254,16 @@ int upstream_watch(const char *canonical, const char *principal, void *user)
     return MCP_OK;
 }
 
-void upstream_unwatch(const char *canonical, const char *principal, void *user)
+void upstream_unwatch(const char *canonical, mcp_identity *identity, void *user)
 {
     upstream *up = user;
     for (upstream_session *s = up->sessions; s; s = s->next) {
-        bool same = upstream_session_is_of(s, principal);
-        for (size_t i = 0; same && i < s->n_uris; i++) {
-            if (strcmp(s->uris[i], there(up, canonical)) != 0)
+        for (size_t i = 0; i < s->n_uris; i++) {
+            if (s->watchers[i] != identity || strcmp(s->uris[i], there(up, canonical)) != 0)
                 continue;
             common_release(&up->alloc, s->uris[i]);
             s->uris[i] = s->uris[--s->n_uris];
+            s->watchers[i] = s->watchers[s->n_uris];
             mcp_subscription_set_uris(s->subscription, uris_of(s), s->n_uris);
             return;
         }

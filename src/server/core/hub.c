@@ -8,6 +8,7 @@
  */
 #include "server/core/access.h"
 #include "server/core/hub.h"
+#include "server/core/seal.h"
 #include "server/core/topic.h"
 #include "server/share/share.h"
 #include "server/tasks/tasks.h"
@@ -207,33 +208,25 @@ void mcp__hub_updated(mcp_server *server, mcp_str key)
         mark_topic(topic);
 }
 
-/* Announces an update here and to the other instances. */
-static void updated(mcp_server *server, mcp_str key)
-{
-    mcp__hub_updated(server, key);
-    mcp__share_mark(server, MCP__MARK_TOPIC, key);
-}
-
 void mcp_server_resource_updated(mcp_server *server, const char *uri)
 {
-    updated(server, mcp_str_from(uri));
+    mcp__hub_updated(server, mcp_str_from(uri));
+    mcp__share_mark(server, MCP__MARK_TOPIC, mcp_str_from(uri));
 }
 
-void mcp_server_updated_for(mcp_server *server, const char *uri, const char *principal)
+static bool has_expired(const mcp_server *server, const mcp_identity *identity)
 {
-    mcp__buf key;
-    mcp__buf_init(&key, &server->allocator, SIZE_MAX);
-    mcp__topic_put_key(&key, uri, principal);
-    if (!key.failed)
-        updated(server, mcp__buf_view(&key));
-    mcp__buf_free(&key);
+    int64_t at = mcp_identity_expires_ms(identity);
+    return at && mcp__server_clock(server) >= at;
 }
 
 void mcp_server_updated_as(mcp_server *server, const char *uri, const mcp_identity *identity)
 {
     mcp__buf key;
+    if (has_expired(server, identity))
+        return;
     mcp__buf_init(&key, &server->allocator, SIZE_MAX);
-    mcp__topic_put_key_as(&key, uri, identity);
+    mcp__topic_put_key(&key, uri, identity);
     if (!key.failed)
         mcp__hub_updated(server, mcp__buf_view(&key));
     mcp__buf_free(&key);
@@ -313,8 +306,9 @@ void mcp_server_list_changed_for(mcp_server *server, mcp_item item, const char *
 void mcp_server_list_changed_as(mcp_server *server, mcp_item item, const mcp_identity *identity)
 {
     unsigned list = 1u << (item == MCP_ITEM_TEMPLATE ? MCP__RESOURCES : kind_of(item));
-    for (mcp__link *l = server->sessions.next; !server->building && l != &server->sessions;
-         l = l->next) {
+    if (server->building || has_expired(server, identity))
+        return;
+    for (mcp__link *l = server->sessions.next; l != &server->sessions; l = l->next) {
         mcp__session *session = mcp__container(l, mcp__session, link);
         if (session->legacy.identity == identity)
             mark_list(&session->legacy, list);

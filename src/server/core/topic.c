@@ -2,18 +2,9 @@
 #include "server/core/topic.h"
 #include "server/share/watch.h"
 
-/* What follows the NUL of a key. */
-enum { NOBODY = 0, ANONYMOUS = 'a', NAMED = 'n', IDENTITY = 'i' };
-
-static char mark_of(const mcp__topic *t)
-{
-    size_t len = strlen(t->key.ptr);
-    return len < t->key.len ? t->key.ptr[len + 1] : NOBODY;
-}
-
 bool mcp__topic_has_identity(const mcp__topic *t)
 {
-    return mark_of(t) == IDENTITY;
+    return strlen(t->key.ptr) < t->key.len;
 }
 
 static mcp__topic *topic_new(mcp_server *server, mcp_str key, mcp_identity *identity)
@@ -26,7 +17,7 @@ static mcp__topic *topic_new(mcp_server *server, mcp_str key, mcp_identity *iden
         memcpy(text, key.ptr, key.len);
     t->key = (mcp_str){text, key.len};
     mcp__list_init(&t->subscriptions);
-    t->identity = mark_of(t) == IDENTITY ? mcp_identity_ref(identity) : NULL;
+    t->identity = mcp__topic_has_identity(t) ? mcp_identity_ref(identity) : NULL;
     if (mcp__map_add(&server->topics, t->key, t) != MCP_OK) {
         mcp_identity_unref(t->identity);
         mcp__release(&server->allocator, t);
@@ -35,35 +26,20 @@ static mcp__topic *topic_new(mcp_server *server, mcp_str key, mcp_identity *iden
     return t;
 }
 
-static const char *principal_of(const mcp__topic *t)
-{
-    const char *mark = t->key.ptr + strlen(t->key.ptr) + 1;
-    return mark < t->key.ptr + t->key.len && *mark == NAMED ? mark + 1 : NULL;
-}
-
 static void unwatch(const mcp__topic *t)
 {
     if (!t->watched)
         return;
-    switch (mark_of(t)) {
-    case NOBODY:
-        if (t->unwatch.alike)
-            t->unwatch.alike(t->key.ptr, t->watch_user);
-        break;
-    case IDENTITY:
-        if (t->unwatch.identity)
-            t->unwatch.identity(t->key.ptr, t->identity, t->watch_user);
-        break;
-    default:
-        if (t->unwatch.principal)
-            t->unwatch.principal(t->key.ptr, principal_of(t), t->watch_user);
-    }
+    if (t->unwatch)
+        t->unwatch(t->key.ptr, t->watch_user);
+    if (t->unwatch_as)
+        t->unwatch_as(t->key.ptr, t->identity, t->watch_user);
 }
 
 void mcp__topic_free(mcp_server *server, mcp__topic *t)
 {
     t->lent = false;
-    if (mark_of(t) == NOBODY)
+    if (!mcp__topic_has_identity(t))
         mcp__watch_unwanted(server, MCP__WATCH_TOPIC, t->key);
     if (t->held)
         return;
@@ -73,42 +49,28 @@ void mcp__topic_free(mcp_server *server, mcp__topic *t)
     mcp__release(&server->allocator, t);
 }
 
-void mcp__topic_put_key(mcp__buf *b, const char *canonical, const char *principal)
+void mcp__topic_put_key(mcp__buf *b, const char *canonical, const mcp_identity *identity)
 {
     mcp__buf_add(b, canonical, strlen(canonical) + 1);
-    mcp__buf_char(b, principal ? NAMED : ANONYMOUS);
-    mcp__buf_str(b, mcp_str_from(principal));
-}
-
-void mcp__topic_put_key_as(mcp__buf *b, const char *canonical, const mcp_identity *identity)
-{
-    mcp__buf_add(b, canonical, strlen(canonical) + 1);
-    mcp__buf_char(b, IDENTITY);
     mcp__buf_add(b, (const char *)&identity, sizeof(identity));
 }
 
-/* Returns the kind of the topics that a provider watches: NOBODY, NAMED or IDENTITY. */
-static char watched_by(const mcp__mount *mount)
+/* Returns whether the topics of a mount belong to one identity each. */
+static bool has_identities(const mcp__mount *mount)
 {
-    const mcp_provider *p = mount ? &mount->provider : NULL;
-    return p && p->watch_as ? IDENTITY : p && p->watch_for ? NAMED : NOBODY;
+    return mount && mount->provider.watch_as;
 }
 
 static int watch(const mcp__mount *mount, mcp__topic *t)
 {
     const mcp_provider *p = &mount->provider;
-    int rc = p->watch_as    ? p->watch_as(t->key.ptr, t->identity, mount->user)
-             : p->watch_for ? p->watch_for(t->key.ptr, principal_of(t), mount->user)
-             : p->watch     ? p->watch(t->key.ptr, mount->user)
-                            : MCP_EUNSUPPORTED;
+    int rc = p->watch_as ? p->watch_as(t->key.ptr, t->identity, mount->user)
+             : p->watch  ? p->watch(t->key.ptr, mount->user)
+                         : MCP_EUNSUPPORTED;
     t->watch_user = mount->user;
     t->watched = rc == MCP_OK;
-    if (p->watch_as)
-        t->unwatch.identity = p->unwatch_as;
-    else if (p->watch_for)
-        t->unwatch.principal = p->unwatch_for;
-    else
-        t->unwatch.alike = p->unwatch;
+    t->unwatch = p->watch_as ? NULL : p->unwatch;
+    t->unwatch_as = p->watch_as ? p->unwatch_as : NULL;
     return rc;
 }
 
@@ -177,15 +139,11 @@ int mcp__topic_of(mcp_server *server, mcp_str uri, mcp_identity *identity, mcp__
     int rc = resolve(server, uri, canonical, sizeof(canonical), &mount);
     if (rc != MCP_OK)
         return rc;
-    char by = watched_by(mount);
-    if (by == NOBODY)
+    if (!has_identities(mount))
         return common_topic(server, canonical, mount, ret);
     mcp__buf key;
     mcp__buf_init(&key, &server->allocator, SIZE_MAX);
-    if (by == IDENTITY)
-        mcp__topic_put_key_as(&key, canonical, identity);
-    else
-        mcp__topic_put_key(&key, canonical, mcp_identity_principal(identity));
+    mcp__topic_put_key(&key, canonical, identity);
     rc = key.failed;
     if (rc == MCP_OK)
         rc = topic_with_key(server, mcp__buf_view(&key), identity, mount, ret);
@@ -199,10 +157,9 @@ static void rewatch(mcp_server *server, mcp__topic *t)
     mcp_str uri = mcp_str_from(t->key.ptr);
     const mcp__mount *m = mcp__mount_find(server, uri);
     bool registered = mcp__registry_find(server, MCP__RESOURCES, uri) != NULL;
-    char mark = mark_of(t) == ANONYMOUS ? NAMED : mark_of(t);
     mcp__topic before = *t;
     t->watched = false;
-    if (!registered && m && mark == watched_by(m) && !t->lent)
+    if (!registered && m && mcp__topic_has_identity(t) == has_identities(m) && !t->lent)
         watch(m, t);
     unwatch(&before);
 }
@@ -234,7 +191,7 @@ int mcp__topic_hold(mcp_server *server, mcp_str key)
     int rc = resolve(server, key, canonical, sizeof(canonical), &mount);
     if (rc != MCP_OK)
         return rc;
-    if (!mount || watched_by(mount) != NOBODY || !mcp_str_eq(key, mcp_str_from(canonical)))
+    if (!mount || has_identities(mount) || !mcp_str_eq(key, mcp_str_from(canonical)))
         return MCP_EUNSUPPORTED;
     rc = topic_with_key(server, key, NULL, mount, &t);
     if (rc == MCP_OK)

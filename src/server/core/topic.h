@@ -7,17 +7,14 @@
 
 typedef struct mcp__topic {
     /* The canonical URI, NUL-terminated, allocated after the struct. If the topic belongs to one
-     * principal or identity, the NUL is followed by a mark: ANONYMOUS, NAMED and the principal, or
-     * IDENTITY and its address. */
+     * identity, the NUL is followed by its address. */
     mcp_str key;
-    mcp_identity *identity; /* with IDENTITY; NULL if anonymous */
+    mcp_identity *identity; /* NULL if the topic belongs to none, or to the anonymous one */
     mcp__link subscriptions;
-    void *watch_user; /* for the function of the provider; which one it is, the mark says */
-    union {
-        void (*alike)(const char *canonical, void *user);
-        void (*principal)(const char *canonical, const char *principal, void *user);
-        void (*identity)(const char *canonical, mcp_identity *identity, void *user);
-    } unwatch;
+    /* The functions of the provider that watches; at most one is not NULL. */
+    void (*unwatch)(const char *canonical, void *user);
+    void (*unwatch_as)(const char *canonical, mcp_identity *identity, void *user);
+    void *watch_user;
     bool watched;
     bool lent; /* another instance watches it */
     bool held; /* it is watched for other instances, also without subscribers */
@@ -37,9 +34,7 @@ void mcp__topic_lend(mcp_server *server, mcp_str key, bool lent);
  * MCP_EUNSUPPORTED if no provider watches it for all callers, or as mcp__topic_of(). */
 int mcp__topic_hold(mcp_server *server, mcp_str key);
 void mcp__topic_release(mcp_server *server, mcp_str key);
-/* Appends the key of a principal's topic. */
-void mcp__topic_put_key(mcp__buf *b, const char *canonical, const char *principal);
 /* Appends the key of an identity's topic. */
-void mcp__topic_put_key_as(mcp__buf *b, const char *canonical, const mcp_identity *identity);
+void mcp__topic_put_key(mcp__buf *b, const char *canonical, const mcp_identity *identity);
 
 #endif

@@ -56,14 +56,19 @@ static void close_all(wires *w)
     mcp_server_free(w->other);
 }
 
-/* Connects a peer that is notified of all changes of lists. */
-static void greet(wires *w, const char *principal)
+static void initialize(wires *w)
 {
-    assert_int_equal(wires_peer(w, w->front, principal), MCP_OK);
     wires_say(w, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{"
                  "\"protocolVersion\":\"2025-06-18\",\"capabilities\":{},"
                  "\"clientInfo\":{\"name\":\"c\",\"version\":\"1\"}}}");
     wires_say(w, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
+}
+
+/* Connects a peer that is notified of all changes of lists. */
+static void greet(wires *w, const char *principal)
+{
+    assert_int_equal(wires_peer(w, w->front, principal), MCP_OK);
+    initialize(w);
 }
 
 /* Lists the resources, and returns the notifications that the peer received. */
@@ -248,6 +253,63 @@ static void test_lost_request(void **state)
     }
 }
 
+/* Updates the resource a of the other server. Returns how many peers are notified. */
+static size_t count_told(wires *w)
+{
+    size_t told = 0;
+    w->log_len = 0;
+    w->log[0] = 0;
+    mcp_server_resource_updated(w->other, "m:/a");
+    wires_run(w);
+    for (const char *at = w->log; (at = strstr(at, "resources/updated")) != NULL; at++)
+        told++;
+    return told;
+}
+
+/* Two tokens of a caller share a session, in which the resource is watched once. Each is notified as
+ * long as it is subscribed, also after the connection was lost. */
+static void test_two_tokens(void **state)
+{
+    enum { TOKENS = 2 };
+    static wires w;
+    mcp_identity *identities[TOKENS];
+    (void)state;
+    for (size_t r = 0; r < REVISIONS; r++) {
+        open_all(&w, revisions[r]);
+        for (size_t i = 0; i < TOKENS; i++) {
+            assert_int_equal(mcp_identity_new(MCP_OPTIONS(mcp_identity_options, .principal = "ann"),
+                                              &identities[i], NULL),
+                             MCP_OK);
+            assert_int_equal(mcp_server_connect(
+                                 w.front,
+                                 MCP_OPTIONS(mcp_channel_options, .send = wires_answer, .user = &w,
+                                             .identity = identities[i], .shared_stream = true),
+                                 &w.peers[i], NULL),
+                             MCP_OK);
+            w.peer = w.peers[i];
+            initialize(&w);
+            subscribe(&w, "mcp+up:m:/a");
+        }
+        assert_int_equal(w.connects, 1);
+        assert_int_equal(watched, 1);
+        assert_int_equal(count_told(&w), TOKENS);
+        wires_cut(w.open);
+        wait_for(&w, 10);
+        assert_int_equal(watched, 1);
+        assert_int_equal(count_told(&w), TOKENS);
+        mcp_channel_free(w.peers[1]);
+        w.peers[1] = NULL;
+        w.peer = w.peers[0];
+        w.peers[0] = NULL;
+        wires_run(&w);
+        assert_int_equal(watched, 1);
+        assert_int_equal(count_told(&w), 1);
+        close_all(&w);
+        for (size_t i = 0; i < TOKENS; i++)
+            mcp_identity_unref(identities[i]);
+    }
+}
+
 /* Reads a resource as a caller who answers forms or not. */
 static void read_one(wires *w, bool answers)
 {
@@ -340,10 +402,11 @@ static void test_ahead_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_idle),          cmocka_unit_test(test_idle_others),
-        cmocka_unit_test(test_idle_many),     cmocka_unit_test(test_lost),
-        cmocka_unit_test(test_lost_request),  cmocka_unit_test(test_ahead),
-        cmocka_unit_test(test_ahead_starved), cmocka_unit_test(test_ahead_down),
+        cmocka_unit_test(test_idle),         cmocka_unit_test(test_idle_others),
+        cmocka_unit_test(test_idle_many),    cmocka_unit_test(test_lost),
+        cmocka_unit_test(test_lost_request), cmocka_unit_test(test_two_tokens),
+        cmocka_unit_test(test_ahead),        cmocka_unit_test(test_ahead_starved),
+        cmocka_unit_test(test_ahead_down),
     };
     return cmocka_run_group_tests_name("upstream: sessions", tests, NULL, NULL);
 }

@@ -73,13 +73,19 @@ static const mcp_provider provider = {.size = sizeof(mcp_provider),
                                       .watch_list_as = watch_list_as,
                                       .unwatch_list_as = unwatch_list_as};
 
-static mcp_identity *identity_of(const char *principal)
+static mcp_identity *identity_until(const char *principal, int64_t expires_ms)
 {
     mcp_identity *made = NULL;
-    assert_int_equal(
-        mcp_identity_new(MCP_OPTIONS(mcp_identity_options, .principal = principal), &made, NULL),
-        MCP_OK);
+    assert_int_equal(mcp_identity_new(MCP_OPTIONS(mcp_identity_options, .principal = principal,
+                                                  .expires_ms = expires_ms),
+                                      &made, NULL),
+                     MCP_OK);
     return made;
+}
+
+static mcp_identity *identity_of(const char *principal)
+{
+    return identity_until(principal, 0);
 }
 
 static void forget(void)
@@ -186,7 +192,6 @@ static void test_apart(void **state)
     }
     /* nobody is told by the functions for all */
     mcp_server_resource_updated(r.server, PREFIX "a");
-    mcp_server_updated_for(r.server, PREFIX "a", "p");
     mcp_server_updated_as(r.server, PREFIX "other", a);
     assert_int_equal(count(told(&r, c, 4), UPDATED), 0);
 
@@ -231,6 +236,42 @@ static void test_adopted(void **state)
         mcp_identity_unref(b);
         rig_close(&r);
     }
+}
+
+static int64_t clock_ms;
+
+static int64_t read_clock(void *user)
+{
+    (void)user;
+    return clock_ms;
+}
+
+/* Nothing is announced to an identity that has expired. */
+static void test_expired(void **state)
+{
+    enum { EXPIRES_MS = 1000 };
+    static rig r;
+    (void)state;
+    r = (rig){0};
+    forget();
+    assert_int_equal(
+        rig_open(&r, MCP_OPTIONS(mcp_server_options, .coalesce_ms = 1, .clock = read_clock),
+                 rig_ok),
+        MCP_OK);
+    assert_int_equal(mcp_server_mount(r.server, PREFIX, &provider, &r, NULL), MCP_OK);
+    mcp_identity *a = identity_until("p", EXPIRES_MS);
+    mcp_channel *c = connect_as(&r, a);
+    listen_start(&r, c);
+    (void)told(&r, &c, 1);
+    for (clock_ms = EXPIRES_MS - 1; clock_ms <= EXPIRES_MS; clock_ms++) {
+        mcp_server_updated_as(r.server, PREFIX "a", a);
+        assert_int_equal(count(told(&r, &c, 1), UPDATED), clock_ms < EXPIRES_MS);
+        mcp_server_list_changed_as(r.server, MCP_ITEM_RESOURCE, a);
+        assert_int_equal(count(told(&r, &c, 1), LISTED), clock_ms < EXPIRES_MS);
+    }
+    mcp_channel_free(c);
+    mcp_identity_unref(a);
+    rig_close(&r);
 }
 
 static int other_mount(mcp_server *server, void *user, mcp_error *error)
@@ -296,9 +337,8 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_apart),
-        cmocka_unit_test(test_adopted),
-        cmocka_unit_test(test_rebuilt),
+        cmocka_unit_test(test_apart),     cmocka_unit_test(test_adopted),
+        cmocka_unit_test(test_expired),   cmocka_unit_test(test_rebuilt),
         cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
