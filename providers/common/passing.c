@@ -127,13 +127,16 @@ static void put_unchanged(output *o, const members *m)
     put(o, m->value_text);
 }
 
-static void put_meta(output *o, members m)
+static void put_meta(output *o, members m, mcp_str more)
 {
     o->from = o->b.len;
     while (next(&m)) {
         if (!common_passing_is_of_hop(m.name))
             put_unchanged(o, &m);
     }
+    if (more.len && o->b.len > o->from)
+        put(o, MCP_STR(","));
+    put(o, more);
 }
 
 static void put_ref(output *o, const common_passing *c, members m)
@@ -186,11 +189,12 @@ int common_passing_params(mcp_request *req, const common_passing *change,
     if (change->ref)
         name = (mcp_str){NULL, 0};
     common_buffer_init(&o.b, alloc);
-    o.rc = common_buffer_reserve(&o.b, text.len + change->cursor.len + 2 * name.len + 64);
+    o.rc = common_buffer_reserve(&o.b, text.len + change->cursor.len + change->meta.len +
+                                           2 * name.len + 64);
     put_params(&o, change, members_of(params, text), &meta);
     put(&o, (mcp_str){"", 1});
     size_t at = o.b.len;
-    put_meta(&o, meta);
+    put_meta(&o, meta, change->meta);
     put(&o, (mcp_str){"", 1});
     size_t end = o.b.len;
     if (o.rc == MCP_OK)

@@ -9,7 +9,8 @@
 typedef struct common_passing {
     mcp_str cursor; /* the other server's cursor; if not set, params have no cursor */
     mcp_str name, uri;
-    bool ref; /* `name` and `uri` replace members of "ref", not of params */
+    bool ref;     /* `name` and `uri` replace members of "ref", not of params */
+    mcp_str meta; /* further members of _meta, as JSON text without braces */
 } common_passing;
 
 /* Params for the other server, in one block of memory that begins at `members`, which the caller

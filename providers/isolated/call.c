@@ -353,7 +353,7 @@ int isolated_call_begin(isolated *r, mcp_request *req, mcp_str cursor, size_t ma
     }
     int rc = isolated_caller_get(r, mcp_request_identity(req), &c->caller);
     if (rc == MCP_OK)
-        rc = isolated_params_make(c, cursor, max, &c->params);
+        rc = isolated_params_make(c, cursor, max);
     if (c->list && !goes_on)
         isolated_start_ahead(r);
     if (!c->repeats || !isolated_link_was_current(r))

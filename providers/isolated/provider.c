@@ -128,7 +128,6 @@ static void isolated_free(isolated *r)
     isolated_link_close(&r->link);
     isolated_calls_free(r);
     isolated_kills_free(r);
-    isolated_meta_free(r);
     while (r->n_prefixes)
         common_release(&alloc, r->prefixes[--r->n_prefixes]);
     isolated_group_leave(r);

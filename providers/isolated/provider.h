@@ -12,6 +12,7 @@
 
 #include "buffer.h"
 #include "isolated.h"
+#include "passing.h"
 
 typedef struct isolated isolated;
 typedef struct isolated_call isolated_call;
@@ -62,16 +63,6 @@ typedef struct isolated_caller {
     size_t uses;
 } isolated_caller;
 
-/* A cache of one entry: the last `_meta` of a request (`of`), and the `_meta` for the process that
- * was made from it (`made`). The other members must be equal too when the entry is reused. */
-typedef struct isolated_meta {
-    char *of, *made; /* not NUL-terminated; NULL if the cache is empty */
-    size_t of_len, made_len;
-    char *revision, *principal;
-    isolated_caller *caller; /* has one use; may be NULL */
-    bool restricted;
-} isolated_meta;
-
 struct isolated {
     isolated *next, **at; /* in its group */
     mcp_server *server;
@@ -93,8 +84,7 @@ struct isolated {
     mcp_error failure; /* why the last process could not mount the source; code 0 if it could */
     uint64_t failure_state; /* isolated_files_state() at the time of the failure */
 
-    isolated_meta meta;
-    isolated_caller *callers;    /* with requests in flight, and that of `meta` */
+    isolated_caller *callers;    /* with requests in flight */
     uint64_t last_caller;        /* the last number of a caller */
     isolated_call *first, *last; /* in order of arrival */
     size_t trials;               /* number of calls that must run alone; the first one is running */
@@ -130,19 +120,12 @@ typedef enum isolated_state {
     ISOLATED_LOST, /* the process has ended; whether this call is the cause is not known yet */
 } isolated_state;
 
-/* The members of params without `_meta`, and those of `_meta`, both as NUL-terminated text without
- * braces (mcp_call_options.meta). */
-typedef struct isolated_params {
-    char *members; /* allocated; contains both */
-    const char *meta;
-} isolated_params;
-
 struct isolated_call {
     isolated_call *prev, *next;
     isolated *owner;
     mcp_request *req; /* NULL after it was cancelled */
     const char *method;
-    isolated_params params;
+    common_params params;
     isolated_caller *caller; /* one use of it; NULL if anonymous, or if there are no access rules */
     char *key;               /* identifies the request in `kills`; may be NULL */
     /* list: the method is resources/list; goes_on: the page is not the first one */
@@ -172,11 +155,8 @@ void isolated_calls_free(isolated *r);
 
 /* ---- params.c ---------------------------------------------------------------------------------- */
 
-/* Makes the params of a call for the process. The caller releases ret->members. `cursor` and
- * `page_size` are those of a list. */
-int isolated_params_make(const isolated_call *call, mcp_str cursor, size_t page_size,
-                         isolated_params *ret);
-void isolated_meta_free(isolated *r);
+/* Makes the params of a call for the process. `cursor` and `page_size` are those of a list. */
+int isolated_params_make(isolated_call *call, mcp_str cursor, size_t page_size);
 
 /* ---- group.c ----------------------------------------------------------------------------------- */
 

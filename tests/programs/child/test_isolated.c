@@ -155,7 +155,7 @@ static void begin_legacy(fixture *f, const char *name)
     has(answer(f, id++), "2025-06-18");
 }
 
-/* The _meta that is cached for one caller is not used for another caller with the same _meta. */
+/* Each caller is described by itself, also if others send the same _meta. */
 static void test_same_meta(void **state)
 {
     fixture f;
