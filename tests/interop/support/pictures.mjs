@@ -69,7 +69,7 @@ export async function pictures(browser, mcpd, into) {
         await tools.locator('dialog .address').waitFor();
         await shot(tools, 'question');
         await tools.click('dialog button:has-text("Decline")');
-        await tools.locator('[data-result] .good').waitFor();
+        await tools.locator('[data-result] .json').waitFor();
         await tools.panel('timeline');
         await tools.locator('.row', { hasText: 'tools/call' }).first().click();
         await shot(tools, 'timeline');
