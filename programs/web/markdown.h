@@ -5,11 +5,7 @@
 
 #include <mcp/json.h>
 
-enum {
-    MARKDOWN_BYTES = 1 << 20, /* of a text */
-    MARKDOWN_DEPTH = 50,      /* of nodes; deeper ones are left out, but not their texts */
-    MARKDOWN_NODES = 200000,
-};
+enum { MARKDOWN_BYTES = 1 << 20 /* of a text */ };
 
 /* Whether this program was built with md4c. */
 extern const bool markdown_exists;

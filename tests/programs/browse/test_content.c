@@ -101,6 +101,26 @@ static void spans_that_are_not_balanced(void **state)
     }
 }
 
+/* Markdown that would become much more than it is: it is shown as text. */
+static void markdown_is_bounded(void **state)
+{
+    enum { REFERENCES = 100000, ADDRESS = 20000 };
+    static char text[REFERENCES + ADDRESS + 1], deep[10001];
+    lines l = {0};
+    (void)state;
+    for (size_t i = 0; i < REFERENCES; i += 5)
+        memcpy(text + i, "[a]\n\n", 5);
+    memset(text + REFERENCES, 'x', ADDRESS);
+    memcpy(text + REFERENCES, "[a]: /", 6);
+    assert_false(markdown_put(&l, mcp_str_from(text)));
+    memset(deep, '>', sizeof(deep) - 1);
+    assert_false(markdown_put(&l, mcp_str_from(deep)));
+    assert_int_equal(l.count, 0);
+    content_text(&l, mcp_str_from(deep), MCP_STR("text/markdown"), MCP_STR("a"));
+    assert_int_equal(l.len, sizeof(deep) - 1);
+    lines_clear(&l);
+}
+
 static void folds(void **state)
 {
     (void)state;
@@ -218,6 +238,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts_by_their_type),
         cmocka_unit_test(spans_that_are_not_balanced),
+        cmocka_unit_test(markdown_is_bounded),
         cmocka_unit_test(folds),
         cmocka_unit_test(bytes),
         cmocka_unit_test(fuzzy_matching),

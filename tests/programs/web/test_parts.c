@@ -14,6 +14,8 @@
 #include "journal.h"
 #include "markdown.h"
 
+#include <common/markdown/markdown_tree.h>
+
 const char program_name[] = "test";
 
 /* ---- allocations that fail (the linker's --wrap) ----------------------------------------------- */
