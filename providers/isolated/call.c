@@ -11,9 +11,17 @@
 
 enum { MOST_KEY = 8192, MOST_STALE = 3 };
 
-static void call_free(isolated_call *c)
+static isolated_call *call_of(common_forward *f)
 {
+    return (isolated_call *)f;
+}
+
+/* If the call ran alone, sends others. */
+static void call_free(common_forward *f)
+{
+    isolated_call *c = call_of(f);
     isolated *r = c->owner;
+    bool trial = c->trial;
     if (c->prev)
         c->prev->next = c->next;
     else
@@ -22,28 +30,20 @@ static void call_free(isolated_call *c)
         c->next->prev = c->prev;
     else
         r->last = c->prev;
-    mcp_service_done(r->link.service, &c->use);
+    mcp_service_done(f->service, &f->use);
     isolated_caller_give(r, c->caller);
-    common_release(&r->alloc, c->params.members);
+    common_release(&r->alloc, f->params.members);
     common_release(&r->alloc, c->key);
     common_release(&r->alloc, c);
+    if (!trial)
+        return;
+    r->trials--;
+    isolated_calls_go_on(r);
 }
 
 static void finish(isolated_call *c, int outcome)
 {
-    isolated *r = c->owner;
-    mcp_request *req = c->req;
-    bool trial = c->trial;
-    c->req = NULL;
-    if (req)
-        mcp_request_on_cancel(req, NULL, NULL);
-    call_free(c);
-    if (req)
-        mcp_reply_finish(req, outcome);
-    if (trial) {
-        r->trials--;
-        isolated_calls_go_on(r);
-    }
+    common_forward_finish(&c->f, outcome);
 }
 
 /* Returns an error or, for the first page of a list, an empty page, so that the list continues with
@@ -85,7 +85,7 @@ void isolated_call_fail(isolated_call *c, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    finish(c, c->req ? refuse(c->owner, c->req, c->list && !c->goes_on, text) : MCP_ECANCELLED);
+    finish(c, c->f.req ? refuse(c->owner, c->f.req, c->list && !c->goes_on, text) : MCP_ECANCELLED);
 }
 
 /* ---- the answer ------------------------------------------------------------------------------ */
@@ -101,21 +101,21 @@ static int reply_entries(const isolated_call *c, const mcp_json *result)
         if (!isolated_owns(c->owner, mcp_json_string(mcp_json_get(v, "uri"))))
             continue;
         isolated_entry_read(&e, v, &c->owner->alloc);
-        rc = mcp_reply_resource(c->req, &e.resource);
+        rc = mcp_reply_resource(c->f.req, &e.resource);
         rc = rc == MCP_EINVAL ? MCP_OK : rc; /* omit this entry */
         isolated_entry_free(&e);
     }
     if (rc == MCP_ELIMIT)
-        return mcp_reply_fail(c->req, MCP_CODE_INTERNAL, "%s: its page is too long",
+        return mcp_reply_fail(c->f.req, MCP_CODE_INTERNAL, "%s: its page is too long",
                               c->owner->options.name);
-    return rc == MCP_OK && next.len ? mcp_reply_next(c->req, next) : rc;
+    return rc == MCP_OK && next.len ? mcp_reply_next(c->f.req, next) : rc;
 }
 
 /* Returns whether the URI of each content belongs to this source or is exactly the requested
  * one. */
 static bool owns_contents(const isolated_call *c, const mcp_json *result)
 {
-    mcp_str wanted = mcp_json_string(mcp_json_get(mcp_request_params(c->req), "uri"));
+    mcp_str wanted = mcp_json_string(mcp_json_get(mcp_request_params(c->f.req), "uri"));
     const mcp_json *list = mcp_json_get(result, "contents"), *v;
     mcp_json_iter it = {0};
     while ((v = mcp_json_next(list, &it, NULL)) != NULL) {
@@ -133,13 +133,13 @@ static int reply(const isolated_call *c, int rc, const mcp_json *result)
                          .value = result};
     if (rc == MCP_OK && c->list)
         return reply_entries(c, result);
-    if (rc == MCP_OK && strcmp(c->method, "resources/read") == 0 && !owns_contents(c, result))
-        return mcp_reply_fail(c->req, MCP_CODE_INTERNAL,
+    if (rc == MCP_OK && strcmp(c->f.method, "resources/read") == 0 && !owns_contents(c, result))
+        return mcp_reply_fail(c->f.req, MCP_CODE_INTERNAL,
                               "%s: its process answered with a URI of another source",
                               c->owner->options.name);
     if (!raw.json.ptr)
         return MCP_EPROTOCOL;
-    return rc == MCP_OK ? mcp_reply_raw(c->req, &raw) : mcp_reply_raw_error(c->req, &raw);
+    return rc == MCP_OK ? mcp_reply_raw(c->f.req, &raw) : mcp_reply_raw_error(c->f.req, &raw);
 }
 
 /* Returns whether the request may have failed only because a file of the source was replaced, and
@@ -150,17 +150,14 @@ static bool is_stale(const isolated_call *c, int rc)
            !isolated_is_current(c->owner);
 }
 
-static void on_done(mcp_client *client, int rc, const mcp_json *result, const mcp_error *error,
-                    void *user)
+static void done(common_forward *f, int rc, const mcp_json *result, const mcp_error *error)
 {
-    isolated_call *c = user;
+    isolated_call *c = call_of(f);
     isolated *r = c->owner;
-    (void)client;
-    c->call = 0;
     if (rc == MCP_OK || rc == MCP_EREMOTE)
         isolated_flood_answer(&r->link);
-    mcp_service_done(r->link.service, &c->use);
-    if (!c->req || r->closing) {
+    mcp_service_done(f->service, &f->use);
+    if (!f->req || r->closing) {
         finish(c, MCP_ECANCELLED);
     } else if (rc == MCP_OK || (rc == MCP_EREMOTE && !is_stale(c, rc))) {
         isolated_succeeded(r);
@@ -178,37 +175,7 @@ static void on_done(mcp_client *client, int rc, const mcp_json *result, const mc
     }
 }
 
-static void on_progress(mcp_client *client, mcp_call_id call, const mcp_progress *progress,
-                        void *user)
-{
-    const isolated_call *c = user;
-    (void)client, (void)call;
-    if (!c->req)
-        return;
-    /* Nothing is copied to the request's memory, because the process may send any number of
-     * notifications. */
-    mcp_request_progress(c->req, progress->progress, progress->has_total ? progress->total : 0,
-                         progress->message.len ? progress->message.ptr : NULL);
-}
-
 /* ---- sending --------------------------------------------------------------------------------- */
-
-static int send(isolated_call *c)
-{
-    const isolated *r = c->owner;
-    const mcp_call_options o = {
-        .size = sizeof(o),
-        .done = on_done,
-        .progress = on_progress,
-        .user = c,
-        .timeout_ms = r->options.timeout_ms,
-        .meta = c->params.meta,
-    };
-    int rc = mcp_client_request(r->link.client, c->method, c->params.members, &o, &c->call);
-    if (rc == MCP_OK)
-        c->state = ISOLATED_SENT;
-    return rc;
-}
 
 /* While a call runs alone, the others wait. */
 static bool has_to_wait(const isolated_call *c)
@@ -216,44 +183,47 @@ static bool has_to_wait(const isolated_call *c)
     return c->owner->trials && !c->trial;
 }
 
-static void fail_to_start(isolated_call *c, const char *text)
+static int send(common_forward *f)
 {
-    finish(c, c->req ? refuse_unmounted(c->owner, c->req, c->list, c->list && !c->goes_on, text)
-                     : MCP_ECANCELLED);
+    isolated_call *c = call_of(f);
+    mcp_call_options o = common_forward_options(f);
+    if (has_to_wait(c)) {
+        mcp_service_done(f->service, &f->use);
+        c->state = ISOLATED_QUEUED;
+        return MCP_OK;
+    }
+    o.timeout_ms = c->owner->options.timeout_ms;
+    int rc = common_forward_call(f, &o);
+    if (rc == MCP_OK)
+        c->state = ISOLATED_SENT;
+    return rc;
 }
 
-static void on_ready(int rc, const mcp_error *error, void *user)
+static void fail_to_start(isolated_call *c, const char *text)
 {
-    isolated_call *c = user;
-    isolated *r = c->owner;
-    if (rc == MCP_OK && has_to_wait(c)) {
-        mcp_service_done(r->link.service, &c->use);
-        c->state = ISOLATED_QUEUED;
-        return;
-    }
-    if (rc == MCP_OK && (rc = send(c)) == MCP_OK)
-        return;
+    finish(c, c->f.req ? refuse_unmounted(c->owner, c->f.req, c->list, c->list && !c->goes_on, text)
+                       : MCP_ECANCELLED);
+}
+
+static void failed(common_forward *f, int rc, const mcp_error *error)
+{
+    isolated *r = call_of(f)->owner;
     isolated_link_read(&r->link);
-    const char *text = r->failure.code ? r->failure.text : error ? error->text : mcp_error_text(rc);
-    finish(c, c->req ? refuse_unmounted(r, c->req, c->list, c->list && !c->goes_on, text)
-                     : MCP_ECANCELLED);
+    fail_to_start(call_of(f), r->failure.code ? r->failure.text
+                              : error         ? error->text
+                                              : mcp_error_text(rc));
 }
 
 /* Returns MCP_OK if the call was sent or is waiting for the process. */
 static int start(isolated_call *c, mcp_error *error)
 {
-    isolated *r = c->owner;
     c->state = ISOLATED_QUEUED;
     if (has_to_wait(c))
         return MCP_OK;
-    if (!isolated_may_start(r, error))
+    if (!isolated_may_start(c->owner, error))
         return error->code;
-    c->use.ready = on_ready;
-    c->use.user = c;
-    int rc = mcp_service_begin(r->link.service, &c->use, error);
-    if (rc == MCP_PENDING)
-        c->state = ISOLATED_WAITING;
-    return rc == MCP_PENDING ? MCP_OK : rc == MCP_OK ? send(c) : rc;
+    c->state = ISOLATED_WAITING;
+    return common_forward_start(&c->f, error);
 }
 
 void isolated_call_again(isolated_call *c)
@@ -289,18 +259,12 @@ void isolated_calls_go_on(isolated *r)
     r->searching = !outer;
 }
 
-static void on_cancel(mcp_request *req, void *user)
+static void cancelled(common_forward *f)
 {
-    isolated_call *c = user;
-    isolated *r = c->owner;
-    c->req = NULL;
-    if (c->call) {
+    isolated *r = call_of(f)->owner;
+    if (f->call)
         r->cancelled = isolated_now(r);
-        mcp_client_cancel(r->link.client, c->call, "the client cancelled the request");
-    } else {
-        finish(c, MCP_ECANCELLED);
-    }
-    mcp_reply_finish(req, MCP_ECANCELLED);
+    common_forward_cancel(f, "the client cancelled the request");
 }
 
 static char *make_key(const isolated *r, mcp_request *req)
@@ -322,13 +286,21 @@ static char *make_key(const isolated *r, mcp_request *req)
     return NULL;
 }
 
+static const common_forward_kind kind = {
+    .send = send, .failed = failed, .done = done, .cancelled = cancelled, .free = call_free};
+
 static isolated_call *call_new(isolated *r, mcp_request *req)
 {
     isolated_call *c = common_alloc(&r->alloc, sizeof(*c));
     if (!c)
         return NULL;
-    *c = (isolated_call){.owner = r, .req = req, .method = mcp_request_method(req)};
-    c->repeats = strcmp(c->method, "tools/call") != 0;
+    *c = (isolated_call){.f = {.kind = &kind,
+                               .client = r->link.client,
+                               .service = r->link.service,
+                               .method = mcp_request_method(req),
+                               .req = req},
+                         .owner = r};
+    c->repeats = strcmp(c->f.method, "tools/call") != 0;
     c->prev = r->last;
     *(r->last ? &r->last->next : &r->first) = c;
     r->last = c;
@@ -348,7 +320,7 @@ int isolated_call_begin(isolated *r, mcp_request *req, mcp_str cursor, size_t ma
     c->goes_on = goes_on;
     c->key = make_key(r, req);
     if (isolated_is_refused(r, c->key, why, sizeof(why))) {
-        call_free(c);
+        call_free(&c->f);
         return refuse(r, req, max && !goes_on, why);
     }
     int rc = isolated_caller_get(r, mcp_request_identity(req), &c->caller);
@@ -358,13 +330,13 @@ int isolated_call_begin(isolated *r, mcp_request *req, mcp_str cursor, size_t ma
         isolated_start_ahead(r);
     if (!c->repeats || !isolated_link_was_current(r))
         isolated_link_refresh(r);
-    mcp_request_on_cancel(req, on_cancel, c);
+    common_forward_attach(&c->f, req);
     if (rc == MCP_OK)
         rc = start(c, &error);
     if (rc == MCP_OK)
         return MCP_PENDING;
-    mcp_request_on_cancel(req, NULL, NULL);
-    call_free(c);
+    common_forward_detach(&c->f);
+    call_free(&c->f);
     return error.text[0] ? refuse_unmounted(r, req, max > 0, max && !goes_on, error.text) : rc;
 }
 

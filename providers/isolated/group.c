@@ -33,7 +33,7 @@ static bool has_process(const isolated *r)
 {
     bool has = r->stamped || r->watch.state || r->ahead.state;
     for (const isolated_call *c = r->first; c && !has; c = c->next)
-        has = c->use.state != 0;
+        has = c->f.use.state != 0;
     return has;
 }
 

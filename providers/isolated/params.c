@@ -10,7 +10,7 @@
 static void put_caller(mcp_json_writer *w, const isolated_call *call, size_t page_size)
 {
     char number[24];
-    mcp_request *req = call->req;
+    mcp_request *req = call->f.req;
     const mcp_json *info = mcp_request_client_info(req);
     const char *principal = mcp_request_principal(req);
     mcp_json_begin_object(w);
@@ -41,8 +41,8 @@ int isolated_params_make(isolated_call *call, mcp_str cursor, size_t page_size)
     int rc = mcp_json_writer_finish(w, &made);
     if (rc == MCP_OK)
         rc = common_passing_params(
-            call->req, &(common_passing){.cursor = cursor, .meta = {made.ptr + 1, made.len - 2}},
-            alloc, &call->params);
+            call->f.req, &(common_passing){.cursor = cursor, .meta = {made.ptr + 1, made.len - 2}},
+            alloc, &call->f.params);
     mcp_json_writer_free(w);
     return rc;
 }

@@ -11,8 +11,8 @@
 #define ISOLATED_PROVIDER_H
 
 #include "buffer.h"
+#include "forward.h"
 #include "isolated.h"
-#include "passing.h"
 
 typedef struct isolated isolated;
 typedef struct isolated_call isolated_call;
@@ -121,11 +121,9 @@ typedef enum isolated_state {
 } isolated_state;
 
 struct isolated_call {
+    common_forward f;
     isolated_call *prev, *next;
     isolated *owner;
-    mcp_request *req; /* NULL after it was cancelled */
-    const char *method;
-    common_params params;
     isolated_caller *caller; /* one use of it; NULL if anonymous, or if there are no access rules */
     char *key;               /* identifies the request in `kills`; may be NULL */
     /* list: the method is resources/list; goes_on: the page is not the first one */
@@ -137,8 +135,6 @@ struct isolated_call {
     bool trial, blamed;
     unsigned tries; /* number of failed attempts */
     isolated_state state;
-    mcp_call_id call;
-    mcp_service_use use;
 };
 
 /* Forwards the request. `cursor` and `max` are those of a list; `max` is 0 for other methods.

@@ -10,6 +10,11 @@
 #include "listing.h"
 #include "policy.h"
 
+static upstream_ask *ask_of(common_forward *f)
+{
+    return (upstream_ask *)f;
+}
+
 static upstream *up_of(const upstream_ask *a)
 {
     return a->session->up;
@@ -33,9 +38,9 @@ void upstream_ask_free(upstream_ask *a)
         a->session->n_asks--;
         a->session->bytes -= a->size;
     }
-    mcp_service_done(a->session->service, &a->use);
+    mcp_service_done(a->f.service, &a->f.use);
     common_release(&up->alloc, a->verdicts.of);
-    common_release(&up->alloc, a->params.members);
+    common_release(&up->alloc, a->f.params.members);
     common_release(&up->alloc, a->caller);
     common_release(&up->alloc, a->name);
     common_release(&up->alloc, a);
@@ -148,72 +153,29 @@ int upstream_ask_outcome(const upstream_ask *a, int rc, const mcp_json *result, 
     if (!asked)
         upstream_count(a, rc);
     if (rc == MCP_OK && a->lists)
-        return reply_page(up, a->req, a->item, &a->session->verdicts, result, text);
+        return reply_page(up, a->f.req, a->item, &a->session->verdicts, result, text);
     if (rc == MCP_OK)
-        return reply(up, a->req, result, text, mcp_reply_raw);
+        return reply(up, a->f.req, result, text, mcp_reply_raw);
     if (rc == MCP_EREMOTE && !(a->lists && is_left_out(a)))
-        return reply(up, a->req, result, text, mcp_reply_raw_error);
+        return reply(up, a->f.req, result, text, mcp_reply_raw_error);
     if (asked) /* a modern server gets no such answer */
-        return mcp_reply_fail(a->req, MCP_CODE_INTERNAL, "%s of the server %s failed: %s",
+        return mcp_reply_fail(a->f.req, MCP_CODE_INTERNAL, "%s of the server %s failed: %s",
                               a->is_task ? "The task" : "A question", up->options.name,
                               error->text);
     if (a->listing)
-        return upstream_list_without(up, a->req, a->item, a->listing->cursor, rc, error);
-    return upstream_refuse(up, a->req, rc, error);
-}
-
-void upstream_ask_finish(upstream_ask *a, int outcome)
-{
-    mcp_request *req = a->req;
-    a->req = NULL;
-    if (req)
-        mcp_request_on_cancel(req, NULL, NULL);
-    upstream_ask_free(a);
-    if (req)
-        mcp_reply_finish(req, outcome);
-}
-
-static void on_done(mcp_client *client, int rc, const mcp_json *result, const mcp_error *error,
-                    void *user)
-{
-    upstream_ask *a = user;
-    a->call = 0;
-    upstream_said_note(a->session);
-    if (rc == MCP_ETIMEOUT && upstream_may_ask(a))
-        a->session->cancelled = true;
-    upstream_logs_tell(a->session);
-    if (a->listing)
-        upstream_list_settle(a, rc, result, mcp_client_result_text(client), error);
-    else if (a->req)
-        upstream_ask_finish(
-            a, upstream_ask_outcome(a, rc, result, mcp_client_result_text(client), error));
-    else if (a->cancelled || a->session->closing)
-        upstream_ask_free(a);
-    else
-        upstream_park_outcome(a, rc, result, error);
+        return upstream_list_without(up, a->f.req, a->item, a->listing->cursor, rc, error);
+    return upstream_refuse(up, a->f.req, rc, error);
 }
 
 int upstream_ask_answer_stored(upstream_ask *a, mcp_request *req)
 {
-    a->req = req;
+    a->f.req = req;
     int rc = upstream_ask_outcome(a, a->park->rc, NULL, a->park->text, &a->park->error);
     upstream_ask_free(a);
     return rc;
 }
 
-static void on_progress(mcp_client *client, mcp_call_id call, const mcp_progress *progress,
-                        void *user)
-{
-    const upstream_ask *a = user;
-    (void)call, (void)progress;
-    mcp_str params = mcp_client_progress_text(client);
-    if (a->req && params.ptr)
-        (void)mcp_request_progress_raw(a->req, params);
-}
-
 /* ---- sending --------------------------------------------------------------------------------- */
-
-static int send(upstream_ask *a);
 
 static bool learn(mcp_client *client, const mcp_json *result, void *user)
 {
@@ -231,7 +193,7 @@ static bool learn(mcp_client *client, const mcp_json *result, void *user)
     for (const mcp_json *e; (e = mcp_json_next(list, &it, NULL)) != NULL;)
         upstream_names_give(&a->session->up->names, a->item,
                             mcp_json_string(mcp_json_get(e, "name")), made);
-    return a->req != NULL;
+    return a->f.req != NULL;
 }
 
 /* Returns whether a call may be sent, as far as its definition has to be the approved one. */
@@ -250,122 +212,80 @@ static int make_params(upstream_ask *a)
     if (!original.ptr || !upstream_offers(up, a->item, original))
         return MCP_ENOTFOUND;
     if (!is_allowed(a, original))
-        return upstream_approval_refuse(up, a->req);
-    int rc = a->compares ? upstream_headers_check(up, a->req, original) : MCP_OK;
+        return upstream_approval_refuse(up, a->f.req);
+    int rc = a->compares ? upstream_headers_check(up, a->f.req, original) : MCP_OK;
     if (rc != MCP_OK && rc != MCP_ENOTFOUND)
         return rc;
     const common_passing change = {.name = original};
-    if (a->params.members)
+    if (a->f.params.members)
         return MCP_OK;
-    rc = upstream_take_rates(up, a->req, a->item, original);
-    return rc == MCP_OK ? common_passing_params(a->req, &change, &up->alloc, &a->params) : rc;
-}
-
-static void on_learnt(mcp_client *client, int rc, const mcp_json *result, const mcp_error *error,
-                      void *user)
-{
-    upstream_ask *a = user;
-    a->call = 0;
-    a->learns = false;
-    if (rc == MCP_OK)
-        upstream_approval_adopt(a->session, &a->verdicts);
-    if (!a->req) {
-        upstream_ask_finish(a, MCP_ECANCELLED);
-        return;
-    }
-    a->session->knows_tools |= rc == MCP_OK && a->compares;
-    rc = rc == MCP_OK || rc == MCP_EREMOTE
-             ? make_params(a)
-             : upstream_ask_outcome(a, rc, result, mcp_client_result_text(client), error);
-    if (rc == MCP_OK)
-        rc = send(a);
-    if (rc == MCP_ENOTFOUND)
-        rc = mcp_reply_fail(a->req, MCP_CODE_INVALID_PARAMS, "Unknown %s: %s",
-                            a->item == MCP_ITEM_TOOL ? "tool" : "prompt", a->name);
-    if (rc != MCP_OK)
-        upstream_ask_finish(a, rc);
+    rc = upstream_take_rates(up, a->f.req, a->item, original);
+    return rc == MCP_OK ? common_passing_params(a->f.req, &change, &up->alloc, &a->f.params) : rc;
 }
 
 static int send_now(upstream_ask *a)
 {
     const upstream *up = up_of(a);
-    if (a->learns && a->params.members && !a->compares &&
+    if (a->learns && a->f.params.members && !a->compares &&
         is_allowed(a, upstream_names_find(&up->names, a->item, mcp_str_from(a->name))))
         a->learns = false;
     bool tool = a->item == MCP_ITEM_TOOL && !a->lists && !a->learns;
-    const mcp_request *req = a->req; /* NULL if a list was answered without waiting for it */
+    const mcp_request *req = a->f.req; /* NULL if a list was answered without waiting for it */
     bool wants = req && (mcp_request_task_id(req) ||
                          mcp_json_get(mcp_request_meta(req), "progressToken") != NULL);
-    mcp_call_options o = {.size = sizeof(o),
-                          .done = a->learns ? on_learnt : on_done,
-                          .progress = wants && !a->learns ? on_progress : NULL,
-                          .user = a,
-                          .timeout_ms = tool ? MCP_NO_TIMEOUT : up->options.timeout_ms,
-                          .once = tool,
-                          .log_level = req ? upstream_log_name(mcp_request_log_level(req)) : NULL,
-                          .no_cache = true};
+    mcp_call_options o = common_forward_options(&a->f);
+    o.timeout_ms = tool ? MCP_NO_TIMEOUT : up->options.timeout_ms;
+    o.once = tool;
+    o.log_level = req ? upstream_log_name(mcp_request_log_level(req)) : NULL;
+    o.no_cache = true;
+    if (!wants || a->learns)
+        o.progress = NULL;
     if (req)
         upstream_logs_raise(a->session, req);
     if (tool)
         upstream_task_options(a, &o);
-    if (a->learns)
-        return mcp_client_list_all(a->session->client,
-                                   a->item == MCP_ITEM_TOOL ? "tools/list" : "prompts/list", learn,
-                                   &o, &a->call);
-    o.meta = a->params.meta;
-    o.name = a->params.name;
-    return mcp_client_request(a->session->client, a->method, a->params.members, &o, &a->call);
+    if (!a->learns)
+        return common_forward_call(&a->f, &o);
+    o.meta = o.name = NULL;
+    return mcp_client_list_all(a->f.client,
+                               a->item == MCP_ITEM_TOOL ? "tools/list" : "prompts/list", learn, &o,
+                               &a->f.call);
 }
 
 /* Returns MCP_OK if the request is sent or queued in the client. A failed start is retried. */
-static int send(upstream_ask *a)
+static int send(common_forward *f)
 {
+    upstream_ask *a = ask_of(f);
     int rc = send_now(a);
-    if (rc == MCP_ESTATE && mcp_client_start(a->session->client, NULL, NULL) == MCP_OK)
+    if (rc == MCP_ESTATE && mcp_client_start(f->client, NULL, NULL) == MCP_OK)
         rc = send_now(a);
-    if (rc == MCP_ECLOSED && !a->session->service)
+    if (rc == MCP_ECLOSED && !f->service)
         upstream_session_lost(a->session);
     return rc;
 }
 
 /* Ends a request that was not sent. */
-static void fail(upstream_ask *a, int rc, const mcp_error *error)
+static void failed(common_forward *f, int rc, const mcp_error *error)
 {
+    upstream_ask *a = ask_of(f);
     if (a->listing) {
         upstream_list_settle(a, rc, NULL, (mcp_str){NULL, 0}, error);
         return;
     }
     upstream_count(a, rc);
-    upstream_ask_finish(a, upstream_refuse(up_of(a), a->req, rc, error));
-}
-
-static void on_ready(int rc, const mcp_error *error, void *user)
-{
-    upstream_ask *a = user;
-    if (rc == MCP_OK)
-        rc = send(a);
-    if (rc != MCP_OK)
-        fail(a, rc, error);
+    common_forward_finish(f, upstream_refuse(up_of(a), f->req, rc, error));
 }
 
 void upstream_asks_fail(upstream_session *s, int rc, const mcp_error *error)
 {
     for (upstream_ask *a = s->asks; a;) {
         upstream_ask *next = a->next;
-        if (!a->call && a->req && !(a->listing && a->listing->ended))
-            fail(a, rc, error);
-        else if (!a->call)
+        if (!a->f.call && a->f.req && !(a->listing && a->listing->ended))
+            failed(&a->f, rc, error);
+        else if (!a->f.call)
             upstream_ask_free(a);
         a = next;
     }
-}
-
-static void on_cancel(mcp_request *req, void *user)
-{
-    upstream_ask *a = user;
-    a->req = NULL;
-    upstream_ask_cancel(a, "the client cancelled the request");
-    mcp_reply_finish(req, MCP_ECANCELLED);
 }
 
 void upstream_ask_cancel(upstream_ask *a, const char *why)
@@ -374,47 +294,85 @@ void upstream_ask_cancel(upstream_ask *a, const char *why)
     a->cancelled = true;
     upstream_waiting_end(a);
     upstream_questions_drop(a);
-    if (!a->call) {
+    if (a->f.call && upstream_may_ask(a))
+        a->session->cancelled = true;
+    common_forward_cancel(&a->f, why);
+}
+
+static void cancelled(common_forward *f)
+{
+    upstream_ask_cancel(ask_of(f), "the client cancelled the request");
+}
+
+/* ---- the end of a call ----------------------------------------------------------------------- */
+
+static void learnt(upstream_ask *a, int rc, const mcp_json *result, const mcp_error *error)
+{
+    a->learns = false;
+    if (rc == MCP_OK)
+        upstream_approval_adopt(a->session, &a->verdicts);
+    if (!a->f.req) {
         upstream_ask_free(a);
         return;
     }
-    if (upstream_may_ask(a))
+    a->session->knows_tools |= rc == MCP_OK && a->compares;
+    rc = rc == MCP_OK || rc == MCP_EREMOTE
+             ? make_params(a)
+             : upstream_ask_outcome(a, rc, result, mcp_client_result_text(a->f.client), error);
+    if (rc == MCP_OK)
+        rc = send(&a->f);
+    if (rc == MCP_ENOTFOUND)
+        rc = mcp_reply_fail(a->f.req, MCP_CODE_INVALID_PARAMS, "Unknown %s: %s",
+                            a->item == MCP_ITEM_TOOL ? "tool" : "prompt", a->name);
+    if (rc != MCP_OK)
+        common_forward_finish(&a->f, rc);
+}
+
+static void done(common_forward *f, int rc, const mcp_json *result, const mcp_error *error)
+{
+    upstream_ask *a = ask_of(f);
+    if (a->learns) {
+        learnt(a, rc, result, error);
+        return;
+    }
+    const mcp_str text = mcp_client_result_text(f->client);
+    upstream_said_note(a->session);
+    if (rc == MCP_ETIMEOUT && upstream_may_ask(a))
         a->session->cancelled = true;
-    (void)mcp_client_cancel(a->session->client, a->call, why);
+    upstream_logs_tell(a->session);
+    if (a->listing)
+        upstream_list_settle(a, rc, result, text, error);
+    else if (f->req)
+        common_forward_finish(f, upstream_ask_outcome(a, rc, result, text, error));
+    else if (a->cancelled || a->session->closing)
+        upstream_ask_free(a);
+    else
+        upstream_park_outcome(a, rc, result, error);
 }
 
-void upstream_ask_attach(upstream_ask *a, mcp_request *req)
+static void ask_free(common_forward *f)
 {
-    a->req = req;
-    mcp_request_on_cancel(req, on_cancel, a);
+    upstream_ask_free(ask_of(f));
 }
 
-static int start(upstream_ask *a, mcp_error *error)
-{
-    if (!a->session->service)
-        return send(a);
-    a->use.ready = on_ready;
-    a->use.user = a;
-    int rc = mcp_service_begin(a->session->service, &a->use, error);
-    if (rc == MCP_PENDING)
-        return MCP_OK;
-    return rc == MCP_OK ? send(a) : rc;
-}
+static const common_forward_kind kind = {
+    .send = send, .failed = failed, .done = done, .cancelled = cancelled, .free = ask_free};
+
+/* ---- the beginning --------------------------------------------------------------------------- */
 
 static void release(const upstream *up, const upstream_ask *like)
 {
     if (like->listing)
         common_release(&up->alloc, like->listing->cursor);
     common_release(&up->alloc, like->listing);
-    common_release(&up->alloc, like->params.members);
+    common_release(&up->alloc, like->f.params.members);
     common_release(&up->alloc, like->name);
 }
 
 /* Takes everything that the request needs to be sent again. */
 static upstream_ask take(upstream_ask *a)
 {
-    upstream_ask same = {.method = a->method,
-                         .params = a->params,
+    upstream_ask same = {.f = {.method = a->f.method, .params = a->f.params},
                          .lists = a->lists,
                          .goes_on = a->goes_on,
                          .learns = a->learns,
@@ -424,7 +382,7 @@ static upstream_ask take(upstream_ask *a)
                          .listing = a->listing};
     if (a->listing)
         upstream_list_stop(a);
-    a->params = (common_params){.members = NULL};
+    a->f.params = (common_params){.members = NULL};
     a->name = NULL;
     a->listing = NULL;
     return same;
@@ -445,7 +403,7 @@ static int begin(upstream *up, mcp_request *req, const upstream_ask *like, bool 
     char *name =
         up->options.shared && caller ? common_copy(&up->alloc, caller, strlen(caller)) : NULL;
     bool fails = !a || (up->options.shared && caller && !name);
-    int rc = fails ? MCP_ENOMEM : upstream_limit_call(up, caller, like->params.len, error);
+    int rc = fails ? MCP_ENOMEM : upstream_limit_call(up, caller, like->f.params.len, error);
     if (rc == MCP_OK)
         rc = upstream_session_get(up, &wanted, &s, error);
     if (rc != MCP_OK) {
@@ -455,23 +413,27 @@ static int begin(upstream *up, mcp_request *req, const upstream_ask *like, bool 
         return rc;
     }
     *a = *like;
-    a->size = like->params.len;
+    a->f.kind = &kind;
+    a->f.client = s->client;
+    a->f.service = s->service;
+    a->size = like->f.params.len;
     a->caller = name;
     a->session = s;
     a->next = s->asks;
     s->asks = a;
     s->n_asks++;
     s->bytes += a->size;
-    a->req = req;
-    if (!early)
-        upstream_ask_attach(a, req);
+    if (early)
+        a->f.req = req;
+    else
+        common_forward_attach(&a->f, req);
     if (a->listing)
         upstream_list_time(a);
-    rc = start(a, error);
+    rc = common_forward_start(&a->f, error);
     if (rc == MCP_OK)
         return MCP_PENDING;
     if (!early)
-        mcp_request_on_cancel(req, NULL, NULL);
+        common_forward_detach(&a->f);
     bool repeats = s->failed && !again;
     const upstream_ask same = repeats ? take(a) : (upstream_ask){0};
     upstream_ask_free(a);

@@ -80,7 +80,7 @@ void upstream_headers_learn(upstream_session *s, const mcp_json *page)
 
 void upstream_headers_page(const upstream_ask *a, const mcp_json *page)
 {
-    if (a->item != MCP_ITEM_TOOL || !a->req || !mcp_request_has_headers(a->req))
+    if (a->item != MCP_ITEM_TOOL || !a->f.req || !mcp_request_has_headers(a->f.req))
         return;
     upstream_headers_learn(a->session, page);
     if (!a->goes_on && !mcp_json_get(page, "nextCursor"))

@@ -34,7 +34,7 @@ static upstream_ask *find_early(const upstream *up, const mcp_request *req)
 {
     for (const upstream_session *s = up->sessions; s; s = s->next) {
         for (upstream_ask *a = s->asks; a; a = a->next) {
-            if (a->req == req && a->listing && a->listing->early)
+            if (a->f.req == req && a->listing && a->listing->early)
                 return a;
         }
     }
@@ -87,7 +87,7 @@ void upstream_list_detach(upstream_ask *a)
 {
     if (!a->listing || !a->listing->early)
         return;
-    a->req = NULL;
+    a->f.req = NULL;
     a->listing->early = false;
     if (a->listing->ended)
         upstream_ask_free(a);
@@ -130,7 +130,6 @@ static void on_late(void *arg)
 {
     upstream_ask *a = arg;
     upstream *up = a->session->up;
-    mcp_request *req = a->listing->early ? NULL : a->req;
     const upstream_key key = key_of(a);
     a->listing->timer = NULL;
     if (a->cancelled)
@@ -140,11 +139,9 @@ static void on_late(void *arg)
         upstream_list_detach(a);
         return;
     }
-    a->req = NULL;
-    if (!req)
-        return;
-    mcp_request_on_cancel(req, NULL, NULL);
-    mcp_reply_finish(req, reply_late(up, req, &key));
+    mcp_request *req = common_forward_detach(&a->f);
+    if (req)
+        mcp_reply_finish(req, reply_late(up, req, &key));
 }
 
 void upstream_list_time(upstream_ask *a)
@@ -202,16 +199,16 @@ static void settle(upstream_ask *a, int rc, const mcp_json *result, mcp_str text
         store(a, rc, text, error);
         return;
     }
-    if (!a->req && !a->cancelled)
+    if (!a->f.req && !a->cancelled)
         upstream_count(a, rc);
     if (a->listing->late && changed)
         announce(a);
-    if (!a->req || a->listing->early)
+    if (!a->f.req || a->listing->early)
         upstream_ask_free(a);
     else if (text.ptr == empty)
-        upstream_ask_finish(a, MCP_OK);
+        common_forward_finish(&a->f, MCP_OK);
     else
-        upstream_ask_finish(a, upstream_ask_outcome(a, rc, result, text, error));
+        common_forward_finish(&a->f, upstream_ask_outcome(a, rc, result, text, error));
 }
 
 void upstream_list_settle(upstream_ask *a, int rc, const mcp_json *result, mcp_str text,
@@ -236,8 +233,10 @@ void upstream_list_settle(upstream_ask *a, int rc, const mcp_json *result, mcp_s
 static int ask_for(upstream *up, mcp_request *req, mcp_item item, const char *cursor, bool early,
                    mcp_error *error)
 {
-    upstream_ask ask = {
-        .lists = true, .goes_on = cursor[0] != 0, .item = item, .method = mcp_request_method(req)};
+    upstream_ask ask = {.lists = true,
+                        .goes_on = cursor[0] != 0,
+                        .item = item,
+                        .f.method = mcp_request_method(req)};
     const common_passing change = {.cursor = mcp_str_from(cursor[0] ? cursor + 1 : NULL)};
     upstream_listing *l = common_alloc(&up->alloc, sizeof(*l));
     if (!l)
@@ -245,7 +244,8 @@ static int ask_for(upstream *up, mcp_request *req, mcp_item item, const char *cu
     *l = (upstream_listing){.early = early};
     l->cursor = common_copy(&up->alloc, cursor, strlen(cursor));
     ask.listing = l;
-    int rc = l->cursor ? common_passing_params(req, &change, &up->alloc, &ask.params) : MCP_ENOMEM;
+    int rc =
+        l->cursor ? common_passing_params(req, &change, &up->alloc, &ask.f.params) : MCP_ENOMEM;
     if (rc == MCP_OK)
         return upstream_ask_try(up, req, &ask, error);
     common_release(&up->alloc, l->cursor);
@@ -275,7 +275,7 @@ static int go_on(upstream_ask *a, mcp_request *req)
     upstream_listing *l = a->listing;
     l->early = false;
     if (!l->ended) {
-        upstream_ask_attach(a, req);
+        common_forward_attach(&a->f, req);
         return MCP_PENDING;
     }
     int rc = upstream_ask_outcome(a, l->rc, NULL, l->text, &l->error);

@@ -43,19 +43,19 @@ static void collect(const upstream_session *s, concerned *to)
 {
     size_t all = 0, skip, i = 0;
     for (const upstream_ask *a = s->asks; a; a = a->next) /* the newest one is the first */
-        all += a->req != NULL;
+        all += a->f.req != NULL;
     skip = all > MOST_REQUESTS ? all - MOST_REQUESTS : 0;
     to->n = all - skip;
     for (const upstream_ask *a = s->asks; a; a = a->next) {
-        if (a->req && i++ >= skip)
-            to->requests[all - i] = a->req;
+        if (a->f.req && i++ >= skip)
+            to->requests[all - i] = a->f.req;
     }
 }
 
 static const upstream_ask *ask_of(const upstream_session *s, mcp_call_id call)
 {
     const upstream_ask *a = s->asks;
-    while (a && a->call != call)
+    while (a && a->f.call != call)
         a = a->next;
     return a;
 }
@@ -65,8 +65,8 @@ static void find_concerned(const upstream_session *s, mcp_call_id call, concerne
     const upstream_ask *a = call ? ask_of(s, call) : NULL;
     to->n = 0;
     to->sessions = s->principal != NULL;
-    if (a && a->req) {
-        to->requests[to->n++] = a->req;
+    if (a && a->f.req) {
+        to->requests[to->n++] = a->f.req;
         to->sessions = false;
     } else if (s->principal) {
         collect(s, to);
@@ -188,7 +188,7 @@ void upstream_logs_tick(upstream_session *s)
     int level = mcp_server_log_level_for(s->up->server, s->principal);
     upstream_logs_tell(s);
     for (const upstream_ask *a = s->asks; a; a = a->next) {
-        int wanted = a->req ? mcp_request_log_level(a->req) : MCP_ENOTFOUND;
+        int wanted = a->f.req ? mcp_request_log_level(a->f.req) : MCP_ENOTFOUND;
         if (wanted >= 0 && (level < 0 || wanted < level))
             level = wanted;
     }

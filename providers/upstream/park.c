@@ -39,7 +39,7 @@ int upstream_park(upstream_ask *a)
     upstream *up = a->session->up;
     if (a->park)
         return MCP_OK;
-    const char *id = a->req ? mcp_request_series(a->req) : NULL;
+    const char *id = a->f.req ? mcp_request_series(a->f.req) : NULL;
     if (!id)
         return MCP_ENOMEM;
     if (!has_room(up, upstream_caller(a)))
@@ -140,7 +140,7 @@ static int ask(upstream_ask *a, mcp_request *req)
 
 static bool has_news(const upstream_ask *a)
 {
-    const upstream_question *q = a->req && a->park ? a->park->questions : NULL;
+    const upstream_question *q = a->f.req && a->park ? a->park->questions : NULL;
     while (q && q->sent)
         q = q->next;
     return q != NULL;
@@ -176,12 +176,10 @@ static void on_soon(void *arg)
         start(up, 1);
     if (!a)
         return;
-    mcp_request *req = a->req;
-    a->req = NULL;
-    mcp_request_on_cancel(req, NULL, NULL);
+    mcp_request *req = common_forward_detach(&a->f);
     int rc = ask(a, req);
     if (rc == MCP_OK) { /* no question is left */
-        upstream_ask_attach(a, req);
+        common_forward_attach(&a->f, req);
         return;
     }
     mcp_reply_finish(req, rc); /* may free the upstream */
@@ -231,7 +229,7 @@ void upstream_park_outcome(upstream_ask *a, int rc, const mcp_json *result, cons
     mcp_json_writer *w = NULL;
     bool stored = true;
     upstream_questions_drop(a);
-    mcp_service_done(a->session->service, &a->use);
+    mcp_service_done(a->session->service, &a->f.use);
     park->ended = true;
     park->rc = rc;
     if (error)
@@ -273,11 +271,9 @@ bool upstream_is_resumed(const mcp_request *req)
 /* Two requests with the same state: the later one continues the call. */
 static void replace(upstream_ask *a)
 {
-    mcp_request *older = a->req;
-    a->req = NULL;
+    mcp_request *older = common_forward_detach(&a->f);
     if (!older)
         return;
-    mcp_request_on_cancel(older, NULL, NULL);
     mcp_reply_finish(older, mcp_reply_fail(older, MCP_CODE_INTERNAL,
                                            "Another request with the same \"requestState\" "
                                            "continues this call"));
@@ -301,7 +297,7 @@ int upstream_resume(upstream *up, mcp_request *req)
     int rc = ask(a, req);
     if (rc != MCP_OK)
         return rc;
-    upstream_ask_attach(a, req);
+    common_forward_attach(&a->f, req);
     return MCP_PENDING;
 }
 
@@ -313,7 +309,7 @@ void upstream_parked_expire(upstream *up, int64_t now)
         upstream_questions_settle(s);
         for (upstream_ask *a = s->asks, *next; a; a = next) {
             next = a->next;
-            if (a->park && !a->req && !a->cancelled && a->park->due <= now)
+            if (a->park && !a->f.req && !a->cancelled && a->park->due <= now)
                 upstream_ask_cancel(a, "the user did not answer in time");
         }
     }

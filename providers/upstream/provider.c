@@ -11,21 +11,21 @@
 
 static int pass(upstream *up, mcp_request *req, const common_passing *change, upstream_ask *ask)
 {
-    ask->method = mcp_request_method(req);
-    int rc = common_passing_params(req, change, &up->alloc, &ask->params);
+    ask->f.method = mcp_request_method(req);
+    int rc = common_passing_params(req, change, &up->alloc, &ask->f.params);
     return rc == MCP_OK ? upstream_ask_begin(up, req, ask) : rc;
 }
 
 /* Forwards a call of a tool or prompt. */
 static int call(upstream *up, mcp_request *req, const common_passing *change, upstream_ask *ask)
 {
-    ask->method = mcp_request_method(req);
-    int rc = common_passing_params(req, change, &up->alloc, &ask->params);
+    ask->f.method = mcp_request_method(req);
+    int rc = common_passing_params(req, change, &up->alloc, &ask->f.params);
     if (rc == MCP_OK && ask->item == MCP_ITEM_TOOL)
         rc = mcp_request_task_asked(req); /* the text of the params is gone afterwards */
     if (rc == MCP_OK)
         return upstream_ask_begin(up, req, ask);
-    common_release(&up->alloc, ask->params.members);
+    common_release(&up->alloc, ask->f.params.members);
     common_release(&up->alloc, ask->name);
     return rc;
 }
@@ -76,7 +76,7 @@ static int look_up(upstream *up, mcp_request *req, mcp_item item, mcp_str name)
     upstream_ask ask = {.item = item,
                         .learns = true,
                         .compares = item == MCP_ITEM_TOOL && mcp_request_has_headers(req),
-                        .method = mcp_request_method(req)};
+                        .f.method = mcp_request_method(req)};
     int rc = item == MCP_ITEM_TOOL ? mcp_request_task_asked(req) : MCP_OK;
     if (rc != MCP_OK)
         return rc;

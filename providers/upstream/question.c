@@ -83,7 +83,7 @@ bool upstream_may_ask(const upstream_ask *a)
 {
     static const char *const methods[] = {"tools/call", "prompts/get", "resources/read"};
     for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
-        if (strcmp(a->method, methods[i]) == 0)
+        if (strcmp(a->f.method, methods[i]) == 0)
             return true;
     }
     return false;
@@ -174,13 +174,13 @@ static void on_withdrawn(mcp_question *question, void *user)
 /* Returns whether the caller of a request can be asked now. */
 static bool is_askable(const upstream_ask *a)
 {
-    return a->call && !a->cancelled && !a->learns && upstream_may_ask(a);
+    return a->f.call && !a->cancelled && !a->learns && upstream_may_ask(a);
 }
 
 static upstream_ask *ask_of_call(const upstream_session *s, mcp_call_id call)
 {
     upstream_ask *a = s->asks;
-    while (a && (a->call != call || !is_askable(a)))
+    while (a && (a->f.call != call || !is_askable(a)))
         a = a->next;
     return a;
 }

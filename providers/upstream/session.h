@@ -2,10 +2,8 @@
 #ifndef UPSTREAM_SESSION_H
 #define UPSTREAM_SESSION_H
 
-#include <mcp/children.h>
-
+#include "forward.h"
 #include "names.h"
-#include "passing.h"
 #include "upstream.h"
 
 enum { UPSTREAM_PREFIX_ROOM = UPSTREAM_SOURCE_MAX + 12 };
@@ -161,15 +159,13 @@ typedef struct upstream_parked {
 
 /* A forwarded request. */
 struct upstream_ask {
+    common_forward f; /* f.req is NULL while it is parked, too */
     upstream_ask *next;
     upstream_session *session;
-    mcp_request *req;      /* NULL while it is parked, and after a cancellation */
-    bool cancelled;        /* the answer of the other server is not needed any more */
+    bool cancelled;        /* the answer of the other server is no longer needed */
     upstream_parked *park; /* NULL until the other server asks */
-    const char *method;
-    common_params params;
-    size_t size;  /* bytes of `params` when the request began */
-    char *caller; /* `shared`: the principal of the caller, or NULL if it is anonymous */
+    size_t size;           /* bytes of f.params when the request began */
+    char *caller;          /* `shared`: the principal of the caller, or NULL if it is anonymous */
     /* lists: the request is for a page of a list; goes_on: that page is not the first one */
     bool lists, goes_on;
     upstream_listing *listing; /* lists; owned */
@@ -179,8 +175,6 @@ struct upstream_ask {
     mcp_item item;
     char *name;                 /* set if `learns` is, or was */
     upstream_verdicts verdicts; /* of the list that is read */
-    mcp_call_id call;           /* 0 if not sent yet */
-    mcp_service_use use;
 };
 
 /* The lists that the provider serves itself. */
@@ -299,7 +293,7 @@ int upstream_take_rates(upstream *up, mcp_request *req, mcp_item item, mcp_str o
 
 /* ---- ask.c ----------------------------------------------------------------------------------- */
 
-/* Forwards a request. The new upstream_ask is a copy of `like`; takes ownership of like->params,
+/* Forwards a request. The new upstream_ask is a copy of `like`; takes ownership of like->f.params,
  * like->name and like->listing. If like->learns is set, like->name is a tool or prompt whose original
  * name has to be looked up first. Returns MCP_PENDING, or another code that the handler must
  * return. */
@@ -316,13 +310,9 @@ int upstream_reply_page(upstream *up, mcp_request *req, mcp_item item, mcp_str t
 /* Fails because the other server cannot be reached. Returns what the handler must return. */
 int upstream_refuse(upstream *up, mcp_request *req, int rc, const mcp_error *error);
 const char *upstream_reason(int rc, const mcp_error *error);
-/* Frees the upstream_ask and ends its request. */
-void upstream_ask_finish(upstream_ask *a, int outcome);
 void upstream_ask_free(upstream_ask *a);
 /* Cancels the call of a request that has no caller any more. May free the upstream_ask. */
 void upstream_ask_cancel(upstream_ask *a, const char *why);
-/* Makes `req`, which is pending, the request that gets the answer. */
-void upstream_ask_attach(upstream_ask *a, mcp_request *req);
 /* Answers `req` with the answer that was stored by upstream_park_outcome(), and frees the
  * upstream_ask. Returns what the handler must return. */
 int upstream_ask_answer_stored(upstream_ask *a, mcp_request *req);

@@ -54,7 +54,7 @@ static mcp_upstream_state state_of(const upstream *up)
         state.sessions += !s->failed;
         state.subscriptions += s->n_uris;
         for (const upstream_ask *a = s->asks; a; a = a->next)
-            state.in_flight += a->req != NULL;
+            state.in_flight += a->f.req != NULL;
         if (s->service)
             add_process(&state, s->service, true);
     }

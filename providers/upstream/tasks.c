@@ -30,16 +30,16 @@ static uint64_t number_of(const mcp_json *state, const char *legacy, const char 
 static int become_task(upstream_ask *a, const mcp_json *state, const char *message)
 {
     return mcp_request_task(
-        a->req, MCP_OPTIONS(mcp_task_options, .ttl_ms = number_of(state, "ttl", "ttlMs"),
-                            .poll_ms = number_of(state, "pollInterval", "pollIntervalMs"),
-                            .message = message));
+        a->f.req, MCP_OPTIONS(mcp_task_options, .ttl_ms = number_of(state, "ttl", "ttlMs"),
+                              .poll_ms = number_of(state, "pollInterval", "pollIntervalMs"),
+                              .message = message));
 }
 
 /* Called for each state of the task at the other server. */
 static void on_task(mcp_client *client, mcp_call_id call, const mcp_json *state, void *user)
 {
     upstream_ask *a = user;
-    mcp_request *req = a->req;
+    mcp_request *req = a->f.req;
     (void)client, (void)call;
     bool first = !a->is_task;
     a->is_task = true;
@@ -52,8 +52,7 @@ static void on_task(mcp_client *client, mcp_call_id call, const mcp_json *state,
                                                 : mcp_request_task_message(req, text);
     if (rc == MCP_OK || !first)
         return;
-    a->req = NULL;
-    mcp_request_on_cancel(req, NULL, NULL);
+    common_forward_detach(&a->f);
     upstream_ask_cancel(a, "the caller cannot have a task");
     mcp_reply_finish(req, rc);
 }
@@ -66,11 +65,11 @@ static uint64_t ttl_of(const mcp_request *req)
 
 void upstream_task_options(const upstream_ask *a, mcp_call_options *o)
 {
-    bool is_task = mcp_request_task_id(a->req) != NULL;
+    bool is_task = mcp_request_task_id(a->f.req) != NULL;
     o->task = on_task;
-    o->task_mode = is_task                              ? MCP_CALL_TASK_PREFERRED
-                   : mcp_request_can(a->req, EXTENSION) ? MCP_CALL_TASK_AUTO
-                   : mcp_request_is_modern(a->req)      ? MCP_CALL_TASK_UNDECLARED
-                                                        : MCP_CALL_TASK_LAST_RESORT;
-    o->task_ttl_ms = is_task ? ttl_of(a->req) : 0;
+    o->task_mode = is_task                                ? MCP_CALL_TASK_PREFERRED
+                   : mcp_request_can(a->f.req, EXTENSION) ? MCP_CALL_TASK_AUTO
+                   : mcp_request_is_modern(a->f.req)      ? MCP_CALL_TASK_UNDECLARED
+                                                          : MCP_CALL_TASK_LAST_RESORT;
+    o->task_ttl_ms = is_task ? ttl_of(a->f.req) : 0;
 }
