@@ -131,8 +131,7 @@ int mcp_request_progress_raw(mcp_request *req, mcp_str params)
            total = mcp_json_number(mcp_json_get(root, "total"), 0);
     if (req->task) {
         mcp_str message = mcp_json_string(mcp_json_get(root, "message"));
-        mcp_request_progress(req, progress, total,
-                             message.len ? mcp_request_strdup(req, message) : NULL);
+        mcp_request_progress(req, progress, total, message.len ? message.ptr : NULL);
     } else {
         const mcp_json *token = progress_token(req, progress, total, NULL);
         if (token)

@@ -126,6 +126,32 @@ static void test_outlives_its_channel(void **state)
     free(w);
 }
 
+/* A task whose progress another server reports without end takes no more memory with each
+ * notification. */
+static void test_progress_of_another(void **state)
+{
+    enum { TIMES = 100, ROOM = 5000, BLOCKS = 4 };
+    world *w = calloc(1, sizeof(*w));
+    char params[ROOM + 100], message[ROOM];
+    (void)state;
+    world_open(w, NULL, NULL, as_task);
+    mcp_channel *channel = peer(w, "ann");
+    make_task(w, channel);
+    memset(message, 'm', sizeof(message));
+    const size_t before = w->r.memory.live;
+    for (int i = 0; i < TIMES; i++) {
+        snprintf(params, sizeof(params), "{\"progress\":%d,\"message\":\"%d %.*s\"}", i, i,
+                 (int)sizeof(message) - 10, message);
+        assert_int_equal(mcp_request_progress_raw(w->r.kept[0], mcp_str_from(params)), MCP_OK);
+    }
+    assert_in_range(w->r.memory.live, before, before + BLOCKS);
+    assert_has(ask_of(w, channel, "tasks/get"), "mmm");
+    finish(w, 0);
+    mcp_channel_free(channel);
+    rig_close(&w->r);
+    free(w);
+}
+
 static void test_session_goes(void **state)
 {
     (void)state;
@@ -257,15 +283,11 @@ static void test_wrong_calls(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_principals),
-        cmocka_unit_test(test_list_is_ones_own),
-        cmocka_unit_test(test_no_list_of_a_part),
-        cmocka_unit_test(test_outlives_its_channel),
-        cmocka_unit_test(test_session_goes),
-        cmocka_unit_test(test_server_goes),
-        cmocka_unit_test(test_server_goes_while_asking),
-        cmocka_unit_test(test_asked_again),
-        cmocka_unit_test(test_wrong_calls),
+        cmocka_unit_test(test_principals),          cmocka_unit_test(test_list_is_ones_own),
+        cmocka_unit_test(test_no_list_of_a_part),   cmocka_unit_test(test_outlives_its_channel),
+        cmocka_unit_test(test_progress_of_another), cmocka_unit_test(test_session_goes),
+        cmocka_unit_test(test_server_goes),         cmocka_unit_test(test_server_goes_while_asking),
+        cmocka_unit_test(test_asked_again),         cmocka_unit_test(test_wrong_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
