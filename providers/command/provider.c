@@ -50,15 +50,6 @@ static void release(void *user)
     tool_free(t);
 }
 
-/* Replaces the string by a copy, which is NULL if memory is exhausted. */
-static bool copy_text(command_tool *t, const char **text)
-{
-    bool there = *text != NULL;
-    if (there)
-        *text = common_copy(&t->alloc, *text, strlen(*text));
-    return !there || *text;
-}
-
 static bool copy_texts(command_tool *t, const char *const **list, size_t n)
 {
     const char *const *from = *list;
@@ -80,10 +71,10 @@ static bool copy_texts(command_tool *t, const char *const **list, size_t n)
 static bool copy_all(command_tool *t)
 {
     mcp_command *o = &t->o;
-    bool ok = copy_text(t, &o->name);
-    ok = copy_text(t, &o->folder) && ok;
-    ok = copy_text(t, &o->input) && ok;
-    ok = copy_text(t, &o->mime_type) && ok;
+    bool ok = common_own_text(&t->alloc, &o->name);
+    ok = common_own_text(&t->alloc, &o->folder) && ok;
+    ok = common_own_text(&t->alloc, &o->input) && ok;
+    ok = common_own_text(&t->alloc, &o->mime_type) && ok;
     ok = copy_texts(t, &o->words, o->n_words) && ok;
     ok = copy_texts(t, &o->allow_dash, o->n_allow_dash) && ok;
     return copy_texts(t, &o->environment, o->n_environment) && ok;

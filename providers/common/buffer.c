@@ -49,6 +49,44 @@ char *common_copy(const mcp_allocator *alloc, const char *ptr, size_t len)
     return copy;
 }
 
+bool common_own_text(const mcp_allocator *alloc, const char **text)
+{
+    const char *given = *text;
+    *text = given ? common_copy(alloc, given, strlen(given)) : NULL;
+    return !given || *text;
+}
+
+size_t common_count_texts(const char *const *texts)
+{
+    size_t n = 0;
+    while (texts && texts[n])
+        n++;
+    return n;
+}
+
+bool common_own_texts(const mcp_allocator *alloc, const char *const **texts)
+{
+    const char *const *given = *texts;
+    size_t n = common_count_texts(given);
+    const char **made = given ? common_alloc(alloc, (n + 1) * sizeof(*made)) : NULL;
+    bool all = made || !given;
+    *texts = made;
+    if (!made)
+        return all;
+    for (size_t i = 0; i <= n; i++) {
+        made[i] = all ? given[i] : NULL;
+        all = common_own_text(alloc, &made[i]) && all;
+    }
+    return all;
+}
+
+void common_free_texts(const mcp_allocator *alloc, const char *const *texts)
+{
+    for (size_t i = 0; texts && texts[i]; i++)
+        common_release(alloc, (void *)(uintptr_t)texts[i]);
+    common_release(alloc, (void *)(uintptr_t)texts);
+}
+
 void common_buffer_init(common_buffer *b, const mcp_allocator *alloc)
 {
     *b = (common_buffer){.alloc = common_allocator(alloc)};

@@ -112,13 +112,6 @@ static int resolve(mcp_str uri, char *canonical, size_t room, void *user)
 
 /* ---- mounting -------------------------------------------------------------------------------- */
 
-static void free_texts(const isolated *r, const char *const *texts)
-{
-    for (size_t i = 0; texts && texts[i]; i++)
-        common_release(&r->alloc, (void *)(uintptr_t)texts[i]);
-    common_release(&r->alloc, (void *)(uintptr_t)texts);
-}
-
 static void isolated_free(isolated *r)
 {
     mcp_allocator alloc = r->alloc;
@@ -133,9 +126,9 @@ static void isolated_free(isolated *r)
     isolated_group_leave(r);
     common_release(&alloc, (void *)(uintptr_t)r->options.name);
     common_release(&alloc, (void *)(uintptr_t)r->options.line);
-    free_texts(r, r->options.argv);
-    free_texts(r, r->options.paths);
-    free_texts(r, r->options.beside);
+    common_free_texts(&alloc, r->options.argv);
+    common_free_texts(&alloc, r->options.paths);
+    common_free_texts(&alloc, r->options.beside);
     common_release(&alloc, r);
 }
 
@@ -242,47 +235,16 @@ int isolated_mount(isolated *r, const mcp_source *source, mcp_error *error)
     return rc;
 }
 
-static bool copy_text(const isolated *r, const char **text)
-{
-    const char *given = *text;
-    *text = given ? common_copy(&r->alloc, given, strlen(given)) : NULL;
-    return !given || *text;
-}
-
-static size_t count_texts(const char *const *texts)
-{
-    size_t n = 0;
-    while (texts && texts[n])
-        n++;
-    return n;
-}
-
-static bool copy_texts(const isolated *r, const char *const **texts)
-{
-    const char *const *given = *texts;
-    size_t n = count_texts(given);
-    const char **copy = given ? common_alloc(&r->alloc, (n + 1) * sizeof(*copy)) : NULL;
-    *texts = copy;
-    if (!copy)
-        return !given;
-    memset((void *)copy, 0, (n + 1) * sizeof(*copy));
-    for (size_t i = 0; i < n; i++) {
-        copy[i] = given[i];
-        if (!copy_text(r, &copy[i]))
-            return false;
-    }
-    return true;
-}
-
 /* Copies all strings, even after a failure, so that no member still points to the caller's
  * memory. */
 static bool copy_options(isolated *r, const mcp_isolated_options *given)
 {
     mcp_isolated_options *o = &r->options;
     *o = *given;
-    bool name = copy_text(r, &o->name), line = copy_text(r, &o->line),
-         argv = copy_texts(r, &o->argv), paths = copy_texts(r, &o->paths),
-         beside = copy_texts(r, &o->beside);
+    bool name = common_own_text(&r->alloc, &o->name), line = common_own_text(&r->alloc, &o->line),
+         argv = common_own_texts(&r->alloc, &o->argv),
+         paths = common_own_texts(&r->alloc, &o->paths),
+         beside = common_own_texts(&r->alloc, &o->beside);
     o->timeout_ms = o->timeout_ms ? o->timeout_ms : 60000;
     return name && line && argv && paths && beside;
 }
@@ -297,8 +259,8 @@ static int make(mcp_server *server, const mcp_isolated_options *options, isolate
     r->server = server;
     r->alloc = alloc;
     r->link.fd = -1;
-    r->n_paths = count_texts(options->paths);
-    r->n_beside = r->n_paths ? count_texts(options->beside) : 0;
+    r->n_paths = common_count_texts(options->paths);
+    r->n_beside = r->n_paths ? common_count_texts(options->beside) : 0;
     *ret = r;
     return copy_options(r, options) ? MCP_OK : MCP_ENOMEM;
 }
@@ -309,7 +271,7 @@ int mcp_isolated_mount(mcp_server *server, const mcp_isolated_options *options, 
     mcp_loop *loop = host ? mcp_host_loop(host) : NULL;
     isolated *r = NULL;
     if (!options->name || !options->argv || !options->line || !loop ||
-        count_texts(options->paths) + count_texts(options->beside) > ISOLATED_PATHS)
+        common_count_texts(options->paths) + common_count_texts(options->beside) > ISOLATED_PATHS)
         return fail(error, MCP_EINVAL, "a name, a program, a line and a loop are needed");
     int rc = make(server, options, &r);
     if (rc == MCP_OK)

@@ -41,13 +41,6 @@ const mcp_upstream_change *upstream_change_to(const mcp_upstream_options *o, mcp
     return NULL;
 }
 
-static bool copy(const char **text, const mcp_allocator *alloc)
-{
-    const char *given = *text;
-    *text = given ? common_copy(alloc, given, strlen(given)) : NULL;
-    return !given || *text;
-}
-
 bool upstream_changes_copy(mcp_upstream_options *o, const mcp_allocator *alloc)
 {
     size_t n = o->n_changes;
@@ -58,8 +51,10 @@ bool upstream_changes_copy(mcp_upstream_options *o, const mcp_allocator *alloc)
     bool ret = made || !n;
     for (size_t i = 0; i < o->n_changes; i++) {
         made[i] = given[i];
-        bool original = copy(&made[i].original, alloc), name = copy(&made[i].name, alloc),
-             title = copy(&made[i].title, alloc), description = copy(&made[i].description, alloc);
+        bool original = common_own_text(alloc, &made[i].original),
+             name = common_own_text(alloc, &made[i].name),
+             title = common_own_text(alloc, &made[i].title),
+             description = common_own_text(alloc, &made[i].description);
         ret = original && name && title && description && ret;
     }
     return ret;
@@ -133,32 +128,6 @@ bool upstream_allows(const mcp_upstream_options *o, mcp_item item, mcp_str origi
 
 /* ---- rates ----------------------------------------------------------------------------------- */
 
-static void free_texts(const char *const *texts, const mcp_allocator *alloc)
-{
-    for (size_t i = 0; texts && texts[i]; i++)
-        common_release(alloc, (void *)(uintptr_t)texts[i]);
-    common_release(alloc, (void *)(uintptr_t)texts);
-}
-
-static bool copy_texts(const char *const **texts, const mcp_allocator *alloc)
-{
-    const char *const *given = *texts;
-    size_t n = 0;
-    while (given && given[n])
-        n++;
-    const char **made = given ? common_alloc(alloc, (n + 1) * sizeof(*made)) : NULL;
-    *texts = made;
-    if (!made)
-        return !given;
-    memset((void *)made, 0, (n + 1) * sizeof(*made));
-    for (size_t i = 0; i < n; i++) {
-        made[i] = given[i];
-        if (!copy(&made[i], alloc))
-            return false;
-    }
-    return true;
-}
-
 bool upstream_rates_copy(mcp_upstream_options *o, const mcp_allocator *alloc)
 {
     size_t n = o->n_rates;
@@ -169,7 +138,7 @@ bool upstream_rates_copy(mcp_upstream_options *o, const mcp_allocator *alloc)
     o->n_rates = made ? n : 0;
     for (size_t i = 0; i < o->n_rates; i++) {
         made[i] = given[i];
-        ret = copy_texts(&made[i].tools, alloc) && ret;
+        ret = common_own_texts(alloc, &made[i].tools) && ret;
     }
     return ret;
 }
@@ -177,7 +146,7 @@ bool upstream_rates_copy(mcp_upstream_options *o, const mcp_allocator *alloc)
 void upstream_rates_free(mcp_upstream_options *o, const mcp_allocator *alloc)
 {
     for (size_t i = 0; i < o->n_rates; i++)
-        free_texts(o->rates[i].tools, alloc);
+        common_free_texts(alloc, o->rates[i].tools);
     common_release(alloc, (void *)(uintptr_t)o->rates);
     o->rates = NULL;
     o->n_rates = 0;

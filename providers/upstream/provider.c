@@ -134,13 +134,6 @@ static int complete(mcp_request *req, mcp_item item, mcp_str name, void *user)
 
 /* ---- mounting -------------------------------------------------------------------------------- */
 
-static void free_texts(upstream *up, const char *const *texts)
-{
-    for (size_t i = 0; texts && texts[i]; i++)
-        common_release(&up->alloc, (void *)(uintptr_t)texts[i]);
-    common_release(&up->alloc, (void *)(uintptr_t)texts);
-}
-
 const char **upstream_text(mcp_upstream_options *o, size_t i)
 {
     const char **const texts[UPSTREAM_TEXTS] = {
@@ -165,6 +158,16 @@ const char **upstream_text(mcp_upstream_options *o, size_t i)
     return texts[i];
 }
 
+/* The members that are arrays of strings. */
+enum { UPSTREAM_LISTS = 10 };
+static const char *const **texts_of(mcp_upstream_options *o, size_t i)
+{
+    const char *const **const lists[UPSTREAM_LISTS] = {
+        &o->argv,       &o->env,          &o->env_add,      &o->headers,        &o->only_tools,
+        &o->hide_tools, &o->only_prompts, &o->hide_prompts, &o->only_resources, &o->hide_resources};
+    return lists[i];
+}
+
 static void release(void *user)
 {
     upstream *up = user;
@@ -176,47 +179,13 @@ static void release(void *user)
     upstream_approval_free(up);
     upstream_kept_clear(up);
     upstream_said_clear(up);
-    free_texts(up, up->options.argv);
-    free_texts(up, up->options.env);
-    free_texts(up, up->options.env_add);
-    free_texts(up, up->options.headers);
-    free_texts(up, up->options.only_tools);
-    free_texts(up, up->options.hide_tools);
-    free_texts(up, up->options.only_prompts);
-    free_texts(up, up->options.hide_prompts);
-    free_texts(up, up->options.only_resources);
-    free_texts(up, up->options.hide_resources);
+    for (size_t i = 0; i < UPSTREAM_LISTS; i++)
+        common_free_texts(&alloc, *texts_of(&up->options, i));
     upstream_changes_free(&up->options, &alloc);
     upstream_rates_free(&up->options, &alloc);
     for (size_t i = 0; i < UPSTREAM_TEXTS; i++)
         common_release(&alloc, (void *)(uintptr_t)*upstream_text(&up->options, i));
     common_release(&alloc, up);
-}
-
-static bool copy_text(const upstream *up, const char **text)
-{
-    const char *given = *text;
-    *text = given ? common_copy(&up->alloc, given, strlen(given)) : NULL;
-    return !given || *text;
-}
-
-static bool copy_texts(const upstream *up, const char *const **texts)
-{
-    const char *const *given = *texts;
-    size_t n = 0;
-    while (given && given[n])
-        n++;
-    const char **copy = given ? common_alloc(&up->alloc, (n + 1) * sizeof(*copy)) : NULL;
-    *texts = copy;
-    if (!copy)
-        return !given;
-    memset((void *)copy, 0, (n + 1) * sizeof(*copy));
-    for (size_t i = 0; i < n; i++) {
-        copy[i] = given[i];
-        if (!copy_text(up, &copy[i]))
-            return false;
-    }
-    return true;
 }
 
 /* Copies all strings, even after a failure, so that no member still points to the caller's
@@ -227,12 +196,9 @@ static bool copy_options(upstream *up, const mcp_upstream_options *given)
     *o = *given;
     bool texts = true;
     for (size_t i = 0; i < UPSTREAM_TEXTS; i++)
-        texts = copy_text(up, upstream_text(o, i)) && texts;
-    const char *const **const lists[] = {
-        &o->argv,       &o->env,          &o->env_add,      &o->headers,        &o->only_tools,
-        &o->hide_tools, &o->only_prompts, &o->hide_prompts, &o->only_resources, &o->hide_resources};
-    for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
-        texts = copy_texts(up, lists[i]) && texts;
+        texts = common_own_text(&up->alloc, upstream_text(o, i)) && texts;
+    for (size_t i = 0; i < UPSTREAM_LISTS; i++)
+        texts = common_own_texts(&up->alloc, texts_of(o, i)) && texts;
     texts = upstream_changes_copy(o, &up->alloc) && texts;
     texts = upstream_rates_copy(o, &up->alloc) && texts;
     o->approvals = mcp_approvals_hold(given->approvals);
