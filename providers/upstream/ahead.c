@@ -11,7 +11,7 @@ static void settle(upstream_session *s, int rc, const mcp_error *error)
     if (s->closing)
         return;
     if (rc == MCP_OK) {
-        upstream_said_note(s);
+        upstream_snapshot_note(s);
     } else if (!s->asks) {
         snprintf(line, sizeof(line), "%.250s", upstream_reason(rc, error));
         upstream_say(s->up, "warning", line);

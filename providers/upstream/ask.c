@@ -336,7 +336,7 @@ static void done(common_forward *f, int rc, const mcp_json *result, const mcp_er
         return;
     }
     const mcp_str text = mcp_client_result_text(f->client);
-    upstream_said_note(a->session);
+    upstream_snapshot_note(a->session);
     if (rc == MCP_ETIMEOUT && upstream_may_ask(a))
         a->session->cancelled = true;
     upstream_logs_tell(a->session);

@@ -97,7 +97,7 @@ int upstream_list_without(upstream *up, mcp_request *req, mcp_item item, const c
                           const mcp_error *error)
 {
     const upstream_key key = key_for(up, req, item, cursor);
-    mcp_str page = upstream_kept_find(up, &key);
+    mcp_str page = upstream_page_find(up, &key);
     char line[300];
     if (rc == MCP_ECANCELLED || rc == MCP_ENOMEM)
         return rc;
@@ -149,7 +149,7 @@ void upstream_list_time(upstream_ask *a)
     upstream *up = a->session->up;
     const mcp_host *host = host_of(up);
     const upstream_key key = key_of(a);
-    bool known = upstream_kept_find(up, &key).ptr != NULL;
+    bool known = upstream_page_find(up, &key).ptr != NULL;
     uint64_t ms = known ? up->options.list_ms : up->options.first_list_ms;
     if (host && host->timer_start && !a->listing->timer && (known || !a->goes_on))
         a->listing->timer = host->timer_start(ms, on_late, a, host->user);
@@ -193,7 +193,7 @@ static void settle(upstream_ask *a, int rc, const mcp_json *result, mcp_str text
         result = NULL;
         text = mcp_str_from(empty);
     }
-    bool changed = rc == MCP_OK && upstream_kept_put(a->session->up, &key, result, text);
+    bool changed = rc == MCP_OK && upstream_page_put(a->session->up, &key, result, text);
     upstream_list_stop(a);
     if (a->listing->early && !a->session->closing) {
         store(a, rc, text, error);

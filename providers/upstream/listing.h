@@ -1,9 +1,8 @@
-/* listing.h: requests for lists, which wait for the other server only for a short time, and the
- * lists that it sent last. */
+/* listing.h: requests for lists, which wait for the other server only for a short time. */
 #ifndef UPSTREAM_LISTING_H
 #define UPSTREAM_LISTING_H
 
-#include "session.h"
+#include "snapshot.h"
 
 /* A request for a page of a list. */
 struct upstream_listing {
@@ -36,23 +35,5 @@ void upstream_list_free(upstream_ask *a);
  * page that is not the first one fails. Returns what the handler must return. */
 int upstream_list_without(upstream *up, mcp_request *req, mcp_item item, const char *cursor, int rc,
                           const mcp_error *error);
-
-/* ---- kept.c ---------------------------------------------------------------------------------- */
-
-typedef struct upstream_key {
-    const char *principal; /* NULL if anonymous */
-    mcp_item item;
-    const char *cursor; /* as in upstream_listing */
-    bool apps;          /* for callers that show apps, whose lists may have other entries */
-} upstream_key;
-
-/* Returns the page that the other server sent last, or ptr == NULL. */
-mcp_str upstream_kept_find(upstream *up, const upstream_key *key);
-/* Keeps a copy of a page, unless it is too long or there is no memory. `value` was parsed from
- * `text`. Returns whether its entries differ from those that were kept. */
-bool upstream_kept_put(upstream *up, const upstream_key *key, const mcp_json *value, mcp_str text);
-/* Takes over what an earlier mount of the same server has kept. */
-void upstream_kept_adopt(upstream *up, upstream *from);
-void upstream_kept_clear(upstream *up);
 
 #endif

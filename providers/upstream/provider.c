@@ -177,8 +177,7 @@ static void release(void *user)
     upstream_sessions_close(up);
     upstream_names_free(&up->names);
     upstream_approval_free(up);
-    upstream_kept_clear(up);
-    upstream_said_clear(up);
+    upstream_snapshots_clear(up);
     for (size_t i = 0; i < UPSTREAM_LISTS; i++)
         common_free_texts(&alloc, *texts_of(&up->options, i));
     upstream_changes_free(&up->options, &alloc);
@@ -317,7 +316,7 @@ int mcp_upstream_mount(mcp_server *server, const mcp_upstream_options *options, 
     rc = mcp_server_mount(server, up->prefix, &provider, up, error);
     if (rc == MCP_OK) {
         upstream_group_add(up);
-        upstream_take_kept(up);
+        upstream_take_snapshots(up);
         upstream_remember_take(up);
     }
     return rc;

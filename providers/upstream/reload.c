@@ -11,11 +11,6 @@
 
 /* ---- the same server ------------------------------------------------------------------------- */
 
-static bool same_text(const char *a, const char *b)
-{
-    return a && b ? strcmp(a, b) == 0 : a == b;
-}
-
 static bool same_texts(const char *const *a, const char *const *b)
 {
     if (!a || !b)
@@ -38,7 +33,7 @@ static bool is_same(upstream *a, upstream *b)
 {
     const mcp_upstream_options *x = &a->options, *y = &b->options;
     for (size_t i = 0; i < UPSTREAM_TEXTS; i++)
-        if (!same_text(*upstream_text(&a->options, i), *upstream_text(&b->options, i)))
+        if (!upstream_is_same(*upstream_text(&a->options, i), *upstream_text(&b->options, i)))
             return false;
     return a->server == b->server && same_allocator(&a->alloc, &b->alloc) &&
            same_texts(x->argv, y->argv) && x->connect == y->connect &&
@@ -99,10 +94,10 @@ bool upstream_take_session(upstream *up, const upstream_wanted *wanted)
     return false;
 }
 
-void upstream_take_kept(upstream *up)
+void upstream_take_snapshots(upstream *up)
 {
     for (upstream *from = older(up, up); from; from = older(up, from))
-        upstream_kept_adopt(up, from), upstream_said_adopt(up, from);
+        upstream_snapshots_adopt(up, from);
 }
 
 upstream_ask *upstream_take_parked(upstream *up, const char *principal, const char *id)

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "said.h"
+#include "snapshot.h"
 
 enum { MOST_REMEMBERED = 16 /* principals of each server */ };
 
@@ -40,14 +40,14 @@ static void put_member(mcp_json_writer *w, const char *name, const char *value)
     mcp_json_add_string(w, value);
 }
 
-static void put_record(mcp_json_writer *w, const upstream *up, const upstream_said *said)
+static void put_record(mcp_json_writer *w, const upstream *up, const upstream_snapshot *said)
 {
     char source[17];
     put_source(up, source);
     mcp_json_begin_object(w);
     put_member(w, "server", up->options.name);
     put_member(w, "source", source);
-    if (said->named) {
+    if (said->principal) {
         mcp_json_key(w, "principal");
         mcp_json_add_string(w, said->principal);
     }
@@ -63,23 +63,15 @@ static void put_record(mcp_json_writer *w, const upstream *up, const upstream_sa
     mcp_json_end(w);
 }
 
-static void put_server(mcp_json_writer *w, const upstream *up)
+static void put_server(mcp_json_writer *w, upstream *up)
 {
     size_t n = 0;
-    for (const upstream_session *s = up->sessions; s && n < MOST_REMEMBERED; s = s->next) {
-        if (upstream_said_session(up, s->principal) != s)
+    for (const upstream_session *s = up->sessions; s; s = s->next)
+        upstream_snapshot_refresh(up, s->principal);
+    for (const upstream_snapshot *s = up->snapshots; s && n < MOST_REMEMBERED; s = s->next) {
+        if (!s->introduced)
             continue;
-        upstream_said *said = upstream_said_of(s);
-        if (!said)
-            continue;
-        put_record(w, up, said);
-        upstream_said_free(up, said);
-        n++;
-    }
-    for (const upstream_said *said = up->said; said && n < MOST_REMEMBERED; said = said->next) {
-        if (upstream_said_session(up, said->named ? said->principal : NULL))
-            continue;
-        put_record(w, up, said);
+        put_record(w, up, s);
         n++;
     }
 }
@@ -89,7 +81,7 @@ void mcp_upstream_remember(const mcp_upstream_group *group, mcp_json_writer *w)
     mcp_json_begin_object(w);
     mcp_json_key(w, "said");
     mcp_json_begin_array(w);
-    for (const upstream *up = group->first; up; up = up->next)
+    for (upstream *up = group->first; up; up = up->next)
         if (!upstream_is_replaced(up))
             put_server(w, up);
     mcp_json_end(w);
@@ -114,15 +106,13 @@ static mcp_str member(const mcp_json *record, const char *name)
     return mcp_json_string(mcp_json_get(record, name));
 }
 
-/* Without memory, less is known. */
 static void take(upstream *up, const mcp_json *record)
 {
-    const char *principal = member(record, "principal").ptr;
-    upstream_said *said =
-        upstream_said_make(up, principal, member(record, "title"), member(record, "version"),
-                           member(record, "instructions"), items_in(mcp_json_get(record, "has")));
-    if (said)
-        upstream_said_put(up, said);
+    const upstream_introduction said = {.title = member(record, "title"),
+                                        .version = member(record, "version"),
+                                        .instructions = member(record, "instructions"),
+                                        .items = items_in(mcp_json_get(record, "has"))};
+    upstream_snapshot_say(up, member(record, "principal").ptr, &said);
 }
 
 void upstream_remember_take(upstream *up)
@@ -132,7 +122,7 @@ void upstream_remember_take(upstream *up)
     mcp_json_iter it = {0};
     char source[17];
     put_source(up, source);
-    if (up->said)
+    if (up->snapshots)
         return; /* an earlier mount of this process knew more */
     for (const mcp_json *v; (v = mcp_json_next(records, &it, NULL)) != NULL;)
         if (mcp_str_eq(member(v, "server"), mcp_str_from(up->options.name)) &&

@@ -45,7 +45,7 @@ static void session_free(upstream_session *s)
     mcp_service_done(s->service, &s->ahead);
     upstream_link_close(s);
     upstream_login_close(s);
-    upstream_said_keep(s);
+    upstream_snapshot_take(s);
     mcp_client_free(s->client);
     while (s->n_uris)
         common_release(&up->alloc, s->uris[--s->n_uris]);
@@ -168,14 +168,14 @@ void upstream_list_changed(const upstream_session *s, mcp_item item)
         mcp_server_list_changed_for(s->up->server, item, s->principal);
 }
 
-static bool is_same_principal(const char *a, const char *b)
+bool upstream_is_same(const char *a, const char *b)
 {
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
 bool upstream_session_is_of(const upstream_session *s, const char *principal)
 {
-    return is_same_principal(s->principal, principal);
+    return upstream_is_same(s->principal, principal);
 }
 
 const char *upstream_caller(const upstream_ask *a)
@@ -185,7 +185,7 @@ const char *upstream_caller(const upstream_ask *a)
 
 bool upstream_is_of(const upstream_ask *a, const char *principal)
 {
-    return is_same_principal(upstream_caller(a), principal);
+    return upstream_is_same(upstream_caller(a), principal);
 }
 
 static bool suits(const upstream_session *s, const upstream_wanted *wanted)

@@ -11,10 +11,9 @@ enum { UPSTREAM_PREFIX_ROOM = UPSTREAM_SOURCE_MAX + 12 };
 typedef struct upstream_session upstream_session;
 typedef struct upstream_ask upstream_ask;
 typedef struct upstream_question upstream_question;
-typedef struct upstream_listing upstream_listing; /* listing.h */
-typedef struct upstream_kept upstream_kept;       /* kept.c */
-typedef struct upstream_headers upstream_headers; /* headers.c */
-typedef struct upstream_said upstream_said;       /* said.c */
+typedef struct upstream_listing upstream_listing;   /* listing.h */
+typedef struct upstream_headers upstream_headers;   /* headers.c */
+typedef struct upstream_snapshot upstream_snapshot; /* snapshot.h */
 
 /* What the client of a session declares, as bits: what the other server may ask, and extensions. */
 enum {
@@ -77,10 +76,8 @@ typedef struct upstream {
     mcp_host_timer *timer; /* ends idle sessions, and reopens those that watch resources */
     mcp_host_timer *soon;  /* asks callers the questions that have arrived */
     size_t stored;         /* bytes of answers that are kept for callers */
-    upstream_kept *kept;   /* the last lists */
-    size_t kept_bytes;
-    uint64_t n_kept_uses;
-    upstream_said *said;       /* about itself, in sessions that have ended */
+    upstream_snapshot *snapshots; /* what is known of the other server */
+    size_t snapshot_bytes;
     mcp_upstream_state totals; /* the counters, except those of processes of open sessions */
 } upstream;
 
@@ -103,7 +100,7 @@ struct upstream_session {
     upstream_ask *asks;
     size_t n_asks, bytes; /* bytes: what the requests and the answers that are kept for them hold */
     int64_t last_use;
-    bool noted;              /* upstream_said_note() has told the program */
+    bool noted;              /* upstream_snapshot_note() has told the program */
     bool failed;             /* the session is about to end; the next request opens a new one */
     bool lost;               /* the reason is that the connection was lost */
     bool closing;            /* the session is being freed */
@@ -204,6 +201,8 @@ void upstream_say(const upstream *up, const char *level, const char *text);
 const char *upstream_principal(const upstream *up, const char *of_caller);
 /* Notifies the callers who use the session. */
 void upstream_list_changed(const upstream_session *s, mcp_item item);
+/* Returns whether two texts, which may be NULL, are the same. */
+bool upstream_is_same(const char *a, const char *b);
 /* Returns whether the session belongs to the principal. */
 bool upstream_session_is_of(const upstream_session *s, const char *principal);
 /* Returns the principal of the caller of a request, or NULL if it is anonymous. */
@@ -242,17 +241,17 @@ bool upstream_is_replaced(const upstream *up);
 /* Adds the figures of a process to the totals, before its service is freed. */
 void upstream_count_process(upstream *up, const mcp_service *service);
 
-/* ---- said.c --------------------------------------------------------------------------------- */
+/* ---- snapshot.c ------------------------------------------------------------------------------ */
 
-/* Keeps what the other server said about itself, before the session ends. */
-void upstream_said_keep(upstream_session *s);
+/* Takes what the other server said about itself in this session. */
+void upstream_snapshot_take(upstream_session *s);
 /* Tells the program once, when the other server has said something in this session. */
-void upstream_said_note(upstream_session *s);
+void upstream_snapshot_note(upstream_session *s);
 /* mcp_provider.declares: as the other server was last seen by the caller. */
 bool upstream_declares(const mcp_request *req, mcp_item item, void *user);
 /* Takes over what is known from an earlier mount of the same server. */
-void upstream_said_adopt(upstream *up, upstream *from);
-void upstream_said_clear(upstream *up);
+void upstream_snapshots_adopt(upstream *up, upstream *from);
+void upstream_snapshots_clear(upstream *up);
 
 /* ---- remember.c ----------------------------------------------------------------------------- */
 
@@ -370,8 +369,8 @@ bool upstream_take_session(upstream *up, const upstream_wanted *wanted);
 /* Finds a call that is parked at an earlier mount, and moves its session. Returns NULL if there is
  * none. */
 upstream_ask *upstream_take_parked(upstream *up, const char *principal, const char *id);
-/* Takes the lists that an earlier mount of the same server has kept. */
-void upstream_take_kept(upstream *up);
+/* Takes what earlier mounts of the same server know. */
+void upstream_take_snapshots(upstream *up);
 /* Moves all sessions to the next mount of the same server, if there is one. */
 void upstream_hand_over(upstream *up);
 

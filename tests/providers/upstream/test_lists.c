@@ -442,6 +442,36 @@ static void test_memory(void **state)
     close_all(&r);
 }
 
+/* The lists of a single principal take too much: the one that was used least recently is forgotten. */
+static void test_memory_of_one(void **state)
+{
+    (void)state;
+    static rig r;
+    static char text[900000];
+    open_all(&r, NULL);
+    memset(text, 'x', sizeof(text) - 1);
+    mcp_server_add_tool(r.slow.other,
+                        MCP_OPTIONS(mcp_tool, .name = "long", .description = text, .call = call),
+                        NULL, NULL);
+    mcp_server_add_prompt(r.slow.other,
+                          MCP_OPTIONS(mcp_prompt, .name = "long", .description = text, .get = call),
+                          NULL, NULL);
+    mcp_server_add_resource(r.slow.other,
+                            MCP_OPTIONS(mcp_resource, .uri = "x:/long", .name = "long",
+                                        .description = text, .text = "text"),
+                            NULL, NULL);
+    r.up.log = NULL;
+    wires_has(say(&r, LIST("prompts")), "slow_long");
+    wires_has(say(&r, LIST("tools")), "slow_long");
+    wires_has(say(&r, LIST("resources")), "x:/long");
+    r.slow.down = true;
+    wires_cut(r.slow.open);
+    has_not(say(&r, LIST("prompts")), "slow_long");
+    wires_has(say(&r, LIST("tools")), "slow_long");
+    wires_has(say(&r, LIST("resources")), "x:/long");
+    close_all(&r);
+}
+
 static void use_all(rig *r)
 {
     if (wires_peer(&r->up, r->up.front, "ann") != MCP_OK)
@@ -482,12 +512,12 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_together),  cmocka_unit_test(test_slow),
-        cmocka_unit_test(test_never),     cmocka_unit_test(test_overdue),
-        cmocka_unit_test(test_dead),      cmocka_unit_test(test_pages),
-        cmocka_unit_test(test_error),     cmocka_unit_test(test_cancelled),
-        cmocka_unit_test(test_reload),    cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_together),      cmocka_unit_test(test_slow),
+        cmocka_unit_test(test_never),         cmocka_unit_test(test_overdue),
+        cmocka_unit_test(test_dead),          cmocka_unit_test(test_pages),
+        cmocka_unit_test(test_error),         cmocka_unit_test(test_cancelled),
+        cmocka_unit_test(test_reload),        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_memory_of_one), cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests_name("upstream: lists", tests, NULL, NULL);
 }
