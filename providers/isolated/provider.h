@@ -1,11 +1,10 @@
 /* provider.h: declarations for the files of an isolated source.
  *
- * provider.c has the callbacks of the engine. call.c forwards requests, and params.c makes their
- * params. callers.c answers the questions of the process about access. fate.c decides what happens
- * after the end of a process. link.c owns the process and descriptor 4. flood.c limits what the
- * process sends. group.c limits the number of processes. describe.c registers the items of the
- * source's description; learn.c registers those that a process offers if there is no description.
- * watch.c keeps the subscriptions.
+ * provider.c has the callbacks of the engine. call.c forwards requests. callers.c tells the process of
+ * callers, and answers its questions about access. fate.c decides what happens after the end of a
+ * process. link.c owns the process and descriptor 4. flood.c limits what the process sends. group.c
+ * limits the number of processes. describe.c registers the items of the source's description; learn.c
+ * registers those that a process offers if there is no description. watch.c keeps the subscriptions.
  */
 #ifndef ISOLATED_PROVIDER_H
 #define ISOLATED_PROVIDER_H
@@ -149,11 +148,6 @@ void isolated_call_fail(isolated_call *c, const char *format, ...) MCP_PRINTF(2,
 void isolated_calls_go_on(isolated *r);
 void isolated_calls_free(isolated *r);
 
-/* ---- params.c ---------------------------------------------------------------------------------- */
-
-/* Makes the params of a call for the process. `cursor` and `page_size` are those of a list. */
-int isolated_params_make(isolated_call *call, mcp_str cursor, size_t page_size);
-
 /* ---- group.c ----------------------------------------------------------------------------------- */
 
 void isolated_group_enter(isolated *r);
@@ -176,6 +170,9 @@ void isolated_start_ahead(isolated *r);
 int isolated_caller_get(isolated *r, mcp_identity *identity, isolated_caller **ret);
 /* Ends a use. NULL is allowed. */
 void isolated_caller_give(isolated *r, isolated_caller *c);
+
+/* Makes the params of a call for the process. `cursor` and `page_size` are those of a list. */
+int isolated_params_make(isolated_call *call, mcp_str cursor, size_t page_size);
 
 /* An answer on descriptor 4, with its newline. */
 typedef struct isolated_answer {
