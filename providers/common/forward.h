@@ -1,13 +1,40 @@
-/* forward.h: the life of a request that is forwarded to another server. It waits until the process of
- * that server is ready, is sent, and ends with the answer, with an error, or when the peer cancels it.
- * After a cancellation it remains until the client has reported the end of its call.
+/* forward.h: requests that are forwarded to another server: their params, and their life. A request
+ * waits until the process of that server is ready, is sent, and ends with the answer, with an error, or
+ * when the peer cancels it. After a cancellation it remains until the client has reported the end of
+ * its call.
  */
 #ifndef COMMON_FORWARD_H
 #define COMMON_FORWARD_H
 
 #include <mcp/children.h>
+#include <mcp/provider.h>
 
-#include "passing.h"
+/* ---- forward_params.c -------------------------------------------------------------------------- */
+
+/* The members to change. A string whose ptr is NULL is not set. */
+typedef struct common_forward_change {
+    mcp_str cursor; /* the other server's cursor; if not set, params have no cursor */
+    mcp_str name, uri;
+    bool ref;     /* `name` and `uri` replace members of "ref", not of params */
+    mcp_str meta; /* further members of _meta, as JSON text without braces */
+} common_forward_change;
+
+/* Params for the other server, in one block of memory that begins at `members`, which the caller
+ * releases. The strings are NUL-terminated. */
+typedef struct common_params {
+    char *members;    /* those of params except _meta, as JSON text without braces or line ends */
+    const char *meta; /* those of _meta; see mcp_call_options.meta */
+    const char
+        *name; /* `name` or, if it is not set, `uri`; NULL if neither replaces a member of params */
+    size_t len; /* bytes of `members` and `meta` */
+} common_params;
+
+/* Makes the params. They are copied as text, except for the members that belong to a single hop.
+ * Returns MCP_OK, MCP_ENOMEM, or MCP_EINVAL if _meta is not an object. */
+int common_forward_params(mcp_request *req, const common_forward_change *change,
+                          const mcp_allocator *alloc, common_params *ret);
+
+/* ---- forward.c --------------------------------------------------------------------------------- */
 
 typedef struct common_forward common_forward;
 

@@ -84,9 +84,10 @@ int isolated_params_make(isolated_call *call, mcp_str cursor, size_t page_size)
     put_caller(w, call, page_size);
     int rc = mcp_json_writer_finish(w, &made);
     if (rc == MCP_OK)
-        rc = common_passing_params(
-            call->f.req, &(common_passing){.cursor = cursor, .meta = {made.ptr + 1, made.len - 2}},
-            alloc, &call->f.params);
+        rc = common_forward_params(
+            call->f.req,
+            &(common_forward_change){.cursor = cursor, .meta = {made.ptr + 1, made.len - 2}}, alloc,
+            &call->f.params);
     mcp_json_writer_free(w);
     return rc;
 }

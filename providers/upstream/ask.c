@@ -216,11 +216,11 @@ static int make_params(upstream_ask *a)
     int rc = a->compares ? upstream_headers_check(up, a->f.req, original) : MCP_OK;
     if (rc != MCP_OK && rc != MCP_ENOTFOUND)
         return rc;
-    const common_passing change = {.name = original};
+    const common_forward_change change = {.name = original};
     if (a->f.params.members)
         return MCP_OK;
     rc = upstream_take_rates(up, a->f.req, a->item, original);
-    return rc == MCP_OK ? common_passing_params(a->f.req, &change, &up->alloc, &a->f.params) : rc;
+    return rc == MCP_OK ? common_forward_params(a->f.req, &change, &up->alloc, &a->f.params) : rc;
 }
 
 static int send_now(upstream_ask *a)

@@ -237,7 +237,7 @@ static int ask_for(upstream *up, mcp_request *req, mcp_item item, const char *cu
                         .goes_on = cursor[0] != 0,
                         .item = item,
                         .f.method = mcp_request_method(req)};
-    const common_passing change = {.cursor = mcp_str_from(cursor[0] ? cursor + 1 : NULL)};
+    const common_forward_change change = {.cursor = mcp_str_from(cursor[0] ? cursor + 1 : NULL)};
     upstream_listing *l = common_alloc(&up->alloc, sizeof(*l));
     if (!l)
         return MCP_ENOMEM;
@@ -245,7 +245,7 @@ static int ask_for(upstream *up, mcp_request *req, mcp_item item, const char *cu
     l->cursor = common_copy(&up->alloc, cursor, strlen(cursor));
     ask.listing = l;
     int rc =
-        l->cursor ? common_passing_params(req, &change, &up->alloc, &ask.f.params) : MCP_ENOMEM;
+        l->cursor ? common_forward_params(req, &change, &up->alloc, &ask.f.params) : MCP_ENOMEM;
     if (rc == MCP_OK)
         return upstream_ask_try(up, req, &ask, error);
     common_release(&up->alloc, l->cursor);

@@ -9,18 +9,20 @@
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-static int pass(upstream *up, mcp_request *req, const common_passing *change, upstream_ask *ask)
+static int pass(upstream *up, mcp_request *req, const common_forward_change *change,
+                upstream_ask *ask)
 {
     ask->f.method = mcp_request_method(req);
-    int rc = common_passing_params(req, change, &up->alloc, &ask->f.params);
+    int rc = common_forward_params(req, change, &up->alloc, &ask->f.params);
     return rc == MCP_OK ? upstream_ask_begin(up, req, ask) : rc;
 }
 
 /* Forwards a call of a tool or prompt. */
-static int call(upstream *up, mcp_request *req, const common_passing *change, upstream_ask *ask)
+static int call(upstream *up, mcp_request *req, const common_forward_change *change,
+                upstream_ask *ask)
 {
     ask->f.method = mcp_request_method(req);
-    int rc = common_passing_params(req, change, &up->alloc, &ask->f.params);
+    int rc = common_forward_params(req, change, &up->alloc, &ask->f.params);
     if (rc == MCP_OK && ask->item == MCP_ITEM_TOOL)
         rc = mcp_request_task_asked(req); /* the text of the params is gone afterwards */
     if (rc == MCP_OK)
@@ -60,7 +62,7 @@ static int read_one(mcp_request *req, mcp_str uri, void *user)
         return MCP_ENOTFOUND;
     if (upstream_is_resumed(req))
         return upstream_resume(up, req);
-    const common_passing change = {.uri = upstream_uri_there(up, req, uri)};
+    const common_forward_change change = {.uri = upstream_uri_there(up, req, uri)};
     if (!change.uri.ptr)
         return MCP_ENOMEM;
     if (!upstream_offers(up, ask.item, change.uri))
@@ -93,7 +95,7 @@ static int run(mcp_request *req, mcp_item item, mcp_str name, void *user)
 {
     upstream *up = user;
     upstream_ask ask = {.item = item};
-    const common_passing change = {.name = upstream_names_find(&up->names, item, name)};
+    const common_forward_change change = {.name = upstream_names_find(&up->names, item, name)};
     bool tool = change.name.ptr && item == MCP_ITEM_TOOL;
     int rc = tool ? upstream_headers_check(up, req, change.name) : MCP_OK;
     if (rc != MCP_OK && rc != MCP_ENOTFOUND)
@@ -122,7 +124,7 @@ static int complete(mcp_request *req, mcp_item item, mcp_str name, void *user)
 {
     upstream *up = user;
     upstream_ask ask = {.item = item};
-    common_passing change = {.ref = true};
+    common_forward_change change = {.ref = true};
     if (item == MCP_ITEM_PROMPT)
         change.name = upstream_names_find(&up->names, item, name);
     else if (upstream_uri_is_below(up, name))

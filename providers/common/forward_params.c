@@ -1,19 +1,23 @@
-/* passing.c: copies the params of a request for another server, without the members that belong to
- * a single hop. */
-#include "passing.h"
+/* forward_params.c: copies the params of a request for another server, without the members that belong
+ * to a single hop. */
+#include "forward.h"
 
 #include <string.h>
 
 #include "buffer.h"
 
-bool common_passing_is_of_hop(mcp_str key)
+/* Returns whether a member of `_meta` is not forwarded, because it belongs to the connection with the
+ * peer. */
+static bool is_of_hop(mcp_str key)
 {
     static const char prefix[] = "io.modelcontextprotocol/";
     return mcp_str_eq(key, MCP_STR("progressToken")) || mcp_str_eq(key, MCP_STR(MCP_META_CALLER)) ||
            (key.len >= sizeof(prefix) - 1 && memcmp(key.ptr, prefix, sizeof(prefix) - 1) == 0);
 }
 
-bool common_passing_leaves_out(mcp_str key)
+/* Returns whether a member of params is not forwarded. Tasks and answers to input requests are made
+ * anew. The cursor is replaced by that of the other server. */
+static bool leaves_out(mcp_str key)
 {
     static const char *const names[] = {"task", "inputResponses", "requestState", "cursor"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -89,7 +93,7 @@ static void join_lines(common_buffer *b)
 
 /* Writes the other server's name or URI instead of ours. Returns false if `key` is neither of
  * them. */
-static bool put_changed(output *o, const common_passing *c, mcp_str key)
+static bool put_changed(output *o, const common_forward_change *c, mcp_str key)
 {
     bool name = c->name.ptr && mcp_str_eq(key, MCP_STR("name"));
     bool uri = c->uri.ptr && mcp_str_eq(key, MCP_STR("uri"));
@@ -131,7 +135,7 @@ static void put_meta(output *o, members m, mcp_str more)
 {
     o->from = o->b.len;
     while (next(&m)) {
-        if (!common_passing_is_of_hop(m.name))
+        if (!is_of_hop(m.name))
             put_unchanged(o, &m);
     }
     if (more.len && o->b.len > o->from)
@@ -139,7 +143,7 @@ static void put_meta(output *o, members m, mcp_str more)
     put(o, more);
 }
 
-static void put_ref(output *o, const common_passing *c, members m)
+static void put_ref(output *o, const common_forward_change *c, members m)
 {
     size_t before = o->from;
     put_key(o, MCP_STR("\"ref\""));
@@ -154,14 +158,14 @@ static void put_ref(output *o, const common_passing *c, members m)
 }
 
 /* Writes the members of params. *meta becomes those of _meta. */
-static void put_params(output *o, const common_passing *c, members m, members *meta)
+static void put_params(output *o, const common_forward_change *c, members m, members *meta)
 {
     while (next(&m)) {
         bool object = mcp_json_is(m.value, MCP_JSON_OBJECT);
         if (mcp_str_eq(m.name, MCP_STR("_meta"))) {
             *meta = members_of(m.value, m.value_text);
             o->rc = object ? o->rc : MCP_EINVAL;
-        } else if (common_passing_leaves_out(m.name)) {
+        } else if (leaves_out(m.name)) {
             continue;
         } else if (c->ref && object && mcp_str_eq(m.name, MCP_STR("ref"))) {
             put_ref(o, c, members_of(m.value, m.value_text));
@@ -175,7 +179,7 @@ static void put_params(output *o, const common_passing *c, members m, members *m
     }
 }
 
-int common_passing_params(mcp_request *req, const common_passing *change,
+int common_forward_params(mcp_request *req, const common_forward_change *change,
                           const mcp_allocator *alloc, common_params *ret)
 {
     const mcp_json *params = mcp_request_params(req);
