@@ -7,6 +7,7 @@ import { Changes } from "./changes.js";
 import * as resources from "./resources.js";
 import * as start from "./start.js";
 
+/** @type {[string, string, () => Promise<any>][]} */
 const PANELS = [
     ["resources", "Resources", async () => resources],
     ["templates", "Templates", () => import("./templates.js")],
@@ -20,9 +21,11 @@ const PANELS = [
     ["server", "Server", () => import("./server.js")],
 ];
 
+const panelOf = name => PANELS.find(p => p[0] === name) ?? PANELS[0];
+
 const SOON = 100; // ms; entries that arrive until then are drawn in the frame in which the page changes
 
-const place = document.getElementById("page");
+const place = /** @type {HTMLElement} */(document.getElementById("page"));
 export let app; // what the page shows, once it is connected
 
 // The resources that are collected for a context.
@@ -48,10 +51,13 @@ class App {
     program = start.program;
     newClient = start.newClient;
     authorization = start.authorization;
+    /** @type {Changes} */
+    changes;
     tasks = []; // {id, name, client state}: see tasks.js
     #listings = new Map();
     #panels = new Map();
     #first; // entries of the list of resources, that were asked for before the list is shown
+    /** @type {any} what /web/about answers */
     about = undefined;
 
     constructor({ client, first }) {
@@ -63,7 +69,7 @@ class App {
         this.client = client;
         this.#first = first;
         this.changes = new Changes(client);
-        this.changes.addEventListener("list", e => this.#listings.get(e.detail)?.reload());
+        this.changes.addEventListener("list", /** @param {any} e */ e => this.#listings.get(e.detail)?.reload());
     }
 
     // The only server of `mcpctl web`, if there is one.
@@ -83,9 +89,11 @@ class App {
     // Says which server it is, when the program has said it.
     introduce(about) {
         this.about = about;
-        place.querySelector("h1").textContent = this.serverName;
-        place.querySelector("h1").title = line(this.#one?.target ?? "", 500);
-        place.querySelector(".version").textContent = this.serverVersion;
+        const title = /** @type {HTMLElement | null} */(place.querySelector(".top h1")), version = place.querySelector(".top .version");
+        if (!title || !version) return; // a message is shown in its place
+        title.textContent = this.serverName;
+        title.title = line(this.#one?.target ?? "", 500);
+        version.textContent = this.serverVersion;
     }
 
     // Connects again, with another revision.
@@ -129,13 +137,13 @@ class App {
         this.current = name;
         for (const b of this.nav.children) b.setAttribute("aria-current", b.dataset.panel === name ? "page" : "false");
         if (!this.#panels.has(name)) {
-            const module = await PANELS.find(p => p[0] === name)[2]();
+            const module = await panelOf(name)[2]();
             if (!this.#panels.has(name)) this.#panels.set(name, module.panel(this));
         }
         if (this.current !== name) return;
         const panel = this.#panels.get(name);
         if (this.main.firstChild !== panel.element) fill(this.main, panel.element);
-        document.title = `${PANELS.find(p => p[0] === name)[1]} · ${this.serverName}`;
+        document.title = `${panelOf(name)[1]} · ${this.serverName}`;
         panel.show?.(arg);
     }
 
@@ -242,7 +250,7 @@ async function run(connected) {
 
 addEventListener("pagehide", () => app?.client.close());
 addEventListener("keydown", e => {
-    const typing = e.target.closest?.("input, textarea, select, dialog");
+    const typing = e.target instanceof Element && e.target.closest("input, textarea, select, dialog");
     if (e.key !== "/" || typing || e.ctrlKey || e.altKey || e.metaKey) return;
     const search = app?.main?.querySelector("input[type=search]");
     if (!search) return;

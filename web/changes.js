@@ -10,6 +10,7 @@ export class Changes extends EventTarget {
     #client;
     #watched = new Set();
     #changed = new Set();
+    /** @type {AbortController | undefined} */
     #stream = undefined;
 
     constructor(client) {
@@ -55,7 +56,7 @@ export class Changes extends EventTarget {
             return;
         }
         const stream = this.#stream = new AbortController();
-        await new Promise((ready, failed) => {
+        await /** @type {Promise<void>} */(new Promise((ready, failed) => {
             this.#client.listen(filter, message => {
                 if (message.method === "notifications/subscriptions/acknowledged") {
                     old?.abort();
@@ -71,7 +72,7 @@ export class Changes extends EventTarget {
                 this.#add({ text: `The stream of changes ended${error ? `: ${error.message}` : ""}.` });
                 setTimeout(() => { if (!this.#stream && !this.closed) this.#listen().catch(() => {}); }, 5000);
             });
-        });
+        }));
     }
 
     #refused(honoured) {

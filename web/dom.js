@@ -60,7 +60,7 @@ export function line(text, most = 300) {
     const cut = s.length > most;
     if (cut) s = s.slice(0, most);
     s = s.replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/gu, c => {
-        const code = c.codePointAt(0);
+        const code = c.charCodeAt(0);
         return code < 0x20 ? String.fromCharCode(0x2400 + code) : "\ufffd";
     });
     return cut ? s + "…" : s;
@@ -83,20 +83,20 @@ export function bytes(n) {
 export const ms = n => n < 10 ? `${n.toFixed(1)} ms` : n < 10000 ? `${Math.round(n)} ms` : `${(n / 1000).toFixed(1)} s`;
 
 // Ends the current task, so that the page can draw and take input.
-export const pause = () => globalThis.scheduler?.yield ? scheduler.yield() : new Promise(done => {
+export const pause = () => "scheduler" in globalThis && "yield" in scheduler ? scheduler.yield() : new Promise(done => {
     const channel = new MessageChannel();
     channel.port1.onmessage = done;
     channel.port2.postMessage(0);
 });
 
 // The next frame was drawn. A page that is not visible draws none.
-export const drawn = () => new Promise(done => {
+export const drawn = () => /** @type {Promise<void>} */(new Promise(done => {
     const late = setTimeout(done, 300);
     requestAnimationFrame(() => setTimeout(() => {
         clearTimeout(late);
         done();
     }));
-});
+}));
 
 export const wait = (milliseconds, signal) => new Promise((done, fail) => {
     const timer = setTimeout(done, milliseconds);

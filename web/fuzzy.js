@@ -7,15 +7,15 @@ const START = /[\s/\\._:#?&=-]/;
 function scoreOf(text, word) {
     const exact = text.lastIndexOf(word);
     if (exact >= 0) return 1000 + (exact === 0 || START.test(text[exact - 1]) ? 500 : 0) - Math.min(text.length, 400);
-    let score = 0, at = -1, run = 0;
+    let sum = 0, at = -1, run = 0;
     for (const c of word) {
         const next = text.indexOf(c, at + 1);
         if (next < 0) return -1;
         run = next === at + 1 ? run + 1 : 0;
-        score += run * 5 + (next === 0 || START.test(text[next - 1]) ? 10 : 0) - Math.min(next - at - 1, 20);
+        sum += run * 5 + (next === 0 || START.test(text[next - 1]) ? 10 : 0) - Math.min(next - at - 1, 20);
         at = next;
     }
-    return Math.max(0, 400 + score - Math.min(text.length, 300));
+    return Math.max(0, 400 + sum - Math.min(text.length, 300));
 }
 
 export const wordsOf = query => query.toLowerCase().split(/\s+/).filter(Boolean).slice(0, 8);

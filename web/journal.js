@@ -23,7 +23,11 @@ export class Journal extends EventTarget {
     #open = new Map(); // requests that are not answered, by sender and id
     #told = false;
 
-    // `message` is the parsed text, if it was parsed already.
+    /**
+     * `message` is the parsed text, if it was parsed already.
+     * @param {string} from @param {string} text
+     * @param {{message?: any, peer?: string, scope?: unknown, size?: number, at?: number, clock?: number}} about
+     */
     add(from, text, { message, peer = "", scope = "", size, at = Date.now(), clock = performance.now() } = {}) {
         const entry = { n: ++this.#n, at, clock, from, kind: "text", method: "", size: size ?? text.length, peer,
                         text: text.length > KEPT ? text.slice(0, KEPT) : text, cut: text.length > KEPT };

@@ -8,12 +8,14 @@ export class Listing extends EventTarget {
     items = [];
     complete = false;
     loading = false;
+    /** @type {Error | undefined} */
     error = undefined;
     #client;
     #method;
     #key;
     #cursor = undefined;
     #until = MOST;
+    /** @type {AbortController | undefined} */
     #stop = undefined;
     #texts = [];
     #first;

@@ -15,7 +15,8 @@ const byteRate = n => `${bytes(n)}/s`;
 const seconds = n => ms(n * 1000);
 const total = (sample, name) => sums(sample, name).get("");
 
-// What is plotted: [heading, [[title, format, values(before, after, seconds) => Map or [[name, value]], is it per source]]].
+// What is plotted: [heading, [[title, format, values(before, after, seconds) => Map or [[name, value]]]]].
+/** @type {[string, [string, (n: number) => string, Function][]][]} */
 const PLOTS = [
     ["Requests", [
         ["Requests", perSecond, (b, a, s) => rates(b, a, s, "mcp_requests_total", "result")],
@@ -105,9 +106,9 @@ export function panel(app) {
         before = after;
     }
     function draw() {
-        for (const { figures, element } of sections) {
-            for (const f of figures) f.draw(times);
-            element.hidden = figures.every(f => f.element.hidden);
+        for (const section of sections) {
+            for (const f of section.figures) f.draw(times);
+            section.element.hidden = section.figures.every(f => f.element.hidden);
         }
         element.dataset.samples = times.length;
     }

@@ -11,7 +11,8 @@ export async function showOffers(login, challenge, place, done, signal) {
     try {
         offers = await login.offers(challenge, signal);
     } catch (error) {
-        return fill(place, h("p.error", { role: "alert" }, line(error.message, 300)));
+        fill(place, h("p.error", { role: "alert" }, line(error.message, 300)));
+        return;
     }
     const state = h("p.muted", { role: "status" });
     const links = offers.map(({ issuer, url, fault }) => fault

@@ -54,7 +54,10 @@ export function mirrored(schema) {
     let fault;
     const check = (node, path, reachable, depth) => {
         if (fault || node === null || typeof node !== "object" || depth > 64) return;
-        if (Array.isArray(node)) return node.forEach(n => check(n, path, false, depth + 1));
+        if (Array.isArray(node)) {
+            node.forEach(n => check(n, path, false, depth + 1));
+            return;
+        }
         const name = node["x-mcp-header"];
         if (name !== undefined && (path.length || !reachable)) {
             if (typeof name !== "string" || !/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) fault = "a malformed x-mcp-header";
@@ -80,9 +83,12 @@ const at = (value, path) => path.reduce((v, key) =>
     v !== null && typeof v === "object" && Object.hasOwn(v, key) ? v[key] : undefined, value);
 
 export class Client extends EventTarget {
-    era = undefined; // "modern" or "legacy"
+    /** @type {"modern" | "legacy" | undefined} */
+    era = undefined;
+    /** @type {string | undefined} */
     revision = undefined;
-    hello = undefined; // the result of server/discover or initialize
+    /** @type {any} the result of server/discover or initialize */
+    hello = undefined;
     logLevel = "";
     #endpoint;
     #authorization;
@@ -90,10 +96,12 @@ export class Client extends EventTarget {
     #journal;
     #ask;
     #version;
+    /** @type {string | undefined} */
     #session = undefined;
     #id = 0;
     #scope = 0;
-    #inbox = undefined; // the GET stream of a session
+    /** @type {AbortController | undefined} the GET stream of a session */
+    #inbox = undefined;
     #progress = new Map();
 
     // `authorization` returns the value of the header or undefined; `ask` answers a question of the server:
@@ -186,6 +194,7 @@ export class Client extends EventTarget {
     // Sends a request and returns its result, after all questions of the server were answered. Options: signal,
     // progress(params), log(params), schema (of the tool), task (legacy: {ttl}).
     async request(method, params = {}, options = {}) {
+        /** @type {Record<string, any>} */
         const asked = { ...params };
         for (let round = 0; ; round++) {
             const result = await this.#send(method, asked, options).catch(error => this.#visit(error, round, { method, params }, options.signal));
@@ -218,14 +227,11 @@ export class Client extends EventTarget {
 
     // The end of what the user does at an address, as far as the server tells.
     #completion(id) {
-        let hear;
-        const promise = new Promise(resolve => {
-            hear = ({ detail }) => {
-                if (detail.method === "notifications/elicitation/complete" && id !== undefined && detail.params?.elicitationId === id) resolve();
-            };
-        });
-        this.addEventListener("note", hear);
-        return { promise, forget: () => this.removeEventListener("note", hear) };
+        const heard = new AbortController();
+        const promise = /** @type {Promise<void>} */(new Promise(resolve => this.addEventListener("note", /** @param {any} note */ ({ detail }) => {
+            if (detail.method === "notifications/elicitation/complete" && id !== undefined && detail.params?.elicitationId === id) resolve();
+        }, { signal: heard.signal })));
+        return { promise, forget: () => heard.abort() };
     }
 
     // Asks the user every question of a map, and returns the answers.
@@ -238,8 +244,12 @@ export class Client extends EventTarget {
         return answers;
     }
 
-    // All pages of a list, as they arrive; `on` may return false to stop. `first` is the promise of the first one, if it was
-    // asked for already.
+    /**
+     * All pages of a list, as they arrive; `on` may return false to stop. `first` is the promise of the first one, if it
+     * was asked for already.
+     * @param {string} method @param {string} key @param {(items: any[], next: string | undefined) => any} on
+     * @param {{cursor?: string, signal?: AbortSignal, first?: Promise<any>}} options
+     */
     async pages(method, key, on, { cursor, signal, first } = {}) {
         const seen = new Set();
         for (;;) {

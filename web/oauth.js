@@ -87,7 +87,7 @@ async function fetchJson(url, options = {}) {
 // The first of these addresses that has a document.
 async function firstOf(urls) {
     for (const url of urls) {
-        const { status, value } = await fetchJson(url).catch(() => ({ status: 0 }));
+        const { status, value } = await fetchJson(url).catch(() => ({ status: 0, value: undefined }));
         if (status === 200) return value;
     }
     return undefined;
@@ -98,7 +98,9 @@ export class Login {
     #logins;
     #resource;
     #asked = new Set(); // the scopes of the last login
-    #grant = undefined; // {token, refresh, issuer, clientId, endpoint}
+    /** @type {{token: string, refresh?: string, issuer: string, clientId: string, endpoint: string} | undefined} */
+    #grant = undefined;
+    /** @type {Promise<boolean> | undefined} */
     #renewing = undefined;
 
     constructor(logins, endpoint) {
@@ -196,8 +198,8 @@ export class Login {
         return this.#renewing;
     }
     async #renew() {
-        const { token: _, refresh, ...at } = this.#grant ?? {};
-        if (!refresh) return false;
+        if (!this.#grant?.refresh) return false;
+        const { token: _, refresh, ...at } = this.#grant;
         this.#grant.refresh = undefined; // it may be valid once only
         return this.#exchange(at, { grant_type: "refresh_token", refresh_token: refresh }).then(() => true, error => {
             if (error.code === undefined && this.#grant) this.#grant.refresh = refresh; // the issuer could not be reached

@@ -26,7 +26,7 @@ export function dialog(title, dismissed, signal, make) {
         };
         const element = h("dialog", { "aria-label": title, onclose: () => {
             element.remove();
-            before?.focus?.();
+            if (before instanceof HTMLElement) before.focus();
             if (signal?.aborted) reject(signal.reason);
             else resolve(result);
         } }, h("h2", {}, title));
@@ -132,8 +132,8 @@ async function askModel(app, params, about, signal) {
             h("p.muted", {}, `At most ${line(params.maxTokens ?? "?", 20)} tokens.`)),
         h("label", { for: "sampled" }, "Answer"), answer, h("label", { for: "model" }, "Model that gave it"), model,
         h("div.bar.end", {}, button("Decline", () => done(refused)), button("Answer", () => {
-            if (!answer.value) return answer.focus();
-            done({ role: "assistant", content: { type: "text", text: answer.value }, model: model.value || "unknown", stopReason: "endTurn" });
+            if (!answer.value) answer.focus();
+            else done({ role: "assistant", content: { type: "text", text: answer.value }, model: model.value || "unknown", stopReason: "endTurn" });
         }, { class: "primary" })),
     ].filter(Boolean));
     if (result instanceof Error) throw result;

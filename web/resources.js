@@ -65,9 +65,9 @@ export function panel(app) {
         }
     }
 
-    function fold(i, open) {
+    function fold(i, isOpen) {
         const { node } = rows[i];
-        node.open = open;
+        node.open = isOpen;
         node.closed = !open;
         update();
         list.select(i);
@@ -111,7 +111,8 @@ export function panel(app) {
         const mine = ++run;
         if (!query) {
             found = undefined;
-            return update(false);
+            update(false);
+            return;
         }
         const { search } = await import("./fuzzy.js");
         await pause();
@@ -138,7 +139,10 @@ export function panel(app) {
     }
     const later = () => {
         if (scheduled) return;
-        if (!query && list.count === 0) return update(); // the first ones at once
+        if (!query && list.count === 0) {
+            update(); // the first ones at once
+            return;
+        }
         scheduled = true;
         setTimeout(() => {
             scheduled = false;

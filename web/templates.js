@@ -1,6 +1,6 @@
 // templates.js: the panel of resource templates: a form for the variables, and the resource that they lead to.
 
-import { h, fill, line, prose, button } from "./dom.js";
+import { h, fill, line, prose } from "./dom.js";
 import { catalogue } from "./catalogue.js";
 import { asker, propose } from "./proposals.js";
 import { variablesOf, expand } from "./uri_template.js";

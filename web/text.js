@@ -44,6 +44,7 @@ export function textView(text, { numbers = true } = {}) {
     });
 }
 
+/** @type {[RegExp, string][]} */
 const KINDS = [[/^(diff |index |---|\+\+\+|new file|deleted file|similarity|rename|copy )/, "file"], [/^@@/, "hunk"], [/^\+/, "new"], [/^-/, "old"]];
 
 export function diffView(text) {

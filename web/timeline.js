@@ -45,7 +45,7 @@ const pretty = text => {
 };
 
 export function panel(app) {
-    let journal = app.journal, shown = [], chosen, marked, query = "", kind = "all", stick = true;
+    let journal = app.journal, shown = [], marked, query = "", kind = "all";
     const programs = app.config.mode === "mcpctl" ? new Journal() : undefined; // messages between the program and the servers
     const side = programs && h("select", { "aria-label": "Which messages", onchange: () => {
         journal = side.value === "page" ? app.journal : programs;
@@ -90,7 +90,7 @@ export function panel(app) {
         shown = journal.entries.filter(e => (kind === "all" || e.kind === kind) && (!query || e.method.toLowerCase().includes(query) || (e.what ?? "").toLowerCase().includes(query) ||
             e.text.length < 20_000 && e.text.toLowerCase().includes(query)));
         list.resize(shown.length, keep);
-        if (stick && atEnd && shown.length) list.show(shown.length - 1);
+        if (atEnd && shown.length) list.show(shown.length - 1);
         state.textContent = `${shown.length.toLocaleString("en")} messages${journal.lost ? `, ${journal.lost} older ones were dropped` : ""}`;
         paint();
     }
@@ -124,7 +124,6 @@ export function panel(app) {
     function show(i) {
         const e = shown[i];
         if (!e) return;
-        chosen = e;
         element.classList.add("reading");
         let value;
         try {

@@ -3,11 +3,13 @@
 const DEEPEST = 40;
 
 class Node {
-    children = undefined; // Map of names
+    /** @type {Map<string, Node> | undefined} by name */
+    children = undefined;
     item = undefined;
     open = false;
     closed = false; // by the user
-    old = undefined; // the same folder before the list was read again
+    /** @type {Node | undefined} the same folder before the list was read again */
+    old = undefined;
     name;
     constructor(name) {
         this.name = name;
@@ -86,9 +88,10 @@ export class Tree {
     // The visible rows: [{node, label, depth}]. Folders that have nothing but one folder are one row with it.
     rows() {
         const rows = [];
+        /** @type {[Iterator<Node>, number][]} */
         const stack = [[this.root.children?.values() ?? [].values(), 0]];
-        while (stack.length) {
-            const [children, depth] = stack.at(-1);
+        for (let top; (top = stack.at(-1));) {
+            const [children, depth] = top;
             const { value, done } = children.next();
             if (done) {
                 stack.pop();
@@ -109,11 +112,12 @@ export class Tree {
 
     // Opens the folders of an entry.
     reveal(uri) {
+        /** @type {Node | undefined} */
         let node = this.root;
         for (const step of stepsOf(uri)) {
+            if (!node) return;
             node.open = true;
             node = node.children?.get(keyOf(step));
-            if (!node) return;
         }
     }
 }

@@ -14,9 +14,9 @@ const MOST_MARKDOWN = 1 << 20;
 const base = type => (typeof type === "string" ? type : "").split(";")[0].trim().toLowerCase();
 
 function decode(blob) {
-    const binary = atob(blob.replace(/\s+/g, ""));
-    const data = new Uint8Array(binary.length);
-    for (let i = 0; i < binary.length; i++) data[i] = binary.charCodeAt(i);
+    const bytewise = atob(blob.replace(/\s+/g, ""));
+    const data = new Uint8Array(bytewise.length);
+    for (let i = 0; i < bytewise.length; i++) data[i] = bytewise.charCodeAt(i);
     return data;
 }
 
@@ -61,7 +61,7 @@ const blameOr = rows => tableView(rows);
 function textContent(app, text, type, name) {
     const ways = waysOf(app, text, type, name);
     const place = h("div.body");
-    const buttons = ways.map(([label, make], i) => button(label, () => choose(i), { "aria-pressed": "false" }));
+    const buttons = ways.map(([label], i) => button(label, () => choose(i), { "aria-pressed": "false" }));
     function choose(i) {
         buttons.forEach((b, k) => b.setAttribute("aria-pressed", i === k));
         fill(place, ways[i][1]());
@@ -92,9 +92,9 @@ function binary(blob, type, name) {
         return [bar, sound];
     }
     if (type === "application/pdf") {
-        const link = h("a.button", { target: "_blank", rel: "noopener" }, "Open the PDF in its own tab");
-        link.href = blobUrl(data, type, link);
-        bar.append(link);
+        const tab = h("a.button", { target: "_blank", rel: "noopener" }, "Open the PDF in its own tab");
+        tab.href = blobUrl(data, type, tab);
+        bar.append(tab);
         return [bar];
     }
     return [bar, hexView(data)];
