@@ -71,7 +71,7 @@ class Connection:
         """Reads the head of an answer: its status and headers."""
         text = (await self.reader.readuntil(b"\r\n\r\n")).decode()
         first, *lines = text.split("\r\n")
-        headers = dict((n.lower(), v.strip()) for n, _, v in (line.partition(":") for line in lines if line))
+        headers = {n.lower(): v.strip() for n, _, v in (line.partition(":") for line in lines if line)}
         return int(first.split()[1]), headers
 
     async def pieces(self, headers):
@@ -101,7 +101,7 @@ class Connection:
         answer, began = Answer("refused"), time.monotonic()
         try:
             await asyncio.wait_for(self.open(), NO_ANSWER_S)
-        except (OSError, asyncio.TimeoutError) as e:
+        except (TimeoutError, OSError) as e:
             self.ledger.fault("%s: the proxy cannot be reached: %r" % (kind, e))
             await asyncio.sleep(0.1)
             return answer
@@ -109,7 +109,7 @@ class Connection:
         try:
             self.send("POST", headers, json.dumps(message).encode())
             answer = await asyncio.wait_for(self.answer(message), NO_ANSWER_S)
-        except asyncio.TimeoutError:
+        except TimeoutError:
             answer.outcome = "lost"
         finally:
             if answer.headers.get("connection", "").lower() == "close" or answer.outcome in ("closed", "cut", "lost", "refused"):
@@ -272,7 +272,7 @@ class Listener(Freshness):
         try:
             self.connection.send("POST", headers, json.dumps(message).encode())
             outcome, headers = await asyncio.wait_for(self.connection.head(), NO_ANSWER_S)
-        except asyncio.TimeoutError:
+        except TimeoutError:
             outcome = "lost"
         finally:
             if self.fleet.stopping:

@@ -87,7 +87,7 @@ class Redis:
         wait_for("Redis answers", lambda: self.command("ping") == "PONG")
 
     def command(self, *words):
-        done = subprocess.run(["redis-cli", "-s", self.socket, *words], capture_output=True, text=True)
+        done = subprocess.run(["redis-cli", "-s", self.socket, *words], capture_output=True, text=True, check=False)
         return done.stdout.strip()
 
     def kill(self):
@@ -137,7 +137,7 @@ class Instance:
                                         stderr=open(self.log, "a"))
         self.pid = self.process.pid
         wait_for(self.name + " serves", lambda: self.process.poll() is not None or
-                 self.logged(" at http") > served and self.logged("the bus is connected") > connected)
+                 (self.logged(" at http") > served and self.logged("the bus is connected") > connected))
         if self.process.poll() is not None:
             raise SystemExit("drive: %s ended: %s" % (self.name, open(self.log).read()))
 
@@ -226,12 +226,12 @@ class Fleet:
     def up(self):
         """How many instances HAProxy uses."""
         done = subprocess.run(["curl", "-s", "-m", "10", "http://%s:%d/;csv" % (self.front[0], self.front[1] + 200)],
-                              capture_output=True, text=True)
+                              capture_output=True, text=True, check=False)
         return len(re.findall(r"^instances,[abc],.*,UP,", done.stdout, re.M))
 
     def metric(self, instance, name):
         done = subprocess.run(["curl", "-s", "-m", "30", "-H", "Host: mcp.example", "-H", "Authorization: Bearer " + self.token,
-                               "http://%s:%d/metrics" % instance.at], capture_output=True, text=True)
+                               "http://%s:%d/metrics" % instance.at], capture_output=True, text=True, check=False)
         return float((re.findall(r"^%s (\S+)$" % re.escape(name), done.stdout, re.M) or ["0"])[0])
 
     def ask(self, at, method, params, name):

@@ -104,7 +104,7 @@ class Git:
             at.append(len(body))
             body += made(at) if callable(made) else made
         end = hashlib.sha1(body).digest()
-        rows = sorted((bytes.fromhex(i), a) for (i, _), a in zip(entries, at))
+        rows = sorted((bytes.fromhex(i), a) for (i, _), a in zip(entries, at, strict=True))
         index = b"\xfftOc" + struct.pack(">I", 2)
         index += b"".join(struct.pack(">I", sum(r[0][0] <= b for r in rows)) for b in range(256))
         index += b"".join(r[0] for r in rows) + bytes(4 * len(rows))

@@ -72,7 +72,7 @@ def until(so, what):
 class Stdio:
     name = "stdio"
     starts = 0
-    to = ["--", *COMMAND, "stdio"]
+    to = ("--", *COMMAND, "stdio")
 
     def restart(self, client):
         """Kills the server, which is the child of mcpctl that runs its command."""

@@ -279,17 +279,17 @@ async def refuses(peer, root):
 async def calls(peer, root):
     tools = await peer.tools()
     assert {"list_resources", "find_resources", "search_resources", "read_resource"} <= set(tools), sorted(tools)
-    failed, text, structured = await peer.call("read_resource", {"uri": f"file://{root}/README.md"})
+    failed, text, _ = await peer.call("read_resource", {"uri": f"file://{root}/README.md"})
     assert not failed and "Grüße" in text
-    failed, text, structured = await peer.call("search_resources", {"query": "line 77\n"[:-1]})
+    failed, text, _ = await peer.call("search_resources", {"query": "line 77\n"[:-1]})
     assert not failed and "lines.txt" in text, text
-    failed, text, structured = await peer.call("read_resource", {"uri": f"file://{root}/nothing"})
+    failed, *_ = await peer.call("read_resource", {"uri": f"file://{root}/nothing"})
     assert failed
 
 
 async def queries(peer, root):
     tools = [name for name in await peer.tools() if name.startswith("query")]
-    failed, text, structured = await peer.call(tools[0], {"sql": "SELECT count(*) AS n FROM item"})
+    failed, text, _ = await peer.call(tools[0], {"sql": "SELECT count(*) AS n FROM item"})
     assert not failed and "3" in text, text
 
 

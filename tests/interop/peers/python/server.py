@@ -19,7 +19,8 @@ if KIND == "sdk1":
 elif KIND == "sdk2":
     import contextlib
 
-    from mcp.server.mcpserver import Context, MCPServer as FastMCP
+    from mcp.server.mcpserver import Context
+    from mcp.server.mcpserver import MCPServer as FastMCP
     from mcp.server.subscriptions import InMemorySubscriptionBus, ResourceUpdated
 
     bus = InMemorySubscriptionBus()
