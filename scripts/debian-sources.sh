@@ -24,7 +24,7 @@ Dir::State::lists "$apt/lists";
 Dir::Cache "$apt/cache";
 END
     (
-        cd "$folder"
+        cd "$folder" || exit
         export APT_CONFIG="$apt/apt.conf"
         apt-get -q -o APT::Sandbox::User=root update
         apt-get -q -o APT::Sandbox::User=root --download-only --tar-only source "$@"

@@ -191,7 +191,7 @@ workshop() {
     until_shown "y call"
     type_keys y
     until_shown "waiting for the server" '%  step '
-    ! screen | grep $'\e'
+    ! screen | grep $'\e' || false
     type_keys Escape
     until_shown "/slow"
 }
@@ -599,17 +599,17 @@ coloured() { mux capture-pane -e -p; }
 @test "colours for a dark and a light background, and none" {
     local esc=$'\e'
     browse 80x24
-    [[ $(coloured) == *"$esc[36m"*src* ]]
+    [[ $(coloured) == *"${esc}[36m"*src* ]]
     close_screen
     open_screen 80x24 "$MCPCTL" browse --theme light -- "$MCPD" "$demo"
     until_shown "inode/directory"
-    [[ $(coloured) == *"$esc[34m"*src* ]]
+    [[ $(coloured) == *"${esc}[34m"*src* ]]
     close_screen
     COLORFGBG='0;15' browse 80x24
-    [[ $(coloured) == *"$esc[34m"*src* ]]
+    [[ $(coloured) == *"${esc}[34m"*src* ]]
     close_screen
     NO_COLOR=1 browse 80x24
-    [[ $(coloured) == *"$esc[7m"* ]] # what matters differs in attributes
+    [[ $(coloured) == *"${esc}[7m"* ]] # what matters differs in attributes
     [[ ! $(coloured) =~ $esc\[([0-9]+\;)*(3[0-7]|9[0-7])m ]]
     close_screen
     open_screen 80x24 "$MCPCTL" browse --theme none -- "$MCPD" "$demo"

@@ -311,9 +311,9 @@ END
         [ "$(gone token-of-alice "$uri" | jq '.[0]')" = -32602 ] || { echo "$uri"; return 1; }
     done
     # a folder's listing, and the search tools
-    ! as token-of-alice resources/read "\"uri\":\"$docs?depth=3\"," | grep -q plan
-    ! as token-of-alice tools/call '"name":"search_resources","arguments":{"pattern":"no"},' | grep -q plan.md
-    ! as token-of-alice tools/call '"name":"find_resources","arguments":{"pattern":"plan"},' | grep -q plan.md
+    ! as token-of-alice resources/read "\"uri\":\"$docs?depth=3\"," | grep -q plan || false
+    ! as token-of-alice tools/call '"name":"search_resources","arguments":{"pattern":"no"},' | grep -q plan.md || false
+    ! as token-of-alice tools/call '"name":"find_resources","arguments":{"pattern":"plan"},' | grep -q plan.md || false
     as token-of-bob tools/call '"name":"date","arguments":{},' | jq -e '.result.isError != true' >/dev/null
     [ "$(as token-of-bob tools/call '"name":"reboot","arguments":{},' | jq .error.code)" = -32602 ]
     [ "$(as token-of-alice tools/call '"name":"reboot","arguments":{},' | jq .result.isError)" = true ]
@@ -325,7 +325,7 @@ END
         jq -e .result.completion said >/dev/null
         ! grep -q "$name" said
     done
-    ! as '' resources/list '' | grep -q '"result"'
+    ! as '' resources/list '' | grep -q '"result"' || false
     # nor are they named in the instructions
     named() { as "$1" server/discover '' | jq -c ".result.instructions | [contains(\"$PWD/docs\"), contains(\"$PWD/notes\")]"; }
     [ "$(named token-of-alice)" = '[true,true]' ]
@@ -516,11 +516,11 @@ END
     kill -HUP "$server"
     heard_in_log 'reloaded' log
     [ "$(as other-token resources/list '' | jq '.result.resources | length')" = 3 ]
-    ! as token-of-bob resources/list '' | grep -q '"result"'
+    ! as token-of-bob resources/list '' | grep -q '"result"' || false
     sed -i '/"tokens"/d' access.json
     kill -HUP "$server"
     heard_in_log 'switching tokens on or off requires a restart' log
-    ! as '' resources/list '' | grep -q '"result"'
+    ! as '' resources/list '' | grep -q '"result"' || false
     as other-token resources/list '' | grep -q '"result"'
     finish
 }
@@ -554,7 +554,7 @@ hears() { # TOKEN WHAT: subscribes; notifications are written to TOKEN.heard; th
     sed -i 's/token-of-bob/other-token/' access.json
     kill -HUP "$server"
     wait "$bob" || :
-    ! grep -q 'timed out' token-of-bob.heard
+    ! grep -q 'timed out' token-of-bob.heard || false
     # she is notified of later changes
     sed -i 's/"name": "reboot"/"name": "restart"/' access.json
     kill -HUP "$server"

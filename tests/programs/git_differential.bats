@@ -268,7 +268,7 @@ some() { # N: selects N random lines
 }
 
 @test "references: every name, its target and its URI, loose and packed" {
-    ids=($(git -C r rev-list main | some 3))
+    mapfile -t ids < <(git -C r rev-list main | some 3)
     git -C r tag -a -m x annotated "${ids[0]}"
     git -C r -c advice.nestedTag=false tag -a -m x twice annotated
     git -C r tag tree "${ids[0]}^{tree}"
@@ -300,19 +300,18 @@ some() { # N: selects N random lines
         git -C r pack-refs --all
     done
     # every completed value can be read
-    for template in '{rev}/{+path}{?offset,length,format}'; do
-        ask completion/complete "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"git://r/$template\"},\"argument\":{\"name\":\"rev\",\"value\":\"\"}"
-        jq -r '.result.completion.values[] | @uri' <<<"$reply" >values
-        [ "$(wc -l <values)" -gt 15 ]
-        while IFS= read -r value; do get "git://r/$value/"; done <values
-        ask completion/complete "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"git://r/$template\"},\"argument\":{\"name\":\"path\",\"value\":\"\"}"
-        # expands {+path}: reserved characters and percent-encodings are kept
-        jq -r '.result.completion.values[] | @uri |
-            gsub("%2F"; "/") | gsub("%23"; "#") | gsub("%3F"; "?") | gsub("%5B"; "[") | gsub("%5D"; "]") |
-            gsub("%25(?<x>[0-9A-F]{2})"; "%\(.x)")' <<<"$reply" >values
-        [ "$(wc -l <values)" = "$(git -C r ls-tree -z HEAD | tr -cd '\0' | wc -c)" ]
-        while IFS= read -r value; do get "git://r/HEAD/$value"; done <values
-    done
+    local template='{rev}/{+path}{?offset,length,format}'
+    ask completion/complete "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"git://r/$template\"},\"argument\":{\"name\":\"rev\",\"value\":\"\"}"
+    jq -r '.result.completion.values[] | @uri' <<<"$reply" >values
+    [ "$(wc -l <values)" -gt 15 ]
+    while IFS= read -r value; do get "git://r/$value/"; done <values
+    ask completion/complete "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"git://r/$template\"},\"argument\":{\"name\":\"path\",\"value\":\"\"}"
+    # expands {+path}: reserved characters and percent-encodings are kept
+    jq -r '.result.completion.values[] | @uri |
+        gsub("%2F"; "/") | gsub("%23"; "#") | gsub("%3F"; "?") | gsub("%5B"; "[") | gsub("%5D"; "]") |
+        gsub("%25(?<x>[0-9A-F]{2})"; "%\(.x)")' <<<"$reply" >values
+    [ "$(wc -l <values)" = "$(git -C r ls-tree -z HEAD | tr -cd '\0' | wc -c)" ]
+    while IFS= read -r value; do get "git://r/HEAD/$value"; done <values
     finish
 }
 

@@ -188,6 +188,7 @@ ask() {
     finish
     serve --http 127.0.0.1:0 --http-sse
     grep -Fq "serving HTTP+SSE of 2024-11-05 at $base/sse" "$log"
+    # shellcheck disable=SC1011 # $'…' in a pattern
     [[ "$(curl -sSN -m 0.5 "$base/sse")" =~ ^event:\ endpoint$'\n'data:\ /sse\?sessionId=[0-9a-f]{32} ]]
     "${MCPCTL:-mcpctl}" ls -s "$base/sse" | grep -Fq hello.txt
     "${MCPCTL:-mcpctl}" ls -s "$base/mcp" | grep -Fq hello.txt
@@ -414,7 +415,7 @@ heard() { # TEXT: waits until it is in the log
     grep -q '^process_cpu_seconds_total [0-9]' metrics
     local name
     for name in $(awk '$1 == "#" && $2 == "TYPE" { print $3 }' metrics); do
-        grep -qE "\`$name[\`{]" "$BATS_TEST_DIRNAME/../../docs/http.md" || { echo "$name"; return 1; }
+        grep -qE "\`${name}[\`{]" "$BATS_TEST_DIRNAME/../../docs/http.md" || { echo "$name"; return 1; }
     done
     finish
 }

@@ -133,13 +133,13 @@ WORDS
 @test "call: progress on a terminal, cancelled by a signal" {
     apart "$MCPCTL" call --yes slow -- "$workshop"
     [ "$status" -eq 0 ]
-    [ "$output" = done ]
+    [ "$output" = 'done' ]
     [ -z "$stderr" ]
     run on_terminal "$MCPCTL" call --yes slow -- "$workshop"
     [[ $output == *'#] 100%'* || $output == *'% step 1'* ]]
-    [[ $output == *'\x1b[1m'* && $output != *"$esc[1m"* ]]
+    [[ $output == *'\x1b[1m'* && $output != *"${esc}[1m"* ]]
     run on_terminal "$MCPCTL" call --quiet --yes slow -- "$workshop"
-    [ "$output" = done ]
+    [ "$output" = 'done' ]
     export WORKSHOP_LOG=$PWD/log
     # A background job ignores SIGINT unless it is reset.
     env --default-signal=INT "$MCPCTL" call --yes --trace trace slow -- "$workshop" >output 3>&- &
@@ -164,7 +164,7 @@ WORDS
 
 @test "a call of more than half a second shows a spinner, a shorter one nothing" {
     run on_terminal "$MCPCTL" ls --timeout 1.5 -- "$stranger" silent-later
-    [[ $output == *$'\r'"$esc[K"*" 0s ls"* ]]
+    [[ $output == *$'\r'"${esc}[K"*" 0s ls"* ]]
     local i
     for i in {1..20}; do # on a busy machine it may take longer
         run on_terminal "$MCPCTL" ls -- "$workshop"
@@ -179,7 +179,7 @@ WORDS
     STAY=1 TYPED='y\nA\nAb\n\ng\nyes\nwhat\ne\nAda\n\n\n\ny\n' run on_terminal "$MCPCTL" call ask -- "$workshop"
     [[ $output == *'Who are you?\x1b[2J'*"  name: expected at least 2 character"*"[30]"*"g  Green"*"Send this?"*"Send this?"*"Send this?"* ]]
     [[ $output == *'got {"form":{"action":"accept","content":{"name":"Ada","age":30}}}'* ]]
-    [[ $output != *"$esc[2J"* ]]
+    [[ $output != *"${esc}[2J"* ]]
     STAY=1 TYPED='Ada\n31\nr\nno\nn\n' run on_terminal "$MCPCTL" call --yes ask -- "$workshop"
     [[ $output == *'    colour = "r"'*'    sure = false'*'got {"form":{"action":"decline"}}'* ]]
     TYPED='Ada\n' run on_terminal "$MCPCTL" call --yes ask -- "$workshop"
@@ -326,7 +326,7 @@ LINES
     grep -q '"method":"initialize".*"roots":{"listChanged":true}' legacy
     # Without --root the capability is not declared.
     "$MCPCTL" ls --trace none -- "$workshop"
-    ! grep -q roots none
+    ! grep -q roots none || false
     for bad in nowhere none; do
         run "$MCPCTL" ls --root $bad -- "$workshop"
         [[ $status == 2 && $output == *"root $bad: "* ]]

@@ -147,7 +147,8 @@ web() {
     "$BATS_TEST_DIRNAME/support/web" port "$(sed -n 's/^ACCEPT .*://p' tls)" 3>&- &
     server=$!
     for _ in {1..600}; do [ -s port ] && break; sleep 0.1; done
-    export https_proxy=http://127.0.0.1:$(cat port) SSL_CERT_FILE=$PWD/cert.pem
+    export https_proxy SSL_CERT_FILE=$PWD/cert.pem
+    https_proxy=http://127.0.0.1:$(cat port)
 }
 
 @test "read: an https:// resource, from the web with --fetch" {
@@ -287,7 +288,7 @@ web() {
     [[ $output == *"greet name= [tone=]"*"Says hello"* ]]
     run "$MCPCTL" prompt greet name=Bob "tone=a b" -- "$workshop"
     [ "$status" -eq 0 ]
-    [ "$output" = "Greet {\"name\":\"Bob\",\"tone\":\"a b\"}$esc[5m" ]
+    [ "$output" = "Greet {\"name\":\"Bob\",\"tone\":\"a b\"}${esc}[5m" ]
     run "$MCPCTL" prompt talk -- "$workshop"
     [ "$output" = $'user:\nHello?\n\nassistant:\n[image image/png, 4 bytes]' ]
     run "$MCPCTL" prompt --json talk -- "$workshop"
@@ -305,6 +306,7 @@ web() {
 @test "watch: changes, contents, a server that dies" {
     run "$MCPCTL" watch --count 1 mem:docs/readme.md -- "$workshop"
     [ "$status" -eq 0 ]
+    # shellcheck disable=SC1011 # $'…' in a pattern
     [[ $output =~ ^20[0-9T:-]+Z$'\t'updated$'\t'mem:docs/readme.md$ ]]
     run "$MCPCTL" watch --count 1 -- "$workshop"
     [[ $output == *$'Z\ttools\t' ]]

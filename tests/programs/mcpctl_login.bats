@@ -4,7 +4,7 @@
 load support/mcpctl
 
 state() {
-    mkdir -p -m 700 "$HOME/.local/state/mcp"
+    (umask 077 && mkdir -p "$HOME/.local/state/mcp")
     printf '%s' "$1" >"$HOME/.local/state/mcp/auth.json"
     chmod "${2:-600}" "$HOME/.local/state/mcp/auth.json"
 }

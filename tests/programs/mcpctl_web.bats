@@ -243,10 +243,10 @@ JSON
         sleep 0.1
     done
     [[ $(head -1 opened) == '1 file:///'*/open.html ]]
-    ! grep -q 'code=' said
+    ! grep -q 'code=' said || false
     origin=$(sed -n 's|.*url=\(http://127\.[0-9.]*:[0-9]*\)/#code=.*|\1|p' opened)
     code=$(sed -n 's|.*url=http.*/#code=\([0-9a-f]*\)".*|\1|p' opened)
-    ! grep -aq variable-secret /proc/$server/cmdline
+    ! grep -aq variable-secret /proc/$server/cmdline || false
     # its address is not that of other programs, so what they left in the browser does not concern it
     [[ $origin != http://127.0.0.1:* ]]
     [[ $(exchange "$code" -H "Host: 127.0.0.1:${origin##*:}") == 403* ]]

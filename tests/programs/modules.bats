@@ -36,6 +36,7 @@ refused() { # PATTERN ARGUMENT...: checks for exit status 1, an empty stdout, an
     shift
     run -1 --separate-stderr "$MCPD" "$@" </dev/null
     [ -z "$output" ]
+    # shellcheck disable=SC2053 # it is a pattern
     [[ "$stderr" == $pattern ]] || { echo "$stderr"; return 1; }
 }
 

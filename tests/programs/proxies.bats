@@ -140,7 +140,7 @@ forwards() { # PROXY
     run ! grep 192.0.2 audit
 
     # A stream: its head, its comments and its events arrive while it is open.
-    exec=exec ask 22 subscriptions/listen '' '"notifications":{"resourcesListChanged":true},' -N -m 600 >stream 2>stream.log 3>&- &
+    exec='exec' ask 22 subscriptions/listen '' '"notifications":{"resourcesListChanged":true},' -N -m 600 >stream 2>stream.log 3>&- &
     pids+=($!)
     local listener=$!
     eventually grep -q acknowledged stream
@@ -150,7 +150,7 @@ forwards() { # PROXY
     kill -0 $listener
 
     # A client that leaves cancels its call, and ends its stream.
-    exec=exec ask 23 tools/call wait '"name":"wait",' -m 600 >/dev/null 2>&1 3>&- &
+    exec='exec' ask 23 tools/call wait '"name":"wait",' -m 600 >/dev/null 2>&1 3>&- &
     pids+=($!)
     local caller=$!
     eventually test -s waiting

@@ -158,7 +158,7 @@ killed() { # PROCESS
     wait_for has b completed
     make a slow_compute '"seconds":600,"label":"x"'
     wait_for eval '[ "$(redis-cli -s redis --scan --pattern "mcp:bus:jobs:t*" | wc -l)" -ge 5 ]'
-    ! redis-cli -s redis --scan --pattern '*' | grep -q "${task:0:40}"
+    ! redis-cli -s redis --scan --pattern '*' | grep -q "${task:0:40}" || false
     for key in $(redis-cli -s redis --scan --pattern 'mcp:bus:jobs:*'); do
         [ "$(redis-cli -s redis pttl "$key")" -gt 0 ]
         ! redis-cli -s redis get "$key" | grep -q -i 'computed\|token\|lives\|content'
@@ -208,7 +208,7 @@ killed() { # PROCESS
     make a slow_compute '"seconds":600,"label":"two"'
     wait_for eval '[ "$(redis-cli -s redis --scan --pattern "mcp:bus:jobs:t*" | wc -l)" = 2 ]'
     killed $a_pid
-    keys=($(redis-cli -s redis --scan --pattern 'mcp:bus:jobs:t*'))
+    mapfile -t keys < <(redis-cli -s redis --scan --pattern 'mcp:bus:jobs:t*')
     values=("$(redis-cli -s redis get "${keys[0]}")" "$(redis-cli -s redis get "${keys[1]}")")
     redis-cli -s redis set "${keys[0]}" "${values[1]}" # exchanged
     redis-cli -s redis set "${keys[1]}" "${values[0]}"

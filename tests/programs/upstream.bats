@@ -202,7 +202,7 @@ END
     done
     grep -qE '^mcp_upstream_requests_total\{source="mcp:up",outcome="answered"\} [1-9]' <<<"$metrics"
     grep -qE '^mcp_upstream_requests_total\{source="mcp:gone",outcome="unreachable"\} [1-9]' <<<"$metrics"
-    ! grep -q '^mcp_upstream_process.*gone' <<<"$metrics"
+    ! grep -q '^mcp_upstream_process.*gone' <<<"$metrics" || false
     hush
 }
 
@@ -268,7 +268,7 @@ with_instructions() {
             sleep 0.05
         done
     done
-    ! pgrep -P "$server_pid"
+    ! pgrep -P "$server_pid" || false
     hush
     talk modern "$MCPD" --instructions mine own "${both[@]}"
     result tools/list '{}'

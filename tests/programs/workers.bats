@@ -22,8 +22,8 @@ serve_workers() { # N OPTION...
     used() { get /nowhere > /dev/null; [ "$(grep -o 'worker=[1-3]$' "$log" | sort -u | wc -l)" = 3 ]; }
     wait_for used
     request resources/read "\"uri\":\"file://$PWD/project/hello.txt\"," \
-        "Mcp-Name: file://$PWD/project/hello.txt" > read
-    drive 24 read
+        "Mcp-Name: file://$PWD/project/hello.txt" > question
+    drive 24 question
     sleep 1
     stop_driving
     nothing_lost
@@ -149,7 +149,8 @@ END
     cpu=$(taskset -cp $$ | sed 's/.*: *//; s/[,-].*//')
     printf '#!/bin/sh\nexec taskset -c %s "$PROGRAM" "$@"\n' "$cpu" > one-processor
     chmod +x one-processor
-    PROGRAM=$MCPD MCPD=./one-processor serve --http 127.0.0.1:0 --workers auto --http-sse --seal-key-file key \
+    export PROGRAM=$MCPD
+    MCPD=./one-processor serve --http 127.0.0.1:0 --workers auto --http-sse --seal-key-file key \
         --instance-address "unix:$PWD/instance" project
     [ -z "$(children "$server")" ] # no supervisor
     [ -S instance ]

@@ -35,13 +35,15 @@ worker() { # NUMBER: prints its process
 
 # What workers have told each other so far has arrived: a reload passes through the supervisor to all of them.
 settle() { # WORKERS
-    local before=$(grep -c 'the configuration was reloaded' "$log")
+    local before
+    before=$(grep -c 'the configuration was reloaded' "$log" || :) # at first there is none
     kill -HUP "$server"
     wait_for logged 'the configuration was reloaded' $((before + $1))
 }
 
 kill_worker() { # NUMBER WORKERS: and waits for its successor
-    local starts=$(metric mcp_worker_starts_total)
+    local starts
+    starts=$(metric mcp_worker_starts_total)
     settle "$2"
     kill -KILL "$(worker "$1")"
     wait_for eval "[ \"\$(metric mcp_worker_starts_total)\" = $((starts + 1)) ]"

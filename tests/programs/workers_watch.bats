@@ -37,7 +37,7 @@ listen() { # WORKER FILE: subscribes to the list and to some files
         -d "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"subscriptions/listen\",\"params\":{$params$meta}}" \
         http://localhost/mcp > "$2" 2> "$2.log" 3>&- &
     listener=$!
-    ours+=($listener)
+    ours+=("$listener")
     wait_for grep -q acknowledged "$2"
 }
 
@@ -71,11 +71,11 @@ all_hear() { # FILE...
     watches_some 1
     all_hear events-1 events-2 events-3
 
-    before=$(updates note.txt events-2) before_list=$(lists events-3)
+    updates_before=$(updates note.txt events-2) before_list=$(lists events-3)
     one=$(worker 1)
     kill -KILL "$one"
     echo missed >> project/a/note.txt
-    for at in 2 3; do wait_for more "$before" updates note.txt events-$at; done
+    for at in 2 3; do wait_for more "$updates_before" updates note.txt events-$at; done
     wait_for more "$before_list" lists events-3
     wait_for eval '[ "$(metric mcp_workers)" = 3 ]'
     children "$server" | tr ' ' '\n' >> pids

@@ -47,6 +47,7 @@ table() {
         kind=${kind// /} wanted=${wanted// /}
         says=${says#"${says%%[! ]*}"} says=${says%"${says##*[! ]}"}
         # If an answer is expected, the time-out allows for a busy machine.
+        # shellcheck disable=SC2254 # a pattern
         case $says in
             'no answer'* | $patient) words=${words:-ls --timeout 2} ;;
             *) words=${words:-ls --timeout 20} ;;
