@@ -10,9 +10,10 @@ fetch() { # release, package...
     mkdir -p "$apt/sources" "$apt/lists/partial" "$apt/cache/archives/partial"
     mirror=$(apt-get indextargets --format '$(LABEL) $(REPO_URI)' 'Created-By: Packages' |
         awk '$1 == "Debian" && $2 !~ /security/ { print $2; exit }')
+    [ -n "$mirror" ] || { echo "apt has no source of Debian's packages on this machine (apt-get indextargets)" >&2; return 1; }
     cat >"$apt/sources/$release.sources" <<END
 Types: deb-src
-URIs: ${mirror:-http://deb.debian.org/debian}
+URIs: $mirror
 Suites: $release
 Components: main
 Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg
