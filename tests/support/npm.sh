@@ -2,7 +2,7 @@
 # To be sourced by bash with `set -euo pipefail`:
 #
 #   npm_prepare FROM DIR   installs the packages of FROM/package.json to DIR/node_modules and sets $node;
-#                          DIR is locked until the script ends
+#                          DIR is locked meanwhile
 #
 # Ends the script with status 77 and a message if npm is missing or the registry is unreachable. node is
 # stored in $MCP_NODE_DIR (default: build/node), where all of these scripts find it.
@@ -70,4 +70,5 @@ npm_prepare() { # from, dir
     flock 9
     find_node
     install_packages "$1" "$2"
+    exec 9>&-
 }

@@ -21,15 +21,16 @@ teardown() {
 }
 
 # Starts a server over HTTP; sets $url and $server.
-listen() {
-    rm -f "$BATS_TEST_TMPDIR/url"
-    "$hostile" --http "$1" >"$BATS_TEST_TMPDIR/url" 2>/dev/null 3>&- &
+listen() { # KIND [FILE]
+    local file=${2:-$BATS_TEST_TMPDIR/url}
+    rm -f "$file"
+    "$hostile" --http "$1" >"$file" 2>/dev/null 3>&- &
     server=$!
     for _ in {1..1200}; do
-        [ ! -s "$BATS_TEST_TMPDIR/url" ] || break
+        [ ! -s "$file" ] || break
         sleep 0.05
     done
-    url=$(cat "$BATS_TEST_TMPDIR/url")
+    url=$(cat "$file")
 }
 
 stop() {
@@ -38,40 +39,48 @@ stop() {
     server=
 }
 
-# table WAY [PATTERN]: runs the tests on stdin, lines of "kind | status | part of the output | command". WAY is stdio or
-# http. Several statuses may be allowed. The output is stdout if the status is 0, otherwise stderr; it must fit on a screen.
-# If the expected output matches PATTERN, the time-out is short, because only the time-out ends the command.
+# table WAY [PATTERN]: runs the tests on stdin, lines of "kind | status | part of the output | command", several at the
+# same time, since most of them wait. WAY is stdio or http. The output is stdout if the status is 0, otherwise stderr; it
+# must fit on a screen. If the expected output matches PATTERN, the time-out is short, because only the time-out ends the
+# command.
 table() {
-    local kind wanted says words where bad=0 patient=${2:-}
+    local kind wanted says words number=0 failures=$BATS_TEST_TMPDIR/failures
+    : >"$failures"
     while IFS='|' read -r kind wanted says words; do
         kind=${kind// /} wanted=${wanted// /}
         says=${says#"${says%%[! ]*}"} says=${says%"${says##*[! ]}"}
         # If an answer is expected, the time-out allows for a busy machine.
         # shellcheck disable=SC2254 # a pattern
         case $says in
-            'no answer'* | $patient) words=${words:-ls --timeout 2} ;;
+            'no answer'* | ${2:-}) words=${words:-ls --timeout 2} ;;
             *) words=${words:-ls --timeout 20} ;;
         esac
-        if [ "$1" = http ]; then
-            listen "$kind"
-            where=(-s "$url")
-        else
-            where=(-- "$hostile" "$kind")
-        fi
-        # shellcheck disable=SC2086
-        status=0
-        eval "\"\$bounded\" $patience $most \"\$MCPCTL\" $words \"\${where[@]}\"" \
-            >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" </dev/null || status=$?
-        [ "$1" = stdio ] || stop
-        local told=$BATS_TEST_TMPDIR/err
-        [ $status -ne 0 ] || told=$BATS_TEST_TMPDIR/out
-        if [ "$status" != "$wanted" ] || ! grep -qF -e "$says" "$told" ||
-            [ "$(wc -c <"$BATS_TEST_TMPDIR/err")" -gt 8192 ] || grep -q $'\e' "$BATS_TEST_TMPDIR/err"; then
-            echo "$kind: status $status, not $wanted: $(head -c 2000 "$told")"
-            bad=1
-        fi
+        [ $((number += 1)) -le 6 ] || wait -n
+        one_row "$1" "$BATS_TEST_TMPDIR/$number" >>"$failures" </dev/null 3>&- &
     done
-    return $bad
+    wait
+    cat "$failures"
+    [ ! -s "$failures" ]
+}
+
+# The folder is for the files of one row. Prints what is wrong.
+one_row() { # WAY FOLDER
+    local server='' url where status=0 told=$2/err
+    mkdir -p "$2"
+    if [ "$1" = http ]; then
+        listen "$kind" "$2/url"
+        where=(-s "$url")
+    else
+        where=(-- "$hostile" "$kind")
+    fi
+    # shellcheck disable=SC2086
+    eval "\"\$bounded\" $patience $most \"\$MCPCTL\" $words \"\${where[@]}\"" >"$2/out" 2>"$2/err" || status=$?
+    [ "$1" = stdio ] || stop
+    [ $status -ne 0 ] || told=$2/out
+    if [ "$status" != "$wanted" ] || ! grep -qF -e "$says" "$told" ||
+        [ "$(wc -c <"$2/err")" -gt 8192 ] || grep -q $'\e' "$2/err"; then
+        echo "$kind: status $status, not $wanted: $(head -c 2000 "$told")"
+    fi
 }
 
 messages() {
