@@ -14,6 +14,7 @@ option(MCP_BUILD_BROWSE "Build mcpctl-browse (needs ncursesw and md4c)" ON)
 option(MCP_BUILD_WEB "Build mcpctl-web (uses md4c if it is there)" ON)
 option(MCP_BUILD_EXAMPLES "Build the example programs" ${PROJECT_IS_TOP_LEVEL})
 option(MCP_BUILD_TESTS "Build the tests (needs cmocka)" ${PROJECT_IS_TOP_LEVEL})
+set(MCP_TESTS all CACHE STRING "Labels of the tests that are linked and run, or 'all'; the others are only compiled")
 option(MCP_BUILD_FUZZERS "Build the libFuzzer targets (needs clang)" OFF)
 option(MCP_BUILD_BENCH "Build the benchmarks" OFF)
 option(MCP_WERROR "Treat warnings as errors" OFF)
@@ -32,6 +33,17 @@ endif()
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
     set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug or Release" FORCE)
+endif()
+
+# A compiler cache that is there is used in the builds of this project alone, so that a second checkout compiles only
+# what differs. -DMCP_CCACHE=OFF does without.
+if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_C_COMPILER_LAUNCHER)
+    find_program(MCP_CCACHE ccache)
+    if(MCP_CCACHE)
+        set(CMAKE_C_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}
+            CCACHE_NOHASHDIR=1 ${MCP_CCACHE})
+        set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_C_COMPILER_LAUNCHER})
+    endif()
 endif()
 
 set(CMAKE_C_STANDARD 11)
@@ -57,6 +69,10 @@ add_compile_options(-fno-common -fstack-protector-strong)
 add_link_options(LINKER:--as-needed LINKER:-z,relro LINKER:-z,now)
 
 if(MCP_SANITIZE)
+    find_program(MCP_LLD ld.lld) # links in a tenth of the time
+    if(MCP_LLD)
+        add_link_options(-fuse-ld=lld)
+    endif()
     add_compile_options(-fsanitize=${MCP_SANITIZE} -fno-sanitize-recover=all
                         -fno-omit-frame-pointer)
     add_link_options(-fsanitize=${MCP_SANITIZE})

@@ -1,7 +1,8 @@
 # To add a revision, add its name to revision.h and its row to revision.c (docs/architecture.md). Here that is done:
 # a copy of the newest row under an invented name stands before it, the layers that know the table are built with
 # that, and every transcript runs in the invented revision.
-if(NOT runner OR NOT TARGET mcp_layer_server)
+mcp_is_linked(linked transcripts)
+if(NOT linked OR NOT TARGET mcp_layer_server)
     return()
 endif()
 set(protocol ${PROJECT_SOURCE_DIR}/src/protocol)
@@ -33,7 +34,7 @@ target_include_directories(one_more_revision PRIVATE ${copy} PUBLIC ${PROJECT_SO
 target_link_libraries(one_more_revision PRIVATE $<TARGET_NAME_IF_EXISTS:PkgConfig::libcrypto>
                       PUBLIC mcp_layer_schema mcp_layer_jsonrpc mcp_layer_uri mcp_layer_json mcp_layer_base)
 
-mcp_test_program(transcript_runner_one_more ${runner} LINK one_more_revision)
+mcp_test_program(transcript_runner_one_more ${runner} LABELS transcripts LINK one_more_revision)
 set(in_new ${transcripts})
 list(TRANSFORM in_new PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/transcripts/)
 add_test(NAME transcripts_one_more_revision

@@ -12,8 +12,6 @@
 #include "content.h"
 #include "search.h"
 
-const char program_name[] = "test";
-
 static void check_lines(lines *l, size_t columns, const char *want)
 {
     screen s = {.utf8 = true};

@@ -21,8 +21,6 @@
 #include "tty.h"
 #include "wait.h"
 
-const char program_name[] = "test";
-
 enum { ROWS = 24, COLUMNS = 80, SERVERS = 5, KEYS = 120, QUIET_MS = 6 };
 
 /* ---- the terminal ---------------------------------------------------------------------------- */

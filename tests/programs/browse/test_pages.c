@@ -12,8 +12,6 @@
 
 #include "pages.h"
 
-const char program_name[] = "test";
-
 static const pages_kind resources = {"resources/list", "resources", "uri", false};
 static const pages_kind tools = {"tools/list", "tools", "name", true};
 

@@ -13,8 +13,6 @@
 #include "dice.h"
 #include "lines.h"
 
-const char program_name[] = "test";
-
 #define PNG         "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x64\0\0\0\x32"
 #define BYTES(text) ((mcp_str){text, sizeof(text) - 1})
 

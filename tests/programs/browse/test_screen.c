@@ -11,8 +11,6 @@
 
 #include "screen.h"
 
-const char program_name[] = "test";
-
 static screen grid(size_t rows, size_t columns)
 {
     screen s = {0};

@@ -12,8 +12,6 @@
 
 #include "tree.h"
 
-const char program_name[] = "test";
-
 static const pages_kind resources = {"resources/list", "resources", "uri", false};
 
 static bool never(void *user)

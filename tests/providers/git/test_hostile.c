@@ -426,7 +426,7 @@ static void check_mutations(const char *files, size_t rounds)
         const char *name = output_of(command);
         if (!*name)
             continue;
-        snprintf(path, sizeof(path), "%s/%s", top, name);
+        snprintf(path, sizeof(path), "%s/%.400s", top, name);
         FILE *f = fopen(path, "rb");
         assert_non_null(f);
         size_t len = fread(bytes, 1, sizeof(bytes), f);
