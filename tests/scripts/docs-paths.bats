@@ -1,5 +1,5 @@
-# Files that README.md, CHANGELOG.md and docs mention exist: the targets of links, C files and
-# headers, and paths that begin with a top folder.
+# Files that the pages for people mention exist: the targets of links, C files and headers, and paths that begin with a top
+# folder. Each C file and each module of the page says what it is, and each page about a mechanism is on the map.
 
 setup_file() {
     cd "$BATS_TEST_DIRNAME/../.."
@@ -8,7 +8,7 @@ setup_file() {
 }
 setup() {
     cd "$BATS_TEST_DIRNAME/../.."
-    pages=(README.md CHANGELOG.md docs/*.md)
+    pages=(*.md docs/*.md docs/internals/*.md providers/README.md tests/*/README.md)
 }
 
 # Prints the quoted names of files and folders as page:name.
@@ -44,12 +44,30 @@ in_tree() {
     echo "$missing"
     [ -z "$missing" ]
 }
-@test "docs/architecture.md names every C file of the layers, the providers and the programs" {
-    named=$(grep -oE '`[a-z_/0-9]+\.c`' docs/architecture.md | tr -d '`' | sed 's|.*/||' | sort -u)
+@test "links to headings lead to one" {
+    missing=
+    while IFS=: read -r page target; do
+        file=${target%%#*} heading=${target#*#}
+        [ -n "$file" ] && file=$(dirname "$page")/$file || file=$page
+        sed -n 's/^##* //p' "$file" | tr 'A-Z ' 'a-z-' | tr -cd 'a-z0-9_\n-' | grep -qxF "$heading" ||
+            missing+="$page links to $target"$'\n'
+    done < <(grep -oHE '\]\([^): ]*#[^) ]+\)' "${pages[@]}" | sed -E 's/\]\(//; s/\)$//' | sort -u)
+    echo "$missing"
+    [ -z "$missing" ]
+}
+@test "each C file and each module of the page begins with its name and what it is" {
     missing=
     while read -r file; do
-        grep -qxF "${file##*/}" <<<"$named" || missing+="$file"$'\n'
-    done < <(find src providers programs -name '*.c' -not -path 'src/base/*' -not -path 'src/json*' -not -path 'src/uri/*')
+        head -n 1 "$file" | grep -qE "^(/\*|//) ${file##*/}: ." || missing+="$file"$'\n'
+    done < <(find src providers programs bus web -name '*.[ch]' -o -name '*.js')
+    echo "$missing"
+    [ -z "$missing" ]
+}
+@test "docs/architecture.md names each page about a mechanism" {
+    missing=
+    for page in docs/internals/*.md; do
+        grep -qF "](${page#docs/})" docs/architecture.md || missing+="$page"$'\n'
+    done
     echo "$missing"
     [ -z "$missing" ]
 }
