@@ -71,3 +71,10 @@ in_tree() {
     echo "$missing"
     [ -z "$missing" ]
 }
+@test "each word of docs/style.md is explained once" {
+    words=$(sed -n '/^## Words of the specification/,$p' docs/style.md | grep '^|' | cut -d '|' -f 2 | tr ',' '\n' |
+        sed 's/^ *//; s/ *$//' | grep -vE '^(-*|word)$')
+    [ "$(wc -l <<<"$words")" -gt 50 ]
+    sort <<<"$words" | uniq -d
+    [ -z "$(sort <<<"$words" | uniq -d)" ]
+}
