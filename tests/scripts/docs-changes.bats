@@ -2,7 +2,7 @@
 # all of these names are defined in the tree. So who renames one finds the row.
 
 setup_file() {
-    cd "$BATS_TEST_DIRNAME/../.."
+    cd "$BATS_TEST_DIRNAME/../.." || return
     # Prints FILE NAME for each definition in C, as check-format lays it out: what begins in the first column, and the
     # constants of enums.
     find src include providers programs bus -name '*.[ch]' | sort | xargs awk '
@@ -34,7 +34,7 @@ setup_file() {
         >"$BATS_FILE_TMPDIR/rows"
 }
 setup() {
-    cd "$BATS_TEST_DIRNAME/../.."
+    cd "$BATS_TEST_DIRNAME/../.." || return
 }
 
 # Prints what is wrong with one name: NAME, FILE:NAME or TYPE.MEMBER.
@@ -85,4 +85,14 @@ wrong() {
     for name in mcp__methods revision.c:mcp__revisions mcp_provider.watch_list mcp__http_refusal MCP__INVALID_PARAMS app.js:PANELS; do
         [ -z "$(wrong $name)" ]
     done
+}
+
+@test "each name of ours that the map and the pages about mechanisms have is in the tree" {
+    missing=
+    find src include providers programs bus -name '*.[ch]' -exec grep -ohE '[A-Za-z_][A-Za-z0-9_]*' {} + | sort -u >"$BATS_TEST_TMPDIR/words"
+    while IFS=: read -r page name; do
+        grep -qxF "$name" "$BATS_TEST_TMPDIR/words" || missing+="$page names $name"$'\n'
+    done < <(grep -oHE '`(mcp|upstream)_[A-Za-z0-9_]+' docs/architecture.md docs/internals/*.md | tr -d '`' | sort -u)
+    echo "$missing"
+    [ -z "$missing" ]
 }
