@@ -420,7 +420,8 @@ MCP_API int mcp_server_unseal(mcp_server *server, mcp_str purpose, mcp_str seale
 /* ---- changes --------------------------------------------------------------------------------- */
 
 /* Reports that the contents of a resource changed. Its subscribers get one notification for all
- * changes within coalesce_ms. For a provider's resource pass the provider's canonical URI. This is
+ * changes within coalesce_ms. For a provider's resource pass the provider's canonical URI; that of a
+ * template may have any spelling, and its parameters ({?...}, {&...}, {;...}) do not matter. This is
  * fast if there are no subscribers. */
 MCP_API void mcp_server_resource_updated(mcp_server *server, const char *uri);
 

@@ -88,14 +88,18 @@ int mcp__stream_subscribe(mcp__stream *stream, mcp_str uri)
 {
     mcp__session *session = stream->session;
     mcp_server *server = session->server;
+    char canonical[MCP__TOPIC_ROOM];
     if (mcp__map_get(&stream->by_uri, uri))
         return MCP_OK;
-    if (!may_read(stream, uri))
+    int rc = mcp__topic_spell(server, uri, canonical);
+    if (rc != MCP_OK)
+        return rc;
+    if (!may_read(stream, mcp_str_from(canonical)))
         return MCP_ENOTFOUND;
     if (session->n_subscriptions >= session->channel->options.max_subscriptions)
         return MCP_ELIMIT;
     mcp__topic *topic;
-    int rc = mcp__topic_of(server, uri, stream->identity, &topic);
+    rc = mcp__topic_of(server, uri, stream->identity, &topic);
     if (rc != MCP_OK)
         return rc;
     mcp__subscription *s = subscription_new(stream, topic, uri);
@@ -208,10 +212,18 @@ void mcp__hub_updated(mcp_server *server, mcp_str key)
         mark_topic(topic);
 }
 
+/* A provider announces canonical URIs. Other URIs get the spelling of the template that serves them. */
 void mcp_server_resource_updated(mcp_server *server, const char *uri)
 {
-    mcp__hub_updated(server, mcp_str_from(uri));
-    mcp__share_mark(server, MCP__MARK_TOPIC, mcp_str_from(uri));
+    char canonical[MCP__TOPIC_ROOM];
+    mcp_str key = mcp_str_from(uri);
+    const mcp__mount *mount = mcp__mount_find(server, key);
+    bool anyone = server->topics.count || server->share;
+    if (anyone && (!mount || !mount->provider.resolve) &&
+        mcp__topic_spell(server, key, canonical) == MCP_OK)
+        key = mcp_str_from(canonical);
+    mcp__hub_updated(server, key);
+    mcp__share_mark(server, MCP__MARK_TOPIC, key);
 }
 
 static bool has_expired(const mcp_server *server, const mcp_identity *identity)
@@ -422,7 +434,7 @@ static bool send_notifications(mcp__session *session)
     while (!session->lists_dirty && !mcp__list_empty(&session->dirty)) {
         mcp__subscription *s = mcp__container(session->dirty.next, mcp__subscription, in_dirty);
         if (!session->channel->writable ||
-            (may_read(s->stream, s->uri) &&
+            (may_read(s->stream, mcp__topic_uri(s->topic)) &&
              !send_notification(s->stream, MCP_STR("notifications/resources/updated"), s->uri)))
             return false;
         mcp__list_remove(&s->in_dirty);

@@ -1,6 +1,7 @@
 /* topic.c: resources with subscribers, and the providers that watch them. See topic.h. */
 #include "server/core/topic.h"
 #include "server/share/watch.h"
+#include "uri/uri.h"
 
 bool mcp__topic_has_identity(const mcp__topic *t)
 {
@@ -74,34 +75,51 @@ static int watch(const mcp__mount *mount, mcp__topic *t)
     return rc;
 }
 
+mcp_str mcp__topic_uri(const mcp__topic *t)
+{
+    return mcp_str_from(t->key.ptr);
+}
+
+/* Spells a URI as the template that matches it does. */
+static int spell_matched(const mcp_server *server, mcp_str uri, char *canonical, size_t room)
+{
+    mcp__entry *entry;
+    mcp_uri_match *match = NULL;
+    mcp_uri parsed;
+    if (mcp_uri_parse(uri, &parsed, NULL) != MCP_OK)
+        return MCP_ENOTFOUND;
+    int rc = mcp__registry_match(server, uri, &entry, &match);
+    if (rc == MCP_OK && !mcp__uri_match_spell(match, canonical, room))
+        rc = MCP_ENOTFOUND;
+    mcp_uri_match_free(match);
+    return rc;
+}
+
 /* Finds the canonical spelling of the URI, and the mount that watches it. *mount is NULL if there
  * is none. */
-static int resolve(mcp_server *server, mcp_str uri, char *canonical, size_t room,
+static int resolve(const mcp_server *server, mcp_str uri, char *canonical, size_t room,
                    const mcp__mount **mount)
 {
     *mount = NULL;
     if (uri.len >= room)
         return MCP_ENOTFOUND;
-    mcp_uri parsed;
-    mcp__mount *m = mcp__mount_find(server, uri);
-    bool registered = mcp__registry_find(server, MCP__RESOURCES, uri) != NULL;
-    if (!registered && m && m->provider.resolve) {
-        *mount = m;
-        return m->provider.resolve(uri, canonical, room, m->user);
+    if (mcp__registry_find(server, MCP__RESOURCES, uri)) {
+        memcpy(canonical, uri.ptr, uri.len);
+        canonical[uri.len] = 0;
+        return MCP_OK;
     }
-    if (!registered) {
-        mcp__entry *entry;
-        mcp_uri_match *match = NULL;
-        if (mcp_uri_parse(uri, &parsed, NULL) != MCP_OK)
-            return MCP_ENOTFOUND;
-        int rc = mcp__registry_match(server, uri, &entry, &match);
-        mcp_uri_match_free(match);
-        if (rc != MCP_OK)
-            return rc;
-    }
-    memcpy(canonical, uri.ptr, uri.len);
-    canonical[uri.len] = 0;
-    return MCP_OK;
+    const mcp__mount *m = mcp__mount_find(server, uri);
+    if (!m || !m->provider.resolve)
+        return spell_matched(server, uri, canonical, room);
+    *mount = m;
+    int rc = m->provider.resolve(uri, canonical, room, m->user);
+    return rc == MCP_ELIMIT ? MCP_ENOTFOUND : rc;
+}
+
+int mcp__topic_spell(const mcp_server *server, mcp_str uri, char canonical[MCP__TOPIC_ROOM])
+{
+    const mcp__mount *mount;
+    return resolve(server, uri, canonical, MCP__TOPIC_ROOM, &mount);
 }
 
 static int topic_with_key(mcp_server *server, mcp_str key, mcp_identity *identity,
@@ -134,7 +152,7 @@ static int common_topic(mcp_server *server, const char *canonical, const mcp__mo
 
 int mcp__topic_of(mcp_server *server, mcp_str uri, mcp_identity *identity, mcp__topic **ret)
 {
-    char canonical[MCP_URI_MAX_LENGTH + 1];
+    char canonical[MCP__TOPIC_ROOM];
     const mcp__mount *mount;
     int rc = resolve(server, uri, canonical, sizeof(canonical), &mount);
     if (rc != MCP_OK)
@@ -185,7 +203,7 @@ void mcp__topic_lend(mcp_server *server, mcp_str key, bool lent)
 
 int mcp__topic_hold(mcp_server *server, mcp_str key)
 {
-    char canonical[MCP_URI_MAX_LENGTH + 1];
+    char canonical[MCP__TOPIC_ROOM];
     const mcp__mount *mount;
     mcp__topic *t;
     int rc = resolve(server, key, canonical, sizeof(canonical), &mount);

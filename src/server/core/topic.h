@@ -20,10 +20,17 @@ typedef struct mcp__topic {
     bool held; /* it is watched for other instances, also without subscribers */
 } mcp__topic;
 
+enum { MCP__TOPIC_ROOM = MCP_URI_MAX_LENGTH + 1 };
+
+/* Writes the canonical spelling of a URI, which is the key of its topic: that of the provider or
+ * template which serves it. Returns MCP_OK, MCP_ENOMEM, or MCP_ENOTFOUND if there is none. */
+int mcp__topic_spell(const mcp_server *server, mcp_str uri, char canonical[MCP__TOPIC_ROOM]);
 /* Returns the topic of a URI for a subscriber; creates and watches it if necessary. `identity` is
  * NULL for an anonymous subscriber. Returns MCP_OK, MCP_ENOTFOUND, MCP_ENOMEM or an error of the
  * provider. */
 int mcp__topic_of(mcp_server *server, mcp_str uri, mcp_identity *identity, mcp__topic **ret);
+/* Returns the canonical URI of a topic. */
+mcp_str mcp__topic_uri(const mcp__topic *t);
 /* Returns whether the topic belongs to one identity. */
 bool mcp__topic_has_identity(const mcp__topic *t);
 /* Frees a topic that has no subscribers any more, unless it is held. */

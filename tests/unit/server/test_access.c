@@ -533,6 +533,63 @@ static void test_scopes(void **state)
     }
 }
 
+static void say(world *w, const char *message)
+{
+    assert_int_equal(mcp_channel_receive(w->channel, 0, mcp_str_from(message), w->now), MCP_OK);
+}
+
+/* Subscribes to four resources in another spelling than the canonical one. */
+static void subscribe_all(world *w, bool legacy)
+{
+    static const char *const uris[] = {"mem:SECRET", "tmpl:/open/%61", "tmpl:/open/b",
+                                       "tmpl:/%73ecret/a"};
+    char message[300];
+    if (!legacy) {
+        ask(w, "subscriptions/listen",
+            "\"notifications\":{\"resourceSubscriptions\":[\"mem:SECRET\",\"tmpl:/open/%61\","
+            "\"tmpl:/open/b\",\"tmpl:/%73ecret/a\"]}");
+        return;
+    }
+    say(w, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{"
+           "\"protocolVersion\":\"2025-06-18\",\"capabilities\":{},"
+           "\"clientInfo\":{\"name\":\"c\",\"version\":\"1\"}}}");
+    say(w, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
+    for (size_t i = 0; i < COUNT(uris); i++) {
+        snprintf(message, sizeof(message),
+                 "{\"jsonrpc\":\"2.0\",\"id\":%zu,\"method\":\"resources/subscribe\","
+                 "\"params\":{\"uri\":\"%s\"}}",
+                 i + 2, uris[i]);
+        say(w, message);
+    }
+}
+
+/* What is subscribed to in another spelling is announced in that one, and only to those who may read
+ * the resource when it changes. */
+static void test_announced_spellings(void **state)
+{
+    (void)state;
+    static const mcp_access all = {.size = sizeof(all), .may = may};
+    static world w;
+    for (int legacy = 0; legacy < 2; legacy++) {
+        open_world(&w, "bob");
+        assert_int_equal(mcp_server_set_access(w.server, NULL), MCP_OK);
+        subscribe_all(&w, legacy);
+        for (int denied = 0; denied < 2; denied++) {
+            mcp_server_resource_updated(w.server, "mem:secret");
+            mcp_server_resource_updated(w.server, "tmpl:/open/a");
+            mcp_server_resource_updated(w.server, "tmpl:/open/%62");
+            mcp_server_resource_updated(w.server, "tmpl:/secret/%61");
+            pass(&w);
+            assert_int_equal(strstr(w.sent, "\"uri\":\"mem:SECRET\"") == NULL, denied);
+            assert_int_equal(strstr(w.sent, "\"uri\":\"tmpl:/%73ecret/a\"") == NULL, denied);
+            assert_non_null(strstr(w.sent, "\"uri\":\"tmpl:/open/%61\""));
+            assert_non_null(strstr(w.sent, "\"uri\":\"tmpl:/open/b\""));
+            assert_int_equal(mcp_server_set_access(w.server, &all), MCP_OK);
+        }
+        close_world(&w);
+    }
+}
+
 /* A resource that lacks a scope cannot be subscribed to, and the reason is told. */
 static void test_scopes_of_subscriptions(void **state)
 {
@@ -566,6 +623,7 @@ int main(void)
         cmocka_unit_test(test_handlers_ask),
         cmocka_unit_test(test_instructions),
         cmocka_unit_test(test_scopes),
+        cmocka_unit_test(test_announced_spellings),
         cmocka_unit_test(test_scopes_of_subscriptions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
