@@ -36,7 +36,8 @@ typedef struct mcp_access {
      * gives access:
      * - for a registered resource: the registered URI in normal form (percent-encoded only where
      *   necessary, with upper-case digits);
-     * - for a URI below a mount: what mcp_provider.resolve returns for the URI without its query;
+     * - for a URI below a mount: what mcp_provider.resolve returns for the URI without its query
+     *   (see also `queries`);
      * - for a template: the template expanded again with the values of its path variables, which
      *   are percent-encoded only where necessary, and without {?...}, {&...} and {;...}.
      *
@@ -60,6 +61,11 @@ typedef struct mcp_access {
      * that was requested do not contain it (mcp_request_may()), and it is not announced. May be
      * NULL. */
     const char *(*scopes)(const mcp_identity *identity, mcp_item item, mcp_str name, void *user);
+    /* Whether the URI of a resource below a mount is passed with its query, if that is part of what
+     * mcp_provider.resolve returns, as for resources of another server. Anybody can add a query to
+     * a URI, and whoever serves it may ignore it. So the functions must not allow anything because
+     * of what follows the first "?". They may deny something because of it. */
+    bool queries;
 } mcp_access;
 
 /* Replaces the access rules. NULL removes them: every caller may see everything, which is the

@@ -49,7 +49,7 @@ typedef struct mcp_provider {
      * Access rules use this spelling too. While access rules are set, a URI for which this function
      * fails is treated as one that does not exist. So if `read` or a template of this provider
      * returns the same resource for several spellings, all of them must resolve to one canonical
-     * spelling. For access rules the engine removes the query first: the query holds parameters
+     * spelling. For access rules the engine removes the query first (see also mcp_access.queries): the query holds parameters
      * that select a part or a form of the resource, and must not give access to anything else. If
      * `resolve` is NULL, access rules use the normal form of the URI, also without its query. */
     int (*resolve)(mcp_str uri, char *canonical, size_t room, void *user);

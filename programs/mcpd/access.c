@@ -160,11 +160,25 @@ static bool leads_to(const rule *r, mcp_str tmpl)
     return globs_may_match(&r->what[MCP_ITEM_RESOURCE], tmpl);
 }
 
+/* Whoever serves a URI may ignore its query, and anybody can add one. So a rule that allows compares
+ * the part before it, and a rule that denies also the whole. */
+static bool covers_resource(const rule *r, mcp_str uri)
+{
+    const globs *list = &r->what[MCP_ITEM_RESOURCE];
+    const char *query = uri.len ? memchr(uri.ptr, '?', uri.len) : NULL;
+    mcp_str path = {uri.ptr, query ? (size_t)(query - uri.ptr) : uri.len};
+    return globs_match(list, path) || (query && !r->allow && globs_match(list, uri));
+}
+
 static bool covers(const rule *r, unsigned item, mcp_str name)
 {
+    if (r->everything)
+        return true;
     if (item == METRICS)
-        return r->everything || r->metrics;
-    return r->everything || (r->has[item] && globs_match(&r->what[item], name));
+        return r->metrics;
+    if (!r->has[item])
+        return false;
+    return item == MCP_ITEM_RESOURCE ? covers_resource(r, name) : globs_match(&r->what[item], name);
 }
 
 /* Whether the rule also allows a template, because of the resources that it allows. */

@@ -184,7 +184,7 @@ static const char *scopes(const mcp_identity *identity, mcp_item item, mcp_str n
 
 int asking_set(mcp_server *server, mcp_error *error)
 {
-    int rc = mcp_server_set_access(
-        server, MCP_OPTIONS(mcp_access, .may = may, .may_all = may_all, .scopes = scopes));
+    int rc = mcp_server_set_access(server, MCP_OPTIONS(mcp_access, .may = may, .may_all = may_all,
+                                                       .scopes = scopes, .queries = true));
     return rc == MCP_OK ? rc : MODULES_FAIL(error, rc, "%s", mcp_error_text(rc));
 }

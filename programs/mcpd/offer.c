@@ -51,9 +51,10 @@ static int build(mcp_server *server, void *user, mcp_error *error)
 
 static int allow(mcp_server *server, access_rules *rules)
 {
-    return mcp_server_set_access(server, rules ? MCP_OPTIONS(mcp_access, .may = access_may,
-                                                             .scopes = access_scopes, .user = rules)
-                                               : NULL);
+    return mcp_server_set_access(server,
+                                 rules ? MCP_OPTIONS(mcp_access, .queries = true, .may = access_may,
+                                                     .scopes = access_scopes, .user = rules)
+                                       : NULL);
 }
 
 static void annotate(mcp_server *server, notes *n)

@@ -169,6 +169,43 @@ static void the_last_rule_decides(void **state)
     config_free(c);
 }
 
+/* A rule that allows ignores the query, and one that denies also matches with it. */
+static void queries_of_uris(void **state)
+{
+    static const char text[] =
+        "{\"access\": [{\"effect\": \"deny\"},"
+        "{\"effect\": \"allow\", \"resources\": [\"mem:**.md\", \"mem:q?v=1\"]},"
+        "{\"effect\": \"deny\", \"resources\": [\"mem:**/secret.md\", \"mem:**?raw=*\"]},"
+        "{\"principal\": \"bob\", \"effect\": \"allow\", \"resources\": \"mem:**?raw=1\"}]}";
+    static const struct {
+        const char *uri;
+        bool may;
+    } table[] = {
+        {"mem:a/x.md", true},         {"mem:a/x.md?", true},
+        {"mem:a/x.md?v=1", true},     {"mem:a/x.key", false},
+        {"mem:a/x.key?.md", false},   {"mem:a/x.key?a?.md", false},
+        {"mem:a/secret.md", false},   {"mem:a/secret.md?", false},
+        {"mem:a/secret.md?v", false}, {"mem:a/x.md?raw=1", false},
+        {"mem:a/x.md?v=1", true},     {"mem:q", false},
+        {"mem:q?v=1", false},         {"mem:a/x.md?b=/secret.md", false},
+    };
+    config *c;
+    access_rules *rules;
+    mcp_identity *bob = identity_of("bob");
+    (void)state;
+    assert_int_equal(config_read_text("f", "/f", mcp_str_from(text), tell, &c), MCP_OK);
+    assert_int_equal(access_read(c, &rules), MCP_OK);
+    for (size_t i = 0; i < COUNT(table); i++) {
+        mcp_str uri = mcp_str_from(table[i].uri);
+        if (access_may(NULL, MCP_ITEM_RESOURCE, uri, rules) != table[i].may ||
+            access_may(bob, MCP_ITEM_RESOURCE, uri, rules) != table[i].may)
+            fail_msg("%s", table[i].uri);
+    }
+    mcp_identity_unref(bob);
+    access_free(rules);
+    config_free(c);
+}
+
 static void no_rules(void **state)
 {
     config *c;
@@ -182,9 +219,9 @@ static void no_rules(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(globs_of_uris),  cmocka_unit_test(globs_of_paths),
-        cmocka_unit_test(in_linear_time), cmocka_unit_test(the_last_rule_decides),
-        cmocka_unit_test(no_rules),
+        cmocka_unit_test(globs_of_uris),   cmocka_unit_test(globs_of_paths),
+        cmocka_unit_test(in_linear_time),  cmocka_unit_test(the_last_rule_decides),
+        cmocka_unit_test(queries_of_uris), cmocka_unit_test(no_rules),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

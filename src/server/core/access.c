@@ -67,16 +67,31 @@ static bool normalize(mcp_str uri, char *to, size_t room)
     return at >= uri.len;
 }
 
+/* Appends the query that is part of the canonical spelling of the URI, if there is one. Returns false
+ * if it does not fit. */
+static bool add_query(const mcp__mount *mount, mcp_str uri, char *to, size_t room)
+{
+    char whole[CANONICAL_SIZE];
+    int rc = mount->provider.resolve(uri, whole, sizeof(whole), mount->user);
+    const char *query = rc == MCP_OK ? strchr(whole, '?') : NULL;
+    size_t len = strlen(to), more = query ? strlen(query) : 0;
+    if (len + more >= room)
+        return false;
+    memcpy(to + len, query ? query : "", more + 1);
+    return true;
+}
+
 /* The query is removed before the provider sees the URI, so that a decision cannot depend on the
- * query. */
-static bool spell_mounted(const mcp__mount *mount, mcp_str uri, char *to, size_t room)
+ * query, unless the rules can tell it from the rest. */
+static bool spell_mounted(const mcp_server *server, const mcp__mount *mount, mcp_str uri, char *to,
+                          size_t room)
 {
     const char *query = uri.len ? memchr(uri.ptr, '?', uri.len) : NULL;
-    if (query)
-        uri.len = (size_t)(query - uri.ptr);
+    mcp_str path = {uri.ptr, query ? (size_t)(query - uri.ptr) : uri.len};
     if (!mount->provider.resolve)
-        return normalize(uri, to, room);
-    return mount->provider.resolve(uri, to, room, mount->user) == MCP_OK;
+        return normalize(path, to, room);
+    return mount->provider.resolve(path, to, room, mount->user) == MCP_OK &&
+           (!query || !server->access.queries || add_query(mount, uri, to, room));
 }
 
 static bool spell_matched(const mcp_server *server, mcp_str uri, char *to, size_t room)
@@ -100,7 +115,8 @@ static bool spell(const mcp_server *server, mcp_str uri, char *to, size_t room)
     if (mcp__registry_find(server, MCP__RESOURCES, uri))
         return normalize(uri, to, room);
     const mcp__mount *mount = mcp__mount_find(server, uri);
-    return mount ? spell_mounted(mount, uri, to, room) : spell_matched(server, uri, to, room);
+    return mount ? spell_mounted(server, mount, uri, to, room)
+                 : spell_matched(server, uri, to, room);
 }
 
 bool mcp__access_read(const mcp_server *server, const mcp_identity *identity, mcp_str uri)
