@@ -4,11 +4,13 @@
  * session ends. After a cancellation the upstream_ask remains until the client has reported the end
  * of the call. It also remains while its caller answers a question of the other server (park.c).
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "approval.h"
 #include "listing.h"
 #include "policy.h"
+#include "uris.h"
 
 static upstream_ask *ask_of(common_forward *f)
 {
@@ -48,9 +50,38 @@ void upstream_ask_free(upstream_ask *a)
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
+/* Logs the first URIs of lists that are not in normal form. */
+static void tell_odd(upstream *up, mcp_str uri)
+{
+    enum { MOST = sizeof(up->odd) / sizeof(up->odd[0]) };
+    char line[300];
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < uri.len; i++)
+        hash = (hash ^ (unsigned char)uri.ptr[i]) * 0x100000001b3u;
+    for (size_t i = 0; i < up->n_odd; i++)
+        if (up->odd[i] == hash)
+            return;
+    if (up->n_odd == MOST)
+        return;
+    up->odd[up->n_odd++] = hash;
+    snprintf(line, sizeof(line),
+             "\"%.*s\" is not offered, because it is not a URI in normal form%s",
+             (int)(uri.len < 160 ? uri.len : 160), uri.ptr,
+             up->n_odd == MOST ? "; further ones are not logged" : "");
+    upstream_say(up, "warning", line);
+}
+
 static bool shows(mcp_item item, mcp_str original, void *user)
 {
     return upstream_offers(user, item, original);
+}
+
+static bool lists(mcp_item item, mcp_str original, void *user)
+{
+    upstream *up = user;
+    if (!upstream_uri_exists(item, original, &up->alloc))
+        tell_odd(up, original);
+    return shows(item, original, user);
 }
 
 static void put_words(mcp_item item, mcp_str original, mcp_raw_words *to, void *user)
@@ -86,7 +117,9 @@ static int reply(upstream *up, mcp_request *req, const mcp_json *value, mcp_str 
                    .asker = up->options.name,
                    .tasks = true,
                    .words = up->options.n_changes ? put_words : NULL};
-    if (up->options.only_resources || up->options.hide_resources)
+    if (how == mcp_reply_raw_page)
+        raw.shows = lists;
+    else if (up->options.only_resources || up->options.hide_resources)
         raw.shows = shows;
     if (raw.json.ptr)
         return how(req, &raw);

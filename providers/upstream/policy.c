@@ -106,24 +106,27 @@ static bool is_among(const char *const *patterns, mcp_str text)
     return *patterns != NULL;
 }
 
+/* The other server may ignore a query, and anybody can add one to a URI. So what is hidden is compared
+ * with and without it, and what is offered without it. */
+static bool allows_uri(const mcp_upstream_options *o, mcp_item item, mcp_str original)
+{
+    mcp_str path = upstream_uri_path(item, original);
+    bool template = item == MCP_ITEM_TEMPLATE; /* callers do not make up its text */
+    bool offered = !o->only_resources || is_among(o->only_resources, path) ||
+                   (template && is_among(o->only_resources, original));
+    return offered && !(o->hide_resources && (is_among(o->hide_resources, path) ||
+                                              is_among(o->hide_resources, original)));
+}
+
 bool upstream_allows(const mcp_upstream_options *o, mcp_item item, mcp_str original,
                      const mcp_allocator *alloc)
 {
     bool tool = item == MCP_ITEM_TOOL, prompt = item == MCP_ITEM_PROMPT;
-    const char *const *only = tool ? o->only_tools : prompt ? o->only_prompts : o->only_resources;
-    const char *const *hide = tool ? o->hide_tools : prompt ? o->hide_prompts : o->hide_resources;
-    char *uri = NULL;
-    if (!only && !hide)
-        return true;
-    if (!tool && !prompt) {
-        uri = upstream_uri_canonical(original, alloc);
-        if (!uri)
-            return false;
-        original = mcp_str_from(uri);
-    }
-    bool ret = (!only || is_among(only, original)) && !(hide && is_among(hide, original));
-    common_release(alloc, uri);
-    return ret;
+    const char *const *only = tool ? o->only_tools : o->only_prompts;
+    const char *const *hide = tool ? o->hide_tools : o->hide_prompts;
+    if (!tool && !prompt)
+        return upstream_uri_exists(item, original, alloc) && allows_uri(o, item, original);
+    return (!only || is_among(only, original)) && !(hide && is_among(hide, original));
 }
 
 /* ---- rates ----------------------------------------------------------------------------------- */

@@ -21,7 +21,7 @@ const mcp_upstream_change *upstream_change_to(const mcp_upstream_options *o, mcp
 bool upstream_changes_copy(mcp_upstream_options *o, const mcp_allocator *alloc);
 void upstream_changes_free(mcp_upstream_options *o, const mcp_allocator *alloc);
 /* Returns whether the lists of the options allow an item, which is given by its original name or
- * URI. A URI counts as hidden if memory runs out. */
+ * URI. A URI that upstream_uri_exists() refuses counts as hidden. */
 bool upstream_allows(const mcp_upstream_options *o, mcp_item item, mcp_str original,
                      const mcp_allocator *alloc);
 

@@ -67,6 +67,8 @@ typedef struct upstream {
     upstream_names names;
     upstream_verdicts page; /* of the page that is being written; n is 0 if there is none */
     upstream_told told;
+    uint64_t odd[16]; /* hashes of the URIs that tell_odd() in ask.c has logged */
+    size_t n_odd;
     upstream_session *sessions;
     size_t n_sessions;
     bool listening;        /* lists are being watched */

@@ -171,7 +171,7 @@ static const struct {
     {"resources/templates/list", "", ""},
     {"prompts/list", "", ""},
     {"tools/list", "", ""},
-    {"resources/read", "\"uri\":\"f:/%41 b\",", "\"uri\":\"mcp+up:f:/%41 b\","},
+    {"resources/read", "\"uri\":\"f:/A%20b\",", "\"uri\":\"mcp+up:f:/A%20b\","},
     {"tools/call", "\"name\":\"t\",", "\"name\":\"up_t\","},
     {"prompts/get", "\"name\":\"p\",", "\"name\":\"up_p\","},
     {"completion/complete",

@@ -98,6 +98,14 @@ static void add_meta(text *t)
     add(t, "},");
 }
 
+/* A URI of a resource that exists: in normal form. */
+static void add_own_uri(text *t)
+{
+    static const char *const uris[] = {"f:/a", "https://example.org/x?y=z", "f://h/A%20b?%C3%A4",
+                                       "mcp+other:f:/a", "urn:x:%C3%A4"};
+    add(t, "\"uri\":\"%s\"", uris[any(5)]);
+}
+
 static void add_uri(text *t)
 {
     static const char *const uris[] = {"f:/a", "https://example.org/x?y=z#f", "no uri at all",
@@ -184,7 +192,7 @@ static void add_resource(text *t)
     add(t, "{");
     add_entry(t);
     add(t, "\"name\":\"r\",\"size\":1e2,");
-    add_uri(t);
+    add_own_uri(t);
     add(t, "}");
 }
 

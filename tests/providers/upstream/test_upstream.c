@@ -399,20 +399,20 @@ static void test_changes(void **state)
     wires_run(&w);
     wires_has(w.notice, "notifications/tools/list_changed");
     wires_has(wires_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"resources/subscribe\","
-                            "\"params\":{\"uri\":\"mcp+up:m:/a%62\"}}"),
+                            "\"params\":{\"uri\":\"mcp+up:m:/ab\"}}"),
               "\"result\":{}");
     assert_int_equal(watched, 1);
     w.notices = 0;
     mcp_server_resource_updated(w.other, "m:/ab");
     wires_run(&w);
     assert_int_equal(w.notices, 1);
-    wires_has(w.notice, "\"uri\":\"mcp+up:m:/a%62\"");
+    wires_has(w.notice, "\"uri\":\"mcp+up:m:/ab\"");
     /* a session with subscriptions does not count as idle */
     w.now += 5000;
     wires_timers(&w, false);
     assert_non_null(w.open);
     wires_say(&w, "{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"resources/unsubscribe\","
-                  "\"params\":{\"uri\":\"mcp+up:m:/a%62\"}}");
+                  "\"params\":{\"uri\":\"mcp+up:m:/ab\"}}");
     assert_int_equal(watched, 0);
     w.now += 5000;
     wires_timers(&w, false);

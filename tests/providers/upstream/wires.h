@@ -79,6 +79,7 @@ struct wires {
     /* the headers of the peer's messages (mcp_channel_options.header), whose `user` is this struct */
     bool (*header)(mcp_channel *channel, mcp_exchange exchange, const char *name, mcp_str *value,
                    void *user);
+    void (*host_log)(const char *level, const char *line, void *user); /* mcp_host.log */
     char *log; /* if set, all messages to the peer are appended to it, as lines */
     size_t log_len, log_room;
 };
@@ -313,6 +314,7 @@ static inline int wires_open(wires *all, mcp_server *other)
     const mcp_host host = {.size = sizeof(host),
                            .user = all,
                            .now = wires_now,
+                           .log = all->host_log,
                            .timer_start = wires_timer,
                            .timer_stop = wires_timer_stop};
     all->allocator = failalloc_allocator(&all->memory);
