@@ -50,6 +50,13 @@ typedef struct mcp_source {
     /* Not 0 if its URIs and names have no prefix. It must then be the only source, and `prefix` is
      * only its name. */
     size_t alone;
+    /* Writes the canonical spelling of a URI below `prefix`, exactly as mcp_provider.resolve of the
+     * mounted source does (for a URI that names nothing, it may write any). It depends on its
+     * arguments alone. A program that lets another process mount the source checks access rules,
+     * and tells apart what is subscribed to, with this function. If it is NULL, or beyond `size`,
+     * such a program cannot know which URIs mean the same resource: with access rules, resources
+     * of the source can then be read but not watched. */
+    int (*resolve)(const char *prefix, mcp_str uri, char *canonical, size_t room);
 } mcp_source;
 
 /* A path that the module opens for a source. Shared libraries and their data need not be named. */

@@ -207,6 +207,11 @@ typedef struct mcp_raw {
      * at the other server, in a list. The strings in *to are NULL before, and are borrowed for
      * the call. A new title also replaces that in the annotations of a tool. NULL means none. */
     void (*words)(mcp_item item, mcp_str name, mcp_raw_words *to, void *user);
+    /* The values of a completion are shown as they are, although there are access rules: the other
+     * server has asked the same rules about each. Otherwise they are asked about the URI to which
+     * the template expands with the value, and a value is left out if that is no URI of a
+     * resource. */
+    bool values_checked;
 } mcp_raw;
 
 /* Replies with a whole result, whose _meta is added to that of the reply. Nothing else may be

@@ -93,7 +93,7 @@ int common_source_describe(common_source *s, const char *tool, const char *given
         MCP_OPTIONS(mcp_source, .prefix = s->prefix, .lists = kind->provider.list != NULL,
                     .subscribe = kind->provider.watch || kind->provider.watch_as,
                     .list_changed = kind->provider.watch_list || kind->provider.watch_list_as,
-                    .in_process = kind->in_process),
+                    .in_process = kind->in_process, .resolve = kind->spell),
         error, to->user);
     if (rc == MCP_EEXIST)
         rc = refuse_taken(kind, given, error);
@@ -128,4 +128,13 @@ int common_source_resolve(mcp_str uri, char *canonical, size_t room, void *sourc
     common_buffer_free(&made);
     common_release(&s->alloc, texts);
     return rc;
+}
+
+int common_source_spell(const common_source_kind *kind, const char *prefix, mcp_str uri,
+                        char *canonical, size_t room)
+{
+    common_source s = {.kind = kind,
+                       .alloc = common_allocator(NULL),
+                       .prefix = (char *)(uintptr_t)prefix}; /* is not written to */
+    return common_source_resolve(uri, canonical, room, &s);
 }

@@ -26,11 +26,14 @@ typedef struct common_source_kind {
     const common_query_tool *tool; /* members that are equal for all sources of the kind; NULL
                                     * means no tool */
     bool in_process;               /* mcp_source.in_process */
+    /* mcp_source.resolve, by common_source_spell() */
+    int (*spell)(const char *prefix, mcp_str uri, char *canonical, size_t room);
 
     /* Appends the canonical form of `rest`, the part of a URI after the prefix. It omits the
      * parameters that select a part of the resource or its format, because changes and access rules
      * apply to the whole resource. `texts` is a buffer for decoded strings of rest.len + texts_room
-     * bytes. Returns MCP_OK, MCP_ENOTFOUND or MCP_ENOMEM. */
+     * bytes. A source without a server is not mounted, and does not know its saved queries. Returns
+     * MCP_OK, MCP_ENOTFOUND or MCP_ENOMEM. */
     int (*canonical)(common_source *s, mcp_str rest, char *texts, common_buffer *to);
     size_t texts_room;
 
@@ -98,6 +101,9 @@ void common_source_log(const common_source *s, const char *what, const char *why
 /* ---- callbacks for mcp_provider -------------------------------------------------------------- */
 
 int common_source_resolve(mcp_str uri, char *canonical, size_t room, void *source);
+/* Does the same for a source of this kind that is not mounted. */
+int common_source_spell(const common_source_kind *kind, const char *prefix, mcp_str uri,
+                        char *canonical, size_t room);
 int common_source_watch(const char *canonical, void *source);
 void common_source_unwatch(const char *canonical, void *source);
 int common_source_watch_list(void *source);

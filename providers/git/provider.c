@@ -79,6 +79,8 @@ static int canonical(common_source *base, mcp_str rest, char *texts, common_buff
     return rc;
 }
 
+static int spell(const char *prefix, mcp_str uri, char *canonical, size_t room);
+
 static const common_source_kind kind = {
     .provider = {.size = sizeof(mcp_provider),
                  .name = "git",
@@ -94,6 +96,7 @@ static const common_source_kind kind = {
     .templates = {templates, sizeof(templates) / sizeof(*templates), repo_read_template,
                   repo_complete},
     .canonical = canonical,
+    .spell = spell,
     .texts_room = REPO_URI_ROOM,
     .begin = repo_watch_begin,
     .look = repo_watch_look,
@@ -102,6 +105,11 @@ static const common_source_kind kind = {
     .mark_list = repo_watch_mark_list,
     .clear = clear,
 };
+
+static int spell(const char *prefix, mcp_str uri, char *canonical, size_t room)
+{
+    return common_source_spell(&kind, prefix, uri, canonical, room);
+}
 
 void repo_log(const repo *r, const char *what, const char *why)
 {

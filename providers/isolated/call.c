@@ -130,7 +130,8 @@ static int reply(const isolated_call *c, int rc, const mcp_json *result)
 {
     const mcp_raw raw = {.size = sizeof(raw),
                          .json = mcp_client_result_text(c->owner->link.client),
-                         .value = result};
+                         .value = result,
+                         .values_checked = true}; /* by the process */
     if (rc == MCP_OK && c->list)
         return reply_entries(c, result);
     if (rc == MCP_OK && strcmp(c->f.method, "resources/read") == 0 && !owns_contents(c, result))

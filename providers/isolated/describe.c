@@ -86,7 +86,8 @@ bool isolated_is_as_described(const isolated *r, const mcp_json *mounted)
 {
     size_t n = mcp_json_count(mounted);
     for (size_t i = 0; i < n && i < r->n_prefixes; i++)
-        if (!mcp_str_eq(mcp_json_string(mcp_json_at(mounted, i)), mcp_str_from(r->prefixes[i])))
+        if (!mcp_str_eq(mcp_json_string(mcp_json_at(mounted, i)),
+                        mcp_str_from(r->prefixes[i].text)))
             return false;
     return n == r->n_prefixes;
 }

@@ -87,12 +87,10 @@ static size_t take_byte(mcp_str uri, size_t at, int *byte, bool *encoded)
 }
 
 /* Writes a normal form without parameters, in which only the necessary characters are
- * percent-encoded. The process derives its own canonical spelling, and asks whether the principal
- * may see that one. */
-static int resolve(mcp_str uri, char *canonical, size_t room, void *user)
+ * percent-encoded. */
+static int normalize(mcp_str uri, char *canonical, size_t room)
 {
     size_t n = 0, step;
-    (void)user;
     for (size_t i = 0; i < uri.len && uri.ptr[i] != '?' && uri.ptr[i] != '#'; i += step) {
         int c;
         bool encoded;
@@ -110,6 +108,39 @@ static int resolve(mcp_str uri, char *canonical, size_t room, void *user)
     return MCP_OK;
 }
 
+static bool begins_with(mcp_str uri, const char *prefix)
+{
+    size_t len = strlen(prefix), scheme = strcspn(prefix, ":");
+    return uri.len >= len && strncasecmp(uri.ptr, prefix, scheme) == 0 &&
+           memcmp(uri.ptr + scheme, prefix + scheme, len - scheme) == 0;
+}
+
+/* Returns the mount with the longest prefix of the URI, or NULL. */
+static const isolated_prefix *find_prefix(const isolated *r, mcp_str uri)
+{
+    const isolated_prefix *found = NULL;
+    for (size_t i = 0; i < r->n_prefixes; i++) {
+        const isolated_prefix *p = &r->prefixes[i];
+        if (begins_with(uri, p->text) && (!found || strlen(p->text) > strlen(found->text)))
+            found = p;
+    }
+    return found;
+}
+
+bool isolated_owns(const isolated *r, mcp_str uri)
+{
+    return !r->n_prefixes || find_prefix(r, uri);
+}
+
+/* The module spells its URIs. If it does not say how, the process derives the canonical spelling of
+ * what is read, and asks whether the caller may see that one. */
+static int resolve(mcp_str uri, char *canonical, size_t room, void *user)
+{
+    const isolated_prefix *p = find_prefix(user, uri);
+    return p && p->resolve ? p->resolve(p->text, uri, canonical, room)
+                           : normalize(uri, canonical, room);
+}
+
 /* ---- mounting -------------------------------------------------------------------------------- */
 
 static void isolated_free(isolated *r)
@@ -122,7 +153,7 @@ static void isolated_free(isolated *r)
     isolated_calls_free(r);
     isolated_kills_free(r);
     while (r->n_prefixes)
-        common_release(&alloc, r->prefixes[--r->n_prefixes]);
+        common_release(&alloc, r->prefixes[--r->n_prefixes].text);
     isolated_group_leave(r);
     common_release(&alloc, (void *)(uintptr_t)r->options.name);
     common_release(&alloc, (void *)(uintptr_t)r->options.line);
@@ -181,28 +212,14 @@ static bool is_of_another(isolated *r, const char *prefix)
     return false;
 }
 
-static bool begins_with(mcp_str uri, const char *prefix)
-{
-    size_t len = strlen(prefix), scheme = strcspn(prefix, ":");
-    return uri.len >= len && strncasecmp(uri.ptr, prefix, scheme) == 0 &&
-           memcmp(uri.ptr + scheme, prefix + scheme, len - scheme) == 0;
-}
-
-bool isolated_owns(const isolated *r, mcp_str uri)
-{
-    for (size_t i = 0; i < r->n_prefixes; i++) {
-        if (begins_with(uri, r->prefixes[i]))
-            return true;
-    }
-    return !r->n_prefixes;
-}
-
 /* Only the first of several mounts serves lists, because the process has one list for all
- * mounts. */
+ * mounts. With access rules nothing is watched whose spelling is unknown here: a rule would not
+ * cover what has another spelling than the one that was subscribed to. */
 int isolated_mount(isolated *r, const mcp_source *source, mcp_error *error)
 {
     const char *prefix = source->prefix;
-    bool first = !r->n_prefixes;
+    bool first = !r->n_prefixes,
+         watches = source->subscribe && (source->resolve || !r->options.may);
     char *copy;
     if (prefix && is_of_another(r, prefix))
         return fail(error, MCP_EEXIST, "it wants to serve URIs of another source");
@@ -217,14 +234,14 @@ int isolated_mount(isolated *r, const mcp_source *source, mcp_error *error)
         .list = source->lists && first ? list : NULL,
         .read = read_one,
         .resolve = resolve,
-        .watch = source->subscribe ? isolated_watch : NULL,
-        .unwatch = source->subscribe ? isolated_unwatch : NULL,
+        .watch = watches ? isolated_watch : NULL,
+        .unwatch = watches ? isolated_unwatch : NULL,
         .watch_list = source->list_changed && first ? isolated_watch_list : NULL,
         .unwatch_list = source->list_changed && first ? isolated_unwatch_list : NULL,
         .release = nothing,
         .opaque = true, /* the process parses URIs and matches them against its templates */
     };
-    r->prefixes[r->n_prefixes++] = copy;
+    r->prefixes[r->n_prefixes++] = (isolated_prefix){copy, source->resolve};
     r->lists = r->lists || provider.list;
     int rc = mcp_server_mount(r->server, prefix, &provider, r, error);
     if (rc == MCP_EEXIST && error)

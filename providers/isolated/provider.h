@@ -46,6 +46,12 @@ typedef struct isolated_stamp {
     uint64_t dev, ino;
 } isolated_stamp;
 
+/* A prefix of the URIs of this source. */
+typedef struct isolated_prefix {
+    char *text;
+    int (*resolve)(const char *prefix, mcp_str uri, char *canonical, size_t room); /* mcp_source */
+} isolated_prefix;
+
 /* A request that ended a process, and is therefore refused until a time. */
 typedef struct isolated_kill {
     char *key;
@@ -68,8 +74,8 @@ struct isolated {
     mcp_allocator alloc;
     mcp_isolated_options options; /* owns its strings */
     bool closing;
-    bool described;                  /* the process must mount exactly `prefixes` */
-    char *prefixes[ISOLATED_MOUNTS]; /* of the URIs of this source */
+    bool described; /* the process must mount exactly `prefixes` */
+    isolated_prefix prefixes[ISOLATED_MOUNTS];
     size_t n_prefixes;
     size_t others; /* number of mounts of other sources before the first mount of this one */
 

@@ -38,7 +38,7 @@ static int canonical(common_source *base, mcp_str rest, char *texts, common_buff
 {
     sqlite_target target;
     int rc = sqlite_uri_parse(rest, texts, &target);
-    if (rc == MCP_OK && target.kind == SQLITE_KIND_QUERY &&
+    if (rc == MCP_OK && target.kind == SQLITE_KIND_QUERY && base->server &&
         !common_queries_find(&base->queries, target.table))
         rc = MCP_ENOTFOUND;
     if (rc != MCP_OK)
@@ -51,6 +51,8 @@ static int canonical(common_source *base, mcp_str rest, char *texts, common_buff
     sqlite3_free(text);
     return rc;
 }
+
+static int spell(const char *prefix, mcp_str uri, char *canonical, size_t room);
 
 static const common_source_kind kind = {
     .provider = {.size = sizeof(mcp_provider),
@@ -68,12 +70,18 @@ static const common_source_kind kind = {
                   sqlite_complete},
     .tool = &sqlite_tool,
     .canonical = canonical,
+    .spell = spell,
     .texts_room = SQLITE_URI_ROOM,
     .begin = sqlite_watch_begin,
     .look = sqlite_watch_look,
     .concerns = sqlite_watch_concerns,
     .clear = clear,
 };
+
+static int spell(const char *prefix, mcp_str uri, char *canonical, size_t room)
+{
+    return common_source_spell(&kind, prefix, uri, canonical, room);
+}
 
 /* Returns the file's name without a common suffix. */
 static mcp_str default_name(const char *path)

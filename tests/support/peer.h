@@ -30,7 +30,8 @@ typedef struct peer {
     mcp_identity *identity; /* of the next channel; NULL: anonymous */
     char reply[4 << 20];    /* the latest reply, or the acknowledgement of a subscription */
     size_t len, replies, updates, changes;
-    size_t page_size; /* 0 means the server's default */
+    void (*updated)(mcp_str message); /* gets each notifications/resources/updated; may be NULL */
+    size_t page_size;                 /* 0 means the server's default */
     mcp_error error;
 } peer;
 
@@ -40,7 +41,10 @@ static inline void keep(mcp_channel *channel, mcp_exchange exchange, mcp_str mes
     (void)channel, (void)exchange;
     assert_true(message.len < sizeof(p->reply));
     if (memmem(message.ptr, message.len, "\"method\":\"notifications/", 24)) {
-        p->updates += memmem(message.ptr, message.len, "resources/updated", 17) != NULL;
+        bool updated = memmem(message.ptr, message.len, "resources/updated", 17) != NULL;
+        p->updates += updated;
+        if (updated && p->updated)
+            p->updated(message);
         p->changes += memmem(message.ptr, message.len, "list_changed", 12) != NULL;
         if (!memmem(message.ptr, message.len, "/acknowledged\"", 14))
             return;

@@ -171,7 +171,8 @@ static int take_template(mcp__raw *p)
 {
     const mcp_json *ref = mcp_json_get(p->req->in.message.params, "ref");
     mcp_str uri = mcp_json_string(mcp_json_get(ref, "uri"));
-    if (p->req->method->form != MCP__FORM_VALUES || !mcp_request_restricted(p->req) || !uri.ptr)
+    if (p->req->method->form != MCP__FORM_VALUES || !mcp_request_restricted(p->req) || !uri.ptr ||
+        p->raw.values_checked)
         return MCP_OK;
     return mcp_uri_template_parse(uri, &p->req->server->allocator, &p->tmpl, NULL);
 }

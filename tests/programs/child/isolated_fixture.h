@@ -96,13 +96,27 @@ static inline bool no_offer(const mcp_request *req, void *user)
     abort();
 }
 
+static bool spells; /* and the description spells URIs: in lower case */
+
+static inline int spell(const char *prefix, mcp_str uri, char *canonical, size_t room)
+{
+    assert_string_equal(prefix, "mortal://m/");
+    assert_true(uri.len < room);
+    for (size_t i = 0; i < uri.len; i++)
+        canonical[i] =
+            (char)(uri.ptr[i] >= 'A' && uri.ptr[i] <= 'Z' ? uri.ptr[i] + 32 : uri.ptr[i]);
+    canonical[uri.len] = 0;
+    return MCP_OK;
+}
+
 static inline int describe(const mcp_description *to, void *user, mcp_error *error)
 {
     static const mcp_prompt_argument arguments[] = {
         {.size = sizeof(mcp_prompt_argument), .name = "die"}};
     (void)user;
     int rc = to->source(MCP_OPTIONS(mcp_source, .prefix = "mortal://m/", .lists = true,
-                                    .subscribe = true, .list_changed = true),
+                                    .subscribe = true, .list_changed = true,
+                                    .resolve = spells ? spell : NULL),
                         error, to->user);
     if (rc == MCP_OK)
         rc = to->add_path(MCP_OPTIONS(mcp_source_path, .path = "/nowhere"), error, to->user);

@@ -95,6 +95,30 @@ static void test_described_repaired(void **state)
     unlink(path);
 }
 
+/* With rules, only what the module can spell is watched, by its canonical spelling. */
+static void test_described_spelling(void **state)
+{
+    fixture f;
+    (void)state;
+    for (int rules = 0; rules < 2; rules++) {
+        for (int with = 0; with < 2; with++) {
+            spells = with;
+            open_fixture(&f, rules, 0);
+            say(&f, 1, "subscriptions/listen",
+                "\"notifications\":{\"resourceSubscriptions\":[\"mortal://m/A\","
+                "\"mortal://m/SECRET\"]}");
+            hear(&f, "acknowledged");
+            has(f.notices, !rules ? "[\"mortal://m/A\",\"mortal://m/SECRET\"]"
+                           : with ? "[\"mortal://m/A\"]"
+                                  : "\"resourceSubscriptions\":[]");
+            if (with)
+                hear(&f, "\"uri\":\"mortal://m/A\""); /* as soon as the process watches it */
+            close_fixture(&f);
+        }
+    }
+    spells = false;
+}
+
 static int describe_other(const mcp_description *to, void *user, mcp_error *error)
 {
     (void)user;
@@ -130,9 +154,10 @@ static void test_described_limit(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_described_lists),    cmocka_unit_test(test_described_greedy),
-        cmocka_unit_test(test_described_wrongly),  cmocka_unit_test(test_described_refused),
-        cmocka_unit_test(test_described_repaired), cmocka_unit_test(test_described_limit),
+        cmocka_unit_test(test_described_lists),   cmocka_unit_test(test_described_spelling),
+        cmocka_unit_test(test_described_greedy),  cmocka_unit_test(test_described_wrongly),
+        cmocka_unit_test(test_described_refused), cmocka_unit_test(test_described_repaired),
+        cmocka_unit_test(test_described_limit),
     };
     described = true;
     return cmocka_run_group_tests(tests, NULL, NULL);

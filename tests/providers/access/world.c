@@ -13,6 +13,9 @@
 #ifdef MCP_TEST_POSTGRES
 #include "postgres.h"
 #endif
+#ifdef MCPD
+#include "isolated.h"
+#endif
 
 char top[64];
 world_options world;
@@ -233,13 +236,66 @@ static void add_notes(const peer *p)
                      MCP_OK);
 }
 
-static void add_databases(peer *p)
+#ifdef MCPD
+static mcp_isolated_group group;
+
+/* A source in a process of its own. */
+typedef struct apart {
+    const char *module, *file, *source;
+    int (*describe)(const char *source, const mcp_json *options, const char *name,
+                    const mcp_allocator *allocator, const mcp_description *to, mcp_error *error);
+} apart;
+
+static int describe(const mcp_description *to, void *user, mcp_error *error)
 {
-    char shop[96];
+    const apart *a = user;
+    return a->describe(a->source, NULL, NULL, NULL, to, error);
+}
+
+static void mount_apart(peer *p, apart a)
+{
+    static const char *const argv[] = {MCPD, "--source-child", NULL};
+    static const char *const beside[] = {"-wal", "-shm", "-journal", NULL};
+    const char *paths[] = {a.source, NULL};
+    char line[1000];
+    snprintf(line, sizeof(line),
+             "{\"module\":\"%s\"%s,\"source\":\"%s\",\"read\":[\"%s\"],\"beside\":[\"-wal\","
+             "\"-shm\",\"-journal\"],\"report\":true,\"access\":true,\"page_size\":1000}",
+             a.module, a.file, a.source, a.source);
+    assert_int_equal(
+        mcp_isolated_mount(p->server,
+                           MCP_OPTIONS(mcp_isolated_options, .name = a.module, .argv = argv,
+                                       .line = line, .paths = paths, .beside = beside, .may = may,
+                                       .scopes = scopes, .describe = describe, .describe_user = &a,
+                                       .group = &group),
+                           &p->error),
+        MCP_OK);
+}
+#endif
+
+static void add_sources(peer *p, bool is_apart)
+{
+    char app[96], shop[96];
+    snprintf(app, sizeof(app), "%s/app", top);
     snprintf(shop, sizeof(shop), "%s/shop.db", top);
+#ifdef MCPD
+    if (is_apart) {
+        mount_apart(p, (apart){"git", GIT_FILE, app, mcp_git_describe_json});
+        mount_apart(p, (apart){"sqlite", SQLITE_FILE, shop, mcp_sqlite_describe_json});
+        return;
+    }
+#endif
+    (void)is_apart;
+    assert_int_equal(mcp_git_mount(p->server, MCP_OPTIONS(mcp_git_options, .path = app), &p->error),
+                     MCP_OK);
     assert_int_equal(
         mcp_sqlite_mount(p->server, MCP_OPTIONS(mcp_sqlite_options, .path = shop), &p->error),
         MCP_OK);
+}
+
+static void add_database(peer *p)
+{
+    (void)p;
 #ifdef MCP_TEST_POSTGRES
     char mart[160];
     snprintf(mart, sizeof(mart), "host=%s/pg user=reader dbname=mart", top);
@@ -277,12 +333,11 @@ mcp_loop *new_loop(void)
     return loop;
 }
 
-void open_world(peer *p, mcp_loop *loop)
+static void open_all(peer *p, mcp_loop *loop, bool is_apart)
 {
-    char app[96], prompts[96];
+    char prompts[96];
     memset(p, 0, sizeof(*p));
     p->loop = loop;
-    snprintf(app, sizeof(app), "%s/app", top);
     snprintf(prompts, sizeof(prompts), "%s/prompts", top);
     assert_int_equal(
         mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "t", .version = "1",
@@ -291,9 +346,8 @@ void open_world(peer *p, mcp_loop *loop)
                        &p->server, &p->error),
         MCP_OK);
     add_files(p);
-    assert_int_equal(mcp_git_mount(p->server, MCP_OPTIONS(mcp_git_options, .path = app), &p->error),
-                     MCP_OK);
-    add_databases(p);
+    add_sources(p, is_apart);
+    add_database(p);
     assert_int_equal(
         mcp_prompts_add(p->server,
                         MCP_OPTIONS(mcp_prompts_options, .folder = prompts, .no_watch = true),
@@ -301,6 +355,22 @@ void open_world(peer *p, mcp_loop *loop)
         MCP_OK);
     add_notes(p);
     assert_int_equal(peer_connect(p), MCP_OK);
+}
+
+void open_world(peer *p, mcp_loop *loop)
+{
+    open_all(p, loop, false);
+}
+
+bool open_world_apart(peer *p)
+{
+#ifdef MCPD
+    open_all(p, new_loop(), true);
+    return true;
+#else
+    (void)p;
+    return false;
+#endif
 }
 
 void close_world(peer *p)

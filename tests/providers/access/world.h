@@ -78,6 +78,9 @@ mcp_loop *new_loop(void);
 /* Opens the server with workers on `loop`, which it takes over; PostgreSQL is mounted if available.
  * Without a loop, all requests are answered synchronously. */
 void open_world(peer *p, mcp_loop *loop);
+/* Does the same, with the repository and shop.db in processes of their own. Returns false, and does
+ * nothing, if mcpd is not built. */
+bool open_world_apart(peer *p);
 void close_world(peer *p);
 
 /* Sends a request and returns the reply, waiting for it if necessary. */
