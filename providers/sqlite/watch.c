@@ -61,23 +61,68 @@ static bool data_changed(const sqlite_state *a, const sqlite_state *b)
 
 /* ---- announcing ------------------------------------------------------------------------------ */
 
-static bool is_schema(const sqlite *s, const char *uri)
+typedef struct telling {
+    sqlite *s;
+    sqlite3_stmt *twin; /* NULL: announces every name */
+    bool schema;
+} telling;
+
+/* Returns whether a table has this name in other letters only. Tables are found by the exact spelling
+ * of their names, so this one is another, which nobody can read; what happens to its twin must not
+ * be announced under its name. */
+static bool has_twin(sqlite3_stmt *twin, mcp_str table)
+{
+    bool found =
+        twin && sqlite3_bind_text(twin, 1, table.ptr, (int)table.len, SQLITE_STATIC) == SQLITE_OK &&
+        sqlite3_step(twin) == SQLITE_ROW;
+    sqlite3_reset(twin);
+    return found;
+}
+
+static void tell(const telling *t, const char *uri)
 {
     sqlite_target target;
     char room[MCP_URI_MAX_LENGTH + SQLITE_URI_ROOM];
-    mcp_str rest = mcp_str_from(uri + strlen(s->base.prefix));
-    return rest.len < MCP_URI_MAX_LENGTH && sqlite_uri_parse(rest, room, &target) == MCP_OK &&
-           (target.kind == SQLITE_KIND_DATABASE || target.kind == SQLITE_KIND_TABLE);
+    mcp_str rest = mcp_str_from(uri + strlen(t->s->base.prefix));
+    if (rest.len >= MCP_URI_MAX_LENGTH || sqlite_uri_parse(rest, room, &target) != MCP_OK)
+        return;
+    bool named = target.kind != SQLITE_KIND_DATABASE && target.kind != SQLITE_KIND_QUERY;
+    bool schema = target.kind == SQLITE_KIND_DATABASE || target.kind == SQLITE_KIND_TABLE;
+    if ((t->schema || !schema) && !(named && has_twin(t->twin, target.table)))
+        mcp_server_resource_updated(t->s->base.server, uri);
 }
 
-static void tell(sqlite *s, bool schema)
+static void tell_all(const telling *t)
 {
-    const common_watched *w = &s->base.watched;
+    const common_watched *w = &t->s->base.watched;
     for (size_t i = 0; i < w->n; i++)
-        if (schema || !is_schema(s, w->item[i].uri))
-            mcp_server_resource_updated(s->base.server, w->item[i].uri);
-    if (schema)
-        common_source_list_changed(&s->base);
+        tell(t, w->item[i].uri);
+    if (t->schema)
+        common_source_list_changed(&t->s->base);
+}
+
+static int tell_use(sqlite_conn *c, void *user)
+{
+    telling *t = user;
+    int rc = sqlite_prepare(c,
+                            "SELECT 1 FROM main.sqlite_schema WHERE type IN ('table', 'view') AND "
+                            "name = ?1 COLLATE NOCASE AND name <> ?1",
+                            &t->twin);
+    if (rc == SQLITE_OK)
+        tell_all(t);
+    sqlite3_finalize(t->twin);
+    t->twin = NULL;
+    return rc;
+}
+
+static void announce(sqlite *s, bool schema)
+{
+    static const sqlite_bounds near = {.near = true};
+    telling t = {.s = s, .schema = schema};
+    int code;
+    char text[256];
+    if (sqlite_use(&s->file, &s->near, &near, tell_use, &t, &code, text) != MCP_OK)
+        tell_all(&t);
 }
 
 uint64_t sqlite_watch_look(common_source *base)
@@ -90,7 +135,7 @@ uint64_t sqlite_watch_look(common_source *base)
         bool data = schema || data_changed(&s->last, &now);
         s->last = now;
         if (data)
-            tell(s, schema);
+            announce(s, schema);
     }
     return rc == MCP_PENDING ? BUSY_MS : LOOK_MS;
 }
