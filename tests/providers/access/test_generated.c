@@ -1,7 +1,9 @@
 /* Access rules with generated requests: every template with its parameters in any order and
  * spelling, under random rules, through resources/read, the tools, prompts that embed resources,
- * lists, completion and subscriptions. No answer may show the mark of a hidden item, and every
- * answer must have the marks of the visible ones.
+ * lists, completion and subscriptions, also with sources in processes of their own. No answer may
+ * show the mark of a hidden item, and every answer must have the marks of the visible ones. Changes
+ * are announced to exactly those who may read what has changed. (The URIs of other servers are in
+ * providers/upstream/test_uris.c.)
  *
  * MCP_ACCESS_URIS is the number of requests (default 10,000; a quarter of it on workers, with
  * PostgreSQL), MCP_ACCESS_SEED the random seed. For a million requests:
@@ -365,6 +367,155 @@ static void ask_one(void)
     }
 }
 
+static size_t number(const char *variable, size_t otherwise)
+{
+    const char *set = getenv(variable);
+    return set ? strtoul(set, NULL, 10) : otherwise;
+}
+
+/* ---- announcements --------------------------------------------------------------------------- */
+
+enum { BATCH = 40, ID = 1000 };
+
+static spelled batch[BATCH];
+static bool accepted[BATCH], announced[BATCH];
+static size_t n_announced;
+
+static void on_updated(mcp_str message)
+{
+    char quoted[2100];
+    for (size_t i = 0; i < BATCH; i++) {
+        snprintf(quoted, sizeof(quoted), "\"uri\":\"%s\"", batch[i].uri);
+        announced[i] |= memmem(message.ptr, message.len, quoted, strlen(quoted)) != NULL;
+    }
+}
+
+static void say(const char *message)
+{
+    mcp_channel_receive(p.channel, 0, mcp_str_from(message), now());
+}
+
+/* Subscribes in one of both ways. Returns whether that was accepted. */
+static bool subscribe(size_t i, bool legacy)
+{
+    static char text[2400];
+    p.reply[0] = 0;
+    if (legacy) {
+        snprintf(text, sizeof(text),
+                 "{\"jsonrpc\":\"2.0\",\"id\":%zu,\"method\":\"resources/subscribe\",\"params\":{"
+                 "\"uri\":\"%s\"}}",
+                 ID + i, batch[i].uri);
+        say(text);
+        return strstr(p.reply, "\"result\":{}") != NULL;
+    }
+    snprintf(text, sizeof(text), "\"notifications\":{\"resourceSubscriptions\":[\"%s\"]}",
+             batch[i].uri);
+    peer_send(&p, (int)(ID + i), "subscriptions/listen", text);
+    return strstr(p.reply, "acknowledged") && !strstr(p.reply, "\"resourceSubscriptions\":[]");
+}
+
+static void subscribe_all(bool legacy)
+{
+    if (legacy) {
+        say("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{"
+            "\"protocolVersion\":\"2025-06-18\",\"capabilities\":{},\"clientInfo\":{\"name\":\"c\","
+            "\"version\":\"1\"}}}");
+        say("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
+    }
+    for (size_t i = 0; i < BATCH; i++) {
+        do
+            spell(&batch[i], &targets[below((uint32_t)n_targets)]);
+        while (!*batch[i].t->uri || strncmp(batch[i].t->uri, "postgres", 8) == 0);
+        asked++;
+        accepted[i] = subscribe(i, legacy);
+        bool may = allowed(batch[i].t->uri);
+        if (accepted[i] && !may && !batch[i].renamed)
+            wrong(&batch[i], "is accepted", "");
+        if (!accepted[i] && may && batch[i].valid)
+            wrong(&batch[i], "is not accepted", "");
+    }
+}
+
+/* Changes all files, the branch, and all rows. */
+static void change_all(void)
+{
+    char command[900];
+    snprintf(
+        command, sizeof(command),
+        "cd %s; for f in docs/*.* docs/sub/*; do echo x >>\"$f\"; done; cd app; for f in *.* "
+        "sub/*; do echo x >>$f; done; git commit -qam more; cd ..; for t in customer sale 'odd "
+        "é'; do echo \"UPDATE \\\"$t\\\" SET word = word || ' ';\"; done | sqlite3 shop.db",
+        top);
+    assert_int_equal(system(command), 0);
+}
+
+/* Whether change_all() changes it, and its source notices. */
+static bool changes(const target *t)
+{
+    const char *git[] = {"git://app/HEAD/", "git://app/main/"};
+    bool file = strstr(t->uri, ".md") || strstr(t->uri, ".key") || strstr(t->uri, ".txt");
+    for (size_t i = 0; i < COUNT(git); i++)
+        if (strncmp(t->uri, git[i], strlen(git[i])) == 0)
+            return file;
+    if (strncmp(t->uri, "file:", 5) == 0)
+        return file;
+    return strncmp(t->uri, "sqlite:", 7) == 0 &&
+           (strstr(t->uri, "/rows") || strstr(t->uri, "/row/") || strstr(t->uri, "/cell/"));
+}
+
+static bool is_due(size_t i)
+{
+    const spelled *s = &batch[i];
+    return accepted[i] && s->valid && changes(s->t) && allowed(s->t->uri);
+}
+
+static void wait_for_all(void)
+{
+    size_t never = 0;
+    bool missing = true;
+    for (int64_t until = now() + 20000; missing && now() < until;) {
+        missing = false;
+        for (size_t i = 0; i < BATCH; i++)
+            missing = missing || (is_due(i) && !announced[i]);
+        run_until(&p, &never, 1, missing ? 20 : 60);
+    }
+}
+
+/* Each resource is announced to those who may read it when it changes, and to nobody else. */
+static void announce(bool apart)
+{
+    size_t never = 0;
+    change_caller(&p, (caller){.deep = chance(50), .staff = below(3)});
+    do
+        make_rules();
+    while (!allowed("git://app/HEAD/open.md") && chance(90)); /* mostly there is something to see */
+    p.updated = on_updated;
+    subscribe_all(chance(50));
+    run_until(&p, &never, 1, apart ? 200 : 20);
+    if (chance(60))
+        make_rules();
+    memset(announced, 0, sizeof(announced));
+    change_all();
+    wait_for_all();
+    for (size_t i = 0; i < BATCH; i++) {
+        n_announced += announced[i];
+        if (announced[i] && !allowed(batch[i].t->uri) && !batch[i].renamed)
+            wrong(&batch[i], "is announced", "");
+        if (!announced[i] && is_due(i))
+            wrong(&batch[i], "is not announced", "");
+    }
+}
+
+static void announce_often(bool apart)
+{
+    size_t rounds = number("MCP_ACCESS_URIS", 10000) / 1000 + 1;
+    n_announced = 0;
+    for (size_t i = 0; i < rounds; i++)
+        announce(apart);
+    print_message("%zu rounds, %zu announced\n", rounds, n_announced);
+    assert_true(n_announced > rounds);
+}
+
 /* ---- runs ------------------------------------------------------------------------------------ */
 
 /* Writes the prompt files once, with random spellings of the embedded URIs. */
@@ -381,12 +532,6 @@ static void write_prompts(void)
         fprintf(f, "{{resource: %s}}\n", embedded[i].uri);
         fclose(f);
     }
-}
-
-static size_t number(const char *variable, size_t otherwise)
-{
-    const char *set = getenv(variable);
-    return set ? strtoul(set, NULL, 10) : otherwise;
 }
 
 static void run(size_t count)
@@ -457,6 +602,35 @@ static void test_completion_behind_hidden(void **state)
     close_world(&p);
 }
 
+/* With the repository and the database in processes of their own. */
+static void test_apart(void **state)
+{
+    (void)state;
+    ask_for = ask_and_wait;
+    if (!open_world_apart(&p))
+        skip();
+    run(number("MCP_ACCESS_URIS", 10000) / 8);
+    close_world(&p);
+}
+
+/* These are last, because they change what the targets show. */
+static void test_announced(void **state)
+{
+    (void)state;
+    open_world(&p, new_loop());
+    announce_often(false);
+    close_world(&p);
+}
+
+static void test_announced_apart(void **state)
+{
+    (void)state;
+    if (!open_world_apart(&p))
+        skip();
+    announce_often(true);
+    close_world(&p);
+}
+
 /* SQLite's error message about a view names the view's tables, so it must be hidden. */
 static void test_words_are_kept(void **state)
 {
@@ -476,6 +650,9 @@ int main(void)
         cmocka_unit_test(test_on_workers),
         cmocka_unit_test(test_completion_behind_hidden),
         cmocka_unit_test(test_words_are_kept),
+        cmocka_unit_test(test_apart),
+        cmocka_unit_test(test_announced),
+        cmocka_unit_test(test_announced_apart),
     };
     state_of_random = number("MCP_ACCESS_SEED", 1);
     return run_in_world(tests, .script = generated_script, .database = mart_script);
