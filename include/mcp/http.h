@@ -247,8 +247,10 @@ typedef struct mcp_http_options {
      * from this machine (127.0.0.0/8, ::1, Unix sockets) are limited only if this is set. SIZE_MAX
      * means no limit per address. */
     size_t max_per_address;
-    size_t max_sessions; /* default 10,000; the session that is idle for longest is evicted */
-    size_t max_streams;  /* event streams of one session; default 16 */
+    /* Legacy sessions; default 10,000. If there are as many, an idle session of the client that has most
+     * is ended for a new one; see max_sessions_each. */
+    size_t max_sessions;
+    size_t max_streams; /* event streams of one session; default 16 */
     /* unsent bytes at which reading from a connection stops; default 1 MiB */
     size_t max_output;
     size_t replay_bytes; /* stored events of one session; default 256 KiB */
@@ -339,9 +341,9 @@ typedef struct mcp_http_options {
      * means that nothing is shared.
      *
      * A message consists of a letter, the 32 characters of the name of a session, and more that only
-     * mcp_http_shared() reads. 'H' says where the session is, 'S' that no other instance can take it, 'E'
+     * mcp_http_shared() reads. 'A' says where the session is, 'S' that no other instance can take it, 'E'
      * that it has ended. So a program can also tell an instance that starts later what was said
-     * before: for each session that has not ended the last 'H', and then 'S' if there was one. */
+     * before: for each session that has not ended the last 'A', and then 'S' if there was one. */
     void (*share)(mcp_str message, void *user);
     /* Returns whether messages of the other instances arrive now (mcp_share_usage.state). NULL means
      * never. */
@@ -360,6 +362,16 @@ typedef struct mcp_http_options {
      * "for", "unknown" or a hidden name; of a malformed one, with the rest of its field, the same is
      * true. mcp_http_new() returns MCP_EINVAL for other names. */
     const char *proxy_header;
+    /* Legacy sessions of one client: of a principal or, if it is anonymous, of an address (for IPv6, of
+     * one /64). A client that has as many loses the one that it has not used for longest, or gets 503
+     * if it uses all of them. The default is a quarter of max_sessions, but clients on this machine and
+     * those without an address are limited only if this is set. SIZE_MAX means no limit per client.
+     *
+     * When there are max_sessions, the client that has most loses one, but only to a client that will
+     * still have fewer; any other loses one of its own. A client that has none gets one: if nobody has
+     * more than one, the session ends that was not used for longest. Sessions fill at most a quarter of
+     * max_memory, and those of one client a quarter of max_share; beyond, the same happens. */
+    size_t max_sessions_each;
 } mcp_http_options;
 
 /* Makes an endpoint. The server must outlive it. Returns MCP_OK, MCP_EINVAL (no `random`, or a

@@ -10,6 +10,7 @@
 /* Defaults of the libraries: mcp_http_options.max_connections, and in bytes
  * mcp_http_budget_options.max_memory and mcp_server_options.max_work_memory. */
 #define CAPACITY_CONNECTIONS 20000
+#define CAPACITY_SESSIONS    10000 /* of each worker */
 #define CAPACITY_MEMORY      ((uint64_t)512 << 20)
 #define CAPACITY_WORK_MEMORY ((uint64_t)128 << 20)
 

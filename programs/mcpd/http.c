@@ -197,6 +197,8 @@ static int listen_at(const settings *s, const char *address, endpoint *e, mcp_lo
         .max_connections = (size_t)s->max_connections,
         .max_per_address = (size_t)s->max_per_address,
         .max_per_principal = (size_t)s->max_per_principal,
+        .max_sessions = (size_t)s->max_sessions,
+        .max_sessions_each = (size_t)s->max_sessions_each,
         .budget = e->budget,
         .max_body = (size_t)s->max_body,
         .heartbeat_ms = s->heartbeat * 1000,

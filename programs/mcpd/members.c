@@ -12,6 +12,8 @@ const char *options_of_member(const char *member, void *user)
         {"max_connections", "--max-connections"},
         {"max_per_address", "--max-per-address"},
         {"max_per_principal", "--max-per-principal"},
+        {"max_sessions", "--max-sessions"},
+        {"max_sessions_each", "--max-sessions-each"},
         {"max_memory", "--max-memory"},
         {"max_share", "--max-share"},
         {"keep_files", "--keep-files"},

@@ -291,6 +291,15 @@ static const option table[] = {
     {NUMBER("max-per-principal", max_per_principal), RANGE(1, 1000000), .unkept = true,
      .help = "Maximum number of HTTP connections that carry requests or streams of one token. "
              "Default 5000; for addresses of this machine, --max-connections."},
+    {NUMBER("max-sessions", max_sessions), RANGE(1, 1000000), .unkept = true,
+     .help =
+         "Maximum number of HTTP sessions (revisions before 2026-07-28). If there are as many, an "
+         "idle one of the client that has most ends for a new one. Default 10000."},
+    {NUMBER("max-sessions-each", max_sessions_each), RANGE(1, 1000000), .unkept = true,
+     .help =
+         "Maximum number of these sessions of one token or, without tokens, of one address (for "
+         "IPv6, of one /64). A client that has as many loses the one that was idle longest. "
+         "Default a quarter of --max-sessions; for addresses of this machine, --max-sessions."},
     {.name = "max-memory",
      .kind = OPTION_SIZE,
      .at = AT(max_memory),

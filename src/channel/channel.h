@@ -82,6 +82,8 @@ typedef struct mcp__role {
     bool (*keeps)(const mcp_channel *channel);
     /* Optional: the session was begun at another instance, and its client may have missed changes. */
     void (*resumed)(mcp_channel *channel);
+    /* Optional: returns how many bytes the role keeps that depend on what the peer sent. */
+    size_t (*memory)(const mcp_channel *channel);
     /* Optional: called for every message that arrives. */
     void (*heard)(mcp_channel *channel, mcp_exchange exchange, mcp_str message);
 } mcp__role;

@@ -19,7 +19,7 @@
 #include "supervisor/relay.h"
 #include "wait.h"
 
-enum { WORKERS = 4, NAME = 32 };
+enum { WORKERS = 4, NAME = 32, ROLL_SESSIONS = 20000 };
 
 typedef struct instance {
     worker_line *line;
@@ -163,7 +163,7 @@ static void publish(instance *i, const char *text, size_t len)
 static int begin(void **state)
 {
     (void)state;
-    between = relay_new(WORKERS);
+    between = relay_new(WORKERS, ROLL_SESSIONS);
     return !between;
 }
 
@@ -368,7 +368,7 @@ static void tell(instance *i, char letter, char name)
     memset(text + 1, '0', NAME - 1);
     text[NAME] = name;
     size_t len = 1 + NAME;
-    if (letter == 'H')
+    if (letter == 'A')
         len += (size_t)snprintf(text + len, sizeof(text) - len, "unix:there");
     line_tell(i->line, (mcp_str){text, len});
 }
@@ -378,29 +378,29 @@ static void test_sessions(void **state)
     (void)state;
     join(&a, 0);
     join(&b, 1);
-    tell(&a, 'H', '1');
-    WAIT_FOR(strcmp(b.told, "H1 ") == 0);
+    tell(&a, 'A', '1');
+    WAIT_FOR(strcmp(b.told, "A1 ") == 0);
     tell(&a, 'S', '1');
-    WAIT_FOR(strcmp(b.told, "H1 H1 S1 ") == 0);
-    tell(&b, 'H', '2');
-    WAIT_FOR(strcmp(a.told, "H2 ") == 0);
+    WAIT_FOR(strcmp(b.told, "A1 A1 S1 ") == 0);
+    tell(&b, 'A', '2');
+    WAIT_FOR(strcmp(a.told, "A2 ") == 0);
     tell(&b, 'E', '2');
-    WAIT_FOR(strcmp(a.told, "H2 E2 ") == 0);
-    tell(&b, 'H', '3');
+    WAIT_FOR(strcmp(a.told, "A2 E2 ") == 0);
+    tell(&b, 'A', '3');
     tell(&b, 'S', '4'); /* of which nobody has heard */
     tell(&b, 'E', '4');
     tell(&b, '?', '3');
-    WAIT_FOR(strcmp(a.told, "H2 E2 H3 ") == 0);
+    WAIT_FOR(strcmp(a.told, "A2 E2 A3 ") == 0);
     join(&c, 2);
-    assert_string_equal(c.told, "H1 S1 H3 "); /* what is still true */
+    assert_string_equal(c.told, "A1 S1 A3 "); /* what is still true */
     assert_int_equal(c.n_forgotten, 1);
     /* A session that another one has taken over keeps what it has. */
-    tell(&c, 'H', '1');
-    WAIT_FOR(strcmp(a.told, "H2 E2 H3 H1 S1 ") == 0);
+    tell(&c, 'A', '1');
+    WAIT_FOR(strcmp(a.told, "A2 E2 A3 A1 S1 ") == 0);
     tell(&c, 'E', '1');
-    WAIT_FOR(strcmp(a.told, "H2 E2 H3 H1 S1 E1 ") == 0);
-    WAIT_FOR(strcmp(b.told, "H1 H1 S1 H1 S1 E1 ") == 0);
-    assert_string_equal(c.told, "H1 S1 H3 ");
+    WAIT_FOR(strcmp(a.told, "A2 E2 A3 A1 S1 E1 ") == 0);
+    WAIT_FOR(strcmp(b.told, "A1 A1 S1 A1 S1 E1 ") == 0);
+    assert_string_equal(c.told, "A1 S1 A3 ");
 }
 
 /* What a worker said before it was killed counts, and its successor hears of it. */
@@ -409,16 +409,16 @@ static void test_killed(void **state)
     (void)state;
     join(&a, 0);
     join(&b, 1);
-    tell(&a, 'H', '1');
+    tell(&a, 'A', '1');
     tell(&a, 'S', '1');
-    tell(&a, 'H', '2');
+    tell(&a, 'A', '2');
     leave(&a);
     relay_end(between, 0);
     join(&a, 0);
-    assert_string_equal(a.told, "H1 S1 H2 ");
-    WAIT_FOR(strcmp(b.told, "H1 S1 H2 ") == 0);
-    tell(&b, 'H', '2'); /* it goes on there */
-    WAIT_FOR(strcmp(a.told, "H1 S1 H2 H2 ") == 0);
+    assert_string_equal(a.told, "A1 S1 A2 ");
+    WAIT_FOR(strcmp(b.told, "A1 S1 A2 ") == 0);
+    tell(&b, 'A', '2'); /* it goes on there */
+    WAIT_FOR(strcmp(a.told, "A1 S1 A2 A2 ") == 0);
 }
 
 static void begin_many(instance *i, size_t n, char letter)
@@ -426,7 +426,7 @@ static void begin_many(instance *i, size_t n, char letter)
     char text[1 + NAME + 20];
     for (size_t k = 0; k < n; k++) {
         int len = snprintf(text, sizeof(text), "%c%032zu%s", letter, k,
-                           letter == 'H' ? "unix:there" : "");
+                           letter == 'A' ? "unix:there" : "");
         line_tell(i->line, (mcp_str){text, (size_t)len});
         if (k % 50 == 0) {
             turn();
@@ -444,7 +444,7 @@ static void test_slow(void **state)
     join(&b, 1);
     int fd = relay_add(between, 2);
     assert_true(fd >= 0);
-    begin_many(&a, MANY, 'H');
+    begin_many(&a, MANY, 'A');
     WAIT_FOR(b.n_told == MANY);
     begin_many(&a, MANY - 1, 'E');
     WAIT_FOR(b.n_told == 2 * MANY - 1);
@@ -461,16 +461,16 @@ static void test_lost(void **state)
     (void)state;
     join(&a, 0);
     join(&b, 1);
-    tell(&a, 'H', 'x');
-    tell(&b, 'H', 'y');
+    tell(&a, 'A', 'x');
+    tell(&b, 'A', 'y');
     WAIT_FOR(b.n_told == 1 && a.n_told == 1);
     memset(text, 'n', sizeof(text));
     text[0] = 'S';
     for (int i = 0; i < 5000; i++) /* the supervisor has no turn */
         line_tell(a.line, (mcp_str){text, 400});
-    tell(&a, 'H', 'z');
-    WAIT_FOR(strstr(b.told, "Ex ") && strstr(b.told, "Hz "));
-    assert_string_equal(a.told, "Hy ");
+    tell(&a, 'A', 'z');
+    WAIT_FOR(strstr(b.told, "Ex ") && strstr(b.told, "Az "));
+    assert_string_equal(a.told, "Ay ");
     line_tell(a.line, (mcp_str){text, sizeof(text)}); /* too long */
     WAIT_FOR(strstr(b.told, "Ez "));
 }
@@ -497,7 +497,7 @@ static void test_limit(void **state)
 {
     char text[64];
     size_t n = 0;
-    roll *r = roll_new();
+    roll *r = roll_new(ROLL_SESSIONS);
     (void)state;
     assert_non_null(r);
     roll_join(r, 0);
@@ -506,7 +506,7 @@ static void test_limit(void **state)
     assert_int_equal(read_all(r, 1, &n), 2); /* nothing, and that this is all */
     assert_int_equal(read_all(r, 2, &n), 2);
     for (size_t i = 0; i < 3 * (size_t)ROLL_SESSIONS; i++) {
-        int len = snprintf(text, sizeof(text), "H%032zuunix:there", i);
+        int len = snprintf(text, sizeof(text), "A%032zuunix:there", i);
         roll_take(r, 0, (mcp_str){text, (size_t)len});
         if (i % 64 == 0)
             read_all(r, 1, &n);

@@ -243,10 +243,10 @@ void relay_end(relay *r, size_t worker)
     pump_all(r);
 }
 
-relay *relay_new(size_t workers)
+relay *relay_new(size_t workers, size_t sessions)
 {
     relay *r = calloc(1, sizeof(*r));
-    if (!r || !(r->roll = roll_new())) {
+    if (!r || !(r->roll = roll_new(workers * sessions))) {
         free(r);
         return NULL;
     }

@@ -12,8 +12,8 @@
 
 typedef struct relay relay;
 
-/* Returns NULL if out of memory. Workers have numbers from 0. */
-relay *relay_new(size_t workers);
+/* Returns NULL if out of memory. Workers have numbers from 0. `sessions` is how many one may have. */
+relay *relay_new(size_t workers, size_t sessions);
 void relay_free(relay *r); /* NULL is allowed */
 
 /* Makes the pair of a worker that is going to be started. Returns its end, which is closed on exec and

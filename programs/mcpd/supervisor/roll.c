@@ -8,7 +8,7 @@
 #include "start.h"
 
 enum {
-    ANNOUNCE = 'H',
+    ANNOUNCE = 'A',
     KEEPS = 'S',
     ENDED = 'E',
     NAME = 32, /* characters that identify a session, after the letter */
@@ -22,7 +22,7 @@ typedef struct session {
     uint64_t origin;               /* the worker that sent it, and so does not get it */
     bool keeps, ended;
     size_t len;
-    char text[]; /* its last message 'H' */
+    char text[]; /* its last message 'A' */
 } session;
 
 typedef struct member {
@@ -34,7 +34,7 @@ typedef struct member {
 
 struct roll {
     session *first, *last, *buckets[BUCKETS];
-    size_t count, ended;
+    size_t count, ended, most;
     uint64_t ids;
     member members[START_WORKERS];
 };
@@ -149,7 +149,7 @@ static void sweep(roll *r)
 
 static void make_room(roll *r)
 {
-    if (r->count >= 2 * (size_t)ROLL_SESSIONS) { /* somebody does not read */
+    if (r->count >= 2 * r->most) { /* somebody does not read */
         for (size_t i = 0; i < START_WORKERS; i++)
             r->members[i].again = r->members[i].again || r->members[i].next;
         sweep(r);
@@ -157,7 +157,7 @@ static void make_room(roll *r)
     session *oldest = r->first;
     while (oldest && oldest->ended)
         oldest = oldest->next;
-    if (oldest && r->count - r->ended >= ROLL_SESSIONS)
+    if (oldest && r->count - r->ended >= r->most)
         end(r, oldest, oldest->origin);
 }
 
@@ -286,9 +286,12 @@ size_t roll_count(const roll *r)
     return r->count;
 }
 
-roll *roll_new(void)
+roll *roll_new(size_t most)
 {
-    return calloc(1, sizeof(roll));
+    roll *r = calloc(1, sizeof(*r));
+    if (r)
+        r->most = most;
+    return r;
 }
 
 void roll_free(roll *r)

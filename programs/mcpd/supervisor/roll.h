@@ -11,10 +11,6 @@
 
 #include <mcp/base.h>
 
-/* Sessions that are kept. Beyond, the one whose last change is oldest is forgotten: it is not taken over
- * when its worker ends. */
-enum { ROLL_SESSIONS = 100000 };
-
 /* Packets to a worker. A packet 's' contains messages of sessions, each after its length (2 bytes, the
  * higher one first). */
 enum {
@@ -26,7 +22,10 @@ enum {
 
 typedef struct roll roll;
 
-roll *roll_new(void); /* NULL if out of memory */
+/* `most` is how many sessions are kept. Beyond, the one whose last change is oldest is forgotten: it is not
+ * taken over when its worker ends. So that no client can cause this, it is at least what all workers
+ * together may have, within the shares of their clients. Returns NULL if out of memory. */
+roll *roll_new(size_t most);
 void roll_free(roll *r);
 
 /* A worker begins or ends. Workers have numbers from 0; those that begin again are new ones. */

@@ -34,6 +34,8 @@ void share_limits(settings *s, size_t count)
     divide(&s->max_share, 0, count);
     divide(&s->max_per_address, 0, count);
     divide(&s->max_per_principal, 0, count);
+    divide(&s->max_sessions, 0, count);
+    divide(&s->max_sessions_each, 0, count);
     divide(&s->max_upstream_calls, 0, count);
     divide(&s->max_upstream_sessions, 0, count);
     divide(&s->max_upstream_sessions_in_all, CAPACITY_UPSTREAM_SESSIONS_IN_ALL, count);

@@ -26,6 +26,7 @@
 
 #include "log.h"
 #include "board.h"
+#include "capacity.h"
 #include "life.h"
 #include "notify.h"
 #include "share.h"
@@ -410,7 +411,9 @@ static bool open_signals(supervisor *s)
 static bool prepare(supervisor *s)
 {
     s->board = board_new(s->count, s->now->http.count, &s->needs.board);
-    s->needs.relay = relay_new(s->count);
+    uint64_t sessions = s->now->max_sessions; /* of all workers, if it is given */
+    s->needs.relay =
+        relay_new(s->count, sessions > CAPACITY_SESSIONS ? sessions : CAPACITY_SESSIONS);
     bool ok = s->board && s->needs.relay && open_signals(s);
     for (size_t i = 0; ok && i < s->count; i++)
         ok = (s->needs.doorbells[i] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) >= 0;

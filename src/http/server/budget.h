@@ -6,7 +6,7 @@
 
 /* The memory of one caller. */
 typedef struct mcp__http_share {
-    size_t used;
+    size_t used, in_sessions, stored;
     size_t count;                             /* number of charges that refer to this share */
     const struct mcp_http_connection *reader; /* reads a body although memory is short, or NULL */
     size_t len;

@@ -281,8 +281,10 @@ int mcp__http_hand_over(mcp_http_connection *c, mcp__http_peer *peer, mcp__http_
     peer->connection = c;
     mcp__channel_set_identity(peer->channel, mcp__http_identity(c));
     int rc = mcp__channel_receive_read(peer->channel, exchange, &m->in, c->http->now);
-    if (peer->session)
+    if (peer->session) {
         peer->connection = NULL;
+        mcp__http_session_charge(peer->session);
+    }
     mcp__http_peer_arm(peer);
     if (c->exchange == exchange && c->phase == MCP__HTTP_WAITING)
         settle(c, m, rc);

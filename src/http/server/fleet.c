@@ -14,10 +14,11 @@
 
 #include <mcp/task.h>
 
+#include <inttypes.h>
 #include <stdio.h>
 
 enum {
-    ANNOUNCE = 'H', /* followed by `unique`, the instance and its address */
+    ANNOUNCE = 'A', /* followed by `unique`, the owner, the instance and its address */
     KEEPS = 'S',    /* followed by `unique`, as is the next one */
     ENDED = 'E',
     KNOWN_PER_SESSION = 4, /* sessions of others that are known, for each that may be here */
@@ -38,7 +39,7 @@ mcp__known *mcp__fleet_known(const struct mcp__fleet *fleet, const char *unique)
 static void forget(struct mcp__fleet *fleet, mcp__known *k)
 {
     mcp__map_remove(&fleet->known, unique_of(k->unique));
-    mcp__list_remove(&k->link);
+    mcp__shares_remove(&fleet->shares, &k->owned);
     mcp__release(fleet->http->allocator, k);
 }
 
@@ -51,51 +52,74 @@ void mcp__fleet_forget(struct mcp__fleet *fleet, const char *unique)
 
 static void forget_all(struct mcp__fleet *fleet)
 {
-    while (!mcp__list_empty(&fleet->order))
-        forget(fleet, mcp__container(fleet->order.next, mcp__known, link));
+    size_t at = 0;
+    for (mcp__known *k; (k = mcp__map_next(&fleet->known, &at)) != NULL;)
+        forget(fleet, k);
+}
+
+/* What an announcement says. */
+typedef struct place {
+    mcp_str unique, owner, instance, address;
+} place;
+
+static int enter(struct mcp__fleet *fleet, mcp__known *k, mcp_str owner)
+{
+    int rc = mcp__shares_add(&fleet->shares, &k->owned, owner);
+    if (rc != MCP_OK)
+        return rc;
+    mcp__shares_release(&fleet->shares, &k->owned);
+    rc = mcp__map_add(&fleet->known, unique_of(k->unique), k);
+    if (rc != MCP_OK)
+        mcp__shares_remove(&fleet->shares, &k->owned);
+    return rc;
 }
 
 /* Without memory the session is not known, and will not be made anew here. */
-static void learn(struct mcp__fleet *fleet, mcp_str unique, mcp_str instance, mcp_str address)
+static void learn(struct mcp__fleet *fleet, const place *p)
 {
-    const mcp_allocator *a = fleet->http->allocator;
-    mcp__known *before = mcp__fleet_known(fleet, unique.ptr);
+    mcp_http *http = fleet->http;
+    mcp__known *before = mcp__fleet_known(fleet, p->unique.ptr);
     bool keeps = before && before->keeps;
     if (before)
         forget(fleet, before);
-    if (fleet->known.count >= KNOWN_PER_SESSION * fleet->http->options.max_sessions)
-        forget(fleet, mcp__container(fleet->order.next, mcp__known, link));
-    mcp__known *k = mcp__zalloc(a, sizeof(*k) + address.len);
+    if (fleet->known.count >= KNOWN_PER_SESSION * http->options.max_sessions) {
+        forget(fleet, mcp__container(mcp__shares_loser(&fleet->shares, p->owner, false), mcp__known,
+                                     owned));
+        http->metrics.sessions_forgotten++;
+    }
+    mcp__known *k = mcp__zalloc(http->allocator, sizeof(*k) + p->address.len);
     if (!k)
         return;
-    memcpy(k->unique, unique.ptr, MCP__UNIQUE);
-    memcpy(k->instance, instance.ptr, MCP__INSTANCE_NAME);
-    memcpy(k->address, address.ptr, address.len);
-    k->address_len = address.len;
+    memcpy(k->unique, p->unique.ptr, MCP__UNIQUE);
+    memcpy(k->instance, p->instance.ptr, MCP__INSTANCE_NAME);
+    memcpy(k->address, p->address.ptr, p->address.len);
+    k->address_len = p->address.len;
     k->keeps = keeps;
-    if (mcp__map_add(&fleet->known, unique_of(k->unique), k) != MCP_OK)
-        mcp__release(a, k);
-    else
-        mcp__list_append(&fleet->order, &k->link);
+    if (enter(fleet, k, p->owner) != MCP_OK)
+        mcp__release(http->allocator, k);
 }
 
 /* ---- to the others ------------------------------------------------------------------------------ */
 
-static void tell(const mcp__http_session *s, char kind, bool where)
+static void tell(const mcp__http_session *s, char kind, const char *more)
 {
-    const mcp_http *http = s->http;
-    const mcp_http_options *o = &http->options;
-    char text[1 + MCP__UNIQUE + MCP__INSTANCE_NAME + MCP__ADDRESS_MAX + 1];
+    const mcp_http_options *o = &s->http->options;
+    char text[1 + MCP__UNIQUE + MCP__OWNER + MCP__INSTANCE_NAME + MCP__ADDRESS_MAX + 1];
     if (!o->share)
         return;
-    int n = snprintf(text, sizeof(text), "%c%s%s%s", kind, s->id,
-                     where ? http->fleet->instance : "", where ? o->instance_address : "");
+    int n = snprintf(text, sizeof(text), "%c%s%s", kind, s->id, more);
     o->share((mcp_str){text, (size_t)n}, o->user);
 }
 
+/* The owner is not named, and is the same number at all instances. */
 void mcp__fleet_announce(mcp__http_session *s)
 {
-    tell(s, ANNOUNCE, true);
+    static const uint64_t seed[2] = {0};
+    const mcp__owner *owner = s->owned.owner;
+    char more[MCP__OWNER + MCP__INSTANCE_NAME + MCP__ADDRESS_MAX + 1];
+    snprintf(more, sizeof(more), "%016" PRIx64 "%s%s", mcp__siphash(owner->name, owner->len, seed),
+             s->http->fleet->instance, s->http->options.instance_address);
+    tell(s, ANNOUNCE, more);
 }
 
 void mcp__fleet_note_keeps(mcp__http_session *s)
@@ -103,46 +127,54 @@ void mcp__fleet_note_keeps(mcp__http_session *s)
     if (s->keeps || !s->sealed)
         return;
     s->keeps = true;
-    tell(s, KEEPS, false);
+    tell(s, KEEPS, "");
 }
 
 void mcp__fleet_note_end(mcp__http_session *s)
 {
     mcp__map_remove(&s->http->fleet->own, unique_of(s->id));
     if (s->revision && !s->lost)
-        tell(s, ENDED, false);
+        tell(s, ENDED, "");
 }
 
 /* ---- from the others ---------------------------------------------------------------------------- */
 
 /* Another instance has a session that is here too. */
-static void contest(struct mcp__fleet *fleet, mcp__http_session *s, mcp_str instance,
-                    mcp_str address)
+static void contest(struct mcp__fleet *fleet, mcp__http_session *s, const place *p)
 {
     if (s->keeps) {
         mcp__http_session_free(s);
-    } else if (memcmp(fleet->instance, instance.ptr, MCP__INSTANCE_NAME) < 0) {
+    } else if (memcmp(fleet->instance, p->instance.ptr, MCP__INSTANCE_NAME) < 0) {
         mcp__fleet_announce(s);
     } else {
-        learn(fleet, unique_of(s->id), instance, address);
+        learn(fleet, p);
         mcp__http_session_lose(s);
     }
 }
 
+/* Takes the beginning of a text. */
+static mcp_str take(mcp_str *text, size_t len)
+{
+    mcp_str part = {text->ptr, len};
+    *text = mcp__str_sub(*text, len);
+    return part;
+}
+
 static void take_announce(struct mcp__fleet *fleet, mcp_str text)
 {
-    mcp_str unique = {text.ptr, MCP__UNIQUE};
-    if (text.len <= MCP__UNIQUE + MCP__INSTANCE_NAME)
+    if (text.len <= MCP__UNIQUE + MCP__OWNER + MCP__INSTANCE_NAME)
         return;
-    mcp_str instance = {text.ptr + MCP__UNIQUE, MCP__INSTANCE_NAME};
-    mcp_str address = mcp__str_sub(text, MCP__UNIQUE + MCP__INSTANCE_NAME);
-    mcp__http_session *s = mcp__map_get(&fleet->own, unique);
-    if (address.len > MCP__ADDRESS_MAX)
+    place p = {.unique = take(&text, MCP__UNIQUE)};
+    p.owner = take(&text, MCP__OWNER);
+    p.instance = take(&text, MCP__INSTANCE_NAME);
+    p.address = text;
+    mcp__http_session *s = mcp__map_get(&fleet->own, p.unique);
+    if (p.address.len > MCP__ADDRESS_MAX)
         return;
     if (s && !s->lost)
-        contest(fleet, s, instance, address);
+        contest(fleet, s, &p);
     else
-        learn(fleet, unique, instance, address);
+        learn(fleet, &p);
 }
 
 static void take_end(struct mcp__fleet *fleet, mcp_str unique)
@@ -204,7 +236,7 @@ int mcp__fleet_new(mcp_http *http, uint64_t seed0, uint64_t seed1)
         return MCP_ENOMEM;
     fleet->http = http;
     http->fleet = fleet;
-    mcp__list_init(&fleet->order);
+    mcp__shares_init(&fleet->shares, http->allocator, seed0, seed1);
     mcp__map_init(&fleet->known, http->allocator, seed0, seed1);
     mcp__map_init(&fleet->own, http->allocator, seed1, seed0);
     int rc = http->options.random(bytes, sizeof(bytes), http->options.user);
@@ -221,6 +253,7 @@ void mcp__fleet_free(struct mcp__fleet *fleet)
     (void)mcp_server_set_task_home(http->server, NULL, NULL);
     forget_all(fleet);
     mcp__map_free(&fleet->known);
+    mcp__shares_free(&fleet->shares);
     mcp__map_free(&fleet->own);
     for (size_t i = 0; i < MCP__SENDERS; i++)
         mcp__release(http->allocator, fleet->senders[i]);

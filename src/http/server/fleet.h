@@ -15,6 +15,7 @@ typedef struct mcp__http_session mcp__http_session;
 enum {
     MCP__UNIQUE = 32,        /* hexadecimal digits that identify a session */
     MCP__INSTANCE_NAME = 16, /* hexadecimal digits that identify an instance */
+    MCP__OWNER = 16,         /* hexadecimal digits that are the same for all sessions of a client */
     MCP__TICKET_TEXT = 1024, /* the longest session id */
     /* What it contains at most: without the expiry, the head and the tag of the seal. */
     MCP__TICKET_PLAIN = MCP__TICKET_TEXT / 4 * 3 - 41,
@@ -49,7 +50,7 @@ int mcp__ticket_open(mcp_server *server, const mcp_allocator *allocator, const c
 
 /* A session at another instance, of which every step since its beginning is known. */
 typedef struct mcp__known {
-    mcp__link link; /* in fleet->order */
+    mcp__owned owned; /* in fleet->shares */
     char unique[MCP__UNIQUE];
     char instance[MCP__INSTANCE_NAME + 1]; /* where it is */
     bool keeps;                            /* it has subscriptions or a log level */
@@ -71,7 +72,7 @@ struct mcp__fleet {
     char instance[MCP__INSTANCE_NAME + 1];
     mcp__map known;     /* mcp__known, by `unique` */
     mcp__map own;       /* the sessions here that have a sealed id, by `unique` */
-    mcp__link order;    /* of known, the first to forget first */
+    mcp__shares shares; /* of the clients in `known` */
     uint64_t forwarded; /* number of the last request that was forwarded */
     mcp__sender *senders[MCP__SENDERS];
 };

@@ -186,14 +186,14 @@ int mcp_http_new(mcp_server *server, const mcp_http_options *options, mcp_http *
     http->date_user = http->clock_user = http->wall_user = given.user;
     set_defaults(&http->options);
     mcp__list_init(&http->connections);
-    mcp__list_init(&http->idle_sessions);
-    mcp__list_init(&http->busy_sessions);
     mcp__list_init(&http->orphans);
     mcp__map_init(&http->addresses, http->allocator, seed[0], seed[1]);
     mcp__map_init(&http->principals, http->allocator, seed[0], seed[1]);
     mcp__map_init(&http->sessions, http->allocator, seed[2], seed[3]);
+    mcp__shares_init(&http->session_shares, http->allocator, seed[0], seed[1]);
     mcp__buf_init(&http->out, http->allocator, 0);
     mcp__list_init(&http->in_budget);
+    http->evictions.what = "sessions ended to make room for others";
     rc = own_options(http);
     if (rc == MCP_OK)
         rc = set_budget(http);
@@ -213,11 +213,14 @@ int mcp_http_new(mcp_server *server, const mcp_http_options *options, mcp_http *
     return MCP_OK;
 }
 
-static mcp__http_session *any_session(const mcp_http *http)
+/* Ends the sessions of a principal, which may be NULL, or of all. */
+static void end_sessions(const mcp_http *http, bool all, const char *principal)
 {
-    const mcp__link *list =
-        mcp__list_empty(&http->idle_sessions) ? &http->busy_sessions : &http->idle_sessions;
-    return mcp__list_empty(list) ? NULL : mcp__container(list->next, mcp__http_session, link);
+    size_t at = 0;
+    for (mcp__http_session *s; (s = mcp__map_next(&http->sessions, &at)) != NULL;) {
+        if (all || mcp__http_same_principal(mcp__channel_principal(s->peer->channel), principal))
+            mcp__http_session_free(s);
+    }
 }
 
 void mcp_http_free(mcp_http *http)
@@ -227,11 +230,11 @@ void mcp_http_free(mcp_http *http)
     mcp_allocator a = http->own_allocator;
     http->wake = NULL;
     mcp__fleet_free(http->fleet); /* first, so that the others can take over the sessions */
-    for (mcp__http_session *s; (s = any_session(http)) != NULL;)
-        mcp__http_session_free(s);
+    end_sessions(http, true, NULL);
     while (!mcp__list_empty(&http->orphans))
         mcp__http_peer_free(mcp__container(http->orphans.next, mcp__http_peer, link));
     mcp__map_free(&http->sessions);
+    mcp__shares_free(&http->session_shares);
     mcp__map_free(&http->addresses);
     mcp__map_free(&http->principals);
     mcp__http_store_free(http->store);
@@ -262,8 +265,9 @@ void mcp__http_complain(mcp_http *http, mcp__http_complaint *complaint, mcp_str 
     complaint->count++;
     if (!http->warn || http->now < complaint->again)
         return;
-    snprintf(line, sizeof(line), "HTTP: %" PRIu64 " refused: %.*s", complaint->count,
-             (int)MCP__MIN(what.len, sizeof(line)), what.ptr);
+    snprintf(line, sizeof(line), "HTTP: %" PRIu64 " %s: %.*s", complaint->count,
+             complaint->what ? complaint->what : "refused", (int)MCP__MIN(what.len, sizeof(line)),
+             what.ptr);
     complaint->count = 0;
     complaint->again = http->now + INTERVAL_MS;
     http->warn(line, http->warn_user);
@@ -417,22 +421,11 @@ size_t mcp_http_cut(mcp_http *http, int64_t now)
     return cut;
 }
 
-static void end_sessions(mcp__link *sessions, const char *principal)
-{
-    for (mcp__link *l = sessions->next, *next; l != sessions; l = next) {
-        mcp__http_session *s = mcp__container(l, mcp__http_session, link);
-        next = l->next;
-        if (mcp__http_same_principal(mcp__channel_principal(s->peer->channel), principal))
-            mcp__http_session_free(s);
-    }
-}
-
 /* Idle connections stay open, because each request is authenticated. */
 void mcp_http_revoke(mcp_http *http, const char *principal, int64_t now)
 {
     mcp__http_enter(http, now);
-    end_sessions(&http->idle_sessions, principal);
-    end_sessions(&http->busy_sessions, principal);
+    end_sessions(http, false, principal);
     for (mcp__link *l = http->connections.next, *next; l != &http->connections; l = next) {
         mcp_http_connection *c = mcp__container(l, mcp_http_connection, link);
         next = l->next;

@@ -24,6 +24,7 @@
 
 #include <mcp/http.h>
 
+#include "base/shares.h"
 #include "http/server/answer.h"
 #include "http/server/budget.h"
 #include "http/server/forwarded.h"
@@ -66,9 +67,9 @@ struct mcp_http {
     mcp__map addresses, principals;
     mcp__http_network *proxies; /* options.n_trusted_proxies elements */
     mcp__map sessions;
-    mcp__link idle_sessions, busy_sessions;
-    size_t n_sessions;
-    struct mcp__fleet *fleet; /* NULL if sessions belong to this endpoint alone */
+    mcp__shares session_shares; /* of callers; a session that a connection uses is in use */
+    size_t session_bytes;       /* the part of the budget that holds sessions */
+    struct mcp__fleet *fleet;   /* NULL if sessions belong to this endpoint alone */
     mcp_http_relays relays;
     mcp__link orphans;
     mcp__http_timer *timers;
@@ -78,6 +79,7 @@ struct mcp_http {
     mcp_event_store event_store;
     mcp__http_metrics metrics;
     mcp__http_complaint complaint; /* for refused connections */
+    mcp__http_complaint evictions; /* of sessions */
     mcp_http_budget *budget;
     bool own_budget;
     mcp__link in_budget; /* in budget->endpoints */
@@ -94,6 +96,8 @@ struct mcp_http {
     void *date_user, *clock_user, *wall_user;
 };
 
+/* Returns how many sessions one caller may have (session.c). */
+size_t mcp__http_sessions_each(const mcp_http *http);
 static inline void mcp__http_enter(mcp_http *http, int64_t now)
 {
     http->now = now;

@@ -37,12 +37,15 @@ typedef enum metric_id {
     SESSIONS_TOTAL,
     SSE_SESSIONS,
     SESSIONS_EVICTED,
+    SESSIONS_EVICTED_OWN,
     SESSIONS_EXPIRED,
     SESSIONS_TAKEN,
+    SESSIONS_FORGOTTEN,
     FORWARDED,
     MEMORY,
     MEMORY_LIMIT,
     MEMORY_STORED,
+    MEMORY_SESSIONS,
     MEMORY_CALLERS,
     MEMORY_WAITS,
     MEMORY_REFUSALS,
@@ -93,16 +96,23 @@ static const struct {
                       "Legacy sessions begun over HTTP+SSE (2024-11-05)."},
     [SESSIONS_EVICTED] = {"mcp_sessions_evicted_total", "counter",
                           "Sessions ended to make room for new ones."},
+    [SESSIONS_EVICTED_OWN] = {"mcp_sessions_evicted_own_total", "counter",
+                              "Those of them that ended because their client had its share."},
     [SESSIONS_EXPIRED] = {"mcp_sessions_expired_total", "counter",
                           "Sessions ended by the idle time-out."},
     [SESSIONS_TAKEN] = {"mcp_sessions_taken_total", "counter",
                         "Sessions of other instances that were made anew here."},
+    [SESSIONS_FORGOTTEN] = {"mcp_sessions_forgotten_total", "counter",
+                            "Sessions of other instances that cannot be made anew here any more, "
+                            "because there are too many."},
     [FORWARDED] = {"mcp_forwarded_requests_total", "counter",
                    "Requests forwarded to the instances of their sessions or calls."},
-    [MEMORY] = {"mcp_memory_bytes", "gauge", "Memory held for requests and answers."},
+    [MEMORY] = {"mcp_memory_bytes", "gauge", "Memory held for requests, answers and sessions."},
     [MEMORY_LIMIT] = {"mcp_memory_limit_bytes", "gauge", "Limit of mcp_memory_bytes (max_memory)."},
     [MEMORY_STORED] = {"mcp_memory_stored_bytes", "gauge",
                        "The part of it that holds events for replay."},
+    [MEMORY_SESSIONS] = {"mcp_memory_sessions_bytes", "gauge",
+                         "The part of it that holds legacy sessions."},
     [MEMORY_CALLERS] = {"mcp_memory_callers", "gauge", "Clients that use some of it."},
     [MEMORY_WAITS] = {"mcp_memory_waits_total", "counter", "Requests that waited for memory."},
     [MEMORY_REFUSALS] = {"mcp_memory_refusals_total", "counter",
@@ -128,16 +138,19 @@ static void get_values(const mcp_http *http, uint64_t values[METRICS])
     values[CONNECTIONS_REFUSED] = m->refused;
     values[CONNECTIONS_SHED] = m->shed;
     values[STREAMS] = m->streams;
-    values[SESSIONS] = http->n_sessions;
+    values[SESSIONS] = http->session_shares.count;
     values[SESSIONS_TOTAL] = m->sessions_begun;
     values[SSE_SESSIONS] = m->duplex_begun;
     values[SESSIONS_EVICTED] = m->sessions_evicted;
+    values[SESSIONS_EVICTED_OWN] = m->sessions_evicted_own;
     values[SESSIONS_EXPIRED] = m->sessions_expired;
     values[SESSIONS_TAKEN] = m->sessions_taken;
+    values[SESSIONS_FORGOTTEN] = m->sessions_forgotten;
     values[FORWARDED] = m->forwarded;
     values[MEMORY] = budget->used;
     values[MEMORY_LIMIT] = budget->max_memory;
     values[MEMORY_STORED] = budget->stored;
+    values[MEMORY_SESSIONS] = http->session_bytes;
     values[MEMORY_CALLERS] = budget->shares.count;
     values[MEMORY_WAITS] = budget->waited;
     values[MEMORY_REFUSALS] = budget->refused;
@@ -377,7 +390,8 @@ static void put_limits(const mcp_http *http, mcp__buf *b)
         limit_of(http, MCP__HTTP_MANY_PER_ADDRESS, largest(&http->addresses)),
         limit_of(http, MCP__HTTP_MANY_PER_PRINCIPAL, largest(&http->principals)),
         {"keep_files", UNKNOWN, UNKNOWN, http->metrics.by_refusal[MCP__HTTP_NO_FILES]},
-        limit_of(http, MCP__HTTP_MANY_SESSIONS, http->n_sessions),
+        limit_of(http, MCP__HTTP_MANY_SESSIONS, http->session_shares.count),
+        limit_of(http, MCP__HTTP_MANY_SESSIONS_EACH, mcp__shares_largest(&http->session_shares)),
     };
     all[0].refused = budget->refused - budget->share_refused;
     all[1].refused = budget->share_refused;
@@ -409,7 +423,7 @@ static void put_metrics(mcp_http *http, const viewer *to, mcp__buf *b)
     put_used(http, to, b);
     put_limits(http, b);
     for (metric_id id = CONNECTIONS; id < METRICS; id++) {
-        bool fleet = id == SESSIONS_TAKEN || id == FORWARDED;
+        bool fleet = id >= SESSIONS_TAKEN && id <= FORWARDED;
         if ((id == SSE_SESSIONS && !http->options.sse_path) || (fleet && !http->fleet))
             continue;
         put_head(b, id);

@@ -7,8 +7,9 @@
 #include "base/base.h"
 
 typedef struct mcp__http_complaint {
-    uint64_t count; /* refusals since the last line */
-    int64_t again;  /* earliest time of the next line */
+    const char *what; /* NULL means "refused" */
+    uint64_t count;   /* refusals since the last line */
+    int64_t again;    /* earliest time of the next line */
 } mcp__http_complaint;
 
 /* Counts a refusal, and logs at most one line every ten seconds. */
@@ -31,7 +32,9 @@ typedef struct mcp__http_metrics {
     uint64_t duration_sum;
     uint64_t bytes_in, bytes_out;
     uint64_t sessions_begun, sessions_evicted, sessions_expired, duplex_begun;
+    uint64_t sessions_evicted_own;      /* because of a share */
     uint64_t sessions_taken, forwarded; /* from and to other instances */
+    uint64_t sessions_forgotten;        /* of other instances */
     uint64_t accepted, refused, shed;
     /* The number of refusals of each kind, indexed by mcp__http_refusal. Refusals for lack of
      * memory are counted in the budget. */

@@ -99,6 +99,9 @@ static const struct refusal {
                                               "already: close some of its streams"},
     [MCP__HTTP_MANY_SESSIONS] = {503, LIMIT(max_sessions),
                                  .text = "there are %zu sessions in use already"},
+    [MCP__HTTP_MANY_SESSIONS_EACH] = {503, LIMIT(max_sessions_each),
+                                      .text = "%zu sessions of this client are in use already: "
+                                              "end some of them"},
     [MCP__HTTP_MANY_STREAMS] = {429, LIMIT(max_streams),
                                 .text = "this session has %zu event streams already"},
     [MCP__HTTP_DRAINING] = {503, .text = "the server is about to end: no new sessions"},
@@ -285,6 +288,8 @@ size_t mcp__http_limit_of(const mcp_http *http, mcp__http_refusal why)
         return MCP__HTTP_PER_ADDRESS;
     if (why == MCP__HTTP_MANY_PER_PRINCIPAL && !o->max_per_principal)
         return MCP__HTTP_PER_PRINCIPAL;
+    if (why == MCP__HTTP_MANY_SESSIONS_EACH)
+        return mcp__http_sessions_each(http);
     bool is_time =
         why == MCP__HTTP_SLOW_HEAD || why == MCP__HTTP_SLOW_BODY || why == MCP__HTTP_SLOW_LOGIN;
     if (is_time)

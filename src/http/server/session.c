@@ -1,18 +1,43 @@
 /* session.c: legacy sessions, from initialize to DELETE, time-out or eviction.
  *
- * A session that a connection is using cannot be evicted. When there is no room for a new session,
- * the one that has been idle longest is evicted. A client that initializes repeatedly therefore
- * soon evicts its own sessions. The open stream of an HTTP+SSE session counts as use only after
- * initialize.
+ * When there is no room for a new session, an idle one is evicted (base/shares.h): a caller that has
+ * its share loses its own, and otherwise the caller that has most. Callers are told apart as in the
+ * budget: by principal or, if anonymous, by address. A session that a connection is using cannot be
+ * evicted. The open stream of an HTTP+SSE session counts as use only after initialize.
  */
 #include "http/server/session.h"
+
+/* ---- room ---------------------------------------------------------------------------------------- */
+
+/* The memory of a session without what its client sent, about: its struct and its channel, and places
+ * in tables. */
+enum { SESSION_BYTES = 2600 };
+
+static void charge(mcp__http_session *s, size_t bytes)
+{
+    size_t more = bytes - s->charge.bytes;
+    if (!more)
+        return;
+    s->http->session_bytes += more;
+    if (s->charge.share)
+        s->charge.share->in_sessions += more;
+    mcp__http_charge_set(s->http->budget, &s->charge, bytes);
+}
+
+void mcp__http_session_charge(mcp__http_session *s)
+{
+    const mcp_channel *channel = s->peer->channel;
+    charge(s, SESSION_BYTES + channel->role->memory(channel) + (s->sealed ? s->name.len : 0));
+}
 
 static void set_busy(mcp__http_session *s, bool busy)
 {
     mcp_http *http = s->http;
     s->busy = busy;
-    mcp__list_remove(&s->link);
-    mcp__list_append(busy ? &http->busy_sessions : &http->idle_sessions, &s->link);
+    if (busy)
+        mcp__shares_hold(&http->session_shares, &s->owned);
+    else
+        mcp__shares_release(&http->session_shares, &s->owned);
     if (busy)
         return;
     s->idle_since = http->now;
@@ -28,16 +53,73 @@ void mcp__http_session_use(mcp__http_session *s)
         set_busy(s, used);
 }
 
-static int make_room(mcp_http *http)
+/* Returns who owns the sessions that the sender of this request begins. It is empty if the sender has
+ * neither a principal nor an address. */
+static mcp_str owner_of(const mcp_http_connection *c)
 {
-    if (http->n_sessions < http->options.max_sessions)
-        return MCP_OK;
-    if (mcp__list_empty(&http->idle_sessions))
-        return MCP_ELIMIT;
-    http->metrics.sessions_evicted++;
-    mcp__http_session_free(mcp__container(http->idle_sessions.next, mcp__http_session, link));
-    return MCP_OK;
+    const mcp__http_share *share = c->charge.share;
+    return share ? (mcp_str){share->text, share->len} : (mcp_str){NULL, 0};
 }
+
+size_t mcp__http_sessions_each(const mcp_http *http)
+{
+    size_t each = http->options.max_sessions_each;
+    return each ? each : MCP__MAX(http->options.max_sessions / 4, (size_t)1);
+}
+
+static bool has_each(const mcp_http_connection *c)
+{
+    mcp_http *http = c->http;
+    bool limited = http->options.max_sessions_each || (c->charge.share && !mcp__http_is_local(c));
+    return limited &&
+           mcp__shares_of(&http->session_shares, owner_of(c)) >= mcp__http_sessions_each(http);
+}
+
+/* Returns the limit that leaves no room for one more session of this caller, or MCP__HTTP_FINE.
+ * Sessions may fill a quarter of the budget and of a share, so that they leave room for requests. */
+static mcp__http_refusal full(const mcp_http_connection *c)
+{
+    const mcp_http *http = c->http;
+    const mcp_http_budget *b = http->budget;
+    const mcp__http_share *share = c->charge.share;
+    if (has_each(c))
+        return MCP__HTTP_MANY_SESSIONS_EACH;
+    if (share && share->in_sessions + SESSION_BYTES > b->max_share / 4)
+        return MCP__HTTP_NO_SHARE;
+    if (http->session_shares.count >= http->options.max_sessions)
+        return MCP__HTTP_MANY_SESSIONS;
+    if (http->session_bytes + SESSION_BYTES > b->max_memory / 4)
+        return MCP__HTTP_NO_ROOM;
+    return MCP__HTTP_FINE;
+}
+
+static void evict(mcp__http_session *s, bool own, mcp__http_refusal why)
+{
+    mcp_http *http = s->http;
+    http->metrics.sessions_evicted++;
+    http->metrics.sessions_evicted_own += own;
+    mcp__http_complain_of(http, &http->evictions, why);
+    mcp__http_session_free(s);
+}
+
+/* Evicts sessions until there is room for one more of this caller. Returns MCP__HTTP_FINE, or the
+ * reason to refuse it. */
+static mcp__http_refusal make_room(mcp_http_connection *c)
+{
+    mcp__shares *all = &c->http->session_shares;
+    for (mcp__http_refusal why; (why = full(c)) != MCP__HTTP_FINE;) {
+        bool own = why == MCP__HTTP_MANY_SESSIONS_EACH || why == MCP__HTTP_NO_SHARE;
+        mcp__owned *loser = mcp__shares_loser(all, owner_of(c), own);
+        if (!loser)
+            return why == MCP__HTTP_NO_SHARE || why == MCP__HTTP_NO_ROOM
+                       ? mcp__http_no_room(c, SESSION_BYTES)
+                       : why;
+        evict(mcp__container(loser, mcp__http_session, owned), own, why);
+    }
+    return MCP__HTTP_FINE;
+}
+
+/* ---- life ---------------------------------------------------------------------------------------- */
 
 static int set_id(mcp__http_session *s)
 {
@@ -102,42 +184,43 @@ static int make_id(mcp__http_session *s, const mcp_http_connection *c, const ori
 }
 
 /* Enters the session into the tables. */
-static int enter(mcp__http_session *s)
+static int enter(mcp__http_session *s, mcp_str owner)
 {
     mcp_http *http = s->http;
-    int rc = mcp__map_add(&http->sessions, s->name, s);
-    if (rc != MCP_OK || !s->sealed)
-        return rc;
-    rc = mcp__map_add(&http->fleet->own, (mcp_str){s->id, MCP__UNIQUE}, s);
+    int rc = mcp__shares_add(&http->session_shares, &s->owned, owner);
     if (rc != MCP_OK)
-        mcp__map_remove(&http->sessions, s->name);
+        return rc;
+    rc = mcp__map_add(&http->sessions, s->name, s);
+    if (rc == MCP_OK && s->sealed) {
+        rc = mcp__map_add(&http->fleet->own, (mcp_str){s->id, MCP__UNIQUE}, s);
+        if (rc != MCP_OK)
+            mcp__map_remove(&http->sessions, s->name);
+    }
+    if (rc != MCP_OK)
+        mcp__shares_remove(&http->session_shares, &s->owned);
     return rc;
 }
 
-/* Returns MCP_OK, MCP_ELIMIT, MCP_ENOMEM, or the code of random(). */
-static int session_new(mcp_http *http, const mcp_http_connection *c,
-                       const mcp_channel_options *options, const origin *from,
-                       mcp__http_session **ret)
+/* Returns MCP_OK, MCP_ENOMEM, or the code of random(). */
+static int session_new(const mcp_http_connection *c, const mcp_channel_options *options,
+                       const origin *from, mcp__http_session **ret)
 {
-    int rc = make_room(http);
-    if (rc != MCP_OK)
-        return rc;
+    mcp_http *http = c->http;
     mcp__http_session *s = mcp__zalloc(http->allocator, sizeof(*s));
     if (!s)
         return MCP_ENOMEM;
     s->http = http;
-    mcp__list_init(&s->link);
     mcp__list_init(&s->streams);
     mcp__list_init(&s->getters);
     mcp__list_init(&s->general.link);
     s->general.session = s;
     s->dies_at = INT64_MAX;
-    rc = make_id(s, c, from);
+    int rc = make_id(s, c, from);
     if (rc == MCP_OK)
         rc = mcp__http_peer_new(http, options, c, &s->peer);
     if (rc == MCP_OK) {
         s->peer->session = s;
-        rc = enter(s);
+        rc = enter(s, owner_of(c));
     }
     if (rc != MCP_OK) {
         mcp__http_peer_free(s->peer);
@@ -145,12 +228,12 @@ static int session_new(mcp_http *http, const mcp_http_connection *c,
         mcp__release(http->allocator, s);
         return rc;
     }
-    http->n_sessions++;
+    mcp__http_charge_like(http->budget, &s->charge, &c->charge, 0);
+    mcp__http_session_charge(s);
     /* Without a GET stream, change notifications have no destination. The channel holds them back
      * and merges them. */
     mcp_channel_set_writable(s->peer->channel, false, http->now);
     s->busy = true;
-    mcp__list_append(&http->busy_sessions, &s->link);
     *ret = s;
     return MCP_OK;
 }
@@ -168,20 +251,22 @@ static bool outlives(const mcp_http *http, const origin *from)
     return from->ticket || (from->params && (http->linger_ms || shares(http)));
 }
 
-static mcp__http_refusal begin(const mcp_http_connection *c, const mcp_channel_options *options,
+static mcp__http_refusal begin(mcp_http_connection *c, const mcp_channel_options *options,
                                const origin *from, mcp__http_session **ret)
 {
     if (c->http->draining && !outlives(c->http, from))
         return MCP__HTTP_DRAINING;
-    switch (session_new(c->http, c, options, from, ret)) {
+    mcp__http_refusal why = make_room(c);
+    if (why)
+        return why;
+    switch (session_new(c, options, from, ret)) {
     case MCP_OK: return MCP__HTTP_FINE;
-    case MCP_ELIMIT: return MCP__HTTP_MANY_SESSIONS;
     case MCP_ENOMEM: return MCP__HTTP_NO_MEMORY;
     default: return MCP__HTTP_NO_RANDOM;
     }
 }
 
-mcp__http_refusal mcp__http_session_begin(const mcp_http_connection *c,
+mcp__http_refusal mcp__http_session_begin(mcp_http_connection *c,
                                           const mcp_channel_options *options,
                                           const mcp_json *params, mcp__http_session **ret)
 {
@@ -204,7 +289,6 @@ void mcp__http_session_free(mcp__http_session *s)
     mcp__map_remove(&http->sessions, s->name);
     if (s->sealed && http->fleet)
         mcp__fleet_note_end(s);
-    http->n_sessions--;
     while (!mcp__list_empty(&s->getters))
         dismiss(mcp__container(s->getters.next, mcp_http_connection, in_getters));
     while (!mcp__list_empty(&s->streams)) {
@@ -214,7 +298,9 @@ void mcp__http_session_free(mcp__http_session *s)
         mcp__http_stream_free(stream);
     }
     mcp__http_peer_free(s->peer);
-    mcp__list_remove(&s->link);
+    mcp__shares_remove(&http->session_shares, &s->owned);
+    charge(s, 0);
+    mcp__http_charge_end(http->budget, &s->charge);
     if (s->stored && http->event_store.forget)
         http->event_store.forget((mcp_str){s->id, 32}, http->event_store.user);
     mcp__release(http->allocator, s->sealed);

@@ -20,10 +20,11 @@ struct mcp__http_stream {
 
 struct mcp__http_session {
     mcp_http *http;
-    mcp__link link; /* in http->idle_sessions (longest idle first) or http->busy_sessions */
-    char id[33];    /* random; names the session in the event store */
-    char *sealed;   /* the id that the client gets, if other instances can read it; else NULL */
-    mcp_str name;   /* the id that the client gets: `sealed` or `id` */
+    mcp__owned owned;        /* in http->session_shares */
+    mcp__http_charge charge; /* the memory that it takes without requests */
+    char id[33];             /* random; names the session in the event store */
+    char *sealed; /* the id that the client gets, if other instances can read it; else NULL */
+    mcp_str name; /* the id that the client gets: `sealed` or `id` */
     mcp__http_peer *peer;
     const mcp__revision *revision; /* NULL until initialize was answered */
     mcp__link streams;
@@ -40,13 +41,13 @@ struct mcp__http_session {
     bool stored;     /* the event store has events of this session */
     bool duplex;     /* uses HTTP+SSE: all messages go on stream 0, and the session ends with it */
     bool ended;      /* its stream has ended, so the next tick frees the session */
-    bool busy;       /* in http->busy_sessions, so it cannot be evicted */
+    bool busy;       /* a connection uses it, so it cannot be evicted */
 };
 
 /* Begins a session for the caller of this request. `params` are those of initialize, or NULL if the
  * session uses HTTP+SSE, so that it cannot move to another instance. Returns MCP__HTTP_FINE or a
  * refusal. */
-mcp__http_refusal mcp__http_session_begin(const mcp_http_connection *c,
+mcp__http_refusal mcp__http_session_begin(mcp_http_connection *c,
                                           const mcp_channel_options *options,
                                           const mcp_json *params, mcp__http_session **ret);
 void mcp__http_session_free(mcp__http_session *session);
@@ -58,11 +59,13 @@ mcp__http_refusal mcp__http_session_find(mcp_http_connection *c, mcp__http_sessi
 void mcp__http_session_lose(mcp__http_session *session);
 void mcp__http_session_attach(mcp__http_session *session, mcp_http_connection *c);
 void mcp__http_session_detach(mcp_http_connection *c);
-/* Moves the session to http->busy_sessions or http->idle_sessions if its use has changed. */
+/* Notes whether the session may be evicted, if its use has changed. */
 void mcp__http_session_use(mcp__http_session *session);
 /* Informs the channel whether notifications can be written to stream 0 now. */
 void mcp__http_session_writable(mcp__http_session *session);
 void mcp__http_session_due(mcp__http_session *session);
+/* Updates the charge of the session after a message. */
+void mcp__http_session_charge(mcp__http_session *session);
 
 /* How the channels of sessions send; not for HTTP+SSE. */
 extern const mcp_channel_options mcp__http_session_channel;
@@ -100,10 +103,12 @@ size_t mcp__http_duplex_cut(mcp_http_connection *c);
 
 /* ---- store.c -------------------------------------------------------------------------------------------------------- */
 
-/* Creates the built-in event store. All its sessions together use at most a quarter of the budget.
- * Returns NULL if out of memory. */
+/* Creates the built-in event store. All its sessions together use at most a quarter of the budget, and
+ * those of one caller a quarter of its share. Returns NULL if out of memory. */
 mcp__http_store *mcp__http_store_new(const mcp_allocator *allocator, mcp_http_budget *budget,
                                      size_t bytes_per_session, mcp_event_store *ret);
 void mcp__http_store_free(mcp__http_store *store);
+/* Charges the events of a session, which has none yet, to the share of `owner`. */
+void mcp__http_store_begin(mcp__http_store *store, mcp_str session, const mcp__http_charge *owner);
 
 #endif

@@ -1,5 +1,5 @@
 /* store.c: the built-in event store. It keeps events in memory, up to a limit for each session, and
- * discards the oldest ones first. */
+ * discards the oldest ones of a session first, but none of another session. */
 #include "http/server/session.h"
 
 typedef struct stored_event {
@@ -26,6 +26,8 @@ struct mcp__http_store {
 static void charge(mcp__http_store *store, session_log *log, size_t bytes)
 {
     store->budget->stored += bytes - log->charge.bytes;
+    if (log->charge.share)
+        log->charge.share->stored += bytes - log->charge.bytes;
     mcp__http_charge_set(store->budget, &log->charge, bytes);
 }
 
@@ -57,12 +59,13 @@ static session_log *log_of(mcp__http_store *store, mcp_str session)
 }
 
 /* Returns whether the session may store `size` more bytes. All sessions together may use a quarter
- * of the budget. */
+ * of the budget, and those of one caller a quarter of its share. */
 static bool has_room(const mcp__http_store *store, const session_log *log, size_t size)
 {
     const mcp_http_budget *b = store->budget;
-    return log->charge.bytes + size <= store->limit && b->stored + size <= b->max_memory / 4 &&
-           b->used + size <= b->max_memory;
+    size_t own = log->charge.share ? log->charge.share->stored : 0;
+    return log->charge.bytes + size <= store->limit && own + size <= b->max_share / 4 &&
+           b->stored + size <= b->max_memory / 4 && b->used + size <= b->max_memory;
 }
 
 static int append(mcp_str session, uint64_t stream, uint64_t event, mcp_str message, void *user)
@@ -114,10 +117,18 @@ static int replay(mcp_str session, uint64_t stream, uint64_t event,
     return rc;
 }
 
+void mcp__http_store_begin(mcp__http_store *store, mcp_str session, const mcp__http_charge *owner)
+{
+    session_log *log = log_of(store, session);
+    if (log)
+        mcp__http_charge_like(store->budget, &log->charge, owner, 0);
+}
+
 static void free_log(mcp__http_store *store, session_log *log)
 {
     while (log->first)
         drop_first(store, log);
+    mcp__http_charge_end(store->budget, &log->charge);
     mcp__release(store->allocator, log);
 }
 

@@ -105,6 +105,8 @@ static void emit(mcp__http_stream *stream, mcp_http_connection *c, mcp_str messa
     mcp__http_session *s = stream->session;
     const mcp_event_store *store = &s->http->event_store;
     stream->events++;
+    if (!s->stored && s->http->store)
+        mcp__http_store_begin(s->http->store, (mcp_str){s->id, 32}, &s->charge);
     /* An event that cannot be stored cannot be replayed, but is still sent. */
     store->append((mcp_str){s->id, 32}, stream->number, stream->events, message, store->user);
     s->stored = true;

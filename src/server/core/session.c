@@ -185,6 +185,12 @@ static void role_resumed(mcp_channel *channel)
     mcp__hub_all_lists(channel->state);
 }
 
+static size_t role_memory(const mcp_channel *channel)
+{
+    const mcp__session *session = channel->state;
+    return mcp__json_doc_allocated(session->initialize);
+}
+
 static bool role_batches(const mcp_channel *channel)
 {
     const mcp__session *session = channel->state;
@@ -224,6 +230,7 @@ const mcp__role mcp__server_role = {
     .flush = role_flush,
     .keeps = role_keeps,
     .resumed = role_resumed,
+    .memory = role_memory,
     .release = role_release,
     .batches = role_batches,
     .revision = role_revision,

@@ -35,6 +35,8 @@ static int copy_params(const mcp_server *server, const mcp_json *params, mcp_jso
     int rc = text.failed;
     if (rc == MCP_OK)
         rc = mcp_json_parse(mcp__buf_view(&text), NULL, &server->allocator, ret, NULL);
+    if (rc == MCP_OK)
+        (void)mcp__json_shrink(ret); /* it is kept as long as the session, shrunk or not */
     mcp__buf_free(&text);
     return rc;
 }

@@ -321,7 +321,10 @@ static void test_limits(void **state)
     (void)state;
     rig r;
     wire a, b;
-    rig_begin(&r, &(mcp_http_options){.sse_path = "/sse", .max_sessions = 1, .max_output = 100});
+    rig_begin(&r, &(mcp_http_options){.sse_path = "/sse",
+                                      .max_sessions = 1,
+                                      .max_sessions_each = SIZE_MAX,
+                                      .max_output = 100});
     open_as(&b, &r, "");
     open_as(&a, &r, "");
     wire_expect(&b, "0\n\n"); /* it was evicted because it was not initialized */

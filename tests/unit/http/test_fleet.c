@@ -379,13 +379,13 @@ static void test_loop(void **state)
     (void)state;
     begin("");
     char unique[33], message[sizeof(last_message) + 1];
-    assert_int_equal(last_message[0], 'H');
+    assert_int_equal(last_message[0], 'A');
     snprintf(unique, sizeof(unique), "%.32s", last_message + 1);
     rig_initialize_as(&nodes[2].r, "2025-06-18", AS("a"), "");
-    snprintf(message, sizeof(message), "H%s%s", unique, last_message + 33);
+    snprintf(message, sizeof(message), "A%s%s", unique, last_message + 33);
     mcp_http_shared(nodes[1].r.http, mcp_str_from(message), nodes[1].r.now);
     rig_initialize_as(&nodes[1].r, "2025-06-18", AS("a"), "");
-    snprintf(message, sizeof(message), "H%s%s", unique, last_message + 33);
+    snprintf(message, sizeof(message), "A%s%s", unique, last_message + 33);
     mcp_http_shared(nodes[2].r.http, mcp_str_from(message), nodes[2].r.now);
     pump();
     n_relayed = 0;
