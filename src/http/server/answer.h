@@ -16,6 +16,7 @@ typedef enum mcp__http_refusal {
     MCP__HTTP_FINE = 0,
     MCP__HTTP_BAD_SYNTAX,
     MCP__HTTP_BAD_FRAMING,
+    MCP__HTTP_UNKNOWN_CODING,
     MCP__HTTP_BAD_VERSION,
     MCP__HTTP_BAD_MIRROR, /* a header that repeats a part of the message */
     MCP__HTTP_NO_HOST,

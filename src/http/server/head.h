@@ -26,7 +26,8 @@ typedef enum mcp__http_known {
     MCP__HTTP_FORWARDED_FOR,   /* or Forwarded: mcp_http_options.proxy_header */
     MCP__HTTP_HOP,             /* of requests that another instance forwards */
     MCP__HTTP_REQUEST_HEADERS, /* of a CORS preflight */
-    MCP__HTTP_LENGTH,          /* Content-Length, which the parser interprets */
+    MCP__HTTP_LENGTH,          /* Content-Length, which the parser interprets, as the next one */
+    MCP__HTTP_CODING,          /* Transfer-Encoding */
     MCP__HTTP_KNOWN,           /* number of the headers above */
     MCP__HTTP_PARAM,           /* Mcp-Param-… */
     MCP__HTTP_MORE,            /* one of login_headers */

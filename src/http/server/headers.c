@@ -23,6 +23,7 @@ static const mcp_str known[MCP__HTTP_KNOWN] = {
     [MCP__HTTP_HOP] = {"libmcp-forwarded-request", 24},
     [MCP__HTTP_REQUEST_HEADERS] = {"access-control-request-headers", 30},
     [MCP__HTTP_LENGTH] = {"content-length", 14},
+    [MCP__HTTP_CODING] = {"transfer-encoding", 17},
 };
 
 /* Precedes the name and value of each Mcp-Param-*, and of login_headers, in the buffer. The struct
@@ -114,6 +115,7 @@ static mcp__http_known candidate(mcp_str name)
     case 14: return first == 'c' ? MCP__HTTP_LENGTH : MCP__HTTP_SESSION;
     case 15: return MCP__HTTP_FORWARDED_FOR;
     case 16: return MCP__HTTP_CONTENT_ENCODING;
+    case 17: return MCP__HTTP_CODING;
     case 20: return MCP__HTTP_REVISION;
     case 24: return MCP__HTTP_HOP;
     case 30: return MCP__HTTP_REQUEST_HEADERS;

@@ -174,6 +174,25 @@ static bool needs_login(const mcp_http_connection *c)
            c->target != MCP__HTTP_PAGE;
 }
 
+/* Checks Transfer-Encoding more strictly than the parser, which reads some of what others on the way
+ * may read in another way: the same bytes must not be different requests. It is absent or exactly
+ * "chunked", and then there is no Content-Length, nor HTTP/1.0, which does not know chunks (RFC 9112,
+ * 6.1). The connection of any other request is closed. */
+static mcp__http_refusal check_framing(const mcp_http_connection *c)
+{
+    const mcp__http_head *head = &c->head;
+    bool coded = head->present & 1u << MCP__HTTP_CODING;
+    bool chunked = c->parser.flags & F_CHUNKED && c->parser.http_minor >= 1 && !head->duplicate &&
+                   !(head->present & 1u << MCP__HTTP_LENGTH);
+    if (!coded)
+        return MCP__HTTP_FINE;
+    if (!chunked)
+        return MCP__HTTP_BAD_FRAMING;
+    return mcp__str_same(MCP_STR("chunked"), mcp__http_header(head, MCP__HTTP_CODING))
+               ? MCP__HTTP_FINE
+               : MCP__HTTP_UNKNOWN_CODING;
+}
+
 static int on_headers_complete(llhttp_t *parser)
 {
     mcp_http_connection *c = connection_of(parser);
@@ -183,10 +202,9 @@ static int on_headers_complete(llhttp_t *parser)
     c->keep_alive = llhttp_should_keep_alive(parser) && parser->http_minor >= 1;
     if (c->head.bytes.failed)
         return stop(c, MCP__HTTP_NO_MEMORY);
-    /* RFC 9112, 6.1: an HTTP/1.0 proxy between client and server does not know chunks, and would
-     * split the same bytes into different requests. */
-    if (parser->flags & F_TRANSFER_ENCODING && parser->http_minor == 0)
-        return stop(c, MCP__HTTP_BAD_FRAMING);
+    mcp__http_refusal framing = check_framing(c);
+    if (framing)
+        return stop(c, framing);
     mcp__http_set_phase(c, MCP__HTTP_BODY);
     c->body.limit =
         parser->flags & F_CHUNKED ? SIZE_MAX : (size_t)MCP__MIN(parser->content_length, SIZE_MAX);

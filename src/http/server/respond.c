@@ -36,6 +36,9 @@ static const struct refusal {
                                .text = "the length of the body is not clear: one Content-Length "
                                        "or, in HTTP/1.1, \"Transfer-Encoding: chunked\", not "
                                        "both"},
+    [MCP__HTTP_UNKNOWN_CODING] = {501, true,
+                                  .text = "the only Transfer-Encoding that is supported is "
+                                          "\"chunked\""},
     [MCP__HTTP_BAD_VERSION] = {505, true, .text = "only HTTP/1.1 and HTTP/1.0 are supported"},
     [MCP__HTTP_BAD_MIRROR] = {400, true, .code = MCP__HEADER_MISMATCH,
                               .text = "Header mismatch: a header that repeats a part of the "

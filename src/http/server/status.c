@@ -20,6 +20,7 @@ const mcp__http_status_line mcp__http_statuses[MCP__HTTP_STATUSES] = {
     {421, {"HTTP/1.1 421 Misdirected Request\r\n", 34}},
     {429, {"HTTP/1.1 429 Too Many Requests\r\n", 32}},
     {431, {"HTTP/1.1 431 Request Header Fields Too Large\r\n", 46}},
+    {501, {"HTTP/1.1 501 Not Implemented\r\n", 30}},
     {502, {"HTTP/1.1 502 Bad Gateway\r\n", 26}},
     {503, {"HTTP/1.1 503 Service Unavailable\r\n", 34}},
     {505, {"HTTP/1.1 505 HTTP Version Not Supported\r\n", 41}},
