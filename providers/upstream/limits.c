@@ -15,6 +15,7 @@ static const struct {
     [MCP_UPSTREAM_MAX_CALLS] = {"max_calls", "requests are in flight"},
     [MCP_UPSTREAM_MAX_CALLS_IN_ALL] = {"max_calls_in_all", "requests are in flight"},
     [MCP_UPSTREAM_MAX_SESSIONS] = {"max_sessions", "sessions are open"},
+    [MCP_UPSTREAM_MAX_SESSIONS_EACH] = {"max_sessions_each", "sessions of this caller are open"},
     [MCP_UPSTREAM_GROUP_CALLS] = {"max-upstream-calls",
                                   "requests of this caller are in flight at all servers"},
     [MCP_UPSTREAM_GROUP_SESSIONS] = {"max-upstream-sessions",
@@ -110,56 +111,99 @@ bool upstream_limit_bytes(const upstream_ask *a, size_t size)
 
 /* ---- sessions -------------------------------------------------------------------------------- */
 
-/* The open sessions of a principal, or of all. */
-typedef struct counting {
-    size_t n;
-    upstream_session *oldest; /* the least recently used one that is idle */
-} counting;
+/* Whose sessions a limit counts: those of a caller, or of everybody, at a server or at all of its group. A
+ * shared session is of its server, and of no caller. */
+typedef struct counted {
+    const upstream *up;
+    const char *principal; /* the caller */
+    bool own, group;
+} counted;
 
-static void add_sessions(counting *c, const upstream *up, bool all, const char *principal)
+static const upstream *first_of(const counted *c)
 {
-    for (upstream_session *s = up->sessions; s; s = s->next) {
-        if (s->failed || (!all && !upstream_session_is_of(s, principal)))
-            continue;
-        c->n++;
-        if (!s->asks && !s->n_uris && (!c->oldest || s->last_use < c->oldest->last_use))
-            c->oldest = s;
-    }
+    return c->group ? c->up->options.group->first : c->up;
 }
 
-/* Marks an idle session to be ended, if there are too many for one more. */
-static bool make_room(counting *c, size_t most)
+static const upstream *next_of(const counted *c, const upstream *at)
 {
-    if (c->n >= most && c->oldest) {
-        c->oldest->failed = true;
-        c->n--;
-    }
-    return c->n < most;
+    return c->group ? at->next : NULL;
 }
 
-/* The same for one more session at any server of the group, of this principal or, if `all`, of anybody. */
-static bool make_room_in_group(const mcp_upstream_group *group, bool all, const char *principal,
-                               size_t most)
+static bool is_of(const upstream_session *s, const upstream *up, const char *principal)
 {
-    counting c = {0};
-    for (const upstream *at = group->first; most && at; at = at->next)
-        if (all || !at->options.shared)
-            add_sessions(&c, at, all, principal);
-    return !most || make_room(&c, most);
+    if (s->up->options.shared || up->options.shared)
+        return s->up == up;
+    return upstream_session_is_of(s, principal);
+}
+
+static size_t count(const counted *c, bool all, const upstream *up, const char *principal)
+{
+    size_t n = 0;
+    for (const upstream *at = first_of(c); at; at = next_of(c, at))
+        for (const upstream_session *s = at->sessions; s; s = s->next)
+            n += !s->failed && (all || is_of(s, up, principal));
+    return n;
+}
+
+static bool is_idle(const upstream_session *s)
+{
+    return !s->failed && !s->asks && !s->n_uris;
+}
+
+/* Returns the session that ends for a new one, or NULL. Of the idle ones, it is the one that was not used
+ * for longest: of this caller or, if the limit is one for all, of whoever has most, but only if that is
+ * still more than this caller will have, or if this caller has none. So callers who open many sessions
+ * end their own. */
+static upstream_session *loser(const counted *c)
+{
+    size_t own = count(c, false, c->up, c->principal), most = 0;
+    upstream_session *mine = NULL, *first = NULL;
+    for (const upstream *at = first_of(c); at; at = next_of(c, at)) {
+        for (upstream_session *s = at->sessions; s; s = s->next) {
+            if (!is_idle(s))
+                continue;
+            if (is_of(s, c->up, c->principal) && (!mine || s->last_use < mine->last_use))
+                mine = s;
+            size_t n = c->own ? 0 : count(c, false, s->up, s->principal);
+            if (n < most || !n || (n == most && s->last_use >= first->last_use))
+                continue;
+            most = n;
+            first = s;
+        }
+    }
+    return first && (!own || most > own + 1) ? first : mine;
+}
+
+/* Marks idle sessions to be ended until there is room for one more. */
+static bool make_room(const counted *c, size_t most)
+{
+    while (most && count(c, !c->own, c->up, c->principal) >= most) {
+        upstream_session *s = loser(c);
+        if (!s)
+            return false;
+        s->failed = true;
+    }
+    return true;
 }
 
 int upstream_limit_session(upstream *up, const char *principal, mcp_error *error)
 {
-    const mcp_upstream_group *group = up->options.group;
-    counting c = {0};
-    add_sessions(&c, up, true, NULL);
-    if (!make_room(&c, up->options.max_sessions))
-        return refuse(up, MCP_UPSTREAM_MAX_SESSIONS, error);
-    if (!group)
-        return MCP_OK;
-    if (!up->options.shared && !make_room_in_group(group, false, principal, group->max_sessions))
-        return refuse(up, MCP_UPSTREAM_GROUP_SESSIONS, error);
-    if (!make_room_in_group(group, true, NULL, group->max_sessions_in_all))
-        return refuse(up, MCP_UPSTREAM_GROUP_SESSIONS_IN_ALL, error);
+    const mcp_upstream_options *o = &up->options;
+    const mcp_upstream_group none = {0}, *group = o->group ? o->group : &none;
+    const struct {
+        mcp_upstream_limit limit;
+        bool own, group;
+        size_t most; /* 0 means no limit */
+    } all[] = {
+        {MCP_UPSTREAM_MAX_SESSIONS_EACH, true, false, o->max_sessions_each},
+        {MCP_UPSTREAM_MAX_SESSIONS, false, false, o->max_sessions},
+        {MCP_UPSTREAM_GROUP_SESSIONS, true, true, o->shared ? 0 : group->max_sessions},
+        {MCP_UPSTREAM_GROUP_SESSIONS_IN_ALL, false, true, group->max_sessions_in_all},
+    };
+    for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+        const counted c = {up, principal, all[i].own, all[i].group};
+        if (!make_room(&c, all[i].most))
+            return refuse(up, all[i].limit, error);
+    }
     return MCP_OK;
 }

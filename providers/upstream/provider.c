@@ -204,6 +204,7 @@ static bool copy_options(upstream *up, const mcp_upstream_options *given)
     texts = upstream_rates_copy(o, &up->alloc) && texts;
     o->approvals = mcp_approvals_hold(given->approvals);
     o->max_sessions = o->max_sessions ? o->max_sessions : 64;
+    o->max_sessions_each = o->max_sessions_each ? o->max_sessions_each : 8;
     o->idle_ms = o->idle_ms ? o->idle_ms : 300000;
     o->timeout_ms = o->timeout_ms ? o->timeout_ms : 60000;
     o->max_calls = o->max_calls ? o->max_calls : 256;

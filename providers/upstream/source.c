@@ -68,7 +68,10 @@ const char mcp_upstream_schema[] =
     "\"revision\":{\"type\":\"string\",\"pattern\":\"^20[0-9]{2}-[0-9]{2}-[0-9]{2}$\","
     "\"description\":\"The only revision to use; default: negotiated for each session\"},"
     "\"max_sessions\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":100000,"
-    "\"description\":\"The most open sessions, one for each principal; default 64\"},"
+    "\"description\":\"The most open sessions of all principals; default 64\"},"
+    "\"max_sessions_each\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":100000,"
+    "\"description\":\"The most open sessions of one principal, one for each set of capabilities; "
+    "default 8\"},"
     "\"idle_ms\":{\"type\":\"integer\",\"minimum\":100,\"maximum\":2147483647,"
     "\"description\":\"A session ends this long after its last use; default 300000\"},"
     "\"timeout_ms\":{\"type\":\"integer\",\"minimum\":100,\"maximum\":2147483647,"
@@ -304,6 +307,7 @@ static int use_options(reading *r, const char *source, const mcp_json *options, 
         .cwd = string_of(options, "cwd"), .headers = headers ? r->headers : NULL,
         .revision = string_of(options, "revision"),
         .max_sessions = (size_t)number_of(options, "max_sessions"),
+        .max_sessions_each = (size_t)number_of(options, "max_sessions_each"),
         .idle_ms = number_of(options, "idle_ms"), .timeout_ms = number_of(options, "timeout_ms"),
         .max_calls = (size_t)number_of(options, "max_calls"),
         .max_calls_in_all = (size_t)number_of(options, "max_calls_in_all"),

@@ -53,8 +53,8 @@ typedef struct mcp_upstream_group {
      * in flight and of answers that are kept for the caller. Requests beyond that fail with an error that
      * names the limit. */
     size_t max_calls, max_sessions, max_bytes;
-    /* Open sessions of all callers at all servers together; 0 means no limit. A further one replaces the
-     * idle one that was not used for the longest time, or fails. */
+    /* Open sessions of all callers at all servers together; 0 means no limit. A further one replaces an
+     * idle one of the principal that has most, or fails. */
     size_t max_sessions_in_all;
     /* What mcp_upstream_remember() of an earlier process has written, or NULL. Each server that is
      * mounted takes what concerns it. */
@@ -144,7 +144,9 @@ typedef struct mcp_upstream_options {
     /* The only revision to use, for example "2025-06-18"; NULL means that each session finds out
      * which one the other server supports (mcp_client_options). */
     const char *revision;
-    size_t max_sessions; /* maximum number of sessions that are open at once; default 64 */
+    /* The most sessions that are open at once; default 64. A further one replaces an idle one of the
+     * principal that has most, or the request fails. */
+    size_t max_sessions;
     uint64_t idle_ms;    /* a session ends after being idle this long; default 300,000 */
     uint64_t timeout_ms; /* time-out of all requests except tool calls; default 60,000 */
     /* A list waits this long for the other server. Its last list is sent then, and callers are
@@ -202,6 +204,10 @@ typedef struct mcp_upstream_options {
     /* How many messages of a session are read in a second, as mcp_http_client_options and
      * mcp_service_options say; default 10,000. It does not concern `connect`. */
     size_t messages_per_second;
+    /* The most open sessions of one principal, which has one for each set of capabilities that its clients
+     * declare; of a shared server, of all callers together. Default 8. A further one replaces the idle one
+     * of this principal that was not used for the longest time, or the request fails. */
+    size_t max_sessions_each;
 } mcp_upstream_options;
 
 /* Mounts the other server. Before the first request, the server needs a host with timers; unless
@@ -248,6 +254,7 @@ typedef enum mcp_upstream_limit {
     MCP_UPSTREAM_MAX_CALLS,
     MCP_UPSTREAM_MAX_CALLS_IN_ALL,
     MCP_UPSTREAM_MAX_SESSIONS,
+    MCP_UPSTREAM_MAX_SESSIONS_EACH,
     MCP_UPSTREAM_GROUP_CALLS, /* max_calls of the group, and so on */
     MCP_UPSTREAM_GROUP_SESSIONS,
     MCP_UPSTREAM_GROUP_BYTES,

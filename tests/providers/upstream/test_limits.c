@@ -181,6 +181,10 @@ static void test_sessions_in_all(void **state)
     is_counted(&w, MCP_UPSTREAM_GROUP_SESSIONS_IN_ALL, 1);
     mcp_channel_free(ann);
     wires_run(&w);
+    /* The session of the other caller is idle, but each of them has one. */
+    is_refused(&w, "\"name\":\"two_t\"", "(max-upstream-sessions-in-all)");
+    w.now += 2000;
+    wires_timers(&w, false); /* it ends */
     is_said(&w, "\"name\":\"two_t\"");
     close_two(&w);
     w = (wires){.group = {.max_sessions_in_all = 1}};
@@ -216,6 +220,122 @@ static void test_bytes(void **state)
     }
 }
 
+/* Calls a tool as a client that declares the capabilities that the bits stand for: 48 sets. */
+static const char *call_with(wires *w, unsigned set, const char *tool)
+{
+    static const char *const forms[] = {"", "\"form\":{}", "\"url\":{}", "\"form\":{},\"url\":{}"};
+    static const char *const samples[] = {"\"x\":{}", "\"sampling\":{}",
+                                          "\"sampling\":{\"tools\":{}}"};
+    char message[1024], form[64] = "";
+    if (set % 4)
+        snprintf(form, sizeof(form), ",\"elicitation\":{%s}", forms[set % 4]);
+    snprintf(
+        message, sizeof(message),
+        "{\"jsonrpc\":\"2.0\",\"id\":%zu,\"method\":\"tools/call\",\"params\":{\"name\":\"%s\","
+        "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
+        "\"io.modelcontextprotocol/clientCapabilities\":{%s%s%s%s}}}}",
+        ++w->id, tool, samples[set / 4 % 3], form, set / 12 % 2 ? ",\"roots\":{}" : "",
+        set / 24 % 2 ? ",\"extensions\":{\"io.modelcontextprotocol/ui\":{\"mimeTypes\":"
+                       "[\"text/html;profile=mcp-app\"]}}"
+                     : "");
+    return wires_say(w, message);
+}
+
+static size_t n_open(wires *w)
+{
+    size_t n = 0;
+    wires_timers(w, false);
+    for (const wire *at = w->open; at; at = at->next)
+        n++;
+    return n;
+}
+
+/* Opens a server with one upstream, as `ann`. */
+static void open_one(wires *w, size_t most, size_t each)
+{
+    mcp_error error;
+    assert_int_equal(wires_open(w, other_new()), MCP_OK);
+    assert_int_equal(
+        mcp_upstream_mount(w->front,
+                           MCP_OPTIONS(mcp_upstream_options, .name = "one",
+                                       .connect = wires_connect, .disconnect = wires_disconnect,
+                                       .user = w, .max_sessions = most, .max_sessions_each = each,
+                                       .idle_ms = 1000, .group = &w->group,
+                                       .allocator = &w->allocator),
+                           &error),
+        MCP_OK);
+    assert_int_equal(wires_peer(w, w->front, "ann"), MCP_OK);
+}
+
+/* A caller who varies the capabilities has few sessions with a server at once, by default 8. */
+static void test_each(void **state)
+{
+    (void)state;
+    static wires w;
+    w = (wires){0};
+    open_one(&w, 64, 0);
+    for (unsigned set = 0; set < 48; set++) {
+        wires_has(call_with(&w, set, "one_t"), "\"text\":\"said\"");
+        assert_int_equal(n_open(&w), set < 8 ? set + 1 : 8);
+    }
+    assert_int_equal(w.connects, 48);
+    close_two(&w);
+    /* Sessions that are in use do not end. */
+    w = (wires){0};
+    open_one(&w, 64, 3);
+    for (unsigned set = 0; set < 3; set++)
+        assert_string_equal(call_with(&w, set, "one_w"), "");
+    const char *reply = call_with(&w, 3, "one_t");
+    wires_has(reply,
+              "too many sessions of this caller are open (max_sessions_each): try again later");
+    is_counted(&w, MCP_UPSTREAM_MAX_SESSIONS_EACH, 1);
+    wires_has(call_with(&w, 2, "one_t"), "\"text\":\"said\"");
+    mcp_channel *ann = next_peer(&w, "bob");
+    wires_has(call_with(&w, 3, "one_t"), "\"text\":\"said\"");
+    assert_int_equal(n_open(&w), 4);
+    mcp_channel_free(ann);
+    wires_run(&w);
+    close_two(&w);
+}
+
+/* Callers who fill max_sessions end their own sessions, and not those of callers who have fewer. */
+static void test_fair(void **state)
+{
+    (void)state;
+    static wires w;
+    w = (wires){0};
+    open_one(&w, 4, 100);
+    mcp_channel *ann = next_peer(&w, "bob");
+    wires_has(call_with(&w, 0, "one_t"), "\"text\":\"said\"");
+    mcp_channel *bob = w.peer;
+    for (unsigned round = 0; round < 3; round++) {
+        w.peer = ann;
+        for (unsigned set = 0; set < 10; set++) {
+            w.now++;
+            wires_has(call_with(&w, set, "one_t"), "\"text\":\"said\"");
+            assert_in_range(n_open(&w), 1, 4);
+        }
+        size_t connects = w.connects;
+        w.peer = bob;
+        wires_has(call_with(&w, 0, "one_t"), "\"text\":\"said\"");
+        assert_int_equal(w.connects, connects); /* it is the same session */
+    }
+    /* A second one of bob takes the place of one of ann, who still has as many; a third one does not. */
+    size_t connects = w.connects;
+    wires_has(call_with(&w, 1, "one_t"), "\"text\":\"said\"");
+    wires_has(call_with(&w, 0, "one_t"), "\"text\":\"said\"");
+    assert_int_equal(w.connects, connects + 1);
+    wires_has(call_with(&w, 2, "one_t"), "\"text\":\"said\"");
+    wires_has(call_with(&w, 1, "one_t"), "\"text\":\"said\"");
+    assert_int_equal(w.connects, connects + 3); /* the third one ended the second one */
+    w.peer = ann;
+    wires_has(call_with(&w, 9, "one_t"), "\"text\":\"said\"");
+    wires_has(call_with(&w, 8, "one_t"), "\"text\":\"said\"");
+    assert_int_equal(w.connects, connects + 3);
+    mcp_channel_free(bob);
+    close_two(&w);
+}
+
 static void test_names(void **state)
 {
     (void)state;
@@ -227,8 +347,12 @@ static void test_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_calls),           cmocka_unit_test(test_sessions),
-        cmocka_unit_test(test_sessions_in_all), cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_sessions),
+        cmocka_unit_test(test_sessions_in_all),
+        cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_each),
+        cmocka_unit_test(test_fair),
         cmocka_unit_test(test_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
