@@ -153,6 +153,9 @@ typedef struct mcp_client_options {
     /* The maximum number of JSON values in one message of the server; see mcp_json_limits. If an
      * answer has more, its call fails with MCP_EPROTOCOL or MCP_ELIMIT. No limit by default. */
     size_t max_values;
+    /* The maximum number of entries in one page of a list. If a page has more, its call fails with
+     * MCP_ELIMIT before its entries are looked at. No limit by default. */
+    size_t max_entries;
 } mcp_client_options;
 
 /* Makes a client. Returns MCP_OK, MCP_EINVAL (a required field is missing, a string is not UTF-8 or

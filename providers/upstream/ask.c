@@ -361,9 +361,24 @@ static void learnt(upstream_ask *a, int rc, const mcp_json *result, const mcp_er
         common_forward_finish(&a->f, rc);
 }
 
+/* Says what to do if the answer exceeds a limit of the client. */
+static const mcp_error *explain(int rc, const mcp_error *error, mcp_error *room)
+{
+    if (rc != MCP_ELIMIT || !error)
+        return error;
+    *room = (mcp_error){.code = rc};
+    snprintf(room->text, sizeof(room->text),
+             "what it sent is too large: %.120s. Ask for less, or raise max_answer, max_values or "
+             "max_entries of this source",
+             error->text);
+    return room;
+}
+
 static void done(common_forward *f, int rc, const mcp_json *result, const mcp_error *error)
 {
     upstream_ask *a = ask_of(f);
+    mcp_error room;
+    error = explain(rc, error, &room);
     if (a->learns) {
         learnt(a, rc, result, error);
         return;

@@ -11,56 +11,81 @@
 
 enum { MOST_TOOLS = 4096 }; /* number of tools with headers that a session remembers */
 
-struct upstream_headers {
-    upstream_headers *next;
+struct upstream_headers { /* sorted by name */
     mcp_tool_headers *headers;
-    char name[]; /* of the tool, at the other server */
+    char *name; /* of the tool, at the other server */
 };
 
-static void headers_free(const upstream *up, upstream_headers *h)
+static void headers_free(const upstream *up, const upstream_headers *h)
 {
     mcp_tool_headers_free(h->headers);
-    common_release(&up->alloc, h);
+    common_release(&up->alloc, h->name);
 }
 
 void upstream_headers_clear(upstream_session *s)
 {
-    while (s->headers) {
-        upstream_headers *h = s->headers;
-        s->headers = h->next;
-        headers_free(s->up, h);
-    }
-    s->n_headers = 0;
+    while (s->n_headers)
+        headers_free(s->up, &s->headers[--s->n_headers]);
+    common_release(&s->up->alloc, s->headers);
+    s->headers = NULL;
+    s->room_headers = 0;
 }
 
-static void forget(upstream_session *s, mcp_str name)
+static mcp_str name_at(const void *array, size_t i)
 {
-    upstream_headers **at = &s->headers, *h;
-    while ((h = *at) != NULL && !mcp_str_eq(mcp_str_from(h->name), name))
-        at = &h->next;
-    if (!h)
-        return;
-    *at = h->next;
-    s->n_headers--;
-    headers_free(s->up, h);
+    return mcp_str_from(((const upstream_headers *)array)[i].name);
 }
 
-/* Replaces what is known of a tool. */
-static void remember(upstream_session *s, mcp_str name, mcp_tool_headers *headers)
+static upstream_headers *find(const upstream_session *s, mcp_str name, size_t *at)
 {
-    upstream_headers *h = NULL;
-    forget(s, name);
-    if (headers && s->n_headers < MOST_TOOLS)
-        h = common_alloc(&s->up->alloc, sizeof(*h) + name.len + 1);
-    if (!h) {
+    bool found;
+    *at = upstream_place(s->headers, s->n_headers, name_at, name, &found);
+    return found ? &s->headers[*at] : NULL;
+}
+
+static bool make_room(upstream_session *s)
+{
+    size_t room = s->room_headers ? 2 * s->room_headers : 16;
+    if (s->n_headers < s->room_headers)
+        return true;
+    upstream_headers *grown =
+        s->n_headers < MOST_TOOLS
+            ? s->up->alloc.resize(s->headers, room * sizeof(*grown), s->up->alloc.user)
+            : NULL;
+    if (!grown)
+        return false;
+    s->headers = grown;
+    s->room_headers = room;
+    return true;
+}
+
+/* Takes ownership of `headers`. */
+static void add(upstream_session *s, size_t at, mcp_str name, mcp_tool_headers *headers)
+{
+    char *copy = make_room(s) ? common_copy(&s->up->alloc, name.ptr, name.len) : NULL;
+    if (!copy) {
         mcp_tool_headers_free(headers);
         return;
     }
-    *h = (upstream_headers){.next = s->headers, .headers = headers};
-    memcpy(h->name, name.ptr, name.len);
-    h->name[name.len] = 0;
-    s->headers = h;
-    s->n_headers++;
+    upstream_headers *h = &s->headers[at];
+    memmove(h + 1, h, (s->n_headers++ - at) * sizeof(*h));
+    *h = (upstream_headers){headers, copy};
+}
+
+/* Replaces what is known of a tool. `headers` is NULL if it has none. */
+static void remember(upstream_session *s, mcp_str name, mcp_tool_headers *headers)
+{
+    size_t at;
+    upstream_headers *h = find(s, name, &at);
+    if (!h && headers) {
+        add(s, at, name, headers);
+    } else if (h && headers) {
+        mcp_tool_headers_free(h->headers);
+        h->headers = headers;
+    } else if (h) {
+        headers_free(s->up, h);
+        memmove(h, h + 1, (--s->n_headers - at) * sizeof(*h));
+    }
 }
 
 void upstream_headers_learn(upstream_session *s, const mcp_json *page)
@@ -91,16 +116,16 @@ int upstream_headers_check(const upstream *up, mcp_request *req, mcp_str tool)
 {
     const char *principal = upstream_principal(up, mcp_request_principal(req));
     bool known = false;
+    size_t at;
     if (!mcp_request_has_headers(req))
         return MCP_OK;
     for (const upstream_session *s = up->sessions; s; s = s->next) {
         if (!upstream_session_is_of(s, principal))
             continue;
         known |= s->knows_tools;
-        for (const upstream_headers *h = s->headers; h; h = h->next) {
-            if (mcp_str_eq(mcp_str_from(h->name), tool))
-                return mcp_request_check_headers(req, h->headers);
-        }
+        const upstream_headers *h = find(s, tool, &at);
+        if (h)
+            return mcp_request_check_headers(req, h->headers);
     }
     return known ? MCP_OK : MCP_ENOTFOUND;
 }

@@ -13,7 +13,7 @@ typedef struct upstream_renamed {
     char name[UPSTREAM_NAME_MAX + 1];
     char *original;
     size_t len;
-} upstream_renamed;
+} upstream_renamed; /* sorted by name */
 
 bool upstream_is_name(const char *name)
 {
@@ -94,22 +94,45 @@ static void change(const upstream_names *names, mcp_str original, char to[UPSTRE
     snprintf(to + prefix + n, HASH + 1, "_%016" PRIx64, hash_of(original));
 }
 
-static const upstream_renamed *find(const upstream_names *names, mcp_str name)
+size_t upstream_place(const void *array, size_t n, mcp_str (*name_at)(const void *array, size_t i),
+                      mcp_str name, bool *found)
 {
-    for (size_t i = 0; i < names->n; i++) {
-        if (mcp_str_eq(mcp_str_from(names->renamed[i].name), name))
-            return &names->renamed[i];
+    size_t from = 0, to = n;
+    *found = false;
+    while (from < to && !*found) {
+        size_t at = from + (to - from) / 2;
+        mcp_str other = name_at(array, at);
+        size_t len = other.len < name.len ? other.len : name.len;
+        int order = len ? memcmp(other.ptr, name.ptr, len) : 0;
+        order = order ? order : (other.len > name.len) - (other.len < name.len);
+        *found = order == 0;
+        if (order < 0)
+            from = at + 1;
+        else
+            to = at;
     }
-    return NULL;
+    return to;
+}
+
+static mcp_str name_at(const void *array, size_t i)
+{
+    return mcp_str_from(((const upstream_renamed *)array)[i].name);
+}
+
+/* Returns the index of a changed name, or where it would be. */
+static size_t place(const upstream_names *names, mcp_str name, bool *found)
+{
+    return upstream_place(names->renamed, names->n, name_at, name, found);
 }
 
 static int remember(upstream_names *names, const char *name, mcp_str original)
 {
-    const upstream_renamed *known = find(names, mcp_str_from(name));
+    bool known;
+    size_t at = place(names, mcp_str_from(name), &known);
+    upstream_renamed *r = names->renamed + at;
     if (known) /* Of two originals with the same hash only the first can be reached, so only that
                 * one is listed. */
-        return mcp_str_eq((mcp_str){known->original, known->len}, original) ? MCP_OK
-                                                                            : MCP_ENOTFOUND;
+        return mcp_str_eq((mcp_str){r->original, r->len}, original) ? MCP_OK : MCP_ENOTFOUND;
     if (names->n == MOST)
         return MCP_ENOTFOUND;
     if (names->n == names->cap) {
@@ -121,11 +144,13 @@ static int remember(upstream_names *names, const char *name, mcp_str original)
         names->renamed = grown;
         names->cap = cap;
     }
-    upstream_renamed *r = &names->renamed[names->n];
-    r->original = common_copy(&names->alloc, original.ptr, original.len);
-    r->len = original.len;
-    if (!r->original)
+    char *copy = common_copy(&names->alloc, original.ptr, original.len);
+    if (!copy)
         return MCP_ENOMEM;
+    r = names->renamed + at;
+    memmove(r + 1, r, (names->n - at) * sizeof(*r));
+    r->original = copy;
+    r->len = original.len;
     snprintf(r->name, sizeof(r->name), "%s", name);
     names->n++;
     return MCP_OK;
@@ -172,8 +197,9 @@ mcp_str upstream_names_find(const upstream_names *names, mcp_item item, mcp_str 
     if (to)
         return mcp_str_from(to->original);
     if (upstream_names_is_changed(names, name)) {
-        const upstream_renamed *r = find(names, name);
-        rest = r ? (mcp_str){r->original, r->len} : none;
+        bool known;
+        const upstream_renamed *r = names->renamed + place(names, name, &known);
+        rest = known ? (mcp_str){r->original, r->len} : none;
     }
     return rest.ptr && own_name(names, item, rest) ? none : rest;
 }

@@ -48,4 +48,8 @@ bool upstream_names_is_changed(const upstream_names *names, mcp_str name);
 /* Returns the original of a name that this server offers; ptr is NULL if it is not known. */
 mcp_str upstream_names_find(const upstream_names *names, mcp_item item, mcp_str name);
 
+/* Returns the index of `name` in an array that is sorted by names, or where it would be. */
+size_t upstream_place(const void *array, size_t n, mcp_str (*name_at)(const void *array, size_t i),
+                      mcp_str name, bool *found);
+
 #endif

@@ -210,6 +210,8 @@ static bool copy_options(upstream *up, const mcp_upstream_options *given)
     o->max_calls = o->max_calls ? o->max_calls : 256;
     o->max_calls_in_all = o->max_calls_in_all ? o->max_calls_in_all : 1024;
     o->max_answer = o->max_answer ? o->max_answer : 16 << 20;
+    o->max_values = o->max_values ? o->max_values : 1 << 18;
+    o->max_entries = o->max_entries ? o->max_entries : 10000;
     o->messages_per_second = o->messages_per_second ? o->messages_per_second : 10000;
     o->list_ms = o->list_ms ? o->list_ms : 1000;
     o->first_list_ms = o->first_list_ms ? o->first_list_ms : 10000;

@@ -97,7 +97,7 @@ struct upstream_session {
     upstream_login *login; /* of `http`; NULL if there is none */
     upstream_verdicts verdicts;
     upstream_headers *headers; /* of tools whose calls need headers */
-    size_t n_headers;
+    size_t n_headers, room_headers;
     bool knows_tools; /* other tools need none, as far as the lists said */
     upstream_ask *asks;
     size_t n_asks, bytes; /* bytes: what the requests and the answers that are kept for them hold */

@@ -82,6 +82,10 @@ const char mcp_upstream_schema[] =
     "\"description\":\"The most requests of all principals in flight; default 1024\"},"
     "\"max_answer\":{\"type\":\"integer\",\"minimum\":1000,\"maximum\":1000000000,"
     "\"description\":\"The longest message of the server in bytes; default 16777216\"},"
+    "\"max_values\":{\"type\":\"integer\",\"minimum\":1000,\"maximum\":100000000,"
+    "\"description\":\"The most JSON values in a message of the server; default 262144\"},"
+    "\"max_entries\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":10000000,"
+    "\"description\":\"The most entries in a page of a list of the server; default 10000\"},"
     "\"messages_per_second\":{\"type\":\"integer\",\"minimum\":10,\"maximum\":1000000,"
     "\"description\":\"How many messages of a session with the server are read in a second, each "
     "4 KiB counting as one more; default 10000\"},"
@@ -312,6 +316,8 @@ static int use_options(reading *r, const char *source, const mcp_json *options, 
         .max_calls = (size_t)number_of(options, "max_calls"),
         .max_calls_in_all = (size_t)number_of(options, "max_calls_in_all"),
         .max_answer = (size_t)number_of(options, "max_answer"),
+        .max_values = (size_t)number_of(options, "max_values"),
+        .max_entries = (size_t)number_of(options, "max_entries"),
         .messages_per_second = (size_t)number_of(options, "messages_per_second"),
         .list_ms = number_of(options, "list_ms"),
         .first_list_ms = number_of(options, "first_list_ms"),

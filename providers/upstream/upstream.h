@@ -156,7 +156,10 @@ typedef struct mcp_upstream_options {
     /* The most requests in flight, of one principal (default 256) and of all (default 1,024). Calls
      * that wait for an answer to a question, and requests of lists that nobody waits for, count. */
     size_t max_calls, max_calls_in_all;
-    size_t max_answer; /* the longest message of the other server in bytes; default 16 MiB */
+    /* What a message of the other server may have: bytes (default 16 MiB), JSON values (default
+     * 262,144) and, in a page of a list, entries (default 10,000). They bound for how long a message
+     * occupies the thread of the server. */
+    size_t max_answer, max_values, max_entries;
     const mcp_allocator *allocator;
     mcp_upstream_group *group; /* the list that contains the server while it is mounted, or NULL */
 

@@ -190,6 +190,8 @@ void mcp__call_answered(mcp_channel *channel, int rc, const mcp_json *result, vo
         if (rc == MCP_OK)
             return;
     }
+    if (rc == MCP_OK)
+        rc = mcp__page_check(call, result, &error);
     if (rc == MCP_OK && call->task) {
         mcp__call_task_answered(call, result);
     } else if (rc == MCP_OK) {

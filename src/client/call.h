@@ -129,6 +129,8 @@ uint64_t mcp__call_time(const mcp__call *call);
 
 /* Processes a page. The call then requests the next page, or is finished. */
 void mcp__pages_take(mcp__call *call, const mcp_json *result);
+/* Checks that a result which is a page of a list has no more entries than allowed. */
+int mcp__page_check(const mcp__call *call, const mcp_json *result, mcp_error *error);
 /* Reads the list again from its first page after the server rejected a cursor that it had returned.
  * Returns false if the list is not read again: after other errors, after one restart, or if the
  * pages go to a callback. */

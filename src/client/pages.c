@@ -76,6 +76,19 @@ static void find_array(mcp__pages *p, const mcp_json *result)
     }
 }
 
+int mcp__page_check(const mcp__call *call, const mcp_json *result, mcp_error *error)
+{
+    size_t most = call->client->options.max_entries;
+    for (size_t i = 0; most && i < MCP__COUNT(arrays); i++) {
+        if (mcp_str_eq(call->method, mcp_str_from(arrays[i].method)) &&
+            mcp_json_count(mcp_json_get(result, arrays[i].array)) > most)
+            return mcp__fail(error, MCP_ELIMIT, 0,
+                             "a page of %s has more than %zu entries (max_entries)",
+                             arrays[i].method, most);
+    }
+    return MCP_OK;
+}
+
 static int check_array(const mcp__call *call, const mcp_json *result, mcp_error *error)
 {
     mcp__pages *p = call->pages;

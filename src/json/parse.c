@@ -128,8 +128,8 @@ static int check_structure(const char *text, size_t len, const mcp_json_limits *
     if (deep)
         return mcp__fail(error, MCP_ELIMIT, at, "JSON nested deeper than the limit of %zu",
                          max_depth);
-    return mcp__fail(error, MCP_ELIMIT, at, "JSON with more values than the limit of %zu",
-                     max_values);
+    return mcp__fail(error, MCP_ELIMIT, at,
+                     "JSON with more values than the limit of %zu (max_values)", max_values);
 }
 
 /* ---- the call into yyjson -------------------------------------------------------------------- */

@@ -279,7 +279,8 @@ int mcp__explain_unparsed(mcp_str text, const mcp_error *error, mcp__buf *id, mc
         return MCP__INTERNAL_ERROR;
     }
     bool limit = error->code == MCP_ELIMIT;
-    if (limit && !mcp__scan_id(text, id->allocator, id))
+    if (limit && !mcp__scan_id_back(text, id->allocator, id) &&
+        !mcp__scan_id(text, id->allocator, id))
         id->len = 0;
     mcp__buf_printf(why, limit ? "%s" : "not a JSON message: %s", error->text);
     return limit ? MCP__INVALID_REQUEST : MCP__PARSE_ERROR;

@@ -6,6 +6,9 @@
   frozen   it stops itself              never    it does not answer
   flood    it writes without end to stderr or, over HTTP, to the stream of the answer
   silent   it does not even answer the handshake
+  many     its list has 100,000 tools in one page
+  values   its answer has 14 MB with 800,000 values
+  full     its list and its answer are as large as they may be: 10,000 tools, 14 MB, 260,000 values
 
 With --http it prints its port first.
 """
@@ -21,6 +24,24 @@ KIND = sys.argv[1]
 SIZE = int(max(20e6, 100e6 * float(os.environ.get("HOSTILE_SCALE", "1"))))  # more than max_answer
 HUGE = b"y" * SIZE if KIND == "huge" else b"good"  # made once: what counts is the work of the other side
 SCHEMA = {"type": "object"}
+
+
+def tools(count, description):
+    one = '{"name":"t%d","description":"%s","inputSchema":{"type":"object","properties":{"a":{"type":"string","x-mcp-header":"H"}}}}'
+    return b'{"tools":[{"name":"x","inputSchema":{"type":"object"}}' + \
+        "".join("," + one % (i, description) for i in range(count - 1)).encode() + b"]}"
+
+
+def links(count, uri):
+    return b'{"content":[{"type":"text","text":"good"}' + \
+        "".join(',{"type":"resource_link","uri":"a:%s%d","name":"n"}' % (uri, i) for i in range(count)).encode() + b"]}"
+
+
+RESULTS = {  # made once, too
+    "many": lambda: {"tools/list": tools(100000, "d")},
+    "values": lambda: {"tools/call": links(100000, "u" * 90)},
+    "full": lambda: {"tools/list": tools(10000, "d" * 1200), "tools/call": links(32000, "u" * 380)},
+}.get(KIND, dict)()
 
 
 def result_of(method):
@@ -42,6 +63,8 @@ def answer(message):
 
 def written(message):
     """Returns the parts of the answer."""
+    if message["method"] in RESULTS:
+        return [b'{"jsonrpc":"2.0","id":%s,"result":' % json.dumps(message["id"]).encode(), RESULTS[message["method"]], b"}"]
     parts = json.dumps(answer(message)).encode().split(b"@")
     return parts if len(parts) == 1 else [parts[0], HUGE, parts[1]]
 

@@ -336,6 +336,68 @@ static void test_fair(void **state)
     close_two(&w);
 }
 
+static int say_much(mcp_request *req, const mcp_json *arguments, void *user)
+{
+    (void)arguments, (void)user;
+    for (size_t i = 0; i < 200; i++)
+        mcp_reply_text(req, "said");
+    return MCP_OK;
+}
+
+/* An answer that is too large is an error that says so, or its entries are left out. What else the server
+ * answers, and what other servers answer, is as before. */
+static void test_answers(void **state)
+{
+    static const struct {
+        const char *name;
+        mcp_upstream_options limits;
+        const char *listed,
+            *said; /* by a list and by the call of "much"; NULL: as without limits */
+    } rows[] = {
+        {"none", {.size = 0}, NULL, NULL},
+        {"max_values",
+         {.max_values = 500},
+         NULL,
+         "JSON with more values than the limit of 500 (max_values)"},
+        {"max_answer", {.max_answer = 4000}, NULL, "longer than 4000 bytes"},
+        {"max_entries",
+         {.max_entries = 2},
+         "a page of tools/list has more than 2 entries (max_entries)",
+         NULL},
+    };
+    static char log[1 << 16];
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        static wires w;
+        mcp_error error;
+        print_message("# %s\n", rows[i].name);
+        w = (wires){.log = log, .log_room = sizeof(log)};
+        open_two(&w, false);
+        mcp_server_add_tool(w.other, MCP_OPTIONS(mcp_tool, .name = "much", .call = say_much), NULL,
+                            NULL);
+        mcp_upstream_options o = rows[i].limits;
+        o.size = sizeof(o);
+        o.name = "three", o.connect = wires_connect, o.disconnect = wires_disconnect;
+        o.user = &w, o.group = &w.group, o.allocator = &w.allocator;
+        assert_int_equal(mcp_upstream_mount(w.front, &o, &error), MCP_OK);
+        const char *list = wires_ask(&w, "tools/list", "");
+        wires_has(list, "\"two_much\"");
+        if (rows[i].listed)
+            assert_null(strstr(list, "\"three_t\""));
+        else
+            wires_has(list, "\"three_t\"");
+        const char *reply = call(&w, "\"name\":\"three_much\"");
+        wires_has(reply, rows[i].said ? "The server three " : "\"text\":\"said\"");
+        if (rows[i].said) {
+            wires_has(reply, rows[i].said);
+            wires_has(reply, "Ask for less, or raise max_answer, max_values or max_entries");
+        }
+        is_said(&w, "\"name\":\"three_t\"");
+        is_said(&w, "\"name\":\"two_t\"");
+        close_two(&w);
+    }
+}
+
 static void test_names(void **state)
 {
     (void)state;
@@ -353,6 +415,7 @@ int main(void)
         cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_each),
         cmocka_unit_test(test_fair),
+        cmocka_unit_test(test_answers),
         cmocka_unit_test(test_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -132,6 +132,22 @@ static const struct line {
      1,
      "stale",
      NULL},
+    {"as many entries as allowed",
+     "tools/list",
+     {MODERN, {"tools/list", RESULT("{\"tools\":[1,2,3]}")}},
+     0,
+     MCP_OK,
+     1,
+     NULL,
+     NULL},
+    {"an entry too many",
+     "tools/list",
+     {MODERN, {"tools/list", RESULT("{\"tools\":[1,2,3,4]}")}},
+     0,
+     MCP_ELIMIT,
+     0,
+     "a page of tools/list has more than 3 entries (max_entries)",
+     NULL},
     {"stopped",
      "resources/list",
      {MODERN, {"resources/list", PAGE(",\"nextCursor\":\"a\"")}, {"resources/list", PAGE("")}},
@@ -149,7 +165,8 @@ static void test_pages(void **state)
         const struct line *l = &lines[i];
         print_message("# %s\n", l->name);
         fake f;
-        fake_open(&f, l->replies, MCP_OPTIONS(mcp_client_options, .max_pages = 4));
+        fake_open(&f, l->replies,
+                  MCP_OPTIONS(mcp_client_options, .max_pages = 4, .max_entries = 3));
         f.stop_at_page = l->stop_at_page;
         assert_int_equal(mcp_client_list(f.client, l->method, count_page, fake_done, &f), MCP_OK);
         fake_run(&f);
