@@ -68,6 +68,23 @@ static inline bool mcp_str_eq(mcp_str a, mcp_str b)
     return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
 }
 
+/* One character of a text that anybody may have written, for a program that shows the text. */
+typedef struct mcp_char {
+    uint32_t code; /* for a byte that is not UTF-8, that byte */
+    size_t size;   /* in bytes */
+    /* What to show instead, such as "\x1b" or "\u202e": for a control character, for one that is
+     * invisible or changes the order of a text (Unicode's classes Cc, Cf, Zl, Zp and
+     * Default_Ignorable_Code_Point), and for a byte that is not UTF-8. Otherwise "". */
+    char escape[12];
+} mcp_char;
+
+/* Returns the first character of a text that is not empty. */
+MCP_API mcp_char mcp_char_at(mcp_str text);
+/* Copies a text for a log or a terminal, with the escapes of mcp_char. If there is not enough room,
+ * the copy is truncated between characters. Writes at most `room` bytes, at least one, with the
+ * terminating NUL. Returns the length without the NUL. */
+MCP_API size_t mcp_text_escape(char *to, size_t room, mcp_str text);
+
 /* ---- memory ---------------------------------------------------------------------------------- */
 
 /* The memory functions of an object. All three are required and behave like malloc, realloc and

@@ -1,10 +1,5 @@
-/* text.c: shows untrusted text without letting it control a terminal.
- *
- * A server chooses names, descriptions, contents and error texts. Escape sequences in them could
- * rewrite the screen, set the clipboard or answer a prompt; bidirectional marks and invisible
- * characters could make one name look like another, or carry instructions that only a language
- * model sees. All of them are shown as escapes.
- */
+/* text.c: shows untrusted text without letting it control a terminal. mcp_char_at() says which
+ * characters are shown as escapes. */
 #define _GNU_SOURCE
 #include "text.h"
 
@@ -13,40 +8,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
-
-/* One character: its code and size. An invalid UTF-8 byte has size 1 and is marked. */
-typedef struct character {
-    unsigned code;
-    size_t size;
-    bool broken;
-} character;
-
-static character next_character(mcp_str s)
-{
-    const unsigned char *p = (const unsigned char *)s.ptr;
-    static const struct {
-        unsigned char mask, lead;
-        unsigned least;
-    } forms[] = {{0x80, 0, 0}, {0xe0, 0xc0, 0x80}, {0xf0, 0xe0, 0x800}, {0xf8, 0xf0, 0x10000}};
-    for (size_t n = 0; n < 4; n++) {
-        if ((p[0] & forms[n].mask) != forms[n].lead)
-            continue;
-        unsigned code = p[0] & (unsigned char)~forms[n].mask;
-        size_t i = 1;
-        for (; i <= n && i < s.len && (p[i] & 0xc0) == 0x80; i++)
-            code = code << 6 | (p[i] & 0x3fu);
-        bool surrogate = code >= 0xd800 && code <= 0xdfff;
-        if (i == n + 1 && code >= forms[n].least && code <= 0x10ffff && !surrogate)
-            return (character){code, n + 1, false};
-        break;
-    }
-    return (character){p[0], 1, true};
-}
-
-static bool is_control(unsigned code)
-{
-    return code < 0x20 || (code >= 0x7f && code < 0xa0);
-}
 
 typedef struct range {
     unsigned first, last;
@@ -62,23 +23,6 @@ static bool is_in(unsigned code, const range *ranges, size_t count)
 }
 
 #define IS_IN(code, ranges) is_in(code, ranges, sizeof(ranges) / sizeof(ranges[0]))
-
-/* Characters that are invisible or change how their neighbours are read: every character of
- * Unicode's classes Cf, Zl and Zp, and every one with Default_Ignorable_Code_Point, including
- * reserved ones (Unicode 16). tests/programs/test_text.c compares this table with PCRE2's
- * classes. */
-static bool is_hidden(unsigned code)
-{
-    static const range ranges[] = {
-        {0x00ad, 0x00ad},   {0x034f, 0x034f},   {0x0600, 0x0605},   {0x061c, 0x061c},
-        {0x06dd, 0x06dd},   {0x070f, 0x070f},   {0x0890, 0x0891},   {0x08e2, 0x08e2},
-        {0x115f, 0x1160},   {0x17b4, 0x17b5},   {0x180b, 0x180f},   {0x200b, 0x200f},
-        {0x2028, 0x202e},   {0x2060, 0x206f},   {0x3164, 0x3164},   {0xfe00, 0xfe0f},
-        {0xfeff, 0xfeff},   {0xffa0, 0xffa0},   {0xfff0, 0xfffb},   {0x110bd, 0x110bd},
-        {0x110cd, 0x110cd}, {0x13430, 0x1343f}, {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a},
-        {0xe0000, 0xe0fff}};
-    return code >= 0xad && IS_IN(code, ranges);
-}
 
 /* Joiners join letters or select a glyph. Many emoji contain one; Persian and Indic scripts need
  * them. */
@@ -104,27 +48,23 @@ static size_t columns(unsigned code)
     return IS_IN(code, two) ? 2 : 1;
 }
 
-/* Writes the escape of a character to `to`. Returns false if the character is shown as it is. */
-static bool escape(character c, bool line_end_follows, text_mode mode, char to[16])
+/* Returns whether a character is shown as its escape. */
+static bool is_escaped(const mcp_char *c, bool line_end_follows, text_mode mode)
 {
     if (mode == TEXT_BLOCK &&
-        (c.code == '\n' || c.code == '\t' || (c.code == '\r' && line_end_follows)))
+        (c->code == '\n' || c->code == '\t' || (c->code == '\r' && line_end_follows)))
         return false;
-    if (c.broken || c.code < 0x80)
-        snprintf(to, 16, "\\x%02x", c.code);
-    else
-        snprintf(to, 16, c.code > 0xffff ? "\\U%08x" : "\\u%04x", c.code);
-    return c.broken || is_control(c.code) || is_hidden(c.code);
+    return c->escape[0] != 0;
 }
 
 /* Returns whether a joiner may be left out of a text of several lines. It may be left out after a
  * character that it can join, if at most one other joiner is between them, as in an emoji. Between
  * ASCII letters, or in longer sequences, a joiner can only hide something, so its escape is
  * shown. */
-static bool is_left_out(character c, text_mode mode, const text_joining *before)
+static bool is_left_out(const mcp_char *c, text_mode mode, const text_joining *before)
 {
-    bool may = before->code >= 0x80 || (c.code == 0xfe0f && isdigit((int)before->code));
-    return mode == TEXT_BLOCK && !c.broken && is_joiner(c.code) && may && before->left_out < 2;
+    bool may = before->code >= 0x80 || (c->code == 0xfe0f && isdigit((int)before->code));
+    return mode == TEXT_BLOCK && is_joiner(c->code) && may && before->left_out < 2;
 }
 
 static mcp_str rest(mcp_str s, size_t from)
@@ -135,11 +75,12 @@ static mcp_str rest(mcp_str s, size_t from)
 text_glyph text_next(mcp_str *s, text_mode mode, text_joining *before)
 {
     text_glyph g = {.len = 0};
-    character c = next_character(*s);
-    if (is_left_out(c, mode, before)) {
+    mcp_char c = mcp_char_at(*s);
+    if (is_left_out(&c, mode, before)) {
         before->left_out++;
-    } else if (escape(c, s->len > 1 && s->ptr[1] == '\n', mode, g.bytes)) {
-        g.len = g.columns = strlen(g.bytes);
+    } else if (is_escaped(&c, s->len > 1 && s->ptr[1] == '\n', mode)) {
+        g.len = g.columns = strlen(c.escape);
+        memcpy(g.bytes, c.escape, g.len);
         *before = (text_joining){0};
     } else {
         memcpy(g.bytes, s->ptr, c.size);
@@ -185,9 +126,8 @@ void text_put(FILE *to, mcp_str s, text_mode mode)
 bool text_is_safe(mcp_str s)
 {
     while (s.len) {
-        char shown[16];
-        character c = next_character(s);
-        if (escape(c, false, TEXT_LINE, shown))
+        mcp_char c = mcp_char_at(s);
+        if (c.escape[0])
             return false;
         s = rest(s, c.size);
     }
@@ -369,8 +309,8 @@ void text_put_field(FILE *to, mcp_str s)
 void text_put_json(FILE *to, mcp_str json)
 {
     while (json.len) {
-        character ch = next_character(json);
-        bool special = ch.code >= 0x7f && (is_control(ch.code) || is_hidden(ch.code));
+        mcp_char ch = mcp_char_at(json);
+        bool special = ch.code >= 0x7f && ch.escape[0];
         if (special && ch.code > 0xffff)
             fprintf(to, "\\u%04x\\u%04x", 0xd7c0 + (ch.code >> 10), 0xdc00 + (ch.code & 0x3ff));
         else if (special)

@@ -107,7 +107,9 @@ static void say_tool(looking *l, difference d, const char *name, const char *wha
     }
     printf("  %c ", signs[d]);
     text_put(stdout, mcp_str_from(name), TEXT_LINE);
-    printf("%s%s\n", *what ? ": " : "", what);
+    fputs(*what ? ": " : "", stdout);
+    text_put(stdout, mcp_str_from(what), TEXT_LINE);
+    putchar('\n');
 }
 
 /* Compares a tool with the approved one, and marks that as seen. */

@@ -85,31 +85,6 @@ static void put_line(audit *a, const char *now, line *l)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* Decodes one character. Returns its length, and for a byte that is not UTF-8 1 and the byte
- * itself. */
-static size_t next_char(mcp_str text, uint32_t *ret)
-{
-    static const struct {
-        unsigned char mask, lead;
-        uint32_t least;
-    } forms[] = {{0x80, 0x00, 0}, {0xe0, 0xc0, 0x80}, {0xf0, 0xe0, 0x800}, {0xf8, 0xf0, 0x10000}};
-    const unsigned char *s = (const unsigned char *)text.ptr;
-    for (size_t n = 1; n <= 4 && n <= text.len; n++) {
-        if ((s[0] & forms[n - 1].mask) != forms[n - 1].lead)
-            continue;
-        uint32_t c = s[0] & (unsigned char)~forms[n - 1].mask;
-        size_t i = 1;
-        for (; i < n && (s[i] & 0xc0) == 0x80; i++)
-            c = c << 6 | (s[i] & 0x3f);
-        if (i < n || c < forms[n - 1].least || c > 0x10ffff)
-            break;
-        *ret = c;
-        return n;
-    }
-    *ret = s[0];
-    return 1;
-}
-
 /* Writes a character as JSON in ASCII. Returns its length, at most 12. */
 static size_t put_char(char to[16], uint32_t c)
 {
@@ -128,18 +103,18 @@ static size_t put_char(char to[16], uint32_t c)
 static void add_string(line *l, mcp_str text, size_t room)
 {
     char one[16];
-    uint32_t c;
     size_t end = l->len + room;
     l->text[l->len++] = '"';
     while (text.len) {
-        size_t n = next_char(text, &c), len = put_char(one, c);
+        mcp_char c = mcp_char_at(text);
+        size_t len = put_char(one, c.code);
         if (l->len + len > end) {
             l->cut = true;
             break;
         }
         memcpy(l->text + l->len, one, len);
         l->len += len;
-        text = (mcp_str){text.ptr + n, text.len - n};
+        text = (mcp_str){text.ptr + c.size, text.len - c.size};
     }
     l->text[l->len++] = '"';
 }

@@ -366,7 +366,9 @@ static void print_findings(void)
 {
     static const char *const marks[] = {"ok      ", "warning ", "WRONG   "};
     for (size_t i = 0; i < found.count; i++) {
-        printf("%s%s: ", marks[found.items[i].status], found.items[i].about);
+        fputs(marks[found.items[i].status], stdout);
+        text_put(stdout, mcp_str_from(found.items[i].about), TEXT_LINE);
+        fputs(": ", stdout);
         text_put(stdout, mcp_str_from(found.items[i].text), TEXT_LINE);
         putchar('\n');
     }

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <common/text.h>
 #include <mcp/json.h>
 
 #include "config.h"
@@ -52,7 +53,7 @@ char *absolute_path(const char *path)
         if (append(append(ret, cwd), path) == ret)
             memcpy(ret, "/", 2);
     if (!ret)
-        fprintf(stderr, "mcpd: %s: %s\n", path, strerror(errno));
+        say("%s: %s", path, strerror(errno));
     free(cwd);
     return ret;
 }

@@ -1,6 +1,7 @@
 /* log.c: the log on stderr, where hosts and service managers collect the messages of servers.
  *
- * Control characters, which a file name or a request's path may contain, never reach a terminal.
+ * Control characters, which a file name or a request's path may contain, never reach a terminal
+ * (mcp_text_escape()).
  * Logging never blocks the server: a line that stderr does not accept at once is dropped and
  * counted. The global variables are the whole state of the log.
  */
@@ -85,16 +86,6 @@ static void put(const char *line, size_t len)
     errno = saved;
 }
 
-/* Copies printable ASCII and non-ASCII bytes; others become '?'. */
-static size_t copy(char *to, size_t room, mcp_str text)
-{
-    size_t n = 0;
-    for (; n < text.len && n + 1 < room; n++)
-        to[n] = (unsigned char)text.ptr[n] < 0x20 || text.ptr[n] == 0x7f ? '?' : text.ptr[n];
-    to[n] = 0;
-    return n;
-}
-
 void log_time(char to[32])
 {
     struct timespec now;
@@ -105,14 +96,11 @@ void log_time(char to[32])
     snprintf(to + n, 32 - n, ".%03ldZ", now.tv_nsec / 1000000);
 }
 
-/* Adds untrusted text, with everything except printable ASCII replaced with '?'. */
+/* Adds untrusted text. */
 static void add_text(mcp_json_writer *w, const char *key, mcp_str text)
 {
     char clean[512];
-    size_t n = copy(clean, sizeof(clean), text);
-    for (size_t i = 0; i < n; i++)
-        if ((unsigned char)clean[i] >= 0x80)
-            clean[i] = '?';
+    size_t n = mcp_text_escape(clean, sizeof(clean), text);
     if (n)
         mcp_json_key(w, key), mcp_json_add_str(w, (mcp_str){clean, n});
 }
@@ -165,7 +153,7 @@ static void say(const char *level, const char *prefix, const char *line)
         log_time(now);
     size_t n = (size_t)snprintf(text, sizeof(text), "%s%s%s: %s", now, with_times ? " " : "",
                                 own_name(), prefix);
-    n += copy(text + n, sizeof(text) - n - 1, mcp_str_from(line));
+    n += mcp_text_escape(text + n, sizeof(text) - n - 1, mcp_str_from(line));
     text[n++] = '\n';
     put(text, n);
 }
@@ -203,7 +191,7 @@ static bool is_probe(const mcp_http_record *r)
 /* Copies one field of a line; spaces are replaced, so that it stays one field. */
 static size_t copy_word(char *to, size_t room, mcp_str text)
 {
-    size_t n = copy(to, room, text.len ? text : MCP_STR("-"));
+    size_t n = mcp_text_escape(to, room, text.len ? text : MCP_STR("-"));
     for (size_t i = 0; i < n; i++)
         if (to[i] == ' ')
             to[i] = '?';

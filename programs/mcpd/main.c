@@ -54,7 +54,7 @@ static int fail(const mcp_error *error)
 {
     if (error->code && !error->text[0] && error->code != MCP_ENOMEM)
         return 1; /* the error was reported already */
-    fprintf(stderr, "mcpd: %s\n", error->text[0] ? error->text : mcp_error_text(error->code));
+    say("%s", error->text[0] ? error->text : mcp_error_text(error->code));
     return 1;
 }
 
@@ -89,10 +89,10 @@ static void greet(const settings *s)
 {
     char *what = isatty(STDIN_FILENO) ? about_first(s) : NULL;
     if (what)
-        fprintf(stderr,
-                "mcpd: serving %s on stdin and stdout; waiting for an MCP client (Ctrl-D ends).\n"
-                "A host starts it itself: see mcpd --print-config.\n",
-                what);
+        say("serving %s on stdin and stdout; waiting for an MCP client (Ctrl-D ends). A host "
+            "starts it "
+            "itself: see mcpd --print-config.",
+            what);
     free(what);
 }
 

@@ -52,7 +52,7 @@ static void disconnect(mcp_child *c, const char *how)
 
     line[0] = '\0';
     if (!c->why)
-        mcp__log_escape(line, sizeof(line), last_stderr_line(c));
+        mcp_text_escape(line, sizeof(line), last_stderr_line(c));
     snprintf(why, sizeof(why), "%s%s%s", how, line[0] ? "; the last line on its stderr: " : "",
              line);
     mcp__pump_end(&c->pump, why);

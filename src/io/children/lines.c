@@ -13,10 +13,10 @@ enum { PER_SECOND = 20 }; /* lines that may be logged per second after the burst
 void mcp__service_log(mcp_service *s, const char *level, const char *text)
 {
     char line[4 * MCP__SERVICE_LINE + 160];
-    size_t n = mcp__log_escape(line, 96, mcp_str_from(s->options.name));
+    size_t n = mcp_text_escape(line, 96, mcp_str_from(s->options.name));
 
     n += (size_t)snprintf(line + n, sizeof(line) - n, ": ");
-    mcp__log_escape(line + n, sizeof(line) - n, mcp_str_from(text));
+    mcp_text_escape(line + n, sizeof(line) - n, mcp_str_from(text));
     if (s->options.log)
         s->options.log(level, line, s->options.user);
     else

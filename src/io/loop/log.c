@@ -34,45 +34,6 @@ int mcp_loop_set_log_level(mcp_loop *loop, const char *level)
     return MCP_OK;
 }
 
-/* Returns the size in bytes of the first character of `text`, which must not be empty, or 0 if its
- * first byte must be escaped. */
-static size_t shown(mcp_str text)
-{
-    unsigned char c = (unsigned char)text.ptr[0];
-
-    if (c < 0x80)
-        return c >= 0x20 && c != 0x7f;
-    size_t n = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : 2;
-    if (n > text.len || mcp__utf8_valid(text.ptr, n) != n)
-        return 0;
-    return c == 0xc2 && (unsigned char)text.ptr[1] < 0xa0 ? 0 : n; /* C1 control characters */
-}
-
-size_t mcp__log_escape(char *to, size_t room, mcp_str text)
-{
-    static const char hex[] = "0123456789abcdef";
-    size_t len = 0;
-
-    while (text.len) {
-        size_t n = shown(text);
-        if ((n ? n : 4) >= room - len)
-            break;
-        if (n) {
-            memcpy(to + len, text.ptr, n);
-            len += n;
-        } else {
-            unsigned char c = (unsigned char)text.ptr[0];
-            const char escaped[4] = {'\\', 'x', hex[c >> 4], hex[c & 15]};
-            memcpy(to + len, escaped, sizeof(escaped));
-            len += sizeof(escaped);
-            n = 1;
-        }
-        text = mcp__str_sub(text, n);
-    }
-    to[len] = '\0';
-    return len;
-}
-
 static bool try_write(const char *bytes, size_t n)
 {
     struct pollfd p = {.fd = STDERR_FILENO, .events = POLLOUT};
@@ -100,7 +61,7 @@ void mcp__log_line(mcp_loop *loop, const char *level, const char *line)
     if (!line || rank < 0 || rank < loop->log_level)
         return;
     size_t n = (size_t)snprintf(text, sizeof(text), "mcp: %s: ", levels[rank]);
-    n += mcp__log_escape(text + n, sizeof(text) - 1 - n, mcp_str_from(line));
+    n += mcp_text_escape(text + n, sizeof(text) - 1 - n, mcp_str_from(line));
     text[n++] = '\n';
     int saved = errno;
     if (loop->log_lost)

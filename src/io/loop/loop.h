@@ -119,10 +119,6 @@ int64_t mcp__system_wall(void *user);
 
 /* ---- log.c -------------------------------------------------------------------------------------- */
 
-/* Copies a string for output on a terminal. Control characters and invalid UTF-8 become \xNN. If
- * there is not enough room, the copy is truncated between characters. Writes at most `room` bytes,
- * with the terminating NUL. Returns the length without the NUL. */
-size_t mcp__log_escape(char *to, size_t room, mcp_str text);
 void mcp__log_line(mcp_loop *loop, const char *level, const char *line);
 
 #endif

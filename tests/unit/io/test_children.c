@@ -406,7 +406,8 @@ static void test_stderr_flood(void **state)
 
     (void)state;
     open_fixture(&f,
-                 "i=0; while [ $i -lt 3000 ]; do printf 'line \\033[31m\\n' >&2; i=$((i+1)); done; "
+                 "i=0; while [ $i -lt 3000 ]; do printf 'line "
+                 "\\033[31m\\302\\233\\342\\200\\256\\377\\n' >&2; i=$((i+1)); done; "
                  "head -c 100000 /dev/zero | tr '\\0' x >&2; echo >&2; " ANSWER("", ""),
                  0);
     begin(&f);
@@ -416,7 +417,7 @@ static void test_stderr_flood(void **state)
     assert_int_equal(now.lines, 3001);
     assert_true(now.lines_left_out > 2800 - 20 * 20);
     assert_true(f.log_lines < 300);
-    assert_non_null(strstr(f.log, "thing: line \\x1b[31m\n"));
+    assert_non_null(strstr(f.log, "thing: line \\x1b[31m\\u009b\\u202e\\xff\n"));
     close_fixture(&f);
 }
 
