@@ -11,6 +11,7 @@
 
 #include "entry.h"
 #include "modules.h"
+#include "secrets.h"
 #include "servers.h"
 
 struct config {
@@ -255,6 +256,7 @@ static char *folder_of(char *path)
 int config_read(const char *path, config_tell *tell, config **ret)
 {
     mcp_error error = {0};
+    struct stat st;
     config *c = make(path, tell);
     if (!c)
         return tell("out of memory"), MCP_ENOMEM;
@@ -262,7 +264,10 @@ int config_read(const char *path, config_tell *tell, config **ret)
     if (rc != MCP_OK)
         return finish(c, tell_file(c, rc, error.text), ret);
     c->folder = folder_of(absolute_path(path));
-    return finish(c, c->folder ? parse(c) : tell_file(c, MCP_ENOMEM, "out of memory"), ret);
+    rc = c->folder ? parse(c) : tell_file(c, MCP_ENOMEM, "out of memory");
+    if (rc == MCP_OK && secrets_in(config_root(c)) && stat(path, &st) == 0)
+        secrets_warn(path, &st);
+    return finish(c, rc, ret);
 }
 
 int config_read_text(const char *path, const char *folder, mcp_str text, config_tell *tell,

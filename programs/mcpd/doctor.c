@@ -21,6 +21,7 @@
 #include "http.h"
 #include "isolate.h"
 #include "oauth.h"
+#include "secrets.h"
 #include "tokens.h"
 #include "upstreams.h"
 
@@ -295,7 +296,7 @@ static void look_at_file(const char *about, const char *path, bool secret)
         return;
     if (stat(path, &st) < 0 || access(path, R_OK) < 0)
         doctor_find(FINDING_WRONG, about, "%s: %s", path, strerror(errno));
-    else if (secret && (st.st_mode & 077))
+    else if (secret && secrets_exposed(&st))
         doctor_find(FINDING_WARNING, about, "%s: other users can read it: chmod 600 it", path);
     else
         doctor_find(FINDING_OK, about, "%s: can be read%s", path, secret ? ", by nobody else" : "");
@@ -420,6 +421,8 @@ int doctor_look(const settings *now, offer *o, bool configured)
     if (configured) {
         if (o->config)
             doctor_find(FINDING_OK, "configuration", "%s: it is valid", now->config);
+        if (o->config && secrets_in(config_root(o->config)))
+            look_at_file("configuration", now->config, true);
         look_at_sources(now, o);
         look_at_tools(o);
         look_at_http(now, o);

@@ -1,5 +1,5 @@
 /* effective.c: merges the command line and the configuration file into one configuration file, and
- * writes it. */
+ * writes it without secrets. */
 #define _GNU_SOURCE
 #include "effective.h"
 
@@ -9,6 +9,7 @@
 
 #include "entry.h"
 #include "glob.h"
+#include "secrets.h"
 
 /* Paths are made absolute, because the new file may be in any folder. Returns false on failure. */
 static bool put_text(mcp_json_writer *w, const option *o, const char *text)
@@ -50,8 +51,7 @@ static bool put_option(mcp_json_writer *w, const option *o, const settings *s)
     return ok;
 }
 
-/* Writes a module's source: a path is made absolute, and passwords are removed from any other
- * source. */
+/* Writes a module's source; a path is made absolute. */
 static bool put_module(mcp_json_writer *w, const offer *o, const source *s)
 {
     const mcp_module *module;
@@ -60,8 +60,6 @@ static bool put_module(mcp_json_writer *w, const offer *o, const source *s)
         return false;
     char *placed = offer_place(module, s->text, s->base);
     bool ok = placed != NULL;
-    if (ok && !module->source_is_path)
-        modules_remove_passwords(placed);
     mcp_json_begin_object(w);
     mcp_json_key(w, "module"), mcp_json_add_string(w, s->module);
     mcp_json_key(w, "source"), mcp_json_add_string(w, placed ? placed : "");
@@ -90,16 +88,6 @@ static bool put_source(mcp_json_writer *w, const offer *o, const source *s)
 }
 
 /* ---- sections without options ---------------------------------------------------------------- */
-
-static void put_tokens(mcp_json_writer *w, const mcp_json *tokens)
-{
-    mcp_json_iter it = {0};
-    mcp_str key;
-    mcp_json_begin_object(w);
-    while (mcp_json_next(tokens, &it, &key))
-        mcp_json_key_str(w, key), mcp_json_add_string(w, "***");
-    mcp_json_end(w);
-}
 
 static void put_place(mcp_json_writer *w, config *c, const mcp_json *value)
 {
@@ -168,7 +156,7 @@ static void put_sections(mcp_json_writer *w, config *c)
     const mcp_json *root = config_root(c), *tokens = mcp_json_get(root, "tokens");
     const mcp_json *tools = mcp_json_get(root, "tools");
     if (tokens)
-        mcp_json_key(w, "tokens"), put_tokens(w, tokens);
+        mcp_json_key(w, "tokens"), mcp_json_add_value(w, tokens);
     if (mcp_json_get(root, "oauth"))
         mcp_json_key(w, "oauth"), put_oauth(w, c, mcp_json_get(root, "oauth"));
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
@@ -186,13 +174,12 @@ static void put_sections(mcp_json_writer *w, config *c)
         mcp_json_key(w, "tools"), mcp_json_add_value(w, tools);
 }
 
-int effective_print(const offer *o)
+/* Writes everything, with the secrets. */
+static bool put_all(mcp_json_writer *w, const offer *o)
 {
     size_t count;
     const settings *now = o->now;
     const option *table = options_table(&count);
-    mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
-    mcp_str text;
     bool ok = true;
     mcp_json_begin_object(w);
     mcp_json_key(w, "sources");
@@ -207,11 +194,28 @@ int effective_print(const offer *o)
     if (o->config)
         put_sections(w, o->config);
     mcp_json_end(w);
-    int rc = w && ok ? mcp_json_writer_finish(w, &text) : MCP_ENOMEM;
+    return w && ok;
+}
+
+int effective_print(const offer *o)
+{
+    mcp_json_writer *w = mcp_json_writer_new(NULL, 0), *shown = mcp_json_writer_new(NULL, 0);
+    mcp_json_doc *doc = NULL;
+    mcp_str text;
+    bool ok = put_all(w, o);
+    int rc = ok && shown ? mcp_json_writer_finish(w, &text) : MCP_ENOMEM;
+    if (rc == MCP_OK)
+        rc = mcp_json_parse(text, NULL, NULL, &doc, NULL);
+    if (rc == MCP_OK) {
+        secrets_put(shown, mcp_json_root(doc));
+        rc = mcp_json_writer_finish(shown, &text);
+    }
     if (rc == MCP_OK)
         config_pretty(stdout, text);
     else if (ok)
         say("the configuration cannot be written as JSON: %s", mcp_error_text(rc));
+    mcp_json_free(doc);
+    mcp_json_writer_free(shown);
     mcp_json_writer_free(w);
     return rc == MCP_OK ? 0 : 1;
 }

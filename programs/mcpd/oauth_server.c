@@ -10,6 +10,7 @@
 
 #include "log.h"
 #include "oauth.h"
+#include "secrets.h"
 
 enum { MAX_ISSUERS = 16, MAX_SECRET = 4096 };
 
@@ -42,8 +43,7 @@ static const char *read_secret(config *c, const char *path, mcp_error *error)
     FILE *f = fopen(path, "re");
     bool read = f && fgets(line, sizeof(line), f);
     int code = errno;
-    bool open_to_others =
-        f && fstat(fileno(f), &st) == 0 && S_ISREG(st.st_mode) && (st.st_mode & 077);
+    bool known = f && fstat(fileno(f), &st) == 0;
     if (f)
         fclose(f);
     if (read)
@@ -53,11 +53,8 @@ static const char *read_secret(config *c, const char *path, mcp_error *error)
                  f ? "there is no secret in it" : strerror(code));
         return NULL;
     }
-    if (open_to_others) {
-        char text[300];
-        snprintf(text, sizeof(text), "other users can read %.200s: chmod 600 it", path);
-        log_line("warning", text, NULL);
-    }
+    if (known)
+        secrets_warn(path, &st);
     return config_keep(c, strdup(line));
 }
 

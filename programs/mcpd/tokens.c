@@ -17,7 +17,7 @@
 
 #include <common/sha256.h>
 
-#include "log.h"
+#include "secrets.h"
 
 enum { MAX_TOKEN = 512, MAX_PRINCIPAL = 128, MAX_TOKENS = 10000 };
 
@@ -127,11 +127,8 @@ static bool read_lines(reader *s)
 static void warn_if_readable(const reader *s)
 {
     struct stat st;
-    char text[256];
-    if (fstat(fileno(s->file), &st) < 0 || !S_ISREG(st.st_mode) || !(st.st_mode & 077))
-        return;
-    snprintf(text, sizeof(text), "other users can read %.150s: chmod 600 it", s->path);
-    log_line("warning", text, NULL);
+    if (fstat(fileno(s->file), &st) == 0)
+        secrets_warn(s->path, &st);
 }
 
 /* Reads a file with one token per line, as TOKEN or PRINCIPAL:TOKEN; # begins a comment line. The
