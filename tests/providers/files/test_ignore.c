@@ -215,6 +215,30 @@ static void test_above(void **state)
     tree_remove(&t);
 }
 
+/* What is above the repository does not concern it, whether its top is served or a folder below. */
+static void test_above_the_top(void **state)
+{
+    static const char *const served[] = {"over/repo", "over/repo/a", "over/repo/a/b"};
+    tree t;
+    (void)state;
+    tree_make(&t);
+    tree_file(&t, ".gitignore", "*.far\n");
+    tree_file(&t, "over/.gitignore", "*.over\n/repo/a/b/named\nnamed\n");
+    tree_file(&t, "over/repo/.gitignore", "*.top\n");
+    tree_file(&t, "over/repo/.git/info/exclude", "*.info\n");
+    tree_file(&t, "over/repo/a/b/named", "");
+    for (size_t i = 0; i < sizeof(served) / sizeof(*served); i++) {
+        files_roots roots = open_one(tree_at(&t, served[i]), NULL);
+        assert_false(visible(&roots.items[0], "x.top", false));
+        assert_false(visible(&roots.items[0], "x.info", false));
+        assert_true(visible(&roots.items[0], "x.over", false));
+        assert_true(visible(&roots.items[0], "x.far", false));
+        assert_true(visible(&roots.items[0], "named", false));
+        files_roots_close(&roots);
+    }
+    tree_remove(&t);
+}
+
 static void test_change(void **state)
 {
     const files_ignore_options options = {.fresh_ns = -1};
@@ -454,11 +478,11 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rules),       cmocka_unit_test(test_rule_limits),
-        cmocka_unit_test(test_switches),    cmocka_unit_test(test_globs),
-        cmocka_unit_test(test_above),       cmocka_unit_test(test_change),
-        cmocka_unit_test(test_cache_bound), cmocka_unit_test(test_beside_git),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_rules),      cmocka_unit_test(test_rule_limits),
+        cmocka_unit_test(test_switches),   cmocka_unit_test(test_globs),
+        cmocka_unit_test(test_above),      cmocka_unit_test(test_above_the_top),
+        cmocka_unit_test(test_change),     cmocka_unit_test(test_cache_bound),
+        cmocka_unit_test(test_beside_git), cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
