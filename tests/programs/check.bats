@@ -54,6 +54,7 @@ END
     (umask 077 && echo a:token >tokens && echo 'a b' >bad)
     while IFS='|' read -r text fails said; do
         printf '{%s}\n' "$text" >c.json
+        chmod 600 c.json # it may have tokens
         said=${said//HERE/$here}
         run -1 --separate-stderr "$MCPD" --config c.json --check-config
         [[ -z "$output" && "$stderr" == "c.json:$said"* ]] || { echo "$text"; echo "$stderr"; return 1; }

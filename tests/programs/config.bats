@@ -20,6 +20,7 @@ teardown() {
 
 wrong() { # JSON LINE...: --check-config prints these lines, in this order, and exits with 1
     printf '%s\n' "$1" >bad.json
+    chmod 600 bad.json # it may have secrets
     shift
     run -1 --separate-stderr "$MCPD" --config bad.json --check-config
     [ -z "$output" ]
@@ -28,6 +29,7 @@ wrong() { # JSON LINE...: --check-config prints these lines, in this order, and 
 
 right() { # JSON
     printf '%s\n' "$1" >good.json
+    chmod 600 good.json
     run -0 --separate-stderr "$MCPD" --config good.json --check-config
     [ -z "$stderr" ]
     [ "$output" = "good.json: it is valid" ]
