@@ -396,25 +396,80 @@ static char first_byte(mcp_str text)
     return 0;
 }
 
-int mcp_channel_receive(mcp_channel *channel, mcp_exchange exchange, mcp_str message, int64_t now)
+static void begin_message(mcp_channel *channel, mcp_exchange exchange, mcp_str message, int64_t now)
 {
-    if (channel->closed)
-        return MCP_ECLOSED;
     channel->now = now;
     channel->in_use = true;
     channel->text = message;
     if (channel->role->heard)
         channel->role->heard(channel, exchange, message);
+}
+
+static int end_message(mcp_channel *channel, int rc)
+{
+    channel->in_use = false;
+    mcp__channel_forget_text(channel);
+    return rc;
+}
+
+int mcp_channel_receive(mcp_channel *channel, mcp_exchange exchange, mcp_str message, int64_t now)
+{
     int rc;
+    if (channel->closed)
+        return MCP_ECLOSED;
+    begin_message(channel, exchange, message, now);
     if (message.len > channel->options.max_message)
         rc = mcp_channel_receive_oversized(channel, exchange, message, message, now);
     else if (first_byte(message) == '[')
         rc = receive_batch(channel, exchange, message);
     else
         rc = receive_single(channel, exchange, message);
-    channel->in_use = false;
-    mcp__channel_forget_text(channel);
-    return rc;
+    return end_message(channel, rc);
+}
+
+void mcp__parsing_begin(mcp__parsing *p, const mcp_channel *channel, mcp_str text)
+{
+    *p = (mcp__parsing){
+        .text = text, .limits = limits_of(channel), .allocator = *channel->allocator};
+}
+
+void mcp__parsing_run(mcp__parsing *p)
+{
+    (void)mcp_json_parse(p->text, &p->limits, &p->allocator, &p->doc, &p->error);
+}
+
+/* Acts on the root of a document. Takes ownership of the document. */
+static int receive_document(mcp_channel *channel, mcp_exchange exchange, mcp_json_doc *doc)
+{
+    char *text;
+    if (mcp_json_is(mcp_json_root(doc), MCP_JSON_ARRAY))
+        return run_batch(channel, exchange, doc);
+    mcp__incoming *in = incoming_new(channel, exchange, 0, &text);
+    if (!in) {
+        mcp_json_free(doc);
+        return MCP_ENOMEM;
+    }
+    in->doc = doc;
+    in->bytes = mcp__json_doc_bytes(doc);
+    channel->members = mcp_json_count(mcp_json_root(doc));
+    read_envelope(in, mcp_json_root(doc));
+    if (!act_on(channel, in))
+        discard(in);
+    return MCP_OK;
+}
+
+int mcp__channel_receive_parsed(mcp_channel *channel, mcp_exchange exchange, mcp__parsing *p,
+                                int64_t now)
+{
+    mcp_json_doc *doc = p->doc;
+    p->doc = NULL;
+    if (channel->closed) {
+        mcp_json_free(doc);
+        return MCP_ECLOSED;
+    }
+    begin_message(channel, exchange, p->text, now);
+    return end_message(channel, doc ? receive_document(channel, exchange, doc)
+                                    : refuse_unparsed(channel, exchange, p->text, &p->error));
 }
 
 int mcp__channel_receive_read(mcp_channel *channel, mcp_exchange exchange,

@@ -152,6 +152,21 @@ typedef struct mcp__received {
 MCP__SHARED int mcp__channel_receive_read(mcp_channel *channel, mcp_exchange exchange,
                                           const mcp__received *received, int64_t now);
 
+/* A long message, which is parsed on another thread before the channel receives it. */
+typedef struct mcp__parsing {
+    mcp_str text; /* must stay until the message was received */
+    mcp_json_limits limits;
+    mcp_allocator allocator;
+    mcp_json_doc *doc; /* NULL if *error says why */
+    mcp_error error;
+} mcp__parsing;
+MCP__SHARED void mcp__parsing_begin(mcp__parsing *p, const mcp_channel *channel, mcp_str text);
+/* Parses the message, on any thread. */
+MCP__SHARED void mcp__parsing_run(mcp__parsing *p);
+/* Like mcp_channel_receive(). Takes the document. */
+MCP__SHARED int mcp__channel_receive_parsed(mcp_channel *channel, mcp_exchange exchange,
+                                            mcp__parsing *p, int64_t now);
+
 /* Returns whether a message is of the modern era. A message is modern if its _meta names a
  * revision. Otherwise `named` decides. It is the MCP-Protocol-Version in the transport's metadata,
  * and may be empty. */

@@ -227,6 +227,8 @@ bool mcp__child_release(mcp_child *c)
 {
     mcp_loop *loop = c->pump.loop;
 
+    mcp__parse_leave(c->parse, NULL, 0);
+    c->parse = NULL;
     mcp__child_close_pipes(c);
     mcp__child_close_handle(c, (uv_handle_t *)&c->kill);
     mcp__child_close_handle(c, (uv_handle_t *)&c->hold);

@@ -7,6 +7,7 @@
 
 #include "io/child/spawn.h"
 #include "io/loop/flow.h"
+#include "io/loop/parse.h"
 #include "io/loop/pump.h"
 #include "io/loop/loop.h"
 #include "io/stdio/stdio.h"
@@ -56,10 +57,11 @@ struct mcp_child {
     void (*on_too_long)(void *user);
     const char *why; /* why the process was ended, or NULL to describe its status; borrowed */
     bool congested;
-    bool deaf;   /* its output is ignored, because it was killed */
-    bool more;   /* lines are left for the next turn of the loop */
-    bool held;   /* nothing is read until the timer `hold` fires */
-    size_t turn; /* number of lines that may still be passed on in this turn */
+    bool deaf;             /* its output is ignored, because it was killed */
+    bool more;             /* lines are left for the next turn of the loop */
+    bool held;             /* nothing is read until the timer `hold` fires */
+    mcp__parse_job *parse; /* nothing is read until this message was parsed */
+    size_t turn;           /* number of lines that may still be passed on in this turn */
 
     int in, out, err; /* the parent's ends of the child's stdin, stdout, stderr; -1 if closed */
     mcp__flow flow;

@@ -98,6 +98,46 @@ static void on_writable(uv_poll_t *poll, int status, int events)
 
 /* ---- from the child ---------------------------------------------------------------------------------- */
 
+static void on_output(uv_poll_t *poll, int status, int events);
+
+static bool is_paused(const mcp_child *c)
+{
+    return c->held || c->parse;
+}
+
+static void resume(mcp_child *c)
+{
+    if (is_paused(c) || c->out < 0 || c->deaf)
+        return;
+    uv_poll_start(&c->out_poll, UV_READABLE, on_output);
+    if (c->more)
+        mcp__pump_note(&c->pump);
+}
+
+static void on_parsed(mcp__parse_job *job, void *child)
+{
+    mcp_child *c = child;
+
+    c->parse = NULL;
+    if (c->pump.channel && !c->deaf)
+        mcp__parse_receive(job, c->pump.channel, 0);
+    c->more = true;
+    resume(c);
+    mcp__pump_turn(&c->pump);
+    mcp__child_flush(c);
+}
+
+/* Receives a message, or lets another thread parse it first. */
+static void pass_on(mcp_child *c, mcp_str line)
+{
+    if (mcp__child_is_running(c))
+        c->parse = mcp__parse_elsewhere(c->pump.loop, c->pump.channel, line, on_parsed, c);
+    if (!c->parse)
+        (void)mcp_channel_receive(c->pump.channel, 0, line, mcp__loop_now(c->pump.loop));
+    else if (c->out >= 0)
+        uv_poll_stop(&c->out_poll);
+}
+
 /* A process that sends very many short lines must not delay the other work of the loop, so the
  * number of lines per turn is limited. */
 static void hand_over(mcp_child *c)
@@ -106,11 +146,11 @@ static void hand_over(mcp_child *c)
     mcp_str line;
     int kind;
 
-    while (c->turn && !c->deaf && c->pump.channel &&
+    while (c->turn && !c->deaf && !c->parse && c->pump.channel &&
            (kind = mcp__lines_next(&c->lines, &line)) != MCP__LINE_NONE) {
         c->turn--;
         if (kind == MCP__LINE_WHOLE)
-            (void)mcp_channel_receive(c->pump.channel, 0, line, now);
+            pass_on(c, line);
         else
             (void)mcp_channel_receive_oversized(c->pump.channel, 0, line, c->lines.tail, now);
     }
@@ -140,18 +180,12 @@ static bool is_over(ssize_t n)
     return n == 0 || (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK);
 }
 
-static void on_output(uv_poll_t *poll, int status, int events);
-
 static void on_hold_over(uv_timer_t *timer)
 {
     mcp_child *c = timer->data;
 
     c->held = false;
-    if (c->out < 0 || c->deaf)
-        return;
-    uv_poll_start(&c->out_poll, UV_READABLE, on_output);
-    if (c->more)
-        mcp__pump_note(&c->pump);
+    resume(c);
 }
 
 /* Lets the process wait if it has sent too much. */
@@ -177,7 +211,7 @@ static void read_output(mcp_child *c, size_t budget, bool to_end)
 
     c->turn = TURN_LINES;
     hand_over(c);
-    while (more && budget && c->turn && !c->deaf && c->out >= 0) {
+    while (more && budget && c->turn && !c->deaf && !c->parse && c->out >= 0) {
         size_t room;
         char *to = mcp__lines_room(&c->lines, &room);
         if (!to)
@@ -198,7 +232,7 @@ static void read_output(mcp_child *c, size_t budget, bool to_end)
     }
     c->more = !c->turn && !c->deaf;
     slow_down(c, most - budget);
-    if (c->more && !c->held)
+    if (c->more && !is_paused(c))
         mcp__pump_note(&c->pump);
 }
 
@@ -210,8 +244,8 @@ static void on_output(uv_poll_t *poll, int status, int events)
     (void)events;
     if (c->deaf)
         uv_poll_stop(poll);
-    if (c->more || c->held)
-        return; /* mcp__child_settle() or on_hold_over() continues */
+    if (c->more || is_paused(c))
+        return; /* mcp__child_settle() or resume() continues */
     read_output(c, TURN_BYTES, false);
     mcp__pump_turn(&c->pump);
     mcp__child_flush(c);
@@ -221,7 +255,7 @@ void mcp__child_settle(void *child)
 {
     mcp_child *c = child;
 
-    if (c->more && !c->held) {
+    if (c->more && !is_paused(c)) {
         read_output(c, TURN_BYTES, false);
         mcp__pump_turn(&c->pump);
     }
@@ -266,6 +300,8 @@ void mcp__child_read_rest(mcp_child *c)
 {
     size_t rounds = LARGEST_PIPE / (MCP__CHILD_STDERR - MCP__CHILD_LAST) + 1, turns = REST_TURNS;
 
+    mcp__parse_leave(c->parse, c->deaf ? NULL : c->pump.channel, 0);
+    c->parse = NULL;
     do
         read_output(c, LARGEST_PIPE, true);
     while (c->more && --turns);

@@ -20,6 +20,7 @@
 #include "base/library.h"
 #include "http/client/client.h"
 #include "io/loop/flow.h"
+#include "io/loop/parse.h"
 #include "io/loop/pump.h"
 #include "io/loop/loop.h"
 
@@ -241,6 +242,7 @@ struct mcp__client_exchange {
     mcp__buf message;
     mcp__headers headers; /* headers that the channel has set */
     mcp__buf body;
+    mcp__parse_job *parse; /* parses the body */
     mcp__sse sse;
 };
 

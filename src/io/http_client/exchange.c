@@ -224,6 +224,27 @@ static bool on_bytes(void *arg, mcp_str bytes)
     }
 }
 
+/* The client ignores this if the body was the answer. */
+static void end_of_body(mcp__client_exchange *e)
+{
+    mcp__client_exchange_end(e, 200,
+                             e->is_cut ? "the answer is longer than our limit"
+                                       : "the body does not contain the answer to the request");
+}
+
+static void on_parsed(mcp__parse_job *job, void *exchange)
+{
+    mcp__client_exchange *e = exchange;
+    mcp_http_client *http = e->http;
+
+    e->parse = NULL;
+    if (e->stage == MCP__GONE || !http->pump.channel)
+        return;
+    mcp__parse_receive(job, http->pump.channel, e->number);
+    end_of_body(e);
+    mcp__http_note(http);
+}
+
 static void receive_body(mcp__client_exchange *e, int rc, const char *text)
 {
     mcp_http_client *http = e->http;
@@ -239,14 +260,17 @@ static void receive_body(mcp__client_exchange *e, int rc, const char *text)
         return;
     }
     body.len = e->is_cut ? MCP__MIN(body.len, (size_t)OVERSIZED_HEAD) : body.len;
+    if (!e->is_cut)
+        e->parse = mcp__parse_elsewhere(http->pump.loop, http->pump.channel, body, on_parsed, e);
+    if (e->parse) {
+        mcp__buf_free(&e->body);
+        return;
+    }
     if (e->is_cut)
         (void)mcp_channel_receive_oversized(http->pump.channel, e->number, body, (mcp_str){0}, now);
     else
         (void)mcp_channel_receive(http->pump.channel, e->number, body, now);
-    /* The client ignores this if the body was the answer. */
-    mcp__client_exchange_end(e, 200,
-                             e->is_cut ? "the answer is longer than our limit"
-                                       : "the body does not contain the answer to the request");
+    end_of_body(e);
 }
 
 /* Sends the message again now, or when the authorization has ended. */
@@ -405,6 +429,7 @@ void mcp__client_exchange_free(mcp__client_exchange *e)
     const mcp_allocator *a = e->http->allocator;
 
     mcp__list_remove(&e->link);
+    mcp__parse_leave(e->parse, NULL, 0);
     mcp__buf_free(&e->message);
     mcp__buf_free(&e->body);
     mcp__headers_free(&e->headers);

@@ -203,6 +203,7 @@ static void before_waiting(uv_prepare_t *prepare)
 {
     mcp_loop *loop = prepare->data;
 
+    loop->parsed = false;
     if (uv_now(&loop->uv) >= loop->next_timer)
         uv_idle_start(&loop->no_waiting, do_nothing);
 }

@@ -34,6 +34,7 @@ typedef struct fixture {
     char text[256];
     int exits, status;
     size_t stderr_bytes;
+    char order[8];
 } fixture;
 
 static void on_result(mcp_client *client, int rc, const mcp_json *result, const mcp_error *error,
@@ -117,6 +118,81 @@ static void test_talks(void **state)
     assert_int_equal(f.exits, 0);
     assert_int_equal(close_fixture(&f), 0); /* it ends by itself when its stdin is closed */
     assert_int_equal(f.exits, 1);
+}
+
+/* A server whose answer has half a MiB. A short message follows at once. */
+#define LONG_ANSWER                                                                    \
+    "x=x; for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19; do x=$x$x; done; " \
+    "sed -u -n 's/.*\"id\":\\([^,}]*\\).*/\\1/p' | while read -r id; do "              \
+    "echo '{\"jsonrpc\":\"2.0\",\"id\":'$id',\"result\":{\"protocolVersion\":"         \
+    "\"2025-06-18\",\"capabilities\":{},\"instructions\":\"'$x'\",\"serverInfo\":{"    \
+    "\"name\":\"s\",\"version\":\"1\"}}}'; "                                           \
+    "echo '{\"jsonrpc\":\"2.0\",\"method\":\"notifications/next\"}'; done"
+
+/* Notes the order of the messages: "l" for a long one, "s" for a short one. */
+static void on_trace(mcp_client *client, bool sent, mcp_exchange exchange, mcp_str message,
+                     void *user)
+{
+    fixture *f = user;
+    size_t n = strlen(f->order);
+
+    (void)client;
+    (void)exchange;
+    if (!sent && n < sizeof(f->order) - 1)
+        f->order[n] = message.len > 1 << 19 ? 'l' : 's';
+}
+
+static void open_long(fixture *f, const char *script)
+{
+    const char *const argv[] = {"sh", "-c", script, NULL};
+    mcp_error error = {0};
+
+    *f = (fixture){.status = -1};
+    assert_int_equal(mcp_loop_new(NULL, &f->loop, NULL), MCP_OK);
+    assert_int_equal(
+        mcp_client_new(MCP_OPTIONS(mcp_client_options, .name = "t", .version = "1",
+                                   .revision = "2025-06-18", .trace = on_trace, .user = f),
+                       &f->client, NULL),
+        MCP_OK);
+    assert_int_equal(spawn(f, argv, &error), MCP_OK);
+    assert_int_equal(mcp_client_start(f->client, on_result, f), MCP_OK);
+}
+
+/* A long message is parsed on another thread. The messages keep their order. */
+static void test_long(void **state)
+{
+    fixture f;
+
+    (void)state;
+    open_long(&f, LONG_ANSWER);
+    wait_for(&f, &f.results);
+    assert_int_equal(f.rc, MCP_OK);
+    assert_int_equal(mcp_client_instructions(f.client).len, 1 << 19);
+    for (int64_t end = wait_end(); !strchr(f.order, 's') && wait_more(end);)
+        mcp_loop_step(f.loop, 10);
+    assert_string_equal(f.order, "ls");
+    close_fixture(&f);
+}
+
+/* The process ends, or is ended, while its message is parsed. */
+static void test_long_at_the_end(void **state)
+{
+    fixture f;
+
+    (void)state;
+    open_long(&f, "read -r line; echo \"$line\" | { " LONG_ANSWER "; }; exit 3");
+    wait_for(&f, &f.results);
+    assert_int_equal(f.rc, MCP_OK);
+    wait_for(&f, &f.exits);
+    assert_string_equal(f.order, "ls");
+    assert_int_equal(close_fixture(&f), 3);
+    for (int steps = 0; steps < 40; steps++) {
+        open_long(&f, LONG_ANSWER);
+        for (int i = 0; i < steps; i++)
+            mcp_loop_step(f.loop, 1);
+        close_fixture(&f);
+        assert_int_equal(f.results, 1); /* the answer, or that the connection is closed */
+    }
 }
 
 static void test_exit_status(void **state)
@@ -396,6 +472,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_talks),
+        cmocka_unit_test(test_long),
+        cmocka_unit_test(test_long_at_the_end),
         cmocka_unit_test(test_exit_status),
         cmocka_unit_test(test_answer_before_exit),
         cmocka_unit_test(test_closes_its_output),
