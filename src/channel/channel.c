@@ -308,6 +308,7 @@ static int refuse_unparsed(mcp_channel *channel, mcp_exchange exchange, mcp_str 
 {
     mcp__buf id = mcp__channel_take_buf(channel), why = mcp__channel_take_buf(channel);
     int code = mcp__explain_unparsed(text, error, &id, &why);
+    mcp__channel_forget_text(channel); /* it has no members that anybody should look for */
     send_error(channel, exchange, mcp__buf_view(&id), code,
                why.failed ? MCP_STR("not a JSON message") : mcp__buf_view(&why));
     mcp__channel_give_buf(channel, &why);
