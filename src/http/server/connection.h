@@ -92,11 +92,9 @@ struct mcp_http_connection {
     mcp__buf body;
     mcp_str body_span; /* the body if it was not copied: borrowed from the received bytes */
     mcp__buf input;    /* received bytes that are not parsed yet */
-    /* While the parser runs: the end of its bytes; the beginning of the request and the end of the last
-     * name of a header in them, or NULL. */
-    const char *parsed_end, *started_at, *name_end;
-    size_t
-        direct; /* bytes of the body that the parser does not get, because it did not get the head */
+    /* While the parser runs: the end of its bytes, and the end of the last name of a header in them,
+     * or NULL. */
+    const char *parsed_end, *name_end;
 
     mcp_exchange exchange;      /* of the request being answered, or 0 */
     mcp__http_peer *peer;       /* the channel for requests without a session */
@@ -205,12 +203,6 @@ static inline void mcp__http_end_reading(mcp_http_connection *c)
 /* ---- parse.c ------------------------------------------------------------------------------------ */
 
 void mcp__http_parser_settings(llhttp_settings_t *settings);
-/* Begins a request, and leaves the former head and what follows from it alone. */
-void mcp__http_begin_request(mcp_http_connection *c);
-/* Counts bytes of the head. Returns HPE_USER with the refusal `why` if the head is too long. */
-int mcp__http_measure(mcp_http_connection *c, size_t len, mcp__http_refusal why);
-/* Adds received bytes to the body. Returns HPE_USER if the request is refused. */
-int mcp__http_add_body(mcp_http_connection *c, const char *at, size_t len);
 /* Parses the input that is left. */
 void mcp__http_parse_input(mcp_http_connection *c);
 /* Refuses a request before it is complete. The rest of the request is discarded. */
@@ -224,21 +216,6 @@ mcp__http_refusal mcp__http_no_room(mcp_http_connection *c, size_t bytes);
 void mcp__http_run_held(mcp_http_connection *c);
 /* Continues a request whose login was answered. */
 void mcp__http_run_asked(mcp_http_connection *c);
-
-/* ---- bypass.c ----------------------------------------------------------------------------------- */
-
-/* Returns whether a long value follows that the parser would not interpret. */
-bool mcp__http_precedes_long(const mcp_http_connection *c);
-/* Takes this value from the input, without the white space before it. At least its last character is
- * left, so that the parser finds the same end, or the same wrong byte, as if it got the whole. */
-llhttp_errno_t mcp__http_take_value(mcp_http_connection *c, mcp_str *in);
-/* Keeps the head of a complete request, if it was received at once with its body. */
-void mcp__http_keep_head(mcp_http_connection *c);
-/* If the input begins with a request whose head repeats the former one, takes this head, begins the
- * request, and returns true. The head is complete, but not checked yet. */
-bool mcp__http_take_head(mcp_http_connection *c, mcp_str *in);
-/* Takes the body of such a request, or a part of it. Returns HPE_PAUSED at its end. */
-llhttp_errno_t mcp__http_take_body(mcp_http_connection *c, mcp_str *in);
 
 /* ---- route.c --------------------------------------------------------------------------------------- */
 

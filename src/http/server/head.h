@@ -38,21 +38,6 @@ typedef struct mcp__http_span {
     uint32_t at, len;
 } mcp__http_span;
 
-/* A complete head as it was received, with which the next head of the connection is compared
- * (repeat.c). The values in its holes may differ. */
-enum { MCP__HTTP_HOLES = 4, MCP__HTTP_REPEAT_MAX = 2048 };
-typedef struct mcp__http_repeat {
-    uint32_t at, len;  /* of the head in `bytes`; len is 0 if there is none */
-    uint32_t received; /* mcp__http_head.received */
-    uint32_t body;     /* Content-Length */
-    uint32_t used;     /* number of heads that repeated it */
-    uint8_t n_holes;   /* MCP__HTTP_HOLES + 1 if the head cannot be compared */
-    struct {
-        uint8_t kind;     /* mcp__http_known */
-        uint16_t at, len; /* of the value in the head */
-    } hole[MCP__HTTP_HOLES];
-} mcp__http_repeat;
-
 /* The part of a head that is kept: the target, the values of known headers, and the names and
  * values of Mcp-Param-* and of login_headers. Spans and offsets refer to `bytes`, which may move
  * when it grows. */
@@ -73,7 +58,6 @@ typedef struct mcp__http_head {
     uint32_t repeated; /* compared headers that occurred twice: 1 << mcp__http_known */
     size_t received;   /* bytes of the head, including those not kept */
     size_t count;
-    mcp__http_repeat repeat;
 } mcp__http_head;
 
 #define MCP__HOP_HEADER "Libmcp-Forwarded-Request"
@@ -81,26 +65,12 @@ typedef struct mcp__http_head {
 enum { MCP__HTTP_JSON = 1, MCP__HTTP_SSE = 2 };
 
 void mcp__http_head_reset(mcp__http_head *head);
-/* Shrinks the buffer to its contents, without the kept head and what was taken by it. */
+/* Shrinks the buffer to its contents. */
 void mcp__http_head_shrink(mcp__http_head *head);
 void mcp__http_head_name(mcp__http_head *head, const char *at, size_t len);
 void mcp__http_head_name_end(mcp__http_head *head);
 void mcp__http_head_value(mcp__http_head *head, const char *at, size_t len);
 void mcp__http_head_value_end(mcp__http_head *head);
-
-/* ---- repeat.c ------------------------------------------------------------------------------- */
-
-/* Notes the place in the head, and the length, of the value of the header being received. */
-void mcp__http_repeat_note(mcp__http_head *head, size_t at, size_t len);
-/* Keeps the bytes of the complete head, if the next head can be compared with them. `body` is the
- * length of its body. */
-void mcp__http_repeat_keep(mcp__http_head *head, mcp_str bytes, size_t body);
-/* If `in` begins with the kept head, whose values in holes may differ: takes these values, stores the
- * length of the body, and returns the length of the head. Otherwise, and if there is no memory,
- * returns 0; the head must then be reset. `max` is the limit of `received`. */
-size_t mcp__http_repeat_take(mcp__http_head *head, mcp_str in, size_t max, size_t *body);
-/* Discards the kept head and the values that were taken. */
-void mcp__http_repeat_drop(mcp__http_head *head);
 
 /* ---- headers.c ------------------------------------------------------------------------------ */
 

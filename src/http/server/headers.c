@@ -69,7 +69,6 @@ void mcp__http_head_reset(mcp__http_head *head)
 void mcp__http_head_shrink(mcp__http_head *head)
 {
     mcp__buf *b = &head->bytes;
-    mcp__http_repeat_drop(head);
     char *small = b->ptr ? mcp__resize(b->allocator, b->ptr, b->len) : NULL;
     if (!small)
         return;

@@ -4,8 +4,8 @@
  * Pipelined requests are thus answered in order. The bytes after a request are buffered, up to a
  * limit.
  *
- * The parser looks at each byte in turn. bypass.c spares it long values of headers, and heads that
- * repeat the former one.
+ * The parser looks at each byte of a value in turn. It therefore stops before a long value that it
+ * would not interpret, such as that of Authorization, and is given only the end of this value.
  *
  * A body that arrives completely in one call is read in place. Only a partial body is copied, when
  * that call returns.
@@ -18,6 +18,7 @@ enum {
     BODY_RETAINED = 4 << 10, /* largest buffer for a body that is kept between requests */
     DISCARD_MAX =
         64 << 10, /* a refused body up to this size is read, so that the connection stays open */
+    LONG_VALUE = 128, /* from this length on, values of headers are not left to the parser */
     ID_BODY_MAX =
         8 << 10, /* a refused body up to this size is kept, so that the refusal can repeat its id */
 };
@@ -42,9 +43,11 @@ static int stop(mcp_http_connection *c, mcp__http_refusal why)
     return HPE_USER;
 }
 
-void mcp__http_begin_request(mcp_http_connection *c)
+static int on_message_begin(llhttp_t *parser)
 {
+    mcp_http_connection *c = connection_of(parser);
     mcp__http_set_phase(c, MCP__HTTP_HEAD);
+    mcp__http_head_reset(&c->head);
     c->bytes_in = c->bytes_out = 0;
     c->refusal = MCP__HTTP_FINE;
     if (mcp__http_asks(c->http))
@@ -54,25 +57,18 @@ void mcp__http_begin_request(mcp_http_connection *c)
         mcp__http_uncount_request(c);
     if (c->is_hop)
         mcp__hop_free(c);
-    c->stream_only = c->body_complete = c->home_gone = false;
+    c->target = MCP__HTTP_ENDPOINT;
+    c->stream_only = c->body_complete = c->home_gone = c->cors = false;
     c->http_method = 0;
     c->method = 0;
     c->traceparent[0] = 0;
     mcp__release(c->http->allocator, c->name);
     c->name = NULL;
-}
-
-static int on_message_begin(llhttp_t *parser)
-{
-    mcp_http_connection *c = connection_of(parser);
-    mcp__http_begin_request(c);
-    mcp__http_head_reset(&c->head);
-    c->target = MCP__HTTP_ENDPOINT;
-    c->cors = false;
     return 0;
 }
 
-int mcp__http_measure(mcp_http_connection *c, size_t len, mcp__http_refusal why)
+/* Counts bytes of the head. Stops with the refusal `why` if the head is too long. */
+static int measure(mcp_http_connection *c, size_t len, mcp__http_refusal why)
 {
     c->head.received += len;
     if (c->head.received > c->http->options.max_header_bytes)
@@ -85,7 +81,7 @@ static int on_url(llhttp_t *parser, const char *at, size_t len)
     mcp_http_connection *c = connection_of(parser);
     mcp__buf_add(&c->head.bytes, at, len);
     c->head.target.len += (uint32_t)len;
-    return mcp__http_measure(c, len, MCP__HTTP_LONG_TARGET);
+    return measure(c, len, MCP__HTTP_LONG_TARGET);
 }
 
 static int on_header_field(llhttp_t *parser, const char *at, size_t len)
@@ -94,7 +90,14 @@ static int on_header_field(llhttp_t *parser, const char *at, size_t len)
     c->name_end = at + len;
     if (c->phase == MCP__HTTP_HEAD) /* of a trailer, only the length and number are checked */
         mcp__http_head_name(&c->head, at, len);
-    return mcp__http_measure(c, len, MCP__HTTP_LONG_HEAD);
+    return measure(c, len, MCP__HTTP_LONG_HEAD);
+}
+
+/* Returns whether a long value follows that the parser would not interpret. */
+static bool precedes_long_value(const mcp_http_connection *c)
+{
+    return c->head.opaque && c->name_end && c->parsed_end - c->name_end > LONG_VALUE &&
+           !memchr(c->name_end, '\r', LONG_VALUE);
 }
 
 static int on_header_field_complete(llhttp_t *parser)
@@ -106,8 +109,8 @@ static int on_header_field_complete(llhttp_t *parser)
         mcp__http_head_name_end(&c->head);
     if (c->head.count > c->http->options.max_headers)
         return stop(c, MCP__HTTP_MANY_HEADERS);
-    int rc = mcp__http_measure(c, 4, MCP__HTTP_LONG_HEAD);
-    c->at_value = !rc && c->phase == MCP__HTTP_HEAD && mcp__http_precedes_long(c);
+    int rc = measure(c, 4, MCP__HTTP_LONG_HEAD);
+    c->at_value = !rc && c->phase == MCP__HTTP_HEAD && precedes_long_value(c);
     return c->at_value ? HPE_PAUSED : rc;
 }
 
@@ -116,9 +119,7 @@ static int on_header_value(llhttp_t *parser, const char *at, size_t len)
     mcp_http_connection *c = connection_of(parser);
     if (c->phase == MCP__HTTP_HEAD)
         mcp__http_head_value(&c->head, at, len);
-    if (c->phase == MCP__HTTP_HEAD && c->started_at)
-        mcp__http_repeat_note(&c->head, (size_t)(at - c->started_at), len);
-    return mcp__http_measure(c, len, MCP__HTTP_LONG_HEAD);
+    return measure(c, len, MCP__HTTP_LONG_HEAD);
 }
 
 static int on_header_value_complete(llhttp_t *parser)
@@ -208,8 +209,7 @@ static int on_headers_complete(llhttp_t *parser)
     mcp__http_set_phase(c, MCP__HTTP_BODY);
     c->body.limit =
         parser->flags & F_CHUNKED ? SIZE_MAX : (size_t)MCP__MIN(parser->content_length, SIZE_MAX);
-    /* A head that repeats the former one has the same target, and what was checked of it is the same. */
-    mcp__http_refusal why = c->direct ? MCP__HTTP_FINE : mcp__http_route(c);
+    mcp__http_refusal why = mcp__http_route(c);
     if (!why && needs_login(c) && mcp__http_ask(c, &why)) {
         mcp__http_set_phase(c, MCP__HTTP_ASKING);
         return HPE_PAUSED;
@@ -239,8 +239,9 @@ static bool keep_body(mcp_http_connection *c)
     return fits;
 }
 
-int mcp__http_add_body(mcp_http_connection *c, const char *at, size_t len)
+static int on_body(llhttp_t *parser, const char *at, size_t len)
 {
+    mcp_http_connection *c = connection_of(parser);
     if (c->discards_body)
         return 0;
     size_t max = c->refusal ? ID_BODY_MAX : c->http->options.max_body;
@@ -255,11 +256,6 @@ int mcp__http_add_body(mcp_http_connection *c, const char *at, size_t len)
         return stop(c, mcp__http_no_room(c, len));
     mcp__buf_add(&c->body, at, len);
     return c->body.failed ? stop(c, MCP__HTTP_NO_MEMORY) : 0;
-}
-
-static int on_body(llhttp_t *parser, const char *at, size_t len)
-{
-    return mcp__http_add_body(connection_of(parser), at, len);
 }
 
 static int on_message_complete(llhttp_t *parser)
@@ -363,30 +359,38 @@ static bool may_parse(const mcp_http_connection *c)
             (!c->congested && c->burst <= c->http->options.max_output));
 }
 
+/* Takes a long value from the input, without the white space before it. At least its last character
+ * is left, so that the parser finds the same end, or the same wrong byte, as if it got the whole. */
+static llhttp_errno_t take_value(mcp_http_connection *c, mcp_str *in)
+{
+    size_t n = mcp__http_plain(*in), from = 0;
+    while (n && in->ptr[n - 1] == ' ')
+        n--;
+    while (from < n && in->ptr[from] == ' ')
+        from++;
+    c->at_value = false;
+    llhttp_resume(&c->parser);
+    if (n - from < 2)
+        return HPE_OK;
+    mcp_str value = {in->ptr + from, n - 1 - from};
+    mcp__http_head_value(&c->head, value.ptr, value.len);
+    c->bytes_in += n - 1;
+    *in = mcp__str_sub(*in, n - 1);
+    return measure(c, value.len, MCP__HTTP_LONG_HEAD) ? HPE_USER : HPE_OK;
+}
+
 /* Passes the input to the parser. */
 static llhttp_errno_t execute(mcp_http_connection *c, mcp_str *in)
 {
     c->name_end = NULL;
     c->parsed_end = (in->len ? in->ptr : "") + in->len;
-    if (c->phase == MCP__HTTP_IDLE)
-        c->started_at = in->ptr;
     llhttp_errno_t error = llhttp_execute(&c->parser, in->len ? in->ptr : "", in->len);
     const char *at =
         error == HPE_OK || !in->len ? in->ptr + in->len : llhttp_get_error_pos(&c->parser);
     size_t used = at ? (size_t)(at - in->ptr) : in->len;
     c->bytes_in += used;
     *in = mcp__str_sub(*in, used);
-    return error == HPE_PAUSED && c->at_value ? mcp__http_take_value(c, in) : error;
-}
-
-/* Takes a step: a body or head that the parser need not see, or what the parser takes. */
-static llhttp_errno_t advance(mcp_http_connection *c, mcp_str *in)
-{
-    if (c->direct)
-        return mcp__http_take_body(c, in);
-    if (c->phase == MCP__HTTP_IDLE && mcp__http_take_head(c, in))
-        return (llhttp_errno_t)on_headers_complete(&c->parser);
-    return execute(c, in);
+    return error == HPE_PAUSED && c->at_value ? take_value(c, in) : error;
 }
 
 /* Parses as many requests as can be answered now. */
@@ -394,10 +398,9 @@ static void parse(mcp_http_connection *c, mcp_str *in)
 {
     while ((in->len || c->unpaused) && may_parse(c)) {
         c->unpaused = false;
-        llhttp_errno_t error = advance(c, in);
+        llhttp_errno_t error = execute(c, in);
         if (error == HPE_PAUSED && c->complete) {
             llhttp_resume(&c->parser);
-            mcp__http_keep_head(c);
             run_request(c);
         } else if (error != HPE_OK && c->phase != MCP__HTTP_ASKING) {
             if (c->phase == MCP__HTTP_IDLE)
@@ -406,7 +409,6 @@ static void parse(mcp_http_connection *c, mcp_str *in)
                                                  : refusal_of(c, error));
         }
     }
-    c->started_at = NULL;
     if (!keep_body(c))
         refuse_unkept(c);
     if (c->phase > MCP__HTTP_STREAMING)
