@@ -64,7 +64,6 @@ struct mcp_http_connection {
     bool authenticated;   /* `authenticate` has accepted a request */
     bool is_asked;        /* the login is open */
     uint8_t login_result; /* mcp__http_refusal, set when the login is answered */
-    bool at_value;        /* the parser has stopped before a long value of a header */
     bool home_gone;       /* the instance that has the session of the request is gone */
     bool is_hop;          /* another instance forwarded the request */
     bool unpaused;        /* the parser must continue after a login, even without more input */
@@ -92,9 +91,6 @@ struct mcp_http_connection {
     mcp__buf body;
     mcp_str body_span; /* the body if it was not copied: borrowed from the received bytes */
     mcp__buf input;    /* received bytes that are not parsed yet */
-    /* While the parser runs: the end of its bytes, and the end of the last name of a header in them,
-     * or NULL. */
-    const char *parsed_end, *name_end;
 
     mcp_exchange exchange;      /* of the request being answered, or 0 */
     mcp__http_peer *peer;       /* the channel for requests without a session */

@@ -52,7 +52,6 @@ typedef struct mcp__http_head {
     uint32_t field;       /* start of the header being received */
     uint32_t field_value; /* start of its value */
     uint8_t field_kind;
-    bool opaque; /* the value being received may be long, and the parser does not interpret it */
     uint8_t accepts;   /* MCP__HTTP_JSON | MCP__HTTP_SSE */
     bool duplicate;    /* a header that is not compared with the message occurred twice */
     uint32_t repeated; /* compared headers that occurred twice: 1 << mcp__http_known */
@@ -95,9 +94,5 @@ mcp_str mcp__http_trim(mcp_str s);
  * MCP__HTTP_SSE, or 0. */
 unsigned mcp__http_accepts(mcp_str value);
 bool mcp__http_is_json(mcp_str content_type);
-
-/* Returns the number of bytes at the beginning that may be part of any value: all except control
- * characters. */
-size_t mcp__http_plain(mcp_str bytes);
 
 #endif

@@ -37,16 +37,9 @@ typedef struct param {
 enum {
     /* headers that may occur several times, and then form one list */
     LISTS = 1u << MCP__HTTP_ACCEPT | 1u << MCP__HTTP_FORWARDED_FOR,
-    LONG = 1u << MCP__HTTP_SESSION | 1u << MCP__HTTP_HOP | 1u << MCP__HTTP_AUTHORIZATION |
-           1u << MCP__HTTP_PARAM | 1u << MCP__HTTP_MORE |
-           1u << MCP__HTTP_IGNORED, /* headers whose values may be long */
     MIRRORED = 1u << MCP__HTTP_REVISION | 1u << MCP__HTTP_METHOD | 1u << MCP__HTTP_NAME |
                1u << MCP__HTTP_PARAM,
 };
-
-/* The lengths of the names of headers that the parser interprets: Upgrade, Connection,
- * Content-Length, Proxy-Connection and Transfer-Encoding. */
-enum { INTERPRETED = 1 << 7 | 1 << 10 | 1 << 14 | 1 << 16 | 1 << 17 };
 
 static const mcp_str no_value = {"\n", 1};
 
@@ -163,12 +156,6 @@ static mcp_str tail(const mcp__http_head *head, uint32_t from)
     return (mcp_str){head->bytes.ptr + from, head->bytes.len - from};
 }
 
-static unsigned char is_control(char c)
-{
-    unsigned char byte = (unsigned char)c;
-    return (unsigned char)(byte < 0x20) | (unsigned char)(byte == 0x7f);
-}
-
 void mcp__http_head_name(mcp__http_head *head, const char *at, size_t len)
 {
     if (head->field == 0) {
@@ -189,8 +176,6 @@ void mcp__http_head_name_end(mcp__http_head *head)
     mcp_str text = tail(head, name);
     head->count++;
     head->field_kind = (uint8_t)classify(head, text);
-    head->opaque =
-        (1u << head->field_kind & LONG) && (text.len > 17 || !(INTERPRETED & 1 << text.len));
     if (head->field_kind == MCP__HTTP_IGNORED)
         head->bytes.len = head->field;
     else if (head->field_kind < MCP__HTTP_KNOWN)
@@ -202,24 +187,6 @@ void mcp__http_head_value(mcp__http_head *head, const char *at, size_t len)
 {
     if (head->field_kind != MCP__HTTP_IGNORED)
         mcp__buf_add(&head->bytes, at, len);
-}
-
-size_t mcp__http_plain(mcp_str bytes)
-{
-    enum { BLOCK = 64 }; /* without branches, so that compilers use vector instructions */
-    size_t n = 0;
-    for (; bytes.len - n >= BLOCK; n += BLOCK) {
-        unsigned char control = 0;
-        for (size_t i = 0; i < BLOCK; i++)
-            control |= is_control(bytes.ptr[n + i]);
-        if (control)
-            break;
-    }
-    while (bytes.len - n >= 8 && !mcp__has_control(bytes.ptr + n))
-        n += 8;
-    while (n < bytes.len && !is_control(bytes.ptr[n]))
-        n++;
-    return n;
 }
 
 /* Returns the offset of the Mcp-Param-* with that name, or 0. */

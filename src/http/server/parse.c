@@ -4,9 +4,6 @@
  * Pipelined requests are thus answered in order. The bytes after a request are buffered, up to a
  * limit.
  *
- * The parser looks at each byte of a value in turn. It therefore stops before a long value that it
- * would not interpret, such as that of Authorization, and is given only the end of this value.
- *
  * A body that arrives completely in one call is read in place. Only a partial body is copied, when
  * that call returns.
  */
@@ -18,7 +15,6 @@ enum {
     BODY_RETAINED = 4 << 10, /* largest buffer for a body that is kept between requests */
     DISCARD_MAX =
         64 << 10, /* a refused body up to this size is read, so that the connection stays open */
-    LONG_VALUE = 128, /* from this length on, values of headers are not left to the parser */
     ID_BODY_MAX =
         8 << 10, /* a refused body up to this size is kept, so that the refusal can repeat its id */
 };
@@ -87,17 +83,9 @@ static int on_url(llhttp_t *parser, const char *at, size_t len)
 static int on_header_field(llhttp_t *parser, const char *at, size_t len)
 {
     mcp_http_connection *c = connection_of(parser);
-    c->name_end = at + len;
     if (c->phase == MCP__HTTP_HEAD) /* of a trailer, only the length and number are checked */
         mcp__http_head_name(&c->head, at, len);
     return measure(c, len, MCP__HTTP_LONG_HEAD);
-}
-
-/* Returns whether a long value follows that the parser would not interpret. */
-static bool precedes_long_value(const mcp_http_connection *c)
-{
-    return c->head.opaque && c->name_end && c->parsed_end - c->name_end > LONG_VALUE &&
-           !memchr(c->name_end, '\r', LONG_VALUE);
 }
 
 static int on_header_field_complete(llhttp_t *parser)
@@ -109,9 +97,7 @@ static int on_header_field_complete(llhttp_t *parser)
         mcp__http_head_name_end(&c->head);
     if (c->head.count > c->http->options.max_headers)
         return stop(c, MCP__HTTP_MANY_HEADERS);
-    int rc = measure(c, 4, MCP__HTTP_LONG_HEAD);
-    c->at_value = !rc && c->phase == MCP__HTTP_HEAD && precedes_long_value(c);
-    return c->at_value ? HPE_PAUSED : rc;
+    return measure(c, 4, MCP__HTTP_LONG_HEAD);
 }
 
 static int on_header_value(llhttp_t *parser, const char *at, size_t len)
@@ -359,38 +345,16 @@ static bool may_parse(const mcp_http_connection *c)
             (!c->congested && c->burst <= c->http->options.max_output));
 }
 
-/* Takes a long value from the input, without the white space before it. At least its last character
- * is left, so that the parser finds the same end, or the same wrong byte, as if it got the whole. */
-static llhttp_errno_t take_value(mcp_http_connection *c, mcp_str *in)
-{
-    size_t n = mcp__http_plain(*in), from = 0;
-    while (n && in->ptr[n - 1] == ' ')
-        n--;
-    while (from < n && in->ptr[from] == ' ')
-        from++;
-    c->at_value = false;
-    llhttp_resume(&c->parser);
-    if (n - from < 2)
-        return HPE_OK;
-    mcp_str value = {in->ptr + from, n - 1 - from};
-    mcp__http_head_value(&c->head, value.ptr, value.len);
-    c->bytes_in += n - 1;
-    *in = mcp__str_sub(*in, n - 1);
-    return measure(c, value.len, MCP__HTTP_LONG_HEAD) ? HPE_USER : HPE_OK;
-}
-
 /* Passes the input to the parser. */
 static llhttp_errno_t execute(mcp_http_connection *c, mcp_str *in)
 {
-    c->name_end = NULL;
-    c->parsed_end = (in->len ? in->ptr : "") + in->len;
     llhttp_errno_t error = llhttp_execute(&c->parser, in->len ? in->ptr : "", in->len);
     const char *at =
         error == HPE_OK || !in->len ? in->ptr + in->len : llhttp_get_error_pos(&c->parser);
     size_t used = at ? (size_t)(at - in->ptr) : in->len;
     c->bytes_in += used;
     *in = mcp__str_sub(*in, used);
-    return error == HPE_PAUSED && c->at_value ? take_value(c, in) : error;
+    return error;
 }
 
 /* Parses as many requests as can be answered now. */

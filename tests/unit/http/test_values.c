@@ -1,8 +1,6 @@
-/* Long values of headers, which the parser does not see as a whole: however the bytes of a request
- * arrive, it has the same headers and gets the same answer. Byte by byte, the parser sees
- * everything. */
+/* Values of headers: however the bytes of a request arrive, it has the same headers and gets the same
+ * answer. */
 #include "text.h"
-#include "http/server/head.h"
 
 enum { ROOM = 8192, NAMES = 14 };
 
@@ -170,7 +168,7 @@ static void test_limit(void **state)
     rig_end(&r);
 }
 
-/* The parser gets all of a value that it interprets. */
+/* A long value has the same effect as a short one. */
 static void test_interpreted(void **state)
 {
     (void)state;
@@ -193,30 +191,12 @@ static void test_interpreted(void **state)
     rig_end(&r);
 }
 
-static void test_plain(void **state)
-{
-    (void)state;
-    char bytes[200];
-    for (int byte = 0; byte < 256; byte++) {
-        bool control = byte < 32 || byte == 127;
-        for (size_t at = 0; at < sizeof(bytes); at += 7) {
-            memset(bytes, 'a', sizeof(bytes));
-            bytes[at] = (char)byte;
-            assert_int_equal(mcp__http_plain((mcp_str){bytes, sizeof(bytes)}),
-                             control ? at : sizeof(bytes));
-            assert_int_equal(mcp__http_plain((mcp_str){bytes, at}), at);
-        }
-    }
-    assert_int_equal(mcp__http_plain((mcp_str){0}), 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_any_pieces),
         cmocka_unit_test(test_limit),
         cmocka_unit_test(test_interpreted),
-        cmocka_unit_test(test_plain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
