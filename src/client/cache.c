@@ -22,15 +22,18 @@ typedef struct entry {
     size_t bytes;
 } entry;
 
-/* The methods with caching hints, and the changes that make their results stale. */
-static const struct {
-    const char *method;
-    mcp_change change;
-} methods[] = {
-    {"tools/list", MCP_CHANGE_TOOLS},         {"prompts/list", MCP_CHANGE_PROMPTS},
-    {"resources/list", MCP_CHANGE_RESOURCES}, {"resources/templates/list", MCP_CHANGE_RESOURCES},
-    {"resources/read", MCP_CHANGE_RESOURCE},
-};
+/* Returns the change that makes results of a method stale, or -1 if they are not cached. */
+static int change_of(mcp_str method)
+{
+    switch (mcp__method_find(method)) {
+    case MCP__METHOD_LIST_TOOLS: return MCP_CHANGE_TOOLS;
+    case MCP__METHOD_LIST_PROMPTS: return MCP_CHANGE_PROMPTS;
+    case MCP__METHOD_LIST_RESOURCES:
+    case MCP__METHOD_LIST_TEMPLATES: return MCP_CHANGE_RESOURCES;
+    case MCP__METHOD_READ: return MCP_CHANGE_RESOURCE;
+    default: return -1;
+    }
+}
 
 void mcp__cache_init(mcp_client *client, size_t limit)
 {
@@ -67,14 +70,8 @@ void mcp__cache_free(mcp_client *client)
 static bool is_cacheable(const mcp__call *call)
 {
     const mcp_client *client = call->client;
-    if (!client->cache.limit || !client->revision || !client->revision->caching || call->no_store ||
-        call->ping)
-        return false;
-    for (size_t i = 0; i < MCP__COUNT(methods); i++) {
-        if (mcp_str_eq(call->method, mcp_str_from(methods[i].method)))
-            return true;
-    }
-    return false;
+    return client->cache.limit && client->revision && client->revision->caching &&
+           !call->no_store && !call->ping && change_of(call->method) >= 0;
 }
 
 /* Appends the key of a result. `own` is true for a result that only this authorization may see. */
@@ -198,11 +195,8 @@ void mcp__cache_put(mcp__call *call, const mcp_json *result)
 
 static bool is_stale(const entry *e, mcp_change change, mcp_str uri)
 {
-    for (size_t i = 0; i < MCP__COUNT(methods); i++) {
-        if (methods[i].change == change && mcp_str_eq(e->method, mcp_str_from(methods[i].method)))
-            return change != MCP_CHANGE_RESOURCE || mcp_str_eq(e->name, uri);
-    }
-    return false;
+    return change_of(e->method) == (int)change &&
+           (change != MCP_CHANGE_RESOURCE || mcp_str_eq(e->name, uri));
 }
 
 void mcp__cache_changed(mcp_client *client, mcp_change change, mcp_str uri)

@@ -14,21 +14,11 @@ enum {
 /* Returns whether repeating a call has no further effect. */
 static bool is_repeatable(const mcp__call *call)
 {
-    static const mcp_str methods[] = {
-        MCP_STR("completion/complete"), MCP_STR("prompts/get"),
-        MCP_STR("prompts/list"),        MCP_STR("resources/list"),
-        MCP_STR("resources/read"),      MCP_STR("resources/templates/list"),
-        MCP_STR("server/discover"),     MCP_STR("tools/list"),
-    };
     if (mcp_str_eq(call->method, MCP_STR("tools/call"))) {
         const mcp__tool *tool = mcp__tools_find(call->client, call->name);
         return tool && tool->repeatable;
     }
-    for (size_t i = 0; i < MCP__COUNT(methods); i++) {
-        if (mcp_str_eq(call->method, methods[i]))
-            return true;
-    }
-    return call->ping;
+    return call->ping || mcp__method_is(call->method, MCP__REPEATABLE);
 }
 
 static int64_t deadline_of(const mcp__call *call)

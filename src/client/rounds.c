@@ -83,22 +83,9 @@ static int count_round(mcp__call *call, mcp_error *error)
     return MCP_OK;
 }
 
-/* No other method may be answered with input requests (2026-07-28, basic/patterns/mrtr, "Supported
- * Requests"). */
-static bool may_ask(mcp_str method)
-{
-    static const mcp_str methods[] = {MCP_STR("tools/call"), MCP_STR("resources/read"),
-                                      MCP_STR("prompts/get")};
-    for (size_t i = 0; i < MCP__COUNT(methods); i++) {
-        if (mcp_str_eq(method, methods[i]))
-            return true;
-    }
-    return false;
-}
-
 int mcp__round_begin(mcp__call *call, const mcp_json *result, mcp_error *error)
 {
-    if (!may_ask(call->method))
+    if (!mcp__method_is(call->method, MCP__MAY_ASK))
         return mcp__fail(
             error, MCP_EPROTOCOL, 0,
             "the server answered %s with questions (input_required), which is allowed only for "

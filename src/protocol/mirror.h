@@ -7,6 +7,7 @@
 
 #include "base/base.h"
 #include "json/json.h"
+#include "protocol/method.h"
 
 /* A parameter of a tool that is repeated in the header Mcp-Param-<name>. */
 typedef struct mcp__mirrored {
@@ -31,17 +32,8 @@ const mcp_json *mcp__mirrored_value(const mcp__mirrored *m, const mcp_json *argu
 /* Returns the name of the parameter that Mcp-Name repeats for this method, or NULL. */
 static inline const char *mcp__mirror_name(mcp_str method)
 {
-    static const struct {
-        const char *method, *param;
-    } named[] = {
-        {"tools/call", "name"},  {"prompts/get", "name"},    {"resources/read", "uri"},
-        {"tasks/get", "taskId"}, {"tasks/update", "taskId"}, {"tasks/cancel", "taskId"},
-    };
-    for (size_t i = 0; i < MCP__COUNT(named); i++) {
-        if (mcp_str_eq(method, mcp_str_from(named[i].method)))
-            return named[i].param;
-    }
-    return NULL;
+    const mcp__method_row *row = mcp__method_of(mcp__method_find(method));
+    return row->traits & MCP__NAME_IN_HEADER ? row->target : NULL;
 }
 
 /* Appends a value in the form of a header: unchanged, or in Base64 between markers. */

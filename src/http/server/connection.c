@@ -66,7 +66,7 @@ static void log_request(const mcp_http_connection *c, int status, int code, int6
         .http_method = mcp_str_from(llhttp_method_name((llhttp_method_t)c->http_method)),
         .path = mcp__http_text(&c->head, c->head.path),
         .status = status,
-        .method = mcp__http_method_name(c->method),
+        .method = mcp__method_of(c->method)->name,
         .code = code,
         .duration_ms = duration,
         .bytes_in = c->bytes_in,

@@ -7,57 +7,6 @@
  */
 #include "http/server/session.h"
 
-/* ---- the methods that HTTP distinguishes ---------------------------------------------------- */
-
-enum {
-    INITIALIZE = 1 << 0,
-    LISTEN = 1 << 1, /* the answer is always an event stream */
-    CANCELS = 1 << 2,
-    IN_SESSION = 1 << 3, /* requires a session */
-    KEEPS = 1 << 4,      /* gives the session something that its id does not contain */
-};
-
-/* The rows of the counters, see mcp__http_metrics. */
-static const struct {
-    mcp_str name;
-    unsigned traits;
-} methods[MCP__HTTP_METHODS] = {
-    {{"", 0}, 0},
-    {{"other", 5}, 0},
-    {{"initialize", 10}, INITIALIZE},
-    {{"notifications/initialized", 25}, 0},
-    {{"notifications/cancelled", 23}, CANCELS},
-    {{"ping", 4}, 0},
-    {{"server/discover", 15}, 0},
-    {{"subscriptions/listen", 20}, LISTEN},
-    {{"resources/list", 14}, 0},
-    {{"resources/templates/list", 24}, 0},
-    {{"resources/read", 14}, 0},
-    {{"resources/subscribe", 19}, IN_SESSION | KEEPS},
-    {{"resources/unsubscribe", 21}, IN_SESSION},
-    {{"prompts/list", 12}, 0},
-    {{"prompts/get", 11}, 0},
-    {{"tools/list", 10}, 0},
-    {{"tools/call", 10}, 0},
-    {{"completion/complete", 19}, 0},
-    {{"logging/setLevel", 16}, IN_SESSION | KEEPS},
-    {{"batch", 5}, 0},
-};
-
-unsigned mcp__http_method_of(mcp_str name)
-{
-    for (unsigned i = 0; i < MCP__HTTP_METHODS; i++) {
-        if (mcp_str_eq(name, methods[i].name))
-            return i;
-    }
-    return 1;
-}
-
-mcp_str mcp__http_method_name(unsigned method)
-{
-    return methods[method < MCP__HTTP_METHODS ? method : 1].name;
-}
-
 /* ---- reading the message ------------------------------------------------------------------------------------- */
 
 static void note_kind(mcp__http_message *m, mcp__message_kind kind)
@@ -75,7 +24,7 @@ static void read_batch(mcp__http_message *m)
         mcp__message element;
         mcp__message_read(e, &element);
         note_kind(m, element.kind);
-        m->keeps |= (methods[mcp__http_method_of(element.method)].traits & KEEPS) != 0;
+        m->keeps |= mcp__method_is(element.method, MCP__OF_STATE);
     }
 }
 
@@ -90,8 +39,8 @@ static void read_envelope(const mcp_http_connection *c, mcp__http_message *m)
         mcp__message_read(root, &m->in.message);
         note_kind(m, m->in.message.kind);
     }
-    m->method = mcp__http_method_of(m->in.message.method);
-    m->keeps |= (methods[m->method].traits & KEEPS) != 0;
+    m->method = mcp__method_find(m->in.message.method);
+    m->keeps |= mcp__method_of(m->method)->traits & MCP__OF_STATE;
     m->in.modern = mcp__is_modern(&m->in.message, named);
 }
 
@@ -336,7 +285,7 @@ static void answer_without(mcp_http_connection *c, mcp__http_message *m, mcp__ht
 static void handle_stateless(mcp_http_connection *c, mcp__http_message *m,
                              const mcp__revision *revision)
 {
-    bool in_session = methods[m->method].traits & IN_SESSION;
+    bool in_session = mcp__method_of(m->method)->traits & MCP__OF_SESSION;
     if (in_session || (m->has_response && !m->has_request))
         answer_without(c, m, MCP__HTTP_NEEDS_SESSION);
     else if (m->has_request || m->has_invalid)
@@ -378,7 +327,7 @@ static bool forward_call(mcp_http_connection *c, mcp__http_message *m)
 
 static void handle_modern(mcp_http_connection *c, mcp__http_message *m)
 {
-    bool listens = m->has_request && methods[m->method].traits & LISTEN;
+    bool listens = m->has_request && mcp__method_of(m->method)->traits & MCP__IS_STREAM;
     if (m->has_response && !m->in.batch)
         answer_without(c, m, MCP__HTTP_UNEXPECTED);
     else if (listens && !(c->head.accepts & MCP__HTTP_SSE))
@@ -394,7 +343,7 @@ static void handle_modern(mcp_http_connection *c, mcp__http_message *m)
 static void handle_in_session(mcp_http_connection *c, mcp__http_session *session,
                               mcp__http_message *m)
 {
-    bool cancels = methods[m->method].traits & CANCELS;
+    bool cancels = m->method == MCP__METHOD_CANCELLED;
     mcp__http_legacy_post(c, session, m);
     if (cancels)
         mcp__http_stream_reap(session);
@@ -409,7 +358,7 @@ static void handle_legacy(mcp_http_connection *c, mcp__http_message *m)
     mcp__http_refusal why = MCP__HTTP_FINE;
     if (c->head.repeated)
         answer_without(c, m, MCP__HTTP_DUPLICATE);
-    else if (m->has_request && methods[m->method].traits & INITIALIZE)
+    else if (m->has_request && m->method == MCP__METHOD_INITIALIZE)
         mcp__http_initialize(c, m);
     else if (id.ptr && (why = mcp__http_session_find(c, &session)) != MCP__HTTP_FINE)
         answer_without(c, m, why);

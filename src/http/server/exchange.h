@@ -5,6 +5,7 @@
 
 #include "channel/channel.h"
 #include "http/server/connection.h"
+#include "protocol/method.h"
 #include "protocol/revision.h"
 
 void mcp__http_post(mcp_http_connection *c);
@@ -12,7 +13,7 @@ void mcp__http_post(mcp_http_connection *c);
 /* A parsed body and the properties of it that the HTTP layer needs. */
 typedef struct mcp__http_message {
     mcp__received in;
-    unsigned method;  /* row of the counters, see mcp__http_method_of() */
+    mcp__method_id method;
     bool has_request; /* the sender expects an answer */
     bool has_response, has_invalid;
     bool keeps; /* subscribes, or sets a log level */

@@ -254,11 +254,11 @@ static void put_durations(mcp__buf *b, metric_id id, const label *l, const durat
 static void put_requests(const mcp__http_metrics *m, mcp__buf *b)
 {
     put_head(b, REQUESTS);
-    for (unsigned i = 0; i < MCP__HTTP_METHODS; i++) {
+    for (mcp__method_id i = 0; i < MCP__METHODS; i++) {
         for (unsigned k = 0; k < MCP__HTTP_RESULTS; k++) {
             if (m->answered[i][k])
                 mcp__buf_printf(b, "%s{method=\"%s\",result=\"%s\"} %" PRIu64 "\n",
-                                metrics[REQUESTS].name, mcp__http_method_name(i).ptr, results[k],
+                                metrics[REQUESTS].name, mcp__method_of(i)->name.ptr, results[k],
                                 m->answered[i][k]);
         }
     }

@@ -4,7 +4,7 @@
 
 #include <mcp/http.h>
 
-#include "base/base.h"
+#include "protocol/method.h"
 
 typedef struct mcp__http_complaint {
     const char *what; /* NULL means "refused" */
@@ -18,7 +18,6 @@ void mcp__http_complain(mcp_http *http, mcp__http_complaint *complaint, mcp_str 
 /* ---- metrics.c -------------------------------------------------------------------------------------------------------- */
 
 enum {
-    MCP__HTTP_METHODS = 20,
     MCP__HTTP_RESULTS = 3,
     MCP__HTTP_BUCKETS = 10,
     MCP__HTTP_STATUSES = 22,
@@ -26,7 +25,7 @@ enum {
 };
 
 typedef struct mcp__http_metrics {
-    uint64_t answered[MCP__HTTP_METHODS][MCP__HTTP_RESULTS];
+    uint64_t answered[MCP__METHODS][MCP__HTTP_RESULTS];
     uint64_t by_status[MCP__HTTP_STATUSES];
     uint64_t duration[MCP__HTTP_BUCKETS + 1];
     uint64_t duration_sum;
@@ -42,9 +41,6 @@ typedef struct mcp__http_metrics {
     size_t streams;
 } mcp__http_metrics;
 
-/* Returns the row of a method: 0 for an empty name, 1 for all unknown methods (exchange.c). */
-unsigned mcp__http_method_of(mcp_str name);
-mcp_str mcp__http_method_name(unsigned method);
 /* Upper bounds of the histogram of durations, in milliseconds, ascending. */
 extern const uint64_t mcp__http_buckets[MCP__HTTP_BUCKETS];
 /* Writes all metrics in the text format of Prometheus. Omits tools and sources that access rules

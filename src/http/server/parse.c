@@ -56,7 +56,7 @@ static int on_message_begin(llhttp_t *parser)
     c->target = MCP__HTTP_ENDPOINT;
     c->stream_only = c->body_complete = c->home_gone = c->cors = false;
     c->http_method = 0;
-    c->method = 0;
+    c->method = MCP__METHOD_NONE;
     c->traceparent[0] = 0;
     mcp__release(c->http->allocator, c->name);
     c->name = NULL;

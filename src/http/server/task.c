@@ -9,23 +9,12 @@
 
 #include <mcp/task.h>
 
-static bool is_about_task(mcp_str method)
-{
-    static const mcp_str methods[] = {
-        {"tasks/get", 9}, {"tasks/update", 12}, {"tasks/cancel", 12}, {"tasks/result", 12}};
-    for (size_t i = 0; i < MCP__COUNT(methods); i++) {
-        if (mcp_str_eq(method, methods[i]))
-            return true;
-    }
-    return false;
-}
-
 bool mcp__http_task_forward(mcp_http_connection *c, const mcp__message *message,
                             const mcp__http_session *session, mcp__http_refusal *why)
 {
     mcp_http *http = c->http;
     mcp_task_home home = {.size = sizeof(home)};
-    if (message->kind != MCP__REQUEST || !is_about_task(message->method) ||
+    if (message->kind != MCP__REQUEST || !mcp__method_is(message->method, MCP__ABOUT_TASK) ||
         (c->is_hop && !session) || c->home_gone || !http->relays.send)
         return false;
     mcp_str id = mcp_json_string(mcp_json_get(message->params, "taskId"));

@@ -32,14 +32,6 @@ void mcp__audit_keep(mcp_request *req)
 
 /* ---- what the request is about --------------------------------------------------------------- */
 
-static const struct {
-    const char *method;
-    int kind; /* an mcp__kind with names; -1 if the method is about a resource or a template */
-} targets[] = {
-    {"resources/read", -1},     {"resources/subscribe", -1},   {"resources/unsubscribe", -1},
-    {"tools/call", MCP__TOOLS}, {"prompts/get", MCP__PROMPTS},
-};
-
 static mcp_str name_in(const mcp_json *object)
 {
     static const char *const members[] = {"uri", "name", "taskId"};
@@ -51,13 +43,13 @@ static mcp_str name_in(const mcp_json *object)
     return (mcp_str){0};
 }
 
-static mcp_str source_of(const mcp_server *server, int kind, mcp_str name)
+static mcp_str source_of(const mcp_server *server, mcp_item item, mcp_str name)
 {
     const mcp__mount *mount = NULL;
-    if (kind < 0)
+    if (item == MCP_ITEM_RESOURCE)
         mount = mcp__mount_find(server, name);
-    else if (!mcp__registry_find(server, (mcp__kind)kind, name))
-        mount = mcp__mount_named(server, (mcp__kind)kind, name);
+    else if (!mcp__registry_find(server, (mcp__kind)item, name))
+        mount = mcp__mount_named(server, (mcp__kind)item, name);
     if (!mount)
         return (mcp_str){0};
     return mcp_str_from(*mount->prefix ? mount->prefix : mount->provider.name);
@@ -70,12 +62,11 @@ static void set_target(const mcp_request *req, mcp_audit_record *r)
     if (!r->name.ptr)
         return;
     if (ref)
-        r->source =
-            source_of(req->server, mcp_json_get(ref, "uri") ? -1 : (int)MCP__PROMPTS, r->name);
-    for (size_t i = 0; !ref && i < MCP__COUNT(targets); i++) {
-        if (mcp_str_eq(r->method, mcp_str_from(targets[i].method)))
-            r->source = source_of(req->server, targets[i].kind, r->name);
-    }
+        r->source = source_of(
+            req->server, mcp_json_get(ref, "uri") ? MCP_ITEM_RESOURCE : MCP_ITEM_PROMPT, r->name);
+    const mcp__method_row *row = mcp__method_of(mcp__method_find(r->method));
+    if (!ref && row->target && !(row->traits & MCP__ABOUT_TASK))
+        r->source = source_of(req->server, row->item, r->name);
 }
 
 /* ---- its outcome ----------------------------------------------------------------------------- */

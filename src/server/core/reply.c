@@ -429,7 +429,7 @@ static void close_result(mcp_request *req)
     }
     if (req->method->tail && !req->reply.raw)
         req->method->tail(req, b);
-    if (req->revision->caching && req->method->cacheable)
+    if (req->revision->caching && mcp__method_row_of(req->method)->traits & MCP__CACHEABLE)
         put_caching(req, b);
     if (req->revision->result_type)
         mcp__buf_lit(b, ",\"resultType\":\"complete\"");

@@ -15,11 +15,8 @@
 
 static const mcp__method *find_method(mcp_str name)
 {
-    for (size_t i = 0; i < mcp__methods_count; i++) {
-        if (mcp_str_eq(name, mcp_str_from(mcp__methods[i].name)))
-            return &mcp__methods[i];
-    }
-    return NULL;
+    const mcp__method *method = &mcp__methods[mcp__method_find(name)];
+    return method->run ? method : NULL;
 }
 
 static bool is_offered(const mcp_server *server, const mcp__method *method)
@@ -48,7 +45,7 @@ static bool has_input(const mcp_request *req)
 static int run_noted(mcp_request *req, const mcp__method *method)
 {
     mcp_server *server = req->server;
-    if (method && method->run == mcp__run_read)
+    if (method && method == &mcp__methods[MCP__METHOD_READ])
         return method->run(req);
     server->acting++;
     int outcome = method ? method->run(req) : mcp__run_other(req);
@@ -253,9 +250,9 @@ bool mcp_request_is_modern(const mcp_request *req)
 
 const char *mcp_request_method(const mcp_request *req)
 {
-    if (req->method == &mcp__method_other)
+    if (req->method == &mcp__methods[MCP__METHOD_OTHER])
         return req->in.message.method.ptr;
-    return req->method ? req->method->name : "";
+    return req->method ? mcp__method_row_of(req->method)->name.ptr : "";
 }
 
 const mcp_json *mcp_request_params(const mcp_request *req)

@@ -81,7 +81,7 @@ static void put_canonical(mcp__buf *b, const mcp_json *value, bool top)
 static void put_bound(mcp__buf *b, const mcp_request *req)
 {
     mcp_str principal = mcp__request_principal_str(req);
-    mcp__buf_printf(b, "%s\n", req->method->name);
+    mcp__buf_printf(b, "%s\n", mcp_request_method(req));
     if (principal.ptr) {
         mcp__buf_printf(b, "%zu\n", principal.len);
         mcp__buf_str(b, principal);

@@ -2,6 +2,7 @@
 #ifndef MCP_SRC_SERVER_METHODS_H
 #define MCP_SRC_SERVER_METHODS_H
 
+#include "protocol/method.h"
 #include "server/core/rate.h"
 #include "server/core/request.h"
 
@@ -16,18 +17,16 @@ typedef enum mcp__form {
 } mcp__form;
 
 struct mcp__method {
-    const char *name;
     unsigned revisions; /* MCP__IN_* */
     int needs;          /* an mcp__kind that the server must offer, or MCP__NEEDS_* */
     const char *array;  /* name of the array in the result, or NULL */
     mcp_str head;       /* the beginning of a result with an array, before the first entry */
     mcp__form form;     /* what handlers add to the array */
     mcp__kind lists;    /* with MCP__FORM_ENTRIES: the kind of the entries */
-    bool cacheable;
-    bool is_list;    /* cached for list_ttl_ms instead of read_ttl_ms */
-    bool long_lived; /* may stay open without limit, so it has no reference to a build */
-    bool slow;       /* its handlers may block for a long time */
-    bool limited;    /* rate-limited by `rate` */
+    bool is_list;       /* cached for list_ttl_ms instead of read_ttl_ms */
+    bool long_lived;    /* may stay open without limit, so it has no reference to a build */
+    bool slow;          /* its handlers may block for a long time */
+    bool limited;       /* rate-limited by `rate` */
     mcp__rate rate;
     /* Answers a request. Returns a code like a handler. */
     int (*run)(mcp_request *req);
@@ -51,10 +50,13 @@ enum {
     MCP__NEEDS_TASKS = -5,
 };
 
-extern const mcp__method mcp__methods[];
-extern const size_t mcp__methods_count;
-/* The row for methods that are not in the table, but that a provider answers. */
-extern const mcp__method mcp__method_other;
+/* The row of MCP__METHOD_OTHER is for methods that a provider answers. Those without `run` are not found. */
+extern const mcp__method mcp__methods[MCP__METHODS];
+
+static inline const mcp__method_row *mcp__method_row_of(const mcp__method *method)
+{
+    return mcp__method_of((mcp__method_id)(method - mcp__methods));
+}
 
 /* ---- the functions of the table ------------------------------------------------------------- */
 

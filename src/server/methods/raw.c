@@ -206,7 +206,7 @@ static int put_result(mcp__raw *p)
     mcp__buf *b = mcp__reply_begin(req);
     if (!mcp__pass_members(&pass, b, shape_of(req), p->raw.value, p->raw.json))
         return MCP_ENOTFOUND;
-    if (req->revision->caching && req->method->cacheable)
+    if (req->revision->caching && mcp__method_row_of(req->method)->traits & MCP__CACHEABLE)
         merge_caching(req, p->raw.value);
     if (shape_of(req) == MCP__PASS_READ)
         count_bytes(req, p->raw.value);
@@ -408,7 +408,7 @@ int mcp__run_other(mcp_request *req)
         const mcp__mount *mount = req->server->mounts[i];
         if (!mount->provider.other)
             continue;
-        req->method = &mcp__method_other;
+        req->method = &mcp__methods[MCP__METHOD_OTHER];
         mcp__build_take(req);
         int rc = mount->provider.other(req, mount->user);
         if (rc != MCP_ENOTFOUND)

@@ -244,22 +244,13 @@ static void test_store(void **state)
     assert_int_equal(f.live, 0);
 }
 
-static void test_metric_names(void **state)
-{
-    (void)state;
-    assert_true(mcp_str_eq(mcp__http_method_name(mcp__http_method_of(MCP_STR("tools/call"))),
-                           MCP_STR("tools/call")));
-    assert_true(mcp_str_eq(mcp__http_method_name(mcp__http_method_of(MCP_STR("x\"} 1\n"))),
-                           MCP_STR("other")));
-    assert_int_equal(mcp__http_method_of((mcp_str){0}), 0);
-}
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_timers),       cmocka_unit_test(test_accept),
         cmocka_unit_test(test_content_type), cmocka_unit_test(test_head),
-        cmocka_unit_test(test_store),        cmocka_unit_test(test_metric_names),
+        cmocka_unit_test(test_store),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
