@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "dice.h"
 #include "isolated_fixture.h"
+#include "rounds.h"
 
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -318,7 +319,7 @@ static void test_history(void **state)
     start_writer();
     tell(value, "p000000");
     open_server(&f, path);
-    for (unsigned i = 0; i < STEPS; i++) {
+    for (unsigned i = 0; i < rounds(STEPS); i++) {
         unsigned row = dice(ROWS) * dice(2); /* the first one more often */
         const char *what = dice(4) ? "row" : "cell/v";
         if (dice(100) < 6)
@@ -331,7 +332,7 @@ static void test_history(void **state)
         else if (!is_equal(text, value))
             fail_msg("step %u, %s %u: %s instead of %s", i, what, row, text, value);
     }
-    assert_in_range(errors, 1, STEPS / 20);
+    assert_in_range(errors, 1, rounds(STEPS) / 20);
     close_fixture(&f);
     stop_writer();
 }

@@ -3,6 +3,7 @@
  * own, in which its role logs in. */
 #define _GNU_SOURCE
 #include "callers.h"
+#include "rounds.h"
 
 enum { ROLES = 4, TABLES = 4, CALLERS = 8, ROUNDS = 6, WAVES = 12, ROWS = 25 };
 
@@ -263,7 +264,7 @@ static void test_generated(void **state)
             i ? "," : "", i, i);
     add(queries, sizeof(queries), "]");
     make_tables();
-    for (unsigned round = 0; round < ROUNDS; round++) {
+    for (unsigned round = 0; round < rounds(ROUNDS); round++) {
         mcp_postgres_options o = {.conninfo = gate, .connections = 2 + round % 2};
         if (shop_open(&shop, run_as, queries, o) != MCP_OK)
             fail_msg("%s", shop.error.text);

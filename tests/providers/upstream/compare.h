@@ -553,11 +553,4 @@ static inline void compare_all(const pair *p, size_t n)
     }
 }
 
-/* Returns the number of exchanges for each pair of revisions, multiplied by MCP_EXCHANGES. */
-static inline size_t exchanges_of(size_t n)
-{
-    const char *times = getenv("MCP_EXCHANGES");
-    return n * (times ? strtoul(times, NULL, 10) : 1);
-}
-
 #endif

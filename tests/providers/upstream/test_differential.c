@@ -3,6 +3,7 @@
 #include "wires.h"
 
 #include "compare.h"
+#include "rounds.h"
 
 typedef struct callers {
     wires w;
@@ -62,7 +63,7 @@ static void test_same(void **state)
             p.tasks = caller == 1 ? between < 2 : caller == 0 && between == 0;
             c.channel[0] = connect(&c.w, c.w.other, direct_revision(caller, between), named[0]);
             c.channel[1] = connect(&c.w, c.w.front, revisions[caller], named[1]);
-            compare_all(&p, exchanges_of(90));
+            compare_all(&p, rounds(90));
             mcp_channel_free(c.channel[0]);
             mcp_channel_free(c.channel[1]);
             c.w.peer = NULL;

@@ -7,6 +7,7 @@
 #include "compare.h"
 
 #include "upstream.h"
+#include "rounds.h"
 
 typedef struct foreign {
     mcp_server *front;
@@ -327,7 +328,7 @@ static void test_foreign(void **state)
                  revisions[r]);
         if (r)
             say(&f, greeting);
-        for (size_t i = exchanges_of(500); i; i--)
+        for (size_t i = rounds(500); i; i--)
             compare_one(&f, r == 0);
         mcp_channel_free(f.peer);
         mcp_server_free(f.front);

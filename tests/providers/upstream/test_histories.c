@@ -1,7 +1,8 @@
 /* Generated histories of callers of two principals and both eras, and of one anonymous caller, whose
  * calls cause questions: nobody sees a question or an answer of another principal, and the other
- * server gets each call at most once. MCP_EXCHANGES=N makes the histories N times as long. */
+ * server gets each call at most once. MCP_ROUNDS=N makes the histories N times as long. */
 #include "asking.h"
+#include "rounds.h"
 
 enum { CALLERS = 5, MOST_OPEN = 40, STEPS = 400 };
 
@@ -282,8 +283,7 @@ static void connect_caller(histories *h, int i, const char *principal, bool mode
 
 static void play(histories *h, const char *revision, bool harsh)
 {
-    const char *times = getenv("MCP_EXCHANGES");
-    size_t steps = STEPS * (times ? strtoul(times, NULL, 10) : 1);
+    size_t steps = rounds(STEPS);
     memset(h, 0, sizeof(*h));
     h->w = (wires){.revision = revision, .rebuilt = true, .question_ms = 30000, .max_sessions = 8};
     assert_int_equal(wires_open(&h->w, asking_server(0)), MCP_OK);

@@ -13,6 +13,7 @@
 #include "callers.h"
 #include "compare.h"
 #include "upstream.h"
+#include "rounds.h"
 
 typedef struct live {
     callers c;
@@ -116,7 +117,7 @@ static void compare_over(bool http)
             p.user = &l.c;
             callers_connect(&l.c, false, l.direct, direct_revision(from, between));
             callers_connect(&l.c, true, l.front, revisions[from]);
-            compare_all(&p, exchanges_of(8));
+            compare_all(&p, rounds(8));
         }
         callers_leave(&l.c);
         mcp_server_free(l.front);

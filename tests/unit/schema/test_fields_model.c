@@ -14,6 +14,7 @@
 
 #include "json/json.h"
 #include "support/failalloc.h"
+#include "support/rounds.h"
 
 enum { MAX_FIELDS = 6, MAX_ITEMS = 3, ROUNDS = 6000, FAILING_ROUNDS = 25 };
 
@@ -415,7 +416,7 @@ static void test_objects(void **state)
 {
     size_t accepted = 0;
     (void)state;
-    for (seed = 0; seed < ROUNDS; seed++) {
+    for (seed = 0; seed < rounds(ROUNDS); seed++) {
         uint64_t round = seed;
         static table t;
         static object o;
@@ -428,7 +429,8 @@ static void test_objects(void **state)
         mcp_json_free(doc);
         seed = round;
     }
-    assert_in_range(accepted, ROUNDS / 8, ROUNDS - ROUNDS / 8); /* both outcomes are frequent */
+    assert_in_range(accepted, rounds(ROUNDS) / 8,
+                    rounds(ROUNDS) - rounds(ROUNDS) / 8); /* both outcomes are frequent */
 }
 
 static int write_and_read(const table *t, const record *r, const mcp_allocator *a)
@@ -457,7 +459,7 @@ static int write_and_read(const table *t, const record *r, const mcp_allocator *
 static void test_round_trip(void **state)
 {
     (void)state;
-    for (seed = 0; seed < ROUNDS; seed++) {
+    for (seed = 0; seed < rounds(ROUNDS); seed++) {
         uint64_t round = seed;
         static table t;
         record r;

@@ -2,6 +2,7 @@
  * of what may be said of each task.
  */
 #include "instances.h"
+#include "rounds.h"
 
 enum { HISTORIES = 20, STEPS = 300, JOBS = 200 };
 
@@ -136,8 +137,9 @@ static void step(void)
 static void test_histories(void **state)
 {
     (void)state;
-    for (int h = 0; h < HISTORIES; h++) {
-        seed = (unsigned long)h + 1;
+    unsigned histories = rounds(HISTORIES);
+    for (unsigned h = 0; h < histories; h++) {
+        seed = h + 1;
         n_jobs = 0;
         begin();
         for (size_t i = 0; i < NODES; i++)
