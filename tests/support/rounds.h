@@ -7,9 +7,9 @@
 /* Returns n times MCP_ROUNDS, which is 1 in CI and 10 in scripts/long. */
 static inline unsigned rounds(unsigned n)
 {
-    const char *text = getenv("MCP_ROUNDS");
-    unsigned long times = text ? strtoul(text, NULL, 10) : 1;
-    return n * (unsigned)(times ? times : 1);
+    const char *mcp_rounds = getenv("MCP_ROUNDS");
+    unsigned long factor = mcp_rounds ? strtoul(mcp_rounds, NULL, 10) : 1;
+    return n * (unsigned)(factor ? factor : 1);
 }
 
 #endif

@@ -86,7 +86,7 @@ static void say(const char *message)
 
 static bool subscribe_legacy(const char *uri)
 {
-    char message[400];
+    char message[8000];
     size_t before = p.replies;
     snprintf(message, sizeof(message),
              "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"resources/subscribe\",\"params\":{\"uri\":"
@@ -106,7 +106,7 @@ static void greet(void)
 
 static bool listen_to(size_t i)
 {
-    char params[400];
+    char params[8000];
     p.reply[0] = 0;
     snprintf(params, sizeof(params), "\"notifications\":{\"resourceSubscriptions\":[\"%s\"]}",
              uris[i]);
