@@ -1,3 +1,4 @@
+/* method.c: see method.h. */
 #include "protocol/method.h"
 
 enum { READS = MCP__REPEATABLE | MCP__CACHEABLE };
