@@ -424,23 +424,12 @@ typedef struct mcp_host {
      * descriptor may be polled either for reading or for writing; duplicate it to poll for both. If
      * this is NULL, polling for writing is not supported. */
     mcp_host_poll *(*poll_start_write)(int fd, void (*fn)(void *arg), void *arg, void *user);
-    /* Returns a number other than 0 while the host passes the server input that it had received
-     * before it began to pass any of it; otherwise 0. The number is a larger one each time. Called on
-     * the server's thread only. If this is NULL, mcp_request_turn() returns 0. */
-    uint64_t (*turn)(void *user);
 } mcp_host;
 
 /* mcp_server_host() returns the host of the server, or NULL if it has none. mcp_server_set_host()
  * copies the struct. Call it before the first channel is made. */
 MCP_API const mcp_host *mcp_server_host(const mcp_server *server);
 MCP_API void mcp_server_set_host(mcp_server *server, const mcp_host *host);
-
-/* Returns a number that requests share if what was found out for one of them, for example that a file
- * is unchanged, is true for the others too: all of them were received before the first of them was
- * handled (mcp_host.turn), and since then only resources were read, so that no handler of the server can
- * have changed anything. Returns 0 if the request shares it with no other. Call this on the server's
- * thread, in the function that handles the request. */
-MCP_API uint64_t mcp_request_turn(const mcp_request *req);
 
 #ifdef __cplusplus
 }

@@ -28,7 +28,6 @@ typedef struct place {
     files_cached content;
     struct stat st;
     int64_t verified; /* ms of the monotonic clock */
-    uint64_t turn;    /* in which `st` was compared with the file, or 0 */
 } place;
 
 struct files_cache {
@@ -116,15 +115,14 @@ static bool look(int fd, struct stat *st)
 #endif
 }
 
-bool files_cache_get(files_cache *cache, mcp_str uri, uint64_t turn, files_cached *ret)
+bool files_cache_get(files_cache *cache, mcp_str uri, files_cached *ret)
 {
     place *p = place_of(cache, uri);
     struct stat st;
     if (!is_of(p, uri) || clock_ms(CLOCK_MONOTONIC_COARSE) - p->verified > FILES_CACHE_MS)
         return false;
-    if ((!turn || p->turn != turn) && (!look(p->fd, &st) || !unchanged(&st, &p->st)))
+    if (!look(p->fd, &st) || !unchanged(&st, &p->st))
         return false;
-    p->turn = turn;
     *ret = p->content;
     return true;
 }

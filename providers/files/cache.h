@@ -34,10 +34,9 @@ typedef struct files_cached {
 files_cache *files_cache_new(const mcp_allocator *alloc);
 void files_cache_free(files_cache *cache);
 
-/* Looks up a file that was read by exactly this URI. Returns whether it is cached and unchanged, which
- * is checked once in a turn (mcp_request_turn()), and always if `turn` is 0. *ret is borrowed until the next
- * files_cache_put(). */
-bool files_cache_get(files_cache *cache, mcp_str uri, uint64_t turn, files_cached *ret);
+/* Looks up a file that was read by exactly this URI. Returns whether it is cached and unchanged.
+ * *ret is borrowed until the next files_cache_put(). */
+bool files_cache_get(files_cache *cache, mcp_str uri, files_cached *ret);
 
 /* Caches what was read from `fd` by this URI; `st` is the status before reading. Does nothing if
  * later changes could not be detected, or if memory or descriptors are exhausted. */

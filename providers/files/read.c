@@ -397,7 +397,7 @@ int files_read_cached(mcp_request *req, mcp_str uri, void *user)
 {
     files *f = user;
     files_cached content;
-    if (!f->cache || !files_cache_get(f->cache, uri, mcp_request_turn(req), &content))
+    if (!f->cache || !files_cache_get(f->cache, uri, &content))
         return MCP_ENOTFOUND;
     return reply_content(req, &content);
 }

@@ -1,9 +1,8 @@
 /* connection.c: moves bytes between an accepted socket and the endpoint, and closes the socket.
  *
  * Without TLS, the input of a group of connections that are ready is received before the endpoint gets
- * any of it. The requests of such a turn are thus older than everything that is found out in it
- * (mcp_host.turn). A group ends after 32 connections, when the buffer is nearly full, and before a
- * connection with TLS, one with other events, and a new one.
+ * any of it. A group ends after 32 connections, when the buffer is nearly full, and before a connection
+ * with TLS, one with other events, and a new one.
  *
  * Callbacks of the endpoint only set flags. mcp__connection_settle() reports pending bytes, shuts
  * down and closes before the loop blocks, so nothing is freed while the endpoint uses it.
@@ -152,7 +151,6 @@ static void read_turn(mcp__connection *c)
 
 void mcp__connections_take_received(mcp__net *net)
 {
-    net->loop->turn = ++net->turns;
     for (size_t i = 0; i < net->n_received; i++) {
         mcp__received *r = &net->received[i];
         mcp__connection *c = r->connection;
@@ -165,7 +163,6 @@ void mcp__connections_take_received(mcp__net *net)
             end_of_input(c);
         end_turn(c);
     }
-    net->loop->turn = 0;
     net->n_received = net->input_len = 0;
 }
 

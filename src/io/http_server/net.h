@@ -64,7 +64,6 @@ struct mcp__net {
     size_t n_held;
     mcp__received received[MCP__RECEIVED];
     size_t n_received, input_len;
-    uint64_t turns;      /* number of turns so far: mcp_host.turn */
     bool shedding;       /* idle connections were closed, so nothing is accepted in this turn */
     int64_t shed_at;     /* earliest time of the next search for idle connections */
     size_t turned_away;  /* connections that were turned away since the last log line about them */

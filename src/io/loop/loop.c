@@ -145,13 +145,6 @@ static void host_log(const char *level, const char *line, void *user)
     mcp__log_line(user, level, line);
 }
 
-static uint64_t host_turn(void *user)
-{
-    const mcp_loop *loop = user;
-
-    return loop->turn;
-}
-
 static const mcp_host host_functions = {
     .size = sizeof(mcp_host),
     .now = host_now,
@@ -164,7 +157,6 @@ static const mcp_host host_functions = {
     .work_long = mcp__host_work_long,
     .post = mcp__host_post,
     .poll_start_write = host_poll_start_write,
-    .turn = host_turn,
 };
 
 const mcp_host *mcp_loop_host(mcp_loop *loop)

@@ -78,7 +78,6 @@ struct mcp_loop {
     atomic_bool stop;
     mcp_allocator allocator;
     mcp_host host;
-    uint64_t turn;          /* mcp_host.turn */
     bool parsed;            /* this turn has got a message from parse.c */
     mcp__link host_handles; /* timers and polls of the host */
     mcp__link pumps;        /* mcp__pump with work to do before the loop blocks */

@@ -40,28 +40,6 @@ static bool has_input(const mcp_request *req)
            (mcp__json_member(params, "inputResponses") || mcp__json_member(params, "requestState"));
 }
 
-/* Runs a method, or with NULL one that the program or a provider defines. Whatever is not a read may
- * change what reads return. */
-static int run_noted(mcp_request *req, const mcp__method *method)
-{
-    mcp_server *server = req->server;
-    if (method && method == &mcp__methods[MCP__METHOD_READ])
-        return method->run(req);
-    server->acting++;
-    int outcome = method ? method->run(req) : mcp__run_other(req);
-    server->acting--;
-    server->acts++;
-    return outcome;
-}
-
-uint64_t mcp_request_turn(const mcp_request *req)
-{
-    const mcp_server *server = req ? req->server : NULL;
-    const mcp_host *host = server && !server->acting ? mcp_server_host(server) : NULL;
-    uint64_t turn = host && host->turn ? host->turn(host->user) : 0;
-    return turn ? turn + server->acts : 0; /* both only grow */
-}
-
 static void run_method(mcp_request *req)
 {
     mcp_str name = req->in.message.method;
@@ -76,8 +54,8 @@ static void run_method(mcp_request *req)
         if (outcome == MCP_OK && has_input(req))
             outcome = mcp__input_open(req);
         if (outcome == MCP_OK)
-            outcome = run_noted(req, method);
-    } else if (method || (outcome = run_noted(req, NULL)) == MCP_ENOTFOUND) {
+            outcome = method->run(req);
+    } else if (method || (outcome = mcp__run_other(req)) == MCP_ENOTFOUND) {
         outcome =
             mcp_reply_fail(req, MCP__METHOD_NOT_FOUND,
                            "Method not found: %.*s is not offered by this server in revision %s",

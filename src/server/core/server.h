@@ -36,8 +36,6 @@ struct mcp_server {
     mcp_str info[MCP__REVISIONS]; /* the Implementation object, rendered */
     mcp__buf info_text;           /* the text that `info` points into */
     mcp_host host;
-    uint64_t acts;   /* requests so far that may have changed what reads return */
-    unsigned acting; /* such requests whose handlers run now */
     bool has_host;
     struct mcp__seal *seal;             /* NULL if not used yet */
     struct mcp__later_seal *later_seal; /* what it will be made of; NULL if that is random */

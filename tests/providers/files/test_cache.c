@@ -60,12 +60,10 @@ static void keep(fixture *f, const char *rel)
     close(fd);
 }
 
-static uint64_t turn; /* mcp_request_turn() */
-
 static bool kept(fixture *f, const char *rel, const char *expected)
 {
     files_cached c;
-    if (!files_cache_get(f->cache, mcp_str_from(rel), turn, &c))
+    if (!files_cache_get(f->cache, mcp_str_from(rel), &c))
         return false;
     assert_int_equal(c.bytes.len, strlen(expected));
     assert_memory_equal(c.bytes.ptr, expected, c.bytes.len);
@@ -149,27 +147,6 @@ static void changed_is_not(void **state)
     }
 }
 
-/* A change during a turn may be found in the next one. */
-static void checked_once_in_a_turn(void **state)
-{
-    fixture *f = *state;
-    keep(f, "dir/a.txt");
-    turn = 7;
-    assert_true(kept(f, "dir/a.txt", "first"));
-    written(f);
-    assert_true(kept(f, "dir/a.txt", "first"));
-    turn = 8;
-    assert_false(kept(f, "dir/a.txt", ""));
-    assert_false(kept(f, "dir/a.txt", ""));
-    wait_ms(80);
-    keep(f, "dir/a.txt");
-    assert_true(kept(f, "dir/a.txt", "FIRST"));
-    turn = 0;
-    assert_true(kept(f, "dir/a.txt", "FIRST"));
-    tree_bytes(&f->t, "dir/a.txt", "third", 5);
-    assert_false(kept(f, "dir/a.txt", ""));
-}
-
 static void not_all_is_kept(void **state)
 {
     fixture *f = *state;
@@ -211,7 +188,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(unchanged_is_kept, setup, teardown),
         cmocka_unit_test_setup_teardown(changed_is_not, setup, teardown),
-        cmocka_unit_test_setup_teardown(checked_once_in_a_turn, setup, teardown),
         cmocka_unit_test_setup_teardown(not_all_is_kept, setup, teardown),
         cmocka_unit_test_setup_teardown(without_memory, setup, teardown),
     };

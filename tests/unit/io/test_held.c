@@ -29,9 +29,10 @@ typedef struct fixture {
     mcp_request *waiting; /* the call of "begin" */
     char folder[32], paths[2][64];
     char text[LARGEST + 1];
-    uint64_t turns[4]; /* mcp_host.turn of each call of "turn" */
-    size_t n_turns;
-    struct client *next; /* sends another request during the first call of "turn" */
+    unsigned step;     /* number of steps of the loop in test_received_first() */
+    unsigned steps[4]; /* of each call of "note" */
+    size_t n_steps;
+    struct client *next; /* sends another request during the first call of "note" */
 } fixture;
 
 /* ---- the tools ------------------------------------------------------------------------------- */
@@ -76,15 +77,14 @@ static int close_first(mcp_request *req, const mcp_json *arguments, void *user)
 
 static void call(struct client *c, const char *tool, size_t size);
 
-static int turn(mcp_request *req, const mcp_json *arguments, void *user)
+static int note(mcp_request *req, const mcp_json *arguments, void *user)
 {
     fixture *f = user;
-    const mcp_host *host = mcp_server_host(f->servers[0]);
 
     (void)arguments;
-    f->turns[f->n_turns++] = host->turn(host->user);
+    f->steps[f->n_steps++] = f->step;
     if (f->next)
-        call(f->next, "turn", 0);
+        call(f->next, "note", 0);
     f->next = NULL;
     return mcp_reply_text(req, "x");
 }
@@ -93,7 +93,7 @@ static const struct {
     const char *name;
     int (*call)(mcp_request *req, const mcp_json *arguments, void *user);
 } tools[] = {
-    {"begin", begin}, {"end", end}, {"text", text}, {"close", close_first}, {"turn", turn}};
+    {"begin", begin}, {"end", end}, {"text", text}, {"close", close_first}, {"note", note}};
 
 static void make_server(fixture *f, int which)
 {
@@ -348,10 +348,10 @@ static void test_closed_before(void **state)
     connect_to(&first, f, 1);
     connect_to(&second, f, 0);
     call(&first, "close", 0);
-    call(&second, "turn", 0);
+    call(&second, "note", 0);
     await_close(f, &second);
     assert_int_equal(second.len, 0);
-    assert_int_equal(f->n_turns, 0);
+    assert_int_equal(f->n_steps, 0);
     await_text(f, &first, "closed");
     disconnect(&first);
     disconnect(&second);
@@ -393,23 +393,22 @@ static void test_short_of_files(void **state)
     close(second.fd);
 }
 
-/* Requests that were received before the first of them is handled have the same turn. One that is
- * sent meanwhile has another one, also on a connection whose request comes after that. */
-static void test_turns(void **state)
+/* All requests are received before the first of them is handled: one that is sent meanwhile comes in
+ * the next step, also on a connection whose request is handled after that. */
+static void test_received_first(void **state)
 {
     fixture *f = *state;
-    const mcp_host *host = mcp_server_host(f->servers[0]);
     client first, second;
 
-    assert_int_equal(host->turn(host->user), 0);
     connect_to(&first, f, 0);
     connect_to(&second, f, 0);
     f->next = &second;
     for (size_t i = 0; i < 4; i++)
         second.sizes[i] = first.sizes[i] = 1;
-    call(&first, "turn", 0);
-    call(&second, "turn", 0);
+    call(&first, "note", 0);
+    call(&second, "note", 0);
     for (int64_t ends = wait_end(); second.answers < 2 && wait_more(ends);) {
+        f->step++;
         mcp_loop_step(f->loop, 5);
         assert_true(take(&first) && take(&second));
         check(&first);
@@ -417,11 +416,9 @@ static void test_turns(void **state)
     }
     assert_int_equal(first.answers, 1);
     assert_int_equal(second.answers, 2);
-    assert_int_equal(f->n_turns, 3);
-    assert_int_not_equal(f->turns[0], 0);
-    assert_int_equal(f->turns[1], f->turns[0]);
-    assert_int_not_equal(f->turns[2], f->turns[0]);
-    assert_int_equal(host->turn(host->user), 0);
+    assert_int_equal(f->n_steps, 3);
+    assert_int_equal(f->steps[1], f->steps[0]);
+    assert_true(f->steps[2] > f->steps[1]);
     disconnect(&first);
     disconnect(&second);
 }
@@ -456,8 +453,9 @@ static void test_gone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_sizes),          TEST(test_order), TEST(test_close), TEST(test_closed_before),
-        TEST(test_short_of_files), TEST(test_turns), TEST(test_gone),
+        TEST(test_sizes),         TEST(test_order),          TEST(test_close),
+        TEST(test_closed_before), TEST(test_short_of_files), TEST(test_received_first),
+        TEST(test_gone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
