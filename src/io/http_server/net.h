@@ -166,25 +166,8 @@ void mcp__connection_settle(mcp__connection *c);
 /* Closes a connection immediately. */
 void mcp__connection_drop(mcp__connection *c);
 void mcp__connections_free_dead(mcp__net *net);
-
-/* ---- output.c ------------------------------------------------------------------------------------ */
-
-/* Returns how many bytes the socket has not taken. */
-static inline size_t mcp__connection_pending(const mcp__connection *c)
-{
-    return c->end - c->start;
-}
-void mcp__connection_forget_output(mcp__connection *c);
-/* The function `write` of mcp_http_accept(), with the mcp__connection as `user`. */
-void mcp__connection_write(mcp_http_connection *http, mcp_str bytes, void *user);
-/* Sends what OpenSSL has encrypted. */
-void mcp__connection_send_encrypted(mcp__connection *c);
-/* Holds what was collected for the connection while it was corked, or sends it. */
-void mcp__connection_hold(mcp__connection *c);
 /* Sends the output that net->held has. */
 void mcp__connections_send_held(mcp__net *net);
-/* Sends pending bytes when the socket is writable. */
-void mcp__connection_flush(mcp__connection *c);
 
 /* ---- address.c ---------------------------------------------------------------------------------- */
 
