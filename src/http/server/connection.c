@@ -22,7 +22,7 @@ void mcp__http_set_phase(mcp_http_connection *c, mcp__http_phase phase)
         mcp__http_login_cancel(c);
     c->phase = phase;
     c->since = c->http->now;
-    c->held = c->starved = false;
+    c->starved = false;
     if (phase > MCP__HTTP_BODY)
         mcp__http_end_reading(c);
 }
@@ -103,8 +103,7 @@ static void count(const mcp_http_connection *c, int status, int code, int64_t du
 /* Counts and logs the end of a request. */
 static void account(mcp_http_connection *c, int status, int code)
 {
-    bool early = c->phase < MCP__HTTP_WAITING;
-    int64_t duration = early ? 0 : mcp__http_now(c->http) - c->began;
+    int64_t duration = mcp__http_is_partial(c) ? 0 : mcp__http_now(c->http) - c->began;
     count(c, status, code, MCP__MAX(duration, 0));
     log_request(c, status, code, duration);
 }
@@ -112,7 +111,7 @@ static void account(mcp_http_connection *c, int status, int code)
 /* Counts and logs a request whose connection ends before its answer does. */
 static void account_broken(mcp_http_connection *c)
 {
-    if (c->phase == MCP__HTTP_WAITING)
+    if (mcp__http_is_unanswered(c))
         account(c, 0, 0);
     else if (c->phase == MCP__HTTP_STREAMING)
         account(c, 200, 0);
@@ -122,7 +121,7 @@ void mcp__http_finish(mcp_http_connection *c, int status, int code)
 {
     if (c->phase == MCP__HTTP_CLOSED)
         return;
-    bool early = c->phase < MCP__HTTP_WAITING;
+    bool early = mcp__http_is_partial(c);
     mcp__relay_drop(c);
     if (c->ended && !c->input.len)
         c->keep_alive = false;
@@ -153,8 +152,7 @@ void mcp__http_finish(mcp_http_connection *c, int status, int code)
 
 void mcp__http_schedule_input(mcp_http_connection *c)
 {
-    c->resume = c->input.len > 0;
-    if (c->resume && !c->congested)
+    if (mcp__http_has_next(c) && !c->congested)
         mcp__http_wake(c->http, &c->timer);
 }
 
@@ -204,11 +202,18 @@ static int64_t rest_deadline(const mcp_http_connection *c, uint64_t ms)
     return c->starved ? MCP__MIN(due, c->check_at) : due;
 }
 
-static int64_t waiting_deadline(const mcp_http_connection *c)
+/* Returns whether the peer has closed its sending direction, and nobody else needs the answer. */
+static bool is_abandoned(const mcp_http_connection *c)
 {
-    if (c->ended && !c->session && !mcp__relay_of(c))
+    return c->ended && !c->session && !mcp__relay_of(c);
+}
+
+static int64_t unanswered_deadline(const mcp_http_connection *c)
+{
+    if (is_abandoned(c))
         return mcp__http_after(c->ended_at, MCP__HTTP_HALF_CLOSED_MS);
-    return c->held ? c->check_at : mcp__http_after(c->wrote_at, c->http->options.heartbeat_ms);
+    return c->phase == MCP__HTTP_HELD ? c->check_at
+                                      : mcp__http_after(c->wrote_at, c->http->options.heartbeat_ms);
 }
 
 static int64_t streaming_deadline(const mcp_http_connection *c)
@@ -221,14 +226,16 @@ static int64_t phase_deadline(const mcp_http_connection *c)
 {
     const mcp_http_options *o = &c->http->options;
     switch (c->phase) {
+    case MCP__HTTP_HANDSHAKE: return mcp__http_idle_deadline(c, o->handshake_ms);
     case MCP__HTTP_IDLE:
-        if (c->resume && !c->congested)
+        if (mcp__http_has_next(c) && !c->congested)
             return INT64_MIN;
-        return mcp__http_idle_deadline(c, c->in_handshake ? o->handshake_ms : o->idle_ms);
+        return mcp__http_idle_deadline(c, o->idle_ms);
     case MCP__HTTP_HEAD: return rest_deadline(c, o->header_ms);
     case MCP__HTTP_ASKING: return mcp__http_login_deadline(c);
     case MCP__HTTP_BODY: return rest_deadline(c, o->body_ms);
-    case MCP__HTTP_WAITING: return waiting_deadline(c);
+    case MCP__HTTP_HELD:
+    case MCP__HTTP_WAITING: return unanswered_deadline(c);
     case MCP__HTTP_STREAMING: return streaming_deadline(c);
     case MCP__HTTP_LINGERING: return mcp__http_after(c->since, LINGER_MS);
     case MCP__HTTP_CLOSED: return INT64_MAX;
@@ -305,31 +312,35 @@ static void held_due(mcp_http_connection *c)
     mcp__http_run_held(c);
 }
 
+static void unanswered_due(mcp_http_connection *c)
+{
+    if (is_abandoned(c)) {
+        mcp__http_exchange_end(c);
+        mcp__http_close(c, MCP_HTTP_CLOSE);
+    } else if (c->phase == MCP__HTTP_HELD) {
+        held_due(c);
+    } else {
+        send_heartbeat(c);
+    }
+}
+
 static void phase_due(mcp_http_connection *c)
 {
     switch (c->phase) {
+    case MCP__HTTP_HANDSHAKE: mcp__http_close(c, MCP_HTTP_ABORT); break;
     case MCP__HTTP_IDLE:
-        if (c->resume && !c->congested)
+        if (mcp__http_has_next(c) && !c->congested)
             mcp__http_parse_input(c);
         else
-            mcp__http_close(c, c->in_handshake ? MCP_HTTP_ABORT : MCP_HTTP_CLOSE);
-        if (c->ended && c->phase <= MCP__HTTP_BODY && !c->resume)
+            mcp__http_close(c, MCP_HTTP_CLOSE);
+        if (c->ended && c->phase <= MCP__HTTP_BODY && !mcp__http_has_next(c))
             mcp__http_close(c, MCP_HTTP_CLOSE);
         break;
     case MCP__HTTP_HEAD: rest_due(c, MCP__HTTP_SLOW_HEAD); break;
     case MCP__HTTP_ASKING: mcp__http_login_due(c); break;
     case MCP__HTTP_BODY: rest_due(c, MCP__HTTP_SLOW_BODY); break;
-    case MCP__HTTP_WAITING:
-        if (c->ended && !c->session && !mcp__relay_of(c)) {
-            mcp__http_exchange_end(c);
-            mcp__http_close(c, MCP_HTTP_CLOSE);
-            break;
-        }
-        if (c->held)
-            held_due(c);
-        else
-            send_heartbeat(c);
-        break;
+    case MCP__HTTP_HELD:
+    case MCP__HTTP_WAITING: unanswered_due(c); break;
     case MCP__HTTP_STREAMING:
         if (mcp__http_stream_expiry(c) <= c->http->now)
             mcp__http_end_stream(c);
@@ -371,7 +382,7 @@ static void set_congested(mcp_http_connection *c, bool congested)
         mcp_channel_set_writable(c->peer->channel, !congested, c->http->now);
         mcp__http_peer_arm(c->peer);
     }
-    if (c->phase == MCP__HTTP_IDLE && c->resume && !congested)
+    if (mcp__http_has_next(c) && !congested)
         mcp__http_wake(c->http, &c->timer);
 }
 
@@ -424,7 +435,6 @@ int mcp_http_accept(mcp_http *http, const mcp_http_connection_options *options, 
     c->peer_name = peer;
     c->trusted = o.trusted_host;
     c->proxy = mcp__http_is_proxy(http, &o);
-    c->in_handshake = o.handshake;
     mcp__http_login_init(c);
     mcp__list_init(&c->in_getters);
     mcp__buf_init(&c->head.bytes, http->allocator, 0);
@@ -433,7 +443,7 @@ int mcp_http_accept(mcp_http *http, const mcp_http_connection_options *options, 
     if (!http->parser_settings.on_message_begin)
         mcp__http_parser_settings(&http->parser_settings);
     llhttp_init(&c->parser, HTTP_REQUEST, &http->parser_settings);
-    mcp__http_set_phase(c, MCP__HTTP_IDLE);
+    mcp__http_set_phase(c, o.handshake ? MCP__HTTP_HANDSHAKE : MCP__HTTP_IDLE);
     mcp__http_refusal why = mcp__http_count_peer(c, o.address);
     if (!why && mcp__http_charge_to(http->budget, &c->charge, NULL, o.address) != MCP_OK)
         why = MCP__HTTP_NO_MEMORY;
@@ -487,11 +497,10 @@ void mcp_http_connection_free(mcp_http_connection *c, int64_t now)
 
 void mcp_http_handshake_done(mcp_http_connection *c, int64_t now)
 {
-    if (!c->in_handshake)
+    if (c->phase != MCP__HTTP_HANDSHAKE)
         return;
-    c->in_handshake = false;
-    if (c->phase == MCP__HTTP_IDLE)
-        c->since = now;
+    mcp__http_set_phase(c, MCP__HTTP_IDLE);
+    c->since = now;
 }
 
 void *mcp_http_connection_user(const mcp_http_connection *c)

@@ -16,11 +16,13 @@ typedef struct mcp__http_peer mcp__http_peer;
 struct mcp__hop; /* fleet.h */
 
 typedef enum mcp__http_phase {
-    MCP__HTTP_IDLE = 0,  /* between requests */
+    MCP__HTTP_HANDSHAKE, /* the transport's handshake is in progress */
+    MCP__HTTP_IDLE,      /* between requests */
     MCP__HTTP_HEAD,      /* part of a head has arrived */
     MCP__HTTP_ASKING,    /* the head is complete, but its sender is not known yet */
     MCP__HTTP_BODY,      /* the sender is known, but the body is not complete */
-    MCP__HTTP_WAITING,   /* the request is complete, but its answer has not begun */
+    MCP__HTTP_HELD,      /* the request is complete, but waits for memory */
+    MCP__HTTP_WAITING,   /* the request is handled, but its answer has not begun */
     MCP__HTTP_STREAMING, /* the answer is an event stream */
     MCP__HTTP_LINGERING, /* answered before the request was complete; the rest is discarded */
     MCP__HTTP_CLOSED,    /* nothing is read or written any more */
@@ -40,33 +42,33 @@ struct mcp_http_connection {
     mcp__http_address *account; /* of the last principal, or NULL */
     mcp__http_ip client_ip;
     mcp__http_forwarded forwarded;
-    bool proxy; /* the peer is a trusted proxy */
-    bool local; /* the transport's peer is on this machine */
+    bool proxy;   /* the peer is a trusted proxy */
+    bool local;   /* the transport's peer is on this machine */
+    bool trusted; /* the name of the host need not be checked */
     char *peer_name;
 
-    mcp__http_phase phase;
+    mcp__http_phase phase; /* changed by mcp__http_set_phase() */
+    /* ---- the request */
     uint8_t target;  /* mcp__http_target */
     uint8_t refusal; /* mcp__http_refusal to send at the end of the body */
     uint8_t http_method;
-    uint8_t method;     /* the JSON-RPC method: a row of the counters */
-    uint8_t status_row; /* the status of the answer: an index of mcp__http_statuses */
-    bool complete;      /* the parser has reached the end of a request */
-    bool body_complete; /* the body is complete */
-    bool discards_body; /* the body is read and discarded */
-    bool in_handshake;  /* the transport's handshake is in progress */
-    bool trusted, keep_alive, chunked, ended, cors, congested, writing;
-    bool counted;         /* the connection is counted in session->n_streams */
-    bool in_account;      /* the request is counted in account->count */
-    bool resume;          /* parsing of `input` must continue */
+    uint8_t method;       /* the JSON-RPC method: a row of the counters */
+    uint8_t status_row;   /* the status of the answer: an index of mcp__http_statuses */
+    bool keep_alive;      /* the connection can be used again after the answer */
+    bool cors;            /* the answer has headers for CORS */
     bool stream_only;     /* the answer is an open subscription */
-    bool held;            /* the request waits for memory */
-    bool starved;         /* reading the rest of the request waits for memory */
-    bool authenticated;   /* `authenticate` has accepted a request */
+    bool in_account;      /* the request is counted in account->count */
+    bool counted;         /* the answer is counted in session->n_streams */
+    bool is_hop;          /* another instance forwarded the request */
+    bool home_gone;       /* the instance that has the session of the request is gone */
     bool is_asked;        /* the login is open */
     uint8_t login_result; /* mcp__http_refusal, set when the login is answered */
-    bool home_gone;       /* the instance that has the session of the request is gone */
-    bool is_hop;          /* another instance forwarded the request */
-    bool unpaused;        /* the parser must continue after a login, even without more input */
+    /* ---- the connection */
+    bool authenticated; /* `authenticate` has accepted a request */
+    bool ended;         /* the peer has closed its sending direction */
+    bool starved;       /* reading the rest of the request waits for memory */
+    bool congested;     /* the peer must read much output before it gets more */
+    bool writing;       /* `write` is being called */
 
     mcp__http_charge charge;
     size_t message;               /* memory of the request being answered, in bytes */
@@ -115,6 +117,21 @@ static inline int64_t mcp__http_after(int64_t from, uint64_t ms)
     return ms < (uint64_t)(INT64_MAX - from) ? from + (int64_t)ms : INT64_MAX;
 }
 void mcp__http_set_phase(mcp_http_connection *c, mcp__http_phase phase);
+/* Returns whether a part of the request is missing, or there is none. */
+static inline bool mcp__http_is_partial(const mcp_http_connection *c)
+{
+    return c->phase < MCP__HTTP_HELD;
+}
+/* Returns whether a whole request has no part of its answer yet. */
+static inline bool mcp__http_is_unanswered(const mcp_http_connection *c)
+{
+    return c->phase == MCP__HTTP_HELD || c->phase == MCP__HTTP_WAITING;
+}
+/* Returns whether the next request, or a part of it, has arrived and is not parsed yet. */
+static inline bool mcp__http_has_next(const mcp_http_connection *c)
+{
+    return c->phase == MCP__HTTP_IDLE && c->input.len > 0;
+}
 void mcp__http_write(mcp_http_connection *c, mcp_str bytes);
 /* Ends an answer. The connection then continues with the next request, or is closed. `code` is the
  * code of the JSON-RPC error in the answer, or 0. */

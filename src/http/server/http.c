@@ -355,10 +355,11 @@ int64_t mcp__http_idle_deadline(const mcp_http_connection *c, uint64_t ms)
 static void drain_connection(mcp_http_connection *c)
 {
     switch (c->phase) {
+    case MCP__HTTP_HANDSHAKE:
     case MCP__HTTP_IDLE:
-        if (!c->resume && c->http->linger_ms)
+        if (!mcp__http_has_next(c) && c->http->linger_ms)
             mcp__http_connection_arm(c);
-        else if (!c->resume)
+        else if (!mcp__http_has_next(c))
             mcp__http_close(c, MCP_HTTP_CLOSE);
         break;
     case MCP__HTTP_STREAMING:
@@ -410,7 +411,7 @@ size_t mcp_http_cut(mcp_http *http, int64_t now)
         const mcp__incoming *in = request_of(c);
         l = l->next;
         bool is_unanswered =
-            c->held || (mcp__relay_of(c) && c->phase == MCP__HTTP_WAITING) ||
+            c->phase == MCP__HTTP_HELD || (mcp__relay_of(c) && c->phase == MCP__HTTP_WAITING) ||
             (in && (c->phase == MCP__HTTP_WAITING || c->phase == MCP__HTTP_STREAMING));
         if (is_unanswered)
             mcp__http_cut_off(c, in ? mcp__incoming_id(in) : (mcp_str){0});

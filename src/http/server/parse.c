@@ -54,7 +54,7 @@ static int on_message_begin(llhttp_t *parser)
     if (c->is_hop)
         mcp__hop_free(c);
     c->target = MCP__HTTP_ENDPOINT;
-    c->stream_only = c->body_complete = c->home_gone = c->cors = false;
+    c->stream_only = c->home_gone = c->cors = false;
     c->http_method = 0;
     c->method = MCP__METHOD_NONE;
     c->traceparent[0] = 0;
@@ -146,8 +146,6 @@ static int begin_body(mcp_http_connection *c, mcp__http_refusal why)
         return stop(c, why);
     }
     c->refusal = (uint8_t)why;
-    c->discards_body =
-        why && (!mcp__http_refusal_reads(why) || parser->content_length > ID_BODY_MAX);
     if (!why && expects_body(parser) && parser->http_minor >= 1 &&
         mcp__http_header(&c->head, MCP__HTTP_EXPECT).ptr)
         mcp__http_write(c, MCP_STR("HTTP/1.1 100 Continue\r\n\r\n"));
@@ -225,10 +223,17 @@ static bool keep_body(mcp_http_connection *c)
     return fits;
 }
 
+/* Returns whether the body is read and discarded. */
+static bool discards_body(const mcp_http_connection *c)
+{
+    mcp__http_refusal why = (mcp__http_refusal)c->refusal;
+    return why && (!mcp__http_refusal_reads(why) || c->body.limit > ID_BODY_MAX);
+}
+
 static int on_body(llhttp_t *parser, const char *at, size_t len)
 {
     mcp_http_connection *c = connection_of(parser);
-    if (c->discards_body)
+    if (discards_body(c))
         return 0;
     size_t max = c->refusal ? ID_BODY_MAX : c->http->options.max_body;
     size_t before = c->body.len + c->body_span.len;
@@ -246,7 +251,7 @@ static int on_body(llhttp_t *parser, const char *at, size_t len)
 
 static int on_message_complete(llhttp_t *parser)
 {
-    connection_of(parser)->complete = true;
+    (void)parser;
     return HPE_PAUSED;
 }
 
@@ -305,8 +310,6 @@ static void run(mcp_http_connection *c)
  * waits. */
 static void run_request(mcp_http_connection *c)
 {
-    c->complete = false;
-    c->body_complete = true;
     c->wrote_at = c->began = c->http->now;
     mcp__http_set_phase(c, MCP__HTTP_WAITING);
     if (c->refusal || c->target == MCP__HTTP_HEALTHZ || !mcp__http_must_wait(c)) {
@@ -315,12 +318,12 @@ static void run_request(mcp_http_connection *c)
     }
     c->http->budget->waited++;
     c->check_at = mcp__http_next_check(c->http);
-    c->held = true;
+    mcp__http_set_phase(c, MCP__HTTP_HELD);
 }
 
 void mcp__http_run_held(mcp_http_connection *c)
 {
-    c->held = false;
+    mcp__http_set_phase(c, MCP__HTTP_WAITING);
     run(c);
 }
 
@@ -328,7 +331,7 @@ void mcp__http_run_held(mcp_http_connection *c)
 static void refuse_unkept(mcp_http_connection *c)
 {
     mcp__http_refusal why = mcp__http_no_room(c, DISCARD_MAX);
-    if (!c->held) {
+    if (c->phase != MCP__HTTP_HELD) {
         mcp__http_refuse_early(c, why);
         return;
     }
@@ -357,16 +360,19 @@ static llhttp_errno_t execute(mcp_http_connection *c, mcp_str *in)
     return error;
 }
 
-/* Parses as many requests as can be answered now. */
-static void parse(mcp_http_connection *c, mcp_str *in)
+/* Parses as many requests as can be answered now. `resumed` means that the parser was stopped at the
+ * end of a head: it continues even without more input. It is stopped there and at the end of a request
+ * only. */
+static void parse(mcp_http_connection *c, mcp_str *in, bool resumed)
 {
-    while ((in->len || c->unpaused) && may_parse(c)) {
-        c->unpaused = false;
+    for (; (in->len || resumed) && may_parse(c); resumed = false) {
         llhttp_errno_t error = execute(c, in);
-        if (error == HPE_PAUSED && c->complete) {
+        if (error == HPE_OK || c->phase == MCP__HTTP_ASKING)
+            continue;
+        if (error == HPE_PAUSED) {
             llhttp_resume(&c->parser);
             run_request(c);
-        } else if (error != HPE_OK && c->phase != MCP__HTTP_ASKING) {
+        } else {
             if (c->phase == MCP__HTTP_IDLE)
                 on_message_begin(&c->parser); /* the request failed at its first byte */
             mcp__http_refuse_early(c, c->refusal ? (mcp__http_refusal)c->refusal
@@ -379,18 +385,21 @@ static void parse(mcp_http_connection *c, mcp_str *in)
         in->len = 0;
 }
 
-void mcp__http_parse_input(mcp_http_connection *c)
+static void parse_input(mcp_http_connection *c, bool resumed)
 {
-    if ((!c->input.len && !c->unpaused) || !may_parse(c))
+    if ((!c->input.len && !resumed) || !may_parse(c))
         return;
     mcp_str in = mcp__buf_view(&c->input);
-    parse(c, &in);
-    c->resume = false;
+    parse(c, &in, resumed);
     mcp__buf_consume(&c->input, c->input.len - in.len);
     if (!c->input.len)
         mcp__buf_reset(&c->input, 0);
-    if (c->phase == MCP__HTTP_IDLE)
-        mcp__http_schedule_input(c);
+    mcp__http_schedule_input(c);
+}
+
+void mcp__http_parse_input(mcp_http_connection *c)
+{
+    parse_input(c, false);
 }
 
 void mcp__http_run_asked(mcp_http_connection *c)
@@ -398,13 +407,13 @@ void mcp__http_run_asked(mcp_http_connection *c)
     mcp__http_set_phase(c, MCP__HTTP_BODY);
     llhttp_resume(&c->parser);
     if (begin_body(c, (mcp__http_refusal)c->login_result) == 0) {
-        c->unpaused = true;
-        mcp__http_parse_input(c);
+        parse_input(c, true);
     } else {
         mcp__buf_reset(&c->input, 0);
         mcp__http_refuse_early(c, (mcp__http_refusal)c->refusal);
     }
-    if (c->ended && c->phase <= MCP__HTTP_BODY && c->phase != MCP__HTTP_ASKING && !c->resume)
+    if (c->ended && c->phase <= MCP__HTTP_BODY && c->phase != MCP__HTTP_ASKING &&
+        !mcp__http_has_next(c))
         mcp__http_close(c, MCP_HTTP_CLOSE);
     else if (c->resume_input)
         c->resume_input(c, c->user);
@@ -415,7 +424,7 @@ static void keep_input(mcp_http_connection *c, mcp_str bytes)
     mcp__buf_str(&c->input, bytes);
     if (c->input.failed)
         mcp__http_close(c, MCP_HTTP_ABORT);
-    else if (c->phase == MCP__HTTP_IDLE)
+    else
         mcp__http_schedule_input(c);
 }
 
@@ -434,12 +443,13 @@ int mcp_http_receive(mcp_http_connection *c, mcp_str bytes, int64_t now)
 {
     mcp__http_enter(c->http, now);
     c->http->metrics.bytes_in += bytes.len;
-    c->in_handshake = false;
+    if (c->phase == MCP__HTTP_HANDSHAKE)
+        mcp__http_set_phase(c, MCP__HTTP_IDLE);
     if (c->input.len) {
         keep_input(c, bytes);
         mcp__http_parse_input(c);
     } else {
-        parse(c, &bytes);
+        parse(c, &bytes, false);
         if (bytes.len)
             keep_input(c, bytes);
     }
@@ -463,10 +473,10 @@ void mcp_http_receive_end(mcp_http_connection *c, int64_t now)
         c->ended = true;
         c->ended_at = now;
         mcp__http_parse_input(c);
-        /* A request in progress is still answered, until the deadline of waiting_deadline(). */
+        /* A request in progress is still answered, until unanswered_deadline(). */
         if (c->phase == MCP__HTTP_STREAMING)
             mcp__http_exchange_end(c);
-        if (c->phase != MCP__HTTP_WAITING && c->phase != MCP__HTTP_ASKING && !c->resume)
+        if (!mcp__http_is_unanswered(c) && c->phase != MCP__HTTP_ASKING && !mcp__http_has_next(c))
             mcp__http_close(c, MCP_HTTP_CLOSE);
     }
     mcp__http_connection_charge(c);

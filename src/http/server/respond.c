@@ -316,7 +316,7 @@ static void put_id(mcp_http_connection *c, const struct refusal *r, mcp__buf *id
     mcp_json_doc *doc = NULL;
     mcp__message m;
     bool costs = body.len > ONE_WRITE && r->has_limit && r->status == 503;
-    if (r->anonymous || costs || !c->body_complete || c->http_method != HTTP_POST ||
+    if (r->anonymous || costs || mcp__http_is_partial(c) || c->http_method != HTTP_POST ||
         mcp_json_parse(body, NULL, c->http->allocator, &doc, NULL) != MCP_OK)
         return;
     mcp__message_read(mcp_json_root(doc), &m);

@@ -6,30 +6,35 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+/* Returns whether events are chunks: the parser keeps the version until the next request. */
+static bool is_chunked(const mcp_http_connection *c)
+{
+    return c->parser.http_minor >= 1;
+}
+
 static void chunk_begin(mcp_http_connection *c, size_t len)
 {
-    if (c->chunked)
+    if (is_chunked(c))
         mcp__buf_printf(&c->http->out, "%zx\r\n", len);
 }
 
 static void chunk_end(mcp_http_connection *c)
 {
-    if (c->chunked)
+    if (is_chunked(c))
         mcp__buf_lit(&c->http->out, "\r\n");
 }
 
 void mcp__http_sse_begin(mcp_http_connection *c)
 {
     mcp__buf *b = &c->http->out;
-    c->chunked = c->parser.http_major == 1 && c->parser.http_minor >= 1;
-    if (!c->chunked || c->http->draining)
+    if (!is_chunked(c) || c->http->draining)
         c->keep_alive = false;
     mcp__http_put_head(c, 200);
     /* Proxies must neither cache nor buffer the events. */
     mcp__buf_lit(b, "Content-Type: text/event-stream\r\n"
                     "Cache-Control: no-cache, no-transform\r\n"
                     "X-Accel-Buffering: no\r\n");
-    if (c->chunked)
+    if (is_chunked(c))
         mcp__buf_lit(b, "Transfer-Encoding: chunked\r\n");
     mcp__buf_lit(b, "\r\n");
     mcp__http_set_phase(c, MCP__HTTP_STREAMING);
@@ -88,7 +93,7 @@ void mcp__http_sse_raw(mcp_http_connection *c, mcp_str bytes)
 
 void mcp__http_sse_end(mcp_http_connection *c, int code)
 {
-    if (c->chunked)
+    if (is_chunked(c))
         mcp__buf_lit(&c->http->out, "0\r\n\r\n");
     mcp__http_flush(c);
     mcp__http_finish(c, 200, code);
