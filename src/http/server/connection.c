@@ -172,6 +172,12 @@ void mcp__http_close(mcp_http_connection *c, mcp_http_close how)
         mcp__http_connection_arm(c);
 }
 
+void mcp__http_close_ended(mcp_http_connection *c)
+{
+    if (c->ended && c->phase <= MCP__HTTP_BODY && !mcp__http_has_request(c))
+        mcp__http_close(c, MCP_HTTP_CLOSE);
+}
+
 void mcp__http_trim_stream(mcp_http_connection *c)
 {
     mcp__buf_free(&c->body);
@@ -333,8 +339,7 @@ static void phase_due(mcp_http_connection *c)
             mcp__http_parse_input(c);
         else
             mcp__http_close(c, MCP_HTTP_CLOSE);
-        if (c->ended && c->phase <= MCP__HTTP_BODY && !mcp__http_has_next(c))
-            mcp__http_close(c, MCP_HTTP_CLOSE);
+        mcp__http_close_ended(c);
         break;
     case MCP__HTTP_HEAD: rest_due(c, MCP__HTTP_SLOW_HEAD); break;
     case MCP__HTTP_ASKING: mcp__http_login_due(c); break;

@@ -132,6 +132,11 @@ static inline bool mcp__http_has_next(const mcp_http_connection *c)
 {
     return c->phase == MCP__HTTP_IDLE && c->input.len > 0;
 }
+/* Returns whether a request is answered even if the peer closes its sending direction. */
+static inline bool mcp__http_has_request(const mcp_http_connection *c)
+{
+    return c->phase == MCP__HTTP_ASKING || mcp__http_is_unanswered(c) || mcp__http_has_next(c);
+}
 void mcp__http_write(mcp_http_connection *c, mcp_str bytes);
 /* Ends an answer. The connection then continues with the next request, or is closed. `code` is the
  * code of the JSON-RPC error in the answer, or 0. */
@@ -142,6 +147,9 @@ void mcp__http_schedule_input(mcp_http_connection *c);
 /* Updates the charge of the connection from the sizes of its buffers. */
 void mcp__http_connection_charge(mcp_http_connection *c);
 void mcp__http_close(mcp_http_connection *c, mcp_http_close how);
+/* Closes the connection if the peer has closed its sending direction, and there is no request that can
+ * be answered. */
+void mcp__http_close_ended(mcp_http_connection *c);
 void mcp__http_connection_arm(mcp_http_connection *c);
 /* Returns when a connection that is idle, or in its handshake, for ms is closed. */
 int64_t mcp__http_idle_deadline(const mcp_http_connection *c, uint64_t ms);

@@ -412,10 +412,8 @@ void mcp__http_run_asked(mcp_http_connection *c)
         mcp__buf_reset(&c->input, 0);
         mcp__http_refuse_early(c, (mcp__http_refusal)c->refusal);
     }
-    if (c->ended && c->phase <= MCP__HTTP_BODY && c->phase != MCP__HTTP_ASKING &&
-        !mcp__http_has_next(c))
-        mcp__http_close(c, MCP_HTTP_CLOSE);
-    else if (c->resume_input)
+    mcp__http_close_ended(c);
+    if (c->phase != MCP__HTTP_CLOSED && c->resume_input)
         c->resume_input(c, c->user);
 }
 
@@ -476,7 +474,7 @@ void mcp_http_receive_end(mcp_http_connection *c, int64_t now)
         /* A request in progress is still answered, until unanswered_deadline(). */
         if (c->phase == MCP__HTTP_STREAMING)
             mcp__http_exchange_end(c);
-        if (!mcp__http_is_unanswered(c) && c->phase != MCP__HTTP_ASKING && !mcp__http_has_next(c))
+        if (!mcp__http_has_request(c))
             mcp__http_close(c, MCP_HTTP_CLOSE);
     }
     mcp__http_connection_charge(c);

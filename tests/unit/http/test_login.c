@@ -6,9 +6,13 @@
 #define TOOLS                                                                                   \
     "POST /mcp HTTP/1.1\n{{modern tools/list}}" AUTH "DPoP: proof\nContent-Length: {{len}}\n\n" \
     "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/list\",\"params\":{ {{meta}}} }"
+#define PENDING                                                                               \
+    "POST /mcp HTTP/1.1\n{{modern tools/call}}Mcp-Name: pending\nContent-Length: {{len}}\n\n" \
+    "{\"jsonrpc\":\"2.0\",\"id\":6,\"method\":\"tools/call\",\"params\":{"                    \
+    "\"name\":\"pending\",{{meta}}}}"
 #define PING "GET /healthz HTTP/1.1\nHost: localhost\n\n"
 
-enum { MOST_OPEN = 4 };
+enum { MOST_OPEN = 6 };
 
 /* A program that answers its logins later. */
 static struct desk {
@@ -366,11 +370,24 @@ static void test_closed(void **state)
     assert_int_equal(w.closed, 1 + MCP_HTTP_CLOSE);
     assert_int_equal(desk.cancelled, 2);
     wire_end(&w);
+    /* the same for a request that waits behind another one */
+    wire_open(&w, &r);
+    wire_send(&w, PENDING);
+    accept_as(&r, 3, "alice");
+    wire_send(&w, TOOLS);
+    mcp_http_receive_end(w.c, r.now);
+    fixture_finish(r.fixture, 0);
+    rig_pass(&r, 0);
+    assert_int_equal(w.closed, 0);
+    accept_as(&r, 4, "alice");
+    wire_expect(&w, "HTTP/1.1 200 OK\n~later~HTTP/1.1 200 OK\n~\"id\":7~");
+    assert_int_equal(w.closed, 1 + MCP_HTTP_CLOSE);
+    wire_end(&w);
     /* an incomplete request cannot be completed any more */
     wire_open(&w, &r);
     wire_send(&w, "POST /mcp HTTP/1.1\n{{std}}Content-Length: 9\n\n");
     mcp_http_receive_end(w.c, r.now);
-    accept_as(&r, 3, "alice");
+    accept_as(&r, 5, "alice");
     assert_int_equal(w.closed, 1 + MCP_HTTP_CLOSE);
     end(&r, &w);
 }
