@@ -516,9 +516,9 @@ static void test_log(void **state)
     wire w;
     wire_open(&w, &r);
     wire_send(&w, "GET /metrics HTTP/1.1\nHost: localhost\n\n");
-    wire_expect(&w, "~mcp_requests_total{method=\"other\",result=\"error\"} 1\n~"
+    wire_expect(&w, "~mcp_requests_total{method=\"tools/list\",result=\"ok\"} 1\n~"
                     "mcp_requests_total{method=\"ping\",result=\"ok\"} 1\n~"
-                    "mcp_requests_total{method=\"tools/list\",result=\"ok\"} 1\n~"
+                    "mcp_requests_total{method=\"other\",result=\"error\"} 1\n~"
                     "mcp_http_responses_total{status=\"200\"} 2\n~"
                     "mcp_request_duration_seconds_bucket{le=\"0.01\"} 5\n~mine 1\n");
     wire_end(&w);
