@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <file_parts.h>
+
 /* ---- for the user ---------------------------------------------------------------------------- */
 
 char *about_source(const source *s)
@@ -48,8 +50,8 @@ static const char by_either[] =
     "\nList them with resources/list, or the tool list_resources if there is one; read one by "
     "its URI, with resources/read or read_resource.";
 static const char how_to_files[] =
-    " Parts of a large file: add ?offset=BYTE&length=BYTES, ?line=FIRST&lines=COUNT (lines count "
-    "from 1) or ?tail=LINES. A folder reads as its listing; add ?depth=LEVELS&limit=ENTRIES.";
+    " Parts of a large file:" COMMON_FILE_FORMS " added to its URI; lines count from 1. A folder "
+    "reads as its listing; more of it:" COMMON_FOLDER_FORMS " added to its URI.";
 static const char how_to_modules[] =
     " For other URIs that can be read, see resources/templates/list";
 

@@ -3,6 +3,7 @@
  */
 #include <common/completion.h>
 #include <common/help.h>
+#include <file_parts.h>
 #include <mcp/base.h>
 
 #include "options.h"
@@ -51,6 +52,12 @@ void options_completion(FILE *to, const char *shell)
 }
 
 /* ---- the manual page ------------------------------------------------------------------------- */
+
+#define MAN_PART(kind, name, title, about, parameters)      ".TP\n.BI " parameters "\n" about "\n"
+#define MAN_FIRST(kind, member, name, value, bounds, about) "?" name "= " value
+#define MAN_NEXT(kind, member, name, value, bounds, about)  " &" name "= " value
+
+#define MAN_PARTS COMMON_PARTS(MAN_PART, MAN_FIRST, MAN_NEXT)
 
 static const char *const man_before =
     ".SH NAME\n"
@@ -121,20 +128,7 @@ static const char *const man_before =
     "lists the modules and their options. To serve a file whose name has this form, write\n"
     ".BI ./ NAME : WHAT\\fR.\n"
     ".PP\n"
-    "To read a part of a large file, add a query to its URI:\n"
-    ".TP\n"
-    ".B ?offset=0&length=65536\n"
-    "bytes\n"
-    ".TP\n"
-    ".B ?line=1&lines=100\n"
-    "lines, counted from 1\n"
-    ".TP\n"
-    ".B ?tail=100\n"
-    "the last lines\n"
-    ".TP\n"
-    ".B ?depth=2&limit=1000\n"
-    "for a folder: the depth of its listing and the number of entries\n"
-    ".SH OPTIONS\n"
+    "To read a part of a file or folder, add a query to its URI:\n" MAN_PARTS ".SH OPTIONS\n"
     "Options may precede or follow the sources;\n"
     ".B \\-\\-\n"
     "ends them. No source is needed with\n"

@@ -10,6 +10,8 @@
 
 #include <stdio.h>
 
+#include "file_parts.h"
+
 /* Limit for binary contents, because a host has to process them in one message. */
 enum { MOST_BYTES = 4 << 20 };
 
@@ -162,14 +164,22 @@ static void put_uri(mcp_json_writer *w, const void *user)
     mcp_json_key(w, "uri"), mcp_json_add_str(w, r->step == AT_FOLDER ? r->folder : r->uri);
 }
 
-static const char *const parts[] = {"offset", "length", "line", "lines", "tail", "depth", "limit"};
+#define PART(kind, name, title, about, parameters)     parameters
+#define NAME(kind, member, name, value, bounds, about) name,
+#define ROOM(kind, member, name, value, bounds, about) +sizeof("&" name "=9223372036854775807")
 
-enum { PARTS = sizeof(parts) / sizeof(*parts), PART_ROOM = 32 };
+static const char *const parts[] = {COMMON_PARTS(PART, NAME, NAME)};
+
+enum {
+    PARTS = sizeof(parts) / sizeof(*parts),
+    PARTS_ROOM = COMMON_PARTS(PART, ROOM, ROOM),
+};
 
 /* Appends the arguments to the URI as a query. Returns NULL if memory is exhausted. */
 static const char *with_parts(mcp_request *req, mcp_str uri, const mcp_json *arguments)
 {
-    char *to = mcp_request_alloc(req, uri.len + PARTS * PART_ROOM + 1);
+    size_t room = uri.len + PARTS_ROOM;
+    char *to = mcp_request_alloc(req, room);
     if (!to)
         return NULL;
     memcpy(to, uri.ptr, uri.len);
@@ -180,7 +190,7 @@ static const char *with_parts(mcp_request *req, mcp_str uri, const mcp_json *arg
         if (number < 0)
             continue;
         len +=
-            (size_t)snprintf(to + len, PART_ROOM, "%c%s=%lld", sign, parts[i], (long long)number);
+            (size_t)snprintf(to + len, room - len, "%c%s=%lld", sign, parts[i], (long long)number);
         sign = '&';
     }
     to[len] = '\0';

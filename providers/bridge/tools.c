@@ -5,6 +5,8 @@
  */
 #include "tools.h"
 
+#include "file_parts.h"
+
 /* ---- schemas --------------------------------------------------------------------------------- */
 
 #define TEXT(name, about)   "\"" name "\":{\"type\":\"string\",\"description\":\"" about "\"}"
@@ -12,8 +14,6 @@
 #define BOUNDED(name, min, max, about)                                        \
     "\"" name "\":{\"type\":\"integer\",\"minimum\":" min ",\"maximum\":" max \
     ",\"description\":\"" about "\"}"
-#define AT_LEAST(name, min, about) \
-    "\"" name "\":{\"type\":\"integer\",\"minimum\":" min ",\"description\":\"" about "\"}"
 #define FLAG(name, about) "\"" name "\":{\"type\":\"boolean\",\"description\":\"" about "\"}"
 #define OBJECT(required, members)                                                    \
     "{\"type\":\"object\",\"properties\":{" members "},\"required\":[" required "]," \
@@ -100,17 +100,18 @@ static const char search_output[] = OBJECT("\"files\",\"searched\",\"skipped\"",
     "\"skipped\":" SKIPPED ","
     TEXT("cursor", "More results: call again with it"));
 
+/* The parameters in the URIs of files, as arguments. */
+#define FROM(min)         "\"minimum\":" #min
+#define BETWEEN(min, max) FROM(min) ",\"maximum\":" STRING(max)
+#define STRING(text) #text
+#define PARAMETER(kind, member, name, value, bounds, about) \
+    ",\"" name "\":{\"type\":\"integer\"," bounds ",\"description\":\"" about "\"}"
+#define PARAMETERS(kind, name, title, about, parameters) parameters
+
 static const char read_input[] = OBJECT("\"uri\"",
     "\"uri\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":8192,\"description\":\"A URI from "
-    "list_resources, or a template with its placeholders filled in; it may have parameters: "
-    "?tail=100\"},"
-    AT_LEAST("offset", "0", "Of a file: first byte (from 0)") ","
-    AT_LEAST("length", "1", "Of a file: number of bytes") ","
-    AT_LEAST("line", "1", "Of a file: first line (from 1)") ","
-    AT_LEAST("lines", "1", "Of a file: number of lines") ","
-    AT_LEAST("tail", "1", "Of a file: only the last lines, this many") ","
-    BOUNDED("depth", "1", "64", "Of a folder: levels to list") ","
-    BOUNDED("limit", "1", "10000", "Of a folder: maximum entries"));
+    "list_resources, or a template with its placeholders filled in; it may have parameters\"}"
+    COMMON_PARTS(PARAMETERS, PARAMETER, PARAMETER));
 /* clang-format on */
 
 /* ---- registration ---------------------------------------------------------------------------- */
@@ -124,6 +125,12 @@ static bool offered(const mcp_request *req, void *user)
 #define READ_ONLY                                                                      \
     .read_only = MCP_HINT_YES, .destructive = MCP_HINT_NO, .idempotent = MCP_HINT_YES, \
     .open_world = MCP_HINT_NO, .offered = offered
+
+#define NAMES(kind, name, title, about, parameters)          " " parameters ","
+#define FIRST_NAME(kind, member, name, value, bounds, about) name
+#define NEXT_NAME(kind, member, name, value, bounds, about)  " and " name
+
+#define FILE_PARAMETERS COMMON_FILE_PARTS(NAMES, FIRST_NAME, NEXT_NAME)
 
 static const mcp_tool tools[] = {
     {.size = sizeof(mcp_tool),
@@ -161,8 +168,8 @@ static const mcp_tool tools[] = {
      .title = "Read a resource",
      .description =
          "Reads a resource by its URI: a file, a folder's listing, or any other resource of "
-         "list_resources and its templates. Read large files in parts: offset "
-         "and length (bytes), line and lines, or tail (last lines).",
+         "list_resources and its templates. Read large files in parts, by one of" FILE_PARAMETERS
+         " as the schema says.",
      .input_schema = read_input,
      READ_ONLY,
      .call = bridge_call_read},

@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+#include "file_parts.h"
+
 enum {
     ENOUGH = 1,
     HIDDEN_BUDGET = 200000, /* limit of examined entries if some may be hidden */
@@ -50,7 +52,7 @@ static int put_cut(common_buffer *out)
     int n = snprintf(line, sizeof(line),
                      "# There are more entries. Ask for more with ?limit= (at most %d), or list a "
                      "folder in it.\n",
-                     FILES_FOLDER_MAX_LINES);
+                     COMMON_FOLDER_MOST);
     return common_buffer_append(out, line, (size_t)n);
 }
 

@@ -5,7 +5,7 @@
 #include "asking.h"
 #include "provider.h"
 
-enum { FILES_FOLDER_LINES = 1000, FILES_FOLDER_MAX_LINES = 10000 };
+enum { FILES_FOLDER_LINES = 1000 };
 
 typedef struct files_folder {
     files *f;

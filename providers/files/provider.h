@@ -53,13 +53,14 @@ bool files_is_large_folder(const struct stat *st);
 
 /* ---- reads ----------------------------------------------------------------------------------- */
 
-/* Parts of files and folders. */
+/* Parts of files and folders; their parameters: file_parts.h. */
 typedef enum files_part_kind {
     FILES_WHOLE = 0,
     FILES_BYTES, /* from, count */
     FILES_LINES, /* from (counted from 1), count */
     FILES_TAIL,  /* count */
     FILES_TREE,  /* `from` is the depth, `count` the limit */
+    FILES_PART_KINDS,
 } files_part_kind;
 
 typedef struct files_part {
@@ -74,6 +75,7 @@ int files_read_template(mcp_request *req, mcp_str uri, const mcp_uri_match *matc
 
 /* ---- templates ------------------------------------------------------------------------------- */
 
+extern const mcp_resource_template files_templates[FILES_PART_KINDS];
 /* Adds the templates to the server. The provider must be mounted. */
 int files_add_templates(files *f, mcp_error *error);
 /* Returns whether the name is a variable of the templates, for code that parses a query itself. */

@@ -12,17 +12,18 @@
 
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "content.h"
+#include "file_parts.h"
 #include "folder.h"
 #include "pieces.h"
 #include "text.h"
 
 enum {
     INLINE_BYTES = 256 << 10,
-    MAX_DEPTH = 64,
 };
 
 #define MAX_NUMBER ((uint64_t)1 << 53) /* largest integer that is exact in JSON */
@@ -46,19 +47,17 @@ typedef struct job {
 typedef struct number {
     const char *name;
     files_part_kind kind;
-    bool is_count; /* the value is `count`, otherwise `from` */
+    size_t member; /* of files_part */
     uint64_t min, max;
 } number;
 
-static const number numbers[] = {
-    {"offset", FILES_BYTES, false, 0, MAX_NUMBER},
-    {"length", FILES_BYTES, true, 1, MAX_NUMBER},
-    {"line", FILES_LINES, false, 1, MAX_NUMBER},
-    {"lines", FILES_LINES, true, 1, MAX_NUMBER},
-    {"tail", FILES_TAIL, true, 1, MAX_NUMBER},
-    {"depth", FILES_TREE, false, 1, MAX_DEPTH},
-    {"limit", FILES_TREE, true, 1, FILES_FOLDER_MAX_LINES},
-};
+#define FROM(min)                                  min, MAX_NUMBER
+#define BETWEEN(min, max)                          min, max
+#define PART(kind, name, title, about, parameters) parameters
+#define NUMBER(kind, member, name, value, bounds, about) \
+    {name, FILES_##kind, offsetof(files_part, member), bounds},
+
+static const number numbers[] = {COMMON_PARTS(PART, NUMBER, NUMBER)};
 
 enum { N_NUMBERS = sizeof(numbers) / sizeof(*numbers) };
 
@@ -79,20 +78,20 @@ static int make_part(const files *f, number_fn *get, void *user, files_part *ret
     files_part part = {FILES_WHOLE, 0, 0};
     for (size_t i = 0; i < N_NUMBERS; i++) {
         const number *n = &numbers[i];
-        uint64_t max = strcmp(n->name, "length") == 0 ? f->max_read : n->max;
+        bool is_length = n->kind == FILES_BYTES && n->member == offsetof(files_part, count);
+        uint64_t max = is_length ? f->max_read : n->max;
         mcp_str text;
         if (!get(n->name, &text, user))
             continue;
         if (part.kind != FILES_WHOLE && part.kind != n->kind) {
             snprintf(why, 256,
-                     "%s cannot be combined with the others: use offset and length, or line and "
-                     "lines, or "
-                     "tail, or depth and limit",
+                     "%s cannot be combined with the others: use one of" COMMON_FILE_FORMS
+                         COMMON_FOLDER_FORMS " alone",
                      n->name);
             return MCP_EINVAL;
         }
         part.kind = n->kind;
-        if (!common_pieces_number(text, n->min, max, n->is_count ? &part.count : &part.from)) {
+        if (!common_pieces_number(text, n->min, max, (uint64_t *)((char *)&part + n->member))) {
             snprintf(why, 256, "%s must be a whole number from %llu to %llu", n->name,
                      (unsigned long long)n->min, (unsigned long long)max);
             return MCP_EINVAL;
@@ -133,14 +132,14 @@ static int too_large(const job *j)
     mcp_json_key(w, "uri"), mcp_json_add_string(w, j->uri);
     mcp_json_key(w, "size"), mcp_json_add_uint(w, (uint64_t)j->st.st_size);
     mcp_json_key(w, "limit"), mcp_json_add_uint(w, j->f->max_read);
-    mcp_json_key(w, "uriTemplate"), mcp_json_add_string(w, "file://{+path}{?offset,length}");
+    mcp_json_key(w, "uriTemplate"),
+        mcp_json_add_string(w, files_templates[FILES_BYTES].uri_template);
     mcp_json_end(w);
     int rc = w ? mcp_json_writer_finish(w, &data) : MCP_ENOMEM;
     if (rc == MCP_OK)
         rc = fail(j, MCP_CODE_INTERNAL, mcp_request_strdup(j->req, data),
                   "%s %.500s has %lld bytes, more than the limit of %zu for one read. Read it in "
-                  "parts: add ?offset=0&length=65536 (file://{+path}{?offset,length}), "
-                  "?line=1&lines=100 or ?tail=100",
+                  "parts:" COMMON_FILE_FORMS " added to its URI",
                   j->part.kind == FILES_WHOLE ? "The file" : "That part of", j->uri,
                   (long long)j->st.st_size, j->f->max_read);
     mcp_json_writer_free(w);
@@ -181,8 +180,11 @@ static int read_file(job *j)
         return files_read_bytes(&r, p->from, p->count ? count : r.limit, &j->out);
     case FILES_LINES: return files_read_lines(&r, p->from, count, &j->out);
     case FILES_TAIL: return files_read_tail(&r, size, count, &j->out);
-    default: return size > r.limit ? MCP_ELIMIT : files_read_whole(&r, size, &j->out);
+    case FILES_WHOLE:
+    case FILES_TREE:
+    case FILES_PART_KINDS: break;
     }
+    return size > r.limit ? MCP_ELIMIT : files_read_whole(&r, size, &j->out);
 }
 
 static void read_something(job *j)
@@ -328,8 +330,10 @@ static int misfit(const job *j)
 {
     bool folder = S_ISDIR(j->st.st_mode);
     return fail(j, MCP_CODE_INVALID_PARAMS, NULL, "%.500s is a %s", j->uri,
-                folder ? "folder: read it without parameters, or with depth and limit"
-                       : "file, not a folder: depth and limit are not allowed");
+                folder ? "folder: read it without parameters, or with" COMMON_FOLDER_FORMS
+                         " added to its URI"
+                       : "file, not a folder: the parameters of folders," COMMON_FOLDER_FORMS
+                         " are not allowed");
 }
 
 static int open_target(job *j)
@@ -425,7 +429,7 @@ int files_read_template(mcp_request *req, mcp_str uri, const mcp_uri_match *matc
     files_part part = {FILES_WHOLE, 0, 0};
     char why[256];
     matched arg = {match};
-    if (!memchr(uri.ptr, '?', uri.len)) /* the common case, without seven lookups */
+    if (!memchr(uri.ptr, '?', uri.len)) /* the common case, without a lookup for each parameter */
         return read_part(req, user, uri, part);
     if (make_part(user, get_matched, &arg, &part, why) != MCP_OK)
         return mcp_reply_fail(req, MCP_CODE_INVALID_PARAMS, "%s", why);

@@ -3,6 +3,7 @@
 #include "provider.h"
 
 #include "complete.h"
+#include "file_parts.h"
 
 /* ---- completion ------------------------------------------------------------------------------ */
 
@@ -101,50 +102,26 @@ static int complete(mcp_request *req, mcp_str name, mcp_str value, const mcp_jso
 
 /* ---- templates ------------------------------------------------------------------------------- */
 
-static const mcp_resource_template templates[] = {
-    {.size = sizeof(mcp_resource_template),
-     .uri_template = "file://{+path}",
-     .name = "file",
-     .title = "File or folder",
-     .description = "A file, or the listing of a folder, by its absolute path",
-     .read = files_read_template,
-     .complete = complete},
-    {.size = sizeof(mcp_resource_template),
-     .uri_template = "file://{+path}{?offset,length}",
-     .name = "bytes",
-     .title = "Bytes of a file",
-     .description = "Length bytes from offset on (0 is the first); without length, up to the end",
-     .read = files_read_template,
-     .complete = complete},
-    {.size = sizeof(mcp_resource_template),
-     .uri_template = "file://{+path}{?line,lines}",
-     .name = "lines",
-     .title = "Lines of a file",
-     .description =
-         "A number of lines, from line on (1 is the first); without lines, up to the end",
-     .read = files_read_template,
-     .complete = complete},
-    {.size = sizeof(mcp_resource_template),
-     .uri_template = "file://{+path}{?tail}",
-     .name = "tail",
-     .title = "End of a file",
-     .description = "The last lines of a file; tail is their number",
-     .read = files_read_template,
-     .complete = complete},
-    {.size = sizeof(mcp_resource_template),
-     .uri_template = "file://{+path}{?depth,limit}",
-     .name = "folder",
-     .title = "Listing of a folder",
-     .description = "Contents of a folder, down to depth levels (default 1), at most limit entries "
-                    "(default 1000); one line each: kind, size, URI",
-     .read = files_read_template,
-     .complete = complete},
-};
+#define TEMPLATE(query, about_name, about_title, about)                                \
+    {                                                                                  \
+        .size = sizeof(mcp_resource_template), .uri_template = "file://{+path}" query, \
+        .name = about_name, .title = about_title, .description = about,                \
+        .read = files_read_template, .complete = complete                              \
+    }
+#define PART(kind, name, title, about, parameters) \
+    [FILES_##kind] = TEMPLATE("{?" parameters "}", name, title, about),
+#define FIRST(kind, member, name, value, bounds, about) name
+#define NEXT(kind, member, name, value, bounds, about)  "," name
+
+const mcp_resource_template files_templates[FILES_PART_KINDS] = {
+    [FILES_WHOLE] = TEMPLATE("", "file", "File or folder",
+                             "A file, or the listing of a folder, by its absolute path"),
+    COMMON_PARTS(PART, FIRST, NEXT)};
 
 int files_add_templates(files *f, mcp_error *error)
 {
     int rc = MCP_OK;
-    for (size_t i = 0; rc == MCP_OK && i < sizeof(templates) / sizeof(*templates); i++)
-        rc = mcp_server_add_template(f->server, &templates[i], f, error);
+    for (size_t i = 0; rc == MCP_OK && i < FILES_PART_KINDS; i++)
+        rc = mcp_server_add_template(f->server, &files_templates[i], f, error);
     return rc;
 }

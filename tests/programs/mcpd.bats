@@ -353,6 +353,23 @@ uris() { # OPTIONS...: prints every listed URI, without the folder's prefix
     [[ "$(said --no-resource-tools)" != *_resource* ]]
 }
 
+@test "the README has each parameter in the URIs of files, and mcpctl read uses each of a file" {
+    parameters=$(legacy "$T" -- "$(request resources/templates/list '{}')" |
+        jq -r '.[0].result.resourceTemplates[].uriTemplate | capture("\\{[?](?<all>.*)\\}").all')
+    # as the instructions write them: ?line=FIRST&lines=COUNT
+    forms=$(printf '%s\n' "$initialize" | "$MCPD" "$T" | jq -r .result.instructions | grep -oE '[?][a-z]+=[A-Z&a-z=]+')
+    readme=$(grep -oE '`[?][a-z]+=[A-Z&a-z=]+`' "$BATS_TEST_DIRNAME/../../README.md" | tr -d '`')
+    diff <(tr -d '?[:upper:]=' <<<"$forms" | tr '&' ,) <(echo "$parameters")
+    diff <(echo "$forms") <(echo "$readme")
+    cd "$BATS_TEST_TMPDIR"
+    for part in '--range 0-1' '--lines 1-2' '--tail 1'; do
+        rm -f trace
+        "${MCPCTL:-mcpctl}" read $part --trace trace "file://$T/hello.txt" -- "$MCPD" "$T" >part
+        jq -r '.message | select(.method == "resources/read").params.uri | capture("[?](?<all>.*)").all' trace | sed 's/=[0-9]*//g; s/&/,/g'
+    done >used
+    diff <(grep -v depth <<<"$parameters") used
+}
+
 # ---- changes -------------------------------------------------------------------------------------------
 
 # start OPTIONS...: starts a server; its input is descriptor 7, its output the file $out

@@ -16,6 +16,7 @@
 #include "bridge.h"
 #include "failalloc.h"
 #include "fakehost.h"
+#include "file_parts.h"
 #include "files.h"
 #include "support/wait.h"
 
@@ -296,6 +297,33 @@ static void test_exchanges(void **state)
     assert_int_equal(peer_open(&p, &o, NULL), MCP_OK);
     for (size_t i = 0; i < sizeof(exchanges) / sizeof(*exchanges); i++)
         check_exchange(&p, &exchanges[i]);
+    peer_close(&p);
+}
+
+/* Each parameter of the table reads something else than the whole file or folder. */
+static void test_parameters(void **state)
+{
+    peer p = {0};
+    mcp_files_options o = {0};
+    char whole[2][sizeof(p.reply)];
+    (void)state;
+    assert_int_equal(peer_open(&p, &o, NULL), MCP_OK);
+    strcpy(whole[0], ask(&p, READ, URI("/lines")));
+    strcpy(whole[1], ask(&p, READ, URI("")));
+#define PART(kind, name, title, about, parameters) parameters
+#define OF_FILE(kind, member, name, value, bounds, about) \
+    {"\"uri\":\"file://$T/lines?" name "=2\"", whole[0]},
+#define OF_FOLDER(kind, member, name, value, bounds, about) \
+    {"\"uri\":\"file://$T?" name "=2\"", whole[1]},
+    const struct {
+        const char *params, *whole;
+    } reads[] = {COMMON_FILE_PARTS(PART, OF_FILE, OF_FILE)
+                     COMMON_FOLDER_PARTS(PART, OF_FOLDER, OF_FOLDER)};
+    for (size_t i = 0; i < sizeof(reads) / sizeof(*reads); i++) {
+        const char *reply = ask(&p, READ, reads[i].params), *text = strstr(reply, "\"text\"");
+        if (!text || strcmp(text, strstr(reads[i].whole, "\"text\"")) == 0)
+            fail_msg("{%s} is the same, or nothing: %s", reads[i].params, reply);
+    }
     peer_close(&p);
 }
 
@@ -591,10 +619,11 @@ static void test_no_memory(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exchanges), cmocka_unit_test(test_too_large),
-        cmocka_unit_test(test_sources),   cmocka_unit_test(test_subscription),
-        cmocka_unit_test(test_no_memory), cmocka_unit_test(test_subscribable),
-        cmocka_unit_test(test_work),      cmocka_unit_test(test_matched_pages),
+        cmocka_unit_test(test_exchanges),     cmocka_unit_test(test_parameters),
+        cmocka_unit_test(test_too_large),     cmocka_unit_test(test_sources),
+        cmocka_unit_test(test_subscription),  cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_subscribable),  cmocka_unit_test(test_work),
+        cmocka_unit_test(test_matched_pages),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
