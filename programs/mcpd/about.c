@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <file_parts.h>
+#include <files.h>
 
 /* ---- for the user ---------------------------------------------------------------------------- */
 

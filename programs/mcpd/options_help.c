@@ -3,7 +3,7 @@
  */
 #include <common/completion.h>
 #include <common/help.h>
-#include <file_parts.h>
+#include <files.h>
 #include <mcp/base.h>
 
 #include "options.h"

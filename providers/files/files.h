@@ -10,6 +10,8 @@
 #include <mcp/mcp.h>
 #include <search.h>
 
+#include "file_parts.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif

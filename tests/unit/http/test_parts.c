@@ -244,7 +244,6 @@ static void test_store(void **state)
     assert_int_equal(f.live, 0);
 }
 
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
