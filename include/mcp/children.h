@@ -170,7 +170,7 @@ typedef enum mcp_sandbox_kind {
     1 << 4,
     /* Making system calls that are not on a fixed list of allowed calls. The list contains no call
      * that opens sockets, runs programs, starts or traces processes, or sends signals (seccomp by
-     * libseccomp 2, x86-64 and arm64). */
+     * libseccomp 2.5, x86-64 and arm64). */
     MCP_SANDBOX_CALLS = 1 << 5,
 } mcp_sandbox_kind;
 
@@ -186,9 +186,14 @@ typedef struct mcp_sandbox_options {
     size_t required;
     /* The process is going to run another program (exec), which stays in the sandbox, as do all
      * processes that it starts. It may read and run files in `read` and `write`, in /usr, /bin and
-     * /lib, and read what programs commonly need in /etc, /dev, /proc and /sys. Instead of the list
-     * of allowed calls, there is a list of refused ones: no sockets (except with `network`), no
-     * tracing, no namespaces and mounts, no io_uring, and nothing that only an administrator needs. */
+     * /lib, and read what programs commonly need in /etc, /dev, /proc and /sys. The list of allowed
+     * calls is a longer one: it has those that start processes and send signals, which
+     * MCP_SANDBOX_SIGNALS limits to the processes in the sandbox, so it should be required.
+     *
+     * With `write`, mcp_sandbox_enter() forks and returns in the new process. The calling process
+     * stays outside as its parent, changes modes, owners and times of files in `write` for the
+     * program, and exits with the status of the program (128 + signal). If it is killed, the program
+     * is killed, too. Without `write` such changes fail. */
     int runs_program;
     /* With runs_program: sockets for IPv4, IPv6 and netlink are allowed. Sockets for Unix never are. */
     int network;

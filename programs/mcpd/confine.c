@@ -85,11 +85,11 @@ int confine_run(int argc, char **argv)
     if (!parse(&l, argc, argv))
         return say("--run-confined is for mcpd itself"), 2;
     allow_program(&l);
-    int rc = mcp_sandbox_enter(
-        MCP_OPTIONS(mcp_sandbox_options, .read = l.read, .write = l.write,
-                    .required = MCP_SANDBOX_FILES | MCP_SANDBOX_TRUNCATE | MCP_SANDBOX_CALLS,
-                    .runs_program = true, .network = l.network),
-        NULL, &error);
+    int rc = mcp_sandbox_enter(MCP_OPTIONS(mcp_sandbox_options, .read = l.read, .write = l.write,
+                                           .required = MCP_SANDBOX_FILES | MCP_SANDBOX_TRUNCATE |
+                                                       MCP_SANDBOX_SIGNALS | MCP_SANDBOX_CALLS,
+                                           .runs_program = true, .network = l.network),
+                               NULL, &error);
     if (rc != MCP_OK)
         return say("the sandbox of %s: %s", l.program[0], error.text), NOT_STARTED;
     execvp(l.program[0], l.program);

@@ -101,6 +101,39 @@ sys.stderr.write("pair opened\n")
     ! grep -q left writable/log
 }
 
+@test "it changes modes and times where it may write, and nowhere else" {
+    echo x >writable/file
+    chmod 600 writable/file allowed/data
+    configure 'chmod 640 writable/file; touch -t 202001010000 writable/file; cp -p writable/file writable/copy
+        chmod 644 allowed/data && echo left >&2; touch -t 202001010000 allowed/data && echo left >&2; true'
+    talk legacy "$MCPD" --config mcpd.json
+    result tools/list '{}'
+    hush
+    cat writable/log
+    [ "$(stat -c %a writable/file) $(stat -c %a writable/copy)" = '640 640' ]
+    [ "$(stat -c %Y writable/copy)" = "$(stat -c %Y writable/file)" ]
+    [ "$(date -r writable/file +%Y)" = 2020 ]
+    [ "$(stat -c %a allowed/data)" = 600 ]
+    ! grep -q left writable/log
+    # Its status is that of the program, and both end together.
+    run -3 "$MCPD" --run-confined --write "$PWD/writable" -- /bin/sh -c 'exit 3'
+    run -143 "$MCPD" --run-confined --write "$PWD/writable" -- /bin/sh -c 'kill $$'
+}
+
+@test "it works with git" {
+    command -v git >/dev/null || skip "there is no git"
+    run -0 "$MCPD" --run-confined --write "$PWD/writable" -- /usr/bin/env HOME="$PWD/writable" /bin/sh -c '
+        git init -q writable/r && cd writable/r && git config user.name x && git config user.email x@example.com &&
+            echo x >x && chmod 755 x && git add x && git commit -qm x && git gc -q && git ls-files -s'
+    [[ $output == 100755* ]]
+}
+
+@test "a part that is missing" {
+    # In the sandbox there is no Landlock.
+    run -126 "$MCPD" --run-confined --read "$(dirname "$MCPD")" -- "$MCPD" --run-confined -- /bin/true
+    [[ $output == *"the sandbox of /bin/true: the kernel or the container lacks what is required: files, truncation, signals"* ]]
+}
+
 @test "errors of the options" {
     run -1 "$MCPD" 'mcp:true?sandbox_network=true' </dev/null
     [[ $output == *'need "sandbox": true'* ]]

@@ -19,6 +19,8 @@
 #include <mcp/children.h>
 
 #include "base/base.h"
+#include "io/children/broker.h"
+#include "io/children/calls.h"
 #include "io/children/filter.h"
 
 /* ---- Landlock -------------------------------------------------------------------------------------- */
@@ -86,6 +88,7 @@ static const char *const system_paths[] = {
     "/etc/alternatives",
     "/etc/ca-certificates",
     "/etc/ca-certificates.conf",
+    "/etc/debian_version",
     "/etc/gai.conf",
     "/etc/gitconfig",
     "/etc/group",
@@ -95,10 +98,12 @@ static const char *const system_paths[] = {
     "/etc/inputrc",
     "/etc/localtime",
     "/etc/locale.alias",
+    "/etc/lsb-release",
     "/etc/mime.types",
     "/etc/nsswitch.conf",
     "/etc/passwd",
     "/etc/protocols",
+    "/etc/redhat-release",
     "/etc/resolv.conf",
     "/etc/services",
     "/etc/ssl/certs",
@@ -199,7 +204,8 @@ static const struct {
     {MCP_SANDBOX_TRUNCATE, 3, "truncation", "a child can empty files that this user can write"},
     {MCP_SANDBOX_NETWORK, 4, "network", "only the filter of system calls keeps a child off it"},
     {MCP_SANDBOX_DEVICES, 5, "devices", "only the filter of system calls keeps a child off them"},
-    {MCP_SANDBOX_SIGNALS, 6, "signals", "only the filter of system calls keeps a child from them"},
+    {MCP_SANDBOX_SIGNALS, 6, "signals",
+     "only the filter of system calls keeps a child from them, and no program runs in a sandbox"},
     {MCP_SANDBOX_CALLS, 0, "system calls",
      "a child can use the network, start programs and trace processes of this user"},
 };
@@ -296,42 +302,71 @@ static int give_up_rights(mcp_error *error)
     return MCP_OK;
 }
 
-static unsigned kinds_of(int version)
+static bool has_paths(const char *const *paths)
+{
+    return paths && paths[0];
+}
+
+static int enter_filter(const mcp_sandbox_options *o, int broker, mcp_error *error)
+{
+    mcp__filter_kind kind = {.who = o->runs_program ? MCP__FOR_PROGRAMS : MCP__FOR_SOURCES,
+                             .broker = broker >= 0};
+    int listener = -1;
+
+    if (o->runs_program && o->network)
+        kind.who |= MCP__FOR_NETWORK;
+    if (!o->runs_program && has_paths(o->write))
+        kind.who |= MCP__FOR_WRITERS;
+    int rc = mcp__filter_enter(kind, &listener, error);
+    return rc == MCP_OK && broker >= 0 ? mcp__broker_connect(broker, listener, error) : rc;
+}
+
+/* Returns which kinds of restriction this system has. */
+static unsigned given_kinds(void)
 {
     unsigned kinds = 0;
 
-    for (size_t i = 0; i < MCP__COUNT(parts); i++) {
-        if (parts[i].version && parts[i].version <= version)
-            kinds |= parts[i].kind;
-    }
+    for (size_t i = 0; i < MCP__COUNT(parts); i++)
+        kinds |= is_given(i) ? parts[i].kind : 0;
     return kinds;
+}
+
+static int check_required(size_t lacking, mcp_error *error)
+{
+    char names[128] = "";
+    size_t len = 0;
+
+    for (size_t i = 0; i < MCP__COUNT(parts); i++) {
+        if (lacking & parts[i].kind)
+            len += (size_t)snprintf(names + len, sizeof(names) - len, "%s%s", len ? ", " : "",
+                                    parts[i].name);
+    }
+    return !lacking ? MCP_OK
+                    : mcp__fail(error, MCP_EUNSUPPORTED, 0,
+                                "the kernel or the container lacks what is required: %s",
+                                len ? names : "a part that this version does not know");
 }
 
 int mcp_sandbox_enter(const mcp_sandbox_options *options, unsigned *ret, mcp_error *error)
 {
     mcp__no_error(error);
     mcp_sandbox_options o;
-    unsigned kinds = 0;
+    int broker = -1;
+    unsigned kinds = given_kinds();
     int rc = MCP__TAKE(&o, options, mcp_sandbox_options, error);
     if (rc == MCP_OK)
+        rc = check_required(o.required & ~kinds, error);
+    if (rc == MCP_OK)
         rc = give_up_rights(error);
+    bool filtered = (kinds & MCP_SANDBOX_CALLS) != 0;
+    if (rc == MCP_OK && filtered && o.runs_program && has_paths(o.write))
+        rc = mcp__broker_start(o.write, &broker, error);
     if (rc != MCP_OK)
         return rc;
-    int version = landlock_version();
-    if (version && restrict_files(&o, version) < 0)
+    if ((kinds & MCP_SANDBOX_FILES) && restrict_files(&o, landlock_version()) < 0)
         return mcp__fail(error, MCP_EIO, 0, "Landlock: %s", strerror(errno));
-    kinds = kinds_of(version);
-    if (mcp__filter_available()) {
-        rc = o.runs_program ? mcp__filter_enter_program(o.network, error)
-                            : mcp__filter_enter(o.write && o.write[0], error);
-        if (rc != MCP_OK)
-            return rc;
-        kinds |= MCP_SANDBOX_CALLS;
-    }
-    if (o.required & ~kinds)
-        return mcp__fail(error, MCP_EUNSUPPORTED, 0,
-                         "a part of the sandbox that is required is not available here");
-    if (ret)
+    rc = filtered ? enter_filter(&o, broker, error) : MCP_OK;
+    if (rc == MCP_OK && ret)
         *ret = kinds;
-    return MCP_OK;
+    return rc;
 }
