@@ -226,7 +226,7 @@ void mcp__map_replace(mcp__map *m, mcp_str key, void *value);
  * just visited may be removed. */
 MCP__SHARED void *mcp__map_next(const mcp__map *m, size_t *at);
 
-uint64_t mcp__siphash(const void *bytes, size_t len, const uint64_t seed[2]);
+MCP__SHARED uint64_t mcp__siphash(const void *bytes, size_t len, const uint64_t seed[2]);
 
 /* ---- list: an intrusive doubly linked list, all inline --------------------------------------- */
 

@@ -36,23 +36,23 @@ typedef struct mcp__shares {
     size_t count;
 } mcp__shares;
 
-void mcp__shares_init(mcp__shares *s, const mcp_allocator *allocator, uint64_t seed0,
-                      uint64_t seed1);
+MCP__SHARED void mcp__shares_init(mcp__shares *s, const mcp_allocator *allocator, uint64_t seed0,
+                                  uint64_t seed1);
 /* All entries have been removed. */
-void mcp__shares_free(mcp__shares *s);
+MCP__SHARED void mcp__shares_free(mcp__shares *s);
 
 /* Returns the entry that goes so that this owner gets one more: with `own`, one of its own, because it
  * has its share; otherwise by the rules above, because the table is full. Returns NULL if none may go. */
-mcp__owned *mcp__shares_loser(mcp__shares *s, mcp_str owner, bool own);
+MCP__SHARED mcp__owned *mcp__shares_loser(mcp__shares *s, mcp_str owner, bool own);
 /* Adds an entry, which is in use. Returns MCP_OK or MCP_ENOMEM. */
-int mcp__shares_add(mcp__shares *s, mcp__owned *entry, mcp_str owner);
-void mcp__shares_remove(mcp__shares *s, mcp__owned *entry);
+MCP__SHARED int mcp__shares_add(mcp__shares *s, mcp__owned *entry, mcp_str owner);
+MCP__SHARED void mcp__shares_remove(mcp__shares *s, mcp__owned *entry);
 /* The entry is in use from now on, or not any more. It must have been the opposite. */
-void mcp__shares_hold(mcp__shares *s, mcp__owned *entry);
-void mcp__shares_release(mcp__shares *s, mcp__owned *entry);
+MCP__SHARED void mcp__shares_hold(mcp__shares *s, mcp__owned *entry);
+MCP__SHARED void mcp__shares_release(mcp__shares *s, mcp__owned *entry);
 /* Returns how many entries the owner has. */
-size_t mcp__shares_of(const mcp__shares *s, mcp_str owner);
+MCP__SHARED size_t mcp__shares_of(const mcp__shares *s, mcp_str owner);
 /* Returns how many the owner with most entries has. */
-size_t mcp__shares_largest(const mcp__shares *s);
+MCP__SHARED size_t mcp__shares_largest(const mcp__shares *s);
 
 #endif
