@@ -114,7 +114,7 @@ sys.stderr.write("pair opened\n")
     [ "$(stat -c %Y writable/copy)" = "$(stat -c %Y writable/file)" ]
     [ "$(date -r writable/file +%Y)" = 2020 ]
     [ "$(stat -c %a allowed/data)" = 600 ]
-    ! grep -q left writable/log
+    run ! grep -q left writable/log
     # Its status is that of the program, and both end together.
     run -3 "$MCPD" --run-confined --write "$PWD/writable" -- /bin/sh -c 'exit 3'
     run -143 "$MCPD" --run-confined --write "$PWD/writable" -- /bin/sh -c 'kill $$'
