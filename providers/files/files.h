@@ -2,7 +2,7 @@
  * header.
  *
  * The provider is mounted at "file:" for all sources together, because a URI determines its source.
- * Templates for parts of files and folders (bytes, lines, tail, depth) are registered with it.
+ * Templates for parts of files and folders are registered with it; file_parts.h has them.
  */
 #ifndef MCP_FILES_H
 #define MCP_FILES_H
