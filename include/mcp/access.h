@@ -19,13 +19,6 @@
 extern "C" {
 #endif
 
-typedef enum mcp_item {
-    MCP_ITEM_RESOURCE = 0, /* by URI */
-    MCP_ITEM_TEMPLATE,     /* by URI template */
-    MCP_ITEM_PROMPT,       /* by name */
-    MCP_ITEM_TOOL,         /* by name */
-} mcp_item;
-
 typedef struct mcp_access {
     size_t size;
     /* Returns whether the caller may see and use the item. Required. `identity` is NULL if the

@@ -120,6 +120,13 @@ MCP_API void mcp_server_get_work_memory(const mcp_server *server, mcp_work_memor
 MCP_API int mcp_server_connect(mcp_server *server, const mcp_channel_options *options,
                                mcp_channel **ret, mcp_error *error);
 
+typedef enum mcp_item {
+    MCP_ITEM_RESOURCE = 0, /* by URI */
+    MCP_ITEM_TEMPLATE,     /* by URI template */
+    MCP_ITEM_PROMPT,       /* by name */
+    MCP_ITEM_TOOL,         /* by name */
+} mcp_item;
+
 /* ---- resources ------------------------------------------------------------------------------- */
 
 /* Answers resources/read. `uri` is the requested URI as the peer spelled it, NUL-terminated.
@@ -282,6 +289,21 @@ MCP_API int mcp_server_add_tool(mcp_server *server, const mcp_tool *tool, void *
                                 mcp_error *error);
 /* Removes a tool. Calls in flight continue. Returns MCP_OK or MCP_ENOTFOUND. */
 MCP_API int mcp_server_remove_tool(mcp_server *server, const char *name);
+
+/* ---- entries of other servers ---------------------------------------------------------------- */
+
+/* What the descriptors of mcp_entry_read() point to, besides the entry. */
+typedef struct mcp_entry_memory mcp_entry_memory;
+
+/* Reads an entry of a list that another server sent into *to, the struct for this kind, for example
+ * mcp_resource; set its `size` first. Handlers, unknown members and values of a wrong type are left
+ * out. Strings point into the document of the entry. If *memory is NULL, it is made; it can be used
+ * for many entries, and is freed after the last use of them, even if this fails. Returns MCP_OK,
+ * MCP_EINVAL (`size` is not set) or MCP_ENOMEM. */
+MCP_API int mcp_entry_read(mcp_item kind, const mcp_json *entry, void *to,
+                           const mcp_allocator *allocator, mcp_entry_memory **memory);
+/* NULL is allowed. */
+MCP_API void mcp_entry_memory_free(mcp_entry_memory *memory);
 
 /* ---- rebuilding, instructions, hooks --------------------------------------------------------- */
 

@@ -96,15 +96,17 @@ static int reply_entries(const isolated_call *c, const mcp_json *result)
     const mcp_json *list = mcp_json_get(result, "resources"), *v;
     mcp_json_iter it = {0};
     int rc = mcp_json_count(list) > c->max ? MCP_ELIMIT : MCP_OK;
+    mcp_entry_memory *memory = NULL;
     while (rc == MCP_OK && (v = mcp_json_next(list, &it, NULL)) != NULL) {
-        isolated_entry e;
+        mcp_resource r = {.size = sizeof(r)};
         if (!isolated_owns(c->owner, mcp_json_string(mcp_json_get(v, "uri"))))
             continue;
-        isolated_entry_read(&e, v, &c->owner->alloc);
-        rc = mcp_reply_resource(c->f.req, &e.resource);
+        rc = mcp_entry_read(MCP_ITEM_RESOURCE, v, &r, &c->owner->alloc, &memory);
+        if (rc == MCP_OK)
+            rc = mcp_reply_resource(c->f.req, &r);
         rc = rc == MCP_EINVAL ? MCP_OK : rc; /* omit this entry */
-        isolated_entry_free(&e);
     }
+    mcp_entry_memory_free(memory);
     if (rc == MCP_ELIMIT)
         return mcp_reply_fail(c->f.req, MCP_CODE_INTERNAL, "%s: its page is too long",
                               c->owner->options.name);

@@ -5,8 +5,6 @@
 
 #include "provider.h"
 
-enum { MOST_ARGUMENTS = 64 };
-
 typedef struct learning {
     isolated *r;
     isolated_link link;
@@ -69,40 +67,6 @@ static int start(learning *l, mcp_error *error)
 
 /* ---- registering ----------------------------------------------------------------------------- */
 
-static int add_template(isolated *r, const mcp_json *from, mcp_error *error)
-{
-    isolated_entry e;
-    isolated_entry_read(&e, from, &r->alloc);
-    int rc = mcp_server_add_template(
-        r->server,
-        MCP_OPTIONS(mcp_resource_template,
-                    .uri_template = mcp_json_string(mcp_json_get(from, "uriTemplate")).ptr,
-                    .name = e.resource.name, .title = e.resource.title,
-                    .description = e.resource.description, .mime_type = e.resource.mime_type,
-                    .annotations = e.resource.annotations, .icons = e.resource.icons,
-                    .n_icons = e.resource.n_icons, .meta = e.resource.meta, .read = isolated_read,
-                    .complete = isolated_complete),
-        r, error);
-    isolated_entry_free(&e);
-    return rc;
-}
-
-static int add_resource(isolated *r, const mcp_json *from, mcp_error *error)
-{
-    isolated_entry e;
-    isolated_entry_read(&e, from, &r->alloc);
-    e.resource.read = isolated_read;
-    int rc = mcp_server_add_resource(r->server, &e.resource, r, error);
-    isolated_entry_free(&e);
-    return rc;
-}
-
-static mcp_hint hint_of(const mcp_json *tool, const char *name)
-{
-    const mcp_json *v = mcp_json_get(mcp_json_get(tool, "annotations"), name);
-    return !v ? MCP_HINT_UNSET : mcp_json_bool(v, false) ? MCP_HINT_YES : MCP_HINT_NO;
-}
-
 int isolated_name_taken(const isolated *r, int rc, const char *tool, mcp_error *error)
 {
     if (rc == MCP_EEXIST && error)
@@ -113,65 +77,66 @@ int isolated_name_taken(const isolated *r, int rc, const char *tool, mcp_error *
     return rc;
 }
 
-static int add_tool(isolated *r, const mcp_json *from, mcp_error *error)
+typedef union descriptor {
+    size_t size;
+    mcp_resource resource;
+    mcp_resource_template tmpl;
+    mcp_prompt prompt;
+    mcp_tool tool;
+} descriptor;
+
+static int add_template(isolated *r, descriptor *d, mcp_error *error)
 {
-    isolated_entry e;
-    char *input = isolated_text(&r->alloc, mcp_json_get(from, "inputSchema"));
-    char *output = isolated_text(&r->alloc, mcp_json_get(from, "outputSchema"));
-    isolated_entry_read(&e, from, &r->alloc);
-    int rc = mcp_server_add_tool(
-        r->server,
-        MCP_OPTIONS(mcp_tool, .name = e.resource.name, .title = e.resource.title,
-                    .description = e.resource.description, .input_schema = input,
-                    .output_schema = output, .read_only = hint_of(from, "readOnlyHint"),
-                    .destructive = hint_of(from, "destructiveHint"),
-                    .idempotent = hint_of(from, "idempotentHint"),
-                    .open_world = hint_of(from, "openWorldHint"), .icons = e.resource.icons,
-                    .n_icons = e.resource.n_icons, .meta = e.resource.meta, .call = isolated_run),
-        r, error);
-    rc = isolated_name_taken(r, rc, e.resource.name, error);
-    common_release(&r->alloc, input);
-    common_release(&r->alloc, output);
-    isolated_entry_free(&e);
-    return rc;
+    d->tmpl.read = isolated_read;
+    d->tmpl.complete = isolated_complete;
+    return mcp_server_add_template(r->server, &d->tmpl, r, error);
 }
 
-static int add_prompt(isolated *r, const mcp_json *from, mcp_error *error)
+static int add_resource(isolated *r, descriptor *d, mcp_error *error)
 {
-    mcp_prompt_argument arguments[MOST_ARGUMENTS];
-    const mcp_json *list = mcp_json_get(from, "arguments"), *v;
-    mcp_json_iter it = {0};
-    size_t n = 0;
-    isolated_entry e;
-    while (n < MOST_ARGUMENTS && (v = mcp_json_next(list, &it, NULL)) != NULL)
-        arguments[n++] = (mcp_prompt_argument){
-            .size = sizeof(*arguments),
-            .required = mcp_json_bool(mcp_json_get(v, "required"), false),
-            .name = mcp_json_string(mcp_json_get(v, "name")).ptr,
-            .title = mcp_json_string(mcp_json_get(v, "title")).ptr,
-            .description = mcp_json_string(mcp_json_get(v, "description")).ptr};
-    isolated_entry_read(&e, from, &r->alloc);
-    int rc = mcp_server_add_prompt(
-        r->server,
-        MCP_OPTIONS(mcp_prompt, .name = e.resource.name, .title = e.resource.title,
-                    .description = e.resource.description, .arguments = arguments, .n_arguments = n,
-                    .icons = e.resource.icons, .n_icons = e.resource.n_icons,
-                    .meta = e.resource.meta, .get = isolated_run, .complete = isolated_complete),
-        r, error);
-    isolated_entry_free(&e);
-    return rc;
+    d->resource.read = isolated_read;
+    return mcp_server_add_resource(r->server, &d->resource, r, error);
+}
+
+static int add_prompt(isolated *r, descriptor *d, mcp_error *error)
+{
+    d->prompt.get = isolated_run;
+    d->prompt.complete = isolated_complete;
+    return mcp_server_add_prompt(r->server, &d->prompt, r, error);
+}
+
+static int add_tool(isolated *r, descriptor *d, mcp_error *error)
+{
+    d->tool.call = isolated_run;
+    d->tool.task_support = MCP_TASK_FORBIDDEN; /* tasks are not forwarded */
+    return isolated_name_taken(r, mcp_server_add_tool(r->server, &d->tool, r, error), d->tool.name,
+                               error);
 }
 
 static const struct {
     const char *method, *array;
-    int (*add)(isolated *r, const mcp_json *from, mcp_error *error);
+    mcp_item item;
+    size_t size;
+    int (*add)(isolated *r, descriptor *d, mcp_error *error);
     bool without_mount; /* requested only if nothing is mounted */
 } lists[] = {
-    {"resources/templates/list", "resourceTemplates", add_template, false},
-    {"resources/list", "resources", add_resource, true},
-    {"prompts/list", "prompts", add_prompt, false},
-    {"tools/list", "tools", add_tool, false},
+    {"resources/templates/list", "resourceTemplates", MCP_ITEM_TEMPLATE,
+     sizeof(mcp_resource_template), add_template, false},
+    {"resources/list", "resources", MCP_ITEM_RESOURCE, sizeof(mcp_resource), add_resource, true},
+    {"prompts/list", "prompts", MCP_ITEM_PROMPT, sizeof(mcp_prompt), add_prompt, false},
+    {"tools/list", "tools", MCP_ITEM_TOOL, sizeof(mcp_tool), add_tool, false},
 };
+
+static int add_entry(isolated *r, size_t i, const mcp_json *from, mcp_error *error)
+{
+    descriptor d = {.size = lists[i].size};
+    mcp_entry_memory *memory = NULL;
+    int rc = mcp_entry_read(lists[i].item, from, &d, &r->alloc, &memory);
+    if (rc == MCP_OK)
+        rc = lists[i].add(r, &d, error);
+    mcp_entry_memory_free(memory);
+    return rc;
+}
 
 static int add_list(learning *l, size_t i, mcp_error *error)
 {
@@ -188,7 +153,7 @@ static int add_list(learning *l, size_t i, mcp_error *error)
     else
         rc = MCP_OK;
     while (rc == MCP_OK && (v = mcp_json_next(list, &it, NULL)) != NULL)
-        rc = lists[i].add(l->r, v, error);
+        rc = add_entry(l->r, i, v, error);
     mcp_json_free(doc);
     return rc;
 }

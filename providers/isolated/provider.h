@@ -264,24 +264,6 @@ int isolated_describe(isolated *r, mcp_error *error);
  * prefixes. */
 bool isolated_is_as_described(const isolated *r, const mcp_json *mounted);
 
-/* ---- entry.c ----------------------------------------------------------------------------------- */
-
-/* A descriptor with the members that entries of all lists have. The strings are borrowed from the
- * JSON entry. */
-typedef struct isolated_entry {
-    mcp_resource resource;
-    mcp_annotations annotations;
-    mcp_icon icons[8];
-    char sizes[8][64];
-    char *meta;
-    mcp_allocator alloc;
-} isolated_entry;
-/* Returns the JSON text of a value, or NULL if there is no value or no memory. The caller releases
- * it. */
-char *isolated_text(const mcp_allocator *alloc, const mcp_json *value);
-void isolated_entry_read(isolated_entry *e, const mcp_json *from, const mcp_allocator *alloc);
-void isolated_entry_free(isolated_entry *e);
-
 /* ---- provider.c -------------------------------------------------------------------------------- */
 
 /* Mounts a prefix of the source. The members `size` and `prefix`, and those about lists and

@@ -6,7 +6,7 @@
 
 #include "base/base.h"
 
-#include <mcp/access.h>
+#include <mcp/server.h>
 
 /* In the order in which names are compared. */
 typedef enum mcp__method_id {

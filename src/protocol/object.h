@@ -36,8 +36,6 @@ void mcp__object_meta(mcp__object *o, const char *json);
 /* Writes name, and title if the revision has it. In older revisions the title replaces an empty
  * name. */
 void mcp__object_name(mcp__object *o, const char *name, const char *title);
-/* Writes all members of an entry of resources/list. */
-void mcp__object_resource(mcp__object *o, const mcp_resource *resource);
 
 /* Writes one entry of `contents` of resources/read. */
 void mcp__put_resource_contents(mcp__buf *b, const mcp__revision *r, const mcp_content *c);

@@ -10,6 +10,8 @@
  */
 #include "protocol/pass.h"
 
+#include "protocol/entry.h"
+
 #include <stddef.h>
 
 typedef enum action {
@@ -60,37 +62,20 @@ static const row rows[] = {
     {MCP__PASS_BLOCK, "resource", KEEP, MCP__PASS_CONTENTS, 0},
     {MCP__PASS_BLOCK, "content", EACH, MCP__PASS_BLOCK, 0}, /* of a tool_result */
     {MCP__PASS_BLOCK, "uri", NAME, MCP__PASS_NAME_URI, 0},
-    {MCP__PASS_BLOCK, "title", KEEP, 0, COL(title)},
-    {MCP__PASS_BLOCK, "icons", KEEP, 0, COL(icons)},
     {MCP__PASS_BLOCK, "annotations", KEEP, MCP__PASS_ANNOTATIONS, 0},
-    {MCP__PASS_BLOCK, "_meta", KEEP, 0, COL(object_meta)},
     {MCP__PASS_CONTENTS, "uri", NAME, MCP__PASS_NAME_URI, 0},
     {MCP__PASS_CONTENTS, "_meta", KEEP, 0, COL(object_meta)},
-    {MCP__PASS_ANNOTATIONS, "lastModified", KEEP, 0, COL(last_modified)},
 
     {MCP__PASS_RESOURCE, "uri", NAME, MCP__PASS_NAME_URI, 0},
-    {MCP__PASS_RESOURCE, "title", KEEP, 0, COL(title)},
-    {MCP__PASS_RESOURCE, "icons", KEEP, 0, COL(icons)},
     {MCP__PASS_RESOURCE, "annotations", KEEP, MCP__PASS_ANNOTATIONS, 0},
-    {MCP__PASS_RESOURCE, "_meta", KEEP, 0, COL(object_meta)},
     {MCP__PASS_TEMPLATE, "uriTemplate", NAME, MCP__PASS_NAME_TEMPLATE, 0},
-    {MCP__PASS_TEMPLATE, "title", KEEP, 0, COL(title)},
-    {MCP__PASS_TEMPLATE, "icons", KEEP, 0, COL(icons)},
     {MCP__PASS_TEMPLATE, "annotations", KEEP, MCP__PASS_ANNOTATIONS, 0},
-    {MCP__PASS_TEMPLATE, "_meta", KEEP, 0, COL(object_meta)},
     {MCP__PASS_PROMPT, "name", NAME, MCP__PASS_NAME_PROMPT, 0},
-    {MCP__PASS_PROMPT, "title", KEEP, 0, COL(title)},
-    {MCP__PASS_PROMPT, "icons", KEEP, 0, COL(icons)},
     {MCP__PASS_PROMPT, "arguments", EACH, MCP__PASS_ARGUMENT, 0},
-    {MCP__PASS_PROMPT, "_meta", KEEP, 0, COL(object_meta)},
-    {MCP__PASS_ARGUMENT, "title", KEEP, 0, COL(title)},
     {MCP__PASS_TOOL, "name", NAME, MCP__PASS_NAME_TOOL, 0},
-    {MCP__PASS_TOOL, "title", KEEP, 0, COL(title)},
-    {MCP__PASS_TOOL, "icons", KEEP, 0, COL(icons)},
-    {MCP__PASS_TOOL, "annotations", KEEP, 0, COL(tool_annotations)},
-    {MCP__PASS_TOOL, "outputSchema", OUTPUT_SCHEMA, 0, COL(output_schema)},
+    {MCP__PASS_TOOL, "outputSchema", OUTPUT_SCHEMA, 0, 0},
     {MCP__PASS_TOOL, "execution", EXECUTION, 0, 0},
-    {MCP__PASS_TOOL, "_meta", KEEP, MCP__PASS_TOOL_META, COL(object_meta)},
+    {MCP__PASS_TOOL, "_meta", KEEP, MCP__PASS_TOOL_META, 0},
     {MCP__PASS_TOOL_META, "ui", DROP_OR_KEEP, MCP__PASS_UI, 0},
     {MCP__PASS_TOOL_META, "ui/resourceUri", DROP_OR_NAME, MCP__PASS_NAME_URI, 0},
     /* the same in hosts that have it from before the extension */
@@ -124,6 +109,18 @@ static const row rows[] = {
     {MCP__PASS_NOTICE_META, MCP__META_RELATED_TASK, HOP, 0, 0},
 };
 
+/* The shapes whose members have columns of their own in entry.c, besides those in `rows`. A resource
+ * link is a resource, and other content blocks share its members. */
+static const mcp__entry_shape *const shapes[] = {
+    [MCP__PASS_RESOURCE] = &mcp__entry_shapes[MCP_ITEM_RESOURCE],
+    [MCP__PASS_TEMPLATE] = &mcp__entry_shapes[MCP_ITEM_TEMPLATE],
+    [MCP__PASS_PROMPT] = &mcp__entry_shapes[MCP_ITEM_PROMPT],
+    [MCP__PASS_TOOL] = &mcp__entry_shapes[MCP_ITEM_TOOL],
+    [MCP__PASS_BLOCK] = &mcp__entry_shapes[MCP_ITEM_RESOURCE],
+    [MCP__PASS_ARGUMENT] = &mcp__argument_shape,
+    [MCP__PASS_ANNOTATIONS] = &mcp__annotations_shape,
+};
+
 /* Members that every result can have. */
 static const row result_rows[] = {
     {0, "resultType", HOP, 0, 0}, {0, "ttlMs", HOP, 0, 0},         {0, "cacheScope", HOP, 0, 0},
@@ -148,11 +145,13 @@ static const row *find_row(mcp__pass_shape shape, mcp_str member)
     return NULL;
 }
 
-static bool has(const mcp__revision *r, size_t column)
+/* Returns whether the peer's revision has the member, whose row may be NULL. */
+static bool has(const mcp__pass *p, mcp__pass_shape shape, const row *r, mcp_str member)
 {
-    bool value;
-    memcpy(&value, (const char *)r + column, sizeof(value));
-    return !column || value;
+    size_t column = r ? r->column : 0;
+    if (!column && (size_t)shape < MCP__COUNT(shapes) && shapes[shape])
+        column = mcp__entry_column(shapes[shape], member);
+    return mcp__revision_has(p->to, column);
 }
 
 static bool is_object_schema(const mcp_json *schema)
@@ -172,16 +171,17 @@ static bool has_execution(const mcp__pass *p)
     return p->tasks && p->to->tasks == MCP__TASKS_ASKED;
 }
 
-static bool is_left_out(const mcp__pass *p, const row *r, const mcp_json *value)
+static bool is_left_out(const mcp__pass *p, mcp__pass_shape shape, const row *r, mcp_str member,
+                        const mcp_json *value)
 {
-    switch (r->action) {
+    switch (r ? r->action : KEEP) {
     case HOP: return true;
     case COUNT: return p->value != NULL;
     case EXECUTION: return !has_execution(p);
     case STRUCTURED: return !allows_structured(p->to, value);
     case OUTPUT_SCHEMA:
-        return !has(p->to, r->column) || (!p->to->output_schema_any && !is_object_schema(value));
-    default: return !has(p->to, r->column);
+        return !has(p, shape, r, member) || (!p->to->output_schema_any && !is_object_schema(value));
+    default: return !has(p, shape, r, member);
     }
 }
 
@@ -429,7 +429,7 @@ static bool put_members(const mcp__pass *p, mcp__json_list *list, mcp__pass_shap
         } else if (as_text && mcp_str_eq(key, MCP_STR("content"))) {
             mcp__json_key(list, key);
             put_as_text(p, list->buf, mcp_json_get(value, "structuredContent"));
-        } else if ((!r || !is_left_out(p, r, v)) &&
+        } else if (!is_left_out(p, shape, r, key, v) &&
                    !mcp__pass_word(p, list, &words, key, v, member) &&
                    !put_member(p, list, r, key, v, member)) {
             return false;

@@ -84,6 +84,12 @@ typedef struct mcp__revision {
 
 MCP__SHARED extern const mcp__revision mcp__revisions[MCP__REVISIONS];
 
+/* Returns the bool at an offset in the row, or true if the offset is 0, which stands for what all
+ * revisions have. */
+static inline bool mcp__revision_has(const mcp__revision *r, size_t column)
+{
+    return !column || *(const bool *)(const void *)((const char *)r + column);
+}
 static inline unsigned mcp__revision_index(const mcp__revision *r)
 {
     return (unsigned)(r - mcp__revisions);

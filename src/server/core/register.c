@@ -9,14 +9,12 @@
 
 /* ---- rendering ------------------------------------------------------------------------------- */
 
-typedef void render_fn(mcp__object *o, const void *descriptor);
-
-static int render_one(mcp__entry *e, size_t i, render_fn *render, const void *descriptor)
+static int render_one(mcp__entry *e, size_t i, const void *descriptor)
 {
     mcp__buf b;
     mcp__buf_init(&b, e->allocator, SIZE_MAX);
     mcp__object o = mcp__object_begin(&b, &mcp__revisions[i]);
-    render(&o, descriptor);
+    mcp__object_entry(&o, (mcp_item)e->kind, descriptor);
     mcp__object_end(&o);
     if (b.failed) {
         int rc = b.failed;
@@ -32,11 +30,11 @@ static int render_one(mcp__entry *e, size_t i, render_fn *render, const void *de
     return MCP_OK;
 }
 
-static int render_all(mcp__entry *e, render_fn *render, const void *descriptor)
+static int render_all(mcp__entry *e, const void *descriptor)
 {
     int rc = MCP_OK;
     for (size_t i = 0; i < MCP__REVISIONS && rc == MCP_OK; i++)
-        rc = render_one(e, i, render, descriptor);
+        rc = render_one(e, i, descriptor);
     return rc;
 }
 
@@ -106,11 +104,6 @@ static int check_icons(const mcp_icon *icons, size_t n, mcp_error *error)
 
 /* ---- resources ------------------------------------------------------------------------------- */
 
-static void render_resource(mcp__object *o, const void *descriptor)
-{
-    mcp__object_resource(o, descriptor);
-}
-
 int mcp_server_add_resource(mcp_server *server, const mcp_resource *resource, void *user,
                             mcp_error *error)
 {
@@ -148,7 +141,7 @@ int mcp_server_add_resource(mcp_server *server, const mcp_resource *resource, vo
     if (rc == MCP_OK)
         rc = set_string(e, &e->text, d.text);
     if (rc == MCP_OK)
-        rc = render_all(e, render_resource, &d);
+        rc = render_all(e, &d);
     return add(server, e, rc, error);
 }
 
@@ -158,18 +151,6 @@ int mcp_server_remove_resource(mcp_server *server, const char *uri)
 }
 
 /* ---- templates ------------------------------------------------------------------------------- */
-
-static void render_template(mcp__object *o, const void *descriptor)
-{
-    const mcp_resource_template *d = descriptor;
-    mcp__object_str(o, "uriTemplate", d->uri_template);
-    mcp__object_name(o, d->name, d->title);
-    mcp__object_str(o, "description", d->description);
-    mcp__object_str(o, "mimeType", d->mime_type);
-    mcp__object_annotations(o, d->annotations);
-    mcp__object_icons(o, d->icons, d->n_icons);
-    mcp__object_meta(o, d->meta);
-}
 
 int mcp_server_add_template(mcp_server *server, const mcp_resource_template *tmpl, void *user,
                             mcp_error *error)
@@ -201,7 +182,7 @@ int mcp_server_add_template(mcp_server *server, const mcp_resource_template *tmp
     }
     rc = set_string(e, &e->mime_type, d.mime_type);
     if (rc == MCP_OK)
-        rc = render_all(e, render_template, &d);
+        rc = render_all(e, &d);
     return add(server, e, rc, error);
 }
 
@@ -211,32 +192,6 @@ int mcp_server_remove_template(mcp_server *server, const char *uri_template)
 }
 
 /* ---- prompts --------------------------------------------------------------------------------- */
-
-static void render_prompt(mcp__object *o, const void *descriptor)
-{
-    const mcp_prompt *d = descriptor;
-    mcp__object_name(o, d->name, d->title);
-    mcp__object_str(o, "description", d->description);
-    if (d->n_arguments) {
-        mcp__object_key(o, "arguments");
-        for (size_t i = 0; i < d->n_arguments; i++) {
-            mcp_prompt_argument a;
-            mcp__take_element(&a, sizeof(a), d->arguments, i);
-            mcp__buf_char(o->buf, i ? ',' : '[');
-            mcp__object argument = mcp__object_begin(o->buf, o->revision);
-            mcp__object_name(&argument, a.name, a.title);
-            mcp__object_str(&argument, "description", a.description);
-            if (a.required) {
-                mcp__object_key(&argument, "required");
-                mcp__buf_lit(o->buf, "true");
-            }
-            mcp__object_end(&argument);
-        }
-        mcp__buf_char(o->buf, ']');
-    }
-    mcp__object_icons(o, d->icons, d->n_icons);
-    mcp__object_meta(o, d->meta);
-}
 
 static int keep_arguments(mcp__entry *e, const mcp_prompt *d)
 {
@@ -294,7 +249,7 @@ int mcp_server_add_prompt(mcp_server *server, const mcp_prompt *prompt, void *us
     e->complete = d.complete;
     rc = keep_arguments(e, &d);
     if (rc == MCP_OK)
-        rc = render_all(e, render_prompt, &d);
+        rc = render_all(e, &d);
     return add(server, e, rc, error);
 }
 
@@ -304,36 +259,6 @@ int mcp_server_remove_prompt(mcp_server *server, const char *name)
 }
 
 /* ---- tools ----------------------------------------------------------------------------------- */
-
-static void put_schema(mcp__object *o, const char *name, const char *json)
-{
-    mcp__object_key(o, name);
-    int rc = mcp__json_put_checked(o->buf, mcp_str_from(json), MCP_JSON_OBJECT, NULL);
-    if (rc != MCP_OK && !o->buf->failed)
-        o->buf->failed = rc == MCP_EPARSE ? MCP_EINVAL : rc;
-}
-
-static void put_hint(mcp__object *o, const char *name, mcp_hint hint)
-{
-    if (hint == MCP_HINT_UNSET)
-        return;
-    mcp__object_key(o, name);
-    mcp__buf_str(o->buf, hint == MCP_HINT_YES ? MCP_STR("true") : MCP_STR("false"));
-}
-
-static void put_hints(mcp__object *o, const mcp_tool *d)
-{
-    bool any = d->read_only || d->destructive || d->idempotent || d->open_world;
-    if (!any || !o->revision->tool_annotations)
-        return;
-    mcp__object_key(o, "annotations");
-    mcp__object hints = mcp__object_begin(o->buf, o->revision);
-    put_hint(&hints, "readOnlyHint", d->read_only);
-    put_hint(&hints, "destructiveHint", d->destructive);
-    put_hint(&hints, "idempotentHint", d->idempotent);
-    put_hint(&hints, "openWorldHint", d->open_world);
-    mcp__object_end(&hints);
-}
 
 /* Returns MCP_OK, MCP_EINVAL if it is not a schema of an object, or MCP_ENOMEM. */
 static int check_object_schema(const mcp_allocator *allocator, const char *json)
@@ -346,43 +271,6 @@ static int check_object_schema(const mcp_allocator *allocator, const char *json)
     bool object = mcp_str_eq(type, MCP_STR("object"));
     mcp_json_free(doc);
     return object ? MCP_OK : MCP_EINVAL;
-}
-
-static void put_output_schema(mcp__object *o, const char *json)
-{
-    const mcp__revision *r = o->revision;
-    if (!json || !r->output_schema)
-        return;
-    int rc = r->output_schema_any ? MCP_OK : check_object_schema(o->buf->allocator, json);
-    if (rc == MCP_OK)
-        put_schema(o, "outputSchema", json);
-    else if (rc == MCP_ENOMEM && !o->buf->failed)
-        o->buf->failed = rc;
-}
-
-/* In revisions where the peer requests tasks, the peer must know which tools support them. */
-static void put_execution(mcp__object *o, const mcp_tool *d)
-{
-    if (d->task_support == MCP_TASK_FORBIDDEN || o->revision->tasks != MCP__TASKS_ASKED)
-        return;
-    mcp__object_key(o, "execution");
-    mcp__object execution = mcp__object_begin(o->buf, o->revision);
-    mcp__object_str(&execution, "taskSupport",
-                    d->task_support == MCP_TASK_REQUIRED ? "required" : "optional");
-    mcp__object_end(&execution);
-}
-
-static void render_tool(mcp__object *o, const void *descriptor)
-{
-    const mcp_tool *d = descriptor;
-    mcp__object_name(o, d->name, d->title);
-    mcp__object_str(o, "description", d->description);
-    put_schema(o, "inputSchema", d->input_schema);
-    put_output_schema(o, d->output_schema);
-    put_hints(o, d);
-    put_execution(o, d);
-    mcp__object_icons(o, d->icons, d->n_icons);
-    mcp__object_meta(o, d->meta);
 }
 
 static bool is_tool_name(const char *name)
@@ -452,7 +340,7 @@ static int add_tool(mcp_server *server, mcp_tool d, void *user, mcp_error *error
         return mcp__fail(error, MCP_EINVAL, 0, "tool %s: %s", d.name, why.text);
     }
     if (rc == MCP_OK)
-        rc = render_all(e, render_tool, &d);
+        rc = render_all(e, &d);
     if (rc == MCP_OK && d.task_support != MCP_TASK_FORBIDDEN)
         rc = mcp__tasks_need(server);
     return add(server, e, rc, error);

@@ -17,7 +17,7 @@
 
 #include "base/base.h"
 #include "json/json.h"
-#include "protocol/object.h"
+#include "protocol/entry.h"
 #include "server/core/hold.h"
 #include "server/core/rate.h"
 #include "server/core/registry.h"

@@ -318,7 +318,7 @@ int mcp_reply_resource(mcp_request *req, const mcp_resource *resource)
     if (req->reply.count)
         mcp__buf_char(b, ',');
     mcp__object o = mcp__object_begin(b, req->revision);
-    mcp__object_resource(&o, &r);
+    mcp__object_entry(&o, MCP_ITEM_RESOURCE, &r);
     mcp__object_end(&o);
     if (b->failed == MCP_EINVAL) {
         /* An entry that is not valid UTF-8 is skipped; the rest of the page stays valid. */
