@@ -159,6 +159,46 @@ typedef struct mcp_error {
  *     mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "hello"), &server, &err); */
 #ifndef __cplusplus
 #define MCP_OPTIONS(type, ...) (&(type){.size = sizeof(type), __VA_ARGS__})
+
+/* A row of a table of defaults: the value of a member that is zero, and the largest value that the
+ * member may have (0: any). The member is an unsigned integer of 32 or 64 bits.
+ *     static const mcp_default defaults[] = {
+ *         MCP_DEFAULT(my_options, max_depth, 64, .maximum = 1024),
+ *         MCP_DEFAULT(my_options, timeout_ms, 60000),
+ *     };
+ *     MCP_SET_DEFAULTS(&options, defaults); */
+typedef struct mcp_default {
+    size_t offset, width;
+    uint64_t value, maximum;
+} mcp_default;
+
+#define MCP_DEFAULT(type, member, ...)                                          \
+    {                                                                           \
+        .offset = offsetof(type, member), .width = sizeof(((type *)0)->member), \
+        .value = __VA_ARGS__                                                    \
+    }
+#define MCP_SET_DEFAULTS(options, rows) \
+    mcp_set_defaults((options), (rows), sizeof(rows) / sizeof((rows)[0]))
+
+/* Gives each member that a row names its default if it is zero, and at most its maximum. */
+static inline void mcp_set_defaults(void *options, const mcp_default *rows, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        char *at = (char *)options + rows[i].offset;
+        uint32_t narrow = 0;
+        uint64_t wide = 0;
+        bool is_wide = rows[i].width == sizeof(wide);
+        memcpy(is_wide ? (void *)&wide : (void *)&narrow, at, rows[i].width);
+        if (!is_wide)
+            wide = narrow;
+        if (wide == 0)
+            wide = rows[i].value;
+        if (rows[i].maximum && wide > rows[i].maximum)
+            wide = rows[i].maximum;
+        narrow = (uint32_t)wide;
+        memcpy(at, is_wide ? (const void *)&wide : (const void *)&narrow, rows[i].width);
+    }
+}
 #endif
 
 #ifdef __cplusplus

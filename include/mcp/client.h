@@ -143,12 +143,13 @@ typedef struct mcp_client_options {
     void (*misbehaved)(mcp_client *client, const char *what, void *user);
     /* The interval of pings to a legacy server, counted from its last answer to a ping. 0 means no
      * pings. Modern servers have no ping (2026-07-28, changelog, "Major changes", 5), so the client
-     * sends them none. A server that answers no ping for ping_timeout_ms (default 10000) is
+     * sends them none. A server that answers no ping for ping_timeout_ms is
      * considered lost: every pending call fails with MCP_ECLOSED, further calls fail with
      * MCP_ESTATE, subscriptions change to MCP_SUBSCRIPTION_LOST, and `lost` is called unless it is
      * NULL. The transport stays open: the program must end it, or call mcp_client_start() for a new
      * session on it. While a question of the server is unanswered, the time-out does not run. */
-    uint64_t ping_ms, ping_timeout_ms;
+    uint64_t ping_ms;
+    uint64_t ping_timeout_ms; /* default 10,000 */
     void (*lost)(mcp_client *client, const char *why, void *user);
     /* The maximum number of JSON values in one message of the server; see mcp_json_limits. If an
      * answer has more, its call fails with MCP_EPROTOCOL or MCP_ELIMIT. No limit by default. */

@@ -161,8 +161,8 @@ typedef struct mcp_http_denial {
      * answer with 401 has `challenge` of the options as its value. */
     const char *const *challenges;
     size_t n_challenges;
-    /* The value of Retry-After, in seconds. 0 means 1 for the statuses 429 and 503, and no such
-     * header for others. */
+    /* The value of Retry-After, in seconds. If it is 0, the statuses 429 and 503 have 1, and
+     * others no such header. */
     unsigned retry_after_s;
     const char *message; /* of the JSON-RPC error; NULL means a text that depends on the status */
     /* For the log (mcp_http_record), not for the client. NULL if unknown. Never put a token, or a part
@@ -238,7 +238,7 @@ typedef struct mcp_http_options {
 
     const mcp_event_store *event_store; /* NULL stores events in memory */
 
-    size_t max_header_bytes; /* default 16 KiB */
+    size_t max_header_bytes; /* default 16 KiB, at most 1 GiB */
     size_t max_headers;      /* default 100 */
     size_t max_body;         /* default 4 MiB */
     size_t max_reply;        /* default 64 MiB */

@@ -49,8 +49,8 @@ typedef struct mcp_server_options {
     /* Send cacheScope "public" instead of "private". Set it only if no result depends on the
      * caller. */
     bool cache_public;
-    /* Changes within this time become one notification. The default is 100, and the maximum an
-     * hour. */
+    /* Changes within this time become one notification. The default is 100, and the maximum
+     * 3,600,000 (an hour). */
     uint64_t coalesce_ms;
 
     bool no_subscribe;    /* do not offer subscriptions to single resources */

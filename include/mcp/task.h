@@ -186,8 +186,8 @@ MCP_API void mcp_task_found(mcp_task_wait *wait, int rc, const mcp_task *task);
 
 typedef struct mcp_task_settings {
     size_t size;
-    uint64_t default_ttl_ms; /* default an hour */
-    uint64_t max_ttl_ms;     /* default a day */
+    uint64_t default_ttl_ms; /* default 3,600,000 (an hour) */
+    uint64_t max_ttl_ms;     /* default 86,400,000 (a day) */
     uint64_t poll_ms;        /* default 1000 */
 
     /* Limits of the store in memory, which is used if `store` is NULL. A task that exceeds a limit

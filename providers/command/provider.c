@@ -5,7 +5,12 @@
 #include "tool.h"
 #include "words.h"
 
-enum { DEFAULT_TIMEOUT_MS = 60000, DEFAULT_OUTPUT = 1 << 20, DEFAULT_CONCURRENCY = 4 };
+static const mcp_default defaults[] = {
+    MCP_DEFAULT(mcp_command, timeout_ms, 60000),
+    MCP_DEFAULT(mcp_command, max_output, 1 << 20),
+    MCP_DEFAULT(mcp_command, concurrency, 4),
+    MCP_DEFAULT(mcp_command, kill_ms, 2000),
+};
 
 static int fail(mcp_error *error, int code, const char *format, ...) MCP_PRINTF(3, 4);
 
@@ -87,10 +92,7 @@ static int tool_new(mcp_server *server, const mcp_command *o, command_tool **ret
     if (!t)
         return MCP_ENOMEM;
     *t = (command_tool){.o = *o, .server = server, .alloc = alloc};
-    t->o.timeout_ms = o->timeout_ms ? o->timeout_ms : DEFAULT_TIMEOUT_MS;
-    t->o.max_output = o->max_output ? o->max_output : DEFAULT_OUTPUT;
-    t->o.concurrency = o->concurrency ? o->concurrency : DEFAULT_CONCURRENCY;
-    t->o.kill_ms = o->kill_ms ? o->kill_ms : 2000;
+    MCP_SET_DEFAULTS(&t->o, defaults);
     if (!copy_all(t)) {
         tool_free(t);
         return MCP_ENOMEM;

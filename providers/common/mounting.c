@@ -92,11 +92,6 @@ int common_templates_add(const common_templates *all, common_offer offer,
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-uint64_t common_or_default(uint64_t value, uint64_t fallback)
-{
-    return value ? value : fallback;
-}
-
 uint64_t common_number(const mcp_json *options, const char *key)
 {
     return (uint64_t)mcp_json_int(mcp_json_get(options, key), 0);

@@ -68,7 +68,6 @@ int common_templates_add(const common_templates *all, common_offer offer,
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-uint64_t common_or_default(uint64_t value, uint64_t fallback);
 /* Returns the value of a numeric option, or 0 if the option is absent. */
 uint64_t common_number(const mcp_json *options, const char *key);
 /* Copies the value of a string option to `room`, NUL-terminated. *ret is NULL if the option is

@@ -10,7 +10,10 @@
 #include <dirent.h>
 #include <unistd.h>
 
-enum { DEFAULT_MAX = 100, DEFAULT_COUNT = 1000 };
+static const mcp_default defaults[] = {
+    MCP_DEFAULT(files_complete_options, max, 100),
+    MCP_DEFAULT(files_complete_options, count, 1000),
+};
 
 typedef struct completion {
     const files_root *root;
@@ -145,8 +148,7 @@ static completion begin(const files_complete_options *options, files_complete_fn
     completion c = {.emit = emit, .user = user};
     if (options)
         c.opt = *options;
-    c.opt.max = c.opt.max ? c.opt.max : DEFAULT_MAX;
-    c.opt.count = c.opt.count ? c.opt.count : DEFAULT_COUNT;
+    MCP_SET_DEFAULTS(&c.opt, defaults);
     c.alloc = common_allocator(c.opt.alloc);
     return c;
 }

@@ -10,7 +10,7 @@ enum { FILES_FOLDER_LINES = 1000 };
 typedef struct files_folder {
     files *f;
     const files_target *target;
-    size_t depth, max; /* defaults 1 and FILES_FOLDER_LINES if 0 */
+    size_t depth, max; /* if 0: one level, and FILES_FOLDER_LINES */
     bool (*stop)(void *user);
     void *user;
     common_asking asking;

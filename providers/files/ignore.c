@@ -16,8 +16,12 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BUCKETS = 256, DEFAULT_FOLDERS = 256 };
-#define DEFAULT_FRESH_NS 100000000
+enum { BUCKETS = 256 };
+
+static const mcp_default defaults[] = {
+    MCP_DEFAULT(files_ignore_options, max_folders, 256),
+    MCP_DEFAULT(files_ignore_options, fresh_ns, 100000000),
+};
 
 struct files_ignore_dir {
     files_ignore_dir *parent; /* holds a reference; NULL for the root */
@@ -399,23 +403,22 @@ size_t files_ignore_cached(files_ignore *ig)
 
 /* ---- creating and freeing -------------------------------------------------------------------- */
 
-int files_ignore_new(common_beneath at, const char *root_path, const files_ignore_options *options,
+int files_ignore_new(common_beneath at, const char *root_path, const files_ignore_options *given,
                      const mcp_allocator *alloc, files_ignore **ret)
 {
-    const files_ignore_options none = {0};
+    files_ignore_options filled = given ? *given : (files_ignore_options){0}, *options = &filled;
+    MCP_SET_DEFAULTS(options, defaults);
     mcp_allocator mem = common_allocator(alloc);
     files_ignore *ig = common_alloc(&mem, sizeof(*ig));
     if (!ig)
         return MCP_ENOMEM;
-    if (!options)
-        options = &none;
     memset(ig, 0, sizeof(*ig));
     ig->alloc = mem;
     ig->at = at;
     ig->hidden = options->hidden;
     ig->no_ignore = options->no_ignore;
-    ig->max = options->max_folders ? options->max_folders : DEFAULT_FOLDERS;
-    ig->fresh = options->fresh_ns ? options->fresh_ns : DEFAULT_FRESH_NS;
+    ig->max = options->max_folders;
+    ig->fresh = options->fresh_ns;
     ig->epoch = 1;
     pthread_mutex_init(&ig->lock, NULL);
     int rc = files_rules_of_globs(&mem, options->include, options->include_count, &ig->include);

@@ -27,8 +27,8 @@ typedef struct files_ignore_options {
     const char *const *exclude;
     size_t exclude_count;
     size_t max_folders; /* cached folders; 0 means 256 */
-    /* How long a .gitignore is used before it is checked again. The default is 100 ms; with a
-     * negative value it is checked each time. */
+    /* How long a .gitignore is used before it is checked again. The default is 100,000,000;
+     * with a negative value it is checked each time. */
     int64_t fresh_ns;
 } files_ignore_options;
 

@@ -13,7 +13,9 @@
 
 #include "text.h"
 
-#define DEFAULT_MAX_READ ((size_t)10 << 20)
+static const mcp_default defaults[] = {
+    MCP_DEFAULT(mcp_files_options, max_read, 10 << 20),
+};
 
 /* ---- strings --------------------------------------------------------------------------------- */
 
@@ -305,15 +307,17 @@ static int open_sources(files *f, const mcp_files_options *o, mcp_error *error)
     return files_roots_open(o->sources, o->n_sources, &ignore, &f->alloc, &f->roots, error);
 }
 
-static int make(mcp_server *server, const mcp_files_options *o, files **ret, mcp_error *error)
+static int make(mcp_server *server, const mcp_files_options *given, files **ret, mcp_error *error)
 {
+    mcp_files_options filled = *given, *o = &filled;
+    MCP_SET_DEFAULTS(o, defaults);
     mcp_allocator alloc = common_allocator(o->allocator);
     files *f = common_alloc(&alloc, sizeof(*f));
     if (!f)
         return MCP_ENOMEM;
     *f = (files){.alloc = alloc,
                  .server = server,
-                 .max_read = o->max_read ? o->max_read : DEFAULT_MAX_READ,
+                 .max_read = o->max_read,
                  .watch_budget = o->watch_budget,
                  .no_watch = o->no_watch,
                  .rules = !o->no_ignore};

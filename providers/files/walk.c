@@ -16,11 +16,13 @@
 #include <unistd.h>
 
 enum {
-    DEFAULT_MAX = 1000,
-    MOST = 1 << 20, /* limit of entries in a page */
-    DEFAULT_BUDGET = 20000,
     KEPT_LEVELS = 12, /* levels at the top of the stack that keep names and a descriptor */
     FEW = 64,         /* names taken in the first scan of a folder with many subfolders */
+};
+
+static const mcp_default defaults[] = {
+    MCP_DEFAULT(files_walk_options, max, 1000, .maximum = 1 << 20),
+    MCP_DEFAULT(files_walk_options, budget, 20000),
 };
 
 typedef struct level {
@@ -390,9 +392,7 @@ static int start(walker *w, const files_roots *roots, const files_walk_options *
     w->result = result;
     if (options)
         w->opt = *options;
-    w->opt.max = w->opt.max ? w->opt.max : DEFAULT_MAX;
-    w->opt.max = w->opt.max < MOST ? w->opt.max : MOST;
-    w->opt.budget = w->opt.budget ? w->opt.budget : DEFAULT_BUDGET;
+    MCP_SET_DEFAULTS(&w->opt, defaults);
     w->alloc = common_allocator(w->opt.alloc);
     w->max_depth = SIZE_MAX;
     *result = (files_walk_result){0};

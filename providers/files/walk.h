@@ -50,7 +50,7 @@ typedef struct files_cursor {
 } files_cursor;
 
 typedef struct files_walk_options {
-    size_t max;    /* entries in a page; 0 means 1,000 */
+    size_t max;    /* entries in a page; 0 means 1,000, at most 1,048,576 */
     size_t budget; /* entries examined after which no further folder is read; 0 means 20,000 */
     bool (*stop)(
         void *user); /* called before each folder; true ends with MCP_ECANCELLED; may be NULL */

@@ -17,9 +17,12 @@
 #include <unistd.h>
 
 enum {
-    POLL_MS = 2000,
     POLL_AT_ONCE = 4096, /* folders polled in one round */
     MAX_ALIASES = 8,     /* limit of paths to one folder */
+};
+
+static const mcp_default defaults[] = {
+    MCP_DEFAULT(files_watch_options, poll_ms, 2000),
 };
 
 static const uint32_t structure = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO;
@@ -354,7 +357,7 @@ int files_watch_new(const files_watch_options *options, files_watch **ret)
         return MCP_ENOMEM;
     memset(w, 0, offsetof(files_watch, events));
     w->o = *options;
-    w->o.poll_ms = options->poll_ms ? options->poll_ms : POLL_MS;
+    MCP_SET_DEFAULTS(&w->o, defaults);
     w->host = *host;
     w->alloc = alloc;
     w->jitter = (uint32_t)getpid() * 2654435761u;

@@ -5,9 +5,6 @@
 #include <stdio.h>
 
 enum {
-    MAX_READ = 10 << 20,
-    MAX_BYTES = 1 << 20,
-    TIMEOUT_MS = 10000,
     CACHE = 16 << 20, /* bytes, for all repositories of the process */
     WITHIN = 4096,    /* size of the buffer for the option `within` */
 };
@@ -177,9 +174,17 @@ static int start_libgit2(void)
     return MCP_OK;
 }
 
+static const mcp_default defaults[] = {
+    MCP_DEFAULT(mcp_git_options, max_read, 10 << 20),
+    MCP_DEFAULT(mcp_git_options, max_bytes, 1 << 20),
+    MCP_DEFAULT(mcp_git_options, timeout_ms, 10000),
+};
+
 /* Makes the source without looking at the repository. *ret must be freed, also after a failure. */
-static int make(mcp_server *server, const mcp_git_options *o, repo **ret, mcp_error *error)
+static int make(mcp_server *server, const mcp_git_options *given, repo **ret, mcp_error *error)
 {
+    mcp_git_options filled = *given, *o = &filled;
+    MCP_SET_DEFAULTS(o, defaults);
     *ret = NULL;
     if (!o->path || !*o->path)
         return common_refuse(error, MCP_EINVAL, "git", "no repository is named");
@@ -187,9 +192,9 @@ static int make(mcp_server *server, const mcp_git_options *o, repo **ret, mcp_er
     if (!r)
         return MCP_ENOMEM;
     const mcp_allocator *alloc = &r->base.alloc;
-    r->max_read = (size_t)common_or_default(o->max_read, MAX_READ);
-    r->max_bytes = (size_t)common_or_default(o->max_bytes, MAX_BYTES);
-    r->timeout_ms = common_or_default(o->timeout_ms, TIMEOUT_MS);
+    r->max_read = (size_t)o->max_read;
+    r->max_bytes = (size_t)o->max_bytes;
+    r->timeout_ms = o->timeout_ms;
     r->path = common_copy(alloc, o->path, strlen(o->path));
     r->within = o->within ? common_copy(alloc, o->within, strlen(o->within)) : NULL;
     if (!r->path || (!r->within && o->within))

@@ -252,6 +252,10 @@ int isolated_mount(isolated *r, const mcp_source *source, mcp_error *error)
     return rc;
 }
 
+static const mcp_default defaults[] = {
+    MCP_DEFAULT(mcp_isolated_options, timeout_ms, 60000),
+};
+
 /* Copies all strings, even after a failure, so that no member still points to the caller's
  * memory. */
 static bool copy_options(isolated *r, const mcp_isolated_options *given)
@@ -262,7 +266,7 @@ static bool copy_options(isolated *r, const mcp_isolated_options *given)
          argv = common_own_texts(&r->alloc, &o->argv),
          paths = common_own_texts(&r->alloc, &o->paths),
          beside = common_own_texts(&r->alloc, &o->beside);
-    o->timeout_ms = o->timeout_ms ? o->timeout_ms : 60000;
+    MCP_SET_DEFAULTS(o, defaults);
     return name && line && argv && paths && beside;
 }
 

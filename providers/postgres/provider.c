@@ -3,7 +3,14 @@
 
 #include <stdio.h>
 
-enum { CONNECTIONS = 4, POLL_MS = 2000 };
+static const mcp_default defaults[] = {
+    MCP_DEFAULT(mcp_postgres_options, max_rows, COMMON_MAX_ROWS),
+    MCP_DEFAULT(mcp_postgres_options, max_bytes, COMMON_MAX_BYTES),
+    MCP_DEFAULT(mcp_postgres_options, max_read, COMMON_MAX_READ),
+    MCP_DEFAULT(mcp_postgres_options, timeout_ms, COMMON_TIMEOUT_MS),
+    MCP_DEFAULT(mcp_postgres_options, connections, 4),
+    MCP_DEFAULT(mcp_postgres_options, poll_ms, 2000),
+};
 
 /* ---- templates ------------------------------------------------------------------------------- */
 
@@ -262,18 +269,20 @@ static int set_callers(postgres *s, const mcp_postgres_options *o, mcp_error *er
 }
 
 /* Makes the source without its pool. *ret must be freed, also after an error. */
-static int make_source(mcp_server *server, const mcp_host *host, const mcp_postgres_options *o,
+static int make_source(mcp_server *server, const mcp_host *host, const mcp_postgres_options *given,
                        postgres **ret, mcp_error *error)
 {
+    mcp_postgres_options filled = *given, *o = &filled;
+    MCP_SET_DEFAULTS(o, defaults);
     postgres *s = *ret = (postgres *)common_source_new(&kind, sizeof(*s), server, o->allocator);
     if (!s)
         return MCP_ENOMEM;
-    s->max_rows = (size_t)common_or_default(o->max_rows, COMMON_MAX_ROWS);
-    s->max_bytes = (size_t)common_or_default(o->max_bytes, COMMON_MAX_BYTES);
-    s->max_read = (size_t)common_or_default(o->max_read, COMMON_MAX_READ);
-    s->timeout_ms = common_or_default(o->timeout_ms, COMMON_TIMEOUT_MS);
-    s->connections = (size_t)common_or_default(o->connections, CONNECTIONS);
-    s->poll_ms = common_or_default(o->poll_ms, POLL_MS);
+    s->max_rows = (size_t)o->max_rows;
+    s->max_bytes = (size_t)o->max_bytes;
+    s->max_read = (size_t)o->max_read;
+    s->timeout_ms = o->timeout_ms;
+    s->connections = (size_t)o->connections;
+    s->poll_ms = o->poll_ms;
     s->superuser = o->superuser;
     s->tables.alloc = s->base.alloc;
     postgres_sql_init(&s->check.sql, &s->base.alloc);

@@ -314,9 +314,15 @@ static int first_reading(mcp_prompts *p, mcp_error *error)
     return rc;
 }
 
+static const mcp_default defaults[] = {
+    MCP_DEFAULT(mcp_prompts_options, poll_ms, 2000),
+};
+
 /* Starts watching before reading, so that no change in between is missed. */
-static int begin(mcp_prompts *p, const mcp_prompts_options *o, mcp_error *error)
+static int begin(mcp_prompts *p, const mcp_prompts_options *given, mcp_error *error)
 {
+    mcp_prompts_options filled = *given, *o = &filled;
+    MCP_SET_DEFAULTS(o, defaults);
     const mcp_host *host = mcp_server_host(p->server);
     p->path = common_copy(&p->alloc, o->folder, strlen(o->folder));
     p->slots = common_alloc(&p->alloc, PROMPTS_MAX_FILES * sizeof(*p->slots));

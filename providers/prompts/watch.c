@@ -8,10 +8,7 @@
 
 #include "buffer.h"
 
-enum {
-    POLL_MS = 2000,
-    SETTLE_MS = 50, /* wait until an editor has finished saving */
-};
+enum { SETTLE_MS = 50 }; /* wait until an editor has finished saving */
 
 static const uint32_t of_entries =
     IN_CLOSE_WRITE | IN_MOVED_FROM | IN_MOVED_TO | IN_CREATE | IN_DELETE | IN_ATTRIB | IN_ONLYDIR;
@@ -126,7 +123,7 @@ int prompts_watch_new(const char *path, const mcp_host *host, uint64_t poll_ms,
     *w = (prompts_watch){.path = path,
                          .host = *host,
                          .alloc = a,
-                         .poll_ms = poll_ms ? poll_ms : POLL_MS,
+                         .poll_ms = poll_ms,
                          .changed = changed,
                          .user = user,
                          .fd = -1};

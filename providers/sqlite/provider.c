@@ -115,9 +115,18 @@ static int check_database(sqlite *s, const char *path, mcp_error *error)
     return rc == MCP_PENDING ? MCP_OK : rc;
 }
 
+static const mcp_default defaults[] = {
+    MCP_DEFAULT(mcp_sqlite_options, max_rows, COMMON_MAX_ROWS),
+    MCP_DEFAULT(mcp_sqlite_options, max_bytes, COMMON_MAX_BYTES),
+    MCP_DEFAULT(mcp_sqlite_options, max_read, COMMON_MAX_READ),
+    MCP_DEFAULT(mcp_sqlite_options, timeout_ms, COMMON_TIMEOUT_MS),
+};
+
 /* Makes the source without looking at its file. *ret must be freed, also after a failure. */
-static int make(mcp_server *server, const mcp_sqlite_options *o, sqlite **ret, mcp_error *error)
+static int make(mcp_server *server, const mcp_sqlite_options *given, sqlite **ret, mcp_error *error)
 {
+    mcp_sqlite_options filled = *given, *o = &filled;
+    MCP_SET_DEFAULTS(o, defaults);
     *ret = NULL;
     if (!o->path || !*o->path)
         return common_refuse(error, MCP_EINVAL, "sqlite",
@@ -125,10 +134,10 @@ static int make(mcp_server *server, const mcp_sqlite_options *o, sqlite **ret, m
     sqlite *s = *ret = (sqlite *)common_source_new(&kind, sizeof(*s), server, o->allocator);
     if (!s)
         return MCP_ENOMEM;
-    s->max_rows = (size_t)common_or_default(o->max_rows, COMMON_MAX_ROWS);
-    s->max_bytes = (size_t)common_or_default(o->max_bytes, COMMON_MAX_BYTES);
-    s->max_read = (size_t)common_or_default(o->max_read, COMMON_MAX_READ);
-    s->timeout_ms = common_or_default(o->timeout_ms, COMMON_TIMEOUT_MS);
+    s->max_rows = (size_t)o->max_rows;
+    s->max_bytes = (size_t)o->max_bytes;
+    s->max_read = (size_t)o->max_read;
+    s->timeout_ms = o->timeout_ms;
     common_buffer_init(&s->kept.texts, &s->base.alloc);
     sqlite_file_init(&s->file, &s->base.alloc);
     s->file.max_value = s->max_read < INT_MAX / 2 ? s->max_read : INT_MAX / 2;

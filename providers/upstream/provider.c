@@ -189,6 +189,24 @@ static void release(void *user)
     common_release(&alloc, up);
 }
 
+static const mcp_default defaults[] = {
+    MCP_DEFAULT(mcp_upstream_options, max_sessions, 64),
+    MCP_DEFAULT(mcp_upstream_options, max_sessions_each, 8),
+    MCP_DEFAULT(mcp_upstream_options, idle_ms, 300000),
+    MCP_DEFAULT(mcp_upstream_options, timeout_ms, 60000),
+    MCP_DEFAULT(mcp_upstream_options, max_calls, 256),
+    MCP_DEFAULT(mcp_upstream_options, max_calls_in_all, 1024),
+    MCP_DEFAULT(mcp_upstream_options, max_answer, 16 << 20),
+    MCP_DEFAULT(mcp_upstream_options, max_values, 1 << 18),
+    MCP_DEFAULT(mcp_upstream_options, max_entries, 10000),
+    MCP_DEFAULT(mcp_upstream_options, messages_per_second, 10000),
+    MCP_DEFAULT(mcp_upstream_options, list_ms, 1000),
+    MCP_DEFAULT(mcp_upstream_options, first_list_ms, 10000),
+    MCP_DEFAULT(mcp_upstream_options, question_ms, 900000),
+    MCP_DEFAULT(mcp_upstream_options, max_parked, 64),
+    MCP_DEFAULT(mcp_upstream_options, max_parked_in_all, 1024),
+};
+
 /* Copies all strings, even after a failure, so that no member still points to the caller's
  * memory. */
 static bool copy_options(upstream *up, const mcp_upstream_options *given)
@@ -203,21 +221,7 @@ static bool copy_options(upstream *up, const mcp_upstream_options *given)
     texts = upstream_changes_copy(o, &up->alloc) && texts;
     texts = upstream_rates_copy(o, &up->alloc) && texts;
     o->approvals = mcp_approvals_hold(given->approvals);
-    o->max_sessions = o->max_sessions ? o->max_sessions : 64;
-    o->max_sessions_each = o->max_sessions_each ? o->max_sessions_each : 8;
-    o->idle_ms = o->idle_ms ? o->idle_ms : 300000;
-    o->timeout_ms = o->timeout_ms ? o->timeout_ms : 60000;
-    o->max_calls = o->max_calls ? o->max_calls : 256;
-    o->max_calls_in_all = o->max_calls_in_all ? o->max_calls_in_all : 1024;
-    o->max_answer = o->max_answer ? o->max_answer : 16 << 20;
-    o->max_values = o->max_values ? o->max_values : 1 << 18;
-    o->max_entries = o->max_entries ? o->max_entries : 10000;
-    o->messages_per_second = o->messages_per_second ? o->messages_per_second : 10000;
-    o->list_ms = o->list_ms ? o->list_ms : 1000;
-    o->first_list_ms = o->first_list_ms ? o->first_list_ms : 10000;
-    o->question_ms = o->question_ms ? o->question_ms : 900000;
-    o->max_parked = o->max_parked ? o->max_parked : 64;
-    o->max_parked_in_all = o->max_parked_in_all ? o->max_parked_in_all : 1024;
+    MCP_SET_DEFAULTS(o, defaults);
     return texts;
 }
 

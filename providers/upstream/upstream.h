@@ -165,10 +165,10 @@ typedef struct mcp_upstream_options {
 
     /* Questions of the other server (forms, URLs, roots, sampling) are passed to the caller of the call that
      * caused them, unless the caller is anonymous. The call waits for the answer for question_ms
-     * (default 900,000), and is then cancelled. At most max_parked calls of one principal (default
-     * 64) and max_parked_in_all of all principals (default 1,024) may wait; further questions are
-     * refused. With no_questions, the other server cannot ask. */
+     * (default 900,000), and is then cancelled. With no_questions, the other server cannot ask. */
     uint64_t question_ms;
+    /* The most calls that wait, of one principal (default 64) and of all (default 1,024); further
+     * questions are refused. */
     size_t max_parked, max_parked_in_all;
     bool no_questions;
 

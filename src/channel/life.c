@@ -1,34 +1,17 @@
 /* life.c: creates, closes and frees channels, and handles their time-outs. */
 #include "channel/batch.h"
 
-enum {
-    DEFAULT_MAX_MESSAGE = 4 << 20,
-    DEFAULT_MAX_REPLY = 64 << 20,
-    DEFAULT_MAX_DEPTH = 64,
-    DEFAULT_MAX_IN_FLIGHT = 1024,
-    DEFAULT_MAX_IN_FLIGHT_BYTES = 64 << 20,
-    DEFAULT_MAX_SUBSCRIPTIONS = 4096,
-    DEFAULT_MAX_BATCH = 256,
+static const mcp_default defaults[] = {
+    MCP_DEFAULT(mcp_channel_options, max_message, 4 << 20),
+    MCP_DEFAULT(mcp_channel_options, max_reply, 64 << 20),
+    MCP_DEFAULT(mcp_channel_options, max_depth, 64),
+    MCP_DEFAULT(mcp_channel_options, max_in_flight, 1024),
+    MCP_DEFAULT(mcp_channel_options, max_in_flight_bytes, 64 << 20),
+    MCP_DEFAULT(mcp_channel_options, max_subscriptions, 4096),
+    MCP_DEFAULT(mcp_channel_options, max_batch, 256),
 };
 
 /* ---- creating and closing -------------------------------------------------------------------- */
-
-static void default_limit(size_t *limit, size_t value)
-{
-    if (*limit == 0)
-        *limit = value;
-}
-
-static void set_limits(mcp_channel_options *o)
-{
-    default_limit(&o->max_message, DEFAULT_MAX_MESSAGE);
-    default_limit(&o->max_reply, DEFAULT_MAX_REPLY);
-    default_limit(&o->max_depth, DEFAULT_MAX_DEPTH);
-    default_limit(&o->max_in_flight, DEFAULT_MAX_IN_FLIGHT);
-    default_limit(&o->max_in_flight_bytes, DEFAULT_MAX_IN_FLIGHT_BYTES);
-    default_limit(&o->max_subscriptions, DEFAULT_MAX_SUBSCRIPTIONS);
-    default_limit(&o->max_batch, DEFAULT_MAX_BATCH);
-}
 
 static void free_names(mcp_channel *channel)
 {
@@ -77,7 +60,7 @@ int mcp__channel_new(const mcp__role *role, void *state, const mcp_channel_optio
     channel->role = role;
     channel->state = state;
     channel->options = given;
-    set_limits(&channel->options);
+    MCP_SET_DEFAULTS(&channel->options, defaults);
     channel->writable = true;
     mcp__list_init(&channel->in_flight);
     mcp__list_init(&channel->outgoing);

@@ -10,17 +10,20 @@
 enum {
     DEFAULT_PROBE_MS = 3000,
     DEFAULT_EXCHANGE_PROBE_MS = 10000,
-    DEFAULT_TIMEOUT_MS = 60000,
-    DEFAULT_MAX_PAGES = 10000,
-    DEFAULT_MAX_MESSAGE = 64 << 20,
-    DEFAULT_MAX_ROUNDS = 10,
-    DEFAULT_MAX_QUESTIONS = 64,
-    DEFAULT_QUESTIONS_PER_MINUTE = 120,
-    DEFAULT_MAX_LIST = 64 << 20,
-    DEFAULT_MAX_CACHE = 8 << 20,
-    DEFAULT_RETRY_MS = 1000,
-    DEFAULT_MAX_RETRY_MS = 60000,
-    DEFAULT_PING_TIMEOUT_MS = 10000,
+};
+
+static const mcp_default defaults[] = {
+    MCP_DEFAULT(mcp_client_options, timeout_ms, 60000),
+    MCP_DEFAULT(mcp_client_options, max_pages, 10000),
+    MCP_DEFAULT(mcp_client_options, max_message, 64 << 20),
+    MCP_DEFAULT(mcp_client_options, max_rounds, 10),
+    MCP_DEFAULT(mcp_client_options, max_questions, 64),
+    MCP_DEFAULT(mcp_client_options, questions_per_minute, 120),
+    MCP_DEFAULT(mcp_client_options, max_list, 64 << 20),
+    MCP_DEFAULT(mcp_client_options, max_cache, 8 << 20),
+    MCP_DEFAULT(mcp_client_options, retry_ms, 1000),
+    MCP_DEFAULT(mcp_client_options, max_retry_ms, 60000),
+    MCP_DEFAULT(mcp_client_options, ping_timeout_ms, 10000, .maximum = INT64_MAX / 4),
 };
 
 const char *mcp__client_log_level(const char *name)
@@ -35,34 +38,6 @@ const char *mcp__client_log_level(const char *name)
 }
 
 /* ---- reading the options -------------------------------------------------------------------- */
-
-static void default_size(size_t *value, size_t fallback)
-{
-    if (*value == 0)
-        *value = fallback;
-}
-
-static void default_ms(uint64_t *value, uint64_t fallback)
-{
-    if (*value == 0)
-        *value = fallback;
-}
-
-static void set_defaults(mcp_client_options *o)
-{
-    default_ms(&o->timeout_ms, DEFAULT_TIMEOUT_MS);
-    default_size(&o->max_pages, DEFAULT_MAX_PAGES);
-    default_size(&o->max_message, DEFAULT_MAX_MESSAGE);
-    default_size(&o->max_rounds, DEFAULT_MAX_ROUNDS);
-    default_size(&o->max_questions, DEFAULT_MAX_QUESTIONS);
-    default_size(&o->questions_per_minute, DEFAULT_QUESTIONS_PER_MINUTE);
-    default_size(&o->max_list, DEFAULT_MAX_LIST);
-    default_size(&o->max_cache, DEFAULT_MAX_CACHE);
-    default_ms(&o->retry_ms, DEFAULT_RETRY_MS);
-    default_ms(&o->max_retry_ms, DEFAULT_MAX_RETRY_MS);
-    default_ms(&o->ping_timeout_ms, DEFAULT_PING_TIMEOUT_MS);
-    o->ping_timeout_ms = MCP__MIN(o->ping_timeout_ms, (uint64_t)INT64_MAX / 4);
-}
 
 uint64_t mcp__client_probe_ms(const mcp_client *client)
 {
@@ -168,7 +143,7 @@ int mcp__client_read_options(mcp_client *client, mcp_error *error)
         rc = put_object(&client->self.experimental, o->experimental, "experimental", error);
     if (rc == MCP_OK && o->tasks && mcp_client_declare_extension(client, MCP__EXTENSION_TASKS) < 0)
         rc = mcp__fail(error, MCP_ENOMEM, 0, "no memory for a client");
-    set_defaults(o);
+    MCP_SET_DEFAULTS(o, defaults);
     /* The caller may free these strings after the client is created. */
     o->name = o->version = o->title = o->description = o->website_url = NULL;
     o->extensions = o->experimental = o->revision = NULL;

@@ -11,9 +11,9 @@
 
 #include "json/json.h"
 
-enum {
-    DEFAULT_MAX_BYTES = 64 * 1024 * 1024,
-    DEFAULT_MAX_DEPTH = 64,
+static const mcp_default defaults[] = {
+    MCP_DEFAULT(mcp_json_limits, max_bytes, 64 << 20),
+    MCP_DEFAULT(mcp_json_limits, max_depth, 64, .maximum = MCP__JSON_DEEPEST),
 };
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -171,11 +171,7 @@ static int check_text(const char *text, size_t len, const mcp_json_limits *limit
 static int take_limits(const mcp_json_limits *given, mcp_json_limits *limits, mcp_error *error)
 {
     int rc = MCP__TAKE_OPTIONAL(limits, given, mcp_json_limits, error);
-    if (limits->max_bytes == 0)
-        limits->max_bytes = DEFAULT_MAX_BYTES;
-    if (limits->max_depth == 0)
-        limits->max_depth = DEFAULT_MAX_DEPTH;
-    limits->max_depth = MCP__MIN(limits->max_depth, (size_t)MCP__JSON_DEEPEST);
+    MCP_SET_DEFAULTS(limits, defaults);
     return rc;
 }
 

@@ -9,14 +9,13 @@
 
 #include "schema/schema.h"
 
-enum {
-    DEFAULT_MAX_DEPTH = 512,
-    HIGHEST_MAX_DEPTH = 4096,
-    DEFAULT_MAX_STEPS = 4000000,
-    DEFAULT_MAX_SUBSCHEMAS = 20000,
-    DEFAULT_MAX_BYTES = 4 * 1024 * 1024,
-    DEFAULT_MAX_PATTERN = 4096,
-    DEFAULT_PATTERN_LIMIT = 1000000,
+static const mcp_default defaults[] = {
+    MCP_DEFAULT(mcp_schema_options, max_depth, 512, .maximum = 4096),
+    MCP_DEFAULT(mcp_schema_options, max_steps, 4000000),
+    MCP_DEFAULT(mcp_schema_options, max_subschemas, 20000),
+    MCP_DEFAULT(mcp_schema_options, max_bytes, 4 << 20),
+    MCP_DEFAULT(mcp_schema_options, max_pattern, 4096),
+    MCP_DEFAULT(mcp_schema_options, pattern_limit, 1000000),
 };
 
 int mcp__schema_refuse(compiler *c, int code, const node *at, keyword word, const char *format, ...)
@@ -123,13 +122,7 @@ static mcp_schema_options effective(const mcp_schema_options *given)
 {
     mcp_schema_options o;
     (void)MCP__TAKE_OPTIONAL(&o, given, mcp_schema_options, NULL);
-    o.max_depth =
-        o.max_depth ? MCP__MIN(o.max_depth, (size_t)HIGHEST_MAX_DEPTH) : DEFAULT_MAX_DEPTH;
-    o.max_steps = o.max_steps ? o.max_steps : DEFAULT_MAX_STEPS;
-    o.max_subschemas = o.max_subschemas ? o.max_subschemas : DEFAULT_MAX_SUBSCHEMAS;
-    o.max_bytes = o.max_bytes ? o.max_bytes : DEFAULT_MAX_BYTES;
-    o.max_pattern = o.max_pattern ? o.max_pattern : DEFAULT_MAX_PATTERN;
-    o.pattern_limit = o.pattern_limit ? o.pattern_limit : DEFAULT_PATTERN_LIMIT;
+    MCP_SET_DEFAULTS(&o, defaults);
     return o;
 }
 

@@ -5,11 +5,13 @@
  */
 #include "uri/uri.h"
 
-#define DEFAULT_MAX_BYTES       8192
-#define DEFAULT_MAX_EXPRESSIONS 1024
-#define DEFAULT_MAX_VARIABLES   1024
-#define ABSOLUTE_MAX_BYTES      ((size_t)1 << 30)
-#define MAX_PREFIX_DIGITS       4
+#define MAX_PREFIX_DIGITS 4
+
+static const mcp_default defaults[] = {
+    MCP_DEFAULT(mcp_uri_template_limits, max_bytes, 8192, .maximum = 1 << 30),
+    MCP_DEFAULT(mcp_uri_template_limits, max_expressions, 1024),
+    MCP_DEFAULT(mcp_uri_template_limits, max_variables, 1024),
+};
 
 static const mcp__uri_operator operators[] = {
     {.sign = 0, .first = 0, .sep = ','},
@@ -279,11 +281,6 @@ static int compile(mcp_uri_template *t, mcp_str text, const mcp_uri_template_lim
     return mcp__uri_plan(t) == MCP_OK ? MCP_OK : no_memory(error);
 }
 
-static size_t or_default(size_t value, size_t fallback)
-{
-    return value ? value : fallback;
-}
-
 int mcp_uri_template_parse_limited(mcp_str text, const mcp_uri_template_limits *limits,
                                    const mcp_allocator *allocator, mcp_uri_template **ret,
                                    mcp_error *error)
@@ -293,9 +290,7 @@ int mcp_uri_template_parse_limited(mcp_str text, const mcp_uri_template_limits *
     int rc = MCP__TAKE_OPTIONAL(&l, limits, mcp_uri_template_limits, error);
     if (rc != MCP_OK)
         return rc;
-    l.max_bytes = MCP__MIN(or_default(l.max_bytes, DEFAULT_MAX_BYTES), ABSOLUTE_MAX_BYTES);
-    l.max_expressions = or_default(l.max_expressions, DEFAULT_MAX_EXPRESSIONS);
-    l.max_variables = or_default(l.max_variables, DEFAULT_MAX_VARIABLES);
+    MCP_SET_DEFAULTS(&l, defaults);
     allocator = mcp__allocator(allocator);
     mcp_uri_template *t = mcp__zalloc(allocator, sizeof(*t));
     if (!t)

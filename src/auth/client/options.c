@@ -2,7 +2,10 @@
 #include "auth/client/client.h"
 #include "uri/uri.h"
 
-enum { FETCH_MS = 10000, VISIT_MS = 600000 };
+static const mcp_default defaults[] = {
+    MCP_DEFAULT(mcp_oauth_client_options, fetch_ms, 10000),
+    MCP_DEFAULT(mcp_oauth_client_options, visit_ms, 600000),
+};
 
 /* The strings of the options. */
 static const size_t texts[] = {
@@ -137,8 +140,7 @@ int mcp__oauth_read_options(mcp_oauth_client *c, const mcp_oauth_client_options 
     if (c->o.grant < MCP_OAUTH_CODE || c->o.grant > MCP_OAUTH_ASSERTION)
         return mcp__fail(error, MCP_EINVAL, 0, "there is no such grant");
     c->loopback = mcp__url_is_loopback(mcp_str_from(c->o.server));
-    c->o.fetch_ms = c->o.fetch_ms ? c->o.fetch_ms : FETCH_MS;
-    c->o.visit_ms = c->o.visit_ms ? c->o.visit_ms : VISIT_MS;
+    MCP_SET_DEFAULTS(&c->o, defaults);
     rc = check_functions(c, error);
     if (rc == MCP_OK)
         rc = check_needs(c, error);

@@ -231,30 +231,23 @@ static int read_scopes(mcp_resource_server *rs, const mcp_resource_server_option
 
 /* ---- all options ----------------------------------------------------------------------------- */
 
+static const mcp_default defaults[] = {
+    MCP_DEFAULT(mcp_resource_server_options, max_token_bytes, MCP__TOKEN_CACHE_BYTES),
+    MCP_DEFAULT(mcp_resource_server_options, max_proofs, 65536),
+    MCP_DEFAULT(mcp_resource_server_options, max_pending_bytes, 32 << 20),
+    MCP_DEFAULT(mcp_resource_server_options, max_verifying, 16),
+    MCP_DEFAULT(mcp_resource_server_options, max_verifying_per_address, 4),
+    MCP_DEFAULT(mcp_resource_server_options, max_introspecting, 32),
+    MCP_DEFAULT(mcp_resource_server_options, failures_burst, 60),
+    MCP_DEFAULT(mcp_resource_server_options, failures_per_minute, 60),
+    MCP_DEFAULT(mcp_resource_server_options, fetch_ms, 5000),
+};
+
 static void set_defaults(mcp_resource_server *rs)
 {
     mcp_resource_server_options *o = &rs->options;
-    const struct {
-        size_t *at, value;
-    } sizes[] = {
-        {&o->max_token_bytes, MCP__TOKEN_CACHE_BYTES},
-        {&o->max_proofs, 65536},
-        {&o->max_pending_bytes, (size_t)32 << 20},
-        {&o->max_verifying, 16},
-        {&o->max_verifying_per_address, 4},
-        {&o->max_introspecting, 32},
-    };
-    for (size_t i = 0; i < MCP__COUNT(sizes); i++) {
-        if (!*sizes[i].at)
-            *sizes[i].at = sizes[i].value;
-    }
     rs->spares_local = !o->failures_burst && !o->failures_per_minute;
-    if (!o->failures_burst)
-        o->failures_burst = 60;
-    if (!o->failures_per_minute)
-        o->failures_per_minute = 60;
-    if (!o->fetch_ms)
-        o->fetch_ms = 5000;
+    MCP_SET_DEFAULTS(o, defaults);
 }
 
 static int own_texts(mcp_resource_server *rs, const mcp_resource_server_options *given,

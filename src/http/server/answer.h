@@ -8,9 +8,6 @@
 #include "base/base.h"
 #include "http/server/metrics.h"
 
-/* Defaults of max_per_address and max_per_principal for remote peers. */
-enum { MCP__HTTP_PER_ADDRESS = 1000, MCP__HTTP_PER_PRINCIPAL = 5000 };
-
 /* Why the HTTP layer refuses a request. */
 typedef enum mcp__http_refusal {
     MCP__HTTP_FINE = 0,

@@ -16,6 +16,11 @@ enum {
     PRESSURE_MS = 5000, /* how long time-outs stay shorter after memory was nearly spent */
 };
 
+static const mcp_default defaults[] = {
+    MCP_DEFAULT(mcp_http_budget_options, max_memory, 512 << 20),
+    MCP_DEFAULT(mcp_http_budget_options, hold_ms, 5000),
+};
+
 /* ---- life -------------------------------------------------------------------------------------------- */
 
 int mcp_http_budget_new(const mcp_http_budget_options *options, mcp_http_budget **ret,
@@ -33,10 +38,11 @@ int mcp_http_budget_new(const mcp_http_budget_options *options, mcp_http_budget 
     if (!budget)
         return mcp__fail(error, MCP_ENOMEM, 0, "no memory for a budget");
     budget->allocator = *a;
-    budget->max_memory = o.max_memory ? o.max_memory : (size_t)512 << 20;
+    MCP_SET_DEFAULTS(&o, defaults);
+    budget->max_memory = o.max_memory;
     budget->max_share = o.max_share ? o.max_share : budget->max_memory / 4;
     budget->max_share = MCP__MIN(budget->max_share, budget->max_memory);
-    budget->hold_ms = o.hold_ms ? o.hold_ms : 5000;
+    budget->hold_ms = o.hold_ms;
     budget->released = o.released;
     budget->user = o.user;
     budget->pressure_until = INT64_MIN;

@@ -10,18 +10,15 @@ static bool names_loopback(const char *address)
     return strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0;
 }
 
-/* Returns the limit that the program has set. If there is none, returns the default for callers on
- * other machines, and no limit for local ones. */
-static size_t max_of(const mcp_http_connection *c, size_t given, size_t otherwise)
+/* Returns the limit of the caller. */
+static size_t max_of(const mcp_http_connection *c, size_t limit, bool spares_local)
 {
-    if (given)
-        return given;
-    return mcp__http_is_local(c) ? SIZE_MAX : otherwise;
+    return spares_local && mcp__http_is_local(c) ? SIZE_MAX : limit;
 }
 
 static size_t max_per_address(const mcp_http_connection *c)
 {
-    return max_of(c, c->http->options.max_per_address, MCP__HTTP_PER_ADDRESS);
+    return max_of(c, c->http->options.max_per_address, c->http->spares_local_addresses);
 }
 
 /* Finds or makes an entry of one of the maps. */
@@ -136,7 +133,7 @@ static mcp__http_refusal find_account(mcp_http_connection *c)
 
 mcp__http_refusal mcp__http_count_principal(mcp_http_connection *c)
 {
-    size_t max = max_of(c, c->http->options.max_per_principal, MCP__HTTP_PER_PRINCIPAL);
+    size_t max = max_of(c, c->http->options.max_per_principal, c->http->spares_local_principals);
     leave_account(c);
     mcp__http_refusal why = find_account(c);
     if (why)

@@ -10,49 +10,36 @@ enum { OUT_AT_FIRST = 4096 };
 
 /* ---- options ------------------------------------------------------------------------------------------ */
 
-static const struct {
-    size_t at, value;
-} sizes[] = {
-    {offsetof(mcp_http_options, max_header_bytes), 16 << 10},
-    {offsetof(mcp_http_options, max_headers), 100},
-    {offsetof(mcp_http_options, max_body), 4 << 20},
-    {offsetof(mcp_http_options, max_reply), 64 << 20},
-    {offsetof(mcp_http_options, max_connections), 20000},
-    {offsetof(mcp_http_options, max_sessions), 10000},
-    {offsetof(mcp_http_options, max_streams), 16},
-    {offsetof(mcp_http_options, max_output), 1 << 20},
-    {offsetof(mcp_http_options, replay_bytes), 256 << 10},
+static const mcp_default defaults[] = {
+    MCP_DEFAULT(mcp_http_options, max_header_bytes, 16 << 10, .maximum = 1 << 30),
+    MCP_DEFAULT(mcp_http_options, max_headers, 100),
+    MCP_DEFAULT(mcp_http_options, max_body, 4 << 20),
+    MCP_DEFAULT(mcp_http_options, max_reply, 64 << 20),
+    MCP_DEFAULT(mcp_http_options, max_connections, 20000),
+    MCP_DEFAULT(mcp_http_options, max_per_address, 1000),
+    MCP_DEFAULT(mcp_http_options, max_per_principal, 5000),
+    MCP_DEFAULT(mcp_http_options, max_sessions, 10000),
+    MCP_DEFAULT(mcp_http_options, max_streams, 16),
+    MCP_DEFAULT(mcp_http_options, max_output, 1 << 20),
+    MCP_DEFAULT(mcp_http_options, replay_bytes, 256 << 10),
+    MCP_DEFAULT(mcp_http_options, header_ms, 10000),
+    MCP_DEFAULT(mcp_http_options, body_ms, 30000),
+    MCP_DEFAULT(mcp_http_options, idle_ms, 75000),
+    MCP_DEFAULT(mcp_http_options, stall_ms, 60000),
+    MCP_DEFAULT(mcp_http_options, session_idle_ms, 1800000),
+    MCP_DEFAULT(mcp_http_options, heartbeat_ms, 15000),
+    MCP_DEFAULT(mcp_http_options, retry_ms, 1000),
+    MCP_DEFAULT(mcp_http_options, handshake_ms, 10000),
+    MCP_DEFAULT(mcp_http_options, login_ms, 10000),
+    MCP_DEFAULT(mcp_http_options, session_life_ms, 24 * 3600 * 1000),
 };
 
-static const struct {
-    size_t at;
-    uint64_t value;
-} times[] = {
-    {offsetof(mcp_http_options, header_ms), 10000},
-    {offsetof(mcp_http_options, body_ms), 30000},
-    {offsetof(mcp_http_options, idle_ms), 75000},
-    {offsetof(mcp_http_options, stall_ms), 60000},
-    {offsetof(mcp_http_options, session_idle_ms), 1800000},
-    {offsetof(mcp_http_options, heartbeat_ms), 15000},
-    {offsetof(mcp_http_options, retry_ms), 1000},
-    {offsetof(mcp_http_options, handshake_ms), 10000},
-    {offsetof(mcp_http_options, login_ms), 10000},
-    {offsetof(mcp_http_options, session_life_ms), 24 * 3600 * 1000},
-};
-
-static void set_defaults(mcp_http_options *o)
+static void set_defaults(mcp_http *http)
 {
-    for (size_t i = 0; i < MCP__COUNT(sizes); i++) {
-        size_t *value = (size_t *)(void *)((char *)o + sizes[i].at);
-        if (*value == 0)
-            *value = sizes[i].value;
-    }
-    for (size_t i = 0; i < MCP__COUNT(times); i++) {
-        uint64_t *value = (uint64_t *)(void *)((char *)o + times[i].at);
-        if (*value == 0)
-            *value = times[i].value;
-    }
-    o->max_header_bytes = MCP__MIN(o->max_header_bytes, (size_t)1 << 30);
+    mcp_http_options *o = &http->options;
+    http->spares_local_addresses = !o->max_per_address;
+    http->spares_local_principals = !o->max_per_principal;
+    MCP_SET_DEFAULTS(o, defaults);
     if (!o->path)
         o->path = "/mcp";
     if (!o->challenge)
@@ -184,7 +171,7 @@ int mcp_http_new(mcp_server *server, const mcp_http_options *options, mcp_http *
     http->server = server;
     http->options = given;
     http->date_user = http->clock_user = http->wall_user = given.user;
-    set_defaults(&http->options);
+    set_defaults(http);
     mcp__list_init(&http->connections);
     mcp__list_init(&http->orphans);
     mcp__map_init(&http->addresses, http->allocator, seed[0], seed[1]);

@@ -59,7 +59,9 @@ struct mcp_http {
     mcp_server *server;
     const mcp_allocator *allocator;
     mcp_allocator own_allocator;
-    mcp_http_options options;      /* owns copies of the strings */
+    mcp_http_options options; /* owns copies of the strings */
+    /* max_per_address and max_per_principal are defaults, which are not for callers on this machine */
+    bool spares_local_addresses, spares_local_principals;
     char *urls[MCP__HTTP_TARGETS]; /* for mcp_http_login_url(); NULL if there is none */
     llhttp_settings_t parser_settings;
     mcp__link connections;

@@ -287,10 +287,6 @@ size_t mcp__http_limit_of(const mcp_http *http, mcp__http_refusal why)
     uint64_t wide = 0;
     size_t narrow = 0;
     const char *at = (const char *)o + refusals[why].limit;
-    if (why == MCP__HTTP_MANY_PER_ADDRESS && !o->max_per_address)
-        return MCP__HTTP_PER_ADDRESS;
-    if (why == MCP__HTTP_MANY_PER_PRINCIPAL && !o->max_per_principal)
-        return MCP__HTTP_PER_PRINCIPAL;
     if (why == MCP__HTTP_MANY_SESSIONS_EACH)
         return mcp__http_sessions_each(http);
     bool is_time =

@@ -18,7 +18,9 @@
 
 #include "io/child/child.h"
 
-enum { KILL_MS = 2000 };
+static const mcp_default defaults[] = {
+    MCP_DEFAULT(mcp_child_options, kill_ms, 2000),
+};
 
 /* ---- ending the process --------------------------------------------------------------------- */
 
@@ -277,8 +279,7 @@ static mcp_child *child_new(mcp_loop *loop, mcp_client *client, const mcp_child_
     mcp__lines_init(&c->lines, &loop->allocator, 0);
     mcp__output_init(&c->output, &loop->allocator, -1, MCP__CHILD_WAITING);
     c->options = *options;
-    if (!c->options.kill_ms)
-        c->options.kill_ms = KILL_MS;
+    MCP_SET_DEFAULTS(&c->options, defaults);
     return c;
 }
 

@@ -13,12 +13,13 @@
 
 #include "io/children/service.h"
 
-enum {
-    IDLE_MS = 60000,
-    START_MS = 10000,
-    PAUSE_MS = 100,
-    MAX_PAUSE_MS = 60000,
-    STABLE_MS = 10000, /* a process that was up this long counts as started successfully */
+enum { STABLE_MS = 10000 }; /* a process that was up this long counts as started successfully */
+
+static const mcp_default defaults[] = {
+    MCP_DEFAULT(mcp_service_options, idle_ms, 60000),
+    MCP_DEFAULT(mcp_service_options, start_ms, 10000),
+    MCP_DEFAULT(mcp_service_options, pause_ms, 100),
+    MCP_DEFAULT(mcp_service_options, max_pause_ms, 60000),
 };
 
 static void on_timer(uv_timer_t *timer);
@@ -390,10 +391,7 @@ static int check_options(mcp_service_options *o, mcp_error *error)
         return mcp__fail(error, MCP_EINVAL, 0, "a name, a program and a client are needed");
     if ((o->first_line || o->fourth) && !o->own_pipes)
         return mcp__fail(error, MCP_EINVAL, 0, "first_line and fourth need own_pipes");
-    o->idle_ms = o->idle_ms ? o->idle_ms : IDLE_MS;
-    o->start_ms = o->start_ms ? o->start_ms : START_MS;
-    o->pause_ms = o->pause_ms ? o->pause_ms : PAUSE_MS;
-    o->max_pause_ms = o->max_pause_ms ? o->max_pause_ms : MAX_PAUSE_MS;
+    MCP_SET_DEFAULTS(o, defaults);
     if ((o->idle_ms > INT32_MAX && o->idle_ms != UINT64_MAX) || o->start_ms > INT32_MAX ||
         o->kill_ms > INT32_MAX || o->max_pause_ms > INT32_MAX || o->pause_ms > o->max_pause_ms)
         return mcp__fail(error, MCP_EINVAL, 0, "a time is out of range");

@@ -6,7 +6,12 @@
 #define _GNU_SOURCE
 #include "io/http_client/client.h"
 
-enum { MAX_BYTES = 16 * 1024 * 1024, TIMEOUT_MS = 60000, CONNECT_MS = 10000 };
+enum { CONNECT_MS = 10000 };
+
+static const mcp_default defaults[] = {
+    MCP_DEFAULT(mcp_fetch_options, max_bytes, 16 << 20),
+    MCP_DEFAULT(mcp_fetch_options, timeout_ms, 60000),
+};
 
 struct mcp_fetch {
     const mcp_allocator *allocator;
@@ -100,7 +105,7 @@ static int start(mcp_fetch *f, mcp__multi *multi, const mcp_fetch_options *o)
     mcp__transfer_request request = {.method = post ? MCP__POST : MCP__GET,
                                      .url = o->url,
                                      .headers = &headers,
-                                     .timeout_ms = o->timeout_ms ? o->timeout_ms : TIMEOUT_MS,
+                                     .timeout_ms = o->timeout_ms,
                                      .decode = true,
                                      .once = post != NULL,
                                      .target = &target,
@@ -150,7 +155,8 @@ int mcp_loop_fetch(mcp_loop *loop, const mcp_fetch_options *options, mcp_fetch *
     f->allocator = &loop->allocator;
     f->done = o.done;
     f->user = o.user;
-    f->max_bytes = o.max_bytes ? o.max_bytes : MAX_BYTES;
+    MCP_SET_DEFAULTS(&o, defaults);
+    f->max_bytes = o.max_bytes;
     mcp__buf_init(&f->body, f->allocator, f->max_bytes);
     mcp__ignore_sigpipe();
     rc = start(f, multi, &o);

@@ -2,13 +2,13 @@
 #define _GNU_SOURCE
 #include "io/http_client/client.h"
 
-enum {
-    CONNECT_MS = 10000,
-    ANSWER_MS = 30000,
-    CLOSE_MS = 1000,
-    RETRY_MS = 1000,
-    MAX_RETRY_MS = 60000,
-    MAX_EXCHANGES = 64,
+static const mcp_default defaults[] = {
+    MCP_DEFAULT(mcp_http_client_options, connect_ms, 10000),
+    MCP_DEFAULT(mcp_http_client_options, answer_ms, 30000),
+    MCP_DEFAULT(mcp_http_client_options, close_ms, 1000),
+    MCP_DEFAULT(mcp_http_client_options, retry_ms, 1000),
+    MCP_DEFAULT(mcp_http_client_options, max_retry_ms, 60000),
+    MCP_DEFAULT(mcp_http_client_options, max_exchanges, 64),
 };
 
 static int copy_headers(mcp_http_client *http, const char *const *headers, mcp_error *error)
@@ -61,28 +61,11 @@ static int copy_address(mcp_http_client *http, const mcp_http_client_options *o,
     return MCP_OK;
 }
 
-static void set_default(uint64_t *value, uint64_t fallback)
-{
-    if (!*value)
-        *value = fallback;
-}
-
-static void set_defaults(mcp_http_client_options *o)
-{
-    set_default(&o->connect_ms, CONNECT_MS);
-    set_default(&o->answer_ms, ANSWER_MS);
-    set_default(&o->close_ms, CLOSE_MS);
-    set_default(&o->retry_ms, RETRY_MS);
-    set_default(&o->max_retry_ms, MAX_RETRY_MS);
-    if (!o->max_exchanges)
-        o->max_exchanges = MAX_EXCHANGES;
-}
-
 int mcp__http_client_read_options(mcp_http_client *http, mcp_error *error)
 {
     mcp_http_client_options *o = &http->options;
 
-    set_defaults(o);
+    MCP_SET_DEFAULTS(o, defaults);
     http->flow = (mcp__flow){.per_second = MCP__MIN(o->messages_per_second, (size_t)MCP__FLOW_MOST),
                              .slowed = o->slowed,
                              .user = o->user};

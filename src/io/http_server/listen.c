@@ -291,11 +291,15 @@ int mcp_listener_reload_tls(mcp_listener *l, mcp_error *error)
     return l->tls ? mcp__tls_load(l->tls, l->tls_cert, l->tls_key, error) : MCP_OK;
 }
 
+static const mcp_default defaults[] = {
+    MCP_DEFAULT(mcp_listen_options, socket_mode, 0600),
+};
+
 static int open_socket(mcp_listener *l, mcp__address *a, const mcp_listen_options *o,
                        mcp_error *error)
 {
     if (!o->socket)
-        return mcp__address_listen(a, o->socket_mode ? o->socket_mode : 0600, &l->socket.fd, error);
+        return mcp__address_listen(a, o->socket_mode, &l->socket.fd, error);
     int rc = mcp__address_adopt(a, o->socket, error);
     l->shared = true;
     if (rc == MCP_OK)
@@ -367,6 +371,7 @@ int mcp_loop_listen(mcp_loop *loop, mcp_server *server, const mcp_listen_options
     mcp__net_add(net, &l->link);
     uv_update_time(&loop->uv);
     lend_host(l);
+    MCP_SET_DEFAULTS(&o, defaults);
     rc = open_listener(l, &o, error);
     if (rc < 0 && o.socket)
         l->socket.fd = -1; /* still belongs to the caller */

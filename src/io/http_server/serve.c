@@ -11,6 +11,10 @@
 
 enum { DRAIN_MS = 10000, ERROR_MS = 500 };
 
+static const mcp_default defaults[] = {
+    MCP_DEFAULT(mcp_serve_options, drain_ms, DRAIN_MS),
+};
+
 static const int end_signals[] = {SIGTERM, SIGINT};
 
 typedef struct serving {
@@ -131,13 +135,14 @@ int mcp_loop_serve_http(mcp_loop *loop, const mcp_serve_options *options, mcp_er
     int rc = MCP__TAKE_OPTIONAL(&o, options, mcp_serve_options, error);
     if (rc != MCP_OK)
         return rc;
+    MCP_SET_DEFAULTS(&o, defaults);
     open_handles(&s, o.no_signals);
     s.stop_requests = o.drain_now || mcp__loop_stopped(loop);
     while (!s.stop_requests)
         one_turn(&s);
     if (o.draining)
         o.draining(o.user);
-    drain(&s, o.drain_ms ? o.drain_ms : DRAIN_MS);
+    drain(&s, o.drain_ms);
     size_t requests = cut(&s);
     close_handles(&s);
     if (requests)

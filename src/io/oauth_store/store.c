@@ -2,7 +2,9 @@
 #define _GNU_SOURCE
 #include "io/oauth_store/store.h"
 
-enum { LOCK_MS = 60000 };
+static const mcp_default defaults[] = {
+    MCP_DEFAULT(mcp_oauth_file_options, lock_ms, 60000),
+};
 
 /* A lock that a client has, or waits for. */
 typedef struct held {
@@ -116,7 +118,8 @@ int mcp_oauth_file_store_new(mcp_loop *loop, const mcp_oauth_file_options *optio
         return mcp__fail(error, MCP_ENOMEM, 0, "out of memory");
     s->allocator = loop->allocator;
     s->loop = loop;
-    s->lock_ms = o.lock_ms ? o.lock_ms : LOCK_MS;
+    MCP_SET_DEFAULTS(&o, defaults);
+    s->lock_ms = o.lock_ms;
     mcp__list_init(&s->locks);
     s->functions = (mcp_oauth_store){.size = sizeof(s->functions),
                                      .user = s,

@@ -9,11 +9,11 @@
 
 #include "io/stdio/server.h"
 
-enum {
-    MAX_OUTPUT = 1024 * 1024,
-    DRAIN_MS = 2000,
-    WAITING_LIMIT =
-        256 * 1024 * 1024, /* pending bytes above max_output at which the output fails */
+enum { WAITING_LIMIT = 256 << 20 }; /* pending bytes above max_output at which the output fails */
+
+static const mcp_default defaults[] = {
+    MCP_DEFAULT(mcp_stdio_options, max_output, 1 << 20),
+    MCP_DEFAULT(mcp_stdio_options, drain_ms, 2000),
 };
 
 static const int end_signals[MCP__STDIO_SIGNALS] = {SIGTERM, SIGINT, SIGHUP};
@@ -27,10 +27,7 @@ static int take_options(mcp__stdio *s, const mcp_stdio_options *options)
         return rc;
     if (!s->options.input && !s->options.output)
         s->options.output = STDOUT_FILENO;
-    if (!s->options.max_output)
-        s->options.max_output = MAX_OUTPUT;
-    if (!s->options.drain_ms)
-        s->options.drain_ms = DRAIN_MS;
+    MCP_SET_DEFAULTS(&s->options, defaults);
     if (s->options.input < 0 || s->options.output < 0 || s->options.drain_ms > INT32_MAX)
         return mcp__fail(s->error, MCP_EINVAL, 0, "an option is out of range");
     return MCP_OK;

@@ -15,7 +15,6 @@
 
 enum {
     MIN_BYTES = 64 << 10, /* smaller work is not limited */
-    DEFAULT_LIMIT = 128 << 20,
     WAIT_MS = 30 * 1000,
     CHECK_MS = 500, /* interval at which waiting requests are checked for their time-out */
     MAX_WAITING = 4096,
@@ -305,7 +304,7 @@ void mcp_server_get_work_memory(const mcp_server *server, mcp_work_memory *ret)
 void mcp__hold_init(mcp_server *server, size_t limit)
 {
     mcp__holds *holds = &server->holds;
-    holds->limit = limit ? limit : DEFAULT_LIMIT;
+    holds->limit = limit;
     mcp__list_init(&holds->turns);
     mcp__list_init(&holds->waiting);
     mcp__map_init(&holds->by_name, &server->allocator, (uintptr_t)server, (uintptr_t)holds);

@@ -174,13 +174,17 @@ void mcp__seal_free(mcp_server *server)
     server->seal = NULL;
 }
 
-static int set_seal(mcp_server *server, const mcp_seal_options *o, mcp_error *error)
+static const mcp_default defaults[] = {
+    MCP_DEFAULT(mcp_seal_options, lifetime_ms, DEFAULT_LIFETIME_MS, .maximum = LONGEST_LIFETIME_MS),
+};
+
+static int set_seal(mcp_server *server, mcp_seal_options *o, mcp_error *error)
 {
     mcp__seal *seal = mcp__zalloc(&server->allocator, sizeof(*seal));
     if (!seal)
         return mcp__fail(error, MCP_ENOMEM, 0, "no memory for a key");
-    seal->lifetime_ms = o->lifetime_ms ? MCP__MIN(o->lifetime_ms, LONGEST_LIFETIME_MS)
-                                       : (uint64_t)DEFAULT_LIFETIME_MS;
+    MCP_SET_DEFAULTS(o, defaults);
+    seal->lifetime_ms = o->lifetime_ms;
     int rc = load(&seal->f, error);
     if (rc == MCP_OK) {
         rc = derive_keys(seal, o, &server->allocator);

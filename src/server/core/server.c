@@ -9,13 +9,13 @@
 #include "server/core/server.h"
 #include "server/tasks/tasks.h"
 
-enum {
-    DEFAULT_PAGE_SIZE = 1000,
-    DEFAULT_HANDLER_TIMEOUT_MS = 600 * 1000,
-    DEFAULT_LIST_TTL_MS = 5000,
-    DEFAULT_COALESCE_MS = 100,
-    DEFAULT_INPUT_TIMEOUT_MS = 10 * 60 * 1000,
-    MAX_COALESCE_MS = 3600 * 1000,
+static const mcp_default defaults[] = {
+    MCP_DEFAULT(mcp_server_options, page_size, 1000),
+    MCP_DEFAULT(mcp_server_options, list_ttl_ms, 5000),
+    MCP_DEFAULT(mcp_server_options, coalesce_ms, 100, .maximum = 3600 * 1000),
+    MCP_DEFAULT(mcp_server_options, input_timeout_ms, 10 * 60 * 1000),
+    MCP_DEFAULT(mcp_server_options, handler_timeout_ms, 600 * 1000),
+    MCP_DEFAULT(mcp_server_options, max_work_memory, 128 << 20),
 };
 
 /* ---- identity -------------------------------------------------------------------------------- */
@@ -48,19 +48,9 @@ static int render_info(mcp_server *server, const mcp_server_options *o)
 
 static void set_defaults(mcp_server_options *o)
 {
-    if (o->page_size == 0)
-        o->page_size = DEFAULT_PAGE_SIZE;
-    if (o->list_ttl_ms == 0)
-        o->list_ttl_ms = DEFAULT_LIST_TTL_MS;
-    else if (o->list_ttl_ms == MCP_TTL_NONE)
+    MCP_SET_DEFAULTS(o, defaults);
+    if (o->list_ttl_ms == MCP_TTL_NONE)
         o->list_ttl_ms = 0;
-    if (o->coalesce_ms == 0)
-        o->coalesce_ms = DEFAULT_COALESCE_MS;
-    if (o->input_timeout_ms == 0)
-        o->input_timeout_ms = DEFAULT_INPUT_TIMEOUT_MS;
-    o->coalesce_ms = MCP__MIN(o->coalesce_ms, (uint64_t)MAX_COALESCE_MS);
-    if (o->handler_timeout_ms == 0)
-        o->handler_timeout_ms = DEFAULT_HANDLER_TIMEOUT_MS;
 }
 
 /* Clears the pointers to strings, which belong to the program. */

@@ -12,15 +12,18 @@
 #include "server/tasks/tasks.h"
 
 enum {
-    DEFAULT_INTERVAL_MS = 50,
     COUNTS_MS = 100, /* counts wait for so long, so that a caller is one item for many requests */
-    DEFAULT_MARKS = 4096,
-    DEFAULT_BYTES = 512 << 10,
     FIRST_PAUSE_MS = 250, /* before a failed entry is sent again */
     LONGEST_PAUSE_MS = 30000,
     TOPIC_BYTES = 32,
     /* What an entry has before it is sealed: base64url, with the head and the tag of the seal. */
     PLAIN_BYTES = MCP_BUS_ENTRY_BYTES / 4 * 3 - 64,
+};
+
+static const mcp_default defaults[] = {
+    MCP_DEFAULT(mcp_share_options, interval_ms, 50),
+    MCP_DEFAULT(mcp_share_options, max_marks, 4096),
+    MCP_DEFAULT(mcp_share_options, max_bytes, 512 << 10),
 };
 
 /* ---- sending --------------------------------------------------------------------------------- */
@@ -324,10 +327,9 @@ static struct mcp__share *make(mcp_server *server, const mcp_share_options *o, c
     share->server = server;
     share->bus = *bus;
     share->options = *o;
-    if (!o->interval_ms)
-        share->options.interval_ms = DEFAULT_INTERVAL_MS;
-    mcp__marks_init(&share->marks, &server->allocator, o->max_marks ? o->max_marks : DEFAULT_MARKS,
-                    o->max_bytes ? o->max_bytes : DEFAULT_BYTES);
+    MCP_SET_DEFAULTS(&share->options, defaults);
+    mcp__marks_init(&share->marks, &server->allocator, share->options.max_marks,
+                    share->options.max_bytes);
     mcp__instances_init(&share->instances, &server->allocator);
     mcp__buf_init(&share->items, &server->allocator, 0);
     mcp__buf_init(&share->sealed, &server->allocator, 0);

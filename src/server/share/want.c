@@ -11,12 +11,16 @@
 #include "server/share/watch.h"
 
 enum {
-    OVERLAP_MS = 12000, /* longer than the longest interval at which providers look for changes */
     MESSAGE = 8192 + MCP__WATCH_KEY,
     PATIENCE_MS = 10000, /* for an answer */
     ASK_AGAIN_MS = 30000,
     NO_ROOM_MS = 100,
     LONGEST_STEP_MS = 1000,
+};
+
+/* overlap_ms is longer than the longest interval at which providers look for changes. */
+static const mcp_default defaults[] = {
+    MCP_DEFAULT(mcp_watch_options, overlap_ms, 12000),
 };
 
 typedef enum state { WAITING, ASKED, HAD, THERE, HERE } state;
@@ -346,8 +350,7 @@ int mcp_server_watch_once(mcp_server *server, const mcp_watch_options *options, 
     struct mcp__watching *w = mcp__zalloc(&server->allocator, sizeof(*w));
     if (!w)
         return mcp__fail(error, MCP_ENOMEM, 0, "out of memory");
-    if (!o.overlap_ms)
-        o.overlap_ms = OVERLAP_MS;
+    MCP_SET_DEFAULTS(&o, defaults);
     w->server = server;
     w->options = o;
     uint64_t seed = (uintptr_t)w;

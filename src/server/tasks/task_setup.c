@@ -1,43 +1,19 @@
 /* task_setup.c: enables tasks on a server: settings, the store, capabilities. */
 #include "server/tasks/task.h"
 
-enum {
-    DEFAULT_TTL_MS = 3600 * 1000,
-    DEFAULT_MAX_TTL_MS = 24 * 3600 * 1000,
-    DEFAULT_POLL_MS = 1000,
-    DEFAULT_MAX_TASKS = 10000,
-    DEFAULT_MAX_PER_PRINCIPAL = 1000,
-    DEFAULT_MAX_BYTES = 64 << 20,
-    DEFAULT_MAX_WAITING = 1000,
-};
-
 /* The limit avoids an overflow when a time to live is added to a time. */
 #define LONGEST_TTL_MS ((uint64_t)INT64_MAX / 4)
 
-static void default_to(uint64_t *value, uint64_t otherwise)
-{
-    if (*value == 0)
-        *value = otherwise;
-}
-
-static void default_size(size_t *value, size_t otherwise)
-{
-    if (*value == 0)
-        *value = otherwise;
-}
-
-static void set_defaults(mcp_task_settings *s)
-{
-    default_to(&s->max_ttl_ms, DEFAULT_MAX_TTL_MS);
-    s->max_ttl_ms = MCP__MIN(s->max_ttl_ms, LONGEST_TTL_MS);
-    default_to(&s->default_ttl_ms, DEFAULT_TTL_MS);
-    default_to(&s->poll_ms, DEFAULT_POLL_MS);
-    default_size(&s->max_tasks, DEFAULT_MAX_TASKS);
-    default_size(&s->max_tasks_per_principal, DEFAULT_MAX_PER_PRINCIPAL);
-    default_size(&s->max_bytes, DEFAULT_MAX_BYTES);
-    default_size(&s->max_running_bytes, DEFAULT_MAX_BYTES);
-    default_size(&s->max_waiting, DEFAULT_MAX_WAITING);
-}
+static const mcp_default defaults[] = {
+    MCP_DEFAULT(mcp_task_settings, default_ttl_ms, 3600 * 1000),
+    MCP_DEFAULT(mcp_task_settings, max_ttl_ms, 24 * 3600 * 1000, .maximum = LONGEST_TTL_MS),
+    MCP_DEFAULT(mcp_task_settings, poll_ms, 1000),
+    MCP_DEFAULT(mcp_task_settings, max_tasks, 10000),
+    MCP_DEFAULT(mcp_task_settings, max_tasks_per_principal, 1000),
+    MCP_DEFAULT(mcp_task_settings, max_bytes, 64 << 20),
+    MCP_DEFAULT(mcp_task_settings, max_running_bytes, 64 << 20),
+    MCP_DEFAULT(mcp_task_settings, max_waiting, 1000),
+};
 
 static void release_store(struct mcp__tasks *t)
 {
@@ -90,7 +66,7 @@ int mcp_server_set_tasks(mcp_server *server, const mcp_task_settings *settings, 
     if (rc != MCP_OK)
         return rc;
     struct mcp__tasks *t = server->tasks;
-    set_defaults(&s);
+    MCP_SET_DEFAULTS(&s, defaults);
     if (t && (!mcp__list_empty(&t->live) || !mcp__list_empty(&t->ended) ||
               !mcp__list_empty(&t->waits) || t->due != INT64_MAX))
         return mcp__fail(error, MCP_ESTATE, 0, "there are tasks already");

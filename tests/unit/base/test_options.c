@@ -84,13 +84,44 @@ static void test_array(void **state)
     assert_non_null(strstr(error.text, "element 1"));
 }
 
+typedef struct limits {
+    uint64_t ms;
+    size_t bytes;
+    uint32_t burst, guard;
+} limits;
+
+static const mcp_default defaults[] = {
+    MCP_DEFAULT(limits, ms, UINT64_C(1) << 40, .maximum = UINT64_C(1) << 41),
+    MCP_DEFAULT(limits, bytes, 64, .maximum = 1024),
+    MCP_DEFAULT(limits, burst, 60),
+};
+
+static void test_defaults(void **state)
+{
+    (void)state;
+    limits none = {.guard = 7}, most = {UINT64_MAX, 1025, UINT32_MAX, 7}, given = {1, 1024, 2, 0};
+    MCP_SET_DEFAULTS(&none, defaults);
+    assert_int_equal(none.ms, UINT64_C(1) << 40);
+    assert_int_equal(none.bytes, 64);
+    assert_int_equal(none.burst, 60);
+    assert_int_equal(none.guard, 7);
+    MCP_SET_DEFAULTS(&most, defaults);
+    assert_int_equal(most.ms, UINT64_C(1) << 41);
+    assert_int_equal(most.bytes, 1024);
+    assert_int_equal(most.burst, UINT32_MAX); /* no maximum */
+    assert_int_equal(most.guard, 7);
+    MCP_SET_DEFAULTS(&given, defaults);
+    assert_int_equal(given.ms, 1);
+    assert_int_equal(given.bytes, 1024);
+    assert_int_equal(given.burst, 2);
+    assert_int_equal(given.guard, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_take),
-        cmocka_unit_test(test_no_size),
-        cmocka_unit_test(test_null),
-        cmocka_unit_test(test_array),
+        cmocka_unit_test(test_take),  cmocka_unit_test(test_no_size),  cmocka_unit_test(test_null),
+        cmocka_unit_test(test_array), cmocka_unit_test(test_defaults),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
