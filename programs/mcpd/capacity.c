@@ -14,10 +14,31 @@ enum {
     TRIM_DELAY_MS = 1000, /* time from the first release to malloc_trim() */
 };
 
+/* The first four are those of the libraries. */
+static const mcp_default defaults[] = {
+    MCP_DEFAULT(settings, max_connections, 20000),
+    MCP_DEFAULT(settings, max_sessions, 10000),
+    MCP_DEFAULT(settings, max_memory, 512 << 20),
+    MCP_DEFAULT(settings, max_work_memory, 128 << 20),
+    MCP_DEFAULT(settings, max_source_processes, 64),
+    MCP_DEFAULT(settings, max_upstream_calls, 1024),
+    MCP_DEFAULT(settings, max_upstream_sessions, 256),
+    MCP_DEFAULT(settings, max_upstream_sessions_in_all, 1024),
+    MCP_DEFAULT(settings, max_upstream_bytes, 64 << 20),
+    MCP_DEFAULT(settings, drain_time, 10),
+    MCP_DEFAULT(settings, workers, 1),
+};
+
+settings capacity_settings(const settings *s)
+{
+    settings all = *s;
+    MCP_SET_DEFAULTS(&all, defaults);
+    return all;
+}
+
 uint64_t capacity_files(const settings *s)
 {
-    uint64_t each = s->max_connections ? s->max_connections : CAPACITY_CONNECTIONS;
-    return OTHER_FILES + s->http.count * each;
+    return OTHER_FILES + s->http.count * capacity_settings(s).max_connections;
 }
 
 void capacity_raise_files(const settings *s)

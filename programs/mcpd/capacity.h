@@ -7,24 +7,9 @@
 
 #include "options.h"
 
-/* Defaults of the libraries: mcp_http_options.max_connections, and in bytes
- * mcp_http_budget_options.max_memory and mcp_server_options.max_work_memory. */
-#define CAPACITY_CONNECTIONS 20000
-#define CAPACITY_SESSIONS    10000 /* of each worker */
-#define CAPACITY_MEMORY      ((uint64_t)512 << 20)
-#define CAPACITY_WORK_MEMORY ((uint64_t)128 << 20)
-
-/* The default of --max-source-processes. */
-enum { CAPACITY_SOURCE_PROCESSES = 64 };
-
-/* The defaults of --max-upstream-calls, --max-upstream-sessions, --max-upstream-sessions-in-all and
- * --max-upstream-bytes. */
-enum {
-    CAPACITY_UPSTREAM_CALLS = 1024,
-    CAPACITY_UPSTREAM_SESSIONS = 256,
-    CAPACITY_UPSTREAM_SESSIONS_IN_ALL = 1024,
-};
-#define CAPACITY_UPSTREAM_BYTES ((uint64_t)64 << 20)
+/* Returns the settings with the default of each limit that is not set, for those who divide, show or
+ * use limits here. The settings themselves keep 0, which tells the libraries that nothing is set. */
+settings capacity_settings(const settings *s);
 
 /* Returns the number of descriptors that the listeners and everything else may need. */
 uint64_t capacity_files(const settings *s);

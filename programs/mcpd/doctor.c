@@ -86,8 +86,7 @@ static void look_at_sandbox(const settings *now)
         doctor_find(FINDING_OK, "sandbox", "all of its parts are available");
     doctor_find(FINDING_OK, "limits",
                 "at most %llu processes of sources run at one time (--max-source-processes)",
-                now->max_source_processes ? (unsigned long long)now->max_source_processes
-                                          : CAPACITY_SOURCE_PROCESSES);
+                (unsigned long long)capacity_settings(now).max_source_processes);
 }
 
 static void look_at_machine(const settings *now)
@@ -123,8 +122,8 @@ static void look_at_limits(const settings *now)
 {
     struct rlimit files;
     unsigned long long needed = capacity_files(now);
-    unsigned long long held = (now->max_memory ? now->max_memory : CAPACITY_MEMORY) +
-                              (now->max_work_memory ? now->max_work_memory : CAPACITY_WORK_MEMORY);
+    const settings all = capacity_settings(now);
+    unsigned long long held = all.max_memory + all.max_work_memory;
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     unsigned long long memory = (unsigned long long)pages * (unsigned long long)page;
     unsigned long long group = number_in("/sys/fs/cgroup/memory.max");

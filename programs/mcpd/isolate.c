@@ -163,8 +163,7 @@ static int mount(offer *o, mcp_server *server, const char *label, const char *li
                  subject *s, mcp_error *error)
 {
     static const char *const argv[] = {"/proc/self/exe", SOURCE_CHILD, NULL};
-    const uint64_t max = o->now->max_source_processes;
-    o->isolated.max = max ? (size_t)max : CAPACITY_SOURCE_PROCESSES;
+    o->isolated.max = (size_t)capacity_settings(o->now).max_source_processes;
     o->isolated.max_name = "--max-source-processes";
     return mcp_isolated_mount(
         server,

@@ -150,12 +150,9 @@ static void look_again(offer *o, mcp_server *server)
 
 static void limit_upstreams(const settings *s)
 {
-    upstreams_use_limits(s->max_upstream_calls ? s->max_upstream_calls : CAPACITY_UPSTREAM_CALLS,
-                         s->max_upstream_sessions ? s->max_upstream_sessions
-                                                  : CAPACITY_UPSTREAM_SESSIONS,
-                         s->max_upstream_sessions_in_all ? s->max_upstream_sessions_in_all
-                                                         : CAPACITY_UPSTREAM_SESSIONS_IN_ALL,
-                         s->max_upstream_bytes ? s->max_upstream_bytes : CAPACITY_UPSTREAM_BYTES);
+    const settings all = capacity_settings(s);
+    upstreams_use_limits(all.max_upstream_calls, all.max_upstream_sessions,
+                         all.max_upstream_sessions_in_all, all.max_upstream_bytes);
 }
 
 int offer_make(offer *o, mcp_server *server, mcp_error *error)

@@ -13,12 +13,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "capacity.h"
 #include "folder.h"
 #include "log.h"
 #include "notify.h"
 #include "succeed.h"
 
-enum { DRAIN_S = 10 /* the default of --drain-time */, MORE_S = 10 };
+enum { MORE_S = 10 };
 
 struct life {
     life_context c;
@@ -99,7 +100,7 @@ static int watch_signal(life *l)
 
 /* ---- a worker -------------------------------------------------------------------------------- */
 
-static volatile sig_atomic_t most_s = DRAIN_S + MORE_S;
+static volatile sig_atomic_t most_s;
 
 static void on_orphaned(int number)
 {
@@ -148,8 +149,7 @@ static void on_doorbell(void *arg)
 static int serve_supervisor(life *l)
 {
     struct sigaction orphaned = {.sa_handler = on_orphaned, .sa_flags = SA_RESTART};
-    if (l->c.now->drain_time)
-        most_s = (sig_atomic_t)(l->c.now->drain_time + MORE_S);
+    most_s = (sig_atomic_t)(capacity_settings(l->c.now).drain_time + MORE_S);
     sigaction(SIGUSR1, &orphaned, NULL);
     l->on_control = l->host->poll_start(l->c.start->control, on_control, l, l->host->user);
     l->on_doorbell = l->host->poll_start(board_doorbell(l->c.board), on_doorbell, l, l->host->user);

@@ -36,7 +36,6 @@
 enum {
     AGAIN_MS = 100,    /* after a worker could not be started */
     STEADY_MS = 10000, /* a worker that served for this long did not fail */
-    DRAIN_S = 10,      /* the default of --drain-time */
     MORE_MS = 10000,   /* time to end after draining */
 };
 
@@ -185,7 +184,7 @@ static void on_reloaded(supervisor *s, worker *w, bool accepted)
 
 static int64_t drain_ms(const supervisor *s)
 {
-    return (int64_t)(s->now->drain_time ? s->now->drain_time : DRAIN_S) * 1000;
+    return (int64_t)capacity_settings(s->now).drain_time * 1000;
 }
 
 static void signal_all(const supervisor *s, int number)
@@ -411,9 +410,10 @@ static bool open_signals(supervisor *s)
 static bool prepare(supervisor *s)
 {
     s->board = board_new(s->count, s->now->http.count, &s->needs.board);
+    const settings usual = capacity_settings(&(settings){.workers = 0});
     uint64_t sessions = s->now->max_sessions; /* of all workers, if it is given */
     s->needs.relay =
-        relay_new(s->count, sessions > CAPACITY_SESSIONS ? sessions : CAPACITY_SESSIONS);
+        relay_new(s->count, sessions > usual.max_sessions ? sessions : usual.max_sessions);
     bool ok = s->board && s->needs.relay && open_signals(s);
     for (size_t i = 0; ok && i < s->count; i++)
         ok = (s->needs.doorbells[i] = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) >= 0;
