@@ -37,9 +37,9 @@ static void must(bool condition)
 static void forget_metrics(wire *r)
 {
     static const char type[] = "Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n";
-    static const char *const figures[] = {"Content-Length: ", "mcp_received_bytes_total ",
-                                          "mcp_limit_used{limit=\"max_memory\"} ",
-                                          "mcp_memory_bytes "};
+    static const char *const figures[] = {
+        "Content-Length: ", "mcp_received_bytes_total ", "mcp_limit_used{limit=\"max_memory\"} ",
+        "mcp_limit_used{limit=\"max_share\"} ", "mcp_memory_bytes "};
     if (r->len == 0)
         return;
     char *at = r->out, *to = r->out, *end = r->out + r->len;
