@@ -130,7 +130,9 @@ sys.stderr.write("pair opened\n")
 
 @test "a part that is missing" {
     # In the sandbox there is no Landlock.
-    run -126 "$MCPD" --run-confined --read "$(dirname "$MCPD")" -- "$MCPD" --run-confined -- /bin/true
+    # (The sanitizer finds no leaks there either.)
+    ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0 \
+        run -126 "$MCPD" --run-confined --read "$(dirname "$MCPD")" -- "$MCPD" --run-confined -- /bin/true
     [[ $output == *"the sandbox of /bin/true: the kernel or the container lacks what is required: files, truncation, signals"* ]]
 }
 
