@@ -68,7 +68,9 @@ static void add(upstream_session *s, size_t at, mcp_str name, mcp_tool_headers *
         return;
     }
     upstream_headers *h = &s->headers[at];
-    memmove(h + 1, h, (s->n_headers++ - at) * sizeof(*h));
+    if (at < s->n_headers)
+        memmove(h + 1, h, (s->n_headers - at) * sizeof(*h));
+    s->n_headers++;
     *h = (upstream_headers){headers, copy};
 }
 

@@ -304,7 +304,6 @@ static void test_other_architectures(void **state)
 
 /* ---- in the kernel ------------------------------------------------------------------------------------- */
 
-#ifndef __SANITIZE_THREAD__
 
 enum { UNKNOWN = -2 }; /* the call did not return */
 
@@ -461,7 +460,6 @@ static void test_other_tables(void **state)
 }
 #endif
 
-#endif
 
 /* ---- the table in docs/security.md --------------------------------------------------------------------- */
 
@@ -549,11 +547,9 @@ int main(void)
         cmocka_unit_test(test_page),
         cmocka_unit_test(test_every_number),
         cmocka_unit_test(test_other_architectures),
-#ifndef __SANITIZE_THREAD__ /* whose own thread does not survive the forks in the sandbox */
         cmocka_unit_test(test_in_kernel),
 #ifdef __x86_64__
         cmocka_unit_test(test_other_tables),
-#endif
 #endif
     };
 
