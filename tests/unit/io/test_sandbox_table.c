@@ -304,7 +304,6 @@ static void test_other_architectures(void **state)
 
 /* ---- in the kernel ------------------------------------------------------------------------------------- */
 
-
 enum { UNKNOWN = -2 }; /* the call did not return */
 
 /* Starts a process in which the signals that cmocka handles end it. */
@@ -459,7 +458,6 @@ static void test_other_tables(void **state)
     assert_true(i386 == SIGSYS || i386 == SIGSEGV); /* the kernel may have no such calls */
 }
 #endif
-
 
 /* ---- the table in docs/security.md --------------------------------------------------------------------- */
 
