@@ -63,23 +63,26 @@ static bool data_changed(const sqlite_state *a, const sqlite_state *b)
 
 typedef struct telling {
     sqlite *s;
-    sqlite3_stmt *twin; /* NULL: announces every name */
+    sqlite3_stmt *twin;
     bool schema;
+    int rc; /* of SQLite, if a name could not be looked up */
 } telling;
 
-/* Returns whether a table has this name in other letters only. Tables are found by the exact spelling
- * of their names, so this one is another, which nobody can read; what happens to its twin must not
- * be announced under its name. */
-static bool has_twin(sqlite3_stmt *twin, mcp_str table)
+/* Returns whether a table has this name in other letters only, or that cannot be known now. Tables are
+ * found by the exact spelling of their names, so this one is another, which nobody can read; what
+ * happens to its twin must not be announced under its name. */
+static bool has_twin(telling *t, mcp_str table)
 {
-    bool found =
-        twin && sqlite3_bind_text(twin, 1, table.ptr, (int)table.len, SQLITE_STATIC) == SQLITE_OK &&
-        sqlite3_step(twin) == SQLITE_ROW;
-    sqlite3_reset(twin);
-    return found;
+    int rc = sqlite3_bind_text(t->twin, 1, table.ptr, (int)table.len, SQLITE_STATIC);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_step(t->twin);
+    sqlite3_reset(t->twin);
+    if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+        t->rc = rc;
+    return rc != SQLITE_DONE;
 }
 
-static void tell(const telling *t, const char *uri)
+static void tell(telling *t, const char *uri)
 {
     sqlite_target target;
     char room[MCP_URI_MAX_LENGTH + SQLITE_URI_ROOM];
@@ -88,11 +91,11 @@ static void tell(const telling *t, const char *uri)
         return;
     bool named = target.kind != SQLITE_KIND_DATABASE && target.kind != SQLITE_KIND_QUERY;
     bool schema = target.kind == SQLITE_KIND_DATABASE || target.kind == SQLITE_KIND_TABLE;
-    if ((t->schema || !schema) && !(named && has_twin(t->twin, target.table)))
+    if ((t->schema || !schema) && !(named && has_twin(t, target.table)))
         mcp_server_resource_updated(t->s->base.server, uri);
 }
 
-static void tell_all(const telling *t)
+static void tell_all(telling *t)
 {
     const common_watched *w = &t->s->base.watched;
     for (size_t i = 0; i < w->n; i++)
@@ -104,25 +107,26 @@ static void tell_all(const telling *t)
 static int tell_use(sqlite_conn *c, void *user)
 {
     telling *t = user;
-    int rc = sqlite_prepare(c,
-                            "SELECT 1 FROM main.sqlite_schema WHERE type IN ('table', 'view') AND "
-                            "name = ?1 COLLATE NOCASE AND name <> ?1",
-                            &t->twin);
-    if (rc == SQLITE_OK)
+    t->rc = sqlite_prepare(c,
+                           "SELECT 1 FROM main.sqlite_schema WHERE type IN ('table', 'view') AND "
+                           "name = ?1 COLLATE NOCASE AND name <> ?1",
+                           &t->twin);
+    if (t->rc == SQLITE_OK)
         tell_all(t);
     sqlite3_finalize(t->twin);
     t->twin = NULL;
-    return rc;
+    return t->rc;
 }
 
-static void announce(sqlite *s, bool schema)
+/* If it fails, because another process has locked the database for example, the next check announces
+ * the change. Some may hear of it twice then. */
+static int announce(sqlite *s, bool schema)
 {
     static const sqlite_bounds near = {.near = true};
     telling t = {.s = s, .schema = schema};
     int code;
     char text[256];
-    if (sqlite_use(&s->file, &s->near, &near, tell_use, &t, &code, text) != MCP_OK)
-        tell_all(&t);
+    return sqlite_use(&s->file, &s->near, &near, tell_use, &t, &code, text);
 }
 
 uint64_t sqlite_watch_look(common_source *base)
@@ -132,10 +136,10 @@ uint64_t sqlite_watch_look(common_source *base)
     int rc = look(s, &now);
     if (rc == MCP_OK) {
         bool schema = now.schema != s->last.schema;
-        bool data = schema || data_changed(&s->last, &now);
-        s->last = now;
-        if (data)
-            announce(s, schema);
+        if (schema || data_changed(&s->last, &now))
+            rc = announce(s, schema);
+        if (rc == MCP_OK)
+            s->last = now;
     }
     return rc == MCP_PENDING ? BUSY_MS : LOOK_MS;
 }
