@@ -172,9 +172,17 @@ static int read_path(caller *c, uint64_t address)
 /* The C library spells a change of the file of a descriptor so if the kernel has no call for it. */
 static bool names_descriptor(const char *path, int *ret)
 {
-    char after;
+    static const char folder[] = "/proc/self/fd/";
+    const char *digits = path + sizeof(folder) - 1;
+    char *end;
 
-    return sscanf(path, "/proc/self/fd/%9d%c", ret, &after) == 1 && *ret >= 0;
+    if (strncmp(path, folder, sizeof(folder) - 1) != 0 || *digits < '0' || *digits > '9')
+        return false;
+    long number = strtol(digits, &end, 10);
+    if (*end || number > INT_MAX)
+        return false;
+    *ret = (int)number;
+    return true;
 }
 
 /* Opens the file that a call is about. Returns a negative errno after a failure. */

@@ -369,8 +369,8 @@ static bool copy_texts(mcp_service *s)
     size_t n = MCP__COUNT(vectors);
 
     for (size_t i = 0; i < MCP__COUNT(vectors); i++) {
-        for (size_t k = 0; k < count(vectors[i]); k++)
-            size += size_of(vectors[i][k]);
+        for (const char *const *text = vectors[i]; text && *text; text++)
+            size += size_of(*text);
         n += count(vectors[i]);
     }
     char *at = s->texts = mcp__alloc(&s->loop->allocator, size);
