@@ -63,7 +63,7 @@ static bool data_changed(const sqlite_state *a, const sqlite_state *b)
 
 typedef struct telling {
     sqlite *s;
-    sqlite3_stmt *twin;
+    sqlite3_stmt *twin; /* NULL: announces every name */
     bool schema;
     int rc; /* of SQLite, if a name could not be looked up */
 } telling;
@@ -73,6 +73,8 @@ typedef struct telling {
  * happens to its twin must not be announced under its name. */
 static bool has_twin(telling *t, mcp_str table)
 {
+    if (!t->twin)
+        return false;
     int rc = sqlite3_bind_text(t->twin, 1, table.ptr, (int)table.len, SQLITE_STATIC);
     if (rc == SQLITE_OK)
         rc = sqlite3_step(t->twin);
@@ -118,15 +120,21 @@ static int tell_use(sqlite_conn *c, void *user)
     return t->rc;
 }
 
-/* If it fails, because another process has locked the database for example, the next check announces
- * the change. Some may hear of it twice then. */
+/* While another process has locked the database, returns MCP_PENDING: the next check announces the
+ * change, and some may hear of it twice. If the schema takes too long to parse here, every name is
+ * announced. */
 static int announce(sqlite *s, bool schema)
 {
     static const sqlite_bounds near = {.near = true};
     telling t = {.s = s, .schema = schema};
-    int code;
+    int code = SQLITE_BUSY;
     char text[256];
-    return sqlite_use(&s->file, &s->near, &near, tell_use, &t, &code, text);
+    int rc = sqlite_use(&s->file, &s->near, &near, tell_use, &t, &code, text);
+    if (rc == MCP_PENDING && ((code & 0xff) == SQLITE_BUSY || (code & 0xff) == SQLITE_LOCKED))
+        return rc;
+    if (rc != MCP_OK)
+        tell_all(&t);
+    return MCP_OK;
 }
 
 uint64_t sqlite_watch_look(common_source *base)
