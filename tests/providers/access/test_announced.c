@@ -74,7 +74,7 @@ static void on_updated(mcp_str message)
 {
     char quoted[220];
     for (size_t i = 0; i < COUNT(spellings); i++) {
-        snprintf(quoted, sizeof(quoted), "\"uri\":\"%s\"", uris[i]);
+        snprintf(quoted, sizeof(quoted), "\"uri\":\"%.199s\"", uris[i]);
         announced[i] |= memmem(message.ptr, message.len, quoted, strlen(quoted)) != NULL;
     }
 }

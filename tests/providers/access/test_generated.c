@@ -385,7 +385,7 @@ static void on_updated(mcp_str message)
 {
     char quoted[2100];
     for (size_t i = 0; i < BATCH; i++) {
-        snprintf(quoted, sizeof(quoted), "\"uri\":\"%s\"", batch[i].uri);
+        snprintf(quoted, sizeof(quoted), "\"uri\":\"%.2047s\"", batch[i].uri);
         announced[i] |= memmem(message.ptr, message.len, quoted, strlen(quoted)) != NULL;
     }
 }
@@ -403,12 +403,12 @@ static bool subscribe(size_t i, bool legacy)
     if (legacy) {
         snprintf(text, sizeof(text),
                  "{\"jsonrpc\":\"2.0\",\"id\":%zu,\"method\":\"resources/subscribe\",\"params\":{"
-                 "\"uri\":\"%s\"}}",
+                 "\"uri\":\"%.2047s\"}}",
                  ID + i, batch[i].uri);
         say(text);
         return strstr(p.reply, "\"result\":{}") != NULL;
     }
-    snprintf(text, sizeof(text), "\"notifications\":{\"resourceSubscriptions\":[\"%s\"]}",
+    snprintf(text, sizeof(text), "\"notifications\":{\"resourceSubscriptions\":[\"%.2047s\"]}",
              batch[i].uri);
     peer_send(&p, (int)(ID + i), "subscriptions/listen", text);
     return strstr(p.reply, "acknowledged") && !strstr(p.reply, "\"resourceSubscriptions\":[]");

@@ -196,7 +196,7 @@ static void ping(rig *r, session *s)
 
 static void open_stream(rig *r, session *s)
 {
-    char request[1024];
+    char request[4096];
     const spelling *who = any_way(s->client);
     snprintf(request, sizeof(request), GET, who->headers, s->id, "text/event-stream");
     open_from(&s->stream, r, who->address);
@@ -228,7 +228,7 @@ static void end(rig *r, session *s)
 /* A session that exists refuses a GET that accepts no stream. That is no use of the session. */
 static void check(rig *r)
 {
-    char request[1024], expected[256];
+    char request[4096], expected[256];
     size_t all = 0;
     for (size_t i = 0; i < SESSIONS; i++) {
         const session *s = &sessions[i];
