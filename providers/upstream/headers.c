@@ -62,12 +62,13 @@ static bool make_room(upstream_session *s)
 /* Takes ownership of `headers`. */
 static void add(upstream_session *s, size_t at, mcp_str name, mcp_tool_headers *headers)
 {
-    char *copy = make_room(s) ? common_copy(&s->up->alloc, name.ptr, name.len) : NULL;
+    upstream_headers *all = make_room(s) ? s->headers : NULL;
+    char *copy = all ? common_copy(&s->up->alloc, name.ptr, name.len) : NULL;
     if (!copy) {
         mcp_tool_headers_free(headers);
         return;
     }
-    upstream_headers *h = &s->headers[at];
+    upstream_headers *h = &all[at];
     if (at < s->n_headers)
         memmove(h + 1, h, (s->n_headers - at) * sizeof(*h));
     s->n_headers++;
