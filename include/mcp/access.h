@@ -59,6 +59,7 @@ typedef struct mcp_access {
      * a URI, and whoever serves it may ignore it. So the functions must not allow anything because
      * of what follows the first "?". They may deny something because of it. */
     bool queries;
+    bool reserved[7];
 } mcp_access;
 
 /* Replaces the access rules. NULL removes them: every caller may see everything, which is the

@@ -212,6 +212,7 @@ typedef struct mcp_raw {
      * the template expands with the value, and a value is left out if that is no URI of a
      * resource. */
     bool values_checked;
+    bool reserved[7];
 } mcp_raw;
 
 /* Replies with a whole result, whose _meta is added to that of the reply. Nothing else may be

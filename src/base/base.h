@@ -263,7 +263,7 @@ static inline void mcp__list_remove(mcp__link *link)
 
 /* Returns the number of bytes at the start that are valid UTF-8 (no surrogates, no overlong forms,
  * at most U+10FFFF), which is len if all are valid. ASCII is checked 8 bytes at a time. */
-MCP__SHARED size_t mcp__utf8_valid(const char *bytes, size_t len);
+size_t mcp__utf8_valid(const char *bytes, size_t len);
 /* Returns the size of the valid character at the start, or 0. len must not be 0. */
 size_t mcp__utf8_size(const char *bytes, size_t len);
 /* Returns the largest length up to len that does not split a character of valid UTF-8. */

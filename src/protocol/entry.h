@@ -45,8 +45,8 @@ struct mcp__entry_shape {
     size_t n;
 };
 
-MCP__SHARED extern const mcp__entry_shape mcp__entry_shapes[]; /* by mcp_item */
-MCP__SHARED extern const mcp__entry_shape mcp__argument_shape, mcp__annotations_shape,
+extern const mcp__entry_shape mcp__entry_shapes[]; /* by mcp_item */
+extern const mcp__entry_shape mcp__argument_shape, mcp__annotations_shape,
     mcp__icon_shape;
 
 /* Returns the column of a member of an entry, or 0 if all revisions have the member. */
