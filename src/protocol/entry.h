@@ -46,8 +46,7 @@ struct mcp__entry_shape {
 };
 
 extern const mcp__entry_shape mcp__entry_shapes[]; /* by mcp_item */
-extern const mcp__entry_shape mcp__argument_shape, mcp__annotations_shape,
-    mcp__icon_shape;
+extern const mcp__entry_shape mcp__argument_shape, mcp__annotations_shape, mcp__icon_shape;
 
 /* Returns the column of a member of an entry, or 0 if all revisions have the member. */
 size_t mcp__entry_column(const mcp__entry_shape *shape, mcp_str name);
