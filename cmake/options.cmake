@@ -61,7 +61,8 @@ endif()
 
 set(CMAKE_C_FLAGS_DEBUG "-g")
 if(MCP_SANITIZE)
-    set(CMAKE_C_FLAGS_DEBUG "-O1 -g") # at -O0 the instrumented tests take twice as long
+    # At -O0 the instrumented tests take twice as long. Lines are enough for reports; variables cost a sixth of the build.
+    set(CMAKE_C_FLAGS_DEBUG "-O1 -g1")
 endif()
 set(CMAKE_C_FLAGS_RELEASE "-O2 -g1 -DNDEBUG")
 add_compile_options(-fno-common -fstack-protector-strong)
