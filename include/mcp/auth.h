@@ -21,7 +21,7 @@
  *
  * An identity (mcp/identity.h) has the issuer, the claims and the expiry of the token, its scopes
  * together with the scopes that they imply, and an identifier of the token for
- * mcp_http_end_token(). The principal consists of the issuer and a claim; see mcp_auth_principal().
+ * mcp_listener_end_token(). The principal consists of the issuer and a claim; see mcp_auth_principal().
  * Check groups with mcp_resource_server_has_group(), and scopes with mcp_identity_has_scopes().
  *
  * All calls must be made on the server's thread. Signatures are verified and documents are parsed
@@ -210,11 +210,6 @@ MCP_API void mcp_resource_server_free(mcp_resource_server *server);
  * A proof must be for the URL that mcp_http_login_url() returns. If the endpoint has no public_url,
  * it must be for the URL of the resource. */
 MCP_API void mcp_resource_server_authenticate(struct mcp_http_login *login, void *server);
-
-/* Return the protected resource metadata (RFC 9728), and its URL, which challenges contain. The
- * strings are valid as long as the server exists. */
-MCP_API const char *mcp_resource_server_metadata(const mcp_resource_server *server);
-MCP_API const char *mcp_resource_server_metadata_url(const mcp_resource_server *server);
 
 /* Writes the principal of the caller whose name at an issuer is `value`: the issuer, "#", and the
  * value. Bytes of the value that are not printable ASCII, and the characters % / ; #, are written

@@ -108,16 +108,6 @@ MCP_API mcp_str mcp_uri_template_text(const mcp_uri_template *t);
 MCP_API size_t mcp_uri_template_variable_count(const mcp_uri_template *t);
 MCP_API mcp_str mcp_uri_template_variable(const mcp_uri_template *t, size_t index);
 
-/* Returns the literal text before the first expression, in the normal form that
- * mcp_uri_template_match() compares: scheme in lower case, bytes outside ASCII as %XX in upper
- * case, no %XX for letters, digits and -._~. The normal form of every URI that matches the template
- * begins with this prefix. It lives as long as the template. */
-MCP_API mcp_str mcp_uri_template_prefix(const mcp_uri_template *t);
-
-/* Returns whether the normal form of the URI begins with that prefix. If it does not,
- * mcp_uri_template_match() cannot succeed. This function is fast and allocates no memory. */
-MCP_API bool mcp_uri_template_prefix_matches(const mcp_uri_template *t, mcp_str uri);
-
 /* Compares how specific two templates are that match the same URI. Returns a negative number if a
  * is more specific, a positive number if b is, or 0 if they are equally specific, in which case the
  * server uses the one registered first. The more specific one has more literal characters, then
@@ -197,9 +187,9 @@ MCP_API int mcp_uri_template_expand_json(const mcp_uri_template *t, const mcp_js
  * expressions, recursion or backtracking, whose time is linear in the length of the URI and of the
  * template:
  *
- * - The URI and the template are compared in normal form (see mcp_uri_template_prefix()): "é",
- *   "%C3%A9" and "%c3%a9" are equal, and so are "~" and "%7E". A URI with an invalid "%" or a NUL
- *   does not match.
+ * - The URI and the template are compared in normal form (scheme in lower case, bytes outside ASCII
+ *   as %XX in upper case, no %XX for letters, digits and -._~): "é", "%C3%A9" and "%c3%a9" are
+ *   equal, and so are "~" and "%7E". A URI with an invalid "%" or a NUL does not match.
  * - {var} ends at "/", "?" and "#"; inside the query it ends at "&" and "#". {+var} ends at "?" and
  *   "#"; inside the query it ends at "#". In the fragment both extend to the end.
  * - {/var} matches one segment, {/a,b} up to two, {/list*} any number. {.var} and {#var} are not

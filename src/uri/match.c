@@ -331,7 +331,7 @@ int mcp_uri_template_match(const mcp_uri_template *t, mcp_str uri, const mcp_all
 {
     if (t->unmatchable.code != MCP_OK)
         return t->unmatchable.code;
-    if (!mcp_uri_template_prefix_matches(t, uri) || lacks_literal(t, uri))
+    if (!mcp__uri_template_prefix_matches(t, uri) || lacks_literal(t, uri))
         return MCP_ENOTFOUND;
     mcp_uri_match *m;
     int rc = new_match(t, uri, mcp__allocator(allocator), &m);

@@ -339,11 +339,6 @@ mcp_str mcp_uri_template_variable(const mcp_uri_template *t, size_t index)
     return index < t->variable_count ? t->variables[index].name : MCP_STR("");
 }
 
-mcp_str mcp_uri_template_prefix(const mcp_uri_template *t)
-{
-    return t->prefix;
-}
-
 /* Returns whether a byte of a URI is the same in the URI's normal form, in which only the letters of the
  * scheme become lower-case. */
 static bool is_fixed(const mcp_uri_template *t, mcp_str uri, size_t at)
@@ -353,7 +348,7 @@ static bool is_fixed(const mcp_uri_template *t, mcp_str uri, size_t at)
            (mcp__lower(c) == c || !t->has_scheme || at >= mcp__uri_scheme_length(uri));
 }
 
-bool mcp_uri_template_prefix_matches(const mcp_uri_template *t, mcp_str uri)
+bool mcp__uri_template_prefix_matches(const mcp_uri_template *t, mcp_str uri)
 {
     /* The prefix is in normal form. So is nearly every URI, at least up to its first difference
      * from the prefix. */

@@ -58,6 +58,11 @@ size_t mcp__uri_scheme_length(mcp_str s);
 
 /* ---- template.c ------------------------------------------------------------------------------ */
 
+/* Returns whether the normal form of the URI begins with the literal text before the first
+ * expression. If it does not, mcp_uri_template_match() cannot succeed. It is fast and allocates no
+ * memory. */
+bool mcp__uri_template_prefix_matches(const mcp_uri_template *t, mcp_str uri);
+
 /* The properties of an operator (RFC 6570, the table in appendix A). */
 typedef struct mcp__uri_operator {
     char sign;  /* 0 for {var} */

@@ -163,6 +163,10 @@ static inline int64_t mcp__rs_wall(const mcp_resource_server *rs)
 }
 void mcp__rs_log(const mcp_resource_server *rs, const char *level, const char *format, ...)
     MCP_PRINTF(3, 4);
+/* Return the protected resource metadata (RFC 9728), and its URL, which challenges contain. The
+ * strings are valid as long as the server exists. */
+const char *mcp__rs_metadata(const mcp_resource_server *rs);
+const char *mcp__rs_metadata_url(const mcp_resource_server *rs);
 /* Returns whether a path is one of the two paths of the metadata. The server may be NULL. */
 bool mcp__rs_is_metadata(const mcp_resource_server *rs, mcp_str path);
 /* Frees the rest of the server after the last job. */

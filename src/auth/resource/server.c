@@ -73,12 +73,12 @@ static int make_metadata(mcp_resource_server *rs, mcp_error *error)
     return MCP_OK;
 }
 
-const char *mcp_resource_server_metadata(const mcp_resource_server *rs)
+const char *mcp__rs_metadata(const mcp_resource_server *rs)
 {
     return rs->metadata;
 }
 
-const char *mcp_resource_server_metadata_url(const mcp_resource_server *rs)
+const char *mcp__rs_metadata_url(const mcp_resource_server *rs)
 {
     return rs->metadata_url;
 }

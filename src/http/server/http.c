@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include <mcp/auth.h>
+#include "auth/resource/resource.h"
 
 enum { OUT_AT_FIRST = 4096 };
 
@@ -87,7 +87,7 @@ static int own_options(mcp_http *http)
                             &o->public_url, &o->resource_metadata, &o->instance_address};
     bool ok = true;
     if (o->resource_server && !o->resource_metadata)
-        o->resource_metadata = mcp_resource_server_metadata_url(o->resource_server);
+        o->resource_metadata = mcp__rs_metadata_url(o->resource_server);
     /* Every string is replaced, even after a failure, so that mcp_http_free() releases only
      * copies. */
     for (size_t i = 0; i < MCP__COUNT(texts); i++)

@@ -72,7 +72,7 @@ void mcp__http_answer_resource(mcp_http_connection *c)
     a.lines = MCP_STR("Access-Control-Allow-Origin: *\r\nCache-Control: max-age=300\r\n");
     if (!is_question) {
         a.type = "application/json";
-        a.body = mcp_str_from(mcp_resource_server_metadata(server));
+        a.body = mcp_str_from(mcp__rs_metadata(server));
     }
     mcp__http_respond(c, &a);
 }

@@ -6,6 +6,7 @@
 #include "server/core/registry.h"
 #include "server/core/server.h"
 #include "server/tasks/task.h"
+#include "uri/uri.h"
 
 static void entry_free(mcp__entry *e)
 {
@@ -60,7 +61,7 @@ int mcp__registry_match(const mcp_server *server, mcp_str uri, mcp__entry **entr
 {
     for (size_t i = 0; i < server->registry[MCP__TEMPLATES].count; i++) {
         mcp__entry *e = server->by_specificity[i];
-        if (!mcp_uri_template_prefix_matches(e->tmpl, uri))
+        if (!mcp__uri_template_prefix_matches(e->tmpl, uri))
             continue;
         int rc = mcp_uri_template_match(e->tmpl, uri, &server->allocator, match);
         if (rc != MCP_ENOTFOUND) {
