@@ -17,6 +17,7 @@
 #include <git.h>
 #include <git2.h>
 #include <mcp/mcp.h>
+#include <mcp/sys/server.h>
 
 #include "clock.h"
 

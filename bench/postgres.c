@@ -23,6 +23,7 @@
 
 #include <libpq-fe.h>
 #include <mcp/io.h>
+#include <mcp/sys/server.h>
 #include <postgres.h>
 
 #include "clock.h"

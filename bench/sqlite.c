@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <mcp/mcp.h>
+#include <mcp/sys/server.h>
 #include <sqlite.h>
 #include <sqlite3.h>
 

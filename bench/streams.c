@@ -13,6 +13,7 @@
 
 #include <mcp/http.h>
 #include <mcp/mcp.h>
+#include <mcp/sys/http.h>
 
 #include "clock.h"
 

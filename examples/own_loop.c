@@ -12,6 +12,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include <limits.h>
 #include <mcp/mcp.h>
+#include <mcp/sys/server.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>

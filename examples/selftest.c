@@ -7,6 +7,7 @@
  * has no handshake, so one message is a complete test.
  */
 #include <mcp/mcp.h>
+#include <mcp/sys/server.h>
 #include <stdio.h>
 
 #define META                                                                        \

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <mcp/mcp.h>
+#include <mcp/sys/server.h>
 
 enum { LONGEST_REST = 4000 };
 

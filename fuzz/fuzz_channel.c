@@ -3,6 +3,7 @@
  *
  * For any input, each output is one line of JSON-RPC, and all memory is freed.
  */
+#include <mcp/sys/server.h>
 #include <stdlib.h>
 
 #include "../tests/support/failalloc.h"

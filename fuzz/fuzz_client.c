@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include <mcp/client.h>
+#include <mcp/sys/client.h>
 
 #include "../tests/support/failalloc.h"
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include <mcp/http.h>
+#include <mcp/sys/http.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

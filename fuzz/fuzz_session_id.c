@@ -10,6 +10,8 @@
 
 #include <mcp/http.h>
 #include <mcp/input.h>
+#include <mcp/sys/http.h>
+#include <mcp/sys/server.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

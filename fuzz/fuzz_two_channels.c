@@ -5,6 +5,8 @@
  */
 #include "../tests/providers/upstream/pair.h"
 
+#include <mcp/sys/forward.h>
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static int call(mcp_request *req, const mcp_json *arguments, void *user)

@@ -1,4 +1,4 @@
-/* redis.h: a bus (mcp/bus.h) on a stream of Redis or Valkey.
+/* redis.h: a bus (mcp/sys/bus.h) on a stream of Redis or Valkey.
  *
  * Entries are published with XADD to one capped stream, and read with XREAD from the last id that this
  * instance has read, over two connections, because XREAD blocks one. bus.c connects, resolve.c finds
@@ -7,7 +7,7 @@
 #ifndef MCP_BUS_REDIS_H
 #define MCP_BUS_REDIS_H
 
-#include <mcp/bus.h>
+#include <mcp/sys/bus.h>
 
 #include "address.h"
 #include "link.h"

@@ -36,7 +36,7 @@ typedef struct mcp_identity_options {
      * none. */
     const char *claims;
     const char *issuer; /* the issuer of the token, at most 1,023 bytes; NULL if there is none */
-    /* An identifier of the token for mcp_http_end_token(), at most 1,023 bytes. It should not be
+    /* An identifier of the token for mcp_listener_end_token(), at most 1,023 bytes. It should not be
      * the token itself. NULL if there is none. */
     const char *token;
     /* The time at which the identity expires, in milliseconds since 1970. 0 means that it does not

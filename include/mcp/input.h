@@ -171,13 +171,6 @@ MCP_API bool mcp_request_once(mcp_request *req, const char *name);
  * randomness or no memory. */
 MCP_API const char *mcp_request_series(mcp_request *req);
 
-/* For a handler that keeps something in this process until the next round, such as a call to another
- * server that goes on. Must be called in each round that returns MCP_INPUT_REQUIRED. If several
- * instances serve the same clients (mcp_http_options.instance_address), a modern client's next
- * request then comes to this instance, if it lives, whichever instance has received it. Otherwise
- * the request is handled by the instance that has received it, as without this call. */
-MCP_API void mcp_request_stay(mcp_request *req);
-
 /* ---- the seal -------------------------------------------------------------------------------- */
 
 /* The state that modern peers keep for the server is encrypted and authenticated (sealed) with

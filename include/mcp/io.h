@@ -70,9 +70,6 @@ MCP_API int mcp_loop_step(mcp_loop *loop, uint64_t ms);
 MCP_API int64_t mcp_loop_now(const mcp_loop *loop);
 /* Returns the host for mcp_server_set_host(). It lives as long as the loop. */
 MCP_API const mcp_host *mcp_loop_host(mcp_loop *loop);
-/* Returns the loop of a host that mcp_loop_host() returned, or of a copy of that host. Returns NULL
- * for any other host. */
-MCP_API mcp_loop *mcp_host_loop(const mcp_host *host);
 /* Sets the lowest level of lines that the host's log() writes to stderr: "debug", "info", "warning"
  * or "error"; NULL, the default, means that no lines are written. Logging never blocks. Lines that
  * stderr does not accept are dropped, and their number is reported later. Returns MCP_OK or
@@ -144,7 +141,7 @@ typedef struct mcp_listen_options {
      * The default is a quarter of the limit, at most 512. */
     size_t keep_files;
     /* A socket that listens already and is not blocking, such as one that was inherited
-     * (mcp_socket_listen()). 0 means that mcp_loop_listen() opens one. `address` then only says what
+     * (mcp_socket_listen() in mcp/sys/io.h). 0 means that mcp_loop_listen() opens one. `address` then only says what
      * it is. The listener owns the socket if the call succeeds. Other processes may accept
      * connections from the same socket; therefore each takes few at a time. */
     int socket;
@@ -160,14 +157,6 @@ typedef struct mcp_listen_options {
     const char *instance_ca;
 } mcp_listen_options;
 
-/* Opens a socket at an address as mcp_loop_listen() does, and listens, but accepts nothing. `mode` is
- * the file mode of a Unix socket; 0 means 0600. The socket is closed on exec. Returns MCP_OK or the
- * codes of mcp_loop_listen(). */
-MCP_API int mcp_socket_listen(const char *address, unsigned mode, int *ret, mcp_error *error);
-/* Returns whether a descriptor is a stream socket that listens at an address. Port 0 stands for any
- * port. */
-MCP_API bool mcp_socket_listens(int fd, const char *address);
-
 /* Opens an endpoint at an address. It is served while the loop runs. A stale file of a Unix socket
  * is replaced. A server without a host gets that of the loop. Close the listener before freeing the
  * server and the loop. Returns MCP_OK, MCP_EINVAL (including a certificate or key that cannot be
@@ -179,32 +168,28 @@ MCP_API int mcp_loop_listen(mcp_loop *loop, mcp_server *server, const mcp_listen
  * "127.0.0.1:8642", "[::1]:40123" or "unix:/run/mcp.sock". The string lives as long as the
  * listener. */
 MCP_API const char *mcp_listener_address(const mcp_listener *listener);
-/* Returns the endpoint of the listener, for mcp_http_connections() and similar calls. The listener
- * owns it. */
-MCP_API mcp_http *mcp_listener_http(mcp_listener *listener);
 /* Stops accepting connections and closes the open ones gracefully: listen streams get their result,
  * requests are still answered, idle connections are closed. mcp_listener_connections() returns the
  * number of connections that are still open. */
 MCP_API void mcp_listener_drain(mcp_listener *listener);
-/* Returns the socket on which the listener accepts connections, or -1 after draining began. The
- * listener owns it. */
-MCP_API int mcp_listener_socket(const mcp_listener *listener);
-/* Tells the listener that another process accepts connections from the same socket from now on. The
- * file of a Unix socket stays when this listener is closed, and draining leaves idle connections open
- * for linger_ms (mcp_http_set_linger()). */
-MCP_API void mcp_listener_hand_over(mcp_listener *listener, uint64_t linger_ms);
 /* Reads the certificate and key again, from the same paths, for new connections; open ones keep
  * theirs. Does nothing without TLS. Returns MCP_OK, MCP_EINVAL (a file cannot be read or is not a
  * certificate, or the key does not belong to it) or MCP_ENOMEM. After a failure the old certificate
  * stays in use. */
 MCP_API int mcp_listener_reload_tls(mcp_listener *listener, mcp_error *error);
-/* Ends draining: calls mcp_http_cut() for the endpoint and returns its result. */
+/* Ends draining: every request that is still in flight gets an error that says that the server is
+ * stopping, and every connection is closed after its error was sent. Returns the number of such
+ * requests. */
 MCP_API size_t mcp_listener_cut(mcp_listener *listener);
 /* Returns the number of open connections. */
 MCP_API size_t mcp_listener_connections(const mcp_listener *listener);
-/* Calls mcp_http_revoke() for the endpoint. */
+/* Ends all sessions, streams and requests in flight of a principal (NULL means anonymous). Use it
+ * after a token was withdrawn. A client that still has access can connect again and is
+ * authenticated again. */
 MCP_API void mcp_listener_revoke(mcp_listener *listener, const char *principal);
-/* Calls mcp_http_end_token() for the endpoint and returns its result. */
+/* Ends the streams that were opened with this token (mcp_identity_options.token), as if its
+ * identity had expired. Use it when one of several tokens of a principal was revoked. Returns the
+ * number of streams that it ended. */
 MCP_API size_t mcp_listener_end_token(mcp_listener *listener, const char *token);
 /* Closes all connections at once and frees the listener. Must not be called from a callback of its
  * server. NULL is allowed. */

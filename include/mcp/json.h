@@ -100,24 +100,6 @@ MCP_API void mcp_json_free(mcp_json_doc *doc);
 /* Returns the root value of a document; NULL for NULL. */
 MCP_API const mcp_json *mcp_json_root(const mcp_json_doc *doc);
 
-/* ---- texts ----------------------------------------------------------------------------------- */
-
-/* Iterates over the members or elements of a container, given as a JSON text that was parsed
- * before, and returns their texts. Use it to forward values unchanged, because a parsed number may
- * have lost digits that do not fit a double. Zero-initialize the iterator. The order is that of
- * mcp_json_next(), so that a value and its text can be visited together. If key is not NULL, *key
- * gets the key as it is written, with its quotes and escapes, or the empty string in an array.
- * Returns false at the end, and if the text is not an object or array. */
-typedef struct mcp_json_text_iter {
-    size_t at; /* private, like `object` */
-    bool object;
-    /* The number of members or elements (mcp_json_count()). If it is set before the first call, the
-     * end of the last value is found without searching. 0 means unknown. */
-    size_t count;
-} mcp_json_text_iter;
-MCP_API bool mcp_json_text_next(mcp_str container, mcp_json_text_iter *iter, mcp_str *key,
-                                mcp_str *value);
-
 /* ---- writing --------------------------------------------------------------------------------- */
 
 /* Writes one JSON text into a growing buffer. The writer adds commas and colons. After the first
@@ -161,9 +143,6 @@ MCP_API void mcp_json_add_value(mcp_json_writer *w, const mcp_json *value);
 /* Copies JSON text without checking it. The caller must ensure that the text is valid. A newline in
  * the text makes the writer fail with MCP_EINVAL. */
 MCP_API void mcp_json_add_raw(mcp_json_writer *w, mcp_str json);
-/* Like mcp_json_add_raw(), for the text of a value that was parsed. A newline in such a text can
- * only be white space, so each newline is written as a space. */
-MCP_API void mcp_json_add_text(mcp_json_writer *w, mcp_str json);
 
 /* Returns MCP_OK and the text, which belongs to the writer and is valid until the writer is used
  * again or freed; or the first failure: MCP_ENOMEM, MCP_ELIMIT, MCP_EINVAL (not UTF-8), MCP_ESTATE

@@ -1,4 +1,5 @@
-/* mcp/mcp.h: all headers of libmcp. (The transports of mcp/io.h are a separate library.) */
+/* mcp/mcp.h: all headers of libmcp for servers and clients. Not those of mcp/sys, and not mcp/io.h, whose
+ * transports are a separate library. */
 #ifndef MCP_MCP_H
 #define MCP_MCP_H
 
@@ -6,7 +7,6 @@
 #include <mcp/audit.h>
 #include <mcp/base.h>
 #include <mcp/bus.h>
-#include <mcp/channel.h>
 #include <mcp/client.h>
 #include <mcp/fields.h>
 #include <mcp/identity.h>

@@ -17,7 +17,6 @@
 #define MCP_SERVER_H
 
 #include <mcp/base.h>
-#include <mcp/channel.h>
 #include <mcp/json.h>
 #include <mcp/request.h>
 #include <mcp/uri.h>
@@ -114,11 +113,6 @@ MCP_API int mcp_server_new(const mcp_server_options *options, mcp_server **ret, 
 MCP_API void mcp_server_free(mcp_server *server);
 /* Writes the current state to *ret. Call it on the server's thread. */
 MCP_API void mcp_server_get_work_memory(const mcp_server *server, mcp_work_memory *ret);
-
-/* Makes the channel of one peer. Free it with mcp_channel_free() before the server. Returns MCP_OK,
- * MCP_EINVAL (no `send`) or MCP_ENOMEM. */
-MCP_API int mcp_server_connect(mcp_server *server, const mcp_channel_options *options,
-                               mcp_channel **ret, mcp_error *error);
 
 typedef enum mcp_item {
     MCP_ITEM_RESOURCE = 0, /* by URI */
@@ -290,21 +284,6 @@ MCP_API int mcp_server_add_tool(mcp_server *server, const mcp_tool *tool, void *
 /* Removes a tool. Calls in flight continue. Returns MCP_OK or MCP_ENOTFOUND. */
 MCP_API int mcp_server_remove_tool(mcp_server *server, const char *name);
 
-/* ---- entries of other servers ---------------------------------------------------------------- */
-
-/* What the descriptors of mcp_entry_read() point to, besides the entry. */
-typedef struct mcp_entry_memory mcp_entry_memory;
-
-/* Reads an entry of a list that another server sent into *to, the struct for this kind, for example
- * mcp_resource; set its `size` first. Handlers, unknown members and values of a wrong type are left
- * out. Strings point into the document of the entry. If *memory is NULL, it is made; it can be used
- * for many entries, and is freed after the last use of them, even if this fails. Returns MCP_OK,
- * MCP_EINVAL (`size` is not set) or MCP_ENOMEM. */
-MCP_API int mcp_entry_read(mcp_item kind, const mcp_json *entry, void *to,
-                           const mcp_allocator *allocator, mcp_entry_memory **memory);
-/* NULL is allowed. */
-MCP_API void mcp_entry_memory_free(mcp_entry_memory *memory);
-
 /* ---- rebuilding, instructions, hooks --------------------------------------------------------- */
 
 /* Calls build(server, user, error) and atomically replaces all registrations and mounts of the
@@ -420,24 +399,6 @@ MCP_API void mcp_server_usage_all(const mcp_server *server, mcp_usage_kind kind,
  * host), MCP_ENOMEM or MCP_EINVAL. */
 MCP_API int mcp_server_post(mcp_server *server, void (*fn)(mcp_server *server, void *user),
                             void *user);
-
-/* ---- sealed texts ---------------------------------------------------------------------------- */
-
-/* Encrypts and authenticates a text that a peer or another instance keeps. `purpose` says what it is
- * for; a text that was sealed for one purpose cannot be opened for another. The key is that of
- * mcp_server_set_seal() (mcp/input.h): servers with the same key and the same name can open the text,
- * for lifetime_ms from now, by the calendar clock. Writes base64url, without a NUL, to `to`, and its
- * length to *len. Returns MCP_OK, MCP_ELIMIT (more than `room` bytes, or the input is too long),
- * MCP_EINVAL (no server, to or len), MCP_EUNSUPPORTED (no OpenSSL 3), MCP_EIO (no randomness) or
- * MCP_ENOMEM. */
-MCP_API int mcp_server_seal(mcp_server *server, mcp_str purpose, mcp_str text, uint64_t lifetime_ms,
-                            char *to, size_t room, size_t *len);
-/* Opens a sealed text. Writes the text to `to`, without a NUL, and its length to *len, which is less
- * than that of the sealed text. If left_ms is not NULL, *left_ms is how long it can still be opened.
- * Returns MCP_OK, MCP_EINVAL (sealed with another key, for another purpose or server, or changed),
- * MCP_ETIMEOUT (its time is over), or the other codes of mcp_server_seal(). */
-MCP_API int mcp_server_unseal(mcp_server *server, mcp_str purpose, mcp_str sealed, char *to,
-                              size_t room, size_t *len, uint64_t *left_ms);
 
 /* ---- changes --------------------------------------------------------------------------------- */
 

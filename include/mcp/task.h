@@ -22,7 +22,7 @@
  * by mcp_server_free(). It belongs to the principal and the revision with which it was made. For
  * all others, the task does not exist. Anonymous peers can use any anonymous task whose id they
  * know (128 random bits); they may list tasks only if all exchanges share one stream (stdio). Nobody may list the tasks of
- * one of several instances (mcp_server_set_task_home()) whose store is that in memory, because a list must have all tasks.
+ * one of several instances (mcp_server_set_task_home() in mcp/sys/server.h) whose store is that in memory, because a list must have all tasks.
  *
  * See https://github.com/modelcontextprotocol/ext-tasks, and 2025-11-25, basic/utilities/tasks.
  */
@@ -59,12 +59,6 @@ typedef struct mcp_task_options {
  * handler must return. */
 MCP_API int mcp_request_task(mcp_request *req, const mcp_task_options *options);
 
-/* Turns the call of a provider's tool (mcp_provider.tasks) into a task if the client has requested
- * one, as 2025-11-25 defines. Call it when it is known that the tool exists. Does nothing for other
- * requests. Returns the codes of mcp_request_task(), or MCP_EINVAL (the reply is an error: the
- * request for a task is malformed). */
-MCP_API int mcp_request_task_asked(mcp_request *req);
-
 /* Returns the id of the task that this request became, or NULL if it is not a task. The string
  * lives as long as the request. */
 MCP_API const char *mcp_request_task_id(const mcp_request *req);
@@ -75,33 +69,6 @@ MCP_API const char *mcp_request_task_id(const mcp_request *req);
  * store. */
 MCP_API int mcp_request_task_message(mcp_request *req, const char *message);
 
-/* ---- tasks of several instances -------------------------------------------------------------- */
-
-enum { MCP_TASK_ID_BYTES = 512 }; /* the longest id of a task */
-
-/* Where a task runs: one of several instances of a server. */
-typedef struct mcp_task_home {
-    size_t size;
-    char instance[17]; /* 16 hexadecimal digits (0-9 a-f) */
-    char address[207]; /* how the others reach it; not empty */
-} mcp_task_home;
-
-/* Sets the home of the tasks that are made from now on. Their ids contain it, sealed for their owner
- * with the key of the server (mcp_server_set_seal()), so that any instance with the same key and name
- * can tell where a task runs, and can forward requests about it. HTTP endpoints with an
- * instance_address (mcp/http.h) call this, and forward. A request about a task of another instance
- * that reaches this server nevertheless is answered with what is known: if nothing is kept for the
- * other instances (mcp_bus.keep), a task at a Unix socket counts as failed, because its process is
- * gone; a task at another address cannot be reached. NULL removes the home. Returns MCP_OK, MCP_EINVAL
- * or MCP_ENOMEM. */
-MCP_API int mcp_server_set_task_home(mcp_server *server, const mcp_task_home *home,
-                                     mcp_error *error);
-/* Reads the home from the id of a task of this principal (NULL means anonymous). Set ret->size before
- * the call. Returns MCP_OK, MCP_ENOTFOUND (the id names none, or is of another principal or key, or
- * has expired), MCP_EINVAL or MCP_ENOMEM. */
-MCP_API int mcp_server_get_task_home(mcp_server *server, const char *principal, mcp_str id,
-                                     mcp_task_home *ret);
-
 /* ---- task stores ----------------------------------------------------------------------------- */
 
 typedef enum mcp_task_status {
@@ -111,6 +78,8 @@ typedef enum mcp_task_status {
     MCP_TASK_FAILED,
     MCP_TASK_CANCELLED,
 } mcp_task_status;
+
+enum { MCP_TASK_ID_BYTES = 512 }; /* the longest id of a task */
 
 /* A task in a store. Strings are UTF-8. */
 typedef struct mcp_task {

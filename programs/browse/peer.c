@@ -252,8 +252,7 @@ static void on_log(mcp_client *client, mcp_str level, mcp_str logger, const mcp_
     mcp_json_writer_free(w);
 }
 
-static void on_trace(mcp_client *client, bool sent, mcp_exchange exchange, mcp_str message,
-                     void *user)
+static void on_trace(mcp_client *client, bool sent, uint64_t exchange, mcp_str message, void *user)
 {
     peer *p = user;
     (void)client, (void)exchange;

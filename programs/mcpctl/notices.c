@@ -23,7 +23,7 @@ static void warn_of_noise(session *s, mcp_str line)
     hint("stdout is for messages only; a server must write its log to stderr");
 }
 
-void notice_trace(mcp_client *client, bool sent, mcp_exchange exchange, mcp_str message, void *user)
+void notice_trace(mcp_client *client, bool sent, uint64_t exchange, mcp_str message, void *user)
 {
     session *s = user;
     (void)client, (void)exchange;

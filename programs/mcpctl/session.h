@@ -26,8 +26,7 @@ void question_take(mcp_client *client, mcp_question *question, void *user);
 void questions_answer(ctl *c);
 
 /* notices.c: callbacks of the client and the child; their user is the session. */
-void notice_trace(mcp_client *client, bool sent, mcp_exchange exchange, mcp_str message,
-                  void *user);
+void notice_trace(mcp_client *client, bool sent, uint64_t exchange, mcp_str message, void *user);
 void notice_stderr(mcp_str bytes, void *user);
 void notice_log(mcp_client *client, mcp_str level, mcp_str logger, const mcp_json *data,
                 void *user);

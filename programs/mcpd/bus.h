@@ -8,7 +8,7 @@
 #define MCPD_BUS_H
 
 #include <mcp/auth.h>
-#include <mcp/bus.h>
+#include <mcp/sys/bus.h>
 
 #include "http.h"
 #include "options.h"

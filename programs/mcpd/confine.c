@@ -11,7 +11,7 @@
 
 #include <common/file.h>
 #include <common/text.h>
-#include <mcp/children.h>
+#include <mcp/sys/children.h>
 
 enum { MOST_PATHS = 104, NOT_STARTED = 126 };
 

@@ -12,6 +12,7 @@
 
 #include <common/text.h>
 #include <mcp/io.h>
+#include <mcp/sys/children.h>
 
 #include "about.h"
 #include "approve.h"

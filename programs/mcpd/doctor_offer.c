@@ -6,6 +6,7 @@
 
 #include <common/text.h>
 #include <mcp/io.h>
+#include <mcp/sys/server.h>
 #include <prompts.h>
 
 #include "doctor.h"

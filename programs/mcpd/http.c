@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include <mcp/bus.h>
+#include <mcp/sys/http.h>
+#include <mcp/sys/io.h>
 
 #include "about.h"
 #include "bus.h"

@@ -2,6 +2,8 @@
 #include "isolate.h"
 #include "metrics.h"
 
+#include <mcp/sys/children.h>
+
 #define OF(member) METRIC_MEMBER(mcp_isolated_state, member)
 
 static const metric metrics[] = {

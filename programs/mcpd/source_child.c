@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <mcp/children.h>
+#include <mcp/sys/children.h>
 
 #include "asking.h"
 #include "modules.h"

@@ -5,6 +5,8 @@
  */
 #include "door.h"
 
+#include <mcp/sys/server.h>
+
 /* A protocol revision that needs no handshake. */
 static const char revision[] = "2026-07-28";
 

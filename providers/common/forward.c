@@ -1,6 +1,9 @@
 /* forward.c: see forward.h. */
 #include "forward.h"
 
+#include <mcp/sys/client.h>
+#include <mcp/sys/forward.h>
+
 static void on_cancel(mcp_request *req, void *user)
 {
     common_forward *f = user;

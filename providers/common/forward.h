@@ -6,8 +6,7 @@
 #ifndef COMMON_FORWARD_H
 #define COMMON_FORWARD_H
 
-#include <mcp/children.h>
-#include <mcp/provider.h>
+#include <mcp/sys/children.h>
 
 /* ---- forward_params.c -------------------------------------------------------------------------- */
 

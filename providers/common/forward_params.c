@@ -2,6 +2,9 @@
  * to a single hop. */
 #include "forward.h"
 
+#include <mcp/sys/channel.h>
+#include <mcp/sys/json.h>
+#include <mcp/sys/forward.h>
 #include <string.h>
 
 #include "buffer.h"

@@ -3,6 +3,8 @@
  * A request ends when its answer arrives, when the peer cancels it, or when the process ends
  * (fate.c). After a cancellation the call remains until the client has reported its end.
  */
+#include <mcp/sys/client.h>
+#include <mcp/sys/forward.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -5,7 +5,7 @@
  *                                            .argv = argv, .line = line, .paths = paths), &error);
  *
  * The process is a libmcp server that trusts this one (mcp_channel_options.trusted_parent). It is
- * started with the first use and ended when it is idle (mcp/children.h). On descriptor 3 it
+ * started with the first use and ended when it is idle (mcp/sys/children.h). On descriptor 3 it
  * receives one line that describes the source; all further lines are MCP messages. It writes its
  * messages to descriptor 5. On descriptor 4 the process first writes one line about its mount:
  *
@@ -34,7 +34,7 @@
 #ifndef MCP_ISOLATED_H
 #define MCP_ISOLATED_H
 
-#include <mcp/children.h>
+#include <mcp/sys/children.h>
 #include <mcp/mcp.h>
 #include <mcp/module.h>
 

@@ -1,5 +1,6 @@
 /* learn.c: registers the items of a source without a description. To find them, starts a process on
  * a loop of its own. */
+#include <mcp/sys/forward.h>
 #include <stdio.h>
 #include <string.h>
 

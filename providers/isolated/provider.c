@@ -1,4 +1,5 @@
 /* provider.c: the callbacks of the engine, and mounting. */
+#include <mcp/sys/io.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>

@@ -13,6 +13,8 @@
 #include "forward.h"
 #include "isolated.h"
 
+#include <mcp/sys/channel.h>
+
 typedef struct isolated isolated;
 typedef struct isolated_call isolated_call;
 

@@ -4,6 +4,7 @@
  * session ends. After a cancellation the upstream_ask remains until the client has reported the end
  * of the call. It also remains while its caller answers a question of the other server (park.c).
  */
+#include <mcp/sys/client.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* link.c: connects the client of a session to the other server. */
+#include <mcp/sys/io.h>
 #include <stdlib.h>
 #include <stdio.h>
 

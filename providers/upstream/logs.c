@@ -9,6 +9,7 @@
  * A legacy server logs at one level for the whole session: the lowest one that a caller has set. The
  * engine then compares each message with the level of each caller.
  */
+#include <mcp/sys/client.h>
 #include <stdio.h>
 #include <string.h>
 

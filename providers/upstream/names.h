@@ -12,7 +12,7 @@
 #ifndef UPSTREAM_NAMES_H
 #define UPSTREAM_NAMES_H
 
-#include <mcp/provider.h>
+#include <mcp/sys/forward.h>
 
 #include "buffer.h"
 #include "upstream.h"

@@ -7,6 +7,7 @@
  * back is sealed by the engine to its principal and its request. A request with such a state never
  * starts a call, so no tool runs twice.
  */
+#include <mcp/sys/client.h>
 #include <stdio.h>
 #include <string.h>
 

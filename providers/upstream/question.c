@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include <mcp/schema.h>
+#include <mcp/sys/client.h>
 
 #include "session.h"
 

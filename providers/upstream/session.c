@@ -5,6 +5,7 @@
  */
 #include "session.h"
 
+#include <mcp/sys/channel.h>
 #include <stdio.h>
 #include <string.h>
 

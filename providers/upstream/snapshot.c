@@ -6,6 +6,7 @@
  * a part of it for the next process. If they all take too much memory, the snapshot that was used least
  * recently is forgotten or, if it is the only one, such pages.
  */
+#include <mcp/sys/json.h>
 #include <string.h>
 
 #include "snapshot.h"

@@ -4,6 +4,8 @@
 
 #include "channel/channel.h"
 
+#include <mcp/sys/channel.h>
+
 /* The state of a batch until its last answer. Its requests share the document. */
 struct mcp__batch {
     mcp_channel *channel;

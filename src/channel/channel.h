@@ -1,4 +1,4 @@
-/* channel.h: the internal side of mcp/channel.h: the basis of the server role and the client role.
+/* channel.h: the internal side of mcp/sys/channel.h: the basis of the server role and the client role.
  *
  * The channel parses and frames messages, keeps the requests in flight in both directions, and
  * enforces the limits. A role, which is a table of functions, implements the methods.
@@ -6,7 +6,7 @@
 #ifndef MCP_SRC_CHANNEL_H
 #define MCP_SRC_CHANNEL_H
 
-#include <mcp/channel.h>
+#include <mcp/sys/channel.h>
 
 #include "base/base.h"
 #include "json/json.h"

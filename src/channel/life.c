@@ -138,11 +138,6 @@ const char *mcp_channel_revision(const mcp_channel *channel)
     return channel->role->revision ? channel->role->revision(channel) : NULL;
 }
 
-void *mcp_channel_user(const mcp_channel *channel)
-{
-    return channel->options.user;
-}
-
 void mcp__channel_trim(mcp_channel *channel)
 {
     mcp__buf_free(&channel->spare);

@@ -24,6 +24,7 @@
 #define MCP_SRC_CLIENT_H
 
 #include <mcp/client.h>
+#include <mcp/sys/client.h>
 
 #include "channel/channel.h"
 #include "client/call.h"

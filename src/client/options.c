@@ -7,6 +7,8 @@
 
 #include "protocol/object.h"
 
+#include <mcp/sys/json.h>
+
 enum {
     DEFAULT_PROBE_MS = 3000,
     DEFAULT_EXCHANGE_PROBE_MS = 10000,

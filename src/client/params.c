@@ -4,6 +4,8 @@
  */
 #include "client/client.h"
 
+#include <mcp/sys/json.h>
+
 /* ---- creating ------------------------------------------------------------------------------- */
 
 static bool is_ours(mcp_str key)

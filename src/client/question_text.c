@@ -3,6 +3,8 @@
 
 #include "protocol/pass.h"
 
+#include <mcp/sys/json.h>
+
 mcp_str mcp_question_params_text(const mcp_question *question)
 {
     return mcp__buf_view(&question->text);

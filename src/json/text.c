@@ -8,6 +8,7 @@
 
 #ifdef __SSE2__
 #include <emmintrin.h>
+#include <mcp/sys/json.h>
 #endif
 
 /* The class of a byte outside a string. */

@@ -2,6 +2,7 @@
 #include "protocol/entry.h"
 
 #include <mcp/fields.h>
+#include <mcp/sys/forward.h>
 
 /* ---- the tables ------------------------------------------------------------------------------ */
 

@@ -3,6 +3,8 @@
  */
 #include "protocol/form.h"
 
+#include <mcp/sys/json.h>
+
 static bool is_one_of(mcp_str s, const char *const *names)
 {
     while (*names && !mcp_str_eq(s, mcp_str_from(*names)))

@@ -12,6 +12,7 @@
 
 #include "protocol/entry.h"
 
+#include <mcp/sys/json.h>
 #include <stddef.h>
 
 typedef enum action {

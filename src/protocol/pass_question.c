@@ -3,6 +3,8 @@
 #include "protocol/form.h"
 #include "protocol/pass.h"
 
+#include <mcp/sys/json.h>
+
 /* Writes a message of sampling with this content block. Returns false if the block does not exist
  * for the peer. */
 static bool put_message_with(const mcp__pass *p, mcp__buf *b, const mcp_json *message, mcp_str text,

@@ -5,6 +5,8 @@
  */
 #include "protocol/pass.h"
 
+#include <mcp/sys/json.h>
+
 mcp__pass_words mcp__pass_words_of(const mcp__pass *p, mcp__pass_shape shape, const mcp_json *value)
 {
     mcp__pass_words words = {NULL, NULL};

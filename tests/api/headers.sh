@@ -12,7 +12,7 @@ check() { # what command...
     number=$((number + 1))
     what=$1
     shift
-    if printf '#include <mcp/%s>\n' "$header" | "$@"; then
+    if printf '#include <%s>\n' "$header" | "$@"; then
         echo "ok $number - $header as $what"
     else
         echo "not ok $number - $header as $what"
@@ -20,8 +20,8 @@ check() { # what command...
     fi
 }
 
-for path in "$include"/mcp/*.h; do
-    header=${path##*/}
+for path in "$include"/mcp/*.h "$include"/mcp/sys/*.h; do
+    header=${path#"$include"/}
     check C11 "$cc" -std=c11 -Wstrict-prototypes $flags -I"$include" -x c -
     if [ -n "$cxx" ]; then
         check C++17 "$cxx" -std=c++17 $flags -I"$include" -x c++ -

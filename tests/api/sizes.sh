@@ -13,7 +13,7 @@ frozen=$(sed -n '/^## Structs that never change/,/^## /s/^- `\(mcp_[a-z_]*\)`.*/
 
 # Removes comments, then prints one line for each struct: its name, "size" or "none", and its last member.
 list_structs() {
-    cat "$source"/include/mcp/*.h | sed -e 's|/\*.*\*/||' -e '/\/\*/,/\*\//d' | awk '
+    cat "$source"/include/mcp/*.h "$source"/include/mcp/sys/*.h | sed -e 's|/\*.*\*/||' -e '/\/\*/,/\*\//d' | awk '
         /^typedef struct mcp_[a-z_]* \{/ { name = $3; body = ""; next }
         name && /^}/ {
             n = split(body, parts, ";")
@@ -39,10 +39,10 @@ step "every struct begins with its size, or never changes" each_has_size
 
 no_padding() {
     {
-        echo '#include <mcp/children.h>'
         echo '#include <mcp/io.h>'
         echo '#include <mcp/mcp.h>'
         echo '#include <mcp/module.h>'
+        (cd "$source/include" && printf '#include <%s>\n' mcp/sys/*.h)
         while read -r name size last; do
             is_frozen "$name" ||
                 echo "_Static_assert(sizeof($name) == offsetof($name, $last) + sizeof((($name *)0)->$last), \"padding behind $last of $name\");"
@@ -53,14 +53,15 @@ no_padding() {
 step "no struct ends with padding" no_padding
 
 # Headers with one more member, and without the last member, in all structs that have a size.
-mkdir -p "$tmp/same" "$tmp/more/mcp" "$tmp/less/mcp"
+mkdir -p "$tmp/same" "$tmp/more/mcp/sys" "$tmp/less/mcp/sys"
 ln -s "$source/include/mcp" "$tmp/same/mcp"
-for header in "$source"/include/mcp/*.h; do
+for header in "$source"/include/mcp/*.h "$source"/include/mcp/sys/*.h; do
+    name=${header#"$source"/include/}
     awk -v frozen=" $frozen " '
         /^typedef struct mcp_[a-z_]* \{/ { name = $3 }
         name && /^}/ && index(frozen, " " name " ") == 0 { print "    void *one_more[3];" }
         /^}/ { name = "" }
-        { print }' "$header" >"$tmp/more/mcp/${header##*/}"
+        { print }' "$header" >"$tmp/more/$name"
     awk -v frozen=" $frozen " '
         /^typedef struct mcp_[a-z_]* \{/ { name = $3; body = ""; print; next }
         name && /^}/ {
@@ -76,7 +77,7 @@ for header in "$source"/include/mcp/*.h; do
             next
         }
         name { body = body $0 "\n"; next }
-        { print }' "$header" >"$tmp/less/mcp/${header##*/}"
+        { print }' "$header" >"$tmp/less/$name"
 done
 
 libraries=

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 
 #include <mcp/mcp.h>
+#include <mcp/sys/server.h>
 
 #include "support/fixture.h"
 

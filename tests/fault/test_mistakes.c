@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include <mcp/mcp.h>
+#include <mcp/sys/server.h>
 
 static int read_none(mcp_request *req, mcp_str uri, const mcp_uri_match *match, void *user)
 {

@@ -6,6 +6,8 @@
 #include <cmocka.h>
 
 #include <mcp/client.h>
+#include <mcp/sys/client.h>
+#include <mcp/sys/server.h>
 
 #include "support/fixture.h"
 

@@ -19,6 +19,7 @@
 #include <mcp/input.h>
 #include <mcp/mcp.h>
 #include <mcp/provider.h>
+#include <mcp/sys/server.h>
 #include <mcp/task.h>
 
 #include "support/failalloc.h"

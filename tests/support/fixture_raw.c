@@ -13,7 +13,8 @@
 #include <string.h>
 
 #include <mcp/input.h>
-#include <mcp/provider.h>
+#include <mcp/sys/forward.h>
+#include <mcp/sys/json.h>
 
 static const char states[] = "|||||||||"; /* as long as the number of the round */
 

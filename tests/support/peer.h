@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include <mcp/io.h>
+#include <mcp/sys/server.h>
 
 static inline int64_t now(void)
 {

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 
 #include <mcp/mcp.h>
+#include <mcp/sys/server.h>
 
 #include "failalloc.h"
 #include "fixture.h"

@@ -10,6 +10,8 @@
 #include "board.h"
 
 #include <errno.h>
+#include <mcp/sys/http.h>
+#include <mcp/sys/io.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>

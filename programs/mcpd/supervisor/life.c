@@ -7,6 +7,7 @@
 #include "life.h"
 
 #include <errno.h>
+#include <mcp/sys/io.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/signalfd.h>

@@ -8,8 +8,8 @@
 #ifndef MCPD_LINE_H
 #define MCPD_LINE_H
 
-#include <mcp/bus.h>
 #include <mcp/provider.h>
+#include <mcp/sys/bus.h>
 
 #include "roll.h"
 

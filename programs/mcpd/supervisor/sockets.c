@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include <common/text.h>
-#include <mcp/io.h>
+#include <mcp/sys/io.h>
 
 static const char *path_of(const char *address)
 {

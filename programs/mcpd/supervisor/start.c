@@ -22,7 +22,7 @@
 
 #include <common/options.h>
 #include <common/text.h>
-#include <mcp/io.h>
+#include <mcp/sys/io.h>
 
 enum {
     FIRST = 3,

@@ -2,8 +2,9 @@
 #ifndef MCP_SRC_HTTP_SERVER_ANSWER_H
 #define MCP_SRC_HTTP_SERVER_ANSWER_H
 
-#include <mcp/channel.h>
+#include <mcp/sys/channel.h>
 #include <mcp/http.h>
+#include <mcp/sys/http.h>
 
 #include "base/base.h"
 #include "http/server/metrics.h"

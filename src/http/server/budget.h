@@ -4,6 +4,8 @@
 
 #include "http/server/metrics.h"
 
+#include <mcp/sys/http.h>
+
 /* The memory of one caller. */
 typedef struct mcp__http_share {
     size_t used, in_sessions, stored;

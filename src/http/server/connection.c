@@ -507,8 +507,3 @@ void mcp_http_handshake_done(mcp_http_connection *c, int64_t now)
     mcp__http_set_phase(c, MCP__HTTP_IDLE);
     c->since = now;
 }
-
-void *mcp_http_connection_user(const mcp_http_connection *c)
-{
-    return c->user;
-}

@@ -12,7 +12,7 @@
  */
 #include "http/server/session.h"
 
-#include <mcp/task.h>
+#include <mcp/sys/server.h>
 
 #include <inttypes.h>
 #include <stdio.h>

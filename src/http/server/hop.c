@@ -13,6 +13,8 @@
 
 #include "auth/crypto.h"
 
+#include <mcp/sys/server.h>
+
 enum {
     VERSION = 1,
     LIFE_MS = 300000, /* also how much the calendar clocks of two instances may differ */

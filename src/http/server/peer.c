@@ -6,6 +6,8 @@
  */
 #include "http/server/session.h"
 
+#include <mcp/sys/server.h>
+
 /* ---- life ----------------------------------------------------------------------------------------------------- */
 
 static void wake(mcp_channel *channel, void *user)

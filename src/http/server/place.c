@@ -7,6 +7,8 @@
  */
 #include "http/server/session.h"
 
+#include <mcp/sys/server.h>
+
 enum { NAME = MCP__INSTANCE_NAME };
 
 static void put_purpose(mcp__buf *b, const mcp_http_connection *c)

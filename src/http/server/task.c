@@ -1,4 +1,4 @@
-/* task.c: forwards requests about tasks of other instances (mcp/task.h, "tasks of several instances").
+/* task.c: forwards requests about tasks of other instances (mcp/sys/server.h, "tasks of several instances").
  *
  * The id of a task names the instance where it runs. A request in a legacy session, which may be here, is
  * forwarded without its session: the other instance does not have it. So questions of a task reach only
@@ -7,7 +7,7 @@
  */
 #include "http/server/session.h"
 
-#include <mcp/task.h>
+#include <mcp/sys/server.h>
 
 bool mcp__http_task_forward(mcp_http_connection *c, const mcp__message *message,
                             const mcp__http_session *session, mcp__http_refusal *why)

@@ -9,6 +9,8 @@
 #include "json/json.h"
 #include "protocol/revision.h"
 
+#include <mcp/sys/server.h>
+
 enum {
     VERSION = 1,
     NAME_MAX_BYTES = 64, /* of the client's name, and of its version */

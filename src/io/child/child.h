@@ -12,6 +12,8 @@
 #include "io/loop/loop.h"
 #include "io/stdio/stdio.h"
 
+#include <mcp/sys/channel.h>
+
 enum {
     MCP__CHILD_LAST = 4096, /* bytes of stderr that mcp_child_stderr() returns */
     MCP__CHILD_STDERR = 4 * MCP__CHILD_LAST,

@@ -16,7 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <mcp/children.h>
+#include <mcp/sys/children.h>
 
 #include "base/base.h"
 #include "io/children/broker.h"

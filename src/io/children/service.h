@@ -5,7 +5,7 @@
 #ifndef MCP_SRC_IO_SERVICE_H
 #define MCP_SRC_IO_SERVICE_H
 
-#include <mcp/children.h>
+#include <mcp/sys/children.h>
 
 #include "io/child/child.h"
 

@@ -15,6 +15,7 @@
 
 #define CURL_DISABLE_TYPECHECK
 #include <curl/curl.h>
+#include <mcp/sys/channel.h>
 
 #include "auth/client/transport.h"
 #include "base/library.h"

@@ -11,6 +11,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <mcp/sys/io.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* listen.c: connects an endpoint (mcp/http.h) with a listening socket: accepts connections, runs
+/* listen.c: connects an endpoint (mcp/sys/http.h) with a listening socket: accepts connections, runs
  * the endpoint's timers, drains and closes.
  *
  * When no descriptor is left, a reserved one is closed in order to accept a connection and close it
@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <mcp/sys/io.h>
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>

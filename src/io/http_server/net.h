@@ -5,6 +5,7 @@
 #define MCP_SRC_IO_NET_H
 
 #include <mcp/http.h>
+#include <mcp/sys/http.h>
 
 #include "io/loop/loop.h"
 

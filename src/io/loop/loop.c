@@ -7,6 +7,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <mcp/sys/io.h>
 
 #include "io/loop/pump.h"
 #include "io/stdio/stdio.h"

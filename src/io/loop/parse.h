@@ -6,6 +6,8 @@
 
 #include "io/loop/loop.h"
 
+#include <mcp/sys/channel.h>
+
 typedef struct mcp__parse_job mcp__parse_job;
 
 /* Begins to parse a message, which is copied. `done` is called on the loop's thread, and must call

@@ -7,6 +7,8 @@
 
 #include "io/loop/loop.h"
 
+#include <mcp/sys/client.h>
+
 typedef struct mcp__pump {
     mcp_loop *loop;
     mcp_client *client;

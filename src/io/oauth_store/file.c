@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <mcp/sys/json.h>
 #include <unistd.h>
 
 #include "json/json.h"

@@ -2,6 +2,7 @@
 #ifndef MCP_SRC_IO_STDIO_SERVER_H
 #define MCP_SRC_IO_STDIO_SERVER_H
 
+#include <mcp/sys/channel.h>
 #include <signal.h>
 
 #include "io/loop/loop.h"

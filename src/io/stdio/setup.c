@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include <mcp/sys/server.h>
 #include <mcp/task.h>
 
 #include "io/stdio/server.h"

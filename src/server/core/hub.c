@@ -13,6 +13,8 @@
 #include "server/share/share.h"
 #include "server/tasks/tasks.h"
 
+#include <mcp/sys/forward.h>
+
 typedef struct mcp__subscription {
     mcp__link in_topic, in_stream, in_dirty;
     mcp__topic *topic;

@@ -4,6 +4,8 @@
 #include "server/core/mirror.h"
 #include "server/core/request.h"
 
+#include <mcp/sys/forward.h>
+
 /* ---- comparing ------------------------------------------------------------------------------- */
 
 static bool find_header(const mcp_request *req, const char *name, mcp_str *value)
@@ -33,7 +35,7 @@ static bool is_plain(mcp_str s)
 }
 
 /* Reads a header's value. A value from several headers of the same name contains a line feed
- * (mcp/channel.h). */
+ * (mcp/sys/channel.h). */
 static int take_value(mcp_request *req, const char *header, mcp_str *value)
 {
     if (!find_header(req, header, value))

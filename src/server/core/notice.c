@@ -3,6 +3,7 @@
  * these notifications is limited, so a handler may report as often as it likes.
  */
 #include <math.h>
+#include <mcp/sys/forward.h>
 #include <stdio.h>
 
 #include "protocol/pass.h"

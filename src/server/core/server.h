@@ -14,6 +14,7 @@
 #include <mcp/audit.h>
 #include <mcp/provider.h>
 #include <mcp/server.h>
+#include <mcp/sys/server.h>
 
 #include "base/base.h"
 #include "json/json.h"
@@ -41,7 +42,7 @@ struct mcp_server {
     struct mcp__later_seal *later_seal; /* what it will be made of; NULL if that is random */
     struct mcp__share *share;           /* NULL if changes are not shared */
     struct mcp__watching *watching;     /* NULL if this instance watches for itself */
-    char instance[17];                  /* mcp_server_instance(); empty if not generated yet */
+    char instance[17];                  /* mcp__server_instance(); empty if not generated yet */
     mcp_access access;                  /* .may is NULL if there are no rules */
     struct {
         void (*ended)(const mcp_audit_record *record, void *user); /* NULL if not wanted */

@@ -9,6 +9,8 @@
 #include "server/methods/methods.h"
 #include "server/tasks/tasks.h"
 
+#include <mcp/sys/forward.h>
+
 enum {
     MAX_INVALID = 8, /* number of invalid answers that are tolerated */
 };

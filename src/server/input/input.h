@@ -109,6 +109,10 @@ void mcp__input_deliver(mcp_request *req);
 
 /* ---- modern.c -------------------------------------------------------------------------------- */
 
+/* Returns the identity of this server, 16 random hexadecimal digits, for a state that only this
+ * server can continue. It stays the same as long as the server exists. Returns NULL if there is no
+ * randomness. */
+const char *mcp__server_instance(mcp_server *server);
 /* Reads inputResponses and requestState of a modern request, before its handler runs. Returns
  * MCP_OK, or a negative code, possibly after mcp_reply_fail(). */
 int mcp__input_open(mcp_request *req);

@@ -2,6 +2,7 @@
  * InputRequiredResult, and the client repeats the request with the answers. The state of the
  * request is sealed into requestState and bound to the caller and the request.
  */
+#include <mcp/sys/forward.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -218,7 +219,7 @@ const char *mcp_request_series(mcp_request *req)
     return input->series;
 }
 
-const char *mcp_server_instance(mcp_server *server)
+const char *mcp__server_instance(mcp_server *server)
 {
     if (!server->instance[0] && put_random(server, server->instance, 8) != MCP_OK)
         return NULL;

@@ -1,6 +1,7 @@
 /* raw_question.c: questions of another server and the client's answers, as JSON text
- * (mcp/provider.h). No function of this file makes the reply an error.
+ * (mcp/sys/forward.h). No function of this file makes the reply an error.
  */
+#include <mcp/sys/json.h>
 #include <stdio.h>
 
 #include "server/input/input.h"

@@ -7,6 +7,8 @@
 #include "server/core/build.h"
 #include "server/input/input.h"
 
+#include <mcp/sys/json.h>
+
 _Static_assert((int)MCP_ITEM_RESOURCE == MCP__PASS_NAME_URI &&
                    (int)MCP_ITEM_TEMPLATE == MCP__PASS_NAME_TEMPLATE &&
                    (int)MCP_ITEM_PROMPT == MCP__PASS_NAME_PROMPT &&

@@ -5,6 +5,8 @@
 #include "protocol/pass.h"
 #include "server/methods/methods.h"
 
+#include <mcp/sys/forward.h>
+
 /* The state of one call with an mcp_raw. */
 typedef struct mcp__raw {
     mcp_request *req;

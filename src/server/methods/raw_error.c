@@ -2,6 +2,8 @@
 #include "server/input/input.h"
 #include "server/methods/raw.h"
 
+#include <mcp/sys/json.h>
+
 enum { MAX_ERROR = 64 * 1024 }; /* longest text of an error that is passed on, in bytes */
 
 static bool is_unknown_resource(const mcp_request *req, const mcp_json *error)

@@ -8,6 +8,7 @@
 
 #include "server/core/hub.h"
 #include "server/core/seal.h"
+#include "server/input/input.h"
 #include "server/share/share.h"
 #include "server/tasks/tasks.h"
 
@@ -297,7 +298,7 @@ static int check(mcp_server *server, const mcp_share_options *o, const mcp_bus *
         return mcp__fail(error, MCP_ESTATE, 0, "sharing needs a key: mcp_server_set_seal()");
     if (!o->name || !*o->name)
         return mcp__fail(error, MCP_EINVAL, 0, "instances that share need a \"name\"");
-    if (!mcp_server_instance(server))
+    if (!mcp__server_instance(server))
         return mcp__fail(error, MCP_EIO, 0, "no random bytes are available");
     return MCP_OK;
 }

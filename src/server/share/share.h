@@ -4,6 +4,7 @@
 #define MCP_SRC_SHARE_H
 
 #include <mcp/bus.h>
+#include <mcp/sys/bus.h>
 
 #include "server/core/server.h"
 #include "server/share/entry.h"

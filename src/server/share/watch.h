@@ -1,9 +1,9 @@
-/* watch.h: one instance watches for all (mcp_server_watch_once() in mcp/bus.h). want.c is the side of those that ask, hold.c
+/* watch.h: one instance watches for all (mcp_server_watch_once() in mcp/sys/bus.h). want.c is the side of those that ask, hold.c
  * that of the one that watches. */
 #ifndef MCP_SRC_SHARE_WATCH_H
 #define MCP_SRC_SHARE_WATCH_H
 
-#include <mcp/bus.h>
+#include <mcp/sys/bus.h>
 
 #include "server/core/server.h"
 

@@ -8,6 +8,7 @@
  * If an answer is invalid, the handler asks again with the same key. A task must not send a key
  * twice, so the repeated question is sent with another key.
  */
+#include <mcp/sys/json.h>
 #include <stdio.h>
 
 #include "server/input/input.h"

@@ -2,6 +2,7 @@
  * them for their handlers.
  */
 #include <mcp/input.h>
+#include <mcp/sys/forward.h>
 
 #include "server/core/seal.h"
 #include "server/tasks/task.h"

@@ -4,7 +4,7 @@
 #ifndef MCP_SRC_SERVER_TASKS_H
 #define MCP_SRC_SERVER_TASKS_H
 
-#include <mcp/bus.h>
+#include <mcp/sys/bus.h>
 
 #include "protocol/object.h"
 #include "server/core/request.h"

@@ -4,6 +4,7 @@
  * last member of each struct, which this program therefore does not use. */
 #include <mcp/io.h>
 #include <mcp/mcp.h>
+#include <mcp/sys/io.h>
 #include <stdio.h>
 #include <stdlib.h>
 

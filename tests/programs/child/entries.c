@@ -1,6 +1,7 @@
 /* entries.c: a module whose entries are given: its source is the text of an object with a
  * "resource", which its list has, a "template", a "prompt" and a "tool". */
 #include <mcp/module.h>
+#include <mcp/sys/forward.h>
 
 static mcp_json_doc *given;
 static mcp_entry_memory *memory;

@@ -9,6 +9,7 @@
 
 #include <mcp/mcp.h>
 #include <mcp/module.h>
+#include <mcp/sys/forward.h>
 
 enum { QUESTIONS = 4, PEER = 5, MESSAGES = 1000 };
 

@@ -14,6 +14,8 @@
 
 #include <cmocka.h>
 
+#include <mcp/sys/server.h>
+
 #include <isolated.h>
 
 enum { IDS = 400, WAIT_MS = 20000 };

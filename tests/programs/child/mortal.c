@@ -11,6 +11,7 @@
 
 #include <mcp/mcp.h>
 #include <mcp/module.h>
+#include <mcp/sys/forward.h>
 
 static void hang(unsigned seconds)
 {

@@ -2,6 +2,7 @@
  * reading a certain pack (fuzz/libraries). The process is killed after its time-out, and another
  * source answers in the meantime. */
 #define _GNU_SOURCE
+#include <mcp/sys/server.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include <mcp/children.h>
+#include <mcp/sys/children.h>
 
 #include "support/wait.h"
 

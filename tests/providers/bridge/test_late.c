@@ -2,6 +2,7 @@
  * requests, as does closing the bridge or the channel. The sanitizers detect uses of freed memory.
  */
 #define _GNU_SOURCE
+#include <mcp/sys/server.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -7,6 +7,8 @@
 #include "failalloc.h"
 #include "files.h"
 
+#include <mcp/sys/server.h>
+
 typedef struct job {
     void (*work)(void *arg), (*done)(void *arg);
     void *arg;

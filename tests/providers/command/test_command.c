@@ -17,6 +17,7 @@
 
 #include <command.h>
 #include <mcp/io.h>
+#include <mcp/sys/server.h>
 
 #include "support/failalloc.h"
 #include "support/nofiles.h"

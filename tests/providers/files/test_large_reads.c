@@ -6,6 +6,7 @@
 #include "tree.h"
 
 #include <mcp/mcp.h>
+#include <mcp/sys/server.h>
 
 #include "fakehost.h"
 #include "files.h"

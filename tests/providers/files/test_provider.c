@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <ftw.h>
+#include <mcp/sys/server.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -10,6 +10,7 @@
 #include "tree.h"
 
 #include <linux/openat2.h>
+#include <mcp/sys/server.h>
 #include <sys/syscall.h>
 
 enum { ENOUGH = 1000, MAX_ROUNDS = 200000 };

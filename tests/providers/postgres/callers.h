@@ -4,6 +4,8 @@
 
 #include "database.h"
 
+#include <mcp/sys/server.h>
+
 #define ISSUER "https://idp.example.org/"
 
 /* Connects one more peer to the server of `first`, with this identity. */

@@ -8,6 +8,8 @@
 #include "../files/fakehost.h"
 #include "prompts.h"
 
+#include <mcp/sys/server.h>
+
 typedef struct peer {
     tree folder;
     fakehost host;

@@ -12,6 +12,7 @@
 
 #include <mcp/io.h>
 #include <mcp/mcp.h>
+#include <mcp/sys/server.h>
 
 #include "support/wait.h"
 

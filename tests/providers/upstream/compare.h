@@ -12,6 +12,8 @@
 #include "exchanges.h"
 #include "support/wait.h"
 
+#include <mcp/sys/json.h>
+
 static const char *const revisions[] = {"2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26",
                                         "2024-11-05"};
 enum { REVISIONS = sizeof(revisions) / sizeof(revisions[0]) };

@@ -19,6 +19,8 @@
 #include <cmocka.h>
 
 #include <mcp/mcp.h>
+#include <mcp/sys/forward.h>
+#include <mcp/sys/json.h>
 
 typedef struct text {
     char at[1 << 19];

@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include <mcp/mcp.h>
+#include <mcp/sys/client.h>
+#include <mcp/sys/server.h>
 
 #include "upstream.h"
 

@@ -3,6 +3,7 @@
 #include "asking.h"
 
 #include <mcp/access.h>
+#include <mcp/sys/forward.h>
 
 #define TOOLS                                                                                   \
     "{\"tools\":[{\"name\":\"show\",\"inputSchema\":{\"type\":\"object\"},\"icons\":[{\"src\":" \

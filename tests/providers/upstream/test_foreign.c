@@ -9,6 +9,9 @@
 #include "upstream.h"
 #include "rounds.h"
 
+#include <mcp/sys/client.h>
+#include <mcp/sys/server.h>
+
 typedef struct foreign {
     mcp_server *front;
     mcp_client *client;

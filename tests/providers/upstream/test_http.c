@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "callers.h"
 
+#include <mcp/sys/forward.h>
 #include <unistd.h>
 
 #include "upstream.h"

@@ -2,6 +2,7 @@
  * call reaches its tool once. */
 #include "asking.h"
 
+#include <mcp/sys/forward.h>
 #include <mcp/task.h>
 
 static char log_room[1 << 18];

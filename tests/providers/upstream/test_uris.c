@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include <mcp/access.h>
+#include <mcp/sys/forward.h>
 
 static char last_read[600], logged[4000];
 

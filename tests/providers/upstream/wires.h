@@ -14,6 +14,8 @@
 #include <cmocka.h>
 
 #include <mcp/mcp.h>
+#include <mcp/sys/client.h>
+#include <mcp/sys/server.h>
 
 #include "support/failalloc.h"
 #include "upstream.h"

@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include <mcp/client.h>
+#include <mcp/sys/client.h>
 
 #include "base/base.h"
 #include "support/failalloc.h"

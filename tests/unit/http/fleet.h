@@ -4,6 +4,8 @@
 
 #include "rig.h"
 
+#include <mcp/sys/http.h>
+
 enum { NODES = 3, RELAYS = 16, MESSAGES = 64 };
 
 typedef struct node {

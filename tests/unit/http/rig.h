@@ -23,6 +23,7 @@
 #include <cmocka.h>
 
 #include <mcp/http.h>
+#include <mcp/sys/http.h>
 
 #include "failalloc.h"
 #include "fixture.h"

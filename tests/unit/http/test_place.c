@@ -2,6 +2,7 @@
 #include "fleet.h"
 
 #include <mcp/mcp.h>
+#include <mcp/sys/forward.h>
 
 #define META                                                                     \
     "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","     \

@@ -1,7 +1,7 @@
 /* fake_engine.h: replaces the client behind a transport, so that the transport can be tested alone.
  * It sends the messages of the test and logs the calls of the transport.
  *
- * The functions of mcp/client.h and mcp/channel.h that a transport calls are defined here, and the
+ * The functions of mcp/sys/client.h and mcp/sys/channel.h that a transport calls are defined here, and the
  * real ones are not linked. The log has a line for each call:
  *
  *     got 7 {"id":7} a message arrived in exchange 7
@@ -14,6 +14,8 @@
 
 #include "http_script.h"
 #include "io/loop/parse.h"
+
+#include <mcp/sys/client.h>
 
 enum { ENGINE_MESSAGES = 64 };
 

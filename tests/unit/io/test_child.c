@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include <mcp/io.h>
+#include <mcp/sys/channel.h>
 
 #include "support/failalloc.h"
 #include "support/wait.h"

@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-#include <mcp/children.h>
+#include <mcp/sys/children.h>
 
 #include "support/failalloc.h"
 #include "support/wait.h"

@@ -2,6 +2,7 @@
  * allocation failures. tests/fault/test_http_sockets.c tests the connections.
  */
 #define _GNU_SOURCE
+#include <mcp/sys/io.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -26,7 +26,7 @@
 
 #include <cmocka.h>
 
-#include <mcp/children.h>
+#include <mcp/sys/children.h>
 
 static char folder[] = "/tmp/mcp-sandbox-XXXXXX";
 static char inside[64], outside[64], written[64];

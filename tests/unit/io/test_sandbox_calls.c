@@ -20,7 +20,7 @@
 
 #include <cmocka.h>
 
-#include <mcp/children.h>
+#include <mcp/sys/children.h>
 
 static int inherited = -1; /* a descriptor of a socket */
 

@@ -34,7 +34,7 @@
 
 #include <cmocka.h>
 
-#include <mcp/children.h>
+#include <mcp/sys/children.h>
 
 static char folder[] = "/tmp/mcp-sandboxed-XXXXXX";
 static char outside[64], readable[64], writable[64], own[64], link_out[80];

@@ -1,4 +1,5 @@
 /* The parts of a JSON text, unchanged. */
+#include <mcp/sys/json.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -3,6 +3,8 @@
  */
 #include "support/entries.h"
 
+#include <mcp/sys/forward.h>
+
 #define NOT_SENT(type, member)                              \
     {                                                       \
         offsetof(type, member), sizeof(((type *)0)->member) \

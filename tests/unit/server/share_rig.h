@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include <mcp/bus.h>
+#include <mcp/sys/bus.h>
 
 #include "rig.h"
 

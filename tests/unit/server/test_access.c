@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include <mcp/mcp.h>
+#include <mcp/sys/server.h>
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define MODERN                                                               \

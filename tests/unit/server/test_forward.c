@@ -2,10 +2,11 @@
  * handler's pointer, taking questions back, and limits. The transcripts "input/forward" test the
  * conversion for each revision, and allocation failures.
  */
+#include "server/input/input.h"
 #include "task_rig.h"
 
 #include <mcp/input.h>
-#include <mcp/provider.h>
+#include <mcp/sys/forward.h>
 
 #define DIGITS \
     "{\"n\":[1.0000000000000000000000001, 1e999,12345678901234567890123],\"s\":\"\\u0041\"}"
@@ -465,13 +466,13 @@ static void test_instance(void **state)
     world_open(w, NULL, NULL, rig_ok);
     world_open(v, NULL, NULL, rig_ok);
     w->no_random = true;
-    assert_null(mcp_server_instance(w->r.server));
+    assert_null(mcp__server_instance(w->r.server));
     w->no_random = false;
-    const char *id = mcp_server_instance(w->r.server);
+    const char *id = mcp__server_instance(w->r.server);
     assert_int_equal(strlen(id), 16);
     assert_int_equal(strspn(id, "0123456789abcdef"), 16);
-    assert_ptr_equal(mcp_server_instance(w->r.server), id);
-    assert_string_not_equal(mcp_server_instance(v->r.server), id);
+    assert_ptr_equal(mcp__server_instance(w->r.server), id);
+    assert_string_not_equal(mcp__server_instance(v->r.server), id);
     rig_close(&w->r);
     rig_close(&v->r);
     free(w);

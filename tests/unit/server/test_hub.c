@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include <mcp/mcp.h>
+#include <mcp/sys/server.h>
 
 #include "support/failalloc.h"
 #include "support/fixture.h"

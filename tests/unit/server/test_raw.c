@@ -3,6 +3,8 @@
  */
 #include "rig.h"
 
+#include <mcp/sys/forward.h>
+
 static const char *const page =
     "{\"tools\":[{\"name\":\"a\",\"title\":\"A\",\"inputSchema\":{\"type\":\"object\",\"x\":\n"
     "0.1000000000000000000000001},\"outputSchema\":{\"type\":\"array\"},\"annotations\":{},"

@@ -11,6 +11,7 @@
 
 #include <mcp/input.h>
 #include <mcp/server.h>
+#include <mcp/sys/server.h>
 
 #include "failalloc.h"
 

@@ -4,6 +4,8 @@
 #include "server/share/entry.h"
 #include "share_rig.h"
 
+#include <mcp/sys/forward.h>
+
 static side c;
 static const char key2[] = "another key of 32 bytes, at least";
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <mcp/mcp.h>
+#include <mcp/sys/server.h>
 
 #include "support/failalloc.h"
 

@@ -3,6 +3,8 @@
  */
 #include "task_rig.h"
 
+#include <mcp/sys/forward.h>
+
 /* ---- ownership ------------------------------------------------------------------------------- */
 
 static void test_principals(void **state)

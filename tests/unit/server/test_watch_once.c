@@ -1,7 +1,7 @@
 /* One instance watches for another: when each of them watches, what is refused or lost, what is told when the
  * role passes on; with every allocation failing. The test carries the messages.
  */
-#include <mcp/bus.h>
+#include <mcp/sys/bus.h>
 
 #include "rig.h"
 

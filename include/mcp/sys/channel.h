@@ -1,4 +1,4 @@
-/* mcp/channel.h: one stream of messages with one peer; the sans-I/O core of libmcp.
+/* mcp/sys/channel.h: one stream of messages with one peer; the sans-I/O core of libmcp.
  *
  * A channel is a pure function of its inputs. It takes whole messages (one JSON text each, without
  * a framing newline) and passes whole messages to `send`. It has no file descriptor, no thread and
@@ -14,9 +14,12 @@
  * thread.
  *
  * Times are milliseconds of any monotonic clock, the same one in all calls.
+ *
+ * Like all headers of mcp/sys it may change in any minor version until 1.0
+ * (docs/api-stability.md).
  */
-#ifndef MCP_CHANNEL_H
-#define MCP_CHANNEL_H
+#ifndef MCP_SYS_CHANNEL_H
+#define MCP_SYS_CHANNEL_H
 
 #include <mcp/base.h>
 #include <mcp/identity.h>
@@ -195,9 +198,6 @@ MCP_API void mcp_channel_free(mcp_channel *channel);
 /* Returns the revision of the legacy session, for example "2025-11-25", or NULL if there is no
  * session (a modern peer never has one). The string has static storage. */
 MCP_API const char *mcp_channel_revision(const mcp_channel *channel);
-
-/* Returns `user` of the options. */
-MCP_API void *mcp_channel_user(const mcp_channel *channel);
 
 #ifdef __cplusplus
 }

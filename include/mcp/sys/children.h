@@ -1,4 +1,4 @@
-/* mcp/children.h: child processes that run only while they are used. Such a process is started by
+/* mcp/sys/children.h: child processes that run only while they are used. Such a process is started by
  * its first use, ended when idle, and started again after a failure, with growing pauses. Its
  * resources can be limited. Part of libmcp-io.
  *
@@ -7,9 +7,12 @@
  * end the program, such as parsers of untrusted data and servers of other vendors.
  *
  * All functions must be called on the loop's thread.
+ *
+ * Like all headers of mcp/sys it may change in any minor version until 1.0
+ * (docs/api-stability.md).
  */
-#ifndef MCP_CHILDREN_H
-#define MCP_CHILDREN_H
+#ifndef MCP_SYS_CHILDREN_H
+#define MCP_SYS_CHILDREN_H
 
 #include <mcp/io.h>
 
