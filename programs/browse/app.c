@@ -47,7 +47,7 @@ static void on_traced(peer *p, bool sent, mcp_str message, void *user)
     app *a = user;
     (void)p;
     journal_add(&a->trace, sent ? LOOK_NAME : LOOK_PLAIN, sent ? "> " : "< ", message);
-    a->is_dirty = a->is_dirty || a->shows_trace;
+    a->is_dirty = a->is_dirty || a->bottom == BOTTOM_TRACE;
 }
 
 bool app_open(app *a)
@@ -119,17 +119,20 @@ uint64_t app_tick(app *a, int64_t now)
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
+void app_show(app *a, mode m)
+{
+    if (m == MODE_HELP)
+        a->before_help = a->mode, a->help.top = 0;
+    a->mode = m;
+}
+
 static void move(app *a, long by)
 {
     app_tab(a)->to_end = false;
-    if (a->shows_help) {
-        long top = (long)a->help.top + by;
-        a->help.top = top < 0 ? 0 : (size_t)top < n_key_rows ? (size_t)top : n_key_rows - 1;
-    } else if (a->focus == FOCUS_PREVIEW) {
+    if (a->focus == FOCUS_PREVIEW)
         preview_move(a, by);
-    } else {
+    else
         list_move(a, by);
-    }
 }
 
 static long page_of(const app *a)
@@ -169,7 +172,7 @@ static void open_entry(app *a)
 
 static void go_last(app *a)
 {
-    if (a->focus == FOCUS_PREVIEW && !a->shows_help)
+    if (a->focus == FOCUS_PREVIEW)
         preview_move(a, 1L << 40);
     else
         list_go(a, SIZE_MAX), app_tab(a)->to_end = true;
@@ -208,6 +211,11 @@ static void log_in(app *a)
         snprintf(a->message, sizeof(a->message), "there is no login at this server");
 }
 
+static void toggle_bottom(app *a, bottom what)
+{
+    a->bottom = a->bottom == what ? BOTTOM_NONE : what;
+}
+
 static void act(app *a, action what)
 {
     switch (what) {
@@ -224,7 +232,7 @@ static void act(app *a, action what)
     case ACTION_RIGHT: enter(a); break;
     case ACTION_TREE: list_toggle_tree(a); break;
     case ACTION_LEFT: leave(a); break;
-    case ACTION_SEARCH: a->is_typing = true, a->focus = FOCUS_LIST; break;
+    case ACTION_SEARCH: app_show(a, MODE_QUERY), a->focus = FOCUS_LIST; break;
     case ACTION_RESOURCES:
     case ACTION_TEMPLATES:
     case ACTION_PROMPTS:
@@ -239,11 +247,11 @@ static void act(app *a, action what)
         break;
     case ACTION_RELOAD: reload(a); break;
     case ACTION_LOGIN: log_in(a); break;
-    case ACTION_LOG: a->shows_log = !a->shows_log, a->shows_trace = false; break;
-    case ACTION_TRACE: a->shows_trace = !a->shows_trace, a->shows_log = false; break;
+    case ACTION_LOG: toggle_bottom(a, BOTTOM_LOG); break;
+    case ACTION_TRACE: toggle_bottom(a, BOTTOM_TRACE); break;
     case ACTION_MARK: list_mark(a); break;
-    case ACTION_CONTEXT: a->shows_marks = true; break;
-    case ACTION_HELP: a->shows_help = true, a->help.top = 0; break;
+    case ACTION_CONTEXT: app_show(a, MODE_MARKS); break;
+    case ACTION_HELP: app_show(a, MODE_HELP); break;
     case ACTION_REDRAW: a->wants_redraw = true; break;
     case ACTION_SUSPEND: a->wants_suspend = true; break;
     case ACTION_QUIT: a->wants_end = true; break;
@@ -295,9 +303,9 @@ static void type_query(app *a, key k)
     edit *query = &app_tab(a)->query, before = *query;
     action what = key_action(k.code);
     if (k.code == KEY_RETURN_ || k.code == '\n' || k.code == KEY_TAB_) {
-        a->is_typing = false;
+        app_show(a, MODE_LISTS);
     } else if (k.code == KEY_ESCAPE_ || k.code == CTRL('c')) {
-        a->is_typing = false;
+        app_show(a, MODE_LISTS);
         list_end_search(a);
     } else if (k.code >= KEY_UP_ && k.code <= KEY_DOWN_) {
         list_move(a, k.code == KEY_UP_ ? -1 : 1);
@@ -309,25 +317,45 @@ static void type_query(app *a, key k)
     }
 }
 
+/* Keys that move, and the wheel, move the help; every other key or click ends it. */
+static void help_key(app *a, key k)
+{
+    long by, most = (long)n_key_rows;
+    switch (key_action(k.code)) {
+    case ACTION_UP: by = -1; break;
+    case ACTION_DOWN: by = 1; break;
+    case ACTION_PAGE_UP: by = -page_of(a); break;
+    case ACTION_PAGE_DOWN: by = page_of(a); break;
+    case ACTION_FIRST: by = -most; break;
+    case ACTION_LAST: by = most; break;
+    default: by = k.code == KEY_WHEEL_UP_ ? -3 : k.code == KEY_WHEEL_DOWN_ ? 3 : 0; break;
+    }
+    if (!by) {
+        app_show(a, a->before_help);
+        return;
+    }
+    long top = (long)a->help.top + by;
+    a->help.top = top < 0 ? 0 : top < most ? (size_t)top : n_key_rows - 1;
+}
+
 void app_key(app *a, key k)
 {
     action what = key_action(k.code);
-    bool moves = what >= ACTION_UP && what <= ACTION_LAST;
+    bool is_mouse = k.code == KEY_CLICK_ || k.code == KEY_WHEEL_UP_ || k.code == KEY_WHEEL_DOWN_;
     a->is_dirty = true;
     *a->message = 0;
-    bool is_mouse = k.code == KEY_CLICK_ || k.code == KEY_WHEEL_UP_ || k.code == KEY_WHEEL_DOWN_;
-    if (is_mouse && !app_dialog(a) && !a->shows_marks)
-        mouse(a, k);
-    else if (what == ACTION_REDRAW || what == ACTION_SUSPEND)
+    if (what == ACTION_REDRAW || what == ACTION_SUSPEND)
         act(a, what);
     else if (app_dialog(a))
         dialog_key(app_dialog(a), k);
-    else if (a->shows_marks && !a->shows_help)
+    else if (a->mode == MODE_MARKS)
         marks_key(a, k);
-    else if (a->is_typing)
+    else if (a->mode == MODE_HELP)
+        help_key(a, k);
+    else if (is_mouse)
+        mouse(a, k);
+    else if (a->mode == MODE_QUERY)
         type_query(a, k);
-    else if (a->shows_help && !moves)
-        a->shows_help = false;
     else
         act(a, what);
 }

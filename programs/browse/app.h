@@ -17,6 +17,17 @@
 
 typedef enum focus { FOCUS_LIST, FOCUS_PREVIEW } focus;
 
+/* What is shown, and gets the keys, while no dialog is open; app_show() changes it. */
+typedef enum mode {
+    MODE_LISTS, /* the list and the preview, or the lists of the servers side by side */
+    MODE_QUERY, /* the same, while the query of a search is typed */
+    MODE_MARKS, /* the context */
+    MODE_HELP,  /* the keys; then the mode before it again */
+} mode;
+
+/* The pane at the bottom. */
+typedef enum bottom { BOTTOM_NONE, BOTTOM_LOG, BOTTOM_TRACE } bottom;
+
 /* Where a pane is scrolled to. */
 typedef struct scroll {
     size_t top, at; /* the first row shown, and the row of the cursor */
@@ -60,6 +71,8 @@ typedef struct app {
     list_kind kind;
     tab (*tabs)[LISTS]; /* of each peer */
     focus focus;
+    mode mode, before_help;
+    bottom bottom;
     preview preview;
     char message[200]; /* in the bar at the bottom, until the next key */
     bool is_dirty;     /* the screen may have to change */
@@ -72,16 +85,12 @@ typedef struct app {
         mcp_question *question;
     } questions[16]; /* that wait until the one before was answered */
     size_t n_questions;
-    bool is_typing; /* the query of a search */
     journal log, trace;
-    bool shows_log, shows_trace; /* a pane at the bottom */
     marks marks;
     collecting collect;
-    bool shows_marks;
-    bool prints; /* the context is printed at the end */
-    char *copy;  /* goes to the terminal's clipboard with the next frame; NULL for nothing */
-    bool shows_help;
-    bool is_beside;         /* the lists of the servers are shown side by side */
+    bool prints;    /* the context is printed at the end */
+    char *copy;     /* goes to the terminal's clipboard with the next frame; NULL for nothing */
+    bool is_beside; /* the lists of the servers are shown side by side */
     size_t tab_ends[LISTS]; /* the columns behind the names of the lists */
     scroll help;
     size_t list_rows, preview_rows; /* heights of the panes, as drawn last */
@@ -94,6 +103,7 @@ void app_close(app *a);
 /* Opens the chosen server again. Must not be called from a callback. */
 void app_reopen(app *a);
 void app_key(app *a, key k);
+void app_show(app *a, mode m);
 /* Opens the next question of a server, if none is open. */
 void app_ask(app *a);
 /* app_draw.c: draws everything; the size of the screen is set. */

@@ -66,7 +66,7 @@ static void draw_query(const app *a, pen *p)
     pen text = *p;
     text.end -= (size_t)n < text.end - text.begin ? (size_t)n : 0;
     pen_print(&text, " /");
-    if (a->is_typing)
+    if (a->mode == MODE_QUERY)
         edit_draw(&t->query, &text);
     else
         pen_put(&text, edit_text(&t->query));
@@ -89,12 +89,12 @@ static void draw_bottom(app *a, screen *s, area where)
         pen_fill(&p);
         return;
     }
-    if (a->shows_marks) {
+    if (a->mode == MODE_MARKS) {
         marks_draw_bottom(a, &p);
         pen_fill(&p);
         return;
     }
-    if (a->is_typing || (app_tab(a)->search.is_on && a->focus == FOCUS_LIST)) {
+    if (a->mode == MODE_QUERY || (app_tab(a)->search.is_on && a->focus == FOCUS_LIST)) {
         draw_query(a, &p);
         return;
     }
@@ -149,19 +149,19 @@ void app_draw(app *a, screen *s)
     size_t left = s->columns * 2 / 5;
     left = left > 80 ? 80 : left;
     draw_top(a, s, all);
-    if (a->shows_log || a->shows_trace) {
+    if (a->bottom != BOTTOM_NONE) {
         size_t rows = body.rows / 3;
         area below = {body.row + body.rows - rows, 0, rows, body.columns};
         body.rows -= rows;
-        journal_draw(a->shows_log ? &a->log : &a->trace, s, below,
-                     a->shows_log ? "Log" : "Messages");
+        journal_draw(a->bottom == BOTTOM_LOG ? &a->log : &a->trace, s, below,
+                     a->bottom == BOTTOM_LOG ? "Log" : "Messages");
     }
     app_ask(a);
-    if (a->shows_help) {
-        draw_help(a, s, body);
-    } else if (app_dialog(a)) {
+    if (app_dialog(a)) {
         dialog_draw(app_dialog(a), s, body);
-    } else if (a->shows_marks) {
+    } else if (a->mode == MODE_HELP) {
+        draw_help(a, s, body);
+    } else if (a->mode == MODE_MARKS) {
         marks_draw(a, s, body);
     } else if (a->is_beside && a->n_peers > 1) {
         beside_draw(a, s, body);

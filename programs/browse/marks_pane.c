@@ -155,8 +155,8 @@ void marks_key(app *a, key k)
     case ACTION_LAST: move(a, MOST_MARKS); break;
     case ACTION_LEFT:
     case ACTION_CONTEXT:
-    case ACTION_QUIT: a->shows_marks = false; break;
-    case ACTION_HELP: a->shows_help = true, a->help.top = 0; break;
+    case ACTION_QUIT: app_show(a, MODE_LISTS); break;
+    case ACTION_HELP: app_show(a, MODE_HELP); break;
     default: break;
     }
 }

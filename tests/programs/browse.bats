@@ -56,6 +56,10 @@ browse() { # size
     type_keys '?'
     until_shown "one line up" "Enter         open"
     is_screen help_80x24
+    type_keys End
+    until_shown "For screen readers"
+    type_keys Home
+    is_screen help_80x24
     type_keys Escape
     until_shown "inode/directory"
     type_keys G

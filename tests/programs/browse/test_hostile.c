@@ -217,14 +217,16 @@ static void check_bar(app *a, const screen *s)
     bool confirms = d && d->state == DIALOG_CONFIRM;
     assert_int_equal(strncmp(last, " y call", 7) == 0 || strncmp(last, " y send", 7) == 0,
                      confirms);
-    if (d)
+    if (d) {
         assert_int_equal(strncmp(last, dialog_hint(d), strlen(dialog_hint(d))), 0);
+        assert_null(strstr(text, "\n Keys"));
+    }
     free(text);
     for (size_t row = 2; row + 1 < s->rows; row++) { /* the log has one bar */
         bool is_bar = s->cells[row * s->columns].look == LOOK_BAR;
-        assert_true(!is_bar || a->shows_log || a->shows_trace);
-        assert_true(!is_bar ||
-                    s->cells[row * s->columns + 1].text[0] == (a->shows_log ? L'L' : L'M'));
+        assert_true(!is_bar || a->bottom != BOTTOM_NONE);
+        assert_true(!is_bar || s->cells[row * s->columns + 1].text[0] ==
+                                   (a->bottom == BOTTOM_LOG ? L'L' : L'M'));
     }
 }
 
@@ -236,8 +238,8 @@ static void note(app *a)
     const dialog *d = app_dialog(a);
     seen |= 1u << (d ? d->state : DIALOG_NONE);
     seen |= d && d->question ? 0x100u : 0;
-    seen |= a->shows_marks ? 0x200u : 0;
-    seen |= a->shows_help ? 0x400u : 0;
+    seen |= a->mode == MODE_MARKS ? 0x200u : 0;
+    seen |= a->mode == MODE_HELP ? 0x400u : 0;
     seen |= app_tab(a)->search.is_on ? 0x800u : 0;
 }
 
@@ -315,6 +317,11 @@ static void run_server(const char *seed)
         draw(&a, &s);
         settle(&a);
         draw(&a, &s);
+        if (app_dialog(&a) && a.mode == MODE_LISTS) { /* a question, while the help is shown */
+            app_show(&a, MODE_HELP);
+            draw(&a, &s);
+            app_show(&a, MODE_LISTS);
+        }
     }
     app_close(&a);
     mcp_loop_free(a.loop);
