@@ -38,7 +38,7 @@ KINDS
 @test "a list in memory has a limit" {
     most=$((most * 8)) patience=$((patience * 2))
     table stdio <<'KINDS'
-many | 5 | without --sort | ls --sort name --timeout 9
+many | 5 | without --sort | ls --sort name
 KINDS
 }
 
@@ -71,7 +71,7 @@ plain() {
     listen escapes
     while IFS='|' read -r words typed; do
         for where in "-- $hostile escapes" "-s $url"; do
-            line="$MCPCTL $words --timeout 5 $where"
+            line="$MCPCTL $words $where"
             printf "%b" "$typed" | LC_ALL=C SHELL=/bin/bash script -qec "$line" /dev/null >"$BATS_TEST_TMPDIR/shown" 2>&1 || :
             [ -s "$BATS_TEST_TMPDIR/shown" ]
             if ! LC_ALL=C plain "$BATS_TEST_TMPDIR/shown"; then

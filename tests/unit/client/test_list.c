@@ -321,9 +321,14 @@ static void test_handle(void **state)
     fake_ready(&f, replies, MCP_OPTIONS(mcp_client_options, .timeout_ms = 1000), false);
     const mcp_call_options o = {.size = sizeof(o), .done = fake_done, .user = &f};
     mcp_client_list_all(f.client, "resources/list", count_page, &o, &call);
+    for (size_t page = 1; page <= 2; page++) {
+        f.now += 900;
+        while (f.pages < page)
+            assert_true(fake_step(&f));
+        assert_int_equal(f.done, 0);
+    }
     f.until = f.now + 900;
     fake_run(&f);
-    assert_int_equal(f.pages, 2);
     assert_int_equal(f.done, 0);
     assert_int_equal(mcp_client_cancel(f.client, call, NULL), MCP_OK);
     fake_run(&f);
