@@ -11,7 +11,8 @@ setup() {
     export HOME=$PWD NO_COLOR=1 XDG_STATE_HOME=
     echo '[{"name":"add","description":"Adds","inputSchema":{"type":"object","properties":{"a":{"type":"number","maximum":9007199254740993}}}},
         {"name":"list","description":"Lists","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true},"_meta":{"x":1}}]' >tools.json
-    up="mcp:'$toolbox' tools.json?name=up"
+    # Lists are always new ones, even on a busy machine.
+    up="mcp:'$toolbox' tools.json?name=up&list_ms=60000&first_list_ms=60000"
 }
 
 teardown() {
@@ -148,8 +149,11 @@ call() { # NAME
 
 @test "a list that is kept, a part of a list, and a list that fails show and allow nothing else" {
     approve "$up"
-    jq -n --arg toolbox "$toolbox" '{approved: "approved.json", "withhold-changed": true,
-        sources: [{module: "mcp", source: "\"\($toolbox)\" tools.json", name: "up", options: {list_ms: 300, timeout_ms: 1000}}]}' >mcpd.json
+    config() { # OPTIONS
+        jq -n --arg toolbox "$toolbox" --argjson options "$1" '{approved: "approved.json", "withhold-changed": true,
+            sources: [{module: "mcp", source: "\"\($toolbox)\" tools.json", name: "up", options: $options}]}' >mcpd.json
+    }
+    config '{"list_ms": 300, "first_list_ms": 60000}'
     edit '.[0].description = "Evil"'
     talk legacy "$MCPD" --config mcpd.json
     tools up_list
@@ -160,17 +164,25 @@ call() { # NAME
     hear '.method == "notifications/tools/list_changed"'
     tools up_list
     # A call needs the list.
-    failure tools/call '{"name":"up_add","arguments":{}}'
-    rm tools.json.silent
+    request tools/call '{"name":"up_add","arguments":{}}'
     touch tools.json.error
+    rm tools.json.silent
+    answer
+    is true 'has("error")'
     failure tools/call '{"name":"up_add","arguments":{}}'
     rm tools.json.error
     failure tools/call '{"name":"up_add","arguments":{}}'
+    hush
+    touch tools.json.silent
+    config '{"timeout_ms": 1000}'
+    talk legacy "$MCPD" --config mcpd.json
+    failure tools/call '{"name":"up_add","arguments":{}}'
+    rm tools.json.silent
+    config '{"list_ms": 300, "first_list_ms": 60000}'
     # A page on which a tool is as approved does not approve that on another page.
     edit '[[.[1]], [.[0]], [.[0] | .description = "Adds"]]'
     hush
     for cursor in 0 1 2; do
-        rm -f tools.json.silent
         talk legacy "$MCPD" --config mcpd.json
         result tools/list '{}'
         failure tools/call '{"name":"up_add","arguments":{}}'
