@@ -238,7 +238,7 @@ static void check(const char *what, const struct change *c, const struct mode *m
 static void settle(bench *b)
 {
     do
-        fakehost_run(&b->host, SOON_MS);
+        fakehost_run(&b->host, SETTLE_MS);
     while (files_watch_count(b->watch).scanning);
 }
 
@@ -362,7 +362,7 @@ static void test_new_folders_are_watched(void **state)
     fakehost_run(&b.host, 4);
     make_folder("n");
     make_folder("n/m"); /* n is not watched yet */
-    fakehost_run(&b.host, SETTLE_MS);
+    settle(&b);
     assert_true(b.lists > 0);
     assert_int_equal(files_watch_count(b.watch).watched, 3);
     b.lists = 0;
@@ -385,7 +385,7 @@ static void test_moved_folders_are_watched(void **state)
     settle(&b);
     assert_int_equal(files_watch_count(b.watch).watched, 1);
     assert_int_equal(rename("outside", "served/in"), 0);
-    fakehost_run(&b.host, SETTLE_MS);
+    settle(&b);
     assert_true(b.lists > 0);
     assert_int_equal(files_watch_count(b.watch).watched, 3);
     b.lists = 0;
