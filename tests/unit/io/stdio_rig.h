@@ -1,7 +1,8 @@
 /* stdio_rig.h: a server on a pair of pipes in a separate process, and its peer.
  *
  * The server has several tools: "big" answers with 20,000 bytes, "slow" answers after 50 ms, or
- * never, "busy" keeps a worker busy for 300 ms. Shared memory counts how often "big" ran.
+ * never, "busy" keeps a worker busy until the call is cancelled, or for ever. Shared memory counts
+ * how often they ran.
  */
 #ifndef MCP_TESTS_STDIO_RIG_H
 #define MCP_TESTS_STDIO_RIG_H
@@ -45,7 +46,8 @@ enum { BIG = 20000 };
 
 static struct shared {
     atomic_int big_calls;
-    atomic_int slow_calls;
+    atomic_int slow_calls; /* of "busy": those that a worker has begun */
+    atomic_bool endless;   /* "busy" does not end when it is cancelled */
 } * shared;
 
 static inline int big(mcp_request *req, const mcp_json *arguments, void *user)
@@ -90,8 +92,9 @@ static inline int slow(mcp_request *req, const mcp_json *arguments, void *user)
 
 static inline void busy_work(void *user)
 {
-    (void)user;
-    usleep(300 * 1000);
+    atomic_fetch_add(&shared->slow_calls, 1);
+    while (!mcp_request_cancelled(user) || atomic_load(&shared->endless))
+        usleep(200);
 }
 
 static inline void busy_done(mcp_request *req, void *user)
@@ -104,8 +107,8 @@ static inline void busy_done(mcp_request *req, void *user)
 static inline int busy(mcp_request *req, const mcp_json *arguments, void *user)
 {
     (void)arguments;
-    atomic_fetch_add(&shared->slow_calls, 1);
-    return mcp_request_work(req, busy_work, busy_done, user);
+    (void)user;
+    return mcp_request_work(req, busy_work, busy_done, req);
 }
 
 /* Prints to stdout, as a careless handler or library might. */

@@ -31,9 +31,11 @@ static void test_drain_is_bounded(void **state)
     hear(p.from, got, sizeof(got), 0);
     assert_null(strstr(got, "\"id\":1,"));
     assert_int_equal(wait_end(&p), 0);
-    assert_in_range(now_ms() - before, 25, 2000);
+    assert_true(now_ms() - before >= 25);
 }
 
+/* These wait for no answer: neither that of the tool nor the end of drain_ms comes in the time of a
+ * test. */
 static void test_signals(void **state)
 {
     static const int numbers[] = {SIGTERM, SIGINT, SIGHUP};
@@ -42,15 +44,13 @@ static void test_signals(void **state)
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
         char got[1000];
         peer p;
-        start(&p, NULL);
+        start(&p, MCP_OPTIONS(mcp_stdio_options, .drain_ms = 600000));
         say_str(&p, HELLO TOOL("1", "never"));
         hear(p.from, got, sizeof(got), 1);
         wait_for_slow_call();
-        int64_t before = now_ms();
         kill(p.pid, numbers[i]);
         hear(p.from, got, sizeof(got), 0);
         assert_int_equal(wait_end(&p), 0);
-        assert_true(now_ms() - before < 1000);
     }
 }
 
@@ -59,25 +59,24 @@ static void test_signals(void **state)
 static void test_signal_while_busy(void **state)
 {
     static const struct {
+        bool endless;
         uint64_t drain_ms;
         int status;
-    } cases[] = {{5000, 0}, {30, -MCP_ETIMEOUT}};
+    } cases[] = {{false, 600000, 0}, {true, 30, -MCP_ETIMEOUT}};
 
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         char got[1000];
         peer p;
         start(&p, MCP_OPTIONS(mcp_stdio_options, .drain_ms = cases[i].drain_ms));
+        atomic_store(&shared->endless, cases[i].endless);
         say_str(&p, HELLO TOOL("1", "busy"));
         hear(p.from, got, sizeof(got), 1);
         wait_for_slow_call();
-        usleep(20 * 1000); /* until a thread has started it */
-        int64_t before = now_ms();
         kill(p.pid, SIGTERM);
         hear(p.from, got, sizeof(got), 0);
         assert_null(strstr(got, "busy no more"));
         assert_int_equal(wait_end(&p), cases[i].status);
-        assert_true(now_ms() - before < 1500);
     }
 }
 
@@ -88,15 +87,13 @@ static void test_signal_while_stuck(void **state)
     peer p;
 
     (void)state;
-    start(&p, MCP_OPTIONS(mcp_stdio_options, .max_output = 200000));
+    start(&p, MCP_OPTIONS(mcp_stdio_options, .max_output = 200000, .drain_ms = 600000));
     say_str(&p, HELLO);
     hear(p.from, got, sizeof(got), 1);
     say_until_stuck(&p, TOOL("1", "big"));
-    int64_t before = now_ms();
     int status;
     kill(p.pid, SIGTERM);
     assert_int_equal(waitpid(p.pid, &status, 0), p.pid);
-    assert_true(now_ms() - before < 1000);
     assert_int_equal(status, 0);
     close(p.to);
     close(p.from);
