@@ -290,7 +290,8 @@ int postgres_caller_of(postgres_callers *all, const mcp_allocator *alloc,
     return rc;
 }
 
-/* The subquery's cast of a text to bool fails; the text becomes the database's message. */
+/* The subquery's cast of a text to bool fails; the text becomes the database's message. SET ROLE comes
+ * before this, so the next one looks up the role anew. */
 void postgres_settings_sql(char sql[POSTGRES_SETTINGS_SQL], int n)
 {
     size_t len = (size_t)snprintf(sql, POSTGRES_SETTINGS_SQL, "SELECT ");
@@ -301,5 +302,5 @@ void postgres_settings_sql(char sql[POSTGRES_SETTINGS_SQL], int n)
              "(SELECT pg_catalog.concat(rolname, ' is a role without row-level security')"
              "::pg_catalog.bool FROM pg_catalog.pg_roles WHERE rolname OPERATOR(pg_catalog.=) ANY "
              "(ARRAY[current_user, session_user]) AND (rolsuper OR rolbypassrls OR rolreplication) "
-             "LIMIT 1)");
+             "LIMIT 1), " POSTGRES_FORGET_ROLES);
 }

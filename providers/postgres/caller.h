@@ -19,7 +19,7 @@ enum {
     POSTGRES_ROLES = 1000,
     POSTGRES_SETTINGS = 16,
     POSTGRES_ROLE_MAX = 63, /* bytes; PostgreSQL truncates longer names, so two could be equal */
-    POSTGRES_SETTINGS_SQL = 1400,
+    POSTGRES_SETTINGS_SQL = 1700,
     POSTGRES_LOGINS = 3, /* parameters of a login */
 };
 

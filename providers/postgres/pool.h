@@ -125,6 +125,17 @@ void postgres_pool_cancel(postgres_pool *pool, postgres_op *op);
 
 enum { POSTGRES_SESSION_SQL = 800 };
 
+/* An expression after which a session looks up anew of which roles its login role is a member. It
+ * remembers that for one role at a time, until somebody changes a membership. If it learned it just
+ * when a REVOKE was committed, it remembers what was before, and the role could still be used. Asking
+ * about another role, which every server has, replaces it. SET ROLE asks for "SET", before PostgreSQL
+ * 16 for "MEMBER". */
+#define POSTGRES_FORGET_ROLES                                            \
+    "pg_catalog.pg_has_role('pg_monitor'::pg_catalog.name, "             \
+    "'pg_signal_backend'::pg_catalog.name, CASE WHEN "                   \
+    "pg_catalog.current_setting('server_version_num')::pg_catalog.int4 " \
+    "OPERATOR(pg_catalog.>=) 160000 THEN 'SET' ELSE 'MEMBER' END)"
+
 /* The reason if there is no better one. */
 #define POSTGRES_NO_ANSWER "it does not answer"
 

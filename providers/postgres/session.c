@@ -136,7 +136,7 @@ static const char mighty_sql[] =
     "session_user";
 
 /* Sends all statements in one message. The second result tells whether the role has
- * such privileges. */
+ * such privileges. What the session has learned for it is forgotten (POSTGRES_FORGET_ROLES). */
 static bool set_up(PGconn *conn, const char *sql, patience *p, bool *mighty)
 {
     bool ok = PQsetnonblocking(conn, 1) == 0 && PQsendQuery(conn, sql);
@@ -224,12 +224,13 @@ static PGconn *dial(const char *conninfo, patience *p, bool *late)
 PGconn *postgres_connect(const char *conninfo, uint64_t timeout_ms, const char *after,
                          const atomic_bool *given_up, bool *mighty, char text[300])
 {
-    char session[POSTGRES_SESSION_SQL], sql[POSTGRES_SESSION_SQL + sizeof(mighty_sql) + 100];
+    char session[POSTGRES_SESSION_SQL], sql[POSTGRES_SESSION_SQL + sizeof(mighty_sql) + 400];
     bool late;
     patience p = {.seconds = CONNECT_S, .given_up = given_up};
     PGconn *conn = dial(conninfo, &p, &late);
     postgres_session_sql(session, timeout_ms);
-    snprintf(sql, sizeof(sql), "%s;%s;%.90s", session, mighty_sql, after ? after : "");
+    snprintf(sql, sizeof(sql), "%s;%s;SELECT " POSTGRES_FORGET_ROLES ";%.90s", session, mighty_sql,
+             after ? after : "");
     if (conn && !late && PQstatus(conn) == CONNECTION_OK) {
         PQsetNoticeReceiver(conn, quiet, NULL); /* libpq's default prints to stderr */
         p.until = now_ms() + p.seconds * 1000;
