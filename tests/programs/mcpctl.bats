@@ -198,7 +198,7 @@ bats_require_minimum_version 1.5.0
 @test "a server that breaks the protocol or is silent: exit 4" {
     local kind text
     while read -r kind text; do
-        run "$MCPCTL" ls --timeout 5 -- "$stranger" "$kind"
+        run "$MCPCTL" ls -- "$stranger" "$kind"
         echo "$kind: $status ${output: -300}"
         [ "$status" -eq 4 ]
         [[ $output == *"$text"* ]]
@@ -221,9 +221,16 @@ KINDS
 
 @test "an error report shows the stderr since the call began, and earlier lines only if the server ended" {
     local earlier='echo earlier >&2; exec "$0" "$1"'
-    run "$MCPCTL" ls --timeout 0.5 -- sh -c "$earlier" "$stranger" silent-later
+    local seconds
+    for seconds in 0.5 20; do # on a busy machine the server may take longer to start
+        run "$MCPCTL" ls --timeout $seconds -- sh -c "$earlier" "$stranger" silent-later
+        [[ $output == *"wrote to stderr"* ]] || break
+    done
     [[ $status == 4 && $output == *"no answer within"* && $output != *earlier$'\n'* && $output != *"wrote to stderr"* ]]
-    run "$MCPCTL" ls --timeout 0.5 -- sh -c "$earlier" "$stranger" silent
+    for seconds in 0.5 20; do
+        run "$MCPCTL" ls --timeout $seconds -- sh -c "$earlier" "$stranger" silent
+        [[ $output != *"wrote to stderr"* ]] || break
+    done
     [[ $status == 4 && $output == *"wrote to stderr:"*$'\n'earlier ]]
     run "$MCPCTL" ls -- sh -c "$earlier" "$stranger" dies-later
     [[ $status == 3 && $output == *"I give up"* && $output != *$'\n'earlier* ]]
@@ -236,18 +243,29 @@ KINDS
     run timeout 100 "$MCPCTL" ls --ping 0.3 --timeout 90 -- "$stranger" mute
     [ "$status" -eq 3 ]
     [[ $output == *"the connection to the server was lost: the server did not answer a ping within 0.300 s"* ]]
-    # During the two seconds of waiting there are more pings than the three of the command itself.
-    run "$MCPCTL" ping --count 3 --ping 0.3 --trace legacy -- "$BATS_TEST_DIRNAME/support/workshop" legacy
+    # During the seconds of waiting there are more pings than those of the command itself. On a busy machine an answer
+    # may take longer than 0.3 s.
+    local count=3
+    run "$MCPCTL" ping --count $count --ping 0.3 --trace legacy -- "$BATS_TEST_DIRNAME/support/workshop" legacy
+    if [ "$status" -ne 0 ]; then
+        count=13
+        run "$MCPCTL" ping --count $count --ping 6 --trace legacy -- "$BATS_TEST_DIRNAME/support/workshop" legacy
+    fi
     [ "$status" -eq 0 ]
-    [ "$(grep -c '"method":"ping"' legacy)" -gt 3 ]
+    [ "$(grep -c '"method":"ping"' legacy)" -gt $count ]
     run "$MCPCTL" ping --count 2 --ping 0.1 --trace modern -- "$BATS_TEST_DIRNAME/support/workshop"
     [ "$status" -eq 0 ]
     ! grep -q '"method":"ping"' modern
 }
 
 @test "unusual behaviour that a client must tolerate: exit 0" {
+    local kind seconds
     for kind in noisy floods mute-probe legacy; do
-        apart "$MCPCTL" ls --quiet --timeout 1 -- "$stranger" $kind
+        # The time-out is that of the first request too, to which mute-probe gives no answer.
+        for seconds in 1 20; do
+            apart "$MCPCTL" ls --quiet --timeout $seconds -- "$stranger" $kind
+            [ "$status" -ne 0 ] || break
+        done
         [ "$status" -eq 0 ]
         [[ $output == mem:-1* ]]
         [ -z "$stderr" ]

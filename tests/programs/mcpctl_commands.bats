@@ -55,7 +55,7 @@ FILTERS
     run on_terminal "$MCPCTL" ls --sort size -- "$workshop"
     [ "${lines[0]}" = 'NAME        SIZE  TYPE           URI' ]
     [ "${lines[1]}" = 'logo.png     68K  image/png      mem:img/logo.png' ]
-    run "$MCPCTL" ls --sort name --timeout 20 -- "$stranger" endless
+    run "$MCPCTL" ls --sort name -- "$stranger" endless
     [ "$status" -eq 4 ]
     [[ $output == *"10000 pages"* ]]
 }
