@@ -6,6 +6,7 @@ bats_require_minimum_version 1.5.0
 setup() {
     : "${MCPD:=mcpd}" "${MCPCTL:=mcpctl}"
     load support/late
+    load support/legacy
     cd "$BATS_TEST_TMPDIR"
     sqlite3 shop.db "CREATE TABLE item(id INTEGER PRIMARY KEY, name TEXT);
         INSERT INTO item VALUES (1, 'one'), (2, 'two');
@@ -14,13 +15,6 @@ setup() {
 
 initialize='{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}'
-
-legacy() { # OPTIONS... -- MESSAGE...: prints the replies in the order of their ids, without that of the handshake
-    local args=()
-    while [ "$1" != -- ]; do args+=("$1"); shift; done
-    shift
-    printf '%s\n' "$initialize" "$@" | "$MCPD" "${args[@]}" | jq -sc 'map(select(has("id") and .id != "i")) | sort_by(.id)'
-}
 
 request() { # METHOD PARAMS [ID]
     printf '{"jsonrpc":"2.0","id":%s,"method":"%s","params":%s}' "${3:-1}" "$1" "$2"
