@@ -52,8 +52,8 @@ static int reply_quantity(mcp_request *req, double value, const char *unit_name)
 {
     mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
     mcp_json_begin_object(w);
-    mcp_json_key(w, "value"), mcp_json_add_real(w, value);
-    mcp_json_key(w, "unit"), mcp_json_add_string(w, unit_name);
+    mcp_json_put_real(w, "value", value);
+    mcp_json_put_string(w, "unit", unit_name);
     mcp_json_end(w);
     mcp_str json;
     int rc = mcp_json_writer_finish(w, &json);

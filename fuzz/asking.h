@@ -55,9 +55,9 @@ static inline mcp_json_writer *begin_request(const char *method)
 {
     mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
     mcp_json_begin_object(w);
-    mcp_json_key(w, "jsonrpc"), mcp_json_add_string(w, "2.0");
-    mcp_json_key(w, "id"), mcp_json_add_int(w, 1);
-    mcp_json_key(w, "method"), mcp_json_add_string(w, method);
+    mcp_json_put_string(w, "jsonrpc", "2.0");
+    mcp_json_put_int(w, "id", 1);
+    mcp_json_put_string(w, "method", method);
     mcp_json_key(w, "params");
     mcp_json_begin_object(w);
     mcp_json_key(w, "_meta");
@@ -89,7 +89,7 @@ static inline void check_answer(const char *prefix, mcp_str rest)
     size_t len = strlen(prefix);
     memcpy(uri, prefix, len);
     memcpy(uri + len, rest.ptr, rest.len);
-    mcp_json_key(w, "uri"), mcp_json_add_str(w, (mcp_str){uri, len + rest.len});
+    mcp_json_put_str(w, "uri", (mcp_str){uri, len + rest.len});
     end_request(w);
 }
 

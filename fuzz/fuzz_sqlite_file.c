@@ -136,10 +136,10 @@ static void make_database(const mcp_str *part, size_t n)
 static void query(mcp_str sql)
 {
     mcp_json_writer *w = begin_request("tools/call");
-    mcp_json_key(w, "name"), mcp_json_add_string(w, "query_sqlite_d");
+    mcp_json_put_string(w, "name", "query_sqlite_d");
     mcp_json_key(w, "arguments");
     mcp_json_begin_object(w);
-    mcp_json_key(w, "sql"), mcp_json_add_str(w, sql);
+    mcp_json_put_str(w, "sql", sql);
     mcp_json_end(w);
     end_request(w);
 }

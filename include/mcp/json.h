@@ -110,7 +110,7 @@ MCP_API const mcp_json *mcp_json_root(const mcp_json_doc *doc);
  *
  *     mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
  *     mcp_json_begin_object(w);
- *     mcp_json_key(w, "temperature"), mcp_json_add_real(w, 22.5);
+ *     mcp_json_put_real(w, "temperature", 22.5);
  *     mcp_json_end(w);
  *     mcp_str text;
  *     int rc = mcp_json_writer_finish(w, &text); */
@@ -143,6 +143,83 @@ MCP_API void mcp_json_add_value(mcp_json_writer *w, const mcp_json *value);
 /* Copies JSON text without checking it. The caller must ensure that the text is valid. A newline in
  * the text makes the writer fail with MCP_EINVAL. */
 MCP_API void mcp_json_add_raw(mcp_json_writer *w, mcp_str json);
+
+/* Write a whole member of an object: its key, and its value as mcp_json_add_*() writes it. (The
+ * parameters end with _ so that they shadow no global name of a program.) */
+static inline void mcp_json_put_null(mcp_json_writer *w_, const char *key_)
+{
+    mcp_json_key(w_, key_);
+    mcp_json_add_null(w_);
+}
+
+static inline void mcp_json_put_bool(mcp_json_writer *w_, const char *key_, bool value_)
+{
+    mcp_json_key(w_, key_);
+    mcp_json_add_bool(w_, value_);
+}
+
+static inline void mcp_json_put_int(mcp_json_writer *w_, const char *key_, int64_t value_)
+{
+    mcp_json_key(w_, key_);
+    mcp_json_add_int(w_, value_);
+}
+
+static inline void mcp_json_put_uint(mcp_json_writer *w_, const char *key_, uint64_t value_)
+{
+    mcp_json_key(w_, key_);
+    mcp_json_add_uint(w_, value_);
+}
+
+static inline void mcp_json_put_real(mcp_json_writer *w_, const char *key_, double value_)
+{
+    mcp_json_key(w_, key_);
+    mcp_json_add_real(w_, value_);
+}
+
+static inline void mcp_json_put_string(mcp_json_writer *w_, const char *key_, const char *value_)
+{
+    mcp_json_key(w_, key_);
+    mcp_json_add_string(w_, value_);
+}
+
+static inline void mcp_json_put_str(mcp_json_writer *w_, const char *key_, mcp_str value_)
+{
+    mcp_json_key(w_, key_);
+    mcp_json_add_str(w_, value_);
+}
+
+static inline void mcp_json_put_base64(mcp_json_writer *w_, const char *key_, const void *bytes_,
+                                       size_t len_)
+{
+    mcp_json_key(w_, key_);
+    mcp_json_add_base64(w_, bytes_, len_);
+}
+
+static inline void mcp_json_put_value(mcp_json_writer *w_, const char *key_, const mcp_json *value_)
+{
+    mcp_json_key(w_, key_);
+    mcp_json_add_value(w_, value_);
+}
+
+static inline void mcp_json_put_raw(mcp_json_writer *w_, const char *key_, mcp_str json_)
+{
+    mcp_json_key(w_, key_);
+    mcp_json_add_raw(w_, json_);
+}
+
+/* Write the key of a member whose value is an object or an array, and begin it. mcp_json_end() ends
+ * it. */
+static inline void mcp_json_put_object(mcp_json_writer *w_, const char *key_)
+{
+    mcp_json_key(w_, key_);
+    mcp_json_begin_object(w_);
+}
+
+static inline void mcp_json_put_array(mcp_json_writer *w_, const char *key_)
+{
+    mcp_json_key(w_, key_);
+    mcp_json_begin_array(w_);
+}
 
 /* Returns MCP_OK and the text, which belongs to the writer and is valid until the writer is used
  * again or freed; or the first failure: MCP_ENOMEM, MCP_ELIMIT, MCP_EINVAL (not UTF-8), MCP_ESTATE

@@ -60,7 +60,7 @@ static char *cursor_params(const char *cursor, bool *ok)
         return NULL;
     mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
     mcp_json_begin_object(w);
-    mcp_json_key(w, "cursor"), mcp_json_add_str(w, mcp_str_from(cursor));
+    mcp_json_put_str(w, "cursor", mcp_str_from(cursor));
     mcp_json_end(w);
     if (mcp_json_writer_finish(w, &text) == MCP_OK)
         params = text_dup(text);

@@ -308,7 +308,7 @@ static void add_kept(mcp_json_writer *w, const mcp_json *root, const char *key)
 {
     const mcp_json *value = mcp_json_get(root, key);
     if (value)
-        mcp_json_key(w, key), mcp_json_add_value(w, value);
+        mcp_json_put_value(w, key, value);
 }
 
 /* Compiles the property's schema, with the definitions that its references may need. */
@@ -321,7 +321,7 @@ static mcp_schema *compile(const field *f)
     mcp_json_begin_object(w);
     for (size_t i = 0; i < 3; i++)
         add_kept(w, f->root, kept[i]);
-    mcp_json_key(w, "properties"), mcp_json_begin_object(w);
+    mcp_json_put_object(w, "properties");
     mcp_json_key_str(w, f->name), mcp_json_add_value(w, f->schema);
     mcp_json_end(w), mcp_json_end(w);
     if (w && mcp_json_writer_finish(w, &text) == MCP_OK)

@@ -8,12 +8,12 @@
 static void put_result(mcp_json_writer *w, mcp_str text, const char *model)
 {
     mcp_json_begin_object(w);
-    mcp_json_key(w, "role"), mcp_json_add_string(w, "assistant");
-    mcp_json_key(w, "model"), mcp_json_add_string(w, model);
-    mcp_json_key(w, "stopReason"), mcp_json_add_string(w, "endTurn");
-    mcp_json_key(w, "content"), mcp_json_begin_object(w);
-    mcp_json_key(w, "type"), mcp_json_add_string(w, "text");
-    mcp_json_key(w, "text"), mcp_json_add_str(w, text);
+    mcp_json_put_string(w, "role", "assistant");
+    mcp_json_put_string(w, "model", model);
+    mcp_json_put_string(w, "stopReason", "endTurn");
+    mcp_json_put_object(w, "content");
+    mcp_json_put_string(w, "type", "text");
+    mcp_json_put_str(w, "text", text);
     mcp_json_end(w), mcp_json_end(w);
 }
 

@@ -14,18 +14,18 @@ static char *make_params(const completion_query *q)
 {
     mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
     mcp_json_begin_object(w);
-    mcp_json_key(w, "ref"), mcp_json_begin_object(w);
-    mcp_json_key(w, "type"), mcp_json_add_string(w, q->prompt ? "ref/prompt" : "ref/resource");
+    mcp_json_put_object(w, "ref");
+    mcp_json_put_string(w, "type", q->prompt ? "ref/prompt" : "ref/resource");
     mcp_json_key(w, q->prompt ? "name" : "uri");
     mcp_json_add_string(w, q->prompt ? q->prompt : q->uri_template);
     mcp_json_end(w);
-    mcp_json_key(w, "argument"), mcp_json_begin_object(w);
-    mcp_json_key(w, "name"), mcp_json_add_str(w, q->argument);
-    mcp_json_key(w, "value"), mcp_json_add_string(w, q->value ? q->value : "");
+    mcp_json_put_object(w, "argument");
+    mcp_json_put_str(w, "name", q->argument);
+    mcp_json_put_string(w, "value", q->value ? q->value : "");
     mcp_json_end(w);
     if (q->n_words) {
-        mcp_json_key(w, "context"), mcp_json_begin_object(w);
-        mcp_json_key(w, "arguments"), mcp_json_begin_object(w);
+        mcp_json_put_object(w, "context");
+        mcp_json_put_object(w, "arguments");
         for (size_t i = 0; i < q->n_words; i++) {
             argument a;
             if (argument_parse(q->words[i], &a))

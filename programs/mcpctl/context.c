@@ -111,22 +111,22 @@ static void add_number(mcp_json_writer *w, const char *key, double value)
 static void add_item(mcp_json_writer *w, const ctl *c, const selected *a)
 {
     mcp_json_begin_object(w);
-    mcp_json_key(w, "uri"), mcp_json_add_str(w, a->uri);
-    mcp_json_key(w, "name"), mcp_json_add_str(w, a->name);
+    mcp_json_put_str(w, "uri", a->uri);
+    mcp_json_put_str(w, "name", a->name);
     if (a->type.len)
-        mcp_json_key(w, "mimeType"), mcp_json_add_str(w, a->type);
+        mcp_json_put_str(w, "mimeType", a->type);
     add_number(w, "score", a->score);
     if (c->set.explain) {
         add_number(w, "match", a->match);
         add_number(w, "priority", a->priority);
         add_number(w, "recency", a->recency);
-        mcp_json_key(w, "included"), mcp_json_add_bool(w, selected_is_in(a));
-        mcp_json_key(w, "why"), mcp_json_add_string(w, selected_fates[a->fate]);
+        mcp_json_put_bool(w, "included", selected_is_in(a));
+        mcp_json_put_string(w, "why", selected_fates[a->fate]);
     }
-    mcp_json_key(w, "cost"), mcp_json_add_uint(w, a->cost);
+    mcp_json_put_uint(w, "cost", a->cost);
     if (selected_is_in(a) && !c->set.explain) {
-        mcp_json_key(w, "part"), mcp_json_add_bool(w, a->fate == FATE_CUT);
-        mcp_json_key(w, "text"), mcp_json_add_str(w, a->part);
+        mcp_json_put_bool(w, "part", a->fate == FATE_CUT);
+        mcp_json_put_str(w, "text", a->part);
     }
     mcp_json_end(w);
 }
@@ -135,11 +135,11 @@ static int put_json(const choosing *k)
 {
     mcp_json_writer *w = mcp_json_writer_new(NULL, (size_t)1 << 30);
     mcp_json_begin_object(w);
-    mcp_json_key(w, "query"), mcp_json_add_string(w, k->chosen.query);
-    mcp_json_key(w, "unit"), mcp_json_add_string(w, k->chosen.budget.tokens ? "tokens" : "bytes");
-    mcp_json_key(w, "budget"), mcp_json_add_uint(w, k->chosen.budget.limit);
-    mcp_json_key(w, "used"), mcp_json_add_uint(w, k->chosen.budget.used);
-    mcp_json_key(w, "resources"), mcp_json_begin_array(w);
+    mcp_json_put_string(w, "query", k->chosen.query);
+    mcp_json_put_string(w, "unit", k->chosen.budget.tokens ? "tokens" : "bytes");
+    mcp_json_put_uint(w, "budget", k->chosen.budget.limit);
+    mcp_json_put_uint(w, "used", k->chosen.budget.used);
+    mcp_json_put_array(w, "resources");
     for (size_t i = 0; i < k->chosen.count; i++)
         if (selected_is_in(&k->chosen.items[i]) || k->c->set.explain)
             add_item(w, k->c, &k->chosen.items[i]);

@@ -42,11 +42,11 @@ static int put_fetched(const fetching *f, const mcp_fetched *fetched)
 {
     mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
     mcp_json_begin_object(w);
-    mcp_json_key(w, "contents"), mcp_json_begin_array(w);
+    mcp_json_put_array(w, "contents");
     mcp_json_begin_object(w);
-    mcp_json_key(w, "uri"), mcp_json_add_string(w, f->uri);
+    mcp_json_put_string(w, "uri", f->uri);
     if (*fetched->media_type)
-        mcp_json_key(w, "mimeType"), mcp_json_add_string(w, fetched->media_type);
+        mcp_json_put_string(w, "mimeType", fetched->media_type);
     bool text = is_text(fetched->body);
     mcp_json_key(w, text ? "text" : "blob");
     if (text)

@@ -80,8 +80,8 @@ static int print_json(const ctl *c)
 {
     mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
     mcp_json_begin_object(w);
-    mcp_json_key(w, "revision"), mcp_json_add_string(w, mcp_client_revision(c->session->client));
-    mcp_json_key(w, "modern"), mcp_json_add_bool(w, mcp_client_is_modern(c->session->client));
+    mcp_json_put_string(w, "revision", mcp_client_revision(c->session->client));
+    mcp_json_put_bool(w, "modern", mcp_client_is_modern(c->session->client));
     mcp_json_key(w, "firstAnswerMs");
     mcp_json_add_real(w, (double)c->session->first_answer_us / 1000);
     add_member(w, "serverInfo", mcp_client_server_info(c->session->client));

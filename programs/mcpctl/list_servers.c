@@ -43,9 +43,9 @@ static void put_server(listing_servers *l, const char *path, mcp_str name, const
     l->count++;
     if (l->w) {
         mcp_json_begin_object(l->w);
-        mcp_json_key(l->w, "name"), mcp_json_add_str(l->w, name);
-        mcp_json_key(l->w, "file"), mcp_json_add_string(l->w, path);
-        mcp_json_key(l->w, "entry"), mcp_json_add_value(l->w, entry);
+        mcp_json_put_str(l->w, "name", name);
+        mcp_json_put_string(l->w, "file", path);
+        mcp_json_put_value(l->w, "entry", entry);
         mcp_json_end(l->w);
     } else {
         put_styled(l->c, STYLE_NAME, name);
@@ -75,7 +75,7 @@ int run_servers(ctl *c)
     if (c->set.json) {
         l.w = mcp_json_writer_new(NULL, 0);
         mcp_json_begin_object(l.w);
-        mcp_json_key(l.w, "servers"), mcp_json_begin_array(l.w);
+        mcp_json_put_array(l.w, "servers");
     }
     int code =
         server_files(c->set.config.items, c->set.config.count, server_say, on_file, &l) == MCP_OK

@@ -114,7 +114,7 @@ static void add_names(mcp_json_writer *w, const char *key, const char *const *na
 {
     if (!count)
         return;
-    mcp_json_key(w, key), mcp_json_begin_array(w);
+    mcp_json_put_array(w, key);
     for (size_t i = 0; i < count; i++)
         mcp_json_add_string(w, names[i]);
     mcp_json_end(w);
@@ -126,7 +126,7 @@ static void put_all(const ctl *c, const changes *k, mcp_json_writer *w)
         add_names(w, "added", k->added, k->n_added);
         add_names(w, "removed", k->removed, k->n_removed);
         if (k->more)
-            mcp_json_key(w, "more"), mcp_json_add_uint(w, k->more);
+            mcp_json_put_uint(w, "more", k->more);
         return;
     }
     put_lines(c, '+', k->added, k->n_added);

@@ -9,7 +9,7 @@
 
 static void add_text(mcp_json_writer *w, const char *key, const char *text)
 {
-    mcp_json_key(w, key), mcp_json_add_string(w, text ? text : "");
+    mcp_json_put_string(w, key, text ? text : "");
 }
 
 /* ---- login and logout ------------------------------------------------------------------------ */
@@ -74,7 +74,7 @@ static int report_logout(const ctl *c, bool was_in)
         mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
         mcp_json_begin_object(w);
         add_text(w, "server", url);
-        mcp_json_key(w, "loggedOut"), mcp_json_add_bool(w, was_in);
+        mcp_json_put_bool(w, "loggedOut", was_in);
         mcp_json_end(w);
         return put_written(c, "logout", w);
     }
@@ -148,9 +148,9 @@ static int put_state(const ctl *c, const char *url, const char *account,
     add_text(w, "scope", state->scope);
     if (state->expires)
         add_text(w, "expires", time_text(state->expires, when));
-    mcp_json_key(w, "hasToken"), mcp_json_add_bool(w, state->has_token);
-    mcp_json_key(w, "renewable"), mcp_json_add_bool(w, state->can_refresh);
-    mcp_json_key(w, "bound"), mcp_json_add_bool(w, state->is_bound);
+    mcp_json_put_bool(w, "hasToken", state->has_token);
+    mcp_json_put_bool(w, "renewable", state->can_refresh);
+    mcp_json_put_bool(w, "bound", state->is_bound);
     mcp_json_end(w);
     return EXIT_OK;
 }
@@ -215,7 +215,7 @@ int run_auth(ctl *c)
     if (code == EXIT_OK && c->set.json) {
         l.w = mcp_json_writer_new(NULL, 0);
         mcp_json_begin_object(l.w);
-        mcp_json_key(l.w, "logins"), mcp_json_begin_array(l.w);
+        mcp_json_put_array(l.w, "logins");
     }
     if (code == EXIT_OK)
         code = put_logins(&l);

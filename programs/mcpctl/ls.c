@@ -114,7 +114,7 @@ static int put_scored(const ctl *c, listing *l, const entry *e)
     mcp_str key, text;
     mcp_json_doc *doc = NULL;
     mcp_json_begin_object(w);
-    mcp_json_key(w, "score"), mcp_json_add_real(w, e->score);
+    mcp_json_put_real(w, "score", e->score);
     for (const mcp_json *v; (v = mcp_json_next(e->json, &it, &key)) != NULL;) {
         if (!mcp_str_eq(key, MCP_STR("score")))
             mcp_json_key_str(w, key), mcp_json_add_value(w, v);

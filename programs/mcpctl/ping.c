@@ -30,7 +30,7 @@ static int put_time(ctl *c, double ms)
     }
     mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
     mcp_json_begin_object(w);
-    mcp_json_key(w, "ms"), mcp_json_add_real(w, ms);
+    mcp_json_put_real(w, "ms", ms);
     mcp_json_end(w);
     return put_written(c, "ping", w);
 }

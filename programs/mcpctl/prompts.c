@@ -133,8 +133,8 @@ static char *make_params(const char *name, const char *arguments)
 {
     mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
     mcp_json_begin_object(w);
-    mcp_json_key(w, "name"), mcp_json_add_string(w, name);
-    mcp_json_key(w, "arguments"), mcp_json_add_raw(w, mcp_str_from(arguments));
+    mcp_json_put_string(w, "name", name);
+    mcp_json_put_raw(w, "arguments", mcp_str_from(arguments));
     mcp_json_end(w);
     return take_written("prompt", w);
 }

@@ -120,7 +120,7 @@ char *read_params(const char *uri)
     mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
     char what[1024];
     mcp_json_begin_object(w);
-    mcp_json_key(w, "uri"), mcp_json_add_string(w, uri);
+    mcp_json_put_string(w, "uri", uri);
     mcp_json_end(w);
     snprintf(what, sizeof(what), "read %s", uri);
     return take_written(what, w);

@@ -209,7 +209,7 @@ static int put_uri(ctl *c, const char *uri)
     if (c->set.json) {
         mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
         mcp_json_begin_object(w);
-        mcp_json_key(w, "uri"), mcp_json_add_string(w, uri);
+        mcp_json_put_string(w, "uri", uri);
         mcp_json_end(w);
         return put_written(c, "template", w);
     }

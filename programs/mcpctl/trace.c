@@ -94,7 +94,7 @@ void trace_message(FILE *to, bool sent, mcp_str message)
 static void put_step_text(mcp_json_writer *w, const char *key, const char *text)
 {
     if (text && *text)
-        mcp_json_key(w, key), mcp_json_add_string(w, text);
+        mcp_json_put_string(w, key, text);
 }
 
 void trace_step(FILE *to, const mcp_oauth_step *step)
@@ -105,12 +105,12 @@ void trace_step(FILE *to, const mcp_oauth_step *step)
     format_now(now);
     mcp_json_begin_object(w);
     put_step_text(w, "time", now);
-    mcp_json_key(w, "oauth"), mcp_json_begin_object(w);
+    mcp_json_put_object(w, "oauth");
     put_step_text(w, "what", step->what);
     put_step_text(w, "method", step->method);
     put_step_text(w, "url", step->url);
     if (step->status)
-        mcp_json_key(w, "status"), mcp_json_add_int(w, step->status);
+        mcp_json_put_int(w, "status", step->status);
     put_step_text(w, "text", step->text);
     mcp_json_end(w), mcp_json_end(w);
     if (mcp_json_writer_finish(w, &text) == MCP_OK) {

@@ -135,9 +135,9 @@ static void begin_json_node(const drawing *d, mcp_str part, const entry *e)
     mcp_json_add_str(probe, name); /* fails if the decoded text is not UTF-8 */
     bool ok = mcp_json_writer_finish(probe, &unused) == MCP_OK;
     mcp_json_writer_free(probe);
-    mcp_json_key(w, "name"), mcp_json_add_str(w, ok ? name : part);
+    mcp_json_put_str(w, "name", ok ? name : part);
     if (e)
-        mcp_json_key(w, "resource"), mcp_json_add_value(w, e->json);
+        mcp_json_put_value(w, "resource", e->json);
     free(text);
 }
 
@@ -176,7 +176,7 @@ static void draw_node(drawing *d, size_t from, size_t to, size_t depth, size_t l
 static void draw(drawing *d, size_t from, size_t to, size_t depth, size_t level)
 {
     if (d->json)
-        mcp_json_key(d->json, "children"), mcp_json_begin_array(d->json);
+        mcp_json_put_array(d->json, "children");
     while (from < to) {
         size_t end = run_end(d, from, to, depth);
         draw_node(d, from, end, depth, level, end == to);
@@ -229,7 +229,7 @@ static int draw_all(ctl *c, entries *all)
     if (c->set.json) {
         d.json = mcp_json_writer_new(NULL, (size_t)1 << 30);
         mcp_json_begin_object(d.json);
-        mcp_json_key(d.json, "tree"), mcp_json_begin_array(d.json);
+        mcp_json_put_array(d.json, "tree");
     }
     for (size_t from = 0; from < all->count;) {
         size_t end = run_end(&d, from, all->count, 0);

@@ -109,10 +109,10 @@ static int put_json_change(const watching *w, const change *k, const char *now)
 {
     mcp_json_writer *line = mcp_json_writer_new(NULL, 0);
     mcp_json_begin_object(line);
-    mcp_json_key(line, "time"), mcp_json_add_string(line, now);
-    mcp_json_key(line, "changed"), mcp_json_add_string(line, kinds[k->kind]);
+    mcp_json_put_string(line, "time", now);
+    mcp_json_put_string(line, "changed", kinds[k->kind]);
     if (k->kind == MCP_CHANGE_RESOURCE)
-        mcp_json_key(line, "uri"), mcp_json_add_string(line, k->uri);
+        mcp_json_put_string(line, "uri", k->uri);
     else if (w->lists && line)
         lists_put_changes(w->lists, k->kind, line);
     mcp_json_end(line);
@@ -182,7 +182,7 @@ static void look_at(const watching *w, const mcp_subscription *subscription, con
 {
     mcp_json_writer *params = mcp_json_writer_new(NULL, 0);
     mcp_json_begin_object(params);
-    mcp_json_key(params, "uri"), mcp_json_add_string(params, uri);
+    mcp_json_put_string(params, "uri", uri);
     mcp_json_end(params);
     char *text = take_written("watch", params);
     if (!mcp_subscription_honours(subscription, MCP_CHANGE_RESOURCE, uri))

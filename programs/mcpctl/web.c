@@ -33,12 +33,12 @@ typedef struct gathered {
 static void put(mcp_json_writer *w, const char *key, const char *value)
 {
     if (value)
-        mcp_json_key(w, key), mcp_json_add_string(w, value);
+        mcp_json_put_string(w, key, value);
 }
 
 static void put_all(mcp_json_writer *w, const char *key, const char *const *items, size_t count)
 {
-    mcp_json_key(w, key), mcp_json_begin_array(w);
+    mcp_json_put_array(w, key);
     for (size_t i = 0; i < count; i++)
         mcp_json_add_string(w, items[i]);
     mcp_json_end(w);
@@ -75,7 +75,7 @@ static int put_login(gathered *g, const server *s)
     if (code != EXIT_OK || !l)
         return code;
     login_close(l);
-    mcp_json_key(g->w, "login"), mcp_json_begin_array(g->w);
+    mcp_json_put_array(g->w, "login");
     mcp_json_add_string(g->w, s->name ? s->name : s->url);
     if (s->name)
         mcp_json_add_string(g->w, "--config"), mcp_json_add_string(g->w, s->file);
@@ -257,8 +257,8 @@ int run_web(ctl *c)
     }
     g.w = mcp_json_writer_new(NULL, 0);
     mcp_json_begin_object(g.w);
-    mcp_json_key(g.w, "open"), mcp_json_add_bool(g.w, !c->set.no_open);
-    mcp_json_key(g.w, "servers"), mcp_json_begin_array(g.w);
+    mcp_json_put_bool(g.w, "open", !c->set.no_open);
+    mcp_json_put_array(g.w, "servers");
     int code = add_all(&g);
     mcp_json_end(g.w), mcp_json_end(g.w);
     if (code == EXIT_OK)

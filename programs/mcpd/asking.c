@@ -63,8 +63,8 @@ void asking_failed(int code, const char *text)
 {
     mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
     mcp_json_begin_object(w);
-    mcp_json_key(w, "failed"), mcp_json_add_int(w, code);
-    mcp_json_key(w, "text"), mcp_json_add_string(w, text);
+    mcp_json_put_int(w, "failed", code);
+    mcp_json_put_string(w, "text", text);
     mcp_json_end(w);
     (void)put_line(w);
 }
@@ -74,8 +74,8 @@ void asking_log(const char *level, const char *line, void *user)
     mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
     (void)user;
     mcp_json_begin_object(w);
-    mcp_json_key(w, "log"), mcp_json_add_string(w, level);
-    mcp_json_key(w, "text"), mcp_json_add_string(w, line);
+    mcp_json_put_string(w, "log", level);
+    mcp_json_put_string(w, "text", line);
     mcp_json_end(w);
     (void)put_line(w);
 }
@@ -106,15 +106,15 @@ static bool put_question(const mcp_identity *identity, mcp_item item, const mcp_
     mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
     mcp_json_begin_object(w);
     if (identity)
-        mcp_json_key(w, "token"), mcp_json_add_string(w, mcp_identity_token(identity));
-    mcp_json_key(w, "item"), mcp_json_add_int(w, item);
+        mcp_json_put_string(w, "token", mcp_identity_token(identity));
+    mcp_json_put_int(w, "item", item);
     mcp_json_key(w, "names");
     mcp_json_begin_array(w);
     for (size_t i = 0; i < n; i++)
         mcp_json_add_str(w, names[i]);
     mcp_json_end(w);
     if (scopes)
-        mcp_json_key(w, "scopes"), mcp_json_add_bool(w, true);
+        mcp_json_put_bool(w, "scopes", true);
     mcp_json_end(w);
     return put_line(w);
 }

@@ -85,14 +85,14 @@ static void put_choices(mcp_json_writer *w, const char *choices)
 
 static void put_text(mcp_json_writer *w)
 {
-    mcp_json_key(w, "type"), mcp_json_add_string(w, "string");
-    mcp_json_key(w, "minLength"), mcp_json_add_int(w, 1);
+    mcp_json_put_string(w, "type", "string");
+    mcp_json_put_int(w, "minLength", 1);
 }
 
 static void put_list(mcp_json_writer *w)
 {
-    mcp_json_key(w, "type"), mcp_json_add_raw(w, MCP_STR("[\"string\",\"array\"]"));
-    mcp_json_key(w, "minLength"), mcp_json_add_int(w, 1);
+    mcp_json_put_raw(w, "type", MCP_STR("[\"string\",\"array\"]"));
+    mcp_json_put_int(w, "minLength", 1);
     mcp_json_key(w, "items");
     mcp_json_begin_object(w);
     put_text(w);
@@ -106,12 +106,12 @@ static void put_number(mcp_json_writer *w, const option *o)
         mcp_json_add_raw(w, MCP_STR("[\"integer\",\"string\"]"));
     else
         mcp_json_add_string(w, o->kind == OPTION_SECONDS ? "number" : "integer");
-    mcp_json_key(w, "minimum"), mcp_json_add_uint(w, o->min);
-    mcp_json_key(w, "maximum"), mcp_json_add_uint(w, o->max);
+    mcp_json_put_uint(w, "minimum", o->min);
+    mcp_json_put_uint(w, "maximum", o->max);
     if (o->kind == OPTION_SIZE)
-        mcp_json_key(w, "pattern"), mcp_json_add_string(w, "^[0-9]+([KkMmGg]i?)?B?$");
+        mcp_json_put_string(w, "pattern", "^[0-9]+([KkMmGg]i?)?B?$");
     if (o->automatic)
-        mcp_json_key(w, "pattern"), mcp_json_add_string(w, "^([0-9]+|auto)$");
+        mcp_json_put_string(w, "pattern", "^([0-9]+|auto)$");
 }
 
 static void put_option(mcp_json_writer *w, const option *o)
@@ -119,7 +119,7 @@ static void put_option(mcp_json_writer *w, const option *o)
     mcp_json_key(w, o->name);
     mcp_json_begin_object(w);
     switch (o->kind) {
-    case OPTION_FLAG: mcp_json_key(w, "type"), mcp_json_add_string(w, "boolean"); break;
+    case OPTION_FLAG: mcp_json_put_string(w, "type", "boolean"); break;
     case OPTION_CHOICE: put_choices(w, o->choices); break;
     case OPTION_TEXT: put_text(w); break;
     case OPTION_LIST: put_list(w); break;
@@ -127,7 +127,7 @@ static void put_option(mcp_json_writer *w, const option *o)
     case OPTION_SIZE:
     case OPTION_SECONDS: put_number(w, o); break;
     }
-    mcp_json_key(w, "description"), mcp_json_add_string(w, o->help);
+    mcp_json_put_string(w, "description", o->help);
     mcp_json_end(w);
 }
 

@@ -378,14 +378,14 @@ static void print_findings(void)
 static void put_findings(mcp_json_writer *w)
 {
     static const char *const names[] = {"ok", "warning", "wrong"};
-    mcp_json_key(w, "ok"), mcp_json_add_bool(w, !found.wrong);
+    mcp_json_put_bool(w, "ok", !found.wrong);
     mcp_json_key(w, "findings");
     mcp_json_begin_array(w);
     for (size_t i = 0; i < found.count; i++) {
         mcp_json_begin_object(w);
-        mcp_json_key(w, "status"), mcp_json_add_string(w, names[found.items[i].status]);
-        mcp_json_key(w, "about"), mcp_json_add_string(w, found.items[i].about);
-        mcp_json_key(w, "text"), mcp_json_add_string(w, found.items[i].text);
+        mcp_json_put_string(w, "status", names[found.items[i].status]);
+        mcp_json_put_string(w, "about", found.items[i].about);
+        mcp_json_put_string(w, "text", found.items[i].text);
         mcp_json_end(w);
     }
     mcp_json_end(w);

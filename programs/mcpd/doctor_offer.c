@@ -93,8 +93,8 @@ static void put_list(mcp_json_writer *w, size_t l, const mcp_json *result)
     mcp_json_iter it = {0};
     mcp_json_key(w, lists[l].array);
     mcp_json_begin_object(w);
-    mcp_json_key(w, "count"), mcp_json_add_uint(w, mcp_json_count(array));
-    mcp_json_key(w, "more"), mcp_json_add_bool(w, mcp_json_get(result, "nextCursor") != NULL);
+    mcp_json_put_uint(w, "count", mcp_json_count(array));
+    mcp_json_put_bool(w, "more", mcp_json_get(result, "nextCursor") != NULL);
     mcp_json_key(w, "first");
     mcp_json_begin_array(w);
     for (const mcp_json *v; i < SHOWN && (v = mcp_json_next(array, &it, NULL)) != NULL; i++)
@@ -133,7 +133,7 @@ static void show(mcp_loop *loop, mcp_server *server, const char *principal, mcp_
         return;
     if (w) {
         mcp_json_begin_object(w);
-        mcp_json_key(w, "principal"), mcp_json_add_string(w, principal);
+        mcp_json_put_string(w, "principal", principal);
     } else {
         printf("\nas %s:\n", principal);
     }

@@ -61,10 +61,10 @@ static bool put_module(mcp_json_writer *w, const offer *o, const source *s)
     char *placed = offer_place(module, s->text, s->base);
     bool ok = placed != NULL;
     mcp_json_begin_object(w);
-    mcp_json_key(w, "module"), mcp_json_add_string(w, s->module);
-    mcp_json_key(w, "source"), mcp_json_add_string(w, placed ? placed : "");
+    mcp_json_put_string(w, "module", s->module);
+    mcp_json_put_string(w, "source", placed ? placed : "");
     if (s->name)
-        mcp_json_key(w, "name"), mcp_json_add_string(w, s->name);
+        mcp_json_put_string(w, "name", s->name);
     if (s->options) {
         mcp_json_key(w, "options");
         ok = modules_put_options(w, module, s->options, s->base) && ok;
@@ -156,7 +156,7 @@ static void put_sections(mcp_json_writer *w, config *c)
     const mcp_json *root = config_root(c), *tokens = mcp_json_get(root, "tokens");
     const mcp_json *tools = mcp_json_get(root, "tools");
     if (tokens)
-        mcp_json_key(w, "tokens"), mcp_json_add_value(w, tokens);
+        mcp_json_put_value(w, "tokens", tokens);
     if (mcp_json_get(root, "oauth"))
         mcp_json_key(w, "oauth"), put_oauth(w, c, mcp_json_get(root, "oauth"));
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
@@ -171,7 +171,7 @@ static void put_sections(mcp_json_writer *w, config *c)
         mcp_json_end(w);
     }
     if (tools)
-        mcp_json_key(w, "tools"), mcp_json_add_value(w, tools);
+        mcp_json_put_value(w, "tools", tools);
 }
 
 /* Writes everything, with the secrets. */

@@ -191,7 +191,7 @@ static void put_command(mcp_json_writer *w, const entry *e)
 {
     const known_host *h = e->host;
     if (h->type)
-        mcp_json_key(w, "type"), mcp_json_add_string(w, h->type);
+        mcp_json_put_string(w, "type", h->type);
     mcp_json_key(w, "command");
     if (h->one_list) {
         put_words(w, e, 0);
@@ -200,21 +200,21 @@ static void put_command(mcp_json_writer *w, const entry *e)
         mcp_json_key(w, "args"), put_words(w, e, 1);
     }
     if (h->more_key)
-        mcp_json_key(w, h->more_key), mcp_json_add_raw(w, mcp_str_from(h->more_value));
+        mcp_json_put_raw(w, h->more_key, mcp_str_from(h->more_value));
 }
 
 static void put_url(mcp_json_writer *w, const entry *e)
 {
     const known_host *h = e->host;
     if (h->url_type)
-        mcp_json_key(w, "type"), mcp_json_add_string(w, h->url_type);
-    mcp_json_key(w, h->url), mcp_json_add_string(w, e->url);
+        mcp_json_put_string(w, "type", h->url_type);
+    mcp_json_put_string(w, h->url, e->url);
     if (e->tokens) {
         mcp_json_key(w, "headers");
         mcp_json_add_raw(w, MCP_STR("{\"Authorization\":\"Bearer TOKEN\"}"));
     }
     if (h->more_key && !h->more_of_commands)
-        mcp_json_key(w, h->more_key), mcp_json_add_raw(w, mcp_str_from(h->more_value));
+        mcp_json_put_raw(w, h->more_key, mcp_str_from(h->more_value));
 }
 
 static void put_file(mcp_json_writer *w, const entry *e)

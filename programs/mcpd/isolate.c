@@ -113,15 +113,15 @@ static char *make_line(const offer *o, const subject *s, const paths *p)
     put_text(w, "source", s->text);
     put_text(w, "name", s->name);
     if (s->options)
-        mcp_json_key(w, "options"), mcp_json_add_value(w, s->options);
+        mcp_json_put_value(w, "options", s->options);
     put_texts(w, "read", (const char *const *)p->items);
     put_texts(w, "beside", beside_of(s->module));
-    mcp_json_key(w, "report"), mcp_json_add_bool(w, true);
-    mcp_json_key(w, "check"), mcp_json_add_bool(w, s->check);
-    mcp_json_key(w, "access"), mcp_json_add_bool(w, o->building != NULL);
-    mcp_json_key(w, "page_size"), mcp_json_add_uint(w, o->now->page_size);
-    mcp_json_key(w, "max_message"), mcp_json_add_uint(w, body + MARGIN);
-    mcp_json_key(w, "max_work_memory"), mcp_json_add_uint(w, o->now->max_work_memory);
+    mcp_json_put_bool(w, "report", true);
+    mcp_json_put_bool(w, "check", s->check);
+    mcp_json_put_bool(w, "access", o->building != NULL);
+    mcp_json_put_uint(w, "page_size", o->now->page_size);
+    mcp_json_put_uint(w, "max_message", body + MARGIN);
+    mcp_json_put_uint(w, "max_work_memory", o->now->max_work_memory);
     mcp_json_end(w);
     bool ok = !p->failed && mcp_json_writer_finish(w, &made) == MCP_OK;
     char *line = ok ? calloc(1, made.len + 1) : NULL; /* strndup() might read beyond the text */

@@ -102,7 +102,7 @@ static void add_text(mcp_json_writer *w, const char *key, mcp_str text)
     char clean[512];
     size_t n = mcp_text_escape(clean, sizeof(clean), text);
     if (n)
-        mcp_json_key(w, key), mcp_json_add_str(w, (mcp_str){clean, n});
+        mcp_json_put_str(w, key, (mcp_str){clean, n});
 }
 
 static void add_number(mcp_json_writer *w, const char *key, int64_t value)
@@ -117,10 +117,10 @@ static mcp_json_writer *begin_json(const char *level)
     mcp_json_writer *w = mcp_json_writer_new(NULL, PIPE_BUF - 1);
     log_time(now);
     mcp_json_begin_object(w);
-    mcp_json_key(w, "time"), mcp_json_add_string(w, now);
-    mcp_json_key(w, "level"), mcp_json_add_string(w, level);
+    mcp_json_put_string(w, "time", now);
+    mcp_json_put_string(w, "level", level);
     if (worker)
-        mcp_json_key(w, "worker"), mcp_json_add_uint(w, worker);
+        mcp_json_put_uint(w, "worker", worker);
     return w;
 }
 

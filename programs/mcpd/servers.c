@@ -222,7 +222,7 @@ static int make_options(const server *v, const mcp_json *entry, mcp_json_doc **r
         put_list(w, "env_add", (const char *const *)(void *)v->env.items, v->env.count);
     }
     if (!v->url && v->cwd)
-        mcp_json_key(w, "cwd"), mcp_json_add_string(w, v->cwd);
+        mcp_json_put_string(w, "cwd", v->cwd);
     if (v->url)
         put_list(w, "headers", (const char *const *)(void *)v->headers.items, v->headers.count);
     put_tools(w, "only_tools", entry, only);

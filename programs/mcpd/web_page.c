@@ -26,10 +26,10 @@ static size_t put_logins(const config *c, mcp_json_writer *w, char origins[][ORI
         if (!client || !origin_of(issuer, origins[n]))
             continue;
         if (n++ == 0)
-            mcp_json_key(w, "logins"), mcp_json_begin_array(w);
+            mcp_json_put_array(w, "logins");
         mcp_json_begin_object(w);
-        mcp_json_key(w, "issuer"), mcp_json_add_str(w, issuer);
-        mcp_json_key(w, "clientId"), mcp_json_add_str(w, mcp_json_string(client));
+        mcp_json_put_str(w, "issuer", issuer);
+        mcp_json_put_str(w, "clientId", mcp_json_string(client));
         mcp_json_end(w);
     }
     if (n)
@@ -45,9 +45,9 @@ bool web_page_open(const config *c)
         return true;
     writer = mcp_json_writer_new(NULL, 0);
     mcp_json_begin_object(writer);
-    mcp_json_key(writer, "mode"), mcp_json_add_string(writer, "mcpd");
-    mcp_json_key(writer, "endpoint"), mcp_json_add_string(writer, "/mcp");
-    mcp_json_key(writer, "version"), mcp_json_add_string(writer, MCP_VERSION_STRING);
+    mcp_json_put_string(writer, "mode", "mcpd");
+    mcp_json_put_string(writer, "endpoint", "/mcp");
+    mcp_json_put_string(writer, "version", MCP_VERSION_STRING);
     size_t n = put_logins(c, writer, origins);
     mcp_json_end(writer);
     for (size_t i = 0; i < n; i++)

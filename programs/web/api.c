@@ -18,8 +18,8 @@ static int fail(mcp_json_writer *out, int status, const char *word, const char *
 {
     mcp_json_writer_reset(out);
     mcp_json_begin_object(out);
-    mcp_json_key(out, "error"), mcp_json_add_string(out, word);
-    mcp_json_key(out, "message"), mcp_json_add_string(out, message);
+    mcp_json_put_string(out, "error", word);
+    mcp_json_put_string(out, "message", message);
     return status;
 }
 
@@ -28,9 +28,9 @@ static int fail(mcp_json_writer *out, int status, const char *word, const char *
 static int put_config(web *w, const mcp_json *body, mcp_json_writer *out)
 {
     (void)w, (void)body;
-    mcp_json_key(out, "mode"), mcp_json_add_string(out, "mcpctl");
-    mcp_json_key(out, "endpoint"), mcp_json_add_string(out, "/mcp");
-    mcp_json_key(out, "version"), mcp_json_add_string(out, MCP_VERSION_STRING);
+    mcp_json_put_string(out, "mode", "mcpctl");
+    mcp_json_put_string(out, "endpoint", "/mcp");
+    mcp_json_put_string(out, "version", MCP_VERSION_STRING);
     return 200;
 }
 
@@ -70,7 +70,7 @@ static int put_secret(web *w, const mcp_json *body, mcp_json_writer *out)
         return fail(out, 503, "memory", "out of memory");
     }
     open_done(w);
-    mcp_json_key(out, "secret"), mcp_json_add_string(out, w->gate.secret);
+    mcp_json_put_string(out, "secret", w->gate.secret);
     return 200;
 }
 
@@ -84,7 +84,7 @@ static void put_hello(const web_server *s, mcp_json_writer *out)
         return;
     }
     mcp_json_begin_object(out);
-    mcp_json_key(out, "method"), mcp_json_add_string(out, s->hello_method);
+    mcp_json_put_string(out, "method", s->hello_method);
     mcp_json_key(out, "result");
     mcp_json_add_value(out, mcp_json_get(mcp_json_root(s->hello), "result"));
     mcp_json_end(out);
@@ -99,14 +99,14 @@ static void put_server(const web *w, const web_server *s, mcp_json_writer *out)
         snprintf(uri_prefix, sizeof(uri_prefix), "mcp+%s:", s->name);
     }
     mcp_json_begin_object(out);
-    mcp_json_key(out, "name"), mcp_json_add_string(out, s->name);
-    mcp_json_key(out, "title"), mcp_json_add_string(out, s->title);
-    mcp_json_key(out, "kind"), mcp_json_add_string(out, s->is_url ? "url" : "program");
-    mcp_json_key(out, "target"), mcp_json_add_string(out, s->target);
-    mcp_json_key(out, "prefix"), mcp_json_add_string(out, prefix);
-    mcp_json_key(out, "uriPrefix"), mcp_json_add_string(out, uri_prefix);
-    mcp_json_key(out, "login"), mcp_json_add_string(out, logins[s->login]);
-    mcp_json_key(out, "problem"), mcp_json_add_string(out, s->problem);
+    mcp_json_put_string(out, "name", s->name);
+    mcp_json_put_string(out, "title", s->title);
+    mcp_json_put_string(out, "kind", s->is_url ? "url" : "program");
+    mcp_json_put_string(out, "target", s->target);
+    mcp_json_put_string(out, "prefix", prefix);
+    mcp_json_put_string(out, "uriPrefix", uri_prefix);
+    mcp_json_put_string(out, "login", logins[s->login]);
+    mcp_json_put_string(out, "problem", s->problem);
     put_hello(s, out);
     mcp_json_end(out);
 }
@@ -114,13 +114,13 @@ static void put_server(const web *w, const web_server *s, mcp_json_writer *out)
 static int put_about(web *w, const mcp_json *body, mcp_json_writer *out)
 {
     (void)body;
-    mcp_json_key(out, "version"), mcp_json_add_string(out, MCP_VERSION_STRING);
-    mcp_json_key(out, "markdown"), mcp_json_add_bool(out, markdown_exists);
-    mcp_json_key(out, "servers"), mcp_json_begin_array(out);
+    mcp_json_put_string(out, "version", MCP_VERSION_STRING);
+    mcp_json_put_bool(out, "markdown", markdown_exists);
+    mcp_json_put_array(out, "servers");
     for (size_t i = 0; i < w->n_servers; i++)
         put_server(w, &w->servers[i], out);
     mcp_json_end(out);
-    mcp_json_key(out, "journal"), mcp_json_begin_object(out);
+    mcp_json_put_object(out, "journal");
     journal_put(&w->journal, 0, 0, out);
     mcp_json_end(out);
     return 200;
@@ -161,7 +161,7 @@ static int put_login(web *w, const mcp_json *body, mcp_json_writer *out)
     if (rc != MCP_OK)
         return fail(out, 503, "login",
                     rc == MCP_ESTATE ? "a login is in progress" : "mcpctl login cannot be started");
-    mcp_json_key(out, "login"), mcp_json_add_string(out, "running");
+    mcp_json_put_string(out, "login", "running");
     return 200;
 }
 

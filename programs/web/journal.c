@@ -101,24 +101,24 @@ static void put_entry(const journal_entry *e, uint64_t n, mcp_json_writer *w)
 {
     static const char *const from[] = {"client", "server", "stderr", "gateway"};
     mcp_json_begin_object(w);
-    mcp_json_key(w, "n"), mcp_json_add_uint(w, n);
-    mcp_json_key(w, "at"), mcp_json_add_int(w, e->at);
-    mcp_json_key(w, "us"), mcp_json_add_int(w, e->us);
-    mcp_json_key(w, "server"), mcp_json_add_string(w, e->server);
-    mcp_json_key(w, "from"), mcp_json_add_string(w, from[e->from]);
-    mcp_json_key(w, "bytes"), mcp_json_add_uint(w, e->bytes);
-    mcp_json_key(w, "message"), mcp_json_add_str(w, (mcp_str){e->text, e->len});
+    mcp_json_put_uint(w, "n", n);
+    mcp_json_put_int(w, "at", e->at);
+    mcp_json_put_int(w, "us", e->us);
+    mcp_json_put_string(w, "server", e->server);
+    mcp_json_put_string(w, "from", from[e->from]);
+    mcp_json_put_uint(w, "bytes", e->bytes);
+    mcp_json_put_str(w, "message", (mcp_str){e->text, e->len});
     if (e->bytes > JOURNAL_TEXT)
-        mcp_json_key(w, "cut"), mcp_json_add_bool(w, true);
+        mcp_json_put_bool(w, "cut", true);
     mcp_json_end(w);
 }
 
 void journal_put(const journal *j, uint64_t after, size_t limit, mcp_json_writer *w)
 {
     size_t bytes = 0, n = 0;
-    mcp_json_key(w, "first"), mcp_json_add_uint(w, j->items ? j->first : 1);
-    mcp_json_key(w, "next"), mcp_json_add_uint(w, j->items ? j->next : 1);
-    mcp_json_key(w, "entries"), mcp_json_begin_array(w);
+    mcp_json_put_uint(w, "first", j->items ? j->first : 1);
+    mcp_json_put_uint(w, "next", j->items ? j->next : 1);
+    mcp_json_put_array(w, "entries");
     uint64_t i = after >= j->first ? after + 1 : j->first;
     for (; j->items && i < j->next && n < limit && bytes < JOURNAL_PAGE_BYTES; i++, n++) {
         put_entry(at(j, i), i, w);

@@ -32,12 +32,12 @@ static const char *const names[MARKDOWN_KINDS] = {[MARKDOWN_QUOTE] = "quote",
 static void put_str(mcp_json_writer *w, const char *key, mcp_str text)
 {
     if (text.len)
-        mcp_json_key(w, key), mcp_json_add_str(w, text);
+        mcp_json_put_str(w, key, text);
 }
 
 static void put_number(mcp_json_writer *w, const char *key, unsigned number)
 {
-    mcp_json_key(w, key), mcp_json_add_uint(w, number);
+    mcp_json_put_uint(w, key, number);
 }
 
 static void put_attributes(mcp_json_writer *w, const markdown_tree *t, const markdown_node *n)
@@ -47,7 +47,7 @@ static void put_attributes(mcp_json_writer *w, const markdown_tree *t, const mar
     case MARKDOWN_OL: put_number(w, "start", n->number); break;
     case MARKDOWN_LI:
         if (n->number)
-            mcp_json_key(w, "task"), mcp_json_add_bool(w, n->number == 2);
+            mcp_json_put_bool(w, "task", n->number == 2);
         break;
     case MARKDOWN_H: put_number(w, "level", n->number); break;
     case MARKDOWN_CODE: put_str(w, "lang", markdown_str(t, n->text)); break;
@@ -73,7 +73,7 @@ static void put_nodes(mcp_json_writer *w, const markdown_tree *t, size_t from, s
             continue;
         }
         mcp_json_begin_object(w);
-        mcp_json_key(w, "t"), mcp_json_add_string(w, names[n->kind]);
+        mcp_json_put_string(w, "t", names[n->kind]);
         put_attributes(w, t, n);
         mcp_json_key(w, "c");
         put_nodes(w, t, i + 1, n->end);

@@ -161,7 +161,7 @@ static int try_list(reading *r)
 static void put_uri(mcp_json_writer *w, const void *user)
 {
     const reading *r = user;
-    mcp_json_key(w, "uri"), mcp_json_add_str(w, r->step == AT_FOLDER ? r->folder : r->uri);
+    mcp_json_put_str(w, "uri", r->step == AT_FOLDER ? r->folder : r->uri);
 }
 
 #define PART(kind, name, title, about, parameters)     parameters

@@ -83,12 +83,12 @@ int bridge_put_template(bridge_walk *w, const mcp_json *tmpl)
         return name_template(w, member(tmpl, "uriTemplate"));
     if (w->n_templates == 1) { /* the first template follows the entries */
         mcp_json_end(json);
-        mcp_json_key(json, "templates"), mcp_json_begin_array(json);
+        mcp_json_put_array(json, "templates");
     }
     mcp_json_begin_object(json);
     for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
         if (member(tmpl, keys[i]).ptr)
-            mcp_json_key(json, keys[i]), mcp_json_add_str(json, member(tmpl, keys[i]));
+            mcp_json_put_str(json, keys[i], member(tmpl, keys[i]));
     mcp_json_end(json);
     return put_line(w, tmpl);
 }
@@ -145,16 +145,15 @@ static int end_json(bridge_walk *w, mcp_str *ret)
     mcp_json_writer *json = r->json;
     mcp_json_end(json);
     if (w->tool == BRIDGE_SEARCH) {
-        mcp_json_key(json, "searched"), mcp_json_add_uint(json, r->searched);
-        mcp_json_key(json, "skipped"), mcp_json_begin_object(json);
+        mcp_json_put_uint(json, "searched", r->searched);
+        mcp_json_put_object(json, "skipped");
         for (search_skip i = 0; i < SEARCH_SKIPS; i++)
             if (r->skipped[i])
-                mcp_json_key(json, names[i]), mcp_json_add_uint(json, r->skipped[i]);
+                mcp_json_put_uint(json, names[i], r->skipped[i]);
         mcp_json_end(json);
     }
     if (w->cursor.len)
-        mcp_json_key(json, "cursor"),
-            mcp_json_add_str(json, (mcp_str){w->cursor.ptr, w->cursor.len});
+        mcp_json_put_str(json, "cursor", (mcp_str){w->cursor.ptr, w->cursor.len});
     mcp_json_end(json);
     return mcp_json_writer_finish(json, ret);
 }

@@ -146,7 +146,7 @@ static void put_token(mcp_json_writer *w, const void *user)
 {
     const bridge_walk *way = user;
     if (way->has_token)
-        mcp_json_key(w, "cursor"), mcp_json_add_str(w, token_of(way));
+        mcp_json_put_str(w, "cursor", token_of(way));
 }
 
 static int ask_page(bridge_walk *w, common_ask *ask, const char *method, size_t size)

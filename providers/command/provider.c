@@ -213,14 +213,14 @@ static int make_schema(const mcp_command *o, const mcp_allocator *alloc, char **
     naming n = {.o = o, .w = w, .properties = true};
     mcp_str text;
     mcp_json_begin_object(w);
-    mcp_json_key(w, "type"), mcp_json_add_string(w, "object");
-    mcp_json_key(w, "additionalProperties"), mcp_json_add_bool(w, false);
-    mcp_json_key(w, "properties"), mcp_json_begin_object(w);
+    mcp_json_put_string(w, "type", "object");
+    mcp_json_put_bool(w, "additionalProperties", false);
+    mcp_json_put_object(w, "properties");
     int rc = each_name(o, put_name, &n);
     mcp_json_end(w);
     n.properties = false;
     n.n = 0;
-    mcp_json_key(w, "required"), mcp_json_begin_array(w);
+    mcp_json_put_array(w, "required");
     if (rc == MCP_OK)
         rc = each_name(o, put_name, &n);
     mcp_json_end(w);

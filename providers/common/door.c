@@ -149,17 +149,17 @@ static void on_cancel(mcp_request *req, void *user)
 static int put_request(const common_ask *ask, mcp_json_writer *w, mcp_str *ret)
 {
     mcp_json_begin_object(w);
-    mcp_json_key(w, "jsonrpc"), mcp_json_add_string(w, "2.0");
-    mcp_json_key(w, "id"), mcp_json_add_int(w, 1);
-    mcp_json_key(w, "method"), mcp_json_add_string(w, ask->method);
-    mcp_json_key(w, "params"), mcp_json_begin_object(w);
+    mcp_json_put_string(w, "jsonrpc", "2.0");
+    mcp_json_put_int(w, "id", 1);
+    mcp_json_put_string(w, "method", ask->method);
+    mcp_json_put_object(w, "params");
     if (ask->put)
         ask->put(w, ask->user);
-    mcp_json_key(w, "_meta"), mcp_json_begin_object(w);
+    mcp_json_put_object(w, "_meta");
     if (ask->progress)
-        mcp_json_key(w, "progressToken"), mcp_json_add_int(w, 1);
-    mcp_json_key(w, "io.modelcontextprotocol/protocolVersion"), mcp_json_add_string(w, revision);
-    mcp_json_key(w, "io.modelcontextprotocol/clientCapabilities"), mcp_json_begin_object(w);
+        mcp_json_put_int(w, "progressToken", 1);
+    mcp_json_put_string(w, "io.modelcontextprotocol/protocolVersion", revision);
+    mcp_json_put_object(w, "io.modelcontextprotocol/clientCapabilities");
     mcp_json_end(w), mcp_json_end(w), mcp_json_end(w), mcp_json_end(w);
     return w ? mcp_json_writer_finish(w, ret) : MCP_ENOMEM;
 }

@@ -26,7 +26,7 @@ int common_reply_fail(mcp_request *req, const mcp_allocator *alloc, bool as_tool
         return mcp_reply_fail(req, code, "%s", text);
     mcp_json_writer *w = mcp_json_writer_new(alloc, 0);
     mcp_json_begin_object(w);
-    mcp_json_key(w, "uri"), mcp_json_add_str(w, uri);
+    mcp_json_put_str(w, "uri", uri);
     mcp_json_end(w);
     return fail_with(req, code, w, text);
 }
@@ -36,11 +36,11 @@ static void put_data(mcp_json_writer *w, const common_too_large *t)
     char parts[500];
     snprintf(parts, sizeof(parts), "%.300s%.150s", t->prefix, t->rest);
     mcp_json_begin_object(w);
-    mcp_json_key(w, "uri"), mcp_json_add_str(w, t->uri);
+    mcp_json_put_str(w, "uri", t->uri);
     if (t->size)
-        mcp_json_key(w, "size"), mcp_json_add_uint(w, t->size);
-    mcp_json_key(w, "limit"), mcp_json_add_uint(w, t->limit);
-    mcp_json_key(w, "uriTemplate"), mcp_json_add_string(w, parts);
+        mcp_json_put_uint(w, "size", t->size);
+    mcp_json_put_uint(w, "limit", t->limit);
+    mcp_json_put_string(w, "uriTemplate", parts);
     mcp_json_end(w);
 }
 

@@ -129,11 +129,10 @@ static int too_large(const job *j)
     mcp_json_writer *w = mcp_json_writer_new(&j->f->alloc, 0);
     mcp_str data = {0};
     mcp_json_begin_object(w);
-    mcp_json_key(w, "uri"), mcp_json_add_string(w, j->uri);
-    mcp_json_key(w, "size"), mcp_json_add_uint(w, (uint64_t)j->st.st_size);
-    mcp_json_key(w, "limit"), mcp_json_add_uint(w, j->f->max_read);
-    mcp_json_key(w, "uriTemplate"),
-        mcp_json_add_string(w, files_templates[FILES_BYTES].uri_template);
+    mcp_json_put_string(w, "uri", j->uri);
+    mcp_json_put_uint(w, "size", (uint64_t)j->st.st_size);
+    mcp_json_put_uint(w, "limit", j->f->max_read);
+    mcp_json_put_string(w, "uriTemplate", files_templates[FILES_BYTES].uri_template);
     mcp_json_end(w);
     int rc = w ? mcp_json_writer_finish(w, &data) : MCP_ENOMEM;
     if (rc == MCP_OK)

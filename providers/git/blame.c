@@ -311,10 +311,10 @@ static void put_commit(const repo_job *j, const range *r, const repo_commit *c,
 {
     mcp_json_writer *w = j->json;
     if (r->at != r->final)
-        mcp_json_key(w, "lineThere"), mcp_json_add_uint(w, r->at);
-    mcp_json_key(w, "commit"), mcp_json_add_str(w, t->rev);
+        mcp_json_put_uint(w, "lineThere", r->at);
+    mcp_json_put_str(w, "commit", t->rev);
     if (r->unfinished) /* this commit has the lines, but an older commit may have them too */
-        mcp_json_key(w, "orOlder"), mcp_json_add_bool(w, true);
+        mcp_json_put_bool(w, "orOlder", true);
     mcp_json_key(w, "author"), repo_put_person(w, &c->author);
     mcp_json_key(w, "subject"), repo_put_text(w, repo_subject(c->message));
     mcp_json_key(w, "uri"), repo_put_uri(w, j->r, t);
@@ -332,8 +332,8 @@ static int put_range(blaming *b, const range *r)
         return rc;
     git_oid_tostr(hex, sizeof(hex), &r->commit);
     mcp_json_begin_object(w);
-    mcp_json_key(w, "line"), mcp_json_add_uint(w, r->final);
-    mcp_json_key(w, "lines"), mcp_json_add_uint(w, r->n);
+    mcp_json_put_uint(w, "line", r->final);
+    mcp_json_put_uint(w, "lines", r->n);
     if (repo_job_may(b->j, &t))
         put_commit(b->j, r, &c, &t);
     mcp_json_end(w);
@@ -344,7 +344,7 @@ static int put_range(blaming *b, const range *r)
 static int put_ranges(blaming *b, size_t line, size_t end)
 {
     int rc = MCP_OK;
-    mcp_json_key(b->j->json, "ranges"), mcp_json_begin_array(b->j->json);
+    mcp_json_put_array(b->j->json, "ranges");
     while (rc == MCP_OK && line < end) {
         range one = {.final = 0};
         for (size_t i = 0; i < b->n; i++)
@@ -399,7 +399,7 @@ static int blame(blaming *b, const range *whole, size_t line, size_t lines, size
     if (rc != MCP_OK)
         return rc;
     mcp_json_begin_object(w);
-    mcp_json_key(w, "lines"), mcp_json_add_uint(w, total);
+    mcp_json_put_uint(w, "lines", total);
     rc = put_ranges(b, line, end);
     if (end <= total)
         put_next(b->j, end);

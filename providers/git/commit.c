@@ -21,7 +21,7 @@ static void put_commit_link(repo_job *j, const char *key, repo_kind kind, const 
 static void put_parents(repo_job *j, const repo_commit *c)
 {
     mcp_json_writer *w = j->json;
-    mcp_json_key(w, "parents"), mcp_json_begin_array(w);
+    mcp_json_put_array(w, "parents");
     for (size_t i = 0; i < c->n_parents; i++) {
         git_oid parent = repo_commit_parent(c, i);
         if (!repo_job_may_commit(j, &parent))
@@ -128,7 +128,7 @@ int repo_run_refs(repo_job *j)
         rc = repo_refs_collect(&j->use, "refs/remotes/", &refs); /* remote branches
                                                                   * follow local ones */
     mcp_json_begin_object(j->json);
-    mcp_json_key(j->json, branches ? "branches" : "tags"), mcp_json_begin_array(j->json);
+    mcp_json_put_array(j->json, branches ? "branches" : "tags");
     if (rc == MCP_OK)
         rc = put_refs(j, &refs, limit);
     mcp_json_end(j->json);

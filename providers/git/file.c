@@ -71,8 +71,8 @@ static void put_entry(repo_job *j, const repo_entry *e, const repo_target *t)
     snprintf(mode, sizeof(mode), "%06o", e->mode);
     mcp_json_begin_object(w);
     mcp_json_key(w, "name"), repo_put_text(w, e->name);
-    mcp_json_key(w, "type"), mcp_json_add_string(w, type_of(e->mode));
-    mcp_json_key(w, "mode"), mcp_json_add_string(w, mode);
+    mcp_json_put_string(w, "type", type_of(e->mode));
+    mcp_json_put_string(w, "mode", mode);
     mcp_json_key(w, "id"), repo_put_id(w, &e->id);
     mcp_json_key(w, "uri"), repo_put_uri(w, j->r, t);
     mcp_json_end(w);
@@ -136,10 +136,10 @@ static int run_tree(repo_job *j, const repo_entry *e)
     if (rc != MCP_OK)
         return rc == MCP_ENOTFOUND ? MCP_EIO : rc;
     mcp_json_begin_object(w);
-    mcp_json_key(w, "type"), mcp_json_add_string(w, "folder");
+    mcp_json_put_string(w, "type", "folder");
     mcp_json_key(w, "path"), repo_put_text(w, j->target.path);
     mcp_json_key(w, "id"), repo_put_id(w, &e->id);
-    mcp_json_key(w, "entries"), mcp_json_begin_array(w);
+    mcp_json_put_array(w, "entries");
     rc = put_entries(j, repo_object_text(o), limit);
     mcp_json_end(w);
     git_odb_object_free(o);
@@ -149,7 +149,7 @@ static int run_tree(repo_job *j, const repo_entry *e)
 static int run_submodule(repo_job *j, const repo_entry *e)
 {
     mcp_json_begin_object(j->json);
-    mcp_json_key(j->json, "type"), mcp_json_add_string(j->json, "submodule");
+    mcp_json_put_string(j->json, "type", "submodule");
     mcp_json_key(j->json, "path"), repo_put_text(j->json, j->target.path);
     mcp_json_key(j->json, "commit"), repo_put_id(j->json, &e->id);
     mcp_json_end(j->json);
@@ -184,7 +184,7 @@ static void put_head(repo_job *j, const char *full, const git_oid *id)
     mcp_json_writer *w = j->json;
     bool branch = strncmp(full, "refs/heads/", 11) == 0;
     repo_target t = {.kind = REPO_KIND_FILE, .other = {"", 0}, .path = {"", 0}};
-    mcp_json_key(w, "head"), mcp_json_begin_object(w);
+    mcp_json_put_object(w, "head");
     t.rev = branch ? mcp_str_from(full + 11) : t.path;
     if (branch && repo_job_may(j, &t))
         mcp_json_key(w, "branch"), repo_put_text(w, t.rev);

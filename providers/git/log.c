@@ -342,7 +342,7 @@ static int put_commit(logging *l, const git_oid *id)
         return rc;
     git_oid_tostr(hex, sizeof(hex), id);
     mcp_json_begin_object(w);
-    mcp_json_key(w, "id"), mcp_json_add_string(w, hex);
+    mcp_json_put_string(w, "id", hex);
     mcp_json_key(w, "subject"), repo_put_text(w, repo_subject(c.message));
     mcp_json_key(w, "author"), repo_put_person(w, &c.author);
     mcp_json_key(w, "uri"), repo_put_uri(w, l->j->r, &t);
@@ -356,7 +356,7 @@ static int put_page(logging *l)
     mcp_json_writer *w = l->j->json;
     int rc = MCP_OK;
     mcp_json_begin_object(w);
-    mcp_json_key(w, "commits"), mcp_json_begin_array(w);
+    mcp_json_put_array(w, "commits");
     for (size_t i = 0; rc == MCP_OK && i < l->n_listed; i++)
         rc = put_commit(l, &l->listed[i]);
     mcp_json_end(w);

@@ -77,8 +77,8 @@ static void put_match(searching *s, uint64_t line, mcp_str text)
     mcp_json_begin_object(w);
     mcp_json_key(w, "at"), repo_put_text(w, (mcp_str){at, (size_t)len});
     mcp_json_key(w, "path"), repo_put_text(w, t.path);
-    mcp_json_key(w, "line"), mcp_json_add_uint(w, line);
-    mcp_json_key(w, "text"), mcp_json_add_str(w, text);
+    mcp_json_put_uint(w, "line", line);
+    mcp_json_put_str(w, "text", text);
     mcp_json_key(w, "uri"), repo_put_uri(w, s->j->r, &t);
     mcp_json_end(w);
 }
@@ -343,12 +343,12 @@ static int run(searching *s)
     if (rc != MCP_OK)
         return rc;
     mcp_json_begin_object(w);
-    mcp_json_key(w, "matches"), mcp_json_begin_array(w);
+    mcp_json_put_array(w, "matches");
     rc = search(s, &begin);
     mcp_json_end(w);
-    mcp_json_key(w, "filesSearched"), mcp_json_add_uint(w, s->files);
+    mcp_json_put_uint(w, "filesSearched", s->files);
     if (s->passed_over)
-        mcp_json_key(w, "filesPassedOver"), mcp_json_add_uint(w, s->passed_over);
+        mcp_json_put_uint(w, "filesPassedOver", s->passed_over);
     if (rc == MCP_OK && s->full)
         rc = put_next(s);
     mcp_json_end(w);

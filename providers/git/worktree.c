@@ -171,8 +171,8 @@ static int list(comparing *c, mcp_str path, const char *staged, state unstaged)
     }
     mcp_json_begin_object(w);
     mcp_json_key(w, "path"), repo_put_text(w, path);
-    mcp_json_key(w, "staged"), mcp_json_add_string(w, staged ? staged : "-");
-    mcp_json_key(w, "unstaged"), mcp_json_add_string(w, words[unstaged]);
+    mcp_json_put_string(w, "staged", staged ? staged : "-");
+    mcp_json_put_string(w, "unstaged", words[unstaged]);
     mcp_json_end(w);
     return MCP_OK;
 }
@@ -323,7 +323,7 @@ static int run_list(comparing *c)
                           .path = {"", 0}};
     if (*full && repo_job_may(c->j, &branch))
         mcp_json_key(w, "head"), repo_put_text(w, branch.rev);
-    mcp_json_key(w, "files"), mcp_json_begin_array(w);
+    mcp_json_put_array(w, "files");
     int rc = compare_all(c);
     mcp_json_end(w);
     repo_target patch = {
@@ -332,7 +332,7 @@ static int run_list(comparing *c)
     patch.kind = REPO_KIND_UNSTAGED;
     repo_put_link(c->j, "unstagedPatch", &patch);
     if (c->truncated)
-        mcp_json_key(w, "truncated"), mcp_json_add_bool(w, true);
+        mcp_json_put_bool(w, "truncated", true);
     mcp_json_end(w);
     return rc;
 }

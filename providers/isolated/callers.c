@@ -60,18 +60,18 @@ static void put_caller(mcp_json_writer *w, const isolated_call *call, size_t pag
     mcp_json_begin_object(w);
     mcp_json_key(w, MCP_META_CALLER);
     mcp_json_begin_object(w);
-    mcp_json_key(w, "revision"), mcp_json_add_string(w, mcp_request_revision(req));
-    mcp_json_key(w, "restricted"), mcp_json_add_bool(w, mcp_request_restricted(req));
+    mcp_json_put_string(w, "revision", mcp_request_revision(req));
+    mcp_json_put_bool(w, "restricted", mcp_request_restricted(req));
     if (principal)
-        mcp_json_key(w, "principal"), mcp_json_add_string(w, principal);
+        mcp_json_put_string(w, "principal", principal);
     if (call->caller) {
         snprintf(number, sizeof(number), "%" PRIu64, call->caller->number);
-        mcp_json_key(w, "token"), mcp_json_add_string(w, number);
+        mcp_json_put_string(w, "token", number);
     }
     if (info)
-        mcp_json_key(w, "clientInfo"), mcp_json_add_value(w, info);
+        mcp_json_put_value(w, "clientInfo", info);
     if (page_size)
-        mcp_json_key(w, "pageSize"), mcp_json_add_uint(w, page_size);
+        mcp_json_put_uint(w, "pageSize", page_size);
     mcp_json_end(w);
     mcp_json_end(w);
 }

@@ -86,13 +86,13 @@ static mcp_str cell(const PGresult *r, int at)
 static void put_member(mcp_json_writer *w, const char *key, const PGresult *r, int at)
 {
     if (!PQgetisnull(r, 0, at))
-        mcp_json_key(w, key), mcp_json_add_str(w, cell(r, at));
+        mcp_json_put_str(w, key, cell(r, at));
 }
 
 static void put_raw(mcp_json_writer *w, const char *key, const PGresult *r, int at)
 {
     if (!PQgetisnull(r, 0, at))
-        mcp_json_key(w, key), mcp_json_add_raw(w, cell(r, at));
+        mcp_json_put_raw(w, key, cell(r, at));
 }
 
 static void put_uri(postgres_job *j, const char *key, const postgres_target *t, const char *rest)
@@ -100,7 +100,7 @@ static void put_uri(postgres_job *j, const char *key, const postgres_target *t, 
     postgres_sql_reset(&j->text);
     postgres_uri_put(&j->text, j->s->base.prefix, t);
     postgres_put(&j->text, rest);
-    mcp_json_key(j->json, key), mcp_json_add_string(j->json, postgres_sql_text(&j->text));
+    mcp_json_put_string(j->json, key, postgres_sql_text(&j->text));
 }
 
 static int put_thing(postgres_op *op, const PGresult *r)
@@ -116,7 +116,7 @@ static int put_thing(postgres_op *op, const PGresult *r)
         return rc == MCP_ENOTFOUND ? MCP_OK : rc;
     j->rows++;
     mcp_json_begin_object(w);
-    mcp_json_key(w, "schema"), mcp_json_add_str(w, t.schema);
+    mcp_json_put_str(w, "schema", t.schema);
     if (kind != 'a')
         put_member(w, kind == 't' ? "name" : "signature", r, 2);
     put_member(w, "type", r, 3);
@@ -171,9 +171,9 @@ static int put_table(postgres_op *op, const PGresult *r)
         return MCP_OK;
     j->rows++;
     mcp_json_begin_object(w);
-    mcp_json_key(w, "database"), mcp_json_add_string(w, j->s->base.name);
-    mcp_json_key(w, "schema"), mcp_json_add_str(w, j->target.schema);
-    mcp_json_key(w, "name"), mcp_json_add_str(w, j->target.name);
+    mcp_json_put_string(w, "database", j->s->base.name);
+    mcp_json_put_str(w, "schema", j->target.schema);
+    mcp_json_put_str(w, "name", j->target.name);
     put_member(w, "type", r, 0);
     put_member(w, "comment", r, 1);
     put_raw(w, "columns", r, 2);
@@ -210,7 +210,7 @@ static int put_function(postgres_op *op, const PGresult *r)
         return MCP_OK;
     j->rows++;
     mcp_json_begin_object(j->json);
-    mcp_json_key(j->json, "schema"), mcp_json_add_str(j->json, j->target.schema);
+    mcp_json_put_str(j->json, "schema", j->target.schema);
     for (int i = 0; i < 7; i++)
         put_member(j->json, keys[i], r, i);
     mcp_json_end(j->json);
@@ -229,7 +229,7 @@ static const described function = {postgres_function_names, postgres_function_te
 static void begin_things(postgres_job *j)
 {
     mcp_json_begin_object(j->json);
-    mcp_json_key(j->json, "database"), mcp_json_add_string(j->json, j->s->base.name);
+    mcp_json_put_string(j->json, "database", j->s->base.name);
     mcp_json_key(j->json, "objects");
     mcp_json_begin_array(j->json);
 }

@@ -110,12 +110,12 @@ static void put_long(postgres_job *j, const PGresult *r, int at)
         cut--;
     bool blob = bytea || !common_text_utf8((mcp_str){text.ptr, cut});
     mcp_json_begin_object(w);
-    mcp_json_key(w, "type"), mcp_json_add_string(w, blob ? "blob" : "text");
-    mcp_json_key(w, "size"), mcp_json_add_uint(w, size);
+    mcp_json_put_string(w, "type", blob ? "blob" : "text");
+    mcp_json_put_uint(w, "size", size);
     if (!blob)
-        mcp_json_key(w, "begins"), mcp_json_add_str(w, (mcp_str){text.ptr, cut});
+        mcp_json_put_str(w, "begins", (mcp_str){text.ptr, cut});
     else if (size <= sizeof(bytes))
-        mcp_json_key(w, "base64"), mcp_json_add_base64(w, bytea ? (void *)bytes : text.ptr, size);
+        mcp_json_put_base64(w, "base64", bytea ? (void *)bytes : text.ptr, size);
     mcp_json_end(w);
     j->size += 100 + (blob ? 2 * sizeof(bytes) : cut);
 }
@@ -183,7 +183,7 @@ static void end_result(postgres_job *j, int rc)
             return;
         }
         mcp_json_end(j->json);
-        mcp_json_key(j->json, "truncated"), mcp_json_add_bool(j->json, j->offset != 0);
+        mcp_json_put_bool(j->json, "truncated", j->offset != 0);
         mcp_json_end(j->json);
         postgres_job_reply_json(j);
     }

@@ -75,7 +75,7 @@ static void put_elsewhere(postgres_job *j, const PGresult *r, int at)
     mcp_str text = {PQgetvalue(r, 0, at), (size_t)PQgetlength(r, 0, at)};
     bool blob = PQftype(r, at) == POSTGRES_BYTEA;
     mcp_json_begin_object(w);
-    mcp_json_key(w, "type"), mcp_json_add_string(w, blob ? "blob" : "text");
+    mcp_json_put_string(w, "type", blob ? "blob" : "text");
     mcp_json_key(w, "size");
     mcp_json_add_uint(w, blob ? postgres_bytes(text, NULL, 0) : text.len);
     if (postgres_has_key(t)) {
@@ -90,7 +90,7 @@ static void put_elsewhere(postgres_job *j, const PGresult *r, int at)
         }
         postgres_sql_reset(&j->text);
         postgres_uri_put(&j->text, j->s->base.prefix, &cell);
-        mcp_json_key(w, "uri"), mcp_json_add_string(w, postgres_sql_text(&j->text));
+        mcp_json_put_string(w, "uri", postgres_sql_text(&j->text));
     }
     mcp_json_end(w);
     j->size += 200;
@@ -298,7 +298,7 @@ static void put_next(postgres_job *j)
     next.param[next.n_param++] = (mcp_uri_pair){MCP_STR("offset"), mcp_str_from(number[1])};
     postgres_sql_reset(&j->text);
     postgres_uri_put(&j->text, j->s->base.prefix, &next);
-    mcp_json_key(j->json, "next"), mcp_json_add_string(j->json, postgres_sql_text(&j->text));
+    mcp_json_put_string(j->json, "next", postgres_sql_text(&j->text));
 }
 
 /* The state 42883 means that the column's type has no operator "=". */

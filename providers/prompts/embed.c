@@ -97,7 +97,7 @@ static void later(void *user)
 static void put_uri(mcp_json_writer *w, const void *user)
 {
     const reading *r = user;
-    mcp_json_key(w, "uri"), mcp_json_add_str(w, r->uris[r->at]);
+    mcp_json_put_str(w, "uri", r->uris[r->at]);
 }
 
 /* Reads one resource. If it returns MCP_PENDING, later() continues. */

@@ -145,13 +145,13 @@ int search_put_entry(search_results *r, const search_entry *e)
                    {"mimeType", e->mime_type}};
     mcp_json_writer *w = r->json;
     mcp_json_begin_object(w);
-    mcp_json_key(w, "kind"), mcp_json_add_string(w, kind_name(e->kind));
-    mcp_json_key(w, "uri"), mcp_json_add_str(w, e->uri);
+    mcp_json_put_string(w, "kind", kind_name(e->kind));
+    mcp_json_put_str(w, "uri", e->uri);
     if (e->has_size)
-        mcp_json_key(w, "size"), mcp_json_add_uint(w, e->size);
+        mcp_json_put_uint(w, "size", e->size);
     for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++)
         if (members[i].text.len)
-            mcp_json_key(w, members[i].key), mcp_json_add_str(w, members[i].text);
+            mcp_json_put_str(w, members[i].key, members[i].text);
     mcp_json_end(w);
     r->count++;
     return put_line(&r->text, e);
@@ -179,8 +179,8 @@ static int put_match(search_results *r, size_t number, mcp_str line, size_t matc
     mcp_str text = show_line(line, match, shown);
     int n = snprintf(head, sizeof(head), "%zu: ", number);
     mcp_json_begin_object(r->json);
-    mcp_json_key(r->json, "line"), mcp_json_add_uint(r->json, number);
-    mcp_json_key(r->json, "text"), mcp_json_add_str(r->json, text);
+    mcp_json_put_uint(r->json, "line", number);
+    mcp_json_put_str(r->json, "text", text);
     mcp_json_end(r->json);
     int rc = common_buffer_append(&r->text, head, (size_t)n);
     if (rc == MCP_OK)
@@ -201,8 +201,8 @@ static int begin_item(search_results *r, const search_text *t)
     if (rc != MCP_OK)
         return rc;
     mcp_json_begin_object(r->json);
-    mcp_json_key(r->json, "uri"), mcp_json_add_str(r->json, t->uri);
-    mcp_json_key(r->json, "matches"), mcp_json_begin_array(r->json);
+    mcp_json_put_str(r->json, "uri", t->uri);
+    mcp_json_put_array(r->json, "matches");
     return put(&r->text, "\n");
 }
 
@@ -212,7 +212,7 @@ static int end_item(search_results *r, size_t found, bool more)
         return MCP_OK;
     mcp_json_end(r->json);
     if (more)
-        mcp_json_key(r->json, "more"), mcp_json_add_bool(r->json, true);
+        mcp_json_put_bool(r->json, "more", true);
     mcp_json_end(r->json);
     return more ? put(&r->text, "(and more in this file)\n") : MCP_OK;
 }

@@ -129,8 +129,8 @@ static int put_reference(sqlite_row *r, const sqlite_column *c, const char *type
 {
     mcp_json_writer *w = r->job->json;
     mcp_json_begin_object(w);
-    mcp_json_key(w, "type"), mcp_json_add_string(w, type);
-    mcp_json_key(w, "size"), mcp_json_add_int(w, size);
+    mcp_json_put_string(w, "type", type);
+    mcp_json_put_int(w, "size", size);
     r->size += 60;
     if (has_uri(r)) {
         sqlite3_str *uri = sqlite3_str_new(r->conn->db);
@@ -138,7 +138,7 @@ static int put_reference(sqlite_row *r, const sqlite_column *c, const char *type
         char *text = sqlite3_str_finish(uri);
         if (!text)
             return SQLITE_NOMEM;
-        mcp_json_key(w, "uri"), mcp_json_add_string(w, text);
+        mcp_json_put_string(w, "uri", text);
         r->size += strlen(text);
         sqlite3_free(text);
     }

@@ -100,7 +100,7 @@ static void put_text(mcp_json_writer *w, const char *key, const char *value)
 static void put_true(mcp_json_writer *w, const char *key, bool value)
 {
     if (value)
-        mcp_json_key(w, key), mcp_json_add_bool(w, true);
+        mcp_json_put_bool(w, key, true);
 }
 
 static void put_column(mcp_json_writer *w, const sqlite_column *c)
@@ -109,7 +109,7 @@ static void put_column(mcp_json_writer *w, const sqlite_column *c)
     put_text(w, "name", c->name);
     put_text(w, "type", c->type && *c->type ? c->type : NULL);
     if (c->key)
-        mcp_json_key(w, "primaryKey"), mcp_json_add_int(w, c->key);
+        mcp_json_put_int(w, "primaryKey", c->key);
     put_true(w, "notNull", c->not_null);
     put_text(w, "default", c->value);
     put_text(w, "generated", c->hidden == 2 ? "virtual" : c->hidden == 3 ? "stored" : NULL);
@@ -331,7 +331,7 @@ static int put_short_column(sqlite_conn *c, mcp_json_writer *w, sqlite3_stmt *ro
     if (sqlite_text(row, 1).len)
         mcp_json_key(w, "type"), sqlite_put_words(w, sqlite_text(row, 1));
     if (sqlite3_column_int(row, 2))
-        mcp_json_key(w, "primaryKey"), mcp_json_add_int(w, sqlite3_column_int(row, 2));
+        mcp_json_put_int(w, "primaryKey", sqlite3_column_int(row, 2));
     mcp_json_end(w);
     return SQLITE_OK;
 }

@@ -49,20 +49,20 @@ static void put_cut_text(mcp_json_writer *w, mcp_str text)
     while (len && len < text.len && ((unsigned char)text.ptr[len] & 0xc0) == 0x80)
         len--;
     mcp_json_begin_object(w);
-    mcp_json_key(w, "type"), mcp_json_add_string(w, "text");
-    mcp_json_key(w, "size"), mcp_json_add_uint(w, text.len);
+    mcp_json_put_string(w, "type", "text");
+    mcp_json_put_uint(w, "size", text.len);
     if (common_text_utf8((mcp_str){text.ptr, len}))
-        mcp_json_key(w, "beginning"), mcp_json_add_str(w, (mcp_str){text.ptr, len});
+        mcp_json_put_str(w, "beginning", (mcp_str){text.ptr, len});
     mcp_json_end(w);
 }
 
 static void put_blob(mcp_json_writer *w, const void *bytes, size_t len)
 {
     mcp_json_begin_object(w);
-    mcp_json_key(w, "type"), mcp_json_add_string(w, "blob");
-    mcp_json_key(w, "size"), mcp_json_add_uint(w, len);
+    mcp_json_put_string(w, "type", "blob");
+    mcp_json_put_uint(w, "size", len);
     if (len <= LONGEST_BLOB)
-        mcp_json_key(w, "base64"), mcp_json_add_base64(w, bytes, len);
+        mcp_json_put_base64(w, "base64", bytes, len);
     mcp_json_end(w);
 }
 
@@ -130,7 +130,7 @@ static int put_result(sqlite_conn *c, sqlite_job *j, sqlite3_stmt *stmt)
         rows++;
     }
     mcp_json_end(w);
-    mcp_json_key(w, "truncated"), mcp_json_add_bool(w, rc == SQLITE_ROW);
+    mcp_json_put_bool(w, "truncated", rc == SQLITE_ROW);
     mcp_json_end(w);
     return end_result(c, j, rc);
 }

@@ -349,7 +349,7 @@ static int put_next(const sqlite_row *r, const page *p, uint64_t rows)
     char *text = sqlite3_str_finish(uri);
     if (!text)
         return SQLITE_NOMEM;
-    mcp_json_key(r->job->json, "next"), mcp_json_add_string(r->job->json, text);
+    mcp_json_put_string(r->job->json, "next", text);
     sqlite3_free(text);
     return SQLITE_OK;
 }

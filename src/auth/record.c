@@ -207,12 +207,11 @@ static void write_entry(mcp_json_writer *w, const void *entry, const field *fiel
         if (fields[i].type == TEXT)
             memcpy(&text, from, sizeof(text));
         if (fields[i].type == TEXT && text.len)
-            mcp_json_key(w, fields[i].name), mcp_json_add_str(w, text);
+            mcp_json_put_str(w, fields[i].name, text);
         if (fields[i].type == FLAG && *(const bool *)(const void *)from)
-            mcp_json_key(w, fields[i].name), mcp_json_add_bool(w, true);
+            mcp_json_put_bool(w, fields[i].name, true);
         if (fields[i].type == NUMBER && *(const int64_t *)(const void *)from)
-            mcp_json_key(w, fields[i].name),
-                mcp_json_add_int(w, *(const int64_t *)(const void *)from);
+            mcp_json_put_int(w, fields[i].name, *(const int64_t *)(const void *)from);
     }
     for (const mcp_json *value; (value = mcp_json_next(stored, &iter, &name));) {
         if (!is_field(fields, n, name))

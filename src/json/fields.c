@@ -341,7 +341,7 @@ void mcp__fields_schema(const mcp_field *fields, size_t n, bool closed, mcp_json
     }
     mcp_json_end(w);
     if (closed)
-        mcp_json_key(w, "additionalProperties"), mcp_json_add_bool(w, false);
+        mcp_json_put_bool(w, "additionalProperties", false);
     mcp_json_end(w);
 }
 

@@ -14,8 +14,8 @@ static int read_template(mcp_request *req, mcp_str uri, const mcp_uri_match *mat
     mcp_uri_match_get(match, "id", &id);
     mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
     mcp_json_begin_object(w);
-    mcp_json_key(w, "id"), mcp_json_add_str(w, id);
-    mcp_json_key(w, "templateTest"), mcp_json_add_bool(w, true);
+    mcp_json_put_str(w, "id", id);
+    mcp_json_put_bool(w, "templateTest", true);
     mcp_json_end(w);
     int rc = mcp_json_writer_finish(w, &text);
     if (rc == MCP_OK)

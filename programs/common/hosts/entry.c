@@ -214,9 +214,9 @@ static mcp_json_doc *keep(const mcp_json *entry, const mcp_json *inputs)
     mcp_json_doc *doc = NULL;
     mcp_str text;
     mcp_json_begin_object(w);
-    mcp_json_key(w, "entry"), mcp_json_add_value(w, entry);
+    mcp_json_put_value(w, "entry", entry);
     if (inputs)
-        mcp_json_key(w, "inputs"), mcp_json_add_value(w, inputs);
+        mcp_json_put_value(w, "inputs", inputs);
     mcp_json_end(w);
     if (w && mcp_json_writer_finish(w, &text) == MCP_OK)
         mcp_json_parse(text, NULL, NULL, &doc, NULL);

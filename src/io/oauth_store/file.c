@@ -175,7 +175,7 @@ static void write_contents(mcp_json_writer *w, const contents *c, mcp_str key, m
     mcp_str name, value;
 
     mcp_json_begin_object(w);
-    mcp_json_key(w, "version"), mcp_json_add_int(w, MCP__RECORDS_VERSION);
+    mcp_json_put_int(w, "version", MCP__RECORDS_VERSION);
     mcp_json_key(w, "records"), write_records(w, c, key, record);
     while (mcp_json_next(mcp_json_root(c->doc), &it, &name) &&
            mcp_json_text_next(mcp__buf_view(&c->text), &texts, NULL, &value)) {

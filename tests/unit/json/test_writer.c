@@ -11,21 +11,21 @@
 static void write_sample(mcp_json_writer *w, const mcp_json *value)
 {
     mcp_json_begin_object(w);
-    mcp_json_key(w, "null"), mcp_json_add_null(w);
-    mcp_json_key(w, "bools"), mcp_json_begin_array(w);
+    mcp_json_put_null(w, "null");
+    mcp_json_put_array(w, "bools");
     mcp_json_add_bool(w, true), mcp_json_add_bool(w, false);
     mcp_json_end(w);
     mcp_json_key_str(w, (mcp_str){"n\0", 2}), mcp_json_begin_array(w);
     mcp_json_add_int(w, -1), mcp_json_add_uint(w, UINT64_MAX), mcp_json_add_real(w, 22.5);
     mcp_json_end(w);
-    mcp_json_key(w, "s"), mcp_json_add_string(w, "a\"b");
-    mcp_json_key(w, "t"), mcp_json_add_str(w, (mcp_str){"\0", 1});
-    mcp_json_key(w, "none"), mcp_json_add_string(w, NULL);
-    mcp_json_key(w, "b"), mcp_json_add_base64(w, "foob", 4);
-    mcp_json_key(w, "v"), mcp_json_add_value(w, value);
-    mcp_json_key(w, "r"), mcp_json_add_raw(w, MCP_STR("[1,{}]"));
-    mcp_json_key(w, "e"), mcp_json_begin_object(w), mcp_json_end(w);
-    mcp_json_key(w, "f"), mcp_json_begin_array(w), mcp_json_end(w);
+    mcp_json_put_string(w, "s", "a\"b");
+    mcp_json_put_str(w, "t", (mcp_str){"\0", 1});
+    mcp_json_put_string(w, "none", NULL);
+    mcp_json_put_base64(w, "b", "foob", 4);
+    mcp_json_put_value(w, "v", value);
+    mcp_json_put_raw(w, "r", MCP_STR("[1,{}]"));
+    mcp_json_put_object(w, "e"), mcp_json_end(w);
+    mcp_json_put_array(w, "f"), mcp_json_end(w);
     mcp_json_end(w);
 }
 
