@@ -1,9 +1,9 @@
-/* fuzz_bus_entry.c: the contents of an entry on the bus are read. What was read and is written again
- * has the same bytes.
+/* fuzz_bus_entry.c: the contents of an entry on the bus are read. What was read and is written
+ * again has the same bytes.
  */
 #include <stdlib.h>
 
-#include "server/share/entry.h"
+#include "server/share/bus_entry.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -12,7 +12,7 @@
 #include "auth/authorize.h"
 #include "auth/prove.h"
 #include "auth/record.h"
-#include "auth/register.h"
+#include "auth/registration_request.h"
 #include "auth/token_answer.h"
 #include "auth/www.h"
 #include "protocol/scope.h"

@@ -3,7 +3,7 @@
  */
 #include <stdlib.h>
 
-#include "http/client/client.h"
+#include "http/client/parser.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

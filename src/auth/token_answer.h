@@ -14,7 +14,7 @@ enum {
     MCP__DEVICE_SECONDS = 1800, /* the longest use of a code; longer ones are cut */
 };
 
-/* ---- answer.c: all endpoints ----------------------------------------------------------------- */
+/* ---- endpoint_answer.c: all endpoints -------------------------------------------------------- */
 
 /* Parses an answer from `url`, whose body must be a JSON object. If the status is not 200 or 201,
  * or the body has `error`, the result is the fault of that error. A body that is no JSON is quoted

@@ -79,7 +79,7 @@ MCP__SHARED char *mcp__strdup(const mcp_allocator *a, mcp_str s);
 /* Overwrites memory that had a secret, also if nothing reads it afterwards. NULL is allowed. */
 MCP__SHARED void mcp__wipe(void *bytes, size_t len);
 
-/* ---- options.c ------------------------------------------------------------------------------- */
+/* ---- sized.c --------------------------------------------------------------------------------- */
 
 /* Copies a struct that the program passed. The struct begins with its size, and may have fewer or
  * more members than the library's version of the struct. Members that it lacks are zero in the

@@ -289,7 +289,7 @@ static inline const mcp__incoming *mcp__channel_request_of(const mcp_channel *ch
     return in;
 }
 
-/* ---- text.c: the unchanged text of the message that is being received ------------------------ */
+/* ---- member_text.c: the unchanged text of the message that is being received ----------------- */
 
 /* Returns the text of a member of the message. The key includes its quotes. ptr is NULL if there is
  * no such member or if the text of the message is not known. The result is borrowed until the

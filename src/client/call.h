@@ -116,7 +116,7 @@ void mcp__call_succeeded(mcp__call *call, const mcp_json *result);
 /* Returns the code of a JSON-RPC error. */
 int64_t mcp__error_code(const mcp_json *error);
 
-/* ---- repeat.c -------------------------------------------------------------------------------- */
+/* ---- reissue.c ------------------------------------------------------------------------------- */
 
 /* Repeats the call if its event stream broke off and it has no side effects. Returns false if the
  * call is not repeated. If the stream broke off, *error then also says why the call is not
@@ -137,7 +137,7 @@ int mcp__page_check(const mcp__call *call, const mcp_json *result, mcp_error *er
 bool mcp__pages_restart(mcp__call *call, int64_t code);
 void mcp__pages_free(mcp__pages *pages);
 
-/* ---- task.c ---------------------------------------------------------------------------------- */
+/* ---- task_poll.c ----------------------------------------------------------------------------- */
 
 /* Returns whether the server of 2025-11-25 accepts tool calls as tasks, and the program has enabled
  * tasks. */

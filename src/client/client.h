@@ -1,20 +1,21 @@
 /* client.h: the internals of a client, shared by its files. Its calls, questions, subscriptions and
  * cache have headers of their own.
  *
- *     client.c     its life cycle and its channel
- *     options.c    its options, as the JSON text that goes into every request
- *     start.c      detection of the era, the handshake; versions.c chooses the revision
- *     call.c       the life cycle of a call; params.c creates it, answer.c handles its answer
- *     typed.c      one function for each method; pages.c lists; wait.c blocking calls
- *     send.c       sends one request; exchange.c the interface to transports with exchanges
- *     notice.c     notifications of the server
- *     question.c   questions of the server and their answers; asked.c in a request, rounds.c in a
- *                  result; form.c completes and validates a form
- *     subscribe.c  subscriptions; listen.c with modern servers, watch.c with legacy ones
- *     cache.c      cached results; tools.c tool parameters in headers
- *     task.c       a tool call that becomes a task
- *     repeat.c     a call whose event stream broke off
- *     ping.c       whether a legacy server is still alive
+ *     client.c         its life cycle and its channel
+ *     capabilities.c   its options, as the JSON text that goes into every request
+ *     start.c          detection of the era, the handshake; versions.c chooses the revision
+ *     call.c           the life cycle of a call; params.c creates it, answer.c handles its answer
+ *     typed.c          one function for each method; pages.c lists; wait.c blocking calls
+ *     send.c           sends one request; exchanges.c the interface to transports with exchanges
+ *     notifications.c  notifications of the server
+ *     question.c       questions of the server and their answers; asked.c in a request, rounds.c in a
+ *                  result; form_answer.c completes and validates a form
+ *     subscriptions.c  subscriptions; listen_request.c with modern servers, watch.c with legacy
+ *                      ones
+ *     cache.c          cached results; tools.c tool parameters in headers
+ *     task_poll.c      a tool call that becomes a task
+ *     reissue.c        a call whose event stream broke off
+ *     ping.c           whether a legacy server is still alive
  *
  * The work of a public call is done at the next tick, which mcp__client_attend() requests. Only a
  * call from within a call of the channel may be carried out at once, because only then is the
@@ -30,7 +31,7 @@
 #include "client/call.h"
 #include "client/learnt.h"
 #include "client/question.h"
-#include "client/subscribe.h"
+#include "client/subscriptions.h"
 #include "protocol/mirror.h"
 #include "protocol/revision.h"
 
@@ -184,7 +185,7 @@ static inline bool mcp__client_is_ready(const mcp_client *client)
 /* Copies a value into a new document, which the caller owns. */
 int mcp__client_copy(const mcp_client *client, const mcp_json *value, mcp_json_doc **ret);
 
-/* ---- options.c ------------------------------------------------------------------------------- */
+/* ---- capabilities.c -------------------------------------------------------------------------- */
 
 /* Checks client->options, sets their defaults and renders client->self. */
 int mcp__client_read_options(mcp_client *client, mcp_error *error);
@@ -256,7 +257,7 @@ int64_t mcp__ping_due(const mcp_client *client);
 /* Sets the log level of a legacy server. */
 int mcp__client_send_level(mcp_client *client);
 
-/* ---- exchange.c ------------------------------------------------------------------------------ */
+/* ---- exchanges.c ----------------------------------------------------------------------------- */
 
 /* Returns whether an exchange without a JSON-RPC error ended with an HTTP status that may mean that
  * the server does not know the request. `end` may be NULL. */
@@ -265,7 +266,7 @@ bool mcp__end_is_foreign(const mcp_exchange_end *end);
  * any more. `end` may be NULL. */
 bool mcp__end_lost_session(const mcp_exchange_end *end);
 
-/* ---- notice.c -------------------------------------------------------------------------------- */
+/* ---- notifications.c ------------------------------------------------------------------------- */
 
 /* Handles a notification of the server. */
 void mcp__client_notified(mcp_channel *channel, const mcp__message *message);

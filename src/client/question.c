@@ -5,11 +5,11 @@
  */
 #include "client/client.h"
 
-#include "protocol/object.h"
+#include "protocol/contents.h"
 
 enum { REJECTED = -1, MAX_FAILURE = 1024 };
 
-/* ---- limits --------------------------------------------------------------------------------- */
+/* ---- limits ---------------------------------------------------------------------------------- */
 
 enum { CREDIT = 60000 }; /* the cost of one question; a millisecond adds per_minute */
 
@@ -44,7 +44,7 @@ static int check_limits(mcp_client *client, uint64_t *retry_ms, mcp_error *error
     return MCP_OK;
 }
 
-/* ---- checks --------------------------------------------------------------------------------- */
+/* ---- checks ---------------------------------------------------------------------------------- */
 
 static int find_kind(const mcp_client *client, mcp_str method, const mcp_json *params,
                      mcp_question_kind *ret, mcp_error *error)
@@ -164,7 +164,7 @@ void mcp__question_free(mcp_question *q)
     mcp__release(a, q);
 }
 
-/* ---- passing it to the program -------------------------------------------------------------- */
+/* ---- passing it to the program --------------------------------------------------------------- */
 
 /* Marks a question as answered. Even a withdrawn question is freed only at the next tick, because
  * the list of questions may be iterated right now. */
@@ -219,7 +219,7 @@ void mcp__question_withdraw(mcp_question *q)
         fn(q, q->on_cancel_user);
 }
 
-/* ---- public calls --------------------------------------------------------------------------- */
+/* ---- public calls ---------------------------------------------------------------------------- */
 
 mcp_question_kind mcp_question_kind_of(const mcp_question *question)
 {

@@ -1,7 +1,7 @@
 /* typed.c: the functions for single methods. Each function writes the params of its method. */
 #include "client/client.h"
 
-#include "protocol/object.h"
+#include "protocol/contents.h"
 
 typedef struct params {
     mcp__buf buf;

@@ -51,8 +51,8 @@ int mcp__json_shrink(mcp_json_doc **doc);
 
 /* ---- write.c: JSON text straight into a buffer ----------------------------------------------- */
 
-/* These functions have no state: the caller writes the commas itself, or uses list.c. A string is
- * escaped and quoted; invalid UTF-8 makes the buffer fail with MCP_EINVAL. */
+/* These functions have no state: the caller writes the commas itself, or uses containers.c. A
+ * string is escaped and quoted; invalid UTF-8 makes the buffer fail with MCP_EINVAL. */
 MCP__SHARED void mcp__json_put_str(mcp__buf *b, mcp_str s);
 void mcp__json_put_int(mcp__buf *b, int64_t value);
 void mcp__json_put_uint(mcp__buf *b, uint64_t value);
@@ -104,7 +104,7 @@ int mcp__fields_check(const mcp_field *fields, size_t n, bool form, mcp_error *e
 /* Makes a writer fail with `code`, unless it has failed before. */
 void mcp__json_writer_fail(mcp_json_writer *w, int code);
 
-/* ---- list.c: arrays and objects that place their own commas ---------------------------------- */
+/* ---- containers.c: arrays and objects that place their own commas ---------------------------- */
 
 /* An array or object that is being written. Values are appended to `buf` with the functions above.
  * Before each value one of the functions below must be called. */

@@ -7,7 +7,7 @@
 #ifndef MCP_SRC_ENTRY_H
 #define MCP_SRC_ENTRY_H
 
-#include "protocol/object.h"
+#include "protocol/contents.h"
 
 /* The comments give the C type of the member. */
 typedef enum mcp__entry_member_kind {

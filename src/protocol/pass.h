@@ -2,7 +2,7 @@
 #ifndef MCP_SRC_PASS_H
 #define MCP_SRC_PASS_H
 
-#include "protocol/object.h"
+#include "protocol/contents.h"
 
 /* The kind of object that a text contains. */
 typedef enum mcp__pass_shape {
@@ -83,7 +83,7 @@ bool mcp__pass_page_member(const mcp__pass *pass, mcp_str key, const mcp_json *v
  * caller of this function handles the codes that depend on more than the revision. */
 int mcp__pass_code(const mcp__revision *to, int64_t code, bool unknown_resource);
 
-/* ---- pass_words.c: texts that replace those of the other server, for pass.c ------------------- */
+/* ---- pass_words.c: texts that replace those of the other server, for pass.c ------------------ */
 
 /* Returns the texts that replace those of an object of this shape. */
 mcp__pass_words mcp__pass_words_of(const mcp__pass *pass, mcp__pass_shape shape,

@@ -1,18 +1,18 @@
 /* schema.h: shared by the files of this layer: the compiled program, and the state of its
  * compilation.
  *
- *   resolve.c       resolution of references (RFC 3986 section 5)
- *   set.c           documents by URI; metaschemas.c has the built-in ones
- *   keywords.c      the table of keywords, dialects and vocabularies
- *   scan.c          finds every subschema of a document: nodes, resources, anchors
- *   reference.c     the targets of references
- *   compile.c       compiles the nodes; emit.c has one function per keyword
- *   number.c        exact arithmetic on JSON numbers; equal.c equality and hash of values
- *   pattern.c       ECMA-262 patterns on PCRE2
- *   format.c        formats; format_net.c those of hosts and URIs
- *   validate.c      runs the program; object.c and array.c the keywords of containers
- *   evaluated.c     which members unevaluated* applies to
- *   report.c        error texts
+ *   resolve.c    resolution of references (RFC 3986 section 5)
+ *   set.c        documents by URI; metaschemas.c has the built-in ones
+ *   keywords.c   the table of keywords, dialects and vocabularies
+ *   scan.c       finds every subschema of a document: nodes, resources, anchors
+ *   reference.c  the targets of references
+ *   compile.c    compiles the nodes; emit.c has one function per keyword
+ *   number.c     exact arithmetic on JSON numbers; equal.c equality and hash of values
+ *   pattern.c    ECMA-262 patterns on PCRE2
+ *   format.c     formats; format_net.c those of hosts and URIs
+ *   validate.c   runs the program; objects.c and array.c the keywords of containers
+ *   evaluated.c  which members unevaluated* applies to
+ *   report.c     error texts
  *
  * program.h declares the compiled form of a schema.
  */
@@ -290,7 +290,7 @@ static inline bool mcp__schema_go_on(const validation *st)
     return !st->mute && !st->fatal && st->wanted > 0;
 }
 
-/* ---- object.c and array.c -------------------------------------------------------------------- */
+/* ---- objects.c and array.c ------------------------------------------------------------------- */
 
 /* Returns a number made of the length and some bytes of a name, so that most comparisons of names
  * compare integers. */

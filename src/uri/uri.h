@@ -162,7 +162,7 @@ typedef int mcp__uri_lookup(const void *values, size_t count, mcp_str name, mcp_
 int mcp__uri_expand(const mcp_uri_template *t, mcp__uri_lookup *lookup, const void *values,
                     size_t count, const mcp_allocator *allocator, char **ret, mcp_error *error);
 
-/* ---- http.c: http and https URLs -------------------------------------------------------------- */
+/* ---- origin.c: http and https URLs ----------------------------------------------------------- */
 
 /* Returns whether data for the URL `from`, such as a token, may be sent to the URL `to`. Scheme,
  * host and port have to be equal (RFC 6454). An upgrade from http to https, both on their default

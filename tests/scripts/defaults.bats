@@ -11,7 +11,7 @@ setup() {
 @test "a row that is forgotten, another number and another maximum are found" {
     cp -r include src providers bus programs "$BATS_TEST_TMPDIR"
     cd "$BATS_TEST_TMPDIR"
-    sed -i '/mcp_http_options, max_body,/d' src/http/server/http.c
+    sed -i '/mcp_http_options, max_body,/d' src/http/server/endpoint.c
     sed -i 's/max_depth, 64, .maximum/max_depth, 63, .maximum/' src/json/parse.c
     sed -i 's/max_depth, 512, .maximum = 4096/max_depth, 512, .maximum = 4095/' src/schema/compile.c
     sed -i 's/(settings, max_upstream_calls, 1024)/(settings, max_upstream_calls, 1023)/' programs/mcpd/capacity.c

@@ -1,6 +1,6 @@
 /* device.c: the device authorization grant (RFC 8628): a person enters a code in a browser, on any
  * machine, while the client asks for the token again and again. */
-#include "auth/client/client.h"
+#include "auth/client/oauth_client.h"
 #include "uri/uri.h"
 
 enum { SLOWER_MS = 5000, LONGEST_PAUSE_MS = 60000 };

@@ -1,6 +1,6 @@
 /* discovery.c: finds the authorization server of the server, and what it supports (2026-07-28,
  * basic/authorization/authorization-server-discovery). */
-#include "auth/client/client.h"
+#include "auth/client/oauth_client.h"
 #include "uri/uri.h"
 
 /* ---- PROBE ----------------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* grant.c: grants without a person: client credentials, assertions of the platform, and the ID-JAG
  * of an enterprise's identity provider (extensions io.modelcontextprotocol/oauth-client-credentials
  * and io.modelcontextprotocol/enterprise-managed-authorization). */
-#include "auth/client/client.h"
+#include "auth/client/oauth_client.h"
 
 #define PROFILE_ID_JAG "urn:ietf:params:oauth:grant-profile:id-jag"
 

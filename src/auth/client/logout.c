@@ -1,5 +1,5 @@
 /* logout.c: revokes the tokens (RFC 7009) and removes the record. */
-#include "auth/client/client.h"
+#include "auth/client/oauth_client.h"
 #include "uri/uri.h"
 
 const mcp__record_grant *mcp__oauth_revoking(const mcp_oauth_client *c)

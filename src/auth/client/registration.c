@@ -2,7 +2,7 @@
  * basic/authorization/client-registration). */
 #include <mcp/uri.h>
 
-#include "auth/client/client.h"
+#include "auth/client/oauth_client.h"
 #include "uri/uri.h"
 
 /* ---- what is known --------------------------------------------------------------------------- */

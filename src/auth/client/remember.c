@@ -3,7 +3,7 @@
  * Everything is changed under the lock of the store: the record is read again, changed and replaced.
  * A token that another process has saved meanwhile is therefore seen, and never lost.
  */
-#include "auth/client/client.h"
+#include "auth/client/oauth_client.h"
 #include "protocol/scope.h"
 
 /* ---- the token in use ------------------------------------------------------------------------ */

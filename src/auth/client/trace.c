@@ -1,6 +1,6 @@
 /* trace.c: what is reported of the steps of an authorization. Secrets are left out: of forms and JSON
  * only the values of the members below are shown. */
-#include "auth/client/client.h"
+#include "auth/client/oauth_client.h"
 
 enum { MOST_TEXT = 1024 };
 

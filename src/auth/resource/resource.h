@@ -8,10 +8,11 @@
  *   mcp__rs_job           a part of a check or a login that runs on a worker thread
  *   mcp__rs_address       a client address, with its jobs and its failures
  *
- * options.c reads the options; server.c creates and frees the server; login.c receives requests and
- * uses the cache; recent.c recognizes the last token of a connection; check.c checks tokens; source.c fetches keys; opaque.c uses introspection
- * endpoints; proof.c checks proofs; identity.c makes identities; answer.c makes answers; jobs.c
- * runs jobs and limits them.
+ * resource_options.c reads the options; resource_server.c creates and frees the server;
+ * authenticate.c receives requests and uses the cache; recent.c recognizes the last token of a
+ * connection; check.c checks tokens; source.c fetches keys; opaque.c uses introspection endpoints;
+ * proof.c checks proofs; claims_identity.c makes identities; decide.c makes answers; jobs.c runs
+ * jobs and limits them.
  *
  * Everything belongs to the server's thread, except the functions `run` of jobs.
  */
@@ -88,7 +89,7 @@ void mcp__rs_job_start(mcp__rs_job *job);
  * will be called. */
 bool mcp__rs_job_stop(mcp__rs_job *job);
 
-/* ---- server.c -------------------------------------------------------------------------------- */
+/* ---- resource_server.c ----------------------------------------------------------------------- */
 
 struct mcp__rs_issuer {
     mcp_resource_server *rs;
@@ -120,7 +121,7 @@ struct mcp_resource_server {
     mcp_allocator own_allocator;
     const mcp_allocator *allocator;
     mcp_auth_host host;
-    mcp_resource_server_options options; /* owns copies of the strings; see options.c */
+    mcp_resource_server_options options; /* owns copies of the strings; see resource_options.c */
     mcp__arena texts;
     mcp__crypto crypto;
     size_t n_issuers;
@@ -172,13 +173,13 @@ bool mcp__rs_is_metadata(const mcp_resource_server *rs, mcp_str path);
 /* Frees the rest of the server after the last job. */
 void mcp__rs_release(mcp_resource_server *rs);
 
-/* ---- options.c ------------------------------------------------------------------------------- */
+/* ---- resource_options.c ---------------------------------------------------------------------- */
 
 /* Checks and copies the options. Returns MCP_OK, MCP_EINVAL or MCP_ENOMEM. */
 int mcp__rs_options_read(mcp_resource_server *rs, const mcp_resource_server_options *options,
                          mcp_error *error);
 
-/* ---- login.c --------------------------------------------------------------------------------- */
+/* ---- authenticate.c -------------------------------------------------------------------------- */
 
 /* The result of the check of a token, which is the value in the cache. */
 typedef struct mcp__rs_known {
@@ -259,7 +260,7 @@ void mcp__rs_remember(mcp_resource_server *rs, const mcp__rs_question *question,
 /* Checks the proof of a login whose token is good. May free the login. */
 void mcp__rs_prove(mcp__rs_login *login);
 
-/* ---- answer.c -------------------------------------------------------------------------------- */
+/* ---- decide.c -------------------------------------------------------------------------------- */
 
 /* Answers a request: with the identity of `known` if `why` is MCP__ACCEPTED, else with a refusal.
  * `known` is what is known of the token, or NULL. `scheme` is that of the request. */
@@ -333,7 +334,7 @@ void mcp__rs_introspect(mcp__rs_check *check);
 /* Cancels the introspection of a token, or its wait. */
 void mcp__rs_introspect_stop(mcp__rs_check *check);
 
-/* ---- identity.c ------------------------------------------------------------------------------ */
+/* ---- claims_identity.c ----------------------------------------------------------------------- */
 
 /* Makes check->known from accepted claims, whose text is `json`. Runs on a worker thread. */
 mcp__refused mcp__rs_identify(mcp__rs_check *check, const mcp_json_doc *doc,

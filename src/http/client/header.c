@@ -3,7 +3,7 @@
  * The lines are in the form that libcurl expects. There, a header without a value is written
  * "Name;", because "Name:" would remove the header.
  */
-#include "http/client/client.h"
+#include "http/client/parser.h"
 
 void mcp__headers_init(mcp__headers *h, const mcp_allocator *allocator)
 {

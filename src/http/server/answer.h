@@ -1,4 +1,4 @@
-/* answer.h: writes complete answers (respond.c) and event streams (sse.c). */
+/* answer.h: writes complete answers (respond.c) and event streams (sse_write.c). */
 #ifndef MCP_SRC_HTTP_SERVER_ANSWER_H
 #define MCP_SRC_HTTP_SERVER_ANSWER_H
 
@@ -126,11 +126,11 @@ bool mcp__http_refusal_reads(mcp__http_refusal why);
 /* Writes the status line and the headers that all answers share to http->out. */
 void mcp__http_put_head(mcp_http_connection *c, int status);
 
-/* ---- page.c: pages of the program ------------------------------------------------------------------------ */
+/* ---- page.c: pages of the program ------------------------------------------------------------ */
 
 void mcp__http_answer_page(mcp_http_connection *c);
 
-/* ---- sse.c: event streams -------------------------------------------------------------------------------- */
+/* ---- sse_write.c: event streams -------------------------------------------------------------- */
 
 /* These functions append to http->out, which mcp__http_flush() sends. */
 void mcp__http_sse_begin(mcp_http_connection *c);

@@ -3,7 +3,7 @@
  * A connection has one timer, which is set for its earliest deadline and checked only when it
  * fires. A request that is answered immediately therefore never moves the timer.
  */
-#include "http/server/session.h"
+#include "http/server/http_session.h"
 
 enum {
     INPUT_MAX = 4 << 20, /* limit of unparsed bytes, for a transport that ignores MCP_PENDING */
@@ -27,7 +27,7 @@ void mcp__http_set_phase(mcp_http_connection *c, mcp__http_phase phase)
         mcp__http_end_reading(c);
 }
 
-/* ---- answers ------------------------------------------------------------------------------------------------ */
+/* ---- answers --------------------------------------------------------------------------------- */
 
 void mcp__http_write(mcp_http_connection *c, mcp_str bytes)
 {
@@ -192,7 +192,7 @@ void mcp__http_trim_stream(mcp_http_connection *c)
     mcp__http_head_reset(&c->head);
 }
 
-/* ---- time ----------------------------------------------------------------------------------------------------- */
+/* ---- time ------------------------------------------------------------------------------------ */
 
 /* Returns the time-out `ms`, shortened while memory is nearly spent. */
 static uint64_t time_limit(const mcp_http_connection *c, uint64_t ms)
@@ -409,7 +409,7 @@ void mcp_http_set_pending(mcp_http_connection *c, size_t bytes, int64_t now)
     mcp__http_leave(c->http);
 }
 
-/* ---- life ------------------------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 int mcp_http_accept(mcp_http *http, const mcp_http_connection_options *options, int64_t now,
                     mcp_http_connection **ret, mcp_error *error)

@@ -1,5 +1,5 @@
-/* connection.h: a connection. connection.c opens and closes it and handles its time-outs, parse.c
- * splits its bytes into requests, and route.c checks their heads. */
+/* connection.h: a connection. connection.c opens and closes it and handles its time-outs,
+ * requests.c splits its bytes into requests, and route.c checks their heads. */
 #ifndef MCP_SRC_HTTP_SERVER_CONNECTION_H
 #define MCP_SRC_HTTP_SERVER_CONNECTION_H
 
@@ -190,7 +190,7 @@ static inline bool mcp__http_is_local(const mcp_http_connection *c)
     return c->local && (!mcp__http_is_forwarded(c) || mcp__http_ip_is_loopback(&c->client_ip));
 }
 
-/* ---- memory of a connection: budget.c ------------------------------------------------------- */
+/* ---- memory of a connection: budget.c -------------------------------------------------------- */
 
 /* Returns whether at least `quarters` quarters of the whole budget or of the caller's share are in
  * use, not counting `without` bytes. If this part of the whole budget is in use, also shortens the
@@ -221,7 +221,7 @@ static inline void mcp__http_end_reading(mcp_http_connection *c)
         c->charge.share->reader = NULL;
 }
 
-/* ---- parse.c ------------------------------------------------------------------------------------ */
+/* ---- requests.c ------------------------------------------------------------------------------ */
 
 void mcp__http_parser_settings(llhttp_settings_t *settings);
 /* Parses the input that is left. */
@@ -238,7 +238,7 @@ void mcp__http_run_held(mcp_http_connection *c);
 /* Continues a request whose login was answered. */
 void mcp__http_run_asked(mcp_http_connection *c);
 
-/* ---- route.c --------------------------------------------------------------------------------------- */
+/* ---- route.c --------------------------------------------------------------------------------- */
 
 /* Check a complete head, before and after its sender is known. Return the reason to refuse the
  * request without its body, or MCP__HTTP_FINE. */

@@ -5,11 +5,11 @@
  * to POST messages. All messages of the server go on the stream, and the session ends with it. The
  * channel uses exchange 0 for everything, as with stdio.
  */
-#include "http/server/session.h"
+#include "http/server/http_session.h"
 
 static const mcp_str parameter = {"sessionId=", 10};
 
-/* ---- the stream ------------------------------------------------------------------------------------------- */
+/* ---- the stream ------------------------------------------------------------------------------ */
 
 static mcp_http_connection *stream_of(const mcp__http_session *s)
 {
@@ -114,7 +114,7 @@ size_t mcp__http_duplex_cut(mcp_http_connection *c)
     return cut;
 }
 
-/* ---- messages ------------------------------------------------------------------------------------------------ */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 /* Returns the session id in the query of the target, or an empty string. */
 static mcp_str session_id(const mcp_http_connection *c)

@@ -5,9 +5,9 @@
  * of a session. A request without a session goes to the connection's own channel (peer.c). The
  * answer is JSON, or an event stream if the server sends other messages before it.
  */
-#include "http/server/session.h"
+#include "http/server/http_session.h"
 
-/* ---- reading the message ------------------------------------------------------------------------------------- */
+/* ---- reading the message --------------------------------------------------------------------- */
 
 static void note_kind(mcp__http_message *m, mcp__message_kind kind)
 {
@@ -44,7 +44,7 @@ static void read_envelope(const mcp_http_connection *c, mcp__http_message *m)
     m->in.modern = mcp__is_modern(&m->in.message, named);
 }
 
-/* ---- data for the log ----------------------------------------------------------------------- */
+/* ---- data for the log ------------------------------------------------------------------------ */
 
 static void keep_traceparent(mcp_http_connection *c, const mcp__http_message *m)
 {
@@ -79,7 +79,7 @@ static void keep_name(mcp_http_connection *c, const mcp__http_message *m)
     c->name = name.len ? mcp__strdup(c->http->allocator, name) : NULL;
 }
 
-/* ---- messages that cannot be parsed --------------------------------------------------------- */
+/* ---- messages that cannot be parsed ---------------------------------------------------------- */
 
 static void refuse_unparsed(mcp_http_connection *c, const mcp_error *error)
 {
@@ -124,7 +124,7 @@ bool mcp__http_read_message(mcp_http_connection *c, mcp__http_message *m)
     return true;
 }
 
-/* ---- output ----------------------------------------------------------------------------------------------- */
+/* ---- output ---------------------------------------------------------------------------------- */
 
 int mcp__http_status_of(mcp_output_info info, bool modern)
 {
@@ -206,7 +206,7 @@ static size_t place(mcp_channel *channel, mcp_exchange exchange, char to[MCP_PLA
     return c && c->exchange == exchange ? mcp__place_put(c, to) : 0;
 }
 
-/* ---- to the channel ------------------------------------------------------------------------------------------ */
+/* ---- to the channel -------------------------------------------------------------------------- */
 
 static const mcp__http_answer accepted = {.status = 202};
 
@@ -268,7 +268,7 @@ static void run_exchange(mcp_http_connection *c, mcp__http_message *m, const mcp
     }
 }
 
-/* ---- eras ----------------------------------------------------------------------------------- */
+/* ---- eras ------------------------------------------------------------------------------------ */
 
 /* Answers a message without passing it to a channel. The answer is the refusal, or 202 if there is
  * none. */

@@ -10,7 +10,7 @@
  * moment. They notice when they hear of each other. Then the one with the smaller name keeps it, but if
  * the other has subscriptions or a log level, the session ends at both, and the client begins again.
  */
-#include "http/server/session.h"
+#include "http/server/http_session.h"
 
 #include <mcp/sys/server.h>
 
@@ -24,7 +24,7 @@ enum {
     KNOWN_PER_SESSION = 4, /* sessions of others that are known, for each that may be here */
 };
 
-/* ---- the table ---------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static mcp_str unique_of(const char *unique)
 {
@@ -99,7 +99,7 @@ static void learn(struct mcp__fleet *fleet, const place *p)
         mcp__release(http->allocator, k);
 }
 
-/* ---- to the others ------------------------------------------------------------------------------ */
+/* ---- to the others --------------------------------------------------------------------------- */
 
 static void tell(const mcp__http_session *s, char kind, const char *more)
 {
@@ -137,7 +137,7 @@ void mcp__fleet_note_end(mcp__http_session *s)
         tell(s, ENDED, "");
 }
 
-/* ---- from the others ---------------------------------------------------------------------------- */
+/* ---- from the others ------------------------------------------------------------------------- */
 
 /* Another instance has a session that is here too. */
 static void contest(struct mcp__fleet *fleet, mcp__http_session *s, const place *p)
@@ -217,7 +217,7 @@ void mcp_http_share_lost(mcp_http *http)
         forget_all(http->fleet);
 }
 
-/* ---- life --------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 /* Tasks are at the instance where they begin, as sessions are. */
 static int set_task_home(const struct mcp__fleet *fleet)

@@ -1,6 +1,6 @@
 /* fleet.h: legacy sessions of several instances that serve the same clients: session ids that say
  * where a session began (ticket.c), what is known of the sessions of other instances (fleet.c), and
- * requests that are forwarded to them (relay.c) and come from them (hop.c).
+ * requests that are forwarded to them (forward.c) and come from them (hop.c).
  *
  * All of this is used only if mcp_http_options.instance_address is set; otherwise http->fleet is
  * NULL. */
@@ -22,7 +22,7 @@ enum {
     MCP__ADDRESS_MAX = 200,
 };
 
-/* ---- ticket.c: session ids -------------------------------------------------------------------- */
+/* ---- ticket.c: session ids ------------------------------------------------------------------- */
 
 /* What a session id says. The strings are in `text`, or borrowed when an id is made. */
 typedef struct mcp__ticket {
@@ -46,7 +46,7 @@ int mcp__ticket_seal(mcp_server *server, const char *principal, uint64_t life_ms
 int mcp__ticket_open(mcp_server *server, const mcp_allocator *allocator, const char *principal,
                      mcp_str id, mcp__ticket *ret);
 
-/* ---- fleet.c: the sessions of other instances --------------------------------------------------- */
+/* ---- fleet.c: the sessions of other instances ------------------------------------------------ */
 
 /* A session at another instance, of which every step since its beginning is known. */
 typedef struct mcp__known {
@@ -89,7 +89,7 @@ void mcp__fleet_announce(mcp__http_session *s);
 void mcp__fleet_note_keeps(mcp__http_session *s);
 void mcp__fleet_note_end(mcp__http_session *s);
 
-/* ---- place.c: where calls of modern clients wait ---------------------------------------------- */
+/* ---- instance.c: where calls of modern clients wait ------------------------------------------ */
 
 /* mcp_channel_options.place, for the current request of c. */
 size_t mcp__place_put(mcp_http_connection *c, char to[MCP_PLACE_ROOM]);
@@ -97,7 +97,7 @@ size_t mcp__place_put(mcp_http_connection *c, char to[MCP_PLACE_ROOM]);
  * instance. Returns false if it does not; otherwise *why is that of mcp__relay_start(). */
 bool mcp__place_seek(mcp_http_connection *c, mcp_str state, mcp__http_refusal *why);
 
-/* ---- hop.c: requests of other instances ------------------------------------------------------- */
+/* ---- hop.c: requests of other instances ------------------------------------------------------ */
 
 /* What the header Libmcp-Forwarded-Request says. */
 struct mcp__hop {
@@ -123,7 +123,7 @@ mcp__http_refusal mcp__hop_read(mcp_http_connection *c);
 mcp__http_refusal mcp__hop_check(mcp_http_connection *c);
 void mcp__hop_free(mcp_http_connection *c);
 
-/* ---- relay.c: requests to other instances ----------------------------------------------------- */
+/* ---- forward.c: requests to other instances -------------------------------------------------- */
 
 /* Forwards the current request of c. Returns MCP__HTTP_FINE if it will be answered later, or the
  * reason to refuse it. */
@@ -138,7 +138,7 @@ static inline mcp_http_relay *mcp__relay_of(const mcp_http_connection *c)
 /* Gives up the forwarded request of a connection, if it has one. */
 void mcp__relay_drop(mcp_http_connection *c);
 
-/* ---- task.c: requests about tasks of other instances ------------------------------------------ */
+/* ---- task_forward.c: requests about tasks of other instances --------------------------------- */
 
 /* Forwards a request about a task that runs at another instance; `session` is that of the request, or
  * NULL. Returns false if there is no other instance to forward it to. Otherwise *why is

@@ -9,7 +9,7 @@
  * Numbers ascend. For each sender the last MCP__WINDOW of them are remembered; smaller ones are
  * refused.
  */
-#include "http/server/session.h"
+#include "http/server/http_session.h"
 
 #include "auth/crypto.h"
 
@@ -25,7 +25,7 @@ enum {
 
 static const mcp_str purpose = {"forwarded request", 17};
 
-/* ---- the digest ----------------------------------------------------------------------------------- */
+/* ---- the digest ------------------------------------------------------------------------------ */
 
 static void put_part(mcp__buf *b, mcp_str part)
 {
@@ -57,7 +57,7 @@ static int digest_of(const mcp_http_connection *c, const mcp__hop_head *head, mc
     return rc == MCP_OK && !ok ? MCP_EIO : rc;
 }
 
-/* ---- writing -------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 static void put_client(const mcp_http_connection *c, mcp__buf *b)
 {
@@ -98,7 +98,7 @@ int mcp__hop_put(mcp_http_connection *c, const char *to_instance, const mcp__hop
     return rc;
 }
 
-/* ---- reading -------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* Reads the address of the client, which counts for limits as if a trusted proxy had named it. */
 static void take_client(mcp_http_connection *c, mcp_str client)
@@ -156,7 +156,7 @@ mcp__http_refusal mcp__hop_read(mcp_http_connection *c)
     return take(c, (mcp_str){plain, len});
 }
 
-/* ---- requests that were received before ----------------------------------------------------------- */
+/* ---- requests that were received before ------------------------------------------------------ */
 
 static bool is_old(const mcp_http *http, const mcp__sender *s)
 {

@@ -6,16 +6,19 @@
  *   mcp__http_session     a legacy session: a peer and its event streams
  *   mcp_http_budget       a memory limit, which several endpoints can share
  *
- *   http.c                                 creates, drains and frees an endpoint; runs its timers
- *   connection.c, parse.c                  a connection; splits its bytes into requests
- *   headers.c, forwarded.c                 the head of a request; the client behind proxies
- *   callers.c                              connections of each address and principal
- *   login.c                                authentication of requests
- *   route.c                                checks before the body is read
- *   exchange.c, peer.c                     a POSTed message and its answer; the channels
- *   legacy.c, session.c, stream.c, duplex.c   sessions of legacy revisions
- *   respond.c, sse.c, store.c              complete answers, event streams, stored events
- *   budget.c, metrics.c, timer.c           memory limits, counters, timers
+ *   endpoint.c                                             creates, drains and frees an endpoint;
+ *                                                          runs its timers
+ *   connection.c, requests.c                               a connection; splits its bytes into
+ *                                                          requests
+ *   headers.c, forwarded.c                                 the head of a request; the client behind proxies
+ *   callers.c                                              connections of each address and principal
+ *   login.c                                                authentication of requests
+ *   route.c                                                checks before the body is read
+ *   exchange.c, peer.c                                     a POSTed message and its answer; the channels
+ *   legacy_requests.c, http_session.c, stream.c, duplex.c  sessions of legacy revisions
+ *   respond.c, sse_write.c, event_store.c                  complete answers, event streams, stored
+ *                                                          events
+ *   budget.c, metrics.c, timer.c                           memory limits, counters, timers
  */
 #ifndef MCP_SRC_HTTP_SERVER_HTTP_H
 #define MCP_SRC_HTTP_SERVER_HTTP_H
@@ -98,7 +101,7 @@ struct mcp_http {
     void *date_user, *clock_user, *wall_user;
 };
 
-/* Returns how many sessions one caller may have (session.c). */
+/* Returns how many sessions one caller may have (http_session.c). */
 size_t mcp__http_sessions_each(const mcp_http *http);
 static inline void mcp__http_enter(mcp_http *http, int64_t now)
 {

@@ -7,9 +7,9 @@
 #include <mcp/auth.h>
 
 #include "auth/challenge.h"
-#include "http/server/session.h"
+#include "http/server/http_session.h"
 
-/* ---- the question --------------------------------------------------------------------------- */
+/* ---- the question ---------------------------------------------------------------------------- */
 
 const char *mcp_http_login_method(const mcp_http_login *login)
 {
@@ -109,7 +109,7 @@ void mcp__http_login_free(mcp_http_connection *c)
     mcp__rs_recent_clear(&c->recent, c->http->allocator);
 }
 
-/* ---- the answer ----------------------------------------------------------------------------- */
+/* ---- the answer ------------------------------------------------------------------------------ */
 
 static void answer(mcp_http_login *login, mcp__http_refusal why)
 {
@@ -270,7 +270,7 @@ const mcp__http_denial *mcp__http_denial_of(const mcp_http_connection *c, mcp__h
     return ours && c->denial && c->denial->denied ? c->denial : NULL;
 }
 
-/* ---- scopes --------------------------------------------------------------------------------- */
+/* ---- scopes ---------------------------------------------------------------------------------- */
 
 void mcp__http_put_scope_challenge(const mcp_http_connection *c, const char *scopes,
                                    mcp__buf *lines)
@@ -289,7 +289,7 @@ void mcp__http_put_scope_challenge(const mcp_http_connection *c, const char *sco
     mcp__buf_lit(lines, "\r\n");
 }
 
-/* ---- the end of a token --------------------------------------------------------------------- */
+/* ---- the end of a token ---------------------------------------------------------------------- */
 
 int64_t mcp__http_stream_expiry(const mcp_http_connection *c)
 {
@@ -331,7 +331,7 @@ size_t mcp_http_end_token(mcp_http *http, const char *token, int64_t now)
     return ended;
 }
 
-/* ---- URLs ----------------------------------------------------------------------------------- */
+/* ---- URLs ------------------------------------------------------------------------------------ */
 
 int mcp__http_urls_set(mcp_http *http)
 {

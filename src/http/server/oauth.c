@@ -1,6 +1,6 @@
 /* oauth.c: answers logins with a resource server (mcp/auth.h), and serves its metadata. */
 #include "auth/resource/resource.h"
-#include "http/server/session.h"
+#include "http/server/http_session.h"
 
 static void on_answer(const mcp__rs_answer *answer, void *user)
 {

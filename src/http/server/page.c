@@ -1,6 +1,6 @@
 /* page.c: requests that the program answers itself (mcp_http_options.page), such as those for the files of
  * a web page. */
-#include "http/server/session.h"
+#include "http/server/http_session.h"
 
 /* The public struct must be first, so that mcp_http_page_header() finds the connection. */
 typedef struct page_request {

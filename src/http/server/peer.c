@@ -4,11 +4,11 @@
  * The requests of a connection use the same channel, one after the other, as long as they come from
  * the same caller. A subscription ends with its stream.
  */
-#include "http/server/session.h"
+#include "http/server/http_session.h"
 
 #include <mcp/sys/server.h>
 
-/* ---- life ----------------------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static void wake(mcp_channel *channel, void *user)
 {
@@ -74,7 +74,7 @@ void mcp__http_peer_due(mcp__http_peer *peer)
     mcp__http_peer_arm(peer);
 }
 
-/* ---- changing the caller -------------------------------------------------------------------- */
+/* ---- changing the caller --------------------------------------------------------------------- */
 
 /* Detaches a channel from its connection. In legacy revisions, disconnecting does not cancel a
  * request, so the requests of a legacy client continue without the connection. */

@@ -1,7 +1,7 @@
 /* route.c: checks the head of a request: target, source, caller and media types. All checks run
  * before the body is read, so that the body of a refused request need not be read.
  */
-#include "http/server/session.h"
+#include "http/server/http_session.h"
 
 /* ---- allowed hosts and origins ------------------------------------------------------------
  *
@@ -84,7 +84,7 @@ static bool origin_allowed(const mcp_http_options *o, mcp_str origin)
     return cut_port(&host) && is_loopback(host);
 }
 
-/* ---- target --------------------------------------------------------------------------------- */
+/* ---- target ---------------------------------------------------------------------------------- */
 
 /* Finds the path in the target. Returns the host, which a target in absolute form contains (RFC
  * 9112, 3.2.2); otherwise the value of the Host header. */

@@ -5,7 +5,7 @@
  * stream outlives its connection: a client that reconnects with Last-Event-ID gets first the events
  * that it missed, then new ones.
  */
-#include "http/server/session.h"
+#include "http/server/http_session.h"
 
 enum { REAPED_AT_ONCE = 64 };
 
@@ -71,7 +71,7 @@ void mcp__http_stream_reap(mcp__http_session *s)
     }
 }
 
-/* ---- opening ------------------------------------------------------------------------------------------ */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static void open_events(mcp_http_connection *c)
 {
@@ -97,7 +97,7 @@ void mcp__http_stream_begin(mcp__http_stream *stream)
     prime(c, stream->number, stream->events);
 }
 
-/* ---- sending -------------------------------------------------------------------------------- */
+/* ---- sending --------------------------------------------------------------------------------- */
 
 /* Stores the next event of a stream, and writes it to the connection c unless that is NULL. */
 static void emit(mcp__http_stream *stream, mcp_http_connection *c, mcp_str message, int *code)
@@ -200,7 +200,7 @@ void mcp__http_session_end_stream(mcp_channel *channel, mcp_exchange exchange, v
     mcp__http_sse_end(c, 0);
 }
 
-/* ---- resuming ------------------------------------------------------------------------------- */
+/* ---- resuming -------------------------------------------------------------------------------- */
 
 static bool read_number(mcp_str *s, uint64_t *ret)
 {

@@ -7,7 +7,7 @@
 
 #include "io/child/spawn.h"
 #include "io/loop/flow.h"
-#include "io/loop/parse.h"
+#include "io/loop/parse_job.h"
 #include "io/loop/pump.h"
 #include "io/loop/loop.h"
 #include "io/stdio/stdio.h"
@@ -80,7 +80,7 @@ struct mcp_child {
     size_t handles;
 };
 
-/* ---- child.c ---------------------------------------------------------------------------------------- */
+/* ---- child.c --------------------------------------------------------------------------------- */
 
 /* Starts a child like mcp_child_spawn(). The options must be a complete struct (MCP__TAKE). Also
  * sets *ret on failure, so that the caller can use mcp__child_kill() and mcp__child_release(). *ret
@@ -103,7 +103,7 @@ bool mcp__child_release(mcp_child *c);
 void mcp__child_end(mcp_child *c);
 void mcp__child_close_handle(mcp_child *c, uv_handle_t *handle);
 
-/* ---- pipes.c ------------------------------------------------------------------------------------ */
+/* ---- pipes.c --------------------------------------------------------------------------------- */
 
 /* Creates the pipes. Stores the parent's ends in c and the child's ends in `theirs`, also on
  * failure. The caller closes the child's ends. Returns MCP_OK or MCP_EIO. */

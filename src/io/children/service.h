@@ -1,6 +1,6 @@
 /* service.h: the internals of a service, a child process that is started on demand. service.c
- * starts and ends the process, uses.c counts its users and reports its state, and lines.c writes
- * its stderr to the log.
+ * starts and ends the process, uses.c counts its users and reports its state, and stderr_lines.c
+ * writes its stderr to the log.
  */
 #ifndef MCP_SRC_IO_SERVICE_H
 #define MCP_SRC_IO_SERVICE_H
@@ -59,17 +59,17 @@ struct mcp_service {
     mcp__service_lines lines;
 };
 
-/* ---- service.c ------------------------------------------------------------------------------------- */
+/* ---- service.c ------------------------------------------------------------------------------- */
 
 /* Schedules the next step, such as a start. Nothing is started or ended during this call. */
 void mcp__service_attend(mcp_service *s);
 
-/* ---- uses.c ------------------------------------------------------------------------------------------ */
+/* ---- uses.c ---------------------------------------------------------------------------------- */
 
 /* Calls `ready` of all waiting uses. `error` is NULL if rc is MCP_OK. */
 void mcp__service_tell(mcp_service *s, int rc, const mcp_error *error);
 
-/* ---- lines.c ---------------------------------------------------------------------------------------- */
+/* ---- stderr_lines.c -------------------------------------------------------------------------- */
 
 void mcp__service_stderr(mcp_service *s, mcp_str bytes);
 /* Logs a last line that has no newline, and the number of lines that were not logged. */

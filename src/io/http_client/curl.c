@@ -6,7 +6,7 @@
  * not be changed. Transfers are therefore started and freed before the loop blocks.
  */
 #define _GNU_SOURCE
-#include "io/http_client/client.h"
+#include "io/http_client/http_client.h"
 
 enum {
     /* Connections that libcurl keeps, of all clients of a loop. If there are more requests in
@@ -23,7 +23,7 @@ typedef struct multi_socket {
     curl_socket_t fd;
 } multi_socket;
 
-/* ---- loading ------------------------------------------------------------------------------------------ */
+/* ---- loading --------------------------------------------------------------------------------- */
 
 static int load(mcp__curl *f, mcp_error *error)
 {
@@ -43,7 +43,7 @@ static int load(mcp__curl *f, mcp_error *error)
 #endif
 }
 
-/* ---- calls from libcurl to the loop --------------------------------------------------------- */
+/* ---- calls from libcurl to the loop ---------------------------------------------------------- */
 
 static void settle(mcp__multi *multi);
 
@@ -151,7 +151,7 @@ static int set_timer(CURLM *handle, long ms, void *user)
     return uv_timer_start(&multi->timer, on_timer, (uint64_t)ms, 0);
 }
 
-/* ---- starting and ending transfers ---------------------------------------------------------- */
+/* ---- starting and ending transfers ----------------------------------------------------------- */
 
 static mcp__transfer *first_of(const mcp__link *list)
 {
@@ -228,7 +228,7 @@ void mcp__transfer_took_event(mcp__transfer *t)
     t->taken += MCP__FLOW_COST;
 }
 
-/* ---- transfers that have to wait --------------------------------------------------------------- */
+/* ---- transfers that have to wait ------------------------------------------------------------- */
 
 static bool is_held(const mcp__transfer *t)
 {
@@ -339,7 +339,7 @@ void mcp__multi_note(mcp__multi *multi)
     uv_idle_start(&multi->idle, before_waiting);
 }
 
-/* ---- life --------------------------------------------------------------------------------------------- */
+/* ---- life ------------------------------------------------------------------------------------ */
 
 static void timer_closed(uv_handle_t *handle)
 {

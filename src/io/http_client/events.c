@@ -14,7 +14,7 @@
 #define _GNU_SOURCE
 #include <stdio.h>
 
-#include "io/http_client/client.h"
+#include "io/http_client/http_client.h"
 
 enum {
     MOST_FAILURES = 5,           /* failures in a row after which a stream of a POST is given up */
@@ -28,7 +28,7 @@ static bool is_session_stream(const mcp__client_exchange *e)
     return e == e->http->stream;
 }
 
-/* ---- events --------------------------------------------------------------------------------------------- */
+/* ---- events ---------------------------------------------------------------------------------- */
 
 static void receive(mcp__client_exchange *e, const mcp__sse_event *event)
 {
@@ -112,7 +112,7 @@ bool mcp__client_exchange_events(mcp__client_exchange *e, mcp_str bytes)
     return rc == MCP_OK && e->stage != MCP__GONE;
 }
 
-/* ---- the end of a stream ---------------------------------------------------------------------------------- */
+/* ---- the end of a stream --------------------------------------------------------------------- */
 
 static void retry_later(mcp__client_exchange *e)
 {
@@ -177,7 +177,7 @@ void mcp__client_exchange_stream_ended(mcp__client_exchange *e, int rc, const ch
     retry_later(e);
 }
 
-/* ---- no stream -------------------------------------------------------------------------------------------- */
+/* ---- no stream ------------------------------------------------------------------------------- */
 
 /* Returns whether a status is temporary. */
 static bool is_temporary(int status)

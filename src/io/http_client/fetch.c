@@ -4,7 +4,7 @@
  * not checked.
  */
 #define _GNU_SOURCE
-#include "io/http_client/client.h"
+#include "io/http_client/http_client.h"
 
 enum { CONNECT_MS = 10000 };
 

@@ -2,7 +2,7 @@
  * of the loop, so it can outlive the client.
  */
 #define _GNU_SOURCE
-#include "io/http_client/client.h"
+#include "io/http_client/http_client.h"
 
 static bool stop_at_head(void *arg, const mcp__answer *answer)
 {

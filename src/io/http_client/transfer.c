@@ -1,4 +1,4 @@
-/* transfer.c: runs an HTTP request with libcurl. setup.c makes it, and sets its options.
+/* transfer.c: runs an HTTP request with libcurl. handles.c makes it, and sets its options.
  *
  * Redirects are followed here, because the rules differ from those of libcurl: a POST stays a POST,
  * its body is not sent to another origin, and a redirect never leads from https to http. The
@@ -13,11 +13,11 @@
 
 #include <mcp/uri.h>
 
-#include "io/http_client/client.h"
+#include "io/http_client/http_client.h"
 
 enum { MOST_REDIRECTS = 5 };
 
-/* ---- addresses ------------------------------------------------------------------------------------------ */
+/* ---- addresses ------------------------------------------------------------------------------- */
 
 typedef struct network {
     unsigned char address[16];
@@ -166,7 +166,7 @@ static int on_request(void *user, char *to, char *from, int to_port, int from_po
     return CURL_PREREQFUNC_ABORT;
 }
 
-/* ---- the answer ----------------------------------------------------------------------------------------- */
+/* ---- the answer ------------------------------------------------------------------------------ */
 
 static bool is_redirect(int status)
 {
@@ -213,7 +213,7 @@ static size_t on_bytes(char *bytes, size_t one, size_t n, void *user)
     return has_receiver(t) ? n : 0;
 }
 
-/* ---- the end ---------------------------------------------------------------------------------------------- */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 static int code_of(CURLcode code)
 {
@@ -255,7 +255,7 @@ static void finish(mcp__transfer *t, int rc, const char *text)
         events->done(t->arg, rc, text);
 }
 
-/* ---- redirects -------------------------------------------------------------------------------------------- */
+/* ---- redirects ------------------------------------------------------------------------------- */
 
 static bool may_redirect(const mcp__transfer *t, const char *to, char *why, size_t room)
 {
@@ -352,7 +352,7 @@ void mcp__transfer_abandon(mcp__transfer *t)
     mcp__multi_note(t->multi);
 }
 
-/* ---- the callbacks of libcurl ------------------------------------------------------------------ */
+/* ---- the callbacks of libcurl ---------------------------------------------------------------- */
 
 bool mcp__transfer_set_callbacks(mcp__transfer *t)
 {

@@ -12,7 +12,7 @@
 typedef struct mcp__net mcp__net;
 typedef struct mcp__connection mcp__connection;
 
-/* ---- net.c: the sockets of one loop ------------------------------------------------------------- */
+/* ---- net.c: the sockets of one loop ---------------------------------------------------------- */
 
 /* The text of a date, which is formatted at most once per second. Initialize it with zeros. */
 typedef struct mcp__date {
@@ -96,7 +96,7 @@ int64_t mcp__net_clock(void *user);
 void mcp__net_add(mcp__net *net, mcp__link *listener);
 void mcp__net_remove(mcp__net *net, mcp__link *listener);
 
-/* ---- listen.c ----------------------------------------------------------------------------------- */
+/* ---- listener.c ------------------------------------------------------------------------------ */
 
 struct mcp_listener {
     mcp__socket socket; /* closed while draining */
@@ -107,7 +107,7 @@ struct mcp_listener {
     struct mcp__tls *tls;
     char *tls_cert, *tls_key; /* the names of the files */
     bool shares;              /* `http` belongs to another listener */
-    char *instance_ca;        /* a file of certificates, for relay.c; NULL means the system's */
+    char *instance_ca; /* a file of certificates, for forward_request.c; NULL means the system's */
     mcp__link connections;
     size_t n_connections;
     size_t keep_files;
@@ -124,12 +124,12 @@ struct mcp_listener {
 /* Runs the timers that are due. Returns the next deadline. */
 int64_t mcp__listener_turn(mcp_listener *l, int64_t now);
 
-/* ---- relay.c: requests to other instances --------------------------------------------------------- */
+/* ---- forward_request.c: requests to other instances ------------------------------------------ */
 
 /* Makes the listener's endpoint forward requests over the loop. */
 void mcp__relays_set(mcp_listener *l);
 
-/* ---- connection.c ------------------------------------------------------------------------------- */
+/* ---- socket.c -------------------------------------------------------------------------------- */
 
 struct mcp__connection {
     mcp__socket socket;
@@ -170,7 +170,7 @@ void mcp__connections_free_dead(mcp__net *net);
 /* Sends the output that net->held has. */
 void mcp__connections_send_held(mcp__net *net);
 
-/* ---- address.c ---------------------------------------------------------------------------------- */
+/* ---- address.c ------------------------------------------------------------------------------- */
 
 enum { MCP__ADDRESS_TEXT = 128 };
 
@@ -196,7 +196,7 @@ int mcp__address_adopt(mcp__address *a, int fd, mcp_error *error);
  * "127.0.0.1:4711" and "127.0.0.1", or "unix:pid=12,uid=1000" and "unix". */
 void mcp__address_peer(int fd, char peer[MCP__ADDRESS_TEXT], char address[MCP__ADDRESS_TEXT]);
 
-/* ---- tls.c: OpenSSL, loaded at first use ---------------------------------------------------- */
+/* ---- tls.c: OpenSSL, loaded at first use ----------------------------------------------------- */
 
 typedef struct mcp__tls mcp__tls;                 /* certificate and key */
 typedef struct mcp__tls_session mcp__tls_session; /* one connection */

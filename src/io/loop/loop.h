@@ -13,7 +13,7 @@
 
 #include "base/base.h"
 
-/* ---- async.c: calls from other threads -------------------------------------------------------------- */
+/* ---- async.c: calls from other threads ------------------------------------------------------- */
 
 /* A call that the loop's thread will make, part of a larger object. `run` may free that object. */
 typedef struct mcp__posted {
@@ -37,7 +37,7 @@ void mcp__post(mcp_loop *loop, mcp__posted *posted);
 bool mcp__posts_run(mcp_loop *loop);
 int mcp__host_post(void (*fn)(void *arg), void *arg, void *user);
 
-/* ---- workers.c: threads for blocking work --------------------------------------------------- */
+/* ---- workers.c: threads for blocking work ---------------------------------------------------- */
 
 typedef enum mcp__lane { MCP__LANE_SHORT = 0, MCP__LANE_LONG, MCP__LANES } mcp__lane;
 
@@ -64,7 +64,7 @@ void mcp__workers_cancel(mcp_loop *loop);
 int mcp__host_work(void (*fn)(void *arg), void (*done)(void *arg), void *arg, void *user);
 int mcp__host_work_long(void (*fn)(void *arg), void (*done)(void *arg), void *arg, void *user);
 
-/* ---- loop.c ------------------------------------------------------------------------------------- */
+/* ---- loop.c ---------------------------------------------------------------------------------- */
 
 struct mcp_loop {
     uv_loop_t uv;
@@ -78,7 +78,7 @@ struct mcp_loop {
     atomic_bool stop;
     mcp_allocator allocator;
     mcp_host host;
-    bool parsed;            /* this turn has got a message from parse.c */
+    bool parsed;            /* this turn has got a message from parse_job.c */
     mcp__link host_handles; /* timers and polls of the host */
     mcp__link pumps;        /* mcp__pump with work to do before the loop blocks */
     mcp__link works;        /* queued or running on worker threads, or waiting for `done` */
@@ -110,14 +110,14 @@ static inline int64_t mcp__loop_now(const mcp_loop *loop)
 /* Sets an error "WHAT: REASON" for a status of libuv. Returns MCP_EIO or MCP_ENOMEM. */
 int mcp__uv_fail(mcp_error *error, int status, const char *what);
 
-/* ---- system.c ------------------------------------------------------------------------------- */
+/* ---- system.c -------------------------------------------------------------------------------- */
 
 /* Fills bytes with cryptographic randomness. Returns MCP_OK or MCP_EIO. */
 int mcp__system_random(void *bytes, size_t len, void *user);
 /* Returns milliseconds since 1970. */
 int64_t mcp__system_wall(void *user);
 
-/* ---- log.c -------------------------------------------------------------------------------------- */
+/* ---- log.c ----------------------------------------------------------------------------------- */
 
 void mcp__log_line(mcp_loop *loop, const char *level, const char *line);
 

@@ -20,7 +20,7 @@ enum {
     MCP__RECORDS_REPLACE_MS = 10000,   /* longest wait for another process that replaces the file */
 };
 
-/* ---- place.c: the folder and the locks ------------------------------------------------------- */
+/* ---- folder.c: the folder and the locks ------------------------------------------------------ */
 
 typedef struct mcp__records {
     const mcp_allocator *allocator;

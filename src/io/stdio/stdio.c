@@ -1,5 +1,5 @@
-/* stdio.c: runs a server on a pair of descriptors, usually stdin and stdout. setup.c starts and
- * ends it.
+/* stdio.c: runs a server on a pair of descriptors, usually stdin and stdout. stdio_setup.c starts
+ * and ends it.
  *
  * Each turn waits, reads available input, handles its lines, and writes all output with one call.
  * Further work (a tick, a flush, the next phase) is done by turn(), for which `wake` and other
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "io/loop/pump.h"
-#include "io/stdio/server.h"
+#include "io/stdio/stdio_server.h"
 
 enum {
     TURN_BYTES = 256 * 1024, /* limit of bytes read per turn, so that other handles get a turn */
@@ -21,7 +21,7 @@ enum {
     CLOSING_MS = 200,        /* time-out for writing the last messages */
 };
 
-/* ---- ending --------------------------------------------------------------------------------- */
+/* ---- ending ---------------------------------------------------------------------------------- */
 
 static void finish(mcp__stdio *s, int code, int sys, const char *what)
 {
@@ -59,7 +59,7 @@ static void begin_closing(mcp__stdio *s, int64_t until)
     flush(s);
 }
 
-/* ---- calls from the channel ----------------------------------------------------------------- */
+/* ---- calls from the channel ------------------------------------------------------------------ */
 
 void mcp__stdio_send(mcp_channel *channel, mcp_exchange exchange, mcp_str message, void *user)
 {
@@ -78,7 +78,7 @@ void mcp__stdio_wake(mcp_channel *channel, void *user)
     s->woken = true;
 }
 
-/* ---- input ----------------------------------------------------------------------------------------- */
+/* ---- input ----------------------------------------------------------------------------------- */
 
 static void set_congested(mcp__stdio *s, bool congested)
 {
@@ -202,7 +202,7 @@ static void read_turn(mcp__stdio *s)
         flush(s);
 }
 
-/* ---- callbacks of the loop ------------------------------------------------------------------ */
+/* ---- callbacks of the loop ------------------------------------------------------------------- */
 
 static void on_input(uv_poll_t *poll, int status, int events)
 {

@@ -3,7 +3,7 @@
  * The _meta of a modern request describes it completely. A legacy request has the revision that
  * `initialize` negotiated. One channel serves both kinds at the same time.
  */
-#include "server/core/mirror.h"
+#include "server/core/mirrored.h"
 #include "server/core/request.h"
 
 int mcp__request_check_info(mcp_request *req, const mcp_json *info, const char *where)

@@ -7,7 +7,7 @@
 
 #include "json/json.h"
 #include "server/core/deadline.h"
-#include "server/core/hold.h"
+#include "server/core/work_memory.h"
 #include "server/core/server.h"
 #include "server/core/session.h"
 
@@ -175,7 +175,7 @@ bool mcp__request_stop(mcp_request *req);
 void mcp__request_send(mcp_request *req, mcp__buf *message);
 /* Releases everything that the request holds besides mcp__incoming. */
 void mcp__request_clear(mcp_request *req);
-/* repeat.c: stops the repetition. Returns whether the request was being repeated. */
+/* interval.c: stops the repetition. Returns whether the request was being repeated. */
 bool mcp__repeat_stop(mcp_request *req);
 /* Returns the reply's buffer. Writes the head and the start of the array first, if necessary. */
 mcp__buf *mcp__reply_begin(mcp_request *req);
@@ -205,8 +205,8 @@ static inline int mcp__shown(mcp_str s)
 /* Reads a string parameter. If .ptr is NULL, mcp_reply_fail() has been called. */
 mcp_str mcp__param_string(mcp_request *req, const char *name);
 
-/* notice.c: returns the severity of a log level, where 0 is debug, or a negative number if the name
- * is not a log level. */
+/* progress.c: returns the severity of a log level, where 0 is debug, or a negative number if the
+ * name is not a log level. */
 int mcp__log_level(mcp_str name);
 /* Returns whether the peer of a request can be sent log messages of this level. */
 bool mcp__log_is_wanted(const mcp_request *req, int level);

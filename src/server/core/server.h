@@ -19,7 +19,7 @@
 #include "base/base.h"
 #include "json/json.h"
 #include "protocol/entry.h"
-#include "server/core/hold.h"
+#include "server/core/work_memory.h"
 #include "server/core/rate.h"
 #include "server/core/registry.h"
 #include "server/core/usage.h"

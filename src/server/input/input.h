@@ -2,8 +2,8 @@
  *
  * A question is what the specification calls an input request. A question and its answer have the
  * same key. The questions of the current round are in `questions`, and the answers of all rounds in
- * `answers`. Questions are sent in the result (modern.c), as requests of the server (legacy.c), or
- * in a task (tasks/task_input.c).
+ * `answers`. Questions are sent in the result (modern_input.c), as requests of the server
+ * (legacy_input.c), or in a task (tasks/task_input.c).
  */
 #ifndef MCP_SRC_INPUT_H
 #define MCP_SRC_INPUT_H
@@ -107,7 +107,7 @@ void mcp__input_clear(mcp_request *req);
 /* Sends the questions, after a handler returned MCP_INPUT_REQUIRED. */
 void mcp__input_deliver(mcp_request *req);
 
-/* ---- modern.c -------------------------------------------------------------------------------- */
+/* ---- modern_input.c -------------------------------------------------------------------------- */
 
 /* Returns the identity of this server, 16 random hexadecimal digits, for a state that only this
  * server can continue. It stays the same as long as the server exists. Returns NULL if there is no
@@ -118,7 +118,7 @@ const char *mcp__server_instance(mcp_server *server);
 int mcp__input_open(mcp_request *req);
 void mcp__input_send_modern(mcp_request *req);
 
-/* ---- legacy.c -------------------------------------------------------------------------------- */
+/* ---- legacy_input.c -------------------------------------------------------------------------- */
 
 void mcp__input_send_legacy(mcp_request *req);
 /* Notifies the client that an outgoing request needs no answer any more. */

@@ -2,7 +2,7 @@
  * runs, and of the structured content afterwards (2026-07-28, server/tools).
  */
 #include "server/core/access.h"
-#include "server/core/mirror.h"
+#include "server/core/mirrored.h"
 #include "server/methods/methods.h"
 #include "server/tasks/tasks.h"
 

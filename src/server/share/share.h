@@ -1,5 +1,5 @@
 /* share.h: a server that tells other instances what changed (mcp/bus.h). share.c sends, receive.c
- * receives, marks.c keeps what is not sent yet, entry.c has the format. */
+ * receives, marks.c keeps what is not sent yet, bus_entry.c has the format. */
 #ifndef MCP_SRC_SHARE_H
 #define MCP_SRC_SHARE_H
 
@@ -7,7 +7,7 @@
 #include <mcp/sys/bus.h>
 
 #include "server/core/server.h"
-#include "server/share/entry.h"
+#include "server/share/bus_entry.h"
 
 /* ---- marks.c --------------------------------------------------------------------------------- */
 

@@ -7,7 +7,7 @@
  */
 #include "server/core/hub.h"
 #include "server/core/topic.h"
-#include "server/share/entry.h"
+#include "server/share/bus_entry.h"
 #include "server/share/watch.h"
 
 enum {

@@ -1,5 +1,5 @@
-/* watch.h: one instance watches for all (mcp_server_watch_once() in mcp/sys/bus.h). want.c is the side of those that ask, hold.c
- * that of the one that watches. */
+/* watch.h: one instance watches for all (mcp_server_watch_once() in mcp/sys/bus.h). want.c is the
+ * side of those that ask, watch_for_others.c that of the one that watches. */
 #ifndef MCP_SRC_SHARE_WATCH_H
 #define MCP_SRC_SHARE_WATCH_H
 
@@ -18,7 +18,7 @@ void mcp__watch_free(mcp_server *server);
 
 /* ---- inside of this folder ------------------------------------------------------------------- */
 
-/* Messages are items of entry.h. These are their kinds: */
+/* Messages are items of bus_entry.h. These are their kinds: */
 enum {
     MCP__WATCH_RESET = '0',  /* forget everything that this instance has asked for */
     MCP__WATCH_ASK = '+',    /* watch this: a key, which is the kind of a watch and its text */
@@ -56,7 +56,7 @@ struct mcp__watching {
     mcp__watch_holds holds;
 };
 
-/* hold.c: what is watched for other instances. */
+/* watch_for_others.c: what is watched for other instances. */
 void mcp__watch_hold_init(struct mcp__watching *w);
 /* Ends everything that is watched for an instance; with MCP_WATCH_INSTANCES for all. */
 void mcp__watch_hold_reset(struct mcp__watching *w, size_t instance);

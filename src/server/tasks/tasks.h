@@ -6,7 +6,7 @@
 
 #include <mcp/sys/bus.h>
 
-#include "protocol/object.h"
+#include "protocol/contents.h"
 #include "server/core/request.h"
 
 int mcp__run_task_get(mcp_request *req);

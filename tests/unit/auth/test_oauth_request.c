@@ -2,7 +2,7 @@
  * registration, tokens, the device flow. */
 #include "rig.h"
 #include <mcp/uri.h>
-#include "auth/register.h"
+#include "auth/registration_request.h"
 #include "auth/token_answer.h"
 
 #define URL "https://as.example/token"

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "failalloc.h"
-#include "http/client/client.h"
+#include "http/client/parser.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

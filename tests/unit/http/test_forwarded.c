@@ -6,7 +6,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
-#include "http/server/session.h"
+#include "http/server/http_session.h"
 
 static uint32_t seed = 1;
 

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "failalloc.h"
-#include "http/server/session.h"
+#include "http/server/http_session.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -13,7 +13,7 @@
 #define MCP_TESTS_FAKE_ENGINE_H
 
 #include "http_script.h"
-#include "io/loop/parse.h"
+#include "io/loop/parse_job.h"
 
 #include <mcp/sys/client.h>
 
@@ -232,7 +232,7 @@ int mcp_channel_receive_oversized(mcp_channel *channel, mcp_exchange exchange, m
     return MCP_OK;
 }
 
-/* ---- io/loop/parse.h: all messages are received at once -------------------------------------- */
+/* ---- io/loop/parse_job.h: all messages are received at once ---------------------------------- */
 
 mcp__parse_job *mcp__parse_elsewhere(mcp_loop *loop, const mcp_channel *channel, mcp_str message,
                                      void (*done)(mcp__parse_job *job, void *owner), void *owner)

@@ -2,7 +2,7 @@
  * concurrent requests. Other files test streams, sessions and authorization. */
 #define _GNU_SOURCE
 #include "http_client_rig.h"
-#include "io/http_client/client.h"
+#include "io/http_client/http_client.h"
 
 /* ---- one message ----------------------------------------------------------------------------- */
 

@@ -7,7 +7,7 @@
 #include "http_script.h"
 
 #include "failalloc.h"
-#include "io/http_client/client.h"
+#include "io/http_client/http_client.h"
 #include "support/wait.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

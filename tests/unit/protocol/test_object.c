@@ -7,7 +7,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "protocol/object.h"
+#include "protocol/contents.h"
 #include "support/failalloc.h"
 
 enum { R2026, R2511, R2506, R2503, R2411 };

@@ -1,7 +1,7 @@
 /* Two instances on a bus that the test plays: what travels, what does not, what waits while the bus is
  * down, what is ignored; with every allocation failing.
  */
-#include "server/share/entry.h"
+#include "server/share/bus_entry.h"
 #include "share_rig.h"
 
 #include <mcp/sys/forward.h>
