@@ -46,7 +46,7 @@ static bool same(const sqlite_target *a, const sqlite_target *b)
     bool ok = a->kind == b->kind && mcp_str_eq(a->table, b->table) &&
               mcp_str_eq(a->column, b->column) && a->n_key == b->n_key && a->n_param == b->n_param;
     for (size_t i = 0; ok && i < a->n_key; i++)
-        ok = mcp_str_eq(a->key[i], b->key[i]);
+        ok = mcp_str_eq(a->key[i], b->key[i]) && a->key_type[i] == b->key_type[i];
     for (size_t i = 0; ok && i < a->n_param; i++)
         ok = mcp_str_eq(a->param[i].name, b->param[i].name) &&
              mcp_str_eq(a->param[i].value, b->param[i].value);

@@ -10,56 +10,6 @@
 
 #include "text.h"
 
-/* ---- keys ------------------------------------------------------------------------------------ */
-
-void sqlite_put_key_columns(sqlite3_str *sql, const sqlite_table *t)
-{
-    for (size_t i = 0; i < sqlite_table_key_count(t); i++) {
-        const sqlite_column *c = sqlite_table_key(t, i);
-        if (c)
-            sqlite3_str_appendf(sql, ", \"%w\"", c->name);
-        else
-            sqlite3_str_appendf(sql, ", %s", t->rowid);
-    }
-}
-
-void sqlite_put_where_key(sqlite3_str *sql, const sqlite_table *t, const sqlite_target *target)
-{
-    for (size_t i = 0; i < target->n_key; i++) {
-        sqlite3_str_appendall(sql, i ? " AND " : " WHERE ");
-        sqlite_put_equal(sql, t, sqlite_table_key(t, i), 1 + (int)i * SQLITE_EQUAL_PARAMS,
-                         target->key[i]);
-    }
-}
-
-int sqlite_bind_key(sqlite3_stmt *stmt, const sqlite_table *t, const sqlite_target *target)
-{
-    int rc = SQLITE_OK;
-    for (size_t i = 0; rc == SQLITE_OK && i < target->n_key; i++)
-        rc = sqlite_bind_equal(stmt, sqlite_table_key(t, i), 1 + (int)i * SQLITE_EQUAL_PARAMS,
-                               target->key[i]);
-    return rc;
-}
-
-bool sqlite_is_spelled_so(sqlite3_stmt *stmt, const sqlite_target *target)
-{
-    int first = sqlite3_column_count(stmt) - (int)target->n_key;
-    for (size_t i = 0; i < target->n_key; i++)
-        if (!sqlite_is_key_text(stmt, first + (int)i, target->key[i]))
-            return false;
-    return true;
-}
-
-int sqlite_load_keyed(sqlite_conn *c, const sqlite_job *j, sqlite_table **ret)
-{
-    int rc = sqlite_table_load(c, j->target.table, &j->s->base.alloc, ret);
-    if (rc == SQLITE_OK && *ret && sqlite_table_key_count(*ret) != j->target.n_key) {
-        sqlite_table_free(*ret);
-        *ret = NULL;
-    }
-    return rc;
-}
-
 /* ---- values in a row ------------------------------------------------------------------------- */
 
 static bool can_probe(const sqlite_table *t, const sqlite_column *c)
@@ -100,27 +50,19 @@ static void put_cell_uri(sqlite3_str *to, const sqlite_row *r, const sqlite_colu
     sqlite_uri_put_text(to, mcp_str_from(r->table->name));
     sqlite3_str_appendall(to, "/cell/");
     sqlite_uri_put_text(to, mcp_str_from(c->name));
-    for (size_t i = 0; i < sqlite_table_key_count(r->table); i++) {
-        sqlite3_str *key = sqlite3_str_new(r->conn->db);
-        sqlite3_str_appendchar(to, 1, '/');
-        if (r->key < 0)
-            sqlite3_str_append(key, target->key[i].ptr, (int)target->key[i].len);
-        else
-            sqlite_put_key_text(key, r->stmt, r->key + (int)i);
-        sqlite_uri_put_text(to, (mcp_str){sqlite3_str_value(key) ? sqlite3_str_value(key) : "",
-                                          (size_t)sqlite3_str_length(key)});
-        sqlite3_free(sqlite3_str_finish(key));
+    if (r->key >= 0) {
+        sqlite_put_key(to, r->table, r->stmt, r->key);
+        return;
     }
+    for (size_t i = 0; i < target->n_key; i++)
+        sqlite_uri_put_key(to, target->key_type[i], target->key[i]);
 }
 
-/* Returns whether the row has a URI. In a table with rowids, a primary key may be NULL; such a
- * row has none. */
+/* Returns whether the row has a URI: without a rowid, one with a NULL in its key has none. */
 static bool has_uri(const sqlite_row *r)
 {
-    for (size_t i = 0; r->key >= 0 && i < sqlite_table_key_count(r->table); i++)
-        if (sqlite3_column_type(r->stmt, r->key + (int)i) == SQLITE_NULL)
-            return false;
-    return sqlite_table_has_key(r->table);
+    return sqlite_table_has_key(r->table) &&
+           (r->key < 0 || r->table->rowid || !sqlite_key_has_null(r->table, r->stmt, r->key));
 }
 
 /* Writes the description that replaces a large or binary value. */
@@ -154,7 +96,8 @@ static int put_probed(sqlite_row *r, const sqlite_column *c, const char *type)
     int rc = *type == 't' ? ask_encoding(r->conn, &utf8) : SQLITE_OK;
     if (rc == SQLITE_OK)
         rc = sqlite3_blob_open(r->conn->db, "main", r->table->name, c->name,
-                               sqlite3_column_int64(r->stmt, r->rowid), 0, &blob);
+                               sqlite3_column_int64(r->stmt, sqlite3_column_count(r->stmt) - 1), 0,
+                               &blob);
     if (rc != SQLITE_OK)
         return rc;
     size_t size = (size_t)sqlite3_blob_bytes(blob);
@@ -305,19 +248,16 @@ static int read_value(sqlite_job *j, sqlite3_stmt *stmt, const part *p)
 }
 
 /* Prepares the statement. Its columns are the value, unless it is a text or BLOB that is read
- * separately; its type; the rowid. */
+ * separately; its type; the key, and in a table with rowids, last, the rowid. */
 static int prepare(sqlite_conn *c, sqlite_job *j, const sqlite_table *t,
                    const sqlite_column *column, bool probed, sqlite3_stmt **ret)
 {
     sqlite3_str *sql = sqlite3_str_new(c->db);
     sqlite3_str_appendall(sql, "SELECT ");
     sqlite_put_column(sql, column, probed);
-    if (probed)
-        sqlite3_str_appendf(sql, ", %s", t->rowid);
     sqlite_put_key_columns(sql, t);
     sqlite3_str_appendf(sql, " FROM main.\"%w\"", t->name);
     sqlite_put_where_key(sql, t, &j->target);
-    sqlite3_str_appendall(sql, " LIMIT 1");
     int rc = sqlite_prepare_str(c, sql, ret);
     return rc == SQLITE_OK ? sqlite_bind_key(*ret, t, &j->target) : rc;
 }
@@ -331,12 +271,12 @@ static int read_cell(sqlite_conn *c, sqlite_job *j, const sqlite_table *t,
     probed = utf8 && can_probe(t, column);
     if (rc == SQLITE_OK)
         rc = prepare(c, j, t, column, probed, &stmt);
-    if (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW &&
-        sqlite_is_spelled_so(stmt, &j->target)) {
+    if (rc == SQLITE_OK && (rc = sqlite_step_to_key(stmt, t, &j->target)) == SQLITE_ROW) {
         const char *type = probed ? (const char *)sqlite3_column_text(stmt, 1) : "";
         j->found = true;
         rc = type && (*type == 't' || *type == 'b')
-                 ? read_blob(c, j, t, sqlite3_column_int64(stmt, 2), *type == 't', p)
+                 ? read_blob(c, j, t, sqlite3_column_int64(stmt, sqlite3_column_count(stmt) - 1),
+                             *type == 't', p)
                  : read_value(j, stmt, p);
     }
     sqlite3_finalize(stmt);

@@ -69,14 +69,16 @@ static int prepare_keys(sqlite_conn *conn, const completion *c, const sqlite_tab
     return sqlite_prepare_str(conn, sql, ret);
 }
 
-static int keep_keys(sqlite_conn *conn, completion *c, sqlite3_stmt *stmt)
+/* Keeps the plain keys. The variable of a template cannot have another one, because expanding it
+ * encodes the "$". */
+static int keep_keys(sqlite_conn *conn, completion *c, const sqlite_table *t, sqlite3_stmt *stmt)
 {
+    const sqlite_column *key = sqlite_table_key(t, 0);
     int rc = SQLITE_OK;
     bool more = true;
     while (more && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
         sqlite3_str *text = sqlite3_str_new(conn->db);
-        sqlite_put_key_text(text, stmt, 0);
-        if (sqlite3_str_value(text))
+        if (sqlite_spell_key(text, key, stmt, 0) == SQLITE_KEY_PLAIN && sqlite3_str_value(text))
             more = keep(c, (mcp_str){sqlite3_str_value(text), (size_t)sqlite3_str_length(text)});
         sqlite3_free(sqlite3_str_finish(text));
     }
@@ -93,7 +95,7 @@ static int complete_range(sqlite_conn *conn, completion *c, const sqlite_table *
     if (rc == SQLITE_OK)
         rc = sqlite3_bind_int64(stmt, 2, high);
     if (rc == SQLITE_OK)
-        rc = keep_keys(conn, c, stmt);
+        rc = keep_keys(conn, c, t, stmt);
     sqlite3_finalize(stmt);
     return rc;
 }
@@ -120,7 +122,7 @@ static int complete_texts(sqlite_conn *conn, completion *c, const sqlite_table *
     if (rc == SQLITE_OK && c->value.len)
         rc = sqlite3_bind_text64(stmt, 1, c->value.ptr, c->value.len, SQLITE_STATIC, SQLITE_UTF8);
     if (rc == SQLITE_OK)
-        rc = keep_keys(conn, c, stmt);
+        rc = keep_keys(conn, c, t, stmt);
     sqlite3_finalize(stmt);
     return rc;
 }

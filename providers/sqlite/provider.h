@@ -12,6 +12,7 @@
 #include "catalog.h"
 #include "conn.h"
 #include "far.h"
+#include "key.h"
 #include "source.h"
 #include "sqlite.h"
 #include "uri.h"
@@ -131,10 +132,9 @@ typedef struct sqlite_row {
     sqlite_job *job;
     const sqlite_table *table;
     sqlite3_stmt *stmt;
-    int key;        /* index of the key's first column in the result; -1 means that the key
+    int key;        /* index of the key's first column in the result (key.h); -1 means that the key
                   * is the target's */
     bool probed;    /* each value is followed by its type, and texts and BLOBs are left out */
-    int rowid;      /* index of the rowid, if `probed` */
     size_t longest; /* bytes of the longest text that is written in full */
     size_t size;    /* approximate number of bytes written */
 } sqlite_row;
@@ -144,17 +144,6 @@ typedef struct sqlite_row {
 int sqlite_put_cell(sqlite_row *row, const sqlite_column *column, int at);
 /* Appends the expressions to select for a column. */
 void sqlite_put_column(sqlite3_str *sql, const sqlite_column *column, bool probed);
-/* Appends ", key, key". */
-void sqlite_put_key_columns(sqlite3_str *sql, const sqlite_table *t);
-
-/* Appends " WHERE" and the key, whose parameters are numbered from 1. */
-void sqlite_put_where_key(sqlite3_str *sql, const sqlite_table *t, const sqlite_target *target);
-int sqlite_bind_key(sqlite3_stmt *stmt, const sqlite_table *t, const sqlite_target *target);
-/* Returns whether the key in the URI is the canonical spelling of the row's key, which is in the
- * last columns. "02" or, where case is ignored, "ADA" also match rows, but a row has only one URI,
- * because access rules and notifications depend on it. */
-bool sqlite_is_spelled_so(sqlite3_stmt *stmt, const sqlite_target *target);
-
 /* Loads the target's table. *ret is NULL if it does not exist or its keys have another
  * number of parts. */
 int sqlite_load_keyed(sqlite_conn *conn, const sqlite_job *job, sqlite_table **ret);

@@ -72,28 +72,24 @@ static int put_row(sqlite_row *r)
 }
 
 static int prepare_row(sqlite_conn *c, const sqlite_job *j, const sqlite_table *t, bool probed,
-                       int *rowid, sqlite3_stmt **ret)
+                       sqlite3_stmt **ret)
 {
     sqlite3_str *sql = sqlite3_str_new(c->db);
-    *rowid = put_select(sql, t, probed);
-    if (probed)
-        sqlite3_str_appendf(sql, ", %s", t->rowid);
+    put_select(sql, t, probed);
     sqlite_put_key_columns(sql, t);
     sqlite3_str_appendf(sql, " FROM main.\"%w\"", t->name);
     sqlite_put_where_key(sql, t, &j->target);
-    sqlite3_str_appendall(sql, " LIMIT 1");
     return sqlite_prepare_str(c, sql, ret);
 }
 
-/* Steps once and writes the row. Afterwards the statement is reset and has no bindings. */
+/* Finds the row and writes it. Afterwards the statement is reset and has no bindings. */
 static int fetch_row(sqlite_row *r)
 {
     sqlite_job *j = r->job;
     if (r->conn->near) /* all columns are read in one step */
         sqlite_limit_values(r->conn, NEAR_ROW / (r->table->n_column + 1));
     int rc = sqlite_bind_key(r->stmt, r->table, &j->target);
-    if (rc == SQLITE_OK && (rc = sqlite3_step(r->stmt)) == SQLITE_ROW &&
-        sqlite_is_spelled_so(r->stmt, &j->target)) {
+    if (rc == SQLITE_OK && (rc = sqlite_step_to_key(r->stmt, r->table, &j->target)) == SQLITE_ROW) {
         j->found = true;
         rc = put_row(r);
     }
@@ -106,7 +102,7 @@ static int row_of(sqlite_conn *c, sqlite_job *j, const sqlite_table *t, bool pro
 {
     sqlite_row r = {
         .conn = c, .job = j, .table = t, .key = -1, .probed = probed, .longest = LONGEST_IN_ROW};
-    int rc = prepare_row(c, j, t, probed, &r.rowid, &r.stmt);
+    int rc = prepare_row(c, j, t, probed, &r.stmt);
     if (rc == SQLITE_OK)
         rc = fetch_row(&r);
     sqlite3_finalize(r.stmt);
@@ -145,20 +141,20 @@ static sqlite_cached *cached_for(sqlite_conn *c, mcp_str table, bool *hit)
 
 static int fill_cached(sqlite_conn *c, const sqlite_job *j, sqlite_cached *k)
 {
-    int rowid;
     sqlite_cached_clear(k);
     int rc = sqlite_load_keyed(c, j, &k->table);
     if (rc == SQLITE_OK && k->table)
-        rc = prepare_row(c, j, k->table, false, &rowid, &k->row);
+        rc = prepare_row(c, j, k->table, false, &k->row);
     if (rc != SQLITE_OK || !k->table)
         sqlite_cached_clear(k);
     return rc;
 }
 
+/* Returns whether the statement for the key is that of all plain keys of the table. */
 static bool is_plain_key(const sqlite_target *t)
 {
     for (size_t i = 0; i < t->n_key; i++)
-        if (sqlite_is_blob_text(t->key[i]))
+        if (t->key_type[i] != SQLITE_KEY_PLAIN)
             return false;
     return true;
 }
@@ -267,9 +263,6 @@ static int prepare_page(sqlite_row *r, const page *p)
     const char *before = " WHERE ";
     r->key = put_select(sql, r->table, r->probed);
     sqlite_put_key_columns(sql, r->table);
-    r->rowid = r->key + (int)sqlite_table_key_count(r->table);
-    if (r->probed)
-        sqlite3_str_appendf(sql, ", %s", r->table->rowid);
     sqlite3_str_appendf(sql, " FROM main.\"%w\"", r->table->name);
     for (size_t i = 0; i < target->n_param; i++) {
         if (!p->column[i] && !p->rowid[i])

@@ -3,6 +3,33 @@
 
 #include "pieces.h"
 
+/* The beginnings of keys that name the type of their value. */
+static const char *const key_types[SQLITE_KEY_TYPES] = {
+    [SQLITE_KEY_PLAIN] = "",      [SQLITE_KEY_INTEGER] = "$integer:",
+    [SQLITE_KEY_REAL] = "$real:", [SQLITE_KEY_TEXT] = "$text:",
+    [SQLITE_KEY_BLOB] = "$blob:", [SQLITE_KEY_ROWID] = "$rowid:",
+};
+
+static sqlite_key_type take_key_type(common_pieces *p)
+{
+    for (int type = SQLITE_KEY_PLAIN + 1; type < SQLITE_KEY_TYPES; type++)
+        if (common_pieces_skip_text(p, mcp_str_from(key_types[type])))
+            return (sqlite_key_type)type;
+    return SQLITE_KEY_PLAIN;
+}
+
+static bool take_keys(common_pieces *p, sqlite_target *t)
+{
+    while (common_pieces_skip(p, '/')) {
+        if (t->n_key == SQLITE_URI_KEYS)
+            return false;
+        t->key_type[t->n_key] = take_key_type(p);
+        if (!common_pieces_take(p, "/?#", &t->key[t->n_key++]))
+            return false;
+    }
+    return t->n_key > 0;
+}
+
 static bool take_aspect(common_pieces *p, sqlite_target *t)
 {
     mcp_str aspect;
@@ -13,11 +40,10 @@ static bool take_aspect(common_pieces *p, sqlite_target *t)
         return true;
     t->kind = SQLITE_KIND_ROW;
     if (mcp_str_eq(aspect, MCP_STR("row")))
-        return common_pieces_take_keys(p, t->key, SQLITE_URI_KEYS, &t->n_key);
+        return take_keys(p, t);
     t->kind = SQLITE_KIND_CELL;
     return mcp_str_eq(aspect, MCP_STR("cell")) && common_pieces_skip(p, '/') &&
-           common_pieces_take(p, "/?#", &t->column) &&
-           common_pieces_take_keys(p, t->key, SQLITE_URI_KEYS, &t->n_key);
+           common_pieces_take(p, "/?#", &t->column) && take_keys(p, t);
 }
 
 static bool take_path(common_pieces *p, sqlite_target *t)
@@ -55,12 +81,11 @@ void sqlite_uri_put_text(sqlite3_str *to, mcp_str text)
         sqlite3_str_append(to, encoded, (int)common_pieces_encode(encoded, text.ptr[i]));
 }
 
-static void put_keys(sqlite3_str *to, const sqlite_target *t)
+void sqlite_uri_put_key(sqlite3_str *to, sqlite_key_type type, mcp_str text)
 {
-    for (size_t i = 0; i < t->n_key; i++) {
-        sqlite3_str_appendchar(to, 1, '/');
-        sqlite_uri_put_text(to, t->key[i]);
-    }
+    sqlite3_str_appendchar(to, 1, '/');
+    sqlite3_str_appendall(to, key_types[type]);
+    sqlite_uri_put_text(to, text);
 }
 
 void sqlite_uri_put(sqlite3_str *to, const char *prefix, const sqlite_target *t)
@@ -77,7 +102,8 @@ void sqlite_uri_put(sqlite3_str *to, const char *prefix, const sqlite_target *t)
         sqlite3_str_appendall(to, "/cell/");
         sqlite_uri_put_text(to, t->column);
     }
-    put_keys(to, t);
+    for (size_t i = 0; i < t->n_key; i++)
+        sqlite_uri_put_key(to, t->key_type[i], t->key[i]);
     for (size_t i = 0; i < t->n_param; i++) {
         sqlite3_str_appendchar(to, 1, i ? '&' : '?');
         sqlite_uri_put_text(to, t->param[i].name);

@@ -40,16 +40,7 @@ void sqlite_put_word_key(mcp_json_writer *w, const char *word)
     put_words(w, mcp_str_from(word), mcp_json_key_str);
 }
 
-static void put_hex(sqlite3_str *to, const unsigned char *bytes, int len)
-{
-    sqlite3_str_appendall(to, "x'");
-    for (int i = 0; i < len; i++)
-        sqlite3_str_appendf(to, "%02x", bytes[i]);
-    sqlite3_str_appendall(to, "'");
-}
-
-/* Writes the shortest decimal number that is read back as the same value. */
-static void spell_real(double value, char text[40])
+void sqlite_spell_real(double value, char text[40])
 {
     if (!isfinite(value)) {
         snprintf(text, 40, "%s", value > 0 ? "9e999" : "-9e999");
@@ -60,34 +51,6 @@ static void spell_real(double value, char text[40])
         if (!(strtod(text, NULL) < value) && !(strtod(text, NULL) > value))
             return;
     }
-}
-
-void sqlite_put_key_text(sqlite3_str *to, sqlite3_stmt *stmt, int column)
-{
-    mcp_str text;
-    char real[40];
-    switch (sqlite3_column_type(stmt, column)) {
-    case SQLITE_BLOB:
-        put_hex(to, sqlite3_column_blob(stmt, column), sqlite3_column_bytes(stmt, column));
-        return;
-    case SQLITE_FLOAT:
-        spell_real(sqlite3_column_double(stmt, column), real);
-        sqlite3_str_appendall(to, real);
-        return;
-    default: text = sqlite_text(stmt, column); sqlite3_str_append(to, text.ptr, (int)text.len);
-    }
-}
-
-bool sqlite_is_key_text(sqlite3_stmt *stmt, int column, mcp_str text)
-{
-    if (sqlite3_column_type(stmt, column) == SQLITE_TEXT)
-        return mcp_str_eq(sqlite_text(stmt, column), text);
-    sqlite3_str *key = sqlite3_str_new(NULL);
-    sqlite_put_key_text(key, stmt, column);
-    bool same = (size_t)sqlite3_str_length(key) == text.len &&
-                (!text.len || memcmp(sqlite3_str_value(key), text.ptr, text.len) == 0);
-    sqlite3_free(sqlite3_str_finish(key));
-    return same && sqlite3_column_type(stmt, column) != SQLITE_NULL;
 }
 
 static void put_real(mcp_json_writer *w, double value)
@@ -144,15 +107,18 @@ static int hex_digit(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-bool sqlite_is_blob_text(mcp_str text)
+bool sqlite_is_hex(mcp_str text)
 {
-    if (text.len < 3 || text.len % 2 == 0 || text.ptr[0] != 'x' || text.ptr[1] != '\'' ||
-        text.ptr[text.len - 1] != '\'')
-        return false;
-    for (size_t i = 2; i + 1 < text.len; i++)
+    for (size_t i = 0; i < text.len; i++)
         if (hex_digit(text.ptr[i]) < 0)
             return false;
-    return true;
+    return text.len % 2 == 0;
+}
+
+bool sqlite_is_blob_text(mcp_str text)
+{
+    return text.len >= 3 && text.ptr[0] == 'x' && text.ptr[1] == '\'' &&
+           text.ptr[text.len - 1] == '\'' && sqlite_is_hex((mcp_str){text.ptr + 2, text.len - 3});
 }
 
 static unsigned char hex_byte(const char *digits)
@@ -161,14 +127,14 @@ static unsigned char hex_byte(const char *digits)
     return (unsigned char)(high << 4 | low);
 }
 
-static int bind_blob(sqlite3_stmt *stmt, int at, mcp_str text)
+int sqlite_bind_hex(sqlite3_stmt *stmt, int at, mcp_str digits)
 {
-    size_t len = (text.len - 3) / 2;
+    size_t len = digits.len / 2;
     unsigned char *bytes = sqlite3_malloc64(len + 1);
     if (!bytes)
         return SQLITE_NOMEM;
     for (size_t i = 0; i < len; i++)
-        bytes[i] = hex_byte(text.ptr + 2 + 2 * i);
+        bytes[i] = hex_byte(digits.ptr + 2 * i);
     return sqlite3_bind_blob64(stmt, at, bytes, len, sqlite3_free);
 }
 
@@ -197,7 +163,7 @@ int sqlite_bind_equal(sqlite3_stmt *stmt, const sqlite_column *column, int first
     if (rc != SQLITE_OK || !is_pair(column, text))
         return rc;
     if (sqlite_is_blob_text(text))
-        return bind_blob(stmt, first + 1, text);
+        return sqlite_bind_hex(stmt, first + 1, (mcp_str){text.ptr + 2, text.len - 3});
     if (!sqlite_number(text, &is_int, &i, &d)) /* not a number: binds the same text twice */
         return sqlite3_bind_text64(stmt, first + 1, text.ptr, text.len, SQLITE_STATIC, SQLITE_UTF8);
     return is_int ? sqlite3_bind_int64(stmt, first + 1, i)

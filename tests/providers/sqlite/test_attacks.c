@@ -52,7 +52,12 @@ static const char schema[] =
     "INSERT INTO made VALUES (1);";
 
 static const exchange wrong[] = {
-    {READ, URI("nullable/rows"), {"[null,{\\\"type\\\":\\\"blob\\\",\\\"size\\\":2}]", "cell/b/a"}},
+    {READ, URI("nullable/rows"), {"[null,", "nullable/cell/b/$rowid:1", "cell/b/a"}},
+    {READ, URI("nullable/cell/b/$rowid:1"), {"\"blob\":\"AP8=\""}},
+    {READ, URI("nullable/row/$rowid:1"), {"{\\\"k\\\":null,"}},
+    {READ, URI("nullable/row/$rowid:2"), {NOT_FOUND}}, /* it has a key */
+    {READ, URI("nullable/row/$rowid:01"), {NOT_FOUND}},
+    {READ, URI("item/row/$rowid:1"), {NOT_FOUND}},
     {READ, URI("nullable/row/"), {NOT_FOUND}},
     {READ, URI("reals/rows"), {"cell/b/9e999", "cell/b/-9e999"}},
     {READ, URI("reals/cell/b/9e999"), {"\"blob\":\"AP8=\""}},

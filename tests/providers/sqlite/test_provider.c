@@ -126,8 +126,9 @@ static const exchange exchanges[] = {
     {READ, URI("named/row/h%C3%A9llo%20w%C3%B6rld%2F%25"), {"\\\"half\\\":2"}},
     {READ, URI("named/row/x%2700%27"), {"\\\"half\\\":1"}},
     {READ,
-     URI("named/row/x%270102%27"),
-     {"\\\"half\\\":3", "sqlite://shop/named/cell/name/x%270102%27"}},
+     URI("named/row/$blob:0102"),
+     {"\\\"half\\\":3", "sqlite://shop/named/cell/name/$blob:0102"}},
+    {READ, URI("named/row/x%270102%27"), {NOT_FOUND}},
     {READ, URI("odd%20name%2F%25%C3%A9%3F%23%22q/row/1"), {"\\\"_rowid_\\\":1"}},
     {READ, URI("made/row/1"), {"{\\\"a\\\":1,\\\"b\\\":2,\\\"c\\\":3}"}},
     /* cells */

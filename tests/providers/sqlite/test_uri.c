@@ -13,10 +13,11 @@
 static void show(const sqlite_target *t, char to[500])
 {
     static const char *const kinds[] = {"database", "table", "rows", "row", "cell", "query"};
+    static const char *const types[] = {"", "integer ", "real ", "text ", "blob ", "rowid "};
     int n = sprintf(to, "%s %.*s %.*s", kinds[t->kind], (int)t->table.len, t->table.ptr,
                     (int)t->column.len, t->column.ptr);
     for (size_t i = 0; i < t->n_key; i++)
-        n += sprintf(to + n, "|%.*s", (int)t->key[i].len, t->key[i].ptr);
+        n += sprintf(to + n, "|%s%.*s", types[t->key_type[i]], (int)t->key[i].len, t->key[i].ptr);
     for (size_t i = 0; i < t->n_param; i++)
         n += sprintf(to + n, "&%.*s=%.*s", (int)t->param[i].name.len, t->param[i].name.ptr,
                      (int)t->param[i].value.len, t->param[i].value.ptr);
@@ -40,6 +41,14 @@ static const struct {
     {"t/row/1", "row t |1", NULL},
     {"t/row/", "row t |", NULL},
     {"t/row/a%2Fb//c", "row t |a/b||c", NULL},
+    {"t/row/$text:5/$integer:5/$real:1.5", "row t |text 5|integer 5|real 1.5", NULL},
+    {"t/cell/c/$blob:00ff/$text:", "cell t c|blob 00ff|text ", NULL},
+    {"t/row/$rowid:-3", "row t |rowid -3", NULL},
+    {"t/row/$text:a:%24", "row t |text a:$", "t/row/$text:a%3A%24"},
+    {"t/row/%24text:5", "row t |$text:5", "t/row/%24text%3A5"},
+    {"t/row/$text%3A5", "row t |$text:5", "t/row/%24text%3A5"},
+    {"t/row/$other:5", "row t |$other:5", "t/row/%24other%3A5"},
+    {"t/row/$", "row t |$", "t/row/%24"},
     {"t/cell/c/1?offset=1", "cell t c|1&offset=1", NULL},
     {"t/cell//1", "cell t |1", NULL},
     {"$query/q%20r?a=1", "query q r &a=1", NULL},
