@@ -123,7 +123,7 @@ void postgres_pool_cancel(postgres_pool *pool, postgres_op *op);
 
 /* ---- sessions (session.c) -------------------------------------------------------------------- */
 
-enum { POSTGRES_SESSION_SQL = 800 };
+enum { POSTGRES_SESSION_SQL = 1600 };
 
 /* An expression after which a session looks up anew of which roles its login role is a member. It
  * remembers that for one role at a time, until somebody changes a membership. If it learned it just

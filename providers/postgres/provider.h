@@ -64,6 +64,7 @@ struct postgres_job {
     mcp_json_writer *json;
     bool as_tool;
     bool as_text, is_row; /* as_text: shown as a table (table_text.h); is_row: it is one row */
+    bool is_null;         /* the cell is NULL */
 
     /* Called at the end of the current statement. */
     void (*next)(postgres_job *j, int rc);

@@ -363,7 +363,8 @@ static int put_cell(postgres_op *op, const PGresult *r)
         if (!is_key_part(j, r, i, 2 + (int)i))
             return MCP_OK;
     j->rows++;
-    if (PQgetisnull(r, 0, 0))
+    j->is_null = PQgetisnull(r, 0, 0);
+    if (j->is_null)
         return MCP_OK;
     for (const char *p = PQgetvalue(r, 0, 0); *p; p++)
         size = size * 10 + (uint64_t)(*p - '0');
@@ -402,6 +403,8 @@ static void end_cell(postgres_job *j, int rc)
         postgres_job_missing(j);
     } else if (rc != MCP_OK) {
         postgres_job_broken(j, rc);
+    } else if (j->is_null) {
+        postgres_job_finish(j, mcp_reply_str(j->req, MCP_STR("null"), "application/json"));
     } else if (whole && j->size > j->s->max_read) {
         postgres_job_too_large(j, j->size);
     } else {

@@ -113,18 +113,33 @@ PGresult *postgres_answer(PGconn *conn, uint64_t ms)
  * check the connection; others end a statement at its time limit. */
 void postgres_session_sql(char sql[POSTGRES_SESSION_SQL], uint64_t timeout_ms)
 {
-    snprintf(sql, POSTGRES_SESSION_SQL,
-             "SELECT pg_catalog.set_config('default_transaction_read_only', 'on', false),"
-             " pg_catalog.set_config('statement_timeout', '%llu', false),"
-             " pg_catalog.set_config('lock_timeout', '%llu', false),"
-             " pg_catalog.set_config('idle_in_transaction_session_timeout', '%llu', false),"
-             " pg_catalog.set_config('bytea_output', 'hex', false),"
-             " pg_catalog.set_config('DateStyle', 'ISO', false),"
-             " CASE WHEN pg_catalog.version() LIKE '%%linux%%' AND pg_catalog.current_setting("
+    /* What a value's text depends on, and what a text is read as. A role or a database may have
+     * other settings, but a row has only one URI, and no digit may be lost. Not here: lc_monetary,
+     * without which an amount of money means nothing, and search_path, which statements need. */
+    static const char *const fixed[][2] = {
+        {"default_transaction_read_only", "on"},
+        {"bytea_output", "hex"},
+        {"DateStyle", "ISO"},
+        {"IntervalStyle", "postgres"},
+        {"TimeZone", "UTC"},
+        {"extra_float_digits", "3"}, /* before version 12 only 3 shows all */
+        {"array_nulls", "on"},
+        {"quote_all_identifiers", "off"},
+        {"standard_conforming_strings", "on"},
+    };
+    int n = snprintf(sql, POSTGRES_SESSION_SQL,
+                     "SELECT pg_catalog.set_config('statement_timeout', '%llu', false),"
+                     " pg_catalog.set_config('lock_timeout', '%llu', false),"
+                     " pg_catalog.set_config('idle_in_transaction_session_timeout', '%llu', false)",
+                     (unsigned long long)timeout_ms, (unsigned long long)timeout_ms,
+                     (unsigned long long)timeout_ms * 2);
+    for (size_t i = 0; i < sizeof(fixed) / sizeof(*fixed); i++)
+        n += snprintf(sql + n, POSTGRES_SESSION_SQL - (size_t)n,
+                      ", pg_catalog.set_config('%s', '%s', false)", fixed[i][0], fixed[i][1]);
+    snprintf(sql + n, POSTGRES_SESSION_SQL - (size_t)n,
+             ", CASE WHEN pg_catalog.version() LIKE '%%linux%%' AND pg_catalog.current_setting("
              "'client_connection_check_interval', true) IS NOT NULL THEN pg_catalog.set_config("
-             "'client_connection_check_interval', '200', false) END",
-             (unsigned long long)timeout_ms, (unsigned long long)timeout_ms,
-             (unsigned long long)timeout_ms * 2);
+             "'client_connection_check_interval', '200', false) END");
 }
 
 /* Privileges with which a query could do more than read tables: read and write files of the server,

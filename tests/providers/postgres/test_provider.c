@@ -104,6 +104,7 @@ static const exchange exchanges[] = {
     {READ, URI("public/customer/cell/photo/1"), {"iVBORw0KGgo=", "image/png"}},
     {READ, URI("public/customer/cell/photo/1?offset=1&length=3"), {"UE5H"}},
     {READ, URI("public/customer/cell/photo/20"), {"\"blob\":\"\""}},
+    {READ, URI("public/customer/cell/photo/2"), {"\"text\":\"null\"", "application/json"}},
     {READ, URI("public/kinds/cell/long/9007199254740993?offset=299999"), {"\"text\":\"x\""}},
     {READ, URI("public/kinds/cell/none/2"), {NOT_FOUND}},
     {READ, URI("public/customer/cell/name/1?other=1"), {"-32602"}},
