@@ -1,8 +1,9 @@
 /* describe_sql.c: the statements of describe.h.
  *
  * A piece is identified by a letter and an OID: k is a constraint, v the definition of a view, d a
- * default, i an index, f everything about a function except its signature, and t, with the number
- * of the column, the type of a column.
+ * default, i an index, g a trigger, y a policy, h what a table inherits or is partitioned by, f
+ * everything about a function except its signature, and t, with the number of the column, the type
+ * of a column.
  */
 #include "describe.h"
 
@@ -33,6 +34,61 @@
     "NOT " IS_LEFT("d", "e.oid") " WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT "         \
     "a.attisdropped AND pg_catalog.has_column_privilege(c.oid, a.attnum, 'SELECT')"
 
+/* What follows the columns of the table `c`. Other tables and functions in it are those on which the
+ * table itself depends. */
+#define BEHIND                                                                                  \
+    "CASE WHEN " IS_LEFT("h", "c.oid") " THEN '' WHEN c.relkind = 'p' THEN ' PARTITION BY ' || " \
+    "pg_catalog.pg_get_partkeydef(c.oid)"                                                       \
+    " WHEN NOT c.relispartition THEN coalesce("                                                 \
+    "(SELECT ' INHERITS (' || pg_catalog.string_agg(pg_catalog.format('%I.%I', pn.nspname, "    \
+    "pc.relname), ', ' ORDER BY h.inhseqno) || ')'"                                             \
+    " FROM " PARENTS "), '')"                                                                   \
+    " ELSE '' END || coalesce("                                                                 \
+    "(SELECT pg_catalog.format(' SERVER %I', fs.srvname)"                                       \
+    " FROM pg_catalog.pg_foreign_table ft"                                                      \
+    " JOIN pg_catalog.pg_foreign_server fs ON fs.oid = ft.ftserver"                             \
+    " WHERE ft.ftrelid = c.oid), '')"
+#define PARENTS                                                                                 \
+    "pg_catalog.pg_inherits h JOIN pg_catalog.pg_class pc ON pc.oid = h.inhparent"              \
+    " JOIN pg_catalog.pg_namespace pn ON pn.oid = pc.relnamespace WHERE h.inhrelid = c.oid"
+#define ATTACHED                                                                                \
+    "coalesce("                                                                                 \
+    "(SELECT pg_catalog.format(E'ALTER TABLE ONLY %I.%I ATTACH PARTITION %I.%I %s;\\n', "       \
+    "pn.nspname, pc.relname, n.nspname, c.relname, pg_catalog.pg_get_expr(c.relpartbound, "     \
+    "c.oid))"                                                                                   \
+    " FROM " PARENTS " AND c.relispartition AND NOT " IS_LEFT("h", "c.oid") "), '')"
+#define TRIGGERS                                                                                \
+    "coalesce("                                                                                 \
+    "(SELECT pg_catalog.string_agg(pg_catalog.pg_get_triggerdef(g.oid) || E';\\n', '' ORDER "   \
+    "BY g.tgname)"                                                                              \
+    " FROM pg_catalog.pg_trigger g"                                                             \
+    " WHERE g.tgrelid = c.oid AND NOT g.tgisinternal AND NOT " IS_LEFT("g", "g.oid") "), '')"
+#define POLICIES                                                                                \
+    "CASE WHEN c.relrowsecurity THEN pg_catalog.format(E'ALTER TABLE %I.%I ENABLE ROW LEVEL "   \
+    "SECURITY;\\n', n.nspname, c.relname) ELSE '' END"                                          \
+    " || CASE WHEN c.relforcerowsecurity THEN pg_catalog.format(E'ALTER TABLE %I.%I FORCE ROW " \
+    "LEVEL SECURITY;\\n', n.nspname, c.relname) ELSE '' END"                                    \
+    " || coalesce("                                                                             \
+    "(SELECT pg_catalog.string_agg(pg_catalog.format(E'CREATE POLICY %I ON %I.%I AS %s FOR %s " \
+    "TO %s%s%s;\\n', y.polname, n.nspname, c.relname, CASE"                                     \
+    " WHEN y.polpermissive THEN 'PERMISSIVE'"                                                   \
+    " ELSE 'RESTRICTIVE' END, CASE y.polcmd"                                                    \
+    " WHEN 'r' THEN 'SELECT'"                                                                   \
+    " WHEN 'a' THEN 'INSERT'"                                                                   \
+    " WHEN 'w' THEN 'UPDATE'"                                                                   \
+    " WHEN 'd' THEN 'DELETE'"                                                                   \
+    " ELSE 'ALL' END, "                                                                         \
+    "(SELECT pg_catalog.string_agg(CASE"                                                        \
+    " WHEN u.role = 0 THEN 'PUBLIC'"                                                            \
+    " ELSE pg_catalog.quote_ident(pg_catalog.pg_get_userbyid(u.role)) END, ', ' ORDER BY "      \
+    "u.place)"                                                                                  \
+    " FROM pg_catalog.unnest(y.polroles) WITH ORDINALITY u(role, place)), "                     \
+    "coalesce(' USING (' || pg_catalog.pg_get_expr(y.polqual, y.polrelid) || ')', ''), "        \
+    "coalesce(' WITH CHECK (' || pg_catalog.pg_get_expr(y.polwithcheck, y.polrelid) || ')', "   \
+    "'')), '' ORDER BY y.polname)"                                                              \
+    " FROM pg_catalog.pg_policy y"                                                              \
+    " WHERE y.polrelid = c.oid AND NOT " IS_LEFT("y", "y.oid") "), '')"
+
 /* The DDL of the table `c` in the schema `n`. */
 #define TABLE_DDL                                                                               \
     "CASE WHEN " IS_LEFT("v", "c.oid") " THEN pg_catalog.format(E'-- %s %I.%I\n', " KIND ", "   \
@@ -41,8 +97,9 @@
     "c.relkind"                                                                                 \
     " WHEN 'v' THEN 'VIEW'"                                                                     \
     " ELSE 'MATERIALIZED VIEW' END, n.nspname, c.relname, pg_catalog.pg_get_viewdef(c.oid))"    \
-    " ELSE pg_catalog.format(E'CREATE %sTABLE %I.%I (\\n%s\\n);\\n', CASE c.relkind"            \
-    " WHEN 'f' THEN 'FOREIGN '"                                                                 \
+    " ELSE pg_catalog.format(E'CREATE %sTABLE %I.%I (\\n%s\\n)%s;\\n', CASE"                    \
+    " WHEN c.relkind = 'f' THEN 'FOREIGN '"                                                     \
+    " WHEN c.relpersistence = 'u' THEN 'UNLOGGED '"                                             \
     " ELSE '' END, n.nspname, c.relname, "                                                      \
     "(SELECT pg_catalog.string_agg(line, E',\\n' ORDER BY part, place)"                         \
     " FROM "                                                                                    \
@@ -61,7 +118,7 @@
     "pg_catalog.pg_get_constraintdef(k.oid))"                                                   \
     " FROM pg_catalog.pg_constraint k"                                                          \
     " WHERE k.conrelid = c.oid AND k.contype <> 'n' AND NOT " IS_LEFT("k", "k.oid") ") AS "     \
-    "lines)) END"                                                                               \
+    "lines), " BEHIND ") END || " ATTACHED                                                      \
     " || coalesce("                                                                             \
     "(SELECT pg_catalog.string_agg(pg_catalog.pg_get_indexdef(i.indexrelid) || E';\\n', '' "    \
     "ORDER BY i.indexrelid)"                                                                    \
@@ -69,7 +126,7 @@
     " WHERE i.indrelid = c.oid AND NOT " IS_LEFT("i", "i.indexrelid") " AND NOT EXISTS "        \
     "(SELECT 1"                                                                                 \
     " FROM pg_catalog.pg_constraint k"                                                          \
-    " WHERE k.conindid = i.indexrelid)), '')"                                                   \
+    " WHERE k.conindid = i.indexrelid)), '') || " TRIGGERS " || " POLICIES                      \
     " || coalesce(pg_catalog.format('COMMENT ON %s %I.%I IS ', upper(" KIND "), n.nspname, "    \
     "c.relname) || pg_catalog.quote_literal(pg_catalog.obj_description(c.oid, 'pg_class')) || " \
     "E';\\n', '')"                                                                              \
@@ -229,7 +286,13 @@ const char postgres_function_json[] =
     "e.adrelid FROM pg_catalog.pg_attrdef e JOIN rel ON rel.oid = e.adrelid UNION "                \
     "ALL SELECT 'i' || i.indexrelid, 'pg_catalog.pg_class'::pg_catalog.regclass, "                 \
     "i.indexrelid, i.indrelid FROM pg_catalog.pg_index i JOIN rel ON rel.oid = "                   \
-    "i.indrelid UNION ALL SELECT 'f' || fn.oid, "                                                  \
+    "i.indrelid UNION ALL SELECT 'g' || g.oid, "                                                   \
+    "'pg_catalog.pg_trigger'::pg_catalog.regclass, g.oid, g.tgrelid FROM "                         \
+    "pg_catalog.pg_trigger g JOIN rel ON rel.oid = g.tgrelid UNION ALL SELECT 'y' || y.oid, "      \
+    "'pg_catalog.pg_policy'::pg_catalog.regclass, y.oid, y.polrelid FROM "                         \
+    "pg_catalog.pg_policy y JOIN rel ON rel.oid = y.polrelid UNION ALL SELECT 'h' || rel.oid, "    \
+    "'pg_catalog.pg_class'::pg_catalog.regclass, rel.oid, rel.oid FROM rel UNION ALL SELECT "      \
+    "'f' || fn.oid, "                                                                              \
     "'pg_catalog.pg_proc'::pg_catalog.regclass, fn.oid, 0::pg_catalog.oid FROM fn), "              \
     "deps(piece, own, class, id) AS (SELECT q.piece, q.own, d.refclassid, d.refobjid "             \
     "FROM pieces q JOIN pg_catalog.pg_depend d ON d.classid = q.classid AND d.objid "              \

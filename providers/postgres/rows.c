@@ -6,6 +6,8 @@
  */
 #include "provider.h"
 
+#include "describe.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -102,13 +104,47 @@ static void put_value(postgres_job *j, const PGresult *r, int at, size_t longest
         put_elsewhere(j, r, at);
 }
 
-/* Returns whether a part of the key has the canonical spelling. "02" and, for some types, another
- * case would find a row too. But a row has only one URI, because access rules and
- * notifications use it. */
-static bool is_key_part(const postgres_job *j, const PGresult *r, size_t i, int at)
+static mcp_str value_at(const PGresult *r, int at)
 {
-    return mcp_str_eq((mcp_str){PQgetvalue(r, 0, at), (size_t)PQgetlength(r, 0, at)},
-                      j->target.key[i]);
+    return (mcp_str){PQgetvalue(r, 0, at), (size_t)PQgetlength(r, 0, at)};
+}
+
+static mcp_str without_zeros(mcp_str number)
+{
+    if (memchr(number.ptr, '.', number.len)) {
+        while (number.ptr[number.len - 1] == '0')
+            number.len--;
+        number.len -= number.ptr[number.len - 1] == '.';
+    }
+    return number;
+}
+
+/* Returns whether a key is spelled as JSON shows the value, or as a parser of JSON reads that: true
+ * for t, 1.5 for 1.50. */
+static bool is_as_shown(unsigned type, mcp_str value, mcp_str key)
+{
+    if (type == POSTGRES_BOOL)
+        return mcp_str_eq(key, *value.ptr == 't' ? MCP_STR("true") : MCP_STR("false"));
+    return type == POSTGRES_NUMERIC && mcp_str_eq(without_zeros(value), without_zeros(key));
+}
+
+/* Returns whether the key in the URI is that of the row, whose key begins at the columns `at`. "02"
+ * and, for some types, another case would find a row too. But a row has only one URI, because access
+ * rules and notifications use it. The spellings that a row shows are found too, if the caller may
+ * also read that URI. */
+static bool is_spelled_so(const postgres_job *j, const PGresult *r, const int *at)
+{
+    bool same = true;
+    postgres_target row = j->target;
+    for (size_t i = 0; i < j->target.n_key; i++) {
+        row.key[i] = value_at(r, at[i]);
+        if (mcp_str_eq(row.key[i], j->target.key[i]))
+            continue;
+        if (!is_as_shown(PQftype(r, at[i]), row.key[i], j->target.key[i]))
+            return false;
+        same = false;
+    }
+    return same || postgres_job_may(j, &row) == MCP_OK;
 }
 
 /* ---- one row --------------------------------------------------------------------------------- */
@@ -124,14 +160,6 @@ static bool set_key(postgres_job *j)
     return true;
 }
 
-static bool is_spelled_so(const postgres_job *j, const PGresult *r)
-{
-    for (size_t i = 0; i < j->target.n_key; i++)
-        if (!is_key_part(j, r, i, (int)(postgres_table_key(j->table, i) - j->table->column)))
-            return false;
-    return true;
-}
-
 static int put_row(postgres_op *op, const PGresult *r)
 {
     postgres_job *j = op->user;
@@ -139,7 +167,10 @@ static int put_row(postgres_op *op, const PGresult *r)
         return MCP_OK;
     if (PQnfields(r) != (int)j->table->n_column)
         return MCP_EPROTOCOL;
-    if (!is_spelled_so(j, r))
+    int at[POSTGRES_URI_KEYS];
+    for (size_t i = 0; i < j->target.n_key; i++)
+        at[i] = (int)(postgres_table_key(j->table, i) - j->table->column);
+    if (!is_spelled_so(j, r, at))
         return MCP_OK;
     mcp_json_begin_object(j->json);
     for (size_t i = 0; i < j->table->n_column; i++) {
@@ -359,9 +390,11 @@ static int put_cell(postgres_op *op, const PGresult *r)
     uint64_t size = 0;
     if (!PQntuples(r))
         return MCP_OK;
+    int at[POSTGRES_URI_KEYS];
     for (size_t i = 0; i < j->target.n_key; i++)
-        if (!is_key_part(j, r, i, 2 + (int)i))
-            return MCP_OK;
+        at[i] = 2 + (int)i;
+    if (!is_spelled_so(j, r, at))
+        return MCP_OK;
     j->rows++;
     j->is_null = PQgetisnull(r, 0, 0);
     if (j->is_null)

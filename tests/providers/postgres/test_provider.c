@@ -263,6 +263,106 @@ static void test_exchanges(void **state)
     peer_close(&p);
 }
 
+/* Denies the row and everything of "secret". */
+static bool may(const mcp_identity *identity, mcp_item item, mcp_str name, void *user)
+{
+    (void)identity, (void)item, (void)user;
+    return !mcp_str_eq(name, MCP_STR("postgres://shop/public/flags/row/t")) &&
+           !memmem(name.ptr, name.len, "secret", 6);
+}
+
+/* Keys are found as a row shows them, if the row's own URI may be read. */
+static void test_keys_as_shown(void **state)
+{
+    static const exchange shown[] = {
+        {READ, URI("public/flags/row/true"), {"\\\"n\\\":1"}},
+        {READ, URI("public/flags/row/t"), {"\\\"n\\\":1"}},
+        {READ, URI("public/flags/cell/n/false"), {"\"text\":\"2\""}},
+        {READ, URI("public/flags/row/yes"), {NOT_FOUND}},
+        {READ, URI("public/flags/row/TRUE"), {NOT_FOUND}},
+        {READ, URI("public/amounts/row/1.50"), {"{\\\"k\\\":1.50}"}},
+        {READ, URI("public/amounts/row/1.5"), {"{\\\"k\\\":1.50}"}},
+        {READ, URI("public/amounts/row/100"), {"{\\\"k\\\":100}"}},
+        {READ, URI("public/amounts/row/100.0"), {"{\\\"k\\\":100}"}},
+        {READ, URI("public/amounts/row/1"), {NOT_FOUND}},
+        {READ, URI("public/amounts/row/01.5"), {NOT_FOUND}},
+        {READ, URI("public/amounts/row/1e2"), {NOT_FOUND}},
+    };
+    static const exchange denied[] = {
+        {READ, URI("public/flags/row/true"), {NOT_FOUND}},
+        {READ, URI("public/flags/cell/n/true"), {"\"text\":\"1\""}}, /* another URI */
+        {READ, URI("public/flags/row/false"), {"\\\"n\\\":2"}},
+    };
+    (void)state;
+    run_sql(
+        "CREATE TABLE flags(b boolean PRIMARY KEY, n integer); INSERT INTO flags VALUES (true, "
+        "1), (false, 2); CREATE TABLE amounts(k numeric PRIMARY KEY); INSERT INTO amounts VALUES "
+        "(1.50), (100); GRANT SELECT ON flags, amounts TO reader");
+    open_shop((mcp_postgres_options){0});
+    for (size_t i = 0; i < sizeof(shown) / sizeof(*shown); i++)
+        check_exchange(&p, &shown[i]);
+    mcp_access access = {.size = sizeof(access), .may = may};
+    assert_int_equal(mcp_server_set_access(p.server, &access), MCP_OK);
+    for (size_t i = 0; i < sizeof(denied) / sizeof(*denied); i++)
+        check_exchange(&p, &denied[i]);
+    peer_close(&p);
+    run_sql("DROP TABLE flags, amounts");
+}
+
+/* The SQL of a table is all of it, except for what names a table that the caller may not read. */
+static void test_ddl(void **state)
+{
+    static const exchange whole[] = {
+        {READ, URI("public/parted?format=text"), {"\\n) PARTITION BY RANGE (at);\\n"}},
+        {READ,
+         URI("public/parted_24?format=text"),
+         {"ALTER TABLE ONLY public.parted ATTACH PARTITION public.parted_24 FOR VALUES FROM "
+          "('2024-01-01') TO ('2025-01-01');\\n"}},
+        {READ, URI("public/quick?format=text"), {"CREATE UNLOGGED TABLE public.quick (\\n"}},
+        {READ,
+         URI("public/child?format=text"),
+         {"\\n) INHERITS (public.secret, public.quick);\\n"}},
+        {READ,
+         URI("public/guarded?format=text"),
+         {"ALTER TABLE public.guarded ENABLE ROW LEVEL SECURITY;\\nALTER TABLE public.guarded "
+          "FORCE "
+          "ROW LEVEL SECURITY;\\n",
+          "CREATE POLICY p ON public.guarded AS RESTRICTIVE FOR SELECT TO reader, postgres USING "
+          "((id "
+          "> 0));\\n",
+          "CREATE POLICY q ON public.guarded AS PERMISSIVE FOR ALL TO PUBLIC USING ((EXISTS ( "
+          "SELECT",
+          "CREATE TRIGGER g BEFORE INSERT ON public.guarded FOR EACH ROW EXECUTE FUNCTION "}},
+        {READ, URI("public/sale?format=text"), {"CREATE TRIGGER mcp_notify AFTER"}},
+    };
+    static const exchange hidden[] = {
+        {READ, URI("public/child?format=text"), {"CREATE TABLE public.child (", "!secret"}},
+        {READ, URI("public/guarded?format=text"), {"CREATE POLICY p", "!POLICY q", "!secret"}},
+        {READ, URI("public/parted_24?format=text"), {"ATTACH PARTITION"}},
+    };
+    (void)state;
+    run_sql(
+        "CREATE TABLE parted(id integer, at date, PRIMARY KEY(id, at)) PARTITION BY RANGE(at);"
+        "CREATE TABLE parted_24 PARTITION OF parted FOR VALUES FROM ('2024-01-01') TO "
+        "('2025-01-01'); CREATE UNLOGGED TABLE quick(id integer); CREATE TABLE secret(s integer);"
+        "CREATE TABLE child(c integer) INHERITS (secret, quick);"
+        "CREATE TABLE guarded(id integer); ALTER TABLE guarded ENABLE ROW LEVEL SECURITY; ALTER "
+        "TABLE guarded FORCE ROW LEVEL SECURITY; CREATE POLICY p ON guarded AS RESTRICTIVE FOR "
+        "SELECT TO reader, postgres USING (id > 0); CREATE POLICY q ON guarded USING (EXISTS "
+        "(SELECT 1 FROM secret)); CREATE TRIGGER g BEFORE INSERT ON guarded FOR EACH ROW EXECUTE "
+        "FUNCTION mcp_notify();"
+        "GRANT SELECT ON parted, parted_24, quick, secret, child, guarded TO reader");
+    open_shop((mcp_postgres_options){0});
+    for (size_t i = 0; i < sizeof(whole) / sizeof(*whole); i++)
+        check_exchange(&p, &whole[i]);
+    mcp_access access = {.size = sizeof(access), .may = may};
+    assert_int_equal(mcp_server_set_access(p.server, &access), MCP_OK);
+    for (size_t i = 0; i < sizeof(hidden) / sizeof(*hidden); i++)
+        check_exchange(&p, &hidden[i]);
+    peer_close(&p);
+    run_sql("DROP TABLE parted, child, quick, secret, guarded CASCADE");
+}
+
 static void test_attacks(void **state)
 {
     (void)state;
@@ -483,6 +583,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exchanges),     cmocka_unit_test(test_attacks),
+        cmocka_unit_test(test_keys_as_shown), cmocka_unit_test(test_ddl),
         cmocka_unit_test(test_superuser),     cmocka_unit_test(test_slow_queries),
         cmocka_unit_test(test_cancel),        cmocka_unit_test(test_changed_tables),
         cmocka_unit_test(test_refused),       cmocka_unit_test(test_memory),
