@@ -316,7 +316,8 @@ static void put_commit(const repo_job *j, const range *r, const repo_commit *c,
     if (r->unfinished) /* this commit has the lines, but an older commit may have them too */
         mcp_json_put_bool(w, "orOlder", true);
     mcp_json_key(w, "author"), repo_put_person(w, &c->author);
-    mcp_json_key(w, "subject"), repo_put_text(w, repo_subject(c->message));
+    mcp_json_key(w, "subject"), repo_put_subject(w, c->message);
+    repo_put_encoding(w, c);
     mcp_json_key(w, "uri"), repo_put_uri(w, j->r, t);
 }
 
@@ -330,6 +331,7 @@ static int put_range(blaming *b, const range *r)
     int rc = repo_commit_read(&b->j->use, &r->commit, &c);
     if (rc != MCP_OK)
         return rc;
+    rc = repo_commit_decode(&c, &b->j->r->base.alloc);
     git_oid_tostr(hex, sizeof(hex), &r->commit);
     mcp_json_begin_object(w);
     mcp_json_put_uint(w, "line", r->final);
@@ -338,7 +340,7 @@ static int put_range(blaming *b, const range *r)
         put_commit(b->j, r, &c, &t);
     mcp_json_end(w);
     repo_commit_free(&c);
-    return MCP_OK;
+    return rc;
 }
 
 static int put_ranges(blaming *b, size_t line, size_t end)

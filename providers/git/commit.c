@@ -45,6 +45,7 @@ int repo_run_commit(repo_job *j)
         rc = repo_commit_read(&j->use, &id, &c);
     if (rc != MCP_OK)
         return rc;
+    rc = repo_commit_decode(&c, &j->r->base.alloc);
     if (c.message.len > j->r->max_read) {
         rc = repo_job_fail(j, MCP_CODE_INTERNAL,
                            "Its message has %zu bytes, more than the limit of %zu for one read",
@@ -58,10 +59,11 @@ int repo_run_commit(repo_job *j)
     mcp_json_key(w, "committer"), repo_put_person(w, &c.committer);
     mcp_json_key(w, "message"), repo_put_long_text(w, j->r, c.message);
     put_commit_link(j, "tree", REPO_KIND_FILE, &id, NULL);
+    repo_put_encoding(w, &c);
     put_parents(j, &c);
     mcp_json_end(w);
     repo_commit_free(&c);
-    return MCP_OK;
+    return rc;
 }
 
 /* ---- branches and tags ----------------------------------------------------------------------- */

@@ -13,7 +13,8 @@ enum {
     ASSUME_VALID = 0x8000,
     EXTENDED = 0x4000,
     STAGE = 0x3000,
-    SKIP_WORKTREE = 0x4000, /* a bit of the extended flags */
+    SKIP_WORKTREE = 0x4000, /* a bit of the extended flags, as the next one */
+    INTENT_TO_ADD = 0x2000,
 };
 
 static uint32_t number(const char *at)
@@ -139,6 +140,7 @@ int repo_index_next(repo_index *x, repo_tracked *ret)
     *ret = (repo_tracked){.mode = number(p + 24),
                           .conflict = flags & STAGE,
                           .skipped = flags & ASSUME_VALID || more & SKIP_WORKTREE,
+                          .intended = more & INTENT_TO_ADD,
                           .seconds = number(p + 8),
                           .nanoseconds = number(p + 12),
                           .size = number(p + 36)};

@@ -21,6 +21,7 @@ typedef struct repo_tracked {
     unsigned mode;
     git_oid id;
     bool conflict; /* a merge conflict is not resolved */
+    bool intended; /* it is to be added ("git add -N"); nothing of it is staged */
     bool skipped;  /* git ignores the file in the working tree (assume-valid, skip-worktree) */
     uint32_t seconds, nanoseconds, size;
 } repo_tracked;

@@ -340,15 +340,17 @@ static int put_commit(logging *l, const git_oid *id)
     int rc = repo_commit_read(&l->j->use, id, &c);
     if (rc != MCP_OK)
         return rc;
+    rc = repo_commit_decode(&c, &l->j->r->base.alloc);
     git_oid_tostr(hex, sizeof(hex), id);
     mcp_json_begin_object(w);
     mcp_json_put_string(w, "id", hex);
-    mcp_json_key(w, "subject"), repo_put_text(w, repo_subject(c.message));
+    mcp_json_key(w, "subject"), repo_put_subject(w, c.message);
     mcp_json_key(w, "author"), repo_put_person(w, &c.author);
+    repo_put_encoding(w, &c);
     mcp_json_key(w, "uri"), repo_put_uri(w, l->j->r, &t);
     mcp_json_end(w);
     repo_commit_free(&c);
-    return MCP_OK;
+    return rc;
 }
 
 static int put_page(logging *l)

@@ -249,6 +249,7 @@ static void parse_person(mcp_str line, repo_person *p)
 
 bool repo_commit_parse(mcp_str text, repo_commit *c)
 {
+    enum { ENCODING = sizeof("encoding ") - 1 };
     git_oid parent;
     mcp_str line;
     if (!take_id(&text, "tree ", &c->tree))
@@ -262,8 +263,10 @@ bool repo_commit_parse(mcp_str text, repo_commit *c)
     if (!take_line(&text, "committer ", &line))
         return false;
     parse_person(line, &c->committer);
-    while (take_line(&text, "", &line) && line.len)
-        ; /* skips encoding and signatures */
+    c->encoding = (mcp_str){"", 0};
+    while (take_line(&text, "", &line) && line.len) /* signatures are skipped */
+        if (!c->encoding.len && line.len > ENCODING && memcmp(line.ptr, "encoding ", ENCODING) == 0)
+            c->encoding = (mcp_str){line.ptr + ENCODING, line.len - ENCODING};
     c->message = text;
     return true;
 }
@@ -285,6 +288,7 @@ int repo_commit_read(repo_use *u, const git_oid *id, repo_commit *ret)
     if (rc != MCP_OK)
         return rc;
     ret->id = *id;
+    ret->decoded = NULL;
     if (repo_commit_parse(repo_object_text(ret->object), ret))
         return MCP_OK;
     git_odb_object_free(ret->object);
@@ -295,6 +299,9 @@ void repo_commit_free(repo_commit *c)
 {
     git_odb_object_free(c->object);
     c->object = NULL;
+    if (c->decoded)
+        common_release(c->alloc, c->decoded);
+    c->decoded = NULL;
 }
 
 int repo_peel(repo_use *u, git_oid *id, git_object_t *type)

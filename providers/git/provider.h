@@ -118,8 +118,10 @@ void repo_put_uri(mcp_json_writer *w, const repo *r, const repo_target *target);
 void repo_put_link(repo_job *job, const char *key, const repo_target *target);
 /* Adds {"name", "email", "time"}. */
 void repo_put_person(mcp_json_writer *w, const repo_person *p);
-/* Returns the first line, truncated if it is very long. */
-mcp_str repo_subject(mcp_str message);
+/* Adds the subject: the first paragraph as one line, as git shows it, truncated if it is very long. */
+void repo_put_subject(mcp_json_writer *w, mcp_str message);
+/* Adds a member with the commit's encoding, if its texts could not be converted from it. */
+void repo_put_encoding(mcp_json_writer *w, const repo_commit *c);
 
 /* Returns the MIME type for a file name, or NULL if it is unknown. */
 const char *repo_mime(mcp_str path);

@@ -160,10 +160,40 @@ void repo_put_person(mcp_json_writer *w, const repo_person *p)
     mcp_json_end(w);
 }
 
-mcp_str repo_subject(mcp_str message)
+/* Removes a line and gives it without white space at its end. */
+static mcp_str take_line(mcp_str *rest)
 {
-    const char *end = message.len ? memchr(message.ptr, '\n', message.len) : NULL;
-    return shortened((mcp_str){message.ptr, end ? (size_t)(end - message.ptr) : message.len});
+    const char *end = memchr(rest->ptr, '\n', rest->len);
+    mcp_str line = {rest->ptr, end ? (size_t)(end - rest->ptr) : rest->len};
+    size_t used = line.len + (end != NULL);
+    *rest = (mcp_str){rest->ptr + used, rest->len - used};
+    while (line.len && strchr(" \t\r", line.ptr[line.len - 1]))
+        line.len--;
+    return line;
+}
+
+void repo_put_subject(mcp_json_writer *w, mcp_str message)
+{
+    char text[SHORT + 1];
+    size_t len = 0;
+    mcp_str line = {"", 0}, rest = {message.ptr, strnlen(message.ptr, message.len)};
+    while (rest.len && !line.len)
+        line = take_line(&rest);
+    while (line.len && len < sizeof(text)) {
+        size_t room = sizeof(text) - len, n = line.len < room ? line.len : room;
+        memcpy(text + len, line.ptr, n);
+        len += n;
+        line = rest.len ? take_line(&rest) : (mcp_str){"", 0};
+        if (line.len && len < sizeof(text))
+            text[len++] = ' ';
+    }
+    repo_put_text(w, shortened((mcp_str){text, len}));
+}
+
+void repo_put_encoding(mcp_json_writer *w, const repo_commit *c)
+{
+    if (c->encoding.len)
+        mcp_json_key(w, "encoding"), repo_put_text(w, shortened(c->encoding));
 }
 
 /* Returns the MIME type by the file name's suffix, only for types that are common

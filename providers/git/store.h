@@ -84,10 +84,17 @@ typedef struct repo_commit {
     size_t n_parents;
     repo_person author, committer;
     mcp_str message;
+    mcp_str encoding; /* of the texts, according to the commit; empty means UTF-8 */
+    char *decoded;    /* the bytes in UTF-8, or NULL; see repo_commit_decode() */
+    const mcp_allocator *alloc;
 } repo_commit;
 
 int repo_commit_read(repo_use *u, const git_oid *id, repo_commit *ret);
 void repo_commit_free(repo_commit *c);
+/* Converts author, committer and message to UTF-8, if the commit names another encoding. `encoding`
+ * becomes empty, unless it is unknown or the bytes are not valid in it: then they stay. Returns
+ * MCP_OK or MCP_ENOMEM. */
+int repo_commit_decode(repo_commit *c, const mcp_allocator *alloc);
 git_oid repo_commit_parent(const repo_commit *c, size_t i);
 /* Parses the bytes of a commit. The result points into `text`. Returns false if it is malformed. */
 bool repo_commit_parse(mcp_str text, repo_commit *ret);

@@ -32,7 +32,7 @@ typedef struct comparing {
 
 /* ---- files of the working tree --------------------------------------------------------------- */
 
-typedef enum state { SAME, MODIFIED, DELETED, UNREADABLE } state;
+typedef enum state { SAME, MODIFIED, DELETED, UNREADABLE, ADDED } state;
 
 static bool is_safe(mcp_str path)
 {
@@ -102,7 +102,8 @@ static int read_tracked(comparing *c, const repo_tracked *e, repo_entry *now, bo
         return rc == COMMON_IS_LINK ? MCP_ENOTFOUND : rc; /* the path no longer has
                                                            * the tracked file */
     now->mode = st.st_mode & 0100 ? 0100755 : 0100644;
-    *unchanged = S_ISREG(st.st_mode) && now->mode == e->mode && is_unchanged(c, e, &st);
+    *unchanged =
+        S_ISREG(st.st_mode) && now->mode == e->mode && !e->intended && is_unchanged(c, e, &st);
     if (!S_ISREG(st.st_mode))
         rc = MCP_ENOTFOUND;
     else if (!*unchanged)
@@ -123,9 +124,11 @@ static int look_at(comparing *c, const repo_tracked *e, repo_entry *now, state *
     if (rc == MCP_OK && !unchanged) {
         if (git_odb_hash(&now->id, c->text.ptr, c->text.len, GIT_OBJECT_BLOB) < 0)
             return MCP_ENOMEM;
-        *ret = git_oid_equal(&now->id, &e->id) && now->mode == e->mode ? SAME : MODIFIED;
+        *ret = e->intended                                               ? ADDED
+               : git_oid_equal(&now->id, &e->id) && now->mode == e->mode ? SAME
+                                                                         : MODIFIED;
     } else if (rc == MCP_ELIMIT) {
-        *ret = MODIFIED;
+        *ret = e->intended ? ADDED : MODIFIED;
     } else if (rc != MCP_OK) {
         *ret = rc == MCP_ENOTFOUND ? DELETED : UNREADABLE;
     }
@@ -155,13 +158,13 @@ static const char *staged_state(const repo_entry *head, const repo_tracked *e)
     if (e && e->conflict)
         return "conflict";
     if (!head || !e)
-        return head ? "deleted" : "added";
+        return head ? "deleted" : e ? "added" : NULL;
     return head->mode == e->mode && git_oid_equal(&head->id, &e->id) ? NULL : "modified";
 }
 
 static int list(comparing *c, mcp_str path, const char *staged, state unstaged)
 {
-    static const char *const words[] = {"-", "modified", "deleted", "unreadable"};
+    static const char *const words[] = {"-", "modified", "deleted", "unreadable", "added"};
     mcp_json_writer *w = c->j->json;
     if ((!staged && unstaged == SAME) || c->truncated || !may_show(c, path))
         return MCP_OK;
@@ -183,7 +186,8 @@ static int patch_unstaged(comparing *c, const repo_tracked *e, repo_entry *now, 
     mcp_str text = {c->text.len ? c->text.ptr : "", c->text.len};
     if (s == SAME || s == UNREADABLE || !may_show(c, e->path))
         return MCP_OK;
-    return repo_patch_file(c->patch, e->path, &before, s == DELETED ? NULL : now, &text);
+    return repo_patch_file(c->patch, e->path, s == ADDED ? NULL : &before,
+                           s == DELETED ? NULL : now, &text);
 }
 
 static int patch_staged(comparing *c, mcp_str path, const repo_entry *head, const repo_tracked *e)
@@ -207,15 +211,16 @@ static int compare_path(comparing *c, mcp_str path, const repo_entry *head, cons
     int rc = repo_use_check(&c->j->use);
     if (rc != MCP_OK || !is_asked_for(c, path))
         return rc;
+    const repo_tracked *staged = e && e->intended ? NULL : e;
     if (c->j->target.kind == REPO_KIND_STAGED)
-        return patch_staged(c, path, head, e);
+        return patch_staged(c, path, head, staged);
     if (e)
         rc = look_at(c, e, &now, &unstaged);
     if (rc != MCP_OK)
         return rc;
     if (c->patch)
         return e ? patch_unstaged(c, e, &now, unstaged) : MCP_OK;
-    return list(c, path, staged_state(head, e), unstaged);
+    return list(c, path, staged_state(head, staged), unstaged);
 }
 
 /* ---- all paths: the index and the tree of HEAD, both in byte order --------------------------- */

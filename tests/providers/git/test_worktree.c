@@ -94,6 +94,20 @@ static void test_differences(void **state)
     peer_close(&p);
 }
 
+/* Files that are to be added ("git add -N") are not staged, and are new in the working tree. */
+static void test_intended(void **state)
+{
+    (void)state;
+    sh("cd w; echo n >intended; : >void; echo gone >gone; git add -N intended void gone; rm gone");
+    open_repository("w");
+    READS("w/-/status?format=text", "-  added  intended\\n", "-  added  void\\n",
+          "-  deleted  gone\\n");
+    check_patch("w/-/unstaged", "");
+    check_patch("w/-/staged", "--cached");
+    peer_close(&p);
+    sh("cd w; git rm -q --cached intended void gone; rm intended void");
+}
+
 /* No filter or attribute of the repository has an effect. */
 static void test_nothing_is_run(void **state)
 {
@@ -201,9 +215,10 @@ static void test_other_kinds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_status),         cmocka_unit_test(test_differences),
-        cmocka_unit_test(test_nothing_is_run), cmocka_unit_test(test_hostile_index),
-        cmocka_unit_test(test_mutations),      cmocka_unit_test(test_other_kinds),
+        cmocka_unit_test(test_status),        cmocka_unit_test(test_differences),
+        cmocka_unit_test(test_intended),      cmocka_unit_test(test_nothing_is_run),
+        cmocka_unit_test(test_hostile_index), cmocka_unit_test(test_mutations),
+        cmocka_unit_test(test_other_kinds),
     };
     return cmocka_run_group_tests(tests, setup, teardown_top);
 }
