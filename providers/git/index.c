@@ -52,11 +52,11 @@ int repo_index_open(const repo_layout *l, repo_index *x)
     int fd;
     memset(x, 0, sizeof(*x));
     common_buffer_init(&x->bytes, &l->alloc);
-    int rc = common_beneath_open(l->git, "index", &fd, &st);
+    int rc = repo_layout_open_in(l, l->git, "index", &fd, &st);
     if (rc != MCP_OK)
-        return rc == COMMON_IS_LINK ? MCP_EACCESS : rc;
+        return rc;
     x->written = st.st_mtim.tv_sec;
-    rc = !S_ISREG(st.st_mode) ? MCP_EACCESS : st.st_size > MAX_INDEX ? MCP_ELIMIT : MCP_OK;
+    rc = st.st_size > MAX_INDEX ? MCP_ELIMIT : MCP_OK;
     if (rc == MCP_OK)
         rc = read_all(fd, (size_t)st.st_size, &x->bytes);
     close(fd);

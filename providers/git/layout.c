@@ -83,13 +83,53 @@ static int open_folder(const opening *o, int dir, const char *name, const char *
     return MCP_OK;
 }
 
-int repo_read_small(common_beneath at, const char *rel, char *to, size_t room, size_t *ret_len)
+/* Opens what a path with a link leads to. It is checked before it is opened for reading. */
+static int open_linked(const repo_layout *l, int dir, const char *name, mode_t kind, int *ret_fd,
+                       struct stat *st)
+{
+    char again[40];
+    int rc = MCP_OK, fd = openat(dir, name, O_PATH | O_CLOEXEC);
+    if (fd < 0)
+        return common_code_of_errno(errno);
+    if (fstat(fd, st) < 0 || (st->st_mode & S_IFMT) != kind || !repo_layout_is_within(l, fd))
+        rc = MCP_EACCESS;
+    snprintf(again, sizeof(again), "/proc/self/fd/%d", fd);
+    if (rc == MCP_OK && (*ret_fd = open(again, O_RDONLY | O_CLOEXEC)) < 0)
+        rc = common_code_of_errno(errno);
+    close(fd);
+    return rc;
+}
+
+int repo_layout_open_in(const repo_layout *l, common_beneath at, const char *name, int *ret_fd,
+                        struct stat *st)
+{
+    int rc = common_beneath_open(at, name, ret_fd, st);
+    if (rc == COMMON_IS_LINK)
+        return open_linked(l, at.fd, name, S_IFREG, ret_fd, st);
+    if (rc == MCP_OK && !S_ISREG(st->st_mode)) {
+        close(*ret_fd);
+        rc = MCP_EACCESS;
+    }
+    return rc;
+}
+
+int repo_layout_open_dir(const repo_layout *l, common_beneath at, const char *name, int *ret_fd)
+{
+    struct stat st;
+    int rc = common_beneath_open_dir(at, name, ret_fd);
+    return rc == COMMON_IS_LINK ? open_linked(l, at.fd, name, S_IFDIR, ret_fd, &st) : rc;
+}
+
+int repo_read_small(const repo_layout *l, common_beneath at, const char *rel, char *to, size_t room,
+                    size_t *ret_len)
 {
     struct stat st;
     int fd, rc = common_beneath_open(at, rel, &fd, &st);
     size_t len = 0;
+    if (rc == COMMON_IS_LINK && l)
+        rc = open_linked(l, at.fd, rel, S_IFREG, &fd, &st);
     if (rc != MCP_OK)
-        return rc == COMMON_IS_LINK ? MCP_EACCESS : rc;
+        return rc;
     /* Git replaces such files as a whole, so one that has been read up to its size is complete. */
     while (S_ISREG(st.st_mode) && len + 1 < room && (!len || len != (size_t)st.st_size)) {
         ssize_t n = read(fd, to + len, room - 1 - len);
@@ -132,7 +172,7 @@ static int follow_git_file(const opening *o, int root, int *ret)
     const char *name;
     size_t len;
     common_beneath at = {.fd = root, .walk = common_beneath_needs_walk(root)};
-    int rc = repo_read_small(at, ".git", text, sizeof(text), &len);
+    int rc = repo_read_small(o->l, at, ".git", text, sizeof(text), &len);
     if (rc == MCP_EFILES)
         return unreadable(o, rc, ".git");
     if (rc != MCP_OK || !one_line(text, "gitdir: ", &name))
@@ -161,7 +201,7 @@ static int find_common(const opening *o, int *ret)
     char text[SMALL];
     const char *name = ".";
     size_t len;
-    int rc = repo_read_small(o->l->git, "commondir", text, sizeof(text), &len);
+    int rc = repo_read_small(o->l, o->l->git, "commondir", text, sizeof(text), &len);
     if (rc != MCP_ENOTFOUND && (rc != MCP_OK || !one_line(text, "", &name)))
         return unreadable(o, rc, "commondir");
     return open_folder(o, o->l->git.fd, name, "commondir", ret);
@@ -213,7 +253,7 @@ static int add_alternates(const opening *o, int objects)
     char text[SMALL * 4], *line = text, *next;
     size_t len;
     common_beneath at = {.fd = objects, .walk = o->l->git.walk};
-    int rc = repo_read_small(at, "info/alternates", text, sizeof(text), &len);
+    int rc = repo_read_small(o->l, at, "info/alternates", text, sizeof(text), &len);
     if (rc == MCP_ENOTFOUND)
         return MCP_OK;
     if (rc != MCP_OK || len + 1 == sizeof(text))
@@ -273,6 +313,22 @@ static bool config_says(const char *text, const char *key, const char *value)
     return false;
 }
 
+/* Rejects links that lead out of the allowed folder, by which no reference could be read. */
+static int check_links(const opening *o)
+{
+    static const char *const names[] = {"HEAD", "refs", "packed-refs"};
+    int rc = MCP_OK;
+    for (size_t i = 0; rc == MCP_OK && i < sizeof(names) / sizeof(*names); i++) {
+        int fd = openat(i ? o->l->common.fd : o->l->git.fd, names[i], O_PATH | O_CLOEXEC);
+        if (fd < 0)
+            continue;
+        if (!is_within(o, fd))
+            rc = refuse(o, MCP_EACCESS, names[i], elsewhere);
+        close(fd);
+    }
+    return rc;
+}
+
 /* Rejects the two settings that change the meaning of the repository's files. */
 static int check_config(const opening *o)
 {
@@ -280,7 +336,7 @@ static int check_config(const opening *o)
     char *text = common_alloc(&o->l->alloc, CONFIG);
     if (!text)
         return MCP_ENOMEM;
-    int rc = repo_read_small(o->l->common, "config", text, CONFIG, &len);
+    int rc = repo_read_small(o->l, o->l->common, "config", text, CONFIG, &len);
     bool sha256 = rc == MCP_OK && config_says(text, "objectformat", "sha256");
     bool reftable = rc == MCP_OK && config_says(text, "refstorage", "reftable");
     common_release(&o->l->alloc, text);
@@ -369,6 +425,8 @@ static int open_all(const opening *o, const char *within)
     rc = find_common(o, &l->common.fd);
     if (rc == MCP_OK)
         rc = check_config(o);
+    if (rc == MCP_OK)
+        rc = check_links(o);
     if (rc == MCP_OK)
         rc = add_objects(o, l->common.fd, "objects", "objects");
     if (rc == MCP_OK)
@@ -462,34 +520,9 @@ void repo_layout_return(repo_layout *l, repo_odb o)
 
 /* ---- object files ---------------------------------------------------------------------------- */
 
-/* Opens a file whose path contains a link. The target is checked before it is
- * opened for reading. */
-static int open_linked(const repo_layout *l, int dir, const char *name, int *ret_fd,
-                       struct stat *st)
-{
-    char again[40];
-    int rc = MCP_OK, fd = openat(dir, name, O_PATH | O_CLOEXEC);
-    if (fd < 0)
-        return common_code_of_errno(errno);
-    if (fstat(fd, st) < 0 || !S_ISREG(st->st_mode) || !repo_layout_is_within(l, fd))
-        rc = MCP_EACCESS;
-    snprintf(again, sizeof(again), "/proc/self/fd/%d", fd);
-    if (rc == MCP_OK && (*ret_fd = open(again, O_RDONLY | O_CLOEXEC)) < 0)
-        rc = common_code_of_errno(errno);
-    close(fd);
-    return rc;
-}
-
 int repo_layout_open_file(const repo_layout *l, size_t place, const char *name, int *ret_fd,
                           struct stat *st)
 {
     common_beneath at = {.fd = l->objects[place], .walk = l->git.walk};
-    int rc = common_beneath_open(at, name, ret_fd, st);
-    if (rc == COMMON_IS_LINK)
-        return open_linked(l, at.fd, name, ret_fd, st);
-    if (rc == MCP_OK && !S_ISREG(st->st_mode)) {
-        close(*ret_fd);
-        rc = MCP_EACCESS;
-    }
-    return rc;
+    return repo_layout_open_in(l, at, name, ret_fd, st);
 }

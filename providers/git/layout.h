@@ -76,8 +76,15 @@ bool repo_layout_has_worktree(const repo_layout *l);
 /* Returns whether the clone is shallow, so that parents of its oldest commits may be missing. */
 bool repo_layout_is_shallow(const repo_layout *l);
 
-/* Reads the beginning of a small file, NUL-terminated. Returns MCP_OK, MCP_ENOTFOUND, MCP_EACCESS
- * (a link) or the errors of common_beneath_open(). */
-int repo_read_small(common_beneath at, const char *rel, char *to, size_t room, size_t *ret_len);
+/* The same for a file, and for a folder, of the repository's own folders. */
+int repo_layout_open_in(const repo_layout *l, common_beneath at, const char *name, int *ret_fd,
+                        struct stat *st);
+int repo_layout_open_dir(const repo_layout *l, common_beneath at, const char *name, int *ret_fd);
+
+/* Reads the beginning of a small file, NUL-terminated. Links are followed in the same way; if `l` is
+ * NULL, the result for one is COMMON_IS_LINK. Returns MCP_OK, MCP_ENOTFOUND or the other errors of
+ * repo_layout_open_in(). */
+int repo_read_small(const repo_layout *l, common_beneath at, const char *rel, char *to, size_t room,
+                    size_t *ret_len);
 
 #endif

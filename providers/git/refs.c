@@ -45,9 +45,9 @@ typedef struct packed {
 static int packed_open(const repo_use *u, packed *p)
 {
     struct stat st;
-    int rc = common_beneath_open(u->layout->common, "packed-refs", &p->fd, &st);
+    int rc = repo_layout_open_in(u->layout, u->layout->common, "packed-refs", &p->fd, &st);
     if (rc != MCP_OK)
-        return rc == COMMON_IS_LINK ? MCP_EACCESS : rc;
+        return rc;
     p->u = u;
     p->rc = MCP_OK;
     p->blocks = 0;
@@ -55,10 +55,7 @@ static int packed_open(const repo_use *u, packed *p)
     p->at = p->begin = 0;
     p->len = 0;
     p->sorted = false;
-    if (S_ISREG(st.st_mode))
-        return MCP_OK;
-    close(p->fd);
-    return MCP_ENOTFOUND;
+    return MCP_OK;
 }
 
 /* Reads the block at p->at. Returns false at the end, or if this thread may not read more. */
@@ -185,13 +182,30 @@ static common_beneath place_of(const repo_layout *l, mcp_str name)
     return own ? l->git : l->common;
 }
 
+/* Reads a reference that is a link, or in a folder that is one. As in git, a link to the name of a
+ * reference is symbolic; any other is followed. */
+static int read_linked(const repo_use *u, common_beneath at, const char *name, char *text,
+                       size_t room, size_t *len)
+{
+    ssize_t n = readlinkat(at.fd, name, text + 5, room - 6);
+    if (n > 0 && (size_t)n < room - 6 && is_full_name((mcp_str){text + 5, (size_t)n})) {
+        memcpy(text, "ref: ", 5);
+        text[ *len = (size_t)n + 5] = 0;
+        return MCP_OK;
+    }
+    return repo_read_small(u->layout, at, name, text, room, len);
+}
+
 static int read_one(const repo_use *u, const char *name, git_oid *id, char target[REPO_REF_MAX + 1])
 {
     char text[REPO_REF_MAX + 32];
     mcp_str full = mcp_str_from(name);
+    common_beneath at = place_of(u->layout, full);
     size_t len;
     *target = 0;
-    int rc = repo_read_small(place_of(u->layout, full), name, text, sizeof(text), &len);
+    int rc = repo_read_small(NULL, at, name, text, sizeof(text), &len);
+    if (rc == COMMON_IS_LINK)
+        rc = read_linked(u, at, name, text, sizeof(text), &len);
     if (rc == MCP_ENOTFOUND && begins(full, "refs/"))
         return packed_find(u, full, id);
     if (rc != MCP_OK)
@@ -410,13 +424,13 @@ static int collect_one(collecting *c, mcp_str name)
 
 static int collect_loose(collecting *c, const char *folder, int depth)
 {
-    int fd, rc = common_beneath_open_dir(c->u->layout->common, folder, &fd);
+    int fd, rc = repo_layout_open_dir(c->u->layout, c->u->layout->common, folder, &fd);
     DIR *d = rc == MCP_OK ? fdopendir(fd) : NULL;
     const struct dirent *e;
     if (!d) {
         if (rc == MCP_OK)
             close(fd);
-        return rc == MCP_EFILES ? rc : MCP_OK; /* it was removed meanwhile, or is a link */
+        return rc == MCP_EFILES ? rc : MCP_OK; /* it was removed meanwhile */
     }
     while (rc == MCP_OK && (e = readdir(d))) {
         char name[REPO_REF_MAX + 1];
@@ -426,7 +440,7 @@ static int collect_loose(collecting *c, const char *folder, int depth)
         mode_t kind = kind_of(fd, e);
         if (kind == S_IFDIR && depth < MAX_REF_DEPTH)
             rc = collect_loose(c, name, depth + 1);
-        else if (kind == S_IFREG)
+        else if (kind == S_IFREG || kind == S_IFLNK)
             rc = collect_one(c, mcp_str_from(name));
     }
     closedir(d);

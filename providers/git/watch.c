@@ -53,7 +53,7 @@ static void mix(git_oid *mark, const void *bytes, size_t len)
 static void mark_packed(const repo_use *u, git_oid *mark)
 {
     struct stat st;
-    if (fstatat(u->layout->common.fd, "packed-refs", &st, AT_SYMLINK_NOFOLLOW) != 0)
+    if (fstatat(u->layout->common.fd, "packed-refs", &st, 0) != 0)
         return;
     mix(mark, &st.st_mtim, sizeof(st.st_mtim));
     mix(mark, &st.st_ino, sizeof(st.st_ino));

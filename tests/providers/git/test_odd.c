@@ -232,6 +232,50 @@ static void test_words_in_the_configuration(void **state)
 }
 
 /* A file that cannot be opened for lack of descriptors does not count as missing, at any step. */
+/* Parts of .git that are links are followed within the allowed folder, as by contrib/git-new-workdir
+ * and old versions of git; others are refused at the start, by their name. */
+static void test_links(void **state)
+{
+    static const struct {
+        const char *script, *has; /* of the log */
+        const char *refused;      /* the name in the error without `within` */
+    } cases[] = {
+        {"mv w/.git/packed-refs kept; ln -s ../../kept w/.git/packed-refs", "linked",
+         "packed-refs"},
+        {"mv w/.git/refs kept; ln -s ../../kept w/.git/refs", "linked", "refs"},
+        {"mv w/.git/HEAD kept; ln -s ../../kept w/.git/HEAD", "linked", "HEAD"},
+        {"mv w/.git/objects kept; ln -s ../../kept w/.git/objects", "linked", "objects"},
+        {"mv w/.git/index kept; ln -s ../../kept w/.git/index", "linked", NULL},
+        {"rm w/.git/HEAD; ln -s refs/heads/main w/.git/HEAD", "linked", NULL},
+        {"ln -s refs/heads/main w/.git/refs/heads/other; echo ref: refs/heads/other >w/.git/HEAD",
+         "linked", NULL},
+        {"rm w/.git/HEAD; ln -s refs/../../../x w/.git/HEAD; cp -r w x", NULL, NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        char text[600], within[100];
+        snprintf(
+            text, sizeof(text),
+            "rm -rf l; mkdir l; cd l; git init -q -b main w; cd w; git commit -q --allow-empty "
+            "-m linked; git pack-refs --all; cd ..; %s",
+            cases[i].script);
+        sh(text);
+        if (cases[i].refused) {
+            assert_int_equal(peer_open(&p, "l/w", &(mcp_git_options){0}, NULL, NULL), MCP_EACCESS);
+            if (!strstr(p.error.text, cases[i].refused) || !strstr(p.error.text, "within="))
+                fail_msg("%s: %s", cases[i].script, p.error.text);
+            peer_close(&p);
+        }
+        snprintf(within, sizeof(within), "%s/l", top);
+        int rc = peer_open(&p, "l/w", &(mcp_git_options){.within = within}, NULL, NULL);
+        const char *reply = rc == MCP_OK ? read_uri(&p, "w/-/log/HEAD") : "";
+        if ((strstr(reply, "linked") != NULL) != (cases[i].has != NULL))
+            fail_msg("%s: %s%s", cases[i].script, p.error.text, reply);
+        peer_close(&p);
+    }
+    sh("rm -rf l");
+}
+
 static void test_no_descriptors(void **state)
 {
     static const struct {
@@ -291,6 +335,7 @@ int main(void)
         cmocka_unit_test(test_no_time),
         cmocka_unit_test(test_words_in_the_configuration),
         cmocka_unit_test(test_no_descriptors),
+        cmocka_unit_test(test_links),
     };
     return cmocka_run_group_tests(tests, setup, teardown_top);
 }
