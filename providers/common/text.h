@@ -5,10 +5,19 @@
 
 #include <mcp/base.h>
 
+#include <string.h>
+
 /* Well-formed UTF-8: no overlong forms, no surrogates, nothing above U+10FFFF. NUL is allowed. */
 bool common_text_utf8(mcp_str bytes);
 
 /* Like common_text_utf8(), but NUL is not allowed. Empty contents are text. */
 bool common_text_check(mcp_str bytes);
+
+/* Returns the text without a byte order mark at its beginning. */
+static inline mcp_str common_text_after_mark(mcp_str text)
+{
+    bool marked = text.len >= 3 && memcmp(text.ptr, "\xef\xbb\xbf", 3) == 0;
+    return (mcp_str){text.ptr + 3 * marked, text.len - 3 * marked};
+}
 
 #endif

@@ -5,7 +5,14 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "text.h"
+
 #define BLOCK ((size_t)64 << 10)
+
+enum {
+    GUESS = 4096,           /* bytes from which the form of characters is guessed */
+    MOST_UNKNOWN = 1 << 20, /* bytes read of a file that does not tell its size */
+};
 
 /* Calls pread() and retries after EINTR. Returns -1 on failure. */
 static ssize_t read_at(int fd, void *ptr, size_t len, uint64_t offset)
@@ -86,19 +93,142 @@ int files_read_bytes(const files_reader *r, uint64_t offset, uint64_t length, co
     return rc == MCP_OK && got > r->limit ? MCP_ELIMIT : rc;
 }
 
+/* ---- lines ----------------------------------------------------------------------------------- */
+
+/* How characters are stored: the bytes of a line feed are `width` bytes, of which the one at `at` is
+ * not zero. */
+typedef struct unit {
+    size_t width, at;
+} unit;
+
+static const unit units[] = {{1, 0}, {2, 0}, {2, 1}, {4, 0}, {4, 3}};
+
+static uint32_t char_at(const unsigned char *p, unit u)
+{
+    uint32_t c = 0;
+    for (size_t i = 0; i < u.width; i++)
+        c = c << 8 | p[u.at ? i : u.width - 1 - i];
+    return c;
+}
+
+static bool is_text_char(uint32_t c)
+{
+    static const uint32_t blanks =
+        1u << '\t' | 1u << '\n' | 1u << '\v' | 1u << '\f' | 1u << '\r' | 1u << 0x1b;
+    return c < 0x20 ? blanks >> c & 1 : c <= 0x10ffff && (c & 0xfffe) != 0xfffe;
+}
+
+/* Returns the number of characters if the bytes are text in this form, otherwise 0. A byte order
+ * mark and a half of the last character do not count. *feeds becomes the number of line feeds. */
+static size_t count_chars(const unsigned char *bytes, size_t len, unit u, size_t *feeds)
+{
+    bool pair = false;
+    size_t n = 0;
+    *feeds = 0;
+    for (size_t i = 0; i + u.width <= len; i += u.width) {
+        uint32_t c = char_at(bytes + i, u);
+        bool high = c >= 0xd800 && c < 0xdc00, low = c >= 0xdc00 && c < 0xe000;
+        if (!is_text_char(c) || low != pair || ((high || low) && u.width == 4))
+            return 0;
+        pair = high;
+        n++;
+        *feeds += c == '\n';
+    }
+    return n;
+}
+
+static bool begins_with_mark(const unsigned char *bytes, size_t len, unit u)
+{
+    return len >= u.width && char_at(bytes, u) == 0xfeff;
+}
+
+/* Returns whether the bytes are UTF-8 with some NUL between: where UTF-16 has so little ASCII, it is
+ * not UTF-8. */
+static bool has_few_nuls(const unsigned char *bytes, size_t len)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < len; i++)
+        n += bytes[i] == 0;
+    for (int i = 0; i < 4 && len && bytes[len - 1] >= 0x80; i++)
+        len--; /* the last character may be incomplete */
+    return 4 * n < len && common_text_utf8((mcp_str){(const char *)bytes, len});
+}
+
+/* Guesses how the characters of a file are stored. Without a mark, it is the form in which the
+ * beginning is text, and of two such the one with more line feeds. Text without NUL is UTF-8 or
+ * another encoding whose units are bytes, and so is what is text in no form. */
+static unit unit_of(const unsigned char *bytes, size_t len)
+{
+    size_t most = 0, feeds;
+    unit best = units[0];
+    for (size_t i = sizeof(units) / sizeof(*units) - 1; i > 0; i--)
+        if (begins_with_mark(bytes, len, units[i]))
+            return units[i];
+    if (!memchr(bytes, 0, len) || has_few_nuls(bytes, len))
+        return units[0];
+    for (size_t i = sizeof(units) / sizeof(*units) - 1; i > 0; i--)
+        if (count_chars(bytes, len, units[i], &feeds) && feeds + 1 > most) {
+            most = feeds + 1;
+            best = units[i];
+        }
+    return best;
+}
+
+static unit find_unit(const files_reader *r)
+{
+    unsigned char bytes[GUESS];
+    ssize_t n = read_at(r->fd, bytes, sizeof(bytes), 0);
+    return unit_of(bytes, n > 0 ? (size_t)n : 0);
+}
+
+static bool is_feed(const char *block, size_t at, unit u)
+{
+    for (size_t i = 0; i < u.width; i++)
+        if (block[at + i] != (i == u.at ? '\n' : 0))
+            return false;
+    return true;
+}
+
+/* Finds the first line feed from `at` on. Returns the offset after it, or 0. */
+static size_t next_feed(const char *block, size_t at, size_t len, unit u)
+{
+    for (const char *nl; at < len && (nl = memchr(block + at, '\n', len - at)) != NULL;) {
+        size_t begin = (size_t)(nl - block);
+        at = begin + 1;
+        if (begin % u.width != u.at)
+            continue;
+        begin -= u.at;
+        if (begin + u.width <= len && is_feed(block, begin, u))
+            return begin + u.width;
+    }
+    return 0;
+}
+
+/* Finds the last line feed that begins before `end`. Returns whether there is one, at *ret. */
+static bool last_feed(const char *block, size_t end, unit u, size_t *ret)
+{
+    for (const char *nl; end && (nl = memrchr(block, '\n', end)) != NULL;) {
+        end = (size_t)(nl - block);
+        *ret = end - u.at;
+        if (end % u.width == u.at && is_feed(block, *ret, u))
+            return true;
+    }
+    return false;
+}
+
 /* Returns the length of the block up to its n-th line end, or of the whole block if it has fewer.
  * *n is reduced by the number of line ends found. */
-static size_t skip_lines(const char *block, size_t len, uint64_t *n)
+static size_t skip_lines(const char *block, size_t from, size_t len, uint64_t *n, unit u)
 {
-    size_t at = 0;
+    size_t at = from;
     while (*n && at < len) {
-        const char *nl = memchr(block + at, '\n', len - at);
-        if (!nl)
-            return len;
-        at = (size_t)(nl - block) + 1;
+        size_t next = next_feed(block, at, len, u);
+        if (!next)
+            return len - from;
+        at = next;
         --*n;
     }
-    return at;
+    return at - from;
 }
 
 int files_read_lines(const files_reader *r, uint64_t first, uint64_t count, common_buffer *out)
@@ -106,33 +236,62 @@ int files_read_lines(const files_reader *r, uint64_t first, uint64_t count, comm
     uint64_t offset = 0, to_skip = first ? first - 1 : 0, left = count;
     size_t begin = out->len;
     char *block = common_alloc(&out->alloc, BLOCK);
+    unit u = units[0];
     int rc = block ? MCP_OK : MCP_ENOMEM;
     while (rc == MCP_OK && left && (rc = stopped(r)) == MCP_OK) {
-        ssize_t n = read_at(r->fd, block, BLOCK, offset);
-        if (n <= 0) {
-            rc = n < 0 ? MCP_EIO : MCP_OK;
+        ssize_t got = read_at(r->fd, block, BLOCK, offset);
+        if (got <= 0) {
+            rc = got < 0 ? MCP_EIO : MCP_OK;
             break;
         }
-        size_t from = skip_lines(block, (size_t)n, &to_skip);
-        size_t len = skip_lines(block + from, (size_t)n - from, &left);
+        size_t n = (size_t)got;
+        if (offset == 0)
+            u = unit_of((const unsigned char *)block, n < GUESS ? n : GUESS);
+        if (n > u.width)
+            n -= n % u.width; /* the rest is read again, with the next block */
+        size_t from = skip_lines(block, 0, n, &to_skip, u);
+        size_t len = skip_lines(block, from, n, &left, u);
         if (to_skip == 0 && len > r->limit - (out->len - begin))
             rc = MCP_ELIMIT;
         else if (to_skip == 0)
             rc = common_buffer_append(out, block + from, len);
-        offset += (uint64_t)n;
+        offset += n;
     }
     common_release(&out->alloc, block);
     return rc;
 }
 
+/* Finds where the last *count lines of `block` begin, of which `end` bytes are to be searched.
+ * Returns whether they begin in it, at *ret; *count is reduced by the line ends found. */
+static bool find_in_block(const char *block, size_t end, uint64_t *count, unit u, size_t *ret)
+{
+    size_t feed;
+    while (last_feed(block, end, u, &feed)) {
+        end = feed;
+        if (--*count == 0) {
+            *ret = feed + u.width;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Returns the number of bytes before the line feed at the end, which ends the last line. */
+static size_t without_last_feed(const char *block, size_t len, unit u)
+{
+    return len >= u.width && len % u.width == 0 && is_feed(block, len - u.width, u) ? len - u.width
+                                                                                    : len;
+}
+
 /* Finds where the last `count` lines before `size` begin. Reads backwards, no further
- * than the limit. */
-static int find_tail(const files_reader *r, uint64_t size, uint64_t count, char *block,
+ * than the limit, in blocks that begin at multiples of their size. */
+static int find_tail(const files_reader *r, uint64_t size, uint64_t count, unit u, char *block,
                      uint64_t *ret)
 {
-    uint64_t at = size;
-    while (at > 0) {
-        size_t len = at < BLOCK ? (size_t)at : BLOCK;
+    *ret = 0;
+    for (uint64_t at = size, len; at > 0; at -= len) {
+        size_t found;
+        len = at % BLOCK ? at % BLOCK : BLOCK;
         int rc = stopped(r);
         if (rc != MCP_OK)
             return rc;
@@ -142,33 +301,48 @@ static int find_tail(const files_reader *r, uint64_t size, uint64_t count, char 
         if (n < 0)
             return MCP_EIO;
         size_t end = (size_t)n;
-        if (at == size && end == len && block[end - 1] == '\n')
-            end--; /* the final newline ends the last line */
-        const char *nl;
-        while (end && (nl = memrchr(block, '\n', end)) != NULL) {
-            end = (size_t)(nl - block);
-            if (--count == 0) {
-                *ret = at - len + end + 1;
-                return MCP_OK;
-            }
+        if (at == size && end == len)
+            end = without_last_feed(block, end, u);
+        if (find_in_block(block, end, &count, u, &found)) {
+            *ret = at - len + found;
+            return MCP_OK;
         }
-        at -= len;
     }
-    *ret = 0;
     return MCP_OK;
+}
+
+/* Reads the last lines of a file that does not tell its size: it is read from its beginning. */
+static int read_tail_of_all(const files_reader *r, uint64_t count, common_buffer *out)
+{
+    size_t before = out->len, begin = 0;
+    files_reader all = *r;
+    all.limit = r->limit < MOST_UNKNOWN ? MOST_UNKNOWN : r->limit;
+    int rc = files_read_whole(&all, 0, out);
+    if (rc != MCP_OK)
+        return rc;
+    char *text = out->ptr + before;
+    size_t len = out->len - before;
+    unit u = unit_of((const unsigned char *)text, len < GUESS ? len : GUESS);
+    if (!find_in_block(text, without_last_feed(text, len, u), &count, u, &begin))
+        begin = 0;
+    memmove(text, text + begin, len - begin);
+    out->len -= begin;
+    return len - begin > r->limit ? MCP_ELIMIT : MCP_OK;
 }
 
 int files_read_tail(const files_reader *r, uint64_t size, uint64_t count, common_buffer *out)
 {
     uint64_t begin = 0;
-    if (count == 0 || size == 0)
+    if (count == 0)
         return MCP_OK;
+    if (size == 0)
+        return read_tail_of_all(r, count, out);
     if (size > INT64_MAX)
         return MCP_EINVAL;
     char *block = common_alloc(&out->alloc, BLOCK);
     if (!block)
         return MCP_ENOMEM;
-    int rc = find_tail(r, size, count, block, &begin);
+    int rc = find_tail(r, size, count, find_unit(r), block, &begin);
     common_release(&out->alloc, block);
     if (rc != MCP_OK)
         return rc;

@@ -1,6 +1,9 @@
 /* content.h: reads a file or a part of it, with memory proportional to the part instead of the
  * file.
  *
+ * Lines end with a line feed, in UTF-16 and UTF-32 with that of the encoding. Which encoding it is
+ * says a byte order mark; without one, it is guessed from the beginning.
+ *
  * A part is exact. Bytes are not trimmed to characters, so a byte range that splits a character is
  * binary (see common_text_check()). Lines keep their ends. A part larger than `limit` fails with
  * MCP_ELIMIT; it is never truncated. If the file changes during the read, each block has the

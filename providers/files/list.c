@@ -67,7 +67,7 @@ static int read_cursor(mcp_str bytes, files_cursor *ret)
 
 /* ---- entries --------------------------------------------------------------------------------- */
 
-/* Writes a time as "2025-01-12T15:00:58Z". In the computation, years begin in March, so that a leap
+/* Writes a time as "2025-01-12T15:00:58Z", and nothing if its year has not four digits. In the computation, years begin in March, so that a leap
  * day is the last day of its year. */
 static void put_time(int64_t seconds, char ret[32])
 {
@@ -83,8 +83,9 @@ static void put_time(int64_t seconds, char ret[32])
     day -= (153 * month + 2) / 5;
     month += month < 10 ? 3 : -9;
     year += era * 400 + (month <= 2);
+    ret[0] = 0;
     if (year < 0 || year > 9999)
-        year = 9999;
+        return;
     snprintf(ret, 32, "%04d-%02d-%02dT%02d:%02d:%02dZ", (int)year, (int)month, (int)day + 1,
              (int)(rest / 3600), (int)(rest / 60 % 60), (int)(rest % 60));
 }
@@ -136,7 +137,7 @@ static int reply_entry(mcp_request *req, files *f, const files_entry *e)
     if (rc != MCP_OK)
         return rc;
     put_time(e->mtime.tv_sec, time);
-    mcp_annotations notes = {.size = sizeof(notes), .last_modified = time};
+    mcp_annotations notes = {.size = sizeof(notes), .last_modified = *time ? time : NULL};
     if (is_readme(e)) {
         notes.audience = MCP_AUDIENCE_USER | MCP_AUDIENCE_ASSISTANT;
         notes.has_priority = true;

@@ -88,7 +88,7 @@ static bool next_line(mcp_str text, size_t *at, mcp_str *line)
     const char *nl = memchr(p, '\n', text.len - *at);
     size_t len = nl ? (size_t)(nl - p) : text.len - *at;
     *at += len + 1;
-    if (nl && len && p[len - 1] == '\r')
+    if (len && p[len - 1] == '\r') /* git reads as if each line had an end */
         len--;
     *line = (mcp_str){p, without_trailing_spaces(p, len)};
     return true;

@@ -138,7 +138,7 @@ static void put_time(mcp_json_writer *w, int64_t seconds, int offset)
     struct tm tm;
     time_t shifted = (time_t)(seconds + (int64_t)offset * 60);
     int minutes = offset < 0 ? -offset : offset;
-    if (!gmtime_r(&shifted, &tm)) {
+    if (!gmtime_r(&shifted, &tm) || tm.tm_year > 9999 - 1900) { /* ISO 8601 has four digits */
         mcp_json_add_null(w);
         return;
     }

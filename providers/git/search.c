@@ -146,7 +146,7 @@ static int search_blob(searching *s, const repo_entry *e, uint64_t skip)
     if (!common_text_check(text))
         s->passed_over++;
     else if (text.len)
-        rc = search_lines(s, text, skip);
+        rc = search_lines(s, common_text_after_mark(text), skip);
     git_odb_object_free(o);
     if (rc == MCP_ELIMIT) { /* the expression takes too long on this line */
         s->passed_over++;

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "glob.h"
+#include "text.h"
 
 enum {
     LINE_SHOWN = 240,  /* bytes of the longest line that is shown whole */
@@ -270,7 +271,9 @@ int search_put_lines(search_results *r, const search_query *q, const search_text
 {
     size_t found = 0;
     bool more = false;
-    int rc = put_matches(r, q, t, &found, &more);
+    search_text text = *t;
+    text.text = common_text_after_mark(t->text);
+    int rc = put_matches(r, q, &text, &found, &more);
     int ended = end_item(r, found, more);
     r->count += found;
     if (rc == MCP_ENOTFOUND)

@@ -69,7 +69,9 @@ static void make_tree(peer *p)
     tree_file(&p->t, "a/.gitignore", "*.o\n");
     tree_file(&p->t, "a/ignored.o", "needle");
     tree_file(&p->t, "a/secret.txt", "needle");
-    tree_file(&p->t, "b/other.md", "another needle\n");
+    tree_file(&p->t, "b/other.md",
+              "\xef\xbb\xbf"
+              "another needle\n");
     tree_link(&p->t, "a/out.md", "../b/other.md");
     snprintf(p->second, sizeof(p->second), "%s/b", p->t.path);
 }
@@ -231,6 +233,7 @@ static const struct {
     {SEARCH("\"query\":\"needle\",\"ignore_case\":true,\"pattern\":\"README.md\""),
      {LINE("2", "needle one") "," LINE("4", "and a NEEDLE two") "," LINE("5", "needle"),
       "\"searched\":1"}},
+    {SEARCH("\"query\":\"^another\",\"regex\":true"), {LINE("1", "another needle")}},
     {SEARCH("\"query\":\"^needle$\",\"regex\":true"), {LINE("5", "needle") "]}]", "!main.c"}},
     {SEARCH("\"query\":\"^needle$\""), {"Nothing was found. 4 files searched"}},
     {SEARCH("\"query\":\"needle\",\"per_file\":1,\"pattern\":\"*.md\""),

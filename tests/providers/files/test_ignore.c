@@ -19,6 +19,8 @@ static const struct {
 } rule_cases[] = {
     {"a", "a", false, 1},
     {"a", "x/a", false, 1},
+    {"b\r\na\r", "a", false, 1}, /* as git, which reads a line end after the last line */
+    {"a\r ", "a", false, 0},
     {"/a", "x/a", false, 0},
     {"/a", "a", false, 1},
     {"x/a", "x/a", false, 1},

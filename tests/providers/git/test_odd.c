@@ -232,6 +232,21 @@ static void test_words_in_the_configuration(void **state)
 }
 
 /* A file that cannot be opened for lack of descriptors does not count as missing, at any step. */
+/* ISO 8601 has no year with five digits. */
+static void test_far_future(void **state)
+{
+    (void)state;
+    sh("git init -q -b main far; cd far; GIT_AUTHOR_DATE='@253402300799 +0000' git commit -q "
+       "--allow-empty -m last; GIT_AUTHOR_DATE='@253402300799 +0100' git commit -q --allow-empty "
+       "-m "
+       "beyond");
+    if (peer_open(&p, "far", &(mcp_git_options){0}, NULL, NULL) != MCP_OK)
+        fail_msg("%s", p.error.text);
+    READS("far/-/commit/HEAD~1", "\\\"time\\\":\\\"9999-12-31T23:59:59Z\\\"");
+    READS("far/-/commit/HEAD", "\\\"time\\\":null");
+    peer_close(&p);
+}
+
 /* Parts of .git that are links are followed within the allowed folder, as by contrib/git-new-workdir
  * and old versions of git; others are refused at the start, by their name. */
 static void test_links(void **state)
@@ -336,6 +351,7 @@ int main(void)
         cmocka_unit_test(test_words_in_the_configuration),
         cmocka_unit_test(test_no_descriptors),
         cmocka_unit_test(test_links),
+        cmocka_unit_test(test_far_future),
     };
     return cmocka_run_group_tests(tests, setup, teardown_top);
 }

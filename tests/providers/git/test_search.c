@@ -13,7 +13,7 @@ static const char script[] =
     "needle\\n' >latin1; ln -s needle link; : >empty; printf 'needle' >d/end; "
     "{ head -c 5000 /dev/zero | tr '\\0' x; printf 'needle'; head -c 5000 /dev/zero | tr '\\0' y; "
     "} "
-    ">d/long; printf 'needle 1.2\\n' >'d/#?%é'; "
+    ">d/long; printf 'needle 1.2\\n' >'d/#?%é'; printf '\\357\\273\\277marked\\n' >marked; "
     "git add .; git commit -q -m one; git tag v1; echo needle >>a.txt; git commit -q -a -m two";
 
 static void open_repository(uint64_t timeout_ms)
@@ -58,6 +58,7 @@ static void test_found(void **state)
     READS("s/-/search/v1?text=needle", "!a.txt", "git://s/v1/src/x.c");
     READS("s/-/search/HEAD?text=Needle", "src/deep/y.c:1", "!x.c");
     READS("s/-/search/HEAD?regex=%5Eneedle%24", "a.txt:61", "d/end:1", "!x.c");
+    READS("s/-/search/HEAD?regex=%5Emarked%24", "\\\"text\\\":\\\"marked\\\"", "marked:1");
     READS("s/-/search/HEAD?text=1.2", "needle 1.2", "!line 1");
     READS("s/-/search/HEAD?text=absent", "\\\"matches\\\":[]", "!next");
     /* in a folder, in a file, and with a glob */
