@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -147,6 +148,40 @@ static int check_visible(const files_root *root, const char *rel, bool is_dir)
     return rc == MCP_OK && !visible ? MCP_ENOTFOUND : rc;
 }
 
+/* Returns whether the component real[begin, end) is the current version of a volume that Kubernetes
+ * made of a ConfigMap or a Secret: its folder has a link "..data" that leads to it. */
+static bool is_version(const files_root *root, const char *real, size_t begin, size_t end)
+{
+    char folder[COMMON_PATH_MAX], target[NAME_MAX + 2];
+    int fd;
+    if (end - begin < 3 || memcmp(real + begin, "..", 2) != 0)
+        return false;
+    memcpy(folder, real, begin);
+    folder[begin ? begin - 1 : 0] = '\0';
+    if (common_beneath_open_dir(root->at, folder, &fd) != MCP_OK)
+        return false;
+    ssize_t len = readlinkat(fd, "..data", target, sizeof(target));
+    close(fd);
+    return len > 0 && (size_t)len == end - begin && memcmp(target, real + begin, end - begin) == 0;
+}
+
+/* Checks the rules for what a link leads to, under the name by which it would be served. A file in a
+ * version of a volume belongs to the volume's folder: its own hidden name changes with each update. */
+static int check_target(const files_root *root, const char *real, bool is_dir)
+{
+    char name[COMMON_PATH_MAX];
+    size_t len = strlen(real), begin = 0;
+    memcpy(name, real, len + 1);
+    for (size_t end; !is_dir && begin < len; begin = end + 1) {
+        end = begin + strcspn(real + begin, "/");
+        if (real[end] != '/' || !is_version(root, real, begin, end))
+            continue;
+        memmove(name + begin, real + end + 1, len - end);
+        break;
+    }
+    return check_visible(root, name, is_dir);
+}
+
 int files_root_resolve(const files_root *root, const char *rel, char real[COMMON_PATH_MAX],
                        struct stat *st)
 {
@@ -157,9 +192,7 @@ int files_root_resolve(const files_root *root, const char *rel, char real[COMMON
         rc = MCP_EACCESS;
     if (rc == MCP_OK)
         rc = check_visible(root, rel, S_ISDIR(st->st_mode));
-    if (rc == MCP_OK)
-        rc = check_visible(root, real, S_ISDIR(st->st_mode));
-    return rc;
+    return rc == MCP_OK ? check_target(root, real, S_ISDIR(st->st_mode)) : rc;
 }
 
 /* Returns the path relative to the opened folder. */
@@ -175,7 +208,8 @@ int files_root_open(const files_root *root, const char *rel, int *ret_fd, struct
     if (root->only && *rel)
         return MCP_ENOTFOUND;
     int rc = common_beneath_open(root->at, inner(root, rel), &fd, st);
-    if (rc == COMMON_IS_LINK) {
+    bool linked = rc == COMMON_IS_LINK;
+    if (linked) {
         rc = files_root_resolve(root, rel, real, st);
         if (rc != MCP_OK)
             return rc;
@@ -187,8 +221,10 @@ int files_root_open(const files_root *root, const char *rel, int *ret_fd, struct
     }
     if (rc != MCP_OK)
         return rc;
-    rc = root->only && !S_ISREG(st->st_mode) ? MCP_EACCESS
-                                             : check_visible(root, rel, S_ISDIR(st->st_mode));
+    if (root->only && !S_ISREG(st->st_mode))
+        rc = MCP_EACCESS;
+    else
+        rc = (linked ? check_target : check_visible)(root, rel, S_ISDIR(st->st_mode));
     if (rc != MCP_OK) {
         close(fd);
         return rc;

@@ -127,17 +127,42 @@ static int set_fault(prompts_entry *e, const char *why)
     return MCP_EINVAL;
 }
 
+static bool real_path(int fd, char to[COMMON_PATH_MAX])
+{
+    char name[40];
+    snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+    ssize_t len = readlink(name, to, COMMON_PATH_MAX - 1);
+    to[len > 0 ? len : 0] = '\0';
+    return len > 0 && len < COMMON_PATH_MAX - 1;
+}
+
+/* Finds the path in the folder of what a link leads to, by whatever way: also from outside back into
+ * the folder. A file whose own name is hidden is not served. */
+static int resolve(common_beneath at, const char *file, char rel[COMMON_PATH_MAX])
+{
+    char folder[COMMON_PATH_MAX], real[COMMON_PATH_MAX];
+    int fd = openat(at.fd, file, O_PATH | O_CLOEXEC);
+    if (fd < 0)
+        return common_code_of_errno(errno);
+    bool ok = real_path(fd, real) && real_path(at.fd, folder);
+    close(fd);
+    size_t len = ok ? strlen(folder) : 0;
+    len -= len == 1; /* the top of the file system */
+    if (!ok || strncmp(real, folder, len) != 0 || real[len] != '/' || strrchr(real, '/')[1] == '.')
+        return MCP_EACCESS;
+    snprintf(rel, COMMON_PATH_MAX, "%s", real + len + 1);
+    return MCP_OK;
+}
+
 /* Opens the file without following links. A link is resolved to its real path first. */
 static int open_entry(common_beneath at, prompts_entry *e, int *fd)
 {
-    char real[COMMON_PATH_MAX];
+    char rel[COMMON_PATH_MAX];
     int rc = common_beneath_open(at, e->file, fd, &e->st);
     if (rc == COMMON_IS_LINK) {
-        rc = common_beneath_resolve(at, e->file, real, &e->st);
-        if (rc == MCP_OK && (*real == '.' || strstr(real, "/.")))
-            rc = MCP_EACCESS;
+        rc = resolve(at, e->file, rel);
         if (rc == MCP_OK)
-            rc = common_beneath_open(at, real, fd, &e->st);
+            rc = common_beneath_open(at, rel, fd, &e->st);
         if (rc == COMMON_IS_LINK || rc == MCP_EACCESS)
             return set_fault(e, "the link does not point to a file in this folder");
     }

@@ -88,6 +88,8 @@ static bool concerns(const struct inotify_event *e, bool *gone)
     if (*gone || e->mask & IN_Q_OVERFLOW || !e->len)
         return true;
     size_t len = strlen(e->name);
+    if (strcmp(e->name, "..data") == 0) /* a volume of Kubernetes: all prompts lead through it */
+        return true;
     return len > 3 && strcmp(e->name + len - 3, ".md") == 0;
 }
 

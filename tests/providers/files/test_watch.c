@@ -177,6 +177,14 @@ static void remove_d(void)
     assert_int_equal(unlink("d/x.txt"), 0);
     assert_int_equal(rmdir("d"), 0);
 }
+/* As an update of a ConfigMap. */
+static void swap_data(void)
+{
+    make_folder("..v2");
+    put("..v2/key", "of the second version");
+    assert_int_equal(symlink("..v2", "..tmp"), 0);
+    assert_int_equal(rename("..tmp", "..data"), 0);
+}
 static void swap_d(void)
 {
     assert_int_equal(rename("d", "gone"), 0);
@@ -184,7 +192,7 @@ static void swap_d(void)
     put("d/x.txt", "another file");
 }
 
-enum { NO, YES };
+enum { NO, YES, EITHER };
 
 static const struct change {
     const char *name;
@@ -207,6 +215,7 @@ static const struct change {
     {"its folder is removed", "d/x.txt", remove_d, YES, YES, false},
     {"its folder is swapped", "d/x.txt", swap_d, YES, YES, false},
     {"a link's target is written", "link", put_a, YES, NO, false},
+    {"a volume gets another version", "key", swap_data, YES, EITHER, false},
     {"a folder gets an entry", "d", create_in_d, YES, YES, false},
     {"an entry of a folder is written", "d", put_in_d, NO, NO, false},
     {"a folder gets a hidden entry", "d", create_hidden, NO, NO, true},
@@ -263,6 +272,9 @@ static void run_change(const struct change *c, const struct mode *m)
     make_folder("d");
     put("d/x.txt", "x");
     assert_int_equal(symlink("a.txt", "link"), 0);
+    make_folder("..v1");
+    put("..v1/key", "key");
+    assert_int_equal(symlink("..v1", "..data") | symlink("..data/key", "key"), 0);
     bench_open(&b, ".", m->budget, m->deaf);
     if (c->sub) {
         snprintf(path, sizeof(path), "%s%s%s", top, *c->sub ? "/" : "", c->sub);

@@ -82,6 +82,26 @@ static void a_name_that_is_freed_is_taken(void **state)
     close_peer(p);
 }
 
+/* A volume of Kubernetes: an update replaces the link "..data", and no prompt's own link. */
+static void a_volume_is_updated(void **state)
+{
+    peer *p = new_peer();
+    (void)state;
+    tree_file(&p->folder, "..v1/a.md", "first");
+    tree_file(&p->folder, "..v2/a.md", "the second");
+    tree_link(&p->folder, "..data", "..v1");
+    tree_link(&p->folder, "..tmp", "..v2");
+    tree_link(&p->folder, "a.md", "..data/a.md");
+    open_peer(p);
+    expect(get(p, "a", ""), "\"text\":\"first\"");
+    char from[200];
+    snprintf(from, sizeof(from), "%s", tree_at(&p->folder, "..tmp"));
+    assert_int_equal(rename(from, tree_at(&p->folder, "..data")), 0);
+    wait_a_little(p, 100);
+    expect(get(p, "a", ""), "\"text\":\"the second\"");
+    close_peer(p);
+}
+
 static void polling_does_it_too(void **state)
 {
     peer *p = new_peer();
@@ -269,6 +289,7 @@ int main(void)
         cmocka_unit_test(changes_are_told_once),
         cmocka_unit_test(a_bad_file_keeps_its_last_state),
         cmocka_unit_test(a_name_that_is_freed_is_taken),
+        cmocka_unit_test(a_volume_is_updated),
         cmocka_unit_test(polling_does_it_too),
         cmocka_unit_test(a_folder_that_is_replaced),
         cmocka_unit_test(names_of_others_are_theirs),

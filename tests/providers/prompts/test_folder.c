@@ -62,13 +62,19 @@ static void links_stay_within(void **state)
     tree_file(&t, "sub/deep", "x");
     tree_file(&t, ".hidden", "x");
     tree_link(&t, "in.md", "real.md");
+    tree_file(&t, "..v1/key.md", "x"); /* a volume of Kubernetes */
+    tree_link(&t, "..data", "..v1");
+    tree_link(&t, "key.md", "..data/key.md");
+    tree_link(&t, "loop.md", "loop.md");
+    tree_link(&t, "absolute.md", tree_at(&t, "real.md"));
     tree_link(&t, "deep.md", "sub/deep");
     tree_link(&t, "to-hidden.md", ".hidden");
     tree_link(&t, "out.md", tree_at(&other, "secret.md"));
     tree_link(&t, "up.md", "../../etc/passwd");
     tree_link(&t, "dangling.md", "nothing");
     prompts_folder *f = read_folder(&t, NULL);
-    expect(f, "dangling.md! deep.md in.md out.md! real.md to-hidden.md! up.md! ");
+    expect(f, "absolute.md dangling.md! deep.md in.md key.md loop.md! out.md! real.md "
+              "to-hidden.md! up.md! ");
     prompts_folder_free(f);
     tree_remove(&t);
     tree_remove(&other);
