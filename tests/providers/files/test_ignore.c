@@ -330,11 +330,17 @@ static const char *pick(const char *const *list, size_t count, uint32_t *seed)
 
 static void write_rules(const tree *t, const char *folder, uint32_t *seed)
 {
+    static const char *const ends[] = {"\n", "\n", "\n", "\r\n", "\r\r\n", "\n\n"};
     char path[300], text[600] = "";
     size_t count = 1 + tree_random(seed) % 5;
+    if (tree_random(seed) % 8 == 0)
+        strcpy(text, "\xef\xbb\xbf");
     for (size_t i = 0; i < count; i++) {
         strcat(text, pick(patterns, sizeof(patterns) / sizeof(patterns[0]), seed));
-        strcat(text, "\n");
+        if (i + 1 < count || tree_random(seed) % 2)
+            strcat(text, ends[tree_random(seed) % 6]);
+        else
+            strcat(text, tree_random(seed) % 2 ? "\r" : "");
     }
     snprintf(path, sizeof(path), "%s%s.gitignore", folder, *folder ? "/" : "");
     tree_file(t, path, text);

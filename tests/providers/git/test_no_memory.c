@@ -71,6 +71,8 @@ static const struct {
     {"resources/read", URI("-/log/HEAD?limit=1"), "next"},
     {"resources/read", URI("-/log/HEAD/a.txt"), "second"},
     {"resources/read", URI("-/log/HEAD?offset=1"), "first"},
+    {"resources/read", URI("-/log/latin?limit=1"), "café"},
+    {"resources/read", URI("-/commit/latin"), "café"},
     {"resources/read", URI("-/branches?limit=1"), "next"},
     {"resources/read", URI("-/tags"), "v1"},
     {"resources/read", URI("-/diff/v1/HEAD"), "+2"},
@@ -176,7 +178,9 @@ static int setup(void **state)
        ">src/x.c; head -c 400000 /dev/zero >big; git add .; "
        "git update-index --add --cacheinfo 160000,0123456789012345678901234567890123456789,sub; "
        "git commit -q -m first; git tag -a -m 'the tag' v1; git branch feature; git gc -q; "
-       "printf 'one\\n2\\nthree\\n' >a.txt; git add a.txt; git commit -q -m second; git branch "
+       "printf 'one\\n2\\nthree\\n' >a.txt; git add a.txt; git commit -q -m second; git -c "
+       "i18n.commitEncoding=ISO-8859-1 commit -q --allow-empty -m \"$(printf 'caf\\351')\"; git "
+       "branch latin; git reset -q --hard HEAD~1; git branch "
        "loose; echo four >>a.txt; echo x >staged; git add staged");
     ours = (failalloc){0};
     /* libgit2 then keeps what it allocates only once */
