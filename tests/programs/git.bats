@@ -214,3 +214,14 @@ attacks=(git://r/--upload-pack=x/a.txt git://r/-x/a.txt git://r/%2D%2Dx/a git://
         [[ "$output" == *"$(cat "expect.${command#*.}")"* ]] || { echo "$command: $output"; return 1; }
     done
 }
+
+@test "a commit in another encoding, also in the sandbox of the source's process" {
+    [ -n "$(iconv -l 2>/dev/null | grep -i SHIFT)" ] || skip "iconv does not know Shift_JIS"
+    printf 'commit refs/heads/sjis\nauthor \216\122\223\143 <a@b> 1700000000 +0000\ncommitter c <c@d> 1700000000 +0000\nencoding Shift_JIS\ndata 5\n\223\372\226\173\n\n' |
+        git -C r fast-import --quiet
+    for isolation in "" --no-isolate; do
+        run -0 "$MCPCTL" read git://r/-/log/sjis -- "$MCPD" $isolation git:r
+        [[ "$output" == *'"subject":"日本"'*'"name":"山田"'* ]]
+        [[ "$output" != *encoding* ]]
+    done
+}
