@@ -154,6 +154,18 @@ static void run(postgres *s, const char *sql, int (*row)(postgres_op *op, const 
         finish(s, NULL);
 }
 
+/* Appends conditions that find the row only by its own URI: by another spelling of the key ("01") one
+ * could hear of a row whose URI a rule denies. */
+static void put_spelled_so(postgres_checking *c)
+{
+    for (size_t i = 0; i < c->table->n_key; i++) {
+        postgres_put(&c->sql, " AND pg_catalog.format('%s', ");
+        postgres_put_name(&c->sql, postgres_table_key(c->table, i)->name);
+        postgres_putf(&c->sql, ") OPERATOR(pg_catalog.=) $%zu::pg_catalog.text COLLATE \"C\"",
+                      c->table->n_key + i + 1);
+    }
+}
+
 /* Returns false if the resource cannot exist for this role. */
 static bool put_statement(postgres_checking *c)
 {
@@ -168,12 +180,14 @@ static bool put_statement(postgres_checking *c)
     postgres_sql_reset(&c->sql);
     postgres_put(&c->sql, ROWS_DIGEST "(");
     postgres_put_columns(&c->sql, c->table, column);
-    if (!whole)
+    if (!whole) {
         postgres_put_where_key(&c->sql, c->table);
+        put_spelled_so(c);
+    }
     postgres_put(&c->sql, ") AS mcp_row");
-    c->op = (postgres_op){.n_value = whole ? 0 : (int)t->n_key};
+    c->op = (postgres_op){.n_value = whole ? 0 : 2 * (int)t->n_key};
     for (int i = 0; i < c->op.n_value; i++)
-        c->op.value[i] = t->key[i].ptr;
+        c->op.value[i] = t->key[(size_t)i % t->n_key].ptr;
     return true;
 }
 

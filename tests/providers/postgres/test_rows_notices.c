@@ -43,8 +43,8 @@ static const char queries[] = "[{\"name\":\"all\",\"sql\":\"SELECT body FROM not
 #define ALL     "postgres://shop/$query/all\""
 #define FENCE   "postgres://shop/public/fence/row/1\""
 
-#define URIS                                                               \
-    "\"" NOTE("row/1") ",\"" NOTE("row/2") ",\"" NOTE("row/3") ",\"" NOTE( \
+#define URIS                                                                                    \
+    "\"" NOTE("row/01") ",\"" NOTE("row/1") ",\"" NOTE("row/2") ",\"" NOTE("row/3") ",\"" NOTE( \
         "cell/body/1") ",\"" NOTE("rows") ",\"" ALL ",\"postgres://shop/public/note\",\"" FENCE
 
 static void hear(mcp_channel *channel, mcp_exchange at, mcp_str message, void *user)
