@@ -94,6 +94,12 @@ typedef struct mcp_server_options {
     /* Bytes that mcp_request_work_sized() may reserve at the same time, for all callers together.
      * The default is 128 MiB; SIZE_MAX means no limit. */
     size_t max_work_memory;
+    /* How long a list waits for one provider (mcp/provider.h), in milliseconds; the default is 10,000.
+     * A provider that fails, or does not answer in this time, is left out: the list contains what can
+     * be listed, may not be cached, and resources/list has one entry with the prefix of the provider
+     * instead. The host's log says why. With timers of the host the provider is asked again, and when
+     * it can be listed, list_changed is sent. */
+    uint64_t list_ms;
 } mcp_server_options;
 
 /* The bytes that mcp_request_work_sized() reserved and the requests that waited for them. Set
@@ -366,6 +372,8 @@ typedef struct mcp_usage {
     /* The inclusive upper bounds of all buckets but the last; static storage. */
     const uint64_t *bounds_ms;
     uint64_t buckets[MCP_USAGE_BUCKETS + 1]; /* number of durations between two bounds */
+    /* Only for sources: pages of lists without its entries, because it could not be listed. */
+    uint64_t left_out;
 } mcp_usage;
 
 /* Calls each(usage, user) for each tool or source that was used, in order of registration, and last

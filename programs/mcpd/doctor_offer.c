@@ -53,8 +53,10 @@ static const mcp_json *ask(asking *a, const char *method, const char *client)
              "\"io.modelcontextprotocol/clientCapabilities\":{}}}}",
              method, client);
     mcp_channel_receive(a->channel, 0, mcp_str_from(text), mcp_loop_now(a->loop));
-    for (int i = 0; i < 200 && !a->answer; i++)
+    for (int i = 0; i < 200 && !a->answer; i++) {
         mcp_loop_step(a->loop, 100);
+        mcp_channel_tick(a->channel, mcp_loop_now(a->loop));
+    }
     return mcp_json_get(mcp_json_root(a->answer), "result");
 }
 
@@ -213,7 +215,8 @@ int doctor_offer(const settings *now, offer *o, mcp_json_writer *w)
         mcp_host host = *mcp_loop_host(loop);
         host.log = on_log;
         rc = mcp_server_new(MCP_OPTIONS(mcp_server_options, .name = "mcpd", .version = "1",
-                                        .page_size = (size_t)now->page_size, .host = &host),
+                                        .page_size = (size_t)now->page_size,
+                                        .list_ms = now->list_ms, .host = &host),
                             &server, &error);
     }
     if (rc == MCP_OK)

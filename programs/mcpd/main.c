@@ -65,7 +65,8 @@ static int make_server(const settings *s, const mcp_host *host, mcp_server **ret
     return mcp_server_new(
         MCP_OPTIONS(
             mcp_server_options, .name = s->name ? s->name : "mcpd", .version = MCP_VERSION_STRING,
-            .page_size = (size_t)s->page_size, .no_subscribe = s->no_subscribe || s->no_watch,
+            .page_size = (size_t)s->page_size, .list_ms = s->list_ms,
+            .no_subscribe = s->no_subscribe || s->no_watch,
             .no_list_changed = s->no_list_changed || s->no_watch, .declare_prompts = s->prompts,
             .host = host, .calls_per_second = (uint32_t)s->calls_per_second,
             .completions_per_second = (uint32_t)s->completions_per_second,

@@ -69,6 +69,13 @@ static const option table[] = {
      RANGE(1, 100000),
      .help = "Number of entries on one page of a list. Default 1000; many hosts read only "
              "the first page."},
+    {.name = "list-ms",
+     .kind = OPTION_COUNT,
+     .at = AT(list_ms),
+     .argument = "N",
+     RANGE(1, INT32_MAX),
+     .help = "How long a list waits for one source, in milliseconds; then it is left out until it "
+             "answers. Default 10000."},
     {.name = "max-read",
      .kind = OPTION_SIZE,
      .at = AT(max_read),

@@ -107,7 +107,8 @@ static bool same(const option *o, const settings *a, const settings *b)
 
 /* Settings that are read only when the program starts. */
 static const char restart[] =
-    "workers|page-size|no-watch|no-subscribe|no-list-changed|prompts|module|name|http|http-sse|"
+    "workers|page-size|list-ms|no-watch|no-subscribe|no-list-changed|prompts|module|name|http|http-"
+    "sse|"
     "page|stdio|"
     "allow-host|allow-origin|trusted-proxy|proxy-header|tls-cert|tls-key|max-connections|max-per-"
     "address|max-"

@@ -15,8 +15,9 @@ typedef struct common_line {
     struct common_line *next; /* in the list of waiting lines, or of lines to be freed */
     common_door *door;
     mcp_channel *channel;
-    common_ask *ask; /* NULL after the request was abandoned */
-    bool receiving;  /* the server is processing the request, so an answer now is synchronous */
+    common_ask *ask;       /* NULL after the request was abandoned */
+    mcp_host_timer *timer; /* for the deadline of the request; NULL if it has none */
+    bool receiving; /* the server is processing the request, so an answer now is synchronous */
 } line;
 
 struct common_door {
@@ -28,9 +29,18 @@ struct common_door {
 
 /* ---- finished channels ----------------------------------------------------------------------- */
 
+static void stop_timer(line *l)
+{
+    const mcp_host *host = mcp_server_host(l->door->server);
+    if (l->timer && host) /* otherwise the host has freed the timer */
+        host->timer_stop(l->timer, host->user);
+    l->timer = NULL;
+}
+
 static void free_line(line *l)
 {
     mcp_allocator alloc = l->door->alloc;
+    stop_timer(l);
     mcp_channel_free(l->channel);
     common_release(&alloc, l);
 }
@@ -56,6 +66,7 @@ static void on_timer(void *arg)
 static void retire(line *l)
 {
     common_door *door = l->door;
+    stop_timer(l);
     const mcp_host *host = mcp_server_host(door->server);
     l->next = door->finished;
     door->finished = l;
@@ -177,6 +188,31 @@ static int send_request(const common_ask *ask, line *l)
     return rc;
 }
 
+/* ---- deadlines ------------------------------------------------------------------------------- */
+
+static void on_wake(mcp_channel *channel, void *user);
+
+/* The answer to a request that is late may arrive within mcp_channel_tick(), which retires the line. */
+static void on_deadline(void *arg)
+{
+    line *l = arg;
+    stop_timer(l);
+    mcp_channel_tick(l->channel, now(l->door));
+    if (l->ask)
+        on_wake(l->channel, l);
+}
+
+static void on_wake(mcp_channel *channel, void *user)
+{
+    line *l = user;
+    const mcp_host *host = mcp_server_host(l->door->server);
+    int64_t at = mcp_channel_deadline(channel), ms = at == INT64_MAX ? at : at - now(l->door);
+    if (!host || !host->timer_start || !host->timer_stop || !host->now || ms > INT32_MAX)
+        return;
+    stop_timer(l);
+    l->timer = host->timer_start(ms > 0 ? (uint64_t)ms : 0, on_deadline, l, host->user);
+}
+
 static bool list_mount(const char *prefix, void *user)
 {
     const line *l = user;
@@ -191,7 +227,7 @@ static int open_line(common_door *door, common_ask *ask, line **ret)
     *l = (line){.door = door, .ask = ask};
     int rc = mcp_server_connect(
         door->server,
-        MCP_OPTIONS(mcp_channel_options, .send = on_message, .user = l,
+        MCP_OPTIONS(mcp_channel_options, .send = on_message, .wake = on_wake, .user = l,
                     .identity = mcp_request_identity(ask->req), .max_reply = ask->max_reply,
                     .page_size = ask->page_size, .list_mount = list_mount, .inner = true),
         &l->channel, NULL);

@@ -48,15 +48,9 @@ static void finish(isolated_call *c, int outcome)
     common_forward_finish(&c->f, outcome);
 }
 
-/* Returns an error or, for the first page of a list, an empty page, so that the list continues with
- * the other sources. */
-static int refuse(const isolated *r, mcp_request *req, bool leaves_out, const char *text)
+static int refuse(mcp_request *req, const char *text)
 {
-    if (!leaves_out)
-        return mcp_reply_fail(req, MCP_CODE_INTERNAL, "%s", text);
-    if (strcmp(text, r->failure.text) != 0) /* that text was logged already */
-        isolated_say(r, "warning", text);
-    return MCP_OK;
+    return mcp_reply_fail(req, MCP_CODE_INTERNAL, "%s", text);
 }
 
 static bool exists(const char *path)
@@ -66,18 +60,17 @@ static bool exists(const char *path)
 }
 
 /* Does the same with the reason why the source could not be mounted or, if there is none, with
- * `text`. A source that does not exist has no resources. `leaves_out` is that of refuse(). */
-static int refuse_unmounted(const isolated *r, mcp_request *req, bool lists, bool leaves_out,
-                            const char *text)
+ * `text`. A source that does not exist has no resources. */
+static int refuse_unmounted(const isolated *r, mcp_request *req, bool lists, const char *text)
 {
     char both[700];
     bool gone = r->options.paths && r->options.paths[0] && !exists(r->options.paths[0]);
     if (r->failure.code == MCP_ENOTFOUND && gone && !lists)
         return MCP_ENOTFOUND;
     if (!r->failure.code || strcmp(text, r->failure.text) == 0)
-        return refuse(r, req, leaves_out, text);
+        return refuse(req, text);
     snprintf(both, sizeof(both), "%.300s (%.300s)", r->failure.text, text);
-    return refuse(r, req, leaves_out, both);
+    return refuse(req, both);
 }
 
 void isolated_call_fail(isolated_call *c, const char *format, ...)
@@ -87,7 +80,7 @@ void isolated_call_fail(isolated_call *c, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    finish(c, c->f.req ? refuse(c->owner, c->f.req, c->list && !c->goes_on, text) : MCP_ECANCELLED);
+    finish(c, c->f.req ? refuse(c->f.req, text) : MCP_ECANCELLED);
 }
 
 /* ---- the answer ------------------------------------------------------------------------------ */
@@ -206,8 +199,7 @@ static int send(common_forward *f)
 
 static void fail_to_start(isolated_call *c, const char *text)
 {
-    finish(c, c->f.req ? refuse_unmounted(c->owner, c->f.req, c->list, c->list && !c->goes_on, text)
-                       : MCP_ECANCELLED);
+    finish(c, c->f.req ? refuse_unmounted(c->owner, c->f.req, c->list, text) : MCP_ECANCELLED);
 }
 
 static void failed(common_forward *f, int rc, const mcp_error *error)
@@ -322,11 +314,10 @@ int isolated_call_begin(isolated *r, mcp_request *req, mcp_str cursor, size_t ma
         return MCP_ENOMEM;
     c->list = max > 0;
     c->max = max;
-    c->goes_on = goes_on;
     c->key = make_key(r, req);
     if (isolated_is_refused(r, c->key, why, sizeof(why))) {
         call_free(&c->f);
-        return refuse(r, req, max && !goes_on, why);
+        return refuse(req, why);
     }
     int rc = isolated_caller_get(r, mcp_request_identity(req), &c->caller);
     if (rc == MCP_OK)
@@ -342,7 +333,7 @@ int isolated_call_begin(isolated *r, mcp_request *req, mcp_str cursor, size_t ma
         return MCP_PENDING;
     common_forward_detach(&c->f);
     call_free(&c->f);
-    return error.text[0] ? refuse_unmounted(r, req, max > 0, max && !goes_on, error.text) : rc;
+    return error.text[0] ? refuse_unmounted(r, req, max > 0, error.text) : rc;
 }
 
 void isolated_calls_free(isolated *r)

@@ -133,8 +133,8 @@ struct isolated_call {
     isolated *owner;
     isolated_caller *caller; /* one use of it; NULL if anonymous, or if there are no access rules */
     char *key;               /* identifies the request in `kills`; may be NULL */
-    /* list: the method is resources/list; goes_on: the page is not the first one */
-    bool list, goes_on;
+    /* the method is resources/list */
+    bool list;
     size_t max;   /* the maximum number of entries on that page */
     bool repeats; /* the call may be repeated, because it has no side effects */
     /* trial: the call must run alone, to find out whether it ends the process; blamed: the call was

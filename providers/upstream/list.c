@@ -101,16 +101,17 @@ int upstream_list_without(upstream *up, mcp_request *req, mcp_item item, const c
     char line[300];
     if (rc == MCP_ECANCELLED || rc == MCP_ENOMEM)
         return rc;
-    if (!page.ptr && cursor[0])
+    if (!page.ptr) { /* the engine leaves it out, and says so */
+        up->totals.lists[MCP_UPSTREAM_WITHOUT] += !cursor[0];
         return upstream_refuse(up, req, rc, error);
-    snprintf(line, sizeof(line), "%.200s (lists have %s)", upstream_reason(rc, error),
-             page.ptr ? "its last entries" : "no entries of it");
+    }
+    snprintf(line, sizeof(line), "%.200s (lists have its last entries)",
+             upstream_reason(rc, error));
     upstream_say(up, "warning", line);
-    up->totals.lists[page.ptr ? MCP_UPSTREAM_LAST : MCP_UPSTREAM_WITHOUT]++;
-    if (page.ptr)
-        rc = upstream_reply_page(up, req, item, page);
+    up->totals.lists[MCP_UPSTREAM_LAST]++;
+    rc = upstream_reply_page(up, req, item, page);
     mcp_reply_cache(req, 0, false);
-    return page.ptr ? rc : MCP_OK;
+    return rc;
 }
 
 static const mcp_error *too_slow(mcp_error *error)

@@ -216,6 +216,9 @@ void mcp__incoming_error(mcp__incoming *in, int code, mcp_str message, mcp_str d
  * request with mcp__incoming_drop(). The peer can reuse the id at once. Until mcp__incoming_drop()
  * the request uses memory and counts as in flight. */
 void mcp__incoming_abandon(mcp__incoming *in, int code, mcp_str message, mcp_str data);
+/* Does the same with `message`, the whole answer; `code` is the code of an error, else 0. Nothing is
+ * sent if .ptr is NULL. */
+void mcp__incoming_answer_early(mcp__incoming *in, mcp_str message, int code);
 /* Stops counting the request as in flight and frees its message, because the request may stay open
  * for days. */
 void mcp__incoming_set_long_lived(mcp__incoming *in);

@@ -20,17 +20,23 @@ void mcp__incoming_abandon(mcp__incoming *in, int code, mcp_str message, mcp_str
     mcp_channel *channel = in->channel;
     mcp__buf b = mcp__channel_take_buf(channel);
     mcp__put_error(&b, mcp__incoming_id(in), MCP__NO_ID_NULL, code, message, data);
+    mcp__incoming_answer_early(in, b.failed ? (mcp_str){0} : mcp__buf_view(&b), code);
+    mcp__channel_give_buf(channel, &b);
+}
+
+void mcp__incoming_answer_early(mcp__incoming *in, mcp_str message, int code)
+{
+    mcp_channel *channel = in->channel;
     mcp__incoming_forget_key(in);
     in->abandoned = true;
     channel->n_abandoned++;
-    if (!b.failed && in->batch)
-        mcp__batch_add(in->batch, mcp__buf_view(&b), mcp__incoming_id(in));
-    else if (!b.failed)
-        mcp__channel_send(channel, in->exchange, mcp__buf_view(&b),
+    if (message.ptr && in->batch)
+        mcp__batch_add(in->batch, message, mcp__incoming_id(in));
+    else if (message.ptr)
+        mcp__channel_send(channel, in->exchange, message,
                           (mcp_output_info){.kind = MCP_OUTPUT_RESPONSE, .code = code});
     if (in->batch)
         mcp__batch_answered(in->batch);
-    mcp__channel_give_buf(channel, &b);
 }
 
 void mcp__incoming_set_long_lived(mcp__incoming *in)

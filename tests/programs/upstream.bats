@@ -233,7 +233,7 @@ END
     talk legacy "$MCPD" own "mcp:sh -c 'read line <started; exec \"$MCPD\" --no-resource-tools files'?name=slow&first_list_ms=100"
     result resources/list '{}'
     is true '[.resources[].uri | endswith("/own/b.txt")] | any'
-    is '[]' '[.resources[].uri | select(startswith("mcp+slow:"))]'
+    is '["mcp+slow:"]' '[.resources[].uri | select(startswith("mcp+slow:"))]'
     echo now >started
     hear '.method == "notifications/resources/list_changed"'
     result resources/list '{}'

@@ -24,6 +24,7 @@ typedef enum metric_id {
     SOURCE_READS,
     SOURCE_IN_FLIGHT,
     SOURCE_BYTES,
+    SOURCE_LEFT_OUT,
     SOURCE_DURATION,
     LIMIT,
     LIMIT_USED,
@@ -75,6 +76,8 @@ static const struct {
                       "Reads of resources that ended, by source."},
     [SOURCE_IN_FLIGHT] = {"mcp_source_reads_in_flight", "gauge", "Reads of resources in flight."},
     [SOURCE_BYTES] = {"mcp_source_read_bytes_total", "counter", "Bytes of resource contents read."},
+    [SOURCE_LEFT_OUT] = {"mcp_source_left_out_total", "counter",
+                         "Pages of lists without the source, because it could not be listed."},
     [SOURCE_DURATION] = {"mcp_source_read_duration_seconds", "histogram",
                          "From a read of a resource to its result."},
     [LIMIT] = {"mcp_limit", "gauge", "Limits of bytes, connections and sessions, by option."},
@@ -312,6 +315,7 @@ static void put_usage(const mcp_usage *u, void *user)
     case TOOL_IN_FLIGHT:
     case SOURCE_IN_FLIGHT: put_value(b, to->id, &l, u->in_flight); break;
     case SOURCE_BYTES: put_value(b, to->id, &l, u->bytes); break;
+    case SOURCE_LEFT_OUT: put_value(b, to->id, &l, u->left_out); break;
     default:
         put_durations(b, to->id, &l,
                       &(durations){.bounds_ms = u->bounds_ms,

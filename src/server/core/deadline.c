@@ -12,6 +12,7 @@
 
 #include "server/core/deadline.h"
 #include "server/input/input.h"
+#include "server/methods/methods.h"
 
 /* ---- the heap -------------------------------------------------------------------------------- */
 
@@ -87,6 +88,13 @@ static void heap_insert(mcp_request *req, mcp__session *session, int64_t now)
 
 /* ---- life cycle ------------------------------------------------------------------------------ */
 
+/* Returns whether it is the deadline of a source in a list. A trusted parent has its own. */
+static bool is_for_list(const mcp_request *req)
+{
+    return req->method && req->method->resume && req->page.part &&
+           !req->in.channel->options.trusted_parent;
+}
+
 void mcp__deadline_start(mcp_request *req)
 {
     mcp__deadline *d = &req->deadline;
@@ -97,6 +105,8 @@ void mcp__deadline_start(mcp_request *req)
     d->ms = req->target.entry && req->target.entry->timeout_ms
                 ? req->target.entry->timeout_ms
                 : req->server->options.handler_timeout_ms;
+    if (is_for_list(req))
+        d->ms = MCP__MIN(d->ms, req->server->options.list_ms);
     if (d->ms == UINT64_MAX)
         return;
     mcp__session *session = channel->state;
@@ -130,6 +140,10 @@ static void time_out(mcp_request *req)
                            mcp_reply_fail(req, MCP__INTERNAL_ERROR,
                                           "Internal error: input of the client is required, but "
                                           "notifications/initialized was not received"));
+        return;
+    }
+    if (is_for_list(req)) {
+        mcp__list_late(req);
         return;
     }
     req->cancelled = true;

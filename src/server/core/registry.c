@@ -306,6 +306,9 @@ static int check_mount(const mcp_server *server, const char *prefix, const mcp_p
 static void drop_mount(mcp_server *server, mcp__mount *mount)
 {
     mcp__meter_give(mount->meter);
+    mcp_identity_unref(mount->left_out.caller);
+    mcp__release(&server->allocator, mount->left_out.position);
+    mcp__release(&server->allocator, mount->left_out.why);
     mcp__release(&server->allocator, mount->prefix);
     mcp__release(&server->allocator, mount->alias);
     mcp__release(&server->allocator, mount->names);

@@ -93,6 +93,17 @@ bool mcp__server_logs(const mcp_server *server);
 
 /* ---- mounted providers ----------------------------------------------------------------------- */
 
+/* What lists lack of a mount, because its provider could not list it; see methods/left_out.c. */
+typedef struct mcp__left_out {
+    unsigned lists;       /* the lists without its entries, as bits 1u << mcp__kind */
+    unsigned late;        /* those for which it is not waited again: it did not answer in time */
+    size_t n_running;     /* calls of its list functions that were given up and have not ended */
+    mcp_identity *caller; /* whose list lacked it first; holds a reference; NULL if anonymous */
+    char *position;       /* where it failed; NULL at the beginning */
+    size_t position_len;
+    char *why; /* what is wrong, for its log line and its entry; NULL without memory */
+} mcp__left_out;
+
 typedef struct mcp__mount {
     char *prefix;
     char *alias; /* the second prefix, or NULL */
@@ -100,6 +111,7 @@ typedef struct mcp__mount {
     mcp_provider provider;
     void *user;
     mcp__meter *meter;
+    mcp__left_out left_out;
     bool built; /* mounted within mcp_server_rebuild() */
 } mcp__mount;
 

@@ -337,11 +337,11 @@ void mcp_reply_finish(mcp_request *req, int outcome)
     }
     req->state = MCP__REQUEST_RUNNING;
     req->deadline.progressed = true;
-    if (outcome == MCP_OK && !req->cancelled && req->method->resume) {
+    if (outcome <= MCP_OK && !req->cancelled && req->method->resume) {
         if (req->page.begun && req->build != req->server->build)
             mcp__end_list(req); /* its mounts are not in the current build */
         mcp__build_take(req);
-        outcome = req->method->resume(req);
+        outcome = req->method->resume(req, outcome);
     }
     mcp__request_finish(req, outcome);
 }
@@ -371,6 +371,8 @@ static void put_caching(const mcp_request *req, mcp__buf *b)
         ttl = req->reply.cache.ttl_ms;
         is_public = req->reply.cache.is_public;
     }
+    if (req->page.incomplete)
+        ttl = 0;
     mcp__buf_lit(b, ",\"ttlMs\":");
     mcp__json_put_uint(b, ttl);
     if (is_public && !req->server->access.may && !is_for_client(req))
@@ -439,6 +441,20 @@ static void close_result(mcp_request *req)
         b->len--;
     }
     mcp__buf_str(b, req->task ? MCP_STR("}") : MCP_STR("}}"));
+}
+
+void mcp__reply_send_early(mcp_request *req)
+{
+    close_result(req);
+    const mcp__buf *out = &req->reply.out;
+    req->cancelled = true;
+    req->used.outcome = MCP__USED_OK;
+    if (out->failed || req->reply.failed)
+        mcp__incoming_abandon(&req->in, MCP__INTERNAL_ERROR,
+                              MCP_STR("Internal error: no answer in time"), (mcp_str){0});
+    else
+        mcp__incoming_answer_early(&req->in, mcp__buf_view(out), 0);
+    mcp__request_stop(req);
 }
 
 void mcp__reply_send_result(mcp_request *req)

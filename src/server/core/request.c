@@ -8,7 +8,7 @@
 #include "server/core/build.h"
 #include "server/core/request.h"
 #include "server/input/input.h"
-#include "server/methods/methods.h"
+#include "server/methods/left_out.h"
 #include "server/tasks/tasks.h"
 
 /* ---- the method ----------------------------------------------------------------------------- */
@@ -109,6 +109,8 @@ void mcp__request_clear(mcp_request *req)
         mcp__hold_end(req);
     if (req->page.begun)
         mcp__end_list(req);
+    if (req->page.given_up)
+        mcp__left_out_ended(req);
     if (req->target.entry)
         mcp__entry_unref(req->target.entry);
     mcp_uri_match_free(req->target.match);

@@ -65,6 +65,7 @@ typedef struct mcp__reply_error {
     int code;
     mcp_str message, data;
     mcp_str refusal; /* why the client did not answer an input request */
+    bool passed;     /* it is the answer of another server */
 } mcp__reply_error;
 
 /* The result of a tools/call. */
@@ -85,6 +86,12 @@ typedef struct mcp__page {
     mcp_str next;              /* the position at which the next page begins, in the arena */
     struct mcp__mount **begun; /* where list_begin() was called, in the arena */
     size_t n_begun;
+    struct { /* the reply and the room at the beginning of the part */
+        size_t out, count, room, extra, meta;
+        mcp__member *extra_names, *meta_names;
+    } before;
+    bool incomplete;             /* a source was left out */
+    struct mcp__mount *given_up; /* whose answer is not awaited any more; NULL if none */
 } mcp__page;
 
 /* The notifications that a request has sent. */
@@ -187,6 +194,9 @@ mcp_str mcp__request_format(mcp_request *req, const char *format, va_list args);
  * from the code `rc`. */
 void mcp__reply_send_result(mcp_request *req);
 void mcp__reply_send_error(mcp_request *req, int rc);
+/* Completes and sends the result before the handler has ended the request, which is then
+ * cancelled. */
+void mcp__reply_send_early(mcp_request *req);
 /* Like mcp_reply_meta(), but also accepts the library's own names. */
 int mcp__reply_meta(mcp_request *req, const char *key, mcp_str json);
 /* Adds a member to _meta whose value is JSON text that was parsed before. Does nothing if the

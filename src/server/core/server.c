@@ -7,6 +7,7 @@
 #include "server/share/share.h"
 #include "server/share/watch.h"
 #include "server/core/server.h"
+#include "server/methods/left_out.h"
 #include "server/tasks/tasks.h"
 
 static const mcp_default defaults[] = {
@@ -16,6 +17,7 @@ static const mcp_default defaults[] = {
     MCP_DEFAULT(mcp_server_options, input_timeout_ms, 10 * 60 * 1000),
     MCP_DEFAULT(mcp_server_options, handler_timeout_ms, 600 * 1000),
     MCP_DEFAULT(mcp_server_options, max_work_memory, 128 << 20),
+    MCP_DEFAULT(mcp_server_options, list_ms, 10 * 1000),
 };
 
 /* ---- identity -------------------------------------------------------------------------------- */
@@ -146,6 +148,7 @@ void mcp_server_free(mcp_server *server)
 {
     if (!server)
         return;
+    mcp__left_out_leave_host(server); /* first, because it has a channel */
     assert(mcp__list_empty(&server->sessions));
     mcp__watch_free(server);
     mcp__share_free(server);
@@ -243,6 +246,7 @@ void mcp_server_set_host(mcp_server *server, const mcp_host *host)
     mcp__tasks_leave_host(server, host == NULL);
     mcp__build_leave_host(server);
     mcp__hold_leave_host(server);
+    mcp__left_out_leave_host(server);
     server->has_host = MCP__TAKE(&server->host, host, mcp_host, NULL) == MCP_OK;
     mcp__tasks_enter_host(server);
     mcp__build_enter_host(server);

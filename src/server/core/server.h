@@ -71,10 +71,11 @@ struct mcp_server {
     struct mcp__archive *archive;    /* of tasks, for other instances; NULL if there is none */
     struct mcp_task_home *task_home; /* NULL if ids of tasks name none */
     mcp__meters meters[MCP_USAGE_KINDS];
-    size_t no_files;         /* answers that failed for lack of a descriptor, not yet logged */
-    int64_t files_logged;    /* time of the last such log line; 0 if never */
-    uint64_t forwarded_logs; /* number of log messages of other servers */
-    int64_t usage_clock;     /* the host's time when a request was last counted; 0 if never */
+    size_t no_files;          /* answers that failed for lack of a descriptor, not yet logged */
+    int64_t files_logged;     /* time of the last such log line; 0 if never */
+    struct mcp__probe *probe; /* asks sources that lists are without; NULL if not needed yet */
+    uint64_t forwarded_logs;  /* number of log messages of other servers */
+    int64_t usage_clock;      /* the host's time when a request was last counted; 0 if never */
 };
 
 /* Writes {"resources":{…},…} for the client of a request, in the form of its revision. */

@@ -35,6 +35,7 @@ static void add_up(mcp_usage *to, mcp_usage *from)
         to->buckets[i] += from->buckets[i];
     to->in_flight += from->in_flight;
     to->bytes += from->bytes;
+    to->left_out += from->left_out;
     to->duration_ms += from->duration_ms;
 }
 
@@ -173,7 +174,7 @@ void mcp__usage_end(mcp_request *req)
 
 static bool is_unused(mcp_usage *usage)
 {
-    uint64_t n = usage->in_flight;
+    uint64_t n = usage->in_flight + usage->left_out;
     for (size_t i = 0; i < MCP__COUNT(outcomes); i++)
         n += *outcome_of(usage, i);
     return n == 0;

@@ -3,12 +3,15 @@
  * The parts of a list have a fixed order: the registered entries, then each mounted provider. A
  * cursor names a part and a position in it. The cost of a page is therefore proportional to its
  * entries, and entries that are added or removed between pages cause no other entry to be repeated
- * or skipped.
+ * or skipped. A mounted provider that fails is left out; left_out.c remembers which.
  */
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "protocol/cursor.h"
 #include "server/core/access.h"
 #include "server/core/seal.h"
-#include "server/methods/methods.h"
+#include "server/methods/left_out.h"
 
 static int bad_cursor(mcp_request *req)
 {
@@ -152,6 +155,8 @@ static int add_registered(mcp_request *req)
 static bool includes(const mcp_request *req, const mcp__mount *mount)
 {
     const mcp_channel *channel = req->in.channel;
+    if (mcp__left_out_skips(req, mount))
+        return false;
     if (req->method->lists != MCP__RESOURCES)
         return mount->provider.list_items && mcp__mount_has(mount, req->method->lists);
     if (!mount->provider.list)
@@ -166,7 +171,8 @@ static const mcp_item items[MCP__KINDS] = {MCP_ITEM_RESOURCE, MCP_ITEM_TEMPLATE,
 static bool begins(const mcp_request *req, const mcp__mount *mount)
 {
     const mcp_provider *p = &mount->provider;
-    return p->list_begin && p->list_end && includes(req, mount);
+    return p->list_begin && p->list_end && includes(req, mount) &&
+           !mcp__left_out_at_once(req, mount);
 }
 
 /* Lets the providers from this part on work at the same time, if there are several. */
@@ -198,7 +204,127 @@ void mcp__end_list(mcp_request *req)
     req->page.n_begun = 0;
 }
 
-static int add_mounted(mcp_request *req, const mcp__mount *mount)
+/* ---- providers that fail --------------------------------------------------------------------- */
+
+static void save_reply(mcp_request *req)
+{
+    mcp__reply *reply = &req->reply;
+    req->page.before.out = mcp__reply_begin(req)->len;
+    req->page.before.count = reply->count;
+    req->page.before.room = req->page.room;
+    req->page.before.extra = reply->extra.text.len;
+    req->page.before.extra_names = reply->extra.names;
+    req->page.before.meta = reply->meta.text.len;
+    req->page.before.meta_names = reply->meta.names;
+}
+
+static void cut_members(mcp__members *set, size_t len, mcp__member *names)
+{
+    set->text.len = len;
+    set->text.failed = MCP_OK;
+    set->names = names;
+}
+
+/* Removes what the provider has added. */
+static void restore_reply(mcp_request *req)
+{
+    mcp__reply *reply = &req->reply;
+    req->error = (mcp__reply_error){0};
+    reply->failed = reply->out.failed = MCP_OK;
+    reply->out.len = req->page.before.out;
+    reply->count = req->page.before.count;
+    cut_members(&reply->extra, req->page.before.extra, req->page.before.extra_names);
+    cut_members(&reply->meta, req->page.before.meta, req->page.before.meta_names);
+    req->page.room = req->page.before.room;
+    req->page.has_next = false;
+}
+
+/* Returns the last word of a prefix: "h" of "git://h/". The name of the provider may be a path. */
+static mcp_str name_of(mcp_request *req, const mcp__mount *mount)
+{
+    const char *end = mount->prefix + strlen(mount->prefix);
+    while (end > mount->prefix && strchr("/:", end[-1]))
+        end--;
+    const char *begin = end;
+    while (begin > mount->prefix && !strchr("/:", begin[-1]))
+        begin--;
+    return mcp__request_copy(req, (mcp_str){begin, (size_t)(end - begin)});
+}
+
+/* An entry whose read says what is wrong. Its texts say nothing about it. */
+static int add_placeholder(mcp_request *req, const mcp__mount *mount)
+{
+    if (req->method->lists != MCP__RESOURCES || !*mount->prefix || !req->page.room)
+        return MCP_OK;
+    mcp_str name = name_of(req, mount);
+    if (!name.ptr)
+        return MCP_ENOMEM;
+    int rc = mcp_reply_resource(
+        req, MCP_OPTIONS(mcp_resource, .uri = mount->prefix, .name = name.ptr,
+                         .description = "This source cannot be listed now. Reading this resource "
+                                        "says why."));
+    return rc == MCP_EINVAL ? MCP_OK : rc;
+}
+
+/* Returns whether the failure is the answer of another server, and the list has no other parts. It is
+ * then forwarded as any other answer. */
+static bool is_forwarded(const mcp_request *req, const mcp__mount *mount)
+{
+    const mcp_server *server = req->server;
+    bool only = req->error.passed && mount->provider.list_items &&
+                !server->registry[req->method->lists].count;
+    for (size_t i = 0; only && i < server->n_mounts; i++)
+        only = server->mounts[i] == mount || !includes(req, server->mounts[i]);
+    return only;
+}
+
+/* Returns whether a failure ends the whole list: memory or descriptors are used up, or the caller has
+ * to do something about it. A trusted parent does without the source itself. */
+static bool ends_list(const mcp_request *req, const mcp__mount *mount, int rc)
+{
+    const mcp_channel *channel = req->in.channel;
+    return rc == MCP_ENOMEM || rc == MCP_EFILES || rc == MCP_ECANCELLED || rc == MCP_ECLOSED ||
+           req->cancelled || !channel || channel->closed || channel->options.trusted_parent ||
+           req->in.scopes || is_forwarded(req, mount);
+}
+
+static int leave_out(mcp_request *req, mcp__mount *mount, int rc)
+{
+    mcp_str why = req->error.message;
+    if (!why.ptr)
+        why = rc == MCP_ELIMIT ? MCP_STR("its entries are larger than max_reply")
+                               : mcp_str_from(mcp_error_text(rc));
+    restore_reply(req);
+    mcp__leave_out(req, mount, why, false);
+    return add_placeholder(req, mount);
+}
+
+static bool is_bad_cursor(const mcp_request *req, int rc)
+{
+    if (!req->page.position.len || req->reply.failed)
+        return false;
+    return req->error.code ? req->error.code == MCP__INVALID_PARAMS : rc == MCP_EINVAL;
+}
+
+/* Acts on the outcome of a provider. */
+static int settle(mcp_request *req, mcp__mount *mount, int rc)
+{
+    if (rc == MCP_PENDING)
+        return rc;
+    if (rc >= 0 && req->reply.failed)
+        rc = req->reply.failed;
+    if (is_bad_cursor(req, rc)) {
+        mcp__listed(req, mount);
+        return req->error.code ? rc : bad_cursor(req);
+    }
+    if (rc >= 0 && !req->error.code) {
+        mcp__listed(req, mount);
+        return rc;
+    }
+    return ends_list(req, mount, rc) ? rc : leave_out(req, mount, rc);
+}
+
+static int add_mounted(mcp_request *req, mcp__mount *mount)
 {
     const mcp__page *page = &req->page;
     mcp__kind kind = req->method->lists;
@@ -206,11 +332,23 @@ static int add_mounted(mcp_request *req, const mcp__mount *mount)
         return MCP_OK;
     if (!page->position.len)
         begin_parts(req);
+    save_reply(req);
+    if (req->reply.out.failed)
+        return req->reply.out.failed;
+    if (mcp__left_out_at_once(req, mount)) {
+        mcp__leave_out(req, mount, (mcp_str){0}, true);
+        return add_placeholder(req, mount);
+    }
+    mcp__deadline_stop(req); /* each provider has its own time */
     int rc =
         kind == MCP__RESOURCES
             ? mount->provider.list(req, page->position, page->room, mount->user)
             : mount->provider.list_items(req, items[kind], page->position, page->room, mount->user);
-    return rc == MCP_EINVAL && !req->error.code ? bad_cursor(req) : rc;
+    if (rc == MCP_PENDING && req->finish.called) {
+        req->finish.called = false;
+        rc = req->finish.outcome;
+    }
+    return settle(req, mount, rc);
 }
 
 static int add_part(mcp_request *req)
@@ -241,10 +379,6 @@ static int add_parts(mcp_request *req)
             break;
         }
         int rc = add_part(req);
-        if (rc == MCP_PENDING && req->finish.called) {
-            req->finish.called = false;
-            rc = req->finish.outcome;
-        }
         if (rc != MCP_OK || req->page.has_next)
             return rc;
         req->page.part++;
@@ -263,20 +397,48 @@ int mcp__run_list(mcp_request *req)
     req->page.room = req->server->options.page_size;
     if (limit && limit < req->page.room)
         req->page.room = limit;
+    if (mcp__left_out_begins(req) && !req->page.part)
+        return MCP_OK; /* the mount is gone */
     return add_parts(req);
 }
 
-int mcp__resume_list(mcp_request *req)
+int mcp__resume_list(mcp_request *req, int outcome)
 {
-    if (req->page.has_next)
-        return MCP_OK;
     /* A rebuild may have changed the mounts. If this one is gone, the list ends here; the peer
      * learns of the change. */
-    if (!find_part(req->server, req->page.name, &req->page.part))
-        return MCP_OK;
+    bool found = find_part(req->server, req->page.name, &req->page.part);
+    int rc = found ? settle(req, req->server->mounts[req->page.part - 1], outcome) : outcome;
+    if (rc != MCP_OK || req->page.has_next || !found)
+        return rc;
     req->page.part++;
     req->page.position = (mcp_str){0};
     return add_parts(req);
+}
+
+/* The provider has the request until it ends it. So the answer is sent now, and continues with the
+ * next part in the next page. */
+void mcp__list_late(mcp_request *req)
+{
+    mcp_server *server = req->server;
+    size_t parts = 1 + server->n_mounts;
+    bool found = find_part(server, req->page.name, &req->page.part);
+    char why[100];
+    restore_reply(req);
+    if (found) {
+        mcp__mount *mount = server->mounts[req->page.part - 1];
+        snprintf(why, sizeof(why), "it did not answer within %" PRIu64 " ms (list_ms)",
+                 server->options.list_ms);
+        if (req->build == server->build)
+            mcp__left_out_running(req, mount);
+        mcp__leave_out(req, mount, mcp_str_from(why), true);
+        (void)add_placeholder(req, mount);
+        req->page.part++;
+        req->page.name = req->page.part < parts ? name_of_part(server, req->page.part) : 0;
+        req->page.has_next = more_parts(req, parts);
+        req->page.next = (mcp_str){"", 0};
+    }
+    mcp__end_list(req);
+    mcp__reply_send_early(req);
 }
 
 void mcp__list_tail(mcp_request *req, mcp__buf *b)

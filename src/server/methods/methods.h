@@ -33,9 +33,9 @@ struct mcp__method {
     /* Runs the handler again from its start, with the client's answers. NULL if input requests are
      * not allowed. */
     int (*again)(mcp_request *req);
-    /* Continues the reply after a handler finished a part of it with mcp_reply_finish(). NULL if
-     * nothing remains to be done. */
-    int (*resume)(mcp_request *req);
+    /* Continues the reply after a handler finished a part of it with mcp_reply_finish(), which may have
+     * failed. NULL if nothing remains to be done. */
+    int (*resume)(mcp_request *req, int outcome);
     /* Checks a result before it is sent. Returns MCP_OK, or a code that a handler may return. NULL
      * if nothing is checked. */
     int (*check)(mcp_request *req);
@@ -74,7 +74,9 @@ int mcp__run_unsubscribe(mcp_request *req);
 int mcp__run_listen(mcp_request *req);
 /* list.c */
 int mcp__run_list(mcp_request *req);
-int mcp__resume_list(mcp_request *req);
+int mcp__resume_list(mcp_request *req, int outcome);
+/* Answers a list without the source that has not answered in time. */
+void mcp__list_late(mcp_request *req);
 /* Calls list_end() of the providers whose list_begin() was called. */
 void mcp__end_list(mcp_request *req);
 void mcp__list_tail(mcp_request *req, mcp__buf *b);

@@ -70,6 +70,7 @@ static int put_error(mcp__raw *p)
     if (rc == MCP_OK)
         rc = mcp_reply_fail(req, code, "%.*s", (int)MCP__MIN(message.len, (size_t)MAX_ERROR),
                             message.ptr);
+    req->error.passed = true;
     if (there && !b.failed)
         req->error.data = mcp__request_copy(req, mcp__buf_view(&b));
     mcp__buf_free(&b);

@@ -3,7 +3,7 @@
  */
 #include "server/core/access.h"
 #include "server/core/build.h"
-#include "server/methods/methods.h"
+#include "server/methods/left_out.h"
 
 static int read_registered(mcp_request *req, mcp__entry *entry)
 {
@@ -38,6 +38,9 @@ int mcp__run_read(mcp_request *req)
     const mcp__mount *mount = mcp__mount_find(req->server, uri);
     if (mount)
         mcp__usage_begin(req, mount->meter);
+    const char *failure = mount ? mcp__left_out_why(req, mount, uri) : NULL;
+    if (failure)
+        return mcp_reply_fail(req, MCP__INTERNAL_ERROR, "%s", failure);
     if (mount && mount->provider.read_cached) {
         int rc = mount->provider.read_cached(req, uri, mount->user);
         if (rc != MCP_ENOTFOUND)

@@ -1,0 +1,30 @@
+/* left_out.h: sources that lists do without; see left_out.c. */
+#ifndef MCP_SRC_LEFT_OUT_H
+#define MCP_SRC_LEFT_OUT_H
+
+#include "server/methods/methods.h"
+
+/* Records that the list of a request is without a mount, for this reason. `late`: the provider did not
+ * answer in time. */
+void mcp__leave_out(mcp_request *req, mcp__mount *mount, mcp_str why, bool late);
+/* Returns whether the list must not ask the mount, because it did not answer in time before. */
+bool mcp__left_out_at_once(const mcp_request *req, const mcp__mount *mount);
+/* Returns what is wrong with a mount that resources/list is without, if this is the URI of the entry
+ * for it and its provider knows nothing of that entry: the prefix of another server is none of its
+ * resources. Otherwise returns NULL. */
+const char *mcp__left_out_why(const mcp_request *req, const mcp__mount *mount, mcp_str uri);
+/* Records that the mount has answered, and announces it if lists were without it. */
+void mcp__listed(mcp_request *req, mcp__mount *mount);
+/* The request has been answered, while the mount still works on it. */
+void mcp__left_out_running(mcp_request *req, mcp__mount *mount);
+/* Its work has ended; called once if mcp__left_out_running() was called. */
+void mcp__left_out_ended(mcp_request *req);
+/* Returns whether a request of that kind is about another mount. */
+bool mcp__left_out_skips(const mcp_request *req, const mcp__mount *mount);
+/* Sets the part and the position for a request that this server sends to itself, to find out whether a
+ * mount can be listed again. Returns false if it is another request. */
+bool mcp__left_out_begins(mcp_request *req);
+/* Stops asking; called before the host changes, and before the server is freed. */
+void mcp__left_out_leave_host(mcp_server *server);
+
+#endif
