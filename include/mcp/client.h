@@ -155,6 +155,12 @@ typedef struct mcp_client_options {
     /* The maximum number of entries in one page of a list. If a page has more, its call fails with
      * MCP_ELIMIT before its entries are looked at. No limit by default. */
     size_t max_entries;
+    /* Called for each message of the server that is not valid JSON (or longer or deeper than the
+     * limits), and does not show which call it answers: it has no id at its top level, or several, or a
+     * method. `why` says what is wrong at which byte. A message with an id ends its call with
+     * MCP_EPROTOCOL instead. Bytes that are not UTF-8 and halves of surrogate pairs are read as
+     * U+FFFD. */
+    void (*unreadable)(mcp_client *client, const char *why, void *user);
 } mcp_client_options;
 
 /* Makes a client. Returns MCP_OK, MCP_EINVAL (a required field is missing, a string is not UTF-8 or

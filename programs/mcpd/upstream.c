@@ -188,6 +188,8 @@ static const metric metrics[] = {
      "Log messages that were left out because there were too many.", OF(logs_dropped)},
     {"mcp_upstream_slowed_total", "counter",
      "How often the other server had to wait because it sent too much.", OF(slowed)},
+    {"mcp_upstream_unreadable_total", "counter",
+     "Messages of the other server that are not JSON and answer no request.", OF(unreadable)},
     {"mcp_upstream_lists_kept_total", "counter",
      "Lists that did not wait for the other server: with its last entries, or without it.",
      OF(lists[0]), .key = "with", .word = mcp_upstream_list_name},

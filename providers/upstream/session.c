@@ -229,6 +229,19 @@ static const char *client_name(const upstream *up)
     return up->options.client_name ? up->options.client_name : "mcpd";
 }
 
+/* A program may print anything, so only the first message of a session is in the log. */
+static void on_unreadable(mcp_client *client, const char *why, void *user)
+{
+    upstream_session *s = user;
+    char line[400];
+    (void)client;
+    snprintf(line, sizeof(line), "a message cannot be read: %.300s", why);
+    if (!s->unreadable)
+        upstream_say(s->up, "warning", line);
+    s->unreadable = true;
+    s->up->totals.unreadable++;
+}
+
 static int open_session(upstream_session *s, mcp_error *error)
 {
     static const char apps[] =
@@ -241,7 +254,7 @@ static int open_session(upstream_session *s, mcp_error *error)
             .questions_per_minute = up->options.shared ? SHARED_QUESTIONS : 0, .no_cache = true,
             .tasks = true, .revision = up->options.revision, .max_message = up->options.max_answer,
             .max_values = up->options.max_values, .max_entries = up->options.max_entries,
-            .tool_refused = on_refused,
+            .tool_refused = on_refused, .unreadable = on_unreadable,
             .ping_ms = up->options.url ? up->options.idle_ms / PINGS : 0,
             .elicit_form = s->declared & UPSTREAM_ASKS_FORM ? ask : NULL,
             .elicit_url = s->declared & UPSTREAM_ASKS_URL ? ask : NULL,

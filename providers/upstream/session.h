@@ -107,6 +107,7 @@ struct upstream_session {
     bool lost;               /* the reason is that the connection was lost */
     bool closing;            /* the session is being freed */
     bool cancelled;          /* a call was cancelled; see likely_ask() in question.c */
+    bool unreadable;         /* a message could not be read, and the log says so */
     bool unattributed;       /* a question did not name its call */
     upstream_question *left; /* questions that were withdrawn or have lost their request */
 

@@ -303,25 +303,54 @@ static void receive_element(mcp__batch *batch, const mcp_json *element)
     }
 }
 
-static int refuse_unparsed(mcp_channel *channel, mcp_exchange exchange, mcp_str text,
-                           const mcp_error *error)
-{
-    mcp__buf id = mcp__channel_take_buf(channel), why = mcp__channel_take_buf(channel);
-    int code = mcp__explain_unparsed(text, error, &id, &why);
-    mcp__channel_forget_text(channel); /* it has no members that anybody should look for */
-    send_error(channel, exchange, mcp__buf_view(&id), code,
-               why.failed ? MCP_STR("not a JSON message") : mcp__buf_view(&why));
-    mcp__channel_give_buf(channel, &why);
-    mcp__channel_give_buf(channel, &id);
-    return error->code == MCP_ENOMEM ? MCP_ENOMEM : MCP_OK;
-}
-
 static mcp_json_limits limits_of(const mcp_channel *channel)
 {
     return (mcp_json_limits){.size = sizeof(mcp_json_limits),
                              .max_bytes = channel->options.max_message,
                              .max_depth = channel->options.max_depth,
                              .max_values = channel->max_values};
+}
+
+static int receive_document(mcp_channel *channel, mcp_exchange exchange, mcp_json_doc *doc);
+
+/* A role that must not answer a malformed message reads what is left of it. Returns false if nothing
+ * can be read. */
+static bool receive_repaired(mcp_channel *channel, mcp_exchange exchange, mcp_str text, int *rc)
+{
+    mcp__buf repaired;
+    mcp_json_doc *doc = NULL;
+    mcp__buf_init(&repaired, channel->allocator, SIZE_MAX);
+    size_t n = mcp__json_repair(text, &repaired);
+    mcp_json_limits limits = limits_of(channel);
+    limits.max_bytes = MCP__MAX(repaired.len, (size_t)1);
+    if (n && !repaired.failed)
+        (void)mcp_json_parse(mcp__buf_view(&repaired), &limits, channel->allocator, &doc, NULL);
+    if (doc) {
+        channel->text = mcp__buf_view(&repaired);
+        *rc = receive_document(channel, exchange, doc);
+        mcp__channel_forget_text(channel);
+    }
+    mcp__buf_free(&repaired);
+    return doc != NULL;
+}
+
+static int refuse_unparsed(mcp_channel *channel, mcp_exchange exchange, mcp_str text,
+                           const mcp_error *error)
+{
+    int rc;
+    bool is_answer = channel->role->malformed && error->code == MCP_EPARSE;
+    if (is_answer && receive_repaired(channel, exchange, text, &rc))
+        return rc;
+    mcp__buf id = mcp__channel_take_buf(channel), why = mcp__channel_take_buf(channel);
+    int code = mcp__explain_unparsed(text, error, &id, &why);
+    if (is_answer && !mcp__scan_answer_id(text, channel->allocator, &id))
+        id.len = 0;
+    mcp__channel_forget_text(channel); /* it has no members that anybody should look for */
+    send_error(channel, exchange, mcp__buf_view(&id), code,
+               why.failed ? MCP_STR("not a JSON message") : mcp__buf_view(&why));
+    mcp__channel_give_buf(channel, &why);
+    mcp__channel_give_buf(channel, &id);
+    return error->code == MCP_ENOMEM ? MCP_ENOMEM : MCP_OK;
 }
 
 /* Takes ownership of the document. */

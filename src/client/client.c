@@ -33,6 +33,9 @@ static void on_malformed(mcp_channel *channel, mcp_str id, int rc, mcp_str why)
     if (!read_id(id, &number)) {
         mcp__fail(&client->connection.malformed, rc, 0, "%.*s",
                   (int)MCP__MIN(why.len, sizeof(client->connection.malformed.text)), why.ptr);
+        if (client->options.unreadable)
+            client->options.unreadable(client, client->connection.malformed.text,
+                                       client->options.user);
         return;
     }
     mcp_error error; /* for a NUL-terminated copy */

@@ -75,6 +75,12 @@ mcp_str mcp__json_bigint_text(const mcp_json *value);
  * MCP_ELIMIT or MCP_ENOMEM. */
 int mcp__json_put_checked(mcp__buf *b, mcp_str text, mcp_json_type type, mcp_error *error);
 
+/* ---- repair.c -------------------------------------------------------------------------------- */
+
+/* Appends the text with U+FFFD in place of bytes that are not UTF-8 and of halves of surrogate pairs.
+ * Returns how many there were. */
+size_t mcp__json_repair(mcp_str text, mcp__buf *to);
+
 /* ---- text.c: the parts of a JSON text as they are written ------------------------------------ */
 
 /* Returns the offset after the string whose opening quote is directly before text[i]. */

@@ -171,36 +171,70 @@ static bool put_token(mcp_str token, const mcp_allocator *allocator, mcp__buf *i
     return ok && !id->failed;
 }
 
-bool mcp__scan_id(mcp_str head, const mcp_allocator *allocator, mcp__buf *id)
+/* A walk through the keys at the top level of a text. */
+typedef struct keys {
+    mcp_str text;
+    size_t at, depth;
+    bool at_key, cut; /* cut: a string does not end in the text */
+} keys;
+
+/* Returns the next key, with its quotes, and sets *value to the offset of its value. Returns an empty
+ * string at the end. */
+static mcp_str next_key(keys *k, size_t *value)
 {
-    size_t depth = 0;
-    bool at_key = false;
-    for (size_t i = 0; i < head.len; i++) {
-        switch (head.ptr[i]) {
+    const mcp_str text = k->text;
+    while (k->at < text.len) {
+        size_t i = k->at++;
+        switch (text.ptr[i]) {
         case '{':
         case '[':
-            depth++;
-            at_key = head.ptr[i] == '{';
+            k->depth++;
+            k->at_key = text.ptr[i] == '{';
             break;
         case '}':
-        case ']': depth -= depth > 0; break;
-        case ',': at_key = true; break;
-        case ':': at_key = false; break;
+        case ']': k->depth -= k->depth > 0; break;
+        case ',': k->at_key = true; break;
+        case ':': k->at_key = false; break;
         case '"': {
-            size_t end = string_end(head, i);
-            if (end == 0)
-                return false;
-            bool is_id = end - i == 4 && memcmp(head.ptr + i, "\"id\"", 4) == 0;
-            size_t colon = skip_space(head, end);
-            if (depth == 1 && at_key && is_id && colon < head.len && head.ptr[colon] == ':')
-                return put_token(id_token(head, skip_space(head, colon + 1)), allocator, id);
-            i = end - 1;
-            break;
+            size_t end = string_end(text, i), colon = skip_space(text, end);
+            k->cut = end == 0;
+            k->at = k->cut ? text.len : end;
+            if (k->cut || k->depth != 1 || !k->at_key || colon == text.len ||
+                text.ptr[colon] != ':')
+                break;
+            *value = skip_space(text, colon + 1);
+            return (mcp_str){text.ptr + i, end - i};
         }
         default: break;
         }
     }
+    return (mcp_str){0};
+}
+
+bool mcp__scan_id(mcp_str head, const mcp_allocator *allocator, mcp__buf *id)
+{
+    keys k = {.text = head};
+    size_t value;
+    for (mcp_str key; (key = next_key(&k, &value)).ptr;) {
+        if (mcp_str_eq(key, MCP_STR("\"id\"")))
+            return put_token(id_token(head, value), allocator, id);
+    }
     return false;
+}
+
+bool mcp__scan_answer_id(mcp_str text, const mcp_allocator *allocator, mcp__buf *id)
+{
+    keys k = {.text = text};
+    size_t value, at = 0, n = 0;
+    for (mcp_str key; (key = next_key(&k, &value)).ptr;) {
+        if (mcp_str_eq(key, MCP_STR("\"method\"")))
+            return false;
+        if (mcp_str_eq(key, MCP_STR("\"id\""))) {
+            n++;
+            at = value;
+        }
+    }
+    return n == 1 && put_token(id_token(text, at), allocator, id);
 }
 
 /* ---- finding an id from the end -------------------------------------------------------------- */

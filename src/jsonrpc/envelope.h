@@ -53,6 +53,9 @@ MCP__SHARED void mcp__put_id(mcp__buf *b, const mcp_json *id);
  * which `head` is the beginning. Appends the id as JSON text and returns true, or returns false if
  * there is none. */
 MCP__SHARED bool mcp__scan_id(mcp_str head, const mcp_allocator *allocator, mcp__buf *id);
+/* Does the same for an answer that is not valid JSON. The id must be there exactly once, outside of
+ * strings; a text with a method at the top level is no answer. */
+bool mcp__scan_answer_id(mcp_str text, const mcp_allocator *allocator, mcp__buf *id);
 /* Like mcp__scan_id(), but `tail` is the end of such a message. Examines the members after the last
  * array or object. */
 bool mcp__scan_id_back(mcp_str tail, const mcp_allocator *allocator, mcp__buf *id);

@@ -141,6 +141,23 @@ static const struct {
      MCP_EPROTOCOL},
     {"{\"jsonrpc\":\"2.0\",\"id\":$,\"result\":{},\"error\":{}}", MCP_EPROTOCOL, "malformed",
      MCP_EPROTOCOL},
+    /* not JSON: the id at the top level, found once, says which call ends */
+    {RESULT("{\"x\":NaN}"), MCP_EPROTOCOL, "malformed: not a JSON message: invalid JSON at byte 3",
+     MCP_EPROTOCOL},
+    {RESULT("{\"x\":1},"), MCP_EPROTOCOL, "invalid JSON at byte", MCP_EPROTOCOL},
+    {RESULT("{\"x\":\"a\tb\",\"id\":7}"), MCP_EPROTOCOL, "control character", MCP_EPROTOCOL},
+    {"{\"result\":{\"text\":\"\\\"},\\\"id\\\":7}\",\"x\":01},\"jsonrpc\":\"2.0\",\"id\":$}",
+     MCP_EPROTOCOL, "invalid JSON", MCP_EPROTOCOL},
+    {"{\"jsonrpc\":\"2.0\",\"id\":$,\"result\":{\"x\":\"cut of", MCP_EPROTOCOL, "invalid JSON",
+     MCP_EPROTOCOL},
+    {"{\"jsonrpc\":\"2.0\",\"id\":$,\"result\":{},\"id\":$}", MCP_ETIMEOUT,
+     "could not be read: ", MCP_ETIMEOUT},
+    {"{\"jsonrpc\":\"2.0\",\"id\":$,\"method\":\"ping\",}", MCP_ETIMEOUT,
+     "could not be read: ", MCP_ETIMEOUT},
+    {"{\"result\":{\"id\":$,},\"x\":\"\\\"id\\\":$\"}", MCP_ETIMEOUT,
+     "could not be read: ", MCP_ETIMEOUT},
+    /* what is no character */
+    {RESULT("{\"x\":\"caf\xe9 \\ud83d\"}"), MCP_OK, NULL, MCP_OK},
     /* an answer to an unknown request is ignored */
     {"{\"jsonrpc\":\"2.0\",\"id\":\"$\",\"result\":{}}", MCP_ETIMEOUT, "within 2.500 s",
      MCP_ETIMEOUT},
@@ -201,6 +218,46 @@ static void test_banner(void **state)
     fake_run(&f);
     assert_int_equal(f.rc, MCP_ETIMEOUT);
     assert_string_equal(f.text, "no answer within 2.500 s");
+    fake_close(&f);
+}
+
+/* What is no character is U+FFFD in the value and in its text. */
+static size_t n_unreadable;
+
+static void on_unreadable(mcp_client *client, const char *why, void *user)
+{
+    (void)user, (void)client;
+    assert_contains(why, "invalid JSON at byte ");
+    n_unreadable++;
+}
+
+static void on_text(mcp_client *client, int rc, const mcp_json *result, const mcp_error *error,
+                    void *user)
+{
+    fake *f = user;
+    mcp_str text = mcp_client_result_text(client);
+    fake_done(client, rc, result, error, user);
+    snprintf(f->text, sizeof(f->text), "%.*s", (int)text.len, text.ptr);
+}
+
+static void test_no_characters(void **state)
+{
+    (void)state;
+    static const fake_reply replies[FAKE_REPLIES] = {
+        MODERN,
+        {"m", RESULT("{\"a\":\"\xe9\xc3\",\"b\":\"\\uD83D\",\"c\":\"\\udc00x\\ud83d\\ude00\"}")},
+    };
+    fake f;
+    n_unreadable = 0;
+    open_ready(&f, replies, MCP_OPTIONS(mcp_client_options, .unreadable = on_unreadable));
+    assert_int_equal(mcp_client_call(f.client, "m", NULL, on_text, &f), MCP_OK);
+    fake_run(&f);
+    assert_int_equal(f.rc, MCP_OK);
+    assert_string_equal(
+        f.text, "{\"a\":\"\uFFFD\uFFFD\",\"b\":\"\uFFFD\",\"c\":\"\uFFFDx\\ud83d\\ude00\"}");
+    assert_int_equal(n_unreadable, 0);
+    mcp_channel_receive(f.channel, 0, MCP_STR("a banner"), f.now);
+    assert_int_equal(n_unreadable, 1);
     fake_close(&f);
 }
 
@@ -378,17 +435,12 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_params),
-        cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_answers),
-        cmocka_unit_test(test_banner),
-        cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_server_requests),
-        cmocka_unit_test(test_batches),
-        cmocka_unit_test(test_stale_time),
-        cmocka_unit_test(test_calls_from_callbacks),
-        cmocka_unit_test(test_base64),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_params),          cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_answers),         cmocka_unit_test(test_banner),
+        cmocka_unit_test(test_no_characters),   cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_server_requests), cmocka_unit_test(test_batches),
+        cmocka_unit_test(test_stale_time),      cmocka_unit_test(test_calls_from_callbacks),
+        cmocka_unit_test(test_base64),          cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
