@@ -215,6 +215,16 @@ static bool is_stored(const sqlite_table *t)
     return true;
 }
 
+const char *sqlite_table_trouble(sqlite_conn *c, const char *name)
+{
+    sqlite3_stmt *stmt = NULL;
+    sqlite3_str *sql = sqlite3_str_new(c->db);
+    sqlite3_str_appendf(sql, "SELECT 1 FROM main.\"%w\"", name);
+    int rc = sqlite_prepare_str(c, sql, &stmt);
+    sqlite3_finalize(stmt);
+    return rc == SQLITE_OK ? NULL : sqlite3_errmsg(c->db);
+}
+
 static int fill(sqlite_conn *c, sqlite_table *t, sqlite3_stmt *stmt)
 {
     bool ok = true;
@@ -259,6 +269,8 @@ int sqlite_table_load(sqlite_conn *c, mcp_str name, const mcp_allocator *alloc, 
         rc = t ? fill(c, t, stmt) : SQLITE_NOMEM;
     }
     sqlite3_finalize(stmt);
+    if (t && t->name && (rc & 0xff) == SQLITE_ERROR) /* the pragma did not say what is wrong */
+        (void)sqlite_table_trouble(c, t->name);
     if (rc == SQLITE_OK)
         *ret = t;
     else

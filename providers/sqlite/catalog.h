@@ -73,6 +73,9 @@ const sqlite_column *sqlite_table_column(const sqlite_table *t, mcp_str name);
  * SQLite would parse all views that it uses; for a virtual table, SQLite would run its module. */
 bool sqlite_is_plain(const char *sql);
 
+/* Returns why nothing can be read of a table, for example because the extension with its module is not
+ * loaded. Returns NULL if it can be read. The text lives until the next call of SQLite. */
+const char *sqlite_table_trouble(sqlite_conn *c, const char *name);
 /* Prepares the query for lists, which omits SQLite's own tables and shadow tables. It returns at
  * most ?2 names after ?1 (with `from`, also ?1 itself) in byte order, as (name, type, beginning of
  * the statement). */

@@ -336,11 +336,6 @@ static int put_short_column(sqlite_conn *c, mcp_json_writer *w, sqlite3_stmt *ro
     return SQLITE_OK;
 }
 
-static bool is_view(sqlite3_stmt *row)
-{
-    return sqlite_text(row, 1).ptr[0] == 'v';
-}
-
 static int put_short_table(sqlite_conn *c, sqlite_job *j, sqlite3_stmt *row)
 {
     mcp_json_writer *w = j->json;
@@ -360,8 +355,13 @@ static int put_short_table(sqlite_conn *c, sqlite_job *j, sqlite3_stmt *row)
         rc = each(c, w,
                   "SELECT name, type, pk FROM pragma_table_xinfo(?1, 'main') WHERE hidden <> 1",
                   name.ptr, put_short_column);
+    /* A broken view; a table of an extension that is not loaded. The others can be described. */
+    bool broken = !sqlite_is_plain(sqlite_text(row, 2).ptr) && (rc & 0xff) == SQLITE_ERROR;
+    const char *why = broken ? sqlite_table_trouble(c, name.ptr) : NULL;
+    if (why)
+        put_text(w, "error", why);
     mcp_json_end(w);
-    if (is_view(row) && (rc & 0xff) == SQLITE_ERROR) /* a broken view */
+    if (broken)
         rc = SQLITE_OK;
     return text ? rc : SQLITE_NOMEM;
 }

@@ -150,6 +150,17 @@ void sqlite_file_clear(sqlite_file *f)
     pthread_mutex_destroy(&f->lock);
 }
 
+/* Returns whether an encrypted database may begin so: text does not. */
+static bool may_be_encrypted(const char *begin, size_t n)
+{
+    size_t shown = 0;
+    while (shown < n && (begin[shown] >= ' ' || memchr("\t\r\n", begin[shown], 3)))
+        shown++;
+    return shown < n;
+}
+
+/* An encrypted database is found when it is read: only that source fails then, as it would if it were
+ * damaged. */
 static int check_beginning(const sqlite_file *f, const char *path, mcp_error *error)
 {
     static const char magic[] = "SQLite format 3"; /* the NUL at its end is part of it */
@@ -163,7 +174,8 @@ static int check_beginning(const sqlite_file *f, const char *path, mcp_error *er
     close(fd);
     if (n < 0)
         return refuse(error, MCP_EACCESS, path, "it cannot be read");
-    return n == 0 || (n == sizeof(begin) && memcmp(begin, magic, sizeof(magic)) == 0)
+    return n == 0 || (n == sizeof(begin) && (memcmp(begin, magic, sizeof(magic)) == 0 ||
+                                             may_be_encrypted(begin, (size_t)n)))
                ? MCP_OK
                : refuse(error, MCP_EACCESS, path, "file is not a database");
 }

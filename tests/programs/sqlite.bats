@@ -83,6 +83,28 @@ read_text() { # URI OPTION...: prints the text of a resource
     [[ "$stderr" == *'another source has the tool query_sqlite_a_b'*'?name='*'?tool='* ]]
 }
 
+@test "a table of an extension that is not loaded hides nothing else" {
+    sqlite3 maps.db "CREATE TABLE notes(id INTEGER PRIMARY KEY, text); PRAGMA writable_schema = 1;
+        INSERT INTO sqlite_master VALUES ('table', 'vec', 'vec', 0, 'CREATE VIRTUAL TABLE vec USING vec0(e)')"
+    run -0 --separate-stderr legacy sqlite:maps.db -- "$(request resources/read '{"uri":"sqlite://maps/"}' 1)" \
+        "$(request resources/read '{"uri":"sqlite://maps/vec"}' 2)"
+    [ "$(jq -r '.[0].result.contents[0].text | fromjson | .tables | map(.name + " " + (.error // "")) | join(", ")' <<<"$output")" = \
+        'notes , vec no such module: vec0' ]
+    [[ "$(jq -r '.[1].error.message' <<<"$output")" == *'no such module: vec0' ]]
+}
+
+@test "an encrypted database fails alone" {
+    [ -z "${MCPD_NEAR:-}" ] || skip "a source in the process of mcpd is opened at the start"
+    openssl rand 4096 >secret.db
+    mkdir docs
+    echo hi >docs/a.txt
+    run -0 --separate-stderr legacy sqlite:secret.db docs -- "$(request resources/list '{}' 1)" \
+        "$(request resources/read '{"uri":"sqlite://secret/"}' 2)"
+    [ "$(jq -r '.[0].result.resources | map(.uri)[0,-1]' <<<"$output")" = "sqlite://secret/
+file://$PWD/docs/a.txt" ]
+    [[ "$(jq -r '.[1].error.message' <<<"$output")" == *'not a database'* ]]
+}
+
 @test "the doctor reports whether a database can be read" {
     run -0 "$MCPD" --doctor sqlite:shop.db
     [[ "$output" == *"sqlite:shop.db: sqlite://shop/, 5 templates, the tool query_sqlite_shop; it opens "*"shop.db, "*"shop.db-wal, "* ]]
