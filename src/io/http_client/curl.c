@@ -85,8 +85,10 @@ static void on_socket(uv_poll_t *poll, int status, int events)
     multi_socket *s = poll->data;
     int flags = 0;
 
+    /* libcurl finds the error by reading. If it is told of one, it does not repeat the request on another
+     * connection, which it does if the server has closed this one since its last answer. */
     if (status < 0)
-        flags |= CURL_CSELECT_ERR;
+        flags |= CURL_CSELECT_IN | CURL_CSELECT_OUT;
     if (events & UV_READABLE)
         flags |= CURL_CSELECT_IN;
     if (events & UV_WRITABLE)

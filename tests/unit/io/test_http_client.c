@@ -1,6 +1,8 @@
 /* Streamable HTTP in a client's transport: one message and its answer, failures, and the number of
  * concurrent requests. Other files test streams, sessions and authorization. */
 #define _GNU_SOURCE
+#include <sys/socket.h>
+
 #include "http_client_rig.h"
 #include "io/http_client/http_client.h"
 
@@ -46,6 +48,43 @@ static void test_post(void **state)
     assert_int_equal(f.server.n_connections, 1);
     close_fixture(&f);
     assert_int_equal(f.server.n_requests, 2); /* no DELETE */
+}
+
+/* The server resets a connection that it has closed, as far as it is concerned, when the next request
+ * arrives on it. The request is sent again on another connection. */
+static void reset_second(script_connection *c, const script_request *r)
+{
+    const struct linger reset = {.l_onoff = 1};
+    uv_os_fd_t fd;
+
+    if (c->script->n_requests == 2) {
+        assert_int_equal(uv_fileno((uv_handle_t *)&c->tcp, &fd), 0);
+        setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+        script_close(c);
+    } else {
+        answer_text(c, r);
+    }
+}
+
+static void test_reset(void **state)
+{
+    fixture f;
+
+    (void)state;
+    open_fixture(&f, reset_second, (mcp_http_client_options){0});
+    f.headers = "Content-Type: application/json";
+    for (int i = 0; i < 2; i++) {
+        engine_message m = ENGINE_REQUEST(1, .modern = true);
+
+        m.exchange = (mcp_exchange)i + 1;
+        f.text = ANSWER(1);
+        engine_send(&f.client, m);
+        wait_for_ends(&f);
+    }
+    expect(&f, "got 1 " ANSWER(1) "\ngot 2 " ANSWER(1) "\n");
+    assert_int_equal(f.server.n_requests, 3);
+    assert_int_equal(f.server.n_connections, 2);
+    close_fixture(&f);
 }
 
 /* A handle of libcurl is used again: with other headers and another body and after refusals, too. */
@@ -516,21 +555,14 @@ static void test_arguments(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reuse),
-        cmocka_unit_test(test_post),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_deaths),
-        cmocka_unit_test(test_sent_once),
-        cmocka_unit_test(test_nobody_there),
-        cmocka_unit_test(test_too_long),
-        cmocka_unit_test(test_notification),
-        cmocka_unit_test(test_abandon),
-        cmocka_unit_test(test_max_exchanges),
-        cmocka_unit_test(test_replies_not_taken),
-        cmocka_unit_test(test_replies_taken),
-        cmocka_unit_test(test_redirects),
-        cmocka_unit_test(test_arguments),
-        cmocka_unit_test(test_free_with_loop),
+        cmocka_unit_test(test_reuse),         cmocka_unit_test(test_post),
+        cmocka_unit_test(test_reset),         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_deaths),        cmocka_unit_test(test_sent_once),
+        cmocka_unit_test(test_nobody_there),  cmocka_unit_test(test_too_long),
+        cmocka_unit_test(test_notification),  cmocka_unit_test(test_abandon),
+        cmocka_unit_test(test_max_exchanges), cmocka_unit_test(test_replies_not_taken),
+        cmocka_unit_test(test_replies_taken), cmocka_unit_test(test_redirects),
+        cmocka_unit_test(test_arguments),     cmocka_unit_test(test_free_with_loop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
