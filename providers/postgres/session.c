@@ -239,12 +239,12 @@ static PGconn *dial(const char *conninfo, patience *p, bool *late)
 PGconn *postgres_connect(const char *conninfo, uint64_t timeout_ms, const char *after,
                          const atomic_bool *given_up, bool *mighty, char text[300])
 {
-    char session[POSTGRES_SESSION_SQL], sql[POSTGRES_SESSION_SQL + sizeof(mighty_sql) + 400];
+    char session[POSTGRES_SESSION_SQL], sql[POSTGRES_SESSION_SQL + sizeof(mighty_sql) + 600];
     bool late;
     patience p = {.seconds = CONNECT_S, .given_up = given_up};
     PGconn *conn = dial(conninfo, &p, &late);
     postgres_session_sql(session, timeout_ms);
-    snprintf(sql, sizeof(sql), "%s;%s;SELECT " POSTGRES_FORGET_ROLES ";%.90s", session, mighty_sql,
+    snprintf(sql, sizeof(sql), "%s;%s;SELECT " POSTGRES_FORGET_ROLES ";%.200s", session, mighty_sql,
              after ? after : "");
     if (conn && !late && PQstatus(conn) == CONNECTION_OK) {
         PQsetNoticeReceiver(conn, quiet, NULL); /* libpq's default prints to stderr */

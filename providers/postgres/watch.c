@@ -172,6 +172,10 @@ uint64_t postgres_watch_look(common_source *base)
     return 0;
 }
 
+/* A standby cannot listen, and would refuse the connection with which the schema is checked, too. */
+static const char listen_sql[] =
+    "DO $$BEGIN IF NOT pg_catalog.pg_is_in_recovery() THEN LISTEN mcp_changes; END IF; END$$";
+
 /* ---- subscribers ----------------------------------------------------------------------------- */
 
 void postgres_watch_end(common_source *base)
@@ -193,7 +197,7 @@ int postgres_watch_begin(common_source *base)
                                                         .name = base->name,
                                                         .max = 1,
                                                         .timeout_ms = LONGEST_LOOK_MS,
-                                                        .after = "LISTEN mcp_changes",
+                                                        .after = listen_sql,
                                                         .notify = on_notify,
                                                         .connected = on_connected,
                                                         .user = s},

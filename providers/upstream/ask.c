@@ -363,15 +363,23 @@ static void learnt(upstream_ask *a, int rc, const mcp_json *result, const mcp_er
 }
 
 /* Says what to do if the answer exceeds a limit of the client. */
-static const mcp_error *explain(int rc, const mcp_error *error, mcp_error *room)
+static const mcp_error *explain(const upstream_ask *a, int rc, const mcp_error *error,
+                                mcp_error *room)
 {
+    const char *to = a->name ? a->name : a->f.method;
     if (rc != MCP_ELIMIT || !error)
         return error;
     *room = (mcp_error){.code = rc};
-    snprintf(room->text, sizeof(room->text),
-             "what it sent is too large: %.120s. Ask for less, or raise max_answer, max_values or "
-             "max_entries of this source",
-             error->text);
+    if (strstr(error->text, "(max_message)")) /* the client's word for max_answer */
+        snprintf(room->text, sizeof(room->text),
+                 "its answer to %.60s is longer than %zu bytes. Ask for less, or raise max_answer "
+                 "of this source",
+                 to, up_of(a)->options.max_answer);
+    else
+        snprintf(room->text, sizeof(room->text),
+                 "its answer to %.60s is too large: %.80s. Ask for less, or raise max_answer, "
+                 "max_values or max_entries of this source",
+                 to, error->text);
     return room;
 }
 
@@ -379,7 +387,7 @@ static void done(common_forward *f, int rc, const mcp_json *result, const mcp_er
 {
     upstream_ask *a = ask_of(f);
     mcp_error room;
-    error = explain(rc, error, &room);
+    error = explain(a, rc, error, &room);
     if (a->learns) {
         learnt(a, rc, result, error);
         return;
