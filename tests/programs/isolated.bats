@@ -239,7 +239,7 @@ at_once() {
     done
     [ "$(children)" = 0 ]
     result resources/list '{}'
-    [[ "$heard" == *sqlite://shop/* && "$heard" != *sqlite://bad/* ]]
+    [[ "$heard" == *sqlite://shop/* && "$heard" == *'"sqlite://bad/"'* && "$heard" != *sqlite://bad/t* ]]
     for _ in {1..3}; do
         failure resources/read '{"uri":"sqlite://bad/t/rows"}'
         [[ "$heard" == *"bad.db: database disk image is malformed"* ]]
