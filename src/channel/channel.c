@@ -337,7 +337,7 @@ static bool receive_repaired(mcp_channel *channel, mcp_exchange exchange, mcp_st
 static int refuse_unparsed(mcp_channel *channel, mcp_exchange exchange, mcp_str text,
                            const mcp_error *error)
 {
-    int rc;
+    int rc = MCP_OK;
     bool is_answer = channel->role->malformed && error->code == MCP_EPARSE;
     if (is_answer && receive_repaired(channel, exchange, text, &rc))
         return rc;

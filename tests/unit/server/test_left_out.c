@@ -17,11 +17,13 @@ struct mcp_host_timer {
     mcp_host_timer *next;
 };
 
+enum { FAIL, KEEP, FLOOD, CODE };
+
 /* A provider of three resources, one on each page. */
 typedef struct source {
     const char *prefix;
     int fails_at; /* the page that fails; -1 if none */
-    enum { FAIL, KEEP, FLOOD, CODE } how;
+    int how;      /* FAIL and the others */
     size_t asked;
 } source;
 
