@@ -209,7 +209,7 @@ END
     make_repository outside secret
     out=$PWD/outside/.git
     git init -q empty
-    for name in pack fan info loops self deep pipe pipes socket relative absolute twice common circle nothing; do
+    for name in pack fan info loops self deep pipe pipes socket relative absolute twice common circle nothing refs head packed; do
         cp -r empty $name
     done
     rm -rf pack/.git/objects/pack && ln -s $out/objects/pack pack/.git/objects/pack
@@ -223,9 +223,13 @@ END
     echo ../../outside/.git >common/.git/commondir
     rm -rf circle/.git/objects && echo . >circle/.git/commondir && ln -s objects circle/.git/objects
     rm -rf nothing/.git && printf 'gitdir: \n' >nothing/.git
+    rm -rf refs/.git/refs && ln -s $out/refs refs/.git/refs
+    ln -sf $out/HEAD head/.git/HEAD
+    ln -s $out/packed-refs packed/.git/packed-refs && git -C outside pack-refs --all
     for case in 'pack|objects: it is outside' 'fan|objects: it is outside' 'info|' 'pipe|objects: ' 'pipes|alternates: it cannot be read' \
         'relative|alternates: it is outside' 'absolute|alternates: it is outside' 'twice|.git: ' 'common|commondir: it is outside' \
-        'circle|objects: ' 'nothing|.git: neither'; do
+        'circle|objects: ' 'nothing|.git: neither' 'refs|refs: it is outside' 'head|HEAD: it is outside' \
+        'packed|packed-refs: it is outside'; do
         refused_late "git://${case%%|*}/HEAD/a.txt" "${case#*|}" "git:${case%%|*}"
     done
 }
@@ -235,27 +239,20 @@ END
     out=$PWD/outside/.git
     commit=$(git -C outside rev-parse HEAD)
     blob=$(git -C outside rev-parse HEAD:a.txt)
-    for name in refs heads ref head packed loops tree; do cp -r r $name; done
-    rm -rf refs/.git/refs && ln -s $out/refs refs/.git/refs
+    for name in heads ref loops tree; do cp -r r $name; done
     rm -rf heads/.git/refs/heads && ln -s $out/refs/heads heads/.git/refs/heads
     ln -sf $out/refs/heads/main ref/.git/refs/heads/main
-    ln -sf $out/HEAD head/.git/HEAD
-    git -C outside pack-refs --all
-    rm -rf packed/.git/refs/heads/* && ln -s $out/packed-refs packed/.git/packed-refs
     printf 'ref: refs/heads/b\n' >loops/.git/refs/heads/a
     printf 'ref: refs/heads/a\n' >loops/.git/refs/heads/b
     printf 'ref: refs/heads/a\n' >loops/.git/HEAD
     printf '.\n../objects\n%s\n%s/loops/.git/objects\n' "../../.git/objects" "$PWD" >loops/.git/objects/info/alternates
-    talk modern "$MCPD" git:refs git:heads git:ref git:head git:packed git:loops git:tree
-    for uri in refs/main/a.txt heads/main/a.txt ref/main/a.txt head/HEAD/a.txt packed/main/a.txt loops/HEAD/a.txt loops/a/a.txt \
-        "tree/$commit/a.txt" "tree/$blob" "refs/$commit" "heads/-/log/main" "packed/-/commit/main"; do
+    talk modern "$MCPD" git:heads git:ref git:loops git:tree
+    for uri in heads/main/a.txt ref/main/a.txt loops/HEAD/a.txt loops/a/a.txt "tree/$commit/a.txt" "tree/$blob" \
+        "heads/$commit" "heads/-/log/main" "ref/-/commit/main"; do
         failure resources/read "{\"uri\":\"git://$uri\"}"
     done
-    failure resources/read '{"uri":"git://packed/-/branches"}'
-    for name in refs heads; do
-        text git://$name/-/branches
-        [ "$(jq -c .branches <<<"$heard")" = '[]' ]
-    done
+    text git://heads/-/branches
+    [ "$(jq -c .branches <<<"$heard")" = '[]' ]
     result resources/read '{"uri":"git://tree/HEAD/a.txt"}'
     [[ "$heard" == *one* ]]
     hush
