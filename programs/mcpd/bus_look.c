@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include <mcp/io.h>
 
@@ -11,7 +10,7 @@
 #include "modules.h"
 #include "seal_key.h"
 
-enum { PATIENCE_S = 6 };
+enum { PATIENCE_MS = 6000 };
 
 /* ---- --doctor -------------------------------------------------------------------------------- */
 
@@ -60,7 +59,8 @@ static void try_bus(const settings *now, mcp_loop *loop)
     int rc = bus_make(now, mcp_loop_host(loop), &made, &which, &error);
     if (rc == MCP_OK) {
         rc = made.open(&events, made.user, &error);
-        for (time_t end = time(NULL) + PATIENCE_S; rc == MCP_OK && !l.known && time(NULL) < end;)
+        for (int64_t end = mcp_loop_now(loop) + PATIENCE_MS;
+             rc == MCP_OK && !l.known && mcp_loop_now(loop) < end;)
             mcp_loop_step(loop, 100);
         made.close(made.user);
     }

@@ -6,59 +6,17 @@
 
 #include <common/text.h>
 #include <mcp/io.h>
-#include <mcp/sys/server.h>
 #include <prompts.h>
 
 #include "doctor.h"
+#include "inquiry.h"
 #include "tokens.h"
 
-enum { SHOWN = 5, MOST_PRINCIPALS = 32 };
-
-/* One principal's conversation. */
-typedef struct asking {
-    mcp_loop *loop;
-    mcp_channel *channel;
-    mcp_json_doc *answer; /* the last answer */
-} asking;
-
-static void on_send(mcp_channel *channel, mcp_exchange exchange, mcp_str message, void *user)
-{
-    asking *a = user;
-    mcp_json_doc *doc = NULL;
-    (void)channel, (void)exchange;
-    if (mcp_json_parse(message, NULL, NULL, &doc, NULL) == MCP_OK &&
-        mcp_json_get(mcp_json_root(doc), "id")) {
-        mcp_json_free(a->answer);
-        a->answer = doc;
-    } else {
-        mcp_json_free(doc);
-    }
-}
+enum { SHOWN = 5, MOST_PRINCIPALS = 32, ANSWER_S = 20 };
 
 /* The resource tools may be listed only for hosts that are known to show nothing but tools. */
 #define ANY_HOST   "mcpd"
 #define TOOLS_ONLY "codex-mcp-client"
-
-/* Sends a request and returns its result, which is valid until the next call. Returns NULL after an
- * error, or if there is no answer within 20 seconds. */
-static const mcp_json *ask(asking *a, const char *method, const char *client)
-{
-    char text[400];
-    mcp_json_free(a->answer);
-    a->answer = NULL;
-    snprintf(text, sizeof(text),
-             "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":{\"_meta\":{"
-             "\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\","
-             "\"io.modelcontextprotocol/clientInfo\":{\"name\":\"%s\",\"version\":\"1\"},"
-             "\"io.modelcontextprotocol/clientCapabilities\":{}}}}",
-             method, client);
-    mcp_channel_receive(a->channel, 0, mcp_str_from(text), mcp_loop_now(a->loop));
-    for (int i = 0; i < 200 && !a->answer; i++) {
-        mcp_loop_step(a->loop, 100);
-        mcp_channel_tick(a->channel, mcp_loop_now(a->loop));
-    }
-    return mcp_json_get(mcp_json_root(a->answer), "result");
-}
 
 /* ---- one list -------------------------------------------------------------------------------- */
 
@@ -71,12 +29,40 @@ static const struct {
     {"tools/list", "tools", "name", "tool"},
 };
 
-static void print_list(size_t l, const mcp_json *result)
+/* What is known of one list. */
+typedef struct seen {
+    inquiry_outcome outcome;
+    const mcp_json *result;
+    char why[200]; /* there is no list */
+} seen;
+
+static seen look(inquiry *i, size_t l)
 {
-    const mcp_json *array = mcp_json_get(result, lists[l].array);
+    seen s = {.outcome = inquiry_ask(i, lists[l].method, ANY_HOST, &s.result)};
+    mcp_str text = mcp_json_string(mcp_json_get(s.result, "message"));
+    if (s.outcome == INQUIRY_NO_ANSWER)
+        snprintf(s.why, sizeof(s.why), "there was no answer within %d s", ANSWER_S);
+    else if (s.outcome == INQUIRY_ERROR)
+        snprintf(s.why, sizeof(s.why), "%.150s", text.len ? text.ptr : "the error has no message");
+    if (s.outcome != INQUIRY_RESULT)
+        s.result = NULL;
+    if (s.why[0])
+        doctor_find(FINDING_WRONG, lists[l].one, "%s: %s", lists[l].method, s.why);
+    return s;
+}
+
+static void print_list(size_t l, const seen *s)
+{
+    const mcp_json *array = mcp_json_get(s->result, lists[l].array);
     size_t count = mcp_json_count(array), i = 0;
-    bool more = mcp_json_get(result, "nextCursor") != NULL;
+    bool more = mcp_json_get(s->result, "nextCursor") != NULL;
     mcp_json_iter it = {0};
+    if (s->why[0]) {
+        printf("  %ss are not known: ", lists[l].one);
+        text_put(stdout, mcp_str_from(s->why), TEXT_LINE);
+        putchar('\n');
+        return;
+    }
     printf("  %zu %s%s%s\n", count, lists[l].one, count == 1 ? "" : "s",
            more ? " on the first page, and more" : "");
     for (const mcp_json *v; i < SHOWN && (v = mcp_json_next(array, &it, NULL)) != NULL; i++) {
@@ -88,15 +74,20 @@ static void print_list(size_t l, const mcp_json *result)
         printf("    ...\n");
 }
 
-static void put_list(mcp_json_writer *w, size_t l, const mcp_json *result)
+static void put_list(mcp_json_writer *w, size_t l, const seen *s)
 {
-    const mcp_json *array = mcp_json_get(result, lists[l].array);
+    const mcp_json *array = mcp_json_get(s->result, lists[l].array);
     size_t i = 0;
     mcp_json_iter it = {0};
     mcp_json_key(w, lists[l].array);
     mcp_json_begin_object(w);
-    mcp_json_put_uint(w, "count", mcp_json_count(array));
-    mcp_json_put_bool(w, "more", mcp_json_get(result, "nextCursor") != NULL);
+    if (s->why[0]) {
+        mcp_json_key(w, "error"), mcp_json_add_string(w, s->why);
+        mcp_json_end(w);
+        return;
+    }
+    mcp_json_key(w, "count"), mcp_json_add_uint(w, mcp_json_count(array));
+    mcp_json_key(w, "more"), mcp_json_add_bool(w, mcp_json_get(s->result, "nextCursor") != NULL);
     mcp_json_key(w, "first");
     mcp_json_begin_array(w);
     for (const mcp_json *v; i < SHOWN && (v = mcp_json_next(array, &it, NULL)) != NULL; i++)
@@ -126,13 +117,13 @@ static void find_tools(const char *principal, const mcp_json *result)
 
 static void show(mcp_loop *loop, mcp_server *server, const char *principal, mcp_json_writer *w)
 {
-    asking a = {.loop = loop};
-    if (mcp_server_connect(
-            server,
-            MCP_OPTIONS(mcp_channel_options, .send = on_send, .user = &a,
-                        .principal = strcmp(principal, "anonymous") == 0 ? NULL : principal),
-            &a.channel, NULL) != MCP_OK)
+    inquiry i;
+    int rc = inquiry_begin(&i, loop, server, strcmp(principal, "anonymous") == 0 ? NULL : principal,
+                           ANSWER_S * 1000);
+    if (rc != MCP_OK) {
+        doctor_find(FINDING_WRONG, "offer", "as %s: %s", principal, mcp_error_text(rc));
         return;
+    }
     if (w) {
         mcp_json_begin_object(w);
         mcp_json_put_string(w, "principal", principal);
@@ -141,25 +132,22 @@ static void show(mcp_loop *loop, mcp_server *server, const char *principal, mcp_
     }
     bool resources = false, tools = false;
     for (size_t l = 0; l < sizeof(lists) / sizeof(*lists); l++) {
-        const mcp_json *result = ask(&a, lists[l].method, ANY_HOST);
-        bool any = mcp_json_count(mcp_json_get(result, lists[l].array)) > 0;
+        seen s = look(&i, l);
+        bool any = mcp_json_count(mcp_json_get(s.result, lists[l].array)) > 0;
         resources = resources || (any && l < 2);
-        tools = tools || (any && strcmp(lists[l].one, "tool") == 0);
-        if (!result && mcp_json_get(mcp_json_root(a.answer), "error")) /* not offered */
-            result = NULL;
-        else if (!result)
-            doctor_find(FINDING_WRONG, lists[l].one, "%s does not end", lists[l].method);
+        tools = tools || (strcmp(lists[l].one, "tool") == 0 && (any || s.why[0]));
         if (w)
-            put_list(w, l, result);
+            put_list(w, l, &s);
         else
-            print_list(l, result);
+            print_list(l, &s);
     }
-    if (resources && !tools)
-        find_tools(principal, ask(&a, "tools/list", TOOLS_ONLY));
+    const mcp_json *found = NULL;
+    if (resources && !tools &&
+        inquiry_ask(&i, "tools/list", TOOLS_ONLY, &found) != INQUIRY_NO_ANSWER)
+        find_tools(principal, found);
     if (w)
         mcp_json_end(w);
-    mcp_json_free(a.answer);
-    mcp_channel_free(a.channel);
+    inquiry_end(&i);
 }
 
 /* Adds a principal unless it is in the list already. */

@@ -170,6 +170,36 @@ END
     [[ $output == *"WRONG   source: mcp:http://127.0.0.1:1/?name=gone: "*"connect"* ]]
 }
 
+@test "--doctor waits for lists by the clock, whatever a server writes meanwhile, and says which list failed" {
+    cat >talker.py <<'END'
+import json, sys
+for line in sys.stdin:
+    m = json.loads(line)
+    if "id" not in m:
+        continue
+    r = {"jsonrpc": "2.0", "id": m["id"]}
+    if m["method"] == "initialize":
+        r["result"] = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}, "prompts": {}},
+                       "serverInfo": {"name": "talker", "version": "1"}}
+    elif m["method"] == "tools/list":
+        for i in range(1000):
+            print("looking at", i, file=sys.stderr, flush=True)
+        r["result"] = {"tools": [{"name": "one", "inputSchema": {"type": "object"}}]}
+    elif m["method"] == "prompts/list":
+        r["error"] = {"code": -32000, "message": "out of order"}
+    else:
+        r["error"] = {"code": -32601, "message": "no such method"}
+    print(json.dumps(r), flush=True)
+END
+    run -1 "$MCPD" --doctor --no-resource-tools 'mcp:python3 talker.py?name=up'
+    [[ $output == *"  prompts are not known: out of order"*"  1 tool
+    up_one"* ]]
+    [[ $output == *"WRONG   prompt: prompts/list: out of order"* ]]
+    run -1 --separate-stderr "$MCPD" --doctor --json --no-resource-tools 'mcp:python3 talker.py?name=up'
+    [ "$(jq -c '.offers[0] | [.prompts.error, .prompts.count, .tools.count, .resources.count]' <<<"$output")" = \
+        '["out of order",null,1,0]' ]
+}
+
 @test "--check-config checks the options of another server without connecting" {
     source() { jq -n --argjson source "$1" '{sources: ["own", ($source + {module: "mcp"})]}' >mcpd.json; }
     source '{"source": "touch started", "name": "up"}'

@@ -118,13 +118,13 @@ static void on_readable(void *arg)
 /* Before a worker serves, it waits until it knows what the others know. */
 static void catch_up(worker_line *l)
 {
-    enum { PATIENCE = 20, STEP_MS = 100 };
+    enum { PATIENCE_MS = 2000 };
     struct pollfd readable = {.fd = l->fd, .events = POLLIN};
-    for (int i = 0; i < PATIENCE && !l->complete && !l->ended;) {
-        if (poll(&readable, 1, STEP_MS) > 0)
+    int64_t end = l->host->now(l->host->user) + PATIENCE_MS, left = PATIENCE_MS;
+    while (!l->complete && !l->ended && left > 0) {
+        if (poll(&readable, 1, (int)left) > 0)
             on_readable(l);
-        else
-            i++;
+        left = end - l->host->now(l->host->user);
     }
 }
 
