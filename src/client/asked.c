@@ -152,7 +152,7 @@ static void reply(mcp_question *q)
         mcp__client_expect(q->client, mcp_question_elicitation_id(q));
     q->asked->question = NULL;
     q->asked = NULL;
-    if (q->code)
+    if (q->failed)
         mcp__incoming_error(in, q->code, text, mcp__buf_view(&q->data));
     else
         reply_result(in, text);

@@ -7,7 +7,7 @@
 
 #include "protocol/contents.h"
 
-enum { REJECTED = -1, MAX_FAILURE = 1024 };
+enum { MAX_FAILURE = 1024 };
 
 /* ---- limits ---------------------------------------------------------------------------------- */
 
@@ -182,6 +182,7 @@ static void answer_roots(mcp_question *q)
     mcp__buf_char(&q->answer, '}');
     if (q->answer.failed) {
         mcp__buf_reset(&q->answer, 0);
+        q->failed = true;
         q->code = MCP__INTERNAL_ERROR;
     }
     mark_answered(q);
@@ -372,7 +373,7 @@ int mcp_question_sampled(mcp_question *question, const char *result, mcp_error *
     return rc;
 }
 
-int mcp_question_fail(mcp_question *question, int code, const char *message)
+int mcp__question_fail(mcp_question *question, int code, const char *message)
 {
     static const char default_text[] = "rejected by the user";
     int rc = mcp__question_check(question, true, NULL);
@@ -383,9 +384,16 @@ int mcp_question_fail(mcp_question *question, int code, const char *message)
     len = mcp__utf8_valid(text.ptr, mcp__utf8_cut(text.ptr, len));
     mcp__buf_add(&question->answer, text.ptr, len);
     rc = question->answer.failed;
-    if (rc == MCP_OK)
-        question->code = code ? code : REJECTED;
+    if (rc == MCP_OK) {
+        question->failed = true;
+        question->code = code;
+    }
     return mcp__question_complete(question, rc, NULL);
+}
+
+int mcp_question_fail(mcp_question *question, int code, const char *message)
+{
+    return mcp__question_fail(question, code ? code : MCP__REJECTED, message);
 }
 
 /* ---- roots ----------------------------------------------------------------------------------- */

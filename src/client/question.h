@@ -38,8 +38,9 @@ struct mcp_question {
     bool answered;  /* the program has answered it */
     bool withdrawn; /* its answer is not needed any more */
     bool accepted;
-    bool completed;  /* the interaction at the URL is complete */
-    int code;        /* the code of the error to answer with; 0 if none */
+    bool completed; /* the interaction at the URL is complete */
+    bool failed;    /* it is answered with an error, of this code */
+    int code;
     mcp__buf answer; /* JSON text, or the error's message */
     mcp__buf data;   /* JSON text of the error's data; empty if there is none */
 };
@@ -70,6 +71,10 @@ int mcp__question_check(const mcp_question *q, bool fits, mcp_error *error);
 /* Completes an answer. If the answer could not be written, which rc says, the question stays
  * open. */
 int mcp__question_complete(mcp_question *q, int rc, mcp_error *error);
+/* The code that a question which is not answered has if nobody says another one. */
+enum { MCP__REJECTED = -1 };
+/* Like mcp_question_fail(), but 0 is a code, too. */
+int mcp__question_fail(mcp_question *question, int code, const char *message);
 /* Passes the question to the program. */
 void mcp__question_ask(mcp_question *question);
 /* Withdraws a question whose answer is not needed any more, and notifies the program. */

@@ -63,15 +63,16 @@ int mcp_question_fail_text(mcp_question *question, mcp_str object, mcp_error *er
         return rc;
     rc = parse(question, object, &doc, error);
     const mcp_json *root = mcp_json_root(doc);
-    int64_t code = mcp_json_int(mcp_json_get(root, "code"), 0);
+    int64_t code = mcp_json_int(mcp_json_get(root, "code"), INT64_MIN);
     const char *message = mcp_json_string(mcp_json_get(root, "message")).ptr;
     if (rc == MCP_OK)
         mcp__json_put_text(&question->data, data_of(root, object));
     if (rc == MCP_OK)
         rc = question->data.failed;
     if (rc == MCP_OK)
-        rc = mcp_question_fail(question, code >= INT32_MIN && code <= INT32_MAX ? (int)code : 0,
-                               message ? message : "");
+        rc = mcp__question_fail(question,
+                                code >= INT32_MIN && code <= INT32_MAX ? (int)code : MCP__REJECTED,
+                                message ? message : "");
     else
         rc = mcp__question_complete(question, rc, error);
     if (rc != MCP_OK && error && error->code == MCP_OK)

@@ -313,7 +313,7 @@ static void end_round(mcp__call *call)
     mcp_client *client = call->client;
     for (mcp__link *l = client->questions.list.next; l != &client->questions.list; l = l->next) {
         const mcp_question *q = mcp__container(l, mcp_question, link);
-        if (q->call == call && q->code) {
+        if (q->call == call && q->failed) {
             finish_failed(call, q);
             return;
         }
@@ -352,7 +352,7 @@ static bool is_complete(mcp_client *client, const mcp__call *call)
         const mcp_question *q = mcp__container(l, mcp_question, link);
         if (q->call != call)
             continue;
-        if (q->code)
+        if (q->failed)
             return true;
         if (!q->answered)
             return false;

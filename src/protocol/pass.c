@@ -489,5 +489,5 @@ int mcp__pass_code(const mcp__revision *to, int64_t code, bool unknown_resource)
         if (code == hop_codes[i])
             return MCP__INTERNAL_ERROR;
     }
-    return code && code >= INT32_MIN && code <= INT32_MAX ? (int)code : MCP__INTERNAL_ERROR;
+    return code >= INT32_MIN && code <= INT32_MAX ? (int)code : MCP__INTERNAL_ERROR;
 }

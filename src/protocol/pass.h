@@ -80,7 +80,8 @@ bool mcp__pass_members(const mcp__pass *pass, mcp__buf *b, mcp__pass_shape shape
  * forwarded unchanged. */
 bool mcp__pass_page_member(const mcp__pass *pass, mcp_str key, const mcp_json *value, mcp_str text);
 /* Returns the error code for the peer that corresponds to an error code of another server. The
- * caller of this function handles the codes that depend on more than the revision. */
+ * caller of this function handles the codes that depend on more than the revision. INT64_MIN stands
+ * for a code that is missing or no integer. */
 int mcp__pass_code(const mcp__revision *to, int64_t code, bool unknown_resource);
 
 /* ---- pass_words.c: texts that replace those of the other server, for pass.c ------------------ */

@@ -24,7 +24,8 @@ static int fail(mcp_request *req, int code, const char *data, const char *format
         mcp_str text = mcp__request_format(req, format, args);
         mcp_str copy = data ? copy_data(req, data) : (mcp_str){0};
         req->reply.failed = before; /* the error is sent even if there is no memory for its text */
-        req->error.code = code;
+        req->error.code = code ? code : MCP__INTERNAL_ERROR;
+        req->error.sends_zero = !code;
         req->error.message = text;
         req->error.data = copy;
     }
@@ -141,13 +142,13 @@ static void send_error(mcp_request *req)
     mcp_str message = req->error.message.ptr ? req->error.message : MCP_STR("Internal error");
     size_t valid = mcp__utf8_valid(message.ptr, message.len);
     mcp__incoming *in = &req->in;
-    int code = req->error.code;
+    int code = req->error.code, sent = req->error.sends_zero ? 0 : code;
     if (req->task) {
-        mcp__task_fail(req, code, (mcp_str){message.ptr, valid}, req->error.data);
+        mcp__task_fail(req, sent, (mcp_str){message.ptr, valid}, req->error.data);
         return;
     }
     mcp__buf b = mcp__channel_take_buf(in->channel);
-    mcp__put_error(&b, mcp__incoming_id(in), MCP__NO_ID_NULL, code, (mcp_str){message.ptr, valid},
+    mcp__put_error(&b, mcp__incoming_id(in), MCP__NO_ID_NULL, sent, (mcp_str){message.ptr, valid},
                    req->error.data);
     size_t length = b.len;
     if (in->scopes) { /* the string is in the arena, which is freed before the message is sent */

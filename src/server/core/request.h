@@ -63,6 +63,7 @@ typedef struct mcp__reply {
  * or static. */
 typedef struct mcp__reply_error {
     int code;
+    bool sends_zero; /* the peer gets the code 0 instead of `code`, as another server sent it */
     mcp_str message, data;
     mcp_str refusal; /* why the client did not answer an input request */
     bool passed;     /* it is the answer of another server */

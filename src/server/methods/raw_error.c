@@ -42,7 +42,7 @@ static int remember_ids(const mcp__raw *p, const mcp_json *data)
 static int code_for(const mcp__raw *p, const mcp_json *error)
 {
     const mcp_request *req = p->req;
-    int64_t code = mcp_json_int(mcp_json_get(error, "code"), 0);
+    int64_t code = mcp_json_int(mcp_json_get(error, "code"), INT64_MIN);
     const mcp_json *data = mcp_json_get(error, "data");
     if (code == MCP__URL_REQUIRED && req->revision->url_required &&
         mcp_request_can(req, "elicitation.url"))

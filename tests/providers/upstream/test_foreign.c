@@ -77,7 +77,7 @@ static void add_answer(text *t, const char *id, const char *method, mcp_str para
     mcp_json_free(doc);
     add(t, "{\"jsonrpc\":\"2.0\",\"id\":%s,", id);
     if (any(10) == 0) {
-        add(t, "\"error\":{\"code\":7,\"message\":\"no \303\244\",\"data\":{");
+        add(t, "\"error\":{\"code\":%d,\"message\":\"no \303\244\",\"data\":{", any(2) ? 7 : 0);
         add_unknown(t);
         add_uri(t);
         add(t, "}}}");

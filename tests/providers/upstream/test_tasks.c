@@ -27,7 +27,7 @@ static int call(mcp_request *req, const mcp_json *arguments, void *user)
     static const char result[] = "{" RESULT "}";
     const mcp_raw raw = {.size = sizeof(raw), .json = {result, sizeof(result) - 1}};
     const mcp_raw error = {.size = sizeof(error),
-                           .json = MCP_STR("{\"code\":7,\"message\":\"no\",\"data\":{\"a\":1.0}}")};
+                           .json = MCP_STR("{\"code\":0,\"message\":\"no\",\"data\":{\"a\":1.0}}")};
     mcp_str what = mcp_json_string(mcp_json_get(arguments, "q"));
     runs++;
     int rc = user ? mcp_request_task(req, MCP_OPTIONS(mcp_task_options, .message = "at work")) : 0;
@@ -195,7 +195,7 @@ static void test_requested(void **state)
                  id_of(ask(&w, false, "tools/call", CALL("may", "error") ",\"task\":{}")));
         pass_time(&w);
         wires_has(of_task(&w, false, "tasks/result", id),
-                  "\"error\":{\"code\":7,\"message\":\"no\",\"data\":{\"a\":1.0}}");
+                  "\"error\":{\"code\":0,\"message\":\"no\",\"data\":{\"a\":1.0}}");
         wires_has(ask(&w, false, "tasks/list", "\"a\":1"), "\"tasks\":[{");
         close_all(&w);
     }
@@ -240,7 +240,7 @@ static void test_extension(void **state)
         pass_time(&w);
         reply = of_task(&w, true, "tasks/get", id);
         wires_has(reply, "\"status\":\"failed\"");
-        wires_has(reply, "\"error\":{\"code\":7,\"message\":\"no\",\"data\":{\"a\":1.0}}");
+        wires_has(reply, "\"error\":{\"code\":0,\"message\":\"no\",\"data\":{\"a\":1.0}}");
         assert_int_equal(runs, 3);
         close_all(&w);
     }

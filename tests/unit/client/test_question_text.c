@@ -100,6 +100,7 @@ static void test_failures(void **state)
         {"{\"code\":-1,\"message\":\"no\",\"data\":" DIGITS "}",
          "\"error\":{\"code\":-1,\"message\":\"no\",\"data\":" DIGITS "}"},
         {"{\"code\":5,\"message\":\"\"}", "\"error\":{\"code\":5,\"message\":\"\"}"},
+        {"{\"code\":0,\"message\":\"x\"}", "\"error\":{\"code\":0,\"message\":\"x\"}"},
         {"{\"code\":99999999999}", "\"error\":{\"code\":-1,\"message\":\"\"}"},
         {"{}", "\"error\":{\"code\":-1,\"message\":\"\"}"},
     };

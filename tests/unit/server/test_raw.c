@@ -80,6 +80,21 @@ static int answer(mcp_request *req)
     return mcp_reply_raw(req, &raw);
 }
 
+/* Errors of the other server, and the code that the caller gets. */
+static const struct {
+    const char *tool, *error, *sent;
+} codes[] = {
+    {"n_zero", "{\"code\":0,\"message\":\"no\"}", "\"error\":{\"code\":0,\"message\":\"no\"}"},
+    {"n_zero_real", "{\"code\":0.0,\"message\":\"no\"}",
+     "\"error\":{\"code\":0,\"message\":\"no\"}"},
+    {"n_zero_data", "{\"code\":0,\"message\":\"no\",\"data\":[1.0]}",
+     "\"error\":{\"code\":0,\"message\":\"no\",\"data\":[1.0]}"},
+    {"n_least", "{\"code\":-2147483648,\"message\":\"no\"}", "\"code\":-2147483648,"},
+    {"n_large", "{\"code\":99999999999,\"message\":\"no\"}", "\"code\":-32603,"},
+    {"n_string", "{\"code\":\"0\",\"message\":\"no\"}", "\"code\":-32603,"},
+    {"n_no_code", "{\"message\":\"no\"}", "\"code\":-32603,"},
+};
+
 static int run(mcp_request *req, mcp_item item, mcp_str name, void *user)
 {
     (void)item, (void)user;
@@ -89,6 +104,12 @@ static int run(mcp_request *req, mcp_item item, mcp_str name, void *user)
         mcp_raw raw = raw_of("{\"code\":-32002,\"message\":\"gone\",\"data\":{\"uri\":\"f:/x\","
                              "\"n\":1.0000000000000000000001}}");
         return mcp_reply_raw_error(req, &raw);
+    }
+    for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
+        if (mcp_str_eq(name, mcp_str_from(codes[i].tool))) {
+            mcp_raw raw = raw_of(codes[i].error);
+            return mcp_reply_raw_error(req, &raw);
+        }
     }
     if (mcp_str_eq(name, MCP_STR("n_bad"))) {
         mcp_raw raw = raw_of("{\"a\":1,\"a\":2}");
@@ -228,6 +249,22 @@ static void test_modern(void **state)
                "\"ref\":{\"type\":\"ref/resource\",\"uri\":\"up:f:/{x}\"},"
                "\"argument\":{\"name\":\"x\",\"value\":\"\"}");
     assert_has(s, "{\"values\":[\"a\",\"secret\"],\"total\":2");
+    mcp_channel_free(c);
+    rig_close(&r);
+}
+
+static void test_codes(void **state)
+{
+    static rig r;
+    mcp_channel *c;
+    (void)state;
+    r = (rig){0};
+    assert_int_equal(open_all(&r, &c), MCP_OK);
+    for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
+        char params[60];
+        snprintf(params, sizeof(params), "\"name\":\"%s\"", codes[i].tool);
+        assert_has(modern(&r, c, "tools/call", params), codes[i].sent);
+    }
     mcp_channel_free(c);
     rig_close(&r);
 }
@@ -411,9 +448,10 @@ static void test_progress(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_modern), cmocka_unit_test(test_legacy),
-        cmocka_unit_test(test_access), cmocka_unit_test(test_progress),
-        cmocka_unit_test(test_bytes),  cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_modern),    cmocka_unit_test(test_codes),
+        cmocka_unit_test(test_legacy),    cmocka_unit_test(test_access),
+        cmocka_unit_test(test_progress),  cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests_name("server: raw", tests, NULL, NULL);
 }
