@@ -122,7 +122,7 @@ const command commands[] = {
                    "are restarted, until a signal ends the command or --count changes were "
                    "printed.",
         .json = "{\"time\", \"changed\", \"uri\"}, one line each; with --read, lists also have "
-                "\"added\", \"removed\" and \"more\"",
+                "\"added\", \"removed\" and \"more\", and resources \"contents\"",
     },
     {
         .name = "context",

@@ -137,7 +137,7 @@ int definitions_list(ctl *c, const definitions *d)
     else if (!c->set.quiet)
         say("this server offers no %s; 'mcpctl info' shows what it offers", d->capability);
     if (c->set.json)
-        json_list_end(&p.json, code == EXIT_OK);
+        code = json_list_end(c, &p.json, code);
     table_free(p.table);
     return code;
 }

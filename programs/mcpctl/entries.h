@@ -74,7 +74,8 @@ listing *listing_begin(ctl *c, const char *json_name);
 /* Widens the columns for these entries; called before the first is printed, or before each page. */
 void listing_measure(listing *l, const entry *items, size_t count);
 int listing_put(listing *l, const entry *e, bool with_score);
-/* Ends and frees the listing. If `complete` is set, the JSON document is closed. */
-size_t listing_end(listing *l, bool complete);
+/* Ends and frees the listing, and sets *count to the number of its entries. A JSON document is
+ * printed if `code` is EXIT_OK. Returns `code`, or EXIT_LOCAL if it cannot be printed. */
+int listing_end(listing *l, int code, size_t *count);
 
 #endif

@@ -56,9 +56,8 @@ static int put_all(ctl *c, entries *all)
         listing_measure(l, all->items, all->count);
     for (size_t i = 0; code == EXIT_OK && i < all->count; i++)
         code = listing_put(l, &all->items[i], true);
-    if (l)
-        listing_end(l, code == EXIT_OK);
-    return code;
+    size_t count;
+    return l ? listing_end(l, code, &count) : code;
 }
 
 int run_find(ctl *c)

@@ -86,7 +86,10 @@ int run_servers(ctl *c)
             say("no configuration file has a server");
         return code;
     }
+    if (code != EXIT_OK) {
+        mcp_json_writer_free(l.w);
+        return code;
+    }
     mcp_json_end(l.w), mcp_json_end(l.w);
-    int written = put_written(c, "servers", l.w);
-    return code == EXIT_OK ? written : code;
+    return put_written(c, "servers", l.w);
 }

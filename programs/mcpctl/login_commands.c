@@ -219,10 +219,11 @@ int run_auth(ctl *c)
     }
     if (code == EXIT_OK)
         code = put_logins(&l);
-    if (l.w) {
+    if (l.w && code == EXIT_OK) {
         mcp_json_end(l.w), mcp_json_end(l.w);
-        int written = put_written(c, "auth", l.w);
-        code = code == EXIT_OK ? written : code;
+        code = put_written(c, "auth", l.w);
+    } else if (l.w) {
+        mcp_json_writer_free(l.w);
     } else if (code == EXIT_OK && !l.count && !c->set.quiet) {
         say("there is no login; 'mcpctl login SERVER' makes one");
     }

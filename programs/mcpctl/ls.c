@@ -1,6 +1,6 @@
-/* ls.c: mcpctl ls, and the table that find prints too. Unless they have to be sorted, entries are
- * printed page by page, so that memory does not grow with the list; the columns are those of the
- * widest page so far.
+/* ls.c: mcpctl ls, and the table that find prints too. Unless they have to be sorted or are
+ * JSON, entries are printed page by page, so that memory does not grow with the list; the columns
+ * are those of the widest page so far.
  */
 #include <stdlib.h>
 
@@ -147,13 +147,13 @@ int listing_put(listing *l, const entry *e, bool with_score)
     return EXIT_OK;
 }
 
-size_t listing_end(listing *l, bool complete)
+int listing_end(listing *l, int code, size_t *count)
 {
-    size_t count = l->count;
+    *count = l->count;
     if (l->as_json)
-        json_list_end(&l->json, complete);
+        code = json_list_end(l->c, &l->json, code);
     free(l);
-    return count;
+    return code;
 }
 
 /* ---- ls -------------------------------------------------------------------------------------- */
@@ -235,7 +235,9 @@ int run_ls(ctl *c)
         code =
             c->set.sort ? list_sorted(c, &s) : session_list(c, "ls", "resources/list", on_page, &s);
     code = code == ENOUGH ? EXIT_OK : code;
-    if (listing_end(s.listing, code == EXIT_OK) == 0 && code == EXIT_OK)
+    size_t count;
+    code = listing_end(s.listing, code, &count);
+    if (!count && code == EXIT_OK)
         entries_say_none(c, s.seen);
     return code;
 }

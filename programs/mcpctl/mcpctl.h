@@ -255,14 +255,21 @@ char *take_written(const char *what, mcp_json_writer *w);
 /* Flushes stdout. Returns false if writing failed, now or earlier. */
 bool flush_stdout(ctl *c);
 
-/* A JSON document around a list that is printed incrementally: {"resources":[ … ]}. */
+/* A JSON document around a list: {"resources":[ … ]}. It is kept in memory and printed at the end,
+ * because it must be absent if something that belongs to it cannot be had. */
 typedef struct json_list {
+    const char *name;
     mcp_json_writer *w;
-    size_t count;
+    FILE *to; /* writes the elements to `text`, on a line each; NULL if out of memory */
+    char *text;
+    size_t len, count;
 } json_list;
 void json_list_begin(json_list *l, const char *name);
 int json_list_add(const ctl *c, json_list *l, const mcp_json *value);
-void json_list_end(json_list *l, bool complete);
+/* Prints the document if `code` is EXIT_OK. Returns `code`, or EXIT_LOCAL if it cannot be printed. */
+int json_list_end(const ctl *c, json_list *l, int code);
+/* Adds the elements to *w as a member instead, if `code` is EXIT_OK. Returns like json_list_end(). */
+int json_list_move(const ctl *c, json_list *l, int code, mcp_json_writer *w);
 
 /* Adds a member that the command defines, such as "score": 1.5. */
 void add_member(mcp_json_writer *w, const char *key, const mcp_json *value);

@@ -1,4 +1,5 @@
 /* output.c: writes to stdout, on a terminal and elsewhere. */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
 
@@ -117,31 +118,79 @@ int put_json_line(const ctl *c, const mcp_json *value)
 
 void json_list_begin(json_list *l, const char *name)
 {
-    *l = (json_list){.w = mcp_json_writer_new(NULL, 0)};
-    printf("{\"%s\":[", name);
+    *l = (json_list){.name = name, .w = mcp_json_writer_new(NULL, 0)};
+    l->to = open_memstream(&l->text, &l->len);
+}
+
+static int failed_list(const ctl *c, int rc)
+{
+    say("%s: %s", c->command->name, mcp_error_text(rc));
+    return EXIT_LOCAL;
 }
 
 int json_list_add(const ctl *c, json_list *l, const mcp_json *value)
 {
+    enum { MOST = 1 << 30 };
     mcp_str text;
     mcp_json_writer_reset(l->w);
     mcp_json_add_value(l->w, value);
-    int rc = mcp_json_writer_finish(l->w, &text);
-    if (rc != MCP_OK) {
-        say("%s: %s", c->command->name, mcp_error_text(rc));
-        return EXIT_LOCAL;
-    }
-    fputs(l->count++ ? ",\n" : "\n", stdout);
-    write_json(c, text);
+    int rc = l->to ? mcp_json_writer_finish(l->w, &text) : MCP_ENOMEM;
+    long before = rc == MCP_OK ? ftell(l->to) : 0;
+    if (rc == MCP_OK && (before < 0 || text.len > (size_t)(MOST - before)))
+        rc = MCP_ELIMIT;
+    if (rc != MCP_OK)
+        return failed_list(c, rc);
+    fputs(l->count++ ? ",\n" : "", l->to);
+    if (c->out_is_terminal) /* as write_json() */
+        text_put_json(l->to, text);
+    else
+        text_put_raw(l->to, text);
     return EXIT_OK;
 }
 
-void json_list_end(json_list *l, bool complete)
+/* Returns whether all elements are in l->text. */
+static bool finish_list(json_list *l)
 {
-    if (complete)
-        fputs(l->count ? "\n]}\n" : "]}\n", stdout);
+    bool ok = l->to && !ferror(l->to);
     mcp_json_writer_free(l->w);
     l->w = NULL;
+    if (l->to && fclose(l->to) != 0)
+        ok = false;
+    l->to = NULL;
+    return ok && l->text;
+}
+
+int json_list_end(const ctl *c, json_list *l, int code)
+{
+    bool ok = finish_list(l);
+    if (code == EXIT_OK && !ok)
+        code = failed_list(c, MCP_ENOMEM);
+    if (code == EXIT_OK) {
+        printf("{\"%s\":[%s", l->name, l->count ? "\n" : "");
+        text_put_raw(stdout, (mcp_str){l->text, l->len});
+        fputs(l->count ? "\n]}\n" : "]}\n", stdout);
+    }
+    free(l->text);
+    l->text = NULL;
+    return code;
+}
+
+int json_list_move(const ctl *c, json_list *l, int code, mcp_json_writer *w)
+{
+    bool ok = finish_list(l);
+    if (code == EXIT_OK && !ok)
+        code = failed_list(c, MCP_ENOMEM);
+    if (code == EXIT_OK) {
+        for (char *at = l->text; (at = strchr(at, '\n')) != NULL;) /* only between elements */
+            *at = ' ';
+        mcp_json_key(w, l->name), mcp_json_begin_array(w);
+        if (l->count)
+            mcp_json_add_raw(w, (mcp_str){l->text, l->len});
+        mcp_json_end(w);
+    }
+    free(l->text);
+    l->text = NULL;
+    return code;
 }
 
 void add_member(mcp_json_writer *w, const char *key, const mcp_json *value)

@@ -200,6 +200,6 @@ int run_read(ctl *c)
             break;
     }
     if (r.json)
-        json_list_end(r.json, true);
+        first_failure = json_list_end(c, r.json, first_failure);
     return first_failure;
 }

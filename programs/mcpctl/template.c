@@ -63,7 +63,7 @@ static int list_templates(ctl *c)
     if (code == EXIT_OK && !l.count && !c->set.quiet)
         say("this server has no templates; 'mcpctl ls' lists its resources");
     if (c->set.json)
-        json_list_end(&l.json, code == EXIT_OK);
+        code = json_list_end(c, &l.json, code);
     return code;
 }
 
@@ -203,8 +203,7 @@ static int put_uri(ctl *c, const char *uri)
         json_list json;
         json_list_begin(&json, "contents");
         int code = read_resource(c, uri, &json);
-        json_list_end(&json, true);
-        return code;
+        return json_list_end(c, &json, code);
     }
     if (c->set.json) {
         mcp_json_writer *w = mcp_json_writer_new(NULL, 0);

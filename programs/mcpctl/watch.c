@@ -105,6 +105,15 @@ static void on_state(mcp_client *client, mcp_subscription *subscription,
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
+/* A resource that does not exist any more or cannot be read now does not end the watch. */
+static void put_contents(ctl *c, const char *uri, mcp_json_writer *line)
+{
+    json_list contents;
+    json_list_begin(&contents, "contents");
+    int code = read_resource(c, uri, &contents);
+    (void)json_list_move(c, &contents, code, line);
+}
+
 static int put_json_change(const watching *w, const change *k, const char *now)
 {
     mcp_json_writer *line = mcp_json_writer_new(NULL, 0);
@@ -115,6 +124,8 @@ static int put_json_change(const watching *w, const change *k, const char *now)
         mcp_json_put_string(line, "uri", k->uri);
     else if (w->lists && line)
         lists_put_changes(w->lists, k->kind, line);
+    if (k->kind == MCP_CHANGE_RESOURCE && w->c->set.read && line)
+        put_contents(w->c, k->uri, line);
     mcp_json_end(line);
     return put_written(w->c, "watch", line);
 }
@@ -139,9 +150,8 @@ static int put_change(watching *w, const change *k)
         code = put_json_change(w, k, now);
     else
         put_text_change(w, k, now);
-    if (code == EXIT_OK && c->set.read && k->kind == MCP_CHANGE_RESOURCE)
-        /* A resource that does not exist any more or cannot be read now does not end the watch. */
-        read_resource(c, k->uri, NULL);
+    if (!c->set.json && c->set.read && k->kind == MCP_CHANGE_RESOURCE)
+        read_resource(c, k->uri, NULL); /* as in put_contents() */
     return flush_stdout(c) ? code : EXIT_LOCAL;
 }
 

@@ -52,6 +52,64 @@ rows() {
     [ "$seen" -ge 20 ]
 }
 
+@test "JSON is whole or absent, whichever request fails" {
+    local hostile=$BATS_TEST_DIRNAME/support/hostile words kind n code whole=0 absent=0
+    while read -r words; do
+        for kind in fails ends; do
+            for n in 1 2 3; do
+                read -r -a command <<<"$words"
+                code=0
+                "$MCPCTL" "${command[@]}" --json -- "$hostile" $kind-$n >out 2>err || code=$?
+                echo "$words, $kind-$n: $code"
+                if [ $code = 0 ] || [ $code = 7 ]; then
+                    jq -se 'length > 0' out >/dev/null
+                    whole=$((whole + 1))
+                elif [ "${command[0]}" = ping ]; then
+                    jq -s . out >/dev/null
+                else
+                    [ ! -s out ] || { cat out && false; }
+                    grep -q 'error -32000: no\|the connection to the server was lost' err
+                    absent=$((absent + 1))
+                fi
+            done
+        done
+    done <<'COMMANDS'
+info
+ping --count 3
+ls
+ls --long --limit 9
+ls --sort size
+tree
+find n
+read mem:a mem:b mem:c
+template
+template n v=1
+template n v=1 --read
+complete p a
+context n
+prompts
+prompt p a=1
+tools
+call --yes t
+COMMANDS
+    [ $whole -ge 20 ] && [ $absent -ge 40 ]
+}
+
+@test "JSON of files is whole or absent" {
+    printf '{"mcpServers":{"alpha":{"command":"x"}}}' >good.json
+    printf '{"mcpServers":{"beta":{"command":' >bad.json
+    run -0 --separate-stderr "$MCPCTL" servers --json --config good.json
+    jq -e '.servers | length == 1' <<<"$output"
+    run -2 --separate-stderr "$MCPCTL" servers --json --config good.json --config bad.json
+    [ -z "$output" ]
+}
+
+@test "watch --read: the contents are in the line of the change" {
+    run -0 --separate-stderr "$MCPCTL" watch --count 1 --json --read mem:docs/readme.md -- "$workshop"
+    [ "${#lines[@]}" = 1 ]
+    jq -e '.contents[0].text | startswith("one\n")' <<<"$output"
+}
+
 @test "the page lists every command with JSON output" {
     local name
     for name in $("$MCPCTL" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p'); do
