@@ -243,6 +243,11 @@ END
     [[ "$output" == *"git:PATH"*"cannot be loaded"*libgone*libgit2*"postgres:CONNINFO"*"sqlite:FILE"* ]]
 }
 
+@test "--list-modules: the name and the meaning of an option do not touch" {
+    run -0 "$MCPD" --list-modules
+    run -1 grep -E '^ +[a-z_]+(=N|=TEXT|=true[|]false)[^ ]' <<<"$output"
+}
+
 @test "--list-modules: the sources and options of each module" {
     run -0 --separate-stderr "$MCPD" --list-modules --module "$NOTES"
     [ -z "$stderr" ]
