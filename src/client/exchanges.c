@@ -192,17 +192,55 @@ static int code_of(const mcp_exchange_end *end)
     return end->status >= 200 && end->status < 300 ? MCP_ECLOSED : MCP_EIO;
 }
 
-static const char *text_of(const mcp_exchange_end *end, mcp_error *buffer)
+/* Returns the text of the first member that APIs use for it, or an empty string. */
+static mcp_str reason_in_json(const mcp_json *root)
 {
+    static const char *const names[] = {"error_description", "message", "detail", "error"};
+    for (size_t i = 0; i < MCP__COUNT(names); i++) {
+        const mcp_json *value = mcp_json_get(root, names[i]);
+        if (mcp_json_is(value, MCP_JSON_OBJECT))
+            value = mcp_json_get(value, "message");
+        if (mcp_json_string(value).len)
+            return mcp_json_string(value);
+    }
+    return (mcp_str){NULL, 0};
+}
+
+/* Returns what the body of a refusal says in words, or an empty string: a member of a JSON object, or
+ * a line of text. Pages say nothing that could be shown. */
+static mcp_str reason_in(const mcp_exchange_end *end, const mcp_json_doc *doc)
+{
+    mcp_str body = end->body;
+    if (end->status < 400 || end->status == 401)
+        return (mcp_str){NULL, 0};
+    if (doc)
+        return reason_in_json(mcp_json_root(doc));
+    const char *line = body.len ? memchr(body.ptr, '\n', body.len) : NULL;
+    body.len = line ? (size_t)(line - body.ptr) : body.len;
+    while (body.len && (unsigned char)body.ptr[body.len - 1] <= ' ')
+        body.len--;
+    bool shown =
+        body.len && !strchr("<{[", body.ptr[0]) && mcp__utf8_valid(body.ptr, body.len) == body.len;
+    return shown ? body : (mcp_str){NULL, 0};
+}
+
+/* `reason` may be empty. */
+static const char *text_of(const mcp_exchange_end *end, mcp_str reason, mcp_error *buffer)
+{
+    enum { MOST_REASON = 120 };
     int code = code_of(end);
     if (end->text && *end->text)
-        return end->text;
-    if (end->status == 0)
+        mcp__fail(buffer, code, 0, "%s", end->text);
+    else if (end->status == 0)
         mcp__fail(buffer, code, 0, "the server cannot be reached");
     else if (code == MCP_ECLOSED)
         mcp__fail(buffer, code, 0, "the server ended its answer before it was complete");
     else
         mcp__fail(buffer, code, 0, "the server answered with HTTP status %d", end->status);
+    if (reason.len > MOST_REASON)
+        reason.len = mcp__utf8_cut(reason.ptr, MOST_REASON);
+    if (reason.len)
+        mcp__fail(buffer, code, 0, "%s: %.*s", buffer->text, (int)reason.len, reason.ptr);
     return buffer->text;
 }
 
@@ -257,7 +295,7 @@ void mcp_client_exchange_ended(mcp_client *client, mcp_exchange exchange,
     channel->in_use = true;
     client->failure.end = has_no_answer || mcp__end_lost_session(&e) ? &e : NULL;
     client->failure.status = e.status;
-    client->failure.why = text_of(&e, &buffer);
+    client->failure.why = text_of(&e, reason_in(&e, doc), &buffer);
     mcp__channel_fail(channel, (int64_t)exchange, has_no_answer ? code_of(&e) : MCP_EREMOTE,
                       has_no_answer ? NULL : error);
     client->failure.why = NULL;

@@ -31,7 +31,7 @@ endless-chunks     | 4 | no answer within
 loop               | 3 | redirects more than 5 times
 to-file            | 3 | redirects to something that is no http
 to-stranger        | 3 | redirects to another origin
-html               | 3 | neither Streamable HTTP nor HTTP+SSE
+html               | 3 | answered with text/html
 no-type            | 3 | nothing else
 many-types         | 3 | ended before the answer
 bomb               | 3 | mcpctl:

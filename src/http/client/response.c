@@ -242,6 +242,10 @@ void mcp__answer_text(const mcp__answer *a, char *to, size_t room)
     else if (a->media_text[0])
         snprintf(to, room, "the server answered with %s, which is no answer to this",
                  a->media_text);
+    else if (a->length > 0)
+        snprintf(to, room,
+                 "the server answered with HTTP status %d and a body without Content-Type",
+                 a->status);
     else
         snprintf(to, room, "the server answered with HTTP status %d and nothing else", a->status);
 }

@@ -216,8 +216,9 @@ void mcp__client_exchange_stream_refused(mcp__client_exchange *e, const char *te
     e->failures++;
     if (is_session_stream(e) && http->mode != MCP__STREAMABLE) {
         int status = e->status;
+        bool none = e->verdict != MCP__VERDICT_CHALLENGED && !is_temporary(status);
         mcp__client_exchange_drop(e);
-        mcp__http_fall_back_failed(http, status, text);
+        mcp__http_fall_back_failed(http, status, none ? NULL : text);
     } else if (is_session_stream(e) && may_succeed_later(e)) {
         e->refusals = 0;
         retry_later(e);

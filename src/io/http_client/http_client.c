@@ -249,19 +249,33 @@ void mcp__http_disconnect(mcp_http_client *http, const char *why)
         http->options.on_end(text, http->options.user);
 }
 
+/* Returns whether servers that have only HTTP+SSE answer a POST with this status (2026-07-28,
+ * basic/transports/streamable-http, "Backward Compatibility"). */
+static bool is_of_older_servers(int status)
+{
+    return status == 400 || status == 404 || status == 405;
+}
+
 void mcp__http_fall_back_failed(mcp_http_client *http, int status, const char *why)
 {
     char text[256];
+    bool older = why || is_of_older_servers(http->refused.status);
 
-    snprintf(text, sizeof(text), "neither Streamable HTTP nor HTTP+SSE is available there: %s",
-             why);
+    snprintf(text, sizeof(text), "%s%s",
+             older ? "neither Streamable HTTP nor HTTP+SSE is available there: " : "",
+             why ? why : http->refused.text);
+    if (!why)
+        status = http->refused.status;
     http->mode = MCP__STREAMABLE;
     /* Exchanges added during the loop are skipped. */
     mcp__link *last = http->exchanges.prev;
     for (mcp__link *l = http->exchanges.next;; l = l->next) {
         mcp__client_exchange *e = mcp__container(l, mcp__client_exchange, link);
-        if (l != &http->exchanges && e->stage == MCP__WAITING)
+        if (l != &http->exchanges && e->stage == MCP__WAITING) {
+            if (!why)
+                mcp__buf_str(&e->body, mcp__buf_view(&http->refused.body));
             mcp__client_exchange_end(e, status, text);
+        }
         if (l == last || l == &http->exchanges)
             break;
     }
@@ -347,6 +361,7 @@ static void release(mcp_http_client *http)
     }
     mcp__headers_free(&http->headers);
     mcp__buf_free(&http->session);
+    mcp__buf_free(&http->refused.body);
     mcp__release(a, http->url);
     mcp__release(a, http->unix_socket);
     mcp__release(a, http->proxy);
@@ -468,6 +483,7 @@ int mcp_http_client_connect(mcp_loop *loop, mcp_client *client,
     mcp__pump_init(&http->pump, loop, client, settle, http);
     mcp__list_init(&http->exchanges);
     mcp__buf_init(&http->session, http->allocator, 0);
+    mcp__buf_init(&http->refused.body, http->allocator, 0);
     mcp__headers_init(&http->headers, http->allocator);
     http->options = given;
     mcp__ignore_sigpipe();

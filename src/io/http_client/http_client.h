@@ -299,9 +299,15 @@ struct mcp_http_client {
     size_t n_sent[MCP__ASKED_KINDS], n_replies;
     mcp__client_exchange *stream; /* the open GET for unsolicited messages */
     mcp__flow flow;               /* of all event streams */
-    mcp__buf session;             /* the session id; empty if there is none */
-    uint64_t n_sessions;          /* number of sessions so far */
-    uv_timer_t timer;             /* fires at the earliest deadline */
+    /* How the last handshake was refused, before the client falls back to HTTP+SSE. */
+    struct {
+        int status;
+        char text[256];
+        mcp__buf body;
+    } refused;
+    mcp__buf session;    /* the session id; empty if there is none */
+    uint64_t n_sessions; /* number of sessions so far */
+    uv_timer_t timer;    /* fires at the earliest deadline */
     bool timer_open;
     bool starved; /* memory ran out and a message was lost, so the connection will end */
     bool closing;
@@ -322,7 +328,9 @@ void mcp__http_disconnect(mcp_http_client *http, const char *why);
 int mcp__http_client_read_options(mcp_http_client *http, mcp_error *error);
 /* Sets the strings, which the program owns, to NULL. */
 void mcp__http_client_forget_texts(mcp_http_client_options *o);
-/* Ends a failed attempt to use HTTP+SSE, and the messages that wait for its endpoint. */
+/* Ends a failed attempt to use HTTP+SSE, and the messages that wait for its endpoint. `why` is what is
+ * wrong with the event stream; NULL means that the server has none, so that the messages end as the
+ * handshake before did. */
 void mcp__http_fall_back_failed(mcp_http_client *http, int status, const char *why);
 /* Returns how many milliseconds to wait after `failures` failures in a row. `retry` is the server's
  * value in milliseconds, or -1. */

@@ -259,6 +259,8 @@ static void receive_body(mcp__client_exchange *e, int rc, const char *text)
         mcp__client_exchange_end(e, 0, text);
         return;
     }
+    if (mcp__str_starts(body, MCP_STR("\xEF\xBB\xBF"))) /* may be ignored: RFC 8259, section 8.1 */
+        body = mcp__str_sub(body, 3);
     body.len = e->is_cut ? MCP__MIN(body.len, (size_t)OVERSIZED_HEAD) : body.len;
     if (!e->is_cut)
         e->parse = mcp__parse_elsewhere(http->pump.loop, http->pump.channel, body, on_parsed, e);
@@ -455,6 +457,19 @@ void mcp__client_exchange_drop(mcp__client_exchange *e)
     mcp__http_note(http);
 }
 
+/* Keeps why a handshake failed. It may be the only true reason: servers that refuse it for any reason
+ * often have no HTTP+SSE either. */
+static void keep_refusal(const mcp__client_exchange *e, int status, const char *text)
+{
+    mcp_http_client *http = e->http;
+
+    http->refused.status = status;
+    snprintf(http->refused.text, sizeof(http->refused.text), "%s", text);
+    mcp__buf_reset(&http->refused.body, 0);
+    if (status / 100 != 2)
+        mcp__buf_str(&http->refused.body, mcp__buf_view(&e->body));
+}
+
 void mcp__client_exchange_end(mcp__client_exchange *e, int status, const char *text)
 {
     mcp_http_client *http = e->http;
@@ -470,6 +485,8 @@ void mcp__client_exchange_end(mcp__client_exchange *e, int status, const char *t
 
     if (status / 100 != 2)
         end.body = mcp__buf_view(&e->body);
+    if (e->handshake && http->mode == MCP__STREAMABLE && e->transfer)
+        keep_refusal(e, status, text);
     mcp__client_exchange_drop(e);
     if (is_reported && e->number)
         mcp_client_exchange_ended(http->pump.client, e->number, &end, mcp__http_now(http));

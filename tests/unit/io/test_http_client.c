@@ -164,6 +164,11 @@ static void test_refusals(void **state)
          "request\n"},
         {"200 OK", "Content-Type: application/json; charset=utf-8", ANSWER(1),
          "got 1 " ANSWER(1) "\n"},
+        {"200 OK", "Content-Type: application/json", "\xEF\xBB\xBF" ANSWER(1),
+         "got 1 " ANSWER(1) "\n"},
+        {"200 OK", NULL, ANSWER(1),
+         "end 1 200 text=the server answered with HTTP status 200 and a body without "
+         "Content-Type\n"},
         {"304 x", NULL, "", "end 1 304 text=the server answered with HTTP status 304\n"},
     };
 

@@ -353,9 +353,10 @@ static void test_no_http_sse(void **state)
     static const struct {
         const char *text, *log;
     } cases[] = {
-        {"HTTP/1.1 404 x\r\nContent-Length: 0\r\n\r\n", "end 2 404 text=neither"},
+        {"HTTP/1.1 404 x\r\nContent-Length: 0\r\n\r\n", "end 2 405 text=neither"},
+        {"HTTP/1.1 503 x\r\nContent-Length: 0\r\n\r\n", "end 2 503 text=neither"},
         {"HTTP/1.1 200 x\r\nContent-Type: text/html\r\nContent-Length: 0\r\n\r\n",
-         "end 2 200 text=neither"},
+         "end 2 405 text=neither"},
         {SCRIPT_STREAM "event: endpoint\ndata: http://other.example/x\n\n",
          "end 2 200 text=neither"},
         {SCRIPT_STREAM "event: endpoint\ndata: file:///etc/passwd\n\n", "end 2 200 text=neither"},
@@ -377,6 +378,56 @@ static void test_no_http_sse(void **state)
     wait_for_ends(&f);
     expect_begin(&f, "end 2 405");
     close_fixture(&f);
+}
+
+static void refusing_server(script_connection *c, const script_request *r)
+{
+    const fixture *f = c->script->user;
+
+    if (strcmp(r->method, "POST") == 0)
+        script_reply(c, f->status, f->headers, f->text);
+    else
+        script_reply(c, "405 Method Not Allowed", NULL, "");
+}
+
+/* Without HTTP+SSE, what counts is how the server refused the handshake. */
+static void test_refused_handshake(void **state)
+{
+    static const struct {
+        const char *status, *headers, *text, *log;
+    } cases[] = {
+        {"200 OK", "Content-Type: text/plain", "{}",
+         "end 2 200 text=the server answered with text/plain, which is no answer to this\n"},
+        {"200 OK", "Content-Type: text/html", "<p>Log in",
+         "end 2 200 text=the server answered with text/html, which is no answer to this\n"},
+        {"200 OK", NULL, "{}",
+         "end 2 200 text=the server answered with HTTP status 200 and a body without "
+         "Content-Type\n"},
+        {"400 x", "Content-Type: application/json", "{\"error\":{\"message\":\"off\"}}",
+         "end 2 400 text=neither Streamable HTTP nor HTTP+SSE is available there: the server "
+         "answered with HTTP status 400 (Bad Request) body={\"error\":{\"message\":\"off\"}}\n"},
+        {"404 x", NULL, "",
+         "end 2 404 text=neither Streamable HTTP nor HTTP+SSE is available there: the server "
+         "answered with HTTP status 404 (Not Found)\n"},
+        {"422 x", NULL, "no", "end 2 422 text=the server answered with HTTP status 422 body=no\n"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        fixture f;
+        open_fixture(&f, refusing_server, (mcp_http_client_options){0});
+        f.status = cases[i].status;
+        f.headers = cases[i].headers;
+        f.text = cases[i].text;
+        f.client.wants_fall_back = true;
+        engine_send(&f.client, handshake(1));
+        wait_for_ends(&f);
+        expect_begin(&f, "end 1 ");
+        engine_send(&f.client, handshake(2));
+        wait_for_ends(&f);
+        expect(&f, cases[i].log);
+        close_fixture(&f);
+    }
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -415,12 +466,19 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_session),        cmocka_unit_test(test_session_lost),
-        cmocka_unit_test(test_last_words),     cmocka_unit_test(test_last_words_in_vain),
-        cmocka_unit_test(test_delete_in_vain), cmocka_unit_test(test_leave),
-        cmocka_unit_test(test_leave_in_vain),  cmocka_unit_test(test_leave_nothing),
-        cmocka_unit_test(test_stream),         cmocka_unit_test(test_stream_lost),
-        cmocka_unit_test(test_http_sse),       cmocka_unit_test(test_no_http_sse),
+        cmocka_unit_test(test_session),
+        cmocka_unit_test(test_session_lost),
+        cmocka_unit_test(test_last_words),
+        cmocka_unit_test(test_last_words_in_vain),
+        cmocka_unit_test(test_delete_in_vain),
+        cmocka_unit_test(test_leave),
+        cmocka_unit_test(test_leave_in_vain),
+        cmocka_unit_test(test_leave_nothing),
+        cmocka_unit_test(test_stream),
+        cmocka_unit_test(test_stream_lost),
+        cmocka_unit_test(test_http_sse),
+        cmocka_unit_test(test_no_http_sse),
+        cmocka_unit_test(test_refused_handshake),
         cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
