@@ -140,7 +140,8 @@ typedef struct mcp_oauth_client_options {
      * challenge. NULL means the scopes of its metadata. */
     const char *scope;
     /* Where the browser is sent: an http URL of this machine, or https. Required for MCP_OAUTH_CODE if
-     * `visit` is set. The program must receive requests there before `visit` returns. */
+     * `visit` is set. The program must receive requests there before `visit` returns. A client that has
+     * registered itself with another one registers again (mcp_oauth_state.redirect_uri). */
     const char *redirect_uri;
 
     /* For MCP_OAUTH_ENTERPRISE: the token endpoint of the identity provider, and the client there. */
@@ -187,6 +188,11 @@ typedef struct mcp_oauth_client_options {
     const mcp_oauth_store *store; /* copied; NULL keeps the record in memory */
     const mcp_auth_host *host;    /* copied; required, with `fetch` and timers */
     const mcp_allocator *allocator;
+
+    /* Asks whether a person may be asked now, before the client registers itself for a login. Only
+     * `issuer` and `scope` of *visit are set. A negative code ends the authorization, as if there were
+     * no person. NULL means that a person may be asked whenever it is necessary. */
+    int (*may_visit)(mcp_oauth_client *client, const mcp_oauth_visit *visit, void *user);
 } mcp_oauth_client_options;
 
 /* Makes a client. Nothing is sent or loaded before it is used. Returns MCP_OK, MCP_EINVAL (*error has
@@ -212,8 +218,8 @@ typedef void mcp_oauth_done_fn(mcp_oauth_client *client, int rc, const mcp_error
  * If one is in progress, this one ends with it. `done` is called once, not from within this
  * call. Returns MCP_OK, MCP_EINVAL or MCP_ENOMEM. */
 MCP_API int mcp_oauth_client_login(mcp_oauth_client *client, mcp_oauth_done_fn *done, void *user);
-/* Revokes the tokens, if the authorization server supports it (RFC 7009), and removes the record, apart
- * from where client_secret was sent. An
+/* Revokes the tokens, if the authorization server supports it (RFC 7009), and removes the record, with
+ * the client that has registered itself, apart from where client_secret was sent. An
  * authorization in progress ends with MCP_ECANCELLED. `done` is called once, not from within this
  * call. If the tokens could not be revoked, the record is removed nevertheless, and rc says why.
  * Returns MCP_OK, MCP_EINVAL or MCP_ENOMEM. */
@@ -234,8 +240,9 @@ MCP_API void mcp_oauth_client_locked(mcp_oauth_client *client, int rc);
  * if there is nothing. No token is among them. Set `size` before the call. */
 typedef struct mcp_oauth_state {
     size_t size;
-    const char *issuer, *client_id, *resource;
-    const char *scope;   /* granted, separated by spaces */
+    const char *issuer, *client_id, *resource; /* the first two also if there is only a client that
+                                                * has registered itself */
+    const char *scope;                         /* granted, separated by spaces */
     int64_t expires;     /* milliseconds since 1970; 0 if unknown or if there is no token */
     const char *why;     /* why the last authorization failed; "" if it did not */
     int failed;          /* its code, or MCP_OK */
@@ -243,6 +250,9 @@ typedef struct mcp_oauth_state {
     uint8_t can_refresh; /* the token can be renewed without a person */
     uint8_t is_bound;    /* the token is bound to a key (DPoP) */
     uint8_t in_progress; /* an authorization is in progress */
+    /* The redirect URI with which the client has registered itself. A login with another one registers
+     * it again, so a program that listens on any port uses this one if it is free. */
+    const char *redirect_uri;
 } mcp_oauth_state;
 
 /* Loads the record if that was not done before. Returns MCP_OK, MCP_EINVAL, or the code with which

@@ -236,8 +236,11 @@ static int reserve(listener *l, const address *at, bool reuse, mcp_error *error)
     if (l->fd < 0)
         return refused(error);
     setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-    if (bind(l->fd, &at->any, len) == 0 && listen(l->fd, VISITORS) == 0)
+    if (bind(l->fd, &at->any, len) == 0 && listen(l->fd, VISITORS) == 0) {
+        on = true; /* so that the next login can have the port */
+        setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
         return MCP_OK;
+    }
     int rc = refused(error);
     close(l->fd);
     l->fd = -1;

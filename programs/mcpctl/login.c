@@ -133,17 +133,24 @@ static void keep(char **to, const char *text)
     *to = strdup(text ? text : "");
 }
 
+/* During a call nobody is asked, and nothing is registered. */
+static int on_may_visit(mcp_oauth_client *client, const mcp_oauth_visit *visit, void *user)
+{
+    login *l = user;
+    (void)client;
+    if (l->expected)
+        return MCP_OK;
+    l->wanted = true;
+    keep(&l->issuer, visit->issuer);
+    keep(&l->scope, visit->scope);
+    return MCP_EACCESS;
+}
+
 static int on_visit(mcp_oauth_client *client, const mcp_oauth_visit *visit, void *user)
 {
     login *l = user;
     (void)client;
     bar_clear();
-    if (!l->expected) {
-        l->wanted = true;
-        keep(&l->issuer, visit->issuer);
-        keep(&l->scope, visit->scope);
-        return MCP_EACCESS;
-    }
     if (!browser_accepts(visit->url)) {
         say("the authorization server names a page that is not https, or has forbidden characters");
         return MCP_EPROTOCOL;
@@ -202,11 +209,35 @@ static bool has_authorization(const server *s)
     return false;
 }
 
-static int open_callback(login *l)
+/* Listens where the browser was sent in earlier logins, because many authorization servers accept
+ * only the address with which the client has registered itself. Returns false if that is not possible;
+ * then the client registers again. */
+static bool open_registered(login *l, const char *url)
+{
+    mcp_error error = {0};
+    mcp_oauth_client *client = NULL;
+    mcp_oauth_state state = {.size = sizeof(state)};
+    mcp_auth_host host = {.size = sizeof(host)};
+    mcp_loop_auth_host(l->c->session->loop, &host);
+    int rc = mcp_oauth_client_new(MCP_OPTIONS(mcp_oauth_client_options, .server = url,
+                                              .account = l->account, .host = &host,
+                                              .issuer = l->settings.values[LOGIN_ISSUER],
+                                              .store = login_store_functions(l->store)),
+                                  &client, &error);
+    if (rc == MCP_OK)
+        rc = mcp_oauth_client_get_state(client, &state, &error);
+    bool opened =
+        rc == MCP_OK && strncmp(state.redirect_uri, "http://", 7) == 0 &&
+        callback_new(l->c->session->loop, state.redirect_uri, &l->callback, &error) == MCP_OK;
+    mcp_oauth_client_free(client);
+    return opened;
+}
+
+static int open_callback(login *l, const server *s)
 {
     mcp_error error = {0};
     const char *url = l->settings.values[LOGIN_CALLBACK_URL];
-    if (l->settings.grant != MCP_OAUTH_CODE)
+    if (l->settings.grant != MCP_OAUTH_CODE || (!url && open_registered(l, s->url)))
         return EXIT_OK;
     int rc = callback_new(l->c->session->loop, url, &l->callback, &error);
     if (rc == MCP_OK)
@@ -237,7 +268,8 @@ static int make_client(login *l, const server *s)
             .assertion = on_assertion, .omit_resource = v[LOGIN_OMIT_RESOURCE] != NULL,
             .assume_pkce = v[LOGIN_ASSUME_PKCE] != NULL, .trusted_issuer = v[LOGIN_TRUSTED_ISSUER],
             .ca_file = getenv("SSL_CERT_FILE"), .visit = on_visit, .visit_end = on_visit_end,
-            .trace = on_step, .user = l, .store = login_store_functions(l->store), .host = &host),
+            .may_visit = on_may_visit, .trace = on_step, .user = l,
+            .store = login_store_functions(l->store), .host = &host),
         &l->client, &error);
     bool plain = strncmp(s->url, "http://", 7) == 0; /* tokens are not sent to other machines so */
     if (rc == MCP_OK || rc == MCP_EUNSUPPORTED || (rc == MCP_EINVAL && plain && !l->client))
@@ -260,7 +292,7 @@ int login_open(ctl *c, const server *s, const char *account, login **ret)
     if (code == EXIT_OK)
         code = login_store_open(c->session->loop, l->settings.values[LOGIN_KEYRING], &l->store);
     if (code == EXIT_OK)
-        code = open_callback(l);
+        code = open_callback(l, s);
     if (code == EXIT_OK)
         code = make_client(l, s);
     if (code == EXIT_OK && l->client)

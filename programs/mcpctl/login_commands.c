@@ -93,8 +93,9 @@ int run_logout(ctl *c)
     int rc = mcp_oauth_client_get_state(login_client(c->session->login), &state, &error);
     if (rc == MCP_OK && !state.has_token && !state.can_refresh && !*state.client_id)
         return report_logout(c, false);
+    bool was_in = state.has_token || state.can_refresh; /* or only a registered client */
     code = login_end(c->session->login);
-    return code == EXIT_OK ? report_logout(c, true) : code;
+    return code == EXIT_OK ? report_logout(c, was_in) : code;
 }
 
 /* ---- auth ------------------------------------------------------------------------------------ */

@@ -18,6 +18,7 @@ static const field client_fields[] = {
     {"redirect_uri", offsetof(mcp__record_client, redirect_uri), TEXT},
     {"token_endpoint", offsetof(mcp__record_client, token_endpoint), TEXT},
     {"secret_expires", offsetof(mcp__record_client, secret_expires), NUMBER},
+    {"tried", offsetof(mcp__record_client, tried), FLAG},
 };
 
 static const field grant_fields[] = {

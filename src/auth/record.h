@@ -2,7 +2,7 @@
  *
  *     {"version":1,
  *      "clients":[{"issuer":…,"client_id":…,"client_secret":…,"method":…,"redirect_uri":…,
- *                  "secret_expires":…,"token_endpoint":…}],
+ *                  "secret_expires":…,"token_endpoint":…,"tried":…}],
  *      "grants":[{"issuer":…,"resource":…,"client_id":…,"access_token":…,"refresh_token":…,
  *                 "scope":…,"asked":…,"dpop":…,"dpop_key":…,"expires":…,"token_endpoint":…}],
  *      "pins":[{"client_id":…,"issuer":…,"token_endpoint":…}]}
@@ -37,6 +37,7 @@ typedef struct mcp__record_client {
     mcp_str redirect_uri;   /* the one that was registered */
     mcp_str token_endpoint; /* the one that the secret may be sent to */
     int64_t secret_expires; /* in seconds since 1970; 0 if never */
+    bool tried; /* a login was begun with it, and has not been completed: it may be unknown there */
     const mcp_json *stored; /* private: the entry as it was read */
 } mcp__record_client;
 

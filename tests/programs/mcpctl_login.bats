@@ -2,6 +2,7 @@
 # Logins of mcpctl, as far as they need no authorization server; tests/interop/mcpctl-login.test.mjs has the rest.
 
 load support/mcpctl
+load support/eventually
 
 state() {
     (umask 077 && mkdir -p "$HOME/.local/state/mcp")
@@ -58,6 +59,73 @@ state() {
     apart "$MCPCTL" login "$url"
     [ "$status" -eq 8 ]
     [[ $stderr == *"$url does not ask for a login (HTTP status 200)"* ]]
+}
+
+# Starts the server of support/gatehouse; sets $url and $root. The browser follows redirects.
+gate() {
+    "$BATS_TEST_DIRNAME/support/gatehouse" "$@" >gate 3>&- &
+    others=$!
+    eventually test -s gate
+    url=$(cat gate) root=${url%/mcp}
+    printf '#!/bin/sh\nexec curl -sL -o /dev/null "$1"\n' >browser
+    chmod 755 browser
+    export BROWSER=$PWD/browser
+}
+
+@test "login: at the registered address, and registered again if that is taken or the client unknown" {
+    gate
+    registered() { [ "$(curl -s "$root/registered")" = "$1" ]; }
+    # Without a terminal nobody is asked, and nothing is left there.
+    apart "$MCPCTL" ls "$url" </dev/null
+    [ "$status" -eq 8 ]
+    [[ $stderr == *"mcpctl login $url"* ]]
+    registered 0
+    "$MCPCTL" login "$url"
+    [ "$("$MCPCTL" ls "$url")" = mem:secret ]
+    registered 1
+    "$MCPCTL" login "$url"
+    registered 1
+    # Somebody else has the port.
+    local port
+    port=$(grep -Eo '127.0.0.1:[0-9]+/callback' "$HOME/.local/state/mcp/auth.json" | grep -Eo '[0-9]+/' | tr -d /)
+    python3 -c 'import socket, sys, time
+s = socket.socket()
+s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+s.bind(("127.0.0.1", int(sys.argv[1])))
+s.listen()
+print("here", flush=True)
+time.sleep(3600)' "$port" >taken 3>&- &
+    others+=" $!"
+    eventually test -s taken
+    "$MCPCTL" login "$url"
+    registered 2
+    # The page of a client that is unknown there leads nowhere, so the person ends the login. The next one registers.
+    curl -s "$root/forget" >/dev/null
+    "$MCPCTL" login "$url" >first 2>&1 3>&- &
+    local login=$!
+    eventually grep -q tried "$HOME/.local/state/mcp/auth.json"
+    kill -TERM "$login"
+    wait "$login" || :
+    "$MCPCTL" login "$url"
+    registered 3
+    [ "$("$MCPCTL" ls "$url")" = mem:secret ]
+    apart "$MCPCTL" logout "$url"
+    [[ $stderr == *"logged out of $url"* ]]
+    ! grep -q me3 "$HOME/.local/state/mcp/auth.json"
+}
+
+@test "logout: a client that has registered itself is forgotten, too" {
+    gate
+    printf '#!/bin/sh\n' >browser
+    "$MCPCTL" login "$url" >first 2>&1 3>&- &
+    local login=$!
+    eventually grep -q me1 "$HOME/.local/state/mcp/auth.json"
+    kill -TERM "$login"
+    wait "$login" || :
+    apart "$MCPCTL" logout "$url"
+    [ "$status" -eq 0 ]
+    [[ $stderr == *"there is no login at $url"* ]]
+    ! grep -q me1 "$HOME/.local/state/mcp/auth.json"
 }
 
 @test "login: settings that cannot be used" {

@@ -72,6 +72,9 @@ static mcp__oauth_step begin_authorize(mcp_oauth_client *c)
 {
     mcp__oauth_flow *f = &c->flow;
     mcp__buf url;
+    const mcp__record_client *client = mcp__oauth_own_client(c);
+    if (client && !client->tried && !f->self.is_new)
+        return mcp__oauth_save(c, MCP__SAVE_TRIED, MCP__STEP_AUTHORIZE);
     mcp__buf_wipe(&f->code);
     int rc = make_secrets(c);
     mcp__authorize request = {.endpoint = f->issuer.authorization,

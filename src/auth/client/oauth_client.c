@@ -160,6 +160,16 @@ static const char *text_of(mcp_oauth_client *c, mcp_str text)
     return copy ? copy : "";
 }
 
+/* Returns the registered client at the issuer of the grant, or without one, the newest. */
+static const mcp__record_client *registration_of(const mcp_oauth_client *c,
+                                                 const mcp__record_grant *g)
+{
+    mcp_str issuer = g->issuer.len ? g->issuer : mcp_str_from(c->o.issuer);
+    if (c->o.client_id || !c->record.n_clients)
+        return NULL;
+    return issuer.len ? mcp__record_find_client(&c->record, issuer) : &c->record.clients[0];
+}
+
 int mcp_oauth_client_get_state(mcp_oauth_client *client, mcp_oauth_state *ret, mcp_error *error)
 {
     mcp_oauth_client *c = client;
@@ -170,12 +180,16 @@ int mcp_oauth_client_get_state(mcp_oauth_client *client, mcp_oauth_state *ret, m
     if (rc < 0)
         return rc;
     static const mcp__record_grant none;
+    static const mcp__record_client nobody;
     const mcp__record_grant *g = c->grant ? c->grant : &none;
+    const mcp__record_client *r = registration_of(c, g);
+    if (!r)
+        r = &nobody;
     mcp__arena_free(&c->shown);
     mcp__arena_init(&c->shown, &c->allocator, NULL, 0);
     mcp_oauth_state state = {.size = ret->size,
-                             .issuer = text_of(c, g->issuer),
-                             .client_id = text_of(c, g->client_id),
+                             .issuer = text_of(c, g->issuer.len ? g->issuer : r->issuer),
+                             .client_id = text_of(c, g->issuer.len ? g->client_id : r->id),
                              .resource = text_of(c, g->resource),
                              .scope = text_of(c, g->scope),
                              .expires = g->expires * 1000,
@@ -184,7 +198,8 @@ int mcp_oauth_client_get_state(mcp_oauth_client *client, mcp_oauth_state *ret, m
                              .has_token = g->access_token.len != 0,
                              .can_refresh = g->refresh_token.len != 0,
                              .is_bound = g->dpop,
-                             .in_progress = c->flow.active};
+                             .in_progress = c->flow.active,
+                             .redirect_uri = text_of(c, r->redirect_uri)};
     memcpy(ret, &state, MCP__MIN(ret->size, sizeof(state)));
     return MCP_OK;
 }

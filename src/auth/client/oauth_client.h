@@ -68,7 +68,8 @@ typedef enum mcp__oauth_why {
 
 /* How the record is changed. */
 typedef enum mcp__oauth_saving {
-    MCP__SAVE_GRANT = 0, /* flow.token */
+    MCP__SAVE_GRANT = 0, /* flow.token, and flow.registered if it is not saved yet */
+    MCP__SAVE_TRIED,     /* a login is begun with the registered client */
     MCP__SAVE_CLIENT,    /* flow.registered */
     MCP__SAVE_NO_GRANT,  /* the grant is removed */
     MCP__SAVE_NO_CLIENT, /* the grant and the registered client are removed */
@@ -82,6 +83,7 @@ typedef struct mcp__oauth_self {
     mcp__auth_method method;
     bool registered; /* by itself, so that it can register again */
     bool known;      /* the members above are set */
+    bool is_new;     /* registered in this flow */
 } mcp__oauth_self;
 
 /* One authorization. */
@@ -272,6 +274,8 @@ mcp__oauth_step mcp__oauth_pin(mcp_oauth_client *c, mcp__oauth_step step);
 
 /* Ends a visit, if there is one. */
 void mcp__oauth_visited(mcp_oauth_client *c);
+/* Returns the client that flow.self is in the record, or NULL. */
+const mcp__record_client *mcp__oauth_own_client(const mcp_oauth_client *c);
 /* Asks a person to open a page, and waits. */
 mcp__oauth_step mcp__oauth_visit_page(mcp_oauth_client *c, mcp_oauth_visit *visit,
                                       mcp__oauth_step late);

@@ -1,35 +1,15 @@
 /* registration.c: which client this is for the authorization server (2026-07-28,
  * basic/authorization/client-registration). */
-#include <mcp/uri.h>
-
 #include "auth/client/oauth_client.h"
-#include "uri/uri.h"
 
 /* ---- what is known --------------------------------------------------------------------------- */
-
-/* Returns whether two redirect URIs are equal, apart from the port if they are of this machine (RFC
- * 8252 section 7.3). */
-static bool same_redirect(mcp_str a, mcp_str b)
-{
-    mcp_uri x, y;
-    if (mcp_str_eq(a, b))
-        return true;
-    return mcp__url_is_loopback(a) && mcp_uri_parse(a, &x, NULL) == MCP_OK &&
-           mcp_uri_parse(b, &y, NULL) == MCP_OK && mcp_str_eq(x.scheme, y.scheme) &&
-           mcp_str_eq(x.host, y.host) && mcp_str_eq(x.path, y.path) && mcp_str_eq(x.query, y.query);
-}
 
 /* Returns the registration that can be used again, or NULL. */
 static const mcp__record_client *registered_before(const mcp_oauth_client *c)
 {
     const mcp__oauth_flow *f = &c->flow;
     const mcp__record_client *r = mcp__record_find_client(&c->record, f->issuer.issuer);
-    if (!r || (r->secret_expires && r->secret_expires <= mcp__oauth_seconds(c)))
-        return NULL;
-    if (c->o.grant == MCP_OAUTH_CODE && c->o.redirect_uri &&
-        !same_redirect(r->redirect_uri, mcp_str_from(c->o.redirect_uri)))
-        return NULL;
-    return r;
+    return r && (!r->secret_expires || r->secret_expires > mcp__oauth_seconds(c)) ? r : NULL;
 }
 
 /* Sets flow.self. The strings are copied, because the record is read again later. */
@@ -60,6 +40,25 @@ int mcp__oauth_know_self(mcp_oauth_client *c)
         return be(c, mcp_str_from(c->o.client_metadata_url), (mcp_str){0}, false);
     const mcp__record_client *before = registered_before(c);
     return before ? be(c, before->id, before->secret, true) : MCP_OK;
+}
+
+const mcp__record_client *mcp__oauth_own_client(const mcp_oauth_client *c)
+{
+    const mcp__oauth_flow *f = &c->flow;
+    const mcp__record_client *r = mcp__record_find_client(&c->record, f->issuer.issuer);
+    return f->self.registered && r && mcp_str_eq(r->id, f->self.id) ? r : NULL;
+}
+
+/* Returns whether the registered client cannot be expected to be accepted in another login. Many
+ * authorization servers compare the redirect URI with its port, although RFC 8252 (section 7.3) asks
+ * them not to. A client that is unknown there shows only as a page in the browser, after which nothing
+ * comes back. */
+static bool is_outdated(const mcp_oauth_client *c)
+{
+    const mcp__record_client *r = mcp__oauth_own_client(c);
+    if (!r || c->flow.self.is_new || c->o.grant != MCP_OAUTH_CODE)
+        return false;
+    return r->tried || !mcp_str_eq(r->redirect_uri, mcp_str_from(c->o.redirect_uri));
 }
 
 int mcp__oauth_be_owner(mcp_oauth_client *c, const mcp__record_grant *grant)
@@ -96,7 +95,9 @@ int mcp__oauth_choose_method(mcp_oauth_client *c)
     f->self.method = MCP__METHOD_NONE;
     if (!f->self.id.len)
         return MCP_OK;
-    if (f->self.registered) {
+    if (f->self.is_new)
+        method = f->registered.method;
+    else if (f->self.registered) {
         const mcp__record_client *r = mcp__record_find_client(&c->record, f->issuer.issuer);
         method = r ? r->method : method;
     }
@@ -110,13 +111,32 @@ mcp_str mcp__oauth_resource(const mcp_oauth_client *c)
     return c->o.omit_resource ? (mcp_str){0} : c->flow.resource;
 }
 
+/* Asks the program before anything is left at the authorization server. */
+static bool program_agrees(mcp_oauth_client *c)
+{
+    mcp__oauth_flow *f = &c->flow;
+    mcp_str scope = mcp__oauth_keep(c, mcp__buf_view(&f->scope));
+    mcp_str issuer = mcp__oauth_keep(c, f->issuer.issuer);
+    mcp_oauth_visit visit = {.size = sizeof(visit),
+                             .issuer = issuer.len ? issuer.ptr : "",
+                             .scope = scope.len ? scope.ptr : ""};
+    int rc = c->o.may_visit ? c->o.may_visit(c, &visit, c->o.user) : MCP_OK;
+    if (rc >= 0)
+        return true;
+    mcp__oauth_failed_with(c, rc, "%.120s needs a login: %s", c->o.server, mcp_error_text(rc));
+    return false;
+}
+
 /* Returns whether a person may be asked, if the grant needs one. Otherwise the client does not register
  * either. Requests of the client itself do not ask a person who has not completed the last login. */
 static bool may_ask(mcp_oauth_client *c)
 {
+    mcp__oauth_flow *f = &c->flow;
     bool person = c->o.grant == MCP_OAUTH_CODE || c->o.grant == MCP_OAUTH_DEVICE;
-    if (!person || (c->o.visit && !c->flow.quiet))
+    if (!person || f->self.is_new || f->asked)
         return true;
+    if (c->o.visit && !f->quiet)
+        return program_agrees(c);
     mcp__oauth_failed_with(c, MCP_EACCESS, "%.120s needs a login, and %s", c->o.server,
                            c->o.visit ? "the last one was not completed"
                                       : "there is no person who could be asked");
@@ -165,7 +185,7 @@ static mcp__oauth_step begin_registration(mcp_oauth_client *c)
     mcp__oauth_fault fault = check_grant(c);
     if (fault != MCP__OAUTH_OK)
         return mcp__oauth_unless(c, fault, MCP__STEP_FAILED);
-    if (f->self.known)
+    if (f->self.known && !(is_outdated(c) && f->issuer.registration.len))
         return proceed(c);
     if (!f->issuer.registration.len)
         return mcp__oauth_unless(
@@ -206,7 +226,11 @@ static mcp__oauth_step answered_registration(mcp_oauth_client *c, const mcp__oau
         return mcp__oauth_unless(c, fault, MCP__STEP_FAILED);
     if (be(c, f->registered.id, f->registered.secret, true) < 0)
         return mcp__oauth_no_memory(c);
-    return mcp__oauth_save(c, MCP__SAVE_CLIENT, MCP__STEP_REGISTER);
+    f->self.is_new = true;
+    /* The client before may have a token in use, so it is replaced together with the token. */
+    return mcp__record_find_client(&c->record, f->issuer.issuer)
+               ? MCP__STEP_REGISTER
+               : mcp__oauth_save(c, MCP__SAVE_CLIENT, MCP__STEP_REGISTER);
 }
 
 const mcp__oauth_work mcp__oauth_work_registration = {begin_registration, answered_registration};

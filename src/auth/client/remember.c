@@ -225,6 +225,8 @@ static int put_change(mcp_oauth_client *c, mcp__buf *to, mcp_error *error)
 {
     const mcp__oauth_flow *f = &c->flow;
     const mcp__record_grant *old = mcp__oauth_own_grant(c);
+    const mcp__record_client *own = mcp__oauth_own_client(c);
+    const mcp__record_client *before = mcp__record_find_client(&c->record, f->issuer.issuer);
     mcp__record_change change = {0};
     mcp__record_grant grant = {0};
     mcp__record_client client = {0};
@@ -237,6 +239,19 @@ static int put_change(mcp_oauth_client *c, mcp__buf *to, mcp_error *error)
     case MCP__SAVE_GRANT:
         make_grant(c, old, &asked, &grant);
         change.grant = &grant;
+        if (f->self.is_new)
+            make_client(c, &client);
+        else if (own)
+            client = *own, client.tried = false;
+        if (f->self.is_new && before && before != own)
+            change.forget_grant =
+                mcp__record_find_grant(&c->record, f->issuer.issuer, f->resource, before->id);
+        change.client = f->self.is_new || (own && own->tried && !f->refreshed) ? &client : NULL;
+        break;
+    case MCP__SAVE_TRIED:
+        if (own)
+            client = *own, client.tried = true;
+        change.client = own ? &client : NULL;
         break;
     case MCP__SAVE_CLIENT:
         make_client(c, &client);

@@ -154,8 +154,9 @@ static void test_key(void **state)
         .url = ISSUER "/register", .answer = {.status = 201, .body = "{\"client_id\":\"c2\"}" } \
     }
 
-/* A client that registered before is used again, also with another port of this machine, but not with
- * another redirect URI. If the server has removed it, it registers again, once. */
+/* A client that registered before is used again, but not with another redirect URI, also if only its
+ * port differs, and not if a login with it was begun and never completed. If the server has removed it,
+ * it registers again, once. */
 static void test_registered_before(void **state)
 {
     static const step again[] = {
@@ -174,7 +175,8 @@ static void test_registered_before(void **state)
         const step *steps;
     } cases[] = {
         {RECORD(REDIRECT, ""), again},
-        {RECORD("http://127.0.0.1:99/callback", ""), again},
+        {RECORD("http://127.0.0.1:99/callback", ""), anew},
+        {RECORD(REDIRECT "\",\"tried\":true,\"x\":\"", ""), anew},
         {RECORD("http://127.0.0.1:7/other", ""), anew},
         {RECORD("http://localhost:7/callback", ""), anew},
     };
@@ -186,6 +188,8 @@ static void test_registered_before(void **state)
         rig_copy(r.record, sizeof(r.record), cases[i].record);
         authorize(&r, CHALLENGE, "", MCP_OK);
         expect_token(&r, BEARER(1));
+        assert_null(strstr(r.record, "tried"));
+        assert_int_equal(strstr(r.record, "c1") != NULL, cases[i].steps == again);
         end(&r, &p);
     }
     static const step removed[] = {{.url = PRM_URL, .answer = OK_ANSWER(PRM)},
@@ -202,6 +206,78 @@ static void test_registered_before(void **state)
     rig_copy(r.record, sizeof(r.record), RECORD(REDIRECT, GRANT(ISSUER)));
     authorize(&r, CHALLENGE, "", MCP_EACCESS);
     assert_null(strstr(r.record, "rt-9"));
+    end(&r, &p);
+}
+
+static int never(mcp_oauth_client *client, const mcp_oauth_visit *visit, void *user)
+{
+    (void)client;
+    assert_null(visit->url);
+    note(user, "no visit %s %s\n", visit->issuer, visit->scope);
+    return MCP_EACCESS;
+}
+
+/* A registration is replaced together with the token: until then, the token before can be renewed. What
+ * needs no person is done without one, and nothing is registered if the program says no. */
+static void test_registers_again(void **state)
+{
+    static const step steps[] = {{.url = SERVER, .answer = {.status = 401, .challenge = CHALLENGE}},
+                                 {.url = PRM_URL, .answer = OK_ANSWER(PRM)},
+                                 {.url = AS_URL, .answer = OK_ANSWER(AS_DCR)},
+                                 REGISTERED,
+                                 {.url = PRM_URL, .answer = OK_ANSWER(PRM)},
+                                 {.url = AS_URL, .answer = OK_ANSWER(AS_DCR)},
+                                 {.url = ISSUER "/token",
+                                  .has = {"refresh_token=rt-9", "client_id=c1"},
+                                  .answer = OK_ANSWER(TOKEN(1))},
+                                 {.url = NULL}};
+    static const step no[] = {{.url = PRM_URL, .answer = OK_ANSWER(PRM)},
+                              {.url = AS_URL, .answer = OK_ANSWER(AS_DCR)},
+                              {.url = NULL}};
+    mcp_oauth_state s = {.size = sizeof(s)};
+    rig r;
+    play p;
+    (void)state;
+    begin(&r, &p, steps, (mcp_oauth_client_options){.client_name = "x"});
+    rig_copy(r.record, sizeof(r.record), RECORD("http://127.0.0.1:99/callback", GRANT(ISSUER)));
+    assert_int_equal(mcp_oauth_client_login(r.client, rig_done, &r), MCP_OK);
+    run_rig(&r, 0);
+    run_rig(&r, 600000); /* nobody comes */
+    assert_int_equal(r.done_rc, MCP_ETIMEOUT);
+    assert_null(strstr(r.record, "c2"));
+    authorize(&r, CHALLENGE, NULL, MCP_OK);
+    expect_token(&r, BEARER(1));
+    end(&r, &p);
+    begin(&r, &p, no, (mcp_oauth_client_options){.may_visit = never});
+    authorize(&r, CHALLENGE, NULL, MCP_EACCESS);
+    assert_string_equal(r.log, "no visit " ISSUER " s1\n");
+    assert_string_equal(r.record, "");
+    end(&r, &p);
+    /* The second login with a registration that has not led to a token registers again. */
+    static const step twice[] = {
+        {.url = PRM_URL, .answer = OK_ANSWER(PRM)},
+        {.url = AS_URL, .answer = OK_ANSWER(AS_DCR)},
+        {.url = PRM_URL, .answer = OK_ANSWER(PRM)},
+        {.url = AS_URL, .answer = OK_ANSWER(AS_DCR)},
+        REGISTERED,
+        {.url = ISSUER "/token", .has = {"client_id=c2"}, .answer = OK_ANSWER(TOKEN(1))},
+        {.url = NULL}};
+    begin(&r, &p, twice, (mcp_oauth_client_options){.client_name = "x"});
+    rig_copy(r.record, sizeof(r.record), RECORD(REDIRECT, ""));
+    assert_int_equal(mcp_oauth_client_get_state(r.client, &s, NULL), MCP_OK);
+    assert_string_equal(s.redirect_uri, REDIRECT);
+    assert_string_equal(s.client_id, "c1");
+    assert_string_equal(s.issuer, ISSUER);
+    assert_int_equal(s.has_token, 0);
+    assert_int_equal(put_rig(&r), MCP_OK);
+    assert_int_equal(refuse_rig(&r, 401, CHALLENGE, NULL), MCP_PENDING);
+    run_rig(&r, 0);
+    assert_int_equal(r.visits, 1);
+    run_rig(&r, 600000);
+    assert_non_null(strstr(r.record, "\"tried\":true"));
+    assert_int_equal(r.woken_rc, MCP_ETIMEOUT);
+    authorize(&r, CHALLENGE, "", MCP_OK);
+    expect_token(&r, BEARER(1));
     end(&r, &p);
 }
 
@@ -422,6 +498,7 @@ int main(void)
         cmocka_unit_test(test_before_device),
         cmocka_unit_test(test_redirected_metadata),
         cmocka_unit_test(test_registered_before),
+        cmocka_unit_test(test_registers_again),
         cmocka_unit_test(test_stored),
         cmocka_unit_test(test_alone),
         cmocka_unit_test(test_secret),
