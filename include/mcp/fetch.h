@@ -56,6 +56,7 @@ typedef struct mcp_fetch_options {
      * be set. For redirects, the rule of `form` applies. */
     const char *json;
     const char *dpop; /* the value of the header DPoP (RFC 9449); copied */
+    bool same_origin; /* follow redirects only to the origin of `url`; another one: MCP_EACCESS */
 } mcp_fetch_options;
 
 #ifdef __cplusplus

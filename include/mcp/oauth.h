@@ -27,7 +27,7 @@
  * For client_secret, and for the JWT of MCP_OAUTH_ASSERTION, the option `issuer` says which
  * authorization server gets them. Without it, the record remembers the first one, even after a
  * logout, and another one fails with MCP_ESTATE. Identifiers and URLs are never normalized. Requests
- * follow no redirects. They are sent to https URLs, or to http URLs of this machine if the server is
+ * for metadata follow redirects within their origin, others follow none. They are sent to https URLs, or to http URLs of this machine if the server is
  * on this machine too.
  *
  * All calls must be made on the thread of the host, and all functions of the program are called on

@@ -114,6 +114,18 @@ time.sleep(3600)' "$port" >taken 3>&- &
     ! grep -q me3 "$HOME/.local/state/mcp/auth.json"
 }
 
+@test "login: metadata may be moved on their origin, and to no other" {
+    gate moved
+    "$MCPCTL" login "$url"
+    [ "$("$MCPCTL" ls "$url")" = mem:secret ]
+    kill "$others"
+    rm gate
+    gate astray
+    apart "$MCPCTL" login "$url"
+    [ "$status" -eq 8 ]
+    [[ $stderr == *"the server redirects to another origin: http://localhost:1/"* ]]
+}
+
 @test "logout: a client that has registered itself is forgotten, too" {
     gate
     printf '#!/bin/sh\n' >browser

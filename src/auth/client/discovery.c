@@ -128,8 +128,8 @@ static mcp__oauth_step choose_issuer(mcp_oauth_client *c)
     return mcp__oauth_unless(c, fault, MCP__STEP_ISSUER);
 }
 
-/* Metadata that could not be read. Some servers redirect every unknown path, which is not followed, so
- * the next URL is tried. */
+/* Metadata that could not be read. Some servers redirect every unknown path to another origin, which is
+ * not followed, so the next URL is tried. */
 static mcp__oauth_step elsewhere(mcp_oauth_client *c, const mcp__oauth_answer *answer,
                                  mcp__oauth_step next)
 {

@@ -177,7 +177,7 @@ mcp__oauth_step mcp__oauth_send(mcp_oauth_client *c, const mcp__oauth_request *r
                            .max_bytes = MOST_BODY,
                            .timeout_ms = c->o.fetch_ms,
                            .allow_private = c->loopback || c->o.allow_private,
-                           .no_redirect = true,
+                           .same_origin = true, /* of metadata; other requests follow none */
                            .proxy = c->o.proxy,
                            .ca_file = c->o.ca_file,
                            .done = on_fetched,

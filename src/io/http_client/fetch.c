@@ -99,7 +99,7 @@ static int start(mcp_fetch *f, mcp__multi *multi, const mcp_fetch_options *o)
     mcp__target target = {.proxy = o->proxy ? o->proxy : "",
                           .ca_file = o->ca_file,
                           .connect_ms = CONNECT_MS,
-                          .any_origin = true,
+                          .any_origin = !o->same_origin,
                           .public_only = !o->allow_private,
                           .no_redirect = o->no_redirect || post || o->authorization || o->dpop};
     mcp__transfer_request request = {.method = post ? MCP__POST : MCP__GET,

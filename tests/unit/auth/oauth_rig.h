@@ -136,7 +136,7 @@ static inline int rig_fetch(const mcp_fetch_options *o, mcp_fetch **ret, mcp_err
     rig *r = user;
     struct mcp_fetch *f = &r->fetch;
     assert_false(f->used); /* one at a time */
-    assert_true(o->no_redirect && o->max_bytes && o->timeout_ms);
+    assert_true(o->same_origin && o->max_bytes && o->timeout_ms);
     if (r->memory.fail_at && ++r->memory.calls == r->memory.fail_at) {
         snprintf(error->text, sizeof(error->text), "no memory");
         return MCP_ENOMEM;

@@ -304,6 +304,14 @@ static void test_redirects(void **state)
         if (f.rc == MCP_OK)
             assert_string_equal(f.body, "hello");
     }
+    const mcp_fetch_options same = {.allow_private = true, .same_origin = true};
+    assert_int_equal(fetch(&f, "/status/307", &same, NULL), MCP_OK);
+    wait_for_it(&f);
+    assert_int_equal(f.rc, MCP_OK);
+    assert_int_equal(fetch(&f, "/other", &same, NULL), MCP_OK);
+    wait_for_it(&f);
+    assert_int_equal(f.rc, MCP_EACCESS);
+    assert_non_null(strstr(f.text, "to another origin: http://localhost"));
     close_fixture(&f);
 }
 
