@@ -334,11 +334,15 @@ static void on_done(mcp_oauth_client *client, int rc, const mcp_error *error, vo
              error && error->text[0] ? error->text : mcp_error_text(rc));
 }
 
+/* What was decided about the login is EXIT_LOGIN; other codes say why it could not be decided. */
 static int login_exit_code(int rc)
 {
-    return rc == MCP_EACCESS || rc == MCP_ENOTFOUND || rc == MCP_EREMOTE || rc == MCP_ESTATE
-               ? EXIT_LOGIN
-               : exit_code_of(rc);
+    static const int decided[] = {MCP_EACCESS,   MCP_ENOTFOUND, MCP_EREMOTE,
+                                  MCP_EPROTOCOL, MCP_ESTATE,    MCP_EUNSUPPORTED};
+    for (size_t i = 0; i < sizeof(decided) / sizeof(*decided); i++)
+        if (rc == decided[i])
+            return EXIT_LOGIN;
+    return exit_code_of(rc);
 }
 
 /* Waits for the end, unless the user interrupts: then the client ends with the session. */

@@ -44,6 +44,8 @@ static mcp__oauth_fault check_type(mcp__token_answer *ret, mcp__token_want want,
             return MCP__OAUTH_OK;
         return mcp__oauth_fail_named(error, MCP__OAUTH_TOKEN_TYPE, issued, wanted[want], url);
     }
+    if (!mcp_json_get(root, "token_type") && want != MCP__WANT_DPOP)
+        return MCP__OAUTH_OK; /* some servers leave it out; then it is Bearer, the only one that is old */
     if (!type.len)
         return mcp__oauth_fail(error, MCP__OAUTH_ANSWER_FORM, MCP_STR("token_type"), url);
     ret->dpop = mcp__str_same(type, MCP_STR("DPoP"));
@@ -53,10 +55,31 @@ static mcp__oauth_fault check_type(mcp__token_answer *ret, mcp__token_want want,
     return mcp__oauth_fail_named(error, MCP__OAUTH_TOKEN_TYPE, type, wanted[want], url);
 }
 
+/* Joins the scopes of a list, which some servers send instead of a string. Returns false if one of them
+ * is malformed. */
+static bool join_scopes(mcp__token_answer *ret, const mcp_json *list,
+                        const mcp_allocator *allocator)
+{
+    mcp_json_iter iter = {0};
+    mcp__buf_init(&ret->joined, allocator, MCP__ANSWER_TOKEN);
+    for (const mcp_json *one; (one = mcp_json_next(list, &iter, NULL));) {
+        mcp_str scope = mcp_json_string(one);
+        if (!scope.len || memchr(scope.ptr, ' ', scope.len))
+            return false;
+        if (ret->joined.len)
+            mcp__buf_char(&ret->joined, ' ');
+        mcp__buf_str(&ret->joined, scope);
+    }
+    ret->scope = ret->joined.len ? mcp__buf_view(&ret->joined) : MCP_STR("");
+    return !ret->joined.failed;
+}
+
 static mcp__oauth_fault read_members(mcp__token_answer *ret, mcp__token_want want, mcp_str url,
-                                     mcp_error *error)
+                                     const mcp_allocator *allocator, mcp_error *error)
 {
     const mcp_json *root = mcp_json_root(ret->doc);
+    const mcp_json *scopes = mcp_json_get(root, "scope");
+    bool listed = mcp_json_is(scopes, MCP_JSON_ARRAY);
     const struct {
         const char *name;
         mcp_str *to;
@@ -66,12 +89,16 @@ static mcp__oauth_fault read_members(mcp__token_answer *ret, mcp__token_want wan
         {"id_token", &ret->id_token},
         {"scope", &ret->scope},
     };
-    for (size_t i = 0; i < MCP__COUNT(texts); i++) {
+    for (size_t i = 0; i < MCP__COUNT(texts) - listed; i++) { /* scope is the last one */
         if (!mcp__oauth_answer_text(root, texts[i].name, MCP__ANSWER_TOKEN, texts[i].to))
             return mcp__oauth_fail(error, MCP__OAUTH_ANSWER_FORM, mcp_str_from(texts[i].name), url);
     }
     if (!is_sendable(ret->access_token))
         return mcp__oauth_fail(error, MCP__OAUTH_ANSWER_FORM, MCP_STR("access_token"), url);
+    if (listed && !join_scopes(ret, scopes, allocator))
+        return ret->joined.failed == MCP_ENOMEM
+                   ? mcp__oauth_failed(error, MCP_ENOMEM)
+                   : mcp__oauth_fail(error, MCP__OAUTH_ANSWER_FORM, MCP_STR("scope"), url);
     if (!mcp__scopes_valid(ret->scope))
         return mcp__oauth_fail(error, MCP__OAUTH_ANSWER_FORM, MCP_STR("scope"), url);
     if (!read_lifetime(mcp_json_get(root, "expires_in"), &ret->expires_in))
@@ -86,11 +113,14 @@ mcp__oauth_fault mcp__token_answer_read(mcp__token_answer *ret, int status, mcp_
 {
     memset(ret, 0, sizeof(*ret));
     mcp__oauth_fault fault = mcp__oauth_answer_read(&ret->doc, status, body, url, allocator, error);
-    return fault == MCP__OAUTH_OK ? read_members(ret, want, url, error) : fault;
+    return fault == MCP__OAUTH_OK ? read_members(ret, want, url, mcp__allocator(allocator), error)
+                                  : fault;
 }
 
 void mcp__token_answer_clear(mcp__token_answer *answer)
 {
     mcp__json_wipe(answer->doc);
+    if (answer->joined.ptr)
+        mcp__buf_free(&answer->joined);
     memset(answer, 0, sizeof(*answer));
 }

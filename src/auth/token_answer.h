@@ -44,6 +44,7 @@ typedef struct mcp__token_answer {
     mcp_str refresh_token; /* empty if there is none */
     mcp_str id_token;      /* empty if there is none */
     mcp_str scope;         /* valid only if has_scope is set */
+    mcp__buf joined;       /* `scope`, if the server sent a list */
     bool has_scope;        /* false: the scopes that were asked for */
     bool dpop;             /* the token is bound to the key of the proof */
     int64_t expires_in;    /* in seconds; -1 if unknown */

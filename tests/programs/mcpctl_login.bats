@@ -126,6 +126,13 @@ time.sleep(3600)' "$port" >taken 3>&- &
     [[ $stderr == *"the server redirects to another origin: http://localhost:1/"* ]]
 }
 
+@test "login: an answer that cannot be used is a failed login" {
+    gate odd-token
+    apart "$MCPCTL" login "$url"
+    [ "$status" -eq 8 ]
+    [[ $stderr == *"bot instead of Bearer"* ]]
+}
+
 @test "logout: a client that has registered itself is forgotten, too" {
     gate
     printf '#!/bin/sh\n' >browser
