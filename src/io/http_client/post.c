@@ -466,7 +466,7 @@ static void keep_refusal(const mcp__client_exchange *e, int status, const char *
     http->refused.status = status;
     snprintf(http->refused.text, sizeof(http->refused.text), "%s", text);
     mcp__buf_reset(&http->refused.body, 0);
-    if (status / 100 != 2)
+    if (status / 100 != 2 && status != 404 && status != 405) /* with these, nothing is there */
         mcp__buf_str(&http->refused.body, mcp__buf_view(&e->body));
 }
 

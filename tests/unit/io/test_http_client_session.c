@@ -406,7 +406,7 @@ static void test_refused_handshake(void **state)
         {"400 x", "Content-Type: application/json", "{\"error\":{\"message\":\"off\"}}",
          "end 2 400 text=neither Streamable HTTP nor HTTP+SSE is available there: the server "
          "answered with HTTP status 400 (Bad Request) body={\"error\":{\"message\":\"off\"}}\n"},
-        {"404 x", NULL, "",
+        {"404 x", "Content-Type: application/json", "{\"error\":{\"message\":\"no such path\"}}",
          "end 2 404 text=neither Streamable HTTP nor HTTP+SSE is available there: the server "
          "answered with HTTP status 404 (Not Found)\n"},
         {"422 x", NULL, "no", "end 2 422 text=the server answered with HTTP status 422 body=no\n"},
