@@ -89,7 +89,7 @@ static const struct {
     {"png", "image/png"},
     {"py", "text/x-python"},
     {"rb", "application/x-ruby"},
-    {"rs", "text/rust"},
+    {"rs", "text/x-rust"},
     {"rst", "text/x-rst"},
     {"sh", "application/x-shellscript"},
     {"sql", "application/sql"},
@@ -389,6 +389,18 @@ static const char *from_table(mcp_str folded)
     return NULL;
 }
 
+/* Types that have another name in the documents of MCP and in its hosts. The database knows that one as
+ * an alias. */
+static const char *as_known(const char *type)
+{
+    static const char *const names[][2] = {{"text/rust", "text/x-rust"}};
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        if (strcmp(type, names[i][0]) == 0)
+            return names[i][1];
+    }
+    return type;
+}
+
 const char *files_mime_of_name(files_mime *mime, mcp_str name)
 {
     char folded[256];
@@ -408,7 +420,7 @@ const char *files_mime_of_name(files_mime *mime, mcp_str name)
     const char *ours = found.open ? from_table(low) : NULL;
     if (ours)
         return ours;
-    return found.best ? found.best->type : NULL;
+    return found.best ? as_known(found.best->type) : NULL;
 }
 
 const char *files_mime_of_content(bool is_text)

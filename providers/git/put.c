@@ -211,7 +211,7 @@ const char *repo_mime(mcp_str path)
         {".json", "application/json"}, {".md", "text/markdown"},
         {".pdf", "application/pdf"},   {".png", "image/png"},
         {".py", "text/x-python"},      {".rb", "application/x-ruby"},
-        {".rs", "text/rust"},          {".sh", "application/x-shellscript"},
+        {".rs", "text/x-rust"},        {".sh", "application/x-shellscript"},
         {".sql", "application/sql"},   {".svg", "image/svg+xml"},
         {".toml", "application/toml"}, {".ts", "text/x-typescript"},
         {".txt", "text/plain"},        {".wasm", "application/wasm"},

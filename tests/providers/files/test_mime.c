@@ -26,6 +26,7 @@ static const char system_globs[] = "# comment\n"
                                    "50:second/one:*.two\n"
                                    "50:text/qt:*.ts\n"
                                    "50:video/mp2t:*.ts\n"
+                                   "50:text/rust:*.rs\n"
                                    "50:old/type:*.old\n"
                                    "50:old/type:*.older\n"
                                    "50:shared/system:*.shared\n"
@@ -64,6 +65,7 @@ static const struct {
     {"README", "text/x-readme"},
     {"x.two", "first/one"},
     {"x.ts", "text/x-typescript"}, /* ambiguous in the database, so the table decides */
+    {"x.rs", "text/x-rust"},       /* as hosts know it */
     {"x.old", NULL},
     {"x.older", NULL},
     {"x.newer", "old/type"},
@@ -111,6 +113,7 @@ static void test_table(void **state)
         const char *name, *type;
     } known[] = {
         {"a.md", "text/markdown"},
+        {"a.rs", "text/x-rust"},
         {"a.AVIF", "image/avif"},
         {"a.zst", "application/zstd"},
         {"a.c", "text/x-csrc"},
