@@ -65,6 +65,8 @@ int jsonc_read(const char *path, file_trust trust, mcp_json_doc **ret, size_t *l
     int rc = jsonc_load(path, trust, &text, &len, error);
     if (rc != MCP_OK)
         return rc;
+    if (len >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0)
+        memset(text, ' ', 3); /* some editors of Windows write it */
     jsonc_strip(text, len);
     rc = mcp_json_parse((mcp_str){text, len}, NULL, NULL, ret, error);
     if (rc != MCP_OK)

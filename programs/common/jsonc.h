@@ -14,7 +14,7 @@ void jsonc_strip(char *text, size_t len);
  * MCP_EIO, MCP_ELIMIT (16 MiB), MCP_ENOMEM; error->text says why. */
 int jsonc_load(const char *path, file_trust trust, char **ret, size_t *len, mcp_error *error);
 
-/* Loads and parses a file. Returns the errors of jsonc_load(), and MCP_EPARSE with the line of the
+/* Loads and parses a file, which may begin with a byte order mark. Returns the errors of jsonc_load(), and MCP_EPARSE with the line of the
  * error in `line`. */
 int jsonc_read(const char *path, file_trust trust, mcp_json_doc **ret, size_t *line,
                mcp_error *error);

@@ -397,3 +397,8 @@ FILES
     [ "$code" -eq 143 ]
     [ -e term ]
 }
+
+@test "a file of a host may begin with a byte order mark, as editors of Windows write it" {
+    printf '\xef\xbb\xbf{"mcpServers":{"x":{"command":"x"}}}' >c.json
+    [ "$("$MCPCTL" servers --config c.json --json | jq -r '.servers[0].name')" = x ]
+}
