@@ -136,8 +136,8 @@ typedef struct mcp_oauth_client_options {
      * with client_secret and with MCP_OAUTH_ASSERTION: otherwise the server chooses who gets the secret
      * or the JWT the first time. */
     const char *issuer;
-    /* The scopes that are requested, separated by spaces, if the server does not name any in its
-     * challenge. NULL means the scopes of its metadata. */
+    /* The scopes that are requested, separated by spaces, together with those that the server names in
+     * its challenge. If neither names any, the scopes of its metadata are requested. */
     const char *scope;
     /* Where the browser is sent: an http URL of this machine, or https. Required for MCP_OAUTH_CODE if
      * `visit` is set. The program must receive requests there before `visit` returns. A client that has

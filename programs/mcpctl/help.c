@@ -62,7 +62,8 @@ static const struct {
      "clientSecretFile, clientMetadataUrl, key, grant, scopes (a text or an array), issuer, "
      "callbackUrl (also redirectUri, or callbackPort), assertionFile, assertionCommand, "
      "idpTokenEndpoint, idpClientId, idpClientSecretFile, omitResource, assumePkce, "
-     "trustedIssuer and keyring. They are the options of the same names, which take precedence "
+     "legacyEndpoints, dpop, trustedIssuer and keyring. They are the options of the same names, "
+     "which take precedence "
      "over them; environment variables come last. In a file of the current folder, members that "
      "name files or commands or turn checks off are ignored."},
 };

@@ -266,10 +266,11 @@ static int make_client(login *l, const server *s)
             .idp_token_endpoint = v[LOGIN_IDP_TOKEN_ENDPOINT],
             .idp_client_id = v[LOGIN_IDP_CLIENT_ID], .idp_client_secret = l->settings.idp_secret,
             .assertion = on_assertion, .omit_resource = v[LOGIN_OMIT_RESOURCE] != NULL,
-            .assume_pkce = v[LOGIN_ASSUME_PKCE] != NULL, .trusted_issuer = v[LOGIN_TRUSTED_ISSUER],
-            .ca_file = getenv("SSL_CERT_FILE"), .visit = on_visit, .visit_end = on_visit_end,
-            .may_visit = on_may_visit, .trace = on_step, .user = l,
-            .store = login_store_functions(l->store), .host = &host),
+            .assume_pkce = v[LOGIN_ASSUME_PKCE] != NULL,
+            .legacy_endpoints = v[LOGIN_LEGACY_ENDPOINTS] != NULL, .dpop = v[LOGIN_DPOP] != NULL,
+            .trusted_issuer = v[LOGIN_TRUSTED_ISSUER], .ca_file = getenv("SSL_CERT_FILE"),
+            .visit = on_visit, .visit_end = on_visit_end, .may_visit = on_may_visit,
+            .trace = on_step, .user = l, .store = login_store_functions(l->store), .host = &host),
         &l->client, &error);
     bool plain = strncmp(s->url, "http://", 7) == 0; /* tokens are not sent to other machines so */
     if (rc == MCP_OK || rc == MCP_EUNSUPPORTED || (rc == MCP_EINVAL && plain && !l->client))

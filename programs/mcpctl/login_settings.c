@@ -37,6 +37,8 @@ static const login_setting table[LOGIN_KEYS] = {
     [LOGIN_IDP_CLIENT_SECRET_FILE] = {"idp-client-secret-file", {"idpClientSecretFile"}, true},
     [LOGIN_OMIT_RESOURCE] = {"omit-resource", {"omitResource"}, true},
     [LOGIN_ASSUME_PKCE] = {"assume-pkce", {"assumePkce"}, true},
+    [LOGIN_LEGACY_ENDPOINTS] = {"legacy-endpoints", {"legacyEndpoints"}, true},
+    [LOGIN_DPOP] = {"dpop", {"dpop"}, false},
     [LOGIN_TRUSTED_ISSUER] = {"trusted-issuer", {"trustedIssuer"}, true},
     [LOGIN_KEYRING] = {"keyring", {"keyring"}, false},
 };
@@ -45,13 +47,16 @@ static const login_setting table[LOGIN_KEYS] = {
 
 static bool is_flag(login_key key)
 {
-    return key == LOGIN_OMIT_RESOURCE || key == LOGIN_ASSUME_PKCE || key == LOGIN_KEYRING;
+    return key == LOGIN_OMIT_RESOURCE || key == LOGIN_ASSUME_PKCE ||
+           key == LOGIN_LEGACY_ENDPOINTS || key == LOGIN_DPOP || key == LOGIN_KEYRING;
 }
 
 static const char *from_options(const settings *set, login_key key)
 {
     bool flags[LOGIN_KEYS] = {[LOGIN_OMIT_RESOURCE] = set->omit_resource,
                               [LOGIN_ASSUME_PKCE] = set->assume_pkce,
+                              [LOGIN_LEGACY_ENDPOINTS] = set->legacy_endpoints,
+                              [LOGIN_DPOP] = set->dpop,
                               [LOGIN_KEYRING] = set->keyring};
     if (key == LOGIN_GRANT && set->device)
         return "device";

@@ -51,6 +51,8 @@ typedef enum login_key {
     LOGIN_IDP_CLIENT_SECRET_FILE,
     LOGIN_OMIT_RESOURCE,
     LOGIN_ASSUME_PKCE,
+    LOGIN_LEGACY_ENDPOINTS,
+    LOGIN_DPOP,
     LOGIN_TRUSTED_ISSUER,
     LOGIN_KEYRING,
     LOGIN_KEYS,
@@ -69,7 +71,7 @@ typedef struct settings {
     /* for logins */
     const char *login[LOGIN_KEYS]; /* flags are below */
     const char *principal;
-    bool device, omit_resource, assume_pkce, keyring, no_browser;
+    bool device, omit_resource, assume_pkce, legacy_endpoints, dpop, keyring, no_browser;
 
     /* for commands that print lists */
     texts globs;

@@ -120,6 +120,17 @@ const option options[] = {
      .kind = OPTION_FLAG,
      .at = AT(assume_pkce),
      .help = "The authorization server supports PKCE, although its metadata does not say so."},
+    {.name = "legacy-endpoints",
+     .kind = OPTION_FLAG,
+     .at = AT(legacy_endpoints),
+     .help =
+         "The server is of revision 2025-03-26 and its own authorization server, at its origin: "
+         "with metadata there, or with /authorize, /token and /register."},
+    {.name = "dpop",
+     .kind = OPTION_FLAG,
+     .at = AT(dpop),
+     .help = "Bind tokens to a key (RFC 9449) if the authorization server supports it, also if the "
+             "server does not demand it."},
     {.name = "trusted-issuer",
      .kind = OPTION_TEXT,
      .at = AT(login[LOGIN_TRUSTED_ISSUER]),

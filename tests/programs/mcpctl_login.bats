@@ -126,6 +126,16 @@ time.sleep(3600)' "$port" >taken 3>&- &
     [[ $stderr == *"the server redirects to another origin: http://localhost:1/"* ]]
 }
 
+@test "login: a server of 2025-03-26 is its own authorization server; scopes of the command line are asked for" {
+    gate old
+    apart "$MCPCTL" login "$url"
+    [ "$status" -eq 8 ]
+    [[ $stderr == *legacy-endpoints* ]]
+    "$MCPCTL" login "$url" --legacy-endpoints --scope 'more than' 2>shown
+    grep -q 'scope=more%20than' shown
+    [ "$("$MCPCTL" ls "$url")" = mem:secret ]
+}
+
 @test "login: an answer that cannot be used is a failed login" {
     gate odd-token
     apart "$MCPCTL" login "$url"
@@ -165,6 +175,10 @@ time.sleep(3600)' "$port" >taken 3>&- &
     MCPCTL_GRANT=magic no
     [[ $stderr == *"no grant 'magic'"* ]]
     no --grant magic
+    for url in https://a.example https://a.example/ https://a.example/./c https://a.example/x/../c 'https://a.example/c#x'; do
+        no --client-metadata-url "$url"
+        [[ $stderr == *"client_metadata_url needs a path"* ]] || [[ $url == *'#'* ]]
+    done
     no --issuer http://id.example
     [[ $stderr == *issuer* ]]
 }

@@ -1,4 +1,6 @@
 /* client_options.c: checks and copies the options of an OAuth client. */
+#include <mcp/uri.h>
+
 #include "auth/client/oauth_client.h"
 #include "uri/uri.h"
 
@@ -83,6 +85,29 @@ static int check_url(const char *name, const char *url, bool local, mcp_error *e
                      local ? ", or an http URL of this machine" : "", url);
 }
 
+/* Checks the URL of a client id metadata document (draft-ietf-oauth-client-id-metadata-document, section
+ * 3): it has a path without dot segments, and neither a fragment nor a user. */
+static int check_document(const char *url, mcp_error *error)
+{
+    mcp_uri uri;
+    if (!url)
+        return MCP_OK;
+    bool ok = mcp_uri_parse(mcp_str_from(url), &uri, NULL) == MCP_OK && uri.path.len > 1 &&
+              !uri.has_fragment;
+    for (const char *p = ok ? strchr(uri.path.ptr, '/') : NULL;
+         p && p < uri.path.ptr + uri.path.len;) {
+        const char *end = p + 1 + strcspn(p + 1, "/?");
+        size_t len = (size_t)(end - p - 1);
+        ok = ok && !(len <= 2 && len && strncmp(p + 1, "..", len) == 0);
+        p = *end == '/' ? end : NULL;
+    }
+    return ok ? MCP_OK
+              : mcp__fail(error, MCP_EINVAL, 0,
+                          "client_metadata_url needs a path without . and .., and no fragment: "
+                          "%.120s",
+                          url);
+}
+
 static int check_urls(const mcp_oauth_client *c, mcp_error *error)
 {
     const mcp_oauth_client_options *o = &c->o;
@@ -91,6 +116,8 @@ static int check_urls(const mcp_oauth_client *c, mcp_error *error)
         rc = check_url("redirect_uri", o->redirect_uri, true, error);
     if (rc == MCP_OK)
         rc = check_url("client_metadata_url", o->client_metadata_url, c->loopback, error);
+    if (rc == MCP_OK)
+        rc = check_document(o->client_metadata_url, error);
     if (rc == MCP_OK)
         rc = check_url("issuer", o->issuer, c->loopback, error);
     if (rc == MCP_OK)

@@ -341,8 +341,8 @@ static void remember_missed(mcp_oauth_client *c)
         f->scope.failed = c->missed.failed;
 }
 
-/* The scopes to ask for: those of the challenge, of the options or of the metadata, and those that
- * were asked for or granted before (2026-07-28, basic/authorization, "Scope Selection Strategy"). */
+/* The scopes to ask for: those of the challenge and of the options, else of the metadata, and those
+ * that were asked for or granted before (2026-07-28, basic/authorization, "Scope Selection Strategy"). */
 static void collect_scopes(mcp_oauth_client *c)
 {
     mcp__oauth_flow *f = &c->flow;
@@ -352,11 +352,9 @@ static void collect_scopes(mcp_oauth_client *c)
         mcp__oauth_add_scopes(&f->scope, grant->asked);
         mcp__oauth_add_scopes(&f->scope, grant->scope);
     }
-    if (f->wanted.len)
-        mcp__oauth_add_scopes(&f->scope, f->wanted);
-    else if (c->o.scope)
-        mcp__oauth_add_scopes(&f->scope, mcp_str_from(c->o.scope));
-    else if (!f->scope.len && f->server.has_scopes)
+    mcp__oauth_add_scopes(&f->scope, f->wanted);
+    mcp__oauth_add_scopes(&f->scope, mcp_str_from(c->o.scope));
+    if (!f->scope.len && f->server.has_scopes)
         mcp__oauth_add_scopes(&f->scope, mcp__buf_view(&f->server.scopes));
     if (c->o.grant <= MCP_OAUTH_DEVICE &&
         mcp__json_lists(f->issuer.scopes, MCP_STR("offline_access")))
