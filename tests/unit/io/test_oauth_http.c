@@ -402,7 +402,10 @@ static void test_declined(void **state)
     for (int64_t end = wait_end(); !w.confirmed && wait_more(end);)
         mcp_loop_step(w.loop, 10);
     assert_int_equal(w.confirmed, 1);
-    assert_null(strstr(w.log, "/register"));
+    /* Once, because the login before was not completed. */
+    const char *registered = strstr(w.log, "/register");
+    assert_non_null(registered);
+    assert_null(strstr(registered + 1, "/register"));
     close_world(&w);
 }
 
