@@ -258,7 +258,7 @@ static bool is_of_older_servers(int status)
 
 void mcp__http_fall_back_failed(mcp_http_client *http, int status, const char *why)
 {
-    char text[256];
+    char text[320];
     bool older = why || is_of_older_servers(http->refused.status);
 
     snprintf(text, sizeof(text), "%s%s",
