@@ -189,13 +189,19 @@ static bool is_feed(const char *block, size_t at, unit u)
     return true;
 }
 
+/* Which byte of its unit is at an offset? The widths are powers of two. */
+static size_t part_of(size_t offset, unit u)
+{
+    return offset & (u.width - 1);
+}
+
 /* Finds the first line feed from `at` on. Returns the offset after it, or 0. */
 static size_t next_feed(const char *block, size_t at, size_t len, unit u)
 {
     for (const char *nl; at < len && (nl = memchr(block + at, '\n', len - at)) != NULL;) {
         size_t begin = (size_t)(nl - block);
         at = begin + 1;
-        if (begin % u.width != u.at)
+        if (part_of(begin, u) != u.at)
             continue;
         begin -= u.at;
         if (begin + u.width <= len && is_feed(block, begin, u))
@@ -210,7 +216,7 @@ static bool last_feed(const char *block, size_t end, unit u, size_t *ret)
     for (const char *nl; end && (nl = memrchr(block, '\n', end)) != NULL;) {
         end = (size_t)(nl - block);
         *ret = end - u.at;
-        if (end % u.width == u.at && is_feed(block, *ret, u))
+        if (part_of(end, u) == u.at && is_feed(block, *ret, u))
             return true;
     }
     return false;
@@ -248,7 +254,7 @@ int files_read_lines(const files_reader *r, uint64_t first, uint64_t count, comm
         if (offset == 0)
             u = unit_of((const unsigned char *)block, n < GUESS ? n : GUESS);
         if (n > u.width)
-            n -= n % u.width; /* the rest is read again, with the next block */
+            n -= part_of(n, u); /* the rest is read again, with the next block */
         size_t from = skip_lines(block, 0, n, &to_skip, u);
         size_t len = skip_lines(block, from, n, &left, u);
         if (to_skip == 0 && len > r->limit - (out->len - begin))

@@ -21,7 +21,7 @@ static bool take_name(mcp_str encoding, char name[MAX_NAME + 1])
         return false;
     snprintf(name, MAX_NAME + 1, "%.*s", (int)encoding.len, encoding.ptr);
     if (strcasecmp(name, "latin-1") == 0) /* a name that git knows */
-        strcpy(name, "ISO-8859-1");
+        snprintf(name, MAX_NAME + 1, "ISO-8859-1");
     return true;
 }
 
