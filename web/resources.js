@@ -152,9 +152,9 @@ export function panel(app) {
     };
     listing.addEventListener("more", later);
     listing.addEventListener("more", () => {
-        if (listing.complete && !listing.items.length) explain();
+        if ((listing.complete || listing.error) && !listing.items.length) explain();
     });
-    // An empty list can be that of a server that does not start. The program knows why.
+    // An empty list, or none, can be that of a server that does not start. The program knows why.
     async function explain() {
         if (app.config.mode !== "mcpctl") return;
         const about = await app.program("/web/about").catch(() => undefined);

@@ -22,8 +22,8 @@ void help_wrap(FILE *to, const char *text, int indent, int column)
 
 void help_entry(FILE *to, const char *left, const char *text, int column)
 {
-    int len = fprintf(to, "  %-*s", column - 2, left);
-    if (len >= column) /* there has to be a blank between the two */
+    fprintf(to, "  %-*s", column - 2, left);
+    if (2 + (int)strlen(left) >= column) /* there has to be a blank between the two */
         fprintf(to, "\n%*s", column, "");
     help_wrap(to, text, column, column);
 }

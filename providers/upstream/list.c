@@ -101,8 +101,10 @@ int upstream_list_without(upstream *up, mcp_request *req, mcp_item item, const c
     char line[300];
     if (rc == MCP_ECANCELLED || rc == MCP_ENOMEM)
         return rc;
-    if (!page.ptr) { /* the engine leaves it out, and says so */
+    if (!page.ptr) { /* the engine leaves it out and says so, unless there is no other source */
         up->totals.lists[MCP_UPSTREAM_WITHOUT] += !cursor[0];
+        if (up->options.transparent)
+            upstream_say(up, "warning", upstream_reason(rc, error));
         return upstream_refuse(up, req, rc, error);
     }
     snprintf(line, sizeof(line), "%.200s (lists have its last entries)",

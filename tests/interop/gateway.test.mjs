@@ -85,7 +85,8 @@ clients.forEach((client, index) => describe(`three servers as one: ${client.name
         assert.ok((await peer.templates()).some(({ uriTemplate }) => uriTemplate === 'mcp+everything:demo://resource/dynamic/text/{resourceId}'));
         const uris = await resources();
         assert.ok(uris.includes('mcp+memory:memory://knowledge-graph'), `${uris}`);
-        assert.ok(uris.every(uri => /^mcp\+(everything:demo|memory:memory):/.test(uri)), `${uris}`);
+        assert.ok(uris.every(uri => /^mcp\+(everything:demo|memory:memory):|^mcp\+broken:$/.test(uri)), `${uris}`);
+        assert.ok(uris.includes('mcp+broken:'), 'nothing says that a server is missing');
     });
 
     it('calls tools of each server', async () => {

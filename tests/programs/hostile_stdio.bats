@@ -27,10 +27,10 @@ malformed-neither       | 4 | a "result" or an "error"
 malformed-list-result   | 4 | array instead of an object
 malformed-bad-error     | 4 | "error" must be an object
 malformed-bad-code      | 1 | error
-malformed-not-utf8      | 4 | could not be read
-malformed-surrogate     | 4 | could not be read
-malformed-nul           | 4 | could not be read
-malformed-mark          | 4 | could not be read
+malformed-not-utf8      | 0 | 
+malformed-surrogate     | 0 | 
+malformed-nul           | 4 | invalid JSON
+malformed-mark          | 4 | byte order mark
 malformed-other-types   | 4 | entry 1 has no "uri"
 KINDS
 }

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "io/child/child.h"
@@ -156,12 +157,14 @@ static void hand_over(mcp_child *c)
     }
 }
 
-/* Passes a last line without a newline to the channel. */
+/* Passes a last line without a newline to the channel. A line that does not end as a message does was
+ * cut by the end of the process, which is what the callers should hear about. */
 static void hand_over_rest(mcp_child *c)
 {
     mcp_str line;
 
-    if (c->pump.channel && !c->deaf && mcp__lines_rest(&c->lines, &line) == MCP__LINE_WHOLE)
+    if (c->pump.channel && !c->deaf && mcp__lines_rest(&c->lines, &line) == MCP__LINE_WHOLE &&
+        line.len && strchr("}]", line.ptr[line.len - 1]) != NULL)
         (void)mcp_channel_receive(c->pump.channel, 0, line, mcp__loop_now(c->pump.loop));
 }
 

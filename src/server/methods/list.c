@@ -266,13 +266,14 @@ static int add_placeholder(mcp_request *req, const mcp__mount *mount)
     return rc == MCP_EINVAL ? MCP_OK : rc;
 }
 
-/* Returns whether the failure is the answer of another server, and the list has no other parts. It is
- * then forwarded as any other answer. */
+/* Returns whether the list has no other parts, and the failure is either the answer of another server,
+ * which is forwarded as any other answer, or that of a source without a prefix, for which no entry
+ * could stand: an empty list would say that there is nothing. */
 static bool is_forwarded(const mcp_request *req, const mcp__mount *mount)
 {
     const mcp_server *server = req->server;
-    bool only = req->error.passed && mount->provider.list_items &&
-                !server->registry[req->method->lists].count;
+    bool passed = req->error.passed && mount->provider.list_items;
+    bool only = (passed || !*mount->prefix) && !server->registry[req->method->lists].count;
     for (size_t i = 0; only && i < server->n_mounts; i++)
         only = server->mounts[i] == mount || !includes(req, server->mounts[i]);
     return only;
