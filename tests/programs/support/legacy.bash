@@ -7,6 +7,7 @@ legacy() {
     shift
     folder=$(mktemp -d "$BATS_RUN_TMPDIR/legacy.XXXXXX")
     mkfifo "$folder/requests"
+    : >"$folder/replies" # the process makes it later than it is looked at
     $TRACE "$MCPD" "${args[@]}" <"$folder/requests" >"$folder/replies" 3>&- &
     pid=$!
     exec {to}>"$folder/requests"

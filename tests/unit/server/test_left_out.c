@@ -207,9 +207,11 @@ static const char *ask_all(void)
     static char all[32 * 1024];
     char message[600];
     const char *answer = ask(LIST("resources/list", ""));
-    all[0] = 0;
+    size_t len = 0;
     for (;;) {
-        strncat(all, answer, sizeof(all) - strlen(all) - 1);
+        assert_true(len + strlen(answer) < sizeof(all));
+        memcpy(all + len, answer, strlen(answer) + 1);
+        len += strlen(answer);
         const char *next = strstr(answer, "\"nextCursor\":");
         if (!next)
             return all;
