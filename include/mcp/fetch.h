@@ -57,6 +57,7 @@ typedef struct mcp_fetch_options {
     const char *json;
     const char *dpop; /* the value of the header DPoP (RFC 9449); copied */
     bool same_origin; /* follow redirects only to the origin of `url`; another one: MCP_EACCESS */
+    bool reserved[7]; /* always false */
 } mcp_fetch_options;
 
 #ifdef __cplusplus
