@@ -12,7 +12,7 @@
 
 /* These are global, because the functions of a module get no argument of the program's. */
 static mcp_upstream_group mounted;
-static char said[300];
+static char said[400];
 static mcp_upstream_tool_fn *visit;
 static void *visitor;
 
@@ -204,6 +204,9 @@ static const metric metrics[] = {
      .program = true},
     {"mcp_upstream_process_failures_total", "counter",
      "Processes that ended by themselves or did not start.", OF(failures), .program = true},
+    {"mcp_upstream_process_hung_total", "counter",
+     "Processes that were ended because they answered neither a request in time nor a ping.",
+     OF(hung), .program = true},
 };
 
 typedef struct writing {

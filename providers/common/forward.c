@@ -62,6 +62,8 @@ static void on_progress(mcp_client *client, mcp_call_id call, const mcp_progress
 {
     const common_forward *f = user;
     (void)call, (void)progress;
+    if (f->kind->progressed)
+        f->kind->progressed(user);
     mcp_str params = mcp_client_progress_text(client);
     if (f->req && params.ptr)
         (void)mcp_request_progress_raw(f->req, params);

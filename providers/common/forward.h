@@ -49,6 +49,8 @@ typedef struct common_forward_kind {
     /* The peer has cancelled the request; `req` is NULL. */
     void (*cancelled)(common_forward *f);
     void (*free)(common_forward *f);
+    /* Progress has arrived; NULL if this does not matter. */
+    void (*progressed)(common_forward *f);
 } common_forward_kind;
 
 /* The first member of a struct of the provider, which sets the members above `call` except `req`, and

@@ -268,12 +268,15 @@ static int send_now(upstream_ask *a)
     bool wants = req && (mcp_request_task_id(req) ||
                          mcp_json_get(mcp_request_meta(req), "progressToken") != NULL);
     mcp_call_options o = common_forward_options(&a->f);
-    o.timeout_ms = tool ? MCP_NO_TIMEOUT : up->options.timeout_ms;
+    o.timeout_ms = upstream_time(a);
+    o.max_timeout_ms = tool ? MCP_NO_TIMEOUT : 0;
     o.once = tool;
     o.log_level = req ? upstream_log_name(mcp_request_log_level(req)) : NULL;
     o.no_cache = true;
     if (!wants || a->learns)
         o.progress = NULL;
+    a->order = ++a->session->n_sent;
+    upstream_time_begin(a);
     if (req)
         upstream_logs_raise(a->session, req);
     if (tool)
@@ -330,6 +333,8 @@ void upstream_ask_cancel(upstream_ask *a, const char *why)
     upstream_questions_drop(a);
     if (a->f.call && upstream_may_ask(a))
         a->session->cancelled = true;
+    if (a->f.call)
+        upstream_doubt_begin(a, true);
     common_forward_cancel(&a->f, why);
 }
 
@@ -362,11 +367,28 @@ static void learnt(upstream_ask *a, int rc, const mcp_json *result, const mcp_er
         common_forward_finish(&a->f, rc);
 }
 
-/* Says what to do if the answer exceeds a limit of the client. */
+/* Says what to do if a call of a tool is beyond its time. */
+static const mcp_error *explain_time(const upstream_ask *a, mcp_error *room)
+{
+    uint64_t ms = upstream_time(a);
+    *room = (mcp_error){.code = MCP_ETIMEOUT};
+    snprintf(
+        room->text, sizeof(room->text),
+        "neither an answer nor progress of %.60s within %llu.%03u s, so the call was cancelled; "
+        "it may have had an effect. If the tool needs more time, raise call_ms of this source or "
+        "tool",
+        a->f.params.name ? a->f.params.name : a->f.method, (unsigned long long)(ms / 1000),
+        (unsigned)(ms % 1000));
+    return room;
+}
+
+/* Says what to do if the answer exceeds a limit. */
 static const mcp_error *explain(const upstream_ask *a, int rc, const mcp_error *error,
                                 mcp_error *room)
 {
     const char *to = a->name ? a->name : a->f.method;
+    if (rc == MCP_ETIMEOUT && a->item == MCP_ITEM_TOOL && !a->lists && !a->learns)
+        return explain_time(a, room);
     if (rc != MCP_ELIMIT || !error)
         return error;
     *room = (mcp_error){.code = rc};
@@ -388,6 +410,10 @@ static void done(common_forward *f, int rc, const mcp_json *result, const mcp_er
     upstream_ask *a = ask_of(f);
     mcp_error room;
     error = explain(a, rc, error, &room);
+    if (rc == MCP_ETIMEOUT)
+        upstream_doubt_begin(a, false);
+    else if (rc != MCP_ECANCELLED && rc != MCP_ECLOSED && rc != MCP_ENOMEM)
+        upstream_doubt_end(a->session);
     if (a->learns) {
         learnt(a, rc, result, error);
         return;
@@ -412,8 +438,17 @@ static void ask_free(common_forward *f)
     upstream_ask_free(ask_of(f));
 }
 
-static const common_forward_kind kind = {
-    .send = send, .failed = failed, .done = done, .cancelled = cancelled, .free = ask_free};
+static void progressed(common_forward *f)
+{
+    upstream_time_begin(ask_of(f));
+}
+
+static const common_forward_kind kind = {.send = send,
+                                         .failed = failed,
+                                         .done = done,
+                                         .cancelled = cancelled,
+                                         .free = ask_free,
+                                         .progressed = progressed};
 
 /* ---- the beginning --------------------------------------------------------------------------- */
 

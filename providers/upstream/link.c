@@ -71,6 +71,7 @@ static void on_end(const mcp_service_end *end, void *user)
 {
     upstream_session *s = user;
     s->missed = true;
+    upstream_doubt_end(s);
     if (end->cause != MCP_SERVICE_IDLE && end->cause != MCP_SERVICE_STOPPED)
         upstream_watch_announce(s);
 }

@@ -176,6 +176,7 @@ static bool add_changes(mcp_upstream_change *to, size_t *n, const mcp_json *obje
             .name = mcp_json_string(mcp_json_get(v, "name")).ptr,
             .title = mcp_json_string(mcp_json_get(v, "title")).ptr,
             .description = mcp_json_string(mcp_json_get(v, "description")).ptr,
+            .call_ms = (uint64_t)mcp_json_int(mcp_json_get(v, "call_ms"), 0),
         };
     }
     return true;

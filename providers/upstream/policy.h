@@ -51,12 +51,14 @@ int upstream_policy_read(upstream_policy *policy, const mcp_json *options, mcp_u
 #define UPSTREAM_LIST_SCHEMA(name, about)                                                \
     "\"" name "\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"maxItems\":250," \
     "\"description\":\"" about "\"},"
-#define UPSTREAM_ITEMS_SCHEMA(name, about)                                                     \
+#define UPSTREAM_ITEMS_SCHEMA(name, more, about)                                               \
     "\"" name "\":{\"type\":\"object\",\"maxProperties\":250,\"propertyNames\":{"              \
     "\"minLength\":1},\"additionalProperties\":{\"type\":\"object\","                          \
     "\"additionalProperties\":false,\"properties\":{\"name\":{\"type\":\"string\"},\"title\":" \
-    "{\"type\":\"string\"},\"description\":{\"type\":\"string\"}}},\"description\":\"" about   \
-    "\"},"
+    "{\"type\":\"string\"},\"description\":{\"type\":\"string\"}" more                         \
+    "}},\"description\":\"" about "\"},"
+#define UPSTREAM_CALL_SCHEMA \
+    ",\"call_ms\":{\"type\":\"integer\",\"minimum\":100,\"maximum\":2147483647}"
 #define UPSTREAM_POLICY_SCHEMA                                                                    \
     UPSTREAM_LIST_SCHEMA("only_tools",                                                            \
                          "The tools that are offered, by their names at the server; * matches "   \
@@ -68,10 +70,11 @@ int upstream_policy_read(upstream_policy *policy, const mcp_json *options, mcp_u
                          "The resources and templates that are offered, by their URIs at the "    \
                          "server; default: all")                                                  \
     UPSTREAM_LIST_SCHEMA("hide_resources", "Resources and templates that are not offered")        \
-    UPSTREAM_ITEMS_SCHEMA("tools",                                                                \
-                          "Other names (after the prefix), titles and descriptions for tools, "   \
-                          "by their names at the server")                                         \
-    UPSTREAM_ITEMS_SCHEMA("prompts", "The same for prompts")                                      \
+    UPSTREAM_ITEMS_SCHEMA(                                                                        \
+        "tools", UPSTREAM_CALL_SCHEMA,                                                            \
+        "Other names (after the prefix), titles, descriptions and times for tools, "              \
+        "by their names at the server")                                                           \
+    UPSTREAM_ITEMS_SCHEMA("prompts", "", "Names, titles and descriptions for prompts")            \
     "\"rates\":{\"type\":\"array\",\"maxItems\":16,\"items\":{\"type\":\"object\","               \
     "\"additionalProperties\":false,\"required\":[\"per_minute\"],\"properties\":{\"tools\":{"    \
     "\"type\":\"array\",\"items\":{\"type\":\"string\"},\"minItems\":1,\"maxItems\":250},"        \

@@ -194,6 +194,8 @@ static const mcp_default defaults[] = {
     MCP_DEFAULT(mcp_upstream_options, max_sessions_each, 8),
     MCP_DEFAULT(mcp_upstream_options, idle_ms, 300000),
     MCP_DEFAULT(mcp_upstream_options, timeout_ms, 60000),
+    MCP_DEFAULT(mcp_upstream_options, call_ms, 600000),
+    MCP_DEFAULT(mcp_upstream_options, ping_ms, 30000),
     MCP_DEFAULT(mcp_upstream_options, max_calls, 256),
     MCP_DEFAULT(mcp_upstream_options, max_calls_in_all, 1024),
     MCP_DEFAULT(mcp_upstream_options, max_answer, 16 << 20),
@@ -264,7 +266,8 @@ int upstream_check(const mcp_upstream_options *o, mcp_error *error)
     if ((o->argv && o->argv[0]) + (o->url != NULL) + (o->connect != NULL) != 1)
         return fail(error, MCP_EINVAL, "a program or a URL is needed");
     if (o->idle_ms > INT32_MAX || o->timeout_ms > INT32_MAX || o->question_ms > INT32_MAX ||
-        o->list_ms > INT32_MAX || o->first_list_ms > INT32_MAX)
+        o->list_ms > INT32_MAX || o->first_list_ms > INT32_MAX || o->call_ms > INT32_MAX ||
+        o->ping_ms > INT32_MAX)
         return fail(error, MCP_EINVAL, "a time is out of range");
     int rc = upstream_login_check(o, error);
     if (rc == MCP_OK)

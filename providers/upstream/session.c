@@ -94,6 +94,8 @@ void upstream_sessions_close(upstream *up)
 
 static bool is_idle(const upstream_session *s, int64_t now)
 {
+    if (s->hung)
+        return true;
     if (s->asks || s->n_uris)
         return false;
     return s->failed || now - s->last_use >= (int64_t)s->up->options.idle_ms;
@@ -148,6 +150,8 @@ static void on_time(void *arg)
         } else {
             upstream_watch_keep(s);
             upstream_logs_tick(s);
+            upstream_doubt_tick(s);
+            upstream_time_keep(s);
             at = &s->next;
         }
     }

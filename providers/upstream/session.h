@@ -85,6 +85,16 @@ typedef struct upstream {
 
 typedef struct upstream_login upstream_login;
 
+/* What makes it doubtful that the program of a session still works (hung.c). */
+typedef struct upstream_doubt {
+    uint64_t order;    /* of the first request that got no answer in time; 0 if there is no doubt */
+    int64_t due;       /* when its time is over, and pings begin */
+    int64_t pinged_at; /* when the last ping was sent */
+    bool pinging;      /* a ping is in flight; */
+    bool is_old;       /* it was sent for an earlier doubt */
+    char what[160];    /* the request, for the log */
+} upstream_doubt;
+
 struct upstream_session {
     upstream_session *next;
     upstream *up;
@@ -105,6 +115,7 @@ struct upstream_session {
     bool noted;              /* upstream_snapshot_note() has told the program */
     bool failed;             /* the session is about to end; the next request opens a new one */
     bool lost;               /* the reason is that the connection was lost */
+    bool hung;               /* the other server does not answer, so its requests are ended, too */
     bool closing;            /* the session is being freed */
     bool cancelled;          /* a call was cancelled; see likely_ask() in question.c */
     bool unreadable;         /* a message could not be read, and the log says so */
@@ -130,7 +141,9 @@ struct upstream_session {
         bool asked;       /* a level was set: */
         int level;
     } logs;
-    bool missed; /* the subscription was interrupted, so changes may have been missed */
+    bool missed;     /* the subscription was interrupted, so changes may have been missed */
+    uint64_t n_sent; /* number of requests that were sent */
+    upstream_doubt doubt;
 };
 
 /* A question of the other server that is not answered yet. */
@@ -173,7 +186,9 @@ struct upstream_ask {
     bool learns;   /* the list of names has to be read first, to find the original of `name` */
     bool compares; /* learns: also to find out which headers the call needs */
     mcp_item item;
-    char *name;                 /* set if `learns` is, or was */
+    char *name;     /* set if `learns` is, or was */
+    uint64_t order; /* its number among the requests of the session, when it was sent */
+    int64_t due;    /* when the time for its answer is over, unless the caller is asked */
     upstream_verdicts verdicts; /* of the list that is read */
 };
 
@@ -227,6 +242,21 @@ bool upstream_limit_bytes(const upstream_ask *a, size_t size);
 /* Makes room for one more session of this principal, if necessary by marking an idle session to be ended.
  * Returns MCP_OK, or MCP_ELIMIT with the reason in *error. */
 int upstream_limit_session(upstream *up, const char *principal, mcp_error *error);
+
+/* ---- hung.c ---------------------------------------------------------------------------------- */
+
+/* Returns how long the answer to a request may take, and begins this time, again after progress. */
+uint64_t upstream_time(const upstream_ask *a);
+void upstream_time_begin(upstream_ask *a);
+/* Holds off the time-out of the server (handler_timeout_ms) for requests that have one here. */
+void upstream_time_keep(const upstream_session *s);
+/* A request that was sent will get no answer any more: its time is over or, with `in_time`, it is
+ * being cancelled. If the program of its session does not answer pings either, it will be ended. */
+void upstream_doubt_begin(upstream_ask *a, bool in_time);
+/* The program has answered, or has ended. */
+void upstream_doubt_end(upstream_session *s);
+/* Sends the pings that are due. */
+void upstream_doubt_tick(upstream_session *s);
 
 /* ---- try.c ----------------------------------------------------------------------------------- */
 

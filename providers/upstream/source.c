@@ -76,6 +76,14 @@ const char mcp_upstream_schema[] =
     "\"description\":\"A session ends this long after its last use; default 300000\"},"
     "\"timeout_ms\":{\"type\":\"integer\",\"minimum\":100,\"maximum\":2147483647,"
     "\"description\":\"How long an answer may take, except for calls of tools; default 60000\"},"
+    "\"call_ms\":{\"type\":\"integer\",\"minimum\":100,\"maximum\":2147483647,"
+    "\"description\":\"How long a call of a tool may take without an answer or progress; default "
+    "600000\"},"
+    "\"ping_ms\":{\"type\":\"integer\",\"minimum\":100,\"maximum\":2147483647,"
+    "\"description\":\"When a request is beyond its time, a program that does not answer a ping "
+    "for "
+    "this "
+    "long is ended, and started again when it is needed; default 30000\"},"
     "\"max_calls\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":100000,"
     "\"description\":\"The most requests of one principal in flight; default 256\"},"
     "\"max_calls_in_all\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":1000000,"
@@ -313,6 +321,7 @@ static int use_options(reading *r, const char *source, const mcp_json *options, 
         .max_sessions = (size_t)number_of(options, "max_sessions"),
         .max_sessions_each = (size_t)number_of(options, "max_sessions_each"),
         .idle_ms = number_of(options, "idle_ms"), .timeout_ms = number_of(options, "timeout_ms"),
+        .call_ms = number_of(options, "call_ms"), .ping_ms = number_of(options, "ping_ms"),
         .max_calls = (size_t)number_of(options, "max_calls"),
         .max_calls_in_all = (size_t)number_of(options, "max_calls_in_all"),
         .max_answer = (size_t)number_of(options, "max_answer"),

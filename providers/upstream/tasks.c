@@ -43,6 +43,7 @@ static void on_task(mcp_client *client, mcp_call_id call, const mcp_json *state,
     (void)client, (void)call;
     bool first = !a->is_task;
     a->is_task = true;
+    upstream_time_begin(a);
     if (!req)
         return;
     mcp_str message = mcp_json_string(mcp_json_get(state, "statusMessage"));

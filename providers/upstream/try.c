@@ -5,7 +5,7 @@
 
 #include "session.h"
 
-enum { MOST_MS = 20000, DRAIN_MS = 2000 };
+enum { MOST_MS = 20000, PING_MS = 5000, DRAIN_MS = 2000 };
 
 typedef struct attempt {
     mcp_loop *loop;
@@ -87,17 +87,31 @@ static void put_offers(FILE *to, const mcp_json *capabilities)
     }
 }
 
-static void say(const attempt *a, const mcp_client *client, int64_t began, char *said, size_t room)
+/* Returns false if a program does not answer a ping, so that it would be ended when a request is beyond
+ * its time (hung.c). */
+static bool answers_ping(attempt *a, upstream_session *s)
+{
+    mcp_error error;
+    attempt ping = {.loop = a->loop, .error = &error};
+    const mcp_call_options o = {
+        .size = sizeof(o), .done = on_started, .user = &ping, .timeout_ms = PING_MS};
+    return !s->service || mcp_client_ping(s->client, &o, NULL) != MCP_OK ||
+           wait_for(&ping) != MCP_ETIMEOUT;
+}
+
+static void say(const mcp_client *client, int64_t took, bool pings, char *said, size_t room)
 {
     const mcp_json *info = mcp_client_server_info(client);
     FILE *to = fmemopen(said, room, "w");
     if (!to)
         return;
-    fprintf(to, "answers after %lld ms", (long long)(mcp_loop_now(a->loop) - began));
+    fprintf(to, "answers after %lld ms", (long long)took);
     put_string(to, ": ", mcp_json_get(info, "name"));
     put_string(to, " ", mcp_json_get(info, "version"));
     fprintf(to, ", revision %s", mcp_client_revision(client));
     put_offers(to, mcp_client_server_capabilities(client));
+    if (!pings)
+        fputs("; answers no ping, so it is ended when a request is beyond its time", to);
     fclose(to);
 }
 
@@ -136,14 +150,15 @@ static int list_tools(attempt *a, mcp_client *client)
 static int try_mounted(attempt *a, char *said, size_t room)
 {
     upstream_session *s;
-    int64_t began = mcp_loop_now(a->loop);
+    int64_t began = mcp_loop_now(a->loop), took = 0;
     int rc = upstream_session_get(a->group.first, &(upstream_wanted){0}, &s, a->error);
     if (rc == MCP_OK)
         rc = begin(a, s);
     if (rc == MCP_OK)
         rc = wait_for(a);
+    took = mcp_loop_now(a->loop) - began;
     if (rc == MCP_OK)
-        say(a, s->client, began, said, room);
+        say(s->client, took, answers_ping(a, s), said, room);
     if (rc == MCP_OK)
         rc = list_tools(a, s->client);
     return rc;

@@ -96,6 +96,7 @@ typedef struct mcp_upstream_change {
     /* It is called NAME_ and this name, or NULL. The characters are A-Z, a-z, 0-9, "_" and "-". */
     const char *name;
     const char *title, *description; /* in lists; NULL means those of the other server */
+    uint64_t call_ms;                /* of a tool: replaces that of the options, unless it is 0 */
 } mcp_upstream_change;
 
 /* A limit on the rate of the requests of each principal (mcp_request_take()). */
@@ -148,7 +149,7 @@ typedef struct mcp_upstream_options {
      * principal that has most, or the request fails. */
     size_t max_sessions;
     uint64_t idle_ms;    /* a session ends after being idle this long; default 300,000 */
-    uint64_t timeout_ms; /* time-out of all requests except tool calls; default 60,000 */
+    uint64_t timeout_ms; /* time-out of all requests except tool calls (call_ms); default 60,000 */
     /* A list waits this long for the other server. Its last list is sent then, and callers are
      * notified if it has changed (default 1,000). first_list_ms is the time for a list that the
      * other server has not answered yet (default 10,000). */
@@ -211,6 +212,13 @@ typedef struct mcp_upstream_options {
      * declare; of a shared server, of all callers together. Default 8. A further one replaces the idle one
      * of this principal that was not used for the longest time, or the request fails. */
     size_t max_sessions_each;
+    /* How long the call of a tool may take; default 600,000. Progress begins this time again. The call
+     * then fails and is cancelled. While a call is in flight, mcp_server_options.handler_timeout_ms does
+     * not end it if it is at least 10,000. If a request of a session is beyond its time, its program gets pings;
+     * when one of them is not answered for ping_ms (default 30,000), the program is ended, and started
+     * again for the next request, unless an earlier request is within its time. This holds for `connect`,
+     * too: the link is disconnected. */
+    uint64_t call_ms, ping_ms;
 } mcp_upstream_options;
 
 /* Mounts the other server. Before the first request, the server needs a host with timers; unless
@@ -287,6 +295,7 @@ typedef struct mcp_upstream_state {
     /* the private memory of these processes in bytes, the number of processes that were started, and
      * of those that ended by themselves or did not start */
     uint64_t memory, starts, failures;
+    uint64_t hung; /* programs that were ended because they did not answer (call_ms, ping_ms) */
 } mcp_upstream_state;
 
 /* Calls each(state, user) for each server of the group. */

@@ -48,6 +48,7 @@ typedef struct wire {
     wires *all;
     mcp_client *client;
     mcp_channel *here, *there; /* channel of the client, channel of the other server */
+    bool hung;                 /* the other server gets no messages any more */
 } wire;
 
 struct wires {
@@ -280,7 +281,7 @@ static inline void wires_run(wires *all)
         if (!m->next)
             all->last = &all->first;
         mcp_str text = {m->text, m->len};
-        if (m->to_server && m->wire->there)
+        if (m->to_server && m->wire->there && !m->wire->hung)
             mcp_channel_receive(m->wire->there, 0, text, all->now);
         else if (!m->to_server && m->wire->here)
             mcp_channel_receive(m->wire->here, 0, text, all->now);
