@@ -234,14 +234,30 @@ static bool is(const postgres_job *j, const char *state)
     return strncmp(j->op.state, state, strlen(state)) == 0;
 }
 
+/* Returns whether the request is for one object, which was dropped while functions of the catalogue
+ * read it. PostgreSQL does not translate these messages. */
+static bool has_vanished(const postgres_job *j)
+{
+    static const char *const texts[] = {"could not open relation with OID ",
+                                        "cache lookup failed for "};
+    postgres_kind kind = j->target.kind;
+    bool is_one = kind == POSTGRES_KIND_TABLE || kind == POSTGRES_KIND_ROWS ||
+                  kind == POSTGRES_KIND_ROW || kind == POSTGRES_KIND_CELL ||
+                  kind == POSTGRES_KIND_FUNCTION;
+    bool ret = false;
+    for (size_t i = 0; is_one && i < sizeof(texts) / sizeof(*texts); i++)
+        ret = ret || strncmp(j->op.text, texts[i], strlen(texts[i])) == 0;
+    return ret && is(j, "XX000");
+}
+
 void postgres_job_broken(postgres_job *j, int rc)
 {
     switch (rc) {
     case MCP_EREMOTE:
         if (is(j, "57014") || is(j, "55P03"))
             break;
-        if (is(j, "42501") || is(j, "42P01") || is(j, "3F000") ||
-            is(j, "22P05")) { /* access revoked, dropped, or an impossible name */
+        if (is(j, "42501") || is(j, "42P01") || is(j, "3F000") || is(j, "22P05") ||
+            has_vanished(j)) { /* access revoked, dropped, or an impossible name */
             postgres_job_missing(j);
             return;
         }

@@ -427,6 +427,35 @@ static void test_vanishing(void **state)
     peer_close(&p);
 }
 
+/* What an object needs is gone from the catalogue, as while it is dropped: there is no such object. Every
+ * other internal error is one of this server. */
+static void test_gone(void **state)
+{
+    static const exchange reads[] = {
+        {READ, URI("public/over_gone?format=text"), {NOT_FOUND}},
+        {READ, URI("public/over_gone"), {NOT_FOUND}},
+        {READ, URI("public/over_gone/rows"), {NOT_FOUND}},
+        {READ, URI("public/damaged/rows"), {"-32603", "cannot be read now"}},
+        {READ, URI("public/damaged?format=text"), {"CREATE VIEW"}},
+        {CALL, SQL("SELECT * FROM over_gone"), {"isError", "could not open relation with OID"}},
+    };
+    (void)state;
+    run_sql("CREATE TABLE gone(id integer); CREATE VIEW over_gone AS SELECT id FROM gone;"
+            "CREATE FUNCTION damage() RETURNS integer LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION "
+            "'invalid page in block 1' USING ERRCODE = 'XX000'; END $$;"
+            "CREATE VIEW damaged AS SELECT damage();"
+            "GRANT SELECT ON gone, over_gone, damaged TO reader;"
+            "CREATE TABLE kept AS SELECT * FROM pg_class WHERE relname = 'gone';"
+            "DELETE FROM pg_class WHERE relname = 'gone'");
+    open_shop((mcp_postgres_options){0});
+    for (size_t i = 0; i < sizeof(reads) / sizeof(*reads); i++)
+        check_exchange(&p, &reads[i]);
+    run_sql("INSERT INTO pg_class SELECT * FROM kept");
+    check_exchange(&p, &(exchange){READ, URI("public/over_gone?format=text"), {"SELECT gone.id"}});
+    peer_close(&p);
+    run_sql("DROP VIEW over_gone, damaged; DROP FUNCTION damage; DROP TABLE gone, kept");
+}
+
 static void settle(void)
 {
     for (int i = 0; i < 60; i++) {
@@ -493,6 +522,7 @@ int main(void)
         cmocka_unit_test(test_vanishing),      cmocka_unit_test(test_news),
         cmocka_unit_test(test_beginnings),     cmocka_unit_test(test_mighty_roles),
         cmocka_unit_test(test_torn_passwords), cmocka_unit_test(test_latin1),
+        cmocka_unit_test(test_gone),
     };
     int rc = make_database();
     if (rc == 0)
