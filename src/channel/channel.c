@@ -449,7 +449,7 @@ int mcp_channel_receive(mcp_channel *channel, mcp_exchange exchange, mcp_str mes
         return MCP_ECLOSED;
     begin_message(channel, exchange, message, now);
     if (message.len > channel->options.max_message)
-        rc = mcp_channel_receive_oversized(channel, exchange, message, message, now);
+        rc = mcp_channel_receive_oversized(channel, exchange, message, (mcp_str){0}, now);
     else if (first_byte(message) == '[')
         rc = receive_batch(channel, exchange, message);
     else
@@ -537,7 +537,9 @@ int mcp_channel_receive_oversized(mcp_channel *channel, mcp_exchange exchange, m
         return MCP_ECLOSED;
     channel->now = now;
     mcp__buf id = mcp__channel_take_buf(channel), why = mcp__channel_take_buf(channel);
-    if (!mcp__scan_id(head, channel->allocator, &id))
+    bool answers = channel->role->malformed != NULL; /* ids of the peer's requests are its own */
+    if (!(answers ? mcp__scan_answer_id(head, channel->allocator, &id)
+                  : mcp__scan_id(head, channel->allocator, &id)))
         mcp__scan_id_back(tail, channel->allocator, &id);
     mcp__buf_printf(&why, "the message is longer than %zu bytes (max_message)",
                     channel->options.max_message);

@@ -60,6 +60,26 @@ bool mcp__scan_answer_id(mcp_str text, const mcp_allocator *allocator, mcp__buf 
  * array or object. */
 bool mcp__scan_id_back(mcp_str tail, const mcp_allocator *allocator, mcp__buf *id);
 
+/* ---- id_scan.c: finds the id of a message of any length -------------------------------------- */
+
+/* Begins as zeros. */
+typedef struct mcp__id_scan {
+    size_t depth, id_len, key_len;
+    unsigned n_ids; /* members "id" at the top level; 2 stands for more */
+    bool in_string, escaped;
+    bool is_object, at_key, in_key; /* in_key: in a key of the top level */
+    bool has_method, taking, is_whole, is_over;
+    char key[7]; /* one byte more than "method" */
+    char id[256];
+    char text[280];
+} mcp__id_scan;
+
+/* Goes on with the next bytes of the message. */
+MCP__SHARED void mcp__id_scan_feed(mcp__id_scan *s, mcp_str bytes);
+/* Returns the message without its other members: {}, {"id":5}, {"method":0} or {"method":0,"id":5}. It has
+ * an id only if there is exactly one at the top level, of at most 256 bytes. It is borrowed from *s. */
+MCP__SHARED mcp_str mcp__id_scan_end(mcp__id_scan *s);
+
 /* Explains why a text could not be parsed. `error` is the error of the parser. Appends the reason
  * to `why`. If the text is too long or too deep, also appends the id to `id` if it can be found.
  * Returns the JSON-RPC error code. */

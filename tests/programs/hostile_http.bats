@@ -26,7 +26,7 @@ slow-headers       | 4 | no answer within
 endless-headers    | 3 | the head of the answer is too large
 endless-hints      | 3 | the head of the answer is too large
 endless-status     | 3 | mcpctl: ls:
-endless-body       | 3 | longer than our limit
+endless-body       | 4 | longer than 67108864 bytes
 endless-chunks     | 4 | no answer within
 loop               | 3 | redirects more than 5 times
 to-file            | 3 | redirects to something that is no http
@@ -34,11 +34,11 @@ to-stranger        | 3 | redirects to another origin
 html               | 3 | answered with text/html
 no-type            | 3 | nothing else
 many-types         | 3 | ended before the answer
-bomb               | 3 | mcpctl:
+bomb               | 4 | longer than 67108864 bytes
 odd-encoding       | 3 | encoding
 bad-chunk          | 3 | chunk
 bad-length         | 3 | Content-Length
-short              | 3 | bytes
+short              | 4 | longer than 67108864 bytes
 two-lengths        | 3 | mcpctl: ls:
 empty              | 3 | does not contain the answer
 accepted           | 3 | 202

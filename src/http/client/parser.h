@@ -7,20 +7,20 @@
 #ifndef MCP_SRC_HTTP_CLIENT_H
 #define MCP_SRC_HTTP_CLIENT_H
 
+#include "jsonrpc/envelope.h"
 #include "uri/uri.h"
 
 /* ---- sse_parse.c: reads an event stream (WHATWG HTML, 9.2.6) --------------------------------- */
 
 enum {
     MCP__SSE_MAX_ID = 1024, /* a longer id, in bytes, is ignored */
-    MCP__SSE_HEAD = 4096,   /* bytes of an oversized event that are kept */
 };
 
 /* One event. Its strings are borrowed until the parser is called again. */
 typedef struct mcp__sse_event {
     mcp_str type; /* empty if the event has none, which means "message" */
     mcp_str data; /* its lines, joined by newlines; empty if the event has no data */
-    bool is_cut;  /* the event exceeded the limit: `data` is only its beginning */
+    bool is_cut;  /* the event exceeded the limit: `data` is what mcp__id_scan_end() returns */
 } mcp__sse_event;
 
 typedef struct mcp__sse {
@@ -40,7 +40,8 @@ typedef struct mcp__sse {
     bool is_cut;
     bool bad_value; /* the field being received is invalid and will be ignored */
     bool after_cr;
-    bool given; /* the event was returned, so the next call begins a new one */
+    bool given;        /* the event was returned, so the next call begins a new one */
+    mcp__id_scan scan; /* of an event that is cut */
 } mcp__sse;
 
 void mcp__sse_init(mcp__sse *p, const mcp_allocator *allocator, size_t max_event);

@@ -13,11 +13,17 @@ enum { FIELD_OTHER, FIELD_DATA, FIELD_EVENT, FIELD_ID, FIELD_RETRY };
 
 static const char bom[] = "\xEF\xBB\xBF";
 
-enum { BOM_LEN = 3, WINDOW = 512, KEEP_IDLE = 64 * 1024, RETRY_MOST = 24 * 3600 * 1000 };
+enum {
+    BOM_LEN = 3,
+    WINDOW = 512,
+    KEEP_IDLE = 64 * 1024,
+    LEAST = 4096,
+    RETRY_MOST = 24 * 3600 * 1000
+};
 
 void mcp__sse_init(mcp__sse *p, const mcp_allocator *allocator, size_t max_event)
 {
-    *p = (mcp__sse){.retry = -1, .max_event = MCP__MAX(max_event, (size_t)MCP__SSE_HEAD)};
+    *p = (mcp__sse){.retry = -1, .max_event = MCP__MAX(max_event, (size_t)LEAST)};
     mcp__buf_init(&p->data, allocator, 0);
     mcp__buf_init(&p->id, allocator, 0);
     mcp__buf_init(&p->next, allocator, 0);
@@ -74,16 +80,20 @@ static unsigned char field_of(const mcp__sse *p)
 
 static void append_data(mcp__sse *p, const char *bytes, size_t n)
 {
-    if (p->is_cut)
+    if (p->is_cut) {
+        mcp__id_scan_feed(&p->scan, (mcp_str){bytes, n});
         return;
-    size_t room = p->max_event - MCP__MIN(p->data.len, p->max_event);
-    if (n > room) {
-        p->is_cut = true;
-        n = room;
     }
-    mcp__buf_add(&p->data, bytes, n);
-    if (p->is_cut) /* the beginning is kept, because it may contain the id of the answer */
-        p->data.len = MCP__MIN(p->data.len, (size_t)MCP__SSE_HEAD);
+    size_t room = p->max_event - MCP__MIN(p->data.len, p->max_event);
+    if (n <= room) {
+        mcp__buf_add(&p->data, bytes, n);
+        return;
+    }
+    p->is_cut = true; /* only the id is kept */
+    p->scan = (mcp__id_scan){0};
+    mcp__id_scan_feed(&p->scan, mcp__buf_view(&p->data));
+    mcp__id_scan_feed(&p->scan, (mcp_str){bytes, n});
+    p->data.len = 0;
 }
 
 static void begin_value(mcp__sse *p)
@@ -228,8 +238,10 @@ static bool end_event(mcp__sse *p, mcp__sse_event *event)
         p->id = p->next;
         p->next = id;
     }
-    *event = (mcp__sse_event){
-        .type = {p->type, p->type_len}, .data = mcp__buf_view(&p->data), .is_cut = p->is_cut};
+    *event =
+        (mcp__sse_event){.type = {p->type, p->type_len},
+                         .data = p->is_cut ? mcp__id_scan_end(&p->scan) : mcp__buf_view(&p->data),
+                         .is_cut = p->is_cut};
     return counts;
 }
 

@@ -153,7 +153,7 @@ static void hand_over(mcp_child *c)
         if (kind == MCP__LINE_WHOLE)
             pass_on(c, line);
         else
-            (void)mcp_channel_receive_oversized(c->pump.channel, 0, line, c->lines.tail, now);
+            (void)mcp_channel_receive_oversized(c->pump.channel, 0, line, (mcp_str){0}, now);
     }
 }
 

@@ -5,6 +5,7 @@
  * after each call of the channel.
  */
 #define _GNU_SOURCE
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "io/http_client/http_client.h"
@@ -13,7 +14,6 @@ enum {
     MOST_BODY = 64 * 1024, /* bytes of a refusal's body that are read */
     MOST_REFUSALS = 4,     /* attempts to authorize a message */
     GRACE_MS = 5000,       /* time-out for the body of a refusal */
-    OVERSIZED_HEAD = 4096, /* bytes of an oversized answer that the channel gets */
 };
 
 /* ---- a request ------------------------------------------------------------------------------- */
@@ -218,7 +218,7 @@ static bool on_bytes(void *arg, mcp_str bytes)
     case MCP__VERDICT_EVENTS: return mcp__client_exchange_events(e, bytes);
     case MCP__VERDICT_MESSAGE:
         most = mcp_channel_max_message(e->http->pump.channel);
-        e->is_cut = !append(e, bytes, e->is_long ? MCP__MIN(most, (size_t)OVERSIZED_HEAD) : most);
+        e->is_cut = e->is_long || !append(e, bytes, most);
         return !e->is_cut;
     default: return append(e, bytes, MOST_BODY);
     }
@@ -228,7 +228,7 @@ static bool on_bytes(void *arg, mcp_str bytes)
 static void end_of_body(mcp__client_exchange *e)
 {
     mcp__client_exchange_end(e, 200,
-                             e->is_cut ? "the answer is longer than our limit"
+                             e->is_cut ? "the answer is longer than a message may be"
                                        : "the body does not contain the answer to the request");
 }
 
@@ -261,7 +261,10 @@ static void receive_body(mcp__client_exchange *e, int rc, const char *text)
     }
     if (mcp__str_starts(body, MCP_STR("\xEF\xBB\xBF"))) /* may be ignored: RFC 8259, section 8.1 */
         body = mcp__str_sub(body, 3);
-    body.len = e->is_cut ? MCP__MIN(body.len, (size_t)OVERSIZED_HEAD) : body.len;
+    char answer[40]; /* only the answer to the request can be the body; they have the same number */
+    if (e->is_cut)
+        body = (mcp_str){answer, (size_t)snprintf(answer, sizeof(answer), "{\"id\":%" PRIu64 "}",
+                                                  (uint64_t)e->number)};
     if (!e->is_cut)
         e->parse = mcp__parse_elsewhere(http->pump.loop, http->pump.channel, body, on_parsed, e);
     if (e->parse) {

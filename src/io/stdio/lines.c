@@ -1,8 +1,8 @@
 /* lines.c: splits input into lines, and writes lines to a non-blocking descriptor.
  *
  * Input: lines are returned in place, without a copy. The caller reads into the buffer that
- * mcp__lines_room() returns. A line that is too long is discarded as it arrives, except its first
- * and its last 4 KiB. The memory is thus bounded by max_line. If there is no memory for a line of
+ * mcp__lines_room() returns. Of a line that is too long, only the id is kept as it arrives
+ * (jsonrpc/id_scan.c). The memory is thus bounded by max_line. If there is no memory for a line of
  * an allowed length, the line is treated as too long: the peer gets an error and can continue.
  *
  * Output: the messages of one turn are collected and written together. A message of 64 KiB or more
@@ -22,8 +22,6 @@ enum {
     IN_KEPT = 1024 * 1024, /* an empty input buffer larger than this is freed */
     OUT_KEPT = 256 * 1024, /* an empty output buffer larger than this is freed */
     LARGE = 64 * 1024,     /* messages of this size are written immediately */
-    HEAD = 4096,           /* bytes kept from the start of an oversized line */
-    TAIL = 4096,           /* bytes kept from its end */
 };
 
 /* ---- input ---------------------------------------------------------------------------------- */
@@ -40,26 +38,18 @@ void mcp__lines_free(mcp__lines *l)
     l->cap = l->start = l->end = l->scanned = 0;
 }
 
-/* Discards the middle of an oversized line: moves its last bytes directly behind its head. */
-static void keep_tail(mcp__lines *l)
+/* Discards what has arrived of an oversized line. */
+static void discard(mcp__lines *l, size_t end)
 {
-    size_t kept = MCP__MIN(l->end - l->scanned, (size_t)TAIL);
-
-    memmove(l->ptr + l->scanned, l->ptr + l->end - kept, kept);
-    l->end = l->scanned + kept;
+    mcp__id_scan_feed(&l->scan, (mcp_str){l->ptr + l->start, end - l->start});
+    l->start = l->scanned = end;
 }
 
-/* Begins to discard an oversized line. Its head moves to the start of the buffer, and its last
- * bytes follow. */
-static void discard_rest(mcp__lines *l)
+static void begin_discarding(mcp__lines *l)
 {
-    if (l->start)
-        memmove(l->ptr, l->ptr + l->start, l->end - l->start);
-    l->end -= l->start;
-    l->start = 0;
-    l->scanned = MCP__MIN(l->end, (size_t)HEAD);
+    l->scan = (mcp__id_scan){0};
     l->discarding = true;
-    keep_tail(l);
+    discard(l, l->end);
 }
 
 static void to_front(mcp__lines *l)
@@ -86,7 +76,7 @@ static bool grow(mcp__lines *l)
 
 char *mcp__lines_room(mcp__lines *l, size_t *room)
 {
-    if (l->start == l->end && !l->discarding) {
+    if (l->start == l->end) {
         l->start = l->end = l->scanned = 0;
         if (l->cap > IN_KEPT)
             mcp__lines_free(l);
@@ -94,9 +84,10 @@ char *mcp__lines_room(mcp__lines *l, size_t *room)
     if (l->cap - l->end < MIN_ROOM)
         to_front(l);
     if (l->cap - l->end < MIN_ROOM && !grow(l)) {
-        if (l->cap < HEAD + TAIL + MIN_ROOM)
+        if (l->cap < MIN_ROOM)
             return NULL;
-        discard_rest(l);
+        begin_discarding(l);
+        l->start = l->end = l->scanned = 0;
     }
     *room = MCP__MIN(l->cap - l->end, (size_t)CHUNK);
     return l->ptr + l->end;
@@ -115,24 +106,11 @@ static mcp_str without_cr(mcp_str line)
     return line;
 }
 
-/* Returns a complete line that is too long. */
-static int oversized(mcp__lines *l, mcp_str found, mcp_str *line)
+/* Returns what is known of an oversized line, which ends at `end`. */
+static int oversized(mcp__lines *l, size_t end, size_t next, mcp_str *line)
 {
-    size_t tail = MCP__MIN(found.len, (size_t)TAIL);
-
-    l->tail = (mcp_str){found.ptr + found.len - tail, tail};
-    *line = (mcp_str){found.ptr, MCP__MIN(found.len, (size_t)HEAD)};
-    return MCP__LINE_OVERSIZED;
-}
-
-/* Handles the end of a discarded line. */
-static int take_discarded(mcp__lines *l, size_t end, size_t next, mcp_str *line)
-{
-    size_t head = l->scanned, tail = MCP__MIN(end - head, (size_t)TAIL);
-
-    *line = (mcp_str){l->ptr, head};
-    l->tail = (mcp_str){l->ptr + end - tail, tail};
-    *(tail ? &l->tail : line) = without_cr(tail ? l->tail : *line);
+    discard(l, end);
+    *line = mcp__id_scan_end(&l->scan);
     l->discarding = false;
     l->start = l->scanned = next;
     return MCP__LINE_OVERSIZED;
@@ -140,12 +118,12 @@ static int take_discarded(mcp__lines *l, size_t end, size_t next, mcp_str *line)
 
 static int next_discarding(mcp__lines *l, mcp_str *line)
 {
-    size_t head = l->scanned;
-    const char *nl = l->end > head ? memchr(l->ptr + head, '\n', l->end - head) : NULL;
+    const char *nl = l->end > l->start ? memchr(l->ptr + l->start, '\n', l->end - l->start) : NULL;
+    size_t at = nl ? (size_t)(nl - l->ptr) : l->end;
 
     if (nl)
-        return take_discarded(l, (size_t)(nl - l->ptr), (size_t)(nl - l->ptr) + 1, line);
-    keep_tail(l);
+        return oversized(l, at, at + 1, line);
+    discard(l, at);
     return MCP__LINE_NONE;
 }
 
@@ -153,8 +131,17 @@ static int no_newline(mcp__lines *l)
 {
     l->scanned = l->end;
     if (l->end - l->start - 1 > l->max_line) /* one byte may be a carriage return */
-        discard_rest(l);
+        begin_discarding(l);
     return MCP__LINE_NONE;
+}
+
+/* Returns a complete line that is too long. */
+static int whole_oversized(mcp__lines *l, mcp_str found, mcp_str *line)
+{
+    l->scan = (mcp__id_scan){0};
+    mcp__id_scan_feed(&l->scan, found);
+    *line = mcp__id_scan_end(&l->scan);
+    return MCP__LINE_OVERSIZED;
 }
 
 int mcp__lines_next(mcp__lines *l, mcp_str *line)
@@ -169,7 +156,7 @@ int mcp__lines_next(mcp__lines *l, mcp_str *line)
         l->start = l->scanned = (size_t)(nl - l->ptr) + 1;
         found = without_cr(found);
         if (MCP__UNLIKELY(found.len > l->max_line))
-            return oversized(l, found, line);
+            return whole_oversized(l, found, line);
         if (found.len) {
             *line = found;
             return MCP__LINE_WHOLE;
@@ -181,13 +168,13 @@ int mcp__lines_next(mcp__lines *l, mcp_str *line)
 int mcp__lines_rest(mcp__lines *l, mcp_str *line)
 {
     if (l->discarding)
-        return take_discarded(l, l->end, l->end, line);
+        return oversized(l, l->end, l->end, line);
     if (l->start == l->end)
         return MCP__LINE_NONE;
     *line = without_cr((mcp_str){l->ptr + l->start, l->end - l->start});
     l->start = l->scanned = l->end;
     if (line->len > l->max_line)
-        return oversized(l, *line, line);
+        return whole_oversized(l, *line, line);
     return line->len ? MCP__LINE_WHOLE : MCP__LINE_NONE;
 }
 

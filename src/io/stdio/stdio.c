@@ -107,7 +107,7 @@ static void hand_over(mcp__stdio *s, int kind, mcp_str line)
     if (MCP__LIKELY(kind == MCP__LINE_WHOLE))
         (void)mcp_channel_receive(s->channel, 0, line, now);
     else
-        (void)mcp_channel_receive_oversized(s->channel, 0, line, s->lines.tail, now);
+        (void)mcp_channel_receive_oversized(s->channel, 0, line, (mcp_str){0}, now);
     size_t pending = mcp__output_pending(&s->output);
     if (MCP__UNLIKELY(pending >= FLUSH_AT && !s->output.blocked))
         flush(s);

@@ -4,6 +4,7 @@
 #define MCP_SRC_IO_STDIO_H
 
 #include "base/base.h"
+#include "jsonrpc/envelope.h"
 
 /* ---- lines.c: splits a stream into lines ---------------------------------------------------- */
 
@@ -13,10 +14,8 @@ typedef struct mcp__lines {
     size_t cap, start, end; /* [start, end) has been read, but not returned yet */
     size_t scanned;         /* there is no newline before this offset */
     size_t max_line;
-    /* Set while an oversized line arrives: [0, scanned) is its head, [scanned, end) its last
-     * bytes. */
-    bool discarding;
-    mcp_str tail; /* the end of the oversized line that was returned last */
+    bool discarding;   /* an oversized line is arriving */
+    mcp__id_scan scan; /* of that line, or of the one that was returned last */
 } mcp__lines;
 
 enum { MCP__LINE_NONE, MCP__LINE_WHOLE, MCP__LINE_OVERSIZED };
@@ -28,9 +27,8 @@ void mcp__lines_free(mcp__lines *l);
 char *mcp__lines_room(mcp__lines *l, size_t *room);
 /* Reports that n bytes have been read into the buffer. */
 void mcp__lines_added(mcp__lines *l, size_t n);
-/* Returns in *line the next line that is not empty, without its newline. For an oversized line,
- * *line is the head of the line, and l->tail its end. Both are borrowed until the next
- * mcp__lines_room(). The result is MCP__LINE_WHOLE, MCP__LINE_OVERSIZED, or MCP__LINE_NONE if more
+/* Returns in *line the next line that is not empty, without its newline. Of an oversized
+ * line, *line is what mcp__id_scan_end() returns. It is borrowed until the next mcp__lines_room(). The result is MCP__LINE_WHOLE, MCP__LINE_OVERSIZED, or MCP__LINE_NONE if more
  * input is needed. */
 int mcp__lines_next(mcp__lines *l, mcp_str *line);
 /* Returns a last line without a newline, in the same form. Must be called at the end of the input,

@@ -162,7 +162,7 @@ static void test_restart(void **state)
     mcp__sse_free(&p);
 }
 
-/* An event that is too long is reported with its beginning, and the next one is complete. Memory
+/* An event that is too long is reported, with its id, wherever it is in the event, and the next one is complete. Memory
  * stays within the limit. */
 static void test_limit(void **state)
 {
@@ -187,9 +187,17 @@ static void test_limit(void **state)
                 rc = mcp__sse_next(&p, &pieces[k], &event);
             assert_int_equal(rc, MCP_PENDING);
             assert_int_equal(event.is_cut, lengths[i] > LIMIT);
-            assert_int_equal(event.data.len,
-                             lengths[i] > LIMIT ? (size_t)MCP__SSE_HEAD : lengths[i]);
+            assert_int_equal(event.data.len, lengths[i] > LIMIT ? strlen("{}") : lengths[i]);
             assert_true(p.data.cap <= 2 * LIMIT);
+            mcp_str with_id[] = {MCP_STR("data:{\"a\":\""),
+                                 {big, lengths[i]},
+                                 MCP_STR("\",\"id\"\ndata:\ndata::7,\"b\":\""),
+                                 {big, LIMIT},
+                                 MCP_STR("\"}\n\n")};
+            for (size_t k = 0; k < COUNT(with_id); k++)
+                rc = mcp__sse_next(&p, &with_id[k], &event);
+            assert_int_equal(rc, MCP_PENDING);
+            assert_true(event.is_cut && mcp_str_eq(event.data, MCP_STR("{\"id\":7}")));
             mcp_str next = MCP_STR("data:y\n\n");
             assert_int_equal(mcp__sse_next(&p, &next, &event), MCP_PENDING);
             assert_false(event.is_cut);

@@ -48,7 +48,6 @@ struct mcp_client {
     bool wants_fall_back; /* the next end requests a fallback to HTTP+SSE */
     bool fell_back;
     mcp_exchange abandon_on_message; /* abandon this exchange when its first message arrives */
-    size_t head;                     /* of the last message that was too long */
     char log[16384];
     size_t len;
 };
@@ -227,7 +226,6 @@ int mcp_channel_receive_oversized(mcp_channel *channel, mcp_exchange exchange, m
                                   mcp_str tail, int64_t now)
 {
     (void)tail, (void)now;
-    channel->client->head = head.len;
     engine_take(channel, "long", exchange, head);
     return MCP_OK;
 }
