@@ -285,6 +285,27 @@ static void test_limits(void **state)
     fake_close(&f);
 }
 
+/* A request of the server that is too long has a number of the server's own, so it ends no call. */
+static void test_long_request(void **state)
+{
+    (void)state;
+    static const fake_reply replies[FAKE_REPLIES] = {
+        MODERN,
+        {"slow",
+         "{\"jsonrpc\":\"2.0\",\"id\":$,\"method\":\"ask\",\"params\":{\"x\":"
+         "\"0123456789012345678901234567"
+         "8901234567890123456789012345678901234567890123456789012345678901234567890123456789\"}}"},
+    };
+    fake f;
+    open_ready(&f, replies,
+               MCP_OPTIONS(mcp_client_options, .max_message = 150, .timeout_ms = 5000));
+    assert_int_equal(mcp_client_call(f.client, "slow", NULL, fake_done, &f), MCP_OK);
+    fake_run(&f); /* until nothing is due any more */
+    assert_int_equal(f.rc, MCP_ETIMEOUT);
+    assert_contains(f.text, "150 bytes (max_message)");
+    fake_close(&f);
+}
+
 /* Requests of the server. */
 static void on_misbehaved(mcp_client *client, const char *what, void *user)
 {
@@ -435,12 +456,19 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_params),          cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_answers),         cmocka_unit_test(test_banner),
-        cmocka_unit_test(test_no_characters),   cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_server_requests), cmocka_unit_test(test_batches),
-        cmocka_unit_test(test_stale_time),      cmocka_unit_test(test_calls_from_callbacks),
-        cmocka_unit_test(test_base64),          cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_params),
+        cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_answers),
+        cmocka_unit_test(test_banner),
+        cmocka_unit_test(test_no_characters),
+        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_long_request),
+        cmocka_unit_test(test_server_requests),
+        cmocka_unit_test(test_batches),
+        cmocka_unit_test(test_stale_time),
+        cmocka_unit_test(test_calls_from_callbacks),
+        cmocka_unit_test(test_base64),
+        cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
