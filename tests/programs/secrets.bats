@@ -131,3 +131,23 @@ list() { # METHOD
     run --separate-stderr timeout 60 "$MCPD" --config d.json --doctor
     [[ $output == *"warning configuration: d.json: other users can read it: chmod 600 it"* ]]
 }
+
+@test "a file of root's that the group of the service may read is accepted" {
+    [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null || skip "needs root"
+    local as=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+    chmod 755 "$BATS_RUN_TMPDIR" "$BATS_RUN_TMPDIR/test" "$BATS_TEST_TMPDIR"
+    "${as[@]}" test -x "$MCPD" -a -r . || skip "another user cannot run $MCPD"
+    echo '{"sources": ["docs"], "tokens": {"alice": "kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk"}}' >c.json
+    chmod -R a+rX docs
+    chgrp 65534 c.json
+    chmod 640 c.json
+    run -0 --separate-stderr "${as[@]}" "$MCPD" --config c.json --check-config
+    [ -z "$stderr" ] || { echo "$stderr"; return 1; }
+    chmod 644 c.json
+    run -0 --separate-stderr "${as[@]}" "$MCPD" --config c.json --check-config
+    [[ $stderr == *"warning: other users can read c.json: chmod 600 it"* ]]
+    chown 65534 c.json
+    chmod 640 c.json # its group is not given by an administrator
+    run -0 --separate-stderr "${as[@]}" "$MCPD" --config c.json --check-config
+    [[ $stderr == *"warning: other users can read c.json: chmod 600 it"* ]]
+}
