@@ -10,8 +10,8 @@ import { mirrored, McpError } from "./mcp.js";
 import { run } from "./run.js";
 import { follow } from "./task.js";
 
-const HINTS = { readOnlyHint: ["only reads", "changes things"], destructiveHint: ["may destroy", "does not destroy"],
-                idempotentHint: ["twice is as once", undefined], openWorldHint: ["reaches other systems", "stays here"] };
+const HINTS = { readOnlyHint: ["read-only", "not read-only"], destructiveHint: ["destructive", "not destructive"],
+                idempotentHint: ["idempotent", "not idempotent"], openWorldHint: ["open world", "closed world"] };
 
 function badges(tool) {
     const a = tool.annotations ?? {};

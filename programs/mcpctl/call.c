@@ -18,16 +18,15 @@
 
 static const struct {
     const char *key;
-    bool fallback; /* the default of the hint */
     const char *if_true, *if_false;
-} hints[] = {
-    {"readOnlyHint", false, "read-only", "may change things"},
-    {"destructiveHint", true, "may destroy", "does not destroy"},
-    {"idempotentHint", false, "may be repeated", NULL},
-    {"openWorldHint", true, "reaches out", "stays inside"},
+} hints[] = { /* the words of the specification, as in web/tools.js */
+    {"readOnlyHint", "read-only", "not read-only"},
+    {"destructiveHint", "destructive", "not destructive"},
+    {"idempotentHint", "idempotent", "not idempotent"},
+    {"openWorldHint", "open world", "closed world"},
 };
 
-/* Writes the server's hints, such as "read-only, stays inside". Returns false if there are none. */
+/* Writes the server's hints, such as "read-only, closed world". Returns false if there are none. */
 static bool put_hints(FILE *to, const mcp_json *tool)
 {
     const mcp_json *annotations = mcp_json_get(tool, "annotations");
@@ -36,9 +35,9 @@ static bool put_hints(FILE *to, const mcp_json *tool)
         const mcp_json *v = mcp_json_get(annotations, hints[i].key);
         if (!mcp_json_is(v, MCP_JSON_BOOL))
             continue;
-        const char *text = mcp_json_bool(v, false) ? hints[i].if_true : hints[i].if_false;
-        if (text)
-            fprintf(to, "%s%s", before, text), before = ", ";
+        fprintf(to, "%s%s", before,
+                mcp_json_bool(v, false) ? hints[i].if_true : hints[i].if_false);
+        before = ", ";
     }
     return *before != 0;
 }

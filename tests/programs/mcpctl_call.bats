@@ -9,11 +9,11 @@ load support/mcpctl
     [ "${lines[0]}" = add ]
     [ "${#lines[@]}" -eq 14 ]
     run "$MCPCTL" tools --long -- "$workshop"
-    [ "${lines[0]}" = $'add\ta= b= [loud=] [tags=] [more=] [note=] [either=]\tread-only, stays inside\tAdds' ]
+    [ "${lines[0]}" = $'add\ta= b= [loud=] [tags=] [more=] [note=] [either=]\tread-only, closed world\tAdds' ]
     run "$MCPCTL" tools --json -- "$workshop"
     [[ ${lines[1]} == '{"name":"add",'* ]]
     run on_terminal "$MCPCTL" tools -- "$workshop"
-    [[ $output == *"add a= b="*"(the server says: read-only, stays inside)"* ]]
+    [[ $output == *"add a= b="*"(the server says: read-only, closed world)"* ]]
     apart "$MCPCTL" tools -- "$stranger" nothing
     [ "$status" -eq 0 ]
     [[ $stderr == *"no tools"* ]]
@@ -113,7 +113,7 @@ WORDS
     STAY=1 TYPED='n\n' run on_terminal "$MCPCTL" call shape -- "$workshop"
     [[ $output == *"Call it? [y/N]"* && $output != *'{"x":1}'* ]]
     STAY=1 TYPED='y\n' run on_terminal "$MCPCTL" call add a=1 b=2 -- "$workshop"
-    [[ $output == *'arguments {"a":1,"b":2}'*"read-only, stays inside"*"called with"* ]]
+    [[ $output == *'arguments {"a":1,"b":2}'*"read-only, closed world"*"called with"* ]]
     TYPED='' run on_terminal "$MCPCTL" call shape -- "$workshop"
     [[ $output != *'{"x":1}'* ]]
 }

@@ -87,7 +87,7 @@ seen() { on_terminal "$@" | sed 's/.*\r\x1b\[K//'; }
 @test "tools --long, prompts --long: columns on a terminal, tabs elsewhere" {
     COLUMNS=100 run seen "$MCPCTL" tools --long -- "$workshop"
     [ "${lines[0]}" = 'NAME   PARAMETERS                                       EFFECTS                  DESCRIPTION' ]
-    [ "${lines[1]}" = 'add    a= b= [loud=] [tags=] [more=] [note=] [either=]  read-only, stays inside  Adds' ]
+    [ "${lines[1]}" = 'add    a= b= [loud=] [tags=] [more=] [note=] [either=]  read-only, closed world  Adds' ]
     COLUMNS=50 run seen "$MCPCTL" tools --long -- "$workshop"
     [[ ${lines[1]} == 'add    a= b= ['*'…  read-only, '*'  Adds' ]]
     COLUMNS=50 run seen "$MCPCTL" prompts --long -- sh -c '"$0" | sed -u "s/Says hello/& to whoever is named, and asks in that tone/"' "$workshop"
@@ -102,7 +102,7 @@ seen() { on_terminal "$@" | sed 's/.*\r\x1b\[K//'; }
     COLUMNS=40 run seen "$MCPCTL" tools -- "$workshop"
     [ "${lines[0]}" = 'add a= b= [loud=] [tags=] [more=]' ]
     [ "${lines[1]}" = '        [note=] [either=]' ]
-    [ "${lines[2]}" = '        (the server says: read-only, stays inside)' ]
+    [ "${lines[2]}" = '        (the server says: read-only, closed world)' ]
     [ "${lines[3]}" = '    Adds' ]
 }
 
