@@ -11,6 +11,7 @@
 #include "arguments.h"
 #include "content.h"
 #include "definitions.h"
+#include "save.h"
 #include "servers.h"
 #include "terminal.h"
 
@@ -169,17 +170,27 @@ static int put_result(ctl *c, const mcp_json *result, void *user)
     const mcp_json *structured = mcp_json_get(result, "structuredContent");
     mcp_json_iter it = {0};
     int checked = result_check(c, c->args[0], result, mcp_json_get(tool, "outputSchema"));
-    if (c->set.json) {
-        int code = put_json_line(c, result);
+    size_t saved = 0, binary = save_count(content);
+    int code = EXIT_OK;
+    if (!binary || c->set.json)
+        code = failed && !c->set.json ? EXIT_OK : output_begin(c);
+    if (c->set.json && code == EXIT_OK)
+        code = put_json_line(c, result);
+    if (c->set.json || code != EXIT_OK)
         return code != EXIT_OK ? code : failed ? EXIT_REMOTE : checked;
-    }
     if (failed)
         say("call %s: the tool reported a failure:", c->args[0]);
-    for (const mcp_json *v; (v = mcp_json_next(content, &it, NULL)) != NULL;)
-        put_content_block(c, failed ? stderr : stdout, v);
+    for (const mcp_json *v; code == EXIT_OK && (v = mcp_json_next(content, &it, NULL)) != NULL;) {
+        if (c->set.output && save_is_binary(v))
+            code = save_block(c, v, ++saved);
+        else
+            put_content_block(c, failed ? stderr : stdout, v);
+    }
     if (!mcp_json_count(content) && structured)
         put_json_line(c, structured);
-    return failed ? EXIT_REMOTE : checked;
+    if (binary && !c->set.output && !c->set.quiet)
+        hint("--output FILE saves what is not text");
+    return code != EXIT_OK ? code : failed ? EXIT_REMOTE : checked;
 }
 
 static int call_tool(ctl *c, const mcp_json *tool)
@@ -199,6 +210,8 @@ static int call_tool(ctl *c, const mcp_json *tool)
         code = EXIT_OK;
     else if (code == EXIT_USAGE)
         hint("--force calls it anyway");
+    if (code == EXIT_OK)
+        code = save_check(c);
     if (code == EXIT_OK)
         code = confirm(c, tool, arguments);
     if (code == EXIT_OK)

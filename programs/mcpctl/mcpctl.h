@@ -100,6 +100,7 @@ typedef struct ctl {
     const char *const *server; /* the words after "--", NULL-terminated; NULL if there is no "--" */
     bool out_is_terminal;
     int write_errno; /* errno of the first failed write to stdout */
+    int out_kept;    /* stdout while --output replaces it, or 0 */
     session *session;
 } ctl;
 
@@ -253,6 +254,13 @@ int put_written(const ctl *c, const char *what, mcp_json_writer *w);
 /* Returns the writer's text, NUL-terminated, which the caller frees, or NULL after reporting the
  * error. */
 char *take_written(const char *what, mcp_json_writer *w);
+
+/* Makes the file of --output stdout, if one was given. Returns EXIT_OK, or EXIT_LOCAL after
+ * reporting the error. */
+int output_begin(ctl *c);
+/* Brings the former stdout back, for the next line of the shell. Returns `code`, or EXIT_LOCAL if
+ * the file could not be written. */
+int output_end(ctl *c, int code);
 
 /* Flushes stdout. Returns false if writing failed, now or earlier. */
 bool flush_stdout(ctl *c);

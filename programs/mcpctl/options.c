@@ -291,8 +291,10 @@ const option options[] = {
      .kind = OPTION_TEXT,
      .at = AT(output),
      .argument = "FILE",
-     .only = "read",
-     .help = "Write to FILE instead of stdout."},
+     .only = "read|call",
+     .help = "Write to FILE instead of stdout. call: if the result has an image, audio or other "
+             "binary contents, FILE gets these, and stdout the text. If it has several of them, "
+             "the others get -2, -3 and so on before the ending of the name."},
     {.name = "force",
      .letter = 'f',
      .kind = OPTION_FLAG,

@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #include "read.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "fetch.h"
@@ -165,26 +164,13 @@ int read_resource(ctl *c, const char *uri, json_list *json)
 
 /* ---- read ------------------------------------------------------------------------------------ */
 
-/* Redirects stdout to the file. Nothing has been written to stdout before. */
-static int redirect(ctl *c)
-{
-    if (!c->set.output)
-        return EXIT_OK;
-    if (!freopen(c->set.output, "we", stdout)) {
-        say("%s: %s", c->set.output, strerror(errno));
-        return EXIT_LOCAL;
-    }
-    c->out_is_terminal = false;
-    return EXIT_OK;
-}
-
 int run_read(ctl *c)
 {
     reading r = {0};
     json_list json;
     int first_failure = part_make(c, &r.part);
     if (first_failure == EXIT_OK)
-        first_failure = redirect(c);
+        first_failure = output_begin(c);
     if (first_failure != EXIT_OK)
         return first_failure;
     if (c->set.json) {

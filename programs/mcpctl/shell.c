@@ -97,7 +97,7 @@ static int run_words(ctl *shell, words *w)
         code = check_settings(&line);
     if (code == EXIT_OK) {
         inherit(&line, shell);
-        code = run_command(shell, &line);
+        code = output_end(&line, run_command(shell, &line));
         line.set.config = (texts){0}; /* owned by the shell, so not freed here */
     }
     ctl_clear(&line);

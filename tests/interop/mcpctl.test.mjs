@@ -165,7 +165,7 @@ function everythingSuite(name, open) {
             await check(['call', '--yes', 'get-sum', 'a=1.5', 'b=2'], { out: /3\.5/ });
             await check(['call', '--yes', 'get-sum', '--args', '{"a":1}', 'b:=2'], { json: { content: [{ type: 'text', text: 'The sum of 1 and 2 is 3.' }] } });
             await check(['call', '--yes', 'get-structured-content', 'location=Chicago'], { json: { structuredContent: { humidity: 82 } } });
-            await check(['call', '--yes', 'get-tiny-image'], { out: /\[image image\/png, \d+ bytes\]/ });
+            await check(['call', '--yes', 'get-tiny-image'], { out: /\[image image\/png, \d+ bytes\]/, err: /--output FILE/ });
             await check(['call', '--yes', 'get-sum', 'a=one', 'b=2'], { status: 2, err: /\/a: expected number/ });
             await check(['call', '--yes', 'get-sum', 'a=1'], { status: 2, err: /b/ });
             await check(['call', '--yes', 'nothing'], { status: 2, err: /nothing/ });

@@ -362,3 +362,42 @@ LINES
     wait $others || :
     grep -q '"tasks/cancel"' cancelled
 }
+
+@test "call --output: what is not text is saved, beside the text on stdout" {
+    apart "$MCPCTL" call --yes shape as=pictures -o one.png -- "$workshop"
+    [ "$status" -eq 0 ]
+    [ "$output" = "two pictures" ]
+    [[ $stderr == *"wrote 4 bytes to one.png"*"wrote 3 bytes to one-2.png"* ]]
+    [ "$(od -An -tx1 one.png)" = ' 00 01 02 ff' ]
+    [ "$(od -An -tx1 one-2.png)" = ' 04 10 41' ]
+    # Without it, a note says what there is.
+    apart "$MCPCTL" call --yes shape as=pictures -- "$workshop"
+    [[ $output == "two pictures"*"[image image/png, 4 bytes]"* ]]
+    [[ $stderr == *"--output FILE"* ]]
+    # A result of text alone, and JSON, go to the file as with read.
+    apart "$MCPCTL" call --yes add a=1 b=2 -o text -- "$workshop"
+    [ "$status $output" = '0 ' ]
+    [ "$(cat text)" = 'called with {"a":1,"b":2}' ]
+    "$MCPCTL" call --yes shape as=pictures --json -o json -- "$workshop"
+    [[ $(cat json) == '{"content":'*'"AAEC/w=="'* ]]
+    # A tool that fails leaves the file alone. A file that cannot be written is known before the call.
+    apart "$MCPCTL" call --yes shape as=broken -o text -- "$workshop"
+    [ "$status" -eq 1 ]
+    [ "$(cat text)" = 'called with {"a":1,"b":2}' ]
+    apart "$MCPCTL" call --yes slow -o missing/file --trace trace -- "$workshop"
+    [ "$status" -eq 5 ]
+    [[ $stderr == *"missing/file: No such file"* ]]
+    ! grep -q tools/call trace
+}
+
+@test "shell: --output replaces stdout for one line only" {
+    run "$MCPCTL" shell --yes -- "$workshop" <<'LINES'
+call add a=1 b=2 --output first
+read mem:empty --output second
+call add a=3 b=4
+LINES
+    [ "$status" -eq 0 ]
+    [ "$output" = 'called with {"a":3,"b":4}' ]
+    [ "$(cat first)" = 'called with {"a":1,"b":2}' ]
+    [ ! -s second ]
+}
