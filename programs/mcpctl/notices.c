@@ -45,9 +45,22 @@ void notice_stderr(mcp_str bytes, void *user)
     text_put(stderr, bytes, TEXT_BLOCK);
 }
 
+/* Some servers ignore the level that was asked for, so it is looked at again. */
+static bool is_grave(mcp_str level)
+{
+    static const char *const levels[] = {"warning", "error", "critical", "alert", "emergency"};
+    for (size_t i = 0; i < sizeof(levels) / sizeof(*levels); i++)
+        if (mcp_str_eq(level, mcp_str_from(levels[i])))
+            return true;
+    return false;
+}
+
 void notice_log(mcp_client *client, mcp_str level, mcp_str logger, const mcp_json *data, void *user)
 {
-    (void)client, (void)user;
+    const session *s = user;
+    (void)client;
+    if (!s->verbose && !is_grave(level))
+        return;
     mcp_str text = mcp_json_string(data), json = {0};
     mcp_json_writer *w = mcp_json_writer_new(NULL, 0);
     mcp_json_add_value(w, data);

@@ -376,13 +376,13 @@ static int make_client(ctl *c)
                     .user = s, .elicit_form = can_ask || s->answers ? question_take : NULL,
                     .elicit_url = can_ask ? question_take : NULL,
                     .sample = c->set.sampler ? question_take : NULL,
-                    .log = s->verbose ? notice_log : NULL, .tool_refused = notice_tool_refused,
+                    .log = s->quiet ? NULL : notice_log, .tool_refused = notice_tool_refused,
                     .trace = notice_trace, .tasks = true, .misbehaved = notice_misbehaved,
                     .notification = notice_change, .ping_ms = c->set.ping_ms,
                     .ping_timeout_ms = c->set.ping_ms, .lost = notice_lost),
         &s->client, &error);
-    if (rc == MCP_OK && s->verbose)
-        mcp_client_set_log_level(s->client, "debug");
+    if (rc == MCP_OK && !s->quiet)
+        mcp_client_set_log_level(s->client, s->verbose ? "debug" : "warning");
     if (rc == MCP_OK)
         return roots_declare(s);
     say("%s", error.text);

@@ -401,3 +401,19 @@ LINES
     [ "$(cat first)" = 'called with {"a":1,"b":2}' ]
     [ ! -s second ]
 }
+
+@test "messages of the server's log are shown from the level warning on; -v shows all, -q none" {
+    for kind in modern legacy; do
+        apart "$MCPCTL" call --yes shape as=log --trace trace-$kind -- "$workshop" $kind
+        [ "$status" -eq 0 ]
+        [[ $stderr == *"the server says (warning) l: an warning of it"*"the server says (error) l: an error"* ]]
+        [[ $stderr != *"an info of it"* ]]
+        apart "$MCPCTL" call --yes shape as=log -v -- "$workshop" $kind
+        [[ $stderr == *"an info of it"* ]]
+        apart "$MCPCTL" call --yes shape as=log -q --trace quiet-$kind -- "$workshop" $kind
+        [[ $stderr != *"of it"* ]]
+        ! grep -q 'logLevel\|setLevel' quiet-$kind
+    done
+    grep -q 'io.modelcontextprotocol/logLevel":"warning"' trace-modern
+    grep -q '"logging/setLevel","params":{"level":"warning"}' trace-legacy
+}
