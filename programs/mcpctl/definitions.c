@@ -126,6 +126,69 @@ static int on_page(ctl *c, const mcp_json *result, void *user)
     return flush_stdout(c) ? code : EXIT_LOCAL;
 }
 
+/* ---- what there is instead ------------------------------------------------------------------- */
+
+enum { NAMED = 40, ENOUGH = -2 };
+
+typedef struct naming {
+    const definitions *d;
+    FILE *to;
+    size_t count;
+} naming;
+
+static int name_page(ctl *c, const mcp_json *result, void *user)
+{
+    naming *n = user;
+    mcp_json_iter it = {0};
+    const mcp_json *list = mcp_json_get(result, n->d->capability);
+    (void)c;
+    for (const mcp_json *v; (v = mcp_json_next(list, &it, NULL)) != NULL; n->count++) {
+        if (n->count == NAMED) {
+            fputs(", …", n->to);
+            return ENOUGH;
+        }
+        fputs(n->count ? ", " : " ", n->to);
+        text_put_raw(n->to, name_of(v));
+    }
+    return EXIT_OK;
+}
+
+static void say_names(ctl *c, const definitions *d)
+{
+    enum { LABEL = 11 };
+    char *text = NULL;
+    size_t len = 0;
+    naming n = {.d = d, .to = open_memstream(&text, &len)};
+    if (!n.to)
+        return;
+    session_quietly(c, d->method, name_page, &n);
+    if (fclose(n.to) == 0 && n.count) {
+        fprintf(stderr, "  %-*s", LABEL - 2, d->capability);
+        text_put_wrapped(
+            stderr, (mcp_str){text, len}, TEXT_LINE,
+            (text_lines){.width = text_columns(stderr), .indent = LABEL, .column = LABEL});
+        fputc('\n', stderr);
+    }
+    free(text);
+}
+
+void definitions_say_instead(ctl *c, const char *lacking)
+{
+    static const definitions *const all[] = {&tool_definitions, &prompt_definitions};
+    bool resources = session_offers(c, "resources"), tools = session_offers(c, "tools");
+    if (c->set.quiet)
+        return;
+    say("this server offers no %s%s", lacking,
+        resources || tools || session_offers(c, "prompts") ? ". It offers:" : "");
+    if (resources)
+        fputs("  resources  'mcpctl ls' lists them\n", stderr);
+    for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+        if (session_offers(c, all[i]->capability))
+            say_names(c, all[i]);
+}
+
+/* ---- the list of one kind -------------------------------------------------------------------- */
+
 int definitions_list(ctl *c, const definitions *d)
 {
     printing p = {.d = d};
@@ -134,8 +197,8 @@ int definitions_list(ctl *c, const definitions *d)
         json_list_begin(&p.json, d->capability);
     if (session_offers(c, d->capability))
         code = session_list(c, d->capability, d->method, on_page, &p);
-    else if (!c->set.quiet)
-        say("this server offers no %s; 'mcpctl info' shows what it offers", d->capability);
+    else
+        definitions_say_instead(c, d->capability);
     if (c->set.json)
         code = json_list_end(c, &p.json, code);
     table_free(p.table);

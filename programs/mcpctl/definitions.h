@@ -31,6 +31,9 @@ int definitions_list(ctl *c, const definitions *d);
  * EXIT_OK, EXIT_USAGE after reporting that there is none, or the code of another error. */
 int definitions_find(ctl *c, const definitions *d, const char *name, mcp_json_doc **ret);
 
+/* Says on stderr that the server has none of these, and what it has instead. */
+void definitions_say_instead(ctl *c, const char *lacking);
+
 extern const definitions prompt_definitions, tool_definitions;
 
 #endif

@@ -7,6 +7,8 @@
 
 #include <mcp/uri.h>
 
+#include "definitions.h"
+
 /* Limit for a list in memory. A list of a million files from mcpd takes about half of it. */
 static const size_t most_bytes = (size_t)1 << 30;
 
@@ -244,12 +246,12 @@ int entries_collect(ctl *c, const filter *f, entries *ret)
     return session_list(c, c->command->name, "resources/list", collect_page, &k);
 }
 
-void entries_say_none(const ctl *c, size_t seen)
+void entries_say_none(ctl *c, size_t seen)
 {
     if (c->set.quiet)
         return;
     if (!session_offers(c, "resources"))
-        say("this server offers no resources; 'mcpctl info' shows what it offers");
+        definitions_say_instead(c, "resources");
     else if (seen)
         say("none of %zu resource%s matches", seen, seen == 1 ? "" : "s");
     else

@@ -58,7 +58,7 @@ typedef struct entries {
 int entries_collect(ctl *c, const filter *f, entries *ret);
 void entries_clear(entries *list);
 /* Reports on stderr why a list is empty: the filters excluded `seen` entries. */
-void entries_say_none(const ctl *c, size_t seen);
+void entries_say_none(ctl *c, size_t seen);
 /* Sorts by one of the keys of --sort; equal entries keep the server's order. */
 void entries_sort(entries *list, const char *key, bool reverse);
 

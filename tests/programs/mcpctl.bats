@@ -87,6 +87,30 @@ bats_require_minimum_version 1.5.0
     fi
 }
 
+@test "a list that the server does not offer: what it offers instead" {
+    cat >toolsonly <<'SERVER'
+while IFS= read -r line; do
+    [[ $line =~ \"id\":([0-9]+) ]] && id=${BASH_REMATCH[1]}
+    case $line in
+    *server/discover*) result='{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}' ;;
+    *tools/list*) result='{"tools":[{"name":"hammer","inputSchema":{"type":"object"}},{"name":"saw\u001b","inputSchema":{"type":"object"}}]}' ;;
+    *) continue ;;
+    esac
+    printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$result"
+done
+SERVER
+    for command in ls tree 'ls --sort uri'; do
+        apart "$MCPCTL" $command -- bash toolsonly
+        [ "$status" -eq 0 ]
+        [ "$output" = "" ]
+        [[ $stderr == *"no resources. It offers:"*"tools"*"hammer, saw"*'x1b' ]]
+    done
+    apart "$MCPCTL" prompts -- bash toolsonly
+    [[ $stderr == *"no prompts. It offers:"*"hammer, saw"* ]]
+    apart "$MCPCTL" ls -q -- bash toolsonly
+    [ "$stderr" = "" ]
+}
+
 @test "info" {
     run "$MCPCTL" info -- "$stranger"
     [ "$status" -eq 0 ]

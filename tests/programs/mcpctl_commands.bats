@@ -195,7 +195,7 @@ web() {
     for command in ls tree "ls --sort name"; do
         # shellcheck disable=SC2086
         apart "$MCPCTL" $command -- "$(type -P tool)"
-        [[ $status == 0 && -z $output && $stderr == *"$nothing"*"mcpctl info"* ]]
+        [[ $status == 0 && -z $output && $stderr == *"$nothing. It offers:"*"tools "*convert* ]]
         # shellcheck disable=SC2086
         apart "$MCPCTL" $command nothing -- "$workshop"
         [[ $status == 0 && -z $output && $stderr == *"none of 5 resources matches"* ]]
