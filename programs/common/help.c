@@ -35,20 +35,22 @@ static const char *text_of(const option *o, char *buf, size_t size)
     return buf;
 }
 
-void help_options(FILE *to, const option *table, size_t count, const char *command)
+void help_option(FILE *to, const option *o)
 {
     enum { COLUMN = 25 };
-    for (size_t i = 0; i < count; i++) {
-        const option *o = &table[i];
-        if (!option_is_for(o, command))
-            continue;
-        char left[64], letter[8] = "", text[1024];
-        if (o->letter)
-            snprintf(letter, sizeof(letter), ", -%c", o->letter);
-        snprintf(left, sizeof(left), "--%s%s%s%s", o->name, o->argument ? " " : "",
-                 o->argument ? o->argument : "", letter);
-        help_entry(to, left, text_of(o, text, sizeof(text)), COLUMN);
-    }
+    char left[64], letter[8] = "", text[1024];
+    if (o->letter)
+        snprintf(letter, sizeof(letter), ", -%c", o->letter);
+    snprintf(left, sizeof(left), "--%s%s%s%s", o->name, o->argument ? " " : "",
+             o->argument ? o->argument : "", letter);
+    help_entry(to, left, text_of(o, text, sizeof(text)), COLUMN);
+}
+
+void help_options(FILE *to, const option *table, size_t count, const char *command)
+{
+    for (size_t i = 0; i < count; i++)
+        if (option_is_for(&table[i], command))
+            help_option(to, &table[i]);
 }
 
 /* ---- the manual page ------------------------------------------------------------------------- */

@@ -12,7 +12,8 @@ void help_wrap(FILE *to, const char *text, int indent, int column);
 /* Writes one entry, such as "  --name VALUE, -n     Text.": `left`, and at `column` the text that
  * explains it. */
 void help_entry(FILE *to, const char *left, const char *text, int column);
-/* Writes the options of the command; if `command` is NULL, those that all commands have. */
+/* Writes one option, or the options of the command; if `command` is NULL, those that all commands have. */
+void help_option(FILE *to, const option *o);
 void help_options(FILE *to, const option *table, size_t count, const char *command);
 
 void man_line(FILE *to, const char *text);

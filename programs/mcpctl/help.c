@@ -106,6 +106,40 @@ static void usage(FILE *to, const command *c)
                 name, *args ? " " : "", args, name, *args ? " " : "", args);
 }
 
+static bool is_for_logins(const option *o)
+{
+    return o->at >= offsetof(settings, login) && o->at < offsetof(settings, globs);
+}
+
+/* Writes those of the command's options that it alone has, or those that all commands have; in both
+ * cases those for logins or the others. */
+static void put_options(FILE *to, const command *c, bool own, bool for_logins)
+{
+    for (size_t i = 0; i < n_options; i++) {
+        const option *o = &options[i];
+        if (option_is_for(o, c ? c->name : NULL) && (o->only != NULL) == own &&
+            (own || is_for_logins(o) == for_logins))
+            help_option(to, o);
+    }
+}
+
+/* What belongs to this command comes first. The many options for logins come last, or are left to
+ * the commands about logins. */
+static void put_all_options(FILE *to, const command *c)
+{
+    fprintf(to, c ? "\nOptions:\n" : "\nOptions of all commands:\n");
+    put_options(to, c, true, false);
+    put_options(to, c, false, false);
+    if (c && !option_has_word("login|logout|auth", c->name)) {
+        fprintf(to, "\n");
+        if (!(c->flags & COMMAND_NO_SERVER))
+            help_wrap(to, "Options for logins (OAuth): see 'mcpctl help login'.", 0, 0);
+        return;
+    }
+    fprintf(to, "\nOptions for logins (OAuth), of all commands:\n");
+    put_options(to, c, false, true);
+}
+
 void help_print(FILE *to, const command *c)
 {
     usage(to, c);
@@ -119,8 +153,7 @@ void help_print(FILE *to, const command *c)
     }
     if (c && c->json)
         fprintf(to, "\nWith --json:\n  "), help_wrap(to, c->json, 2, 2);
-    fprintf(to, c ? "\nOptions:\n" : "\nOptions of all commands:\n");
-    help_options(to, options, n_options, c ? c->name : NULL);
+    put_all_options(to, c);
     if (c)
         return;
     fprintf(to, "\nExit status:\n");

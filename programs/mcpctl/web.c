@@ -257,7 +257,7 @@ int run_web(ctl *c)
     }
     g.w = mcp_json_writer_new(NULL, 0);
     mcp_json_begin_object(g.w);
-    mcp_json_put_bool(g.w, "open", !c->set.no_open);
+    mcp_json_put_bool(g.w, "open", !c->set.no_open && !c->set.no_browser);
     mcp_json_put_array(g.w, "servers");
     int code = add_all(&g);
     mcp_json_end(g.w), mcp_json_end(g.w);

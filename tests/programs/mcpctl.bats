@@ -87,8 +87,27 @@ bats_require_minimum_version 1.5.0
     fi
 }
 
+@test "the help of a command begins with its own options, and points at those for logins" {
+    for words in 'call --args' 'watch --read' 'read --range' 'ls --long'; do
+        read -r name option <<<"$words"
+        run "$MCPCTL" help "$name"
+        [[ $output == *$'\nOptions:\n  --'* ]]
+        first=${output#*$'\nOptions:\n'}
+        [[ ${first%%--server*} == *"$option"* ]]
+        [[ $output == *"mcpctl help login"* ]]
+        [[ $output != *"--client-id"* ]]
+    done
+    run "$MCPCTL" help trace
+    [[ $output != *"--client-id"* ]]
+    for words in 'help login' --help; do
+        run "$MCPCTL" $words
+        [[ ${output#*Options for logins} == *"--client-id"* ]]
+        [[ ${output#*Options for logins} != *"--server"* ]]
+    done
+}
+
 @test "a list that the server does not offer: what it offers instead" {
-    cat >toolsonly <<'SERVER'
+    cat >"$BATS_TEST_TMPDIR/toolsonly" <<'SERVER'
 while IFS= read -r line; do
     [[ $line =~ \"id\":([0-9]+) ]] && id=${BASH_REMATCH[1]}
     case $line in
@@ -100,14 +119,14 @@ while IFS= read -r line; do
 done
 SERVER
     for command in ls tree 'ls --sort uri'; do
-        apart "$MCPCTL" $command -- bash toolsonly
+        apart "$MCPCTL" $command -- bash "$BATS_TEST_TMPDIR/toolsonly"
         [ "$status" -eq 0 ]
         [ "$output" = "" ]
         [[ $stderr == *"no resources. It offers:"*"tools"*"hammer, saw"*'x1b' ]]
     done
-    apart "$MCPCTL" prompts -- bash toolsonly
+    apart "$MCPCTL" prompts -- bash "$BATS_TEST_TMPDIR/toolsonly"
     [[ $stderr == *"no prompts. It offers:"*"hammer, saw"* ]]
-    apart "$MCPCTL" ls -q -- bash toolsonly
+    apart "$MCPCTL" ls -q -- bash "$BATS_TEST_TMPDIR/toolsonly"
     [ "$stderr" = "" ]
 }
 

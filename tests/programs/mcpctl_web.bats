@@ -3,6 +3,7 @@
 # CVE-2025-49596 and CVE-2026-23744 (anybody who reaches the port starts commands), CVE-2025-66414 and CVE-2025-66416
 # (DNS rebinding), CVE-2025-58444 (an address of a server that the page opens), codes on command lines.
 
+load support/eventually
 load support/mcpctl
 
 # Starts mcpctl web with arguments; sets $origin, $code and $file.
@@ -50,6 +51,20 @@ rpc() {
 hello='{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}'
 discover='{"jsonrpc":"2.0","id":1,"method":"resources/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}'
 modern=(-H 'MCP-Protocol-Version: 2026-07-28' -H 'Mcp-Method: resources/list')
+
+@test "--no-open and --no-browser print the address, though there is a browser" {
+    printf '#!/bin/sh\n: >"%s/opened"\n' "$PWD" >browser
+    chmod +x browser
+    for option in --no-open --no-browser; do
+        BROWSER=$PWD/browser env --default-signal=INT "$MCPCTL" web $option -- "$MCPD" . >said 2>&1 3>&- </dev/null &
+        server=$!
+        eventually grep -q 'Ctrl-C ends' said
+        grep -q '^  http://.*/#code=' said
+        kill -INT $server
+        wait $server || :
+        [ ! -e opened ]
+    done
+}
 
 @test "the code is exchanged once, and the secret opens everything" {
     echo '# Hello' >a.md
